@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A benchmark is a table: what can be varied, in which ways the work can be done, what is reported.
+ * Everything a user sees of it - help, list, trials, records, docs - is made from these structures.
+ *
+ * The life of a trial, with who runs what:
+ *
+ *	prepare   worker 0     once an allocation: maps memory (region.h), claims where its pages are to lie; may run the team
+ *	enter     each worker  once an allocation: first touch, starting position
+ *	                       -- the node of every page is read back and held against the claim --
+ *	reset     worker 0     before each sample
+ *	work      each worker  the sample: this alone is measured
+ *	collect   worker 0     after each sample: metrics beyond time
+ *	                       -- the node of every page is read back again --
+ *	verify    worker 0     once an allocation: is the answer right?
+ *	release   worker 0     once an allocation; regions are unmapped by the harness
+ *
+ * A kernel (work) reads no clock, prints nothing, allocates nothing, and asks no question about its variant.
+ */
+#ifndef LOCUS_BENCHMARK_H
+#define LOCUS_BENCHMARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "machine/region.h"
+#include "machine/team.h"
+
+struct machine;
+
+enum profile { QUICK, STANDARD, PAPER, PROFILES };
+
+union value {
+	uint64_t count;          /* COUNT; SIZE, in bytes; NODE, the number that the kernel gives it */
+	double real;             /* REAL */
+	unsigned choice;         /* CHOICE: index into choices */
+	const char *text;        /* PATH; LAYOUT, in its canonical form: threads per node, "8+8" */
+};
+
+/*
+ * One thing to vary. What a user may give is a list ("1,2,4"), a range ("16K..256M*2": from, to, factor; "0..64+8": step), or words;
+ * the trials of a run are the product of all lists. A profile without a value of its own takes the one before it.
+ *
+ * LAYOUT says where the threads of the trial are to be: "packed" (all on the first node), "split" (evenly over all nodes), "all" (a
+ * thread on each core), "each" (a trial for each node with CPUs, packed there), "node:1" (packed on that node), "8+8". A trial has at
+ * most one layout; without one its threads are bound by --bind. NODE says where memory is to be: numbers, or "all".
+ */
+struct parameter {
+	const char *name, *unit, *help;
+	enum parameter_type { COUNT, SIZE, REAL, CHOICE, PATH, LAYOUT, NODE } type;
+	const char *choices;               /* CHOICE: "loop,reverse" */
+	const char *value[PROFILES];
+	uint64_t (*automatic)(const struct machine *, enum profile); /* COUNT, SIZE: what the word "auto" stands for; NULL: no such word */
+};
+
+struct trial;
+
+/* A number that a trial yields. Records hold base units (s, B, B/s, 1); tables and plots add the prefix. */
+struct metric {
+	const char *name, *unit, *help;
+	enum better { LOWER_IS_BETTER, HIGHER_IS_BETTER, NEITHER } better;
+	/* How much of the unit (less "/s") one unit of work moves: the metric is that over the time. NULL: collect() reports it. */
+	double (*amount)(const struct trial *);
+};
+
+struct trial {
+	const struct benchmark *benchmark;
+	const struct variant *variant;
+	const union value *value;          /* by the benchmark's own enum, in the order of its parameters */
+	unsigned threads;
+	const struct place *place;         /* by worker */
+	const struct machine *machine;
+	uint64_t seed;                     /* for whatever a trial does at random: the same in each run, unless --seed */
+	unsigned allocation;               /* 0, 1, ...: mixed into the seed where fresh memory should mean a fresh pattern */
+	struct arena *arena;               /* NULL while trials are only planned */
+	struct team *team;                 /* likewise */
+};
+
+enum bound {
+	BY_COUNT,                          /* calibrated, unless count() fixes the work */
+	BY_DEADLINE,                       /* until *stop: raised when the sample's time is up, or when all that are BY_COUNT are done */
+	TO_COMPLETION                      /* the work ends by itself: convergence, all messages processed */
+};
+
+/* A part that some of the workers play. The first `threads` workers not yet taken play it; 0: all that are left. */
+struct role {
+	const char *name;
+	unsigned threads;
+	enum bound bound;
+};
+
+struct result;                             /* filled by collect() */
+void report(struct result *, unsigned metric, double value);
+
+#define LACKS(parameter) (UINT64_C(1) << (parameter))
+
+struct variant {
+	const char *name, *summary;
+	const void *layout;                /* what makes this variant differ, where data can say it */
+	uint64_t lacks;                    /* LACKS(A) | LACKS(B): parameters that mean nothing here, and are no part of its identity */
+	/* NULL where there is nothing to do. All but work() run untimed. */
+	void *(*prepare)(const struct trial *);              /* NULL with errno set on failure; cannot() says why in words */
+	void (*enter)(void *, struct worker *);
+	void (*reset)(void *);
+	void (*work)(void *, struct worker *);
+	void (*collect)(void *, const struct trial *, struct result *);
+	const char *(*verify)(void *, const struct trial *); /* NULL when right, else what is wrong */
+	void (*release)(void *);
+};
+
+/*
+ * The time of a sample is the wall time from the first worker's start to the last one's end; `time`, which every benchmark reports, is
+ * that over the units that a worker did (the mean over the workers of the first role), in s per unit.
+ */
+struct benchmark {
+	const char *name, *summary, *protocol, *source;
+	const char *unit;                  /* of a worker's count: "tick", "load", "message"; what all do together counts for each: "pass" */
+	double sample;                     /* s: the sample to aim at; 1e-3 where interference only adds, more for throughput */
+	double quantile;                   /* of the samples, that is reported: 0.5 the median; less where interference only adds */
+	enum bound bound;                  /* without roles */
+	const struct role *roles;          /* NULL: all workers alike; ends with a role without a name */
+	const char *threads[PROFILES];     /* default of --threads; NULL: as many as a node has cores, with a layout; else one a core */
+	unsigned weight;                   /* share of a suite's time, relative to the others' */
+	bool internal;                     /* for tests: not in `list` nor in the suite */
+	const struct parameter *parameters;
+	const struct metric *metrics;      /* beyond time; the first is the headline of tables and plots */
+	const struct variant *variants;
+	bool (*applies)(const struct trial *, const char **why_not);     /* NULL: always */
+	uint64_t (*count)(const struct trial *, unsigned worker);        /* units that a worker is to do; NULL or 0: calibrated */
+	size_t (*footprint)(const struct trial *);                       /* bytes that a trial maps; NULL: next to none */
+};
+
+#endif

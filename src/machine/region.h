@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of a trial: mapped with the page size asked for, claimed page by page ("this page is to lie on node 1", "a worker on node 0
+ * uses it"), and read back from the kernel. The harness compares the claim with what it reads, before and after the timed part.
+ */
+#ifndef LOCUS_REGION_H
+#define LOCUS_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct machine;
+
+enum pages {
+	PAGES_BASE,                        /* the system's page; huge ones refused */
+	PAGES_THP,                         /* transparent huge pages asked for */
+	PAGES_2M,                          /* hugetlb */
+	PAGES_1G,                          /* hugetlb */
+};
+#define PAGES_CHOICES "base,thp,2M,1G"     /* the choices of a parameter, in the order of enum pages */
+
+/* All regions of a trial; knows why the last thing asked of it could not be had. */
+struct arena;
+struct arena *arena_open(const struct machine *); /* NULL with errno */
+void arena_close(struct arena *);                 /* unmaps all */
+const char *arena_refusal(const struct arena *);  /* NULL: nothing was refused */
+
+/* For prepare(): notes why a trial can't be had on this machine (its status is then `impossible`). NULL, so that it can be returned. */
+void *cannot(struct arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct region;
+
+/* Maps zeroed, untouched memory, aligned to its granule and rounded up to it. NULL with errno, and arena_refusal() where it is for want of huge pages. */
+struct region *region_map(struct arena *, const char *name, size_t bytes, enum pages);
+void *region_base(const struct region *);
+size_t region_bytes(const struct region *);
+/* Bytes that are placed together: the page asked for (2 MiB or what the system has for transparent ones, whatever it then gives). */
+size_t region_granule(const struct region *);
+
+/* Policies for pages not touched yet. -1 with errno: EINVAL for a node that isn't there. */
+int region_bind(struct region *, int node);
+int region_interleave(struct region *);           /* over all nodes with memory that the process may use */
+
+/* The claim, by bytes, rounded inwards to whole granules, so that a page shared by two owners is claimed for neither. */
+#define ANY_NODE (-1)
+void region_home(struct region *, size_t offset, size_t bytes, int node); /* these pages are to lie on node */
+void region_even(struct region *);                /* the pages are to lie evenly on all nodes with memory */
+void region_user(struct region *, size_t offset, size_t bytes, int node); /* a worker on node uses them */
+
+/* Moves every page that has a user to its user's node. Returns the pages that would not move, or -1 with errno. */
+long region_migrate(struct region *);
+
+/* What was read back. */
+struct placement {
+	enum { VERIFIED, COUNTED, UNVERIFIED } how;   /* page by page; by count (numa_maps); not at all, and why_not says why */
+	const char *why_not;
+	size_t page;                       /* bytes of the counts below: the system's page */
+	unsigned nodes;                    /* length of on_node: the highest node number + 1 */
+	uint64_t *on_node;                 /* pages on each node; owned by the placement */
+	uint64_t pages, unmapped;          /* in all; without memory behind them */
+	uint64_t misplaced;                /* pages not where they were claimed to be */
+	uint64_t local, used;              /* pages on the node of the worker that uses them, of `used` that have one; VERIFIED only */
+	uint64_t huge;                     /* bytes on pages larger than the system's (smaps) */
+	size_t huge_page;                  /* bytes of such a page; 0 where there are none */
+};
+
+/* All regions together. -1 with errno ENOMEM; a kernel that forbids it is no error, but UNVERIFIED. */
+int arena_placement(const struct arena *, struct placement *);
+void placement_free(struct placement *);
+
+#endif

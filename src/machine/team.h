@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The team: pinned threads that live in one OpenMP region for the whole run, and wait for each other at a barrier of their own (libgomp
+ * and libomp wait differently). Worker 0 is the thread that runs the program: what it does between two team_run() is sequential.
+ */
+#ifndef LOCUS_TEAM_H
+#define LOCUS_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "machine/usage.h"
+
+/* Bytes between what belongs to different threads: beyond a line and its prefetched neighbour, on every machine that we know. */
+#define APART 256
+
+/* Where a worker sits: numbers as the kernel gives them; node is the NUMA node of the cpu. */
+struct place {
+	int cpu, node;
+};
+
+/* One thread of the team, pinned; its fields don't share a line with another worker's. */
+struct worker {
+	_Alignas(APART) unsigned index;
+	unsigned threads;
+	unsigned role, group;              /* search or dispatcher, chase or background; number of the pair */
+	struct place place;
+	uint64_t count;                    /* BY_COUNT: units this worker is to do */
+	const _Atomic bool *stop;          /* BY_DEADLINE: raised when time is up */
+	uint64_t done;                     /* units that this worker did: work() sets it */
+};
+
+struct team;
+
+/*
+ * Opens a region of `threads` threads and runs body(team, argument) on worker 0; returns what it returns, or -1 with errno set: EAGAIN
+ * when OpenMP gave fewer threads than asked for, ENOMEM.
+ */
+int team_open(unsigned threads, int (*body)(struct team *, void *), void *argument);
+
+unsigned team_size(const struct team *);
+/* The one CPU that worker i was bound to when the region began (OMP_PLACES, likwid-pin), or -1. */
+int team_inherited(const struct team *, unsigned worker);
+
+/*
+ * Makes the first `threads` threads the workers of what follows, pins each to its place, and reads back where it runs. The others sleep.
+ * -1 with errno set, and the worker that could not be pinned in *culprit.
+ */
+int team_seat(struct team *, const struct place *, unsigned threads, unsigned *culprit);
+/* Takes the pins off again: every worker may run where it might at the start. */
+void team_unseat(struct team *);
+
+unsigned team_threads(const struct team *);
+struct worker *team_worker(struct team *, unsigned index);
+
+/* Runs task(argument, worker) on every worker, and returns when all are done. Only worker 0 may call it. */
+void team_run(struct team *, void (*task)(void *, struct worker *), void *argument);
+
+/* What one worker saw of one timed execution. */
+struct attendance {
+	_Alignas(APART) double begin, end; /* s, clock_now() */
+	struct usage before, after;        /* around begin and end, barrier included */
+};
+
+/*
+ * The same, timed: between the clock readings there is nothing but task(). The stop flag is down when it starts; with a deadline (s;
+ * 0: none) it is raised that long after the start, and in any case when worker 0..watched-1 are done (watched 0: nobody is waited for).
+ * What each saw stays readable in team_attendance() until the next call.
+ */
+void team_time(struct team *, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched);
+const struct attendance *team_attendance(const struct team *, unsigned worker);
+
+#endif
