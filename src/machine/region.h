@@ -31,38 +31,55 @@ void *cannot(struct arena *, const char *format, ...) __attribute__((format(prin
 
 struct region;
 
-/* Maps zeroed, untouched memory, aligned to its granule and rounded up to it. NULL with errno, and arena_refusal() where it is for want of huge pages. */
+/*
+ * Maps zeroed, untouched memory, aligned to its granule and rounded up to it. NULL with errno, and arena_refusal() where it is for want of
+ * huge pages.
+ */
 struct region *region_map(struct arena *, const char *name, size_t bytes, enum pages);
 void *region_base(const struct region *);
-size_t region_bytes(const struct region *);
+size_t region_bytes(const struct region *);    /* as mapped: whole granules */
 /* Bytes that are placed together: the page asked for (2 MiB or what the system has for transparent ones, whatever it then gives). */
 size_t region_granule(const struct region *);
 
-/* Policies for pages not touched yet. -1 with errno: EINVAL for a node that isn't there. */
+/*
+ * Policies for pages not touched yet. -1 with errno: EINVAL for a node that isn't there; ENOMEM for a node without enough reserved huge
+ * pages, EPERM and ENOSYS where the kernel lets nobody choose, both with arena_refusal().
+ */
 int region_bind(struct region *, int node);
 int region_interleave(struct region *);           /* over all nodes with memory that the process may use */
 
-/* The claim, by bytes, rounded inwards to whole granules, so that a page shared by two owners is claimed for neither. */
+/*
+ * The claim, by bytes, rounded inwards to whole granules, so that a page shared by two owners is claimed for neither; the last granule is
+ * whole where its owner has all the bytes that were asked for.
+ */
 #define ANY_NODE (-1)
 void region_home(struct region *, size_t offset, size_t bytes, int node); /* these pages are to lie on node */
-void region_even(struct region *);                /* the pages are to lie evenly on all nodes with memory */
+void region_even(struct region *);                /* pages without a home are to lie evenly on all nodes with memory */
 void region_user(struct region *, size_t offset, size_t bytes, int node); /* a worker on node uses them */
 
-/* Moves every page that has a user to its user's node. Returns the pages that would not move, or -1 with errno. */
+/*
+ * Moves every page that has a user to its user's node. Returns the pages that would not move (of those that are there), or -1 with errno:
+ * EPERM and ENOSYS where the kernel forbids it.
+ */
 long region_migrate(struct region *);
 
 /* What was read back. */
 struct placement {
 	enum { VERIFIED, COUNTED, UNVERIFIED } how;   /* page by page; by count (numa_maps); not at all, and why_not says why */
-	const char *why_not;
+	char *why_not;                     /* NULL when VERIFIED; else why nothing better; owned by the placement */
 	size_t page;                       /* bytes of the counts below: the system's page */
 	unsigned nodes;                    /* length of on_node: the highest node number + 1 */
 	uint64_t *on_node;                 /* pages on each node; owned by the placement */
 	uint64_t pages, unmapped;          /* in all; without memory behind them */
-	uint64_t misplaced;                /* pages not where they were claimed to be */
+	/*
+	 * Pages not where they were claimed to be, or not there at all. COUNTED: the pages that a node lacks of those claimed for it, so at
+	 * least as many are wrong. region_even(): what a node has beyond its share (pages / nodes, rounded up) and one granule.
+	 */
+	uint64_t misplaced;
 	uint64_t local, used;              /* pages on the node of the worker that uses them, of `used` that have one; VERIFIED only */
 	uint64_t huge;                     /* bytes on pages larger than the system's (smaps) */
 	size_t huge_page;                  /* bytes of such a page; 0 where there are none */
+	bool huge_unknown;                 /* /proc/self/smaps can't be read: the two above are 0 */
 };
 
 /* All regions together. -1 with errno ENOMEM; a kernel that forbids it is no error, but UNVERIFIED. */

@@ -39,17 +39,12 @@ struct team;
 int team_open(unsigned threads, int (*body)(struct team *, void *), void *argument);
 
 unsigned team_size(const struct team *);
-/* The one CPU that worker i was bound to when the region began (OMP_PLACES, likwid-pin), or -1. */
-int team_inherited(const struct team *, unsigned worker);
 
 /*
  * Makes the first `threads` threads the workers of what follows, pins each to its place, and reads back where it runs. The others sleep.
  * -1 with errno set, and the worker that could not be pinned in *culprit.
  */
 int team_seat(struct team *, const struct place *, unsigned threads, unsigned *culprit);
-/* Takes the pins off again: every worker may run where it might at the start. */
-void team_unseat(struct team *);
-
 unsigned team_threads(const struct team *);
 struct worker *team_worker(struct team *, unsigned index);
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <hwloc.h>
 
 #include "machine/team.h"
@@ -14,12 +15,12 @@
 struct cpu {
 	int number, node, package;
 	unsigned core;                     /* 0, 1, ... over the machine */
-	unsigned sibling;                  /* 0 for the first hardware thread of its core, 1 for the second, ... */
+	unsigned sibling;                  /* 0 for the first usable hardware thread of its core, 1 for the second, ... */
 };
 
 struct node {
 	int number;
-	uint64_t memory;                   /* bytes, as the system says (a guest may show a balloon's) */
+	uint64_t memory;                   /* bytes, as the system says (a guest may show a balloon's); 0 too where we may use none */
 	unsigned cpus, cores;              /* usable; 0: memory only (CXL), or none of ours */
 };
 
@@ -31,11 +32,14 @@ struct machine {
 	struct cpu *cpu;                   /* in the machine's order: neighbours share most */
 	struct node *node;                 /* by number, ascending */
 	size_t page, huge_page;            /* bytes: the system's page; the transparent huge page, 0 where there is none */
-	size_t line;                       /* bytes of a cache line */
+	size_t line;                       /* bytes of a cache line; 64 where nobody says */
 	size_t last_cache;                 /* bytes of the largest cache that one core reaches; 0: unknown */
 };
 
-/* `description`: NULL for this machine, else a synthetic description ("node:2 core:64 pu:2") or an XML file. NULL with *error set to a static or allocated sentence. */
+/*
+ * `description`: NULL for this machine, else a synthetic description ("node:2 core:64 pu:2") or an XML file. What the calling thread may
+ * run on bounds the CPUs of this machine. NULL with *error. Sentences about errors here and below last until the thread's next one.
+ */
 struct machine *machine_open(const char *description, const char **error);
 void machine_close(struct machine *);
 
@@ -44,13 +48,24 @@ const struct cpu *machine_cpu(const struct machine *, int number);      /* NULL:
 unsigned machine_cpu_nodes(const struct machine *);                     /* nodes with usable cores */
 
 /*
- * Places for n threads. bind: "close" (cores next to each other), "spread" (as far apart as can be), or a list of CPUs ("0,2-5").
- * One thread a core as long as there are cores, then the siblings, then (oversubscribe) from the start again. -1 with *why.
+ * Places for n threads. bind: "close" (cores next to each other), "spread" (as far apart as can be), each one thread a core as long as
+ * there are cores, then the siblings; or a list of CPUs ("0,2-5,8-14:2"), taken as it stands. Then (oversubscribe) from the start again.
+ * -1 with *why.
  */
 int machine_bind(const struct machine *, const char *bind, unsigned n, bool oversubscribe, struct place *, const char **why);
 
 /* Places for a canonical layout ("8+0": threads on each node with CPUs, as many numbers as there are such nodes). -1 with *why. */
 int machine_layout(const struct machine *, const char *layout, bool oversubscribe, struct place *, const char **why);
-unsigned layout_threads(const char *layout);
+unsigned layout_threads(const char *layout); /* 0: not a layout */
+
+/*
+ * The canonical layouts that a user's word stands for: "packed", "split", "all", "each", "node:1", "8+8", or "8" (on the first node). They
+ * have `threads` threads; 0: as many as the first node with CPUs has cores. "all" and numbers say themselves how many, and it is an
+ * error when `threads` says otherwise. Whether they fit is machine_layout()'s to say. One block, to be freed; NULL with *why.
+ */
+char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n, const char **why);
+
+/* For people: packages, nodes, caches, distances, page sizes. */
+void topology_print(const struct machine *, FILE *);
 
 #endif

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures: one definition each, drawn from rows of the tables. A trial that is not ok is outlined and named in every one.
+
+No picture depends on colour: what a colour says also stands there in words.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import altair as alt
+
+from . import units
+
+Row = dict[str, Any]
+
+# Okabe and Ito: told apart with every kind of colour vision.
+TINTS = ["#2F6C9F", "#A9CBE4", "#6B9AC4", "#D6E5F1"]  # of one blue: rows that differ in the same way look the same
+COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
+INK, GREY, ALARM = "#222222", "#767676", "#B23A00"
+ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
+ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
+WIDTH = 140  # characters of a line under a picture
+FLAGGED, GOOD = "datum.flag !== null", "datum.flag === null"
+
+
+@dataclass
+class Picture:
+    name: str  # of its files
+    title: str
+    help: str  # one sentence: how to read it
+    notes: list[str]  # a line for each flagged trial in it
+    chart: alt.TopLevelMixin
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return dict(self.chart.to_dict())
+
+
+def mark(row: Row) -> str:
+    """What stands beside a trial in a picture; empty when it is ok."""
+    return "" if row["flag"] is None else f"▲{row['flag']} {row['status']}"
+
+
+def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str, greatest: float) -> list[Picture]:
+    """Headline values with their intervals, a bar a trial; beside it where its pages lay. `greatest` ends the axis."""
+    pictures = []
+    chunks = _chunks(rows)
+    for i, chunk in enumerate(chunks, 1):
+        part = f" ({i} of {len(chunks)})" if len(chunks) > 1 else ""
+        with_pages = any(row["how"] for row in chunk)
+        help_text = (
+            "A bar is the value of a trial, the whisker its 95 % confidence interval"
+            + (f" ({_better(chunk[0])})" if chunk[0]["better"] else "")
+            + ("; beside it the nodes on which its pages lay, and the share that was local to the threads using them." if with_pages else ".")
+        )
+        widths = _label_widths(rows)
+        panels = [
+            _bar_panel(key, list(group), pages, widths, greatest, with_pages) for key, group in groupby(chunk, lambda row: row["panel"])
+        ]
+        pictures.append(_picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels))
+    return pictures
+
+
+def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
+    """A heat map: threads on one node, memory on another."""
+    panels = [
+        _heat_map(f"{variant}{', ' + panel if panel else ''}", list(group))
+        for (variant, panel), group in groupby(sorted(cells, key=_panel_key), _panel_key)
+    ]
+    help_text = "Rows are the node of the threads, columns the node of the memory; the darker, the greater. The second figure is relative to the best."
+    return _picture(name, title, help_text, cells, [alt.concat(*panels, columns=2, spacing=40)])
+
+
+def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
+    """Time per unit over the run, relative to the median of each trial."""
+    least = min(0.9, min((m["least"] for m in marks if m["least"] is not None), default=0.9))
+    greatest = 1.5
+    rows = [
+        {
+            **{key: m[key] for key in ("moment", "ratio", "least", "greatest", "n", "noisy", "flag", "status")},
+            "trial": f"{m['benchmark']} {m['variant']} {m['everything']}" if m["benchmark"] else "a trial that was not finished",
+            "beyond": m["greatest"] is not None and m["greatest"] > greatest,
+        }
+        for m in marks
+    ]
+    x = alt.X("moment:Q", title="time since the start of the run (s)", scale=alt.Scale(zero=False, nice=False, padding=8))
+    scale = alt.Scale(domain=[least, greatest], clamp=True, nice=False)
+
+    def y_of(name: str) -> alt.Y:
+        return alt.Y(f"{name}:Q", title="time / median of its trial", scale=scale, axis=alt.Axis(format=".2f", tickCount=6))
+
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=x,
+        tooltip=[
+            alt.Tooltip("trial:N"),
+            alt.Tooltip("status:N"),
+            alt.Tooltip("ratio:Q", format=".3f", title="median"),
+            alt.Tooltip("least:Q", format=".3f"),
+            alt.Tooltip("greatest:Q", format=".3f"),
+            alt.Tooltip("n:Q", title="samples"),
+            alt.Tooltip("noisy:Q", title="noisy samples"),
+        ],
+    )
+    picture = alt.layer(
+        base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2="greatest:Q"),
+        base.transform_filter(GOOD).mark_point(filled=True, size=16, color="#0072B2", opacity=1).encode(y=y_of("ratio")),
+        base.transform_filter(FLAGGED).mark_point(shape="triangle-up", size=34, color=ALARM, fill="white").encode(y=y_of("ratio")),
+        base.transform_filter("datum.noisy > 0").mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5).encode(y=alt.datum(least)),
+        base.transform_filter("datum.beyond").mark_text(text="↑", color=INK, fontSize=11, dy=6).encode(y=alt.datum(greatest)),
+    ).properties(width=760, height=170)
+    help_text = (
+        "Each mark stands for neighbouring samples of one trial: their median, and a grey line from least to greatest. "
+        "A level row means a steady machine. Strokes at the foot: samples with evidence of noise. ↑: goes on above the frame."
+    )
+    numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
+    extra = f"▲ (open): of a flagged trial, here {', '.join(map(str, numbers))}." if numbers else ""
+    return _picture(name, title, help_text, [], [picture], extra)
+
+
+def _better(row: Row) -> str:
+    return {"higher": "more is better", "lower": "less is better"}[row["better"]]
+
+
+def _panel_key(cell: Row) -> tuple[str, str]:
+    return cell["variant"], cell["panel"]
+
+
+def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows for one picture each: whole panels as long as they fit, and parts of those that never would."""
+    chunks: list[list[Row]] = []
+    for _, group in groupby(rows, lambda row: row["panel"]):
+        panel = list(group)
+        for start in range(0, len(panel), ROWS):
+            piece = panel[start : start + ROWS]
+            if chunks and len(chunks[-1]) + len(piece) <= ROWS:
+                chunks[-1] += piece
+            else:
+                chunks.append(piece)
+    return chunks
+
+
+def _label_widths(rows: Sequence[Row]) -> tuple[int, int]:
+    """Pixels that the names of variants and points take."""
+    return max(len(r["variant"]) for r in rows) * 7 + 12, max(len(r["point"]) for r in rows) * 6 + 8
+
+
+def _bar_panel(
+    title: str, group: list[Row], pages: Sequence[Row], widths: tuple[int, int], greatest: float, with_pages: bool
+) -> alt.TopLevelMixin:
+    unit = group[0]["unit"]
+    scaled = units.scale([greatest], unit)
+    points = sorted({r["point"] for r in group})
+    rows = []
+    for i, r in enumerate(group):
+        end = None if r["value"] is None else max(r["value"], r["high"] or r["value"])
+        text = units.quantity(r["value"], unit, scaled) if r["value"] is not None else "no value"
+        rows.append(
+            {
+                **{key: r[key] for key in ("id", "variant", "point", "value", "low", "high", "flag", "status")},
+                "row": i,
+                "end": end,
+                "first": r["variant"] if i == 0 or group[i - 1]["variant"] != r["variant"] else "",
+                "tint": TINTS[points.index(r["point"]) if len(points) <= len(TINTS) else 0],
+                "text": text + ("" if r["low"] is not None or r["value"] is None else " (no interval)"),
+                "mark": mark(r),
+                "interval": f"{units.quantity(r['low'], unit, scaled)} to {units.quantity(r['high'], unit, scaled)}",
+                "trial": f"{r['variant']} {r['everything']}",
+            }
+        )
+    height = ROW * len(rows)
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.11))
+    tooltip = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")]
+    base = alt.Chart(alt.Data(values=rows)).encode(y=y, tooltip=tooltip)
+    return (
+        alt.hconcat(
+            _labels(base, widths, height),
+            _values(base, f"{group[0]['metric']}", unit, scaled, greatest, height),
+            *([_shares(group, pages, y, height)] if with_pages else []),
+            spacing=6,
+        )
+        .resolve_scale(color="independent")
+        .properties(title=alt.Title(title, fontSize=12, offset=4))
+    )
+
+
+def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> alt.LayerChart:
+    wide = sum(widths)
+    return alt.layer(
+        base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=alt.value(0), text="first:N"),
+        base.mark_text(align="right", color=INK).encode(x=alt.value(wide), text="point:N"),
+    ).properties(width=wide, height=height)
+
+
+def _values(base: alt.Chart, metric: str, unit: str, scaled: tuple[float, str], greatest: float, height: int) -> alt.LayerChart:
+    factor, name = scaled
+    scale = alt.Scale(domain=[0, greatest * 1.65 or 1], nice=False)
+    axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(greatest), labelExpr=f"format(datum.value / {factor!r}, '~g')")
+    x = alt.X("value:Q", scale=scale, axis=axis)
+    whisker = base.transform_filter("datum.low !== null")
+    return alt.layer(
+        base.transform_filter(GOOD).mark_bar().encode(x=x, fill=alt.Fill("tint:N", scale=None)),
+        base.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]).encode(x=x),
+        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("low:Q", scale=scale)),
+        whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("high:Q", scale=scale)),
+        base.transform_calculate(label="datum.text + (datum.mark ? '   ' + datum.mark : '')")
+        .transform_filter("datum.end !== null")
+        .mark_text(align="left", dx=6)
+        .encode(x=alt.X("end:Q", scale=scale), text="label:N", color=_ink()),
+        base.transform_filter("datum.end === null").transform_calculate(label="datum.mark + ': ' + datum.text").mark_text(align="left").encode(
+            x=alt.value(6), text="label:N", color=_ink()
+        ),
+    ).properties(width=BARS, height=height)
+
+
+def _ticks(greatest: float) -> list[float]:
+    """Three to seven round numbers from 0 up to the greatest value."""
+    if greatest <= 0:
+        return [0.0]
+    decade = 10 ** math.floor(math.log10(greatest))
+    step = decade * next(s for s in (0.2, 0.5, 1, 2) if greatest / (decade * s) <= 7)
+    return [i * step for i in range(int(greatest / step) + 1)]
+
+
+def _ink() -> Any:
+    return alt.when(FLAGGED).then(alt.value(ALARM)).otherwise(alt.value(INK))
+
+
+def _shares(group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> alt.LayerChart:
+    """Stacked bars of pages by node, after the timed part."""
+    segments, texts = [], []
+    for i, r in enumerate(group):
+        flag = r["flag"]
+        start = 0.0
+        for p in pages:
+            if p["id"] != r["id"] or not p["pages"]:
+                continue
+            share = p["share"]
+            label = f"node {p['node']}" if share > 0.3 else str(p["node"]) if share > 0.08 else ""
+            segments.append(
+                {"row": i, "node": p["node"], "pages": p["pages"], "share": share, "from": start, "to": start + share,
+                 "middle": start + share / 2, "label": label, "colour": COLOURS[p["node"] % len(COLOURS)], "flag": flag, "trial": f"{r['variant']} {r['everything']}"}
+            )  # fmt: skip
+            start += share
+        texts.append({"row": i, "flag": flag, "text": _local(r)})
+    x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=alt.Axis(title="share of pages", format="%", tickCount=3, grid=False))
+    base = alt.Chart(alt.Data(values=segments)).encode(y=y, tooltip=["trial:N", "node:N", "pages:Q", alt.Tooltip("share:Q", format=".1%")])
+    bar = base.encode(x=x, x2="to:Q")
+    return alt.layer(
+        bar.transform_filter(GOOD).mark_bar(stroke="white").encode(fill=alt.Fill("colour:N", scale=None)),
+        bar.transform_filter(FLAGGED).mark_bar(fill="white", strokeWidth=1.5, strokeDash=[4, 2]).encode(stroke=alt.Stroke("colour:N", scale=None)),
+        base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text="label:N"),
+        alt.Chart(alt.Data(values=texts)).mark_text(align="left", dx=6).encode(y=y, x=alt.value(SHARES), text="text:N", color=_ink()),
+    ).properties(width=SHARES, height=height)
+
+
+def _local(row: Row) -> str:
+    if row["how"] is None:
+        return "no pages"
+    if row["how"] == "unverified":
+        return "unverified"
+    return f"{units.percent(row['local_share'])} local" if row["local_share"] is not None else "local share unknown"
+
+
+def _heat_map(title: str, cells: list[Row]) -> alt.LayerChart:
+    unit = cells[0]["unit"]
+    scaled = units.scale([c["value"] for c in cells], unit)
+    rows = [
+        {
+            **{key: c[key] for key in ("id", "threads_node", "memory_node", "value", "low", "high", "flag", "status")},
+            "text": units.quantity(c["value"], unit, scaled) if c["value"] is not None else "no value",
+            "of_best": _of_best(c),
+            "mark": mark(c),
+            "dark": c["value"] is not None and c["flag"] is None and c["value"] > 0.6 * c["greatest"],
+            "interval": f"{units.quantity(c['low'], unit, scaled)} to {units.quantity(c['high'], unit, scaled)}",
+        }
+        for c in cells
+    ]
+    axis = alt.Axis(labelAngle=0, labelLimit=300, domain=False, ticks=False, labelPadding=6)
+    x = alt.X("memory_node:N", title="memory on node", sort=None, axis=axis)
+    y = alt.Y("threads_node:N", title="threads on node", sort=None, axis=axis)
+    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, tooltip=["threads_node:N", "memory_node:N", "text:N", "interval:N", "status:N"])
+    colour = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=None)
+    columns, lines = len({c["memory_node"] for c in cells}), len({c["threads_node"] for c in cells})
+    return alt.layer(
+        base.transform_filter(GOOD).mark_rect(stroke="white", strokeWidth=2).encode(color=colour),
+        base.transform_filter(FLAGGED).mark_rect(fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]),
+        *(
+            base.mark_text(dy=dy).encode(
+                text=f"{field}:N",
+                color=alt.when("datum.dark").then(alt.value("white")).when(FLAGGED).then(alt.value(ALARM)).otherwise(alt.value(INK)),
+            )
+            for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
+        ),
+    ).properties(width=max(96 * columns, 120), height=64 * lines, title=alt.Title(title, fontSize=12))
+
+
+def _of_best(cell: Row) -> str:
+    if not cell["value"] or cell["better"] is None:
+        return ""
+    if cell["better"] == "higher":
+        return units.percent(cell["value"] / cell["greatest"])
+    return f"{cell['value'] / cell['least']:.2f} ×" if cell["least"] else ""
+
+
+def _picture(
+    name: str, title: str, help_text: str, rows: Sequence[Row], panels: list[Any], extra: str = ""
+) -> Picture:
+    flagged = [r for r in rows if r["flag"] is not None]
+    notes = [f"{mark(r)}: {r['variant']} {r['everything']}: {'; '.join(r['reasons'])}" for r in flagged]
+    chart = (
+        alt.vconcat(*panels, *_footnotes(notes, extra), spacing=14)
+        .properties(title=alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH), anchor="start"), padding=8)
+        .configure(font="Liberation Sans, Arial, Helvetica, sans-serif", background="white")
+        .configure_title(fontSize=15, subtitleColor="#444444", subtitleFontSize=11, offset=10, anchor="start", color=INK)
+        .configure_axis(labelColor=INK, titleColor=INK, titleFontWeight="normal", gridColor="#e4e4e4", domainColor=GREY, tickColor=GREY)
+        .configure_view(stroke=None)
+        .configure_text(fontSize=11)
+    )
+    return Picture(name, title, help_text, notes, chart)
+
+
+def _footnotes(notes: list[str], extra: str) -> list[alt.Chart]:
+    """Under a picture, so that it can travel alone: which trials are flagged, and why."""
+    lines = [extra] if extra else []
+    for note in notes:
+        lines += textwrap.wrap(note, WIDTH, subsequent_indent="      ")
+    if not lines:
+        return []
+    rows = [{"row": i, "line": line} for i, line in enumerate(lines)]
+    base = alt.Chart(alt.Data(values=rows)).mark_text(align="left", fontSize=10, color=ALARM)
+    return [base.encode(x=alt.value(0), y=alt.Y("row:O", axis=None), text="line:N").properties(width=BARS, height=14 * len(rows))]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: one HTML page that needs nothing but itself, and its pictures as files."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import duckdb
+import jinja2
+import vl_convert
+
+from . import charts, records, units
+from .charts import Picture
+from .records import HERE, Records, rows
+
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+MEANING = {
+    "noisy": "others disturbed the samples",
+    "unconverged": "the interval stayed wider than wanted",
+    "misplaced": "pages were not where they should be",
+    "wrong": "the answer was not right",
+    "impossible": "this machine cannot do it",
+    "failed": "it broke off",
+    "interrupted": "it was stopped",
+}
+
+
+class CannotWrite(Exception):
+    """The text says what, and why."""
+
+
+def write(given: Records, page: Path, force: bool) -> list[Path]:
+    """Writes the page, and its pictures to a folder beside it; all of them or nothing. Returns both paths."""
+    pictures = page.with_suffix("").with_name(page.stem + "-pictures")
+    for path in (page, pictures):
+        if path.exists() and not force:
+            raise CannotWrite(f"{path}: exists; give another name with --output, or --force to replace it")
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".report-", dir=page.parent) as scratch:
+            new_page, new_pictures, old = Path(scratch, "page"), Path(scratch, "pictures"), Path(scratch, "old")
+            new_pictures.mkdir()
+            new_page.write_text(_compose(given, new_pictures, pictures.name), encoding="utf-8")
+            if pictures.exists():
+                pictures.rename(old)
+            new_pictures.rename(pictures)
+            new_page.replace(page)
+    except OSError as error:
+        raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
+    return [page, pictures]
+
+
+def _compose(given: Records, folder: Path, link: str) -> str:
+    """The text of the page; draws the pictures into the folder."""
+    db = records.tables(given)
+    runs = _runs(db)
+    names = {r["run"]: r["name"] for r in runs}
+    sections = [_section(db, benchmark, names) for (benchmark,) in db.execute(
+        "SELECT benchmark FROM headline GROUP BY benchmark ORDER BY min(place)").fetchall()]  # fmt: skip
+    steadiness = _steadiness(db, names)
+    for picture in [p for s in sections for p in s["pictures"]] + steadiness:
+        _draw(picture, folder)
+    flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
+    statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(quantity=units.quantity, percent=units.percent, size=units.size, image=_image)
+    return environment.get_template("report.html.j2").render(
+        script=vl_convert.javascript_bundle(vl_version=VEGA_LITE).replace("</", "<\\/"),
+        link=link,
+        runs=runs,
+        names=names,
+        notes=given.notes,
+        sections=sections,
+        steadiness=steadiness,
+        flaws=flaws,
+        meaning=MEANING,
+        statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
+        machines=_machines(runs),
+    )
+
+
+def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Every run, with what became of it."""
+    found = rows(db, "FROM outcome ORDER BY ordinal")
+    hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
+    for r in found:
+        r["header"] = records.json.loads(r["header"])
+        r["name"] = r["host"] + (f" rank {r['rank']}" if r["ranks"] > 1 else "") + (f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else "")
+    return found
+
+
+def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> dict[str, Any]:
+    """A benchmark: for each run its pictures and its table."""
+    trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
+    pages = rows(db, "FROM pages ORDER BY node")
+    greatest = max((v for t in trials if not t["in_matrix"] for v in (t["value"], t["high"]) if v is not None), default=0.0)
+    pictures: list[Picture] = []
+    for whole, of_run in groupby(trials, lambda t: t["whole"]):
+        bars = [t for t in of_run if not t["in_matrix"]]
+        cells = rows(db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY variant, panel, threads_node, memory_node", benchmark, whole)
+        file = _file_name(benchmark, names, whole)
+        if bars:
+            own_pages = [p for p in pages if p["whole"] == whole]
+            pictures += charts.bars(bars, own_pages, file, f"{benchmark} on {names[whole]}", greatest)
+        if cells:
+            pictures.append(charts.matrix(cells, file + "-matrix", f"{benchmark}, node by node, on {names[whole]}"))
+    return {
+        "name": benchmark,
+        "pictures": pictures,
+        "ratios": _ratios(db) if benchmark == "numa" else [],
+        "protocols": [p for (p,) in db.execute("SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY 1", [benchmark]).fetchall()],
+        "trials": trials,
+    }
+
+
+def _ratios(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """One line for each setting that has `static`: the ratios by variant."""
+    found = rows(db, "FROM placement_ratio ORDER BY setting")
+    return [
+        {**(line := list(group))[0], "by": {r["variant"]: r for r in line}} for _, group in groupby(found, lambda r: r["setting"])
+    ]
+
+
+def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Picture]:
+    marks = rows(db, "SELECT * FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment")
+    return [
+        charts.drift(list(group), _file_name("steadiness", names, part), f"Steadiness of {names[part]}")
+        for part, group in groupby(marks, lambda m: m["part"])
+    ]
+
+
+def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each machine once, with the runs it did; one that changed between runs is shown again."""
+    shown: list[dict[str, Any]] = []
+    for r in runs:
+        key = (r["host"], _lasting(r["header"]["machine"]))
+        same = next((m for m in shown if m["key"] == key), None)
+        if same:
+            same["runs"].append(r)
+        else:
+            shown.append({"key": key, "host": r["host"], "machine": r["header"]["machine"], "runs": [r]})
+    return shown
+
+
+def _lasting(machine: dict[str, Any]) -> Any:
+    """Without what differs from minute to minute, and from shell to shell."""
+    passing = {"free", "available", "environment"}
+    if isinstance(machine, dict):
+        return {key: _lasting(value) for key, value in machine.items() if key not in passing}
+    return [_lasting(item) for item in machine] if isinstance(machine, list) else machine
+
+
+def _file_name(what: str, names: dict[str, str], run: str) -> str:
+    """Names of files are made of what is safe in every file system; the run's number keeps them apart."""
+    if len(names) == 1:
+        return what
+    place = list(names).index(run) + 1
+    return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
+
+
+def _draw(picture: Picture, folder: Path) -> None:
+    picture.svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
+    folder.joinpath(picture.name + ".svg").write_text(picture.svg, encoding="utf-8")
+    folder.joinpath(picture.name + ".png").write_bytes(vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=2))
+
+
+def _image(svg: str) -> str:
+    """A picture inside the page, for where scripts do not run."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

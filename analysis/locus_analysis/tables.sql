@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- From lines to what the report shows. records.py fills `line`; everything below is made from it.
+
+-- Numbers as people write them: 1073741824 is "1 Gi", 10000000 "10 M". Records don't say the unit of a parameter.
+CREATE MACRO whole_number(v) AS TRY_CAST(v AS HUGEINT);
+CREATE MACRO short(v) AS CASE
+	WHEN whole_number(v) IS NULL OR v LIKE '%.%' OR abs(whole_number(v)) < 1000 THEN v
+	WHEN whole_number(v) % 1099511627776 = 0 THEN whole_number(v) // 1099511627776 || ' Ti'
+	WHEN whole_number(v) % 1073741824 = 0 THEN whole_number(v) // 1073741824 || ' Gi'
+	WHEN whole_number(v) % 1048576 = 0 THEN whole_number(v) // 1048576 || ' Mi'
+	WHEN whole_number(v) % 1024 = 0 THEN whole_number(v) // 1024 || ' Ki'
+	WHEN whole_number(v) % 1000000000 = 0 THEN whole_number(v) // 1000000000 || ' G'
+	WHEN whole_number(v) % 1000000 = 0 THEN whole_number(v) // 1000000 || ' M'
+	WHEN whole_number(v) % 1000 = 0 THEN whole_number(v) // 1000 || ' k'
+	ELSE v END;
+
+CREATE TABLE run AS
+SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank, (json->>'$.ranks')::INT AS ranks,
+	json->>'$.started' AS started, json->>'$.profile' AS profile, from_json(json->'$.altered', '["VARCHAR"]') AS altered,
+	from_json(json->'$.command', '["VARCHAR"]') AS command, from_json(json->'$.resumes', '["VARCHAR"]') AS resumes, json AS header,
+	row_number() OVER (ORDER BY json->>'$.started', run) AS ordinal
+FROM line WHERE type = 'header';
+
+-- What --resume went on with is one whole: named by the last run, which nobody resumed.
+CREATE TABLE part AS
+WITH resumed AS (SELECT run, unnest(resumes) AS part FROM run)
+SELECT run AS whole, run AS part FROM run WHERE run NOT IN (SELECT part FROM resumed)
+UNION
+SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed) AND part IN (SELECT run FROM run);
+
+-- Of a trial that a whole has several times, the last counts.
+CREATE TABLE trial AS
+WITH told AS (
+	SELECT part.whole, json->>'$.id' AS id, json, run.ordinal, number
+	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run WHERE type = 'trial'
+	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY run.ordinal DESC, number DESC) = 1)
+SELECT whole, id, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
+	json->>'$.variant' AS variant, json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
+	json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons, json->'$.metrics' AS metrics,
+	json->'$.samples' AS samples, json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
+	(json->>'$.spread_between')::DOUBLE AS spread_between,
+	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix
+FROM told;
+
+CREATE TABLE metric AS
+WITH m AS (
+	SELECT whole, id, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR", "better": "VARCHAR", "value": "DOUBLE",
+		"ci": ["DOUBLE"], "without_noise": "DOUBLE", "why": "VARCHAR"}]')) AS m, generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
+	FROM trial)
+SELECT whole, id, place, m.name, m.unit, m.better, m.value, m.ci[1] AS low, m.ci[2] AS high, m.without_noise, m.why FROM m;
+
+-- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel apart.
+CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR);
+INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages');
+
+-- Threads and their binding vary like parameters, but where there is a layout it already says both.
+CREATE TABLE parameter AS
+WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name, generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
+named AS (
+	SELECT whole, id, benchmark, in_matrix, name, json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
+	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100 FROM trial WHERE bind <> 'layout'
+	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101 FROM trial WHERE bind <> 'layout')
+SELECT *, short(value) AS label, count(DISTINCT value) OVER (PARTITION BY benchmark, in_matrix, name) > 1 AS varies,
+	CASE WHEN in_matrix AND name IN ('from', 'to') THEN 'axis'
+		WHEN in_matrix OR (benchmark, name) IN (SELECT (benchmark, name) FROM panel_parameter) THEN 'panel'
+		ELSE 'point' END AS role
+FROM named;
+
+CREATE TABLE label AS
+SELECT whole, id,
+	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place) FILTER (varies AND role = 'panel'), '') AS panel,
+	coalesce(string_agg(CASE WHEN name = 'layout' THEN label ELSE name || ' ' || label END, ', ' ORDER BY place)
+		FILTER (varies AND role = 'point'), '') AS point,
+	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place), '') AS everything
+FROM trial LEFT JOIN parameter USING (whole, id)
+GROUP BY whole, id;
+
+-- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of everything that is shown; `flag`
+-- is the number under which a trial that is not ok stands in the table of flaws, and in every picture.
+CREATE TABLE headline AS
+WITH ordered AS (
+	SELECT t.*, l.panel, l.point, l.everything, w.ordinal, m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.without_noise, m.why,
+		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
+		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel) AS panel_place,
+		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, t.variant) AS variant_place
+	FROM trial t JOIN label l USING (whole, id) JOIN metric m USING (whole, id) JOIN run w ON w.run = t.whole WHERE m.place = 1),
+placed AS (
+	SELECT *, row_number() OVER (
+		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position) AS place
+	FROM ordered)
+SELECT whole, id, place, benchmark, variant, status, reasons, in_matrix, parameters, panel, point, everything,
+	metric, unit, better, value, low, high, without_noise, why,
+	CASE WHEN status <> 'ok' THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
+	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches, (samples->>'$.noisy')::BIGINT AS noisy,
+	(samples->>'$.humps')::INT AS humps, spread_within, spread_between,
+	placement->>'$.how' AS how, (placement->>'$.local_share')::DOUBLE AS local_share
+FROM placed;
+
+-- Where the pages lay after the timed part.
+CREATE TABLE pages AS
+WITH node AS (SELECT whole, id, placement, unnest(json_keys(placement, '$.on_node')) AS node
+	FROM trial WHERE json_type(placement) = 'OBJECT')
+SELECT whole, id, node::INT AS node, (placement->>('$.on_node."' || node || '"'))::BIGINT AS pages,
+	pages / nullif((placement->>'$.pages')::BIGINT, 0) AS share
+FROM node;
+
+-- Nodes of the machines. A layout ("8+0") has a number for each node with CPUs.
+CREATE TABLE node AS
+WITH n AS (SELECT run, unnest(from_json(header->'$.machine.topology.nodes',
+	'[{"node": "INT", "memory": "HUGEINT", "cpus": ["INT"], "memory_only": "BOOLEAN"}]')) AS n FROM run)
+SELECT run, n.node, n.memory, len(n.cpus) AS cpus, n.memory_only,
+	CASE WHEN NOT n.memory_only AND len(n.cpus) > 0
+		THEN count(*) FILTER (NOT n.memory_only AND len(n.cpus) > 0) OVER (PARTITION BY run ORDER BY n.node) END AS place
+FROM n;
+
+-- The node x node matrix: threads on the one node that `from` fills, memory on node `to`.
+CREATE TABLE cell AS
+WITH named AS (
+	SELECT h.*, parameters->>'$.from' AS "from", parameters->>'$.to' AS "to",
+		[try_cast(x AS INT) FOR x IN string_split(parameters->>'$.from', '+')] AS filled
+	FROM headline h WHERE in_matrix)
+SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node,
+	"to" || CASE WHEN m.memory_only THEN ' (memory only)' ELSE '' END AS memory_node,
+	max(value) OVER (PARTITION BY c.whole, variant, panel) AS greatest, min(value) OVER (PARTITION BY c.whole, variant, panel) AS least
+FROM named c
+LEFT JOIN node t ON t.run = c.whole AND t.place = list_position([x <> 0 FOR x IN filled], true) AND len([x FOR x IN filled IF x <> 0]) = 1
+	AND len(filled) = (SELECT count(place) FROM node WHERE node.run = c.whole)
+LEFT JOIN node m ON m.run = c.whole AND m.node::VARCHAR = "to";
+
+-- Every sample that was kept, as a ratio to the median of its trial. Of batches that were only sketched, least, median and greatest.
+CREATE TABLE sample AS
+WITH batch AS (
+	SELECT part.whole, json->>'$.trial' AS id, (json->>'$.at')::DOUBLE AS begun, (json->>'$.units')::DOUBLE AS units, part.part,
+		coalesce(from_json(json->'$.times', '["DOUBLE"]'), [(json->>'$.sketch.quantiles."0"')::DOUBLE,
+			(json->>'$.sketch.quantiles."0.5"')::DOUBLE, (json->>'$.sketch.quantiles."1"')::DOUBLE]) AS times,
+		from_json(json->'$.noisy', '["INT"]') AS noisy
+	FROM line JOIN part ON line.run = part.part WHERE type = 'samples'),
+each_one AS (SELECT whole, part, id, begun, units, noisy, unnest(times) AS time, generate_subscripts(times, 1) AS place FROM batch)
+SELECT whole, part, id, begun + coalesce(sum(time * units) OVER (PARTITION BY whole, part, id, begun ORDER BY place), 0) AS moment, time,
+	time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio, list_contains(noisy, place - 1) AS noisy
+FROM each_one;
+
+-- The same, thinned out to some 600 marks a run; each stands for neighbouring samples of one trial.
+CREATE TABLE drift AS
+WITH share AS (SELECT whole, part, greatest(1, 600 // count(DISTINCT id)) AS marks FROM sample GROUP BY whole, part),
+bucket AS (SELECT s.*, ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment) AS bucket
+	FROM sample s JOIN share USING (whole, part))
+SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(ratio) AS ratio, min(ratio) AS least, max(ratio) AS greatest,
+	count(*) AS n, count(*) FILTER (b.noisy) AS noisy, any_value(h.benchmark) AS benchmark, any_value(h.variant) AS variant,
+	any_value(h.everything) AS everything, any_value(h.flag) AS flag, coalesce(any_value(h.status), 'unfinished') AS status
+FROM bucket b
+LEFT JOIN headline h ON h.whole = b.whole AND h.id = b.id
+GROUP BY b.whole, b.part, b.id, bucket;
+
+-- How much longer than static the other placements took; the range is what the two intervals allow.
+CREATE TABLE placement_ratio AS
+WITH time AS (
+	SELECT h.whole, h.place, h.variant, h.flag, m.value, m.low, m.high, h.parameters->>'$.layout' AS layout, h.panel,
+		(h.parameters->>'$.kernel', h.parameters->>'$.size', h.parameters->>'$.pages', layout) AS setting
+	FROM headline h JOIN metric m USING (whole, id) WHERE benchmark = 'numa' AND variant IN ('single', 'random', 'static') AND m.name = 'time')
+SELECT t.whole, t.variant, t.panel, t.layout, t.value / s.value AS ratio, t.low / s.high AS low, t.high / s.low AS high, t.flag,
+	s.place AS setting
+FROM time t JOIN time s USING (whole, setting) WHERE s.variant = 'static' AND s.value > 0;

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records hold base units; people read prefixes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Optional
+
+SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1, ""))
+
+
+def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
+    """The factor and the name of the unit in which the greatest of the values reads well: (1e9, "GB/s")."""
+    greatest = max((abs(v) for v in values if v is not None), default=0.0)
+    if unit == "1" or greatest == 0:
+        return 1.0, "" if unit == "1" else unit
+    factor, prefix = next((s for s in SI if greatest >= s[0]), SI[-1])
+    return factor, prefix + unit
+
+
+def number(value: float) -> str:
+    """Three significant digits, and all that stand before the point."""
+    if value == 0:
+        return "0"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+def quantity(value: Optional[float], unit: str, scaled: Optional[tuple[float, str]] = None) -> str:
+    if value is None:
+        return "–"
+    factor, name = scaled or scale([value], unit)
+    return f"{number(value / factor)} {name}".strip()
+
+
+def size(value: Optional[int]) -> str:
+    """Bytes, as memory is counted: 1.5 GiB."""
+    if value is None:
+        return "unknown"
+    factor, prefix = next((s for s in BINARY if value >= s[0]), BINARY[-1])
+    return f"{value / factor:.4g} {prefix}B"
+
+
+def percent(share: Optional[float]) -> str:
+    return "–" if share is None else f"{100 * share:.3g} %"

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dummy - behaves as it is told to, so that the harness can be tested: takes a given time, scatters, fails, is wrong, lies about its pages.
+ *
+ * Unlike every real kernel it reads the clock, for the time it takes is what a test wants to know.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "benchmark.h"
+#include "machine/clock.h"
+
+enum { DELAY, SIZE_OF_MAP };
+static const struct parameter parameters[] = {
+	[DELAY] = { "delay", "us", "time of one turn, in microseconds", REAL, .value = { "10" } },
+	[SIZE_OF_MAP] = { "size", "B", "memory to map and touch", SIZE, .value = { "0" } },
+	{ 0 }
+};
+
+enum { ASKED };
+static const struct metric metrics[] = {
+	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER },
+	{ 0 }
+};
+
+struct behaviour {
+	double scatter;                    /* share of the delay, evenly spread */
+	double second;                     /* every second sample takes this many times the delay */
+	int fail;                          /* errno of prepare() */
+	const char *wrong, *impossible;
+	bool idle, lie;
+};
+static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 }, humps = { .second = 1.5 }, idle = { .idle = true },
+			      failing = { .fail = EIO }, impossible = { .impossible = "it was told to be impossible" },
+			      wrong = { .wrong = "it was told to be wrong" }, misplaced = { .lie = true };
+
+struct state {
+	const struct behaviour *behaviour;
+	double delay;                      /* s */
+	unsigned sample;
+	struct region *region;
+};
+
+static void *prepare(const struct trial *trial)
+{
+	const struct behaviour *b = trial->variant->layout;
+	uint64_t bytes = trial->value[SIZE_OF_MAP].count;
+	struct state *s;
+
+	if (b->impossible)
+		return cannot(trial->arena, "%s", b->impossible);
+	if (b->fail) {
+		errno = b->fail;
+		return NULL;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->behaviour = b;
+	s->delay = trial->value[DELAY].real * 1e-6;
+	if (b->lie && !bytes)
+		bytes = 1 << 20;
+	if (!bytes)
+		return s;
+	s->region = region_map(trial->arena, "idle memory", bytes, PAGES_BASE);
+	if (!s->region) {
+		free(s);
+		return NULL;
+	}
+	/* The lie: pages on a node that no machine has. */
+	region_home(s->region, 0, region_bytes(s->region), b->lie ? 1023 : trial->place[0].node);
+	region_user(s->region, 0, region_bytes(s->region), trial->place[0].node);
+	return s;
+}
+
+static void enter(void *state, struct worker *self)
+{
+	const struct state *s = state;
+	volatile char *byte;
+
+	if (self->index || !s->region)
+		return;
+	byte = region_base(s->region);
+	for (size_t i = 0; i < region_bytes(s->region); i += region_granule(s->region))
+		byte[i] = 1;
+}
+
+static void reset(void *state)
+{
+	struct state *s = state;
+
+	s->sample++;
+}
+
+/* Between 0 and 1, by the number of the sample: the same in every run. */
+static double fraction(unsigned n)
+{
+	return (double)((n * UINT32_C(2654435761)) & 0xffff) / 0x10000;
+}
+
+static void work(void *state, struct worker *self)
+{
+	const struct state *s = state;
+	const struct behaviour *b = s->behaviour;
+	double each = s->delay * (1 + b->scatter * fraction(s->sample)) * (b->second > 0 && s->sample % 2 ? b->second : 1);
+	double end = clock_now() + each * (double)self->count;
+
+	while (clock_now() < end)
+		;
+	self->done = b->idle ? 0 : self->count;
+}
+
+static void collect(void *state, const struct trial *trial, struct result *result)
+{
+	(void)trial;
+	report(result, ASKED, ((const struct state *)state)->delay);
+}
+
+static const char *verify(void *state, const struct trial *trial)
+{
+	(void)trial;
+	return ((const struct state *)state)->behaviour->wrong;
+}
+
+static size_t footprint(const struct trial *trial)
+{
+	return trial->value[SIZE_OF_MAP].count;
+}
+
+#define VARIANT(name, summary, behaviour) { name, summary, &behaviour, 0, prepare, enter, reset, work, collect, verify, free }
+static const struct variant variants[] = {
+	VARIANT("steady", "each turn takes the delay", steady),
+	VARIANT("jitter", "each sample takes up to half as much again", jitter),
+	VARIANT("humps", "every second sample takes half as much again", humps),
+	VARIANT("idle", "counts no turn", idle),
+	VARIANT("failing", "cannot be prepared", failing),
+	VARIANT("impossible", "says that it is impossible here", impossible),
+	VARIANT("wrong", "has the wrong answer", wrong),
+	VARIANT("misplaced", "claims that its pages are where they can't be", misplaced),
+	{ 0 }
+};
+
+const struct benchmark dummy_benchmark = {
+	.name = "dummy",
+	.summary = "does nothing, in a time and with faults of your choice: for tests of the harness",
+	.protocol = "waits by the clock, delay after delay",
+	.unit = "turn",
+	.sample = 1e-3,
+	.quantile = 0.5,
+	.bound = BY_COUNT,
+	.threads = { "1" },
+	.internal = true,
+	.parameters = parameters,
+	.metrics = metrics,
+	.variants = variants,
+	.footprint = footprint,
+};

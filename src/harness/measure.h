@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One trial while it is measured: allocations of it, batches of samples, and the evidence beside each. */
+#ifndef LOCUS_MEASURE_H
+#define LOCUS_MEASURE_H
+
+#include "benchmark.h"
+#include "harness/plan.h"
+#include "harness/record.h"
+#include "machine/clock.h"
+
+/* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
+#define MOST_RAW_SAMPLES 10000
+
+/* Sums over timed samples and workers. */
+struct noise {
+	double wall, off_cpu, delay, steal, foreign; /* s; NAN: unknown */
+	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
+};
+
+struct batch {
+	size_t first, samples;             /* in the series' arrays */
+	unsigned allocation;
+	double estimate, clean;            /* the quantile of its samples, and of those without noise; NAN where all are noisy */
+	double cycle;                      /* s per core cycle beside it; 0 unknown */
+};
+
+/* Why a trial ended where it did. */
+enum stopped { NOT_RUN, CONVERGED, BUDGET, REPEATS, SIGNAL };
+
+struct series {
+	struct planned *planned;
+	/* this allocation */
+	void *state;
+	bool ready;                        /* prepared, entered, and not released yet */
+	/* calibration */
+	uint64_t units;                    /* of each worker in each sample; 0 where work() decides */
+	double duration;                   /* s of a typical sample */
+	double skew;                       /* s: the least seen between the first and the last start */
+	unsigned per_batch;
+	/* what was measured */
+	size_t samples, room;
+	double *time;                      /* s per unit */
+	double *skews;
+	unsigned char *noisy;
+	double **value;                    /* of each metric that collect() reports, by sample; NULL for the others */
+	unsigned batches, batch_room, allocations;
+	struct batch *batch;
+	struct noise noise;
+	struct placement now;              /* of this allocation, before its samples; pages 0: it maps nothing */
+	struct placement before, after;    /* of the allocation with the most pages astray */
+	bool placed;                       /* before and after are known */
+	char *failure, *impossible;        /* what went wrong; NULL */
+	const char *wrong;
+	double began, elapsed;             /* clock_now() of its first preparation; s of its own */
+	enum stopped stopped;
+};
+
+int series_open(struct series *, struct planned *);
+void series_close(struct series *);
+
+/*
+ * A fresh allocation: prepares, enters, reads the pages back. False when it could not be had: failure or impossible says why. The team
+ * stays seated for this trial.
+ */
+bool series_allocate(struct series *, struct team *);
+/* Warms up, and finds how many units make a sample of `target` s (0: the benchmark's own). */
+void series_calibrate(struct series *, struct team *, double target);
+/* Takes a batch of samples; `warm`: after one that does not count. */
+void series_batch(struct series *, struct team *, unsigned samples, bool warm);
+/* Reads the pages back, verifies, and gives the allocation back. */
+void series_release(struct series *, struct team *);
+
+/* Of the batches of one allocation (or all: allocation < 0): the median, and its interval; false when they are too few for one. */
+bool series_interval(const struct series *, int allocation, double *estimate, double *low, double *high);
+
+unsigned metric_count(const struct benchmark *);
+/* {"0": .., "0.01": .., .., "1": ..}; sorts the values. */
+json_t *quantiles_json(double *values, size_t n);
+/* The newest batch, for the record. */
+json_t *series_batch_json(const struct series *, double at);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/names.h"
+#include "harness/options.h"
+#include "harness/values.h"
+
+const char *const profile_names[PROFILES] = { [QUICK] = "quick", [STANDARD] = "standard", [PAPER] = "paper" };
+
+enum key {
+	VARIANT = 0x100, THREADS, BIND, PROFILE, OUTPUT, RESUME, APPEND, REPEATS, DURATION, TIME_BUDGET, CASE_BUDGET, DRY_RUN, TOPOLOGY,
+	OVERSUBSCRIBE, SEED, QUIET, PARAMETER
+};
+
+const struct option_row option_rows[] = {
+	{ "variant", "LIST", "only these variants", VARIANT },
+	{ "threads", "LIST", "numbers of threads (default: one a core; with a layout, the cores of one node)", THREADS },
+	{ "bind", "WHERE", "close, spread, or a list of CPUs such as 0,2-5 (default: as bound from outside, else close)", BIND },
+	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so", OVERSUBSCRIBE },
+	{ "profile", "NAME", "quick (seconds), standard, or paper: the published setting (default: standard)", PROFILE },
+	{ "output", "FILE", "write the record (JSON Lines) to FILE, which must not exist", OUTPUT },
+	{ "resume", NULL, "go on in --output: trials that are complete there are not run again", RESUME },
+	{ "append", NULL, "add this run to --output", APPEND },
+	{ "repeats", "N", "samples of each trial, whatever their spread (default: until the interval is within 1 %, or the budget spent)", REPEATS },
+	{ "duration", "TIME", "length of a sample to aim at", DURATION },
+	{ "time-budget", "TIME", "of the whole command, such as 60s", TIME_BUDGET },
+	{ "case-budget", "TIME", "of one trial", CASE_BUDGET },
+	{ "seed", "N", "of everything random (default: 1)", SEED },
+	{ "dry-run", NULL, "print the trials, where their threads would sit, and the time they would take; run nothing", DRY_RUN },
+	{ "topology", "WHAT", "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file", TOPOLOGY },
+	{ "quiet", NULL, "no progress on stderr", QUIET },
+	{ 0 }
+};
+
+const char *parameter_default(const struct parameter *p, enum profile profile)
+{
+	while (profile > QUICK && !p->value[profile])
+		profile--;
+	return p->value[profile];
+}
+
+unsigned parameter_count(const struct benchmark *b)
+{
+	unsigned n = 0;
+
+	while (b->parameters && b->parameters[n].name)
+		n++;
+	return n;
+}
+
+unsigned variant_count(const struct benchmark *b)
+{
+	unsigned n = 0;
+
+	while (b->variants[n].name)
+		n++;
+	return n;
+}
+
+bool options_select(const struct options *o)
+{
+	bool selected = o->variant || o->threads || o->bind || o->profile == PAPER;
+
+	for (unsigned i = 0; i < MOST_PARAMETERS; i++)
+		selected |= o->parameter[i] != NULL;
+	return selected;
+}
+
+static error_t refuse(struct argp_state *state, const char *option, const char *why)
+{
+	fprintf(stderr, "%s: --%s: %s\n", state->name, option, why);
+	exit(EXIT_COMMAND_LINE);
+}
+
+static enum profile parse_profile(struct argp_state *state, const char *text)
+{
+	char why[256];
+	int near;
+
+	for (enum profile p = 0; p < PROFILES; p++)
+		if (strcmp(profile_names[p], text) == 0)
+			return p;
+	near = nearest(text, profile_names, PROFILES);
+	snprintf(why, sizeof(why), "there is no '%s'; expected quick, standard or paper%s%s%s", text, near < 0 ? "" : "; did you mean '",
+		 near < 0 ? "" : profile_names[near], near < 0 ? "" : "'?");
+	refuse(state, "profile", why);
+	return STANDARD;
+}
+
+static double positive_seconds(struct argp_state *state, const char *option, const char *text)
+{
+	char why[256];
+	double s;
+
+	if (parse_seconds(text, &s, why, sizeof(why)))
+		refuse(state, option, why);
+	if (s == 0)
+		refuse(state, option, "must be more than no time");
+	return s;
+}
+
+static uint64_t whole(struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most)
+{
+	char why[256];
+	uint64_t n;
+
+	if (parse_count(text, &n, why, sizeof(why)))
+		refuse(state, option, why);
+	if (n < least || n > most) {
+		snprintf(why, sizeof(why), "%s is not between %llu and %llu", text, (unsigned long long)least, (unsigned long long)most);
+		refuse(state, option, why);
+	}
+	return n;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case VARIANT: o->variant = arg; break;
+	case THREADS: o->threads = arg; break;
+	case BIND: o->bind = arg; break;
+	case OVERSUBSCRIBE: o->oversubscribe = true; break;
+	case PROFILE: o->profile = parse_profile(state, arg); break;
+	case OUTPUT: o->output = arg; break;
+	case RESUME: o->resume = true; break;
+	case APPEND: o->append = true; break;
+	case REPEATS: o->repeats = (unsigned)whole(state, "repeats", arg, 1, 1000000); break;
+	case DURATION: o->duration = positive_seconds(state, "duration", arg); break;
+	case TIME_BUDGET: o->time_budget = positive_seconds(state, "time-budget", arg); break;
+	case CASE_BUDGET: o->case_budget = positive_seconds(state, "case-budget", arg); break;
+	case SEED: o->seed = whole(state, "seed", arg, 0, UINT64_C(1) << 53); break;
+	case DRY_RUN: o->dry_run = true; break;
+	case TOPOLOGY: o->topology = arg; break;
+	case QUIET: o->quiet = true; break;
+	case ARGP_KEY_ARG:
+		fprintf(stderr, "%s: '%s' is not an option; options begin with --, as in --variant LIST\n", state->name, arg);
+		exit(EXIT_COMMAND_LINE);
+	case ARGP_KEY_END:
+		if ((o->resume || o->append) && !o->output)
+			refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
+		if (o->resume && o->append)
+			refuse(state, "resume", "--append is something else: give one of them");
+		if (o->topology && !o->dry_run)
+			refuse(state, "topology", "nothing can be run on a machine that is only described; add --dry-run");
+		break;
+	default:
+		if (key < PARAMETER || key >= PARAMETER + MOST_PARAMETERS)
+			return ARGP_ERR_UNKNOWN;
+		o->parameter[key - PARAMETER] = arg;
+	}
+	return 0;
+}
+
+/* Long options that getopt would not know: it has no word for what was meant. */
+static int check_names(const char *program, const struct argp_option *known, size_t n, int argc, char **argv)
+{
+	static const char *const own[] = { "help", "usage" };
+	const char *names[n + 2];
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = known[i].name;
+	names[n] = own[0], names[n + 1] = own[1];
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		char name[64];
+		int near, matches = 0;
+
+		if (strncmp(argv[i], "--", 2))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
+		for (size_t j = 0; j < n + 2; j++)
+			matches += strncmp(names[j], name, strlen(name)) == 0;
+		if (matches)
+			continue;
+		near = nearest(name, names, n + 2);
+		if (near >= 0)
+			fprintf(stderr, "%s: there is no option --%s; did you mean --%s?\n", program, name, names[near]);
+		else
+			fprintf(stderr, "%s: there is no option --%s; %s --help lists them\n", program, name, program);
+		return EXIT_COMMAND_LINE;
+	}
+	return 0;
+}
+
+/* "words per ... (default: sum; standard: sum,triad)" */
+static char *parameter_help(const struct parameter *p)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "%s", p->help);
+	if (p->choices)
+		fprintf(f, ": %s", p->choices);
+	fprintf(f, " (%s: %s", profile_names[QUICK], p->value[QUICK]);
+	for (enum profile i = STANDARD; i < PROFILES; i++)
+		if (p->value[i])
+			fprintf(f, "; %s: %s", profile_names[i], p->value[i]);
+	fprintf(f, ")");
+	fclose(f);
+	return text;
+}
+
+static const char *argument_of(const struct parameter *p)
+{
+	static const char *const argument[] = { [COUNT] = "LIST", [SIZE] = "SIZES",   [REAL] = "NUMBERS", [CHOICE] = "LIST",
+						[PATH] = "FILE",  [LAYOUT] = "LAYOUTS", [NODE] = "NODES" };
+
+	return argument[p->type];
+}
+
+static char *documentation(const struct benchmark *b)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (!b) {
+		fprintf(f, "Runs every benchmark, and splits the time budget over them by their weight.");
+	} else {
+		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
+		for (const struct variant *v = b->variants; v->name; v++)
+			fprintf(f, "  %-12s %s\n", v->name, v->summary);
+	}
+	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step). Exit status: 0 good, also when noisy; 1 wrong, misplaced, "
+		   "failed, or output unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
+	fclose(f);
+	return text;
+}
+
+int options_parse(struct options *o, const struct benchmark *b, int argc, char **argv)
+{
+	const size_t rows = sizeof(option_rows) / sizeof(*option_rows) - 1;
+	const unsigned parameters = b ? parameter_count(b) : 0;
+	struct argp_option table[rows + MOST_PARAMETERS + 1];
+	char *help[MOST_PARAMETERS] = { 0 }, *text;
+	struct argp argp = { .options = table, .parser = parse_option };
+	int status;
+
+	*o = (struct options){ .benchmark = b, .profile = STANDARD, .seed = 1, .argc = argc, .argv = argv };
+	memset(table, 0, sizeof(table));
+	for (unsigned i = 0; i < parameters; i++) {
+		help[i] = parameter_help(&b->parameters[i]);
+		table[i] = (struct argp_option){ .name = b->parameters[i].name, .key = PARAMETER + (int)i, .arg = argument_of(&b->parameters[i]),
+						 .doc = help[i], .group = 1 };
+	}
+	for (size_t i = 0; i < rows; i++)
+		table[parameters + i] = (struct argp_option){ .name = option_rows[i].name, .key = option_rows[i].key,
+							      .arg = option_rows[i].argument, .doc = option_rows[i].help, .group = 2 };
+	argp.doc = text = documentation(b);
+	argp_err_exit_status = EXIT_COMMAND_LINE;
+	status = check_names(argv[0], table, parameters + rows, argc, argv);
+	if (!status && argp_parse(&argp, argc, argv, 0, NULL, o))
+		status = EXIT_COMMAND_LINE;
+	for (unsigned i = 0; i < parameters; i++)
+		free(help[i]);
+	free(text);
+	return status;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/names.h"
+#include "harness/plan.h"
+#include "harness/values.h"
+#include "machine/topology.h"
+
+/* Share of the available memory that trials sampled in turn may hold together: page tables and other programs need some too. */
+#define MEMORY_SHARE 0.8
+
+enum { MOST_TRIALS = 100000 };
+
+/* Everything that the product is made of. */
+struct lists {
+	const struct benchmark *benchmark;
+	const struct options *options;
+	const struct setting *setting;
+	bool *variant;                     /* by index: wanted? */
+	struct values threads;             /* 0 for "as the layout says" */
+	struct values parameter[MOST_PARAMETERS];
+	unsigned parameters;
+};
+
+static uint64_t one_a_core(const struct machine *m, enum profile profile)
+{
+	(void)profile;
+	return m->cores;
+}
+
+static const struct parameter thread_parameter = { .name = "threads", .help = "numbers of threads", .type = COUNT, .automatic = one_a_core };
+
+static int complain(const struct lists *l, const char *option, const char *why)
+{
+	fprintf(stderr, "locus %s: --%s: %s\n", l->benchmark->name, option, why);
+	return EXIT_COMMAND_LINE;
+}
+
+static int choose_variants(struct lists *l)
+{
+	const unsigned n = variant_count(l->benchmark);
+	const char *list = l->options->variant, *names[n];
+	char word[128], why[512];
+
+	for (unsigned i = 0; i < n; i++) {
+		names[i] = l->benchmark->variants[i].name;
+		l->variant[i] = !list;
+	}
+	while (next_word(&list, word, sizeof(word))) {
+		unsigned i = 0;
+		int near;
+
+		while (i < n && strcmp(names[i], word))
+			i++;
+		if (i < n) {
+			l->variant[i] = true;
+			continue;
+		}
+		near = nearest(word, names, n);
+		snprintf(why, sizeof(why), "%s has no variant '%s'%s%s%s `locus list %s` shows them", l->benchmark->name, word,
+			 near < 0 ? ";" : "; did you mean '", near < 0 ? "" : names[near], near < 0 ? "" : "'?", l->benchmark->name);
+		return complain(l, "variant", why);
+	}
+	return 0;
+}
+
+static bool has_layout(const struct benchmark *b, const struct variant *v, unsigned *which)
+{
+	for (unsigned i = 0; i < parameter_count(b); i++) {
+		if (b->parameters[i].type != LAYOUT || (v && v->lacks & LACKS(i)))
+			continue;
+		if (which)
+			*which = i;
+		return true;
+	}
+	return false;
+}
+
+static int choose_threads(struct lists *l)
+{
+	const char *text = l->options->threads;
+	char why[512];
+	enum profile profile = l->options->profile;
+
+	for (int p = (int)profile; !text && p >= 0; p--)
+		text = l->benchmark->threads[p];
+	if (!text)
+		text = has_layout(l->benchmark, NULL, NULL) ? "0" : "auto";
+	if (values_parse(&thread_parameter, text, l->setting->machine, profile, &l->threads, why, sizeof(why)))
+		return complain(l, "threads", why);
+	for (unsigned i = 0; l->options->threads && i < l->threads.n; i++) {
+		if (l->threads.value[i].count >= 1 && l->threads.value[i].count <= 65536)
+			continue;
+		snprintf(why, sizeof(why), "%" PRIu64 " is not between 1 and 65536", l->threads.value[i].count);
+		return complain(l, "threads", why);
+	}
+	return 0;
+}
+
+/* A value that isn't on this machine: with a described one, or asked for by name, there is no trial to record it with. */
+static int choose_parameters(struct lists *l)
+{
+	char why[1024];
+
+	for (unsigned i = 0; i < l->parameters; i++) {
+		const struct parameter *p = &l->benchmark->parameters[i];
+		const char *text = l->options->parameter[i];
+		int status = values_parse(p, text ? text : parameter_default(p, l->options->profile), l->setting->machine, l->options->profile,
+					  &l->parameter[i], why, sizeof(why));
+
+		if (!status)
+			continue;
+		complain(l, p->name, why);
+		return status;
+	}
+	return 0;
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll and Vo). */
+static uint64_t hash(const char *text)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static char *print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *print(const char *format, ...)
+{
+	char *text = NULL;
+	va_list list;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		text = NULL;
+	va_end(list);
+	return text;
+}
+
+static void identify(struct planned *p)
+{
+	const struct trial *t = &p->trial;
+	size_t size;
+	FILE *f = open_memstream(&p->identity, &size);
+	char text[256];
+
+	if (!f)
+		return;
+	fprintf(f, "%s/%s", t->benchmark->name, t->variant->name);
+	for (unsigned i = 0; i < parameter_count(t->benchmark); i++)
+		if (!(t->variant->lacks & LACKS(i)))
+			fprintf(f, " %s=%s", t->benchmark->parameters[i].name,
+				value_print(&t->benchmark->parameters[i], t->value[i], text, sizeof(text)));
+	fprintf(f, " threads=%u bind=%s%s protocol=%08" PRIx64, t->threads, p->bind, p->oversubscribed ? " oversubscribed" : "",
+		hash(t->benchmark->protocol) >> 32);
+	fclose(f);
+	snprintf(p->id, sizeof(p->id), "%016" PRIx64, hash(p->identity));
+}
+
+const char *plan_bind(const struct options *o, const struct affinity *a, unsigned threads)
+{
+	if (o->bind)
+		return o->bind;
+	return a && a->threads >= threads ? "inherited" : "close";
+}
+
+/* Where the threads sit; a refusal where they can't. */
+static int seat(struct planned *p, const struct lists *l, const char *layout)
+{
+	const struct machine *m = l->setting->machine;
+	const struct affinity *a = l->setting->affinity;
+	struct trial *t = &p->trial;
+	struct place *place = calloc(t->threads, sizeof(*place));
+	const char *why = NULL;
+	int failed = 0;
+
+	if (!place)
+		return -1;
+	t->place = place;
+	p->bind = layout ? "layout" : plan_bind(l->options, a, t->threads);
+	p->oversubscribed = t->threads > m->cpus;
+	if (layout) {
+		failed = machine_layout(m, layout, l->options->oversubscribe, place, &why);
+	} else if (strcmp(p->bind, "inherited") == 0) {
+		for (unsigned i = 0; i < t->threads; i++) {
+			const struct cpu *cpu = machine_cpu(m, a->cpu_of[i]);
+
+			place[i] = (struct place){ a->cpu_of[i], cpu ? cpu->node : 0 };
+		}
+	} else {
+		failed = machine_bind(m, p->bind, t->threads, l->options->oversubscribe, place, &why);
+	}
+	if (failed)
+		p->refusal = strdup(why);
+	return 0;
+}
+
+static int weigh(struct planned *p, const struct lists *l)
+{
+	const struct memory_limit *memory = &l->setting->memory;
+	char needed[BYTES_TEXT], there[BYTES_TEXT];
+
+	p->footprint = p->trial.benchmark->footprint ? p->trial.benchmark->footprint(&p->trial) : 0;
+	if (!p->refusal && p->footprint > memory->available)
+		p->refusal = print("it needs %s of memory, but only %s can be had, because of %s; choose a smaller size", bytes_text(needed, p->footprint),
+				   bytes_text(there, memory->available), memory->what);
+	return 0;
+}
+
+static bool known(const struct plan *plan, const char *id)
+{
+	for (unsigned i = 0; i < plan->trials; i++)
+		if (strcmp(plan->trial[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+static void planned_free(struct planned *p)
+{
+	for (unsigned i = 0; p->trial.value && i < parameter_count(p->trial.benchmark); i++)
+		if (p->trial.benchmark->parameters[i].type == LAYOUT || p->trial.benchmark->parameters[i].type == PATH)
+			free((char *)p->trial.value[i].text);
+	free((void *)p->trial.value);
+	free((void *)p->trial.place);
+	free(p->identity);
+	free(p->refusal);
+}
+
+/* Adds one trial, unless it makes no sense or is there already (layouts may come to the same thing). Takes over `value`. */
+static int add(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads, const char *layout,
+	       const char *refusal)
+{
+	struct planned p = { .trial = { .benchmark = l->benchmark, .variant = v, .value = value, .threads = threads, .machine = l->setting->machine,
+					.seed = l->options->seed } };
+	struct planned *grown;
+	const char *why = NULL;
+
+	if (refusal) {
+		p.refusal = strdup(refusal);
+		p.bind = layout ? "layout" : plan_bind(l->options, l->setting->affinity, threads);
+	} else if (seat(&p, l, layout)) {
+		goto fail;
+	}
+	if (!p.refusal && l->benchmark->applies && !l->benchmark->applies(&p.trial, &why)) {
+		if (!plan->refused++)
+			plan->why_refused = why;
+		planned_free(&p);
+		return 0;
+	}
+	weigh(&p, l);
+	identify(&p);
+	if (!p.identity)
+		goto fail;
+	if (known(plan, p.id)) {
+		planned_free(&p);
+		return 0;
+	}
+	grown = plan->trials < MOST_TRIALS ? realloc(plan->trial, (plan->trials + 1) * sizeof(*grown)) : NULL;
+	if (!grown)
+		goto fail;
+	plan->trial = grown;
+	plan->trial[plan->trials++] = p;
+	if (!p.refusal && threads > plan->threads)
+		plan->threads = threads;
+	return 0;
+fail:
+	planned_free(&p);
+	return -1;
+}
+
+static union value *copy_values(const struct lists *l, const union value *value)
+{
+	union value *copy = calloc(l->parameters + 1, sizeof(*copy));
+
+	for (unsigned i = 0; copy && i < l->parameters; i++) {
+		copy[i] = value[i];
+		if (l->benchmark->parameters[i].type == LAYOUT || l->benchmark->parameters[i].type == PATH)
+			copy[i].text = value[i].text ? strdup(value[i].text) : NULL;
+	}
+	return copy;
+}
+
+/* One point of the product: a word of a layout may stand for several. */
+static int add_point(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads)
+{
+	const struct machine *m = l->setting->machine;
+	const char *why = NULL, *word;
+	unsigned at, n;
+	char **layout;
+	int status = 0;
+
+	if (!has_layout(l->benchmark, v, &at))
+		return add(plan, l, v, copy_values(l, value), threads ? threads : m->cores, NULL, NULL);
+	word = value[at].text;
+	layout = machine_layouts(m, word, threads, &n, &why);
+	if (!layout && l->options->parameter[at])
+		return add(plan, l, v, copy_values(l, value), threads ? threads : 1, word, why);
+	if (!layout) { /* "all" among the defaults, and --threads says otherwise: nobody asked for both */
+		if (!plan->refused++)
+			plan->why_refused = "a layout that comes with its own number of threads, against --threads";
+		return 0;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		value[at].text = layout[i];
+		if (!status)
+			status = add(plan, l, v, copy_values(l, value), layout_threads(layout[i]), layout[i], NULL);
+	}
+	free(layout);
+	value[at].text = word;
+	return status;
+}
+
+/* Odometer over the parameters that the variant has; the others keep a neutral value. */
+static int multiply(struct plan *plan, const struct lists *l, const struct variant *v, unsigned threads)
+{
+	unsigned at[MOST_PARAMETERS] = { 0 }, i;
+	union value value[MOST_PARAMETERS];
+
+	do {
+		for (i = 0; i < l->parameters; i++)
+			value[i] = v->lacks & LACKS(i) ? (union value){ 0 } : l->parameter[i].value[at[i]];
+		if (add_point(plan, l, v, value, threads))
+			return -1;
+		for (i = l->parameters; i-- > 0;) {
+			if (!(v->lacks & LACKS(i)) && ++at[i] < l->parameter[i].n)
+				break;
+			at[i] = 0;
+		}
+	} while (i < l->parameters); /* i wraps when the odometer does */
+	return 0;
+}
+
+/* Sampled in turn: all that differ in nothing but the variant, the layout and the node. */
+static uint64_t kinship(const struct planned *p)
+{
+	const struct trial *t = &p->trial;
+	char key[2048], text[256];
+	int used = snprintf(key, sizeof(key), "%u", t->threads);
+
+	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
+		const struct parameter *q = &t->benchmark->parameters[i];
+
+		if (q->type != LAYOUT && q->type != NODE)
+			used += snprintf(key + used, sizeof(key) - (size_t)used, " %s",
+					 t->variant->lacks & LACKS(i) ? "" : value_print(q, t->value[i], text, sizeof(text)));
+	}
+	return hash(key);
+}
+
+/* Brings kin together (stably), and splits what memory can't hold at once. */
+static void group(struct plan *plan, const struct setting *setting)
+{
+	const double most = MEMORY_SHARE * (double)setting->memory.available;
+	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
+	unsigned filled = 0;
+
+	if (!sorted) /* each on its own is a right answer too */
+		for (unsigned i = 0; i < plan->trials; i++)
+			plan->trial[i].group = plan->groups++;
+	for (unsigned i = 0; sorted && i < plan->trials; i++) {
+		uint64_t kin;
+		double bytes = 0;
+
+		if (!plan->trial[i].identity)
+			continue; /* moved already */
+		kin = kinship(&plan->trial[i]);
+		for (unsigned j = i; j < plan->trials; j++) {
+			struct planned *p = &plan->trial[j];
+
+			if (!p->identity || kinship(p) != kin)
+				continue;
+			if (bytes > 0 && !p->refusal && bytes + (double)p->footprint > most) {
+				bytes = 0;
+				plan->groups++;
+			}
+			bytes += p->refusal ? 0 : (double)p->footprint;
+			p->group = plan->groups;
+			sorted[filled++] = *p;
+			p->identity = NULL;
+		}
+		plan->groups++;
+	}
+	if (!sorted)
+		return;
+	free(plan->trial);
+	plan->trial = sorted;
+}
+
+/* What differs between this plan's trials, for a table that needs not repeat the rest. */
+static void name_trials(struct plan *plan)
+{
+	const struct benchmark *b = plan->benchmark;
+	bool varies[MOST_PARAMETERS] = { 0 }, threads = false;
+	char text[256], other[256];
+
+	for (unsigned i = 1; i < plan->trials; i++) {
+		const struct trial *t = &plan->trial[i].trial, *first = &plan->trial[0].trial;
+
+		threads |= t->threads != first->threads;
+		for (unsigned j = 0; j < parameter_count(b); j++) {
+			if (first->variant->lacks & LACKS(j) || t->variant->lacks & LACKS(j))
+				varies[j] |= b->parameters[j].type == LAYOUT || b->parameters[j].type == NODE;
+			else
+				varies[j] |= strcmp(value_print(&b->parameters[j], t->value[j], text, sizeof(text)),
+						    value_print(&b->parameters[j], first->value[j], other, sizeof(other))) != 0;
+		}
+	}
+	for (unsigned i = 0; i < plan->trials; i++) {
+		struct planned *p = &plan->trial[i];
+		int used = snprintf(p->name, sizeof(p->name), "%s/%s", b->name, p->trial.variant->name);
+
+		for (unsigned j = 0; j < parameter_count(b) && used < (int)sizeof(p->name); j++)
+			if (varies[j] && !(p->trial.variant->lacks & LACKS(j)))
+				used += snprintf(p->name + used, sizeof(p->name) - (size_t)used, " %s=%s", b->parameters[j].name,
+						 value_show(&b->parameters[j], p->trial.value[j], text, sizeof(text)));
+		if (threads && used < (int)sizeof(p->name))
+			snprintf(p->name + used, sizeof(p->name) - (size_t)used, " threads=%u", p->trial.threads);
+	}
+}
+
+int plan_make(struct plan *plan, const struct benchmark *b, const struct options *o, const struct setting *setting)
+{
+	const unsigned variants = variant_count(b);
+	bool wanted[variants];
+	struct lists l = { .benchmark = b, .options = o, .setting = setting, .variant = wanted, .parameters = parameter_count(b) };
+	int status;
+
+	*plan = (struct plan){ .benchmark = b };
+	status = choose_variants(&l);
+	if (!status)
+		status = choose_threads(&l);
+	if (!status)
+		status = choose_parameters(&l);
+	for (unsigned v = 0; !status && v < variants; v++) {
+		for (unsigned i = 0; wanted[v] && !status && i < l.threads.n; i++) {
+			if (!multiply(plan, &l, &b->variants[v], (unsigned)l.threads.value[i].count))
+				continue;
+			fprintf(stderr, "locus %s: more than %d trials, or out of memory; choose fewer values\n", b->name, MOST_TRIALS);
+			status = EXIT_COMMAND_LINE;
+		}
+	}
+	if (!status && !plan->trials) {
+		fprintf(stderr, "locus %s: no trial is left: %s\n", b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");
+		status = EXIT_COMMAND_LINE;
+	}
+	if (!status) {
+		group(plan, setting);
+		name_trials(plan);
+	}
+	values_free(&thread_parameter, &l.threads);
+	for (unsigned i = 0; i < l.parameters; i++)
+		values_free(&b->parameters[i], &l.parameter[i]);
+	if (status)
+		plan_free(plan);
+	return status;
+}
+
+void plan_free(struct plan *plan)
+{
+	for (unsigned i = 0; i < plan->trials; i++)
+		planned_free(&plan->trial[i]);
+	free(plan->trial);
+	plan->trial = NULL;
+	plan->trials = 0;
+}
+
+/* "0-3 8-11", on the line of the node where they are: the places of threads in order. */
+static void print_places(const struct planned *p, FILE *f)
+{
+	const struct place *place = p->trial.place;
+
+	for (unsigned i = 0; i < p->trial.threads;) {
+		unsigned last = i;
+
+		while (last + 1 < p->trial.threads && place[last + 1].cpu == place[last].cpu + 1 && place[last + 1].node == place[i].node)
+			last++;
+		fprintf(f, last > i ? " %d-%d" : " %d", place[i].cpu, place[last].cpu);
+		if (last + 1 == p->trial.threads || place[last + 1].node != place[i].node)
+			fprintf(f, " (node %d)", place[i].node);
+		i = last + 1;
+	}
+}
+
+void plan_print(const struct plan *plan, const struct setting *setting, double s, FILE *f)
+{
+	char text[BYTES_TEXT];
+	double most = 0, bytes = 0;
+
+	fprintf(f, "%s on %s: %u trials in %u groups, each sampled in turn\n", plan->benchmark->name, setting->machine->name, plan->trials, plan->groups);
+	for (unsigned i = 0; i < plan->trials; i++) {
+		const struct planned *p = &plan->trial[i];
+
+		if (i == 0 || p->group != plan->trial[i - 1].group) {
+			fprintf(f, "group %u\n", p->group + 1);
+			bytes = 0;
+		}
+		fprintf(f, "  %s  %s\n", p->id, p->identity);
+		if (p->refusal) {
+			fprintf(f, "    impossible: %s\n", p->refusal);
+			continue;
+		}
+		bytes += (double)p->footprint;
+		most = bytes > most ? bytes : most;
+		fprintf(f, "    %u thread%s on CPU%s", p->trial.threads, p->trial.threads > 1 ? "s" : "", p->trial.threads > 1 ? "s" : "");
+		print_places(p, f);
+		fprintf(f, "; %s\n", bytes_text(text, p->footprint));
+	}
+	if (plan->refused)
+		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
+	fprintf(f, "memory held at once: %s; estimated time: %.0f s\n", bytes_text(text, (uint64_t)most), s);
+}

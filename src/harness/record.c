@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/options.h"
+#include "harness/record.h"
+
+struct record {
+	char *path;
+	int file;                          /* -1: none */
+	off_t end;                         /* of the last whole line; -1 where there is no such thing (a pipe) */
+	bool failed;
+	char run[17];
+	json_t *runs, *complete;           /* list of run ids; object with a key for each complete trial */
+};
+
+json_t *number(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+static int complain(const char *path, const char *what, int status)
+{
+	fprintf(stderr, "locus: --output: %s: %s\n", path, what);
+	return status;
+}
+
+static bool is_complete(const char *status)
+{
+	return status && strcmp(status, "failed") && strcmp(status, "interrupted");
+}
+
+/* Takes note of a line that is there already. NULL, or what is wrong with it. */
+static const char *take_note(struct record *r, json_t *line, bool first)
+{
+	const char *type = json_string_value(json_object_get(line, "type"));
+	const char *schema = json_string_value(json_object_get(line, "schema"));
+	const char *id = json_string_value(json_object_get(line, "id"));
+
+	if (!type || (first && strcmp(type, "header")))
+		return "this is no record of locus";
+	if (strcmp(type, "header") == 0) {
+		if (!schema || strcmp(schema, RECORD_SCHEMA))
+			return "this record has another schema than " RECORD_SCHEMA ", which this locus writes; give another file";
+		json_array_append(r->runs, json_object_get(line, "run"));
+	}
+	if (strcmp(type, "trial") == 0 && id && is_complete(json_string_value(json_object_get(line, "status"))))
+		json_object_set_new(r->complete, id, json_true());
+	return NULL;
+}
+
+/* Reads what is there; leaves the end after the last whole line. */
+static int read_back(struct record *r)
+{
+	FILE *f = fdopen(dup(r->file), "r");
+	char *line = NULL, what[512];
+	const char *wrong = NULL;
+	size_t room = 0;
+	ssize_t length;
+	unsigned n = 0;
+
+	if (!f)
+		return complain(r->path, strerror(errno), EXIT_BAD);
+	while (!wrong && (length = getline(&line, &room, f)) > 0 && line[length - 1] == '\n') {
+		json_t *object = json_loadb(line, (size_t)length, 0, NULL);
+
+		wrong = object ? take_note(r, object, n == 0) : "this line is not JSON";
+		json_decref(object);
+		n++;
+		r->end += length;
+	}
+	free(line);
+	fclose(f);
+	if (!wrong)
+		return 0;
+	snprintf(what, sizeof(what), "line %u: %s", n, wrong);
+	return complain(r->path, what, EXIT_COMMAND_LINE);
+}
+
+static int open_existing(struct record *r)
+{
+	int status;
+
+	if (flock(r->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return complain(r->path, "another process is writing it", EXIT_BAD);
+	status = read_back(r);
+	if (!status && ftruncate(r->file, r->end))
+		return complain(r->path, strerror(errno), EXIT_BAD);
+	return status;
+}
+
+static int open_file(struct record *r, enum record_mode mode)
+{
+	struct stat s;
+
+	r->file = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+	if (r->file >= 0) {
+		(void)!flock(r->file, LOCK_EX | LOCK_NB); /* some file systems have no locks */
+		return 0;
+	}
+	if (errno != EEXIST)
+		return complain(r->path, strerror(errno), EXIT_BAD);
+	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) { /* a pipe or terminal: nothing to lose there */
+		r->end = -1;
+		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
+	}
+	if (mode == RECORD_NEW)
+		return complain(r->path, "exists; give another name, or --resume to go on in it, or --append to add a run", EXIT_COMMAND_LINE);
+	r->file = open(r->path, O_RDWR | O_APPEND | O_CLOEXEC);
+	return r->file >= 0 ? open_existing(r) : complain(r->path, strerror(errno), EXIT_BAD);
+}
+
+int record_open(struct record **out, const char *path, enum record_mode mode)
+{
+	struct record *r = calloc(1, sizeof(*r));
+	uint64_t id;
+	int status;
+
+	*out = NULL;
+	if (!r)
+		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
+	r->file = -1;
+	r->runs = json_array();
+	r->complete = json_object();
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		id = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)r;
+	snprintf(r->run, sizeof(r->run), "%016" PRIx64, id);
+	r->path = path ? strdup(path) : NULL;
+	status = r->path ? open_file(r, mode) : 0;
+	if (!status) {
+		*out = r;
+		return 0;
+	}
+	record_close(r);
+	return status;
+}
+
+json_t *record_runs(const struct record *r)
+{
+	return r->runs;
+}
+
+bool record_has(const struct record *r, const char *trial_id)
+{
+	return json_object_get(r->complete, trial_id) != NULL;
+}
+
+const char *record_run(const struct record *r)
+{
+	return r->run;
+}
+
+static bool write_whole(struct record *r, const char *text, size_t length)
+{
+	for (size_t done = 0; done < length;) {
+		ssize_t n = write(r->file, text + done, length - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			return false;
+	}
+	if (r->end >= 0)
+		r->end += (off_t)length;
+	return true;
+}
+
+static void fail(struct record *r)
+{
+	int error = errno;
+
+	r->failed = true;
+	if (r->end >= 0)
+		(void)!ftruncate(r->file, r->end);
+	fprintf(stderr, "locus: --output: %s: %s; what was measured until here is in it\n", r->path, strerror(error));
+}
+
+void record_line(struct record *r, const char *type, json_t *object, bool settle)
+{
+	json_t *line = json_pack("{s:s, s:s}", "type", type, "run", r->run);
+	char *text = NULL;
+	size_t length;
+
+	if (r->file < 0 || r->failed)
+		goto out;
+	json_object_update(line, object);
+	text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	if (!text) {
+		errno = ENOMEM;
+		fail(r);
+		goto out;
+	}
+	length = strlen(text);
+	text[length] = '\n'; /* in the place of the final zero: the line goes out in one piece */
+	if (!write_whole(r, text, length + 1) || (settle && r->end >= 0 && fdatasync(r->file) && errno != EINVAL))
+		fail(r);
+out:
+	free(text);
+	json_decref(line);
+	json_decref(object);
+}
+
+bool record_failed(const struct record *r)
+{
+	return r->failed;
+}
+
+bool record_close(struct record *r)
+{
+	bool failed = r->failed;
+
+	if (r->file >= 0 && close(r->file) && !failed) {
+		fail(r);
+		failed = true;
+	}
+	json_decref(r->runs);
+	json_decref(r->complete);
+	free(r->path);
+	free(r);
+	return failed;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record: JSON Lines, written as it happens (doc/schema/README.md says what they hold). */
+#ifndef LOCUS_RECORD_H
+#define LOCUS_RECORD_H
+
+#include <stdbool.h>
+#include <jansson.h>
+
+#define RECORD_SCHEMA "locus-record-1"
+
+struct record;
+
+enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
+
+/*
+ * Opens a file for writing; `path` NULL writes nothing, and all calls below do nothing. RECORD_NEW refuses a file that exists; the others
+ * make one that does not, check what is in one that does, cut off an unfinished last line, and write behind it. Nothing is ever overwritten.
+ * 0, or the status to exit with after a message.
+ */
+int record_open(struct record **, const char *path, enum record_mode);
+
+/* With RECORD_RESUME: ids of the runs in the file, and whether a trial is complete there. */
+json_t *record_runs(const struct record *); /* borrowed; a list */
+bool record_has(const struct record *, const char *trial_id);
+
+/* This run's id. */
+const char *record_run(const struct record *);
+
+/*
+ * Writes one line (type and run are added) and drops the reference. A line is written whole, or not at all: what a full disk left of it is
+ * cut off again. `settle` puts it on the disk as well. After a failure, of which it speaks once, it writes nothing more.
+ */
+void record_line(struct record *, const char *type, json_t *object, bool settle);
+bool record_failed(const struct record *);
+
+/* Returns record_failed(). */
+bool record_close(struct record *);
+
+/* null where it isn't a number: JSON has no word for that. */
+json_t *number(double);
+
+#endif

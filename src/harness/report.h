@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOCUS_REPORT_H
+#define LOCUS_REPORT_H
+
+/*
+ * `locus report`: replaces this process by the Python program of analysis/, which lies beside the executable (build tree) or in
+ * ../share/locus (installed); LOCUS_ANALYSIS names another folder. The interpreter is LOCUS_PYTHON, else the one that configure found.
+ * Returns only when it can't: the exit status, after a message.
+ */
+int report_command(int argc, char **argv);
+
+#endif

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/measure.h"
+#include "harness/record.h"
+#include "harness/run.h"
+#include "harness/statistics.h"
+#include "harness/summary.h"
+#include "harness/table.h"
+#include "machine/affinity.h"
+#include "machine/provenance.h"
+#include "machine/sysfs.h"
+#include "machine/topology.h"
+
+/* How long and how often a profile measures; --time-budget, --case-budget and --repeats cut it. s; 0: no bound. */
+static const struct {
+	double time, one;                  /* the whole command; one trial */
+	unsigned allocations;              /* at least */
+} efforts[PROFILES] = {
+	[QUICK] = { 8, 0, 2 },
+	[STANDARD] = { 0, 4, 3 },
+	[PAPER] = { 0, 60, 5 },
+};
+enum { MOST_ALLOCATIONS = 50 };
+
+struct run {
+	const struct options *options;
+	struct machine *machine;
+	struct affinity affinity;
+	struct setting setting;
+	struct plan *plan;                 /* one for each benchmark */
+	unsigned plans, trials, finished;
+	struct record *record;
+	struct progress progress;
+	struct team *team;
+	double began, deadline;            /* clock_now(); INFINITY */
+	uint64_t random;                   /* state of the generator that shuffles */
+	unsigned count[STATUSES], skipped;
+};
+
+/* The signal that asked us to end. A handler can reach nothing else. */
+static volatile sig_atomic_t caught;
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
+enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
+
+static void catch(int signal)
+{
+	caught = signal;
+}
+
+/* The second one of a kind ends the program as it does any other. */
+static void watch_signals(void)
+{
+	struct sigaction action = { .sa_handler = catch, .sa_flags = (int)SA_RESETHAND };
+
+	for (unsigned i = 0; i < SIGNALS; i++)
+		sigaction(signals[i].number, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
+}
+
+static const char *caught_name(void)
+{
+	for (unsigned i = 0; i < SIGNALS; i++)
+		if (signals[i].number == caught)
+			return signals[i].name;
+	return NULL;
+}
+
+static bool ended(const struct run *r)
+{
+	return caught || record_failed(r->record);
+}
+
+/* SplitMix64 (Steele, Lea and Flood 2014). */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static void shuffle(unsigned *x, unsigned n, uint64_t *state)
+{
+	for (unsigned i = n; i > 1; i--) {
+		unsigned j = (unsigned)(next_random(state) % i), spare = x[i - 1];
+
+		x[i - 1] = x[j];
+		x[j] = spare;
+	}
+}
+
+static char *utc(char *text, size_t size)
+{
+	struct timespec t;
+	struct tm tm;
+	char seconds[32];
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	gmtime_r(&t.tv_sec, &tm);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, size, "%s.%03uZ", seconds, (unsigned)(t.tv_nsec / 1000000) % 1000);
+	return text;
+}
+
+/* --- the measuring of a group --- */
+
+struct group {
+	struct run *run;
+	struct series *series;
+	unsigned n, *order;
+	double end;                        /* clock_now() when its budget is spent */
+	unsigned allocations;              /* at least */
+	unsigned rounds;                   /* batches of each trial in an allocation, at least */
+};
+
+static bool converged(const struct series *s, int allocation)
+{
+	double estimate, low, high;
+
+	return series_interval(s, allocation, &estimate, &low, &high) && (high - low) / 2 <= CONVERGED_WITHIN * estimate;
+}
+
+/* True if all that can be measured have converged. */
+static bool all_converged(const struct group *g, int allocation)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->series[i].batches && !converged(&g->series[i], allocation))
+			return false;
+	return true;
+}
+
+static bool allocate(struct group *g)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
+		any |= series_allocate(&g->series[i], g->run->team);
+	return any;
+}
+
+static void release(struct group *g)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		series_release(&g->series[i], g->run->team);
+}
+
+static void calibrate(struct group *g)
+{
+	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
+		if (g->series[i].ready)
+			series_calibrate(&g->series[i], g->run->team, g->run->options->duration);
+}
+
+/* A batch of every trial, in random order. */
+static void take_round(struct group *g)
+{
+	struct run *r = g->run;
+
+	shuffle(g->order, g->n, &r->random);
+	for (unsigned i = 0; i < g->n && !ended(r) && clock_now() < r->deadline; i++) {
+		struct series *s = &g->series[g->order[i]];
+
+		if (!s->ready)
+			continue;
+		progress_show(&r->progress, s->planned->name, r->finished, r->trials, clock_now() - r->began,
+			      isfinite(r->deadline) ? r->deadline - r->began : 0);
+		series_batch(s, r->team, r->options->repeats ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02);
+		record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
+	}
+}
+
+/* All rounds of one allocation. */
+static void take_rounds(struct group *g, int allocation, double until)
+{
+	struct run *r = g->run;
+
+	for (unsigned round = 0; !ended(r) && clock_now() < r->deadline; round++) {
+		if (round >= g->rounds && (r->options->repeats || clock_now() >= until || all_converged(g, allocation)))
+			break;
+		if (round && clock_now() >= g->end && isfinite(r->deadline))
+			break; /* the rest of the budget belongs to other trials */
+		take_round(g);
+	}
+}
+
+static enum stopped measure_rounds(struct group *g)
+{
+	struct run *r = g->run;
+	const unsigned repeats = r->options->repeats;
+	unsigned left = repeats;
+
+	for (unsigned a = 0; a < MOST_ALLOCATIONS; a++) {
+		double began = clock_now(), slice = (g->end - began) / fmax(1, (double)g->allocations - a);
+		bool any;
+
+		if (repeats)
+			g->rounds = (left + g->allocations - a - 1) / (g->allocations - a);
+		any = allocate(g);
+		if (a == 0)
+			calibrate(g);
+		if (any)
+			take_rounds(g, (int)a, began + slice);
+		release(g);
+		left -= repeats ? g->rounds : 0;
+		if (ended(r))
+			return SIGNAL;
+		if (repeats && !left)
+			return REPEATS;
+		if (!any || (!repeats && a + 1 >= g->allocations && all_converged(g, -1)))
+			return CONVERGED;
+		if (!repeats && clock_now() + (a + 1 >= g->allocations ? clock_now() - began : 0) >= g->end)
+			return BUDGET;
+		if (clock_now() >= r->deadline)
+			return BUDGET;
+	}
+	return BUDGET;
+}
+
+static void finish(struct run *r, struct table *table, struct group *g, enum stopped stopped, const char *started)
+{
+	progress_clear(&r->progress);
+	for (unsigned i = 0; i < g->n; i++) {
+		struct series *s = &g->series[i];
+		enum status status;
+		json_t *line;
+
+		s->stopped = stopped == BUDGET && converged(s, -1) ? CONVERGED : stopped;
+		line = summary(s, g->series, g->n, started, &status);
+		table_row(table, s->planned, line);
+		record_line(r->record, "trial", line, true);
+		r->count[status]++;
+		r->finished++;
+	}
+	for (unsigned i = 0; i < g->n; i++)
+		series_close(&g->series[i]);
+}
+
+/* Trials first..first+n-1 of the plan, which can all be held at once; those found done in a resumed file are left out. */
+static void measure_group(struct run *r, struct table *table, struct planned *p, unsigned n, double budget)
+{
+	const unsigned repeats = r->options->repeats, allocations = efforts[r->options->profile].allocations;
+	struct series series[n];
+	unsigned order[n];
+	struct group g = { .run = r, .series = series, .order = order, .end = clock_now() + budget };
+	enum stopped stopped = SIGNAL;
+	char started[40];
+
+	for (unsigned i = 0; i < n; i++) {
+		if (p[i].done || series_open(&series[g.n], &p[i]))
+			continue;
+		order[g.n] = g.n;
+		if (p[i].refusal)
+			series[g.n].impossible = strdup(p[i].refusal);
+		g.n++;
+	}
+	g.allocations = repeats && repeats < allocations ? repeats : allocations;
+	g.rounds = (LEAST_VALUES + g.allocations - 1) / g.allocations;
+	utc(started, sizeof(started));
+	if (g.n && !ended(r))
+		stopped = clock_now() < r->deadline ? measure_rounds(&g) : BUDGET;
+	finish(r, table, &g, stopped, started);
+}
+
+/* --- the run --- */
+
+static void print_end(const struct run *r)
+{
+	if (r->skipped)
+		printf("%u trials were complete in the file already\n", r->skipped);
+}
+
+static int exit_status(const struct run *r)
+{
+	if (caught)
+		return EXIT_SIGNAL + caught;
+	if (record_failed(r->record) || r->count[WRONG] || r->count[MISPLACED] || r->count[FAILED])
+		return EXIT_BAD;
+	if (r->count[IMPOSSIBLE] && r->options->benchmark && (options_select(r->options) || r->count[IMPOSSIBLE] == r->trials))
+		return EXIT_IMPOSSIBLE;
+	return EXIT_GOOD;
+}
+
+static json_t *altered(const struct options *o)
+{
+	json_t *list = json_array();
+
+	if (o->repeats)
+		json_array_append_new(list, json_string("repeats"));
+	if (o->duration > 0)
+		json_array_append_new(list, json_string("duration"));
+	if (o->case_budget > 0)
+		json_array_append_new(list, json_string("case-budget"));
+	if (o->time_budget > 0)
+		json_array_append_new(list, json_string("time-budget"));
+	return list;
+}
+
+static json_t *binding(const struct run *r)
+{
+	json_t *affinity = json_array(), *inherited = r->affinity.threads ? json_array() : json_null();
+
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &r->affinity.allowed))
+			json_array_append_new(affinity, json_integer(cpu));
+	for (unsigned i = 0; i < r->affinity.threads; i++)
+		json_array_append_new(inherited, json_integer(r->affinity.cpu_of[i]));
+	return json_pack("{s:s?, s:o, s:s, s:o, s:b}", "bound_by", r->affinity.bound_by, "affinity", affinity, "bind",
+			 plan_bind(r->options, &r->affinity, 1), "inherited", inherited, "oversubscribe", r->options->oversubscribe);
+}
+
+static json_t *clock_json(void)
+{
+	struct clock_quality q = clock_measure();
+	char *source = sysfs_line(THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	json_t *clock = json_pack("{s:s, s:f, s:f, s:s?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead", q.overhead, "resolution", q.resolution,
+				  "kernel_source", source, "cycle_chain", clock_chain());
+
+	free(source);
+	return clock;
+}
+
+static void write_header(struct run *r)
+{
+	const struct options *o = r->options;
+	json_t *command = json_array();
+	char started[40], host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	json_array_append_new(command, json_string("locus"));
+	json_array_append_new(command, json_string(o->benchmark ? o->benchmark->name : "suite"));
+	for (int i = 1; i < o->argc; i++)
+		json_array_append_new(command, json_string(o->argv[i]));
+	record_line(r->record, "header",
+		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", RECORD_SCHEMA,
+			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", 1, "job", provenance_job(), "resumes",
+			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
+			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
+			      isfinite(r->deadline) ? json_real(r->deadline - r->began) : json_null(), "case",
+			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(), "binding", binding(r), "machine",
+			      provenance_machine(r->machine)),
+		    true);
+}
+
+static void write_end(struct run *r, int status)
+{
+	json_t *trials = json_object();
+
+	for (enum status s = OK; s < STATUSES; s++)
+		if (r->count[s])
+			json_object_set_new(trials, status_names[s], json_integer((json_int_t)r->count[s]));
+	record_line(r->record, "end",
+		    json_pack("{s:i, s:s?, s:o, s:i, s:f}", "status", status, "signal", caught_name(), "trials", trials, "skipped",
+			      (int)r->skipped, "elapsed", clock_now() - r->began),
+		    true);
+}
+
+/* Each trial's share of the time that is left, and no more than a case may have. */
+static double share(const struct run *r, unsigned trials, double until, unsigned trials_left)
+{
+	const double one = r->options->case_budget > 0 ? r->options->case_budget : efforts[r->options->profile].one;
+	double budget = isfinite(until) ? (until - clock_now()) * trials / fmax(1, trials_left) : INFINITY;
+
+	return one > 0 ? fmin(budget, one * trials) : budget;
+}
+
+static void measure_plan(struct run *r, struct plan *plan, double until)
+{
+	struct table table;
+	unsigned left = plan->trials, n;
+
+	table_begin(&table, plan);
+	for (unsigned i = 0; i < plan->trials; i += n) {
+		for (n = 1; i + n < plan->trials && plan->trial[i + n].group == plan->trial[i].group;)
+			n++;
+		measure_group(r, &table, &plan->trial[i], n, share(r, n, until, left));
+		left -= n;
+	}
+}
+
+static int measure(struct team *team, void *argument)
+{
+	struct run *r = argument;
+	double weights = 0;
+	int status;
+
+	r->team = team;
+	for (unsigned i = 0; i < r->plans; i++)
+		weights += r->plan[i].benchmark->weight;
+	for (unsigned i = 0; i < r->plans; i++) {
+		double weight = r->plan[i].benchmark->weight, now = clock_now();
+
+		measure_plan(r, &r->plan[i], r->plans > 1 ? now + (r->deadline - now) * weight / weights : r->deadline);
+		weights -= weight;
+	}
+	print_end(r);
+	status = exit_status(r);
+	write_end(r, status);
+	return status;
+}
+
+static int plan_all(struct run *r, const struct benchmark *const *table)
+{
+	const struct options *o = r->options;
+	unsigned rows = 0;
+	int status = 0;
+
+	while (table[rows])
+		rows++;
+	r->plan = calloc(rows, sizeof(*r->plan));
+	if (!r->plan)
+		return EXIT_BAD;
+	for (unsigned i = 0; i < rows && !status; i++) {
+		if (o->benchmark ? table[i] != o->benchmark : table[i]->internal)
+			continue;
+		status = plan_make(&r->plan[r->plans], table[i], o, &r->setting);
+		if (!status)
+			r->trials += r->plan[r->plans++].trials;
+	}
+	return status;
+}
+
+/* Without a budget of time: the sum of the cases'. */
+static double estimate(const struct run *r)
+{
+	double time = r->options->time_budget > 0 ? r->options->time_budget : efforts[r->options->profile].time;
+	double one = r->options->case_budget > 0 ? r->options->case_budget : efforts[r->options->profile].one;
+	unsigned possible = 0;
+
+	for (unsigned i = 0; i < r->plans; i++)
+		for (unsigned j = 0; j < r->plan[i].trials; j++)
+			possible += !r->plan[i].trial[j].refusal;
+	if (one > 0 && time > 0)
+		return fmin(time, one * possible);
+	return time > 0 ? time : one * possible;
+}
+
+static void find_done(struct run *r)
+{
+	for (unsigned i = 0; i < r->plans; i++)
+		for (unsigned j = 0; j < r->plan[i].trials; j++) {
+			r->plan[i].trial[j].done = record_has(r->record, r->plan[i].trial[j].id);
+			r->skipped += r->plan[i].trial[j].done;
+		}
+}
+
+static int perform(struct run *r)
+{
+	const struct options *o = r->options;
+	unsigned threads = 1;
+	int status = record_open(&r->record, o->output, o->resume ? RECORD_RESUME : o->append ? RECORD_APPEND : RECORD_NEW);
+
+	if (status)
+		return status;
+	if (o->resume)
+		find_done(r);
+	watch_signals();
+	progress_begin(&r->progress, o->quiet);
+	write_header(r);
+	for (unsigned i = 0; i < r->plans; i++)
+		threads = r->plan[i].threads > threads ? r->plan[i].threads : threads;
+	errno = 0;
+	status = team_open(threads, measure, r);
+	if (status < 0) {
+		fprintf(stderr, "locus: %u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u\n", threads, strerror(errno));
+		status = EXIT_BAD;
+	}
+	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
+}
+
+int run(const struct options *o, const struct benchmark *const *table)
+{
+	const double time = o->time_budget > 0 ? o->time_budget : efforts[o->profile].time;
+	struct run r = { .options = o, .began = clock_now(), .random = o->seed };
+	const char *error = NULL;
+	int status = EXIT_BAD;
+
+	r.deadline = time > 0 ? r.began + time : INFINITY;
+	if (!o->topology && affinity_inherit(&r.affinity)) {
+		fprintf(stderr, "locus: the CPUs that we may use could not be found out: %s\n", strerror(errno));
+		return EXIT_BAD;
+	}
+	r.machine = machine_open(o->topology, &error);
+	if (!r.machine) {
+		fprintf(stderr, "locus: %s%s\n", o->topology ? "--topology: " : "", error);
+		status = o->topology ? EXIT_COMMAND_LINE : EXIT_BAD;
+		goto out;
+	}
+	r.setting = (struct setting){ .machine = r.machine, .affinity = o->topology ? NULL : &r.affinity,
+				      .memory = { .available = NO_LIMIT } };
+	if (!o->topology)
+		memory_limit_read(THIS_MACHINE, &r.setting.memory);
+	status = plan_all(&r, table);
+	if (!status && o->dry_run) {
+		for (unsigned i = 0; i < r.plans; i++)
+			plan_print(&r.plan[i], &r.setting, estimate(&r), stdout);
+	} else if (!status) {
+		status = perform(&r);
+	}
+out:
+	for (unsigned i = 0; i < r.plans; i++)
+		plan_free(&r.plan[i]);
+	free(r.plan);
+	if (r.machine)
+		machine_close(r.machine);
+	affinity_free(&r.affinity);
+	return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run: everything between the command line and the exit status. */
+#ifndef LOCUS_RUN_H
+#define LOCUS_RUN_H
+
+#include "harness/options.h"
+
+/*
+ * Plans and measures a benchmark, or with options->benchmark NULL every row of the table that is not internal. Prints the table, writes the
+ * record; returns the exit status.
+ */
+int run(const struct options *, const struct benchmark *const *table);
+
+#endif

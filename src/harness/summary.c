@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/options.h"
+#include "harness/statistics.h"
+#include "harness/summary.h"
+#include "harness/values.h"
+
+const char *const status_names[STATUSES] = { [OK] = "ok",	     [NOISY] = "noisy", [UNCONVERGED] = "unconverged", [INTERRUPTED] = "interrupted",
+					     [MISPLACED] = "misplaced", [WRONG] = "wrong", [FAILED] = "failed",	       [IMPOSSIBLE] = "impossible" };
+
+static const char *const stopped_names[] = { [CONVERGED] = "converged", [BUDGET] = "budget", [REPEATS] = "repeats", [SIGNAL] = "signal" };
+
+struct verdict {
+	enum status status;
+	json_t *reasons;
+};
+
+static void find(struct verdict *v, enum status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void find(struct verdict *v, enum status status, const char *format, ...)
+{
+	char text[1024];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	json_array_append_new(v->reasons, json_string(text));
+	if (status > v->status)
+		v->status = status;
+}
+
+/* A statistic of each batch, sorted; returns how many there are. */
+static size_t collect_batches(const struct series *s, double (*of)(const struct series *, const struct batch *, const void *), const void *what,
+			      double *out)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->batches; i++) {
+		double x = of(s, &s->batch[i], what);
+
+		if (isfinite(x))
+			out[n++] = x;
+	}
+	sort(out, n);
+	return n;
+}
+
+static double clean_of(const struct series *s, const struct batch *b, const void *what)
+{
+	(void)s, (void)what;
+	return b->clean;
+}
+
+static double median_of_value(const struct series *s, const struct batch *b, const void *what)
+{
+	const double *value = what;
+	double sorted[b->samples + 1];
+	size_t n = 0;
+
+	(void)s;
+	for (size_t i = b->first; i < b->first + b->samples; i++)
+		if (isfinite(value[i]))
+			sorted[n++] = value[i];
+	sort(sorted, n);
+	return n ? quantile(sorted, n, 0.5) : NAN;
+}
+
+/* A number with its interval; NAN where there is none. */
+struct estimate {
+	double value, low, high, clean;
+};
+
+static struct estimate estimate_time(const struct series *s, double *scratch)
+{
+	struct estimate e;
+	size_t n;
+
+	series_interval(s, -1, &e.value, &e.low, &e.high);
+	n = collect_batches(s, clean_of, NULL, scratch);
+	e.clean = n ? quantile(scratch, n, 0.5) : NAN;
+	return e;
+}
+
+static struct estimate estimate_value(const struct series *s, const double *value, double *scratch)
+{
+	struct estimate e = { NAN, NAN, NAN, NAN };
+	size_t n = collect_batches(s, median_of_value, value, scratch);
+
+	if (!n)
+		return e;
+	e.value = quantile(scratch, n, 0.5);
+	if (!median_interval(scratch, n, &e.low, &e.high))
+		e.low = e.high = NAN;
+	return e;
+}
+
+/* amount / time: order statistics keep their ranks when time is turned over. */
+static struct estimate invert(struct estimate time, double amount)
+{
+	return (struct estimate){ amount / time.value, amount / time.high, amount / time.low, amount / time.clean };
+}
+
+static json_t *metric_json(const char *name, const char *unit, enum better better, struct estimate e, const char *why)
+{
+	static const char *const words[] = { [LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher" };
+	json_t *ci = isfinite(e.low) && isfinite(e.high) ? json_pack("[f, f]", e.low, e.high) : json_null();
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", name, "unit", unit, "better",
+			 better == NEITHER ? json_null() : json_string(words[better]), "value", number(e.value), "ci", ci, "without_noise",
+			 number(e.clean), "why", isfinite(e.value) ? json_null() : json_string(why));
+}
+
+static json_t *metrics_json(const struct series *s, struct estimate time, double *scratch, const char *why)
+{
+	const struct trial *t = &s->planned->trial;
+	json_t *list = json_array();
+	char unit[64];
+
+	for (unsigned i = 0; i < metric_count(t->benchmark); i++) {
+		const struct metric *m = &t->benchmark->metrics[i];
+		/* An impossible trial may lack what amount() asks for: its places. */
+		struct estimate e = { NAN, NAN, NAN, NAN };
+
+		if (s->samples)
+			e = m->amount ? invert(time, m->amount(t)) : estimate_value(s, s->value[i], scratch);
+		json_array_append_new(list, metric_json(m->name, m->unit, m->better, e, s->samples ? "not reported for this trial" : why));
+	}
+	snprintf(unit, sizeof(unit), "s/%s", t->benchmark->unit);
+	json_array_append_new(list, metric_json("time", unit, LOWER_IS_BETTER, time, why));
+	return list;
+}
+
+static size_t noisy_samples(const struct series *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->samples; i++)
+		n += s->noisy[i];
+	return n;
+}
+
+static json_t *samples_json(const struct series *s, struct verdict *v)
+{
+	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
+	unsigned heaps;
+	size_t n = 0, clean = 0;
+	json_t *quantiles, *object;
+
+	if (!s->samples || !sorted) {
+		free(sorted);
+		return json_null();
+	}
+	for (size_t i = 0; i < s->samples; i++)
+		if (isfinite(s->time[i]) && !s->noisy[i])
+			sorted[clean++] = s->time[i];
+	sort(sorted, clean);
+	heaps = humps(sorted, clean); /* what was disturbed is a heap of its own, and told apart already */
+	for (size_t i = 0; i < s->samples; i++)
+		if (isfinite(s->time[i]))
+			sorted[n++] = s->time[i];
+	quantiles = quantiles_json(sorted, n);
+	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples, "batches", (int)s->batches, "noisy",
+			   (int)noisy_samples(s), "duration", number(s->duration), "units", s->units ? json_integer((json_int_t)s->units) : json_null(),
+			   "quantiles", quantiles, "mean", number(mean(sorted, n)), "deviation", number(deviation(sorted, n)), "humps", (int)heaps);
+	if (heaps == 2)
+		json_array_append_new(v->reasons, json_string("its samples fall into two heaps: look at the quantiles, one number does not tell it"));
+	free(sorted);
+	return object;
+}
+
+/* (max - min) / median of sorted values. */
+static double spread(const double *sorted, size_t n)
+{
+	return n < 2 ? NAN : (sorted[n - 1] - sorted[0]) / quantile(sorted, n, 0.5);
+}
+
+static void allocations_json(const struct series *s, double *scratch, json_t *line)
+{
+	double *between = calloc(s->allocations + 1, sizeof(*between)), *within = calloc(s->allocations + 1, sizeof(*within));
+	json_t *list = json_array();
+	size_t n = 0, m = 0;
+
+	for (unsigned a = 0; between && within && a < s->allocations; a++) {
+		size_t batches = 0;
+		double e, low, high;
+
+		for (unsigned i = 0; i < s->batches; i++)
+			if (s->batch[i].allocation == a && isfinite(s->batch[i].estimate))
+				scratch[batches++] = s->batch[i].estimate;
+		sort(scratch, batches);
+		series_interval(s, (int)a, &e, &low, &high);
+		json_array_append_new(list, json_pack("{s:o, s:i}", "time", number(e), "batches", (int)batches));
+		if (isfinite(e))
+			between[n++] = e;
+		if (batches > 1)
+			within[m++] = spread(scratch, batches);
+	}
+	sort(between, n);
+	sort(within, m);
+	json_object_set_new(line, "allocations", list);
+	json_object_set_new(line, "spread_within", number(m ? quantile(within, m, 0.5) : NAN));
+	json_object_set_new(line, "spread_between", number(spread(between, n)));
+	free(between);
+	free(within);
+}
+
+static json_t *one_placement_json(const struct placement *p)
+{
+	static const char *const how[] = { [VERIFIED] = "verified", [COUNTED] = "counted", [UNVERIFIED] = "unverified" };
+	json_t *on_node = json_object();
+	bool known = p->how != UNVERIFIED;
+
+	for (unsigned i = 0; known && i < p->nodes; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "%u", i);
+		if (p->on_node[i])
+			json_object_set_new(on_node, key, json_integer((json_int_t)p->on_node[i]));
+	}
+	return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "how", how[p->how], "why", p->why_not, "page", (json_int_t)p->page, "pages",
+			 (json_int_t)p->pages, "on_node", on_node, "unmapped", known ? json_integer((json_int_t)p->unmapped) : json_null(), "misplaced",
+			 known ? json_integer((json_int_t)p->misplaced) : json_null(), "local_share",
+			 p->how == VERIFIED && p->used ? json_real((double)p->local / (double)p->used) : json_null(), "huge_bytes", (json_int_t)p->huge,
+			 "huge_page", p->huge_page ? json_integer((json_int_t)p->huge_page) : json_null());
+}
+
+static json_t *placement_json(const struct series *s)
+{
+	if (!s->placed)
+		return json_null();
+	return json_pack("{s:o, s:o}", "before", one_placement_json(&s->before), "after", one_placement_json(&s->after));
+}
+
+static json_t *noise_json(const struct series *s)
+{
+	const struct noise *n = &s->noise;
+
+	if (!s->samples)
+		return json_null();
+	return json_pack("{s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:f}", "samples", (double)noisy_samples(s) / (double)s->samples, "off_cpu",
+			 number(n->off_cpu), "run_delay", number(n->delay), "involuntary", (json_int_t)n->involuntary, "voluntary",
+			 (json_int_t)n->voluntary, "minor_faults", (json_int_t)n->minor_faults, "major_faults", (json_int_t)n->major_faults, "migrations",
+			 (json_int_t)n->migrations, "steal", number(n->steal), "foreign", number(fmax(0, n->foreign)), "wall", n->wall);
+}
+
+static void judge_placement(const struct placement *p, const char *when, struct verdict *v)
+{
+	if ((double)p->misplaced > MISPLACED_SHARE * (double)p->pages)
+		find(v, MISPLACED, "%" PRIu64 " of %" PRIu64 " pages were not where they were asked to be %s its samples", p->misplaced, p->pages, when);
+}
+
+static void judge_noise(const struct series *s, struct estimate time, struct verdict *v)
+{
+	const struct noise *n = &s->noise;
+	double share = (double)noisy_samples(s) / (double)s->samples, moved = fabs(time.value - time.clean) / time.value;
+
+	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN)
+		return;
+	find(v, NOISY,
+	     "%.0f %% of its samples were disturbed (%" PRIu64 " involuntary switches, %" PRIu64 " migrations, %.3g s off the CPU)%s", 100 * share,
+	     n->involuntary, n->migrations, n->off_cpu, moved > CONVERGED_WITHIN ? ", and that moved its result" : "");
+}
+
+static void judge(const struct series *s, struct estimate time, struct verdict *v)
+{
+	if (s->impossible || s->planned->refusal)
+		find(v, IMPOSSIBLE, "%s", s->impossible ? s->impossible : s->planned->refusal);
+	if (s->failure)
+		find(v, FAILED, "%s", s->failure);
+	if (s->wrong)
+		find(v, WRONG, "%s", s->wrong);
+	if (s->placed && s->before.how == UNVERIFIED)
+		find(v, OK, "where its pages lie is unverified: %s", s->before.why_not);
+	if (s->placed) {
+		judge_placement(&s->before, "before", v);
+		judge_placement(&s->after, "after", v);
+	}
+	if (s->stopped == SIGNAL)
+		find(v, INTERRUPTED, s->samples ? "the run was interrupted before this trial was complete" : "the run was interrupted before this trial");
+	if (v->status == IMPOSSIBLE || v->status == FAILED)
+		return;
+	if (!s->samples) {
+		if (s->stopped != SIGNAL)
+			find(v, INTERRUPTED, "the time budget was spent before this trial; --resume goes on with it");
+		return;
+	}
+	if (!isfinite(time.value))
+		find(v, FAILED, "its work did nothing: no unit was counted");
+	else if (s->stopped == BUDGET)
+		find(v, UNCONVERGED, isfinite(time.low) ? "the budget was spent before the interval came within 1 %%"
+							: "the budget was spent before there were %d batches for an interval", LEAST_VALUES);
+	if (s->samples && isfinite(time.value))
+		judge_noise(s, time, v);
+}
+
+static json_t *parameters_json(const struct trial *t)
+{
+	json_t *object = json_object();
+	char text[512];
+
+	for (unsigned i = 0; i < parameter_count(t->benchmark); i++) {
+		const struct parameter *p = &t->benchmark->parameters[i];
+		json_t *value;
+
+		if (t->variant->lacks & LACKS(i))
+			continue;
+		if (p->type == REAL)
+			value = json_real(t->value[i].real);
+		else if (p->type == COUNT || p->type == SIZE || p->type == NODE)
+			value = json_integer((json_int_t)t->value[i].count);
+		else
+			value = json_string(value_print(p, t->value[i], text, sizeof(text)));
+		json_object_set_new(object, p->name, value);
+	}
+	return object;
+}
+
+static json_t *cpus_json(const struct planned *p)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; p->trial.place && !p->refusal && i < p->trial.threads; i++)
+		json_array_append_new(list, json_integer(p->trial.place[i].cpu));
+	return list;
+}
+
+static double median_cycle(const struct series *s, double *scratch)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->batches; i++)
+		if (s->batch[i].cycle > 0)
+			scratch[n++] = s->batch[i].cycle;
+	sort(scratch, n);
+	return n ? quantile(scratch, n, 0.5) : NAN;
+}
+
+static double median_skew(const struct series *s)
+{
+	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
+
+	if (sorted && s->samples && s->planned->trial.threads > 1) {
+		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
+		sort(sorted, s->samples);
+		skew = quantile(sorted, s->samples, 0.5);
+	}
+	free(sorted);
+	return skew;
+}
+
+json_t *summary(const struct series *s, const struct series *group, unsigned n, const char *started, enum status *status)
+{
+	const struct planned *p = s->planned;
+	const struct benchmark *b = p->trial.benchmark;
+	struct verdict v = { OK, json_array() };
+	double *scratch = calloc(s->batches + 1, sizeof(*scratch)), cycle;
+	struct estimate time = estimate_time(s, scratch);
+	json_t *line, *kin = json_array(), *metrics, *samples = samples_json(s, &v);
+
+	judge(s, time, &v);
+	metrics = metrics_json(s, time, scratch, json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured");
+	cycle = median_cycle(s, scratch);
+	for (unsigned i = 0; i < n; i++)
+		if (&group[i] != s && group[i].samples)
+			json_array_append_new(kin, json_string(group[i].planned->id));
+	line = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:s, s:{s:f, s:s, s:s}, s:o, s:o}", "id", p->id, "identity",
+			 p->identity, "benchmark", b->name, "variant", p->trial.variant->name, "parameters", parameters_json(&p->trial), "threads",
+			 (int)p->trial.threads, "bind", p->bind, "cpus", cpus_json(p), "oversubscribed", p->oversubscribed, "protocol", b->protocol, "status",
+			 status_names[v.status], "reasons", v.reasons, "unit", b->unit, "statistic", "quantile", b->quantile, "of", "samples in a batch",
+			 "then", "median over batches", "metrics", metrics, "samples", samples);
+	allocations_json(s, scratch, line);
+	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "placement", placement_json(s), "noise", noise_json(s),
+					       "cycle", number(cycle), "cycles", number(time.value / cycle), "skew", number(median_skew(s)),
+					       "alternated_with", kin, "stopped",
+					       s->samples && stopped_names[s->stopped] ? json_string(stopped_names[s->stopped]) : json_null(), "started",
+					       started, "elapsed", s->elapsed));
+	*status = v.status;
+	free(scratch);
+	return line;
+}

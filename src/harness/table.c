@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/summary.h"
+#include "harness/table.h"
+#include "harness/values.h"
+#include "machine/clock.h"
+
+static const char *common_refusal(const struct plan *plan)
+{
+	const char *first = plan->trial[0].refusal;
+
+	for (unsigned i = 1; first && i < plan->trials; i++)
+		if (!plan->trial[i].refusal || strcmp(plan->trial[i].refusal, first))
+			return NULL;
+	return first;
+}
+
+void table_begin(struct table *t, const struct plan *plan)
+{
+	*t = (struct table){ .plan = plan, .width = 8, .refusal = common_refusal(plan) };
+	if (t->refusal)
+		fprintf(stderr, "locus %s: impossible here: %s\n", plan->benchmark->name, t->refusal);
+	for (unsigned i = 0; i < plan->trials; i++)
+		if ((int)strlen(plan->trial[i].name) > t->width)
+			t->width = (int)strlen(plan->trial[i].name);
+}
+
+/* What all trials have in common is said once. */
+static void print_title(struct table *t)
+{
+	const struct benchmark *b = t->plan->benchmark;
+	const struct metric *m = b->metrics && b->metrics[0].name ? b->metrics : NULL;
+
+	printf("%s: %s\n", b->name, b->protocol);
+	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads", m ? m->name : "", m ? "95 % interval" : "", "time", "local", "status");
+	t->titled = true;
+}
+
+static double real(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* "-0.4 +0.3 %" around the value. */
+static char *show_interval(const json_t *metric, char *text, size_t size)
+{
+	const json_t *ci = json_object_get(metric, "ci");
+	double value = real(json_object_get(metric, "value"));
+
+	if (json_is_array(ci))
+		snprintf(text, size, "%+.1f %+.1f %%", 100 * (real(json_array_get(ci, 0)) / value - 1), 100 * (real(json_array_get(ci, 1)) / value - 1));
+	else
+		snprintf(text, size, "-");
+	return text;
+}
+
+static char *show_metric(const json_t *metric, char *text, size_t size)
+{
+	return show_number(real(json_object_get(metric, "value")), json_string_value(json_object_get(metric, "unit")), text, size);
+}
+
+void table_row(struct table *t, const struct planned *p, const json_t *trial)
+{
+	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0), *reason;
+	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1);
+	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
+	double local = real(json_object_get(placement, "local_share"));
+	char value[64], interval[64], seconds[64], share[16] = "-";
+	size_t i;
+
+	if (t->refusal)
+		return;
+	if (!t->titled)
+		print_title(t);
+	if (isfinite(local))
+		snprintf(share, sizeof(share), "%.0f %%", 100 * local);
+	else if (placement)
+		snprintf(share, sizeof(share), "?");
+	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),
+	       show_interval(first, interval, sizeof(interval)), show_metric(time, seconds, sizeof(seconds)), share,
+	       json_string_value(json_object_get(trial, "status")));
+	json_array_foreach(json_object_get(trial, "reasons"), i, reason)
+		printf("%-*s    %s\n", 2, "", json_string_value(reason));
+	fflush(stdout);
+}
+
+void progress_begin(struct progress *p, bool quiet)
+{
+	*p = (struct progress){ .wanted = !quiet, .terminal = isatty(STDERR_FILENO) };
+}
+
+void progress_show(struct progress *p, const char *what, unsigned done, unsigned all, double elapsed, double budget)
+{
+	double now = clock_now();
+
+	if (!p->wanted || !p->terminal || (p->shown && now - p->last < 0.1))
+		return;
+	fprintf(stderr, "\r\033[K%u of %u  %s  %.0f s", done, all, what, elapsed);
+	if (budget > 0)
+		fprintf(stderr, " of %.0f s", budget);
+	p->shown = true;
+	p->last = now;
+}
+
+void progress_clear(struct progress *p)
+{
+	if (p->shown)
+		fprintf(stderr, "\r\033[K");
+	p->shown = false;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/limits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/sysfs.h"
+
+#define NODES "/sys/devices/system/node"
+#define HUGE  "/sys/kernel/mm/hugepages"
+
+/* Version 1 writes "none" as the largest number of whole pages; nobody has half of that. */
+#define NONE_BEYOND (UINT64_C(1) << 62)
+
+const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	for (; value >= 1023.5; unit++) /* what rounds to 1024 is one of the next unit */
+		value /= 1024;
+	if (bytes == NO_LIMIT)
+		snprintf(text, BYTES_TEXT, "unlimited");
+	else
+		snprintf(text, BYTES_TEXT, "%.4g %s", value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
+	return text;
+}
+
+/* ---- control groups: where they are ---- */
+
+/* One hierarchy, and where in it we are. */
+struct hierarchy {
+	int version;
+	char path[PATH_MAX];  /* as /proc/self/cgroup has it */
+	char mount[PATH_MAX]; /* as far up as can be seen */
+	char group[PATH_MAX]; /* mount, or a folder in it */
+};
+
+static bool listed(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (; list; list = strchr(list, ',')) {
+		list += *list == ',';
+		if (!strncmp(list, word, length) && (list[length] == ',' || !list[length]))
+			return true;
+	}
+	return false;
+}
+
+/* Lines "4:memory:/job" (version 1) and "0::/job" (version 2); version 1 has the controller where both have a line. */
+static int find_path(const char *root, const char *controller, struct hierarchy *h)
+{
+	char *text = sysfs_text(root, "/proc/self/cgroup"), *rest = text, *line, *controllers, *path;
+
+	h->version = 0;
+	while (rest && (line = strsep(&rest, "\n"))) {
+		controllers = strchr(line, ':');
+		path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path || path[1] != '/')
+			continue;
+		*path++ = '\0';
+		controllers++;
+		if (*controllers ? !listed(controllers, controller) : h->version == 1)
+			continue;
+		h->version = *controllers ? 1 : 2;
+		snprintf(h->path, sizeof(h->path), "%s", path);
+	}
+	free(text);
+	return h->version ? 0 : -1;
+}
+
+/* Blanks in a mount point are written "\040". */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; to++) {
+		unsigned code;
+
+		if (*text == '\\' && sscanf(text, "\\%3o", &code) == 1 && strnlen(text, 4) == 4) {
+			*to = (char)code;
+			text += 4;
+		} else {
+			*to = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+/* The part of path that lies below the part of the hierarchy that is mounted; "" where it lies elsewhere (namespaces). */
+static const char *below(const char *path, const char *mounted)
+{
+	size_t length = strcmp(mounted, "/") ? strlen(mounted) : 0;
+
+	if (strstr(path, "/..") || strncmp(path, mounted, length) || (path[length] && path[length] != '/'))
+		return "";
+	return strcmp(path + length, "/") ? path + length : "";
+}
+
+/* A line of mountinfo: does it mount this hierarchy? Then mount and group are set. */
+static bool mounts(const char *root, char *line, const char *controller, struct hierarchy *h)
+{
+	char *separator = strstr(line, " - "), *mounted = NULL, *mount = NULL, *type = NULL, *options = NULL;
+	bool found = false;
+
+	if (!separator || sscanf(separator, " - %ms %*s %ms", &type, &options) != 2)
+		goto out;
+	if (strcmp(type, h->version == 1 ? "cgroup" : "cgroup2") || (h->version == 1 && !listed(options, controller)))
+		goto out;
+	if (sscanf(line, "%*s %*s %*s %ms %ms", &mounted, &mount) != 2)
+		goto out;
+	unescape(mounted);
+	unescape(mount);
+	if (strlen(mount) + strlen(h->path) >= PATH_MAX)
+		goto out;
+	stpcpy(stpcpy(h->group, mount), below(h->path, mounted));
+	/* A path of which only a part is mounted here, and nobody says which. */
+	if (!sysfs_exists(root, "%s", h->group))
+		strcpy(h->group, mount);
+	strcpy(h->mount, mount);
+	found = true;
+out:
+	free(mounted);
+	free(mount);
+	free(type);
+	free(options);
+	return found;
+}
+
+/* The hierarchy of a controller. -1: we are in none, or it can't be seen. */
+static int find_hierarchy(const char *root, const char *controller, struct hierarchy *h)
+{
+	char *text, *rest, *line;
+	bool found = false;
+
+	if (find_path(root, controller, h))
+		return -1;
+	rest = text = sysfs_text(root, "/proc/self/mountinfo");
+	while (rest && !found && (line = strsep(&rest, "\n")))
+		found = mounts(root, line, controller, h);
+	free(text);
+	return found ? 0 : -1;
+}
+
+/* From a group to its parent, as far as it is mounted. */
+static bool step_up(struct hierarchy *h)
+{
+	char *slash = strrchr(h->group, '/');
+
+	if (!slash || !strcmp(h->group, h->mount) || (size_t)(slash - h->group) < strlen(h->mount))
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* What a group is called for people: its path below the mount. */
+static const char *group_name(const struct hierarchy *h)
+{
+	const char *name = h->group + strlen(h->mount);
+
+	return *name ? name : "/";
+}
+
+/* ---- control groups: what they allow ---- */
+
+/* The files of memory, by version. What a group has cached of files is dropped before anything fails. */
+static const struct {
+	const char *limit[2], *usage, *cached[3];
+} memory_files[] = {
+	[1] = { { "memory.limit_in_bytes" }, "memory.usage_in_bytes", { "total_inactive_file", "total_active_file" } },
+	[2] = { { "memory.max", "memory.high" }, "memory.current", { "inactive_file", "active_file", "slab_reclaimable" } },
+};
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t sum_of(const char *text, const char *const *keys, unsigned n)
+{
+	uint64_t sum = 0, value;
+
+	for (unsigned i = 0; i < n && keys[i]; i++)
+		if (text_number(text, keys[i], &value) && value < NONE_BEYOND)
+			sum += value;
+	return sum;
+}
+
+/* Bytes that count against the group's limit and can't be dropped. */
+static uint64_t memory_held(const char *root, const struct hierarchy *h)
+{
+	uint64_t usage = 0;
+	char *stat = sysfs_text(root, "%s/memory.stat", h->group);
+
+	sysfs_number(root, &usage, "%s/%s", h->group, memory_files[h->version].usage);
+	usage = less(usage, sum_of(stat, memory_files[h->version].cached, 3));
+	free(stat);
+	return usage;
+}
+
+/* In version 1 a group without hierarchy does not count what its children take. */
+static bool counts_children(const char *root, const struct hierarchy *h)
+{
+	uint64_t hierarchical = 1;
+
+	if (h->version == 1)
+		sysfs_number(root, &hierarchical, "%s/memory.use_hierarchy", h->group);
+	return hierarchical;
+}
+
+static uint64_t limit_of(const char *root, const struct hierarchy *h, const char *file)
+{
+	uint64_t limit;
+
+	return file && !sysfs_number(root, &limit, "%s/%s", h->group, file) && limit < NONE_BEYOND ? limit : NO_LIMIT;
+}
+
+static __attribute__((format(printf, 3, 4))) void consider(struct memory_limit *l, uint64_t available, const char *format, ...)
+{
+	va_list arguments;
+
+	if (available >= l->available)
+		return;
+	l->available = available;
+	va_start(arguments, format);
+	vsnprintf(l->what, sizeof(l->what), format, arguments);
+	va_end(arguments);
+}
+
+static void consider_cgroups(const char *root, struct memory_limit *l)
+{
+	char limit_text[BYTES_TEXT], held_text[BYTES_TEXT];
+	struct hierarchy h;
+	bool own = true;
+
+	if (find_hierarchy(root, "memory", &h))
+		return;
+	do {
+		for (unsigned i = 0; i < 2; i++) {
+			const char *file = memory_files[h.version].limit[i];
+			uint64_t limit = limit_of(root, &h, file), held;
+
+			if (limit == NO_LIMIT || !(own || counts_children(root, &h)))
+				continue;
+			held = memory_held(root, &h);
+			consider(l, less(limit, held), "%s %s of cgroup %s, with %s in use", file, bytes_text(limit_text, limit),
+				 group_name(&h), bytes_text(held_text, held));
+		}
+		own = false;
+	} while (step_up(&h));
+}
+
+/* CPUs that a quota amounts to: time a period. */
+static double quota_of(const char *root, const struct hierarchy *h)
+{
+	uint64_t quota, period;
+	char *line, word[24];
+	double cpus = INFINITY;
+
+	if (h->version == 1) {
+		if (!sysfs_number(root, &quota, "%s/cpu.cfs_quota_us", h->group) && /* "-1" is no number, and no quota */
+		    !sysfs_number(root, &period, "%s/cpu.cfs_period_us", h->group) && period)
+			cpus = (double)quota / (double)period;
+		return cpus;
+	}
+	line = sysfs_line(root, "%s/cpu.max", h->group);
+	if (line && sscanf(line, "%23s %" SCNu64, word, &period) == 2 && !parse_number(word, &quota) && quota != NO_LIMIT && period)
+		cpus = (double)quota / (double)period;
+	free(line);
+	return cpus;
+}
+
+static double least_quota(const char *root)
+{
+	struct hierarchy h;
+	double cpus = INFINITY;
+
+	if (find_hierarchy(root, "cpu", &h))
+		return cpus;
+	do
+		cpus = fmin(cpus, quota_of(root, &h));
+	while (step_up(&h));
+	return cpus;
+}
+
+/* A group of version 2 has the file only where its parent hands the controller down; else the parent's set holds. */
+static char *find_cpuset(const char *root)
+{
+	static const char *const files[3][3] = {
+		[1] = { "cpuset.effective_cpus", "cpuset.cpus" },
+		[2] = { "cpuset.cpus.effective" },
+	};
+	struct hierarchy h;
+	char *set = NULL;
+
+	if (find_hierarchy(root, "cpuset", &h))
+		return NULL;
+	do
+		for (const char *const *file = files[h.version]; *file && !set; file++)
+			set = sysfs_line(root, "%s/%s", h.group, *file);
+	while (!set && step_up(&h));
+	return set;
+}
+
+void cgroup_read(const char *root, struct cgroup *c)
+{
+	struct hierarchy h;
+
+	*c = (struct cgroup){ .memory_limit = NO_LIMIT, .cpu_quota = least_quota(root), .cpuset = find_cpuset(root) };
+	if (find_hierarchy(root, "memory", &h))
+		return;
+	c->version = h.version;
+	c->path = strdup(h.path);
+	do
+		for (unsigned i = 0; i < 2; i++)
+			c->memory_limit = least(c->memory_limit, limit_of(root, &h, memory_files[h.version].limit[i]));
+	while (step_up(&h));
+}
+
+void cgroup_free(struct cgroup *c)
+{
+	free(c->path);
+	free(c->cpuset);
+	*c = (struct cgroup){ 0 };
+}
+
+/* ---- memory ---- */
+
+static bool several_nodes(const char *root)
+{
+	hwloc_bitmap_t online = sysfs_list(root, NODES "/online");
+	bool several = online && hwloc_bitmap_weight(online) > 1;
+
+	hwloc_bitmap_free(online);
+	return several;
+}
+
+/* Keys of a node's file carry its number: "Node 1 MemFree: 17 kB". */
+static bool node_number(const char *text, const char *prefix, const char *key, uint64_t *value)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s%s", prefix, key);
+	return text_number(text, name, value);
+}
+
+static int read_meminfo(const char *text, const char *prefix, struct node_memory *m)
+{
+	static const char *const droppable[] = { "Active(file)", "Inactive(file)" };
+	uint64_t bytes;
+
+	if (!node_number(text, prefix, "MemTotal", &m->total) || !node_number(text, prefix, "MemFree", &m->free)) {
+		errno = ENODATA;
+		return -1;
+	}
+	if (node_number(text, prefix, "MemAvailable", &m->available)) /* kernels before 3.14, and nodes, don't say */
+		return 0;
+	m->available = m->free;
+	for (unsigned i = 0; i < 2; i++)
+		if (node_number(text, prefix, droppable[i], &bytes))
+			m->available += bytes;
+	m->available = least(m->available, m->total);
+	return 0;
+}
+
+static int machine_memory_read(const char *root, struct node_memory *m)
+{
+	char *text = sysfs_text(root, "/proc/meminfo");
+	int result = text ? read_meminfo(text, "", m) : -1;
+
+	free(text);
+	return result;
+}
+
+int node_memory_read(const char *root, int node, struct node_memory *m)
+{
+	char *text, prefix[32];
+	int result;
+
+	if (!several_nodes(root)) {
+		if (node && !sysfs_exists(root, NODES "/node%d", node)) {
+			errno = ENOENT;
+			return -1;
+		}
+		return machine_memory_read(root, m);
+	}
+	text = sysfs_text(root, NODES "/node%d/meminfo", node);
+	snprintf(prefix, sizeof(prefix), "Node %d ", node);
+	result = text ? read_meminfo(text, prefix, m) : -1;
+	free(text);
+	return result;
+}
+
+/* A cpuset (or a job's share) may leave us only some of the nodes. */
+static void consider_nodes(const char *root, struct memory_limit *l)
+{
+	char *status = sysfs_text(root, "/proc/self/status"), *list = text_value(status, "Mems_allowed_list");
+	hwloc_bitmap_t with = sysfs_list(root, NODES "/has_memory"), allowed = list ? parse_list(list) : NULL;
+	struct node_memory m;
+	uint64_t sum = 0;
+	int node;
+
+	if (!with || !allowed || hwloc_bitmap_isincluded(with, allowed))
+		goto out;
+	hwloc_bitmap_foreach_begin(node, allowed) if (!node_memory_read(root, node, &m)) sum += m.available;
+	hwloc_bitmap_foreach_end();
+	if (sum)
+		consider(l, sum, "the memory available on node%s %s, which the cpuset allows alone", strpbrk(list, ",-") ? "s" : "",
+			 list);
+out:
+	hwloc_bitmap_free(with);
+	hwloc_bitmap_free(allowed);
+	free(list);
+	free(status);
+}
+
+static void consider_commit(const char *root, struct memory_limit *l)
+{
+	uint64_t mode = 0, limit, committed;
+	char *meminfo, text[BYTES_TEXT];
+
+	if (sysfs_number(root, &mode, "/proc/sys/vm/overcommit_memory") || mode != 2)
+		return;
+	meminfo = sysfs_text(root, "/proc/meminfo");
+	if (text_number(meminfo, "CommitLimit", &limit) && text_number(meminfo, "Committed_AS", &committed))
+		consider(l, less(limit, committed), "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
+			 bytes_text(text, limit));
+	free(meminfo);
+}
+
+static void consider_ulimits(const char *root, struct memory_limit *l)
+{
+	static const struct {
+		const char *limit, *used, *name;
+	} rows[] = {
+		{ "Max address space", "VmSize", "ulimit -v" },
+		{ "Max data size", "VmData", "ulimit -d" },
+	};
+	char *limits = sysfs_text(root, "/proc/self/limits"), *status = sysfs_text(root, "/proc/self/status");
+	char word[24], text[BYTES_TEXT];
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *soft = text_find(limits, rows[i].limit);
+		uint64_t limit, used = 0;
+
+		if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit) || limit == NO_LIMIT)
+			continue;
+		text_number(status, rows[i].used, &used);
+		consider(l, less(limit, used), "%s %s, less what is mapped", rows[i].name, bytes_text(text, limit));
+	}
+	free(limits);
+	free(status);
+}
+
+void memory_limit_read(const char *root, struct memory_limit *l)
+{
+	struct node_memory m;
+
+	*l = (struct memory_limit){ .available = NO_LIMIT, .what = "nothing that this machine tells" };
+	if (!machine_memory_read(root, &m))
+		consider(l, m.available, "the memory available on this machine (MemAvailable)");
+	consider_nodes(root, l);
+	consider_cgroups(root, l);
+	consider_commit(root, l);
+	consider_ulimits(root, l);
+}
+
+/* ---- huge pages ---- */
+
+static int by_size(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES])
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	unsigned n = 0;
+	size_t kib;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%s" HUGE, root);
+	folder = opendir(path);
+	while (folder && n < MOST_HUGE_SIZES && (entry = readdir(folder)))
+		if (sscanf(entry->d_name, "hugepages-%zukB", &kib) == 1 && kib && kib <= SIZE_MAX / 1024)
+			sizes[n++] = kib * 1024;
+	if (folder)
+		closedir(folder);
+	qsort(sizes, n, sizeof(*sizes), by_size);
+	return n;
+}
+
+/* Bytes that the cgroups still allow; beyond them comes a SIGBUS, not an error. */
+static uint64_t huge_headroom(const char *root, size_t size)
+{
+	static const char *const limits[] = { [1] = "limit_in_bytes", [2] = "max" };
+	static const char *const usages[] = { [1] = "usage_in_bytes", [2] = "current" };
+	static const char *const units[] = { "KB", "MB", "GB" };
+	unsigned unit = size >= 1u << 30 ? 2 : size >= 1u << 20 ? 1 : 0;
+	uint64_t room = NO_LIMIT, limit, usage;
+	struct hierarchy h;
+	char file[64];
+
+	if (find_hierarchy(root, "hugetlb", &h))
+		return room;
+	do {
+		snprintf(file, sizeof(file), "hugetlb.%zu%s.%s", size >> (10 * (unit + 1)), units[unit], limits[h.version]);
+		limit = limit_of(root, &h, file);
+		usage = 0;
+		sysfs_number(root, &usage, "%s/hugetlb.%zu%s.%s", h.group, size >> (10 * (unit + 1)), units[unit],
+			     usages[h.version]);
+		if (limit != NO_LIMIT)
+			room = least(room, less(limit, usage));
+	} while (step_up(&h));
+	return room;
+}
+
+/* Pages that the kernel makes when asked for, beyond those that lie ready. */
+static uint64_t huge_surplus(const char *root, size_t kib)
+{
+	uint64_t allowed = 0, made = 0;
+
+	sysfs_number(root, &allowed, HUGE "/hugepages-%zukB/nr_overcommit_hugepages", kib);
+	sysfs_number(root, &made, HUGE "/hugepages-%zukB/surplus_hugepages", kib);
+	return less(allowed, made);
+}
+
+int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *p)
+{
+	size_t kib = size / 1024;
+	uint64_t reserved = 0;
+	char folder[128];
+
+	if (node == ALL_NODES)
+		snprintf(folder, sizeof(folder), HUGE "/hugepages-%zukB", kib);
+	else
+		snprintf(folder, sizeof(folder), NODES "/node%d/hugepages/hugepages-%zukB", node, kib);
+	*p = (struct huge_pages){ 0 };
+	if (sysfs_number(root, &p->total, "%s/nr_hugepages", folder) || sysfs_number(root, &p->free, "%s/free_hugepages", folder))
+		return -1;
+	/* Reservations are not kept by node: any of them may be meant for this one. */
+	sysfs_number(root, &reserved, HUGE "/hugepages-%zukB/resv_hugepages", kib);
+	p->available = less(p->free, reserved) + huge_surplus(root, kib);
+	p->available = least(p->available, huge_headroom(root, size) / size);
+	return 0;
+}

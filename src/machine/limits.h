@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this process may take: memory, huge pages, CPUs. Read anew at each call; `root` as in sysfs.h. Limits that no file tells are
+ * no limits, so that nothing here fails for want of a cgroup or of /sys.
+ */
+#ifndef LOCUS_LIMITS_H
+#define LOCUS_LIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NO_LIMIT UINT64_MAX
+
+/* The least of MemAvailable, cgroups (v1 or v2, with all ancestors), the nodes that the cpuset allows, the commit limit, ulimits.
+ */
+struct memory_limit {
+	uint64_t available; /* bytes that can still be taken; NO_LIMIT where nothing is known */
+	char what[512];	    /* what says so, to follow "because of": "memory.max 2 GiB of cgroup /job_7, with 1.5 GiB in use" */
+};
+void memory_limit_read(const char *root, struct memory_limit *);
+
+/* Of one node, in bytes. With a single node it is the machine's (/proc/meminfo): a guest's node may show a balloon's size. */
+struct node_memory {
+	uint64_t total, free, available; /* available: free, or a file's and dropped when needed */
+};
+int node_memory_read(const char *root, int node,
+		     struct node_memory *); /* -1 with errno: ENOENT no such node, ENODATA it doesn't say */
+
+/* Pages of hugetlb of one size. */
+struct huge_pages {
+	uint64_t total, free;
+	uint64_t available; /* can still be had: neither reserved nor beyond the cgroup's limit, the kernel's overcommit added */
+};
+#define ALL_NODES	(-1)
+#define MOST_HUGE_SIZES 8
+/* The sizes there are (bytes, ascending); returns how many, 0 where there are none. */
+unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
+int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *); /* -1 with errno: ENOENT no such size or node */
+
+/* The control groups that we are in. */
+struct cgroup {
+	int version;	       /* of the one that limits memory: 1 or 2; 0: none */
+	char *path;	       /* that one's, as /proc/self/cgroup has it; NULL: none */
+	uint64_t memory_limit; /* bytes, the least of its own and its ancestors'; NO_LIMIT */
+	double cpu_quota;      /* CPUs, likewise; INFINITY: none */
+	char *cpuset;	       /* CPUs that may be used ("0-1"); NULL: no cpuset */
+};
+void cgroup_read(const char *root, struct cgroup *);
+void cgroup_free(struct cgroup *);
+
+/* "1.5 GiB", "512 MiB", "17 B": at most 3 digits and a half, for people; "unlimited" for NO_LIMIT. */
+#define BYTES_TEXT 24
+const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes);
+
+#endif

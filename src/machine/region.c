@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/region.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <numa.h>
+#include <numaif.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "machine/sysfs.h"
+#include "machine/topology.h"
+
+#define CHUNK ((size_t)64 << 10)           /* pages asked about in one call */
+#define MOST_NODES 1024                    /* Linux has no more on any architecture */
+#define MAP_HUGE_SHIFT 26                  /* <linux/mman.h>: log2 of the page's size begins here */
+
+struct arena {
+	const struct machine *machine;
+	struct region *regions;            /* the last one first */
+	char *refusal;
+};
+
+struct region {
+	struct region *next;
+	struct arena *arena;
+	char *name;
+	enum pages pages;
+	void *reserved;                    /* the mapping, guard pages included */
+	size_t reserved_bytes;
+	char *base;
+	size_t asked, bytes, granule;      /* bytes: asked, in whole granules */
+	int bound;                         /* node, or ANY_NODE */
+	bool even;
+	int16_t *home, *user;              /* by granule: node + 1, so that fresh memory (0) means any */
+};
+
+/* What is asked of the kernel: a size of hugetlb page (0: none), and advice. */
+static const struct backing {
+	size_t hugetlb;
+	int advice;
+} backings[] = {
+	[PAGES_BASE] = { 0, MADV_NOHUGEPAGE },
+	[PAGES_THP] = { 0, MADV_HUGEPAGE },
+	[PAGES_2M] = { (size_t)2 << 20, MADV_NORMAL },
+	[PAGES_1G] = { (size_t)1 << 30, MADV_NORMAL },
+};
+
+static const char out_of_memory[] = "out of memory";
+
+struct arena *arena_open(const struct machine *machine)
+{
+	struct arena *a = calloc(1, sizeof(*a));
+
+	if (a)
+		a->machine = machine;
+	return a;
+}
+
+static void region_free(struct region *r)
+{
+	if (r->reserved)
+		munmap(r->reserved, r->reserved_bytes);
+	free(r->name);
+	free(r->home);
+	free(r->user);
+	free(r);
+}
+
+void arena_close(struct arena *a)
+{
+	if (!a)
+		return;
+	for (struct region *r = a->regions, *next; r; r = next) {
+		next = r->next;
+		region_free(r);
+	}
+	if (a->refusal != out_of_memory)
+		free(a->refusal);
+	free(a);
+}
+
+const char *arena_refusal(const struct arena *a)
+{
+	return a->refusal;
+}
+
+void *cannot(struct arena *a, const char *format, ...)
+{
+	va_list arguments;
+	int error = errno;
+
+	if (a->refusal != out_of_memory)
+		free(a->refusal);
+	va_start(arguments, format);
+	if (vasprintf(&a->refusal, format, arguments) < 0)
+		a->refusal = (char *)out_of_memory;
+	va_end(arguments);
+	errno = error;
+	return NULL;
+}
+
+/* Mapping. */
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static int log2_of(size_t power)
+{
+	return __builtin_ctzl(power);
+}
+
+/* Reserved huge pages of a size: of the machine (node ANY_NODE) or of a node. -1: the kernel has none of this size. */
+static int huge_pages(size_t size, int node, const char *which, uint64_t *n)
+{
+	return node == ANY_NODE
+		       ? sysfs_number(THIS_MACHINE, n, "/sys/kernel/mm/hugepages/hugepages-%zukB/%s_hugepages", size >> 10, which)
+		       : sysfs_number(THIS_MACHINE, n, "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB/%s_hugepages", node, size >> 10, which);
+}
+
+/* Free ones that nobody else is promised; mmap() takes from these. */
+static uint64_t unpromised(size_t size)
+{
+	uint64_t unused = 0, promised = 0;
+
+	huge_pages(size, ANY_NODE, "free", &unused);
+	huge_pages(size, ANY_NODE, "resv", &promised);
+	return unused > promised ? unused - promised : 0;
+}
+
+static void refuse_huge(struct region *r)
+{
+	size_t size = r->granule;
+	uint64_t total, need = r->bytes / size, unused = unpromised(size);
+	const char *unit = size >= (size_t)1 << 30 ? "1 GiB" : "2 MiB";
+
+	if (huge_pages(size, ANY_NODE, "nr", &total))
+		cannot(r->arena, "%s needs huge pages of %s, which this kernel does not have; /sys/kernel/mm/hugepages lists those it has", r->name, unit);
+	else if (unused < need)
+		cannot(r->arena, "%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
+		       "echo %llu > /sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages",
+		       r->name, (unsigned long long)need, unit, (unsigned long long)unused, (unsigned long long)(total + need - unused), size >> 10);
+	else
+		cannot(r->arena, "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of the cgroup, hugetlb.*.max, or of the process)",
+		       r->name, (unsigned long long)need, unit, (unsigned long long)unused, strerror(errno));
+}
+
+/*
+ * A stretch without access around the region keeps its mapping apart from its neighbours', so that what /proc/self/smaps says of it is true of
+ * it alone; and it catches who runs over the end.
+ */
+static int reserve(struct region *r)
+{
+	size_t page = r->arena->machine->page, gap = r->granule + page;
+
+	if (r->bytes > SIZE_MAX - 2 * gap) {
+		errno = ENOMEM;
+		return -1;
+	}
+	r->reserved_bytes = r->bytes + 2 * gap;
+	r->reserved = mmap(NULL, r->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r->reserved == MAP_FAILED) {
+		r->reserved = NULL;
+		return -1;
+	}
+	r->base = (char *)round_up((uintptr_t)r->reserved + page, r->granule);
+	return 0;
+}
+
+static int back(struct region *r)
+{
+	const struct backing *b = &backings[r->pages];
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+
+	if (b->hugetlb)
+		flags |= MAP_HUGETLB | log2_of(b->hugetlb) << MAP_HUGE_SHIFT;
+	if (mmap(r->base, r->bytes, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) {
+		if (b->hugetlb)
+			refuse_huge(r);
+		return -1;
+	}
+	/* A kernel built without transparent huge pages refuses the advice; what it gives is read back anyway. */
+	if (b->advice != MADV_NORMAL)
+		madvise(r->base, r->bytes, b->advice);
+	return 0;
+}
+
+static size_t granule_of(const struct machine *m, enum pages pages)
+{
+	if (backings[pages].hugetlb)
+		return backings[pages].hugetlb;
+	return pages == PAGES_THP && m->huge_page ? m->huge_page : m->page;
+}
+
+struct region *region_map(struct arena *a, const char *name, size_t bytes, enum pages pages)
+{
+	size_t granule = granule_of(a->machine, pages);
+	struct region *r;
+	int error;
+
+	if (!bytes || bytes > SIZE_MAX - granule) {
+		errno = bytes ? ENOMEM : EINVAL;
+		return NULL;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->arena = a;
+	r->pages = pages;
+	r->granule = granule;
+	r->asked = bytes;
+	r->bytes = round_up(bytes, granule);
+	r->bound = ANY_NODE;
+	r->name = strdup(name);
+	if (!r->name || reserve(r) || back(r))
+		goto fail;
+	r->home = calloc(r->bytes / granule, sizeof(*r->home));
+	r->user = calloc(r->bytes / granule, sizeof(*r->user));
+	if (!r->home || !r->user)
+		goto fail;
+	r->next = a->regions;
+	a->regions = r;
+	return r;
+fail:
+	error = errno;
+	region_free(r);
+	errno = error;
+	return NULL;
+}
+
+void *region_base(const struct region *r)
+{
+	return r->base;
+}
+
+size_t region_bytes(const struct region *r)
+{
+	return r->bytes;
+}
+
+size_t region_granule(const struct region *r)
+{
+	return r->granule;
+}
+
+/* Policies. */
+
+static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
+{
+	if (!mbind(r->base, r->bytes, policy, nodes->maskp, nodes->size + 1, MPOL_MF_STRICT))
+		return 0;
+	if (errno != EPERM && errno != ENOSYS)
+		return -1;
+	if (r->arena->machine->nodes == 1) /* there is nothing to choose */
+		return 0;
+	cannot(r->arena, "%s can't be placed: the kernel refuses mbind (%s); in a container, allow CAP_SYS_NICE", r->name, strerror(errno));
+	return -1;
+}
+
+/* A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are counted first. */
+static int check_huge(struct region *r, int node)
+{
+	size_t size = r->granule;
+	uint64_t unused, total, need = 0;
+
+	if (!backings[r->pages].hugetlb || huge_pages(size, node, "free", &unused))
+		return 0;
+	for (const struct region *other = r->arena->regions; other; other = other->next)
+		if (other == r || (other->bound == node && other->granule == size && backings[other->pages].hugetlb))
+			need += other->bytes / size;
+	if (need <= unused)
+		return 0;
+	huge_pages(size, node, "nr", &total);
+	cannot(r->arena, "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, as root: "
+	       "echo %llu > /sys/devices/system/node/node%d/hugepages/hugepages-%zukB/nr_hugepages",
+	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)unused, (unsigned long long)(total + need - unused), node,
+	       size >> 10);
+	errno = ENOMEM;
+	return -1;
+}
+
+static int highest_node(const struct machine *m)
+{
+	return m->node[m->nodes - 1].number;
+}
+
+int region_bind(struct region *r, int node)
+{
+	const struct machine *m = r->arena->machine;
+	struct bitmask *nodes;
+	int status;
+
+	if (!machine_node(m, node)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (check_huge(r, node))
+		return -1;
+	nodes = numa_bitmask_alloc((unsigned)highest_node(m) + 1);
+	if (!nodes)
+		return -1;
+	numa_bitmask_setbit(nodes, (unsigned)node);
+	status = set_policy(r, MPOL_BIND, nodes);
+	numa_bitmask_free(nodes);
+	if (!status)
+		r->bound = node;
+	return status;
+}
+
+/* Nodes with memory that we may use; all, should none say how much it has. */
+static bool has_memory(const struct machine *m, const struct node *node)
+{
+	for (unsigned i = 0; i < m->nodes; i++)
+		if (m->node[i].memory)
+			return node->memory > 0;
+	return true;
+}
+
+int region_interleave(struct region *r)
+{
+	const struct machine *m = r->arena->machine;
+	struct bitmask *nodes = numa_bitmask_alloc((unsigned)highest_node(m) + 1);
+	int status;
+
+	if (!nodes)
+		return -1;
+	for (unsigned i = 0; i < m->nodes; i++)
+		if (has_memory(m, &m->node[i]))
+			numa_bitmask_setbit(nodes, (unsigned)m->node[i].number);
+	status = set_policy(r, MPOL_INTERLEAVE, nodes);
+	numa_bitmask_free(nodes);
+	return status;
+}
+
+/* Claims. */
+
+static void claim(const struct region *r, int16_t *of, size_t offset, size_t bytes, int node)
+{
+	size_t end = bytes > r->bytes - (offset < r->bytes ? offset : r->bytes) ? r->bytes : offset + bytes;
+	size_t first = offset / r->granule + (offset % r->granule > 0), last = end >= r->asked ? r->bytes / r->granule : end / r->granule;
+	int16_t value = node < 0 ? 0 : node < MOST_NODES ? (int16_t)(node + 1) : MOST_NODES; /* the last one: surely not there */
+
+	for (size_t granule = first; granule < last; granule++)
+		of[granule] = value;
+}
+
+void region_home(struct region *r, size_t offset, size_t bytes, int node)
+{
+	claim(r, r->home, offset, bytes, node);
+}
+
+void region_user(struct region *r, size_t offset, size_t bytes, int node)
+{
+	claim(r, r->user, offset, bytes, node);
+}
+
+void region_even(struct region *r)
+{
+	r->even = true;
+}
+
+/* Reading back. A region is read in steps: a reserved huge page at once (all of it is on one node), anything else by the system's page. */
+
+static size_t step_of(const struct region *r)
+{
+	return backings[r->pages].hugetlb ? r->granule : r->arena->machine->page;
+}
+
+/* Bytes to read: what was asked for. What rounding up added may never be touched. */
+static size_t extent_of(const struct region *r)
+{
+	return round_up(r->asked, step_of(r));
+}
+
+static int claimed(const struct region *r, const int16_t *of, size_t offset)
+{
+	return of[offset / r->granule] - 1;
+}
+
+/* Pages to ask about, or to move. */
+struct chunk {
+	size_t n;
+	void *address[CHUNK];
+	int node[CHUNK];                   /* of the user */
+	int status[CHUNK];                 /* where it is; negative: not there */
+};
+
+/* Takes the next pages of a region, or those that have a user. *offset is moved behind them; false at the end. */
+static bool next_chunk(const struct region *r, bool used, size_t *offset, struct chunk *c)
+{
+	size_t step = step_of(r), extent = extent_of(r);
+
+	for (c->n = 0; c->n < CHUNK && *offset < extent; *offset += step) {
+		c->node[c->n] = claimed(r, r->user, *offset);
+		c->address[c->n] = r->base + *offset;
+		c->n += !used || c->node[c->n] >= 0;
+	}
+	return c->n > 0;
+}
+
+static int ask(struct chunk *c)
+{
+	return move_pages(0, c->n, c->address, NULL, c->status, 0) ? -1 : 0;
+}
+
+/* Of one region, by node: pages found there, pages claimed for it, pages found that have no home. */
+struct tally {
+	uint64_t found[MOST_NODES], home[MOST_NODES], homeless[MOST_NODES];
+};
+
+/* Of the pages that are to be even, those that a node has beyond its share; the granule is what interleaving can't divide. */
+static uint64_t uneven(const struct region *r, const uint64_t *on)
+{
+	const struct machine *m = r->arena->machine;
+	uint64_t total = 0, excess = 0, share, nodes = 0, wanted;
+
+	for (int n = 0; n < MOST_NODES; n++)
+		total += on[n];
+	for (unsigned i = 0; i < m->nodes; i++)
+		nodes += has_memory(m, &m->node[i]);
+	share = (total + nodes - 1) / nodes + r->granule / m->page;
+	for (int n = 0; n < MOST_NODES; n++) {
+		const struct node *node = machine_node(m, n);
+
+		wanted = node && has_memory(m, node) ? share : 0;
+		excess += on[n] > wanted ? on[n] - wanted : 0;
+	}
+	return excess;
+}
+
+static void note(const struct region *r, size_t offset, int node, struct tally *t, struct placement *p)
+{
+	int home = claimed(r, r->home, offset), user = claimed(r, r->user, offset);
+	uint64_t pages = step_of(r) / p->page;
+
+	p->pages += pages;
+	if (user >= 0) {
+		p->used += pages;
+		p->local += node == user ? pages : 0;
+	}
+	if (node < 0 || node >= MOST_NODES)
+		p->unmapped += pages;
+	else
+		*(home < 0 ? &t->homeless[node] : &t->found[node]) += pages;
+	if (home >= 0 ? node != home : r->even && node < 0)
+		p->misplaced += pages;
+}
+
+static void add_found(const uint64_t *found, struct placement *p)
+{
+	for (unsigned n = 0; n < MOST_NODES; n++) {
+		p->on_node[n] += found[n];
+		if (found[n] && n >= p->nodes)
+			p->nodes = n + 1;
+	}
+}
+
+static int verify_region(const struct region *r, struct chunk *c, struct tally *t, struct placement *p)
+{
+	memset(t, 0, sizeof(*t));
+	for (size_t offset = 0; next_chunk(r, false, &offset, c);) {
+		if (ask(c))
+			return -1;
+		for (size_t i = 0; i < c->n; i++)
+			note(r, (size_t)((char *)c->address[i] - r->base), c->status[i], t, p);
+	}
+	add_found(t->found, p);
+	add_found(t->homeless, p);
+	if (r->even)
+		p->misplaced += uneven(r, t->homeless);
+	return 0;
+}
+
+static int verify(const struct arena *a, struct tally *t, struct placement *p)
+{
+	struct chunk *c = malloc(sizeof(*c));
+	int status = c ? 0 : -1, error;
+
+	for (const struct region *r = a->regions; r && !status; r = r->next)
+		status = verify_region(r, c, t, p);
+	error = errno;
+	free(c);
+	errno = error;
+	return status;
+}
+
+/* "7f12 bind:0 anon=3 N0=2 N1=1 kernelpagesize_kB=4": adds the counts, in system pages. */
+static void add_counts(char *line, size_t page, uint64_t *found)
+{
+	const char *unit = strstr(line, "kernelpagesize_kB=");
+	uint64_t pages = unit ? (strtoull(strchr(unit, '=') + 1, NULL, 10) << 10) / page : 1;
+	unsigned long long count;
+	unsigned node;
+	char *rest;
+
+	for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		if (sscanf(word, "N%u=%llu", &node, &count) == 2 && node < MOST_NODES)
+			found[node] += count * pages;
+}
+
+/* Is the address in this region? */
+static bool holds(const struct region *r, uintptr_t address)
+{
+	return address - (uintptr_t)r->base < r->bytes;
+}
+
+/* What can be said from counts: a node that has fewer pages than were claimed for it lacks some. */
+static void compare(const struct region *r, struct tally *t, struct placement *p)
+{
+	uint64_t pages = extent_of(r) / p->page, found = 0, homes = 0, homeless = 0;
+
+	for (size_t offset = 0; offset < extent_of(r); offset += step_of(r))
+		if (claimed(r, r->home, offset) >= 0)
+			t->home[claimed(r, r->home, offset)] += step_of(r) / p->page;
+	for (unsigned n = 0; n < MOST_NODES; n++) {
+		found += t->found[n];
+		homes += t->home[n];
+		if (t->home[n] > t->found[n])
+			p->misplaced += t->home[n] - t->found[n];
+		else
+			homeless += t->homeless[n] = t->found[n] - t->home[n];
+	}
+	p->pages += pages;
+	p->unmapped += pages > found ? pages - found : 0;
+	if (r->even)
+		p->misplaced += uneven(r, t->homeless) + (pages - homes > homeless ? pages - homes - homeless : 0);
+	add_found(t->found, p);
+}
+
+static int count(const struct arena *a, struct tally *t, struct placement *p)
+{
+	for (const struct region *r = a->regions; r; r = r->next) {
+		char *text = sysfs_text(THIS_MACHINE, "/proc/self/numa_maps"), *rest;
+
+		if (!text)
+			return -1;
+		memset(t, 0, sizeof(*t));
+		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			if (holds(r, strtoull(line, NULL, 16)))
+				add_counts(line, p->page, t->found);
+		free(text);
+		compare(r, t, p);
+	}
+	return 0;
+}
+
+static void count_nothing(const struct arena *a, struct placement *p)
+{
+	for (const struct region *r = a->regions; r; r = r->next)
+		p->pages += extent_of(r) / p->page;
+}
+
+static void forget(const struct arena *a, struct placement *p)
+{
+	uint64_t *on_node = p->on_node;
+
+	memset(on_node, 0, MOST_NODES * sizeof(*on_node));
+	*p = (struct placement){ .page = a->machine->page, .on_node = on_node, .nodes = (unsigned)highest_node(a->machine) + 1 };
+}
+
+static const struct region *region_at(const struct arena *a, uintptr_t address)
+{
+	for (const struct region *r = a->regions; r; r = r->next)
+		if (holds(r, address))
+			return r;
+	return NULL;
+}
+
+static void add_huge(uint64_t bytes, size_t page, struct placement *p)
+{
+	p->huge += bytes;
+	if (bytes && page > p->huge_page)
+		p->huge_page = page;
+}
+
+static int read_huge(const struct arena *a, struct placement *p)
+{
+	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest;
+	const struct region *r = NULL;
+
+	p->huge_unknown = !text;
+	if (!text)
+		return errno == ENOMEM ? -1 : 0;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		unsigned long long begin, end, kib;
+
+		if (sscanf(line, "%llx-%llx ", &begin, &end) == 2)
+			r = region_at(a, (uintptr_t)begin);
+		else if (r && sscanf(line, "AnonHugePages: %llu kB", &kib) == 1)
+			add_huge(kib << 10, a->machine->huge_page, p);
+		else if (r && sscanf(line, "Private_Hugetlb: %llu kB", &kib) == 1)
+			add_huge(kib << 10, r->granule, p);
+	}
+	free(text);
+	return 0;
+}
+
+static int read_nodes(const struct arena *a, struct tally *t, struct placement *p)
+{
+	const char *forbidden;
+
+	forget(a, p);
+	if (!verify(a, t, p))
+		return 0;
+	if (errno == ENOMEM)
+		return -1;
+	forbidden = strerror(errno);
+	forget(a, p);
+	p->how = COUNTED;
+	if (!count(a, t, p))
+		return asprintf(&p->why_not, "move_pages: %s", forbidden) < 0 ? -1 : 0;
+	if (errno == ENOMEM)
+		return -1;
+	forget(a, p);
+	count_nothing(a, p);
+	p->how = UNVERIFIED;
+	return asprintf(&p->why_not, "move_pages: %s; /proc/self/numa_maps: %s", forbidden, strerror(errno)) < 0 ? -1 : 0;
+}
+
+int arena_placement(const struct arena *a, struct placement *p)
+{
+	struct tally *t = malloc(sizeof(*t));
+	int status = -1;
+
+	*p = (struct placement){ .on_node = malloc(MOST_NODES * sizeof(*p->on_node)) };
+	if (t && p->on_node)
+		status = read_nodes(a, t, p) || read_huge(a, p) ? -1 : 0;
+	free(t);
+	if (status) {
+		placement_free(p);
+		errno = ENOMEM;
+	}
+	return status;
+}
+
+void placement_free(struct placement *p)
+{
+	free(p->on_node);
+	free(p->why_not);
+	*p = (struct placement){ 0 };
+}
+
+/* Keeps the pages that are there, but not with their user. */
+static int keep_strangers(struct chunk *c)
+{
+	size_t kept = 0;
+
+	if (c->n && ask(c))
+		return -1;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->status[i] >= 0 && c->status[i] != c->node[i]) {
+			c->address[kept] = c->address[i];
+			c->node[kept++] = c->node[i];
+		}
+	c->n = kept;
+	return 0;
+}
+
+/* A page that is busy at one moment (just being written back, or looked at) may move at the next; so it is asked twice. */
+static int move(struct chunk *c)
+{
+	if (keep_strangers(c))
+		return -1;
+	for (int try = 0; try < 2 && c->n; try++) {
+		/* ENOENT: old kernels say so when no page was left to move. */
+		if (move_pages(0, c->n, c->address, c->node, c->status, MPOL_MF_MOVE) < 0 && errno != ENOENT)
+			return -1;
+		if (keep_strangers(c))
+			return -1;
+	}
+	return 0;
+}
+
+long region_migrate(struct region *r)
+{
+	const struct machine *m = r->arena->machine;
+	struct chunk *c = malloc(sizeof(*c));
+	long stuck = 0;
+	int status = c ? 0 : -1, error;
+
+	for (size_t offset = 0; !status && next_chunk(r, true, &offset, c);) {
+		status = move(c);
+		stuck += (long)(c->n * step_of(r) / m->page);
+	}
+	error = errno;
+	free(c);
+	errno = error;
+	if (!status)
+		return stuck;
+	return m->nodes == 1 && (error == EPERM || error == ENOSYS) ? 0 : -1; /* with one node all are where they can be */
+}

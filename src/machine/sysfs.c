@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/sysfs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST	  (16u << 20) /* bytes of a file: /proc/cpuinfo of the largest machines has about 4 MiB */
+#define MOST_LIST (1 << 20)   /* numbers of CPUs and nodes are below it, so that garbage can't make a set of gigabytes */
+
+static int path_of(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
+{
+	size_t used = strlen(root);
+	int n;
+
+	if (used < PATH_MAX) {
+		memcpy(path, root, used);
+		n = vsnprintf(path + used, PATH_MAX - used, format, arguments);
+		if (n >= 0 && (size_t)n < PATH_MAX - used)
+			return 0;
+	}
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
+/* Sizes of such files are not known before they are read. */
+static char *read_all(int file)
+{
+	size_t size = 4u << 10, used = 0;
+	char *text = NULL, *larger;
+	ssize_t n;
+
+	for (;;) {
+		larger = size > MOST ? NULL : realloc(text, size);
+		if (!larger) {
+			free(text);
+			errno = size > MOST ? EFBIG : ENOMEM;
+			return NULL;
+		}
+		text = larger;
+		while ((n = read(file, text + used, size - 1 - used)) > 0 || (n < 0 && errno == EINTR))
+			used += n > 0 ? (size_t)n : 0;
+		if (n < 0) {
+			free(text);
+			return NULL;
+		}
+		if (used < size - 1)
+			break;
+		size *= 2;
+	}
+	text[used] = '\0';
+	return text;
+}
+
+static char *text_at(const char *path)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
+	char *text;
+
+	if (file < 0)
+		return NULL;
+	text = read_all(file);
+	error = errno;
+	close(file);
+	errno = error;
+	return text;
+}
+
+/* Cuts the text down to its first line, without blanks. */
+static char *first_line(char *text)
+{
+	char *line = text, *end;
+
+	if (!text)
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	while (isspace((unsigned char)*line))
+		line++;
+	end = line + strlen(line);
+	while (end > line && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	memmove(text, line, (size_t)(end - line) + 1);
+	return text;
+}
+
+static char *vtext(const char *root, const char *format, va_list arguments)
+{
+	char path[PATH_MAX];
+
+	return path_of(path, root, format, arguments) ? NULL : text_at(path);
+}
+
+/* The value of a call with the variable arguments of the caller. */
+#define WITH_ARGUMENTS(result, call)         \
+	do {                                 \
+		va_list arguments;           \
+		va_start(arguments, format); \
+		(result) = (call);           \
+		va_end(arguments);           \
+	} while (0)
+
+char *sysfs_text(const char *root, const char *format, ...)
+{
+	char *text;
+
+	WITH_ARGUMENTS(text, vtext(root, format, arguments));
+	return text;
+}
+
+static char *not_empty(char *line)
+{
+	if (!line || *line)
+		return line;
+	free(line);
+	errno = ENODATA;
+	return NULL;
+}
+
+char *sysfs_line(const char *root, const char *format, ...)
+{
+	char *text;
+
+	WITH_ARGUMENTS(text, vtext(root, format, arguments));
+	return not_empty(first_line(text));
+}
+
+char *sysfs_choice(const char *root, const char *format, ...)
+{
+	char *line, *open, *shut;
+
+	WITH_ARGUMENTS(line, vtext(root, format, arguments));
+	line = not_empty(first_line(line));
+	open = line ? strchr(line, '[') : NULL;
+	shut = open ? strchr(open, ']') : NULL;
+	if (shut) {
+		*shut = '\0';
+		memmove(line, open + 1, (size_t)(shut - open));
+	}
+	return not_empty(line);
+}
+
+int sysfs_number(const char *root, uint64_t *value, const char *format, ...)
+{
+	char *line;
+	int result;
+
+	WITH_ARGUMENTS(line, vtext(root, format, arguments));
+	line = first_line(line);
+	if (!line)
+		return -1;
+	result = parse_number(line, value);
+	free(line);
+	return result;
+}
+
+hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...)
+{
+	hwloc_bitmap_t set;
+	char *line;
+
+	WITH_ARGUMENTS(line, vtext(root, format, arguments));
+	line = first_line(line);
+	if (!line)
+		return NULL;
+	set = parse_list(line);
+	free(line);
+	return set;
+}
+
+bool sysfs_exists(const char *root, const char *format, ...)
+{
+	char path[PATH_MAX];
+	int error;
+
+	WITH_ARGUMENTS(error, path_of(path, root, format, arguments));
+	return !error && !access(path, F_OK);
+}
+
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+static const char *next_line(const char *text)
+{
+	text = strchr(text, '\n');
+	return text ? text + 1 : NULL;
+}
+
+/* Behind "key:", "key =" or "key "; in a line with a colon the key is all before it ("model" isn't the key of "model name: ...").
+ */
+static const char *behind_key(const char *line, const char *key, size_t length)
+{
+	const char *end;
+
+	line = skip_blanks(line);
+	if (strncmp(line, key, length))
+		return NULL;
+	line += length;
+	end = skip_blanks(line);
+	if (*end == ':' || *end == '=')
+		return skip_blanks(end + 1);
+	if (end == line || end[strcspn(end, ":\n")] == ':')
+		return NULL;
+	return end;
+}
+
+const char *text_find(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+	const char *value;
+
+	for (; text; text = next_line(text)) {
+		value = behind_key(text, key, length);
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+char *text_value(const char *text, const char *key)
+{
+	const char *value = text_find(text, key);
+
+	return value ? not_empty(first_line(strndup(value, strcspn(value, "\n")))) : NULL;
+}
+
+bool text_number(const char *text, const char *key, uint64_t *value)
+{
+	char *word = text_value(text, key);
+	size_t length = word ? strlen(word) : 0;
+	uint64_t unit = 1, number;
+	bool found = false;
+
+	if (length > 2 && !strcmp(word + length - 2, "kB")) {
+		word[length - 2] = '\0';
+		unit = 1024;
+	}
+	if (word && !parse_number(word, &number) && number <= UINT64_MAX / unit) {
+		*value = number * unit;
+		found = true;
+	}
+	free(word);
+	return found;
+}
+
+int parse_number(const char *text, uint64_t *value)
+{
+	static const char *const endless[] = { "max", "unlimited", NULL };
+	unsigned long long number;
+	char *end;
+
+	text += strspn(text, " \t\n");
+	for (const char *const *word = endless; *word; word++) {
+		size_t length = strlen(*word);
+
+		if (strncmp(text, *word, length) || text[length + strspn(text + length, " \t\n")])
+			continue;
+		*value = UINT64_MAX;
+		return 0;
+	}
+	if (!isdigit((unsigned char)*text)) { /* strtoull() takes signs */
+		errno = EINVAL;
+		return -1;
+	}
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (errno)
+		return -1;
+	if (end[strspn(end, " \t\n")]) {
+		errno = EINVAL;
+		return -1;
+	}
+	*value = number;
+	return 0;
+}
+
+/* "7" or "0-3", with *text moved behind it. */
+static int parse_range(const char **text, unsigned long *first, unsigned long *last)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return -1;
+	*last = *first = strtoul(*text, &end, 10);
+	if (*end == '-') {
+		if (!isdigit((unsigned char)*++end))
+			return -1;
+		*last = strtoul(end, &end, 10);
+	}
+	*text = end;
+	return *first <= *last && *last < MOST_LIST ? 0 : -1;
+}
+
+hwloc_bitmap_t parse_list(const char *text)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	unsigned long first, last;
+
+	if (!set) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (text += strspn(text, " \t\n"); *text; text++) {
+		if (parse_range(&text, &first, &last))
+			goto garbage;
+		if (hwloc_bitmap_set_range(set, (unsigned)first, (int)last)) {
+			hwloc_bitmap_free(set);
+			errno = ENOMEM;
+			return NULL;
+		}
+		if (!text[strspn(text, " \t\n")])
+			return set;
+		if (*text != ',')
+			goto garbage;
+	}
+	return set;
+
+garbage:
+	hwloc_bitmap_free(set);
+	errno = EINVAL;
+	return NULL;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "machine/clock.h"
+#include "machine/usage.h"
+
+/* Kept open for each thread: opening costs more than a short sample may. It is closed with the process. */
+static _Thread_local int schedstat = -2;
+
+static double run_delay(void)
+{
+	char text[96];
+	unsigned long long delay;
+	ssize_t n;
+
+	if (schedstat == -2)
+		schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	if (schedstat < 0)
+		return NAN;
+	n = pread(schedstat, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return NAN;
+	text[n] = 0;
+	return sscanf(text, "%*u %llu", &delay) == 1 ? (double)delay * 1e-9 : NAN;
+}
+
+void usage_read(struct usage *u)
+{
+	struct rusage r;
+	struct timespec cpu;
+
+	getrusage(RUSAGE_THREAD, &r);
+	u->involuntary = (uint64_t)r.ru_nivcsw;
+	u->voluntary = (uint64_t)r.ru_nvcsw;
+	u->minor_faults = (uint64_t)r.ru_minflt;
+	u->major_faults = (uint64_t)r.ru_majflt;
+	u->delay = run_delay();
+	u->on_cpu = sched_getcpu();
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	u->cpu = (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9;
+	u->wall = clock_now();
+}
+
+static int contains(const int *cpus, unsigned n, int cpu)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (cpus[i] == cpu)
+			return 1;
+	return 0;
+}
+
+int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
+{
+	const double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
+	FILE *f = fopen("/proc/stat", "re");
+	char line[512];
+	unsigned found = 0;
+	int cpu;
+
+	*t = (struct cpu_time){ 0 };
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice, &system, &idle, &iowait, &irq, &softirq,
+			   &steal) != 9 ||
+		    !contains(cpus, n, cpu))
+			continue;
+		t->busy += (double)(user + nice + system + irq + softirq) * tick;
+		t->steal += (double)steal * tick;
+		t->idle += (double)(idle + iowait) * tick;
+		found++;
+	}
+	fclose(f);
+	return found == n ? 0 : -1;
+}

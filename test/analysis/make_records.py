@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes records of machines and runs that never were, for the tests of the analysis: valid, repeatable, with every status.
+
+python make_records.py DIR writes one file for each machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import statistics
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+Line = dict[str, Any]
+
+PAGE = 1 << 12
+QUANTILES = ("0", "0.01", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99", "1")
+BATCHES = 8
+SAMPLES = 12  # in a batch
+
+
+@dataclass(frozen=True)
+class Machine:
+    host: str
+    model: str
+    cpu_nodes: int
+    memory_nodes: int = 0  # without CPUs
+    cores: int = 8  # of a node
+    local: float = 90e9  # B/s of a node's memory to its own cores
+    remote: float = 0.55  # of that, from another node
+    virtual: Optional[str] = None
+    governor: Optional[str] = "performance"
+
+    @property
+    def nodes(self) -> int:
+        return self.cpu_nodes + self.memory_nodes
+
+    def rate(self, cpu_node: int, memory_node: int) -> float:
+        if cpu_node == memory_node:
+            return self.local
+        return self.local * self.remote * (0.5 if memory_node >= self.cpu_nodes else 1)
+
+
+ONE = Machine("cloud-7", "AMD EPYC 7R13 Processor", cpu_nodes=1, cores=2, local=23e9, virtual="kvm", governor=None)
+TWO = Machine("n042", "Intel(R) Xeon(R) Gold 5218 CPU @ 2.30GHz", cpu_nodes=2, cores=16)
+FOUR = Machine("cxl1", "Intel(R) Xeon(R) 6972P", cpu_nodes=3, memory_nodes=1, cores=32, local=240e9)
+MACHINES = {"one": ONE, "two": TWO, "four": FOUR}
+
+
+def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Line:
+    cpus = [list(range(n * machine.cores, (n + 1) * machine.cores)) for n in range(machine.cpu_nodes)]
+    cpus += [[]] * machine.memory_nodes
+    all_cpus = sum(cpus, [])
+    free = [rng.randrange(20 << 30, 60 << 30) for _ in cpus]
+    line: Line = {
+        "type": "header",
+        "run": run,
+        "schema": "locus-record-1",
+        "started": "2025-03-14T09:26:53.589Z",
+        "host": machine.host,
+        "rank": 0,
+        "ranks": 1,
+        "job": None,
+        "resumes": [],
+        "program": {
+            "version": "0.1",
+            "revision": None,
+            "revision_why": "not built from a git checkout",
+            "compiler": "gcc 12.2.0",
+            "flags": "-O2 -g",
+            "built_with": {"hwloc": "2.9.0", "libnuma": "2.0.16", "jansson": "2.14", "openmp": "201511", "mpi": None},
+        },
+        "command": ["locus", "numa", "--output", "numa.jsonl"],
+        "profile": "standard",
+        "altered": [],
+        "seed": 1,
+        "budget": {"time": None, "case": None},
+        "clock": {
+            "source": "CLOCK_MONOTONIC_RAW",
+            "overhead": 2.4e-8,
+            "resolution": 1e-9,
+            "kernel_source": "tsc",
+            "cycle_chain": "imul, 3 cycles",
+        },
+        "binding": {"bound_by": None, "affinity": all_cpus, "bind": "close", "inherited": None, "oversubscribe": False},
+        "machine": {
+            "cpu": {
+                "vendor": machine.model.split("(")[0].split()[0],
+                "model": machine.model,
+                "architecture": "x86_64",
+                "family": 6,
+                "model_number": 85,
+                "stepping": 7,
+                "microcode": "0x5003303",
+                "flags": ["sse2", "avx", "avx2"],
+            },
+            "virtual": machine.virtual,
+            "topology": {
+                "packages": machine.cpu_nodes,
+                "cores": len(all_cpus),
+                "cpus": len(all_cpus),
+                "online": f"0-{len(all_cpus) - 1}",
+                "allowed": f"0-{len(all_cpus) - 1}",
+                "smt": 1,
+                "nodes": [
+                    {"node": n, "memory": 64 << 30, "free": free[n], "cpus": c, "memory_only": not c}
+                    for n, c in enumerate(cpus)
+                ],
+                "caches": [
+                    _cache(1, "data", 32 << 10, 8, len(all_cpus), 1),
+                    _cache(2, "unified", 1 << 20, 16, len(all_cpus), 1),
+                    _cache(3, "unified", 22 << 20, 11, machine.cpu_nodes, machine.cores),
+                ],
+                "distances": [[10 if a == b else 21 for b in range(machine.nodes)] for a in range(machine.nodes)],
+                "hwloc": f"numa:{machine.nodes} core:{machine.cores} pu:1",
+            },
+            "memory": {
+                "total": machine.nodes * (64 << 30),
+                "available": sum(free),
+                "page": PAGE,
+                "huge_page": 2 << 20,
+                "thp": {"enabled": "madvise", "defrag": "madvise", "khugepaged_defrag": 1},
+                "hugepages": [
+                    {
+                        "size": 2 << 20,
+                        "total": 0,
+                        "free": 0,
+                        "per_node": [{"node": n, "total": 0, "free": 0} for n in range(machine.nodes)],
+                    }
+                ],
+                "overcommit": 0,
+                "swappiness": 60,
+                "zone_reclaim": 0,
+            },
+            "kernel": {"release": "6.1.0-18-amd64", "version": "#1 SMP Debian 6.1.76-1", "command_line": "ro quiet"},
+            "frequency": {
+                "driver": "intel_pstate" if machine.governor else None,
+                "governor": machine.governor,
+                "minimum": 1e9 if machine.governor else None,
+                "maximum": 3.9e9 if machine.governor else None,
+                "base": 2.3e9 if machine.governor else None,
+                "turbo": True if machine.governor else None,
+                "boost_source": "intel_pstate/no_turbo" if machine.governor else None,
+            },
+            "numa_balancing": 1,
+            "mitigations": {"spectre_v2": "Mitigation: Enhanced IBRS", "meltdown": "Not affected"},
+            "cgroup": {"version": 2, "path": "/user.slice", "memory_limit": None, "cpu_quota": None, "cpuset": None},
+            "perf_event_paranoid": 3,
+            "environment": {"OMP_NUM_THREADS": "16"},
+            "libc": "glibc 2.36",
+        },
+    }
+    if machine.governor is None:
+        line["machine"]["frequency_why"] = "the guest has no /sys/devices/system/cpu/cpu0/cpufreq"
+    line.update(changes)
+    return line
+
+
+def _cache(level: int, kind: str, size: int, ways: int, count: int, shared_by: int) -> Line:
+    return {"level": level, "type": kind, "size": size, "line": 64, "ways": ways, "count": count, "shared_by": shared_by}
+
+
+@dataclass
+class Point:
+    """What is to be measured, and what is to come out."""
+
+    benchmark: str
+    variant: str
+    parameters: dict[str, Any]
+    threads: int
+    seconds: float  # s per unit
+    unit: str = "pass"
+    amount: Optional[tuple[str, str, float]] = None  # metric, unit, amount of a unit of work
+    bind: str = "layout"
+    on_node: Optional[dict[str, int]] = None
+    local: Optional[float] = None
+    status: str = "ok"
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def identity(self) -> str:
+        parameters = " ".join(f"{k}={v}" for k, v in self.parameters.items())
+        return f"{self.benchmark}/{self.variant} {parameters} threads={self.threads} bind={self.bind} protocol=1"
+
+    @property
+    def id(self) -> str:
+        return hashlib.sha256(self.identity.encode()).hexdigest()[:16]
+
+
+def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]:
+    """The samples of a point, and its trial."""
+    if point.status in ("impossible", "failed"):
+        return [_trial(point, run, [], [], at)]
+    batches, noisy = [], []
+    lines: list[Line] = []
+    for batch in range(BATCHES):
+        drift = 1 + 0.01 * batch / BATCHES
+        times = [point.seconds * drift * (1 + abs(rng.gauss(0, 0.006))) for _ in range(SAMPLES)]
+        hit = [i for i in range(SAMPLES) if rng.random() < (0.3 if point.status == "noisy" else 0.01)]
+        for i in hit:
+            times[i] *= rng.uniform(1.1, 2.5)
+        lines.append(
+            {
+                "type": "samples",
+                "run": run,
+                "trial": point.id,
+                "allocation": batch % 2,
+                "batch": batch,
+                "at": round(at, 6),
+                "units": 1,
+                "times": times,
+                "noisy": hit,
+                "cycle": 4.3e-10,
+                "values": {},
+            }
+        )
+        at += sum(times)
+        batches.append(times)
+        noisy.append(hit)
+    return [*lines, _trial(point, run, batches, noisy, at)]
+
+
+def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[int]], at: float) -> Line:
+    samples = sorted(sum(batches, []))
+    medians = sorted(statistics.median(b) for b in batches)
+    nothing = point.reasons[0] if not samples else None
+    time = statistics.median(medians) if samples else None
+    ci = [medians[0], medians[-1]] if samples else None
+    metrics = [_metric("time", "s/" + point.unit, "lower", time, ci, nothing)]
+    if point.amount:
+        name, unit, amount = point.amount
+        metrics.insert(
+            0,
+            _metric(
+                name,
+                unit,
+                "higher",
+                amount / time if time else None,
+                [amount / ci[1], amount / ci[0]] if ci else None,
+                nothing,
+            ),
+        )
+    n_noisy = sum(map(len, noisy))
+    return {
+        "type": "trial",
+        "run": run,
+        "id": point.id,
+        "identity": point.identity,
+        "benchmark": point.benchmark,
+        "variant": point.variant,
+        "parameters": point.parameters,
+        "threads": point.threads,
+        "bind": point.bind,
+        "cpus": list(range(point.threads)) if samples else [],
+        "oversubscribed": False,
+        "protocol": "threads sum their parts, barrier at both ends",
+        "status": point.status,
+        "reasons": point.reasons,
+        "unit": point.unit,
+        "statistic": {"quantile": 0.5, "of": "samples in a batch", "then": "median over batches"},
+        "metrics": metrics,
+        "samples": {
+            "n": len(samples),
+            "batches": len(batches),
+            "noisy": n_noisy,
+            "duration": time,
+            "units": 1,
+            "quantiles": {q: samples[min(len(samples) - 1, int(float(q) * len(samples)))] for q in QUANTILES},
+            "mean": statistics.fmean(samples),
+            "deviation": statistics.stdev(samples),
+            "humps": 2 if point.status == "noisy" else 1,
+        }
+        if samples
+        else None,
+        "allocations": [{"time": time, "batches": len(batches) // 2}] * 2 if samples else [],
+        "spread_within": 0.011 if samples else None,
+        "spread_between": 0.004 if samples else None,
+        "placement": _placements(point) if samples else None,
+        "noise": {
+            "samples": n_noisy / len(samples),
+            "off_cpu": 0.002 * n_noisy,
+            "run_delay": None,
+            "run_delay_why": "the kernel keeps no schedstat",
+            "involuntary": n_noisy,
+            "voluntary": 3,
+            "minor_faults": 12,
+            "major_faults": 0,
+            "migrations": 0,
+            "steal": 0.0,
+            "foreign": 0.01,
+            "wall": sum(samples),
+        }
+        if samples
+        else None,
+        "cycle": 4.3e-10 if samples else None,
+        "cycles": time / 4.3e-10 if time else None,
+        "skew": 2e-7 if samples and point.threads > 1 else None,
+        "alternated_with": [],
+        "stopped": {"impossible": None, "failed": None, "interrupted": "signal", "unconverged": "budget"}.get(point.status, "converged"),
+        "started": "2025-03-14T09:26:54.000Z",
+        "elapsed": sum(samples) * 1.2 + 0.01,
+    }
+
+
+def _metric(name: str, unit: str, better: str, value: Any, ci: Any, why: Any) -> Line:
+    quiet = value and value * (0.99 if better == "lower" else 1.01)
+    return {"name": name, "unit": unit, "better": better, "value": value, "ci": ci, "without_noise": quiet, "why": why}
+
+
+def _placements(point: Point) -> Optional[Line]:
+    if point.on_node is None:
+        return None
+    after = {
+        "how": "verified",
+        "why": None,
+        "page": PAGE,
+        "pages": sum(point.on_node.values()),
+        "on_node": point.on_node,
+        "unmapped": 0,
+        "misplaced": int(0.2 * sum(point.on_node.values())) if point.status == "misplaced" else 0,
+        "local_share": point.local,
+        "huge_bytes": 0,
+        "huge_page": None,
+    }
+    return {"before": after, "after": after}
+
+
+def numa(machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: int = 1 << 30) -> list[Point]:
+    """Placements, kernels and layouts; the matrix. Bandwidth from a model: the slowest part of the work decides."""
+    pages = size // PAGE
+    n, m = machine.cpu_nodes, machine.cores
+    layouts = {"+".join(str(m if i == 0 else 0) for i in range(n)): [1.0] + [0.0] * (n - 1)}
+    if n > 1:
+        layouts["+".join([str(m // n)] * n)] = [1 / n] * n
+    points = []
+    for kernel in kernels:
+        for huge in ("base", "thp"):
+            for layout, users in layouts.items():
+                for variant in ("single", "random", "static", "interleave", "bind", "migrate"):
+                    on, local = _model(variant, users, n)
+                    speed = min(
+                        machine.local * len([u for u in users if u]),
+                        min(machine.local / share for share in on if share) * (machine.remote + (1 - machine.remote) * local),
+                    ) * (0.9 if kernel == "triad" else 1) * (1.06 if huge == "thp" else 1)
+                    parameters: dict[str, Any] = {"kernel": kernel, "size": size, "pages": huge, "layout": layout}
+                    if variant == "bind":
+                        parameters["node"] = 0
+                    points.append(
+                        Point(
+                            "numa",
+                            variant,
+                            parameters,
+                            threads=sum(map(int, layout.split("+"))),
+                            seconds=size / speed,
+                            amount=("bandwidth", "B/s", size),
+                            on_node={str(i): round(share * pages) for i, share in enumerate(on)},
+                            local=local,
+                        )
+                    )
+    for cpu_node in range(machine.cpu_nodes):
+        for memory_node in range(machine.nodes):
+            source = "+".join(str(m if i == cpu_node else 0) for i in range(n))
+            points.append(
+                Point(
+                    "numa",
+                    "matrix",
+                    {"kernel": "sum", "size": size, "pages": "base", "from": source, "to": memory_node},
+                    threads=m,
+                    seconds=size / machine.rate(cpu_node, memory_node),
+                    amount=("bandwidth", "B/s", size),
+                    on_node={str(memory_node): pages},
+                    local=float(cpu_node == memory_node),
+                )
+            )
+    return points
+
+
+def _model(variant: str, users: list[float], nodes: int) -> tuple[list[float], float]:
+    """Share of the pages on each node, and the share that is local to its user."""
+    if variant in ("single", "bind"):
+        return [1.0] + [0.0] * (nodes - 1), users[0]
+    if variant == "interleave":
+        return [1 / nodes] * nodes, 1 / nodes
+    if variant == "random":
+        return users, sum(u * u for u in users)
+    return users, 1.0
+
+
+def dummy() -> list[Point]:
+    points = [
+        Point("dummy", variant, {"delay": delay, "noise": noise}, threads=threads, seconds=delay * threads, unit="call", bind="close")
+        for variant in ("fixed", "random")
+        for delay in (0.001, 0.002)
+        for noise in (0, 0.5)
+        for threads in (1, 2)
+    ]
+    return points
+
+
+FLAGS = {
+    "noisy": "30 of 96 samples were interrupted: the CPU was taken from them for 60 ms in all",
+    "unconverged": "the interval is 4.1 % wide, 1 % was wanted; the budget of 2 s was spent",
+    "misplaced": "52428 of 262144 pages lie on node 0, node 1 was claimed",
+    "wrong": "the sum is 12.5, expected 13",
+    "impossible": "pages=2M: 0 huge pages of 2 MiB are free, 512 are needed; as root: sysctl vm.nr_hugepages=512",
+    "failed": "mmap of 1 GiB: cannot allocate memory",
+    "interrupted": "SIGINT after 3 of 8 batches",
+}
+
+
+def flag(points: list[Point], every: int = 4) -> list[Point]:
+    """Gives each status to one of the points."""
+    for (status, reason), point in zip(FLAGS.items(), points[1::every]):
+        point.status, point.reasons = status, [reason]
+    return points
+
+
+def record(machine: Machine, points: list[Point], run: str, seed: int = 1, **changes: Any) -> list[Line]:
+    """A whole run."""
+    rng = random.Random(seed)
+    lines = [header(machine, run, rng, **changes)]
+    at = 0.1
+    for point in points:
+        lines += measure(point, run, rng, at)
+        at += lines[-1]["elapsed"]
+    statuses = Counter(p.status for p in points)
+    bad = any(statuses[s] for s in ("wrong", "misplaced", "failed"))
+    return [
+        *lines,
+        {"type": "end", "run": run, "status": int(bad), "signal": None, "trials": dict(statuses), "skipped": 0, "elapsed": at},
+    ]
+
+
+def run_id(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def machine_record(name: str) -> list[Line]:
+    """One whole run on one of MACHINES: numa with every status, and dummy."""
+    machine = MACHINES[name]
+    return record(machine, flag(numa(machine), every=2) + flag(dummy(), every=2), run_id(name), seed=len(name))
+
+
+def write(path: Path, lines: list[Line]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+if __name__ == "__main__":
+    for machine_name in MACHINES:
+        print(write(Path(sys.argv[1]) / f"{machine_name}.jsonl", machine_record(machine_name)))

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The team: every order reaches every seated worker once, in any number; the others are left alone; the barrier starts all together. */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "machine/clock.h"
+#include "machine/team.h"
+
+enum { MOST = 8, ORDERS = 2000 };
+
+struct counts {
+	struct {
+		_Alignas(APART) uint64_t n;
+	} of[MOST];
+};
+
+static void count(void *argument, struct worker *w)
+{
+	((struct counts *)argument)->of[w->index].n++;
+}
+
+static int a_cpu(void)
+{
+	cpu_set_t set;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set))
+			return i;
+	return -1;
+}
+
+static void seat(struct team *t, unsigned threads, int cpu)
+{
+	struct place place[MOST];
+	unsigned culprit;
+
+	for (unsigned i = 0; i < threads; i++)
+		place[i] = (struct place){ cpu, 0 };
+	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
+}
+
+/* More threads than this machine may have CPUs: the team must yield and sleep, or this would take minutes. */
+static int orders(struct team *t, void *argument)
+{
+	int cpu = *(int *)argument;
+
+	for (unsigned threads = 1; threads <= MOST; threads *= 2) {
+		struct counts c = { 0 };
+
+		seat(t, threads, cpu);
+		for (unsigned i = 0; i < ORDERS / threads; i++)
+			team_run(t, count, &c);
+		for (unsigned i = 0; i < MOST; i++)
+			assert_int_equal(c.of[i].n, i < threads ? ORDERS / threads : 0);
+	}
+	return 7;
+}
+
+static void test_every_order_reaches_every_seated_worker(void **state)
+{
+	int cpu = a_cpu();
+
+	(void)state;
+	assert_int_equal(team_open(MOST, orders, &cpu), 7);
+}
+
+static void until_stopped(void *argument, struct worker *w)
+{
+	(void)argument;
+	while (!atomic_load_explicit(w->stop, memory_order_relaxed)) {
+		w->done++;
+		sched_yield();
+	}
+}
+
+static void first_is_quick(void *argument, struct worker *w)
+{
+	if (w->index)
+		until_stopped(argument, w);
+}
+
+static int timed(struct team *t, void *argument)
+{
+	struct counts c = { 0 };
+	double begin;
+
+	seat(t, 4, *(int *)argument);
+	team_time(t, count, &c, 0, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct attendance *a = team_attendance(t, i);
+
+		assert_int_equal(c.of[i].n, 1);
+		assert_true(a->begin <= a->end);
+		assert_true(a->before.wall <= a->begin && a->end <= a->after.wall);
+	}
+	begin = clock_now();
+	team_time(t, until_stopped, NULL, 0.02, 0);
+	assert_true(clock_now() - begin >= 0.019);
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(team_attendance(t, i)->end - team_attendance(t, 0)->begin >= 0.015);
+	team_time(t, first_is_quick, NULL, 0, 1); /* worker 0 alone is watched: its end stops the others */
+	assert_false(atomic_load(team_worker(t, 0)->stop) == false);
+	return 0;
+}
+
+static void test_timed_orders_and_their_two_ends(void **state)
+{
+	int cpu = a_cpu();
+
+	(void)state;
+	assert_int_equal(team_open(4, timed, &cpu), 0);
+}
+
+static int badly_seated(struct team *t, void *argument)
+{
+	struct place nowhere[2] = { { *(int *)argument, 0 }, { CPU_SETSIZE - 1, 0 } };
+	unsigned culprit = 99;
+
+	assert_int_equal(team_seat(t, nowhere, 2, &culprit), -1);
+	assert_int_equal(culprit, 1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(team_seat(t, nowhere, 3, &culprit), -1);
+	assert_int_equal(errno, EAGAIN);
+	return 0;
+}
+
+static void test_a_cpu_that_is_not_there(void **state)
+{
+	int cpu = a_cpu();
+
+	(void)state;
+	assert_int_equal(team_open(2, badly_seated, &cpu), 0);
+}
+
+static void test_the_cycle_is_plausible(void **state)
+{
+	double cycle = clock_cycle(16384);
+
+	(void)state;
+	assert_true(cycle == 0 || (cycle > 1e-10 && cycle < 1e-7)); /* 10 MHz (an emulator) to 10 GHz */
+	assert_true(clock_measure().overhead > 0 && clock_measure().resolution > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_order_reaches_every_seated_worker),
+		cmocka_unit_test(test_timed_orders_and_their_two_ends),
+		cmocka_unit_test(test_a_cpu_that_is_not_there),
+		cmocka_unit_test(test_the_cycle_is_plausible),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

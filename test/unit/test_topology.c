@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topology: what hwloc says is understood, on any machine that can be described; places and layouts are right in exact numbers. */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "machine/topology.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static struct machine *open_machine(const char *description)
+{
+	const char *error = NULL;
+	struct machine *m = machine_open(description, &error);
+
+	if (!m)
+		fail_msg("%s: %s", description ? description : "this machine", error);
+	return m;
+}
+
+/* Machines that a description can't express: a synthetic one, changed, and read back from its XML. */
+static struct machine *open_changed(const char *description, void (*change)(hwloc_topology_t))
+{
+	char path[] = "/tmp/test_topology_XXXXXX";
+	struct machine *m;
+	hwloc_topology_t t;
+
+	close(mkstemp(path));
+	assert_int_equal(hwloc_topology_init(&t), 0);
+	assert_int_equal(hwloc_topology_set_synthetic(t, description), 0);
+	hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	assert_int_equal(hwloc_topology_load(t), 0);
+	if (change)
+		change(t);
+	assert_int_equal(hwloc_topology_export_xml(t, path, 0), 0);
+	hwloc_topology_destroy(t);
+	m = open_machine(path);
+	unlink(path);
+	return m;
+}
+
+static void allow(hwloc_topology_t t, const char *cpus, const char *nodes)
+{
+	hwloc_bitmap_t cpuset = hwloc_bitmap_alloc(), nodeset = hwloc_bitmap_alloc();
+
+	hwloc_bitmap_list_sscanf(cpuset, cpus);
+	hwloc_bitmap_list_sscanf(nodeset, nodes);
+	assert_int_equal(hwloc_topology_allow(t, cpuset, nodeset, HWLOC_ALLOW_FLAG_CUSTOM), 0);
+	hwloc_bitmap_free(cpuset);
+	hwloc_bitmap_free(nodeset);
+}
+
+static void keep(hwloc_topology_t t, const char *cpus)
+{
+	hwloc_bitmap_t cpuset = hwloc_bitmap_alloc();
+
+	hwloc_bitmap_list_sscanf(cpuset, cpus);
+	assert_int_equal(hwloc_topology_restrict(t, cpuset, 0), 0);
+	hwloc_bitmap_free(cpuset);
+}
+
+static void only_second_siblings(hwloc_topology_t t)
+{
+	allow(t, "1,3,5,7", "0-1");
+}
+
+static void only_node_1(hwloc_topology_t t)
+{
+	allow(t, "4-7", "0-1");
+}
+
+static void memory_of_node_0(hwloc_topology_t t)
+{
+	allow(t, "0-7", "0");
+}
+
+/* Two cores with two threads and two with one: performance and efficiency cores, or CPUs taken off line. */
+static void mixed_cores(hwloc_topology_t t)
+{
+	keep(t, "0-4,6");
+}
+
+static void second_package_smaller(hwloc_topology_t t)
+{
+	keep(t, "0-3,6");
+}
+
+/* What a machine is made of. */
+
+static void expect_size(const struct machine *m, unsigned nodes, unsigned cores, unsigned cpus)
+{
+	assert_int_equal(m->nodes, nodes);
+	assert_int_equal(m->cores, cores);
+	assert_int_equal(m->cpus, cpus);
+}
+
+static void sizes_of_descriptions(void **unused)
+{
+	static const struct {
+		const char *description;
+		unsigned nodes, cpu_nodes, cores, cpus, on_last;
+	} table[] = {
+		{ "node:2 core:64 pu:2", 2, 2, 128, 256, 128 },
+		{ "NUMANode:2 core:64 pu:2", 2, 2, 128, 256, 128 },
+		{ "numa:8 l3:2 core:4 pu:1", 8, 8, 64, 64, 8 },
+		{ "package:2 [numa] core:2 pu:2", 2, 2, 4, 8, 4 },
+		{ "core:3 pu:2", 1, 1, 3, 6, 6 },
+		{ "3 2", 3, 3, 6, 6, 2 },
+		{ "pu:1", 1, 1, 1, 1, 1 },
+		{ "pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:2", 4, 2, 4, 8, 0 },
+		{ "node:64 core:32 pu:2", 64, 64, 2048, 4096, 64 },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_machine(table[i].description);
+		const struct node *last = &m->node[m->nodes - 1];
+
+		expect_size(m, table[i].nodes, table[i].cores, table[i].cpus);
+		assert_int_equal(machine_cpu_nodes(m), table[i].cpu_nodes);
+		assert_int_equal(last->cpus, table[i].on_last);
+		assert_false(m->here);
+		assert_string_equal(m->name, table[i].description);
+		assert_int_equal(m->page, sysconf(_SC_PAGESIZE));
+		assert_true(m->line > 0);
+		machine_close(m);
+	}
+}
+
+static void memory_only_nodes(void **unused)
+{
+	struct machine *m = open_machine("pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:2");
+
+	(void)unused;
+	for (int n = 0; n < 4; n++) {
+		assert_int_equal(machine_node(m, n)->cores, n % 2 ? 0 : 2);
+		assert_int_equal(machine_node(m, n)->memory, n % 2 ? 1000000000 : 4000000000);
+	}
+	assert_int_equal(machine_cpu(m, 3)->node, 0);
+	assert_int_equal(machine_cpu(m, 4)->node, 2);
+	assert_int_equal(machine_cpu(m, 4)->package, 1);
+	machine_close(m);
+}
+
+static void sparse_nodes(void **unused)
+{
+	struct machine *m = open_machine("group:2 [numa(indexes=0,2 memory=1GB)] core:2 pu:1");
+
+	(void)unused;
+	assert_int_equal(m->node[1].number, 2);
+	assert_null(machine_node(m, 1));
+	assert_int_equal(machine_cpu(m, 2)->node, 2);
+	machine_close(m);
+}
+
+static void caches(void **unused)
+{
+	struct machine *m = open_machine("node:2 l3:2(size=32MB) l2:4(size=1MB) l1:1(size=48KB) core:1 pu:2");
+
+	(void)unused;
+	assert_int_equal(m->last_cache, 32000000);
+	assert_int_equal(m->line, 64);
+	machine_close(m);
+	m = open_machine("core:4 pu:1");
+	assert_int_equal(m->last_cache, 0);
+	machine_close(m);
+}
+
+static void siblings_are_ranked_among_the_usable(void **unused)
+{
+	struct machine *m = open_changed("node:2 core:2 pu:2", only_second_siblings);
+
+	(void)unused;
+	expect_size(m, 2, 4, 4);
+	assert_null(machine_cpu(m, 0));
+	for (unsigned i = 0; i < m->cpus; i++) {
+		assert_int_equal(m->cpu[i].number, 2 * i + 1);
+		assert_int_equal(m->cpu[i].core, i);
+		assert_int_equal(m->cpu[i].sibling, 0);
+	}
+	machine_close(m);
+}
+
+static void node_without_our_cpus(void **unused)
+{
+	struct machine *m = open_changed("node:2 core:2 pu:2", only_node_1);
+	const char *why = NULL;
+	unsigned n;
+	char **list;
+
+	(void)unused;
+	expect_size(m, 2, 2, 4);
+	assert_int_equal(machine_node(m, 0)->cpus, 0);
+	assert_true(machine_node(m, 0)->memory > 0);
+	assert_int_equal(machine_cpu_nodes(m), 1);
+	list = machine_layouts(m, "split", 0, &n, &why);
+	assert_string_equal(list[0], "2");
+	free(list);
+	assert_null(machine_layouts(m, "node:0", 0, &n, &why));
+	assert_string_equal(why, "layout node:0: that node has no CPUs that this process may use; nodes with CPUs: 1");
+	machine_close(m);
+}
+
+/* A cpuset may give the CPUs of a node and not its memory: they are on that node all the same. */
+static void node_without_our_memory(void **unused)
+{
+	struct machine *m = open_changed("node:2 core:2 pu:2", memory_of_node_0);
+
+	(void)unused;
+	assert_int_equal(machine_node(m, 1)->memory, 0);
+	assert_int_equal(machine_node(m, 1)->cpus, 4);
+	assert_int_equal(machine_cpu(m, 7)->node, 1);
+	machine_close(m);
+}
+
+static void from_xml_as_described(void **unused)
+{
+	const char *description = "pack:2 [numa(memory=4GB)] l3:2 core:2 pu:2";
+	struct machine *a = open_machine(description), *b = open_changed(description, NULL);
+
+	(void)unused;
+	expect_size(b, a->nodes, a->cores, a->cpus);
+	assert_memory_equal(a->cpu, b->cpu, a->cpus * sizeof(*a->cpu));
+	assert_int_equal(a->last_cache, b->last_cache);
+	for (unsigned i = 0; i < a->nodes; i++)
+		assert_int_equal(a->node[i].memory, b->node[i].memory);
+	machine_close(a);
+	machine_close(b);
+}
+
+static void this_machine(void **unused)
+{
+	cpu_set_t all, one;
+	struct machine *m = open_machine(NULL);
+	int number = m->cpu[m->cpus - 1].number;
+
+	(void)unused;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	assert_int_equal(m->cpus, CPU_COUNT(&all));
+	assert_true(m->here);
+	assert_string_equal(m->name, "this machine");
+	for (unsigned i = 0; i < m->cpus; i++) {
+		assert_true(CPU_ISSET(m->cpu[i].number, &all));
+		assert_non_null(machine_node(m, m->cpu[i].node));
+	}
+	machine_close(m);
+
+	CPU_ZERO(&one);
+	CPU_SET(number, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	m = open_machine(NULL);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	expect_size(m, m->nodes, 1, 1);
+	assert_int_equal(m->cpu[0].number, number);
+	machine_close(m);
+}
+
+static void bad_descriptions(void **unused)
+{
+	static const struct {
+		const char *description, *expected;
+	} table[] = {
+		{ "foo", "neither a file nor a description" },
+		{ "", "neither a file nor a description" },
+		{ "node:2", "neither a file nor a description" },
+		{ "node:2 core:64", "neither a file nor a description" },
+		{ "node:0 core:2 pu:1", "neither a file nor a description" },
+		{ "node:2 core:-1 pu:2", "neither a file nor a description" },
+		{ "node:2 core:64 pu:2)", "neither a file nor a description" },
+		{ "node:2 core:99999999 pu:2", "would have 399999996 CPUs; at most 16384 are possible" },
+		{ "node:99999999999999999999 pu:1", "at most 16384 are possible" },
+		{ "/nowhere/machine.xml", "no such file" },
+		{ "machine.xml", "no such file" },
+		{ "/tmp", "not a regular file" },
+		{ "/dev/null", "not a regular file" },
+		{ "/proc/self/status", "not the XML of a topology" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		const char *error = NULL;
+
+		assert_null(machine_open(table[i].description, &error));
+		if (!strstr(error, table[i].expected) || !strstr(error, "\"node:2 core:64 pu:2\""))
+			fail_msg("%s: %s", table[i].description, error);
+	}
+}
+
+static void bad_files(void **unused)
+{
+	static const char *const text[] = { "", "<", "<topology><object/></topology>", "<?xml version=\"1.0\"?><topology version=\"2.0\"/>" };
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(text); i++) {
+		char path[] = "/tmp/test_topology_XXXXXX";
+		const char *error = NULL;
+		int file = mkstemp(path);
+
+		assert_int_equal(write(file, text[i], strlen(text[i])), strlen(text[i]));
+		close(file);
+		assert_null(machine_open(path, &error));
+		assert_non_null(strstr(error, path));
+		unlink(path);
+	}
+}
+
+/* Places. */
+
+static void expect_cpus(const struct machine *m, const char *bind, const int *cpu, unsigned n)
+{
+	struct place place[64];
+	const char *why = NULL;
+
+	if (machine_bind(m, bind, n, false, place, &why))
+		fail_msg("%s: %s", bind, why);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(place[i].cpu, cpu[i]);
+		assert_int_equal(place[i].node, machine_cpu(m, cpu[i])->node);
+	}
+}
+
+static void orders_in_numbers(void **unused)
+{
+	static const struct {
+		const char *description;
+		void (*change)(hwloc_topology_t);
+		const char *bind;
+		unsigned n;
+		int cpu[16];
+	} table[] = {
+		{ "node:2 core:4 pu:1", NULL, "close", 8, { 0, 1, 2, 3, 4, 5, 6, 7 } },
+		{ "node:2 core:4 pu:1", NULL, "spread", 8, { 0, 4, 1, 5, 2, 6, 3, 7 } },
+		{ "node:2 core:2 pu:2", NULL, "close", 8, { 0, 2, 4, 6, 1, 3, 5, 7 } },
+		{ "node:2 core:2 pu:2", NULL, "spread", 8, { 0, 4, 2, 6, 1, 5, 3, 7 } },
+		{ "pack:2 [numa] l3:2 core:2 pu:1", NULL, "spread", 8, { 0, 4, 2, 6, 1, 5, 3, 7 } },
+		{ "pack:2 numa:2 core:2 pu:1", NULL, "spread", 8, { 0, 4, 2, 6, 1, 5, 3, 7 } },
+		/* siblings numbered 0, 4, 1, 5, ..., as many systems do */
+		{ "node:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", NULL, "close", 8, { 0, 1, 2, 3, 4, 5, 6, 7 } },
+		{ "node:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", NULL, "spread", 8, { 0, 2, 1, 3, 4, 6, 5, 7 } },
+		{ "node:1 core:4 pu:2", mixed_cores, "close", 6, { 0, 2, 4, 6, 1, 3 } },
+		{ "node:1 core:4 pu:2", mixed_cores, "spread", 6, { 0, 2, 4, 6, 1, 3 } },
+		{ "pack:2 [numa] core:4 pu:1", second_package_smaller, "spread", 5, { 0, 6, 1, 2, 3 } },
+		{ "node:2 core:2 pu:2", only_node_1, "spread", 4, { 4, 6, 5, 7 } },
+		{ "node:2 core:4 pu:1", NULL, "5,0-2", 4, { 5, 0, 1, 2 } },
+		{ "node:2 core:4 pu:1", NULL, "5,0-2", 2, { 5, 0 } },
+		{ "node:2 core:4 pu:1", NULL, "0-6:2,7", 5, { 0, 2, 4, 6, 7 } },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_changed(table[i].description, table[i].change);
+
+		expect_cpus(m, table[i].bind, table[i].cpu, table[i].n);
+		machine_close(m);
+	}
+}
+
+/* For any number of threads on any machine: each CPU once, no sibling before all cores have a thread, nodes even when spread. */
+static void check_places(const struct machine *m, const struct place *place, unsigned n)
+{
+	unsigned *threads = calloc(m->cores, sizeof(*threads)), least = n, most = 0;
+	bool *taken = calloc(m->cpus, sizeof(*taken));
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct cpu *cpu = machine_cpu(m, place[i].cpu);
+
+		assert_false(taken[cpu - m->cpu]);
+		taken[cpu - m->cpu] = true;
+		threads[cpu->core]++;
+	}
+	for (unsigned core = 0; core < m->cores; core++) {
+		least = threads[core] < least ? threads[core] : least;
+		most = threads[core] > most ? threads[core] : most;
+	}
+	assert_true(most <= least + 1);
+	free(threads);
+	free(taken);
+}
+
+static void check_nodes_even(const struct machine *m, const struct place *place, unsigned n)
+{
+	unsigned least = n, most = 0;
+
+	for (unsigned i = 0; i < m->nodes; i++) {
+		unsigned threads = 0;
+
+		for (unsigned t = 0; t < n; t++)
+			threads += place[t].node == m->node[i].number;
+		least = threads < least ? threads : least;
+		most = threads > most ? threads : most;
+	}
+	assert_true(most <= least + 1);
+}
+
+static void places_hold_what_they_promise(void **unused)
+{
+	static const char *const description[] = { "pu:1",
+						   "core:3 pu:2",
+						   "node:2 core:5 pu:2",
+						   "node:3 core:3 pu:4",
+						   "numa:8 l3:2 core:2 pu:2",
+						   "pack:2 numa:2 l3:3 l2:2 core:1 pu:2",
+						   "pack:3 [numa] core:2 pu:2(indexes=core)" };
+	static const char *const bind[] = { "close", "spread" };
+
+	(void)unused;
+	for (size_t d = 0; d < COUNT(description); d++) {
+		struct machine *m = open_machine(description[d]);
+		struct place *place = calloc(m->cpus, sizeof(*place));
+
+		for (unsigned n = 1; n <= m->cpus; n++)
+			for (size_t b = 0; b < COUNT(bind); b++) {
+				const char *why;
+
+				assert_int_equal(machine_bind(m, bind[b], n, false, place, &why), 0);
+				check_places(m, place, n);
+				if (b == 1)
+					check_nodes_even(m, place, n);
+			}
+		free(place);
+		machine_close(m);
+	}
+}
+
+static void bad_bindings(void **unused)
+{
+	static const struct {
+		const char *bind;
+		unsigned n;
+		const char *expected;
+	} table[] = {
+		{ "close", 9, "9 threads don't fit on 8 CPUs (bind: close); ask for fewer, or allow more than one on a CPU with --oversubscribe" },
+		{ "3", 2, "2 threads don't fit on 1 CPU (bind: 3); ask for fewer, or allow more than one on a CPU with --oversubscribe" },
+		{ "0,8", 1, "CPU 8 of \"0,8\" is not there, or this process may not use it; usable: 0-7" },
+		{ "0-2000000000", 1, "CPU 8 of \"0-2000000000\" is not there, or this process may not use it; usable: 0-7" },
+		{ "1,0-3", 1, "CPU 1 is twice in \"1,0-3\"; expected each once (more threads than CPUs: --oversubscribe)" },
+		{ "near", 1, "can't bind to \"near\"; expected close, spread, or a list of CPUs such as \"0,2-5\" (usable: 0-7)" },
+		{ "", 1, "can't bind to \"\"" },
+		{ "0,", 1, "can't bind to \"0,\"" },
+		{ "3-1", 1, "can't bind to \"3-1\"" },
+		{ "0-4:0", 1, "can't bind to \"0-4:0\"" },
+		{ "-1", 1, "can't bind to \"-1\"" },
+		{ "0 1", 1, "can't bind to \"0 1\"" },
+		{ "99999999999999999999", 1, "can't bind to \"99999999999999999999\"" },
+	};
+	struct machine *m = open_machine("node:2 core:2 pu:2");
+	struct place place[16];
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		const char *why = NULL;
+
+		assert_int_equal(machine_bind(m, table[i].bind, table[i].n, false, place, &why), -1);
+		if (strncmp(why, table[i].expected, strlen(table[i].expected)))
+			fail_msg("%s: %s", table[i].bind, why);
+	}
+	machine_close(m);
+}
+
+static void oversubscription_begins_again(void **unused)
+{
+	static const int expected[] = { 0, 2, 1, 3, 0, 2, 1 };
+	struct machine *m = open_machine("node:1 core:2 pu:2");
+	struct place place[COUNT(expected)];
+	const char *why;
+
+	(void)unused;
+	assert_int_equal(machine_bind(m, "close", COUNT(expected), true, place, &why), 0);
+	for (size_t i = 0; i < COUNT(expected); i++)
+		assert_int_equal(place[i].cpu, expected[i]);
+	assert_int_equal(machine_layout(m, "7", true, place, &why), 0);
+	for (size_t i = 0; i < COUNT(expected); i++)
+		assert_int_equal(place[i].cpu, expected[i]);
+	machine_close(m);
+}
+
+static void lists_of_cpus_are_short(void **unused)
+{
+	static const struct {
+		void (*change)(hwloc_topology_t);
+		const char *expected;
+	} table[] = {
+		{ NULL, "usable: 0-7" },
+		{ only_second_siblings, "usable: 1-7:2" },
+		{ only_node_1, "usable: 4-7" },
+		{ mixed_cores, "usable: 0-4,6" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_changed("node:2 core:2 pu:2", table[i].change);
+		struct place place;
+		const char *why = "";
+
+		assert_int_equal(machine_bind(m, "100", 1, false, &place, &why), -1);
+		assert_string_equal(strstr(why, "usable"), table[i].expected);
+		machine_close(m);
+	}
+}
+
+/* Layouts. */
+
+static void words_in_numbers(void **unused)
+{
+	static const char *const two = "node:2 core:4 pu:2", *const one = "core:2 pu:1", *const three = "pack:3 [numa] [numa] core:2 pu:1";
+	static const struct {
+		const char *description, *word;
+		unsigned threads;
+		const char *expected;
+	} table[] = {
+		{ two, "packed", 0, "4+0" },   { two, "split", 0, "2+2" },     { two, "all", 0, "4+4" },
+		{ two, "each", 0, "4+0 0+4" }, { two, "node:1", 0, "0+4" },    { two, "packed", 16, "16+0" },
+		{ two, "split", 3, "2+1" },    { two, "split", 1, "1+0" },     { two, "each", 1, "1+0 0+1" },
+		{ two, "8+8", 0, "8+8" },      { two, "8+8", 16, "8+8" },      { two, "8", 0, "8+0" },
+		{ two, "0+08", 0, "0+8" },     { two, "all", 8, "4+4" },       { one, "packed", 0, "2" },
+		{ one, "split", 0, "2" },      { one, "all", 0, "2" },         { one, "each", 0, "2" },
+		{ one, "node:0", 0, "2" },     { one, "2", 2, "2" },           { three, "packed", 0, "2+0+0" },
+		{ three, "split", 0, "1+1+0" }, { three, "split", 8, "3+3+2" }, { three, "node:4", 1, "0+0+1" },
+		{ three, "each", 1, "1+0+0 0+1+0 0+0+1" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_machine(table[i].description);
+		const char *why = NULL;
+		char joined[64] = "";
+		unsigned n;
+		char **list = machine_layouts(m, table[i].word, table[i].threads, &n, &why);
+
+		if (!list)
+			fail_msg("%s: %s", table[i].word, why);
+		for (unsigned l = 0; l < n; l++) {
+			strcat(joined, l ? " " : "");
+			strcat(joined, list[l]);
+		}
+		assert_string_equal(joined, table[i].expected);
+		free(list);
+		machine_close(m);
+	}
+}
+
+static void bad_words(void **unused)
+{
+	static const struct {
+		const char *word;
+		unsigned threads;
+		const char *expected;
+	} table[] = {
+		{ "scattered", 0, "\"scattered\" is not a layout; expected packed, split, all, each, node:N, or threads on each node, e.g. \"8+8\"" },
+		{ "", 0, "\"\" is not a layout" },
+		{ "8+", 0, "\"8+\" is not a layout" },
+		{ "+8", 0, "\"+8\" is not a layout" },
+		{ "-8", 0, "\"-8\" is not a layout" },
+		{ "8 8", 0, "\"8 8\" is not a layout" },
+		{ "9999999999", 0, "\"9999999999\" is not a layout" },
+		{ "0+0", 0, "layout 0+0 has no thread; expected at least one" },
+		{ "1+2+3", 0, "layout 1+2+3 has 3 numbers, but this machine has 2 nodes with CPUs (0-1): one number each" },
+		{ "8+8", 4, "layout 8+8 has 16 threads, but 4 were asked for; give one of the two" },
+		{ "all", 3, "layout all has 8 threads, but 3 were asked for; give one of the two" },
+		{ "node:2", 0, "layout node:2: there is no such node; nodes with CPUs: 0-1" },
+		{ "node:", 0, "layout node:: there is no such node; nodes with CPUs: 0-1" },
+		{ "node:x", 0, "layout node:x: there is no such node; nodes with CPUs: 0-1" },
+		{ "packed", 4000000, "4000000 threads are too many" },
+	};
+	struct machine *m = open_machine("node:2 core:4 pu:2");
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		const char *why = NULL;
+		unsigned n = 1;
+
+		assert_null(machine_layouts(m, table[i].word, table[i].threads, &n, &why));
+		assert_int_equal(n, 0);
+		if (strncmp(why, table[i].expected, strlen(table[i].expected)))
+			fail_msg("%s: %s", table[i].word, why);
+	}
+	machine_close(m);
+}
+
+static void layouts_in_places(void **unused)
+{
+	static const int expected[] = { 0, 2, 4, 6, 1, 8 };
+	struct machine *m = open_machine("node:2 core:4 pu:2");
+	struct place place[16];
+	const char *why = NULL;
+
+	(void)unused;
+	assert_int_equal(machine_layout(m, "5+1", false, place, &why), 0);
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		assert_int_equal(place[i].cpu, expected[i]);
+		assert_int_equal(place[i].node, i == 5);
+	}
+	assert_int_equal(machine_layout(m, "0+9", false, place, &why), -1);
+	assert_string_equal(why, "layout 0+9 asks for 9 threads on node 1, which has 8 CPUs; ask for fewer, or allow more than one on a CPU "
+				 "with --oversubscribe");
+	assert_int_equal(machine_layout(m, "0+9", true, place, &why), 0);
+	assert_int_equal(place[8].cpu, 8);
+	for (const char *const *bad = (const char *const[]){ "8", "8+0+0", "0+0", "x", "", "1+", NULL }; *bad; bad++)
+		assert_int_equal(machine_layout(m, *bad, false, place, &why), -1);
+	machine_close(m);
+}
+
+static void threads_of_layouts(void **unused)
+{
+	(void)unused;
+	assert_int_equal(layout_threads("8"), 8);
+	assert_int_equal(layout_threads("8+0"), 8);
+	assert_int_equal(layout_threads("0+10+3"), 13);
+	assert_int_equal(layout_threads("8+"), 0);
+	assert_int_equal(layout_threads("packed"), 0);
+	assert_int_equal(layout_threads(""), 0);
+}
+
+/* For people. */
+
+static void printed_in_80_columns(void **unused)
+{
+	static const char *const description[] = { "node:2 core:64 pu:2", "pack:2 numa:4 l3:2 l2:8 l1:1 core:1 pu:2(indexes=2*256:256*1)",
+						   "pack:2 [numa] [numa(memory=64GB)] l3:1 core:32 pu:1", "pu:1" };
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(description); i++) {
+		struct machine *m = open_machine(description[i]);
+		char *text = NULL, *rest;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		topology_print(m, out);
+		fclose(out);
+		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			assert_true(strlen(line) <= 80);
+		free(text);
+		machine_close(m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_of_descriptions),
+		cmocka_unit_test(memory_only_nodes),
+		cmocka_unit_test(sparse_nodes),
+		cmocka_unit_test(caches),
+		cmocka_unit_test(siblings_are_ranked_among_the_usable),
+		cmocka_unit_test(node_without_our_cpus),
+		cmocka_unit_test(node_without_our_memory),
+		cmocka_unit_test(from_xml_as_described),
+		cmocka_unit_test(this_machine),
+		cmocka_unit_test(bad_descriptions),
+		cmocka_unit_test(bad_files),
+		cmocka_unit_test(orders_in_numbers),
+		cmocka_unit_test(places_hold_what_they_promise),
+		cmocka_unit_test(bad_bindings),
+		cmocka_unit_test(oversubscription_begins_again),
+		cmocka_unit_test(lists_of_cpus_are_short),
+		cmocka_unit_test(words_in_numbers),
+		cmocka_unit_test(bad_words),
+		cmocka_unit_test(layouts_in_places),
+		cmocka_unit_test(threads_of_layouts),
+		cmocka_unit_test(printed_in_80_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
