@@ -105,7 +105,7 @@ struct variant {
 	void (*reset)(void *);
 	void (*work)(void *, struct worker *);
 	void (*collect)(void *, const struct trial *, struct result *);
-	const char *(*verify)(void *, const struct trial *); /* NULL when right, else what is wrong */
+	const char *(*verify)(void *, const struct trial *); /* NULL when right, else what is wrong; valid until the next call */
 	void (*release)(void *);
 };
 

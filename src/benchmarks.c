@@ -2,7 +2,7 @@
 #include "benchmarks.h"
 
 const struct benchmark *const benchmarks[] = {
-	//	&numa_benchmark,numa_benchmark,
+	&numa_benchmark,
 	&dummy_benchmark,
 	NULL
 };

@@ -26,6 +26,15 @@ INK, GREY, ALARM = "#222222", "#767676", "#B23A00"
 ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
 WIDTH = 140  # characters of a line under a picture
+CONFIG = {
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+    "background": "white",
+    "aria": False,  # the page says in words what each picture shows; a label on each mark would double it
+    "title": {"fontSize": 15, "subtitleFontSize": 11, "subtitleColor": "#444444", "anchor": "start", "offset": 10, "color": INK},
+    "axis": {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal", "gridColor": "#e4e4e4", "domainColor": GREY, "tickColor": GREY},
+    "view": {"stroke": None},
+    "text": {"fontSize": 11},
+}
 FLAGGED, GOOD = "datum.flag !== null", "datum.flag === null"
 
 
@@ -35,11 +44,20 @@ class Picture:
     title: str
     help: str  # one sentence: how to read it
     notes: list[str]  # a line for each flagged trial in it
-    chart: alt.TopLevelMixin
+    spec: dict[str, Any]  # Vega-Lite
+    svg: str = ""  # as it was drawn
 
-    @property
-    def spec(self) -> dict[str, Any]:
-        return dict(self.chart.to_dict())
+
+class Data:
+    """The rows of a picture by name: Altair copies what a chart holds over and over, but not what it only names."""
+
+    def __init__(self) -> None:
+        self.sets: dict[str, list[Row]] = {}
+
+    def chart(self, rows: list[Row]) -> alt.Chart:
+        name = f"rows-{len(self.sets) + 1}"
+        self.sets[name] = rows
+        return alt.Chart(alt.NamedData(name=name))
 
 
 def mark(row: Row) -> str:
@@ -47,8 +65,9 @@ def mark(row: Row) -> str:
     return "" if row["flag"] is None else f"▲{row['flag']} {row['status']}"
 
 
-def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str, greatest: float) -> list[Picture]:
-    """Headline values with their intervals, a bar a trial; beside it where its pages lay. `greatest` ends the axis."""
+def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> list[Picture]:
+    """Headline values with their intervals, a bar a trial; beside it where its pages lay. The same axis in all panels."""
+    greatest = max((v for row in rows for v in (row["value"], row["high"]) if v is not None), default=0.0)
     pictures = []
     chunks = _chunks(rows)
     for i, chunk in enumerate(chunks, 1):
@@ -59,22 +78,23 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str, great
             + (f" ({_better(chunk[0])})" if chunk[0]["better"] else "")
             + ("; beside it the nodes on which its pages lay, and the share that was local to the threads using them." if with_pages else ".")
         )
-        widths = _label_widths(rows)
+        widths, data = _label_widths(rows), Data()
         panels = [
-            _bar_panel(key, list(group), pages, widths, greatest, with_pages) for key, group in groupby(chunk, lambda row: row["panel"])
+            _bar_panel(data, key, list(group), pages, widths, greatest, with_pages) for key, group in groupby(chunk, lambda row: row["panel"])
         ]
-        pictures.append(_picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels))
+        pictures.append(_picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
     return pictures
 
 
 def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
     """A heat map: threads on one node, memory on another."""
+    data = Data()
     panels = [
-        _heat_map(f"{variant}{', ' + panel if panel else ''}", list(group))
+        _heat_map(data, f"{variant}{', ' + panel if panel else ''}", list(group))
         for (variant, panel), group in groupby(sorted(cells, key=_panel_key), _panel_key)
     ]
     help_text = "Rows are the node of the threads, columns the node of the memory; the darker, the greater. The second figure is relative to the best."
-    return _picture(name, title, help_text, cells, [alt.concat(*panels, columns=2, spacing=40)])
+    return _picture(name, title, help_text, cells, [alt.concat(*panels, columns=2, spacing=40)], data)
 
 
 def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
@@ -95,7 +115,8 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
     def y_of(name: str) -> alt.Y:
         return alt.Y(f"{name}:Q", title="time / median of its trial", scale=scale, axis=alt.Axis(format=".2f", tickCount=6))
 
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    data = Data()
+    base = data.chart(rows).encode(
         x=x,
         tooltip=[
             alt.Tooltip("trial:N"),
@@ -113,14 +134,16 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
         base.transform_filter(FLAGGED).mark_point(shape="triangle-up", size=34, color=ALARM, fill="white").encode(y=y_of("ratio")),
         base.transform_filter("datum.noisy > 0").mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5).encode(y=alt.datum(least)),
         base.transform_filter("datum.beyond").mark_text(text="↑", color=INK, fontSize=11, dy=6).encode(y=alt.datum(greatest)),
-    ).properties(width=760, height=170)
+        width=760,
+        height=170,
+    )
     help_text = (
         "Each mark stands for neighbouring samples of one trial: their median, and a grey line from least to greatest. "
         "A level row means a steady machine. Strokes at the foot: samples with evidence of noise. ↑: goes on above the frame."
     )
     numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
     extra = f"▲ (open): of a flagged trial, here {', '.join(map(str, numbers))}." if numbers else ""
-    return _picture(name, title, help_text, [], [picture], extra)
+    return _picture(name, title, help_text, [], [picture], data, extra)
 
 
 def _better(row: Row) -> str:
@@ -151,11 +174,11 @@ def _label_widths(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def _bar_panel(
-    title: str, group: list[Row], pages: Sequence[Row], widths: tuple[int, int], greatest: float, with_pages: bool
+    data: Data, title: str, group: list[Row], pages: Sequence[Row], widths: tuple[int, int], greatest: float, with_pages: bool
 ) -> alt.TopLevelMixin:
     unit = group[0]["unit"]
     scaled = units.scale([greatest], unit)
-    points = sorted({r["point"] for r in group})
+    points = list(dict.fromkeys(r["point"] for r in group))
     rows = []
     for i, r in enumerate(group):
         end = None if r["value"] is None else max(r["value"], r["high"] or r["value"])
@@ -176,17 +199,11 @@ def _bar_panel(
     height = ROW * len(rows)
     y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.11))
     tooltip = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")]
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y, tooltip=tooltip)
-    return (
-        alt.hconcat(
-            _labels(base, widths, height),
-            _values(base, f"{group[0]['metric']}", unit, scaled, greatest, height),
-            *([_shares(group, pages, y, height)] if with_pages else []),
-            spacing=6,
-        )
-        .resolve_scale(color="independent")
-        .properties(title=alt.Title(title, fontSize=12, offset=4))
-    )
+    base = data.chart(rows).encode(y=y, tooltip=tooltip)
+    parts = [_labels(base, widths, height), _values(base, group[0]["metric"], scaled, greatest, height)]
+    if with_pages:
+        parts.append(_shares(data, group, pages, y, height))
+    return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
 
 
 def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> alt.LayerChart:
@@ -194,10 +211,12 @@ def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> alt.LayerC
     return alt.layer(
         base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=alt.value(0), text="first:N"),
         base.mark_text(align="right", color=INK).encode(x=alt.value(wide), text="point:N"),
-    ).properties(width=wide, height=height)
+        width=wide,
+        height=height,
+    )
 
 
-def _values(base: alt.Chart, metric: str, unit: str, scaled: tuple[float, str], greatest: float, height: int) -> alt.LayerChart:
+def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], greatest: float, height: int) -> alt.LayerChart:
     factor, name = scaled
     scale = alt.Scale(domain=[0, greatest * 1.65 or 1], nice=False)
     axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(greatest), labelExpr=f"format(datum.value / {factor!r}, '~g')")
@@ -216,7 +235,9 @@ def _values(base: alt.Chart, metric: str, unit: str, scaled: tuple[float, str], 
         base.transform_filter("datum.end === null").transform_calculate(label="datum.mark + ': ' + datum.text").mark_text(align="left").encode(
             x=alt.value(6), text="label:N", color=_ink()
         ),
-    ).properties(width=BARS, height=height)
+        width=BARS,
+        height=height,
+    )
 
 
 def _ticks(greatest: float) -> list[float]:
@@ -232,7 +253,7 @@ def _ink() -> Any:
     return alt.when(FLAGGED).then(alt.value(ALARM)).otherwise(alt.value(INK))
 
 
-def _shares(group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> alt.LayerChart:
+def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> alt.LayerChart:
     """Stacked bars of pages by node, after the timed part."""
     segments, texts = [], []
     for i, r in enumerate(group):
@@ -250,14 +271,16 @@ def _shares(group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> al
             start += share
         texts.append({"row": i, "flag": flag, "text": _local(r)})
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=alt.Axis(title="share of pages", format="%", tickCount=3, grid=False))
-    base = alt.Chart(alt.Data(values=segments)).encode(y=y, tooltip=["trial:N", "node:N", "pages:Q", alt.Tooltip("share:Q", format=".1%")])
+    base = data.chart(segments).encode(y=y, tooltip=["trial:N", "node:N", "pages:Q", alt.Tooltip("share:Q", format=".1%")])
     bar = base.encode(x=x, x2="to:Q")
     return alt.layer(
         bar.transform_filter(GOOD).mark_bar(stroke="white").encode(fill=alt.Fill("colour:N", scale=None)),
         bar.transform_filter(FLAGGED).mark_bar(fill="white", strokeWidth=1.5, strokeDash=[4, 2]).encode(stroke=alt.Stroke("colour:N", scale=None)),
         base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text="label:N"),
-        alt.Chart(alt.Data(values=texts)).mark_text(align="left", dx=6).encode(y=y, x=alt.value(SHARES), text="text:N", color=_ink()),
-    ).properties(width=SHARES, height=height)
+        data.chart(texts).mark_text(align="left", dx=6).encode(y=y, x=alt.value(SHARES), text="text:N", color=_ink()),
+        width=SHARES,
+        height=height,
+    )
 
 
 def _local(row: Row) -> str:
@@ -268,7 +291,7 @@ def _local(row: Row) -> str:
     return f"{units.percent(row['local_share'])} local" if row["local_share"] is not None else "local share unknown"
 
 
-def _heat_map(title: str, cells: list[Row]) -> alt.LayerChart:
+def _heat_map(data: Data, title: str, cells: list[Row]) -> alt.LayerChart:
     unit = cells[0]["unit"]
     scaled = units.scale([c["value"] for c in cells], unit)
     rows = [
@@ -285,7 +308,7 @@ def _heat_map(title: str, cells: list[Row]) -> alt.LayerChart:
     axis = alt.Axis(labelAngle=0, labelLimit=300, domain=False, ticks=False, labelPadding=6)
     x = alt.X("memory_node:N", title="memory on node", sort=None, axis=axis)
     y = alt.Y("threads_node:N", title="threads on node", sort=None, axis=axis)
-    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, tooltip=["threads_node:N", "memory_node:N", "text:N", "interval:N", "status:N"])
+    base = data.chart(rows).encode(x=x, y=y, tooltip=["threads_node:N", "memory_node:N", "text:N", "interval:N", "status:N"])
     colour = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=None)
     columns, lines = len({c["memory_node"] for c in cells}), len({c["threads_node"] for c in cells})
     return alt.layer(
@@ -298,7 +321,10 @@ def _heat_map(title: str, cells: list[Row]) -> alt.LayerChart:
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
         ),
-    ).properties(width=max(96 * columns, 120), height=64 * lines, title=alt.Title(title, fontSize=12))
+        width=max(96 * columns, 120),
+        height=64 * lines,
+        title=alt.Title(title, fontSize=12),
+    )
 
 
 def _of_best(cell: Row) -> str:
@@ -309,24 +335,14 @@ def _of_best(cell: Row) -> str:
     return f"{cell['value'] / cell['least']:.2f} ×" if cell["least"] else ""
 
 
-def _picture(
-    name: str, title: str, help_text: str, rows: Sequence[Row], panels: list[Any], extra: str = ""
-) -> Picture:
+def _picture(name: str, title: str, help_text: str, rows: Sequence[Row], panels: list[Any], data: Data, extra: str = "") -> Picture:
     flagged = [r for r in rows if r["flag"] is not None]
     notes = [f"{mark(r)}: {r['variant']} {r['everything']}: {'; '.join(r['reasons'])}" for r in flagged]
-    chart = (
-        alt.vconcat(*panels, *_footnotes(notes, extra), spacing=14)
-        .properties(title=alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH), anchor="start"), padding=8)
-        .configure(font="Liberation Sans, Arial, Helvetica, sans-serif", background="white")
-        .configure_title(fontSize=15, subtitleColor="#444444", subtitleFontSize=11, offset=10, anchor="start", color=INK)
-        .configure_axis(labelColor=INK, titleColor=INK, titleFontWeight="normal", gridColor="#e4e4e4", domainColor=GREY, tickColor=GREY)
-        .configure_view(stroke=None)
-        .configure_text(fontSize=11)
-    )
-    return Picture(name, title, help_text, notes, chart)
+    chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH)))
+    return Picture(name, title, help_text, notes, {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets})
 
 
-def _footnotes(notes: list[str], extra: str) -> list[alt.Chart]:
+def _footnotes(data: Data, notes: list[str], extra: str) -> list[alt.Chart]:
     """Under a picture, so that it can travel alone: which trials are flagged, and why."""
     lines = [extra] if extra else []
     for note in notes:
@@ -334,5 +350,5 @@ def _footnotes(notes: list[str], extra: str) -> list[alt.Chart]:
     if not lines:
         return []
     rows = [{"row": i, "line": line} for i, line in enumerate(lines)]
-    base = alt.Chart(alt.Data(values=rows)).mark_text(align="left", fontSize=10, color=ALARM)
+    base = data.chart(rows).mark_text(align="left", fontSize=10, color=ALARM)
     return [base.encode(x=alt.value(0), y=alt.Y("row:O", axis=None), text="line:N").properties(width=BARS, height=14 * len(rows))]

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
-import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ def write(given: Records, page: Path, force: bool) -> list[Path]:
     for path in (page, pictures):
         if path.exists() and not force:
             raise CannotWrite(f"{path}: exists; give another name with --output, or --force to replace it")
+    if page.is_dir():
+        raise CannotWrite(f"{page}: is a folder; give a name that ends in .html and is free, or a folder to put report.html into")
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".report-", dir=page.parent) as scratch:
@@ -75,7 +77,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(quantity=units.quantity, percent=units.percent, size=units.size, image=_image)
     return environment.get_template("report.html.j2").render(
-        script=vl_convert.javascript_bundle(vl_version=VEGA_LITE).replace("</", "<\\/"),
+        script=re.sub("</(?=script)", r"<\\/", vl_convert.javascript_bundle(vl_version=VEGA_LITE), flags=re.IGNORECASE),
         link=link,
         runs=runs,
         names=names,
@@ -94,7 +96,7 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     found = rows(db, "FROM outcome ORDER BY ordinal")
     hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
     for r in found:
-        r["header"] = records.json.loads(r["header"])
+        r["header"] = json.loads(r["header"])
         r["name"] = r["host"] + (f" rank {r['rank']}" if r["ranks"] > 1 else "") + (f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else "")
     return found
 
@@ -103,7 +105,6 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
     """A benchmark: for each run its pictures and its table."""
     trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
     pages = rows(db, "FROM pages ORDER BY node")
-    greatest = max((v for t in trials if not t["in_matrix"] for v in (t["value"], t["high"]) if v is not None), default=0.0)
     pictures: list[Picture] = []
     for whole, of_run in groupby(trials, lambda t: t["whole"]):
         bars = [t for t in of_run if not t["in_matrix"]]
@@ -111,7 +112,7 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
         file = _file_name(benchmark, names, whole)
         if bars:
             own_pages = [p for p in pages if p["whole"] == whole]
-            pictures += charts.bars(bars, own_pages, file, f"{benchmark} on {names[whole]}", greatest)
+            pictures += charts.bars(bars, own_pages, file, f"{benchmark} on {names[whole]}")
         if cells:
             pictures.append(charts.matrix(cells, file + "-matrix", f"{benchmark}, node by node, on {names[whole]}"))
     return {

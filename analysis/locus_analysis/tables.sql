@@ -36,8 +36,9 @@ WITH told AS (
 	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY run.ordinal DESC, number DESC) = 1)
 SELECT whole, id, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
 	json->>'$.variant' AS variant, json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
-	json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons, json->'$.metrics' AS metrics,
-	json->'$.samples' AS samples, json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
+	json->>'$.protocol' AS protocol, json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
+	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,
+	json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
 	(json->>'$.spread_between')::DOUBLE AS spread_between,
 	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix
 FROM told;
@@ -88,11 +89,11 @@ placed AS (
 	SELECT *, row_number() OVER (
 		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position) AS place
 	FROM ordered)
-SELECT whole, id, place, benchmark, variant, status, reasons, in_matrix, parameters, panel, point, everything,
+SELECT whole, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters, panel, point, everything,
 	metric, unit, better, value, low, high, without_noise, why,
 	CASE WHEN status <> 'ok' THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
 	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches, (samples->>'$.noisy')::BIGINT AS noisy,
-	(samples->>'$.humps')::INT AS humps, spread_within, spread_between,
+	spread_within, spread_between,
 	placement->>'$.how' AS how, (placement->>'$.local_share')::DOUBLE AS local_share
 FROM placed;
 
@@ -161,3 +162,14 @@ WITH time AS (
 SELECT t.whole, t.variant, t.panel, t.layout, t.value / s.value AS ratio, t.low / s.high AS low, t.high / s.low AS high, t.flag,
 	s.place AS setting
 FROM time t JOIN time s USING (whole, setting) WHERE s.variant = 'static' AND s.value > 0;
+
+-- What became of each run.
+CREATE TABLE outcome AS
+WITH ended AS (SELECT run, (json->>'$.status')::INT AS exit_status, json->>'$.signal' AS signal, (json->>'$.skipped')::INT AS skipped,
+		(json->>'$.elapsed')::DOUBLE AS elapsed FROM line WHERE type = 'end'),
+told AS (SELECT run, json->>'$.id' AS id FROM line WHERE type = 'trial'),
+begun AS (SELECT run, json->>'$.trial' AS id, count(*) AS batches FROM line WHERE type = 'samples' GROUP BY ALL),
+unfinished AS (SELECT run, count(*) AS unfinished, sum(batches) AS batches FROM begun ANTI JOIN told USING (run, id) GROUP BY run)
+SELECT run.*, ended.* EXCLUDE (run), ended.run IS NOT NULL AS ended, (SELECT count(*) FROM told WHERE told.run = run.run) AS trials,
+	coalesce(unfinished, 0) AS unfinished, (SELECT max(whole) FROM part WHERE part = run.run AND whole <> run.run) AS resumed_by
+FROM run LEFT JOIN ended USING (run) LEFT JOIN unfinished USING (run);

@@ -16,8 +16,8 @@
 enum { MOST_PER_BATCH = 32 };
 
 /* A sample is noisy when more of it than this was lost to others: a share of its wall time, and what reading the evidence costs; s. */
-#define LOST_SHARE 0.01
-#define LOST_LEAST 5e-6
+#define DISTURBED_SHARE 0.01
+#define DISTURBED_LEAST 5e-6
 
 /* A sample of several workers lasts this many times the skew of their starts. */
 #define SKEW_FACTOR 1000.0
@@ -70,6 +70,7 @@ void series_close(struct series *s)
 	free(s->batch);
 	free(s->failure);
 	free(s->impossible);
+	free(s->wrong);
 	if (s->placed) {
 		placement_free(&s->before);
 		placement_free(&s->after);
@@ -152,7 +153,7 @@ static enum bound bound_of(const struct trial *t)
 
 static bool lost(double seconds, double wall)
 {
-	return seconds > LOST_LEAST + LOST_SHARE * wall;
+	return seconds > DISTURBED_LEAST + DISTURBED_SHARE * wall;
 }
 
 /* Adds what one worker saw to the sums; true if its sample was disturbed. */
@@ -456,7 +457,8 @@ void series_release(struct series *s, struct team *team)
 		keep_placement(s, &after);
 	seat(s, team);
 	wrong = t->variant->verify ? t->variant->verify(s->state, t) : NULL;
-	s->wrong = s->wrong ? s->wrong : wrong;
+	if (wrong && !s->wrong)
+		s->wrong = strdup(wrong);
 	if (t->variant->release)
 		t->variant->release(s->state);
 	arena_close(t->arena);

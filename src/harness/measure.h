@@ -49,8 +49,7 @@ struct series {
 	struct placement now;              /* of this allocation, before its samples; pages 0: it maps nothing */
 	struct placement before, after;    /* of the allocation with the most pages astray */
 	bool placed;                       /* before and after are known */
-	char *failure, *impossible;        /* what went wrong; NULL */
-	const char *wrong;
+	char *failure, *impossible, *wrong; /* what went wrong; NULL */
 	double began, elapsed;             /* clock_now() of its first preparation; s of its own */
 	enum stopped stopped;
 };

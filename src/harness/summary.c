@@ -18,9 +18,10 @@ static const char *const stopped_names[] = { [CONVERGED] = "converged", [BUDGET]
 
 struct verdict {
 	enum status status;
-	json_t *reasons;
+	json_t *reasons, *notes;
 };
 
+/* What is OK is a note. */
 static void find(struct verdict *v, enum status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void find(struct verdict *v, enum status status, const char *format, ...)
 {
@@ -30,7 +31,7 @@ static void find(struct verdict *v, enum status status, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	json_array_append_new(v->reasons, json_string(text));
+	json_array_append_new(status == OK ? v->notes : v->reasons, json_string(text));
 	if (status > v->status)
 		v->status = status;
 }
@@ -164,12 +165,16 @@ static json_t *samples_json(const struct series *s, struct verdict *v)
 	for (size_t i = 0; i < s->samples; i++)
 		if (isfinite(s->time[i]))
 			sorted[n++] = s->time[i];
+	if (!n) {
+		free(sorted);
+		return json_null();
+	}
 	quantiles = quantiles_json(sorted, n);
 	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples, "batches", (int)s->batches, "noisy",
 			   (int)noisy_samples(s), "duration", number(s->duration), "units", s->units ? json_integer((json_int_t)s->units) : json_null(),
 			   "quantiles", quantiles, "mean", number(mean(sorted, n)), "deviation", number(deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
-		json_array_append_new(v->reasons, json_string("its samples fall into two heaps: look at the quantiles, one number does not tell it"));
+		find(v, OK, "its samples fall into two heaps: look at the quantiles, one number does not tell it");
 	free(sorted);
 	return object;
 }
@@ -259,8 +264,9 @@ static void judge_noise(const struct series *s, struct estimate time, struct ver
 {
 	const struct noise *n = &s->noise;
 	double share = (double)noisy_samples(s) / (double)s->samples, moved = fabs(time.value - time.clean) / time.value;
+	double lost = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0) / n->wall;
 
-	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN)
+	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN && lost <= LOST_SHARE)
 		return;
 	find(v, NOISY,
 	     "%.0f %% of its samples were disturbed (%" PRIu64 " involuntary switches, %" PRIu64 " migrations, %.3g s off the CPU)%s", 100 * share,
@@ -358,7 +364,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 {
 	const struct planned *p = s->planned;
 	const struct benchmark *b = p->trial.benchmark;
-	struct verdict v = { OK, json_array() };
+	struct verdict v = { OK, json_array(), json_array() };
 	double *scratch = calloc(s->batches + 1, sizeof(*scratch)), cycle;
 	struct estimate time = estimate_time(s, scratch);
 	json_t *line, *kin = json_array(), *metrics, *samples = samples_json(s, &v);
@@ -369,10 +375,10 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	for (unsigned i = 0; i < n; i++)
 		if (&group[i] != s && group[i].samples)
 			json_array_append_new(kin, json_string(group[i].planned->id));
-	line = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:s, s:{s:f, s:s, s:s}, s:o, s:o}", "id", p->id, "identity",
+	line = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:o, s:s, s:{s:f, s:s, s:s}, s:o, s:o}", "id", p->id, "identity",
 			 p->identity, "benchmark", b->name, "variant", p->trial.variant->name, "parameters", parameters_json(&p->trial), "threads",
 			 (int)p->trial.threads, "bind", p->bind, "cpus", cpus_json(p), "oversubscribed", p->oversubscribed, "protocol", b->protocol, "status",
-			 status_names[v.status], "reasons", v.reasons, "unit", b->unit, "statistic", "quantile", b->quantile, "of", "samples in a batch",
+			 status_names[v.status], "reasons", v.reasons, "notes", v.notes, "unit", b->unit, "statistic", "quantile", b->quantile, "of", "samples in a batch",
 			 "then", "median over batches", "metrics", metrics, "samples", samples);
 	allocations_json(s, scratch, line);
 	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "placement", placement_json(s), "noise", noise_json(s),

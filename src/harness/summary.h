@@ -11,8 +11,9 @@ extern const char *const status_names[STATUSES];
 
 /* Half an interval's width over its estimate: within this, a trial has converged. */
 #define CONVERGED_WITHIN 0.01
-/* A trial is noisy when more than this share of its samples is, or when they move its result by more than CONVERGED_WITHIN. */
+/* A trial is noisy when more than this share of its samples is, or of its time was lost, or when they move its result by more than CONVERGED_WITHIN. */
 #define NOISY_SHARE 0.1
+#define LOST_SHARE 0.02
 /* A trial is misplaced when more than this share of its pages is astray: a page or two may be the kernel's own choice under pressure. */
 #define MISPLACED_SHARE 0.001
 

@@ -63,14 +63,22 @@ static char *show_metric(const json_t *metric, char *text, size_t size)
 	return show_number(real(json_object_get(metric, "value")), json_string_value(json_object_get(metric, "unit")), text, size);
 }
 
+static void print_sentences(const json_t *list)
+{
+	const json_t *sentence;
+	size_t i;
+
+	json_array_foreach(list, i, sentence)
+		printf("      %s\n", json_string_value(sentence));
+}
+
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
-	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0), *reason;
+	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0);
 	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1);
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
 	double local = real(json_object_get(placement, "local_share"));
 	char value[64], interval[64], seconds[64], share[16] = "-";
-	size_t i;
 
 	if (t->refusal)
 		return;
@@ -83,8 +91,8 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),
 	       show_interval(first, interval, sizeof(interval)), show_metric(time, seconds, sizeof(seconds)), share,
 	       json_string_value(json_object_get(trial, "status")));
-	json_array_foreach(json_object_get(trial, "reasons"), i, reason)
-		printf("%-*s    %s\n", 2, "", json_string_value(reason));
+	print_sentences(json_object_get(trial, "reasons"));
+	print_sentences(json_object_get(trial, "notes"));
 	fflush(stdout);
 }
 

@@ -11,31 +11,34 @@
 
 #define NO_LIMIT UINT64_MAX
 
-/* The least of MemAvailable, cgroups (v1 or v2, with all ancestors), the nodes that the cpuset allows, the commit limit, ulimits.
- */
+/* The least of MemAvailable, cgroups (v1 or v2, with all ancestors), nodes that the cpuset allows, commit limit and ulimits. */
 struct memory_limit {
 	uint64_t available; /* bytes that can still be taken; NO_LIMIT where nothing is known */
 	char what[512];	    /* what says so, to follow "because of": "memory.max 2 GiB of cgroup /job_7, with 1.5 GiB in use" */
 };
 void memory_limit_read(const char *root, struct memory_limit *);
 
-/* Of one node, in bytes. With a single node it is the machine's (/proc/meminfo): a guest's node may show a balloon's size. */
+/*
+ * Of one node, in bytes. With a single node it is the machine's (/proc/meminfo): a guest's node may show a balloon's size.
+ * -1 with errno: ENOENT there is no such node, ENODATA it doesn't say.
+ */
 struct node_memory {
-	uint64_t total, free, available; /* available: free, or a file's and dropped when needed */
+	uint64_t total, free;
+	uint64_t available; /* free, or a file's and dropped when needed */
 };
-int node_memory_read(const char *root, int node,
-		     struct node_memory *); /* -1 with errno: ENOENT no such node, ENODATA it doesn't say */
+int node_memory_read(const char *root, int node, struct node_memory *);
 
 /* Pages of hugetlb of one size. */
 struct huge_pages {
 	uint64_t total, free;
-	uint64_t available; /* can still be had: neither reserved nor beyond the cgroup's limit, the kernel's overcommit added */
+	uint64_t available; /* can still be had: unreserved, with what the kernel makes when asked, as far as the cgroup allows */
 };
-#define ALL_NODES	(-1)
 #define MOST_HUGE_SIZES 8
 /* The sizes there are (bytes, ascending); returns how many, 0 where there are none. */
 unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
-int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *); /* -1 with errno: ENOENT no such size or node */
+/* -1 with errno: ENOENT there is no such size or node. */
+#define ALL_NODES (-1)
+int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
 /* The control groups that we are in. */
 struct cgroup {

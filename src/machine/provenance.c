@@ -351,11 +351,23 @@ static const char *ask_firmware(const char *root, bool *readable)
 	return found ? found : amazon && !metal ? "kvm" : NULL;
 }
 
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (; text; text = strchr(text, ' ')) {
+		text += strspn(text, " ");
+		if (!strncmp(text, word, length) && (text[length] == ' ' || !text[length]))
+			return true;
+	}
+	return false;
+}
+
 const char *hypervisor_find(const char *root, bool *known)
 {
 	const char *found = strcmp(root, THIS_MACHINE) ? NULL : ask_cpu(), *firmware;
 	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo"), *flags = text_value(cpuinfo, "flags");
-	bool flagged = flags && strstr(flags, " hypervisor"), readable = false;
+	bool flagged = has_word(flags, "hypervisor"), readable = false;
 
 	firmware = ask_firmware(root, &readable);
 	/* An x86 guest's CPU says that it is one; without that, a firmware's name means a host made by the same company. */

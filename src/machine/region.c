@@ -14,13 +14,13 @@
 #include "machine/sysfs.h"
 #include "machine/topology.h"
 
-#define CHUNK ((size_t)64 << 10)           /* pages asked about in one call */
-#define MOST_NODES 1024                    /* Linux has no more on any architecture */
-#define MAP_HUGE_SHIFT 26                  /* <linux/mman.h>: log2 of the page's size begins here */
+#define CHUNK	       ((size_t)64 << 10) /* pages asked about in one call */
+#define MOST_NODES     1024		  /* Linux has no more on any architecture */
+#define MAP_HUGE_SHIFT 26		  /* <linux/mman.h>: log2 of the page's size begins here */
 
 struct arena {
 	const struct machine *machine;
-	struct region *regions;            /* the last one first */
+	struct region *regions; /* the last one first */
 	char *refusal;
 };
 
@@ -29,13 +29,13 @@ struct region {
 	struct arena *arena;
 	char *name;
 	enum pages pages;
-	void *reserved;                    /* the mapping, guard pages included */
+	void *reserved; /* the mapping, guard pages included */
 	size_t reserved_bytes;
 	char *base;
-	size_t asked, bytes, granule;      /* bytes: asked, in whole granules */
-	int bound;                         /* node, or ANY_NODE */
+	size_t asked, bytes, granule; /* bytes: asked, in whole granules */
+	int bound;		      /* node, or ANY_NODE */
 	bool even;
-	int16_t *home, *user;              /* by granule: node + 1, so that fresh memory (0) means any */
+	int16_t *home, *user; /* by granule: node + 1, so that fresh memory (0) means any */
 };
 
 /* What is asked of the kernel: a size of hugetlb page (0: none), and advice. */
@@ -120,7 +120,8 @@ static int huge_pages(size_t size, int node, const char *which, uint64_t *n)
 {
 	return node == ANY_NODE
 		       ? sysfs_number(THIS_MACHINE, n, "/sys/kernel/mm/hugepages/hugepages-%zukB/%s_hugepages", size >> 10, which)
-		       : sysfs_number(THIS_MACHINE, n, "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB/%s_hugepages", node, size >> 10, which);
+		       : sysfs_number(THIS_MACHINE, n, "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB/%s_hugepages",
+				      node, size >> 10, which);
 }
 
 /* Free ones that nobody else is promised; mmap() takes from these. */
@@ -140,19 +141,25 @@ static void refuse_huge(struct region *r)
 	const char *unit = size >= (size_t)1 << 30 ? "1 GiB" : "2 MiB";
 
 	if (huge_pages(size, ANY_NODE, "nr", &total))
-		cannot(r->arena, "%s needs huge pages of %s, which this kernel does not have; /sys/kernel/mm/hugepages lists those it has", r->name, unit);
+		cannot(r->arena,
+		       "%s needs huge pages of %s, which this kernel does not have; /sys/kernel/mm/hugepages lists those it has",
+		       r->name, unit);
 	else if (unused < need)
-		cannot(r->arena, "%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
+		cannot(r->arena,
+		       "%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
 		       "echo %llu > /sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages",
-		       r->name, (unsigned long long)need, unit, (unsigned long long)unused, (unsigned long long)(total + need - unused), size >> 10);
+		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
+		       (unsigned long long)(total + need - unused), size >> 10);
 	else
-		cannot(r->arena, "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of the cgroup, hugetlb.*.max, or of the process)",
+		cannot(r->arena,
+		       "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of the cgroup, hugetlb.*.max, or "
+		       "of the process)",
 		       r->name, (unsigned long long)need, unit, (unsigned long long)unused, strerror(errno));
 }
 
 /*
- * A stretch without access around the region keeps its mapping apart from its neighbours', so that what /proc/self/smaps says of it is true of
- * it alone; and it catches who runs over the end.
+ * A stretch without access around the region keeps its mapping apart from its neighbours', so that what /proc/self/smaps says of it
+ * is true of it alone; and it catches who runs over the end.
  */
 static int reserve(struct region *r)
 {
@@ -258,8 +265,20 @@ static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
 		return -1;
 	if (r->arena->machine->nodes == 1) /* there is nothing to choose */
 		return 0;
-	cannot(r->arena, "%s can't be placed: the kernel refuses mbind (%s); in a container, allow CAP_SYS_NICE", r->name, strerror(errno));
+	cannot(r->arena, "%s can't be placed: the kernel refuses mbind (%s); in a container, allow CAP_SYS_NICE", r->name,
+	       strerror(errno));
 	return -1;
+}
+
+/* Huge pages that touching the rest of a region will take. */
+static uint64_t untouched(const struct region *r)
+{
+	unsigned char there;
+	uint64_t n = 0;
+
+	for (size_t offset = 0; offset < r->bytes; offset += r->granule)
+		n += mincore(r->base + offset, r->arena->machine->page, &there) || !(there & 1);
+	return n;
 }
 
 /* A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are counted first. */
@@ -272,14 +291,15 @@ static int check_huge(struct region *r, int node)
 		return 0;
 	for (const struct region *other = r->arena->regions; other; other = other->next)
 		if (other == r || (other->bound == node && other->granule == size && backings[other->pages].hugetlb))
-			need += other->bytes / size;
+			need += untouched(other);
 	if (need <= unused)
 		return 0;
 	huge_pages(size, node, "nr", &total);
-	cannot(r->arena, "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, as root: "
+	cannot(r->arena,
+	       "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, as root: "
 	       "echo %llu > /sys/devices/system/node/node%d/hugepages/hugepages-%zukB/nr_hugepages",
-	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)unused, (unsigned long long)(total + need - unused), node,
-	       size >> 10);
+	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)unused,
+	       (unsigned long long)(total + need - unused), node, size >> 10);
 	errno = ENOMEM;
 	return -1;
 }
@@ -289,14 +309,26 @@ static int highest_node(const struct machine *m)
 	return m->node[m->nodes - 1].number;
 }
 
+/* Nodes with memory that we may use; all, should none say how much it has. */
+static bool has_memory(const struct machine *m, const struct node *node)
+{
+	for (unsigned i = 0; i < m->nodes; i++)
+		if (m->node[i].memory)
+			return node->memory > 0;
+	return true;
+}
+
 int region_bind(struct region *r, int node)
 {
 	const struct machine *m = r->arena->machine;
 	struct bitmask *nodes;
 	int status;
 
-	if (!machine_node(m, node)) {
-		errno = EINVAL;
+	errno = EINVAL;
+	if (!machine_node(m, node))
+		return -1;
+	if (!has_memory(m, machine_node(m, node))) {
+		cannot(r->arena, "%s can't lie on node %d, which has no memory that this process may use", r->name, node);
 		return -1;
 	}
 	if (check_huge(r, node))
@@ -310,15 +342,6 @@ int region_bind(struct region *r, int node)
 	if (!status)
 		r->bound = node;
 	return status;
-}
-
-/* Nodes with memory that we may use; all, should none say how much it has. */
-static bool has_memory(const struct machine *m, const struct node *node)
-{
-	for (unsigned i = 0; i < m->nodes; i++)
-		if (m->node[i].memory)
-			return node->memory > 0;
-	return true;
 }
 
 int region_interleave(struct region *r)
@@ -342,7 +365,8 @@ int region_interleave(struct region *r)
 static void claim(const struct region *r, int16_t *of, size_t offset, size_t bytes, int node)
 {
 	size_t end = bytes > r->bytes - (offset < r->bytes ? offset : r->bytes) ? r->bytes : offset + bytes;
-	size_t first = offset / r->granule + (offset % r->granule > 0), last = end >= r->asked ? r->bytes / r->granule : end / r->granule;
+	size_t first = offset / r->granule + (offset % r->granule > 0),
+	       last = end >= r->asked ? r->bytes / r->granule : end / r->granule;
 	int16_t value = node < 0 ? 0 : node < MOST_NODES ? (int16_t)(node + 1) : MOST_NODES; /* the last one: surely not there */
 
 	for (size_t granule = first; granule < last; granule++)
@@ -364,7 +388,8 @@ void region_even(struct region *r)
 	r->even = true;
 }
 
-/* Reading back. A region is read in steps: a reserved huge page at once (all of it is on one node), anything else by the system's page. */
+/* Reading back. A region is read in steps: a reserved huge page at once (all of it is on one node), anything else by the system's
+ * page. */
 
 static size_t step_of(const struct region *r)
 {
@@ -386,8 +411,8 @@ static int claimed(const struct region *r, const int16_t *of, size_t offset)
 struct chunk {
 	size_t n;
 	void *address[CHUNK];
-	int node[CHUNK];                   /* of the user */
-	int status[CHUNK];                 /* where it is; negative: not there */
+	int node[CHUNK];   /* of the user */
+	int status[CHUNK]; /* where it is; negative: not there */
 };
 
 /* Takes the next pages of a region, or those that have a user. *offset is moved behind them; false at the end. */
@@ -591,10 +616,10 @@ static int read_huge(const struct arena *a, struct placement *p)
 
 		if (sscanf(line, "%llx-%llx ", &begin, &end) == 2)
 			r = region_at(a, (uintptr_t)begin);
-		else if (r && sscanf(line, "AnonHugePages: %llu kB", &kib) == 1)
+		else if (r && sscanf(line, "AnonHugePages: %llu", &kib) == 1)
 			add_huge(kib << 10, a->machine->huge_page, p);
-		else if (r && sscanf(line, "Private_Hugetlb: %llu kB", &kib) == 1)
-			add_huge(kib << 10, r->granule, p);
+		else if (r && (sscanf(line, "Private_Hugetlb: %llu", &kib) == 1 || sscanf(line, "Shared_Hugetlb: %llu", &kib) == 1))
+			add_huge(kib << 10, r->granule, p); /* shared: since a fork */
 	}
 	free(text);
 	return 0;

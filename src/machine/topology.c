@@ -14,11 +14,12 @@
 
 #include "machine/sysfs.h"
 
-#define MOST_CPUS (1u << 14) /* of a synthetic machine: hwloc needs seconds for as many, hours for a million */
-#define MOST_THREADS (1u << 20)            /* of a layout, on one node: sums don't overflow */
-#define EXAMPLE "\"node:2 core:64 pu:2\""
-#define EXPECTED "an XML file of hwloc (lstopo FILE.xml writes one) or a description such as " EXAMPLE
-#define NUMBERS 256                        /* bytes of a list of CPUs in a sentence */
+#define MOST_CPUS    (1u << 13) /* of a synthetic machine: hwloc needs seconds for as many, and the square of it for more */
+#define MOST_THREADS (1u << 20) /* of a layout, on one node: sums don't overflow */
+#define EXAMPLE	     "\"node:2 core:64 pu:2\""
+#define EXPECTED     "an XML file of hwloc (lstopo FILE.xml writes one) or a description such as " EXAMPLE
+#define MORE	     "more threads than CPUs: --oversubscribe"
+#define NUMBERS	     256 /* bytes of a list of CPUs in a sentence */
 
 static int say(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int say(const char **why, const char *format, ...)
@@ -31,6 +32,18 @@ static int say(const char **why, const char *format, ...)
 	va_end(arguments);
 	*why = sentence;
 	return -1;
+}
+
+struct text {
+	char of[32];
+};
+
+static struct text count_text(unsigned n, const char *what)
+{
+	struct text t;
+
+	snprintf(t.of, sizeof(t.of), "%u %s%s", n, what, n == 1 ? "" : "s");
+	return t;
 }
 
 /* A decimal number up to `most`, and nothing like a sign or a blank before it; *at is moved behind it. */
@@ -117,42 +130,59 @@ static double synthetic_cpus(const char *text)
 
 static int take_synthetic(struct machine *m, const char *text, const char **error)
 {
+	double cpus = synthetic_cpus(text);
+
 	if (strchr(text, '/') || strstr(text, ".xml"))
 		return say(error, "topology %.200s: no such file; expected " EXPECTED, text);
-	if (synthetic_cpus(text) > MOST_CPUS)
-		return say(error, "topology \"%.200s\" would have %.0f CPUs; at most %u are possible, as in " EXAMPLE, text, synthetic_cpus(text),
+	if (cpus > MOST_CPUS)
+		return say(error, "topology \"%.200s\" would have %.0f CPUs; at most %u are possible, as in " EXAMPLE, text, cpus,
 			   MOST_CPUS);
-	if (hwloc_topology_set_synthetic(m->topology, text))
-		return say(error, "topology \"%.200s\" is neither a file nor a description; expected " EXPECTED " (pu, the CPUs, always last)", text);
+	if (hwloc_topology_set_synthetic(m->topology, text) || hwloc_topology_load(m->topology))
+		return say(error, "topology \"%.200s\" is neither a file nor a description; expected " EXPECTED, text);
 	return 0;
 }
 
 static int take_file(struct machine *m, const char *path, const struct stat *status, const char **error)
 {
-	if (S_ISREG(status->st_mode) && !access(path, R_OK) && !hwloc_topology_set_xml(m->topology, path))
+	const char *what = "not the XML of a topology";
+
+	if (!S_ISREG(status->st_mode))
+		what = "not a regular file";
+	else if (access(path, R_OK))
+		what = strerror(errno);
+	else if (!hwloc_topology_set_xml(m->topology, path) && !hwloc_topology_load(m->topology))
 		return 0;
-	return say(error, "topology %.200s: %s; expected " EXPECTED, path,
-		   !S_ISREG(status->st_mode) ? "not a regular file" : access(path, R_OK) ? strerror(errno) : "not the XML of a topology");
+	return say(error, "topology %.200s: %s; expected " EXPECTED, path, what);
+}
+
+static int take_this(struct machine *m, const char **error)
+{
+	if (hwloc_topology_load(m->topology))
+		return say(error, "hwloc can't read the topology of this machine: %s", strerror(errno));
+	/* HWLOC_XMLFILE and HWLOC_SYNTHETIC may put another machine in the place of this one. */
+	m->here = hwloc_topology_is_thissystem(m->topology);
+	return 0;
 }
 
 static int load(struct machine *m, const char *description, const char **error)
 {
-	struct stat status;
+	struct stat file;
+	int status;
 
 	if (hwloc_topology_init(&m->topology)) {
 		m->topology = NULL;
-		return say(error, "the topology can't be read: %s", strerror(errno));
+		return say(error, "hwloc can't begin to read a topology: %s", strerror(errno));
 	}
 	/* All that is there: a CPU may be ours on a node whose memory is not, and has that node all the same. */
 	hwloc_topology_set_flags(m->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-	if (description && stat(description, &status) ? take_synthetic(m, description, error)
-						      : description && take_file(m, description, &status, error))
+	if (!description)
+		status = take_this(m, error);
+	else if (!stat(description, &file))
+		status = take_file(m, description, &file, error);
+	else
+		status = take_synthetic(m, description, error);
+	if (status)
 		return -1;
-	if (hwloc_topology_load(m->topology))
-		return description ? say(error, "topology %.200s: hwloc can't load it (%s); expected " EXPECTED, description, strerror(errno))
-				   : say(error, "hwloc can't read the topology of this machine: %s", strerror(errno));
-	/* HWLOC_XMLFILE and HWLOC_SYNTHETIC may put another machine in the place of this one. */
-	m->here = !description && hwloc_topology_is_thissystem(m->topology);
 	m->name = strdup(description ? description : m->here ? "this machine" : "the machine in HWLOC_XMLFILE or HWLOC_SYNTHETIC");
 	return m->name ? 0 : say(error, "out of memory");
 }
@@ -164,9 +194,9 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int node_number(hwloc_obj_t node)
+static int number_of(hwloc_obj_t object)
 {
-	return node->os_index == HWLOC_UNKNOWN_INDEX ? (int)node->logical_index : (int)node->os_index;
+	return (int)(object->os_index == HWLOC_UNKNOWN_INDEX ? object->logical_index : object->os_index);
 }
 
 static int read_nodes(struct machine *m)
@@ -181,7 +211,7 @@ static int read_nodes(struct machine *m)
 	for (int i = 0; i < found; i++) {
 		hwloc_obj_t node = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, (unsigned)i);
 
-		m->node[i].number = node_number(node);
+		m->node[i].number = number_of(node);
 		if (hwloc_bitmap_isset(allowed, node->os_index))
 			m->node[i].memory = node->attr->numanode.local_memory;
 	}
@@ -190,13 +220,15 @@ static int read_nodes(struct machine *m)
 }
 
 /*
- * The CPUs of a node. hwloc lends memory-only nodes the CPUs that are nearest to them, so that a CPU seems to have several nodes; the
- * kernel's own list is asked first.
+ * The CPUs of a node. hwloc lends memory-only nodes the CPUs that are nearest to them, so that a CPU seems to have several nodes;
+ * the kernel's own list is asked first.
  */
 static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 {
-	hwloc_bitmap_t kernel = m->here ? sysfs_list(THIS_MACHINE, "/sys/devices/system/node/node%d/cpulist", node_number(node)) : NULL;
+	hwloc_bitmap_t kernel = NULL;
 
+	if (m->here)
+		kernel = sysfs_list(THIS_MACHINE, "/sys/devices/system/node/node%d/cpulist", number_of(node));
 	return kernel ? kernel : hwloc_bitmap_dup(node->cpuset);
 }
 
@@ -211,7 +243,7 @@ static void read_cpu_nodes(struct machine *m)
 	for (int n = 0; n < found && weight; n++) {
 		hwloc_obj_t node = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, (unsigned)n);
 		hwloc_bitmap_t cpus = cpus_of(m, node);
-		int size = hwloc_bitmap_weight(cpus), number = node_number(node);
+		int size = hwloc_bitmap_weight(cpus), number = number_of(node);
 
 		for (unsigned i = 0; i < m->cpus; i++) {
 			struct cpu *cpu = &m->cpu[i];
@@ -259,7 +291,7 @@ static int read_cpus(struct machine *m, const char **error)
 			continue;
 		core = core ? core : pu;
 		cpu->number = (int)pu->os_index;
-		cpu->package = !package ? 0 : package->os_index == HWLOC_UNKNOWN_INDEX ? (int)package->logical_index : (int)package->os_index;
+		cpu->package = package ? number_of(package) : 0;
 		cpu->sibling = core == last_core ? cpu[-1].sibling + 1 : 0;
 		cpu->core = cpu->sibling ? m->cores - 1 : m->cores++;
 		last_core = core;
@@ -390,7 +422,7 @@ static const struct node *cpu_node(const struct machine *m, unsigned i)
 
 struct order {
 	unsigned n;
-	const struct cpu **cpu;            /* as many as the machine has */
+	const struct cpu **cpu; /* as many as the machine has */
 };
 
 static void take(struct order *order, const struct cpu *cpu)
@@ -415,8 +447,9 @@ static void order_close(const struct machine *m, int node, struct order *order)
 }
 
 /*
- * The turn of a core (0: the first) when at each fork of the tree - packages, nodes, caches - the branches take turns. A branch with
- * fewer cores drops out when it has none left. From the core upwards, its turn in the parent is the number of cores served before it.
+ * The turn of a core (0: the first) when at each fork of the tree - packages, nodes, caches - the branches take turns. A branch
+ * with fewer cores drops out when it has none left. From the core upwards, its turn in the parent is the number of cores served
+ * before it.
  */
 static unsigned spread_rank(hwloc_obj_t object)
 {
@@ -426,7 +459,8 @@ static unsigned spread_rank(hwloc_obj_t object)
 		unsigned before = 0;
 
 		for (unsigned i = 0; i < parent->arity; i++) {
-			unsigned cores = (unsigned)(uintptr_t)parent->children[i]->userdata, turns = rank + (i < object->sibling_rank);
+			unsigned cores = (unsigned)(uintptr_t)parent->children[i]->userdata;
+			unsigned turns = rank + (i < object->sibling_rank);
 
 			before += cores < turns ? cores : turns;
 		}
@@ -460,7 +494,7 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 			   cpu_list(m, ANY, numbers));
 	for (unsigned i = 0; i < order->n; i++)
 		if (order->cpu[i] == cpu)
-			return say(why, "CPU %u is twice in \"%.100s\"; expected each once (more threads than CPUs: --oversubscribe)", number, list);
+			return say(why, "CPU %u is twice in \"%.100s\"; expected each once (" MORE ")", number, list);
 	take(order, cpu);
 	return 0;
 }
@@ -513,8 +547,8 @@ int machine_bind(const struct machine *m, const char *bind, unsigned n, bool ove
 	else
 		status = order_list(m, bind, &order, why);
 	if (!status && n > order.n && !oversubscribe)
-		status = say(why, "%u threads don't fit on %u CPU%s (bind: %.100s); ask for fewer, or allow more than one on a CPU with --oversubscribe",
-			     n, order.n, order.n == 1 ? "" : "s", bind);
+		status = say(why, "%u threads don't fit on %s (bind: %.100s); expected fewer (" MORE ")", n,
+			     count_text(order.n, "CPU").of, bind);
 	for (unsigned i = 0; !status && i < n; i++)
 		place[i] = place_of(order.cpu[i % order.n]);
 	free(order.cpu);
@@ -552,12 +586,12 @@ unsigned layout_threads(const char *layout)
 }
 
 /* Threads on one node: its cores in the machine's order, then their siblings. */
-static int lay(const struct machine *m, const char *layout, const struct node *node, unsigned n, bool oversubscribe, struct order *order,
-	       struct place *place, const char **why)
+static int lay(const struct machine *m, const char *layout, const struct node *node, unsigned n, bool oversubscribe,
+	       struct order *order, struct place *place, const char **why)
 {
 	if (n > node->cpus && !oversubscribe)
-		return say(why, "layout %.100s asks for %u threads on node %d, which has %u CPU%s; ask for fewer, or allow more than one on a CPU with "
-			   "--oversubscribe", layout, n, node->number, node->cpus, node->cpus == 1 ? "" : "s");
+		return say(why, "layout %.100s asks for %u threads on node %d, which has %s; expected fewer (" MORE ")", layout, n,
+			   node->number, count_text(node->cpus, "CPU").of);
 	order->n = 0;
 	order_close(m, node->number, order);
 	for (unsigned i = 0; i < n; i++)
@@ -570,13 +604,16 @@ int machine_layout(const struct machine *m, const char *layout, bool oversubscri
 	unsigned nodes = machine_cpu_nodes(m);
 	unsigned *count = calloc(nodes, sizeof(*count));
 	struct order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
+	char numbers[NUMBERS];
 	int status = 0;
 
 	if (!count || !order.cpu)
 		status = say(why, "out of memory");
 	else if (read_layout(layout, count, nodes) != nodes || !layout_threads(layout))
-		status = say(why, "layout %.100s is not one of this machine; expected threads on each of its %u node%s with CPUs, e.g. \"2%s\"", layout,
-			     nodes, nodes == 1 ? "" : "s", nodes == 1 ? "" : "+0");
+		status = say(
+			why,
+			"layout %.100s is not one of this machine; expected threads on each of its nodes with CPUs (%s), as \"%s\"",
+			layout, cpu_node_list(m, numbers), nodes == 1 ? "2" : "2+0");
 	for (unsigned i = 0; !status && i < nodes; place += count[i], i++)
 		status = lay(m, layout, cpu_node(m, i), count[i], oversubscribe, &order, place, why);
 	free(count);
@@ -589,16 +626,15 @@ static int expand_node(const struct machine *m, const char *word, unsigned threa
 	char numbers[NUMBERS];
 	const char *at = word + strlen("node:");
 	unsigned number;
+	bool known = number_at(&at, INT_MAX, &number) && !*at && machine_node(m, (int)number);
 
-	if (number_at(&at, INT_MAX, &number) && !*at)
-		for (unsigned i = 0; i < machine_cpu_nodes(m); i++)
-			if (cpu_node(m, i)->number == (int)number) {
-				count[i] = threads;
-				return 0;
-			}
+	for (unsigned i = 0; known && i < machine_cpu_nodes(m); i++)
+		if (cpu_node(m, i)->number == (int)number) {
+			count[i] = threads;
+			return 0;
+		}
 	return say(why, "layout %.100s: %s; nodes with CPUs: %s", word,
-		   !*at && machine_node(m, (int)number) ? "that node has no CPUs that this process may use" : "there is no such node",
-		   cpu_node_list(m, numbers));
+		   known ? "that node has no CPUs that this process may use" : "there is no such node", cpu_node_list(m, numbers));
 }
 
 static int expand_numbers(const struct machine *m, const char *word, unsigned *count, const char **why)
@@ -607,10 +643,12 @@ static int expand_numbers(const struct machine *m, const char *word, unsigned *c
 	char numbers[NUMBERS];
 
 	if (!given)
-		return say(why, "\"%.100s\" is not a layout; expected packed, split, all, each, node:N, or threads on each node, e.g. \"8+8\"", word);
+		return say(why,
+			   "\"%.100s\" is not a layout; expected packed, split, all, each, node:N, or threads on each node (8+8)",
+			   word);
 	if (given != nodes && given != 1)
-		return say(why, "layout %.100s has %u numbers, but this machine has %u node%s with CPUs (%s): one number each", word, given, nodes,
-			   nodes == 1 ? "" : "s", cpu_node_list(m, numbers));
+		return say(why, "layout %.100s has %u numbers; expected one for each node with CPUs (%s)", word, given,
+			   cpu_node_list(m, numbers));
 	if (!layout_threads(word))
 		return say(why, "layout %.100s has no thread; expected at least one", word);
 	read_layout(word, count, nodes);
@@ -649,8 +687,8 @@ static int expand(const struct machine *m, const char *word, unsigned threads, u
 	}
 	sum = sum_of(count, nodes);
 	if (strcmp(word, "each") && threads && threads != sum)
-		return say(why, "layout %.100s has %u thread%s, but %u %s asked for; give one of the two", word, sum, sum == 1 ? "" : "s", threads,
-			   threads == 1 ? "was" : "were");
+		return say(why, "layout %.100s has %s, not the %u asked for; give one of the two", word,
+			   count_text(sum, "thread").of, threads);
 	return 0;
 }
 
@@ -690,10 +728,6 @@ char **machine_layouts(const struct machine *m, const char *word, unsigned threa
 
 /* For people. */
 
-struct text {
-	char of[32];
-};
-
 static struct text size_text(uint64_t bytes)
 {
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
@@ -704,14 +738,6 @@ static struct text size_text(uint64_t bytes)
 	for (; value >= 1024 && u < sizeof(unit) / sizeof(*unit) - 1; u++)
 		value /= 1024;
 	snprintf(t.of, sizeof(t.of), "%.4g %s", value, unit[u]);
-	return t;
-}
-
-static struct text count_text(unsigned n, const char *what)
-{
-	struct text t;
-
-	snprintf(t.of, sizeof(t.of), "%u %s%s", n, what, n == 1 ? "" : "s");
 	return t;
 }
 
@@ -802,8 +828,8 @@ static void print_caches(const struct machine *m, FILE *out)
 				continue;
 			hwloc_obj_type_snprintf(name, sizeof(name), c, 0);
 			snprintf(ways, sizeof(ways), c->attr->cache.associativity > 0 ? "%d" : "-", c->attr->cache.associativity);
-			fprintf(out, "%-5s  %9s  %5u  %5s  %5u  %s\n", name, size_text(c->attr->cache.size).of, c->attr->cache.linesize, ways, count,
-				count_text((unsigned)hwloc_bitmap_weight(c->cpuset), "CPU").of);
+			fprintf(out, "%-5s  %9s  %5u  ", name, size_text(c->attr->cache.size).of, c->attr->cache.linesize);
+			fprintf(out, "%5s  %5u  %s\n", ways, count, count_text((unsigned)hwloc_bitmap_weight(c->cpuset), "CPU").of);
 		}
 }
 
@@ -816,9 +842,9 @@ static void print_distances(const struct machine *m, FILE *out)
 		return;
 	fprintf(out, "\ndistance");
 	for (unsigned i = 0; i < d->nbobjs; i++)
-		fprintf(out, " %4d", node_number(d->objs[i]));
+		fprintf(out, " %4d", number_of(d->objs[i]));
 	for (unsigned i = 0; i < d->nbobjs; i++) {
-		fprintf(out, "\n%8d", node_number(d->objs[i]));
+		fprintf(out, "\n%8d", number_of(d->objs[i]));
 		for (unsigned j = 0; j < d->nbobjs; j++)
 			fprintf(out, " %4llu", (unsigned long long)d->values[i * d->nbobjs + j]);
 	}
@@ -837,16 +863,19 @@ static void print_reserved(FILE *out)
 		uint64_t kib, total, unused;
 
 		kib = strtoull(strrchr(path, '-') + 1, NULL, 10);
-		if (!sysfs_number(THIS_MACHINE, &total, "%s/nr_hugepages", path) && !sysfs_number(THIS_MACHINE, &unused, "%s/free_hugepages", path))
-			fprintf(out, "; %s reserved: %llu, free: %llu", size_text(kib * 1024).of, (unsigned long long)total,
-				(unsigned long long)unused);
+		if (sysfs_number(THIS_MACHINE, &total, "%s/nr_hugepages", path) ||
+		    sysfs_number(THIS_MACHINE, &unused, "%s/free_hugepages", path))
+			continue;
+		fprintf(out, "; %s reserved: %llu, free: %llu", size_text(kib * 1024).of, (unsigned long long)total,
+			(unsigned long long)unused);
 	}
 	globfree(&found);
 }
 
 static void print_pages(const struct machine *m, FILE *out)
 {
-	fprintf(out, "\npages: %s; transparent huge: %s", size_text(m->page).of, m->huge_page ? size_text(m->huge_page).of : "none");
+	fprintf(out, "\npages: %s", size_text(m->page).of);
+	fprintf(out, "; transparent huge: %s", m->huge_page ? size_text(m->huge_page).of : "none");
 	print_reserved(out);
 	fprintf(out, "\n");
 }

@@ -181,6 +181,7 @@ class Point:
     local: Optional[float] = None
     status: str = "ok"
     reasons: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def identity(self) -> str:
@@ -261,6 +262,7 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
         "protocol": "threads sum their parts, barrier at both ends",
         "status": point.status,
         "reasons": point.reasons,
+        "notes": point.notes,
         "unit": point.unit,
         "statistic": {"quantile": 0.5, "of": "samples in a batch", "then": "median over batches"},
         "metrics": metrics,
@@ -417,6 +419,7 @@ def flag(points: list[Point], every: int = 4) -> list[Point]:
     """Gives each status to one of the points."""
     for (status, reason), point in zip(FLAGS.items(), points[1::every]):
         point.status, point.reasons = status, [reason]
+    points[0].notes = ["its samples fall into two heaps: look at the quantiles, one number does not tell it"]
     return points
 
 

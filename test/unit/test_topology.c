@@ -274,8 +274,8 @@ static void bad_descriptions(void **unused)
 		{ "node:0 core:2 pu:1", "neither a file nor a description" },
 		{ "node:2 core:-1 pu:2", "neither a file nor a description" },
 		{ "node:2 core:64 pu:2)", "neither a file nor a description" },
-		{ "node:2 core:99999999 pu:2", "would have 399999996 CPUs; at most 16384 are possible" },
-		{ "node:99999999999999999999 pu:1", "at most 16384 are possible" },
+		{ "node:2 core:99999999 pu:2", "would have 399999996 CPUs; at most 8192 are possible" },
+		{ "node:99999999999999999999 pu:1", "at most 8192 are possible" },
 		{ "/nowhere/machine.xml", "no such file" },
 		{ "machine.xml", "no such file" },
 		{ "/tmp", "not a regular file" },
@@ -295,7 +295,8 @@ static void bad_descriptions(void **unused)
 
 static void bad_files(void **unused)
 {
-	static const char *const text[] = { "", "<", "<topology><object/></topology>", "<?xml version=\"1.0\"?><topology version=\"2.0\"/>" };
+	static const char *const text[] = { "", "<", "<topology><object/></topology>",
+					    "<?xml version=\"1.0\"?><topology version=\"2.0\"/>" };
 
 	(void)unused;
 	for (size_t i = 0; i < COUNT(text); i++) {
@@ -436,8 +437,9 @@ static void bad_bindings(void **unused)
 		unsigned n;
 		const char *expected;
 	} table[] = {
-		{ "close", 9, "9 threads don't fit on 8 CPUs (bind: close); ask for fewer, or allow more than one on a CPU with --oversubscribe" },
-		{ "3", 2, "2 threads don't fit on 1 CPU (bind: 3); ask for fewer, or allow more than one on a CPU with --oversubscribe" },
+		{ "close", 9,
+		  "9 threads don't fit on 8 CPUs (bind: close); expected fewer (more threads than CPUs: --oversubscribe)" },
+		{ "3", 2, "2 threads don't fit on 1 CPU (bind: 3); expected fewer (more threads than CPUs: --oversubscribe)" },
 		{ "0,8", 1, "CPU 8 of \"0,8\" is not there, or this process may not use it; usable: 0-7" },
 		{ "0-2000000000", 1, "CPU 8 of \"0-2000000000\" is not there, or this process may not use it; usable: 0-7" },
 		{ "1,0-3", 1, "CPU 1 is twice in \"1,0-3\"; expected each once (more threads than CPUs: --oversubscribe)" },
@@ -509,20 +511,37 @@ static void lists_of_cpus_are_short(void **unused)
 
 static void words_in_numbers(void **unused)
 {
-	static const char *const two = "node:2 core:4 pu:2", *const one = "core:2 pu:1", *const three = "pack:3 [numa] [numa] core:2 pu:1";
+	static const char *const two = "node:2 core:4 pu:2", *const one = "core:2 pu:1",
+				 *const three = "pack:3 [numa] [numa] core:2 pu:1";
 	static const struct {
 		const char *description, *word;
 		unsigned threads;
 		const char *expected;
 	} table[] = {
-		{ two, "packed", 0, "4+0" },   { two, "split", 0, "2+2" },     { two, "all", 0, "4+4" },
-		{ two, "each", 0, "4+0 0+4" }, { two, "node:1", 0, "0+4" },    { two, "packed", 16, "16+0" },
-		{ two, "split", 3, "2+1" },    { two, "split", 1, "1+0" },     { two, "each", 1, "1+0 0+1" },
-		{ two, "8+8", 0, "8+8" },      { two, "8+8", 16, "8+8" },      { two, "8", 0, "8+0" },
-		{ two, "0+08", 0, "0+8" },     { two, "all", 8, "4+4" },       { one, "packed", 0, "2" },
-		{ one, "split", 0, "2" },      { one, "all", 0, "2" },         { one, "each", 0, "2" },
-		{ one, "node:0", 0, "2" },     { one, "2", 2, "2" },           { three, "packed", 0, "2+0+0" },
-		{ three, "split", 0, "1+1+0" }, { three, "split", 8, "3+3+2" }, { three, "node:4", 1, "0+0+1" },
+		{ two, "packed", 0, "4+0" },
+		{ two, "split", 0, "2+2" },
+		{ two, "all", 0, "4+4" },
+		{ two, "each", 0, "4+0 0+4" },
+		{ two, "node:1", 0, "0+4" },
+		{ two, "packed", 16, "16+0" },
+		{ two, "split", 3, "2+1" },
+		{ two, "split", 1, "1+0" },
+		{ two, "each", 1, "1+0 0+1" },
+		{ two, "8+8", 0, "8+8" },
+		{ two, "8+8", 16, "8+8" },
+		{ two, "8", 0, "8+0" },
+		{ two, "0+08", 0, "0+8" },
+		{ two, "all", 8, "4+4" },
+		{ one, "packed", 0, "2" },
+		{ one, "split", 0, "2" },
+		{ one, "all", 0, "2" },
+		{ one, "each", 0, "2" },
+		{ one, "node:0", 0, "2" },
+		{ one, "2", 2, "2" },
+		{ three, "packed", 0, "2+0+0" },
+		{ three, "split", 0, "1+1+0" },
+		{ three, "split", 8, "3+3+2" },
+		{ three, "node:4", 1, "0+0+1" },
 		{ three, "each", 1, "1+0+0 0+1+0 0+0+1" },
 	};
 
@@ -553,7 +572,8 @@ static void bad_words(void **unused)
 		unsigned threads;
 		const char *expected;
 	} table[] = {
-		{ "scattered", 0, "\"scattered\" is not a layout; expected packed, split, all, each, node:N, or threads on each node, e.g. \"8+8\"" },
+		{ "scattered", 0,
+		  "\"scattered\" is not a layout; expected packed, split, all, each, node:N, or threads on each node (8+8)" },
 		{ "", 0, "\"\" is not a layout" },
 		{ "8+", 0, "\"8+\" is not a layout" },
 		{ "+8", 0, "\"+8\" is not a layout" },
@@ -561,9 +581,9 @@ static void bad_words(void **unused)
 		{ "8 8", 0, "\"8 8\" is not a layout" },
 		{ "9999999999", 0, "\"9999999999\" is not a layout" },
 		{ "0+0", 0, "layout 0+0 has no thread; expected at least one" },
-		{ "1+2+3", 0, "layout 1+2+3 has 3 numbers, but this machine has 2 nodes with CPUs (0-1): one number each" },
-		{ "8+8", 4, "layout 8+8 has 16 threads, but 4 were asked for; give one of the two" },
-		{ "all", 3, "layout all has 8 threads, but 3 were asked for; give one of the two" },
+		{ "1+2+3", 0, "layout 1+2+3 has 3 numbers; expected one for each node with CPUs (0-1)" },
+		{ "8+8", 4, "layout 8+8 has 16 threads, not the 4 asked for; give one of the two" },
+		{ "all", 3, "layout all has 8 threads, not the 3 asked for; give one of the two" },
 		{ "node:2", 0, "layout node:2: there is no such node; nodes with CPUs: 0-1" },
 		{ "node:", 0, "layout node:: there is no such node; nodes with CPUs: 0-1" },
 		{ "node:x", 0, "layout node:x: there is no such node; nodes with CPUs: 0-1" },
@@ -598,8 +618,8 @@ static void layouts_in_places(void **unused)
 		assert_int_equal(place[i].node, i == 5);
 	}
 	assert_int_equal(machine_layout(m, "0+9", false, place, &why), -1);
-	assert_string_equal(why, "layout 0+9 asks for 9 threads on node 1, which has 8 CPUs; ask for fewer, or allow more than one on a CPU "
-				 "with --oversubscribe");
+	assert_string_equal(why, "layout 0+9 asks for 9 threads on node 1, which has 8 CPUs; expected fewer (more "
+				 "threads than CPUs: --oversubscribe)");
 	assert_int_equal(machine_layout(m, "0+9", true, place, &why), 0);
 	assert_int_equal(place[8].cpu, 8);
 	for (const char *const *bad = (const char *const[]){ "8", "8+0+0", "0+0", "x", "", "1+", NULL }; *bad; bad++)
@@ -622,7 +642,8 @@ static void threads_of_layouts(void **unused)
 
 static void printed_in_80_columns(void **unused)
 {
-	static const char *const description[] = { "node:2 core:64 pu:2", "pack:2 numa:4 l3:2 l2:8 l1:1 core:1 pu:2(indexes=2*256:256*1)",
+	static const char *const description[] = { "node:2 core:64 pu:2",
+						   "pack:2 numa:4 l3:2 l2:8 l1:1 core:1 pu:2(indexes=2*256:256*1)",
 						   "pack:2 [numa] [numa(memory=64GB)] l3:1 core:32 pu:1", "pu:1" };
 
 	(void)unused;

@@ -29,7 +29,11 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #define STREAM_END _mm_sfence() /* else another CPU may not see yet what is still in the write-combining buffers */
 
 #define NAME(kernel) kernel##_avx512
-#define TARGET	     __attribute__((target("avx512f")))
+#if __has_attribute(min_vector_width) /* clang, with -march=native, would cut vectors in two */
+#define TARGET __attribute__((target("avx512f"), min_vector_width(512)))
+#else
+#define TARGET __attribute__((target("avx512f")))
+#endif
 #define WIDTH	     64
 #define STREAM(to, v, w) (_mm512_stream_pd(to, (__m512d)(v)), _mm512_stream_pd((to) + 8, (__m512d)(w)))
 #include "bench/numa/loops.h"

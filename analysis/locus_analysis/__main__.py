@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""locus report, locus validate: what of locus is written in Python."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Optional
+
+GOOD, CANNOT, BAD_INPUT = 0, 1, 2
+
+try:
+    from . import records, report
+except ModuleNotFoundError as error:
+    sys.exit(f"locus: the Python module {error.name!r} is missing for {sys.executable}: install it (pip install -r analysis/requirements.txt)")
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        given = records.read(options.file)
+        for note in given.notes:
+            print(f"locus: note: {note}", file=sys.stderr)
+        print(options.run(options, given), flush=True)
+    except records.BadInput as error:
+        return _complain(error, BAD_INPUT)
+    except (report.CannotWrite, OSError) as error:
+        return _complain(error, CANNOT)
+    return GOOD
+
+
+def _report(options: argparse.Namespace, given: records.Records) -> str:
+    output = options.output or options.file[0].parent
+    page = output if output.suffix == ".html" else output / "report.html"
+    return "\n".join(map(str, report.write(given, page, options.force)))
+
+
+def _validate(options: argparse.Namespace, given: records.Records) -> str:
+    return f"{len(given.lines)} lines in {len(options.file)} file{'s' if len(options.file) > 1 else ''}: all as {records.SCHEMA} says"
+
+
+def _complain(error: Exception, status: int) -> int:
+    print(f"locus: {error}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="locus", description="Reads the records that locus wrote (--output).")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    command = commands.add_parser(
+        "report",
+        help="make a page with pictures from records",
+        description="Makes one HTML page from one or several records, readable without a network, and beside it a folder with its pictures "
+        "as SVG and PNG: report.html and report-pictures/.",
+        epilog="Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is missing or is no record.",
+    )
+    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record: JSON Lines, as --output of a benchmark wrote it")
+    command.add_argument(
+        "--output",
+        metavar="DIR|FILE.html",
+        type=Path,
+        help="where to: a folder, for report.html in it, or the name of the page; default: the folder of the first FILE",
+    )
+    command.add_argument("--force", action="store_true", help="replace a page and a folder of pictures that are there already")
+    command.set_defaults(run=_report)
+
+    command = commands.add_parser(
+        "validate",
+        help="hold records against their schema",
+        description="Holds every line of the records against the schema.",
+        epilog="Exit status: 0 good; 2 a file is missing or is no record.",
+    )
+    command.add_argument("file", metavar="FILE", nargs="+", type=Path)
+    command.set_defaults(run=_validate)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

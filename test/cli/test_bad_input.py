@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One clear line, the right status, nothing overwritten."""
+import pytest
+
+CASES = [
+    # arguments, status, words of the message
+    (["nmua"], 2, ["nmua", "numa"]),
+    (["frobnicate"], 2, ["frobnicate", "locus help"]),
+    (["list", "numaa"], 2, ["numaa", "numa"]),
+    (["list", "numa", "more"], 2, ["more"]),
+    (["numa", "--kernal", "sum"], 2, ["--kernal", "--kernel"]),
+    (["numa", "--zzzzzzzzzzz", "1"], 2, ["--zzzzzzzzzzz", "--help"]),
+    (["numa", "--variant", "singel"], 2, ["singel", "single"]),
+    (["numa", "--variant", ""], 2, ["--variant"]),
+    (["numa", "--kernel", "tirad"], 2, ["--kernel", "tirad", "triad"]),
+    (["numa", "--kernel", "sum,,copy"], 2, ["--kernel", "empty"]),
+    (["numa", "--size", "12Q"], 2, ["--size", "12Q", "8G"]),
+    (["numa", "--size", "-1"], 2, ["--size", "-1"]),
+    (["numa", "--size", "nan"], 2, ["--size", "nan"]),
+    (["numa", "--size", "0x10"], 2, ["--size", "0x10"]),
+    (["numa", "--size", "1e400"], 2, ["--size", "1e400"]),
+    (["numa", "--size", "1.5"], 2, ["--size", "1.5"]),
+    (["numa", "--size", "8M..1M*2"], 2, ["--size", "8M..1M*2"]),
+    (["numa", "--size", "1M..8M*1"], 2, ["--size", "factor"]),
+    (["numa", "--size", "0..8M"], 2, ["--size", "0..8M"]),
+    (["numa", "--size", "1..9007199254740992+1"], 2, ["--size", "values"]),
+    (["numa", "--threads", "two"], 2, ["--threads", "two"]),
+    (["numa", "--threads", "0"], 2, ["--threads", "0"]),
+    (["numa", "--threads", "99999999"], 2, ["--threads", "65536"]),
+    (["numa", "--profile", "quik"], 2, ["--profile", "quik", "quick"]),
+    (["numa", "--time-budget", "soon"], 2, ["--time-budget", "soon", "60s"]),
+    (["numa", "--time-budget", "0"], 2, ["--time-budget"]),
+    (["numa", "--repeats", "0"], 2, ["--repeats", "0"]),
+    (["numa", "--seed", "x"], 2, ["--seed", "x"]),
+    (["numa", "quick"], 2, ["quick", "--"]),
+    (["numa", "--resume"], 2, ["--resume", "--output"]),
+    (["numa", "--append"], 2, ["--append", "--output"]),
+    (["numa", "--topology", "node:2 core:2"], 2, ["--topology", "--dry-run"]),
+    (["numa", "--dry-run", "--topology", "nope:x"], 2, ["--topology", "nope:x"]),
+    (["numa", "--layout", "sideways"], 3, ["sideways", "packed"]),
+    (["numa", "--output"], 2, ["output"]),
+    (["numa", "--to", "77"], 3, ["--to", "77"]),
+    (["numa", "--to", "first"], 2, ["--to", "first", "all"]),
+    (["numa", "--size", "64T"], 3, ["64 TiB", "memory"]),
+    (["numa", "--size", "8", "--threads", "1"], 2, ["cache line"]),
+    (["dummy", "--threads", "60000"], 3, ["60000 threads", "--oversubscribe"]),
+    (["dummy", "--bind", "1023", "--threads", "1"], 3, ["1023"]),
+    (["dummy", "--bind", "sideways"], 3, ["sideways"]),
+    (["dummy", "--delay", "ten"], 2, ["--delay", "ten"]),
+    (["dummy", "--output", "/nonexistent/folder/file"], 1, ["/nonexistent/folder/file"]),
+    (["dummy", "--output", "/"], 1, ["/"]),
+]
+
+
+@pytest.mark.parametrize("arguments, status, words", CASES, ids=[" ".join(c[0]) for c in CASES])
+def test_bad_input(locus, arguments, status, words):
+    done = locus(*arguments)
+    assert done.status == status, done
+    for word in words:
+        assert word in done.err, done.err
+    assert len([line for line in done.err.splitlines() if line.startswith("locus")]) == 1, done.err
+
+
+def test_an_existing_output_is_left_alone(locus, tmp_path):
+    file = tmp_path / "mine.jsonl"
+    file.write_text("dear diary\n")
+    done = locus("dummy", "--variant", "steady", "--output", file)
+    assert done.status == 2 and str(file) in done.err and "--resume" in done.err and "--append" in done.err
+    for mode in ("--resume", "--append"):
+        done = locus("dummy", "--variant", "steady", "--output", file, mode)
+        assert done.status == 2 and "line 1" in done.err
+    assert file.read_text() == "dear diary\n"
+
+
+def test_another_schema_version_is_refused(locus, tmp_path):
+    file = tmp_path / "future.jsonl"
+    text = '{"type":"header","run":"0123456789abcdef","schema":"locus-record-99"}\n'
+    file.write_text(text)
+    done = locus("dummy", "--variant", "steady", "--output", file, "--resume")
+    assert done.status == 2 and "another schema" in done.err and "locus-record-1" in done.err
+    assert file.read_text() == text
+
+
+def test_no_hugepages(locus, tmp_path, trials):
+    file = tmp_path / "huge.jsonl"
+    done = locus("numa", "--variant", "static", "--kernel", "sum", "--size", "1G", "--pages", "1G", "--threads", "1", "--profile", "quick", "--output", file)
+    if done.status == 0:
+        pytest.skip("this machine has 1 GiB pages reserved")
+    assert done.status == 3 and "hugepages" in done.out + done.err
+    assert trials(file)["static"]["status"] == "impossible"
+
+
+def test_an_unreadable_folder_and_a_read_only_file_system(locus):
+    done = locus("dummy", "--variant", "steady", "--output", "/proc/nothing.jsonl")
+    assert done.status == 1 and "/proc/nothing.jsonl" in done.err
+
+
+def test_omp_thread_limit(locus, cpus):
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    done = locus("dummy", "--variant", "steady", "--threads", "2", "--profile", "quick", env={"OMP_THREAD_LIMIT": "1"})
+    assert done.status == 1 and "OMP_THREAD_LIMIT" in done.err

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be asked without measuring anything."""
+import re
+
+import pytest
+
+
+def test_without_arguments_it_says_how_it_is_used(locus):
+    done = locus()
+    assert done.status == 2 and "usage: locus BENCHMARK" in done.err and not done.out
+
+
+@pytest.mark.parametrize("ask", ["help", "--help", "-h"])
+def test_help_names_every_command_and_benchmark(locus, ask):
+    done = locus(ask)
+    assert done.status == 0
+    for word in ("list", "suite", "report", "topology", "doctor", "numa"):
+        assert re.search(rf"\b{word}\b", done.out)
+    assert "dummy" not in done.out
+
+
+def test_version(locus):
+    done = locus("--version")
+    assert done.status == 0 and re.match(r"locus \d+\.\d+", done.out)
+
+
+def test_list_is_made_from_the_table(locus):
+    assert locus("list").out.startswith("numa ")
+    whole = locus("list", "numa").out
+    for word in ("single", "random", "static", "interleave", "bind", "migrate", "matrix", "--kernel", "--layout", "bandwidth", "jsl2023", "s/pass"):
+        assert word in whole
+
+
+def test_help_of_a_benchmark_has_its_parameters_and_the_common_options(locus):
+    done = locus("numa", "--help")
+    assert done.status == 0
+    for option in ("--kernel", "--pages", "--variant", "--threads", "--output", "--resume", "--dry-run", "--time-budget"):
+        assert option in done.out
+
+
+def test_topology_of_this_machine_and_of_one_that_is_described(locus):
+    assert "this machine" in locus("topology").out
+    described = locus("topology", "node:2 core:64 pu:2")
+    assert described.status == 0 and "128 cores" in described.out and "256 CPUs" in described.out
+    assert locus("topology", "nonsense:?").status == 2
+
+
+def test_doctor_has_a_word_on_every_check_and_never_needs_root(locus):
+    done = locus("doctor")
+    assert done.status in (0, 1)
+    assert len(re.findall(r"^\[(ok|!!|--|\?\?)\] ", done.out, re.M)) > 15
+
+
+def test_dry_run_measures_nothing_and_shows_places(locus, tmp_path):
+    done = locus("numa", "--dry-run", "--topology", "node:2 core:16 pu:2", "--profile", "paper", "--output", tmp_path / "none.jsonl")
+    assert done.status == 0 and not list(tmp_path.iterdir())
+    assert "layout=16+0" in done.out and "layout=8+8" in done.out and "(node 1)" in done.out and "estimated time" in done.out
+    assert "kernel=sum-scalar size=8589934592" in done.out
+
+
+def test_dry_run_of_the_matrix_has_every_pair_of_nodes(locus):
+    done = locus("numa", "--variant", "matrix", "--kernel", "sum", "--pages", "base", "--dry-run", "--topology", "node:4 core:2 pu:1")
+    pairs = set(re.findall(r"from=(\S+) to=(\d)", done.out))
+    assert pairs == {(layout, str(to)) for layout in ("2+0+0+0", "0+2+0+0", "0+0+2+0", "0+0+0+2") for to in range(4)}
+
+
+def test_a_long_plan_for_a_large_machine_is_planned_at_once(locus):
+    done = locus("numa", "--dry-run", "--topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=20)
+    assert done.status == 0 and "impossible" not in done.out
+
+
+def test_dry_run_from_an_xml_file(locus, tmp_path):
+    bad = tmp_path / "bad.xml"
+    bad.write_text("<topology>")
+    assert locus("numa", "--dry-run", "--topology", bad).status == 2
+
+
+def test_more_threads_than_cores_use_siblings_last(locus):
+    done = locus("dummy", "--variant", "steady", "--threads", "2", "--dry-run", "--topology", "node:1 core:2 pu:2")
+    assert re.search(r"on CPUs 0 2 ", done.out), done.out

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However a run ends, what it measured until then is in a valid file, and --resume goes on."""
+import json
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+MANY = ["dummy", "--variant", "steady,jitter,humps,wrong", "--delay", "1,2,5,10,20", "--repeats", "60", "--quiet"]
+
+
+def start(locus, *arguments, **more):
+    return subprocess.Popen([locus.path, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen within 30 s"
+        time.sleep(0.01)
+
+
+def has_batches(file):
+    return lambda: file.exists() and file.read_bytes().count(b'"type":"samples"') > 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, number):
+    file = tmp_path / "cut.jsonl"
+    process = start(locus, "dummy", "--variant", "steady,jitter", "--output", file)
+    wait_for(has_batches(file), "a few batches")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    lines = read(file)
+    assert lines[-1]["type"] == "end" and lines[-1]["signal"] == number.name and lines[-1]["status"] == 128 + number
+    measured = [line for line in lines if line["type"] == "trial"]
+    assert {t["status"] for t in measured} == {"interrupted"} and len(measured) == 2
+    assert all(t["samples"]["n"] == sum(len(s["times"]) for s in lines if s["type"] == "samples" and s["trial"] == t["id"]) for t in measured)
+    assert "interrupted" in out
+
+
+def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
+    file = tmp_path / "resumed.jsonl"
+    process = start(locus, *MANY, "--output", file)
+    wait_for(lambda: file.exists() and file.read_bytes().count(b'"type":"trial"') > 3, "a few trials")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    complete = {line["id"] for line in read(file) if line["type"] == "trial" and line["status"] != "interrupted"}
+    assert locus(*MANY, "--output", file, "--resume").status == 1  # of the wrong ones
+    lines = read(file)
+    headers = [i for i, line in enumerate(lines) if line["type"] == "header"]
+    assert len(headers) == 2 and lines[headers[1]]["resumes"] == [lines[0]["run"]]
+    second = [line for line in lines[headers[1]:] if line["type"] == "trial"]
+    assert not complete & {line["id"] for line in second} and lines[-1]["skipped"] == len(complete)
+    final = {line["id"]: line["status"] for line in lines if line["type"] == "trial"}
+    assert len(final) == 20 and "interrupted" not in final.values()
+
+
+def test_kill_9_at_100_random_moments(locus, tmp_path, read):
+    """A last line may lack its end; nothing else may be amiss, and nothing measured may be lost from one moment to the next."""
+    choose = random.Random(9)
+    for n in range(100):
+        file = tmp_path / f"{n}.jsonl"
+        process = start(locus, *MANY, "--output", file)
+        time.sleep(choose.uniform(0, 0.4))  # the moment: nothing waits for it
+        process.kill()
+        process.communicate(timeout=30)
+        if not file.exists():
+            continue
+        lines = read(file, whole=False)
+        for a, b in zip(lines, lines[1:]):
+            assert a["type"] != "end"
+            if a["type"] == b["type"] == "samples" and a["trial"] == b["trial"]:
+                assert b["batch"] == a["batch"] + 1
+    assert locus(*MANY, "--output", file, "--resume", timeout=120).status == 1
+    final = {line["id"] for line in read(file) if line["type"] == "trial"}
+    assert len(final) == 20
+
+
+def test_an_unfinished_last_line_is_cut_off_and_nothing_else(locus, tmp_path, read):
+    file = tmp_path / "torn.jsonl"
+    arguments = ["dummy", "--variant", "steady,jitter", "--repeats", "3", "--output", file, "--resume"]
+    assert locus(*arguments).status == 0
+    whole = file.read_bytes()
+    for cut in (1, 20, 300):
+        file.write_bytes(whole[:-cut])
+        kept = whole[: whole[:-cut].rfind(b"\n") + 1]
+        assert locus(*arguments).status == 0
+        assert file.read_bytes().startswith(kept)
+        read(file)
+
+
+def limit_file_size(most):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+@pytest.mark.parametrize("room", [100, 5000, 20000, 20001, 33333])
+def test_a_file_that_can_grow_no_more(locus, tmp_path, read, room):
+    file = tmp_path / "full.jsonl"
+    process = start(locus, *MANY, "--output", file, preexec_fn=limit_file_size(room))
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert len([line for line in err.splitlines() if str(file) in line]) == 1
+    assert file.stat().st_size <= room
+    lines = read(file, whole=room > 5000)
+    if lines:
+        assert lines[0]["type"] == "header"
+        assert locus(*MANY, "--output", file, "--resume").status == 1
+        assert read(file)[-1]["type"] == "end"
+
+
+def test_dev_full(locus):
+    done = locus(*MANY, "--output", "/dev/full")
+    assert done.status == 1 and "/dev/full" in done.err and "No space left" in done.err
+
+
+def test_two_writers_of_one_file(locus, tmp_path, read):
+    file = tmp_path / "shared.jsonl"
+    first = start(locus, *MANY, "--output", file)
+    wait_for(has_batches(file), "a few batches")
+    second = locus(*MANY, "--output", file, "--resume")
+    assert second.status == 1 and "another process" in second.err
+    first.communicate(timeout=60)
+    assert [line["type"] for line in read(file)].count("header") == 1
+
+
+def test_the_second_signal_ends_it_at_once(locus, tmp_path):
+    """A single turn of 10 minutes cannot be waited for."""
+    process = start(locus, "dummy", "--variant", "steady", "--delay", "6e8", "--output", tmp_path / "stuck.jsonl")
+    wait_for(lambda: (tmp_path / "stuck.jsonl").exists(), "the header")
+    end = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < end:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    process.communicate(timeout=10)
+    assert process.returncode == -signal.SIGINT
+    lines = [json.loads(line) for line in (tmp_path / "stuck.jsonl").read_text().splitlines()]
+    assert lines[0]["type"] == "header"

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run writes: valid, whole, and saying what happened."""
+import json
+import os
+import re
+import statistics
+
+import pytest
+
+FAULTS = {"failing": "failed", "impossible": "impossible", "wrong": "wrong", "misplaced": "misplaced"}
+NAMES = ["steady", "jitter", "humps", "idle", *FAULTS]
+
+
+@pytest.fixture(scope="module")
+def run(locus, tmp_path_factory):
+    file = tmp_path_factory.mktemp("record") / "dummy.jsonl"
+    done = locus("dummy", "--profile", "quick", "--time-budget", "3s", "--output", file)
+    return done, file
+
+
+def test_every_line_is_as_the_schema_says(run, read):
+    lines = read(run[1])
+    assert [lines[0]["type"], lines[-1]["type"]] == ["header", "end"]
+    assert {line["run"] for line in lines} == {lines[0]["run"]}
+    assert len({line["type"] for line in lines}) == 4
+
+
+def test_statuses(run, trials):
+    found = trials(run[1])
+    assert sorted(found) == sorted(NAMES)
+    for variant, status in FAULTS.items():
+        assert found[variant]["status"] == status and found[variant]["reasons"], variant
+    assert found["idle"]["status"] == "failed" and "no unit" in found["idle"]["reasons"][0]
+    for variant in ("steady", "jitter", "humps"):
+        assert found[variant]["status"] in ("ok", "noisy", "unconverged"), found[variant]["reasons"]
+        assert bool(found[variant]["reasons"]) == (found[variant]["status"] != "ok") or variant == "humps"
+    assert run[0].status == 1
+    for reason in (r for t in found.values() for r in t["reasons"]):
+        assert reason in run[0].out
+
+
+def test_what_was_not_measured_is_null_with_a_reason(run, trials):
+    for variant in ("failing", "impossible"):
+        trial = trials(run[1])[variant]
+        for metric in trial["metrics"]:
+            assert metric["value"] is None and metric["why"] in trial["reasons"]
+        assert trial["samples"] is None and trial["stopped"] is None
+
+
+def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
+    """The least time is the delay: noise can only add. (The delay is waited for by the clock that also measures it.)"""
+    file = tmp_path / "steady.jsonl"
+    locus("dummy", "--variant", "steady", "--delay", "50", "--profile", "quick", "--time-budget", "1s", "--output", file)
+    trial = trials(file)["steady"]
+    least = trial["samples"]["quantiles"]["0"]
+    assert 50e-6 <= least < 52e-6
+    time = trial["metrics"][-1]
+    assert time["name"] == "time" and time["unit"] == "s/turn"
+    assert time["ci"][0] <= time["value"] <= time["ci"][1]
+
+
+def test_two_heaps_are_said_to_be_so(run, trials):
+    assert trials(run[1])["humps"]["samples"]["humps"] == 2
+    assert trials(run[1])["steady"]["samples"]["humps"] == 1
+
+
+def test_raw_samples_and_their_summary_agree(run, read):
+    lines = read(run[1])
+    for trial in (line for line in lines if line["type"] == "trial" and line["samples"]):
+        batches = [line for line in lines if line["type"] == "samples" and line["trial"] == trial["id"]]
+        times = [t for b in batches for t in b["times"]]
+        assert len(times) == trial["samples"]["n"] and len(batches) == trial["samples"]["batches"]
+        assert sum(len(b["noisy"]) for b in batches) == trial["samples"]["noisy"]
+        if None in times:
+            continue
+        assert min(times) == pytest.approx(trial["samples"]["quantiles"]["0"])
+        assert statistics.median(times) == pytest.approx(trial["samples"]["quantiles"]["0.5"])
+        medians = [statistics.median(b["times"]) for b in batches]
+        assert trial["metrics"][-1]["value"] == pytest.approx(statistics.median(medians))
+
+
+def test_variants_were_sampled_in_turn(run, read):
+    lines = read(run[1])
+    order = [line["trial"] for line in lines if line["type"] == "samples"]
+    for trial in order:
+        first = order.index(trial)
+        last = len(order) - 1 - order[::-1].index(trial)
+        assert {t for t in order if t != trial} & set(order[first:last]), "one trial's batches came all at once"
+    changes = sum(a != b for a, b in zip(order, order[1:]))
+    assert changes > len(order) / 2
+
+
+def test_identity_and_id(run, read):
+    trials = [line for line in read(run[1]) if line["type"] == "trial"]
+    assert len({t["id"] for t in trials}) == len(trials)
+    for t in trials:
+        assert re.fullmatch(rf"dummy/{t['variant']} delay=10 size=0 threads=1 bind=\S+ protocol=[0-9a-f]{{8}}", t["identity"])
+
+
+def test_the_same_trial_has_the_same_identity_in_another_run(locus, run, trials, tmp_path):
+    file = tmp_path / "again.jsonl"
+    locus("dummy", "--variant", "steady", "--repeats", "3", "--output", file)
+    assert trials(file)["steady"]["id"] == trials(run[1])["steady"]["id"]
+
+
+def test_repeats_are_exactly_so_many(locus, tmp_path, read):
+    for n in (1, 2, 7):
+        file = tmp_path / f"{n}.jsonl"
+        assert locus("dummy", "--variant", "steady,jitter", "--repeats", n, "--output", file).status == 0
+        lines = read(file)
+        assert lines[0]["altered"] == ["repeats"]
+        for trial in (line for line in lines if line["type"] == "trial"):
+            assert trial["samples"]["n"] == n
+            assert (trial["metrics"][-1]["ci"] is None) == (n < 6)
+
+
+def test_beyond_ten_thousand_samples_a_sketch(locus, tmp_path, read):
+    file = tmp_path / "many.jsonl"
+    locus("dummy", "--variant", "steady", "--delay", "1", "--duration", "20us", "--repeats", "10100", "--output", file)
+    batches = [line for line in read(file) if line["type"] == "samples"]
+    assert sum(len(b["times"]) for b in batches if b["times"]) == 10000
+    assert sum(b["sketch"]["n"] for b in batches if not b["times"]) == 100
+
+
+def test_header_tells_who_bound_us(locus, tmp_path, read, cpus):
+    file = tmp_path / "bound.jsonl"
+    locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file, prefix=["taskset", "-c", str(cpus[-1])])
+    header = read(file)[0]
+    assert header["binding"]["affinity"] == [cpus[-1]]
+    if len(cpus) > 1:
+        assert header["binding"]["bound_by"] in ("taskset or cpuset", "SLURM")
+    trial = [line for line in read(file) if line["type"] == "trial"][0]
+    assert trial["cpus"] == [cpus[-1]]
+
+
+def test_a_map_of_openmp_is_kept(locus, tmp_path, read, cpus):
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    file = tmp_path / "places.jsonl"
+    places = ",".join(f"{{{cpu}}}" for cpu in reversed(cpus[:2]))
+    locus("dummy", "--variant", "steady", "--threads", "2", "--repeats", "1", "--output", file,
+          env={"OMP_PLACES": places, "OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "2"})
+    header, *rest = read(file)
+    assert header["binding"]["bound_by"] == "OMP_PROC_BIND" and header["binding"]["inherited"] == cpus[1::-1]
+    trial = [line for line in rest if line["type"] == "trial"][0]
+    assert trial["bind"] == "inherited" and trial["cpus"] == cpus[1::-1]
+
+
+def test_oversubscription_is_recorded(locus, tmp_path, trials, cpus):
+    file = tmp_path / "over.jsonl"
+    n = len(cpus) + 1
+    done = locus("dummy", "--variant", "steady", "--threads", n, "--oversubscribe", "--repeats", "2", "--output", file)
+    assert done.status == 0
+    trial = trials(file)["steady"]
+    assert trial["oversubscribed"] and trial["threads"] == n and "oversubscribed" in trial["identity"]
+
+
+def test_job_of_slurm(locus, tmp_path, read):
+    file = tmp_path / "job.jsonl"
+    locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file,
+          env={"SLURM_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": "3", "SLURM_JOB_NUM_NODES": "2", "SLURM_RESTART_COUNT": "1"})
+    job = read(file)[0]["job"]
+    assert job["system"] == "slurm" and job["id"] == "77" and job["array_task"] == "3"
+
+
+def test_append_adds_a_run(locus, tmp_path, read):
+    file = tmp_path / "two.jsonl"
+    for _ in range(2):
+        assert locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file, "--append").status == 0
+    lines = read(file)
+    assert [line["type"] for line in lines].count("header") == 2 and len({line["run"] for line in lines}) == 2
+
+
+def test_progress_is_quiet_off_a_terminal(run):
+    assert run[0].err == ""
+
+
+def test_a_closed_stdout_harms_nothing(locus, tmp_path, read):
+    file = tmp_path / "closed.jsonl"
+    reader, writer = os.pipe()
+    os.close(reader)
+    locus_path = locus.path
+    import subprocess
+
+    subprocess.run([locus_path, "dummy", "--variant", "steady", "--repeats", "2", "--output", str(file)], stdout=writer, timeout=60)
+    os.close(writer)
+    assert [json.loads(line)["type"] for line in file.read_text().splitlines()][0] == "header"
+    read(file)
+
+
+def test_a_pipe_as_output(locus):
+    done = locus("dummy", "--variant", "steady", "--repeats", "1", "--output", "/dev/stderr")
+    assert done.status == 0
+    assert json.loads(done.err.splitlines()[0])["type"] == "header"
+
+
+def test_suite_takes_no_longer_than_its_budget(locus, tmp_path, read):
+    file = tmp_path / "suite.jsonl"
+    done = locus("suite", "--profile", "quick", "--time-budget", "4s", "--output", file)
+    lines = read(file)
+    assert done.status == lines[-1]["status"] and "dummy" not in {line.get("benchmark") for line in lines}
+    assert lines[-1]["elapsed"] < 8  # a batch or a first touch may be under way when the time is up

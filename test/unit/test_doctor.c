@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The doctor: each complaint and its absence, on copies of /proc and /sys; and that on this machine it ends, whatever Python does.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <signal.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "harness/doctor.h"
+#include "machine/clock.h"
+#include "machine/topology.h"
+#include "tree.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define CPUS	      "/sys/devices/system/cpu"
+#define NODES	      "/sys/devices/system/node"
+#define THP	      "/sys/kernel/mm/transparent_hugepage"
+#define HUGE	      "/sys/kernel/mm/hugepages"
+#define CLOCK	      "/sys/devices/system/clocksource/clocksource0"
+
+/* All as it should be: two nodes, four CPUs. */
+static const struct file healthy[] = {
+	{ "/proc/cpuinfo", "flags\t\t: fpu sse2\n" },
+	{ "/proc/meminfo",
+	  "MemTotal: 8388608 kB\nMemFree: 8000000 kB\nMemAvailable: 8000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n" },
+	{ "/proc/self/limits", "Max locked memory         unlimited            unlimited            bytes     \n" },
+	{ "/proc/self/schedstat", "12345 678 9\n" },
+	{ "/proc/self/cgroup", "0::/\n" },
+	{ "/proc/self/mountinfo", "35 25 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n" },
+	{ "/proc/sys/kernel/numa_balancing", "0\n" },
+	{ "/proc/sys/kernel/perf_event_paranoid", "1\n" },
+	{ "/proc/sys/vm/swappiness", "10\n" },
+	{ CPUS "/online", "0-3\n" },
+	{ CPUS "/isolated", "\n" },
+	{ CPUS "/nohz_full", "(null)\n" },
+	{ CPUS "/intel_pstate/no_turbo", "1\n" },
+	{ CPUS "/cpu0/cpufreq/scaling_governor", "performance\n" },
+	{ CPUS "/cpu1/cpufreq/scaling_governor", "performance\n" },
+	{ CPUS "/cpu2/cpufreq/scaling_governor", "performance\n" },
+	{ CPUS "/cpu3/cpufreq/scaling_governor", "performance\n" },
+	{ CPUS "/vulnerabilities/meltdown", "Mitigation: PTI\n" },
+	{ CLOCK "/current_clocksource", "tsc\n" },
+	{ CLOCK "/available_clocksource", "tsc hpet acpi_pm \n" },
+	{ NODES "/online", "0-1\n" },
+	{ NODES "/node0/meminfo", "Node 0 MemTotal: 4194304 kB\nNode 0 MemFree: 4000000 kB\n" },
+	{ NODES "/node1/meminfo", "Node 1 MemTotal: 4194304 kB\nNode 1 MemFree: 3900000 kB\n" },
+	{ THP "/enabled", "always [madvise] never\n" },
+	{ HUGE "/hugepages-2048kB/nr_hugepages", "512\n" },
+	{ HUGE "/hugepages-2048kB/free_hugepages", "512\n" },
+	{ 0 },
+};
+
+/* One thing changed, and what is then said of it. */
+static const struct {
+	const char *path, *text;   /* text NULL: the file is gone */
+	const char *line, *remedy; /* the line that must be there; a part of the command under it, or NULL */
+} changes[] = {
+	{ CPUS "/cpu2/cpufreq/scaling_governor", "powersave\n", "[!!] governor             powersave on 1 of 4 CPUs",
+	  "cpupower frequency-set" },
+	{ CPUS "/intel_pstate/no_turbo", "0\n", "[!!] turbo                on",
+	  "echo 1 | sudo tee " CPUS "/intel_pstate/no_turbo" },
+	{ CPUS "/intel_pstate/no_turbo", NULL, "[??] turbo ", NULL },
+	{ CLOCK "/current_clocksource", "hpet\n", "[!!] clock source         hpet", "echo tsc | sudo tee" },
+	{ CLOCK "/current_clocksource", NULL, "[??] clock source ", NULL },
+	{ "/proc/cpuinfo", "flags\t\t: fpu hypervisor\n", "[!!] virtual machine      a guest of an unknown hypervisor", NULL },
+	{ CPUS "/online", "0-7\n", "[--] CPUs                 4 of 8 CPUs are ours", "taskset" },
+	{ CPUS "/online", "garbage\n", "[??] CPUs ", NULL },
+	{ "/sys/fs/cgroup/cpu.max", "250000 100000\n", "[!!] CPU quota            2.5 CPUs", "cpu.max" },
+	{ "/sys/fs/cgroup/memory.max", "1073741824\n", "[--] memory limit         1 GiB by a cgroup; 1 GiB can be taken now",
+	  "memory.max" },
+	{ NODES "/node1/meminfo", "Node 1 MemTotal: 4194304 kB\nNode 1 MemFree: 1048576 kB\n",
+	  "[--] memory               1 GiB of 4 GiB available on node 1", "drop_caches" },
+	{ CPUS "/isolated", "2-3\n", "[ok] isolated CPUs        isolated: 2-3;", NULL },
+	{ THP "/enabled", "always madvise [never]\n", "[--] transparent pages    never",
+	  "echo madvise | sudo tee " THP "/enabled" },
+	{ THP "/enabled", NULL, "[--] transparent pages    not in this kernel", NULL },
+	{ HUGE "/hugepages-2048kB/free_hugepages", "0\n", "[--] hugetlb pages        0 of 512 of 2 MiB",
+	  "echo 512 | sudo tee " HUGE "/hugepages-2048kB/nr_hugepages" },
+	{ "/proc/sys/kernel/numa_balancing", "1\n", "[!!] NUMA balancing       on (1)", "sudo sysctl kernel.numa_balancing=0" },
+	{ "/proc/sys/kernel/numa_balancing", NULL, "[ok] NUMA balancing       not in this kernel", NULL },
+	{ "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8000000 kB\nSwapTotal: 4194304 kB\nSwapFree: 3145728 kB\n",
+	  "[!!] swap                 1 GiB of 4 GiB in use, swappiness 10", "swapoff" },
+	{ "/proc/self/limits", "Max locked memory         8388608              8388608              bytes     \n",
+	  "[--] locked memory        8 MiB", "ulimit -l unlimited" },
+	{ "/proc/self/schedstat", "0 0 0\n", "[--] schedstat ", NULL },
+	{ "/proc/self/schedstat", NULL, "[--] schedstat ", NULL },
+	{ "/proc/sys/kernel/perf_event_paranoid", "4\n", "[--] perf_event_paranoid  4",
+	  "sudo sysctl kernel.perf_event_paranoid=1" },
+	{ "/proc/sys/kernel/perf_event_paranoid", "-1\n", "[ok] perf_event_paranoid  -1", NULL },
+	{ "/proc/sys/kernel/perf_event_paranoid", "\n", "[??] perf_event_paranoid", NULL },
+};
+
+static struct machine *machine;
+
+static int open_machine(void **state)
+{
+	const char *why = "";
+
+	(void)state;
+	machine = machine_open("node:2 core:2 pu:1", &why);
+	if (!machine)
+		puts(why);
+	return machine ? 0 : -1;
+}
+
+static int close_machine(void **state)
+{
+	(void)state;
+	machine_close(machine);
+	return 0;
+}
+
+/* What the doctor says; *status is its exit status. */
+static char *opinion(const char *of, const struct machine *m, int *status)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	*status = *of ? doctor_at(of, m, out) : doctor(m, out);
+	fclose(out);
+	return text;
+}
+
+static void the_healthy_have_nothing(void **state)
+{
+	char *text;
+	int status;
+
+	(void)state;
+	put_files(healthy);
+	text = opinion(root, machine, &status);
+	assert_null(strstr(text, "[!!] "));
+	assert_null(strstr(text, "[--] "));
+	assert_null(strstr(text, "$ "));
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(text, "[ok] governor             performance\n"));
+	assert_non_null(strstr(text, "[ok] mitigations          mitigated: meltdown\n"));
+	free(text);
+}
+
+static void each_fault_is_named(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(changes); i++) {
+		const char *line;
+		char *text, *next;
+		int status;
+
+		put_files(healthy);
+		if (changes[i].text)
+			put_file(changes[i].path, changes[i].text);
+		else
+			remove(in_tree(changes[i].path));
+		text = opinion(root, machine, &status);
+		remove(in_tree(changes[i].path));
+		line = strstr(text, changes[i].line);
+		if (!line || (line != text && line[-1] != '\n'))
+			fail_msg("no line \"%s\" in:\n%s", changes[i].line, text);
+		assert_int_equal(status, changes[i].line[1] == '!');
+		/* what belongs to the line is indented below it */
+		next = strstr(line, "\n[");
+		assert_non_null(next);
+		*next = '\0';
+		if (changes[i].remedy && !strstr(line, changes[i].remedy))
+			fail_msg("no \"%s\" in:\n%s", changes[i].remedy, line);
+		if (!changes[i].remedy)
+			assert_null(strstr(line, "$ "));
+		free(text);
+	}
+}
+
+static void a_single_node_may_be_balanced(void **state)
+{
+	const char *why;
+	struct machine *one = machine_open("core:4 pu:1", &why);
+	char *text;
+	int status;
+
+	(void)state;
+	assert_non_null(one);
+	put_files(healthy);
+	put_file("/proc/sys/kernel/numa_balancing", "1\n");
+	text = opinion(root, one, &status);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(text, "[ok] NUMA balancing       on (1), but there is one node"));
+	free(text);
+	machine_close(one);
+}
+
+static void nothing_to_see_is_unknown(void **state)
+{
+	char *text;
+	int status;
+
+	(void)state;
+	text = opinion(root, machine, &status);
+	assert_int_equal(status, 0);
+	assert_null(strstr(text, "[!!] "));
+	assert_non_null(strstr(text, "[??] governor "));
+	assert_non_null(strstr(text, "[??] memory "));
+	free(text);
+}
+
+static void damaged_files_do_no_harm(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		char *text;
+		int status;
+
+		put_damaged(healthy, &seed);
+		text = opinion(root, machine, &status);
+		assert_in_range(status, 0, 1);
+		assert_non_null(strstr(text, "unknown [??]\n"));
+		free(text);
+	}
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+	FILE *full = fopen("/dev/full", "w");
+
+	(void)state;
+	if (!full)
+		skip();
+	put_files(healthy);
+	assert_int_equal(doctor_at(root, machine, full), 1);
+	fclose(full);
+}
+
+/* What it says of a Python, on this machine. */
+static char *opinion_of_python(const char *python, double *elapsed)
+{
+	const char *why;
+	struct machine *here = machine_open(NULL, &why);
+	double begin = clock_now();
+	char *text, *line;
+	int status;
+
+	assert_non_null(here);
+	setenv("LOCUS_PYTHON", python, 1);
+	text = opinion("", here, &status);
+	unsetenv("LOCUS_PYTHON");
+	machine_close(here);
+	*elapsed = clock_now() - begin;
+	line = strstr(text, "] Python ");
+	assert_non_null(line);
+	line = strdup(line - 3);
+	free(text);
+	return line;
+}
+
+static void script(const char *text)
+{
+	put_file("/python", text);
+	assert_int_equal(chmod(in_tree("/python"), 0700), 0);
+}
+
+static void python_is_tried(void **state)
+{
+	static const struct {
+		const char *script, *says;
+	} rows[] = {
+		{ "#!/bin/sh\necho has all that the report needs\n", "[ok]" },
+		{ "#!/bin/sh\necho lacks altair\n", "[--]" },
+		{ "#!/bin/sh\nexit 1\n", "[--]" },
+		{ "#!/bin/sh\nkill -9 $$\n", "[--]" },
+		{ "#!/bin/sh\nhead -c 100000 /dev/zero\n", "[--]" },
+		{ "not a program", "[--]" },
+	};
+	double elapsed;
+	char *line;
+
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		script(rows[i].script);
+		line = opinion_of_python(in_tree("/python"), &elapsed);
+		assert_int_equal(strncmp(line, rows[i].says, 4), 0);
+		free(line);
+	}
+	line = opinion_of_python("/nowhere/python", &elapsed);
+	assert_non_null(strstr(line, "/nowhere/python: No such file or directory"));
+	assert_non_null(strstr(line, "$ python3 -m venv"));
+	free(line);
+}
+
+/* One that never answers is ended, with all that it started. */
+static void python_may_hang(void **state)
+{
+	char text[2 * PATH_MAX], *line, *pid;
+	double elapsed;
+	FILE *file;
+	int child = 0;
+
+	(void)state;
+	snprintf(text, sizeof(text), "#!/bin/sh\nsleep 600 &\necho $! >%s/child\nwait\n", root);
+	script(text);
+	pid = strdup(in_tree("/child"));
+	line = opinion_of_python(in_tree("/python"), &elapsed);
+	assert_int_equal(strncmp(line, "[??]", 4), 0);
+	assert_true(elapsed < 60);
+	free(line);
+	file = fopen(pid, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &child), 1);
+	fclose(file);
+	free(pid);
+	/* Gone, or dead and not yet collected by its new parent. */
+	for (unsigned tries = 0; !kill(child, 0); tries++) {
+		char path[64], state_of = 0;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", child);
+		file = fopen(path, "r");
+		if (!file || fscanf(file, "%*d %*s %c", &state_of) != 1 || state_of == 'Z') {
+			if (file)
+				fclose(file);
+			break;
+		}
+		fclose(file);
+		assert_true(tries < 100000);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(the_healthy_have_nothing),	 TEST(each_fault_is_named),	 TEST(a_single_node_may_be_balanced),
+		TEST(nothing_to_see_is_unknown), TEST(damaged_files_do_no_harm), TEST(a_full_disk_is_an_error),
+		TEST(python_is_tried),		 TEST(python_may_hang),
+	};
+
+	return cmocka_run_group_tests(tests, open_machine, close_machine);
+}

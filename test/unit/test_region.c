@@ -1,0 +1,828 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regions: what is claimed of memory is held against what the kernel says, also where it says little. Most of it needs one node;
+ * what needs several is skipped elsewhere.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "machine/region.h"
+#include "machine/sysfs.h"
+#include "machine/topology.h"
+
+#define MIB	     ((size_t)1 << 20)
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+struct world {
+	struct machine *machine;
+	struct arena *arena;
+	int here, nowhere; /* a node with memory; a number that is no node's */
+	int reserved;	   /* huge pages, by the test, to be given back */
+};
+
+#define RESERVED "/sys/devices/system/node/node%d/hugepages/hugepages-2048kB/nr_hugepages"
+
+/* Reserves huge pages on `here`, or gives them back; false where that can't be done. */
+static bool reserve(struct world *w, int more)
+{
+	uint64_t before, after;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), RESERVED, w->here);
+	if (sysfs_number(THIS_MACHINE, &before, "%s", path) || !(file = fopen(path, "w")))
+		return false;
+	fprintf(file, "%llu", (unsigned long long)before + (unsigned long long)more);
+	if (fclose(file) || sysfs_number(THIS_MACHINE, &after, "%s", path))
+		return false;
+	w->reserved += (int)(after - before);
+	return after == before + (uint64_t)more;
+}
+
+static int open_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	const char *error;
+
+	w->machine = machine_open(NULL, &error);
+	w->arena = arena_open(w->machine);
+	for (unsigned i = 0; i < w->machine->nodes; i++) {
+		if (w->machine->node[i].memory && !w->machine->node[w->here].memory)
+			w->here = (int)i;
+		w->nowhere = w->machine->node[i].number + 1;
+	}
+	w->here = w->machine->node[w->here].number;
+	*state = w;
+	return 0;
+}
+
+static int close_world(void **state)
+{
+	struct world *w = *state;
+
+	arena_close(w->arena);
+	if (w->reserved)
+		reserve(w, -w->reserved);
+	machine_close(w->machine);
+	free(w);
+	return 0;
+}
+
+static void touch(struct region *r, size_t offset, size_t bytes, size_t page)
+{
+	for (volatile char *at = (char *)region_base(r) + offset; bytes >= page; at += page, bytes -= page)
+		*at = 1;
+}
+
+static struct region *map(struct world *w, size_t bytes, enum pages pages)
+{
+	struct region *r = region_map(w->arena, "data", bytes, pages);
+
+	if (!r)
+		fail_msg("%s", strerror(errno));
+	return r;
+}
+
+static struct region *map_touched(struct world *w, size_t bytes)
+{
+	struct region *r = map(w, bytes, PAGES_BASE);
+
+	region_bind(r, w->here);
+	touch(r, 0, bytes, w->machine->page);
+	return r;
+}
+
+static struct placement look(const struct world *w)
+{
+	struct placement p;
+
+	assert_int_equal(arena_placement(w->arena, &p), 0);
+	return p;
+}
+
+/* Mapping. */
+
+static void aligned_zeroed_and_writable(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page, huge = w->machine->huge_page ? w->machine->huge_page : page;
+	const struct {
+		enum pages pages;
+		size_t granule, asked;
+	} table[] = { { PAGES_BASE, page, 1 },
+		      { PAGES_BASE, page, 3 * page },
+		      { PAGES_THP, huge, 1 },
+		      { PAGES_THP, huge, huge + 1 },
+		      { PAGES_THP, huge, 3 * huge } };
+
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct region *r = map(w, table[i].asked, table[i].pages);
+		size_t bytes = region_bytes(r);
+		char *base = region_base(r);
+
+		assert_int_equal(region_granule(r), table[i].granule);
+		assert_int_equal((uintptr_t)base % table[i].granule, 0);
+		assert_int_equal(bytes % table[i].granule, 0);
+		assert_true(bytes >= table[i].asked && bytes < table[i].asked + table[i].granule);
+		assert_int_equal(base[0] | base[bytes / 2] | base[bytes - 1], 0);
+		base[0] = base[bytes - 1] = 1;
+	}
+}
+
+static void sizes_that_cannot_be(void **state)
+{
+	struct world *w = *state;
+
+	assert_null(region_map(w->arena, "none", 0, PAGES_BASE));
+	assert_int_equal(errno, EINVAL);
+	for (enum pages pages = PAGES_BASE; pages <= PAGES_THP; pages++)
+		for (size_t bytes = SIZE_MAX; bytes > SIZE_MAX >> 8; bytes >>= 1) {
+			assert_null(region_map(w->arena, "all", bytes, pages));
+			assert_int_equal(errno, ENOMEM);
+		}
+	assert_null(arena_refusal(w->arena));
+}
+
+static size_t virtual_pages(void)
+{
+	size_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	assert_int_equal(fscanf(file, "%zu", &pages), 1);
+	fclose(file);
+	return pages;
+}
+
+static void closing_unmaps(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page;
+	unsigned char there;
+	char *base;
+
+	map(w, 8 * page, PAGES_THP);
+	base = region_base(map_touched(w, 8 * page));
+	assert_int_equal(mincore(base, page, &there), 0);
+	arena_close(w->arena);
+	for (char *at = base - page; at <= base + 8 * page; at += page) {
+		assert_int_equal(mincore(at, page, &there), -1);
+		assert_int_equal(errno, ENOMEM);
+	}
+	w->arena = arena_open(w->machine);
+}
+
+/* Runs part(world, shared) in a process of its own; returns how that ended. */
+static int apart(void (*part)(struct world *, void *), struct world *w, void *shared)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		part(w, shared);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void run_over_the_end(struct world *w, void *at)
+{
+	(void)w;
+	signal(SIGSEGV, SIG_DFL);
+	*(volatile char *)at = 1;
+}
+
+static void ends_are_guarded(void **state)
+{
+	struct world *w = *state;
+
+	for (enum pages pages = PAGES_BASE; pages <= PAGES_THP; pages++) {
+		struct region *r = map(w, MIB, pages);
+		char *base = region_base(r), *end = base + region_bytes(r);
+
+		assert_int_equal(WTERMSIG(apart(run_over_the_end, w, base - 1)), SIGSEGV);
+		assert_int_equal(WTERMSIG(apart(run_over_the_end, w, end)), SIGSEGV);
+		assert_int_equal(apart(run_over_the_end, w, end - 1), 0);
+	}
+}
+
+static void reasons_are_kept(void **state)
+{
+	struct world *w = *state;
+
+	assert_null(arena_refusal(w->arena));
+	errno = EDOM;
+	assert_null(cannot(w->arena, "no %s for %d", "room", 1));
+	assert_int_equal(errno, EDOM);
+	assert_string_equal(arena_refusal(w->arena), "no room for 1");
+	assert_null(cannot(w->arena, "nor for %d", 2));
+	assert_string_equal(arena_refusal(w->arena), "nor for 2");
+}
+
+/* Claims. */
+
+static void claims_that_hold(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page, pages = 1000;
+	struct region *r = map_touched(w, pages * page);
+	struct placement p;
+
+	region_home(r, 0, pages * page, w->here);
+	region_user(r, 0, pages / 2 * page, w->here);
+	region_user(r, pages / 2 * page, pages / 4 * page, w->nowhere);
+	p = look(w);
+	assert_int_equal(p.how, VERIFIED);
+	assert_null(p.why_not);
+	assert_int_equal(p.page, page);
+	assert_int_equal(p.nodes, w->nowhere);
+	assert_int_equal(p.pages, pages);
+	assert_int_equal(p.on_node[w->here], pages);
+	assert_int_equal(p.unmapped, 0);
+	assert_int_equal(p.misplaced, 0);
+	assert_int_equal(p.used, pages / 2 + pages / 4);
+	assert_int_equal(p.local, pages / 2);
+	assert_int_equal(p.huge, 0);
+	assert_int_equal(p.huge_page, 0);
+	placement_free(&p);
+}
+
+static void claims_that_do_not(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page;
+	struct region *r = map_touched(w, 100 * page);
+	struct placement p;
+
+	region_home(r, 0, 100 * page, w->here);
+	region_home(r, 10 * page, 7 * page, w->nowhere);
+	region_home(r, 50 * page, 5 * page, INT32_MAX);
+	region_home(r, 60 * page, 10 * page, w->nowhere);
+	region_home(r, 60 * page, 10 * page, ANY_NODE);
+	p = look(w);
+	assert_int_equal(p.misplaced, 12);
+	assert_int_equal(p.on_node[w->here], 100);
+	placement_free(&p);
+}
+
+static void pages_not_there(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page;
+	struct region *r = map(w, 100 * page, PAGES_BASE);
+	volatile char *base = region_base(r);
+	struct placement p;
+
+	region_home(r, 0, 60 * page, w->here);
+	region_bind(r, w->here);
+	touch(r, 0, 40 * page, page);
+	(void)base[50 * page]; /* read, never written: the kernel's page of zeros, which is nowhere */
+	p = look(w);
+	assert_int_equal(p.pages, 100);
+	assert_int_equal(p.unmapped, 60);
+	assert_int_equal(p.on_node[w->here], 40);
+	assert_int_equal(p.misplaced, 20);
+	placement_free(&p);
+}
+
+/* Pages with two owners are claimed for neither; the last granule is whole for who has all that was asked for. */
+static void claims_are_rounded_inwards(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page;
+	const struct {
+		size_t offset, bytes, claimed;
+	} table[] = {
+		{ 0, 10 * page, 10 },
+		{ 1, 10 * page - 1, 9 },
+		{ 1, 2 * page - 2, 0 },
+		{ page - 1, page + 1, 1 },
+		{ page / 2, page, 0 },
+		{ 0, page - 1, 0 },
+		{ 8 * page, page + page / 2, 2 },
+		{ 8 * page, page + page / 2 - 1, 1 },
+		{ 9 * page, page / 2, 1 },
+		{ 5 * page, SIZE_MAX, 5 },
+		{ 100 * page, page, 0 },
+		{ SIZE_MAX, SIZE_MAX, 0 },
+		{ 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct region *r = map(w, 9 * page + page / 2, PAGES_BASE);
+		struct placement p;
+
+		touch(r, 0, region_bytes(r), page);
+		region_home(r, table[i].offset, table[i].bytes, w->nowhere);
+		p = look(w);
+		assert_int_equal(p.pages, 10);
+		if (p.misplaced != table[i].claimed)
+			fail_msg("%zu + %zu: %zu", table[i].offset, table[i].bytes, (size_t)p.misplaced);
+		placement_free(&p);
+		arena_close(w->arena);
+		w->arena = arena_open(w->machine);
+	}
+}
+
+/* More pages than are asked about at once, some of them claimed wrongly on both sides of the border. */
+static void many_pages(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page, pages = 3 * 65536 / 2 + 1;
+	struct region *r = map_touched(w, pages * page);
+	struct placement p;
+
+	region_home(r, 65000 * page, 1000 * page, w->nowhere);
+	region_user(r, 0, SIZE_MAX, w->here);
+	p = look(w);
+	assert_int_equal(p.pages, pages);
+	assert_int_equal(p.local, pages);
+	assert_int_equal(p.misplaced, 1000);
+	placement_free(&p);
+	assert_int_equal(region_migrate(r), 0);
+}
+
+static void regions_add_up(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page;
+	struct placement p;
+
+	p = look(w);
+	assert_int_equal(p.pages, 0);
+	placement_free(&p);
+	map_touched(w, 10 * page);
+	region_home(map_touched(w, 20 * page), 0, 20 * page, w->nowhere);
+	map(w, 5 * page, PAGES_BASE);
+	p = look(w);
+	assert_int_equal(p.pages, 35);
+	assert_int_equal(p.unmapped, 5);
+	assert_int_equal(p.misplaced, 20);
+	assert_int_equal(p.on_node[w->here], 30);
+	placement_free(&p);
+}
+
+/* All on one of the two nodes of a machine that is only said to be so: half is too much, less the granule that is let pass. */
+static void evenness(void **state)
+{
+	struct world *w = *state;
+	size_t page = w->machine->page;
+	struct world two = { .here = w->here };
+	struct placement p;
+	struct region *r;
+	const char *error;
+
+	if (w->here != 0)
+		skip();
+	two.machine = machine_open("node:2 core:1 pu:1", &error);
+	two.arena = arena_open(two.machine);
+	r = map_touched(&two, 101 * page);
+	region_even(r);
+	p = look(&two);
+	assert_int_equal(p.misplaced, 101 - 51 - 1);
+	placement_free(&p);
+	region_home(r, 0, 60 * page, 0); /* what has a home needn't be even */
+	p = look(&two);
+	assert_int_equal(p.misplaced, 41 - 21 - 1);
+	placement_free(&p);
+	arena_close(two.arena);
+	machine_close(two.machine);
+}
+
+/* Where the kernel forbids to look. */
+
+struct seen {
+	int installed;
+	struct placement placement;
+	uint64_t on_here;
+	long migrated;
+	char why_not[256];
+};
+
+/* From here on these calls fail in this process. */
+static int forbid(const int *call, unsigned n, int error)
+{
+	struct sock_filter filter[16];
+	struct sock_fprog program = { 0, filter };
+
+	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (unsigned i = 0; i < n; i++) {
+		filter[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call[i], 0, 1);
+		filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
+	}
+	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static void see(struct world *w, struct seen *s)
+{
+	struct placement p;
+
+	s->installed = 1;
+	if (arena_placement(w->arena, &p))
+		return;
+	s->placement = p;
+	s->on_here = p.on_node[w->here];
+	snprintf(s->why_not, sizeof(s->why_not), "%s", p.why_not ? p.why_not : "");
+}
+
+static void see_without_move_pages(struct world *w, void *shared)
+{
+	if (!forbid((const int[]){ SYS_move_pages, SYS_mbind }, 2, EPERM))
+		see(w, shared);
+}
+
+static void see_without_anything(struct world *w, void *shared)
+{
+	if (!forbid((const int[]){ SYS_move_pages, SYS_mbind, SYS_openat }, 3, EACCES))
+		see(w, shared);
+}
+
+static void see_without_files(struct world *w, void *shared)
+{
+	if (!forbid((const int[]){ SYS_openat }, 1, EACCES))
+		see(w, shared);
+}
+
+static void place_without_kernel(struct world *w, void *shared)
+{
+	struct region *r = map(w, w->machine->page, PAGES_BASE);
+	struct seen *s = shared;
+
+	touch(r, 0, w->machine->page, w->machine->page);
+	region_user(r, 0, w->machine->page, w->here);
+	if (forbid((const int[]){ SYS_move_pages, SYS_mbind }, 2, ENOSYS))
+		return;
+	s->installed = 1;
+	s->migrated = region_bind(r, w->here) || region_interleave(r) ? -2 : region_migrate(r);
+}
+
+static struct seen *see_apart(struct world *w, void (*part)(struct world *, void *))
+{
+	struct seen *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_int_equal(apart(part, w, s), 0);
+	if (!s->installed) {
+		print_message("this system has no seccomp filters\n");
+		skip();
+	}
+	return s;
+}
+
+static struct region *half_claimed_wrongly(struct world *w)
+{
+	struct region *r = map(w, 100 * w->machine->page, PAGES_BASE);
+
+	region_bind(r, w->here);
+	touch(r, 0, 90 * w->machine->page, w->machine->page);
+	region_home(r, 0, 50 * w->machine->page, w->nowhere);
+	return r;
+}
+
+static void counted_where_asking_is_forbidden(void **state)
+{
+	struct world *w = *state;
+	struct seen *s;
+
+	half_claimed_wrongly(w);
+	region_home(map_touched(w, 7 * w->machine->page), 0, 7 * w->machine->page, w->here);
+	if (access("/proc/self/numa_maps", R_OK))
+		skip();
+	s = see_apart(w, see_without_move_pages);
+	assert_int_equal(s->placement.how, COUNTED);
+	assert_string_equal(s->why_not, "move_pages: Operation not permitted");
+	assert_int_equal(s->placement.pages, 107);
+	assert_int_equal(s->on_here, 97);
+	assert_int_equal(s->placement.unmapped, 10);
+	assert_int_equal(s->placement.misplaced, 50);
+	assert_int_equal(s->placement.used, 0);
+	munmap(s, sizeof(*s));
+}
+
+static void unverified_where_all_is_forbidden(void **state)
+{
+	struct world *w = *state;
+	struct seen *s;
+
+	half_claimed_wrongly(w);
+	s = see_apart(w, see_without_anything);
+	assert_int_equal(s->placement.how, UNVERIFIED);
+	assert_string_equal(s->why_not, "move_pages: Permission denied; /proc/self/numa_maps: Permission denied");
+	assert_int_equal(s->placement.pages, 100);
+	assert_int_equal(s->on_here + s->placement.unmapped + s->placement.misplaced, 0);
+	assert_true(s->placement.huge_unknown);
+	munmap(s, sizeof(*s));
+}
+
+static void pages_verified_but_sizes_unknown(void **state)
+{
+	struct world *w = *state;
+	struct seen *s;
+
+	half_claimed_wrongly(w);
+	s = see_apart(w, see_without_files);
+	assert_int_equal(s->placement.how, VERIFIED);
+	assert_int_equal(s->placement.misplaced, 50);
+	assert_true(s->placement.huge_unknown);
+	munmap(s, sizeof(*s));
+}
+
+/* One node: there is nothing to choose, so a kernel without NUMA is as good. */
+static void placing_on_a_kernel_without_nodes(void **state)
+{
+	struct world *w = *state;
+	struct seen *s = see_apart(w, place_without_kernel);
+
+	assert_int_equal(s->migrated, w->machine->nodes == 1 ? 0 : -2);
+	munmap(s, sizeof(*s));
+}
+
+/* Policies. */
+
+static void nodes_that_are_not_there(void **state)
+{
+	struct world *w = *state;
+	struct region *r = map(w, w->machine->page, PAGES_BASE);
+
+	for (const int *node = (const int[]){ -1, w->nowhere, 5000, INT32_MAX, 0 }; *node; node++) {
+		errno = 0;
+		assert_int_equal(region_bind(r, *node), -1);
+		assert_int_equal(errno, EINVAL);
+	}
+	assert_null(arena_refusal(w->arena));
+}
+
+static void bound_and_moved(void **state)
+{
+	struct world *w = *state;
+	const struct machine *m = w->machine;
+	size_t page = m->page;
+
+	for (unsigned i = 0; i < m->nodes; i++)
+		for (unsigned j = 0; j < m->nodes; j++) {
+			int from = m->node[i].number, to = m->node[j].number;
+			struct placement p;
+			struct region *r;
+
+			if (!m->node[i].memory || !m->node[j].memory)
+				continue;
+			r = map(w, 300 * page, PAGES_BASE);
+			assert_int_equal(region_bind(r, from), 0);
+			touch(r, 0, 200 * page, page);
+			region_home(r, 0, 200 * page, from);
+			region_user(r, 100 * page, 200 * page, to);
+			p = look(w);
+			assert_int_equal(p.on_node[from], 200);
+			assert_int_equal(p.misplaced, 0);
+			assert_int_equal(p.local, i == j ? 100 : 0);
+			placement_free(&p);
+			assert_int_equal(region_migrate(r), 0); /* the last 100 are not there, and can't be moved */
+			p = look(w);
+			assert_int_equal(p.on_node[to], i == j ? 200 : 100);
+			assert_int_equal(p.misplaced, i == j ? 0 : 100);
+			assert_int_equal(p.used, 200);
+			assert_int_equal(p.local, 100);
+			placement_free(&p);
+			arena_close(w->arena);
+			w->arena = arena_open(m);
+		}
+}
+
+static void moved_to_no_node(void **state)
+{
+	struct world *w = *state;
+	struct region *r = map_touched(w, 10 * w->machine->page);
+
+	region_user(r, 0, 10 * w->machine->page, w->nowhere);
+	assert_int_equal(region_migrate(r), -1);
+	assert_int_equal(errno, ENODEV);
+}
+
+static void interleaved(void **state)
+{
+	struct world *w = *state;
+	const struct machine *m = w->machine;
+	unsigned nodes = 0;
+	struct placement p;
+	struct region *r = map(w, 1000 * m->page, PAGES_BASE);
+
+	assert_int_equal(region_interleave(r), 0);
+	region_even(r);
+	touch(r, 0, 1000 * m->page, m->page);
+	for (unsigned i = 0; i < m->nodes; i++)
+		nodes += m->node[i].memory > 0;
+	p = look(w);
+	assert_int_equal(p.misplaced, 0);
+	for (unsigned i = 0; i < m->nodes; i++)
+		if (m->node[i].memory)
+			assert_in_range(p.on_node[m->node[i].number], 1000 / nodes - 1, 1000 / nodes + 1);
+	placement_free(&p);
+}
+
+/* All on one node is not even. */
+static void bound_is_not_interleaved(void **state)
+{
+	struct world *w = *state;
+	unsigned nodes = 0;
+	struct placement p;
+
+	for (unsigned i = 0; i < w->machine->nodes; i++)
+		nodes += w->machine->node[i].memory > 0;
+	region_even(map_touched(w, 1000 * w->machine->page));
+	p = look(w);
+	assert_int_equal(p.misplaced, nodes == 1 ? 0 : 1000 - (1000 + nodes - 1) / nodes - 1);
+	placement_free(&p);
+}
+
+/* Huge pages. */
+
+static bool thp_is_given(void)
+{
+	char *word = sysfs_choice(THIS_MACHINE, "/sys/kernel/mm/transparent_hugepage/enabled");
+	bool given = word && strcmp(word, "never") != 0;
+
+	free(word);
+	return given;
+}
+
+static void transparent_huge_pages(void **state)
+{
+	struct world *w = *state;
+	size_t huge = w->machine->huge_page;
+	struct placement p;
+	struct region *r;
+
+	if (!huge || !thp_is_given() || huge > 64 * MIB)
+		skip();
+	touch(map(w, 4 * huge, PAGES_BASE), 0, 4 * huge, w->machine->page);
+	p = look(w);
+	assert_int_equal(p.huge, 0); /* refused, also where they are given unasked */
+	placement_free(&p);
+	r = map(w, 4 * huge, PAGES_THP);
+	region_bind(r, w->here);
+	region_home(r, 0, 4 * huge, w->here);
+	touch(r, 0, 4 * huge, w->machine->page);
+	p = look(w);
+	assert_true(p.huge > 0 && p.huge <= 4 * huge && p.huge % huge == 0);
+	assert_int_equal(p.huge_page, huge);
+	assert_int_equal(p.pages, 8 * huge / w->machine->page);
+	assert_int_equal(p.misplaced, 0);
+	placement_free(&p);
+}
+
+static void touch_without_thp(struct world *w, void *shared)
+{
+	struct seen *s = shared;
+
+	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
+		return;
+	touch(map(w, w->machine->huge_page + 1, PAGES_THP), 0, w->machine->huge_page, w->machine->page);
+	see(w, s);
+}
+
+/* It is no error not to get them, and it can be seen. */
+static void transparent_huge_pages_not_given(void **state)
+{
+	struct world *w = *state;
+	struct seen *s;
+
+	if (!w->machine->huge_page)
+		skip();
+	s = see_apart(w, touch_without_thp);
+	assert_int_equal(s->placement.huge, 0);
+	assert_int_equal(s->placement.huge_page, 0);
+	assert_int_equal(s->placement.pages, w->machine->huge_page / w->machine->page + 1);
+	assert_int_equal(s->placement.unmapped, 1);
+	munmap(s, sizeof(*s));
+}
+
+static void reserved_pages_not_there(void **state)
+{
+	struct world *w = *state;
+	size_t before = virtual_pages();
+
+	for (enum pages pages = PAGES_2M; pages <= PAGES_1G; pages++) {
+		assert_null(region_map(w->arena, "matrix", (size_t)1 << 42, pages));
+		assert_int_equal(strncmp(arena_refusal(w->arena), "matrix needs ", 13), 0);
+		assert_non_null(strstr(arena_refusal(w->arena), "/sys/kernel/mm/hugepages"));
+	}
+	assert_true((virtual_pages() - before) * w->machine->page < 64 * MIB);
+}
+
+static void use_reserved_pages(struct world *w)
+{
+	size_t pages = 4 * 2 * MIB / w->machine->page;
+	struct placement p;
+	struct region *r = region_map(w->arena, "matrix", 3 * 2 * MIB + 1, PAGES_2M);
+
+	assert_non_null(r);
+	assert_int_equal(region_bytes(r), 4 * 2 * MIB);
+	assert_int_equal((uintptr_t)region_base(r) % (2 * MIB), 0);
+	assert_int_equal(region_bind(r, w->here), 0);
+	region_home(r, 0, 2 * 2 * MIB, w->here);
+	region_home(r, 2 * 2 * MIB, 2 * 2 * MIB, w->nowhere);
+	touch(r, 0, 3 * 2 * MIB, 2 * MIB);
+	p = look(w);
+	assert_int_equal(p.how, VERIFIED);
+	assert_int_equal(p.pages, pages);
+	assert_int_equal(p.unmapped, pages / 4);
+	assert_int_equal(p.misplaced, pages / 2);
+	assert_int_equal(p.huge, 3 * 2 * MIB);
+	assert_int_equal(p.huge_page, 2 * MIB);
+	placement_free(&p);
+	assert_int_equal(region_bind(r, w->here), 0); /* what is touched needs no page any more */
+}
+
+static void counted_reserved_pages(struct world *w)
+{
+	struct seen *s = see_apart(w, see_without_move_pages);
+
+	assert_int_equal(s->placement.how, COUNTED);
+	assert_int_equal(s->on_here, 3 * 2 * MIB / w->machine->page);
+	assert_int_equal(s->placement.unmapped, 2 * MIB / w->machine->page);
+	assert_int_equal(s->placement.huge, 3 * 2 * MIB);
+	munmap(s, sizeof(*s));
+}
+
+static void reserved_pages(void **state)
+{
+	struct world *w = *state;
+
+	if (!reserve(w, 4)) {
+		print_message("no huge pages can be reserved (not root, or memory is fragmented)\n");
+		skip();
+	}
+	use_reserved_pages(w);
+	counted_reserved_pages(w);
+}
+
+/* Touching such a region would kill the process. */
+static void reserved_pages_on_another_node(void **state)
+{
+	struct world *w = *state;
+	int other = -1;
+	struct region *r;
+
+	for (unsigned i = 0; i < w->machine->nodes; i++)
+		other = w->machine->node[i].memory && w->machine->node[i].number != w->here ? w->machine->node[i].number : other;
+	if (other < 0 || !reserve(w, 2))
+		skip();
+	r = region_map(w->arena, "matrix", 2 * 2 * MIB, PAGES_2M);
+	assert_non_null(r);
+	assert_int_equal(region_bind(r, other), -1);
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(strncmp(arena_refusal(w->arena), "matrix needs 2 huge pages", 25), 0);
+	assert_int_equal(region_bind(r, w->here), 0);
+	touch(r, 0, 2 * 2 * MIB, 2 * MIB);
+}
+
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_WORLD(aligned_zeroed_and_writable),
+		IN_WORLD(sizes_that_cannot_be),
+		IN_WORLD(closing_unmaps),
+		IN_WORLD(ends_are_guarded),
+		IN_WORLD(reasons_are_kept),
+		IN_WORLD(claims_that_hold),
+		IN_WORLD(claims_that_do_not),
+		IN_WORLD(pages_not_there),
+		IN_WORLD(claims_are_rounded_inwards),
+		IN_WORLD(many_pages),
+		IN_WORLD(regions_add_up),
+		IN_WORLD(evenness),
+		IN_WORLD(counted_where_asking_is_forbidden),
+		IN_WORLD(unverified_where_all_is_forbidden),
+		IN_WORLD(pages_verified_but_sizes_unknown),
+		IN_WORLD(placing_on_a_kernel_without_nodes),
+		IN_WORLD(nodes_that_are_not_there),
+		IN_WORLD(bound_and_moved),
+		IN_WORLD(moved_to_no_node),
+		IN_WORLD(interleaved),
+		IN_WORLD(bound_is_not_interleaved),
+		IN_WORLD(transparent_huge_pages),
+		IN_WORLD(transparent_huge_pages_not_given),
+		IN_WORLD(reserved_pages_not_there),
+		IN_WORLD(reserved_pages),
+		IN_WORLD(reserved_pages_on_another_node),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
