@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command: finds the subcommand, nothing else. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static const struct command {
 	const char *name, *arguments, *summary;
 	int (*act)(int argc, char **argv);
 } commands[] = {
-	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters", list_command },
+	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters (--names, --man: for programs)", list_command },
 	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command },
 	{ "report", "FILE...", "a page and pictures of what was recorded", report_command },
 	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, CPUs that may be used", topology_command },
@@ -59,18 +60,26 @@ static int refuse_arguments(int argc, char **argv, int most)
 
 static int list_command(int argc, char **argv)
 {
-	const struct benchmark *b;
+	const bool names = argc > 1 && strcmp(argv[1], "--names") == 0, man = argc > 1 && strcmp(argv[1], "--man") == 0;
+	const char *name = argc > 1 + names ? argv[1 + names] : NULL;
+	const struct benchmark *b = NULL;
 
-	if (refuse_arguments(argc, argv, 1))
+	if (refuse_arguments(argc, argv, 1 + names))
 		return EXIT_COMMAND_LINE;
-	if (argc == 1) {
-		list_benchmarks(benchmarks, stdout);
+	if (man) {
+		list_man(benchmarks, stdout);
 		return 0;
 	}
-	b = find_benchmark(benchmarks, argv[1]);
-	if (!b)
+	if (name && !(b = find_benchmark(benchmarks, name)))
 		return EXIT_COMMAND_LINE;
-	list_benchmark(b, stdout);
+	for (const struct command *c = commands; names && !b && c->name; c++)
+		printf("%s\n", c->name);
+	if (names)
+		list_names(benchmarks, b, stdout);
+	else if (b)
+		list_benchmark(b, stdout);
+	else
+		list_benchmarks(benchmarks, stdout);
 	return 0;
 }
 

@@ -14,7 +14,7 @@ GOOD, CANNOT, BAD_INPUT = 0, 1, 2
 try:
     from . import records, report
 except ModuleNotFoundError as error:
-    sys.exit(f"locus: the Python module {error.name!r} is missing for {sys.executable}: install it (pip install -r analysis/requirements.txt)")
+    sys.exit(f"locus: {sys.executable} lacks the module {error.name}: run it with -m pip install -r analysis/requirements.txt")
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -38,7 +38,7 @@ def _report(options: argparse.Namespace, given: records.Records) -> str:
 
 
 def _validate(options: argparse.Namespace, given: records.Records) -> str:
-    return f"{len(given.lines)} lines in {len(options.file)} file{'s' if len(options.file) > 1 else ''}: all as {records.SCHEMA} says"
+    return f"{', '.join(map(str, options.file))}: {len(given.lines)} lines, all as {records.SCHEMA} says"
 
 
 def _complain(error: Exception, status: int) -> int:
@@ -53,11 +53,11 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "report",
         help="make a page with pictures from records",
-        description="Makes one HTML page from one or several records, readable without a network, and beside it a folder with its pictures "
-        "as SVG and PNG: report.html and report-pictures/.",
+        description="Makes one HTML page from one or several records, readable without a network, and beside it a folder "
+        "with its pictures as SVG and PNG: report.html and report-pictures/.",
         epilog="Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is missing or is no record.",
     )
-    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record: JSON Lines, as --output of a benchmark wrote it")
+    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record, as --output of a benchmark wrote it")
     command.add_argument(
         "--output",
         metavar="DIR|FILE.html",

@@ -11,18 +11,19 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Optional
 
 import altair as alt
 
 from . import units
 
 Row = dict[str, Any]
+Drawing = Any  # one of the kinds of chart that Altair has
 
 # Okabe and Ito: told apart with every kind of colour vision.
 TINTS = ["#2F6C9F", "#A9CBE4", "#6B9AC4", "#D6E5F1"]  # of one blue: rows that differ in the same way look the same
 COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
-INK, GREY, ALARM = "#222222", "#767676", "#B23A00"
+INK, GREY, PALE, ALARM = "#222222", "#767676", "#E4E4E4", "#B23A00"
 ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
 WIDTH = 140  # characters of a line under a picture
@@ -31,10 +32,25 @@ CONFIG = {
     "background": "white",
     "aria": False,  # the page says in words what each picture shows; a label on each mark would double it
     "title": {"fontSize": 15, "subtitleFontSize": 11, "subtitleColor": "#444444", "anchor": "start", "offset": 10, "color": INK},
-    "axis": {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal", "gridColor": "#e4e4e4", "domainColor": GREY, "tickColor": GREY},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "titleFontWeight": "normal",
+        "gridColor": PALE,
+        "domainColor": GREY,
+        "tickColor": GREY,
+    },
     "view": {"stroke": None},
     "text": {"fontSize": 11},
 }
+BETTER = {"higher": " (more is better)", "lower": " (less is better)", None: ""}
+BARS_HELP = "A bar is the value of a trial, the whisker its 95 % confidence interval"
+PAGES_HELP = "; beside it the nodes on which its pages lay, and the share that was local to the threads using them."
+MATRIX_HELP = "Rows are the node of the threads, columns the node of the memory; the darker, the greater. The second figure is relative to the best."
+DRIFT_HELP = (
+    "Each mark stands for neighbouring samples of one trial: their median, and a grey line from least to greatest. "
+    "A level row means a steady machine. Strokes at the foot: samples with evidence of noise. ↑: goes on above the frame."
+)
 FLAGGED, GOOD = "datum.flag !== null", "datum.flag === null"
 
 
@@ -73,14 +89,11 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
     for i, chunk in enumerate(chunks, 1):
         part = f" ({i} of {len(chunks)})" if len(chunks) > 1 else ""
         with_pages = any(row["how"] for row in chunk)
-        help_text = (
-            "A bar is the value of a trial, the whisker its 95 % confidence interval"
-            + (f" ({_better(chunk[0])})" if chunk[0]["better"] else "")
-            + ("; beside it the nodes on which its pages lay, and the share that was local to the threads using them." if with_pages else ".")
-        )
+        help_text = BARS_HELP + BETTER[chunk[0]["better"]] + (PAGES_HELP if with_pages else ".")
         widths, data = _label_widths(rows), Data()
         panels = [
-            _bar_panel(data, key, list(group), pages, widths, greatest, with_pages) for key, group in groupby(chunk, lambda row: row["panel"])
+            _bar_panel(data, key, list(group), pages if with_pages else None, widths, greatest)
+            for key, group in groupby(chunk, lambda row: row["panel"])
         ]
         pictures.append(_picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
     return pictures
@@ -93,8 +106,7 @@ def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
         _heat_map(data, f"{variant}{', ' + panel if panel else ''}", list(group))
         for (variant, panel), group in groupby(sorted(cells, key=_panel_key), _panel_key)
     ]
-    help_text = "Rows are the node of the threads, columns the node of the memory; the darker, the greater. The second figure is relative to the best."
-    return _picture(name, title, help_text, cells, [alt.concat(*panels, columns=2, spacing=40)], data)
+    return _picture(name, title, MATRIX_HELP, cells, [alt.concat(*panels, columns=2, spacing=40)], data)
 
 
 def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
@@ -132,22 +144,16 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
         base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2="greatest:Q"),
         base.transform_filter(GOOD).mark_point(filled=True, size=16, color="#0072B2", opacity=1).encode(y=y_of("ratio")),
         base.transform_filter(FLAGGED).mark_point(shape="triangle-up", size=34, color=ALARM, fill="white").encode(y=y_of("ratio")),
-        base.transform_filter("datum.noisy > 0").mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5).encode(y=alt.datum(least)),
+        base.transform_filter("datum.noisy > 0")
+        .mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
+        .encode(y=alt.datum(least)),
         base.transform_filter("datum.beyond").mark_text(text="↑", color=INK, fontSize=11, dy=6).encode(y=alt.datum(greatest)),
         width=760,
         height=170,
     )
-    help_text = (
-        "Each mark stands for neighbouring samples of one trial: their median, and a grey line from least to greatest. "
-        "A level row means a steady machine. Strokes at the foot: samples with evidence of noise. ↑: goes on above the frame."
-    )
     numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
     extra = f"▲ (open): of a flagged trial, here {', '.join(map(str, numbers))}." if numbers else ""
-    return _picture(name, title, help_text, [], [picture], data, extra)
-
-
-def _better(row: Row) -> str:
-    return {"higher": "more is better", "lower": "less is better"}[row["better"]]
+    return _picture(name, title, DRIFT_HELP, [], [picture], data, extra)
 
 
 def _panel_key(cell: Row) -> tuple[str, str]:
@@ -174,8 +180,8 @@ def _label_widths(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def _bar_panel(
-    data: Data, title: str, group: list[Row], pages: Sequence[Row], widths: tuple[int, int], greatest: float, with_pages: bool
-) -> alt.TopLevelMixin:
+    data: Data, title: str, group: list[Row], pages: Optional[Sequence[Row]], widths: tuple[int, int], greatest: float
+) -> Drawing:
     unit = group[0]["unit"]
     scaled = units.scale([greatest], unit)
     points = list(dict.fromkeys(r["point"] for r in group))
@@ -201,12 +207,12 @@ def _bar_panel(
     tooltip = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")]
     base = data.chart(rows).encode(y=y, tooltip=tooltip)
     parts = [_labels(base, widths, height), _values(base, group[0]["metric"], scaled, greatest, height)]
-    if with_pages:
+    if pages is not None:
         parts.append(_shares(data, group, pages, y, height))
     return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
 
 
-def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> alt.LayerChart:
+def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> Drawing:
     wide = sum(widths)
     return alt.layer(
         base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=alt.value(0), text="first:N"),
@@ -216,10 +222,11 @@ def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> alt.LayerC
     )
 
 
-def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], greatest: float, height: int) -> alt.LayerChart:
+def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], greatest: float, height: int) -> Drawing:
     factor, name = scaled
     scale = alt.Scale(domain=[0, greatest * 1.65 or 1], nice=False)
-    axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(greatest), labelExpr=f"format(datum.value / {factor!r}, '~g')")
+    label = f"format(datum.value / {factor!r}, '~g')"
+    axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(greatest), labelExpr=label)
     x = alt.X("value:Q", scale=scale, axis=axis)
     whisker = base.transform_filter("datum.low !== null")
     return alt.layer(
@@ -232,9 +239,10 @@ def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], greatest: f
         .transform_filter("datum.end !== null")
         .mark_text(align="left", dx=6)
         .encode(x=alt.X("end:Q", scale=scale), text="label:N", color=_ink()),
-        base.transform_filter("datum.end === null").transform_calculate(label="datum.mark + ': ' + datum.text").mark_text(align="left").encode(
-            x=alt.value(6), text="label:N", color=_ink()
-        ),
+        base.transform_filter("datum.end === null")
+        .transform_calculate(label="datum.mark + ': ' + datum.text")
+        .mark_text(align="left")
+        .encode(x=alt.value(6), text="label:N", color=_ink()),
         width=BARS,
         height=height,
     )
@@ -253,7 +261,7 @@ def _ink() -> Any:
     return alt.when(FLAGGED).then(alt.value(ALARM)).otherwise(alt.value(INK))
 
 
-def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> alt.LayerChart:
+def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> Drawing:
     """Stacked bars of pages by node, after the timed part."""
     segments, texts = [], []
     for i, r in enumerate(group):
@@ -265,17 +273,29 @@ def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height
             share = p["share"]
             label = f"node {p['node']}" if share > 0.3 else str(p["node"]) if share > 0.08 else ""
             segments.append(
-                {"row": i, "node": p["node"], "pages": p["pages"], "share": share, "from": start, "to": start + share,
-                 "middle": start + share / 2, "label": label, "colour": COLOURS[p["node"] % len(COLOURS)], "flag": flag, "trial": f"{r['variant']} {r['everything']}"}
-            )  # fmt: skip
+                {
+                    **{key: p[key] for key in ("id", "node", "pages", "share")},
+                    "row": i,
+                    "from": start,
+                    "to": start + share,
+                    "middle": start + share / 2,
+                    "label": label,
+                    "colour": COLOURS[p["node"] % len(COLOURS)],
+                    "flag": flag,
+                    "trial": f"{r['variant']} {r['everything']}",
+                }
+            )
             start += share
         texts.append({"row": i, "flag": flag, "text": _local(r)})
-    x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=alt.Axis(title="share of pages", format="%", tickCount=3, grid=False))
+    axis = alt.Axis(title="share of pages", format="%", tickCount=3, grid=False)
+    x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
     base = data.chart(segments).encode(y=y, tooltip=["trial:N", "node:N", "pages:Q", alt.Tooltip("share:Q", format=".1%")])
     bar = base.encode(x=x, x2="to:Q")
     return alt.layer(
         bar.transform_filter(GOOD).mark_bar(stroke="white").encode(fill=alt.Fill("colour:N", scale=None)),
-        bar.transform_filter(FLAGGED).mark_bar(fill="white", strokeWidth=1.5, strokeDash=[4, 2]).encode(stroke=alt.Stroke("colour:N", scale=None)),
+        bar.transform_filter(FLAGGED)
+        .mark_bar(fill="white", strokeWidth=1.5, strokeDash=[4, 2])
+        .encode(stroke=alt.Stroke("colour:N", scale=None)),
         base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text="label:N"),
         data.chart(texts).mark_text(align="left", dx=6).encode(y=y, x=alt.value(SHARES), text="text:N", color=_ink()),
         width=SHARES,
@@ -291,7 +311,7 @@ def _local(row: Row) -> str:
     return f"{units.percent(row['local_share'])} local" if row["local_share"] is not None else "local share unknown"
 
 
-def _heat_map(data: Data, title: str, cells: list[Row]) -> alt.LayerChart:
+def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
     unit = cells[0]["unit"]
     scaled = units.scale([c["value"] for c in cells], unit)
     rows = [
@@ -317,7 +337,11 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> alt.LayerChart:
         *(
             base.mark_text(dy=dy).encode(
                 text=f"{field}:N",
-                color=alt.when("datum.dark").then(alt.value("white")).when(FLAGGED).then(alt.value(ALARM)).otherwise(alt.value(INK)),
+                color=alt.when("datum.dark")
+                .then(alt.value("white"))
+                .when(FLAGGED)
+                .then(alt.value(ALARM))
+                .otherwise(alt.value(INK)),
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
         ),
@@ -338,7 +362,8 @@ def _of_best(cell: Row) -> str:
 def _picture(name: str, title: str, help_text: str, rows: Sequence[Row], panels: list[Any], data: Data, extra: str = "") -> Picture:
     flagged = [r for r in rows if r["flag"] is not None]
     notes = [f"{mark(r)}: {r['variant']} {r['everything']}: {'; '.join(r['reasons'])}" for r in flagged]
-    chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH)))
+    heading = alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH))
+    chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
     return Picture(name, title, help_text, notes, {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets})
 
 

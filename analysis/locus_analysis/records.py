@@ -82,7 +82,7 @@ def _lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Line]]:
                         raise BadInput(f"{path}:{number}: longer than {LONGEST >> 20} MiB: not a line of a record")
                     notes.append(f"{path}:{number}: the last line was cut off, and is left out")
                     if number == 1:
-                        raise BadInput(f"{path}: holds no whole line: the run that wrote it was cut off at once, or it is no record")
+                        raise BadInput(f"{path}: holds no whole line: its run was cut off at once, or it is no record")
                     return
                 yield number, _parse(f"{path}:{number}", text, validator)
     except OSError as error:
@@ -100,9 +100,8 @@ def _parse(where: str, text: bytes, validator: Any) -> Line:
     schema = line.get("schema", SCHEMA) if isinstance(line, dict) else SCHEMA
     if schema != SCHEMA:
         raise BadInput(f"{where}: a record of schema {schema!r:.60}, this program reads {SCHEMA!r}: use the locus that wrote it")
-    error = next(iter(validator.iter_errors(line)), None)
-    if error:
-        raise BadInput(f"{where}: is not a line of a record: {error.json_path}: {error.message:.200}")
+    for flaw in validator.iter_errors(line):
+        raise BadInput(f"{where}: is not a line of a record: {flaw.json_path}: {flaw.message:.200}")
     return cast(Line, line)
 
 
@@ -120,4 +119,5 @@ def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[V
 def _validator() -> Any:
     installed, source = HERE / SCHEMA_FILE, HERE.parents[1] / "doc" / "schema" / SCHEMA_FILE
     schema = json.loads((installed if installed.exists() else source).read_text(encoding="utf-8"))
-    return validators.extend(Draft202012Validator, {"items": _items})(schema)
+    fast: Any = validators.extend(Draft202012Validator, {"items": _items})  # type: ignore[no-untyped-call]
+    return fast(schema)

@@ -67,8 +67,8 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     db = records.tables(given)
     runs = _runs(db)
     names = {r["run"]: r["name"] for r in runs}
-    sections = [_section(db, benchmark, names) for (benchmark,) in db.execute(
-        "SELECT benchmark FROM headline GROUP BY benchmark ORDER BY min(place)").fetchall()]  # fmt: skip
+    benchmarks = rows(db, "SELECT benchmark AS name FROM headline GROUP BY benchmark ORDER BY min(place)")
+    sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
     steadiness = _steadiness(db, names)
     for picture in [p for s in sections for p in s["pictures"]] + steadiness:
         _draw(picture, folder)
@@ -77,7 +77,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(quantity=units.quantity, percent=units.percent, size=units.size, image=_image)
     return environment.get_template("report.html.j2").render(
-        script=re.sub("</(?=script)", r"<\\/", vl_convert.javascript_bundle(vl_version=VEGA_LITE), flags=re.IGNORECASE),
+        script=re.sub("</(?=script)", r"<\\/", vl_convert.javascript_bundle(None, VEGA_LITE), flags=re.IGNORECASE),
         link=link,
         runs=runs,
         names=names,
@@ -97,7 +97,9 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
     for r in found:
         r["header"] = json.loads(r["header"])
-        r["name"] = r["host"] + (f" rank {r['rank']}" if r["ranks"] > 1 else "") + (f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else "")
+        rank = f" rank {r['rank']}" if r["ranks"] > 1 else ""
+        started = f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else ""
+        r["name"] = r["host"] + rank + started
     return found
 
 
@@ -108,7 +110,7 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
     pictures: list[Picture] = []
     for whole, of_run in groupby(trials, lambda t: t["whole"]):
         bars = [t for t in of_run if not t["in_matrix"]]
-        cells = rows(db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY variant, panel, threads_node, memory_node", benchmark, whole)
+        cells = rows(db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY place", benchmark, whole)
         file = _file_name(benchmark, names, whole)
         if bars:
             own_pages = [p for p in pages if p["whole"] == whole]
@@ -119,7 +121,7 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
         "name": benchmark,
         "pictures": pictures,
         "ratios": _ratios(db) if benchmark == "numa" else [],
-        "protocols": [p for (p,) in db.execute("SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY 1", [benchmark]).fetchall()],
+        "protocols": rows(db, "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol", benchmark),
         "trials": trials,
     }
 

@@ -42,6 +42,84 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "  %-16s wall time of a sample for each %s that a worker did (s/%s)\n", "time", b->unit, b->unit);
 }
 
+void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
+{
+	for (; !b && *table; table++)
+		if (!(*table)->internal)
+			fprintf(f, "%s\n", (*table)->name);
+	for (const struct parameter *p = b ? b->parameters : NULL; p && p->name; p++)
+		fprintf(f, "--%s\n", p->name);
+	for (const struct option_row *o = option_rows; b && o->name; o++)
+		fprintf(f, "--%s\n", o->name);
+}
+
+/* Text for troff: a hyphen that can be copied, no command at the start of a line. */
+static void put_man(const char *text, FILE *f)
+{
+	if (*text == '.' || *text == '\'')
+		fputs("\\&", f);
+	for (; *text; text++)
+		fputs(*text == '-' ? "\\-" : *text == '\\' ? "\\e" : (char[]){ *text, 0 }, f);
+}
+
+static void put_tagged(const char *before, const char *name, const char *argument, const char *text, FILE *f)
+{
+	fprintf(f, ".TP\n\\fB");
+	put_man(before, f);
+	put_man(name, f);
+	fprintf(f, "\\fR");
+	if (argument)
+		fprintf(f, " \\fI%s\\fR", argument);
+	fprintf(f, "\n");
+	put_man(text, f);
+	fprintf(f, "\n");
+}
+
+static void put_parameter(const struct parameter *p, FILE *f)
+{
+	put_tagged("--", p->name, NULL, p->help, f);
+	if (p->choices) {
+		fprintf(f, ": ");
+		put_man(p->choices, f);
+		fprintf(f, "\n");
+	}
+	for (enum profile i = QUICK; i < PROFILES; i++) {
+		if (!p->value[i])
+			continue;
+		fprintf(f, ".br\n%s: ", profile_names[i]);
+		put_man(p->value[i], f);
+		fprintf(f, "\n");
+	}
+}
+
+static void put_benchmark(const struct benchmark *b, FILE *f)
+{
+	fprintf(f, ".SS %s\n", b->name);
+	put_man(b->summary, f);
+	fprintf(f, ".\nProtocol: ");
+	put_man(b->protocol, f);
+	fprintf(f, ".\n.PP\nVariants:\n");
+	for (const struct variant *v = b->variants; v->name; v++)
+		put_tagged("", v->name, NULL, v->summary, f);
+	fprintf(f, ".PP\nParameters, with their values by profile (one without takes the one before it):\n");
+	for (const struct parameter *p = b->parameters; p && p->name; p++)
+		put_parameter(p, f);
+	fprintf(f, ".PP\nMetrics, beside the time of a %s:\n", b->unit);
+	for (const struct metric *m = b->metrics; m && m->name; m++)
+		put_tagged("", m->name, m->unit, m->help, f);
+}
+
+void list_man(const struct benchmark *const *table, FILE *f)
+{
+	fprintf(f, ".SH OPTIONS OF EVERY BENCHMARK\n");
+	for (const struct option_row *o = option_rows; o->name; o++)
+		put_tagged("--", o->name, o->argument, o->help, f);
+	fprintf(f, ".SH BENCHMARKS\n");
+	for (; *table; table++)
+		if (!(*table)->internal)
+			put_benchmark(*table, f);
+}
+
 const struct benchmark *find_benchmark(const struct benchmark *const *table, const char *name)
 {
 	const char *names[64];

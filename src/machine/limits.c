@@ -108,7 +108,7 @@ static const char *below(const char *path, const char *mounted)
 }
 
 /* A line of mountinfo: does it mount this hierarchy? Then mount and group are set. */
-static bool mounts(const char *root, char *line, const char *controller, struct hierarchy *h)
+static bool mounts(char *line, const char *controller, struct hierarchy *h)
 {
 	char *separator = strstr(line, " - "), *mounted = NULL, *mount = NULL, *type = NULL, *options = NULL;
 	bool found = false;
@@ -124,9 +124,6 @@ static bool mounts(const char *root, char *line, const char *controller, struct 
 	if (strlen(mount) + strlen(h->path) >= PATH_MAX)
 		goto out;
 	stpcpy(stpcpy(h->group, mount), below(h->path, mounted));
-	/* A path of which only a part is mounted here, and nobody says which. */
-	if (!sysfs_exists(root, "%s", h->group))
-		strcpy(h->group, mount);
 	strcpy(h->mount, mount);
 	found = true;
 out:
@@ -147,12 +144,12 @@ static int find_hierarchy(const char *root, const char *controller, struct hiera
 		return -1;
 	rest = text = sysfs_text(root, "/proc/self/mountinfo");
 	while (rest && !found && (line = strsep(&rest, "\n")))
-		found = mounts(root, line, controller, h);
+		found = mounts(line, controller, h);
 	free(text);
 	return found ? 0 : -1;
 }
 
-/* From a group to its parent, as far as it is mounted. */
+/* From a group to its parent, as far as it is mounted. Groups that can't be seen (containers) limit nothing that we could read. */
 static bool step_up(struct hierarchy *h)
 {
 	char *slash = strrchr(h->group, '/');

@@ -2,7 +2,6 @@
 #include "machine/region.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <numa.h>
 #include <numaif.h>
 #include <stdarg.h>
@@ -17,6 +16,10 @@
 #define CHUNK	       ((size_t)64 << 10) /* pages asked about in one call */
 #define MOST_NODES     1024		  /* Linux has no more on any architecture */
 #define MAP_HUGE_SHIFT 26		  /* <linux/mman.h>: log2 of the page's size begins here */
+
+/* Reserved huge pages: by KiB; by node and KiB. */
+#define MACHINE_HUGE "/sys/kernel/mm/hugepages/hugepages-%zukB"
+#define NODE_HUGE    "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB"
 
 struct arena {
 	const struct machine *machine;
@@ -118,10 +121,9 @@ static int log2_of(size_t power)
 /* Reserved huge pages of a size: of the machine (node ANY_NODE) or of a node. -1: the kernel has none of this size. */
 static int huge_pages(size_t size, int node, const char *which, uint64_t *n)
 {
-	return node == ANY_NODE
-		       ? sysfs_number(THIS_MACHINE, n, "/sys/kernel/mm/hugepages/hugepages-%zukB/%s_hugepages", size >> 10, which)
-		       : sysfs_number(THIS_MACHINE, n, "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB/%s_hugepages",
-				      node, size >> 10, which);
+	if (node == ANY_NODE)
+		return sysfs_number(THIS_MACHINE, n, MACHINE_HUGE "/%s_hugepages", size >> 10, which);
+	return sysfs_number(THIS_MACHINE, n, NODE_HUGE "/%s_hugepages", node, size >> 10, which);
 }
 
 /* Free ones that nobody else is promised; mmap() takes from these. */
@@ -147,7 +149,7 @@ static void refuse_huge(struct region *r)
 	else if (unused < need)
 		cannot(r->arena,
 		       "%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
-		       "echo %llu > /sys/kernel/mm/hugepages/hugepages-%zukB/nr_hugepages",
+		       "echo %llu > " MACHINE_HUGE "/nr_hugepages",
 		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
 		       (unsigned long long)(total + need - unused), size >> 10);
 	else
@@ -297,7 +299,7 @@ static int check_huge(struct region *r, int node)
 	huge_pages(size, node, "nr", &total);
 	cannot(r->arena,
 	       "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, as root: "
-	       "echo %llu > /sys/devices/system/node/node%d/hugepages/hugepages-%zukB/nr_hugepages",
+	       "echo %llu > " NODE_HUGE "/nr_hugepages",
 	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)unused,
 	       (unsigned long long)(total + need - unused), node, size >> 10);
 	errno = ENOMEM;
@@ -316,6 +318,15 @@ static bool has_memory(const struct machine *m, const struct node *node)
 		if (m->node[i].memory)
 			return node->memory > 0;
 	return true;
+}
+
+static unsigned memory_nodes(const struct machine *m)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->nodes; i++)
+		n += has_memory(m, &m->node[i]);
+	return n;
 }
 
 int region_bind(struct region *r, int node)
@@ -388,8 +399,7 @@ void region_even(struct region *r)
 	r->even = true;
 }
 
-/* Reading back. A region is read in steps: a reserved huge page at once (all of it is on one node), anything else by the system's
- * page. */
+/* Reading back, in steps: a reserved huge page at once, since all of it is on one node; anything else by the system's page. */
 
 static size_t step_of(const struct region *r)
 {
@@ -442,17 +452,15 @@ struct tally {
 static uint64_t uneven(const struct region *r, const uint64_t *on)
 {
 	const struct machine *m = r->arena->machine;
-	uint64_t total = 0, excess = 0, share, nodes = 0, wanted;
+	uint64_t total = 0, excess = 0, nodes = memory_nodes(m), share;
 
 	for (int n = 0; n < MOST_NODES; n++)
 		total += on[n];
-	for (unsigned i = 0; i < m->nodes; i++)
-		nodes += has_memory(m, &m->node[i]);
 	share = (total + nodes - 1) / nodes + r->granule / m->page;
 	for (int n = 0; n < MOST_NODES; n++) {
 		const struct node *node = machine_node(m, n);
+		uint64_t wanted = node && has_memory(m, node) ? share : 0;
 
-		wanted = node && has_memory(m, node) ? share : 0;
 		excess += on[n] > wanted ? on[n] - wanted : 0;
 	}
 	return excess;
@@ -557,21 +565,33 @@ static void compare(const struct region *r, struct tally *t, struct placement *p
 	add_found(t->found, p);
 }
 
+static int count_region(const struct region *r, const char *maps, struct tally *t, struct placement *p)
+{
+	memset(t, 0, sizeof(*t));
+	for (const char *line = maps; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		char *copy;
+
+		if (!holds(r, strtoull(line, NULL, 16)))
+			continue;
+		copy = strndup(line, strcspn(line, "\n"));
+		if (!copy)
+			return -1;
+		add_counts(copy, p->page, t->found);
+		free(copy);
+	}
+	compare(r, t, p);
+	return 0;
+}
+
 static int count(const struct arena *a, struct tally *t, struct placement *p)
 {
-	for (const struct region *r = a->regions; r; r = r->next) {
-		char *text = sysfs_text(THIS_MACHINE, "/proc/self/numa_maps"), *rest;
+	char *maps = sysfs_text(THIS_MACHINE, "/proc/self/numa_maps");
+	int status = maps ? 0 : -1;
 
-		if (!text)
-			return -1;
-		memset(t, 0, sizeof(*t));
-		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-			if (holds(r, strtoull(line, NULL, 16)))
-				add_counts(line, p->page, t->found);
-		free(text);
-		compare(r, t, p);
-	}
-	return 0;
+	for (const struct region *r = a->regions; r && !status; r = r->next)
+		status = count_region(r, maps, t, p);
+	free(maps);
+	return status;
 }
 
 static void count_nothing(const struct arena *a, struct placement *p)

@@ -13,6 +13,7 @@ import statistics
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
 
@@ -55,7 +56,7 @@ MACHINES = {"one": ONE, "two": TWO, "four": FOUR}
 def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Line:
     cpus = [list(range(n * machine.cores, (n + 1) * machine.cores)) for n in range(machine.cpu_nodes)]
     cpus += [[]] * machine.memory_nodes
-    all_cpus = sum(cpus, [])
+    all_cpus = [*chain.from_iterable(cpus)]
     free = [rng.randrange(20 << 30, 60 << 30) for _ in cpus]
     line: Line = {
         "type": "header",
@@ -108,8 +109,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                 "allowed": f"0-{len(all_cpus) - 1}",
                 "smt": 1,
                 "nodes": [
-                    {"node": n, "memory": 64 << 30, "free": free[n], "cpus": c, "memory_only": not c}
-                    for n, c in enumerate(cpus)
+                    {"node": n, "memory": 64 << 30, "free": free[n], "cpus": c, "memory_only": not c} for n, c in enumerate(cpus)
                 ],
                 "caches": [
                     _cache(1, "data", 32 << 10, 8, len(all_cpus), 1),
@@ -227,7 +227,7 @@ def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]
 
 
 def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[int]], at: float) -> Line:
-    samples = sorted(sum(batches, []))
+    samples = sorted(chain.from_iterable(batches))
     medians = sorted(statistics.median(b) for b in batches)
     nothing = point.reasons[0] if not samples else None
     time = statistics.median(medians) if samples else None
@@ -303,10 +303,13 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
         "cycles": time / 4.3e-10 if time else None,
         "skew": 2e-7 if samples and point.threads > 1 else None,
         "alternated_with": [],
-        "stopped": {"impossible": None, "failed": None, "interrupted": "signal", "unconverged": "budget"}.get(point.status, "converged"),
+        "stopped": STOPPED.get(point.status, "converged"),
         "started": "2025-03-14T09:26:54.000Z",
         "elapsed": sum(samples) * 1.2 + 0.01,
     }
+
+
+STOPPED = {"impossible": None, "failed": None, "interrupted": "signal", "unconverged": "budget"}
 
 
 def _metric(name: str, unit: str, better: str, value: Any, ci: Any, why: Any) -> Line:
@@ -345,10 +348,14 @@ def numa(machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: in
             for layout, users in layouts.items():
                 for variant in ("single", "random", "static", "interleave", "bind", "migrate"):
                     on, local = _model(variant, users, n)
-                    speed = min(
-                        machine.local * len([u for u in users if u]),
-                        min(machine.local / share for share in on if share) * (machine.remote + (1 - machine.remote) * local),
-                    ) * (0.9 if kernel == "triad" else 1) * (1.06 if huge == "thp" else 1)
+                    speed = (
+                        min(
+                            machine.local * len([u for u in users if u]),
+                            min(machine.local / share for share in on if share) * (machine.remote + (1 - machine.remote) * local),
+                        )
+                        * (0.9 if kernel == "triad" else 1)
+                        * (1.06 if huge == "thp" else 1)
+                    )
                     parameters: dict[str, Any] = {"kernel": kernel, "size": size, "pages": huge, "layout": layout}
                     if variant == "bind":
                         parameters["node"] = 0
@@ -394,14 +401,13 @@ def _model(variant: str, users: list[float], nodes: int) -> tuple[list[float], f
 
 
 def dummy() -> list[Point]:
-    points = [
-        Point("dummy", variant, {"delay": delay, "noise": noise}, threads=threads, seconds=delay * threads, unit="call", bind="close")
+    return [
+        Point("dummy", variant, {"delay": delay, "noise": noise}, threads, seconds=delay * threads, unit="call", bind="close")
         for variant in ("fixed", "random")
         for delay in (0.001, 0.002)
         for noise in (0, 0.5)
         for threads in (1, 2)
     ]
-    return points
 
 
 FLAGS = {

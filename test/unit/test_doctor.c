@@ -71,6 +71,8 @@ static const struct {
 	{ "/sys/fs/cgroup/cpu.max", "250000 100000\n", "[!!] CPU quota            2.5 CPUs", "cpu.max" },
 	{ "/sys/fs/cgroup/memory.max", "1073741824\n", "[--] memory limit         1 GiB by a cgroup; 1 GiB can be taken now",
 	  "memory.max" },
+	{ NODES "/node0/meminfo", "Node 0 MemTotal: 4194304 kB\nNode 0 MemFree: 2000000 kB\n",
+	  "[--] memory               1.9 GiB of 4 GiB available on node 0", "drop_caches" },
 	{ NODES "/node1/meminfo", "Node 1 MemTotal: 4194304 kB\nNode 1 MemFree: 1048576 kB\n",
 	  "[--] memory               1 GiB of 4 GiB available on node 1", "drop_caches" },
 	{ CPUS "/isolated", "2-3\n", "[ok] isolated CPUs        isolated: 2-3;", NULL },
@@ -139,6 +141,7 @@ static void the_healthy_have_nothing(void **state)
 	assert_null(strstr(text, "$ "));
 	assert_int_equal(status, 0);
 	assert_non_null(strstr(text, "[ok] governor             performance\n"));
+	assert_non_null(strstr(text, "[ok] isolated CPUs        isolated: none; without tick (nohz_full): none\n"));
 	assert_non_null(strstr(text, "[ok] mitigations          mitigated: meltdown\n"));
 	free(text);
 }

@@ -149,6 +149,10 @@ static void odd_files_do_no_harm(void **state)
 	assert_int_equal(errno, ENODATA);
 	assert_int_equal(sysfs_number(root, &value, "/empty"), -1);
 
+	put_file("/lines", "  7 \n8\n");
+	assert_int_equal(sysfs_number(root, &value, "/lines"), 0);
+	assert_int_equal(value, 7);
+
 	assert_int_equal(mkfifo(in_tree("/fifo"), 0600), 0); /* nobody will ever write to it */
 	assert_null(sysfs_line(root, "/fifo"));
 
@@ -209,9 +213,9 @@ static const struct file v2_nested[] = {
 };
 
 /* SLURM with version 1: a limit on the job, a larger one on the user. */
-#define V1_MOUNTS                                                                                                             \
-	"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n34 31 0:31 / /sys/fs/cgroup/cpuset rw - " \
-	"cgroup cgroup rw,cpuset\n"                                                                                           \
+#define V1_MOUNTS                                                                     \
+	"34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"           \
+	"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n" \
 	"35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory\n"
 #define V1 "/sys/fs/cgroup/memory"
 static const struct file v1_slurm[] = {
@@ -374,6 +378,11 @@ static void hybrid_systems_limit_by_v1(void **state)
 	assert_string_equal(c.path, "/api/6d4a");
 	assert_string_equal(c.cpuset, "0-1");
 	assert_true(isinf(c.cpu_quota));
+	assert_true(c.memory_limit == 2 * GIB);
+	cgroup_free(&c);
+	put_file(V1 "/api/6d4a/memory.limit_in_bytes", "9223372036854771712\n"); /* how version 1 writes "none" */
+	cgroup_read(root, &c);
+	assert_true(c.memory_limit == NO_LIMIT);
 	cgroup_free(&c);
 }
 
@@ -399,6 +408,7 @@ static void containers_are_understood(void **state)
 	};
 
 	(void)state;
+	put_file("/sys/fs/other/memory.max", "1\n"); /* beside what is mounted: none of ours */
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
 		struct memory_limit l;
 

@@ -567,40 +567,46 @@ static void nodes_that_are_not_there(void **state)
 	assert_null(arena_refusal(w->arena));
 }
 
+/* Four granules: one stays, two are moved, and the last is never touched and can't be. */
+static void bind_and_move(struct world *w, int from, int to, enum pages pages)
+{
+	size_t page = w->machine->page, granule = pages == PAGES_THP && w->machine->huge_page ? w->machine->huge_page : page;
+	struct region *r = map(w, 4 * granule, pages);
+	size_t each = granule / page;
+	struct placement p;
+
+	assert_int_equal(region_bind(r, from), 0);
+	touch(r, 0, 3 * granule, page);
+	region_home(r, 0, 3 * granule, from);
+	region_user(r, granule, 3 * granule, to);
+	p = look(w);
+	assert_int_equal(p.on_node[from], 3 * each);
+	assert_int_equal(p.misplaced, 0);
+	assert_int_equal(p.used, 3 * each);
+	assert_int_equal(p.local, from == to ? 2 * each : 0);
+	placement_free(&p);
+	assert_int_equal(region_migrate(r), 0);
+	p = look(w);
+	assert_int_equal(p.on_node[from], from == to ? 3 * each : each);
+	assert_int_equal(p.on_node[to], from == to ? 3 * each : 2 * each);
+	assert_int_equal(p.misplaced, from == to ? 0 : 2 * each);
+	assert_int_equal(p.local, 2 * each);
+	placement_free(&p);
+	arena_close(w->arena);
+	w->arena = arena_open(w->machine);
+}
+
 static void bound_and_moved(void **state)
 {
 	struct world *w = *state;
 	const struct machine *m = w->machine;
-	size_t page = m->page;
+	enum pages most = m->huge_page > 64 * MIB ? PAGES_BASE : PAGES_THP;
 
-	for (unsigned i = 0; i < m->nodes; i++)
-		for (unsigned j = 0; j < m->nodes; j++) {
-			int from = m->node[i].number, to = m->node[j].number;
-			struct placement p;
-			struct region *r;
-
-			if (!m->node[i].memory || !m->node[j].memory)
-				continue;
-			r = map(w, 300 * page, PAGES_BASE);
-			assert_int_equal(region_bind(r, from), 0);
-			touch(r, 0, 200 * page, page);
-			region_home(r, 0, 200 * page, from);
-			region_user(r, 100 * page, 200 * page, to);
-			p = look(w);
-			assert_int_equal(p.on_node[from], 200);
-			assert_int_equal(p.misplaced, 0);
-			assert_int_equal(p.local, i == j ? 100 : 0);
-			placement_free(&p);
-			assert_int_equal(region_migrate(r), 0); /* the last 100 are not there, and can't be moved */
-			p = look(w);
-			assert_int_equal(p.on_node[to], i == j ? 200 : 100);
-			assert_int_equal(p.misplaced, i == j ? 0 : 100);
-			assert_int_equal(p.used, 200);
-			assert_int_equal(p.local, 100);
-			placement_free(&p);
-			arena_close(w->arena);
-			w->arena = arena_open(m);
-		}
+	for (enum pages pages = PAGES_BASE; pages <= most; pages++)
+		for (unsigned i = 0; i < m->nodes; i++)
+			for (unsigned j = 0; j < m->nodes; j++)
+				if (m->node[i].memory && m->node[j].memory)
+					bind_and_move(w, m->node[i].number, m->node[j].number, pages);
 }
 
 static void moved_to_no_node(void **state)

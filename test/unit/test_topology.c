@@ -149,14 +149,17 @@ static void memory_only_nodes(void **unused)
 	machine_close(m);
 }
 
-static void sparse_nodes(void **unused)
+static void sparse_nodes_out_of_order(void **unused)
 {
-	struct machine *m = open_machine("group:2 [numa(indexes=0,2 memory=1GB)] core:2 pu:1");
+	struct machine *m = open_machine("group:2 [numa(indexes=5,2 memory=1GB)] core:2 pu:1");
 
 	(void)unused;
-	assert_int_equal(m->node[1].number, 2);
-	assert_null(machine_node(m, 1));
+	assert_int_equal(m->node[0].number, 2);
+	assert_int_equal(m->node[1].number, 5);
+	assert_null(machine_node(m, 0));
+	assert_int_equal(machine_cpu(m, 0)->node, 5);
 	assert_int_equal(machine_cpu(m, 2)->node, 2);
+	assert_int_equal(machine_node(m, 5)->cores, 2);
 	machine_close(m);
 }
 
@@ -667,7 +670,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_of_descriptions),
 		cmocka_unit_test(memory_only_nodes),
-		cmocka_unit_test(sparse_nodes),
+		cmocka_unit_test(sparse_nodes_out_of_order),
 		cmocka_unit_test(caches),
 		cmocka_unit_test(siblings_are_ranked_among_the_usable),
 		cmocka_unit_test(node_without_our_cpus),

@@ -71,8 +71,8 @@ static const struct content {
 	size_t period;
 	double base;
 } contents[ARRAYS] = {
-	[X] = { "x", 13, 0 },
-	[Y] = { "y", 7, 0 },
+	[X] = { "array x", 13, 0 },
+	[Y] = { "array y", 7, 0 },
 	[RESULT] = { "the result", 1, -1 },
 };
 

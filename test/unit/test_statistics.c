@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order statistics against what is known: small cases by hand, coverage of the interval by simulation, heaps by construction. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "harness/statistics.h"
+
+static double uniform(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(*state >> 11) / 0x1p53;
+}
+
+static double normal(uint64_t *state)
+{
+	return sqrt(-2 * log(1 - uniform(state))) * cos(2 * M_PI * uniform(state));
+}
+
+static void test_quantile(void **state)
+{
+	const double x[] = { 1, 2, 4, 8 };
+
+	(void)state;
+	assert_true(quantile(x, 4, 0) == 1);
+	assert_true(quantile(x, 4, 1) == 8);
+	assert_true(quantile(x, 4, 0.5) == 3);
+	assert_true(fabs(quantile(x, 4, 0.25) - 1.75) < 1e-12);
+	assert_true(quantile(x, 1, 0.9) == 1);
+}
+
+static void test_interval_of_few_values(void **state)
+{
+	const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	double low = -1, high = -1;
+
+	(void)state;
+	for (size_t n = 0; n < LEAST_VALUES; n++)
+		assert_false(median_interval(x, n, &low, &high));
+	assert_true(median_interval(x, 6, &low, &high));
+	assert_true(low == 1 && high == 6);
+	assert_true(median_interval(x, 9, &low, &high)); /* the table of Hahn and Meeker: ranks 2 and 8 */
+	assert_true(low == 2 && high == 8);
+}
+
+/* How often it holds the true median: at least 95 %, and not much more where there are many values. */
+static void test_interval_covers(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t n = 6; n <= 200; n = n * 3 / 2) {
+		unsigned hit = 0, turns = 4000;
+		double x[200], low, high;
+
+		for (unsigned t = 0; t < turns; t++) {
+			for (size_t i = 0; i < n; i++)
+				x[i] = exp(normal(&seed)); /* skewed: no matter */
+			sort(x, n);
+			assert_true(median_interval(x, n, &low, &high));
+			hit += low <= 1 && 1 <= high;
+		}
+		assert_true(hit > 0.94 * turns); /* 0.95 less 3 standard deviations of the count */
+		assert_true(n < 50 || hit < 0.99 * turns);
+	}
+}
+
+static void test_interval_of_many_values(void **state)
+{
+	size_t n = 1000000;
+	double *x = calloc(n, sizeof(*x)), low, high;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)i;
+	assert_true(median_interval(x, n, &low, &high));
+	assert_true(fabs(low - (n / 2 - 980)) < 3 && fabs(high - (n / 2 + 980)) < 3); /* 1.96 sqrt(n) / 2 */
+	free(x);
+}
+
+static void test_mean_and_deviation(void **state)
+{
+	const double x[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+
+	(void)state;
+	assert_true(mean(x, 8) == 5);
+	assert_true(fabs(deviation(x, 8) - sqrt(32.0 / 7)) < 1e-12);
+	assert_true(deviation(x, 1) == 0);
+	assert_true(isnan(mean(x, 0)));
+}
+
+static unsigned humps_of(double (*draw)(uint64_t *), size_t n)
+{
+	double *x = calloc(n, sizeof(*x));
+	uint64_t seed = n;
+	unsigned found;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = draw(&seed);
+	sort(x, n);
+	found = humps(x, n);
+	free(x);
+	return found;
+}
+
+static double one_hump(uint64_t *seed)
+{
+	return 100 + 5 * normal(seed);
+}
+
+static double even(uint64_t *seed)
+{
+	return 100 + 50 * uniform(seed);
+}
+
+static double two_humps(uint64_t *seed)
+{
+	return (uniform(seed) < 0.3 ? 23 : 115) + normal(seed);
+}
+
+static double close_humps(uint64_t *seed) /* two, but within 5 % of each other: nobody cares */
+{
+	return (uniform(seed) < 0.5 ? 100 : 102) + 0.1 * normal(seed);
+}
+
+static double rare(uint64_t *seed) /* a few outliers are no heap */
+{
+	return (uniform(seed) < 0.02 ? 1000 : 100) + normal(seed);
+}
+
+static void test_humps(void **state)
+{
+	(void)state;
+	for (size_t n = 40; n < 5000; n *= 3) {
+		assert_int_equal(humps_of(one_hump, n), 1);
+		assert_int_equal(humps_of(even, n), 1);
+		assert_int_equal(humps_of(two_humps, n), 2);
+		assert_int_equal(humps_of(close_humps, n), 1);
+		assert_int_equal(humps_of(rare, n), 1);
+	}
+	assert_int_equal(humps_of(two_humps, 19), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quantile),		 cmocka_unit_test(test_interval_of_few_values), cmocka_unit_test(test_interval_covers),
+		cmocka_unit_test(test_interval_of_many_values), cmocka_unit_test(test_mean_and_deviation),	cmocka_unit_test(test_humps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
