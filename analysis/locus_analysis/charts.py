@@ -20,8 +20,8 @@ from . import units
 Row = dict[str, Any]
 Drawing = Any  # one of the kinds of chart that Altair has
 
-# Okabe and Ito: told apart with every kind of colour vision.
 TINTS = ["#2F6C9F", "#A9CBE4", "#6B9AC4", "#D6E5F1"]  # of one blue: rows that differ in the same way look the same
+# Okabe and Ito: told apart with every kind of colour vision.
 COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
 INK, GREY, PALE, ALARM = "#222222", "#767676", "#E4E4E4", "#B23A00"
 ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
@@ -46,7 +46,7 @@ CONFIG = {
 BETTER = {"higher": " (more is better)", "lower": " (less is better)", None: ""}
 BARS_HELP = "A bar is the value of a trial, the whisker its 95 % confidence interval"
 PAGES_HELP = "; beside it the nodes on which its pages lay, and the share that was local to the threads using them."
-MATRIX_HELP = "Rows are the node of the threads, columns the node of the memory; the darker, the greater. The second figure is relative to the best."
+MATRIX_HELP = "Rows: the node of the threads; columns: the node of the memory. The darker, the greater; below each value its ratio to the best."
 DRIFT_HELP = (
     "Each mark stands for neighbouring samples of one trial: their median, and a grey line from least to greatest. "
     "A level row means a steady machine. Strokes at the foot: samples with evidence of noise. ↑: goes on above the frame."
@@ -83,7 +83,7 @@ def mark(row: Row) -> str:
 
 def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> list[Picture]:
     """Headline values with their intervals, a bar a trial; beside it where its pages lay. The same axis in all panels."""
-    greatest = max((v for row in rows for v in (row["value"], row["high"]) if v is not None), default=0.0)
+    ends = [0.0, *(v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None)]
     pictures = []
     chunks = _chunks(rows)
     for i, chunk in enumerate(chunks, 1):
@@ -92,7 +92,7 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
         help_text = BARS_HELP + BETTER[chunk[0]["better"]] + (PAGES_HELP if with_pages else ".")
         widths, data = _label_widths(rows), Data()
         panels = [
-            _bar_panel(data, key, list(group), pages if with_pages else None, widths, greatest)
+            _bar_panel(data, key, list(group), pages if with_pages else None, widths, (min(ends), max(ends)))
             for key, group in groupby(chunk, lambda row: row["panel"])
         ]
         pictures.append(_picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
@@ -111,7 +111,7 @@ def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
 
 def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
     """Time per unit over the run, relative to the median of each trial."""
-    least = min(0.9, min((m["least"] for m in marks if m["least"] is not None), default=0.9))
+    least = max(0.5, min([0.9, *(m["least"] for m in marks if m["least"] is not None)]))
     greatest = 1.5
     rows = [
         {
@@ -121,13 +121,13 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
         }
         for m in marks
     ]
+    data = Data()
     x = alt.X("moment:Q", title="time since the start of the run (s)", scale=alt.Scale(zero=False, nice=False, padding=8))
     scale = alt.Scale(domain=[least, greatest], clamp=True, nice=False)
 
     def y_of(name: str) -> alt.Y:
         return alt.Y(f"{name}:Q", title="time / median of its trial", scale=scale, axis=alt.Axis(format=".2f", tickCount=6))
 
-    data = Data()
     base = data.chart(rows).encode(
         x=x,
         tooltip=[
@@ -180,24 +180,21 @@ def _label_widths(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def _bar_panel(
-    data: Data, title: str, group: list[Row], pages: Optional[Sequence[Row]], widths: tuple[int, int], greatest: float
+    data: Data, title: str, group: list[Row], pages: Optional[Sequence[Row]], widths: tuple[int, int], span: tuple[float, float]
 ) -> Drawing:
     unit = group[0]["unit"]
-    scaled = units.scale([greatest], unit)
+    scaled = units.scale(span, unit)
     points = list(dict.fromkeys(r["point"] for r in group))
     rows = []
     for i, r in enumerate(group):
-        end = None if r["value"] is None else max(r["value"], r["high"] or r["value"])
-        text = units.quantity(r["value"], unit, scaled) if r["value"] is not None else "no value"
         rows.append(
             {
                 **{key: r[key] for key in ("id", "variant", "point", "value", "low", "high", "flag", "status")},
                 "row": i,
-                "end": end,
+                "end": None if r["value"] is None else max(r["value"], 0 if r["high"] is None else r["high"]),
                 "first": r["variant"] if i == 0 or group[i - 1]["variant"] != r["variant"] else "",
                 "tint": TINTS[points.index(r["point"]) if len(points) <= len(TINTS) else 0],
-                "text": text + ("" if r["low"] is not None or r["value"] is None else " (no interval)"),
-                "mark": mark(r),
+                "text": _value(r, scaled) + ("   " + mark(r) if r["flag"] is not None else ""),
                 "interval": f"{units.quantity(r['low'], unit, scaled)} to {units.quantity(r['high'], unit, scaled)}",
                 "trial": f"{r['variant']} {r['everything']}",
             }
@@ -206,7 +203,7 @@ def _bar_panel(
     y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.11))
     tooltip = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")]
     base = data.chart(rows).encode(y=y, tooltip=tooltip)
-    parts = [_labels(base, widths, height), _values(base, group[0]["metric"], scaled, greatest, height)]
+    parts = [_labels(base, widths, height), _values(base, group[0]["metric"], scaled, span, height)]
     if pages is not None:
         parts.append(_shares(data, group, pages, y, height))
     return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
@@ -222,11 +219,11 @@ def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> Drawing:
     )
 
 
-def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], greatest: float, height: int) -> Drawing:
+def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], span: tuple[float, float], height: int) -> Drawing:
     factor, name = scaled
-    scale = alt.Scale(domain=[0, greatest * 1.65 or 1], nice=False)
+    scale = alt.Scale(domain=[span[0], span[0] + ((span[1] - span[0]) * 1.65 or 1)], nice=False)  # room for the text behind a bar
     label = f"format(datum.value / {factor!r}, '~g')"
-    axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(greatest), labelExpr=label)
+    axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(*span), labelExpr=label)
     x = alt.X("value:Q", scale=scale, axis=axis)
     whisker = base.transform_filter("datum.low !== null")
     return alt.layer(
@@ -235,26 +232,24 @@ def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], greatest: f
         whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("low:Q", scale=scale)),
         whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("high:Q", scale=scale)),
-        base.transform_calculate(label="datum.text + (datum.mark ? '   ' + datum.mark : '')")
-        .transform_filter("datum.end !== null")
+        base.transform_filter("datum.end !== null")
         .mark_text(align="left", dx=6)
-        .encode(x=alt.X("end:Q", scale=scale), text="label:N", color=_ink()),
+        .encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
         base.transform_filter("datum.end === null")
-        .transform_calculate(label="datum.mark + ': ' + datum.text")
         .mark_text(align="left")
-        .encode(x=alt.value(6), text="label:N", color=_ink()),
+        .encode(x=alt.value(6), text="text:N", color=_ink()),
         width=BARS,
         height=height,
     )
 
 
-def _ticks(greatest: float) -> list[float]:
-    """Three to seven round numbers from 0 up to the greatest value."""
-    if greatest <= 0:
-        return [0.0]
-    decade = 10 ** math.floor(math.log10(greatest))
-    step = decade * next(s for s in (0.2, 0.5, 1, 2) if greatest / (decade * s) <= 7)
-    return [i * step for i in range(int(greatest / step) + 1)]
+def _ticks(least: float, greatest: float) -> list[float]:
+    """Some seven round numbers."""
+    if least == greatest:
+        return [least]
+    decade = 10 ** math.floor(math.log10(greatest - least))
+    step = decade * next(s for s in (0.2, 0.5, 1, 2) if (greatest - least) / (decade * s) <= 7)
+    return [i * step for i in range(math.ceil(least / step), math.floor(greatest / step) + 1)]
 
 
 def _ink() -> Any:
@@ -303,6 +298,12 @@ def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height
     )
 
 
+def _value(row: Row, scaled: tuple[float, str]) -> str:
+    if row["value"] is None:
+        return "no value" if row["flag"] is not None else f"no value: {row['why']}"
+    return units.quantity(row["value"], row["unit"], scaled) + (" (no interval)" if row["low"] is None else "")
+
+
 def _local(row: Row) -> str:
     if row["how"] is None:
         return "no pages"
@@ -317,7 +318,7 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
     rows = [
         {
             **{key: c[key] for key in ("id", "threads_node", "memory_node", "value", "low", "high", "flag", "status")},
-            "text": units.quantity(c["value"], unit, scaled) if c["value"] is not None else "no value",
+            "text": "no value" if c["value"] is None else units.quantity(c["value"], unit, scaled),
             "of_best": _of_best(c),
             "mark": mark(c),
             "dark": c["value"] is not None and c["flag"] is None and c["value"] > 0.6 * c["greatest"],
@@ -325,12 +326,13 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
         }
         for c in cells
     ]
+    columns = list(dict.fromkeys(c["memory_node"] for c in sorted(cells, key=lambda c: c["memory_order"])))
+    lines = list(dict.fromkeys(c["threads_node"] for c in cells))
     axis = alt.Axis(labelAngle=0, labelLimit=300, domain=False, ticks=False, labelPadding=6)
-    x = alt.X("memory_node:N", title="memory on node", sort=None, axis=axis)
-    y = alt.Y("threads_node:N", title="threads on node", sort=None, axis=axis)
+    x = alt.X("memory_node:N", title="memory on node", sort=columns, axis=axis)
+    y = alt.Y("threads_node:N", title="threads on node", sort=lines, axis=axis)
     base = data.chart(rows).encode(x=x, y=y, tooltip=["threads_node:N", "memory_node:N", "text:N", "interval:N", "status:N"])
-    colour = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=None)
-    columns, lines = len({c["memory_node"] for c in cells}), len({c["threads_node"] for c in cells})
+    colour = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domain=[0, cells[0]["greatest"] or 1]), legend=None)
     return alt.layer(
         base.transform_filter(GOOD).mark_rect(stroke="white", strokeWidth=2).encode(color=colour),
         base.transform_filter(FLAGGED).mark_rect(fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]),
@@ -345,8 +347,8 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
         ),
-        width=max(96 * columns, 120),
-        height=64 * lines,
+        width=max(96 * len(columns), 120),
+        height=64 * len(lines),
         title=alt.Title(title, fontSize=12),
     )
 

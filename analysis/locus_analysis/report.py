@@ -77,7 +77,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(quantity=units.quantity, percent=units.percent, size=units.size, image=_image)
     return environment.get_template("report.html.j2").render(
-        script=re.sub("</(?=script)", r"<\\/", vl_convert.javascript_bundle(None, VEGA_LITE), flags=re.IGNORECASE),
+        script=re.sub("</(?=script)", r"<\\/", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE), flags=re.IGNORECASE),
         link=link,
         runs=runs,
         names=names,
@@ -110,7 +110,7 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
     pictures: list[Picture] = []
     for whole, of_run in groupby(trials, lambda t: t["whole"]):
         bars = [t for t in of_run if not t["in_matrix"]]
-        cells = rows(db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY place", benchmark, whole)
+        cells = rows(db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY variant, panel, threads_order, place", benchmark, whole)
         file = _file_name(benchmark, names, whole)
         if bars:
             own_pages = [p for p in pages if p["whole"] == whole]

@@ -120,7 +120,7 @@ WITH named AS (
 	SELECT h.*, parameters->>'$.from' AS "from", parameters->>'$.to' AS "to",
 		[try_cast(x AS INT) FOR x IN string_split(parameters->>'$.from', '+')] AS filled
 	FROM headline h WHERE in_matrix)
-SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node,
+SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node, t.node AS threads_order, try_cast("to" AS INT) AS memory_order,
 	"to" || CASE WHEN m.memory_only THEN ' (memory only)' ELSE '' END AS memory_node,
 	max(value) OVER (PARTITION BY c.whole, variant, panel) AS greatest, min(value) OVER (PARTITION BY c.whole, variant, panel) AS least
 FROM named c

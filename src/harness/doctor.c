@@ -31,8 +31,9 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 #define CPUS "/sys/devices/system/cpu"
-#define THP  "/sys/kernel/mm/transparent_hugepage"
-#define HUGE "/sys/kernel/mm/hugepages"
+#define MM   "/sys/kernel/mm"
+#define THP  MM "/transparent_hugepage"
+#define HUGE MM "/hugepages"
 
 #define WATCHED	 0.2 /* s that the load is watched: 20 ticks of /proc/stat */
 #define BUSY	 0.1 /* CPUs busy with others' work, from which on it is said: two of these ticks */
@@ -168,7 +169,7 @@ static void look_quota(const struct patient *p, struct finding *f)
 	if (isfinite(c.cpu_quota))
 		find(f, WRONG, "%.3g CPUs", c.cpu_quota);
 	else
-		find(f, GOOD, "none");
+		find(f, GOOD, c.version ? "none" : "none that can be seen");
 	cgroup_free(&c);
 }
 
@@ -177,7 +178,8 @@ static void look_isolated(const struct patient *p, struct finding *f)
 	char *isolated = sysfs_line(p->root, CPUS "/isolated"), *tickless = sysfs_line(p->root, CPUS "/nohz_full");
 	bool none = !tickless || strstr(tickless, "null"); /* some kernels print "(null)" */
 
-	find(f, GOOD, "isolated: %.80s; without tick (nohz_full): %.80s", isolated ? isolated : "none", none ? "none" : tickless);
+	find(f, sysfs_exists(p->root, CPUS) ? GOOD : UNKNOWN, "isolated: %.80s; without tick (nohz_full): %.80s",
+	     isolated ? isolated : "none", none ? "none" : tickless);
 	free(isolated);
 	free(tickless);
 }
@@ -264,7 +266,9 @@ static void look_thp(const struct patient *p, struct finding *f)
 {
 	char *enabled = sysfs_choice(p->root, THP "/enabled");
 
-	if (!enabled)
+	if (!enabled && !sysfs_exists(p->root, MM))
+		find(f, UNKNOWN, MM " can't be seen");
+	else if (!enabled)
 		find(f, MISSING, "not in this kernel");
 	else
 		find(f, strcmp(enabled, "never") ? GOOD : MISSING, "%s", enabled);
@@ -295,7 +299,10 @@ static void look_huge_pages(const struct patient *p, struct finding *f)
 		mend(f, "%secho %zu | sudo tee " HUGE "/hugepages-%zukB/nr_hugepages", *f->remedy ? " && " : "",
 		     sizes[i] < wanted ? wanted / sizes[i] : 1, sizes[i] / 1024);
 	}
-	find(f, state, "%s", n ? text : "not in this kernel");
+	if (!n && !sysfs_exists(p->root, MM))
+		find(f, UNKNOWN, MM " can't be seen");
+	else
+		find(f, state, "%s", n ? text : "not in this kernel");
 }
 
 static void look_balancing(const struct patient *p, struct finding *f)
@@ -303,7 +310,7 @@ static void look_balancing(const struct patient *p, struct finding *f)
 	uint64_t mode;
 
 	if (sysfs_number(p->root, &mode, "/proc/sys/kernel/numa_balancing"))
-		find(f, errno == ENOENT ? GOOD : UNKNOWN, "%s", errno == ENOENT ? "not in this kernel" : strerror(errno));
+		find(f, sysfs_exists(p->root, "/proc/sys/kernel") ? GOOD : UNKNOWN, "not in this kernel, or not to be seen");
 	else if (!mode)
 		find(f, GOOD, "off");
 	else
@@ -537,7 +544,7 @@ static void look_python(const struct patient *p, struct finding *f)
 	const char *given = getenv("LOCUS_PYTHON"), *python = given && *given ? given : LOCUS_PYTHON_PATH;
 	char *const arguments[] = { (char *)python, "-c", (char *)script, NULL };
 	char answer[128];
-	int output, error, late;
+	int output = -1, error, late;
 	pid_t child;
 
 	(void)p;

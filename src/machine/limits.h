@@ -14,7 +14,7 @@
 /* The least of MemAvailable, cgroups (v1 or v2, with all ancestors), nodes that the cpuset allows, commit limit and ulimits. */
 struct memory_limit {
 	uint64_t available; /* bytes that can still be taken; NO_LIMIT where nothing is known */
-	char what[512];	    /* what says so, to follow "because of": "memory.max 2 GiB of cgroup /job_7, with 1.5 GiB in use" */
+	char what[512];	    /* what says so, after "because of": "memory.max 2 GiB of cgroup /job_7, with 1 GiB in use" */
 };
 void memory_limit_read(const char *root, struct memory_limit *);
 

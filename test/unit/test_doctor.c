@@ -82,7 +82,7 @@ static const struct {
 	{ HUGE "/hugepages-2048kB/free_hugepages", "0\n", "[--] hugetlb pages        0 of 512 of 2 MiB",
 	  "echo 512 | sudo tee " HUGE "/hugepages-2048kB/nr_hugepages" },
 	{ "/proc/sys/kernel/numa_balancing", "1\n", "[!!] NUMA balancing       on (1)", "sudo sysctl kernel.numa_balancing=0" },
-	{ "/proc/sys/kernel/numa_balancing", NULL, "[ok] NUMA balancing       not in this kernel", NULL },
+	{ "/proc/sys/kernel/numa_balancing", NULL, "[ok] NUMA balancing       not in this kernel, or not to be seen", NULL },
 	{ "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8000000 kB\nSwapTotal: 4194304 kB\nSwapFree: 3145728 kB\n",
 	  "[!!] swap                 1 GiB of 4 GiB in use, swappiness 10", "swapoff" },
 	{ "/proc/self/limits", "Max locked memory         8388608              8388608              bytes     \n",
@@ -205,6 +205,10 @@ static void nothing_to_see_is_unknown(void **state)
 	assert_int_equal(status, 0);
 	assert_null(strstr(text, "[!!] "));
 	assert_non_null(strstr(text, "[??] governor "));
+	assert_non_null(strstr(text, "[??] hugetlb pages "));
+	assert_non_null(strstr(text, "[??] transparent pages "));
+	assert_non_null(strstr(text, "[??] isolated CPUs "));
+	assert_non_null(strstr(text, "[??] NUMA balancing "));
 	assert_non_null(strstr(text, "[??] memory "));
 	free(text);
 }

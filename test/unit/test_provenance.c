@@ -268,6 +268,8 @@ static void hypervisors_are_told_apart(void **state)
 		{ "fpu hypervisors_friend", "Nobody", "Nothing", NULL, true },
 		{ "fpu", "Dell Inc.", "PowerEdge", NULL, true },
 		{ "fpu", NULL, NULL, NULL, true },
+		{ "fpu", "Red Hat", "KVM", NULL, true }, /* the CPU of an x86 guest would say so */
+		{ "fpu", "Xen", "PV domU", "xen", true },
 		{ NULL, "Ampere", "Mt. Jade", NULL, true },
 		{ NULL, NULL, NULL, NULL, false },
 	};

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema, and the reader: what is a record, and what is told of everything else."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import records
+from make_records import MACHINES, Line, header, machine_record, run_id, write
+
+BAD_INPUT = 2
+
+
+def validate(*paths: Path) -> int:
+    return program.main(["validate", *map(str, paths)])
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_schema_accepts_what_the_document_says(name: str, tmp_path: Path) -> None:
+    given = records.read([write(tmp_path / "a.jsonl", machine_record(name))])
+    assert len(given.lines) == len(machine_record(name))
+    assert given.notes == []
+
+
+def drop(key: str) -> Callable[[Line], Any]:
+    return lambda line: line.pop(key)
+
+
+def put(*path: Any) -> Callable[[Line], None]:
+    """The last of the path is the value."""
+    *keys, last, value = path
+
+    def change(line: Any) -> None:
+        for key in keys:
+            line = line[key]
+        line[last] = value
+
+    return change
+
+
+WRONG = [
+    ("header", drop("machine")),
+    ("header", put("host", None)),
+    ("header", put("started", "yesterday")),
+    ("header", put("resumes", ["no run"])),
+    ("header", put("profile", "slow")),
+    ("header", put("something", 1)),
+    ("header", put("machine", "topology", "nodes", [])),
+    ("header", put("machine", "cpu", "colour", "red")),
+    ("header", put("machine", "memory", "page", None)),
+    ("header", put("binding", "oversubscribe", 0)),
+    ("samples", drop("times")),
+    ("samples", put("times", ["1"])),
+    ("samples", put("times", None)),
+    ("samples", put("sketch", {"n": 1, "quantiles": {"0": 1, "0.5": 1, "1": 1}})),
+    ("samples", put("noisy", [-1])),
+    ("samples", put("trial", "x")),
+    ("trial", drop("placement")),
+    ("trial", put("status", "good")),
+    ("trial", put("status", "noisy")),
+    ("trial", put("reasons", ["a trial that is ok has none"])),
+    ("trial", put("metrics", [])),
+    ("trial", put("metrics", 0, "value", "fast")),
+    ("trial", put("metrics", 0, "value", None)),
+    ("trial", put("metrics", 0, "ci", [1])),
+    ("trial", put("metrics", 0, "unit", "")),
+    ("trial", put("parameters", "a name", 1)),
+    ("trial", put("parameters", "pages", None)),
+    ("trial", put("variant", "a\x1bb")),
+    ("trial", put("placement", "after", "local_share", 1.5)),
+    ("trial", put("placement", "after", "on_node", {"first": 3})),
+    ("trial", put("placement", "after", "how", "unverified")),
+    ("trial", put("noise", "samples", 30)),
+    ("trial", put("stopped", "tired")),
+    ("trial", put("unit_of_work", "pass")),
+    ("end", put("trials", {"good": 3})),
+    ("end", put("status", 256)),
+    ("end", put("run", "1")),
+    ("end", put("type", "epilogue")),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path: Path) -> None:
+    kind, change = WRONG[number]
+    lines = machine_record("one")
+    place = next(i for i, line in enumerate(lines) if line["type"] == kind)
+    change(lines[place])
+    with pytest.raises(records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$"):
+        records.read([write(tmp_path / "a.jsonl", lines)])
+
+
+def test_every_key_is_required_and_no_other_allowed() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "doc/schema/record-1.schema.json").read_text())
+
+    def look(part: Any, path: str) -> None:
+        if not isinstance(part, dict):
+            return
+        if "properties" in part and not path.endswith(("/if", "/then", "/else", "/contains")):
+            assert part.get("additionalProperties") is False, path
+            assert set(part["properties"]) - {"type", "run", "sketch"} == set(part["required"]), path
+        for key, value in part.items():
+            look(value, f"{path}/{key}")
+
+    look(schema["$defs"], "")
+
+
+def test_a_sketch_may_stand_for_the_times(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    sample.update(times=None, sketch={"n": 7, "quantiles": {"0": 0.01, "0.5": 0.02, "1": 0.05}})
+    db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
+    kept = records.rows(db, "SELECT time FROM sample WHERE id = ? ORDER BY moment LIMIT 3", sample["trial"])
+    assert [row["time"] for row in kept] == [0.01, 0.02, 0.05]
+
+
+def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", machine_record("one"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    given = records.read([path])
+    assert len(given.lines) == len(machine_record("one")) - 1
+    assert given.notes == [f"{path}:{len(given.lines) + 1}: the last line was cut off, and is left out"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty"),
+        (b'{"type": "header"', "holds no whole line"),
+        (b"\n", ":1: is not JSON"),
+        (b"hello\n", ":1: is not JSON"),
+        (b"\x00\xff\xfe\x00\n", ":1: is not JSON"),
+        (b"[" * 100_000 + b"\n", ":1: is not JSON"),
+        (b"[1]\n", ":1: is not a line of a record"),
+        (b"null\n", ":1: is not a line of a record"),
+        (b'{"type": "end", "run": NaN}\n', ":1: is not JSON: NaN"),
+        (b'{"type": "end", "run": 1e999}\n', ":1: is not JSON"),
+        (b'{"type": "end", "run": "\\ud800"}\n', ":1: is not JSON"),
+        (b'{"run": ' + b"9" * 10_000 + b"}\n", ":1: is not"),
+    ],
+)
+def test_what_is_no_record_is_named(content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    assert validate(path) == BAD_INPUT
+    complaint = capsys.readouterr().err.splitlines()[-1]
+    assert complaint.startswith(f"locus: {path}")
+    assert told in complaint
+
+
+def test_garbage_in_the_middle_is_named_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", machine_record("one"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[6] = b"\x00" * 300 + b"\n"
+    path.write_bytes(b"".join(lines))
+    assert validate(path) == BAD_INPUT
+    assert f"{path}:7: is not JSON" in capsys.readouterr().err
+
+
+def test_a_huge_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(records, "LONGEST", 1 << 20)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * (3 << 20))
+    assert validate(path) == BAD_INPUT
+    assert f"{path}:1: longer than 1 MiB" in capsys.readouterr().err
+
+
+def test_a_long_batch_is_no_huge_line(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    sample["times"] = [0.123456789012345] * 10_000
+    assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
+
+
+def test_another_schema_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = machine_record("one")
+    lines[0]["schema"] = "locus-record-2"
+    lines[0]["news"] = "what version 2 may have"
+    assert validate(write(tmp_path / "a.jsonl", lines)) == BAD_INPUT
+    complaint = capsys.readouterr().err.splitlines()
+    assert len(complaint) == 1
+    assert "'locus-record-2'" in complaint[0] and "'locus-record-1'" in complaint[0]
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert validate(tmp_path / "none.jsonl") == BAD_INPUT
+    assert validate(tmp_path) == BAD_INPUT
+    assert [line.partition(": cannot be read: ")[2] for line in capsys.readouterr().err.splitlines()] == [
+        "No such file or directory",
+        "Is a directory",
+    ]
+
+
+def test_a_line_without_its_header_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", machine_record("one")[1:])
+    assert validate(path) == BAD_INPUT
+    assert f"{path}:1: run {run_id('one')} has no header" in capsys.readouterr().err
+
+
+def test_a_run_that_is_given_twice_counts_once(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, machine_record("one")) for name in ("a.jsonl", "b.jsonl")]
+    given = records.read(paths)
+    assert len(given.lines) == len(machine_record("one"))
+    assert len(given.notes) == 1 and str(paths[0]) in given.notes[0]
+
+
+def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path) -> None:
+    first = machine_record("one")
+    trial = next(line for line in first if line["type"] == "trial" and line["status"] == "interrupted")
+    cut = first[: first.index(trial) + 1]
+    again = copy.deepcopy(trial)
+    again.update(run=run_id("again"), status="ok", reasons=[])
+    second = [
+        header(MACHINES["one"], run_id("again"), random.Random(2), resumes=[run_id("one")], started="2025-03-14T10:00:00.000Z"),
+        again,
+    ]
+    db = records.tables(records.read([write(tmp_path / "a.jsonl", cut + second)]))
+    trials = records.rows(db, "SELECT whole, id, status FROM headline")
+    assert {row["whole"] for row in trials} == {run_id("again")}
+    assert [row["status"] for row in trials if row["id"] == trial["id"]] == ["ok"]
+    assert len(trials) == sum(line["type"] == "trial" for line in cut)
+
+
+def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
+    """Bytes changed, cut out and doubled at random: each is read or refused in a sentence."""
+    rng = random.Random(20080213)
+    lines = [json.dumps(line).encode() + b"\n" for line in machine_record("one")]
+    whole = b"".join(lines[:12] + lines[-1:])
+    path = tmp_path / "a.jsonl"
+    refused = 0
+    for _ in range(150):
+        text = bytearray(whole)
+        for _ in range(rng.randrange(1, 4)):
+            at, length = rng.randrange(len(text)), rng.randrange(1, 40)
+            piece = rng.choice((b"", rng.randbytes(length), bytes(text[at : at + length]) * 2, b"null", b"-1", b"\n", b'"', b"{}"))
+            text[at : at + length] = piece
+        path.write_bytes(text)
+        try:
+            records.tables(records.read([path]))
+        except records.BadInput as error:
+            refused += 1
+            assert str(error).startswith(str(path)) and "\n" not in str(error)
+    assert 0 < refused

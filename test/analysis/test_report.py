@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: complete, honest, and in need of nothing but itself."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import report, units
+from make_records import (
+    FLAGS,
+    MACHINES,
+    ONE,
+    TWO,
+    Line,
+    Point,
+    flag,
+    header,
+    machine_record,
+    measure,
+    numa,
+    record,
+    run_id,
+    write,
+)
+
+GOOD, CANNOT, BAD_INPUT = 0, 1, 2
+
+
+class Page(HTMLParser):
+    """What a browser would load, what it would run, what a person would read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.scripts: list[tuple[Optional[str], str]] = []
+        self.text = ""
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, Optional[str]]]) -> None:
+        found = dict(attributes)
+        self.tags.append(tag)
+        self.inside = tag
+        self.loaded += [str(found[name]) for name in ("src", "href", "srcset", "data", "poster") if found.get(name)]
+        self.ids += [str(found["id"])] if "id" in found else []
+        if tag == "script":
+            self.scripts.append((found.get("type"), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.inside == "script":
+            kind, text = self.scripts.pop()
+            self.scripts.append((kind, text + data))
+        elif self.inside != "style":
+            self.text += data
+
+    @property
+    def specs(self) -> list[Any]:
+        return [json.loads(text) for kind, text in self.scripts if kind == "application/json"]
+
+    def rows(self, *keys: str) -> Iterator[dict[str, Any]]:
+        """Rows of the pictures' data that have these keys."""
+        for spec in self.specs:
+            for rows in spec["datasets"].values():
+                yield from (row for row in rows if set(keys) <= set(row))
+
+
+def make(folder: Path, *runs: list[Line]) -> Page:
+    files = [write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
+    assert program.main(["report", *map(str, files)]) == GOOD
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, list[list[Line]]]:
+    folder = tmp_path_factory.mktemp("report")
+    runs = [machine_record(name) for name in MACHINES]
+    return folder, make(folder, *runs), runs
+
+
+def trials(runs: list[list[Line]]) -> list[Line]:
+    return [line for lines in runs for line in lines if line["type"] == "trial"]
+
+
+Everything = tuple[Path, Page, list[list[Line]]]
+
+
+def test_the_page_needs_nothing_else(everything: Everything) -> None:
+    folder, page, _ = everything
+    for link in page.loaded:
+        assert link.startswith(("#", "data:image/svg+xml;base64,", "report-pictures/")), link
+        if link.startswith("report-pictures/"):
+            assert (folder / link).exists()
+        if link.startswith("#"):
+            assert link[1:] in page.ids
+    assert "link" not in page.tags and "iframe" not in page.tags
+    assert "default-src 'none'" in (folder / "report.html").read_text(encoding="utf-8")
+    assert sum("vegaEmbed" in text and len(text) > 100_000 for _, text in page.scripts) == 1
+
+
+def test_pictures_are_there_as_files(everything: Everything) -> None:
+    folder, page, _ = everything
+    svgs, pngs = sorted(folder.glob("report-pictures/*.svg")), sorted(folder.glob("report-pictures/*.png"))
+    assert [p.stem for p in svgs] == [p.stem for p in pngs]
+    assert len(svgs) == len(page.specs) >= 3 * 4
+    for svg in svgs:
+        marks = [e for e in ElementTree.parse(svg).iter() if e.tag.endswith(("path", "text"))]
+        assert len(marks) > 10, svg
+        assert "NaN" not in svg.read_text(encoding="utf-8"), svg
+    for png in pngs:
+        head = png.read_bytes()[:24]
+        assert head.startswith(b"\x89PNG")
+        assert int.from_bytes(head[16:20], "big") > 200 and int.from_bytes(head[20:24], "big") > 200
+        assert png.stat().st_size > 5000
+
+
+def test_every_flagged_trial_is_marked_everywhere(everything: Everything) -> None:
+    _, page, runs = everything
+    flagged = [t for t in trials(runs) if t["status"] != "ok"]
+    assert {t["status"] for t in flagged} == set(FLAGS)
+    rows = list(page.rows("id", "flag", "value"))
+    for trial in flagged:
+        own = [r for r in rows if r["id"] == trial["id"] and r["status"] != "ok"]
+        assert own, trial["identity"]
+        assert all(r["flag"] is not None and f"▲{r['flag']} {trial['status']}" in r.get("mark", r["text"]) for r in own)
+        assert f"flaw-{own[0]['flag']}" in page.ids
+        assert trial["reasons"][0] in page.text
+    numbers = sorted(int(i[5:]) for i in page.ids if i.startswith("flaw-"))
+    assert numbers == list(range(1, len(flagged) + 1))
+    assert all(r["flag"] is None for r in rows if r["status"] == "ok")
+    assert {r["flag"] for r in page.rows("moment") if r["status"] not in ("ok", "unfinished")} <= set(numbers)
+
+
+def test_a_picture_alone_says_what_is_wrong_in_it(tmp_path: Path) -> None:
+    make(tmp_path, record(ONE, flag(numa(ONE), every=1), run_id("a")))
+    drawn = "".join(p.read_text(encoding="utf-8") for p in tmp_path.glob("report-pictures/*.svg"))
+    for status, reason in FLAGS.items():
+        assert status in drawn
+        assert reason[:20] in drawn
+
+
+def test_numbers_in_pictures_are_those_of_the_record(everything: Everything) -> None:
+    _, page, runs = everything
+    shown = [(r["id"], r["value"], r["low"], r["high"]) for r in page.rows("id", "value", "low", "high")]
+    told = []
+    for trial in trials(runs):
+        metric = trial["metrics"][0]
+        told.append((trial["id"], metric["value"], *(metric["ci"] or (None, None))))
+    assert sorted(shown, key=repr) == sorted(told, key=repr)
+
+
+def test_pages_in_pictures_are_those_of_the_record(everything: Everything) -> None:
+    _, page, runs = everything
+    shown = sorted((r["id"], r["node"], r["pages"]) for r in page.rows("node", "pages"))
+    told = []
+    for trial in trials(runs):
+        if trial["placement"] and trial["variant"] != "matrix":
+            after = trial["placement"]["after"]
+            told += [(trial["id"], int(node), n) for node, n in after["on_node"].items() if n]
+    assert shown == sorted(told)
+
+
+def test_the_matrix_knows_its_nodes(everything: Everything) -> None:
+    _, page, runs = everything
+    cells = {(r["id"], r["threads_node"], r["memory_node"]) for r in page.rows("threads_node")}
+    told = set()
+    for lines in runs:
+        only = {str(n["node"]) for n in lines[0]["machine"]["topology"]["nodes"] if n["memory_only"]}
+        for trial in trials([lines]):
+            if trial["variant"] == "matrix":
+                threads = [int(n) > 0 for n in trial["parameters"]["from"].split("+")].index(True)
+                memory = str(trial["parameters"]["to"])
+                told.add((trial["id"], str(threads), memory + (" (memory only)" if memory in only else "")))
+    assert cells == told
+    assert any("memory only" in memory for _, _, memory in cells)
+
+
+def test_what_is_not_known_is_never_zero(tmp_path: Path) -> None:
+    points = numa(ONE, kernels=("sum",))[:6]
+    for point in points[:3]:
+        point.status, point.reasons = "impossible", ["no such page here"]
+    lines = record(ONE, points, run_id("a"))
+    lines[0]["machine"]["topology"]["nodes"][0].update(memory=None, memory_why="not told")
+    lines[-2]["placement"]["after"]["local_share"] = None
+    lines[-2]["metrics"][0]["ci"] = None
+    page = make(tmp_path, lines)
+    bare = [r for r in page.rows("id", "value", "end") if r["value"] is None]
+    assert len(bare) == 3
+    assert all(r["low"] is r["high"] is r["end"] is None and r["text"].startswith("no value") for r in bare)
+    assert any("(no interval)" in r["text"] for r in page.rows("id", "value", "end"))
+    assert any(r["text"] == "local share unknown" for r in page.rows("row", "text"))
+    assert not re.search(r"(?<![\d.])0 (GB/s|B/s|ms|s/pass)", page.text)
+    assert re.search(r"NUMA nodes\s*0: unknown", page.text)
+
+
+def test_a_metric_that_a_good_trial_does_not_have_says_why(tmp_path: Path) -> None:
+    lines = record(ONE, numa(ONE, kernels=("sum",))[:2], run_id("a"))
+    trial = next(line for line in lines if line["type"] == "trial")
+    trial["metrics"][0].update(value=None, ci=None, without_noise=None, why="not reported for this trial")
+    page = make(tmp_path, lines)
+    assert [r["text"] for r in page.rows("id", "end") if r["value"] is None] == ["no value: not reported for this trial"]
+
+
+def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
+    points = [Point("dummy", variant, {"error": -0.5}, 1, seconds=0.01, amount=("error", "1", 1), bind="close") for variant in "ab"]
+    lines = record(ONE, points, run_id("a"))
+    for trial in trials([lines]):
+        trial["metrics"][0].update(value=-0.5, ci=[-0.6, -0.4], better=None)
+    page = make(tmp_path, lines)
+    assert [r["value"] for r in page.rows("id", "end")] == [-0.5, -0.5]
+    assert "-0.500" in (tmp_path / "report-pictures/dummy.svg").read_text(encoding="utf-8")
+
+
+HOSTILE = "<script>alert('&\"')</script>${x}{{ y }}</title>"
+
+
+def test_nothing_that_a_record_says_becomes_part_of_the_page(tmp_path: Path) -> None:
+    points = flag(numa(ONE, kernels=("sum",))[:4], every=1)
+    points[0].reasons = points[1].reasons = [HOSTILE]
+    points[2].parameters["kernel"] = HOSTILE
+    lines = record(ONE, points, run_id("a"), host=HOSTILE, command=[HOSTILE])
+    lines[0]["machine"]["environment"]["OMP_X"] = HOSTILE
+    plain = make(tmp_path / "plain", record(ONE, flag(numa(ONE, kernels=("sum",))[:4], every=1), run_id("a")))
+    page = make(tmp_path / "hostile", lines)
+    assert page.tags.count("script") == plain.tags.count("script") + len(page.specs) - len(plain.specs)
+    assert page.text.count(HOSTILE) >= 5
+    names = [p.name for p in (tmp_path / "hostile/report-pictures").iterdir()]
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\.(svg|png)", name) for name in names)
+
+
+def test_several_runs_of_one_host_are_told_apart(tmp_path: Path) -> None:
+    points = numa(TWO, kernels=("sum",))
+    runs = [record(TWO, points, run_id(str(i)), seed=i, started=f"2025-03-1{i}T00:00:00.000Z") for i in (1, 2)]
+    page = make(tmp_path, *runs)
+    titles = [str(spec["title"]["text"]) for spec in page.specs]
+    assert len(set(titles)) == len(titles)
+    assert sum("2025-03-11" in t for t in titles) == sum("2025-03-12" in t for t in titles) > 0
+    assert len(list(page.rows("id", "value", "low"))) == 2 * len(points)
+
+
+def test_a_run_that_was_cut_off_is_told(tmp_path: Path) -> None:
+    lines = record(ONE, numa(ONE, kernels=("sum",))[:3], run_id("a"))
+    page = make(tmp_path, lines[:-3])
+    assert "cut off: there is no end line" in page.text
+    assert "1 begun and not finished" in page.text
+    assert {r["status"] for r in page.rows("moment")} == {"ok", "unfinished"}
+
+
+def test_a_run_that_measured_nothing_makes_a_page(tmp_path: Path) -> None:
+    page = make(tmp_path, [header(ONE, run_id("a"), random.Random(1))])
+    assert page.specs == []
+    assert "No trial" in page.text and ONE.model in page.text
+
+
+def test_many_trials_are_all_shown(tmp_path: Path) -> None:
+    points = [Point("dummy", "fixed", {"delay": n}, 1, seconds=0.001 * n, unit="call", bind="close") for n in range(1, 91)]
+    page = make(tmp_path, record(ONE, points, run_id("a")))
+    assert len(list(page.rows("id", "value", "low"))) == 90
+    assert len(list((tmp_path / "report-pictures").glob("dummy-*.svg"))) == 3
+
+
+def test_the_ratios_of_the_lesson_are_those_of_the_times(tmp_path: Path) -> None:
+    lines = record(TWO, numa(TWO, kernels=("sum",)), run_id("a"))
+    page = make(tmp_path, lines)
+    times = {
+        (t["variant"], t["parameters"].get("layout"), t["parameters"]["pages"]): t["metrics"][-1]["value"] for t in trials([lines])
+    }
+    for layout in ("16+0", "8+8"):
+        ratio = times["single", layout, "base"] / times["static", layout, "base"]
+        assert f"{ratio:.2f} (" in re.sub(r"\s+", " ", page.text)
+    assert "2.65" in page.text and "1.47" in page.text
+
+
+def test_nothing_is_overwritten_unless_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+    page = tmp_path / "report.html"
+    page.write_text("mine")
+    assert program.main(["report", str(path)]) == CANNOT
+    assert f"{page}: exists" in capsys.readouterr().err
+    assert page.read_text() == "mine" and sorted(os.listdir(tmp_path)) == ["a.jsonl", "report.html"]
+    assert program.main(["report", "--force", str(path)]) == GOOD
+    assert program.main(["report", "--force", str(path)]) == GOOD
+    assert sorted(os.listdir(tmp_path)) == ["a.jsonl", "report-pictures", "report.html"]
+
+
+def test_output_may_be_a_page_or_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+    assert program.main(["report", str(path), "--output", str(tmp_path / "x/b.html")]) == GOOD
+    assert program.main(["report", str(path), "--output", str(tmp_path / "y")]) == GOOD
+    assert sorted(os.listdir(tmp_path / "x")) == ["b-pictures", "b.html"]
+    assert sorted(os.listdir(tmp_path / "y")) == ["report-pictures", "report.html"]
+    assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "x/b.html")
+    (tmp_path / "z.html").mkdir()
+    assert program.main(["report", str(path), "--force", "--output", str(tmp_path / "z.html")]) == CANNOT
+
+
+@pytest.mark.parametrize("what", ["write_text", "write_bytes", "rename"])
+def test_a_full_disk_leaves_nothing_behind(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, what, full)
+    assert program.main(["report", str(path)]) == CANNOT
+    assert "No space left on device" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["a.jsonl"]
+
+
+def test_an_output_that_cannot_be_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+    assert program.main(["report", str(path), "--output", str(path / "below.html")]) == CANNOT
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_bad_input_makes_no_report(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("no record\n")
+    assert program.main(["report", str(tmp_path / "a.jsonl")]) == BAD_INPUT
+    assert os.listdir(tmp_path) == ["a.jsonl"]
+
+
+def test_it_runs_as_a_module(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:1], run_id("a")))
+    package = Path(report.__file__).parents[1]
+    run = [sys.executable, "-m", "locus_analysis"]
+    done = subprocess.run([*run, "validate", str(path)], cwd=package, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (GOOD, "")
+    done = subprocess.run(run, cwd=package, capture_output=True, text=True, check=False)
+    assert done.returncode == BAD_INPUT and "usage: locus" in done.stderr
+
+
+def test_the_thinned_samples_cover_all(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    lines = [header(ONE, run_id("a"), rng), *measure(numa(ONE)[0], run_id("a"), rng, 0.5)]
+    page = make(tmp_path, lines)
+    samples = [s for line in lines if line["type"] == "samples" for s in line["times"]]
+    noisy = sum(len(line["noisy"]) for line in lines if line["type"] == "samples")
+    marks = list(page.rows("moment"))
+    assert sum(m["n"] for m in marks) == len(samples)
+    assert sum(m["noisy"] for m in marks) == noisy
+    middle = sorted(samples)[len(samples) // 2 - 1 : len(samples) // 2 + 1]
+    assert max(m["greatest"] for m in marks) == pytest.approx(max(samples) / (sum(middle) / 2))
+    assert min(m["moment"] for m in marks) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1.234e9, "B/s", "1.23 GB/s"),
+        (999.9e9, "B/s", "1000 GB/s"),
+        (0.0123, "s/pass", "12.3 ms/pass"),
+        (3.2e-9, "s", "3.20 ns"),
+        (0, "s", "0 s"),
+        (-0.5, "1", "-0.500"),
+        (12345, "1", "12345"),
+        (None, "B/s", "–"),
+    ],
+)
+def test_quantities_read_well(value: Optional[float], unit: str, text: str) -> None:
+    assert units.quantity(value, unit) == text
