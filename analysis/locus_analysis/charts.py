@@ -235,9 +235,7 @@ def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], span: tuple
         base.transform_filter("datum.end !== null")
         .mark_text(align="left", dx=6)
         .encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
-        base.transform_filter("datum.end === null")
-        .mark_text(align="left")
-        .encode(x=alt.value(6), text="text:N", color=_ink()),
+        base.transform_filter("datum.end === null").mark_text(align="left").encode(x=alt.value(6), text="text:N", color=_ink()),
         width=BARS,
         height=height,
     )

@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(quantity=units.quantity, percent=units.percent, size=units.size, image=_image)
     return environment.get_template("report.html.j2").render(
-        script=re.sub("</(?=script)", r"<\\/", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE), flags=re.IGNORECASE),
+        script=_script(),
         link=link,
         runs=runs,
         names=names,
@@ -110,7 +111,9 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
     pictures: list[Picture] = []
     for whole, of_run in groupby(trials, lambda t: t["whole"]):
         bars = [t for t in of_run if not t["in_matrix"]]
-        cells = rows(db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY variant, panel, threads_order, place", benchmark, whole)
+        cells = rows(
+            db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY variant, panel, threads_order, place", benchmark, whole
+        )
         file = _file_name(benchmark, names, whole)
         if bars:
             own_pages = [p for p in pages if p["whole"] == whole]
@@ -175,6 +178,14 @@ def _draw(picture: Picture, folder: Path) -> None:
     picture.svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
     folder.joinpath(picture.name + ".svg").write_text(picture.svg, encoding="utf-8")
     folder.joinpath(picture.name + ".png").write_bytes(vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=2))
+
+
+@cache
+def _script() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one piece, in such a form that no text in it ends the script."""
+    return re.sub(
+        "</(?=script)", r"<\\/", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE), flags=re.IGNORECASE
+    )
 
 
 def _image(svg: str) -> str:

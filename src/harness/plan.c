@@ -354,10 +354,22 @@ static uint64_t kinship(const struct planned *p)
 	return hash(key);
 }
 
+/* What a group may hold: where there are several nodes, no more than the least of them, for all of it may have to lie there. */
+static double room(const struct setting *setting)
+{
+	const struct machine *m = setting->machine;
+	double least = (double)setting->memory.available;
+
+	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++)
+		if (m->node[i].memory && (double)m->node[i].memory < least)
+			least = (double)m->node[i].memory;
+	return MEMORY_SHARE * least;
+}
+
 /* Brings kin together (stably), and splits what memory can't hold at once. */
 static void group(struct plan *plan, const struct setting *setting)
 {
-	const double most = MEMORY_SHARE * (double)setting->memory.available;
+	const double most = room(setting);
 	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
 	unsigned filled = 0;
 
@@ -471,20 +483,35 @@ void plan_free(struct plan *plan)
 	plan->trials = 0;
 }
 
-/* "0-3 8-11", on the line of the node where they are: the places of threads in order. */
+/* How many places from i on are a row with one step, on one node. */
+static unsigned row_length(const struct place *place, unsigned n)
+{
+	unsigned length = 1;
+
+	while (length < n && place[length].node == place[0].node &&
+	       place[length].cpu - place[length - 1].cpu == place[1].cpu - place[0].cpu && place[1].cpu > place[0].cpu)
+		length++;
+	return length;
+}
+
+/* "0-30:2 (node 0) 32 33 (node 1)": the places of threads in order. */
 static void print_places(const struct planned *p, FILE *f)
 {
 	const struct place *place = p->trial.place;
 
-	for (unsigned i = 0; i < p->trial.threads;) {
-		unsigned last = i;
+	for (unsigned i = 0, length; i < p->trial.threads; i += length) {
+		int step;
 
-		while (last + 1 < p->trial.threads && place[last + 1].cpu == place[last].cpu + 1 && place[last + 1].node == place[i].node)
-			last++;
-		fprintf(f, last > i ? " %d-%d" : " %d", place[i].cpu, place[last].cpu);
-		if (last + 1 == p->trial.threads || place[last + 1].node != place[i].node)
+		length = row_length(place + i, p->trial.threads - i);
+		length = length > 2 ? length : 1;
+		step = length > 1 ? place[i + 1].cpu - place[i].cpu : 0;
+		fprintf(f, " %d", place[i].cpu);
+		if (length > 1)
+			fprintf(f, "-%d", place[i + length - 1].cpu);
+		if (step > 1)
+			fprintf(f, ":%d", step);
+		if (i + length == p->trial.threads || place[i + length].node != place[i].node)
 			fprintf(f, " (node %d)", place[i].node);
-		i = last + 1;
 	}
 }
 

@@ -219,7 +219,7 @@ static json_t *one_placement_json(const struct placement *p)
 {
 	static const char *const how[] = { [VERIFIED] = "verified", [COUNTED] = "counted", [UNVERIFIED] = "unverified" };
 	json_t *on_node = json_object();
-	bool known = p->how != UNVERIFIED;
+	const bool known = p->how != UNVERIFIED, shared = p->how == VERIFIED && !p->used;
 
 	for (unsigned i = 0; known && i < p->nodes; i++) {
 		char key[16];
@@ -228,7 +228,8 @@ static json_t *one_placement_json(const struct placement *p)
 		if (p->on_node[i])
 			json_object_set_new(on_node, key, json_integer((json_int_t)p->on_node[i]));
 	}
-	return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "how", how[p->how], "why", p->why_not, "page", (json_int_t)p->page, "pages",
+	return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "how", how[p->how], "why",
+			 shared ? "no page is one thread's alone" : p->why_not, "page", (json_int_t)p->page, "pages",
 			 (json_int_t)p->pages, "on_node", on_node, "unmapped", known ? json_integer((json_int_t)p->unmapped) : json_null(), "misplaced",
 			 known ? json_integer((json_int_t)p->misplaced) : json_null(), "local_share",
 			 p->how == VERIFIED && p->used ? json_real((double)p->local / (double)p->used) : json_null(), "huge_bytes", (json_int_t)p->huge,

@@ -86,7 +86,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		print_title(t);
 	if (isfinite(local))
 		snprintf(share, sizeof(share), "%.0f %%", 100 * local);
-	else if (placement)
+	else if (placement && strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
 	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),
 	       show_interval(first, interval, sizeof(interval)), show_metric(time, seconds, sizeof(seconds)), share,

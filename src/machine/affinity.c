@@ -14,18 +14,29 @@ static int first_cpu(const cpu_set_t *set)
 	return -1;
 }
 
-static const char *who_pinned_threads(void)
+static const char *who(const char *otherwise)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
 	if (getenv("LIKWID_PIN") || (preload && strstr(preload, "likwidpin")))
 		return "likwid-pin";
-	return omp_get_proc_bind() != omp_proc_bind_false ? "OMP_PROC_BIND" : "a launcher";
+	if (omp_get_proc_bind() != omp_proc_bind_false)
+		return "OMP_PROC_BIND";
+	return getenv("SLURM_JOB_ID") ? "SLURM" : otherwise;
 }
 
-static const char *who_bound_process(void)
+/* OpenMP's places are ours to use, also those that its default number of threads leaves empty. */
+static void add_places(cpu_set_t *set)
 {
-	return getenv("SLURM_JOB_ID") ? "SLURM" : "taskset or cpuset";
+	for (int place = 0; omp_get_proc_bind() != omp_proc_bind_false && place < omp_get_num_places(); place++) {
+		int n = omp_get_place_num_procs(place), *cpu = calloc((size_t)n + 1, sizeof(*cpu));
+
+		if (cpu)
+			omp_get_place_proc_ids(place, cpu);
+		for (int i = 0; cpu && i < n; i++)
+			CPU_SET((size_t)cpu[i], set);
+		free(cpu);
+	}
 }
 
 int affinity_inherit(struct affinity *a)
@@ -50,13 +61,14 @@ int affinity_inherit(struct affinity *a)
 		CPU_OR(&a->allowed, &a->allowed, &mask[i]);
 		a->cpu_of[i] = first_cpu(&mask[i]);
 	}
+	add_places(&a->allowed);
 	a->cpus = (unsigned)CPU_COUNT(&a->allowed);
 	if (a->threads > 1 && !CPU_EQUAL(&mask[0], &mask[1])) {
-		a->bound_by = who_pinned_threads();
+		a->bound_by = who("a launcher");
 	} else {
 		a->threads = 0;
 		if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN))
-			a->bound_by = who_bound_process();
+			a->bound_by = who("taskset or cpuset");
 	}
 	if (sched_setaffinity(0, sizeof(a->allowed), &a->allowed))
 		goto fail;

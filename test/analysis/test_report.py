@@ -83,6 +83,7 @@ class Page(HTMLParser):
 
 
 def make(folder: Path, *runs: list[Line]) -> Page:
+    folder.mkdir(exist_ok=True)
     files = [write(folder / f"{i}.jsonl", lines) for i, lines in enumerate(runs)]
     assert program.main(["report", *map(str, files)]) == GOOD
     return Page((folder / "report.html").read_text(encoding="utf-8"))
