@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command: finds the subcommand, nothing else. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,15 @@ static int dispatch(int argc, char **argv)
 	return unknown(name);
 }
 
+/* What could not be printed was not said: that is no success. */
+static int flush(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "locus: standard output: %s\n", strerror(errno));
+	return status ? status : EXIT_BAD;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -203,8 +213,8 @@ int main(int argc, char **argv)
 		return EXIT_COMMAND_LINE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return help_command(argc, argv);
+		argv[1] = "help";
 	if (strcmp(argv[1], "--version") == 0)
-		return version_command(argc, argv);
-	return dispatch(argc - 1, argv + 1);
+		argv[1] = "version";
+	return flush(dispatch(argc - 1, argv + 1));
 }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
-GOOD, CANNOT, BAD_INPUT = 0, 1, 2
+GOOD, CANNOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 try:
     from . import records, report
@@ -28,6 +28,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return _complain(error, BAD_INPUT)
     except (report.CannotWrite, OSError) as error:
         return _complain(error, CANNOT)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return GOOD
 
 

@@ -46,7 +46,9 @@ CONFIG = {
 BETTER = {"higher": " (more is better)", "lower": " (less is better)", None: ""}
 BARS_HELP = "A bar is the value of a trial, the whisker its 95 % confidence interval"
 PAGES_HELP = "; beside it the nodes on which its pages lay, and the share that was local to the threads using them."
-MATRIX_HELP = "Rows: the node of the threads; columns: the node of the memory. The darker, the greater; below each value its ratio to the best."
+MATRIX_HELP = (
+    "Rows: node of the threads; columns: node of the memory. The darker, the greater; below a value its ratio to the best."
+)
 DRIFT_HELP = (
     "Each mark stands for neighbouring samples of one trial: their median, and a grey line from least to greatest. "
     "A level row means a steady machine. Strokes at the foot: samples with evidence of noise. ↑: goes on above the frame."
@@ -195,7 +197,7 @@ def _bar_panel(
                 "first": r["variant"] if i == 0 or group[i - 1]["variant"] != r["variant"] else "",
                 "tint": TINTS[points.index(r["point"]) if len(points) <= len(TINTS) else 0],
                 "text": _value(r, scaled) + ("   " + mark(r) if r["flag"] is not None else ""),
-                "interval": f"{units.quantity(r['low'], unit, scaled)} to {units.quantity(r['high'], unit, scaled)}",
+                "interval": units.interval(r),
                 "trial": f"{r['variant']} {r['everything']}",
             }
         )
@@ -320,7 +322,7 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
             "of_best": _of_best(c),
             "mark": mark(c),
             "dark": c["value"] is not None and c["flag"] is None and c["value"] > 0.6 * c["greatest"],
-            "interval": f"{units.quantity(c['low'], unit, scaled)} to {units.quantity(c['high'], unit, scaled)}",
+            "interval": units.interval(c),
         }
         for c in cells
     ]
@@ -361,7 +363,7 @@ def _of_best(cell: Row) -> str:
 
 def _picture(name: str, title: str, help_text: str, rows: Sequence[Row], panels: list[Any], data: Data, extra: str = "") -> Picture:
     flagged = [r for r in rows if r["flag"] is not None]
-    notes = [f"{mark(r)}: {r['variant']} {r['everything']}: {'; '.join(r['reasons'])}" for r in flagged]
+    notes = [f"{mark(r)}: {'; '.join(r['reasons'])}" for r in flagged]
     heading = alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH))
     chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
     return Picture(name, title, help_text, notes, {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets})
@@ -369,9 +371,7 @@ def _picture(name: str, title: str, help_text: str, rows: Sequence[Row], panels:
 
 def _footnotes(data: Data, notes: list[str], extra: str) -> list[alt.Chart]:
     """Under a picture, so that it can travel alone: which trials are flagged, and why."""
-    lines = [extra] if extra else []
-    for note in notes:
-        lines += textwrap.wrap(note, WIDTH, subsequent_indent="      ")
+    lines = [textwrap.shorten(line, WIDTH, placeholder=" …") for line in (extra, *notes) if line]
     if not lines:
         return []
     rows = [{"row": i, "line": line} for i, line in enumerate(lines)]

@@ -42,7 +42,7 @@ class CannotWrite(Exception):
 
 def write(given: Records, page: Path, force: bool) -> list[Path]:
     """Writes the page, and its pictures to a folder beside it; all of them or nothing. Returns both paths."""
-    pictures = page.with_suffix("").with_name(page.stem + "-pictures")
+    pictures = page.with_name(page.stem + "-pictures")
     for path in (page, pictures):
         if path.exists() and not force:
             raise CannotWrite(f"{path}: exists; give another name with --output, or --force to replace it")
@@ -76,7 +76,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
     statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(quantity=units.quantity, percent=units.percent, size=units.size, image=_image)
+    environment.filters.update(quantity=units.quantity, percent=units.percent, interval=units.interval, size=units.size, image=_image)
     return environment.get_template("report.html.j2").render(
         script=_script(),
         link=link,
@@ -177,7 +177,7 @@ def _file_name(what: str, names: dict[str, str], run: str) -> str:
 def _draw(picture: Picture, folder: Path) -> None:
     picture.svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
     folder.joinpath(picture.name + ".svg").write_text(picture.svg, encoding="utf-8")
-    folder.joinpath(picture.name + ".png").write_bytes(vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=2))
+    folder.joinpath(picture.name + ".png").write_bytes(vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=1.5))
 
 
 @cache

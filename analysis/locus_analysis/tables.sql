@@ -5,13 +5,13 @@
 CREATE MACRO whole_number(v) AS TRY_CAST(v AS HUGEINT);
 CREATE MACRO short(v) AS CASE
 	WHEN whole_number(v) IS NULL OR v LIKE '%.%' OR abs(whole_number(v)) < 1000 THEN v
-	WHEN whole_number(v) % 1099511627776 = 0 THEN whole_number(v) // 1099511627776 || ' Ti'
-	WHEN whole_number(v) % 1073741824 = 0 THEN whole_number(v) // 1073741824 || ' Gi'
-	WHEN whole_number(v) % 1048576 = 0 THEN whole_number(v) // 1048576 || ' Mi'
-	WHEN whole_number(v) % 1024 = 0 THEN whole_number(v) // 1024 || ' Ki'
-	WHEN whole_number(v) % 1000000000 = 0 THEN whole_number(v) // 1000000000 || ' G'
-	WHEN whole_number(v) % 1000000 = 0 THEN whole_number(v) // 1000000 || ' M'
-	WHEN whole_number(v) % 1000 = 0 THEN whole_number(v) // 1000 || ' k'
+	WHEN whole_number(v) % 1099511627776 = 0 THEN whole_number(v) // 1099511627776 || chr(160) || 'Ti'
+	WHEN whole_number(v) % 1073741824 = 0 THEN whole_number(v) // 1073741824 || chr(160) || 'Gi'
+	WHEN whole_number(v) % 1048576 = 0 THEN whole_number(v) // 1048576 || chr(160) || 'Mi'
+	WHEN whole_number(v) % 1024 = 0 THEN whole_number(v) // 1024 || chr(160) || 'Ki'
+	WHEN whole_number(v) % 1000000000 = 0 THEN whole_number(v) // 1000000000 || chr(160) || 'G'
+	WHEN whole_number(v) % 1000000 = 0 THEN whole_number(v) // 1000000 || chr(160) || 'M'
+	WHEN whole_number(v) % 1000 = 0 THEN whole_number(v) // 1000 || chr(160) || 'k'
 	ELSE v END;
 
 CREATE TABLE run AS
@@ -105,14 +105,14 @@ SELECT whole, id, node::INT AS node, (placement->>('$.on_node."' || node || '"')
 	pages / nullif((placement->>'$.pages')::BIGINT, 0) AS share
 FROM node;
 
--- Nodes of the machines. A layout ("8+0") has a number for each node with CPUs.
+-- Nodes of the machines. A layout ("8+0") has a number for each node with CPUs: `place` counts those, `places` is how many there are.
 CREATE TABLE node AS
 WITH n AS (SELECT run, unnest(from_json(header->'$.machine.topology.nodes',
-	'[{"node": "INT", "memory": "HUGEINT", "cpus": ["INT"], "memory_only": "BOOLEAN"}]')) AS n FROM run)
-SELECT run, n.node, n.memory, len(n.cpus) AS cpus, n.memory_only,
-	CASE WHEN NOT n.memory_only AND len(n.cpus) > 0
-		THEN count(*) FILTER (NOT n.memory_only AND len(n.cpus) > 0) OVER (PARTITION BY run ORDER BY n.node) END AS place
-FROM n;
+	'[{"node": "INT", "cpus": ["INT"], "memory_only": "BOOLEAN"}]')) AS n FROM run),
+named AS (SELECT run, n.node, n.memory_only, NOT n.memory_only AND len(n.cpus) > 0 AS has_cpus FROM n)
+SELECT run, node, memory_only, count(*) FILTER (has_cpus) OVER (PARTITION BY run) AS places,
+	CASE WHEN has_cpus THEN count(*) FILTER (has_cpus) OVER (PARTITION BY run ORDER BY node) END AS place
+FROM named;
 
 -- The node x node matrix: threads on the one node that `from` fills, memory on node `to`.
 CREATE TABLE cell AS
@@ -124,8 +124,8 @@ SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node, t.node AS threads
 	"to" || CASE WHEN m.memory_only THEN ' (memory only)' ELSE '' END AS memory_node,
 	max(value) OVER (PARTITION BY c.whole, variant, panel) AS greatest, min(value) OVER (PARTITION BY c.whole, variant, panel) AS least
 FROM named c
-LEFT JOIN node t ON t.run = c.whole AND t.place = list_position([x <> 0 FOR x IN filled], true) AND len([x FOR x IN filled IF x <> 0]) = 1
-	AND len(filled) = (SELECT count(place) FROM node WHERE node.run = c.whole)
+LEFT JOIN node t ON t.run = c.whole AND t.places = len(filled)
+	AND len([x FOR x IN filled IF x <> 0]) = 1 AND t.place = list_position([x <> 0 FOR x IN filled], true)
 LEFT JOIN node m ON m.run = c.whole AND m.node::VARCHAR = "to";
 
 -- Every sample that was kept, as a ratio to the median of its trial. Of batches that were only sketched, least, median and greatest.

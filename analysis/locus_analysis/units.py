@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Optional
+from typing import Any, Optional
 
 SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1, ""))
@@ -32,6 +32,15 @@ def quantity(value: Optional[float], unit: str, scaled: Optional[tuple[float, st
         return "–"
     factor, name = scaled or scale([value], unit)
     return f"{number(value / factor)} {name}".strip()
+
+
+def interval(row: dict[str, Any]) -> str:
+    """Of what has an interval: its ends, in the unit that suits the greater."""
+    low, high, unit = row["low"], row["high"], row["unit"]
+    if low is None or high is None:
+        return "–"
+    factor, name = scale([low, high], unit)
+    return f"{number(low / factor)} to {number(high / factor)} {name}".strip()
 
 
 def size(value: Optional[int]) -> str:

@@ -151,6 +151,17 @@ static enum bound bound_of(const struct trial *t)
 	return t->benchmark->roles ? t->benchmark->roles[0].bound : t->benchmark->bound;
 }
 
+/* Units that a worker is to do, by the part that it plays. */
+static uint64_t share(const struct series *s, const struct worker *w)
+{
+	const struct benchmark *b = s->planned->trial.benchmark;
+	uint64_t fixed = b->count ? b->count(&s->planned->trial, w->index) : 0;
+
+	if ((b->roles ? b->roles[w->role].bound : b->bound) == BY_DEADLINE)
+		return UINT64_MAX;
+	return fixed ? fixed : s->units;
+}
+
 static bool lost(double seconds, double wall)
 {
 	return seconds > DISTURBED_LEAST + DISTURBED_SHARE * wall;
@@ -195,9 +206,7 @@ static struct sample take(struct series *s, struct team *team, struct noise *noi
 	for (unsigned i = 0; i < t->threads; i++) {
 		struct worker *w = team_worker(team, i);
 
-		w->count = t->benchmark->count ? t->benchmark->count(t, i) : 0;
-		if (!w->count)
-			w->count = by_deadline ? UINT64_MAX : s->units;
+		w->count = share(s, w);
 		w->done = 0;
 	}
 	team_time(team, v->work, s->state, by_deadline ? s->duration : 0, by_deadline ? 0 : lead);
@@ -410,7 +419,7 @@ static struct batch *new_batch(struct series *s)
 	return &s->batch[s->batches++];
 }
 
-void series_batch(struct series *s, struct team *team, unsigned samples, bool warm)
+bool series_batch(struct series *s, struct team *team, unsigned samples, bool warm)
 {
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
@@ -420,7 +429,7 @@ void series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	struct batch *b;
 
 	if (!seat(s, team) || !(b = new_batch(s)))
-		return;
+		return false;
 	b->cycle = median_cycle(team);
 	if (warm) /* the trials in between took the caches */
 		take(s, team, &unused);
@@ -443,6 +452,7 @@ void series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	b->estimate = batch_quantile(s, b, false);
 	b->clean = batch_quantile(s, b, true);
 	s->elapsed += clock_now() - began;
+	return true;
 }
 
 void series_release(struct series *s, struct team *team)
@@ -455,6 +465,8 @@ void series_release(struct series *s, struct team *team)
 		return;
 	if (s->now.pages && !arena_placement(t->arena, &after))
 		keep_placement(s, &after);
+	else
+		placement_free(&s->now);
 	seat(s, team);
 	wrong = t->variant->verify ? t->variant->verify(s->state, t) : NULL;
 	if (wrong && !s->wrong)

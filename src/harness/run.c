@@ -60,13 +60,15 @@ static void catch(int signal)
 }
 
 /* The second one of a kind ends the program as it does any other. */
-static void watch_signals(void)
+static void watch_signals(const struct options *o)
 {
 	struct sigaction action = { .sa_handler = catch, .sa_flags = (int)SA_RESETHAND };
 
 	for (unsigned i = 0; i < SIGNALS; i++)
 		sigaction(signals[i].number, &action, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
+	if (o->output)
+		signal(SIGPIPE, SIG_IGN); /* nobody reads the table any more, but the record goes on */
 }
 
 static const char *caught_name(void)
@@ -142,12 +144,20 @@ static bool all_converged(const struct group *g, int allocation)
 	return true;
 }
 
+static void show(struct run *r, const struct series *s)
+{
+	progress_show(&r->progress, s->planned->name, r->finished, r->trials, clock_now() - r->began,
+		      isfinite(r->deadline) ? r->deadline - r->began : 0);
+}
+
 static bool allocate(struct group *g)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
+	for (unsigned i = 0; i < g->n && !ended(g->run); i++) {
+		show(g->run, &g->series[i]);
 		any |= series_allocate(&g->series[i], g->run->team);
+	}
 	return any;
 }
 
@@ -175,10 +185,9 @@ static void take_round(struct group *g)
 
 		if (!s->ready)
 			continue;
-		progress_show(&r->progress, s->planned->name, r->finished, r->trials, clock_now() - r->began,
-			      isfinite(r->deadline) ? r->deadline - r->began : 0);
-		series_batch(s, r->team, r->options->repeats ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02);
-		record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
+		show(r, s);
+		if (series_batch(s, r->team, r->options->repeats ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02))
+			record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
 	}
 }
 
@@ -219,11 +228,11 @@ static enum stopped measure_rounds(struct group *g)
 			return SIGNAL;
 		if (repeats && !left)
 			return REPEATS;
-		if (!any || (!repeats && a + 1 >= g->allocations && all_converged(g, -1)))
+		if (!repeats && a + 1 >= g->allocations && all_converged(g, -1))
 			return CONVERGED;
 		if (!repeats && clock_now() + (a + 1 >= g->allocations ? clock_now() - began : 0) >= g->end)
 			return BUDGET;
-		if (clock_now() >= r->deadline)
+		if (!any || clock_now() >= r->deadline)
 			return BUDGET;
 	}
 	return BUDGET;
@@ -275,12 +284,6 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 }
 
 /* --- the run --- */
-
-static void print_end(const struct run *r)
-{
-	if (r->skipped)
-		printf("%u trials were complete in the file already\n", r->skipped);
-}
 
 static int exit_status(const struct run *r)
 {
@@ -402,10 +405,13 @@ static int measure(struct team *team, void *argument)
 	for (unsigned i = 0; i < r->plans; i++) {
 		double weight = r->plan[i].benchmark->weight, now = clock_now();
 
+		if (i)
+			printf("\n");
 		measure_plan(r, &r->plan[i], r->plans > 1 ? now + (r->deadline - now) * weight / weights : r->deadline);
 		weights -= weight;
 	}
-	print_end(r);
+	if (r->skipped)
+		printf("%u trials were complete in the file already\n", r->skipped);
 	status = exit_status(r);
 	write_end(r, status);
 	return status;
@@ -466,7 +472,7 @@ static int perform(struct run *r)
 		return status;
 	if (o->resume)
 		find_done(r);
-	watch_signals();
+	watch_signals(o);
 	progress_begin(&r->progress, o->quiet);
 	write_header(r);
 	for (unsigned i = 0; i < r->plans; i++)

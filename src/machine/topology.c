@@ -114,16 +114,22 @@ static const char *cpu_node_list(const struct machine *m, char text[NUMBERS])
 
 /* Opening a machine. */
 
-/* CPUs of a synthetic description, as far as it can be read: the product of the counts outside brackets and parentheses. */
+/* CPUs of a synthetic description: the product of the counts outside brackets and parentheses, each read as hwloc reads it. */
 static double synthetic_cpus(const char *text)
 {
 	double product = 1;
 	int depth = 0;
 
 	for (const char *c = text; *c; c++) {
+		char *end;
+		unsigned long long count;
+
 		depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
-		if (!depth && isdigit((unsigned char)*c) && (c == text || c[-1] == ':' || isspace((unsigned char)c[-1])))
-			product *= strtod(c, NULL);
+		if (depth || isspace((unsigned char)*c) || (c != text && c[-1] != ':' && !isspace((unsigned char)c[-1])))
+			continue;
+		count = strtoull(c, &end, 0);
+		if (end != c && count)
+			product *= (double)count;
 	}
 	return product;
 }

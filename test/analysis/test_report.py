@@ -96,6 +96,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, li
     return folder, make(folder, *runs), runs
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def trials(runs: list[list[Line]]) -> list[Line]:
     return [line for lines in runs for line in lines if line["type"] == "trial"]
 
@@ -234,16 +238,15 @@ HOSTILE = "<script>alert('&\"')</script>${x}{{ y }}</title>"
 
 def test_nothing_that_a_record_says_becomes_part_of_the_page(tmp_path: Path) -> None:
     points = flag(numa(ONE, kernels=("sum",))[:4], every=1)
-    points[0].reasons = points[1].reasons = [HOSTILE]
-    points[2].parameters["kernel"] = HOSTILE
+    points[1].reasons = points[2].reasons = [HOSTILE]
+    points[3].parameters["kernel"] = HOSTILE
     lines = record(ONE, points, run_id("a"), host=HOSTILE, command=[HOSTILE])
     lines[0]["machine"]["environment"]["OMP_X"] = HOSTILE
     plain = make(tmp_path / "plain", record(ONE, flag(numa(ONE, kernels=("sum",))[:4], every=1), run_id("a")))
     page = make(tmp_path / "hostile", lines)
     assert page.tags.count("script") == plain.tags.count("script") + len(page.specs) - len(plain.specs)
     assert page.text.count(HOSTILE) >= 5
-    names = [p.name for p in (tmp_path / "hostile/report-pictures").iterdir()]
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\.(svg|png)", name) for name in names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\.(svg|png)", name) for name in names(tmp_path / "hostile/report-pictures"))
 
 
 def test_several_runs_of_one_host_are_told_apart(tmp_path: Path) -> None:
@@ -295,18 +298,18 @@ def test_nothing_is_overwritten_unless_asked(tmp_path: Path, capsys: pytest.Capt
     page.write_text("mine")
     assert program.main(["report", str(path)]) == CANNOT
     assert f"{page}: exists" in capsys.readouterr().err
-    assert page.read_text() == "mine" and sorted(os.listdir(tmp_path)) == ["a.jsonl", "report.html"]
+    assert page.read_text() == "mine" and names(tmp_path) == ["a.jsonl", "report.html"]
     assert program.main(["report", "--force", str(path)]) == GOOD
     assert program.main(["report", "--force", str(path)]) == GOOD
-    assert sorted(os.listdir(tmp_path)) == ["a.jsonl", "report-pictures", "report.html"]
+    assert names(tmp_path) == ["a.jsonl", "report-pictures", "report.html"]
 
 
 def test_output_may_be_a_page_or_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
     assert program.main(["report", str(path), "--output", str(tmp_path / "x/b.html")]) == GOOD
     assert program.main(["report", str(path), "--output", str(tmp_path / "y")]) == GOOD
-    assert sorted(os.listdir(tmp_path / "x")) == ["b-pictures", "b.html"]
-    assert sorted(os.listdir(tmp_path / "y")) == ["report-pictures", "report.html"]
+    assert names(tmp_path / "x") == ["b-pictures", "b.html"]
+    assert names(tmp_path / "y") == ["report-pictures", "report.html"]
     assert capsys.readouterr().out.splitlines()[0] == str(tmp_path / "x/b.html")
     (tmp_path / "z.html").mkdir()
     assert program.main(["report", str(path), "--force", "--output", str(tmp_path / "z.html")]) == CANNOT
@@ -324,7 +327,7 @@ def test_a_full_disk_leaves_nothing_behind(
     monkeypatch.setattr(Path, what, full)
     assert program.main(["report", str(path)]) == CANNOT
     assert "No space left on device" in capsys.readouterr().err
-    assert os.listdir(tmp_path) == ["a.jsonl"]
+    assert names(tmp_path) == ["a.jsonl"]
 
 
 def test_an_output_that_cannot_be_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -336,7 +339,7 @@ def test_an_output_that_cannot_be_is_told(tmp_path: Path, capsys: pytest.Capture
 def test_bad_input_makes_no_report(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("no record\n")
     assert program.main(["report", str(tmp_path / "a.jsonl")]) == BAD_INPUT
-    assert os.listdir(tmp_path) == ["a.jsonl"]
+    assert names(tmp_path) == ["a.jsonl"]
 
 
 def test_it_runs_as_a_module(tmp_path: Path) -> None:
