@@ -26,7 +26,7 @@ COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#9
 INK, GREY, PALE, ALARM = "#222222", "#767676", "#E4E4E4", "#B23A00"
 ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
-WIDTH = 140  # characters of a line under a picture
+WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
     "background": "white",
@@ -84,14 +84,14 @@ def mark(row: Row) -> str:
 
 
 def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> list[Picture]:
-    """Headline values with their intervals, a bar a trial; beside it where its pages lay. The same axis in all panels."""
-    ends = [0.0, *(v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None)]
+    """Headline values with their intervals, a bar a trial; beside it where its pages lay. One axis for a picture."""
     pictures = []
     chunks = _chunks(rows)
     for i, chunk in enumerate(chunks, 1):
         part = f" ({i} of {len(chunks)})" if len(chunks) > 1 else ""
         with_pages = any(row["how"] for row in chunk)
         help_text = BARS_HELP + BETTER[chunk[0]["better"]] + (PAGES_HELP if with_pages else ".")
+        ends = [0.0, *(v for row in chunk for v in (row["value"], row["low"], row["high"]) if v is not None)]
         widths, data = _label_widths(rows), Data()
         panels = [
             _bar_panel(data, key, list(group), pages if with_pages else None, widths, (min(ends), max(ends)))
@@ -184,8 +184,6 @@ def _label_widths(rows: Sequence[Row]) -> tuple[int, int]:
 def _bar_panel(
     data: Data, title: str, group: list[Row], pages: Optional[Sequence[Row]], widths: tuple[int, int], span: tuple[float, float]
 ) -> Drawing:
-    unit = group[0]["unit"]
-    scaled = units.scale(span, unit)
     points = list(dict.fromkeys(r["point"] for r in group))
     rows = []
     for i, r in enumerate(group):
@@ -196,16 +194,16 @@ def _bar_panel(
                 "end": None if r["value"] is None else max(r["value"], 0 if r["high"] is None else r["high"]),
                 "first": r["variant"] if i == 0 or group[i - 1]["variant"] != r["variant"] else "",
                 "tint": TINTS[points.index(r["point"]) if len(points) <= len(TINTS) else 0],
-                "text": _value(r, scaled) + ("   " + mark(r) if r["flag"] is not None else ""),
+                "text": _value(r) + ("   " + mark(r) if r["flag"] is not None else ""),
                 "interval": units.interval(r),
                 "trial": f"{r['variant']} {r['everything']}",
             }
         )
     height = ROW * len(rows)
-    y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.11))
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(type="band", paddingInner=0.22, paddingOuter=0.11))
     tooltip = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")]
     base = data.chart(rows).encode(y=y, tooltip=tooltip)
-    parts = [_labels(base, widths, height), _values(base, group[0]["metric"], scaled, span, height)]
+    parts = [_labels(base, widths, height), _values(base, group[0], span, height)]
     if pages is not None:
         parts.append(_shares(data, group, pages, y, height))
     return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
@@ -221,11 +219,11 @@ def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> Drawing:
     )
 
 
-def _values(base: alt.Chart, metric: str, scaled: tuple[float, str], span: tuple[float, float], height: int) -> Drawing:
-    factor, name = scaled
+def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: int) -> Drawing:
+    factor, unit = units.scale(span, any_row["unit"])
     scale = alt.Scale(domain=[span[0], span[0] + ((span[1] - span[0]) * 1.65 or 1)], nice=False)  # room for the text behind a bar
     label = f"format(datum.value / {factor!r}, '~g')"
-    axis = alt.Axis(title=f"{metric} ({name})" if name else metric, values=_ticks(*span), labelExpr=label)
+    axis = alt.Axis(title=f"{any_row['metric']} ({unit})" if unit else any_row["metric"], values=_ticks(*span), labelExpr=label)
     x = alt.X("value:Q", scale=scale, axis=axis)
     whisker = base.transform_filter("datum.low !== null")
     return alt.layer(
@@ -298,10 +296,10 @@ def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height
     )
 
 
-def _value(row: Row, scaled: tuple[float, str]) -> str:
+def _value(row: Row) -> str:
     if row["value"] is None:
         return "no value" if row["flag"] is not None else f"no value: {row['why']}"
-    return units.quantity(row["value"], row["unit"], scaled) + (" (no interval)" if row["low"] is None else "")
+    return units.quantity(row["value"], row["unit"]) + (" (no interval)" if row["low"] is None else "")
 
 
 def _local(row: Row) -> str:
@@ -313,12 +311,10 @@ def _local(row: Row) -> str:
 
 
 def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
-    unit = cells[0]["unit"]
-    scaled = units.scale([c["value"] for c in cells], unit)
     rows = [
         {
             **{key: c[key] for key in ("id", "threads_node", "memory_node", "value", "low", "high", "flag", "status")},
-            "text": "no value" if c["value"] is None else units.quantity(c["value"], unit, scaled),
+            "text": "no value" if c["value"] is None else units.quantity(c["value"], c["unit"]),
             "of_best": _of_best(c),
             "mark": mark(c),
             "dark": c["value"] is not None and c["flag"] is None and c["value"] > 0.6 * c["greatest"],

@@ -76,7 +76,9 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
     statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(quantity=units.quantity, percent=units.percent, interval=units.interval, size=units.size, image=_image)
+    environment.filters.update(
+        quantity=units.quantity, percent=units.percent, interval=units.interval, size=units.size, image=_image
+    )
     return environment.get_template("report.html.j2").render(
         script=_script(),
         link=link,

@@ -141,9 +141,9 @@ SELECT whole, part, id, begun + coalesce(sum(time * units) OVER (PARTITION BY wh
 	time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio, list_contains(noisy, place - 1) AS noisy
 FROM each_one;
 
--- The same, thinned out to some 600 marks a run; each stands for neighbouring samples of one trial.
+-- The same, thinned out to some 600 marks a run, but 4 a trial; each stands for neighbouring samples of one trial.
 CREATE TABLE drift AS
-WITH share AS (SELECT whole, part, greatest(1, 600 // count(DISTINCT id)) AS marks FROM sample GROUP BY whole, part),
+WITH share AS (SELECT whole, part, greatest(4, 600 // count(DISTINCT id)) AS marks FROM sample GROUP BY whole, part),
 bucket AS (SELECT s.*, ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment) AS bucket
 	FROM sample s JOIN share USING (whole, part))
 SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(ratio) AS ratio, min(ratio) AS least, max(ratio) AS greatest,

@@ -27,10 +27,10 @@ def number(value: float) -> str:
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
-def quantity(value: Optional[float], unit: str, scaled: Optional[tuple[float, str]] = None) -> str:
+def quantity(value: Optional[float], unit: str) -> str:
     if value is None:
         return "–"
-    factor, name = scaled or scale([value], unit)
+    factor, name = scale([value], unit)
     return f"{number(value / factor)} {name}".strip()
 
 

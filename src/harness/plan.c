@@ -171,7 +171,7 @@ const char *plan_bind(const struct options *o, const struct affinity *a, unsigne
 	return a && a->threads >= threads ? "inherited" : "close";
 }
 
-/* Where the threads sit; a refusal where they can't. */
+/* Where the threads sit; a refusal where they can't. 0, or an exit status after a message. */
 static int seat(struct planned *p, const struct lists *l, const char *layout)
 {
 	const struct machine *m = l->setting->machine;
@@ -182,7 +182,7 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	int failed = 0;
 
 	if (!place)
-		return -1;
+		return EXIT_BAD;
 	t->place = place;
 	p->bind = layout ? "layout" : plan_bind(l->options, a, t->threads);
 	p->oversubscribed = t->threads > m->cpus;
@@ -197,12 +197,14 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	} else {
 		failed = machine_bind(m, p->bind, t->threads, l->options->oversubscribe, place, &why);
 	}
+	if (failed && errno == EINVAL)
+		return complain(l, layout ? "layout" : "bind", why);
 	if (failed)
 		p->refusal = strdup(why);
 	return 0;
 }
 
-static int weigh(struct planned *p, const struct lists *l)
+static void weigh(struct planned *p, const struct lists *l)
 {
 	const struct memory_limit *memory = &l->setting->memory;
 	char needed[BYTES_TEXT], there[BYTES_TEXT];
@@ -211,7 +213,6 @@ static int weigh(struct planned *p, const struct lists *l)
 	if (!p->refusal && p->footprint > memory->available)
 		p->refusal = print("it needs %s of memory, but only %s can be had, because of %s; choose a smaller size", bytes_text(needed, p->footprint),
 				   bytes_text(there, memory->available), memory->what);
-	return 0;
 }
 
 static bool known(const struct plan *plan, const char *id)
@@ -233,21 +234,18 @@ static void planned_free(struct planned *p)
 	free(p->refusal);
 }
 
-/* Adds one trial, unless it makes no sense or is there already (layouts may come to the same thing). Takes over `value`. */
-static int add(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads, const char *layout,
-	       const char *refusal)
+/* Adds one trial, unless it makes no sense or is there already (layouts may come to the same thing). Takes over `value`. A status, as above. */
+static int add(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads, const char *layout)
 {
 	struct planned p = { .trial = { .benchmark = l->benchmark, .variant = v, .value = value, .threads = threads, .machine = l->setting->machine,
 					.seed = l->options->seed } };
 	struct planned *grown;
 	const char *why = NULL;
+	int status = value ? seat(&p, l, layout) : EXIT_BAD;
 
-	if (refusal) {
-		p.refusal = strdup(refusal);
-		p.bind = layout ? "layout" : plan_bind(l->options, l->setting->affinity, threads);
-	} else if (seat(&p, l, layout)) {
+	if (status)
 		goto fail;
-	}
+	status = EXIT_BAD;
 	if (!p.refusal && l->benchmark->applies && !l->benchmark->applies(&p.trial, &why)) {
 		if (!plan->refused++)
 			plan->why_refused = why;
@@ -262,7 +260,12 @@ static int add(struct plan *plan, const struct lists *l, const struct variant *v
 		planned_free(&p);
 		return 0;
 	}
-	grown = plan->trials < MOST_TRIALS ? realloc(plan->trial, (plan->trials + 1) * sizeof(*grown)) : NULL;
+	if (plan->trials == MOST_TRIALS) {
+		fprintf(stderr, "locus %s: more than %d trials; choose fewer values\n", l->benchmark->name, MOST_TRIALS);
+		status = EXIT_COMMAND_LINE;
+		goto fail;
+	}
+	grown = realloc(plan->trial, (plan->trials + 1) * sizeof(*grown));
 	if (!grown)
 		goto fail;
 	plan->trial = grown;
@@ -271,8 +274,10 @@ static int add(struct plan *plan, const struct lists *l, const struct variant *v
 		plan->threads = threads;
 	return 0;
 fail:
+	if (status == EXIT_BAD)
+		fprintf(stderr, "locus %s: out of memory\n", l->benchmark->name);
 	planned_free(&p);
-	return -1;
+	return status;
 }
 
 static union value *copy_values(const struct lists *l, const union value *value)
@@ -297,11 +302,14 @@ static int add_point(struct plan *plan, const struct lists *l, const struct vari
 	int status = 0;
 
 	if (!has_layout(l->benchmark, v, &at))
-		return add(plan, l, v, copy_values(l, value), threads ? threads : m->cores, NULL, NULL);
+		return add(plan, l, v, copy_values(l, value), threads ? threads : m->cores, NULL);
 	word = value[at].text;
 	layout = machine_layouts(m, word, threads, &n, &why);
-	if (!layout && l->options->parameter[at])
-		return add(plan, l, v, copy_values(l, value), threads ? threads : 1, word, why);
+	if (!layout && l->options->parameter[at]) {
+		status = errno == EINVAL ? EXIT_COMMAND_LINE : EXIT_IMPOSSIBLE;
+		complain(l, l->benchmark->parameters[at].name, why);
+		return status;
+	}
 	if (!layout) { /* "all" among the defaults, and --threads says otherwise: nobody asked for both */
 		if (!plan->refused++)
 			plan->why_refused = "a layout that comes with its own number of threads, against --threads";
@@ -310,7 +318,7 @@ static int add_point(struct plan *plan, const struct lists *l, const struct vari
 	for (unsigned i = 0; i < n; i++) {
 		value[at].text = layout[i];
 		if (!status)
-			status = add(plan, l, v, copy_values(l, value), layout_threads(layout[i]), layout[i], NULL);
+			status = add(plan, l, v, copy_values(l, value), layout_threads(layout[i]), layout[i]);
 	}
 	free(layout);
 	value[at].text = word;
@@ -322,12 +330,14 @@ static int multiply(struct plan *plan, const struct lists *l, const struct varia
 {
 	unsigned at[MOST_PARAMETERS] = { 0 }, i;
 	union value value[MOST_PARAMETERS];
+	int status;
 
 	do {
 		for (i = 0; i < l->parameters; i++)
 			value[i] = v->lacks & LACKS(i) ? (union value){ 0 } : l->parameter[i].value[at[i]];
-		if (add_point(plan, l, v, value, threads))
-			return -1;
+		status = add_point(plan, l, v, value, threads);
+		if (status)
+			return status;
 		for (i = l->parameters; i-- > 0;) {
 			if (!(v->lacks & LACKS(i)) && ++at[i] < l->parameter[i].n)
 				break;
@@ -451,12 +461,8 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 	if (!status)
 		status = choose_parameters(&l);
 	for (unsigned v = 0; !status && v < variants; v++) {
-		for (unsigned i = 0; wanted[v] && !status && i < l.threads.n; i++) {
-			if (!multiply(plan, &l, &b->variants[v], (unsigned)l.threads.value[i].count))
-				continue;
-			fprintf(stderr, "locus %s: more than %d trials, or out of memory; choose fewer values\n", b->name, MOST_TRIALS);
-			status = EXIT_COMMAND_LINE;
-		}
+		for (unsigned i = 0; wanted[v] && !status && i < l.threads.n; i++)
+			status = multiply(plan, &l, &b->variants[v], (unsigned)l.threads.value[i].count);
 	}
 	if (!status && !plan->trials) {
 		fprintf(stderr, "locus %s: no trial is left: %s\n", b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");

@@ -218,7 +218,7 @@ static void allocations_json(const struct series *s, double *scratch, json_t *li
 static json_t *one_placement_json(const struct placement *p)
 {
 	static const char *const how[] = { [VERIFIED] = "verified", [COUNTED] = "counted", [UNVERIFIED] = "unverified" };
-	json_t *on_node = json_object();
+	json_t *on_node = json_object(), *object;
 	const bool known = p->how != UNVERIFIED, shared = p->how == VERIFIED && !p->used;
 
 	for (unsigned i = 0; known && i < p->nodes; i++) {
@@ -228,12 +228,15 @@ static json_t *one_placement_json(const struct placement *p)
 		if (p->on_node[i])
 			json_object_set_new(on_node, key, json_integer((json_int_t)p->on_node[i]));
 	}
-	return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "how", how[p->how], "why",
+	object = json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "how", how[p->how], "why",
 			 shared ? "no page is one thread's alone" : p->why_not, "page", (json_int_t)p->page, "pages",
 			 (json_int_t)p->pages, "on_node", on_node, "unmapped", known ? json_integer((json_int_t)p->unmapped) : json_null(), "misplaced",
 			 known ? json_integer((json_int_t)p->misplaced) : json_null(), "local_share",
-			 p->how == VERIFIED && p->used ? json_real((double)p->local / (double)p->used) : json_null(), "huge_bytes", (json_int_t)p->huge,
-			 "huge_page", p->huge_page ? json_integer((json_int_t)p->huge_page) : json_null());
+			 p->how == VERIFIED && p->used ? json_real((double)p->local / (double)p->used) : json_null(), "huge_bytes",
+			 p->huge_unknown ? json_null() : json_integer((json_int_t)p->huge), "huge_page", p->huge_page ? json_integer((json_int_t)p->huge_page) : json_null());
+	if (p->huge_unknown)
+		json_object_set_new(object, "huge_bytes_why", json_string("/proc/self/smaps can't be read"));
+	return object;
 }
 
 static json_t *placement_json(const struct series *s)

@@ -31,7 +31,15 @@ static int say(const char **why, const char *format, ...)
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
 	*why = sentence;
+	errno = ENODEV;
 	return -1;
+}
+
+/* What was said is no word of ours, on whatever machine. */
+static int misunderstood(int failed)
+{
+	errno = EINVAL;
+	return failed;
 }
 
 struct text {
@@ -500,7 +508,7 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 			   cpu_list(m, ANY, numbers));
 	for (unsigned i = 0; i < order->n; i++)
 		if (order->cpu[i] == cpu)
-			return say(why, "CPU %u is twice in \"%.100s\"; expected each once (" MORE ")", number, list);
+			return misunderstood(say(why, "CPU %u is twice in \"%.100s\"; expected each once (" MORE ")", number, list));
 	take(order, cpu);
 	return 0;
 }
@@ -530,8 +538,8 @@ static int order_list(const struct machine *m, const char *list, struct order *o
 		if (*at != ',')
 			break;
 	}
-	return say(why, "can't bind to \"%.100s\"; expected close, spread, or a list of CPUs such as \"0,2-5\" (usable: %s)", list,
-		   cpu_list(m, ANY, numbers));
+	return misunderstood(say(why, "can't bind to \"%.100s\"; expected close, spread, or a list of CPUs such as \"0,2-5\" (usable: %s)", list,
+		   cpu_list(m, ANY, numbers)));
 }
 
 static struct place place_of(const struct cpu *cpu)
@@ -649,14 +657,13 @@ static int expand_numbers(const struct machine *m, const char *word, unsigned *c
 	char numbers[NUMBERS];
 
 	if (!given)
-		return say(why,
-			   "\"%.100s\" is not a layout; expected packed, split, all, each, node:N, or threads on each node (8+8)",
-			   word);
+		return misunderstood(say(
+			why, "\"%.100s\" is not a layout; expected packed, split, all, each, node:N, or threads on each node (8+8)", word));
 	if (given != nodes && given != 1)
 		return say(why, "layout %.100s has %u numbers; expected one for each node with CPUs (%s)", word, given,
 			   cpu_node_list(m, numbers));
 	if (!layout_threads(word))
-		return say(why, "layout %.100s has no thread; expected at least one", word);
+		return misunderstood(say(why, "layout %.100s has no thread; expected at least one", word));
 	read_layout(word, count, nodes);
 	return 0;
 }
@@ -693,8 +700,8 @@ static int expand(const struct machine *m, const char *word, unsigned threads, u
 	}
 	sum = sum_of(count, nodes);
 	if (strcmp(word, "each") && threads && threads != sum)
-		return say(why, "layout %.100s has %s, not the %u asked for; give one of the two", word,
-			   count_text(sum, "thread").of, threads);
+		return misunderstood(say(why, "layout %.100s has %s, not the %u asked for; give one of the two", word,
+					 count_text(sum, "thread").of, threads));
 	return 0;
 }
 

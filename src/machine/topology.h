@@ -50,7 +50,7 @@ unsigned machine_cpu_nodes(const struct machine *);                     /* nodes
 /*
  * Places for n threads. bind: "close" (cores next to each other), "spread" (as far apart as can be), each one thread a core as long as
  * there are cores, then the siblings; or a list of CPUs ("0,2-5,8-14:2"), taken as it stands. Then (oversubscribe) from the start again.
- * -1 with *why.
+ * -1 with *why, and errno: EINVAL where `bind` can't be understood, ENODEV where this machine does not have it.
  */
 int machine_bind(const struct machine *, const char *bind, unsigned n, bool oversubscribe, struct place *, const char **why);
 
@@ -61,7 +61,7 @@ unsigned layout_threads(const char *layout); /* 0: not a layout */
 /*
  * The canonical layouts that a user's word stands for: "packed", "split", "all", "each", "node:1", "8+8", or "8" (on the first node). They
  * have `threads` threads; 0: as many as the first node with CPUs has cores. "all" and numbers say themselves how many, and it is an
- * error when `threads` says otherwise. Whether they fit is machine_layout()'s to say. One block, to be freed; NULL with *why.
+ * error when `threads` says otherwise. Whether they fit is machine_layout()'s to say. One block, to be freed; NULL with *why, and errno as above.
  */
 char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n, const char **why);
 
