@@ -9,21 +9,30 @@
 #include "harness/values.h"
 #include "machine/clock.h"
 
-static const char *common_refusal(const struct plan *plan)
+/* NULL when a trial is possible; else the first reason, and whether there are others. */
+static const char *refusal_of(const struct plan *plan, bool *others)
 {
 	const char *first = plan->trial[0].refusal;
 
-	for (unsigned i = 1; first && i < plan->trials; i++)
-		if (!plan->trial[i].refusal || strcmp(plan->trial[i].refusal, first))
+	*others = false;
+	for (unsigned i = 0; i < plan->trials; i++) {
+		if (!plan->trial[i].refusal)
 			return NULL;
+		*others |= strcmp(plan->trial[i].refusal, first) != 0;
+	}
 	return first;
 }
 
 void table_begin(struct table *t, const struct plan *plan)
 {
-	*t = (struct table){ .plan = plan, .width = 8, .refusal = common_refusal(plan) };
-	if (t->refusal)
-		fprintf(stderr, "locus %s: impossible here: %s\n", plan->benchmark->name, t->refusal);
+	const char *refusal;
+	bool others;
+
+	*t = (struct table){ .plan = plan, .width = 8 };
+	refusal = refusal_of(plan, &others);
+	t->silent = refusal != NULL;
+	if (refusal)
+		fprintf(stderr, "locus %s: impossible here: %s%s\n", plan->benchmark->name, refusal, others ? " (and other trials for other reasons)" : "");
 	for (unsigned i = 0; i < plan->trials; i++)
 		if ((int)strlen(plan->trial[i].name) > t->width)
 			t->width = (int)strlen(plan->trial[i].name);
@@ -80,7 +89,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	double local = real(json_object_get(placement, "local_share"));
 	char value[64], interval[64], seconds[64], share[16] = "-";
 
-	if (t->refusal)
+	if (t->silent)
 		return;
 	if (!t->titled)
 		print_title(t);

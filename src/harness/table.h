@@ -11,10 +11,10 @@ struct table {
 	const struct plan *plan;
 	int width;                         /* of the first column */
 	bool titled;
-	const char *refusal;               /* that all trials share; NULL */
+	bool silent;                       /* all is impossible, and that was said */
 };
 
-/* Where every trial is impossible for one reason, this is said once, on stderr, and no row is printed. */
+/* Where every trial is impossible, this is said once, on stderr, and no row is printed. */
 void table_begin(struct table *, const struct plan *);
 /* A trial line of the record. */
 void table_row(struct table *, const struct planned *, const json_t *trial);
