@@ -26,8 +26,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         print(options.run(options, given), flush=True)
     except records.BadInput as error:
         return _complain(error, BAD_INPUT)
-    except (report.CannotWrite, OSError) as error:
+    except report.CannotWrite as error:
         return _complain(error, CANNOT)
+    except OSError as error:
+        return _complain(f"standard output: {error.strerror}", CANNOT)
     except KeyboardInterrupt:
         return INTERRUPTED
     return GOOD
@@ -43,7 +45,7 @@ def _validate(options: argparse.Namespace, given: records.Records) -> str:
     return f"{', '.join(map(str, options.file))}: {len(given.lines)} lines, all as {records.SCHEMA} says"
 
 
-def _complain(error: Exception, status: int) -> int:
+def _complain(error: object, status: int) -> int:
     print(f"locus: {error}", file=sys.stderr)
     return status
 

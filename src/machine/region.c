@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "machine/limits.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
 
@@ -306,6 +307,28 @@ static int check_huge(struct region *r, int node)
 	return -1;
 }
 
+static unsigned memory_nodes(const struct machine *m);
+
+/* A node that is full when it is the only one allowed calls the OOM killer, so its memory is looked at first. */
+static int check_room(struct region *r, int node)
+{
+	struct node_memory memory;
+	char needed[BYTES_TEXT], there[BYTES_TEXT];
+	uint64_t need = 0;
+
+	if (backings[r->pages].hugetlb || memory_nodes(r->arena->machine) < 2 || node_memory_read(THIS_MACHINE, node, &memory))
+		return 0;
+	for (const struct region *other = r->arena->regions; other; other = other->next)
+		if (other == r || (other->bound == node && !backings[other->pages].hugetlb))
+			need += other->bytes;
+	if (need <= memory.available)
+		return 0;
+	cannot(r->arena, "%s and what is bound to node %d with it need %s there, and %s are available; choose a smaller size", r->name, node,
+	       bytes_text(needed, need), bytes_text(there, memory.available));
+	errno = ENOMEM;
+	return -1;
+}
+
 static int highest_node(const struct machine *m)
 {
 	return m->node[m->nodes - 1].number;
@@ -342,7 +365,7 @@ int region_bind(struct region *r, int node)
 		cannot(r->arena, "%s can't lie on node %d, which has no memory that this process may use", r->name, node);
 		return -1;
 	}
-	if (check_huge(r, node))
+	if (check_huge(r, node) || check_room(r, node))
 		return -1;
 	nodes = numa_bitmask_alloc((unsigned)highest_node(m) + 1);
 	if (!nodes)

@@ -42,8 +42,8 @@ size_t region_bytes(const struct region *);    /* as mapped: whole granules */
 size_t region_granule(const struct region *);
 
 /*
- * Policies for pages not touched yet. -1 with errno: EINVAL for a node that isn't there; ENOMEM for a node without enough reserved huge
- * pages, EPERM and ENOSYS where the kernel lets nobody choose, both with arena_refusal().
+ * Policies for pages not touched yet. -1 with errno: EINVAL for a node that isn't there; ENOMEM for a node without enough memory, or reserved
+ * huge pages, EPERM and ENOSYS where the kernel lets nobody choose, both with arena_refusal().
  */
 int region_bind(struct region *, int node);
 int region_interleave(struct region *);           /* over all nodes with memory that the process may use */
