@@ -117,7 +117,8 @@ def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Iterator[V
 
 
 def _validator() -> Any:
-    installed, source = HERE / SCHEMA_FILE, HERE.parents[1] / "doc" / "schema" / SCHEMA_FILE
+    top = HERE.parents[1]
+    installed, source = top / "schema" / SCHEMA_FILE, top / "doc" / "schema" / SCHEMA_FILE
     schema = json.loads((installed if installed.exists() else source).read_text(encoding="utf-8"))
     fast: Any = validators.extend(Draft202012Validator, {"items": _items})  # type: ignore[no-untyped-call]
     return fast(schema)

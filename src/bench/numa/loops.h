@@ -23,7 +23,7 @@ typedef double NAME(vector) __attribute__((vector_size(WIDTH), aligned(sizeof(do
  */
 TARGET static double NAME(sum)(double *to, const double *x, const double *y, size_t n, uint64_t passes)
 {
-	NAME(vector) s[8] = { 0 };
+	NAME(vector) s[8] = { 0 }, all;
 	double sum = 0;
 
 	(void)to, (void)y;
@@ -48,9 +48,9 @@ TARGET static double NAME(sum)(double *to, const double *x, const double *y, siz
 			sum += x[i];
 		AGAIN(x);
 	}
-	s[0] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+	all = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); /* s with a variable index would live in memory */
 	for (size_t lane = 0; lane < LANES; lane++)
-		sum += s[0][lane];
+		sum += all[lane];
 	return sum;
 }
 
