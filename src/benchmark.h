@@ -92,8 +92,15 @@ struct role {
 
 struct result;                             /* filled by collect() */
 void report(struct result *, unsigned metric, double value);
+double elapsed(const struct result *);     /* s: wall time of the sample */
 
 #define LACKS(parameter) (UINT64_C(1) << (parameter))
+
+/* Default values of a parameter that are other ones in some variant; NULL: the parameter's own. */
+struct instead {
+	unsigned parameter;
+	const char *value[PROFILES];
+};
 
 struct variant {
 	const char *name, *summary;
@@ -107,6 +114,8 @@ struct variant {
 	void (*collect)(void *, const struct trial *, struct result *);
 	const char *(*verify)(void *, const struct trial *); /* NULL when right, else what is wrong; valid until the next call */
 	void (*release)(void *);
+	const struct instead *instead;     /* ends with a row without values; NULL: none */
+	const char *threads;               /* default of --threads; NULL: the benchmark's */
 };
 
 /*
@@ -120,15 +129,19 @@ struct benchmark {
 	double quantile;                   /* of the samples, that is reported: 0.5 the median; less where interference only adds */
 	enum bound bound;                  /* without roles */
 	const struct role *roles;          /* NULL: all workers alike; ends with a role without a name */
+	const char *chosen[PROFILES];      /* default of --variant; NULL: all */
 	const char *threads[PROFILES];     /* default of --threads; NULL: as many as a node has cores, with a layout; else one a core */
 	unsigned weight;                   /* share of a suite's time, relative to the others' */
 	bool internal;                     /* for tests: not in `list` nor in the suite */
 	const struct parameter *parameters;
-	const struct metric *metrics;      /* beyond time; the first is the headline of tables and plots */
+	const struct metric *metrics;      /* beyond time */
+	bool time_first;                   /* time is the headline of tables and plots; else the first metric is */
 	const struct variant *variants;
 	bool (*applies)(const struct trial *, const char **why_not);     /* NULL: always */
 	uint64_t (*count)(const struct trial *, unsigned worker);        /* units that a worker is to do; NULL or 0: calibrated */
 	size_t (*footprint)(const struct trial *);                       /* bytes that a trial maps; NULL: next to none */
+	uint64_t (*warm)(const struct trial *);                          /* units before an allocation is as warm as it stays; NULL: a sample is enough */
+	bool (*alone)(const struct trial *);                             /* sampled in turn with others, it would find its caches taken; NULL: never */
 };
 
 #endif

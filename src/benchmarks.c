@@ -2,6 +2,7 @@
 #include "benchmarks.h"
 
 const struct benchmark *const benchmarks[] = {
+	&latency_benchmark,
 	&numa_benchmark,
 	&dummy_benchmark,
 	NULL

@@ -11,9 +11,9 @@ lines = 0
 def say(ok, name, comment="", directive=""):
     global lines
     lines += 1
+    print("ok" if ok else "not ok", lines, "-", name + directive, file=out)
     for line in comment.splitlines():
         print("#", line, file=out)
-    print("ok" if ok else "not ok", lines, "-", name + directive, file=out)
 
 
 def pytest_collectreport(report):

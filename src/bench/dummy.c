@@ -19,7 +19,7 @@ static const struct parameter parameters[] = {
 
 enum { ASKED };
 static const struct metric metrics[] = {
-	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER },
+	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER, NULL },
 	{ 0 }
 };
 
@@ -127,7 +127,9 @@ static size_t footprint(const struct trial *trial)
 	return trial->value[SIZE_OF_MAP].count;
 }
 
-#define VARIANT(name, summary, behaviour) { name, summary, &behaviour, 0, prepare, enter, reset, work, collect, verify, free }
+#define VARIANT(NAME, SUMMARY, BEHAVIOUR)                                                                                                      \
+	{ .name = NAME, .summary = SUMMARY, .layout = &BEHAVIOUR, .prepare = prepare, .enter = enter, .reset = reset, .work = work,            \
+	  .collect = collect, .verify = verify, .release = free }
 static const struct variant variants[] = {
 	VARIANT("steady", "each turn takes the delay", steady),
 	VARIANT("jitter", "each sample takes up to half as much again", jitter),

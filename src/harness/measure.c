@@ -11,8 +11,6 @@
 #include "harness/statistics.h"
 #include "machine/topology.h"
 
-/* A batch covers about this long, so that batches are less alike than neighbouring samples; s. */
-#define BATCH 0.02
 enum { MOST_PER_BATCH = 32 };
 
 /* A sample is noisy when more of it than this was lost to others: a share of its wall time, and what reading the evidence costs; s. */
@@ -26,8 +24,12 @@ enum { MOST_PER_BATCH = 32 };
 
 #define CHAIN 16384
 
+/* Calibration takes disturbed samples again for so many times the length of one; on a core that is never quiet it must end too. */
+#define RETRY_FACTOR 5
+
 struct result {
 	struct series *series;
+	double wall;
 };
 
 static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -116,6 +118,11 @@ void report(struct result *r, unsigned metric, double value)
 		s->value[metric][s->samples] = value;
 }
 
+double elapsed(const struct result *r)
+{
+	return r->wall;
+}
+
 static bool seat(struct series *s, struct team *team)
 {
 	const struct trial *t = &s->planned->trial;
@@ -191,7 +198,7 @@ struct sample {
 	bool noisy;
 };
 
-/* One timed execution. `deadline` bounds work that is not bound by its count. */
+/* One timed execution. */
 static struct sample take(struct series *s, struct team *team, struct noise *noise)
 {
 	const struct trial *t = &s->planned->trial;
@@ -249,6 +256,21 @@ static void keep_placement(struct series *s, struct placement *after)
 	*before = (struct placement){ 0 };
 }
 
+/* One execution of as many units as the benchmark says; it counts for nothing. */
+static void warm_up(struct series *s, struct team *team)
+{
+	const struct trial *t = &s->planned->trial;
+	const uint64_t units = s->units;
+	struct noise unused = { 0 };
+
+	if (!t->benchmark->warm || bound_of(t) != BY_COUNT)
+		return;
+	s->units = t->benchmark->warm(t);
+	if (s->units)
+		take(s, team, &unused);
+	s->units = units;
+}
+
 bool series_allocate(struct series *s, struct team *team)
 {
 	struct trial *t = &s->planned->trial;
@@ -282,12 +304,13 @@ bool series_allocate(struct series *s, struct team *team)
 		s->now = (struct placement){ 0 };
 	s->allocations++;
 	s->ready = true;
+	warm_up(s, team);
 	s->elapsed += clock_now() - began;
 	return true;
 }
 
 /* Without a count of its own, the work is doubled and doubled until a sample is long enough. */
-void series_calibrate(struct series *s, struct team *team, double target)
+void series_calibrate(struct series *s, struct team *team, double target, double batch)
 {
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
@@ -301,6 +324,8 @@ void series_calibrate(struct series *s, struct team *team, double target)
 		struct sample sample = take(s, team, &unused);
 		double goal = aim;
 
+		if (sample.noisy && clock_now() - began < RETRY_FACTOR * aim)
+			continue; /* a sample that was interrupted looks long enough, and is not */
 		s->skew = fmin(s->skew, sample.skew);
 		if (t->threads > 1)
 			goal = fmin(fmax(goal, SKEW_FACTOR * s->skew), LONGEST_FACTOR * aim);
@@ -312,7 +337,7 @@ void series_calibrate(struct series *s, struct team *team, double target)
 			break;
 		s->units = (uint64_t)ceil((double)s->units * fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
 	}
-	s->per_batch = (unsigned)fmin(MOST_PER_BATCH, fmax(1, round(BATCH / fmax(s->duration, 1e-6))));
+	s->per_batch = (unsigned)fmin(MOST_PER_BATCH, fmax(1, round(batch / fmax(s->duration, 1e-6))));
 	s->elapsed += clock_now() - began;
 }
 
@@ -424,7 +449,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
 	struct neighbours neighbours;
-	struct result result = { s };
+	struct result result = { .series = s };
 	double began = clock_now();
 	struct batch *b;
 
@@ -443,6 +468,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 		for (unsigned m = 0; m < metric_count(t->benchmark); m++)
 			if (s->value[m])
 				s->value[m][s->samples] = NAN;
+		result.wall = sample.wall;
 		if (t->variant->collect)
 			t->variant->collect(s->state, t, &result);
 		s->samples++;

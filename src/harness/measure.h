@@ -62,8 +62,8 @@ void series_close(struct series *);
  * stays seated for this trial.
  */
 bool series_allocate(struct series *, struct team *);
-/* Warms up, and finds how many units make a sample of `target` s (0: the benchmark's own). */
-void series_calibrate(struct series *, struct team *, double target);
+/* Finds how many units make a sample of `target` s (0: the benchmark's own), and how many samples a batch of `batch` s. */
+void series_calibrate(struct series *, struct team *, double target, double batch);
 /* Takes a batch of samples; `warm`: after one that does not count. False when it could not. */
 bool series_batch(struct series *, struct team *, unsigned samples, bool warm);
 /* Reads the pages back, verifies, and gives the allocation back. */

@@ -21,11 +21,21 @@ struct lists {
 	const struct benchmark *benchmark;
 	const struct options *options;
 	const struct setting *setting;
-	bool *variant;                     /* by index: wanted? */
+	bool *wanted;                      /* by index of the variants */
+	unsigned parameters;
+	/* of the variant at hand */
+	const struct variant *variant;
 	struct values threads;             /* 0 for "as the layout says" */
 	struct values parameter[MOST_PARAMETERS];
-	unsigned parameters;
 };
+
+/* What a profile has for itself, or else the one before it. */
+static const char *of_profile(const char *const *value, enum profile profile)
+{
+	while (profile > QUICK && !value[profile])
+		profile--;
+	return value[profile];
+}
 
 static uint64_t one_a_core(const struct machine *m, enum profile profile)
 {
@@ -47,9 +57,12 @@ static int choose_variants(struct lists *l)
 	const char *list = l->options->variant, *names[n];
 	char word[128], why[512];
 
+	if (!list)
+		list = of_profile(l->benchmark->chosen, l->options->profile);
+
 	for (unsigned i = 0; i < n; i++) {
 		names[i] = l->benchmark->variants[i].name;
-		l->variant[i] = !list;
+		l->wanted[i] = !list;
 	}
 	while (next_word(&list, word, sizeof(word))) {
 		unsigned i = 0;
@@ -58,7 +71,7 @@ static int choose_variants(struct lists *l)
 		while (i < n && strcmp(names[i], word))
 			i++;
 		if (i < n) {
-			l->variant[i] = true;
+			l->wanted[i] = true;
 			continue;
 		}
 		near = nearest(word, names, n);
@@ -85,13 +98,14 @@ static int choose_threads(struct lists *l)
 {
 	const char *text = l->options->threads;
 	char why[512];
-	enum profile profile = l->options->profile;
 
-	for (int p = (int)profile; !text && p >= 0; p--)
-		text = l->benchmark->threads[p];
 	if (!text)
-		text = has_layout(l->benchmark, NULL, NULL) ? "0" : "auto";
-	if (values_parse(&thread_parameter, text, l->setting->machine, profile, &l->threads, why, sizeof(why)))
+		text = l->variant->threads;
+	if (!text)
+		text = of_profile(l->benchmark->threads, l->options->profile);
+	if (!text)
+		text = has_layout(l->benchmark, l->variant, NULL) ? "0" : "auto";
+	if (values_parse(&thread_parameter, text, l->setting->machine, l->options->profile, &l->threads, why, sizeof(why)))
 		return complain(l, "threads", why);
 	for (unsigned i = 0; l->options->threads && i < l->threads.n; i++) {
 		if (l->threads.value[i].count >= 1 && l->threads.value[i].count <= 65536)
@@ -102,23 +116,42 @@ static int choose_threads(struct lists *l)
 	return 0;
 }
 
-/* A value that isn't on this machine: with a described one, or asked for by name, there is no trial to record it with. */
+/* What the user gave, or the variant has, or the parameter. */
+static const char *text_of(const struct lists *l, unsigned parameter)
+{
+	const char *text = l->options->parameter[parameter];
+
+	for (const struct instead *i = l->variant->instead; !text && i && i->value[QUICK]; i++)
+		if (i->parameter == parameter)
+			text = of_profile(i->value, l->options->profile);
+	return text ? text : of_profile(l->benchmark->parameters[parameter].value, l->options->profile);
+}
+
+/* A value that isn't on this machine has no trial to be recorded with: it is refused at once. */
 static int choose_parameters(struct lists *l)
 {
 	char why[1024];
 
 	for (unsigned i = 0; i < l->parameters; i++) {
 		const struct parameter *p = &l->benchmark->parameters[i];
-		const char *text = l->options->parameter[i];
-		int status = values_parse(p, text ? text : parameter_default(p, l->options->profile), l->setting->machine, l->options->profile,
-					  &l->parameter[i], why, sizeof(why));
+		int status;
 
+		if (l->variant->lacks & LACKS(i))
+			continue;
+		status = values_parse(p, text_of(l, i), l->setting->machine, l->options->profile, &l->parameter[i], why, sizeof(why));
 		if (!status)
 			continue;
 		complain(l, p->name, why);
 		return status;
 	}
 	return 0;
+}
+
+static void forget_choices(struct lists *l)
+{
+	values_free(&thread_parameter, &l->threads);
+	for (unsigned i = 0; i < l->parameters; i++)
+		values_free(&l->benchmark->parameters[i], &l->parameter[i]);
 }
 
 /* FNV-1a, 64 bits (Fowler, Noll and Vo). */
@@ -326,8 +359,9 @@ static int add_point(struct plan *plan, const struct lists *l, const struct vari
 }
 
 /* Odometer over the parameters that the variant has; the others keep a neutral value. */
-static int multiply(struct plan *plan, const struct lists *l, const struct variant *v, unsigned threads)
+static int multiply(struct plan *plan, const struct lists *l, unsigned threads)
 {
+	const struct variant *v = l->variant;
 	unsigned at[MOST_PARAMETERS] = { 0 }, i;
 	union value value[MOST_PARAMETERS];
 	int status;
@@ -353,6 +387,9 @@ static uint64_t kinship(const struct planned *p)
 	const struct trial *t = &p->trial;
 	char key[2048], text[256];
 	int used = snprintf(key, sizeof(key), "%u", t->threads);
+
+	if (t->benchmark->alone && t->benchmark->alone(t))
+		return hash(p->identity);
 
 	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
 		const struct parameter *q = &t->benchmark->parameters[i];
@@ -451,18 +488,21 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 {
 	const unsigned variants = variant_count(b);
 	bool wanted[variants];
-	struct lists l = { .benchmark = b, .options = o, .setting = setting, .variant = wanted, .parameters = parameter_count(b) };
+	struct lists l = { .benchmark = b, .options = o, .setting = setting, .wanted = wanted, .parameters = parameter_count(b) };
 	int status;
 
 	*plan = (struct plan){ .benchmark = b };
 	status = choose_variants(&l);
-	if (!status)
-		status = choose_threads(&l);
-	if (!status)
-		status = choose_parameters(&l);
 	for (unsigned v = 0; !status && v < variants; v++) {
-		for (unsigned i = 0; wanted[v] && !status && i < l.threads.n; i++)
-			status = multiply(plan, &l, &b->variants[v], (unsigned)l.threads.value[i].count);
+		if (!wanted[v])
+			continue;
+		l.variant = &b->variants[v];
+		status = choose_threads(&l);
+		if (!status)
+			status = choose_parameters(&l);
+		for (unsigned i = 0; !status && i < l.threads.n; i++)
+			status = multiply(plan, &l, (unsigned)l.threads.value[i].count);
+		forget_choices(&l);
 	}
 	if (!status && !plan->trials) {
 		fprintf(stderr, "locus %s: no trial is left: %s\n", b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");
@@ -472,9 +512,6 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 		group(plan, setting);
 		name_trials(plan);
 	}
-	values_free(&thread_parameter, &l.threads);
-	for (unsigned i = 0; i < l.parameters; i++)
-		values_free(&b->parameters[i], &l.parameter[i]);
 	if (status)
 		plan_free(plan);
 	return status;

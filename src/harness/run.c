@@ -30,6 +30,9 @@ static const struct {
 };
 enum { MOST_ALLOCATIONS = 50 };
 
+/* A batch covers about this long, so that batches are less alike than neighbouring samples; s. Less, where the budget is too small for enough of them. */
+#define BATCH 0.02
+
 struct run {
 	const struct options *options;
 	struct machine *machine;
@@ -124,6 +127,7 @@ struct group {
 	struct series *series;
 	unsigned n, *order;
 	double end;                        /* clock_now() when its budget is spent */
+	double batch;                      /* s */
 	unsigned allocations;              /* at least */
 	unsigned rounds;                   /* batches of each trial in an allocation, at least */
 };
@@ -171,7 +175,7 @@ static void calibrate(struct group *g)
 {
 	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
 		if (g->series[i].ready)
-			series_calibrate(&g->series[i], g->run->team, g->run->options->duration);
+			series_calibrate(&g->series[i], g->run->team, g->run->options->duration, g->batch);
 }
 
 /* A batch of every trial, in random order. */
@@ -277,6 +281,7 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 	}
 	g.allocations = repeats && repeats < allocations ? repeats : allocations;
 	g.rounds = (LEAST_VALUES + g.allocations - 1) / g.allocations;
+	g.batch = fmin(BATCH, budget / (2.0 * n * g.rounds * g.allocations));
 	utc(started, sizeof(started));
 	if (g.n && !ended(r))
 		stopped = clock_now() < r->deadline ? measure_rounds(&g) : BUDGET;
@@ -370,26 +375,38 @@ static void write_end(struct run *r, int status)
 		    true);
 }
 
-/* Each trial's share of the time that is left, and no more than a case may have. */
-static double share(const struct run *r, unsigned trials, double until, unsigned trials_left)
+/* What a trial may take of the time, relative to others: measuring takes them all as long, touching memory does not. */
+static double weigh(const struct planned *p, unsigned n)
+{
+	double weight = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!p[i].done && !p[i].refusal)
+			weight += 1 + (double)p[i].footprint / (16 << 20);
+	return weight;
+}
+
+/* The share of n trials in the time that is left for `left` of them, themselves included; and no more than cases may have. */
+static double share(const struct run *r, const struct planned *p, unsigned n, unsigned left, double until)
 {
 	const double one = r->options->case_budget > 0 ? r->options->case_budget : efforts[r->options->profile].one;
-	double budget = isfinite(until) ? (until - clock_now()) * trials / fmax(1, trials_left) : INFINITY;
+	double budget = isfinite(until) ? (until - clock_now()) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
 
-	return one > 0 ? fmin(budget, one * trials) : budget;
+	return one > 0 ? fmin(budget, one * n) : budget;
 }
 
 static void measure_plan(struct run *r, struct plan *plan, double until)
 {
 	struct table table;
-	unsigned left = plan->trials, n;
+	unsigned n;
 
 	table_begin(&table, plan);
 	for (unsigned i = 0; i < plan->trials; i += n) {
-		for (n = 1; i + n < plan->trials && plan->trial[i + n].group == plan->trial[i].group;)
+		struct planned *first = &plan->trial[i];
+
+		for (n = 1; i + n < plan->trials && first[n].group == first->group;)
 			n++;
-		measure_group(r, &table, &plan->trial[i], n, share(r, n, until, left));
-		left -= n;
+		measure_group(r, &table, first, n, share(r, first, n, plan->trials - i, until));
 	}
 }
 

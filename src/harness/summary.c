@@ -120,9 +120,13 @@ static json_t *metric_json(const char *name, const char *unit, enum better bette
 static json_t *metrics_json(const struct series *s, struct estimate time, double *scratch, const char *why)
 {
 	const struct trial *t = &s->planned->trial;
-	json_t *list = json_array();
+	json_t *list = json_array(), *seconds;
 	char unit[64];
 
+	snprintf(unit, sizeof(unit), "s/%s", t->benchmark->unit);
+	seconds = metric_json("time", unit, LOWER_IS_BETTER, time, why);
+	if (t->benchmark->time_first)
+		json_array_append(list, seconds);
 	for (unsigned i = 0; i < metric_count(t->benchmark); i++) {
 		const struct metric *m = &t->benchmark->metrics[i];
 		/* An impossible trial may lack what amount() asks for: its places. */
@@ -132,8 +136,9 @@ static json_t *metrics_json(const struct series *s, struct estimate time, double
 			e = m->amount ? invert(time, m->amount(t)) : estimate_value(s, s->value[i], scratch);
 		json_array_append_new(list, metric_json(m->name, m->unit, m->better, e, s->samples ? "not reported for this trial" : why));
 	}
-	snprintf(unit, sizeof(unit), "s/%s", t->benchmark->unit);
-	json_array_append_new(list, metric_json("time", unit, LOWER_IS_BETTER, time, why));
+	if (!t->benchmark->time_first)
+		json_array_append(list, seconds);
+	json_decref(seconds);
 	return list;
 }
 

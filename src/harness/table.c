@@ -42,10 +42,11 @@ void table_begin(struct table *t, const struct plan *plan)
 static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
-	const struct metric *m = b->metrics && b->metrics[0].name ? b->metrics : NULL;
+	const bool time_first = b->time_first || !metric_count(b);
 
 	printf("%s: %s\n", b->name, b->protocol);
-	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads", m ? m->name : "", m ? "95 % interval" : "", "time", "local", "status");
+	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads", time_first ? "time" : b->metrics[0].name, "95 % interval",
+	       time_first ? "core cycles" : "time", "local", "status");
 	t->titled = true;
 }
 
@@ -84,7 +85,7 @@ static void print_sentences(const json_t *list)
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
 	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0);
-	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1);
+	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1); /* last, unless it is first */
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
 	double local = real(json_object_get(placement, "local_share"));
 	char value[64], interval[64], seconds[64], share[16] = "-";
@@ -97,8 +98,12 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		snprintf(share, sizeof(share), "%.0f %%", 100 * local);
 	else if (placement && strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
+	if (p->trial.benchmark->time_first)
+		show_number(real(json_object_get(trial, "cycles")), "1", seconds, sizeof(seconds));
+	else
+		show_metric(time, seconds, sizeof(seconds));
 	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),
-	       show_interval(first, interval, sizeof(interval)), show_metric(time, seconds, sizeof(seconds)), share,
+	       show_interval(first, interval, sizeof(interval)), seconds, share,
 	       json_string_value(json_object_get(trial, "status")));
 	print_sentences(json_object_get(trial, "reasons"));
 	print_sentences(json_object_get(trial, "notes"));

@@ -156,10 +156,20 @@ static int parse_node(const char *word, const struct machine *m, struct values *
 	return append(list, v) ? 2 : 0;
 }
 
-/* "from..to", "from..to*factor", "from..to+step": at least one value, each larger than the last. */
-static int parse_range(const struct parameter *p, const char *word, const char *dots, struct values *list, char *why, size_t size)
+static int parse_integer(const struct parameter *p, const char *word, const struct machine *m, enum profile profile, uint64_t *number, char *why,
+			 size_t size)
 {
-	int (*const parse)(const char *, uint64_t *, char *, size_t) = p->type == SIZE ? parse_size : parse_count;
+	if (p->automatic && strcmp(word, "auto") == 0) {
+		*number = p->automatic(m, profile);
+		return 0;
+	}
+	return (p->type == SIZE ? parse_size : parse_count)(word, number, why, size);
+}
+
+/* "from..to", "from..to*factor", "from..to+step": at least one value, each larger than the last. */
+static int parse_range(const struct parameter *p, const char *word, const char *dots, const struct machine *m, enum profile profile,
+		       struct values *list, char *why, size_t size)
+{
 	char from[WORD], to[WORD];
 	const char *sign = strpbrk(dots + 2, "*+");
 	double factor = 2;
@@ -167,9 +177,9 @@ static int parse_range(const struct parameter *p, const char *word, const char *
 
 	snprintf(from, sizeof(from), "%.*s", (int)(dots - word), word);
 	snprintf(to, sizeof(to), "%.*s", sign ? (int)(sign - dots - 2) : WORD - 1, dots + 2);
-	if (parse(from, &low, why, size) || parse(to, &high, why, size))
+	if (parse_integer(p, from, m, profile, &low, why, size) || parse_integer(p, to, m, profile, &high, why, size))
 		return 2;
-	if (sign && *sign == '+' && parse(sign + 1, &step, why, size))
+	if (sign && *sign == '+' && parse_integer(p, sign + 1, m, profile, &step, why, size))
 		return 2;
 	if (sign && *sign == '*' && (parse_scaled(sign + 1, decimal, &factor) || factor <= 1)) {
 		snprintf(why, size, "'%s': the factor of a range must be a number above 1", word);
@@ -202,10 +212,8 @@ static int parse_word(const struct parameter *p, const char *word, const struct 
 	case COUNT:
 	case SIZE:
 		if (dots)
-			return parse_range(p, word, dots, list, why, size);
-		if (p->automatic && strcmp(word, "auto") == 0)
-			v.count = p->automatic(m, profile);
-		else if ((p->type == SIZE ? parse_size : parse_count)(word, &v.count, why, size))
+			return parse_range(p, word, dots, m, profile, list, why, size);
+		if (parse_integer(p, word, m, profile, &v.count, why, size))
 			return 2;
 		break;
 	case REAL:

@@ -22,6 +22,7 @@
 
 #include "machine/limits.h"
 #include "machine/sysfs.h"
+#include "machine/tlb.h"
 #include "machine/topology.h"
 
 #define CPUS	      "/sys/devices/system/cpu"
@@ -832,6 +833,36 @@ json_t *provenance_environment(void)
 	return environment;
 }
 
+json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
+{
+	json_t *list = json_array();
+
+	for (const struct tlb *t = tlbs; t < tlbs + n; t++) {
+		json_t *tlb = json_object();
+
+		json_object_set_new(tlb, "level", json_integer(t->level));
+		json_object_set_new(tlb, "type", json_string(t->type));
+		json_object_set_new(tlb, "page", count(t->page));
+		json_object_set_new(tlb, "entries", count(t->entries));
+		put(tlb, "ways", t->ways ? count(t->ways) : NULL, "CPUID does not say");
+		json_array_append_new(list, tlb);
+	}
+	return list;
+}
+
+/* No file has them: a folder that stands for a machine has none. */
+static void put_tlbs(json_t *object, const char *root, const struct machine *m)
+{
+	bool here = m->here && !strcmp(root, THIS_MACHINE);
+	const char *why = "not this machine";
+	struct tlb tlbs[MOST_TLBS] = { 0 };
+	unsigned n = here ? tlb_read(tlbs, &why) : 0;
+
+	json_object_set_new(object, "tlb", provenance_tlb(tlbs, n));
+	if (!n)
+		json_object_set_new(object, "tlb_why", json_string(why));
+}
+
 json_t *provenance_machine_at(const char *root, const struct machine *m)
 {
 	static const struct source settings[] = {
@@ -850,6 +881,7 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	else
 		json_object_set_new(machine, "virtual", json_null());
 	json_object_set_new(machine, "topology", topology_of(root, m));
+	put_tlbs(machine, root, m);
 	json_object_set_new(machine, "memory", memory_of(root, m));
 	json_object_set_new(machine, "kernel", kernel_of(root));
 	json_object_set_new(machine, "frequency", frequency_of(root, m));

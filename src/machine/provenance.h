@@ -10,9 +10,11 @@
 #include <jansson.h>
 
 struct machine;
+struct tlb;
 
 json_t *provenance_machine(const struct machine *);
 json_t *provenance_machine_at(const char *root, const struct machine *);
+json_t *provenance_tlb(const struct tlb *, unsigned n); /* the list, as in the machine's */
 json_t *provenance_program(void);
 json_t *provenance_job(void);	      /* null outside a batch system */
 json_t *provenance_environment(void); /* variables that change what is measured; tokens and keys of SLURM are left out */

@@ -13,6 +13,7 @@
 #include <hwloc/distances.h>
 
 #include "machine/sysfs.h"
+#include "machine/tlb.h"
 
 #define MOST_CPUS    (1u << 13) /* of a synthetic machine: hwloc needs seconds for as many, and the square of it for more */
 #define MOST_THREADS (1u << 20) /* of a layout, on one node: sums don't overflow */
@@ -846,6 +847,19 @@ static void print_caches(const struct machine *m, FILE *out)
 		}
 }
 
+static void print_tlbs(FILE *out)
+{
+	struct tlb tlbs[MOST_TLBS];
+	const char *why;
+	unsigned n = tlb_read(tlbs, &why);
+
+	fprintf(out, "\n");
+	if (n)
+		tlb_print(tlbs, n, out);
+	else
+		fprintf(out, "TLBs: unknown (%s)\n", why);
+}
+
 static void print_distances(const struct machine *m, FILE *out)
 {
 	struct hwloc_distances_s *d;
@@ -898,6 +912,8 @@ void topology_print(const struct machine *m, FILE *out)
 	print_summary(m, out);
 	print_nodes(m, out);
 	print_caches(m, out);
+	if (m->here)
+		print_tlbs(out);
 	print_distances(m, out);
 	if (m->here)
 		print_pages(m, out);

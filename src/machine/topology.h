@@ -65,7 +65,7 @@ unsigned layout_threads(const char *layout); /* 0: not a layout */
  */
 char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n, const char **why);
 
-/* For people: packages, nodes, caches, distances, page sizes. */
+/* For people: packages, nodes, caches, TLBs, distances, page sizes. */
 void topology_print(const struct machine *, FILE *);
 
 #endif

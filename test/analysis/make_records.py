@@ -119,6 +119,13 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                 "distances": [[10 if a == b else 21 for b in range(machine.nodes)] for a in range(machine.nodes)],
                 "hwloc": f"numa:{machine.nodes} core:{machine.cores} pu:1",
             },
+            "tlb": [
+                _tlb(1, "data", PAGE, 64, 4),
+                _tlb(1, "data", 2 << 20, 32, 4),
+                _tlb(1, "instruction", PAGE, 64, 8),
+                _tlb(2, "unified", PAGE, 1536, 6),
+                _tlb(2, "unified", 2 << 20, 1536, 6),
+            ],
             "memory": {
                 "total": machine.nodes * (64 << 30),
                 "available": sum(free),
@@ -157,12 +164,18 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
     }
     if machine.governor is None:
         line["machine"]["frequency_why"] = "the guest has no /sys/devices/system/cpu/cpu0/cpufreq"
+    if machine.virtual:
+        line["machine"].update(tlb=[], tlb_why="CPUID names none: a hypervisor may hide them")
     line.update(changes)
     return line
 
 
 def _cache(level: int, kind: str, size: int, ways: int, count: int, shared_by: int) -> Line:
     return {"level": level, "type": kind, "size": size, "line": 64, "ways": ways, "count": count, "shared_by": shared_by}
+
+
+def _tlb(level: int, kind: str, page: int, entries: int, ways: int) -> Line:
+    return {"level": level, "type": kind, "page": page, "entries": entries, "ways": ways}
 
 
 @dataclass

@@ -15,7 +15,7 @@
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
 static const struct parameter parameters[] = {
 	[SIZE_OF] = { "size", "B", "bytes", SIZE, .value = { "1K,2K" } },
-	[KIND] = { "kind", NULL, "which", CHOICE, "plain,fancy", { "plain", "plain,fancy" } },
+	[KIND] = { "kind", NULL, "which", CHOICE, "plain,fancy", { "plain", "plain,fancy" }, NULL },
 	[WHERE] = { "layout", NULL, "threads", LAYOUT, .value = { "packed,split" } },
 	[FROM] = { "from", NULL, "node", LAYOUT, .value = { "each" } },
 	[TO] = { "to", NULL, "node", NODE, .value = { "all" } },

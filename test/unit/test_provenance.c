@@ -324,6 +324,8 @@ static void the_topology_is_told(void **state)
 	assert_int_equal(number_at(json_array_get(caches, 2), "size"), 32 << 20);
 	assert_int_equal(number_at(json_array_get(caches, 2), "shared_by"), 8);
 	assert_non_null(strstr(text_at(t, "hwloc"), "L3"));
+	assert_int_equal(json_array_size(at(p, "tlb")), 0);
+	assert_string_equal(text_at(p, "tlb_why"), "not this machine");
 	json_decref(p);
 }
 
@@ -397,6 +399,8 @@ static void this_machine_is_described(void **state)
 	assert_true(number_at(p, "memory.total") > 0);
 	assert_true(number_at(p, "topology.cpus") > 0);
 	assert_true(json_string_length(at(p, "kernel.release")) > 0);
+	assert_true(json_is_array(at(p, "tlb")));
+	assert_true((json_array_size(at(p, "tlb")) > 0) == (at(p, "tlb_why") == NULL));
 	json_decref(p);
 	machine_close(here);
 }

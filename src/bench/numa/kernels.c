@@ -20,6 +20,16 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 	return elements < n ? elements : n;
 }
 
+/* Elements that the L1 of some CPU holds: none has more than 128 KiB, and most have 32 or 48. */
+#define MOST_IN_L1 (64 * 1024 / sizeof(double))
+
+/* The compiler has to have computed this vector here. */
+#ifdef __x86_64__
+#define IN_PLACE(vector) __asm__ volatile("" : "+v"(vector))
+#else
+#define IN_PLACE(vector) (void)0
+#endif
+
 /* Between two passes: to the compiler, all memory may have changed, and x point elsewhere. */
 #define AGAIN(x) __asm__ volatile("" : "+r"(x) : : "memory")
 

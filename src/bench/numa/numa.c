@@ -19,6 +19,7 @@
 
 #define GIB (UINT64_C(1) << 30)
 #define PUBLISHED_SIZE (8 * GIB)
+#define PLACEMENTS     6                   /* variants, without the matrix */
 
 enum { X, Y, RESULT, ARRAYS };
 
@@ -153,6 +154,11 @@ static uint64_t power_below(uint64_t bytes)
 	return bytes ? UINT64_C(1) << (63 - __builtin_clzll(bytes)) : 0;
 }
 
+static uint64_t power_above(uint64_t bytes)
+{
+	return bytes > 1 ? 2 * power_below(bytes - 1) : bytes;
+}
+
 static uint64_t memory_of(const struct machine *m)
 {
 	struct memory_limit limit;
@@ -168,17 +174,17 @@ static uint64_t memory_of(const struct machine *m)
 }
 
 /*
- * So large that the caches don't matter (4 times the last one), and so small that the six placements can be held at once and sampled in
- * turn; where memory has no room for both, the first counts for more.
+ * So small that all placements of the threads can be held at once and sampled in turn, and so large that the caches don't matter: 4 times the
+ * last one. Where memory has no room for both, the second counts for more.
  */
 static uint64_t largest_size(const struct machine *m, enum profile profile)
 {
-	const uint64_t memory = memory_of(m) / 10 * 8 / ARRAYS, beyond_caches = 2 * power_below(4 * m->last_cache);
-	uint64_t size = power_below(memory / 6);
+	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS, beyond_caches = power_above(4 * m->last_cache);
+	uint64_t size = power_below(share / PLACEMENTS);
 
 	(void)profile;
 	if (size < beyond_caches)
-		size = power_below(memory) < beyond_caches ? power_below(memory) : beyond_caches;
+		size = power_below(share) < beyond_caches ? power_below(share) : beyond_caches;
 	return size < PUBLISHED_SIZE ? size : PUBLISHED_SIZE;
 }
 
@@ -483,7 +489,9 @@ static bool applies(const struct trial *trial, const char **why_not)
 	return trial->value[BYTES].count / trial->machine->line >= trial->threads;
 }
 
-#define VARIANT(name, summary, rule, lacks) { name, summary, &rule, lacks, prepare, enter, NULL, work, collect, verify, free }
+#define VARIANT(NAME, SUMMARY, RULE, LACKING)                                                                                                  \
+	{ .name = NAME, .summary = SUMMARY, .layout = &RULE, .lacks = LACKING, .prepare = prepare, .enter = enter, .work = work,               \
+	  .collect = collect, .verify = verify, .release = free }
 static const struct variant variants[] = {
 	VARIANT("single", "one thread touches all pages: they lie on its node", single, LACKS(FROM) | LACKS(TO)),
 	VARIANT("random", "threads touch pages at random, by granules (huge pages make it another experiment)", at_random, LACKS(FROM) | LACKS(TO)),

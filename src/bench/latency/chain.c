@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/latency/chain.h"
+
+/* Finalizer of MurmurHash3: each bit of the result depends on all of the argument. */
+static uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+	z = (z ^ (z >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return z ^ (z >> 33);
+}
+
+/*
+ * A pseudo-random permutation of 0..n-1: a Feistel network (Luby and Rackoff 1988) on the next power of two, walked until it falls below
+ * n (Black and Rogaway 2002), on average less than twice. The halves may differ by a bit.
+ */
+static size_t permute(size_t x, size_t n, uint64_t seed)
+{
+	const unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0, low = bits / 2;
+	const uint64_t low_mask = (UINT64_C(1) << low) - 1, high_mask = (UINT64_C(1) << (bits - low)) - 1;
+
+	if (bits < 2)
+		return n == 2 ? x ^ (seed & 1) : x;
+	do {
+		uint64_t left = x >> low, right = x & low_mask;
+
+		for (unsigned round = 0; round < 4; round += 2) {
+			left ^= mix(right ^ seed ^ (uint64_t)round << 56) & high_mask;
+			right ^= mix(left ^ seed ^ (uint64_t)(round + 1) << 56) & low_mask;
+		}
+		x = left << low | right;
+	} while (x >= n);
+	return x;
+}
+
+static size_t per_page(const struct chain *c)
+{
+	return c->page / c->stride;
+}
+
+/* Of a set smaller than a page, the page is the set. */
+static bool below_a_page(const struct chain *c)
+{
+	return c->bytes < c->page;
+}
+
+static size_t stride_of(const struct chain *c)
+{
+	return c->pattern == PAGE_STRIDE ? c->page + sizeof(void *) : c->stride;
+}
+
+size_t chain_nodes(const struct chain *c)
+{
+	const size_t stride = stride_of(c);
+
+	switch (c->pattern) {
+	case PAGE_RANDOM:
+		return c->bytes / c->page;
+	case PAGE_CYCLE:
+		return below_a_page(c) ? c->bytes / c->stride : c->bytes / c->page * per_page(c);
+	case CYCLE:
+	case PAGE_STRIDE:
+	case LINE_STRIDE:
+		break;
+	}
+	/* The last node needs room for itself, not for a whole stride. */
+	return c->bytes < sizeof(void *) ? c->bytes / stride : (c->bytes - sizeof(void *)) / stride + 1;
+}
+
+/* Within a page the order differs from page to page, so that no stride repeats. */
+static size_t at_in_pages(const struct chain *c, size_t turn)
+{
+	const size_t each = per_page(c), page = permute(turn / each, c->bytes / c->page, c->seed);
+
+	return page * c->page + permute(turn % each, each, mix(c->seed + page + 1)) * c->stride;
+}
+
+size_t chain_at(const struct chain *c, size_t turn)
+{
+	size_t page;
+
+	switch (c->pattern) {
+	case CYCLE:
+		return permute(turn, chain_nodes(c), c->seed) * c->stride;
+	case PAGE_CYCLE:
+		return below_a_page(c) ? permute(turn, chain_nodes(c), c->seed) * c->stride : at_in_pages(c, turn);
+	case PAGE_RANDOM:
+		page = permute(turn, chain_nodes(c), c->seed);
+		return page * c->page + mix(c->seed ^ ~page) % (c->page / c->line) * c->line;
+	case PAGE_STRIDE:
+	case LINE_STRIDE:
+		break;
+	}
+	return turn * stride_of(c);
+}
+
+void chain_lay(const struct chain *c, void *base, bool ints, size_t begin, size_t end)
+{
+	const size_t nodes = chain_nodes(c);
+	size_t at = begin < end ? chain_at(c, begin) : 0;
+
+	for (size_t turn = begin; turn < end; turn++) {
+		size_t next = chain_at(c, turn + 1 < nodes ? turn + 1 : 0);
+
+		if (ints)
+			*(int *)((char *)base + at) = (int)(next / sizeof(int));
+		else
+			*(void **)((char *)base + at) = (char *)base + next;
+		at = next;
+	}
+}
+
+/*
+ * The kernels: nothing but loads that each wait for the one before on their chain; one counter and branch for LOADS of them at least. Positions
+ * are in registers, as far as there are enough; beyond some 14 chains they are on the stack, where a load that misses its cache does not notice.
+ */
+#define LOADS 16
+#define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains) - 1) / (chains) : 1)
+
+#define CHASE(chains)                                                                                                                          \
+	static __attribute__((noinline)) void chase_##chains(union position *at, const void *base, uint64_t rounds)                            \
+	{                                                                                                                                      \
+		void *p[chains];                                                                                                               \
+                                                                                                                                               \
+		(void)base;                                                                                                                    \
+		for (unsigned i = 0; i < (chains); i++)                                                                                        \
+			p[i] = at[i].node;                                                                                                     \
+		for (; rounds; rounds--)                                                                                                       \
+			_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(chains); step++)                                         \
+				_Pragma("GCC unroll 32") for (unsigned i = 0; i < (chains); i++) p[i] = *(void **)p[i];                        \
+		for (unsigned i = 0; i < (chains); i++)                                                                                        \
+			at[i].node = p[i];                                                                                                     \
+	}
+CHASE(1)
+CHASE(2)
+CHASE(3)
+CHASE(4)
+CHASE(6)
+CHASE(8)
+CHASE(12)
+CHASE(16)
+CHASE(24)
+CHASE(32)
+
+static __attribute__((noinline)) void chase_ints(union position *at, const void *base, uint64_t rounds)
+{
+	const int *array = base;
+	uint64_t i = at[0].index;
+
+	for (; rounds; rounds--)
+		_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(1); step++) i = (uint64_t)(int64_t)array[i];
+	at[0].index = i;
+}
+
+static const struct {
+	unsigned chains;
+	chase *run;
+} kernels[] = { { 1, chase_1 }, { 2, chase_2 },	  { 3, chase_3 },   { 4, chase_4 },   { 6, chase_6 },
+		{ 8, chase_8 }, { 12, chase_12 }, { 16, chase_16 }, { 24, chase_24 }, { 32, chase_32 } };
+
+chase *chase_choose(unsigned chains, bool ints)
+{
+	if (ints)
+		return chains == 1 ? chase_ints : NULL;
+	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		if (kernels[i].chains == chains)
+			return kernels[i].run;
+	return NULL;
+}
+
+unsigned chase_loads(unsigned chains)
+{
+	return chains * STEPS(chains);
+}

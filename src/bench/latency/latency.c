@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * latency - what one dependent load costs, by how much memory is in use and in which order.
+ *
+ * A chain of pointers is followed, so that every load waits for the one before. The steps of the curve over the working set are the
+ * levels of cache; of one node a page, those of the TLB. After P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and
+ * A. Berestovskyy, "Smarter CPU Testing" (2019).
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/latency/chain.h"
+#include "benchmark.h"
+#include "machine/limits.h"
+#include "machine/sysfs.h"
+#include "machine/topology.h"
+
+#define LEAST_TOP (UINT64_C(64) << 20)     /* bytes: the largest working set is no smaller, whatever caches a machine admits to */
+#define SHARED_CACHES (UINT64_C(1) << 20)  /* bytes: larger sets are not sampled in turn, for they would find their cache taken */
+
+static uint64_t beyond_caches(const struct machine *, enum profile);
+
+enum { BYTES, PAGES, ELEMENT, STRIDE, CHAINS, LOADS, MIX, PAUSE, FROM, TO };
+enum { POINTER, INT };
+enum { READ, COPY, WRITE };
+static const struct parameter parameters[] = {
+	[BYTES] = { "size", "B", "working set; with one node a page, the pages' bytes (auto: 4 times the last cache)", SIZE,
+		    .value = { "4K..64M*2", "1K..auto*1.189207", "8K..128M*2" }, .automatic = beyond_caches },
+	[PAGES] = { "pages", NULL, "what the buffer is mapped with", CHOICE, .choices = PAGES_CHOICES, .value = { "base,thp", NULL, "base" } },
+	[ELEMENT] = { "element", NULL, "what a node is: a pointer to the next, or its index", CHOICE, .choices = "pointer,int", .value = { "pointer" } },
+	[STRIDE] = { "stride", "B", "from a node to its neighbour (0: a cache line)", SIZE, .value = { "0" } },
+	[CHAINS] = { "chains", "chains", "independent chains followed at once", COUNT, .value = { "1" } },
+	[LOADS] = { "loads", "loads", "of a sample (0: as many as fill it)", COUNT, .value = { "0", NULL, "33554432" } },
+	[MIX] = { "mix", NULL, "what the threads in the background do to memory", CHOICE, .choices = "read,copy,write", .value = { "read,copy,write" } },
+	[PAUSE] = { "pause", "turns", "of an empty loop after each 16 lines in the background: sets its rate (0: at full rate)", COUNT,
+		    .value = { "0,50,100,200,400,800,1600,6400" } },
+	[FROM] = { "from", NULL, "node of the thread, in the matrix", LAYOUT, .value = { "each" } },
+	[TO] = { "to", NULL, "node of the memory, in the matrix", NODE, .value = { "all" } },
+	{ 0 }
+};
+
+enum { BACKGROUND, NODES };
+static const struct metric metrics[] = {
+	[BACKGROUND] = { "background", "B/s", "lines read and written by the threads in the background", .better = NEITHER },
+	[NODES] = { "nodes", "node", "of the chain", .better = NEITHER },
+	{ 0 }
+};
+
+static const struct role roles[] = { { "chase", 1, BY_COUNT }, { "background", 0, BY_DEADLINE }, { 0 } };
+
+/* A thread in the background goes over lines of its own, again and again. */
+struct stream {
+	_Alignas(APART) char *lines;
+	size_t bytes, line;
+	unsigned mix;
+	uint64_t pause;
+	struct region *region;
+};
+
+struct state {
+	struct chain chain;
+	bool ints;
+	size_t nodes;
+	void *base;
+	chase *run;
+	unsigned chains, loads;            /* of a round, all chains together */
+	uint64_t done;                     /* loads of each chain since the start */
+	union position at[MOST_CHAINS];
+	unsigned threads;
+	struct stream stream[];            /* by worker; the first has none */
+};
+
+static size_t stride_of(const struct trial *t)
+{
+	return t->value[STRIDE].count ? t->value[STRIDE].count : t->machine->line;
+}
+
+static struct chain chain_of(const struct trial *t)
+{
+	return (struct chain){ .pattern = *(const enum pattern *)t->variant->layout, .bytes = t->value[BYTES].count, .stride = stride_of(t),
+			       .page = t->machine->page, .line = t->machine->line, .seed = t->seed + t->allocation };
+}
+
+/* At least 4 times the last cache, and no more than half of what memory there is. */
+static uint64_t beyond_caches(const struct machine *m, enum profile profile)
+{
+	uint64_t top = 4 * m->last_cache > LEAST_TOP ? 4 * m->last_cache : LEAST_TOP;
+	struct memory_limit limit = { .available = NO_LIMIT };
+
+	(void)profile;
+	if (m->here)
+		memory_limit_read(THIS_MACHINE, &limit);
+	while (top > limit.available / 2 && top > m->page)
+		top /= 2;
+	return top;
+}
+
+/* Bytes of each background thread's lines: together they, too, are beyond the caches. */
+static size_t stream_bytes(const struct trial *t)
+{
+	size_t each = beyond_caches(t->machine, QUICK) / (t->threads > 1 ? t->threads - 1 : 1);
+
+	return each > (1 << 24) ? each / t->machine->page * t->machine->page : 1 << 24;
+}
+
+static size_t footprint(const struct trial *t)
+{
+	return t->value[BYTES].count + (t->threads - 1) * stream_bytes(t);
+}
+
+static bool is_matrix(const struct trial *t)
+{
+	return !(t->variant->lacks & LACKS(TO));
+}
+
+static bool is_loaded(const struct trial *t)
+{
+	return !(t->variant->lacks & LACKS(MIX));
+}
+
+/* Starting points: evenly over the cycle. */
+static void start(struct state *s)
+{
+	for (unsigned i = 0; i < s->chains; i++) {
+		size_t offset = chain_at(&s->chain, s->nodes / s->chains * i);
+
+		if (s->ints)
+			s->at[i].index = offset / sizeof(int);
+		else
+			s->at[i].node = (char *)s->base + offset;
+	}
+}
+
+static int map_chain(struct state *s, const struct trial *t)
+{
+	const int node = is_matrix(t) ? (int)t->value[TO].count : t->place[0].node;
+	struct region *region = region_map(t->arena, "the chain", s->chain.bytes, t->value[PAGES].choice);
+
+	if (!region)
+		return -1;
+	s->base = region_base(region);
+	region_home(region, 0, s->chain.bytes, node);
+	region_user(region, 0, s->chain.bytes, t->place[0].node);
+	return is_matrix(t) ? region_bind(region, node) : 0;
+}
+
+static int map_stream(struct stream *b, const struct trial *t, unsigned worker)
+{
+	b->bytes = stream_bytes(t);
+	b->line = t->machine->line;
+	b->mix = t->value[MIX].choice;
+	b->pause = t->value[PAUSE].count;
+	b->region = region_map(t->arena, "lines of the background", b->bytes, t->value[PAGES].choice);
+	if (!b->region)
+		return -1;
+	b->lines = region_base(b->region);
+	region_home(b->region, 0, b->bytes, t->place[worker].node);
+	region_user(b->region, 0, b->bytes, t->place[worker].node);
+	return 0;
+}
+
+static void *prepare(const struct trial *t)
+{
+	const size_t bytes = sizeof(struct state) + t->threads * sizeof(struct stream);
+	struct state *s = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
+
+	if (!s)
+		return NULL;
+	memset(s, 0, bytes);
+	s->chain = chain_of(t);
+	s->nodes = chain_nodes(&s->chain);
+	s->ints = t->value[ELEMENT].choice == INT;
+	s->chains = (unsigned)t->value[CHAINS].count;
+	s->run = chase_choose(s->chains, s->ints);
+	s->loads = chase_loads(s->chains);
+	s->threads = t->threads;
+	if (map_chain(s, t))
+		goto fail;
+	for (unsigned i = 1; is_loaded(t) && i < t->threads; i++)
+		if (map_stream(&s->stream[i], t, i))
+			goto fail;
+	start(s);
+	return s;
+fail:
+	free(s);
+	return NULL;
+}
+
+/* Touched in order first: the order of the chain would have the kernel hand out pages in that order, and rows of memory with it. */
+static void enter(void *state, struct worker *self)
+{
+	struct state *s = state;
+	struct stream *b = &s->stream[self->index];
+
+	if (self->index) {
+		memset(b->lines, 1, b->bytes);
+		return;
+	}
+	memset(s->base, 0, s->chain.bytes);
+	chain_lay(&s->chain, s->base, s->ints, 0, s->nodes);
+}
+
+static void follow(struct state *s, struct worker *self)
+{
+	const uint64_t rounds = (self->count + s->loads - 1) / s->loads;
+
+	s->run(s->at, s->base, rounds);
+	s->done += rounds * (s->loads / s->chains);
+	self->done = rounds * s->loads;
+}
+
+static void wait(uint64_t turns)
+{
+	for (; turns; turns--)
+		__asm__ volatile("" : "+r"(turns));
+}
+
+/* One word of each line: what moves is the line. */
+static uint64_t read_lines(const char *from, size_t line, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += *(const volatile uint64_t *)(from + i * line);
+	return sum;
+}
+
+static void write_lines(char *to, size_t line, size_t n, uint64_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		*(volatile uint64_t *)(to + i * line) = value + i;
+}
+
+/* Copies go from the first half to the second. */
+static void disturb(const struct stream *b, struct worker *self)
+{
+	enum { BLOCK = 16 };
+	const size_t half = b->bytes / 2, step = BLOCK * b->line, end = b->mix == COPY ? half : b->bytes;
+	uint64_t lines = 0, sum = 0;
+
+	for (size_t at = 0; !atomic_load_explicit(self->stop, memory_order_relaxed); at = at + 2 * step <= end ? at + step : 0) {
+		if (b->mix != WRITE)
+			sum += read_lines(b->lines + at, b->line, BLOCK);
+		if (b->mix != READ)
+			write_lines(b->lines + (b->mix == COPY ? half : 0) + at, b->line, BLOCK, sum);
+		lines += b->mix == COPY ? 2 * BLOCK : BLOCK;
+		wait(b->pause);
+	}
+	self->done = lines;
+}
+
+static void work(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	if (self->role == 0)
+		follow(s, self);
+	else
+		disturb(&s->stream[self->index], self);
+}
+
+static void collect(void *state, const struct trial *t, struct result *result)
+{
+	const struct state *s = state;
+	uint64_t lines = 0;
+
+	report(result, NODES, (double)s->nodes);
+	for (unsigned i = 1; i < t->threads; i++)
+		lines += team_worker(t->team, i)->done;
+	if (is_loaded(t))
+		report(result, BACKGROUND, (double)(lines * t->machine->line) / elapsed(result));
+}
+
+/* Where each chain must stand by now: with a single load astray it would be elsewhere. */
+static const char *verify(void *state, const struct trial *t)
+{
+	const struct state *s = state;
+
+	(void)t;
+	for (unsigned i = 0; i < s->chains; i++) {
+		size_t offset = chain_at(&s->chain, (s->nodes / s->chains * i + s->done) % s->nodes);
+
+		if (s->ints ? s->at[i].index != offset / sizeof(int) : s->at[i].node != (char *)s->base + offset)
+			return "a chain did not end where its order says: a load or a link was lost";
+	}
+	return NULL;
+}
+
+static uint64_t count(const struct trial *t, unsigned worker)
+{
+	return worker == 0 ? t->value[LOADS].count : 0;
+}
+
+/* A round, so that what stays in the caches is there; far beyond them there is nothing to warm. Near the last cache it takes two. */
+static uint64_t warm(const struct trial *t)
+{
+	const struct chain c = chain_of(t);
+	const uint64_t nodes = chain_nodes(&c);
+
+	if (t->machine->last_cache && c.bytes > 2 * t->machine->last_cache)
+		return 0;
+	return c.bytes > t->machine->last_cache / 2 ? 2 * nodes : nodes;
+}
+
+static bool alone(const struct trial *t)
+{
+	return t->value[BYTES].count > SHARED_CACHES || is_loaded(t);
+}
+
+static bool applies(const struct trial *t, const char **why_not)
+{
+	const struct chain c = chain_of(t);
+	const unsigned chains = t->value[CHAINS].count <= MOST_CHAINS ? (unsigned)t->value[CHAINS].count : 0;
+
+	*why_not = "only loaded has work for more than one thread, and it needs a second one";
+	if ((t->threads > 1) != is_loaded(t))
+		return false;
+	*why_not = "there are chases of 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers, and of 1 of ints";
+	if (!chase_choose(chains, t->value[ELEMENT].choice == INT))
+		return false;
+	*why_not = "the stride must hold a node: 8 bytes and a multiple of 8, or 4 of 4 for ints, and no more than a page";
+	if (c.stride % (t->value[ELEMENT].choice == INT ? sizeof(int) : sizeof(void *)) || !c.stride || c.stride > c.page)
+		return false;
+	*why_not = "an index must fit an int: at most 8G of ints";
+	if (t->value[ELEMENT].choice == INT && c.bytes / sizeof(int) > INT32_MAX)
+		return false;
+	*why_not = "the working set has less than two nodes for each chain; choose a larger size";
+	return chain_nodes(&c) >= 2 * chains;
+}
+
+static const enum pattern cycle = CYCLE, page_cycle = PAGE_CYCLE, page_random = PAGE_RANDOM, page_stride = PAGE_STRIDE, line_stride = LINE_STRIDE;
+
+/* The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k nodes, a page and 8 bytes apart, as fast as they come. */
+static const struct instead cycle_instead[] = { { ELEMENT, { "pointer", NULL, "int" } }, { STRIDE, { "0", NULL, "4" } }, { 0 } },
+			    page_stride_instead[] = { { BYTES, { "64K..64M*2", "64K..auto*1.189207", "65664..1075838976*2" } },
+						      { LOADS, { "0" } },
+						      { 0 } },
+			    page_random_instead[] = { { BYTES, { "64K..64M*2", "64K..auto*1.189207", "64K..1G*2" } }, { LOADS, { "0" } }, { 0 } },
+			    parallel_instead[] = { { BYTES, { "16K,1M,auto" } },
+						   { CHAINS, { "1,2,3,4,6,8,12,16,24,32" } },
+						   { LOADS, { "0" } },
+						   { PAGES, { "thp" } },
+						   { 0 } },
+			    beyond_instead[] = { { BYTES, { "auto" } }, { LOADS, { "0" } }, { PAGES, { "thp" } }, { 0 } };
+
+#define SINGLE (LACKS(MIX) | LACKS(PAUSE) | LACKS(FROM) | LACKS(TO))
+#define VARIANT(NAME, SUMMARY, PATTERN, LACKING, INSTEAD, ...)                                                                                \
+	{ .name = NAME, .summary = SUMMARY, .layout = &PATTERN, .lacks = LACKING, .prepare = prepare, .enter = enter, .work = work,            \
+	  .collect = collect, .verify = verify, .release = free, .instead = INSTEAD, __VA_ARGS__ }
+static const struct variant variants[] = {
+	VARIANT("cycle", "one random cycle through all nodes", cycle, SINGLE, cycle_instead),
+	VARIANT("page-cycle", "the same, but a page is used up before the next", page_cycle, SINGLE, NULL),
+	VARIANT("page-random", "one node a page, pages at random: the TLB without the cache", page_random, SINGLE, page_random_instead),
+	VARIANT("page-stride", "nodes a page and 8 bytes apart, in order: prefetchers may cross pages", page_stride, SINGLE, page_stride_instead),
+	VARIANT("line-stride", "neighbouring nodes in order: what the prefetcher gains", line_stride, SINGLE, NULL),
+	VARIANT("parallel", "several random cycles at once: memory-level parallelism", cycle, SINGLE, parallel_instead),
+	VARIANT("loaded", "a random cycle while other threads load memory", cycle, LACKS(FROM) | LACKS(TO), beyond_instead, .threads = "auto"),
+	VARIANT("matrix", "a thread on one node, the cycle on another: node x node", cycle, LACKS(MIX) | LACKS(PAUSE), beyond_instead),
+	{ 0 }
+};
+
+const struct benchmark latency_benchmark = {
+	.name = "latency",
+	.summary = "what one dependent load costs: the levels of cache and TLB",
+	.protocol = "each load gives the address of the next; the chain goes on where the last sample stopped",
+	.source = "sestoft2017, berestovskyy2019",
+	.unit = "load",
+	.sample = 1e-3,
+	.quantile = 0.5,
+	.roles = roles,
+	.chosen = { "cycle", "cycle,page-cycle,page-random,page-stride,line-stride,parallel,loaded,matrix", "cycle,page-stride,page-random" },
+	.threads = { "1" },
+	.weight = 1,
+	.parameters = parameters,
+	.metrics = metrics,
+	.time_first = true,
+	.variants = variants,
+	.applies = applies,
+	.count = count,
+	.footprint = footprint,
+	.warm = warm,
+	.alone = alone,
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains: every order visits every node once and comes back, whatever the pattern and the size; kernels follow them load by load. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/latency/chain.h"
+
+enum { PAGE = 4096, LINE = 64, MOST = 3 << 20 };
+static const enum pattern patterns[] = { CYCLE, PAGE_CYCLE, PAGE_RANDOM, PAGE_STRIDE, LINE_STRIDE };
+enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };
+
+static const size_t sizes[] = { 64, 128, 192, 1000, 1024, 4095, 4096, 4104, 4160, 5000, 8192, 12288, 65536, 65664, 100000, 262144, 1000003, MOST };
+enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+static struct chain chain(enum pattern pattern, size_t bytes, size_t stride, uint64_t seed)
+{
+	return (struct chain){ .pattern = pattern, .bytes = bytes, .stride = stride, .page = PAGE, .line = LINE, .seed = seed };
+}
+
+/* One round over links laid in memory: as many steps as nodes, each node once, inside the buffer, and back at the start. */
+static void check_links(const struct chain *c, char *memory, unsigned char *seen)
+{
+	const size_t nodes = chain_nodes(c);
+	char *at;
+
+	if (!nodes)
+		return;
+	memset(memory, 0, c->bytes);
+	memset(seen, 0, c->bytes);
+	chain_lay(c, memory, false, 0, nodes / 3); /* in parts, as several threads would */
+	chain_lay(c, memory, false, nodes / 3, nodes);
+	at = memory + chain_at(c, 0);
+	for (size_t i = 0; i < nodes; i++) {
+		size_t offset = (size_t)(at - memory);
+
+		assert_true(offset + sizeof(void *) <= c->bytes);
+		assert_int_equal(seen[offset], 0);
+		seen[offset] = 1;
+		assert_true(at == memory + chain_at(c, i));
+		at = *(char **)at;
+	}
+	assert_true(at == memory + chain_at(c, 0));
+}
+
+static void test_one_cycle_through_all_nodes(void **state)
+{
+	char *memory = malloc(MOST);
+	unsigned char *seen = malloc(MOST);
+
+	(void)state;
+	for (unsigned p = 0; p < PATTERNS; p++)
+		for (unsigned i = 0; i < SIZES; i++)
+			for (uint64_t seed = 1; seed < 4; seed++) {
+				struct chain c = chain(patterns[p], sizes[i], LINE, seed);
+
+				check_links(&c, memory, seen);
+			}
+	for (size_t stride = 8; stride <= PAGE; stride *= 2)
+		for (size_t bytes = stride; bytes < 300000; bytes = bytes * 5 / 4 + 8) {
+			struct chain c = chain(CYCLE, bytes, stride, bytes);
+
+			check_links(&c, memory, seen);
+		}
+	free(memory);
+	free(seen);
+}
+
+static void test_ints(void **state)
+{
+	int *array = malloc(MOST);
+	unsigned char *seen = malloc(MOST / sizeof(int));
+
+	(void)state;
+	for (unsigned i = 3; i < SIZES; i++) {
+		struct chain c = chain(CYCLE, sizes[i] / 4 * 4, sizeof(int), i);
+		size_t nodes = chain_nodes(&c), at = chain_at(&c, 0) / sizeof(int);
+
+		memset(seen, 0, MOST / sizeof(int));
+		chain_lay(&c, array, true, 0, nodes);
+		for (size_t n = 0; n < nodes; n++) {
+			assert_int_equal(seen[at]++, 0);
+			at = (size_t)array[at];
+		}
+		assert_true(at == chain_at(&c, 0) / sizeof(int));
+	}
+	free(array);
+	free(seen);
+}
+
+static void test_page_orders(void **state)
+{
+	struct chain cycle = chain(PAGE_CYCLE, 64 * PAGE, LINE, 7), random = chain(PAGE_RANDOM, 1000 * PAGE, LINE, 7);
+	unsigned lines[PAGE / LINE] = { 0 }, changed = 0;
+
+	(void)state;
+	for (size_t i = 1; i < chain_nodes(&cycle); i++) /* a page is used up before the next */
+		assert_int_equal(chain_at(&cycle, i) / PAGE == chain_at(&cycle, i - 1) / PAGE, i % (PAGE / LINE) != 0);
+	assert_int_equal(chain_nodes(&random), 1000);
+	for (size_t i = 0; i < 1000; i++) {
+		lines[chain_at(&random, i) % PAGE / LINE]++;
+		assert_int_equal(chain_at(&random, i) % LINE, 0);
+	}
+	for (unsigned i = 0; i < PAGE / LINE; i++)
+		changed += lines[i] > 0;
+	assert_true(changed > 50); /* of 64 lines: the line varies */
+}
+
+static void test_published_numbers_of_nodes(void **state)
+{
+	(void)state;
+	for (size_t nodes = 16; nodes <= 262144; nodes *= 2) {
+		struct chain c = chain(PAGE_STRIDE, nodes * (PAGE + 8), LINE, 1);
+
+		assert_int_equal(chain_nodes(&c), nodes);
+		assert_int_equal(chain_at(&c, 1), PAGE + 8);
+	}
+}
+
+/* Neighbours in time must not be neighbours in memory, or a prefetcher learns the order. */
+static void test_random_orders_have_no_favourite_step(void **state)
+{
+	enum { NODES = 1 << 14 };
+	struct chain c = chain(CYCLE, NODES * LINE, LINE, 3);
+	unsigned *steps = calloc(2 * NODES, sizeof(*steps)), most = 0, near = 0;
+
+	(void)state;
+	for (size_t i = 1; i < NODES; i++) {
+		long step = (long)(chain_at(&c, i) / LINE) - (long)(chain_at(&c, i - 1) / LINE);
+
+		near += labs(step) <= 2;
+		if (++steps[step + NODES] > most)
+			most = steps[step + NODES];
+	}
+	assert_true(most < 12);          /* of 16383 steps over 32767 values: a Poisson mean of at most 1 */
+	assert_true(near < 20);          /* expected: 4 */
+	free(steps);
+}
+
+static void test_kernels_follow_their_chains(void **state)
+{
+	static const unsigned numbers[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32 };
+	char *memory = aligned_alloc(PAGE, 64 * PAGE);
+	struct chain c = chain(CYCLE, 64 * PAGE, LINE, 5);
+	size_t nodes = chain_nodes(&c);
+
+	(void)state;
+	chain_lay(&c, memory, false, 0, nodes);
+	for (unsigned n = 0; n < sizeof(numbers) / sizeof(*numbers); n++) {
+		unsigned chains = numbers[n], each = chase_loads(chains) / chains;
+		union position at[MOST_CHAINS];
+
+		assert_non_null(chase_choose(chains, false));
+		for (unsigned i = 0; i < chains; i++)
+			at[i].node = memory + chain_at(&c, nodes / chains * i);
+		chase_choose(chains, false)(at, memory, 1000);
+		for (unsigned i = 0; i < chains; i++)
+			assert_true(at[i].node == memory + chain_at(&c, (nodes / chains * i + 1000ul * each) % nodes));
+		chase_choose(chains, false)(at, memory, 0);
+		assert_true(at[0].node == memory + chain_at(&c, 1000ul * each % nodes));
+	}
+	assert_null(chase_choose(5, false));
+	assert_null(chase_choose(0, false));
+	assert_null(chase_choose(33, false));
+	assert_null(chase_choose(2, true));
+	free(memory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_cycle_through_all_nodes),
+		cmocka_unit_test(test_ints),
+		cmocka_unit_test(test_page_orders),
+		cmocka_unit_test(test_published_numbers_of_nodes),
+		cmocka_unit_test(test_random_orders_have_no_favourite_step),
+		cmocka_unit_test(test_kernels_follow_their_chains),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

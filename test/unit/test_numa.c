@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numa benchmark through its whole life, without the harness: every variant and kernel, and answers that are wrong on purpose. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/numa/kernels.h"
+#include "benchmarks.h"
+#include "machine/topology.h"
+
+/* The order of the parameters, as numa.c has it. */
+enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, PARAMETERS };
+enum { MOST_THREADS = 3, ROUNDS = 2 };
+
+struct result {
+	unsigned reports;
+};
+
+void report(struct result *r, unsigned metric, double value)
+{
+	assert_true(numa_benchmark.metrics[metric].name && !numa_benchmark.metrics[metric].amount);
+	assert_true(value >= 0);
+	r->reports++;
+}
+
+struct world {
+	const struct machine *machine;
+	union value value[PARAMETERS];
+	struct place place[MOST_THREADS];
+	struct trial trial;
+};
+
+static void settle(struct world *w, const struct machine *m, struct team *team, const char *variant, unsigned kernel, size_t bytes, unsigned threads)
+{
+	unsigned v = 0;
+
+	while (strcmp(numa_benchmark.variants[v].name, variant))
+		v++;
+	*w = (struct world){ .machine = m };
+	w->value[KERNEL].choice = kernel;
+	w->value[BYTES].count = bytes;
+	w->value[PAGES].choice = PAGES_BASE;
+	w->value[TO].count = (uint64_t)m->node[0].number;
+	for (unsigned i = 0; i < threads; i++)
+		w->place[i] = (struct place){ m->cpu[i % m->cpus].number, m->cpu[i % m->cpus].node };
+	w->trial = (struct trial){ .benchmark = &numa_benchmark, .variant = &numa_benchmark.variants[v], .value = w->value, .threads = threads,
+				   .place = w->place, .machine = m, .seed = 1, .team = team };
+}
+
+/* What verify() says after `work` ran twice. Pages are read back, if the caller wants. */
+static const char *live(struct world *w, void (*work)(void *, struct worker *), struct placement *placement)
+{
+	const struct variant *v = w->trial.variant;
+	const char *wrong;
+	struct result result = { 0 };
+	unsigned culprit;
+	void *state;
+
+	assert_int_equal(team_seat(w->trial.team, w->place, w->trial.threads, &culprit), 0);
+	w->trial.arena = arena_open(w->machine);
+	assert_non_null(w->trial.arena);
+	state = v->prepare(&w->trial);
+	if (!state && arena_refusal(w->trial.arena))
+		fail_msg("%s: %s", v->name, arena_refusal(w->trial.arena));
+	assert_non_null(state);
+	team_run(w->trial.team, v->enter, state);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 0; i < w->trial.threads; i++)
+			team_worker(w->trial.team, i)->count = 1 + round * 2;
+		team_run(w->trial.team, work, state);
+		v->collect(state, &w->trial, &result);
+	}
+	assert_true(result.reports >= ROUNDS);
+	if (placement)
+		assert_int_equal(arena_placement(w->trial.arena, placement), 0);
+	wrong = v->verify(state, &w->trial);
+	v->release(state);
+	arena_close(w->trial.arena);
+	return wrong;
+}
+
+/* Runs body inside a team. */
+static void in_team(int (*body)(struct team *, void *))
+{
+	const char *error;
+	struct machine *m = machine_open(NULL, &error);
+
+	assert_non_null(m);
+	assert_int_equal(team_open(MOST_THREADS, body, m), 0);
+	machine_close(m);
+}
+
+static int every_variant_and_kernel(struct team *team, void *machine)
+{
+	const struct machine *m = machine;
+	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double), 100003 * sizeof(double) };
+	enum instruction_set set;
+	struct world w;
+
+	for (const struct variant *v = numa_benchmark.variants; v->name; v++)
+		for (unsigned kernel = 0; kernel < KERNELS; kernel++)
+			for (unsigned i = 0; kernel_choose(&kernels[kernel], &set) && i < 3 * MOST_THREADS; i++) {
+				settle(&w, m, team, v->name, kernel, sizes[i / MOST_THREADS], 1 + i % MOST_THREADS);
+				assert_null(live(&w, v->work, NULL));
+			}
+	return 0;
+}
+
+static void test_every_variant_and_kernel_is_right(void **state)
+{
+	(void)state;
+	in_team(every_variant_and_kernel);
+}
+
+/* Touched, counted, and where they were claimed to be. */
+static int all_pages(struct team *team, void *machine)
+{
+	const struct machine *m = machine;
+	const size_t bytes = 41 * m->page + 5 * m->line;
+	struct placement p;
+	struct world w;
+
+	for (const struct variant *v = numa_benchmark.variants; v->name; v++) {
+		settle(&w, m, team, v->name, TRIAD, bytes, 2);
+		assert_null(live(&w, v->work, &p));
+		assert_int_equal(p.pages, 3 * 42);
+		assert_int_equal(p.unmapped, 0);
+		assert_int_equal(p.misplaced, 0);
+		/* One page in each array may be shared by the two. */
+		assert_true(p.how != VERIFIED || (p.used >= 3 * 41 && (m->nodes > 1 || p.local == p.used)));
+		placement_free(&p);
+	}
+	return 0;
+}
+
+static void test_all_pages_lie_where_they_are_claimed(void **state)
+{
+	(void)state;
+	in_team(all_pages);
+}
+
+static void nothing(void *state, struct worker *self)
+{
+	(void)state;
+	self->done = self->count;
+}
+
+static int lies(struct team *team, void *machine)
+{
+	struct world w;
+	const char *wrong;
+
+	settle(&w, machine, team, "static", COPY, 1 << 16, 2);
+	wrong = live(&w, nothing, NULL);
+	assert_non_null(wrong);
+	assert_string_equal(wrong, "element 0 of the result is -1, not 0 (worker 0)");
+	return 0;
+}
+
+static void test_what_was_not_stored_is_noticed(void **state)
+{
+	(void)state;
+	in_team(lies);
+}
+
+static double amount(const char *metric, const struct trial *t)
+{
+	const struct metric *m = numa_benchmark.metrics;
+
+	while (strcmp(m->name, metric))
+		m++;
+	return m->amount(t);
+}
+
+static void test_bytes_are_counted_with_and_without_allocation(void **state)
+{
+	static const struct {
+		unsigned kernel;
+		double asked, moved, flops; /* of an element */
+	} rows[] = {
+		{ SUM, 8, 8, 1 },	{ SUM_SCALAR, 8, 8, 1 },   { COPY, 16, 24, 0 },	   { SCALE, 16, 24, 1 },   { ADD, 24, 32, 1 },
+		{ TRIAD, 24, 32, 2 },	{ COPY_NT, 16, 16, 0 },	   { SCALE_NT, 16, 16, 1 }, { ADD_NT, 24, 24, 1 }, { TRIAD_NT, 24, 24, 2 },
+	};
+	const char *error;
+	struct machine *m = machine_open(NULL, &error);
+	struct world w;
+
+	(void)state;
+	assert_non_null(m);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		settle(&w, m, NULL, "static", rows[i].kernel, 1000 * sizeof(double) + 1, 1);
+		assert_true(amount("bandwidth", &w.trial) == 1000 * rows[i].asked);
+		assert_true(amount("traffic", &w.trial) == 1000 * rows[i].moved);
+		assert_true(amount("flops", &w.trial) == 1000 * rows[i].flops);
+		assert_int_equal(numa_benchmark.footprint(&w.trial), 1000 * (size_t)rows[i].asked);
+	}
+	machine_close(m);
+}
+
+/* Whatever the machine: room for three arrays; 4 times the caches, where there is room for that; all placements, where there is for both. */
+static void test_automatic_size_suits_the_machine(void **state)
+{
+	static const struct {
+		const char *machine; /* for hwloc, 1 GB is 10^9 bytes */
+		uint64_t memory, mib;
+	} rows[] = {
+		{ "node:2(memory=16GB) core:8 pu:1", UINT64_C(32000000000), 1024 },
+		{ "node:1(memory=1GB) l3:1(size=32MB) core:2 pu:1", UINT64_C(1000000000), 128 },
+		{ "node:8(memory=256GB) l3:1(size=256MB) core:16 pu:2", UINT64_C(2048000000000), 8192 },
+		{ "node:1(memory=2GB) l3:1(size=1GB) core:4 pu:1", UINT64_C(2000000000), 256 },
+	};
+	const char *error;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct machine *m = machine_open(rows[i].machine, &error);
+		uint64_t size;
+
+		assert_non_null(m);
+		size = numa_benchmark.parameters[BYTES].automatic(m, STANDARD);
+		assert_int_equal(size, rows[i].mib << 20);
+		assert_true(3 * size <= rows[i].memory);
+		machine_close(m);
+	}
+}
+
+static void test_what_is_too_small_is_refused(void **state)
+{
+	const char *why, *error;
+	struct machine *m = machine_open(NULL, &error);
+	struct world w;
+
+	(void)state;
+	assert_non_null(m);
+	settle(&w, m, NULL, "static", SUM, 2 * m->line, 2);
+	assert_true(numa_benchmark.applies(&w.trial, &why));
+	settle(&w, m, NULL, "static", SUM, 2 * m->line - 1, 2);
+	assert_false(numa_benchmark.applies(&w.trial, &why));
+	assert_non_null(strstr(why, "larger size"));
+	machine_close(m);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_variant_and_kernel_is_right),
+		cmocka_unit_test(test_all_pages_lie_where_they_are_claimed),
+		cmocka_unit_test(test_what_was_not_stored_is_noticed),
+		cmocka_unit_test(test_bytes_are_counted_with_and_without_allocation),
+		cmocka_unit_test(test_automatic_size_suits_the_machine),
+		cmocka_unit_test(test_what_is_too_small_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
