@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus report, locus validate: what of locus is written in Python."""
+"""locus report, locus levels, locus validate: what of locus is written in Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Optional
 GOOD, CANNOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 try:
-    from . import records, report
+    from . import levels, records, report
 except ModuleNotFoundError as error:
     sys.exit(f"locus: {sys.executable} lacks the module {error.name}: run it with -m pip install -r analysis/requirements.txt")
 
@@ -45,6 +45,10 @@ def _validate(options: argparse.Namespace, given: records.Records) -> str:
     return f"{', '.join(map(str, options.file))}: {len(given.lines)} lines, all as {records.SCHEMA} says"
 
 
+def _levels(options: argparse.Namespace, given: records.Records) -> str:
+    return levels.text(records.tables(given))
+
+
 def _complain(error: object, status: int) -> int:
     print(f"locus: {error}", file=sys.stderr)
     return status
@@ -70,6 +74,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--force", action="store_true", help="replace a page and a folder of pictures that are there already")
     command.set_defaults(run=_report)
+
+    command = commands.add_parser(
+        "levels",
+        help="name the levels of cache and TLB in records of latency",
+        description="Finds plateaus and edges in curves of latency over working set, from the curve alone, names them - L1, L2, "
+        "L3, memory from cycle; L1 and L2 TLB from page-random - and holds them against what the system reports.",
+        epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",
+    )
+    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record of locus latency")
+    command.set_defaults(run=_levels)
 
     command = commands.add_parser(
         "validate",

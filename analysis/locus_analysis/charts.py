@@ -23,9 +23,10 @@ Drawing = Any  # one of the kinds of chart that Altair has
 TINTS = ["#2F6C9F", "#A9CBE4", "#6B9AC4", "#D6E5F1"]  # of one blue: rows that differ in the same way look the same
 # Okabe and Ito: told apart with every kind of colour vision.
 COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
-INK, GREY, PALE, ALARM = "#222222", "#767676", "#E4E4E4", "#B23A00"
+INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"
 ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
+SPANS = 6  # of numbers of flagged trials, in a line
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
@@ -97,18 +98,23 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
             _bar_panel(data, key, list(group), pages if with_pages else None, widths, (min(ends), max(ends)))
             for key, group in groupby(chunk, lambda row: row["panel"])
         ]
-        pictures.append(_picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
+        pictures.append(picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
     return pictures
 
 
 def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
-    """A heat map: threads on one node, memory on another."""
+    """Heat maps: threads on one node, memory on another; one for each variant and panel of each benchmark."""
     data = Data()
+    several = len({cell["benchmark"] for cell in cells}) > 1
     panels = [
-        _heat_map(data, f"{variant}{', ' + panel if panel else ''}", list(group))
-        for (variant, panel), group in groupby(sorted(cells, key=_panel_key), _panel_key)
+        _heat_map(data, f"{benchmark + ' ' if several else ''}{variant}{', ' + panel if panel else ''}{_of_what(group)}", group)
+        for (benchmark, variant, panel), group in (
+            (key, list(of)) for key, of in groupby(sorted(cells, key=_panel_key), _panel_key)
+        )
     ]
-    return _picture(name, title, MATRIX_HELP, cells, [alt.concat(*panels, columns=2, spacing=40)], data)
+    return picture(
+        name, title, MATRIX_HELP, cells, [alt.concat(*panels, columns=2, spacing=40).resolve_scale(color="independent")], data
+    )
 
 
 def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
@@ -142,7 +148,7 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
             alt.Tooltip("noisy:Q", title="noisy samples"),
         ],
     )
-    picture = alt.layer(
+    chart = alt.layer(
         base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2="greatest:Q"),
         base.transform_filter(GOOD).mark_point(filled=True, size=16, color="#0072B2", opacity=1).encode(y=y_of("ratio")),
         base.transform_filter(FLAGGED).mark_point(shape="triangle-up", size=34, color=ALARM, fill="white").encode(y=y_of("ratio")),
@@ -154,12 +160,16 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
         height=170,
     )
     numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
-    extra = f"▲ (open): of a flagged trial, here {', '.join(map(str, numbers))}." if numbers else ""
-    return _picture(name, title, DRIFT_HELP, [], [picture], data, extra)
+    extra = [f"▲ (open): of a flagged trial, here {', '.join(map(str, numbers))}."] if numbers else []
+    return picture(name, title, DRIFT_HELP, [], [chart], data, extra)
 
 
-def _panel_key(cell: Row) -> tuple[str, str]:
-    return cell["variant"], cell["panel"]
+def _panel_key(cell: Row) -> tuple[str, str, str]:
+    return cell["benchmark"], cell["variant"], cell["panel"]
+
+
+def _of_what(cells: Sequence[Row]) -> str:
+    return f": {cells[0]['metric']}{BETTER[cells[0]['better']]}"
 
 
 def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
@@ -357,19 +367,60 @@ def _of_best(cell: Row) -> str:
     return f"{cell['value'] / cell['least']:.2f} ×" if cell["least"] else ""
 
 
-def _picture(name: str, title: str, help_text: str, rows: Sequence[Row], panels: list[Any], data: Data, extra: str = "") -> Picture:
-    flagged = [r for r in rows if r["flag"] is not None]
-    notes = [f"{mark(r)}: {'; '.join(r['reasons'])}" for r in flagged]
+def picture(
+    name: str,
+    title: str,
+    help_text: str,
+    rows: Sequence[Row],
+    panels: list[Any],
+    data: Data,
+    extra: Sequence[str] = (),
+    most: int = ROWS,
+) -> Picture:
+    """Title and help above the panels; below, a line for each flagged trial, or for each status where there are more than most."""
+    notes = _notes([r for r in rows if r["flag"] is not None], most)
     heading = alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH))
     chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
     return Picture(name, title, help_text, notes, {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets})
 
 
-def _footnotes(data: Data, notes: list[str], extra: str) -> list[alt.Chart]:
+def _notes(flagged: Sequence[Row], most: int) -> list[str]:
+    if len(flagged) <= most:
+        return [f"{mark(r)}: {'; '.join(r['reasons'])}" for r in flagged]
+    groups = groupby(sorted(flagged, key=lambda r: (r["status"], r["flag"])), lambda r: r["status"])
+    return [_note(status, list(own)) for status, own in groups]
+
+
+def _note(status: str, own: Sequence[Row]) -> str:
+    drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
+    return f"▲ {status}{drawn}: {len(own)} trials, {_spans([r['flag'] for r in own])}; of the first: {'; '.join(own[0]['reasons'])}"
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """1 to 3, 5; of many no more than the ends."""
+    spans: list[list[int]] = []
+    for n in numbers:
+        if spans and spans[-1][1] == n - 1:
+            spans[-1][1] = n
+        else:
+            spans.append([n, n])
+    if len(spans) > SPANS:
+        return f"between ▲{numbers[0]} and ▲{numbers[-1]}"
+    return ", ".join(f"▲{first}" if first == last else f"▲{first} to ▲{last}" for first, last in spans)
+
+
+def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[alt.Chart]:
     """Under a picture, so that it can travel alone: which trials are flagged, and why."""
-    lines = [textwrap.shorten(line, WIDTH, placeholder=" …") for line in (extra, *notes) if line]
+    lines = [(text, colour) for texts, colour in ((extra, SOFT), (notes, ALARM)) for text in texts]
     if not lines:
         return []
-    rows = [{"row": i, "line": line} for i, line in enumerate(lines)]
-    base = data.chart(rows).mark_text(align="left", fontSize=10, color=ALARM)
-    return [base.encode(x=alt.value(0), y=alt.Y("row:O", axis=None), text="line:N").properties(width=BARS, height=14 * len(rows))]
+    rows = [
+        {"row": i, "line": textwrap.shorten(text, WIDTH, placeholder=" …"), "colour": colour}
+        for i, (text, colour) in enumerate(lines)
+    ]
+    base = data.chart(rows).mark_text(align="left", fontSize=10)
+    return [
+        base.encode(x=alt.value(0), y=alt.Y("row:O", axis=None), text="line:N", color=alt.Color("colour:N", scale=None)).properties(
+            width=BARS, height=14 * len(rows)
+        )
+    ]

@@ -19,7 +19,7 @@ import duckdb
 import jinja2
 import vl_convert
 
-from . import charts, records, units
+from . import charts, curves, levels, records, units
 from .charts import Picture
 from .records import HERE, Records, rows
 
@@ -77,7 +77,13 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
-        quantity=units.quantity, percent=units.percent, interval=units.interval, size=units.size, image=_image
+        quantity=units.quantity,
+        percent=units.percent,
+        interval=units.interval,
+        size=units.size,
+        image=_image,
+        cells=levels.cells,
+        number=units.number,
     )
     return environment.get_template("report.html.j2").render(
         script=_script(),
@@ -109,26 +115,79 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> dict[str, Any]:
     """A benchmark: for each run its pictures and its table."""
     trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
-    pages = rows(db, "FROM pages ORDER BY node")
-    pictures: list[Picture] = []
-    for whole, of_run in groupby(trials, lambda t: t["whole"]):
-        bars = [t for t in of_run if not t["in_matrix"]]
-        cells = rows(
-            db, "FROM cell WHERE benchmark = ? AND whole = ? ORDER BY variant, panel, threads_order, place", benchmark, whole
-        )
-        file = _file_name(benchmark, names, whole)
-        if bars:
-            own_pages = [p for p in pages if p["whole"] == whole]
-            pictures += charts.bars(bars, own_pages, file, f"{benchmark} on {names[whole]}")
-        if cells:
-            pictures.append(charts.matrix(cells, file + "-matrix", f"{benchmark}, node by node, on {names[whole]}"))
-    return {
+    section: dict[str, Any] = {
         "name": benchmark,
-        "pictures": pictures,
+        "pictures": [],
         "ratios": _ratios(db) if benchmark == "numa" else [],
         "protocols": rows(db, "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol", benchmark),
         "trials": trials,
     }
+    if benchmark == "latency":
+        section["latency"] = _latency(db, names, section["pictures"])
+    else:
+        section["pictures"] += _bars(db, benchmark, names, trials)
+    section["pictures"] += _matrices(db, benchmark, names)
+    return section
+
+
+def _bars(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str], trials: list[dict[str, Any]]) -> list[Picture]:
+    pages = rows(db, "FROM pages ORDER BY node")
+    pictures: list[Picture] = []
+    for whole, of_run in groupby((t for t in trials if not t["in_matrix"]), lambda t: t["whole"]):
+        own_pages = [p for p in pages if p["whole"] == whole]
+        pictures += charts.bars(list(of_run), own_pages, _file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}")
+    return pictures
+
+
+def _matrices(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> list[Picture]:
+    """A picture for each run; where latency and bandwidth of a host are there, both in that of latency."""
+    pictures = []
+    cells = rows(
+        db,
+        "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark, variant, panel, threads_order, place",
+        benchmark,
+        benchmark,
+    )
+    for whole, of_picture in groupby(sorted(cells, key=lambda c: list(names).index(c["shown_with"])), lambda c: c["shown_with"]):
+        own = list(of_picture)
+        what = " and ".join(dict.fromkeys(c["benchmark"] for c in own))
+        title = f"{what}, node by node, on {names[whole]}"
+        pictures.append(charts.matrix(own, _file_name(benchmark, names, whole) + "-matrix", title))
+    return pictures
+
+
+def _latency(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+    """Adds the pictures; returns what the tables show."""
+    found = levels.findings(db)
+    hosts = {r["run"]: r for r in rows(db, "SELECT run, host, (header->>'$.machine.memory.page')::INT AS page FROM run")}
+    saved = []
+    for whole, of_run in groupby(rows(db, "FROM load ORDER BY place"), lambda r: r["whole"]):
+        load, file, name = list(of_run), _file_name("latency", names, whole), names[whole]
+        caches, translation = (
+            next((f for f in found if f.whole == whole and f.what == w and f.first), None) for w in ("caches", "TLB")
+        )
+        shares = curves.shares(load)
+        drawn = (
+            curves.sizes(load, caches, file, f"latency on {name}"),
+            curves.tlb(
+                load, translation, shares, hosts[whole]["page"], file + "-tlb", f"latency: what translation costs on {name}"
+            ),
+            curves.chains(load, file + "-chains", f"latency: several chains at once on {name}"),
+            curves.loaded(load, file + "-loaded", f"latency under load on {name}"),
+            curves.beside(load, hosts[whole]["host"], file + "-published", f"latency on {name} beside published curves"),
+        )
+        pictures += [p for p in drawn if p]
+        saved += [{**s, "whole": whole} for s in _telling(shares)]
+    return {"findings": found, "head": levels.HEAD, "shares": saved}
+
+
+def _telling(shares: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sizes four times apart, down from the largest of each kind of pages."""
+    kept: list[dict[str, Any]] = []
+    for s in sorted(shares, key=lambda s: (s["pages"], -s["x"])):
+        if not kept or kept[-1]["pages"] != s["pages"] or s["x"] * 4 <= kept[-1]["x"] * 1.01:
+            kept.append(s)
+    return sorted((s for s in kept if s["x"] >= 1 << 16), key=lambda s: (s["pages"], s["x"]))
 
 
 def _ratios(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plateaus and edges of a curve of latency over working set, found from the curve alone: nothing here knows the size of any cache.
 
-The curve is taken in logarithms, log2(size) and log2(time), and cut into segments of two kinds: a *level* is a line that rises by at
-most LEVEL_SLOPE an octave, a *ramp* one that rises faster. Among all ways to cut, the one with the least sum of squared residuals plus a
-penalty for each segment is found exactly, by dynamic programming (optimal partitioning: Jackson et al. 2005, "An algorithm for optimal
-partitioning of data on an interval"; Killick, Fearnhead and Eckley 2012 for the penalty). Points that stand alone are set aside before
-(a Hampel filter) and, by their residuals, afterwards, since squares cannot bear them (Fearnhead and Rigaill 2019). The noise is estimated
-from the curve: from how far points are off the line through their two neighbours.
+The curve is taken in logarithms, log2(size) and log2(time), and cut into segments of two kinds: a *level* is a line that rises by
+at most LEVEL_SLOPE an octave, a *ramp* one that rises faster. Among all ways to cut, the one with the least sum of squared
+residuals plus a penalty for each segment is found exactly, by dynamic programming (optimal partitioning: Jackson et al. 2005, "An
+algorithm for optimal partitioning of data on an interval"; for the penalty Yao 1988, and Killick, Fearnhead and Eckley 2012).
+How noisy a curve is, it must tell itself: from how far points are off the line through their two neighbours, and, since a
+curve of few points is full of steps, from which of the cuts for less noise the information criterion likes best. Points that
+stand alone are set aside, before and by their residuals afterwards, since squares cannot bear them (Fearnhead and Rigaill
+2019, "Changepoint detection in the presence of outliers").
 
-An edge is the largest size that still belongs to the lower level. Its interval reaches from the last size that surely belongs to the lower
-level to the first that surely lies above: all places of the cut are in it that cost no more than the best one by CONFIDENCE, a quantile of
-chi squared with one degree of freedom (the likelihood ratio; one curve with few points, so take the 95 % as a guide).
+An edge is the largest size that still belongs to the lower level. Its interval reaches from the last size that surely belongs to
+it to the first that surely lies above: it holds all places of the cut that cost no more than the best one by CONFIDENCE, the 95 %
+quantile of chi squared with one degree of freedom (likelihood ratio). With few points that is a guide rather than a promise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -101,10 +103,22 @@ class _Cut:
     badness: float
 
 
+def size_text(size: float) -> str:
+    """Bytes as memory is counted."""
+    for factor, prefix in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
+        if size >= factor:
+            return f"{size / factor:.3g} {prefix}B"
+    return f"{size:.0f} B"
+
+
 def find(
-    sizes: Sequence[float], times: Sequence[float], low: Optional[Sequence[float]] = None, high: Optional[Sequence[float]] = None
+    sizes: Sequence[float],
+    times: Sequence[float],
+    low: Optional[Sequence[float]] = None,
+    high: Optional[Sequence[float]] = None,
+    text: Callable[[float], str] = size_text,
 ) -> Steps:
-    """Sizes and times above zero, in any order; low and high: the intervals of the times (NaN where there is none)."""
+    """Sizes and times above zero, in any order. low, high: intervals of the times, NaN where there is none; text: says a size."""
     curve = _prepare(sizes, times, low, high)
     x, y = curve.x, curve.y
     if len(x) < LEAST_POINTS:
@@ -115,7 +129,7 @@ def find(
     if noise > MOST_NOISE:
         return Steps(remarks=[f"too noisy: neighbouring points differ by {100 * (2**noise - 1):.0f} %"], noise=2**noise - 1)
     # With few points this is rough: of the cuts that less noise leads to, too, the likeliest counts.
-    return _describe(curve, min((_cut_up(curve, weight, noise * share) for share in TRIED), key=lambda cut: cut.badness))
+    return _describe(curve, min((_cut_up(curve, weight, noise * share) for share in TRIED), key=lambda cut: cut.badness), text)
 
 
 def _prepare(sizes: Sequence[float], times: Sequence[float], low: Any, high: Any) -> _Curve:
@@ -234,18 +248,16 @@ def _odd(segments: list[_Segment], fits: _Fits, x: Array, y: Array, noise: float
 
 
 def _tidy(segments: list[_Segment], fits: _Fits, x: Array, noise: float) -> list[_Segment]:
-    """Neighbours of a kind become one, unless there is a step between them; a level without one is a kink."""
+    """Neighbours of a kind become one, unless there is a step between them: a level beside a level is a kink, then."""
     merged: list[_Segment] = []
     for s in segments:
-        last = merged[-1] if merged else None
-        if last and not last.level and not s.level:
-            merged[-1] = _Segment(last.first, s.last, False)
-        elif last and last.level and s.level and not _is_step(last, s, fits, x, noise):
-            merged[-1] = _Segment(last.first, s.last, True)
-        elif len(merged) > 1 and s.level and not last.level and merged[-2].level and not _is_step(merged[-2], s, fits, x, noise):
-            merged[-2:] = [_Segment(merged[-2].first, s.last, True)]
-        else:
-            merged.append(s)
+        below = next((m for m in merged[: -3 : -1] if m.level), None)
+        if s.level and below and not _is_step(below, s, fits, x, noise):
+            del merged[merged.index(below) :]
+            s = _Segment(below.first, s.last, bool(fits.slope[1][below.first, s.last] * (x[s.last] - x[below.first]) <= LEVEL_RISE))
+        if not s.level and merged and not merged[-1].level:
+            s = _Segment(merged.pop().first, s.last, False)
+        merged.append(s)
     return merged
 
 
@@ -257,7 +269,7 @@ def _is_step(a: _Segment, b: _Segment, fits: _Fits, x: Array, noise: float) -> b
     return bool(up > STEP + LEVEL_SLOPE * gap + unsure or -up > STEP + unsure)
 
 
-def _describe(curve: _Curve, cut: _Cut) -> Steps:
+def _describe(curve: _Curve, cut: _Cut, text: Callable[[float], str]) -> Steps:
     segments = _tidy(cut.segments, cut.fits, curve.x, cut.noise)
     levels = [s for s in segments if s.level]
     steps = Steps(noise=2**cut.noise - 1, outliers=[float(size) for size in curve.size[cut.weight == 0]])
@@ -266,8 +278,8 @@ def _describe(curve: _Curve, cut: _Cut) -> Steps:
         if s.level:
             steps.plateaus.append(_plateau(curve, cut, s))
             if i + 1 < len(segments):
-                _edge(steps, segments[i : i + 3], levels.index(s), curve, cut)
-    _remark(steps, segments, curve)
+                _edge(steps, segments[i : i + 3], levels.index(s), curve, cut, text)
+    _remark(steps, segments, curve, text)
     return steps
 
 
@@ -278,7 +290,7 @@ def _plateau(curve: _Curve, cut: _Cut, s: _Segment) -> Plateau:
     return Plateau(float(curve.size[s.first]), float(curve.size[s.last]), middle, low, high, len(own), to_end)
 
 
-def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: _Cut) -> None:
+def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: _Cut, text: Any) -> None:
     """The edge between the first segment and what follows it, if there is one."""
     x, y, size, line = curve.x, curve.y, curve.size, cut.fits.line
     a, b = around[0], around[1]
@@ -287,7 +299,7 @@ def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: 
     up = top - line(True, a.first, a.last, x[a.last])
     if up < 0:
         steps.remarks.append(
-            f"from {size_text(size[a.last])} to {size_text(size[b.first])} the time falls, which no cache does: "
+            f"from {text(size[a.last])} to {text(size[b.first])} the time falls, which no cache does: "
             "the pages may have changed, or something disturbed it"
         )
         return
@@ -298,7 +310,11 @@ def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: 
     ceiling = line(True, a.first, a.last, x) + max(3 * cut.noise, STEP / 2)
     kept = cut.weight > 0
     last = max((i for i in range(a.first, last + 1) if kept[i] and y[i] <= ceiling[i]), default=a.last)
-    above = min((i for i in range(last + 1, b.last + 1) if kept[i] and y[i] > ceiling[i]), default=b.last)
+    raised = [i for i in range(last + 1, b.last + 1) if kept[i] and y[i] > ceiling[i]]
+    if upper is None and len(raised) < 2:
+        steps.remarks.append(f"the last size ({text(size[b.last])}) alone lies above what is before it: that is no step yet")
+        return
+    above = raised[0] if raised else b.last
     settled = float(size[max(upper.first, above)]) if upper else None
     steps.edges.append(Edge(float(size[last]), float(size[min(low, last)]), float(size[max(high, above)]), settled, below))
     plateau = steps.plateaus[below]
@@ -316,7 +332,7 @@ def _border(a: _Segment, b: _Segment, fits: _Fits) -> tuple[int, int, int]:
     return best, min(likely), max(likely) + 1
 
 
-def _remark(steps: Steps, segments: list[_Segment], curve: _Curve) -> None:
+def _remark(steps: Steps, segments: list[_Segment], curve: _Curve, text: Any) -> None:
     x, size = curve.x, curve.size
     if not steps.plateaus:
         times = float(2 ** (curve.y[-1] - curve.y[0]))
@@ -325,21 +341,13 @@ def _remark(steps: Steps, segments: list[_Segment], curve: _Curve) -> None:
     for s in segments[1:-1]:
         if not s.level and x[s.last] - x[s.first] > LONG_RAMP:
             steps.remarks.append(
-                f"from {size_text(size[s.first])} to {size_text(size[s.last])} it rises without a plateau: "
+                f"from {text(size[s.first])} to {text(size[s.last])} it rises without a plateau: "
                 "a level that ends there can't be told"
             )
     for p in steps.plateaus:
         if p.points <= LEVEL_POINTS and not p.to_end:
-            steps.remarks.append(f"the plateau from {size_text(p.first)} to {size_text(p.last)} has only {p.points} points")
+            steps.remarks.append(f"the plateau from {text(p.first)} to {text(p.last)} has only {p.points} points")
     if steps.begins_on_ramp:
-        steps.remarks.append(f"it rises from its start ({size_text(size[0])}): a first level, if any, was not measured")
+        steps.remarks.append(f"it rises from its start ({text(size[0])}): a first level, if any, was not measured")
     if steps.ends_on_ramp and steps.edges and steps.edges[-1].settled is None:
-        steps.remarks.append(f"at its end ({size_text(size[-1])}) it still rises: the last plateau is not reached")
-
-
-def size_text(size: float) -> str:
-    """Bytes as memory is counted."""
-    for factor, prefix in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
-        if size >= factor:
-            return f"{size / factor:.3g} {prefix}B"
-    return f"{size:.0f} B"
+        steps.remarks.append(f"at its end ({text(size[-1])}) it still rises: the last plateau is not reached")

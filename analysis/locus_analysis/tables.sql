@@ -39,7 +39,7 @@ SELECT whole, id, row_number() OVER (ORDER BY ordinal, number) AS position, json
 	json->>'$.protocol' AS protocol, json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
 	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,
 	json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
-	(json->>'$.spread_between')::DOUBLE AS spread_between,
+	(json->>'$.spread_between')::DOUBLE AS spread_between, (json->>'$.cycles')::DOUBLE AS cycles,
 	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix
 FROM told;
 
@@ -89,7 +89,7 @@ placed AS (
 	SELECT *, row_number() OVER (
 		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position) AS place
 	FROM ordered)
-SELECT whole, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters, panel, point, everything,
+SELECT whole, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters, threads, panel, point, everything,
 	metric, unit, better, value, low, high, without_noise, why,
 	CASE WHEN status <> 'ok' THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
 	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches, (samples->>'$.noisy')::BIGINT AS noisy,
@@ -122,11 +122,21 @@ WITH named AS (
 	FROM headline h WHERE in_matrix)
 SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node, t.node AS threads_order, try_cast("to" AS INT) AS memory_order,
 	"to" || CASE WHEN m.memory_only THEN ' (memory only)' ELSE '' END AS memory_node,
-	max(value) OVER (PARTITION BY c.whole, variant, panel) AS greatest, min(value) OVER (PARTITION BY c.whole, variant, panel) AS least
+	max(value) OVER same AS greatest, min(value) OVER same AS least
 FROM named c
 LEFT JOIN node t ON t.run = c.whole AND t.places = len(filled)
 	AND len([x FOR x IN filled IF x <> 0]) = 1 AND t.place = list_position([x <> 0 FOR x IN filled], true)
-LEFT JOIN node m ON m.run = c.whole AND m.node::VARCHAR = "to";
+LEFT JOIN node m ON m.run = c.whole AND m.node::VARCHAR = "to"
+WINDOW same AS (PARTITION BY c.whole, benchmark, variant, panel);
+
+-- Which picture shows a cell: bandwidth stands beside latency where a host has one matrix of each; else each for itself.
+CREATE TABLE matrix_cell AS
+WITH pair AS (
+	SELECT host, any_value(whole) FILTER (benchmark = 'latency') AS latency, any_value(whole) FILTER (benchmark = 'numa') AS numa
+	FROM cell JOIN run ON run.run = whole GROUP BY host
+	HAVING count(DISTINCT whole) FILTER (benchmark = 'latency') = 1 AND count(DISTINCT whole) FILTER (benchmark = 'numa') = 1)
+SELECT cell.*, CASE WHEN latency IS NOT NULL THEN 'latency' ELSE benchmark END AS shown_by, coalesce(latency, whole) AS shown_with
+FROM cell LEFT JOIN pair ON benchmark = 'numa' AND numa = whole;
 
 -- Every sample that was kept, as a ratio to the median of its trial. Of batches that were only sketched, least, median and greatest.
 CREATE TABLE sample AS
@@ -162,6 +172,22 @@ WITH time AS (
 SELECT t.whole, t.variant, t.panel, t.layout, t.value / s.value AS ratio, t.low / s.high AS low, t.high / s.low AS high, t.flag,
 	s.place AS setting
 FROM time t JOIN time s USING (whole, setting) WHERE s.variant = 'static' AND s.value > 0;
+
+-- Trials of latency, a column for each thing that pictures draw. `huge`: the share of the bytes that lay on huge pages.
+CREATE TABLE load AS
+WITH metrics AS (SELECT whole, id, any_value(value) FILTER (name = 'time') AS time, any_value(low) FILTER (name = 'time') AS time_low,
+		any_value(high) FILTER (name = 'time') AS time_high, any_value(value) FILTER (name = 'background') AS background,
+		any_value(value) FILTER (name = 'nodes') AS nodes
+	FROM metric GROUP BY whole, id),
+setting AS (SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size, coalesce(parameters->>'$.pages', 'base') AS pages,
+		coalesce(parameters->>'$.element', 'pointer') AS element, coalesce(try_cast(parameters->>'$.stride' AS DOUBLE), 0) AS stride,
+		coalesce(try_cast(parameters->>'$.chains' AS INT), 1) AS chains, coalesce(parameters->>'$.mix', '') AS mix,
+		try_cast(parameters->>'$.pause' AS DOUBLE) AS pause, cycles,
+		(placement->>'$.huge_bytes')::DOUBLE / nullif((placement->>'$.pages')::DOUBLE * (placement->>'$.page')::DOUBLE, 0) AS huge
+	FROM trial WHERE benchmark = 'latency')
+SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why, h.threads, h.in_matrix,
+	time AS value, time_low AS low, time_high AS high, background, nodes, size, pages, element, stride, chains, mix, pause, cycles, huge
+FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id) WHERE benchmark = 'latency';
 
 -- What became of each run.
 CREATE TABLE outcome AS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 import statistics
 import sys
@@ -195,6 +196,9 @@ class Point:
     status: str = "ok"
     reasons: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    others: dict[str, tuple[str, Optional[float]]] = field(default_factory=dict)  # metrics after time: unit and value
+    huge: float = 0  # share of its bytes on huge pages
+    noise: float = 0.006
 
     @property
     def identity(self) -> str:
@@ -214,7 +218,7 @@ def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]
     lines: list[Line] = []
     for batch in range(BATCHES):
         drift = 1 + 0.01 * batch / BATCHES
-        times = [point.seconds * drift * (1 + abs(rng.gauss(0, 0.006))) for _ in range(SAMPLES)]
+        times = [point.seconds * drift * (1 + abs(rng.gauss(0, point.noise))) for _ in range(SAMPLES)]
         hit = [i for i in range(SAMPLES) if rng.random() < (0.3 if point.status == "noisy" else 0.01)]
         for i in hit:
             times[i] *= rng.uniform(1.1, 2.5)
@@ -259,6 +263,9 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
                 nothing,
             ),
         )
+    for name, (unit, value) in point.others.items():
+        why = nothing or (None if value is not None else "not reported for this trial")
+        metrics.append(_metric(name, unit, None, value if samples else None, [value, value] if samples and value else None, why))
     n_noisy = sum(map(len, noisy))
     return {
         "type": "trial",
@@ -325,7 +332,7 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
 STOPPED = {"impossible": None, "failed": None, "interrupted": "signal", "unconverged": "budget"}
 
 
-def _metric(name: str, unit: str, better: str, value: Any, ci: Any, why: Any) -> Line:
+def _metric(name: str, unit: str, better: Optional[str], value: Any, ci: Any, why: Any) -> Line:
     quiet = value and value * (0.99 if better == "lower" else 1.01)
     return {"name": name, "unit": unit, "better": better, "value": value, "ci": ci, "without_noise": quiet, "why": why}
 
@@ -342,8 +349,8 @@ def _placements(point: Point) -> Optional[Line]:
         "unmapped": 0,
         "misplaced": int(0.2 * sum(point.on_node.values())) if point.status == "misplaced" else 0,
         "local_share": point.local,
-        "huge_bytes": 0,
-        "huge_page": None,
+        "huge_bytes": int(point.huge * PAGE * sum(point.on_node.values())),
+        "huge_page": 2 << 20 if point.huge else None,
     }
     return {"before": after, "after": after}
 
@@ -413,6 +420,83 @@ def _model(variant: str, users: list[float], nodes: int) -> tuple[list[float], f
     return users, 1.0
 
 
+LINE = 64
+CACHES = ((32 << 10, 2.2e-9), (1 << 20, 4.0e-9), (22 << 20, 15e-9))  # bytes; s for each load while in it, then:
+MEMORY = 82e-9
+TLBS = ((64, 3e-9), (1536, 12e-9))  # pages; s more for each load beyond
+
+
+def time_of_load(lines: float, pages: float) -> float:
+    """Sharp edges, but for the softer ones of the L3 and of the second TLB."""
+    size = lines * LINE
+    time = next((t for c, t in CACHES if size <= c), MEMORY)
+    last = CACHES[-1][0]
+    if last < size < 2 * last:
+        time = CACHES[-1][1] + (MEMORY - CACHES[-1][1]) * (size / last - 1)
+    return time + sum(t * min(1.0, max(0.0, math.log2(pages / n)) + (n == 64)) for n, t in TLBS if pages > n)
+
+
+def sizes(first: int, last: int, octave: int) -> list[int]:
+    return sorted({round(first * 2 ** (i / octave)) // LINE * LINE for i in range(int(math.log2(last / first) * octave) + 1)})
+
+
+def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Point]:
+    """Curves of all patterns, several chains, load in the background, the matrix."""
+    points = []
+
+    def add(variant: str, size: int, pages: str, seconds: float, threads: int = 1, **more: Any) -> None:
+        parameters = {"size": size, "pages": pages, "element": "pointer", "stride": 0, "chains": 1, "loads": 0, **more}
+        background = parameters.pop("background", None)
+        bind = "layout" if "from" in parameters else "close"
+        points.append(
+            Point(
+                "latency",
+                variant,
+                parameters,
+                threads,
+                seconds=seconds,
+                unit="load",
+                bind=bind,
+                on_node={str(parameters.get("to", 0)): max(1, size // PAGE)},
+                local=1.0,
+                others={
+                    "background": ("B/s", background),
+                    "nodes": ("node", size // (PAGE if variant in ("page-random", "page-stride") else LINE)),
+                },
+                huge=float(pages != "base"),
+            )
+        )
+
+    for pages in ("base", "thp"):
+        share = 1 if pages == "base" else 512
+        for size in sizes(1 << 10, last, octave):
+            lines, of_pages = size / LINE, max(1, size / PAGE / share)
+            add("cycle", size, pages, time_of_load(lines, of_pages))
+            add("page-cycle", size, pages, time_of_load(lines, 1) * 0.9)
+            add("line-stride", size, pages, min(3e-9, time_of_load(lines, 1)))
+        for size in sizes(64 << 10, last, octave):
+            n = size // PAGE
+            add("page-random", size, pages, time_of_load(n, max(1, n / share)))
+            if pages == "base":
+                add("page-stride", size, pages, time_of_load(n, n))
+    for size in (16 << 10, 1 << 20, last):
+        for chains in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
+            one = time_of_load(size / LINE, 1)
+            add("parallel", size, "thp", max(one / chains, one / 14, 0.4e-9), chains=chains)
+    for mix, most in (("read", 0.9), ("copy", 0.75), ("write", 0.6)):
+        for pause in (0, 50, 100, 200, 400, 800, 1600, 6400):
+            rate = machine.local * most / (1 + pause / 100)
+            used = rate / machine.local / (most + 0.05)
+            add("loaded", last, "thp", MEMORY / (1 - used * 0.8), machine.cores, mix=mix, pause=pause, background=rate)
+    for cpu_node in range(machine.cpu_nodes):
+        for node in range(machine.nodes):
+            source = "+".join(str(int(i == cpu_node)) for i in range(machine.cpu_nodes))
+            far = 1 if cpu_node == node else 1.65 if node < machine.cpu_nodes else 2.6
+            more: dict[str, Any] = {"from": source, "to": node}
+            add("matrix", last, "thp", MEMORY * far, **more)
+    return points
+
+
 def dummy() -> list[Point]:
     return [
         Point("dummy", variant, {"delay": delay, "noise": noise}, threads, seconds=delay * threads, unit="call", bind="close")
@@ -474,5 +558,7 @@ def write(path: Path, lines: list[Line]) -> Path:
 
 
 if __name__ == "__main__":
-    for machine_name in MACHINES:
+    for machine_name, its_machine in MACHINES.items():
         print(write(Path(sys.argv[1]) / f"{machine_name}.jsonl", machine_record(machine_name)))
+        lines = record(its_machine, flag(latency(its_machine), every=23), run_id("latency" + machine_name))
+        print(write(Path(sys.argv[1]) / f"latency-{machine_name}.jsonl", lines))

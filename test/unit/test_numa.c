@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numa benchmark through its whole life, without the harness: every variant and kernel, and answers that are wrong on purpose. */
+/* The numa benchmark through its whole life, without the harness: every variant and kernel, and answers that are wrong on purpose.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,8 @@ struct world {
 	struct trial trial;
 };
 
-static void settle(struct world *w, const struct machine *m, struct team *team, const char *variant, unsigned kernel, size_t bytes, unsigned threads)
+static void settle(struct world *w, const struct machine *m, struct team *team, const char *variant, unsigned kernel, size_t bytes,
+		   unsigned threads)
 {
 	unsigned v = 0;
 
@@ -47,8 +49,14 @@ static void settle(struct world *w, const struct machine *m, struct team *team, 
 	w->value[TO].count = (uint64_t)m->node[0].number;
 	for (unsigned i = 0; i < threads; i++)
 		w->place[i] = (struct place){ m->cpu[i % m->cpus].number, m->cpu[i % m->cpus].node };
-	w->trial = (struct trial){ .benchmark = &numa_benchmark, .variant = &numa_benchmark.variants[v], .value = w->value, .threads = threads,
-				   .place = w->place, .machine = m, .seed = 1, .team = team };
+	w->trial = (struct trial){ .benchmark = &numa_benchmark,
+				   .variant = &numa_benchmark.variants[v],
+				   .value = w->value,
+				   .threads = threads,
+				   .place = w->place,
+				   .machine = m,
+				   .seed = 1,
+				   .team = team };
 }
 
 /* What verify() says after `work` ran twice. Pages are read back, if the caller wants. */
@@ -182,8 +190,9 @@ static void test_bytes_are_counted_with_and_without_allocation(void **state)
 		unsigned kernel;
 		double asked, moved, flops; /* of an element */
 	} rows[] = {
-		{ SUM, 8, 8, 1 },	{ SUM_SCALAR, 8, 8, 1 },   { COPY, 16, 24, 0 },	   { SCALE, 16, 24, 1 },   { ADD, 24, 32, 1 },
-		{ TRIAD, 24, 32, 2 },	{ COPY_NT, 16, 16, 0 },	   { SCALE_NT, 16, 16, 1 }, { ADD_NT, 24, 24, 1 }, { TRIAD_NT, 24, 24, 2 },
+		{ SUM, 8, 8, 1 },      { SUM_SCALAR, 8, 8, 1 }, { COPY, 16, 24, 0 },	{ SCALE, 16, 24, 1 },
+		{ ADD, 24, 32, 1 },    { TRIAD, 24, 32, 2 },	{ COPY_NT, 16, 16, 0 }, { SCALE_NT, 16, 16, 1 },
+		{ ADD_NT, 24, 24, 1 }, { TRIAD_NT, 24, 24, 2 },
 	};
 	const char *error;
 	struct machine *m = machine_open(NULL, &error);
@@ -201,7 +210,8 @@ static void test_bytes_are_counted_with_and_without_allocation(void **state)
 	machine_close(m);
 }
 
-/* Whatever the machine: room for three arrays; 4 times the caches, where there is room for that; all placements, where there is for both. */
+/* Whatever the machine: room for three arrays; 4 times the caches, where there is room for that; all placements, where there is for
+ * both. */
 static void test_automatic_size_suits_the_machine(void **state)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the numa benchmark claims its pages to lie, against where they would come to lie on a machine of three nodes, the last without
- * CPUs. Memory is imitated: region.h is implemented here, workers touch one after the other, and the first to change a page owns it.
+ * Where the numa benchmark claims its pages to lie, against where they would come to lie on a machine of three nodes, the last
+ * without CPUs. Memory is imitated: region.h is implemented here, workers touch one after the other, and the first to change a page
+ * owns it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,8 +158,9 @@ static const struct expectation {
 	int to;
 	enum { ON_FIRST, WITH_USER, ON_TARGET, EVENLY, ANYHOW } where;
 } expectations[] = {
-	{ "single", 0, ON_FIRST },     { "random", 0, ANYHOW },	   { "static", 0, WITH_USER },	{ "interleave", 0, EVENLY }, { "bind", 0, ON_TARGET },
-	{ "bind", 2, ON_TARGET },      { "migrate", 0, WITH_USER }, { "matrix", 1, ON_TARGET }, { "matrix", 2, ON_TARGET },
+	{ "single", 0, ON_FIRST },   { "random", 0, ANYHOW },	 { "static", 0, WITH_USER },
+	{ "interleave", 0, EVENLY }, { "bind", 0, ON_TARGET },	 { "bind", 2, ON_TARGET },
+	{ "migrate", 0, WITH_USER }, { "matrix", 1, ON_TARGET }, { "matrix", 2, ON_TARGET },
 };
 
 static int node_expected(const struct expectation *e, const struct region *r, size_t page)
@@ -214,9 +216,19 @@ static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 	for (unsigned allocation = 0; allocation < 2; allocation++) {
 		struct arena arena = { .regions = 0 };
 		struct team team = { .arena = &arena };
-		union value value[PARAMETERS] = { [KERNEL].choice = TRIAD, [BYTES].count = 317 * PAGE + 3 * 64 + 8, [TO].count = (uint64_t)e->to };
-		struct trial t = { .benchmark = &numa_benchmark, .variant = &numa_benchmark.variants[v], .value = value, .threads = THREADS,
-				   .place = place, .machine = m, .seed = 1, .allocation = allocation, .arena = &arena, .team = &team };
+		union value value[PARAMETERS] = {
+			[KERNEL].choice = TRIAD, [BYTES].count = 317 * PAGE + 3 * 64 + 8, [TO].count = (uint64_t)e->to
+		};
+		struct trial t = { .benchmark = &numa_benchmark,
+				   .variant = &numa_benchmark.variants[v],
+				   .value = value,
+				   .threads = THREADS,
+				   .place = place,
+				   .machine = m,
+				   .seed = 1,
+				   .allocation = allocation,
+				   .arena = &arena,
+				   .team = &team };
 		void *s;
 
 		for (unsigned i = 0; i < THREADS; i++)

@@ -20,7 +20,8 @@
 enum { MOST = 1100, GUARD = 64, ALIGNMENTS = 16 };
 #define UNTOUCHED (-1.0)
 
-/* An array with untouched elements around it, which begins `offset` elements after a boundary of vectors, lines and pairs of lines. */
+/* An array with untouched elements around it, which begins `offset` elements after a boundary of vectors, lines and pairs of lines.
+ */
 struct guarded {
 	_Alignas(ALIGNMENTS * sizeof(double)) double before[GUARD], body[ALIGNMENTS + MOST + GUARD];
 };
@@ -143,8 +144,8 @@ static void choice_is_the_widest_usable(void **state)
 /* ---- machine code ---- */
 
 /*
- * What the loop of a kernel must consist of: at least so many of an instruction, with these registers, and besides nothing but `also`: what
- * counts, compares, jumps, and loads where the instruction itself can't. Both gcc and clang are on the list.
+ * What the loop of a kernel must consist of: at least so many of an instruction, with these registers, and besides nothing but
+ * `also`: what counts, compares, jumps, and loads where the instruction itself can't. Both gcc and clang are on the list.
  */
 static const struct expectation {
 	const char *function, *instruction, *registers;
@@ -181,8 +182,8 @@ static const struct expectation {
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !__has_feature(address_sanitizer) && \
-	!__has_feature(thread_sanitizer)
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+	!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 #define PLAIN true
 #else
 #define PLAIN false
@@ -190,7 +191,7 @@ static const struct expectation {
 
 enum { MOST_INSTRUCTIONS = 4096 };
 struct instruction {
-	uint64_t at, target;               /* of a jump; else 0 */
+	uint64_t at, target; /* of a jump; else 0 */
 	char name[16], operands[80];
 };
 struct code {
@@ -218,7 +219,8 @@ static void disassemble(const char *function, struct code *code)
 	char command[256], line[512];
 	FILE *f;
 
-	snprintf(command, sizeof(command), "objdump -d --no-show-raw-insn --disassemble=%s /proc/%d/exe 2>/dev/null", function, getpid());
+	snprintf(command, sizeof(command), "objdump -d --no-show-raw-insn --disassemble=%s /proc/%d/exe 2>/dev/null", function,
+		 getpid());
 	code->n = 0;
 	f = popen(command, "r");
 	if (!f)
@@ -273,7 +275,8 @@ static void loop_is_what_was_meant(void **state)
 	if (!code.n)
 		fail_msg("%s: no such function in this program", e->function);
 	if (!has_loop(e, &code))
-		fail_msg("%s: no loop of at least %u %s on %s and only%s", e->function, e->least, e->instruction, e->registers, e->also);
+		fail_msg("%s: no loop of at least %u %s on %s and only%s", e->function, e->least, e->instruction, e->registers,
+			 e->also);
 }
 
 /* Why machine code can't be looked at here; NULL: it can. */

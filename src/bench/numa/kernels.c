@@ -8,9 +8,9 @@
 #define FACTOR 3.0
 
 #define RESULT_COPY(x, y)  (x)
-#define RESULT_SCALE(x, y) ((x) * FACTOR)
+#define RESULT_SCALE(x, y) ((x)*FACTOR)
 #define RESULT_ADD(x, y)   ((x) + (y))
-#define RESULT_TRIAD(x, y) ((x) + (y) * FACTOR)
+#define RESULT_TRIAD(x, y) ((x) + (y)*FACTOR)
 
 /* Elements before the first one that is aligned to a vector; at most n. */
 static inline size_t unaligned(const double *address, size_t width, size_t n)
@@ -20,7 +20,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 	return elements < n ? elements : n;
 }
 
-/* Elements that the L1 of some CPU holds: none has more than 128 KiB, and most have 32 or 48. */
+/* Elements: more than any L1 holds beside vectors of 64 bytes (32 or 48 KiB). */
 #define MOST_IN_L1 (64 * 1024 / sizeof(double))
 
 /* The compiler has to have computed this vector here. */
@@ -44,13 +44,13 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #else
 #define TARGET __attribute__((target("avx512f")))
 #endif
-#define WIDTH	     64
+#define WIDTH		 64
 #define STREAM(to, v, w) (_mm512_stream_pd(to, (__m512d)(v)), _mm512_stream_pd((to) + 8, (__m512d)(w)))
 #include "bench/numa/loops.h"
 
-#define NAME(kernel) kernel##_avx2
-#define TARGET	     __attribute__((target("avx2,fma")))
-#define WIDTH	     32
+#define NAME(kernel)	 kernel##_avx2
+#define TARGET		 __attribute__((target("avx2,fma")))
+#define WIDTH		 32
 #define STREAM(to, v, w) (_mm256_stream_pd(to, (__m256d)(v)), _mm256_stream_pd((to) + 4, (__m256d)(w)))
 #include "bench/numa/loops.h"
 
@@ -58,7 +58,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #endif
 
 #ifdef __aarch64__
-#define STREAM_END (void)0
+#define STREAM_END	 (void)0
 #define STREAM(to, v, w) __asm__("stnp %q1, %q2, %0" : "=Q"(*(double(*)[4])(to)) : "w"(v), "w"(w))
 #endif
 
@@ -81,6 +81,7 @@ static double sum_scalar(double *to, const double *x, const double *y, size_t n,
 	return sum;
 }
 
+/* clang-format off */
 #ifdef __x86_64__
 #define EACH(kernel) { [BASELINE] = kernel##_baseline, [AVX2] = kernel##_avx2, [AVX512] = kernel##_avx512 }
 #else
@@ -91,6 +92,7 @@ static double sum_scalar(double *to, const double *x, const double *y, size_t n,
 #else
 #define EACH_NT(kernel) { NULL }
 #endif
+/* clang-format on */
 
 const struct kernel kernels[KERNELS] = {
 	[SUM] = { "sum", 1, 0, 1, false, 0, 0, EACH(sum) },

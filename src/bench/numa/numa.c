@@ -3,8 +3,9 @@
  * numa - who touches a page first decides which node it lies on, and so how fast the others get at it.
  *
  * Arrays of double are first touched in different ways, or placed by policy, and then streamed through by all workers, each its own
- * contiguous part as OpenMP's schedule(static) would deal it. The work is the same in all variants; only where the pages lie differs.
- * After Johnny's Software Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static took 2.65 : 1.47 : 1.
+ * contiguous part as OpenMP's schedule(static) would deal it. The work is the same in all variants; only where the pages lie
+ * differs. After Johnny's Software Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static
+ * took 2.65 : 1.47 : 1.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,9 +18,9 @@
 #include "machine/sysfs.h"
 #include "machine/topology.h"
 
-#define GIB (UINT64_C(1) << 30)
+#define GIB	       (UINT64_C(1) << 30)
 #define PUBLISHED_SIZE (8 * GIB)
-#define PLACEMENTS     6                   /* variants, without the matrix */
+#define PLACEMENTS     6 /* variants, without the matrix */
 
 enum { X, Y, RESULT, ARRAYS };
 
@@ -27,11 +28,14 @@ static uint64_t largest_size(const struct machine *, enum profile);
 
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
 static const struct parameter parameters[] = {
-	[KERNEL] = { "kernel", NULL, "what is done with the arrays; -nt: by stores that pass the caches", CHOICE, .choices = KERNEL_CHOICES,
-		     .value = { "sum", "sum,triad", "sum-scalar" } },
-	[BYTES] = { "size", "B", "of each array; a kernel has 1 to 3", SIZE, .value = { "128M", "auto", "8G" }, .automatic = largest_size },
-	[PAGES] = { "pages", NULL, "what the arrays are mapped with", CHOICE, .choices = PAGES_CHOICES, .value = { "base", "base,thp" } },
-	[THREADS_ON] = { "layout", NULL, "threads on each node", LAYOUT, .value = { "packed,split", "packed,split,all", "packed,split" } },
+	[KERNEL] = { "kernel", NULL, "what is done with the arrays; -nt: by stores that pass the caches", CHOICE,
+		     .choices = KERNEL_CHOICES, .value = { "sum", "sum,triad", "sum-scalar" } },
+	[BYTES] = { "size", "B", "of each array; a kernel has 1 to 3", SIZE, .value = { "128M", "auto", "8G" },
+		    .automatic = largest_size },
+	[PAGES] = { "pages", NULL, "what the arrays are mapped with", CHOICE, .choices = PAGES_CHOICES,
+		    .value = { "base", "base,thp" } },
+	[THREADS_ON] = { "layout", NULL, "threads on each node", LAYOUT,
+			 .value = { "packed,split", "packed,split,all", "packed,split" } },
 	[FROM] = { "from", NULL, "node of the threads, in the matrix", LAYOUT, .value = { "each" } },
 	[TO] = { "to", NULL, "node of the memory", NODE, .value = { "all" } },
 	{ 0 }
@@ -44,8 +48,8 @@ static double operations(const struct trial *);
 enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK };
 static const struct metric metrics[] = {
 	[BANDWIDTH] = { "bandwidth", "B/s", "what the kernel reads and writes", HIGHER_IS_BETTER, .amount = bytes_asked_for },
-	[TRAFFIC] = { "traffic", "B/s", "the same, and the lines that are read only to be overwritten (some CPUs know better)", HIGHER_IS_BETTER,
-		      .amount = bytes_with_allocation },
+	[TRAFFIC] = { "traffic", "B/s", "the same, and the lines that are read only to be overwritten (some CPUs know better)",
+		      HIGHER_IS_BETTER, .amount = bytes_with_allocation },
 	[FLOPS] = { "flops", "flop/s", "additions and multiplications", HIGHER_IS_BETTER, .amount = operations },
 	[WIDTH] = { "vector", "B", "width of the vectors that this CPU let the kernel use", .better = NEITHER },
 	[GRANULE] = { "granule", "B", "that are touched, and so placed, together", .better = NEITHER },
@@ -55,17 +59,17 @@ static const struct metric metrics[] = {
 
 /* What makes the variants differ. */
 struct rule {
-	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM } touch;   /* who touches a page first, */
-	enum { BY_TOUCH, BIND, INTERLEAVE } policy;           /* whether that decides where it lies, */
-	bool moved;                                           /* and whether it stays there */
+	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM } touch; /* who touches a page first, */
+	enum { BY_TOUCH, BIND, INTERLEAVE } policy;	    /* whether that decides where it lies, */
+	bool moved;					    /* and whether it stays there */
 };
 static const struct rule single = { FIRST_ALL, BY_TOUCH, false }, at_random = { AT_RANDOM, BY_TOUCH, false },
 			 by_part = { EACH_ITS_PART, BY_TOUCH, false }, interleave = { EACH_ITS_PART, INTERLEAVE, false },
 			 bound = { EACH_ITS_PART, BIND, false }, migrate = { FIRST_ALL, BY_TOUCH, true };
 
 /*
- * Small integers, so that sums are exact in whatever order; their periods are prime, so that no whole line, vector or page is another's
- * like. The result begins as what no kernel stores.
+ * Small integers, so that sums are exact in whatever order; their periods are prime, so that no whole line, vector or page is
+ * another's like. The result begins as what no kernel stores.
  */
 static const struct content {
 	const char *name;
@@ -80,10 +84,10 @@ static const struct content {
 /* Elements of the arrays that one worker streams through; and what came of it. */
 struct part {
 	_Alignas(APART) size_t begin, end;
-	double *array[ARRAYS];             /* from begin on; NULL: the kernel has no use for it */
-	double sum;                        /* over all passes of a sample */
+	double *array[ARRAYS]; /* from begin on; NULL: the kernel has no use for it */
+	double sum;	       /* over all passes of a sample */
 	uint64_t passes;
-	size_t wrong;                      /* first wrong element; end: none is */
+	size_t wrong; /* first wrong element; end: none is */
 };
 
 struct state {
@@ -91,14 +95,14 @@ struct state {
 	const struct rule *rule;
 	stream *run;
 	unsigned width;
-	size_t granule;                    /* bytes */
+	size_t granule; /* bytes */
 	size_t elements;
 	double *array[ARRAYS];
 	struct region *region[ARRAYS];
 	uint64_t seed;
 	unsigned threads;
 	long stuck;
-	struct part part[];                /* by worker */
+	struct part part[]; /* by worker */
 };
 
 static const struct kernel *kernel_of(const struct trial *trial)
@@ -174,8 +178,8 @@ static uint64_t memory_of(const struct machine *m)
 }
 
 /*
- * So small that all placements of the threads can be held at once and sampled in turn, and so large that the caches don't matter: 4 times the
- * last one. Where memory has no room for both, the second counts for more.
+ * So small that all placements of the threads can be held at once and sampled in turn, and so large that the caches don't matter: 4
+ * times the last one. Where memory has no room for both, the second counts for more.
  */
 static uint64_t largest_size(const struct machine *m, enum profile profile)
 {
@@ -280,12 +284,14 @@ static void touch(void *state, struct worker *self)
 }
 
 /* Says of elements of an array where they are to lie, or who uses them. */
-static void claim(const struct state *s, void (*as)(struct region *, size_t, size_t, int), unsigned array, size_t begin, size_t end, int node)
+static void claim(const struct state *s, void (*as)(struct region *, size_t, size_t, int), unsigned array, size_t begin, size_t end,
+		  int node)
 {
 	as(s->region[array], begin * sizeof(double), (end - begin) * sizeof(double), node);
 }
 
-static void claim_by_part(const struct state *s, void (*as)(struct region *, size_t, size_t, int), unsigned array, const struct trial *trial)
+static void claim_by_part(const struct state *s, void (*as)(struct region *, size_t, size_t, int), unsigned array,
+			  const struct trial *trial)
 {
 	for (unsigned i = 0; i < s->threads; i++)
 		claim(s, as, array, s->part[i].begin, s->part[i].end, trial->place[i].node);
@@ -303,7 +309,8 @@ static void claim_touched(const struct state *s, unsigned array, const struct tr
 		return;
 	}
 	for (size_t g = 0; g < granules(s); g++)
-		claim(s, region_home, array, elements_before(s, g), elements_before(s, g + 1), trial->place[dealt(s, array, g)].node);
+		claim(s, region_home, array, elements_before(s, g), elements_before(s, g + 1),
+		      trial->place[dealt(s, array, g)].node);
 }
 
 /* Sets the policy of an array, and claims where its pages are to lie. */
@@ -334,7 +341,9 @@ static int move(struct state *s, const struct trial *trial)
 		const long stuck = s->region[a] ? region_migrate(s->region[a]) : 0;
 
 		if (stuck < 0) {
-			cannot(trial->arena, "pages can't be moved to another node: %s (a container may forbid move_pages; --variant leaves migrate out)",
+			cannot(trial->arena,
+			       "pages can't be moved to another node: %s (a container may forbid move_pages; --variant leaves "
+			       "migrate out)",
 			       strerror(errno));
 			return -1;
 		}
@@ -379,7 +388,9 @@ static void *prepare(const struct trial *trial)
 	struct state *s;
 
 	if (!run)
-		return cannot(trial->arena, "%s needs stores that pass the caches, which this program does not have for this architecture", kernel->name);
+		return cannot(trial->arena,
+			      "%s needs stores that pass the caches, which this program does not have for this architecture",
+			      kernel->name);
 	s = aligned_alloc(_Alignof(struct state), bytes);
 	if (!s)
 		return NULL;
@@ -470,8 +481,8 @@ static const char *verify(void *state, const struct trial *trial)
 		const struct part *p = &s->part[i];
 
 		if (!s->kernel->writes && p->sum != expected_sum(p)) {
-			snprintf(sentence, sizeof(sentence), "worker %u summed %.17g in %llu passes, not %.17g", i, p->sum, (unsigned long long)p->passes,
-				 expected_sum(p));
+			snprintf(sentence, sizeof(sentence), "worker %u summed %.17g in %llu passes, not %.17g", i, p->sum,
+				 (unsigned long long)p->passes, expected_sum(p));
 			return sentence;
 		}
 		if (s->kernel->writes && p->wrong < p->end) {
@@ -489,12 +500,15 @@ static bool applies(const struct trial *trial, const char **why_not)
 	return trial->value[BYTES].count / trial->machine->line >= trial->threads;
 }
 
-#define VARIANT(NAME, SUMMARY, RULE, LACKING)                                                                                                  \
-	{ .name = NAME, .summary = SUMMARY, .layout = &RULE, .lacks = LACKING, .prepare = prepare, .enter = enter, .work = work,               \
-	  .collect = collect, .verify = verify, .release = free }
+#define VARIANT(NAME, SUMMARY, RULE, LACKING)                                                                            \
+	{                                                                                                                \
+		.name = NAME, .summary = SUMMARY, .layout = &RULE, .lacks = LACKING, .prepare = prepare, .enter = enter, \
+		.work = work, .collect = collect, .verify = verify, .release = free                                      \
+	}
 static const struct variant variants[] = {
 	VARIANT("single", "one thread touches all pages: they lie on its node", single, LACKS(FROM) | LACKS(TO)),
-	VARIANT("random", "threads touch pages at random, by granules (huge pages make it another experiment)", at_random, LACKS(FROM) | LACKS(TO)),
+	VARIANT("random", "threads touch pages at random, by granules (huge pages make it another experiment)", at_random,
+		LACKS(FROM) | LACKS(TO)),
 	VARIANT("static", "each thread touches what it will use", by_part, LACKS(FROM) | LACKS(TO)),
 	VARIANT("interleave", "pages in turn on all nodes with memory, whoever touches them", interleave, LACKS(FROM) | LACKS(TO)),
 	VARIANT("bind", "all pages on one node, whoever touches them", bound, LACKS(FROM)),

@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of latency: curves over the working set, over chains and over load, on logarithmic axes.
+
+What a colour says, the shape of the points and a label at the end of the line say too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Optional
+
+import altair as alt
+
+from . import published, units
+from .charts import ALARM, FLAGGED, GOOD, GREY, INK, PALE, Data, Drawing, Picture, Row, mark, picture
+from .levels import HUGE, Finding
+from .steps import size_text
+
+BLUE, ORANGE, GREEN, PINK, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"  # Okabe and Ito
+STYLES = {  # by pattern
+    "cycle": (BLUE, "circle"),
+    "page-cycle": (GREEN, "square"),
+    "page-random": (RED, "diamond"),
+    "page-stride": (PINK, "cross"),
+    "line-stride": (ORANGE, "triangle-right"),
+}
+ORDINARY = (INK, "circle")
+RANKED = ((BLUE, "circle"), (ORANGE, "square"), (GREEN, "diamond"), (PINK, "cross"), (RED, "triangle-right"))
+DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7, 2, 2, 2]}
+PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
+PAGES = {"base": "system pages", "thp": "transparent huge", "2M": "2 MiB pages", "1G": "1 GiB pages"}
+WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
+LABEL = 13  # pixels between labels
+NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
+NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
+
+SIZES_HELP = (
+    "Time of one load that needs the result of the one before, over the working set (both axes logarithmic); lines across points "
+    "are 95 % intervals. Solid: system pages; broken: huge pages."
+)
+LEVELS_HELP = " Grey bars: plateaus as found in the curve alone, grey columns: where a level ends (its interval)."
+TLB_HELP = (
+    "Left: one node a page, so that pages count rather than bytes; between the curves of system and huge pages lies what "
+    "translation costs. Right: TLB share: how much of a load's time on system pages the same permutation on huge pages saves."
+)
+CHAINS_HELP = (
+    "Time per load when several independent chains are followed at once: the core overlaps their misses (memory-level "
+    "parallelism). Grey dotted: what it would be if they overlapped without limit."
+)
+LOADED_HELP = (
+    "Latency while other threads load memory, over the bandwidth that these achieve: level as long as memory has room, "
+    "steep at its limit."
+)
+PUBLISHED_HELP = (
+    "Grey: figures published of other machines, blue: this one. Shapes can be compared; times belong to the machines. "
+    "Where the published element is an int, packed in lines, levels below memory read lower than with one pointer a line."
+)
+
+
+@dataclass
+class Series:
+    """A line: its rows have x, value, low, high (base units), and what charts.mark() needs."""
+
+    name: str
+    colour: str
+    shape: str
+    rows: list[Row]
+    dash: str = "solid"
+    width: float = 1.6
+    points: bool = True
+
+
+@dataclass
+class Axis:
+    title: str
+    domain: tuple[float, float]
+    ticks: list[float]
+    label: str  # expression
+    log: bool = True
+
+    def scale(self) -> alt.Scale:
+        kind: Any = "log" if self.log else "linear"
+        return alt.Scale(type=kind, domain=list(self.domain), nice=False, clamp=False)
+
+    def axis(self) -> alt.Axis:
+        return alt.Axis(title=self.title, values=self.ticks, labelExpr=self.label, labelOverlap=True, gridColor=PALE)
+
+
+@dataclass
+class Panel:
+    title: str
+    x: Axis
+    y: Axis
+    series: list[Series]
+    width: int = WIDE
+    levels: Optional[Finding] = None
+    scale: float = 1.0  # of the levels' sizes, to those of x
+
+
+def sizes(load: Sequence[Row], finding: Optional[Finding], name: str, title: str) -> Optional[Picture]:
+    """Patterns on each kind of page, over the working set."""
+    rows = [r for r in load if r["size"] and r["variant"] in STYLES and r["variant"] != "page-random" and r["chains"] == 1]
+    lines = _lines(rows, ("variant", "pages", "element", "stride"))
+    if not lines:
+        return None
+    panel = Panel("", size_axis(lines), time_axis(lines), lines, levels=finding)
+    return _draw(name, title, SIZES_HELP + (LEVELS_HELP if finding and finding.levels else ""), rows, [panel])
+
+
+def tlb(
+    load: Sequence[Row], finding: Optional[Finding], shares: Sequence[Row], page: int, name: str, title: str
+) -> Optional[Picture]:
+    """One node a page; and what huge pages give back to the ordinary cycle."""
+    rows = [r for r in load if r["size"] and r["variant"] == "page-random" and r["chains"] == 1]
+    panels = []
+    lines = _lines(rows, ("pages", "element", "stride"))
+    if lines:
+        panels.append(Panel("page-random", size_axis(lines), time_axis(lines), lines, HALF, finding, page))
+    given = [s for s in shares if s["value"] is not None]
+    if given:
+        panels.append(_share_panel(given))
+    return _draw(name, title, TLB_HELP, rows, panels) if panels else None
+
+
+def _share_panel(shares: Sequence[Row]) -> Panel:
+    lines = [
+        Series(f"against {PAGES.get(pages, pages)}", BLUE, "circle", list(own), PAGE_DASH.get(pages, "solid"))
+        for pages, own in groupby(sorted(shares, key=lambda s: (s["pages"], s["x"])), lambda s: s["pages"])
+    ]
+    ends = [v for s in shares for v in (s["low"], s["high"], s["value"]) if v is not None]
+    low, high = max(min(-0.02, min(ends)), -0.5), max(0.2, max(ends) * 1.05)
+    step = 0.1 if high - low < 0.6 else 0.2
+    ticks = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    y = Axis("TLB share of the time", (low, high), ticks, "format(datum.value, '.0%')", log=False)
+    return Panel("cycle: TLB share", size_axis(lines), y, lines, HALF)
+
+
+def chains(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
+    """Time per load over the number of chains, a line for each size."""
+    several = {(r["size"], r["pages"]) for r in load if r["size"] and r["chains"] > 1}
+    rows = [r for r in load if r["variant"] in ("cycle", "parallel") and (r["size"], r["pages"]) in several]
+    if any(r["variant"] == "parallel" for r in rows):
+        rows = [r for r in rows if r["variant"] == "parallel"]
+    lines = []
+    keys = sorted({(r["size"], r["pages"]) for r in rows})
+    for i, (size, pages) in enumerate(keys):
+        own = sorted((r for r in rows if (r["size"], r["pages"]) == (size, pages)), key=lambda r: r["chains"])
+        colour, shape = RANKED[i % len(RANKED)]
+        label = size_text(size) + (f", {PAGES.get(pages, pages)}" if len({p for _, p in keys}) > 1 else "")
+        lines.append(Series(label, colour, shape, [_point(r, r["chains"]) for r in own], PAGE_DASH.get(pages, "solid")))
+    if not lines:
+        return None
+    most = max(r["chains"] for r in rows)
+    ideal = []
+    for line in lines:
+        first = next((r for r in line.rows if r["x"] == 1 and r["value"]), None)
+        if first:
+            ideal.append(_ideal(first["value"], most))
+    counts = sorted({r["chains"] for r in rows})
+    x = Axis(
+        "independent chains", (0.93, most * 1.07), [c for c in counts if c & (c - 1) == 0] or counts, "format(datum.value, 'd')"
+    )
+    return _draw(name, title, CHAINS_HELP, rows, [Panel("", x, time_axis(lines), [*ideal, *lines])])
+
+
+def _ideal(first: float, most: int) -> Series:
+    return Series("", GREY, "circle", [_bare(n, first / n) for n in (1, most)], "dotted", 1, points=False)
+
+
+def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
+    """Latency over the bandwidth that the background achieved, a line for each mix."""
+    rows = [r for r in load if r["variant"] == "loaded"]
+    keys = ("mix", "pages", "size", "threads")
+    several = {key: len({r[key] for r in rows}) > 1 for key in keys}
+    mixes = sorted({r["mix"] for r in rows})
+    lines = []
+    for (mix, pages, size, threads), group in groupby(
+        sorted(rows, key=lambda r: _key(r, keys)), lambda r: tuple(r[k] for k in keys)
+    ):
+        words = [mix, *[size_text(size)] * several["size"], *[f"{threads} threads"] * several["threads"]]
+        words += [PAGES.get(pages, pages)] * several["pages"]
+        colour, shape = RANKED[mixes.index(mix) % len(RANKED)]
+        points = [_point(r, r["background"]) for r in group]
+        lines.append(Series(", ".join(words), colour, shape, points, PAGE_DASH.get(pages, "solid")))
+    drawn = [p for line in lines for p in line.rows if p["x"] is not None and p["value"] is not None]
+    if not drawn:
+        return None
+    x_ticks = _linear_ticks(max(p["x"] for p in drawn))
+    y_ticks = _linear_ticks(max(max(p["value"], p["high"] or 0) for p in drawn))
+    factor, unit = units.scale(x_ticks, "B/s")
+    label = f"format(datum.value / {factor!r}, '~g')"
+    x = Axis(f"bandwidth of the background ({unit})", (0, x_ticks[-1]), x_ticks, label, log=False)
+    y = Axis("ns for a load", (0, y_ticks[-1]), y_ticks, "format(datum.value * 1e9, '~g')", log=False)
+    return _draw(name, title, LOADED_HELP, rows, [Panel("", x, y, lines)])
+
+
+def _linear_ticks(most: float) -> list[float]:
+    """From zero to what is not below the most."""
+    power = 10.0 ** math.floor(math.log10(most)) if most > 0 else 1.0
+    step = next(power * m for m in (0.1, 0.2, 0.5, 1, 2) if most / (power * m) <= 8)
+    return [i * step for i in range(max(1, math.ceil(most / step)) + 1)]
+
+
+def beside(load: Sequence[Row], host: str, name: str, title: str) -> Optional[Picture]:
+    """Published curves, and this machine's of the same pattern."""
+    panels, shown = [], []
+    others = published.figures("latency", "latency")
+    for variant, x_of in (("cycle", _bytes_of), ("page-stride", _nodes_of)):
+        lines = _published(others, variant, x_of)
+        own = _own_for(load, variant)
+        points = [_point(r, r["size"] if variant == "cycle" else r["nodes"]) for r in own]
+        if not any(p["x"] and p["value"] for p in points):
+            continue
+        shown += own
+        mine = Series(host, BLUE, "circle", points)
+        axis = size_axis([*lines, mine]) if variant == "cycle" else node_axis([*lines, mine])
+        panels.append(Panel(variant, axis, time_axis([*lines, mine]), [*lines, mine]))
+    if not panels:
+        return None
+    extra = [f"{key}: {published.sources()[key]}" for key in dict.fromkeys(f.source for f in others)]
+    return _draw(name, title, PUBLISHED_HELP, shown, panels, extra, stacked=True)
+
+
+def _published(figures: Sequence[published.Figure], variant: str, x_of: Any) -> list[Series]:
+    lines: list[Series] = []
+    own = [f for f in figures if f.variant == variant]
+    for i, machine in enumerate(dict.fromkeys(f.machine for f in own)):
+        of_machine = [f for f in own if f.machine == machine]
+        by_x: dict[float, list[float]] = {}
+        for f in of_machine:
+            by_x.setdefault(x_of(f.parameters), []).append(f.value)
+        rows = [_bare(x, sum(v) / len(v)) for x, v in sorted(by_x.items())]
+        short = machine.split("(")[0].replace("Intel ", "").strip()
+        dash = ("dashed", "dotted", "dash-dotted", "solid")[i % 4]
+        lines.append(Series(f"{short} ({of_machine[0].source})", GREY, "circle", rows, dash, 1.2, points=False))
+    return lines
+
+
+def _bytes_of(parameters: dict[str, str]) -> float:
+    return float(parameters["working_set_bytes"])
+
+
+def _nodes_of(parameters: dict[str, str]) -> float:
+    return float(parameters["nodes"])
+
+
+def _own_for(load: Sequence[Row], variant: str) -> list[Row]:
+    """The curve most like the published one: system pages; ints, if they were measured."""
+    rows = [r for r in load if r["size"] and r["variant"] == variant and r["chains"] == 1 and r["pages"] == "base"]
+    for element in ("int", "pointer"):
+        own = [r for r in rows if r["element"] == element]
+        if own:
+            stride = min({r["stride"] for r in own}) if element == "pointer" else max({r["stride"] for r in own})
+            return [r for r in own if r["stride"] == stride]
+    return []
+
+
+# What all of them are made of.
+
+
+def _lines(rows: Sequence[Row], keys: tuple[str, ...]) -> list[Series]:
+    """Rows by pattern, pages and what else differs."""
+    lines = []
+    several = {key: len({r[key] for r in rows}) > 1 for key in keys}
+    for key, group in groupby(sorted(rows, key=lambda r: _key(r, keys)), lambda r: tuple(r[k] for k in keys)):
+        own = sorted(group, key=lambda r: r["size"])
+        of = dict(zip(keys, key))
+        colour, shape = STYLES.get(own[0]["variant"], ORDINARY)
+        words = [own[0]["variant"]] if "variant" in keys else []
+        words.append(PAGES.get(of["pages"], of["pages"]))
+        words += [f"{of['element']}s"] if several["element"] else []
+        words += [f"{size_text(of['stride'])} apart"] if several["stride"] and of["stride"] else []
+        lines.append(
+            Series(", ".join(words), colour, shape, [_point(r, r["size"]) for r in own], PAGE_DASH.get(of["pages"], "solid"))
+        )
+    return lines
+
+
+def _key(r: Row, keys: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(r[key]) for key in keys)
+
+
+def _point(r: Row, x: Optional[float]) -> Row:
+    return {
+        **{key: r[key] for key in ("id", "value", "low", "high", "flag", "status")},
+        "x": x,
+        "mark": mark(r),
+        "number": "" if r["flag"] is None else f"▲{r['flag']}",
+        "trial": f"{r['variant']} {r['everything']}",
+        "text": "no value" if r["value"] is None else units.quantity(r["value"], "s"),
+        "interval": units.interval({**r, "unit": "s"}),
+    }
+
+
+def _bare(x: float, value: float) -> Row:
+    return {"x": x, "value": value, "low": None, "high": None, "flag": None, "status": "ok", "text": units.quantity(value, "s")}
+
+
+def _values(lines: Iterable[Series], *keys: str) -> list[float]:
+    return [p[key] for line in lines for p in line.rows for key in keys if p[key]]
+
+
+def size_axis(lines: Sequence[Series], title: str = "working set") -> Axis:
+    label = (
+        "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value >= 1048576 ? "
+        "format(datum.value / 1048576, '~g') + ' MiB' : format(datum.value / 1024, '~g') + ' KiB'"
+    )
+    return _powers_of_two(_values(lines, "x"), title, label)
+
+
+def node_axis(lines: Sequence[Series]) -> Axis:
+    label = "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
+    return _powers_of_two(_values(lines, "x"), "nodes, each on a page of its own", label)
+
+
+def _powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:
+    least, most = math.floor(math.log2(min(values))), math.ceil(math.log2(max(values)))
+    step = 2 if most - least > 8 else 1
+    return Axis(title, (min(values) / 1.12, max(values) * 1.12), [2.0**i for i in range(least, most + 1) if i % step == 0], label)
+
+
+def time_axis(lines: Sequence[Series]) -> Axis:
+    values = _values(lines, "value", "low", "high") or [1e-9]
+    low, high = min(values) / 1.15, max(values) * 1.25
+    ticks = [m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)]
+    return Axis("ns for a load", (low, high), [t for t in ticks if low <= t <= high], "format(datum.value * 1e9, '~g')")
+
+
+def _draw(
+    name: str,
+    title: str,
+    help_text: str,
+    rows: Sequence[Row],
+    panels: Sequence[Panel],
+    extra: Sequence[str] = (),
+    stacked: bool = False,
+) -> Picture:
+    data = Data()
+    numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
+    drawn = [_panel(data, panel, numbered) for panel in panels]
+    whole = (alt.vconcat if stacked else alt.hconcat)(*drawn, spacing=28) if len(drawn) > 1 else drawn[0]
+    flagged = {r["id"]: r for r in rows if r["flag"] is not None}
+    return picture(name, title, help_text, list(flagged.values()), [whole], data, extra, NOTES)
+
+
+def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
+    y = alt.Y("value:Q", scale=panel.y.scale(), axis=panel.y.axis())
+    x = alt.X("x:Q", scale=panel.x.scale(), axis=panel.x.axis())
+    rows = [
+        {
+            **p,
+            "series": f"{i} {line.name}",
+            "colour": line.colour,
+            "shape": line.shape,
+            "dash": line.dash,
+            "width": line.width,
+            "dots": line.points,
+        }
+        for i, line in enumerate(panel.series)
+        for p in line.rows
+    ]
+    rows = [{"id": None, "mark": "", "number": "", "trial": "", "interval": "", **r} for r in rows]
+    dash = alt.StrokeDash("dash:N", scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None)
+    shape = alt.Shape("shape:N", scale=None)
+    colour = alt.Color("colour:N", scale=None)
+    names = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status", "mark")]
+    base = data.chart(rows).transform_filter("datum.value !== null && datum.x !== null").encode(x=x, y=y)
+    dots = base.transform_filter("datum.dots")
+    behind, before = _levels(data, panel, panel.levels) if panel.levels else ([], [])
+    layers: list[Any] = behind
+    layers += [
+        base.mark_line(clip=True).encode(
+            color=colour, detail="series:N", strokeDash=dash, strokeWidth=alt.StrokeWidth("width:Q", scale=None)
+        ),
+        dots.transform_filter(
+            "datum.low > 0 && datum.high !== null" if panel.y.log else "datum.low !== null && datum.high !== null"
+        )
+        .mark_rule(strokeWidth=1, clip=True)
+        .encode(y=alt.Y("low:Q", scale=panel.y.scale()), y2="high:Q", color=colour),
+        dots.transform_filter(GOOD).mark_point(filled=True, size=26, opacity=1).encode(shape=shape, color=colour, tooltip=names),
+        dots.transform_filter(FLAGGED)
+        .mark_point(
+            shape="triangle-up", size=40 if numbered else 24, filled=True, stroke=ALARM, strokeWidth=1.3, fill="white", opacity=1
+        )
+        .encode(tooltip=names),
+    ]
+    if numbered:
+        layers.append(dots.transform_filter(FLAGGED).mark_text(dy=-9, fontSize=9, color=ALARM).encode(text="number:N"))
+    layers += [*before, _end_labels(data, panel)]
+    return alt.layer(
+        *layers, width=panel.width, height=HEIGHT, title=alt.Title(panel.title, fontSize=12, anchor="start") if panel.title else ""
+    )
+
+
+def _pixel(axis: Axis, value: float) -> float:
+    """From the foot of the panel."""
+    low, high = axis.domain
+    if axis.log:
+        return HEIGHT * math.log(max(value, low) / low) / math.log(high / low)
+    return HEIGHT * (value - low) / (high - low)
+
+
+def _end_labels(data: Data, panel: Panel) -> Drawing:
+    """Names of the lines at their right ends, pushed apart where they would lie on each other."""
+    ends: list[tuple[float, Series]] = []
+    for line in panel.series:
+        drawn = [p for p in line.rows if p["value"] is not None and p["x"] is not None]
+        if line.name and drawn:
+            ends.append((_pixel(panel.y, max(drawn, key=_x)["value"]), line))
+    ends.sort(key=lambda end: end[0])
+    apart: list[float] = []
+    for place, _ in ends:
+        apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
+    over = max(0.0, apart[-1] - HEIGHT) if apart else 0.0
+    rows = [{"line": line.name, "colour": line.colour, "y": HEIGHT - a + over} for (_, line), a in zip(ends, apart)]
+    names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
+    y = alt.Y("y:Q", scale=None, axis=None)
+    return names.encode(x=alt.value(panel.width), y=y, text="line:N", color=alt.Color("colour:N", scale=None))
+
+
+def _x(point: Row) -> float:
+    return float(point["x"])
+
+
+def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list[Any]]:
+    """Plateaus as broad bars and where they end as columns, behind the curves; their names, before them."""
+    left, right = panel.x.domain
+    bars, columns = [], []
+    for level in finding.levels:
+        p, e = level.plateau, level.edge
+        if p and level.time:
+            cycles = "" if level.cycles is None else f", {units.number(level.cycles)} cycles"
+            first, last = max(p.first * panel.scale, left), min(p.last * panel.scale, right)
+            late = first > math.sqrt(left * right) * 4  # its name would leave the picture
+            text = f"{level.name}: {units.quantity(level.time, 's')}{cycles}"
+            bars.append({"first": first, "last": last, "value": level.time, "label": text, "late": late})
+        if e:
+            columns.append({"low": e.low * panel.scale, "high": e.high * panel.scale, "label": f"{level.name} ends"})
+    x, y = panel.x.scale(), alt.Y("value:Q", scale=panel.y.scale())
+    column, bar = data.chart(columns), data.chart(bars)
+    behind = [
+        column.mark_rect(color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8).encode(
+            x=alt.X("low:Q", scale=x), x2="high:Q"
+        ),
+        column.mark_text(angle=270, align="right", baseline="bottom", dx=-3, dy=-3, fontSize=10, color=GREY).encode(
+            x=alt.X("low:Q", scale=x), y=alt.value(0), text="label:N"
+        ),
+        bar.mark_rule(strokeWidth=9, opacity=0.25, color=GREY).encode(x=alt.X("first:Q", scale=x), x2="last:Q", y=y),
+    ]
+    before = []
+    ends: tuple[tuple[bool, str, Any], ...] = ((False, "first", "left"), (True, "last", "right"))
+    for late, end, align in ends:
+        names = bar.transform_filter(f"datum.late === {str(late).lower()}").encode(
+            x=alt.X(f"{end}:Q", scale=x), y=y, text="label:N"
+        )
+        halo: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
+        for style in (halo, {}):
+            before.append(names.mark_text(align=align, dy=14, fontSize=10.5, color=INK, **style))
+    return behind, before
+
+
+def shares(load: Sequence[Row]) -> list[Row]:
+    """The TLB share of `cycle`: (base - huge) / base at the same size and setting; its interval is what both intervals allow."""
+    own = [r for r in load if r["size"] and r["variant"] == "cycle" and r["chains"] == 1 and r["value"]]
+    found = []
+    for h in own:
+        if h["pages"] not in HUGE:
+            continue
+        b = next(
+            (r for r in own if r["pages"] == "base" and all(r[k] == h[k] for k in ("size", "element", "stride", "threads"))), None
+        )
+        if b is None:
+            continue
+        known = None not in (b["low"], b["high"], h["low"], h["high"])
+        worse = b if b["flag"] is not None else h
+        found.append(
+            {
+                "x": h["size"],
+                "pages": h["pages"],
+                "value": 1 - h["value"] / b["value"],
+                "low": 1 - h["high"] / b["low"] if known else None,
+                "high": 1 - h["low"] / b["high"] if known else None,
+                "base": b["value"],
+                "huge": h["value"],
+                "flag": worse["flag"],
+                "status": worse["status"],
+                "text": units.percent(1 - h["value"] / b["value"]),
+                "number": "" if worse["flag"] is None else f"▲{worse['flag']}",
+                "mark": mark(worse),
+            }
+        )
+    return found

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names for the plateaus of latency: levels of cache and of TLB, held against what the system reports of itself.
+
+The curve of `cycle` gives the caches, in order; on huge pages if there are any, since on the system's own pages the TLB has its
+steps in the same curve. `page-random` gives the TLB: one node a page, so N pages are N cache lines as well, and the caches have
+their steps in it (at 512 pages, for a cache of 512 lines), and too many lines may fall into one set of a cache. Therefore the
+same permutation is measured on huge pages too, whose TLB entries reach far beyond: the caches and their sets cost the same
+there, and what is left of the difference is translation. Without that second curve, steps where `cycle` has a cache's edge are
+left out, and a caution stands there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from statistics import median
+from typing import Any, Optional
+
+import duckdb
+
+from . import units
+from .records import rows
+from .steps import LONG_RAMP, Edge, Plateau, Steps, find, size_text
+
+Row = dict[str, Any]
+
+FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
+BEYOND = 4  # times the last cache: there what is left of its hits is a quarter at most
+TOP = 1.03  # what is reported may lie as much above an interval: sizes are rounded
+UNUSABLE = ("misplaced", "wrong", "failed", "impossible", "interrupted")
+NAMES = {
+    "base": "the system's pages",
+    "thp": "transparent huge pages",
+    "2M": "reserved pages of 2 MiB",
+    "1G": "reserved pages of 1 GiB",
+}
+HUGE = ("thp", "2M", "1G")
+AGREES, DIFFERS, UNREPORTED, NOT_FOUND, UNSURE = "agrees", "differs", "not reported", "not found", "can't tell"
+
+
+@dataclass
+class Level:
+    name: str
+    plateau: Optional[Plateau] = None
+    time: Optional[float] = None  # s
+    cycles: Optional[float] = None
+    edge: Optional[Edge] = None
+    ends: str = ""  # in words
+    reported: str = ""
+    verdict: str = ""  # one of the words above, or empty where there is nothing to compare
+    remark: str = ""
+
+
+@dataclass
+class Finding:
+    """What was found in one curve."""
+
+    whole: str
+    pages: str
+    what: str  # "caches" or "TLB"
+    curve: str  # in words
+    levels: list[Level] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    noise: Optional[float] = None
+    special: bool = False  # not one pointer on each line
+    first: bool = False  # the one whose names count
+
+
+@dataclass
+class Curve:
+    """Points that differ in size alone."""
+
+    whole: str
+    variant: str
+    pages: str
+    element: str
+    stride: float
+    points: list[Row]
+
+    @property
+    def setting(self) -> str:
+        packed = f", {size_text(self.stride)} apart" if self.stride else ""
+        return ("" if self.element == "pointer" else f", {self.element} elements") + packed
+
+
+def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
+    """Those of single chains; in order of the runs, then of what the sizes were measured with."""
+    found = rows(
+        db,
+        "FROM load WHERE variant = ? AND chains = 1 AND size IS NOT NULL "
+        "ORDER BY whole, pages <> 'base', pages, element DESC, stride, size",
+        variant,
+    )
+    groups = groupby(found, lambda r: (r["whole"], r["pages"], r["element"], r["stride"]))
+    return [Curve(whole, variant, pages, element, stride, list(points)) for (whole, pages, element, stride), points in groups]
+
+
+def usable(curve: Curve) -> tuple[list[Row], list[str]]:
+    """Points to find steps in, and what of the others must be told."""
+    good = [p for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
+    remarks, small = [], []
+    if curve.pages != "base":
+        small = [p for p in good if p["huge"] is not None and p["huge"] < 0.9]
+        good = [p for p in good if p not in small]
+        if small:
+            remarks.append(f"{_so_many(len(small))} not on huge pages after all, and left out")
+    left = len(curve.points) - len(good) - len(small)
+    if left:
+        why = ", ".join(sorted({p["status"] for p in curve.points} & set(UNUSABLE)))
+        remarks.append(f"{_so_many(left)} left out: {why or 'no value'}")
+    shaky = sum(p["status"] in ("noisy", "unconverged") for p in good)
+    if shaky:
+        remarks.append(f"{shaky} of {len(good)} points are noisy or unconverged")
+    return good, remarks
+
+
+def _so_many(n: int) -> str:
+    return "1 size was" if n == 1 else f"{n} sizes were"
+
+
+def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """Of every run: the caches from each curve of `cycle`, the TLB from `page-random`."""
+    machines = {r["run"]: json.loads(r["header"])["machine"] for r in rows(db, "SELECT run, header FROM run ORDER BY ordinal")}
+    found: list[Finding] = []
+    for whole, own in groupby(curves(db, "cycle"), lambda c: c.whole):
+        each = [_caches(curve, machines[whole]) for curve in own]
+        min(each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))).first = True
+        found += each
+    for whole, own in groupby(curves(db, "page-random"), lambda c: c.whole):
+        caches = next((f for f in found if f.whole == whole and f.first), None)
+        found += _translations(list(own), caches, machines[whole])
+    for whole in machines:
+        _rename([f for f in found if f.whole == whole], machines[whole]["memory"]["page"])
+    return sorted(found, key=lambda f: list(machines).index(f.whole))
+
+
+def _find(points: Sequence[Row]) -> Steps:
+    return find([p["size"] for p in points], [p["value"] for p in points], *_intervals(points))
+
+
+def _caches(curve: Curve, machine: Row) -> Finding:
+    points, remarks = usable(curve)
+    steps = _find(points)
+    finding = Finding(curve.whole, curve.pages, "caches", f"cycle on {NAMES.get(curve.pages, curve.pages)}{curve.setting}")
+    finding.noise, finding.remarks, finding.special = steps.noise, steps.remarks + remarks, bool(curve.setting)
+    if curve.pages == "base" and steps.edges:
+        finding.remarks.append("on the system's pages the TLB has its steps in this curve too: a level may be one of the TLB's")
+    if steps.plateaus:
+        finding.levels = name_caches(steps, _reported_caches(machine), bool(machine["virtual"]), finding.remarks)
+        for level in finding.levels:
+            _add_cycles(level, points)
+    return finding
+
+
+def _reported_caches(machine: Row) -> dict[int, list[float]]:
+    caches: dict[int, list[float]] = {}
+    for cache in machine["topology"]["caches"] or []:
+        if cache["type"] != "instruction" and cache["size"]:
+            caches.setdefault(cache["level"], []).append(cache["size"])
+    return caches
+
+
+def name_caches(steps: Steps, reported: dict[int, list[float]], virtual: bool, remarks: list[str]) -> list[Level]:
+    """L1, L2, ... in order, and memory; then those that are reported and were not found. Adds to the remarks."""
+    levels = []
+    edges = {edge.below: edge for edge in steps.edges}
+    for i, plateau in enumerate(steps.plateaus):
+        edge = edges.get(i)
+        last = i == len(steps.plateaus) - 1
+        if last and edge is None and plateau.time >= FASTEST_MEMORY:
+            levels.append(Level("memory", plateau, plateau.time))
+            break
+        level = Level(f"L{i + 1}", plateau, plateau.time, edge=edge, ends=_ends(edge, size_text))
+        _compare(level, reported.get(i + 1, []), virtual, size_text)
+        _explain(level, i + 1, reported)
+        levels.append(level)
+    found = sum(level.name != "memory" for level in levels)
+    last_cache = max(reported.get(max(reported, default=0), [0]))
+    if levels[-1].name != "memory":
+        levels.append(Level("memory", verdict=NOT_FOUND, remark="its plateau was not reached"))
+    elif levels[-1].plateau and levels[-1].plateau.last < BEYOND * last_cache:
+        remarks.append(
+            f"the largest size, {size_text(levels[-1].plateau.last)}, is less than {BEYOND} times the last cache that is reported: "
+            "what is called memory here may be that cache in part"
+        )
+    if reported and found != len(reported):
+        remarks.append(
+            f"{found} level{'s' * (found != 1)} of cache found, {len(reported)} reported: names go by order, so one may be misnamed"
+        )
+    for number in sorted(n for n in reported if n > found):
+        text = " or ".join(size_text(size) for size in reported[number])
+        levels.insert(-1, Level(f"L{number}", reported=text, verdict=NOT_FOUND, remark="no plateau of its own could be told"))
+    return levels
+
+
+def _ends(edge: Optional[Edge], text: Any) -> str:
+    """Where a level ends, in words."""
+    if edge is None:
+        return "not before the curve does"
+    return text(edge.low) if text(edge.low) == text(edge.high) else f"{text(edge.low)} to {text(edge.high)}"
+
+
+def _compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -> None:
+    """Held against what is reported: one number, or several where cores differ."""
+    edge = level.edge
+    level.reported = " or ".join(dict.fromkeys(text(size) for size in reported))
+    if edge is None:
+        level.verdict = NOT_FOUND if reported else ""
+        level.remark = "the curve ends before it does" if reported else ""
+        return
+    if not reported:
+        level.verdict = UNREPORTED
+        return
+    if any(edge.low <= size <= edge.high * TOP for size in reported):
+        level.verdict = AGREES
+        return
+    end = edge.settled or edge.high
+    if any(edge.high < size <= end for size in reported):
+        # Pages at random places fill some sets of a cache early, and random replacement keeps some lines: the end is soft.
+        level.verdict = AGREES if edge.octaves <= LONG_RAMP else UNSURE
+        level.remark = f"the rise begins at {text(edge.size)} and goes on to {text(end)}; what is reported lies within"
+        return
+    level.verdict = DIFFERS
+    level.remark = f"found at {_ends(edge, text).replace(' to ', '–')} where {level.reported} is reported"
+    if virtual and min(reported) > edge.high:
+        level.remark += ": a virtual machine may report its host's cache, of which other guests use a part"
+
+
+def _explain(level: Level, number: int, reported: dict[int, list[float]]) -> None:
+    """Of an edge that differs: whether it is where another level is reported to end."""
+    edge = level.edge
+    if level.verdict not in (DIFFERS, UNREPORTED) or edge is None:
+        return
+    for other, sizes in reported.items():
+        if other != number and any(edge.low <= size <= edge.high * TOP for size in sizes):
+            level.remark += f"{'; ' if level.remark else ''}L{other} is reported to end there"
+
+
+def _add_cycles(level: Level, points: Sequence[Row]) -> None:
+    plateau = level.plateau
+    if plateau:
+        own = [p["cycles"] for p in points if plateau.first <= p["size"] <= plateau.last and p["cycles"] is not None]
+        level.cycles = median(own) if own else None
+
+
+def _translations(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list[Finding]:
+    """The TLB, from page-random on the system's pages and the same on huge ones."""
+    found = []
+    page = machine["memory"]["page"]
+    for curve in own:
+        if curve.pages != "base":
+            continue
+        points, remarks = usable(curve)
+        finding = Finding(curve.whole, "base", "TLB", "page-random on the system's pages", remarks=remarks, first=True)
+        huge = _partner(curve, own)
+        if huge:
+            finding.curve += f", less the same on {NAMES.get(huge.pages, huge.pages)}"
+            points = difference(points, usable(huge)[0])
+        else:
+            finding.remarks.append(
+                "the same was not measured on huge pages: steps that the caches make (N pages are N lines) are told apart "
+                "only as far as cycle found these caches"
+            )
+        steps = find([p["size"] / page for p in points], [p["value"] for p in points], *_intervals(points), text=_pages)
+        finding.noise = steps.noise
+        finding.remarks = steps.remarks + finding.remarks
+        if not huge:
+            _drop_cache_edges(steps, caches, machine, finding.remarks)
+        if steps.plateaus:
+            finding.levels = name_translations(steps, _reported_tlb(machine), page, finding.remarks)
+            _own_times(finding.levels, usable(curve)[0], page)
+        found.append(finding)
+    return found
+
+
+def _partner(curve: Curve, own: Sequence[Curve]) -> Optional[Curve]:
+    sizes = {p["size"] for p in usable(curve)[0]}
+    good = [c for c in own if c.pages in HUGE and (c.element, c.stride) == (curve.element, curve.stride)]
+    return max((c for c in good if len(sizes & {p["size"] for p in usable(c)[0]}) > len(sizes) / 2), key=_length, default=None)
+
+
+def _length(curve: Curve) -> int:
+    return len(curve.points)
+
+
+def difference(base: Sequence[Row], huge: Sequence[Row]) -> list[Row]:
+    """What translation costs, on top of the shortest load there is: so the curve has a level to start from, and a logarithm."""
+    of_size = {p["size"]: p for p in huge}
+    floor = min(p["value"] for p in huge)
+    points = []
+    for p in base:
+        same = of_size.get(p["size"])
+        if same is None:
+            continue
+        value = max(p["value"] - same["value"], 0) + floor
+        low = high = None
+        if None not in (p["low"], p["high"], same["low"], same["high"]):
+            low = max(p["low"] - same["high"] + floor, floor / 2)
+            high = max(p["high"] - same["low"] + floor, value)
+        points.append({**p, "value": value, "low": low, "high": high})
+    return points
+
+
+def _intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:
+    low, high = ([math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high"))
+    return low, high
+
+
+def _drop_cache_edges(steps: Steps, caches: Optional[Finding], machine: Row, remarks: list[str]) -> None:
+    line = next((c["line"] for c in machine["topology"]["caches"] or [] if c["line"]), 0)
+    of_caches = [level.edge for level in caches.levels if level.edge] if caches and line else []
+    for edge in list(steps.edges):
+        cache = next((c for c in of_caches if c.low / line / 2 <= edge.high and edge.low <= c.high / line), None)
+        if cache:
+            steps.edges.remove(edge)
+            remarks.append(
+                f"the step at {_pages(edge.size)} is where a cache, found to end at {size_text(cache.size)}, is full of lines: "
+                "taken for the cache's"
+            )
+
+
+def _reported_tlb(machine: Row) -> dict[int, list[float]]:
+    """Entries for the system's pages, by level. Loads go through those for data, for loads, and for everything."""
+    found: dict[int, list[float]] = {}
+    for tlb in machine.get("tlb") or []:
+        if tlb["type"] in ("data", "load", "unified") and tlb["page"] == machine["memory"]["page"]:
+            found.setdefault(tlb["level"], []).append(tlb["entries"])
+    return found
+
+
+def name_translations(steps: Steps, reported: dict[int, list[float]], page: int, remarks: list[str]) -> list[Level]:
+    """The first two edges are those of the TLB's levels; sizes are in pages."""
+    levels = []
+    for i, edge in enumerate(steps.edges[:2]):
+        plateau = steps.plateaus[edge.below]
+        level = Level(
+            f"L{i + 1} TLB", plateau, edge=edge, ends=f"{_ends(edge, _count)} pages ({_ends(edge, lambda n: size_text(n * page))})"
+        )
+        _compare(level, reported.get(i + 1, []), False, _pages)
+        levels.append(level)
+    if len(steps.edges) > 2:
+        text = ", ".join(_pages(edge.size) for edge in steps.edges[2:])
+        remarks.append(f"further steps at {text}: walks through page tables that no longer fit into caches")
+    for i in range(len(levels), 2):
+        level = Level(f"L{i + 1} TLB", reported=" or ".join(map(_pages, reported.get(i + 1, []))), verdict=NOT_FOUND)
+        level.remark = "no step that would be its end"
+        levels.append(level)
+    if not reported:
+        remarks.append("the processor does not tell how many entries its TLBs have")
+    return levels
+
+
+def _own_times(levels: Sequence[Level], points: Sequence[Row], page: int) -> None:
+    """As measured on the system's pages: what a load takes while its page is in that TLB."""
+    for level in levels:
+        p = level.plateau
+        own = [r for r in points if p and p.first <= r["size"] / page <= p.last]
+        if own:
+            level.time = median(r["value"] for r in own)
+            cycles = [r["cycles"] for r in own if r["cycles"] is not None]
+            level.cycles = median(cycles) if cycles else None
+
+
+def _count(pages: float) -> str:
+    return f"{pages:.0f}"
+
+
+def _pages(pages: float) -> str:
+    return f"{pages:.0f} pages"
+
+
+def _rename(found: Sequence[Finding], page: int) -> None:
+    """On the system's pages, caches and TLB have their steps in one curve: there the names are those that were found apart."""
+    caches = next((f for f in found if f.what == "caches" and f.first), None)
+    if caches is None or caches.pages == "base":
+        return
+    ends = [(level.name, level.edge, 1) for level in caches.levels if level.edge]
+    ends += [(level.name, level.edge, page) for f in found if f.what == "TLB" for level in f.levels if level.edge]
+    for finding in found:
+        if finding.what != "caches" or finding.pages != "base" or finding.special or not finding.levels:
+            continue
+        finding.levels = [level for level in finding.levels if level.plateau]
+        finding.remarks = [r for r in finding.remarks if "go by order" not in r and "one of the TLB's" not in r]
+        finding.remarks.append("here the TLB has its steps too: the names are those found on huge pages and by page-random")
+        for level in finding.levels:
+            if level.name == "memory":
+                continue
+            edge = level.edge
+            same = [name for name, other, size in ends if edge and edge.low <= other.high * size and other.low * size <= edge.high]
+            level.name, level.verdict, level.remark, level.reported = "–", "", "", ""
+            if same:
+                level.verdict = f"the end of {' and of '.join(same)}"
+            elif edge:
+                level.verdict = "nothing found apart ends there"
+
+
+HEAD = ("level", "plateau", "ns", "cycles", "ends at", "reported", "")
+
+
+def cells(level: Level) -> tuple[str, ...]:
+    """A row of the table, under HEAD."""
+    p = level.plateau
+    size = _count if "TLB" in level.name else size_text
+    span = f"{size(p.first)} to {size(p.last)}{' pages' if size is _count else ''}" if p else "–"
+    return (
+        level.name,
+        span,
+        "–" if level.time is None else units.number(level.time * 1e9),
+        "–" if level.cycles is None else units.number(level.cycles),
+        level.ends or "–",
+        level.reported or "–",
+        level.verdict + (f": {level.remark}" if level.remark else ""),
+    )
+
+
+def text(db: duckdb.DuckDBPyConnection) -> str:
+    """For a terminal."""
+    found = findings(db)
+    if not found:
+        return "no curve of latency over working set in these records: measure one with locus latency --variant cycle,page-random"
+    names = {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in rows(db, "SELECT run, host, started FROM run")}
+    parts = []
+    for whole, own in groupby(found, lambda f: f.whole):
+        parts.append(names[whole])
+        for finding in own:
+            parts += ["", f"{finding.what}: {finding.curve}", *_table(finding.levels)]
+            parts += [f"  - {remark}" for remark in finding.remarks]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def _table(levels: Sequence[Level]) -> list[str]:
+    if not levels:
+        return []
+    lines = [HEAD, *map(cells, levels)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
+    numbers = (2, 3)
+    return [
+        "  " + "  ".join(cell.rjust(w) if i in numbers else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths))).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures that others published of their machines (reference/README.md), to be shown beside one's own."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .records import HERE
+
+FOLDER = HERE / "reference"
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+@dataclass
+class Figure:
+    source: str  # key of sources()
+    machine: str
+    variant: str
+    parameters: dict[str, str]
+    value: float  # in base units
+
+
+def figures(benchmark: str, metric: str) -> list[Figure]:
+    """What was published of a metric that is a time."""
+    return [
+        Figure(
+            row["source"],
+            row["machine"],
+            row["variant"],
+            dict(item.split("=", 1) for item in row["parameters"].split(";")),
+            float(row["value"]) * SECONDS[row["unit"]],
+        )
+        for row in _rows(f"{benchmark}.csv")
+        if row["metric"] == metric
+    ]
+
+
+def sources() -> dict[str, str]:
+    """How to cite each source."""
+    return {row["key"]: f"{row['author']}, “{row['title']}” ({row['year']})" for row in _rows("sources.csv")}
+
+
+def machines() -> dict[str, dict[str, float]]:
+    """What the sources say of their machines: {machine: {item: number in the unit of the file}}."""
+    found: dict[str, dict[str, float]] = {}
+    for row in _rows("machines.csv"):
+        found.setdefault(row["machine"], {})[row["item"]] = float(row["value"])
+    return found
+
+
+@cache
+def _rows(name: str) -> list[dict[str, Any]]:
+    with FOLDER.joinpath(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

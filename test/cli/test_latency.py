@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiment 1 as a user runs it."""
+import re
+
+import pytest
+
+PATTERNS = ["cycle", "page-cycle", "page-random", "page-stride", "line-stride"]
+
+
+def value(trial, name):
+    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
+
+
+@pytest.fixture(scope="module")
+def patterns(locus, tmp_path_factory, trials):
+    file = tmp_path_factory.mktemp("latency") / "patterns.jsonl"
+    done = locus("latency", "--variant", ",".join(PATTERNS), "--size", "512K", "--pages", "base", "--repeats", "6", "--output", file)
+    return done, trials(file)
+
+
+def test_every_pattern_is_measured_and_right(patterns):
+    done, found = patterns
+    assert done.status == 0 and sorted(found) == sorted(PATTERNS)
+    for trial in found.values():
+        assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/load"
+        assert value(trial, "time") > 0 and trial["cycles"] > 1  # no load takes less than a cycle when it waits for another
+        assert trial["placement"]["before"]["misplaced"] == 0
+
+
+def test_numbers_of_nodes(patterns):
+    found = patterns[1]
+    page = found["cycle"]["placement"]["before"]["page"]
+    line = 512 * 1024 / value(found["cycle"], "nodes")
+    assert line in (32, 64, 128, 256)
+    assert value(found["page-cycle"], "nodes") == value(found["line-stride"], "nodes") == value(found["cycle"], "nodes")
+    assert value(found["page-random"], "nodes") == 512 * 1024 / page
+    assert value(found["page-stride"], "nodes") == (512 * 1024 - 8) // (page + 8) + 1
+
+
+def test_small_sets_are_sampled_in_turn_and_large_ones_alone(locus, tmp_path, trials, patterns):
+    for trial in patterns[1].values():
+        assert len(trial["alternated_with"]) == len(PATTERNS) - 1
+    file = tmp_path / "large.jsonl"
+    locus("latency", "--variant", "cycle,line-stride", "--size", "4M", "--pages", "base", "--repeats", "2", "--output", file)
+    for trial in trials(file).values():
+        assert trial["alternated_with"] == []
+
+
+@pytest.mark.parametrize("chains", [1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
+def test_parallel_chains(locus, tmp_path, trials, chains):
+    file = tmp_path / "parallel.jsonl"
+    done = locus("latency", "--variant", "parallel", "--size", "64K", "--chains", chains, "--pages", "base", "--repeats", "2", "--output", file)
+    assert done.status == 0 and trials(file)["parallel"]["parameters"]["chains"] == chains
+
+
+def test_a_number_of_chains_that_has_no_kernel(locus):
+    done = locus("latency", "--variant", "parallel", "--size", "64K", "--chains", "5")
+    assert done.status == 2 and "1, 2, 3, 4, 6, 8" in done.err
+
+
+def test_the_background_is_throttled(locus, tmp_path, read, cpus):
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    file = tmp_path / "loaded.jsonl"
+    done = locus("latency", "--variant", "loaded", "--size", "4M", "--pages", "base", "--pause", "0,100000", "--repeats", "3", "--output", file)
+    assert done.status == 0
+    rate = {}
+    for trial in (line for line in read(file) if line["type"] == "trial"):
+        rate[trial["parameters"]["mix"], trial["parameters"]["pause"]] = value(trial, "background")
+    assert len(rate) == 6
+    for mix in ("read", "copy", "write"):
+        assert rate[mix, 0] > 10 * rate[mix, 100000] > 0  # by a factor of some thousand, if it were alone
+
+
+def test_published_settings(locus):
+    done = locus("latency", "--profile", "paper", "--dry-run", "--topology", "node:1 core:4 pu:1")
+    plans = re.findall(r"latency/(\S+) size=(\d+) pages=base element=(\w+) stride=(\d+) chains=1 loads=(\d+)", done.out)
+    ints = [int(size) for variant, size, element, stride, loads in plans if (variant, element, stride, loads) == ("cycle", "int", "4", "33554432")]
+    assert ints == [8192 << i for i in range(15)]
+    strided = [int(size) for variant, size, *_ in plans if variant == "page-stride"]
+    assert strided == [(16 << i) * 4104 for i in range(15)]
+
+
+def test_standard_profile_has_four_sizes_an_octave(locus):
+    done = locus("latency", "--variant", "cycle", "--pages", "base", "--dry-run", "--topology", "node:1 core:4 pu:1")
+    sizes = sorted(int(size) for size in re.findall(r"latency/cycle size=(\d+)", done.out))
+    assert sizes[0] == 1024
+    for octave in range(10, 25):
+        assert sum(1 << octave <= size < 2 << octave for size in sizes) >= 4
+
+
+def test_the_matrix_has_every_pair(locus):
+    done = locus("latency", "--variant", "matrix", "--pages", "base", "--dry-run", "--topology", "node:3 core:2 pu:1")
+    assert len(set(re.findall(r"from=(\S+) to=(\d)", done.out))) == 9
+
+
+def test_sizes_too_small_for_a_chain(locus):
+    done = locus("latency", "--variant", "cycle", "--size", "8")
+    assert done.status == 2 and "larger size" in done.err
