@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "bench/latency/chain.h"
+#include "code.h"
 
 enum { PAGE = 4096, LINE = 64, MOST = 3 << 20 };
 static const enum pattern patterns[] = { CYCLE, PAGE_CYCLE, PAGE_RANDOM, PAGE_STRIDE, LINE_STRIDE };
@@ -170,9 +171,45 @@ static void test_kernels_follow_their_chains(void **state)
 	free(memory);
 }
 
+/* A chase may have one counter and one branch for 16 loads at least, and nothing else; many chains keep some positions on the stack. */
+static const struct expectation expectations[] = {
+#ifdef __x86_64__
+#define COUNTING " sub add dec inc cmp test jne "
+	{ "chase_1", "mov", "(%r", 16, COUNTING },
+	{ "chase_2", "mov", "(%r", 16, COUNTING },
+	{ "chase_8", "mov", "(%r", 16, COUNTING },
+	{ "chase_32", "mov", "(%r", 32, COUNTING "subq addq mov " }, /* the counter too may be on the stack */
+	{ "chase_ints", "movslq movsxd", "(%r", 16, COUNTING },
+#endif
+#ifdef __aarch64__
+#define COUNTING " sub subs add cmp b.ne cbnz "
+	{ "chase_1", "ldr", "[x", 16, COUNTING },
+	{ "chase_2", "ldr", "[x", 16, COUNTING },
+	{ "chase_8", "ldr", "[x", 16, COUNTING },
+	{ "chase_ints", "ldrsw", "[x", 16, COUNTING },
+#endif
+};
+
+static void test_loops_are_what_was_meant(void **state)
+{
+	const char *why_not = unreadable();
+
+	if (why_not) {
+		printf("# machine code not looked at: %s\n", why_not);
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(expectations) / sizeof(*expectations); i++) {
+		void *expectation = (void *)&expectations[i];
+
+		loop_is_what_was_meant(&expectation);
+	}
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_loops_are_what_was_meant),
 		cmocka_unit_test(test_one_cycle_through_all_nodes),
 		cmocka_unit_test(test_ints),
 		cmocka_unit_test(test_page_orders),
