@@ -18,11 +18,12 @@ quantile of chi squared with one degree of freedom (likelihood ratio). With few 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 LEVEL_SLOPE = 0.25  # log2 of time an octave: the published levels rise by up to 19 % when the size doubles
 LEAST_SLOPE = -0.1  # loops have a start that small sizes feel
@@ -112,13 +113,13 @@ def size_text(size: float) -> str:
 
 
 def find(
-    sizes: Sequence[float],
-    times: Sequence[float],
-    low: Optional[Sequence[float]] = None,
-    high: Optional[Sequence[float]] = None,
+    sizes: ArrayLike,
+    times: ArrayLike,
+    low: Optional[ArrayLike] = None,
+    high: Optional[ArrayLike] = None,
     text: Callable[[float], str] = size_text,
 ) -> Steps:
-    """Sizes and times above zero, in any order. low, high: intervals of the times, NaN where there is none; text: says a size."""
+    """Sizes and times above zero, in any order. low, high: intervals of the times (NaN: there is none); text: says a size."""
     curve = _prepare(sizes, times, low, high)
     x, y = curve.x, curve.y
     if len(x) < LEAST_POINTS:
@@ -129,10 +130,11 @@ def find(
     if noise > MOST_NOISE:
         return Steps(remarks=[f"too noisy: neighbouring points differ by {100 * (2**noise - 1):.0f} %"], noise=2**noise - 1)
     # With few points this is rough: of the cuts that less noise leads to, too, the likeliest counts.
-    return _describe(curve, min((_cut_up(curve, weight, noise * share) for share in TRIED), key=lambda cut: cut.badness), text)
+    tried = sorted({max(noise * share, LEAST_NOISE) for share in TRIED})
+    return _describe(curve, min((_cut_up(curve, weight, each) for each in tried), key=lambda cut: cut.badness), text)
 
 
-def _prepare(sizes: Sequence[float], times: Sequence[float], low: Any, high: Any) -> _Curve:
+def _prepare(sizes: ArrayLike, times: ArrayLike, low: Optional[ArrayLike], high: Optional[ArrayLike]) -> _Curve:
     """One point a size, in order; of several at a size the medians."""
     size, time = np.asarray(sizes, float), np.asarray(times, float)
     good = np.isfinite(time) & (time > 0) & (size > 0)
@@ -222,7 +224,7 @@ class _Fits:
 
 def _cut_up(curve: _Curve, weight: Array, noise: float) -> _Cut:
     """The best cut for such noise; its badness is that of the information criterion for noise that is not known (Yao 1988)."""
-    x, y, noise, weight = curve.x, curve.y, max(noise, LEAST_NOISE), weight.copy()
+    x, y, weight = curve.x, curve.y, weight.copy()
     while True:
         fits = _Fits(x, y, weight / (noise**2 + curve.error**2))
         segments = fits.partition()
@@ -251,7 +253,7 @@ def _tidy(segments: list[_Segment], fits: _Fits, x: Array, noise: float) -> list
     """Neighbours of a kind become one, unless there is a step between them: a level beside a level is a kink, then."""
     merged: list[_Segment] = []
     for s in segments:
-        below = next((m for m in merged[: -3 : -1] if m.level), None)
+        below = next((m for m in merged[:-3:-1] if m.level), None)
         if s.level and below and not _is_step(below, s, fits, x, noise):
             del merged[merged.index(below) :]
             s = _Segment(below.first, s.last, bool(fits.slope[1][below.first, s.last] * (x[s.last] - x[below.first]) <= LEVEL_RISE))

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of records of latency: names of levels, held against what the system reports; tables and pictures."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import levels, records
+from locus_analysis.levels import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
+from locus_analysis.steps import Edge, Plateau, Steps, find
+from make_records import FOUR, ONE, TWO, Line, Machine, Point, flag, latency, numa, record, run_id, write
+from test_report import Page, make, trials
+
+GOOD = 0
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+def brief(lines: list[Line]) -> list[Line]:
+    """Without samples, which nothing here looks at."""
+    return [line for line in lines if line["type"] != "samples"]
+
+
+def findings(lines: list[Line]) -> list[Finding]:
+    given = records.Records([("a.jsonl", number, line) for number, line in enumerate(brief(lines), 1)])
+    return levels.findings(records.tables(given))
+
+
+def curves(machine: Machine, *variants: str, pages: tuple[str, ...] = ("base", "thp"), octave: int = 4) -> list[Point]:
+    return [p for p in latency(machine, octave) if p.variant in variants and p.parameters["pages"] in pages]
+
+
+def the_one(found: list[Finding], what: str) -> Finding:
+    (one,) = (f for f in found if f.what == what and f.first)
+    return one
+
+
+def told(finding: Finding) -> list[tuple[str, str, str]]:
+    return [(level.name, level.reported, level.verdict) for level in finding.levels]
+
+
+def test_levels_are_named_and_agree_with_what_is_reported() -> None:
+    found = findings(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a")))
+    caches = the_one(found, "caches")
+    assert caches.pages == "thp"
+    assert told(caches) == [
+        ("L1", "32 KiB", AGREES),
+        ("L2", "1 MiB", AGREES),
+        ("L3", "22 MiB", AGREES),
+        ("memory", "", ""),
+    ]
+    assert [level.time for level in caches.levels] == pytest.approx([2.2e-9, 4e-9, 15e-9, 83e-9], rel=0.05)
+    assert [level.cycles for level in caches.levels] == pytest.approx([t.time / 4.3e-10 for t in caches.levels if t.time], rel=0.01)
+    assert caches.remarks == []
+    tlb = the_one(found, "TLB")
+    assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
+    assert tlb.levels[0].ends == "64 to 76 pages (256 KiB to 304 KiB)"
+
+
+def test_on_system_pages_steps_of_the_tlb_are_told_apart() -> None:
+    found = findings(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a")))
+    base = next(f for f in found if f.what == "caches" and f.pages == "base")
+    verdicts = [level.verdict for level in base.levels]
+    assert verdicts == [f"the end of {name}" for name in ("L1", "L1 TLB", "L2", "L2 TLB", "L3")] + [""]
+    assert not base.first and base.levels[-1].name == "memory"
+
+
+def test_without_huge_pages_it_cautions() -> None:
+    found = findings(record(TWO, curves(TWO, "cycle", "page-random", pages=("base",)), run_id("a")))
+    caches, tlb = the_one(found, "caches"), the_one(found, "TLB")
+    assert caches.pages == "base"
+    assert any("the TLB has its steps in this curve too" in r for r in caches.remarks)
+    assert any("names go by order, so one may be misnamed" in r for r in caches.remarks)
+    assert any("was not measured on huge pages" in r for r in tlb.remarks)
+    # 512 pages are 512 lines, all that the L1 of 32 KiB holds: that step is none of the TLB's.
+    assert any("the step at 512 pages is where a cache, found to end at 32 KiB, is full of lines" in r for r in tlb.remarks)
+    assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
+
+
+def test_a_virtual_machine_may_report_more_cache_than_it_has() -> None:
+    lines = record(ONE, curves(ONE, "cycle", "page-random"), run_id("a"))
+    caches = lines[0]["machine"]["topology"]["caches"]
+    next(c for c in caches if c["level"] == 3)["size"] = 260 * MIB
+    found = findings(lines)
+    level = the_one(found, "caches").levels[2]
+    assert level.verdict == DIFFERS
+    assert re.fullmatch(
+        r"found at 19 MiB–26.9 MiB where 260 MiB is reported: a virtual machine may report its host's cache, .*", level.remark
+    )
+    assert any("is less than 4 times the last cache that is reported" in r for r in the_one(found, "caches").remarks)
+    assert [v for _, _, v in told(the_one(found, "TLB"))] == [UNREPORTED] * 2
+    assert any("does not tell how many entries" in r for r in the_one(found, "TLB").remarks)
+
+
+def test_pages_that_are_not_huge_after_all_do_not_count() -> None:
+    points = curves(TWO, "cycle")
+    for p in points:
+        p.huge = 0.3 if p.parameters["pages"] == "thp" and p.parameters["size"] > MIB else p.huge
+    found = findings(record(TWO, points, run_id("a")))
+    thp = next(f for f in found if f.pages == "thp")
+    assert any(r.endswith("not on huge pages after all, and left out") for r in thp.remarks)
+    assert max(level.plateau.last for level in thp.levels if level.plateau) <= MIB
+
+
+def test_what_does_not_count_is_left_out_and_told() -> None:
+    points = curves(TWO, "cycle", pages=("thp",))
+    for i, (status, seconds) in enumerate({"wrong": 9e-9, "misplaced": 8e-9, "noisy": None}.items()):
+        points[7 + i].status, points[7 + i].reasons = status, ["so it is"]
+        points[7 + i].seconds = seconds or points[7 + i].seconds
+    points[5].status, points[5].reasons = "impossible", ["no such page"]
+    caches = the_one(findings(record(TWO, points, run_id("a"))), "caches")
+    assert caches.remarks == ["3 sizes were left out: impossible, misplaced, wrong", "1 of 70 points are noisy or unconverged"]
+    assert [v for _, _, v in told(caches)] == [AGREES] * 3 + [""]
+
+
+def steps(*levels_: tuple[float, float, float], edges: Optional[list[Edge]] = None, ends: bool = False) -> Steps:
+    plateaus = [Plateau(first, last, ns * 1e-9, ns * 1e-9, ns * 1e-9, 9) for first, last, ns in levels_]
+    given = [Edge(a.last, a.last, b.first, b.first, i) for i, (a, b) in enumerate(zip(plateaus, plateaus[1:]))]
+    return Steps(plateaus, given if edges is None else edges, ends_on_ramp=ends)
+
+
+def named(found: Steps, reported: dict[int, list[float]], virtual: bool = False) -> tuple[dict[str, Level], list[str]]:
+    remarks: list[str] = []
+    return {level.name: level for level in levels.name_caches(found, reported, virtual, remarks)}, remarks
+
+
+def test_memory_is_what_no_cache_could_take_so_long_for() -> None:
+    found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, MIB, 4)), {})
+    assert list(found) == ["L1", "L2", "memory"]
+    assert found["memory"].verdict == NOT_FOUND and found["L2"].ends == "not before the curve does"
+    found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {})
+    assert list(found) == ["L1", "memory"]
+
+
+def test_a_level_that_is_reported_and_not_found_is_told() -> None:
+    found, remarks = named(steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {1: [32 * KIB], 2: [MIB]})
+    assert (found["L2"].verdict, found["L2"].reported) == (NOT_FOUND, "1 MiB")
+    assert "1 level of cache found, 2 reported: names go by order, so one may be misnamed" in remarks
+
+
+def test_an_edge_that_is_another_level_s_says_so() -> None:
+    found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, 20 * MIB, 15), (30 * MIB, GIB, 80)), {2: [MIB], 3: [22 * MIB]})
+    assert found["L2"].verdict == DIFFERS
+    assert found["L2"].remark == "found at 20 MiB–30 MiB where 1 MiB is reported; L3 is reported to end there"
+
+
+@pytest.mark.parametrize(
+    ("reported", "verdict"),
+    [
+        (31 * KIB, DIFFERS),
+        (32 * KIB, AGREES),
+        (36 * KIB, AGREES),
+        (40 * KIB, AGREES),
+        (48 * KIB, AGREES),  # in the rise, which is short
+        (70 * KIB, DIFFERS),
+        (None, UNREPORTED),
+    ],
+)
+def test_agreement_is_within_the_interval_or_the_rise(reported: Optional[int], verdict: str) -> None:
+    edge = Edge(32 * KIB, 32 * KIB, 40 * KIB, 64 * KIB, 0)
+    found, _ = named(steps((KIB, 32 * KIB, 1), (64 * KIB, GIB, 80), edges=[edge]), {1: [reported]} if reported else {})
+    assert found["L1"].verdict == verdict
+
+
+def test_a_long_rise_agrees_with_nothing() -> None:
+    edge = Edge(2 * MIB, 2 * MIB, 3 * MIB, 90 * MIB, 0)
+    found, _ = named(steps((KIB, 2 * MIB, 4), (90 * MIB, GIB, 80), edges=[edge]), {1: [22 * MIB]})
+    assert found["L1"].verdict == UNSURE
+    assert found["L1"].remark == "the rise begins at 2 MiB and goes on to 90 MiB; what is reported lies within"
+
+
+def test_cores_may_have_different_caches() -> None:
+    found, _ = named(steps((KIB, 48 * KIB, 1), (64 * KIB, GIB, 80)), {1: [32 * KIB, 48 * KIB]})
+    assert (found["L1"].verdict, found["L1"].reported) == (AGREES, "32 KiB or 48 KiB")
+
+
+def test_the_difference_is_what_translation_costs() -> None:
+    base = [{"size": n, "value": (5 + n) * 1e-9, "low": (4 + n) * 1e-9, "high": (6 + n) * 1e-9} for n in (1, 2, 3)]
+    huge = [{"size": n, "value": (4 + n) * 1e-9, "low": None if n == 2 else 4e-9, "high": 8e-9} for n in (1, 2)]
+    points = levels.difference(base, huge)
+    assert [p["size"] for p in points] == [1, 2]
+    assert [p["value"] for p in points] == pytest.approx([6e-9, 6e-9])
+    assert (points[0]["low"], points[0]["high"]) == pytest.approx((2.5e-9, 8e-9))
+    assert points[1]["low"] is points[1]["high"] is None
+
+
+def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", brief(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a"))))
+    other = write(
+        tmp_path / "b.jsonl", record(ONE, curves(ONE, "cycle", pages=("base",)), run_id("b"), started="2025-03-15T00:00:00.000Z")
+    )
+    assert program.main(["levels", str(path), str(other)]) == GOOD
+    text = capsys.readouterr().out
+    assert [line for line in text.splitlines() if line.startswith(("n042", "cloud-7"))] == [
+        "n042, 2025-03-14T09:26:53Z",
+        "cloud-7, 2025-03-15T00:00:00Z",
+    ]
+    assert re.search(r"^  L2 +38 KiB to 1 MiB +4\.0\d +9\.\d\d +1 MiB to 1\.19 MiB +1 MiB +agrees$", text, re.MULTILINE)
+    assert re.search(r"^  L2 TLB +76 to 1448 pages .* 1536 pages +agrees$", text, re.MULTILINE)
+
+
+def test_records_without_curves_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", brief(record(TWO, numa(TWO)[:2], run_id("a"))))
+    assert program.main(["levels", str(path)]) == GOOD
+    assert "no curve of latency over working set" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, list[Line]]:
+    folder = tmp_path_factory.mktemp("latency")
+    lines = brief(record(FOUR, flag(latency(FOUR, octave=1), every=5), run_id("a")))
+    bandwidth = brief(record(FOUR, [p for p in numa(FOUR) if p.variant == "matrix"], run_id("b")))
+    return folder, make(folder, lines, bandwidth), lines
+
+
+Whole = tuple[Path, Page, list[Line]]
+
+
+def test_every_trial_is_in_a_picture_with_its_numbers(whole: Whole) -> None:
+    _, page, lines = whole
+    shown = {(r["id"], r["value"], r["low"], r["high"]) for r in page.rows("id", "value", "low", "high") if r["id"]}
+    for trial in trials([lines]):
+        time = next(m for m in trial["metrics"] if m["name"] == "time")
+        assert (trial["id"], time["value"], *(time["ci"] or (None, None))) in shown, trial["identity"]
+
+
+def test_flagged_points_are_marked(whole: Whole) -> None:
+    folder, page, lines = whole
+    flagged = [t for t in trials([lines]) if t["status"] != "ok"]
+    assert len(flagged) == 7
+    rows = [r for r in page.rows("id", "flag", "value") if r["id"]]
+    for trial in flagged:
+        own = [r for r in rows if r["id"] == trial["id"]]
+        assert own and all(r["mark"] == f"▲{r['flag']} {trial['status']}" for r in own)
+    drawn = "".join(p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/latency*.svg"))
+    assert all(trial["reasons"][0][:20] in drawn for trial in flagged)
+
+
+def test_pictures_of_latency(whole: Whole) -> None:
+    folder, _, _ = whole
+    names = sorted(p.stem.split("Z")[-1] for p in folder.glob("report-pictures/latency-*.svg"))
+    assert names == ["", "-chains", "-loaded", "-matrix", "-published", "-tlb"]
+    assert not list(folder.glob("report-pictures/numa*matrix*"))  # it stands beside that of latency
+    for svg in folder.glob("report-pictures/latency-*.svg"):
+        assert "NaN" not in svg.read_text(encoding="utf-8") and "Infinity" not in svg.read_text(encoding="utf-8")
+    text = {p.stem.split("Z")[-1]: p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/latency-*.svg")}
+    for words in ("L1: 2.2", "L3 ends", "memory: 8", "cycle, system pages", "page-cycle, transparent huge", "64 KiB"):
+        assert words in text[""], words
+    for words in ("L2 TLB ends", "TLB share", "against transparent huge"):
+        assert words in text["-tlb"], words
+    for words in ("i7-7660U", "berestovskyy2019", "sestoft2017", "Peter Sestoft", "other machines", "cxl1"):
+        assert words in text["-published"], words
+    for mix in ("read", "copy", "write", "GB/s"):
+        assert mix in text["-loaded"], mix
+    for words in ("latency matrix: time", "numa matrix: bandwidth", "3 (memory only)"):
+        assert words in text["-matrix"], words
+
+
+def test_the_page_tells_levels_and_the_tlb_share(whole: Whole) -> None:
+    _, page, lines = whole
+    text = re.sub(r"\s+", " ", page.text)
+    assert "Each load here needs the address that the one before it brought" in text
+    assert "Caches found in cycle on transparent huge pages" in text
+    assert "less the same on transparent huge pages" in text
+    of = {
+        (t["parameters"]["size"], t["parameters"]["pages"]): t["metrics"][0]["value"]
+        for t in trials([lines])
+        if t["variant"] == "cycle"
+    }
+    size = 256 * MIB
+    share = 1 - of[size, "thp"] / of[size, "base"]
+    row = f"256 MiB thp {of[size, 'base'] * 1e9:.1f} ns {of[size, 'thp'] * 1e9:.1f} ns {100 * share:.3g} %"
+    assert row.replace(" ", "") in text.replace(" ", "")
+
+
+def test_the_matrices_of_two_runs_each_stand_alone(tmp_path: Path) -> None:
+    points = [p for p in latency(TWO) if p.variant == "matrix"]
+    runs = [brief(record(TWO, points, run_id(name), started=f"2025-03-1{i}T00:00:00.000Z")) for i, name in enumerate("ab")]
+    page = make(tmp_path, *runs, brief(record(TWO, [p for p in numa(TWO) if p.variant == "matrix"], run_id("c"))))
+    assert len(list(tmp_path.glob("report-pictures/*-matrix.svg"))) == 3
+    assert len(list(page.rows("threads_node"))) == 3 * 4
+
+
+def test_many_flagged_points_are_told_together(tmp_path: Path) -> None:
+    points = curves(TWO, "cycle", pages=("base",), octave=4)
+    for p in points[::2]:
+        p.status, p.reasons = "noisy", ["others ran"]
+    page = make(tmp_path, brief(record(TWO, points, run_id("a"))))
+    drawn = (tmp_path / "report-pictures/latency.svg").read_text(encoding="utf-8")
+    assert f"▲ noisy: {len(points[::2])} trials" in drawn and "of the first: others ran" in drawn
+    assert sum(r["flag"] is not None for r in page.rows("id", "dots")) >= len(points[::2])
+
+
+def test_curves_without_any_value_make_a_page(tmp_path: Path) -> None:
+    points = curves(TWO, "cycle", "page-random", "loaded", "parallel", octave=1)
+    for p, status in zip(points, cycle(("impossible", "failed"))):
+        p.status, p.reasons = status, ["not here"]
+    page = make(tmp_path, brief(record(TWO, points, run_id("a"))))
+    assert "none could be told" in page.text
+    assert "too few points: 0 sizes were measured" in page.text
+
+
+def test_load_without_a_known_bandwidth_is_not_drawn(tmp_path: Path) -> None:
+    points = curves(TWO, "loaded", pages=("thp",))
+    for p in points:
+        p.others["background"] = ("B/s", None)
+    make(tmp_path, brief(record(TWO, points, run_id("a"))))
+    assert not list(tmp_path.glob("report-pictures/latency*"))
+
+
+def test_synthetic_curves_have_the_edges_they_were_made_with() -> None:
+    points = [p for p in latency(TWO, octave=8) if p.variant == "cycle" and p.parameters["pages"] == "thp"]
+    found = find([p.parameters["size"] for p in points], [p.seconds for p in points])
+    assert [edge.size for edge in found.edges][:2] == [32 * KIB, MIB]
+    assert math.isclose(found.plateaus[0].time, 2.2e-9)
+
+
+def test_the_machine_s_tlbs_are_on_the_page(whole: Whole, tmp_path: Path) -> None:
+    _, page, _ = whole
+    assert "L2 unified: 1536 pages of 4 KiB, 6 ways" in page.text
+    hidden: Any = make(tmp_path, record(ONE, numa(ONE)[:1], run_id("a")))
+    assert "unknown (CPUID names none: a hypervisor may hide them)" in hidden.text
