@@ -33,11 +33,12 @@ static const struct command {
 } commands[] = {
 	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters (--names, --man: for programs)", list_command },
 	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command },
-	{ "report", "FILE...", "a page and pictures of what was recorded", report_command },
+	{ "report", "FILE...", "a page and pictures of what was recorded", analysis_command },
+	{ "levels", "FILE...", "the levels of cache and TLB in what latency recorded", analysis_command },
 	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, CPUs that may be used", topology_command },
 	{ "doctor", "", "what this machine lacks or has set wrong for measuring, and what mends it", doctor_command },
 	{ "help", "", "this text", help_command },
-	{ "version", "", "the version, and what it was built with", version_command },
+	{ "version", "", "the version", version_command },
 	{ 0 }
 };
 

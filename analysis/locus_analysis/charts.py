@@ -393,7 +393,8 @@ def _notes(flagged: Sequence[Row], most: int) -> list[str]:
 
 def _note(status: str, own: Sequence[Row]) -> str:
     drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
-    return f"▲ {status}{drawn}: {len(own)} trials, {_spans([r['flag'] for r in own])}; of the first: {'; '.join(own[0]['reasons'])}"
+    trials = f"{len(own)} trial{'s' * (len(own) > 1)}, {_spans([r['flag'] for r in own])}"
+    return f"▲ {status}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
 
 
 def _spans(numbers: Sequence[int]) -> str:

@@ -44,7 +44,8 @@ SIZES_HELP = (
 LEVELS_HELP = " Grey bars: plateaus as found in the curve alone, grey columns: where a level ends (its interval)."
 TLB_HELP = (
     "Left: one node a page, so that pages count rather than bytes; between the curves of system and huge pages lies what "
-    "translation costs. Right: TLB share: how much of a load's time on system pages the same permutation on huge pages saves."
+    "translation costs. Right: TLB share: how much of a load's time on system pages the same permutation on huge pages saves; "
+    "↓: goes on below the frame."
 )
 CHAINS_HELP = (
     "Time per load when several independent chains are followed at once: the core overlaps their misses (memory-level "
@@ -324,7 +325,7 @@ def _powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:
 
 def time_axis(lines: Sequence[Series]) -> Axis:
     values = _values(lines, "value", "low", "high") or [1e-9]
-    low, high = min(values) / 1.15, max(values) * 1.25
+    low, high = min(values) / 1.35, max(values) * 1.25  # room for names above and below
     ticks = [m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)]
     return Axis("ns for a load", (low, high), [t for t in ticks if low <= t <= high], "format(datum.value * 1e9, '~g')")
 
@@ -380,15 +381,23 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         )
         .mark_rule(strokeWidth=1, clip=True)
         .encode(y=alt.Y("low:Q", scale=panel.y.scale()), y2="high:Q", color=colour),
-        dots.transform_filter(GOOD).mark_point(filled=True, size=26, opacity=1).encode(shape=shape, color=colour, tooltip=names),
+        dots.transform_filter(GOOD)
+        .mark_point(filled=True, size=26, opacity=1, clip=True)
+        .encode(shape=shape, color=colour, tooltip=names),
         dots.transform_filter(FLAGGED)
         .mark_point(
-            shape="triangle-up", size=40 if numbered else 24, filled=True, stroke=ALARM, strokeWidth=1.3, fill="white", opacity=1
+            shape="triangle-up", size=40 if numbered else 24, stroke=ALARM, strokeWidth=1.3, fill="white", opacity=1, clip=True
         )
         .encode(tooltip=names),
     ]
+    low = panel.y.domain[0]
+    layers.append(dots.transform_filter(f"datum.value < {low!r}").mark_text(text="↓", fontSize=11, dy=-7).encode(y=alt.datum(low)))
     if numbered:
-        layers.append(dots.transform_filter(FLAGGED).mark_text(dy=-9, fontSize=9, color=ALARM).encode(text="number:N"))
+        layers.append(
+            dots.transform_filter(f"{FLAGGED} && datum.value >= {low!r}")
+            .mark_text(dy=-9, fontSize=9, color=ALARM)
+            .encode(text="number:N")
+        )
     layers += [*before, _end_labels(data, panel)]
     return alt.layer(
         *layers, width=panel.width, height=HEIGHT, title=alt.Title(panel.title, fontSize=12, anchor="start") if panel.title else ""

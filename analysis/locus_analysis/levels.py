@@ -5,8 +5,9 @@ The curve of `cycle` gives the caches, in order; on huge pages if there are any,
 steps in the same curve. `page-random` gives the TLB: one node a page, so N pages are N cache lines as well, and the caches have
 their steps in it (at 512 pages, for a cache of 512 lines), and too many lines may fall into one set of a cache. Therefore the
 same permutation is measured on huge pages too, whose TLB entries reach far beyond: the caches and their sets cost the same
-there, and what is left of the difference is translation. Without that second curve, steps where `cycle` has a cache's edge are
-left out, and a caution stands there.
+there, and what is left of the difference is translation. Where huge pages don't help - a hypervisor may piece them together
+from small ones, and then the TLB holds the small ones - a step of the first curve counts too, unless a cache that `cycle`
+found fills up there.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Row = dict[str, Any]
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
 BEYOND = 4  # times the last cache: there what is left of its hits is a quarter at most
-TOP = 1.03  # what is reported may lie as much above an interval: sizes are rounded
+TOP = 1.1  # what is reported may lie as much above an interval: a stack, and others' lines, take a part of a cache
 UNUSABLE = ("misplaced", "wrong", "failed", "impossible", "interrupted")
 NAMES = {
     "base": "the system's pages",
@@ -99,8 +100,8 @@ def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
 
 
 def usable(curve: Curve) -> tuple[list[Row], list[str]]:
-    """Points to find steps in, and what of the others must be told."""
-    good = [p for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
+    """Points to find steps in, and what of the others must be told. Where noisy samples moved a value, it is taken without them."""
+    good = [_quiet(p) for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
     remarks, small = [], []
     if curve.pages != "base":
         small = [p for p in good if p["huge"] is not None and p["huge"] < 0.9]
@@ -115,6 +116,12 @@ def usable(curve: Curve) -> tuple[list[Row], list[str]]:
     if shaky:
         remarks.append(f"{shaky} of {len(good)} points are noisy or unconverged")
     return good, remarks
+
+
+def _quiet(point: Row) -> Row:
+    value = point["quiet"] or point["value"]
+    cycles = point["cycles"] and point["cycles"] * value / point["value"]
+    return {**point, "value": value, "cycles": cycles}
 
 
 def _so_many(n: int) -> str:
@@ -256,24 +263,49 @@ def _translations(own: Sequence[Curve], caches: Optional[Finding], machine: Row)
         points, remarks = usable(curve)
         finding = Finding(curve.whole, "base", "TLB", "page-random on the system's pages", remarks=remarks, first=True)
         huge = _partner(curve, own)
+        steps = _find_in_pages(points, page)
+        finding.noise, finding.remarks = steps.noise, steps.remarks + remarks
+        edges = _drop_cache_edges(steps.edges, caches, machine, [] if huge else finding.remarks)
         if huge:
-            finding.curve += f", less the same on {NAMES.get(huge.pages, huge.pages)}"
-            points = difference(points, usable(huge)[0])
+            finding.curve += f", and the same on {NAMES.get(huge.pages, huge.pages)}"
+            edges = _both(edges, _find_in_pages(difference(points, usable(huge)[0]), page).edges, finding.remarks)
         else:
             finding.remarks.append(
                 "the same was not measured on huge pages: steps that the caches make (N pages are N lines) are told apart "
                 "only as far as cycle found these caches"
             )
-        steps = find([p["size"] / page for p in points], [p["value"] for p in points], *_intervals(points), text=_pages)
-        finding.noise = steps.noise
-        finding.remarks = steps.remarks + finding.remarks
-        if not huge:
-            _drop_cache_edges(steps, caches, machine, finding.remarks)
-        if steps.plateaus:
-            finding.levels = name_translations(steps, _reported_tlb(machine), page, finding.remarks)
-            _own_times(finding.levels, usable(curve)[0], page)
+        if steps.plateaus or edges:
+            first = min(p["size"] for p in points) / page
+            finding.levels = name_translations(edges, first, _reported_tlb(machine), page, finding.remarks)
+            for level in finding.levels:
+                _add_time(level, points, page)
         found.append(finding)
     return found
+
+
+def _find_in_pages(points: Sequence[Row], page: int) -> Steps:
+    return find([p["size"] / page for p in points], [p["value"] for p in points], *_intervals(points), text=_pages)
+
+
+def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> list[Edge]:
+    """Edges that huge pages take away, and those of the curve itself that are no cache's."""
+    edges = list(apart)
+    for edge in alone:
+        near = [e for e in apart if edge.low <= e.high and e.low <= edge.high]
+        if not near:
+            edges.append(edge)
+            remarks.append(
+                f"the step at {_pages(edge.size)} is no cache's, and huge pages do not take it away: a hypervisor may piece them "
+                "together from small ones, or the TLB holds no more of them"
+            )
+        for e in near:  # the same edge, from whichever curve tells it more exactly
+            if edge.high / edge.low < e.high / e.low:
+                edges[edges.index(e)] = edge
+    unique: list[Edge] = []
+    for edge in sorted(edges, key=lambda e: e.size):
+        if not unique or unique[-1].high < edge.high:
+            unique.append(edge)
+    return unique
 
 
 def _partner(curve: Curve, own: Sequence[Curve]) -> Optional[Curve]:
@@ -309,17 +341,21 @@ def _intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:
     return low, high
 
 
-def _drop_cache_edges(steps: Steps, caches: Optional[Finding], machine: Row, remarks: list[str]) -> None:
+def _drop_cache_edges(edges: Sequence[Edge], caches: Optional[Finding], machine: Row, remarks: list[str]) -> list[Edge]:
+    """Without those where a cache, as cycle found it, fills up with lines: of random lines, sets overflow from half of it on."""
     line = next((c["line"] for c in machine["topology"]["caches"] or [] if c["line"]), 0)
     of_caches = [level.edge for level in caches.levels if level.edge] if caches and line else []
-    for edge in list(steps.edges):
+    kept = []
+    for edge in edges:
         cache = next((c for c in of_caches if c.low / line / 2 <= edge.high and edge.low <= c.high / line), None)
-        if cache:
-            steps.edges.remove(edge)
+        if cache is None:
+            kept.append(edge)
+        else:
             remarks.append(
                 f"the step at {_pages(edge.size)} is where a cache, found to end at {size_text(cache.size)}, is full of lines: "
                 "taken for the cache's"
             )
+    return kept
 
 
 def _reported_tlb(machine: Row) -> dict[int, list[float]]:
@@ -331,18 +367,21 @@ def _reported_tlb(machine: Row) -> dict[int, list[float]]:
     return found
 
 
-def name_translations(steps: Steps, reported: dict[int, list[float]], page: int, remarks: list[str]) -> list[Level]:
-    """The first two edges are those of the TLB's levels; sizes are in pages."""
+def name_translations(
+    edges: Sequence[Edge], first: float, reported: dict[int, list[float]], page: int, remarks: list[str]
+) -> list[Level]:
+    """The first two edges are those of the TLB's levels; sizes are in pages, from the first measured on. Adds to the remarks."""
     levels = []
-    for i, edge in enumerate(steps.edges[:2]):
-        plateau = steps.plateaus[edge.below]
-        level = Level(
-            f"L{i + 1} TLB", plateau, edge=edge, ends=f"{_ends(edge, _count)} pages ({_ends(edge, lambda n: size_text(n * page))})"
-        )
+    for i, edge in enumerate(edges[:2]):
+        ends = f"{_ends(edge, _count)} pages ({_ends(edge, lambda n: size_text(n * page))})"
+        level = Level(f"L{i + 1} TLB", Plateau(first, edge.size, 0, 0, 0, 0), edge=edge, ends=ends)
         _compare(level, reported.get(i + 1, []), False, _pages)
         levels.append(level)
-    if len(steps.edges) > 2:
-        text = ", ".join(_pages(edge.size) for edge in steps.edges[2:])
+        first = (
+            edge.settled if edge.settled and edge.settled < min((e.size for e in edges[i + 1 :]), default=math.inf) else edge.high
+        )
+    if len(edges) > 2:
+        text = ", ".join(_pages(edge.size) for edge in edges[2:])
         remarks.append(f"further steps at {text}: walks through page tables that no longer fit into caches")
     for i in range(len(levels), 2):
         level = Level(f"L{i + 1} TLB", reported=" or ".join(map(_pages, reported.get(i + 1, []))), verdict=NOT_FOUND)
@@ -353,15 +392,14 @@ def name_translations(steps: Steps, reported: dict[int, list[float]], page: int,
     return levels
 
 
-def _own_times(levels: Sequence[Level], points: Sequence[Row], page: int) -> None:
+def _add_time(level: Level, points: Sequence[Row], page: int) -> None:
     """As measured on the system's pages: what a load takes while its page is in that TLB."""
-    for level in levels:
-        p = level.plateau
-        own = [r for r in points if p and p.first <= r["size"] / page <= p.last]
-        if own:
-            level.time = median(r["value"] for r in own)
-            cycles = [r["cycles"] for r in own if r["cycles"] is not None]
-            level.cycles = median(cycles) if cycles else None
+    plateau = level.plateau
+    own = [p for p in points if plateau and plateau.first <= p["size"] / page <= plateau.last]
+    if own:
+        level.time = median(p["value"] for p in own)
+        cycles = [p["cycles"] for p in own if p["cycles"] is not None]
+        level.cycles = median(cycles) if cycles else None
 
 
 def _count(pages: float) -> str:

@@ -142,7 +142,10 @@ def _prepare(sizes: ArrayLike, times: ArrayLike, low: Optional[ArrayLike], high:
     if low is not None and high is not None:
         ends = [np.asarray(end, float)[good] for end in (low, high)]
         with np.errstate(invalid="ignore", divide="ignore"):
-            error = np.nan_to_num(np.log2(ends[1] / ends[0]) / 2 / 1.96, nan=0.0, posinf=10.0, neginf=0.0)
+            error = np.log2(ends[1] / ends[0]) / 2 / 1.96
+        known = error[np.isfinite(error)]
+        # What has no interval among others that do, had too few samples for one.
+        error = np.nan_to_num(error, nan=np.quantile(known, 0.75) if len(known) else 0.0, posinf=10.0, neginf=0.0)
     each, place = np.unique(size[good], return_inverse=True)
     medians = [np.array([np.median(values[place == i]) for i in range(len(each))]) for values in (y, error)]
     return _Curve(each, np.log2(each), *medians)

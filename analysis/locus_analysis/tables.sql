@@ -176,7 +176,8 @@ FROM time t JOIN time s USING (whole, setting) WHERE s.variant = 'static' AND s.
 -- Trials of latency, a column for each thing that pictures draw. `huge`: the share of the bytes that lay on huge pages.
 CREATE TABLE load AS
 WITH metrics AS (SELECT whole, id, any_value(value) FILTER (name = 'time') AS time, any_value(low) FILTER (name = 'time') AS time_low,
-		any_value(high) FILTER (name = 'time') AS time_high, any_value(value) FILTER (name = 'background') AS background,
+		any_value(high) FILTER (name = 'time') AS time_high, any_value(without_noise) FILTER (name = 'time') AS quiet,
+		any_value(value) FILTER (name = 'background') AS background,
 		any_value(value) FILTER (name = 'nodes') AS nodes
 	FROM metric GROUP BY whole, id),
 setting AS (SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size, coalesce(parameters->>'$.pages', 'base') AS pages,
@@ -186,7 +187,7 @@ setting AS (SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size,
 		(placement->>'$.huge_bytes')::DOUBLE / nullif((placement->>'$.pages')::DOUBLE * (placement->>'$.page')::DOUBLE, 0) AS huge
 	FROM trial WHERE benchmark = 'latency')
 SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why, h.threads, h.in_matrix,
-	time AS value, time_low AS low, time_high AS high, background, nodes, size, pages, element, stride, chains, mix, pause, cycles, huge
+	time AS value, time_low AS low, time_high AS high, quiet, background, nodes, size, pages, element, stride, chains, mix, pause, cycles, huge
 FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id) WHERE benchmark = 'latency';
 
 -- What became of each run.

@@ -22,7 +22,7 @@ enum { MOST_PER_BATCH = 32 };
 /* ... but no more than this many times what the benchmark aims at: a skew beyond is the scheduler's, not the barrier's. */
 #define LONGEST_FACTOR 20.0
 
-#define CHAIN 16384
+#define CHAIN 49152 /* links: about 16 us */
 
 /* Calibration takes disturbed samples again for so many times the length of one; on a core that is never quiet it must end too. */
 #define RETRY_FACTOR 5
@@ -166,7 +166,7 @@ static uint64_t share(const struct series *s, const struct worker *w)
 
 	if ((b->roles ? b->roles[w->role].bound : b->bound) == BY_DEADLINE)
 		return UINT64_MAX;
-	return fixed ? fixed : s->units;
+	return fixed && !s->warming ? fixed : s->units;
 }
 
 static bool lost(double seconds, double wall)
@@ -229,6 +229,8 @@ static struct sample take(struct series *s, struct team *team, struct noise *noi
 		end = fmax(end, a->end);
 		units += (double)team_worker(team, i)->done / lead;
 	}
+	s->worked = true;
+	s->did = team_worker(team, 0)->done;
 	sample.wall = (lead < t->threads ? end : last) - first;
 	sample.time = units > 0 ? sample.wall / units : NAN;
 	sample.skew = late - first;
@@ -266,8 +268,10 @@ static void warm_up(struct series *s, struct team *team)
 	if (!t->benchmark->warm || bound_of(t) != BY_COUNT)
 		return;
 	s->units = t->benchmark->warm(t);
+	s->warming = true;
 	if (s->units)
 		take(s, team, &unused);
+	s->warming = false;
 	s->units = units;
 }
 
@@ -279,8 +283,6 @@ bool series_allocate(struct series *s, struct team *team)
 
 	if (s->failure || s->impossible || !seat(s, team))
 		return false;
-	if (!s->began)
-		s->began = began;
 	t->allocation = s->allocations;
 	t->team = team;
 	t->arena = arena_open(t->machine);
@@ -304,13 +306,14 @@ bool series_allocate(struct series *s, struct team *team)
 		s->now = (struct placement){ 0 };
 	s->allocations++;
 	s->ready = true;
+	s->worked = false;
 	warm_up(s, team);
 	s->elapsed += clock_now() - began;
 	return true;
 }
 
 /* Without a count of its own, the work is doubled and doubled until a sample is long enough. */
-void series_calibrate(struct series *s, struct team *team, double target, double batch)
+void series_calibrate(struct series *s, struct team *team, double target, double batch, double until)
 {
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
@@ -320,12 +323,13 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 	s->duration = aim;
 	if (bound_of(t) == BY_COUNT)
 		s->units = t->benchmark->count && t->benchmark->count(t, 0) ? t->benchmark->count(t, 0) : 1;
-	for (int turn = 0; turn < 64; turn++) {
+	for (int turn = 0; turn < 64 && clock_now() < until;) {
 		struct sample sample = take(s, team, &unused);
 		double goal = aim;
 
 		if (sample.noisy && clock_now() - began < RETRY_FACTOR * aim)
 			continue; /* a sample that was interrupted looks long enough, and is not */
+		turn++;
 		s->skew = fmin(s->skew, sample.skew);
 		if (t->threads > 1)
 			goal = fmin(fmax(goal, SKEW_FACTOR * s->skew), LONGEST_FACTOR * aim);
@@ -494,7 +498,7 @@ void series_release(struct series *s, struct team *team)
 	else
 		placement_free(&s->now);
 	seat(s, team);
-	wrong = t->variant->verify ? t->variant->verify(s->state, t) : NULL;
+	wrong = s->worked && t->variant->verify ? t->variant->verify(s->state, t) : NULL;
 	if (wrong && !s->wrong)
 		s->wrong = strdup(wrong);
 	if (t->variant->release)
@@ -505,24 +509,24 @@ void series_release(struct series *s, struct team *team)
 	s->ready = false;
 }
 
-bool series_interval(const struct series *s, int allocation, double *estimate, double *low, double *high)
+struct estimate series_estimate(const struct series *s, int allocation)
 {
-	double *sorted = calloc(s->batches + 1, sizeof(*sorted));
+	double *time = calloc(s->batches + 1, sizeof(*time));
+	unsigned *group = calloc(s->batches + 1, sizeof(*group));
+	struct estimate e = { NAN, NAN, NAN };
 	size_t n = 0;
-	bool enough;
 
-	*estimate = *low = *high = NAN;
-	if (!sorted)
-		return false;
-	for (unsigned i = 0; i < s->batches; i++)
-		if ((allocation < 0 || s->batch[i].allocation == (unsigned)allocation) && isfinite(s->batch[i].estimate))
-			sorted[n++] = s->batch[i].estimate;
-	sort(sorted, n);
-	if (n)
-		*estimate = quantile(sorted, n, 0.5);
-	enough = median_interval(sorted, n, low, high);
-	free(sorted);
-	return enough;
+	for (unsigned i = 0; time && group && i < s->batches; i++) {
+		if (allocation >= 0 && s->batch[i].allocation != (unsigned)allocation)
+			continue;
+		time[n] = s->batch[i].estimate;
+		group[n++] = s->batch[i].allocation;
+	}
+	if (time && group)
+		e = estimate_grouped(time, group, n);
+	free(time);
+	free(group);
+	return e;
 }
 
 static const double sketched[] = { 0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1 };
@@ -564,7 +568,7 @@ json_t *series_batch_json(const struct series *s, double at)
 		if (s->value[m])
 			json_object_set_new(values, t->benchmark->metrics[m].name, list_of(s->value[m] + b->first, b->samples));
 	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id, "allocation", (int)b->allocation, "batch",
-			 (int)s->batches - 1, "at", number(at), "units", s->units ? json_integer((json_int_t)s->units) : json_null(), "times",
+			 (int)s->batches - 1, "at", number(at), "units", json_integer((json_int_t)s->did), "times",
 			 raw ? list_of(time, b->samples) : json_null(), "noisy", noisy, "cycle", b->cycle > 0 ? number(b->cycle) : json_null(),
 			 "values", values);
 	if (!raw) {

@@ -6,6 +6,7 @@
 #include "benchmark.h"
 #include "harness/plan.h"
 #include "harness/record.h"
+#include "harness/statistics.h"
 #include "machine/clock.h"
 
 /* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
@@ -32,6 +33,9 @@ struct series {
 	/* this allocation */
 	void *state;
 	bool ready;                        /* prepared, entered, and not released yet */
+	bool worked;                       /* there is an answer that can be right or wrong */
+	bool warming;                      /* the count is that of warm() */
+	uint64_t did;                      /* units of worker 0 in the last execution */
 	/* calibration */
 	uint64_t units;                    /* of each worker in each sample; 0 where work() decides */
 	double duration;                   /* s of a typical sample */
@@ -50,7 +54,8 @@ struct series {
 	struct placement before, after;    /* of the allocation with the most pages astray */
 	bool placed;                       /* before and after are known */
 	char *failure, *impossible, *wrong; /* what went wrong; NULL */
-	double began, elapsed;             /* clock_now() of its first preparation; s of its own */
+	double elapsed;                    /* s of its own */
+	double overhead;                   /* s that the clock takes to be read */
 	enum stopped stopped;
 };
 
@@ -62,15 +67,18 @@ void series_close(struct series *);
  * stays seated for this trial.
  */
 bool series_allocate(struct series *, struct team *);
-/* Finds how many units make a sample of `target` s (0: the benchmark's own), and how many samples a batch of `batch` s. */
-void series_calibrate(struct series *, struct team *, double target, double batch);
+/*
+ * Finds how many units make a sample of `target` s (0: the benchmark's own), and how many samples a batch of `batch` s; begins no sample
+ * after `until` (clock_now()).
+ */
+void series_calibrate(struct series *, struct team *, double target, double batch, double until);
 /* Takes a batch of samples; `warm`: after one that does not count. False when it could not. */
 bool series_batch(struct series *, struct team *, unsigned samples, bool warm);
 /* Reads the pages back, verifies, and gives the allocation back. */
 void series_release(struct series *, struct team *);
 
-/* Of the batches of one allocation (or all: allocation < 0): the median, and its interval; false when they are too few for one. */
-bool series_interval(const struct series *, int allocation, double *estimate, double *low, double *high);
+/* The time of one allocation, or of all (allocation < 0). */
+struct estimate series_estimate(const struct series *, int allocation);
 
 unsigned metric_count(const struct benchmark *);
 /* {"0": .., "0.01": .., .., "1": ..}; sorts the values. */

@@ -35,13 +35,6 @@ const struct option_row option_rows[] = {
 	{ 0 }
 };
 
-const char *parameter_default(const struct parameter *p, enum profile profile)
-{
-	while (profile > QUICK && !p->value[profile])
-		profile--;
-	return p->value[profile];
-}
-
 unsigned parameter_count(const struct benchmark *b)
 {
 	unsigned n = 0;

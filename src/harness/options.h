@@ -47,7 +47,6 @@ struct option_row {
 extern const struct option_row option_rows[];
 extern const char *const profile_names[PROFILES];
 
-const char *parameter_default(const struct parameter *, enum profile);
 unsigned parameter_count(const struct benchmark *);
 unsigned variant_count(const struct benchmark *);
 

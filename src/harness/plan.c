@@ -14,7 +14,7 @@
 /* Share of the available memory that trials sampled in turn may hold together: page tables and other programs need some too. */
 #define MEMORY_SHARE 0.8
 
-enum { MOST_TRIALS = 100000 };
+enum { MOST_TRIALS = 20000 };
 
 /* Everything that the product is made of. */
 struct lists {
@@ -194,7 +194,8 @@ static void identify(struct planned *p)
 	fprintf(f, " threads=%u bind=%s%s protocol=%08" PRIx64, t->threads, p->bind, p->oversubscribed ? " oversubscribed" : "",
 		hash(t->benchmark->protocol) >> 32);
 	fclose(f);
-	snprintf(p->id, sizeof(p->id), "%016" PRIx64, hash(p->identity));
+	p->hash = hash(p->identity);
+	snprintf(p->id, sizeof(p->id), "%016" PRIx64, p->hash);
 }
 
 const char *plan_bind(const struct options *o, const struct affinity *a, unsigned threads)
@@ -202,6 +203,18 @@ const char *plan_bind(const struct options *o, const struct affinity *a, unsigne
 	if (o->bind)
 		return o->bind;
 	return a && a->threads >= threads ? "inherited" : "close";
+}
+
+static unsigned distinct(const struct place *place, unsigned n)
+{
+	unsigned cpus = 0;
+
+	for (unsigned i = 0, j; i < n; i++) {
+		for (j = 0; j < i && place[j].cpu != place[i].cpu; j++)
+			;
+		cpus += j == i;
+	}
+	return cpus;
 }
 
 /* Where the threads sit; a refusal where they can't. 0, or an exit status after a message. */
@@ -218,7 +231,6 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 		return EXIT_BAD;
 	t->place = place;
 	p->bind = layout ? "layout" : plan_bind(l->options, a, t->threads);
-	p->oversubscribed = t->threads > m->cpus;
 	if (layout) {
 		failed = machine_layout(m, layout, l->options->oversubscribe, place, &why);
 	} else if (strcmp(p->bind, "inherited") == 0) {
@@ -232,8 +244,12 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	}
 	if (failed && errno == EINVAL)
 		return complain(l, layout ? "layout" : "bind", why);
+	p->oversubscribed = !failed && distinct(place, t->threads) < t->threads;
 	if (failed)
 		p->refusal = strdup(why);
+	else if (p->oversubscribed && !l->options->oversubscribe)
+		p->refusal = print("%u threads were bound to %u CPUs from outside; ask for fewer, or allow more than one on a CPU with --oversubscribe",
+				   t->threads, distinct(place, t->threads));
 	return 0;
 }
 
@@ -248,10 +264,10 @@ static void weigh(struct planned *p, const struct lists *l)
 				   bytes_text(there, memory->available), memory->what);
 }
 
-static bool known(const struct plan *plan, const char *id)
+static bool known(const struct plan *plan, uint64_t hash)
 {
 	for (unsigned i = 0; i < plan->trials; i++)
-		if (strcmp(plan->trial[i].id, id) == 0)
+		if (plan->trial[i].hash == hash)
 			return true;
 	return false;
 }
@@ -289,7 +305,7 @@ static int add(struct plan *plan, const struct lists *l, const struct variant *v
 	identify(&p);
 	if (!p.identity)
 		goto fail;
-	if (known(plan, p.id)) {
+	if (known(plan, p.hash)) {
 		planned_free(&p);
 		return 0;
 	}
@@ -389,7 +405,7 @@ static uint64_t kinship(const struct planned *p)
 	int used = snprintf(key, sizeof(key), "%u", t->threads);
 
 	if (t->benchmark->alone && t->benchmark->alone(t))
-		return hash(p->identity);
+		return p->hash;
 
 	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
 		const struct parameter *q = &t->benchmark->parameters[i];
@@ -420,6 +436,8 @@ static void group(struct plan *plan, const struct setting *setting)
 	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
 	unsigned filled = 0;
 
+	for (unsigned i = 0; i < plan->trials; i++)
+		plan->trial[i].kin = kinship(&plan->trial[i]);
 	if (!sorted) /* each on its own is a right answer too */
 		for (unsigned i = 0; i < plan->trials; i++)
 			plan->trial[i].group = plan->groups++;
@@ -429,11 +447,11 @@ static void group(struct plan *plan, const struct setting *setting)
 
 		if (!plan->trial[i].identity)
 			continue; /* moved already */
-		kin = kinship(&plan->trial[i]);
+		kin = plan->trial[i].kin;
 		for (unsigned j = i; j < plan->trials; j++) {
 			struct planned *p = &plan->trial[j];
 
-			if (!p->identity || kinship(p) != kin)
+			if (!p->identity || p->kin != kin)
 				continue;
 			if (bytes > 0 && !p->refusal && bytes + (double)p->footprint > most) {
 				bytes = 0;
@@ -506,9 +524,8 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 	}
 	if (!status && !plan->trials) {
 		fprintf(stderr, "locus %s: no trial is left: %s\n", b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");
-		status = EXIT_COMMAND_LINE;
-	}
-	if (!status) {
+		status = o->benchmark ? EXIT_COMMAND_LINE : 0; /* in a suite the others go on */
+	} else if (!status) {
 		group(plan, setting);
 		name_trials(plan);
 	}

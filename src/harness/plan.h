@@ -13,7 +13,8 @@
 struct planned {
 	struct trial trial;                /* values, places and texts are owned by the plan */
 	char *identity;
-	char id[17];                       /* its hash, as hex digits */
+	uint64_t hash, kin;                /* of its identity; of what it shares with those that it is sampled in turn with */
+	char id[17];                       /* the hash as hex digits */
 	char name[128];                    /* "numa/static kernel=sum pages=base": what varies, for tables and progress */
 	const char *bind;                  /* "layout", "inherited", "close", "spread", or the list */
 	bool oversubscribed;

@@ -19,7 +19,8 @@ struct record {
 	int file;                          /* -1: none */
 	off_t end;                         /* of the last whole line; -1 where there is no such thing (a pipe) */
 	bool failed;
-	char run[17];
+	char run[17], host[256];
+	bool ours;                         /* what is read now was measured on this host */
 	json_t *runs, *complete;           /* list of run ids; object with a key for each complete trial */
 };
 
@@ -34,9 +35,10 @@ static int complain(const char *path, const char *what, int status)
 	return status;
 }
 
+/* What need not be run again; what was wrong or misplaced must, or a resumed job would end well. */
 static bool is_complete(const char *status)
 {
-	return status && strcmp(status, "failed") && strcmp(status, "interrupted");
+	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") || !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
 }
 
 /* Takes note of a line that is there already. NULL, or what is wrong with it. */
@@ -44,7 +46,7 @@ static const char *take_note(struct record *r, json_t *line, bool first)
 {
 	const char *type = json_string_value(json_object_get(line, "type"));
 	const char *schema = json_string_value(json_object_get(line, "schema"));
-	const char *id = json_string_value(json_object_get(line, "id"));
+	const char *id = json_string_value(json_object_get(line, "id")), *host = json_string_value(json_object_get(line, "host"));
 
 	if (!type || (first && strcmp(type, "header")))
 		return "this is no record of locus";
@@ -52,8 +54,9 @@ static const char *take_note(struct record *r, json_t *line, bool first)
 		if (!schema || strcmp(schema, RECORD_SCHEMA))
 			return "this record has another schema than " RECORD_SCHEMA ", which this locus writes; give another file";
 		json_array_append(r->runs, json_object_get(line, "run"));
+		r->ours = host && strcmp(host, r->host) == 0;
 	}
-	if (strcmp(type, "trial") == 0 && id && is_complete(json_string_value(json_object_get(line, "status"))))
+	if (strcmp(type, "trial") == 0 && r->ours && id && is_complete(json_string_value(json_object_get(line, "status"))))
 		json_object_set_new(r->complete, id, json_true());
 	return NULL;
 }
@@ -67,6 +70,7 @@ static int read_back(struct record *r)
 	size_t room = 0;
 	ssize_t length;
 	unsigned n = 0;
+	static const char start[] = "{\"type\":\"";
 
 	if (!f)
 		return complain(r->path, strerror(errno), EXIT_BAD);
@@ -77,6 +81,11 @@ static int read_back(struct record *r)
 		json_decref(object);
 		n++;
 		r->end += length;
+	}
+	/* Only what we had begun to write ourselves may be cut off. */
+	if (!wrong && length > 0 && (*line || !n) && strncmp(line, start, (size_t)length < sizeof(start) - 1 ? (size_t)length : sizeof(start) - 1)) {
+		wrong = "this is no record of locus";
+		n++;
 	}
 	free(line);
 	fclose(f);
@@ -130,6 +139,7 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 	if (!r)
 		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
 	r->file = -1;
+	gethostname(r->host, sizeof(r->host) - 1);
 	r->runs = json_array();
 	r->complete = json_object();
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
@@ -153,11 +163,6 @@ json_t *record_runs(const struct record *r)
 bool record_has(const struct record *r, const char *trial_id)
 {
 	return json_object_get(r->complete, trial_id) != NULL;
-}
-
-const char *record_run(const struct record *r)
-{
-	return r->run;
 }
 
 static bool write_whole(struct record *r, const char *text, size_t length)

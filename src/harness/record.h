@@ -19,12 +19,9 @@ enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
  */
 int record_open(struct record **, const char *path, enum record_mode);
 
-/* With RECORD_RESUME: ids of the runs in the file, and whether a trial is complete there. */
+/* With RECORD_RESUME: ids of the runs in the file, and whether a trial is complete there, measured on this host. */
 json_t *record_runs(const struct record *); /* borrowed; a list */
 bool record_has(const struct record *, const char *trial_id);
-
-/* This run's id. */
-const char *record_run(const struct record *);
 
 /*
  * Writes one line (type and run are added) and drops the reference. A line is written whole, or not at all: what a full disk left of it is

@@ -67,31 +67,32 @@ static int prepend_path(const char *folder)
 	return failed;
 }
 
-int report_command(int argc, char **argv)
+int analysis_command(int argc, char **argv)
 {
-	const char *python = interpreter();
+	const char *python = interpreter(), *name = strrchr(argv[0], ' ') + 1;
 	char folder[PATH_MAX + 32], *arguments[argc + 4];
 
 	if (!python) {
-		fprintf(stderr, "locus report: this locus was built without Python; set LOCUS_PYTHON to an interpreter that has the modules of "
-				"analysis/requirements.txt\n");
+		fprintf(stderr, "%s: this locus was built without Python; set LOCUS_PYTHON to an interpreter that has the modules of "
+				"analysis/requirements.txt\n",
+			argv[0]);
 		return EXIT_IMPOSSIBLE;
 	}
 	if (!find_package(folder, sizeof(folder))) {
-		fprintf(stderr, "locus report: the Python package locus_analysis was not found beside the program; set LOCUS_ANALYSIS to its folder\n");
+		fprintf(stderr, "%s: the Python package locus_analysis was not found beside the program; set LOCUS_ANALYSIS to its folder\n", argv[0]);
 		return EXIT_IMPOSSIBLE;
 	}
 	if (prepend_path(folder)) {
-		fprintf(stderr, "locus report: %s\n", strerror(errno));
+		fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
 		return EXIT_BAD;
 	}
 	arguments[0] = (char *)python;
 	arguments[1] = "-m";
 	arguments[2] = "locus_analysis";
-	arguments[3] = "report";
+	arguments[3] = (char *)name;
 	for (int i = 1; i <= argc; i++)
 		arguments[i + 3] = argv[i]; /* the NULL at the end too */
 	execvp(python, arguments);
-	fprintf(stderr, "locus report: %s could not be run: %s; LOCUS_PYTHON names another interpreter\n", python, strerror(errno));
+	fprintf(stderr, "%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter\n", argv[0], python, strerror(errno));
 	return EXIT_IMPOSSIBLE;
 }

@@ -43,7 +43,9 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct team *team;
+	struct clock_quality clock;
 	double began, deadline;            /* clock_now(); INFINITY */
+	double until;                      /* likewise: the share of the benchmark at hand */
 	uint64_t random;                   /* state of the generator that shuffles */
 	unsigned count[STATUSES], skipped;
 };
@@ -134,9 +136,9 @@ struct group {
 
 static bool converged(const struct series *s, int allocation)
 {
-	double estimate, low, high;
+	struct estimate e = series_estimate(s, allocation);
 
-	return series_interval(s, allocation, &estimate, &low, &high) && (high - low) / 2 <= CONVERGED_WITHIN * estimate;
+	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value; /* false where one is not a number */
 }
 
 /* True if all that can be measured have converged. */
@@ -158,7 +160,7 @@ static bool allocate(struct group *g)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < g->n && !ended(g->run); i++) {
+	for (unsigned i = 0; i < g->n && !ended(g->run) && clock_now() < g->run->until; i++) {
 		show(g->run, &g->series[i]);
 		any |= series_allocate(&g->series[i], g->run->team);
 	}
@@ -175,7 +177,7 @@ static void calibrate(struct group *g)
 {
 	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
 		if (g->series[i].ready)
-			series_calibrate(&g->series[i], g->run->team, g->run->options->duration, g->batch);
+			series_calibrate(&g->series[i], g->run->team, g->run->options->duration, g->batch, g->run->until);
 }
 
 /* A batch of every trial, in random order. */
@@ -184,7 +186,7 @@ static void take_round(struct group *g)
 	struct run *r = g->run;
 
 	shuffle(g->order, g->n, &r->random);
-	for (unsigned i = 0; i < g->n && !ended(r) && clock_now() < r->deadline; i++) {
+	for (unsigned i = 0; i < g->n && !ended(r) && clock_now() < r->until; i++) {
 		struct series *s = &g->series[g->order[i]];
 
 		if (!s->ready)
@@ -200,10 +202,10 @@ static void take_rounds(struct group *g, int allocation, double until)
 {
 	struct run *r = g->run;
 
-	for (unsigned round = 0; !ended(r) && clock_now() < r->deadline; round++) {
+	for (unsigned round = 0; !ended(r) && clock_now() < r->until; round++) {
 		if (round >= g->rounds && (r->options->repeats || clock_now() >= until || all_converged(g, allocation)))
 			break;
-		if (round && clock_now() >= g->end && isfinite(r->deadline))
+		if (round && clock_now() >= g->end && isfinite(r->until))
 			break; /* the rest of the budget belongs to other trials */
 		take_round(g);
 	}
@@ -236,7 +238,7 @@ static enum stopped measure_rounds(struct group *g)
 			return CONVERGED;
 		if (!repeats && clock_now() + (a + 1 >= g->allocations ? clock_now() - began : 0) >= g->end)
 			return BUDGET;
-		if (!any || clock_now() >= r->deadline)
+		if (!any || clock_now() >= r->until)
 			return BUDGET;
 	}
 	return BUDGET;
@@ -250,7 +252,11 @@ static void finish(struct run *r, struct table *table, struct group *g, enum sto
 		enum status status;
 		json_t *line;
 
-		s->stopped = stopped == BUDGET && converged(s, -1) ? CONVERGED : stopped;
+		s->stopped = stopped;
+		if (stopped == REPEATS && s->samples < r->options->repeats)
+			s->stopped = BUDGET;
+		else if (stopped == BUDGET && !r->options->repeats && s->allocations >= g->allocations && converged(s, -1))
+			s->stopped = CONVERGED;
 		line = summary(s, g->series, g->n, started, &status);
 		table_row(table, s->planned, line);
 		record_line(r->record, "trial", line, true);
@@ -275,6 +281,7 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 		if (p[i].done || series_open(&series[g.n], &p[i]))
 			continue;
 		order[g.n] = g.n;
+		series[g.n].overhead = r->clock.overhead;
 		if (p[i].refusal)
 			series[g.n].impossible = strdup(p[i].refusal);
 		g.n++;
@@ -284,7 +291,7 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 	g.batch = fmin(BATCH, budget / (2.0 * n * g.rounds * g.allocations));
 	utc(started, sizeof(started));
 	if (g.n && !ended(r))
-		stopped = clock_now() < r->deadline ? measure_rounds(&g) : BUDGET;
+		stopped = clock_now() < r->until ? measure_rounds(&g) : BUDGET;
 	finish(r, table, &g, stopped, started);
 }
 
@@ -329,9 +336,9 @@ static json_t *binding(const struct run *r)
 			 plan_bind(r->options, &r->affinity, 1), "inherited", inherited, "oversubscribe", r->options->oversubscribe);
 }
 
-static json_t *clock_json(void)
+static json_t *clock_json(const struct run *r)
 {
-	struct clock_quality q = clock_measure();
+	const struct clock_quality q = r->clock;
 	char *source = sysfs_line(THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	json_t *clock = json_pack("{s:s, s:f, s:f, s:s?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead", q.overhead, "resolution", q.resolution,
 				  "kernel_source", source, "cycle_chain", clock_chain());
@@ -357,7 +364,7 @@ static void write_header(struct run *r)
 			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
 			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
 			      isfinite(r->deadline) ? json_real(r->deadline - r->began) : json_null(), "case",
-			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(), "binding", binding(r), "machine",
+			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "machine",
 			      provenance_machine(r->machine)),
 		    true);
 }
@@ -387,15 +394,15 @@ static double weigh(const struct planned *p, unsigned n)
 }
 
 /* The share of n trials in the time that is left for `left` of them, themselves included; and no more than cases may have. */
-static double share(const struct run *r, const struct planned *p, unsigned n, unsigned left, double until)
+static double share(const struct run *r, const struct planned *p, unsigned n, unsigned left)
 {
 	const double one = r->options->case_budget > 0 ? r->options->case_budget : efforts[r->options->profile].one;
-	double budget = isfinite(until) ? (until - clock_now()) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
+	double budget = isfinite(r->until) ? (r->until - clock_now()) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
 
 	return one > 0 ? fmin(budget, one * n) : budget;
 }
 
-static void measure_plan(struct run *r, struct plan *plan, double until)
+static void measure_plan(struct run *r, struct plan *plan)
 {
 	struct table table;
 	unsigned n;
@@ -406,7 +413,7 @@ static void measure_plan(struct run *r, struct plan *plan, double until)
 
 		for (n = 1; i + n < plan->trials && first[n].group == first->group;)
 			n++;
-		measure_group(r, &table, first, n, share(r, first, n, plan->trials - i, until));
+		measure_group(r, &table, first, n, share(r, first, n, plan->trials - i));
 	}
 }
 
@@ -424,7 +431,8 @@ static int measure(struct team *team, void *argument)
 
 		if (i)
 			printf("\n");
-		measure_plan(r, &r->plan[i], r->plans > 1 ? now + (r->deadline - now) * weight / weights : r->deadline);
+		r->until = i + 1 < r->plans ? now + (r->deadline - now) * weight / weights : r->deadline;
+		measure_plan(r, &r->plan[i]);
 		weights -= weight;
 	}
 	if (r->skipped)
@@ -449,7 +457,7 @@ static int plan_all(struct run *r, const struct benchmark *const *table)
 		if (o->benchmark ? table[i] != o->benchmark : table[i]->internal)
 			continue;
 		status = plan_make(&r->plan[r->plans], table[i], o, &r->setting);
-		if (!status)
+		if (!status && r->plan[r->plans].trials)
 			r->trials += r->plan[r->plans++].trials;
 	}
 	return status;
@@ -491,6 +499,7 @@ static int perform(struct run *r)
 		find_done(r);
 	watch_signals(o);
 	progress_begin(&r->progress, o->quiet);
+	r->clock = clock_measure();
 	write_header(r);
 	for (unsigned i = 0; i < r->plans; i++)
 		threads = r->plan[i].threads > threads ? r->plan[i].threads : threads;
@@ -526,6 +535,10 @@ int run(const struct options *o, const struct benchmark *const *table)
 	if (!o->topology)
 		memory_limit_read(THIS_MACHINE, &r.setting.memory);
 	status = plan_all(&r, table);
+	if (!status && !r.plans) {
+		fprintf(stderr, "locus suite: no trial is left in any benchmark\n");
+		status = EXIT_COMMAND_LINE;
+	}
 	if (!status && o->dry_run) {
 		for (unsigned i = 0; i < r.plans; i++)
 			plan_print(&r.plan[i], &r.setting, estimate(&r), stdout);

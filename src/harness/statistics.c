@@ -45,6 +45,56 @@ bool median_interval(const double *sorted, size_t n, double *low, double *high)
 	return true;
 }
 
+/* The medians of the groups, in any order; how many groups have a value. */
+static size_t group_medians(const double *x, const unsigned *group, size_t n, double *scratch, double *medians)
+{
+	unsigned last = 0;
+	size_t groups = 0;
+
+	for (size_t i = 0; i < n; i++)
+		last = group[i] > last ? group[i] : last;
+	for (unsigned g = 0; n && g <= last; g++) {
+		size_t in = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (group[i] == g && isfinite(x[i]))
+				scratch[in++] = x[i];
+		sort(scratch, in);
+		if (in)
+			medians[groups++] = quantile(scratch, in, 0.5);
+	}
+	sort(medians, groups);
+	return groups;
+}
+
+struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n)
+{
+	struct estimate e = { NAN, NAN, NAN };
+	double *all = calloc(n + 1, sizeof(*all)), *medians = calloc(n + 1, sizeof(*medians));
+	size_t groups, values = 0;
+
+	if (!all || !medians)
+		goto out;
+	groups = group_medians(x, group, n, all, medians);
+	if (!groups)
+		goto out;
+	e.value = quantile(medians, groups, 0.5);
+	if (median_interval(medians, groups, &e.low, &e.high))
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			all[values++] = x[i];
+	sort(all, values);
+	if (median_interval(all, values, &e.low, &e.high)) {
+		e.low = fmin(e.low, medians[0]);
+		e.high = fmax(e.high, medians[groups - 1]);
+	}
+out:
+	free(all);
+	free(medians);
+	return e;
+}
+
 double mean(const double *x, size_t n)
 {
 	double sum = 0;

@@ -20,6 +20,18 @@ double quantile(const double *sorted, size_t n, double q);
  */
 bool median_interval(const double *sorted, size_t n, double *low, double *high);
 
+/* A number with its interval; NAN where there is none. */
+struct estimate {
+	double value, low, high;
+};
+
+/*
+ * Of values that come in groups (batches in allocations of memory): the median over the groups of their medians, so that no group counts for more because it
+ * was measured for longer. From LEAST_VALUES groups on, the interval is that of the groups' medians: values within a group are alike. With fewer, it
+ * is that of all values, widened to hold the median of every group. Values that are not numbers are left out.
+ */
+struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n);
+
 double mean(const double *x, size_t n);
 double deviation(const double *x, size_t n); /* of the sample (n - 1); 0 for n < 2 */
 

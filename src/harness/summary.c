@@ -36,35 +36,18 @@ static void find(struct verdict *v, enum status status, const char *format, ...)
 		v->status = status;
 }
 
-/* A statistic of each batch, sorted; returns how many there are. */
-static size_t collect_batches(const struct series *s, double (*of)(const struct series *, const struct batch *, const void *), const void *what,
-			      double *out)
+/* A number, its interval, and the number without the noisy samples; NAN where there is none. */
+struct result_of {
+	struct estimate all;
+	double clean;
+};
+
+/* The median of the samples of a batch. */
+static double median_in(const struct batch *b, const double *value)
 {
-	size_t n = 0;
-
-	for (unsigned i = 0; i < s->batches; i++) {
-		double x = of(s, &s->batch[i], what);
-
-		if (isfinite(x))
-			out[n++] = x;
-	}
-	sort(out, n);
-	return n;
-}
-
-static double clean_of(const struct series *s, const struct batch *b, const void *what)
-{
-	(void)s, (void)what;
-	return b->clean;
-}
-
-static double median_of_value(const struct series *s, const struct batch *b, const void *what)
-{
-	const double *value = what;
 	double sorted[b->samples + 1];
 	size_t n = 0;
 
-	(void)s;
 	for (size_t i = b->first; i < b->first + b->samples; i++)
 		if (isfinite(value[i]))
 			sorted[n++] = value[i];
@@ -72,52 +55,46 @@ static double median_of_value(const struct series *s, const struct batch *b, con
 	return n ? quantile(sorted, n, 0.5) : NAN;
 }
 
-/* A number with its interval; NAN where there is none. */
-struct estimate {
-	double value, low, high, clean;
-};
-
-static struct estimate estimate_time(const struct series *s, double *scratch)
+/* Of a statistic of each batch: of `value`, its median; without one, of time, less the noisy samples. */
+static struct estimate estimate_batches(const struct series *s, const double *value)
 {
-	struct estimate e;
-	size_t n;
+	double *x = calloc(s->batches + 1, sizeof(*x));
+	unsigned *group = calloc(s->batches + 1, sizeof(*group));
+	struct estimate e = { NAN, NAN, NAN };
 
-	series_interval(s, -1, &e.value, &e.low, &e.high);
-	n = collect_batches(s, clean_of, NULL, scratch);
-	e.clean = n ? quantile(scratch, n, 0.5) : NAN;
+	for (unsigned i = 0; x && group && i < s->batches; i++) {
+		x[i] = value ? median_in(&s->batch[i], value) : s->batch[i].clean;
+		group[i] = s->batch[i].allocation;
+	}
+	if (x && group)
+		e = estimate_grouped(x, group, s->batches);
+	free(x);
+	free(group);
 	return e;
 }
 
-static struct estimate estimate_value(const struct series *s, const double *value, double *scratch)
+static struct result_of estimate_time(const struct series *s)
 {
-	struct estimate e = { NAN, NAN, NAN, NAN };
-	size_t n = collect_batches(s, median_of_value, value, scratch);
-
-	if (!n)
-		return e;
-	e.value = quantile(scratch, n, 0.5);
-	if (!median_interval(scratch, n, &e.low, &e.high))
-		e.low = e.high = NAN;
-	return e;
+	return (struct result_of){ series_estimate(s, -1), estimate_batches(s, NULL).value };
 }
 
 /* amount / time: order statistics keep their ranks when time is turned over. */
-static struct estimate invert(struct estimate time, double amount)
+static struct result_of invert(struct result_of time, double amount)
 {
-	return (struct estimate){ amount / time.value, amount / time.high, amount / time.low, amount / time.clean };
+	return (struct result_of){ { amount / time.all.value, amount / time.all.high, amount / time.all.low }, amount / time.clean };
 }
 
-static json_t *metric_json(const char *name, const char *unit, enum better better, struct estimate e, const char *why)
+static json_t *metric_json(const char *name, const char *unit, enum better better, struct result_of e, const char *why)
 {
 	static const char *const words[] = { [LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher" };
-	json_t *ci = isfinite(e.low) && isfinite(e.high) ? json_pack("[f, f]", e.low, e.high) : json_null();
+	json_t *ci = isfinite(e.all.low) && isfinite(e.all.high) ? json_pack("[f, f]", e.all.low, e.all.high) : json_null();
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", name, "unit", unit, "better",
-			 better == NEITHER ? json_null() : json_string(words[better]), "value", number(e.value), "ci", ci, "without_noise",
-			 number(e.clean), "why", isfinite(e.value) ? json_null() : json_string(why));
+			 better == NEITHER ? json_null() : json_string(words[better]), "value", number(e.all.value), "ci", ci, "without_noise",
+			 number(e.clean), "why", isfinite(e.all.value) ? json_null() : json_string(why));
 }
 
-static json_t *metrics_json(const struct series *s, struct estimate time, double *scratch, const char *why)
+static json_t *metrics_json(const struct series *s, struct result_of time, const char *why)
 {
 	const struct trial *t = &s->planned->trial;
 	json_t *list = json_array(), *seconds;
@@ -130,10 +107,12 @@ static json_t *metrics_json(const struct series *s, struct estimate time, double
 	for (unsigned i = 0; i < metric_count(t->benchmark); i++) {
 		const struct metric *m = &t->benchmark->metrics[i];
 		/* An impossible trial may lack what amount() asks for: its places. */
-		struct estimate e = { NAN, NAN, NAN, NAN };
+		struct result_of e = { { NAN, NAN, NAN }, NAN };
 
-		if (s->samples)
-			e = m->amount ? invert(time, m->amount(t)) : estimate_value(s, s->value[i], scratch);
+		if (s->samples && m->amount)
+			e = invert(time, m->amount(t));
+		else if (s->samples)
+			e.all = estimate_batches(s, s->value[i]);
 		json_array_append_new(list, metric_json(m->name, m->unit, m->better, e, s->samples ? "not reported for this trial" : why));
 	}
 	if (!t->benchmark->time_first)
@@ -176,7 +155,7 @@ static json_t *samples_json(const struct series *s, struct verdict *v)
 	}
 	quantiles = quantiles_json(sorted, n);
 	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples, "batches", (int)s->batches, "noisy",
-			   (int)noisy_samples(s), "duration", number(s->duration), "units", s->units ? json_integer((json_int_t)s->units) : json_null(),
+			   (int)noisy_samples(s), "duration", number(s->duration), "units", json_integer((json_int_t)s->did),
 			   "quantiles", quantiles, "mean", number(mean(sorted, n)), "deviation", number(deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
 		find(v, OK, "its samples fall into two heaps: look at the quantiles, one number does not tell it");
@@ -198,16 +177,14 @@ static void allocations_json(const struct series *s, double *scratch, json_t *li
 
 	for (unsigned a = 0; between && within && a < s->allocations; a++) {
 		size_t batches = 0;
-		double e, low, high;
 
 		for (unsigned i = 0; i < s->batches; i++)
 			if (s->batch[i].allocation == a && isfinite(s->batch[i].estimate))
 				scratch[batches++] = s->batch[i].estimate;
 		sort(scratch, batches);
-		series_interval(s, (int)a, &e, &low, &high);
-		json_array_append_new(list, json_pack("{s:o, s:i}", "time", number(e), "batches", (int)batches));
-		if (isfinite(e))
-			between[n++] = e;
+		json_array_append_new(list, json_pack("{s:o, s:i}", "time", number(batches ? quantile(scratch, batches, 0.5) : NAN), "batches", (int)batches));
+		if (batches)
+			between[n++] = quantile(scratch, batches, 0.5);
 		if (batches > 1)
 			within[m++] = spread(scratch, batches);
 	}
@@ -260,7 +237,20 @@ static json_t *noise_json(const struct series *s)
 	return json_pack("{s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:f}", "samples", (double)noisy_samples(s) / (double)s->samples, "off_cpu",
 			 number(n->off_cpu), "run_delay", number(n->delay), "involuntary", (json_int_t)n->involuntary, "voluntary",
 			 (json_int_t)n->voluntary, "minor_faults", (json_int_t)n->minor_faults, "major_faults", (json_int_t)n->major_faults, "migrations",
-			 (json_int_t)n->migrations, "steal", number(n->steal), "foreign", number(fmax(0, n->foreign)), "wall", n->wall);
+			 (json_int_t)n->migrations, "steal", number(n->steal), "foreign", number(n->foreign < 0 ? 0 : n->foreign), "wall", n->wall);
+}
+
+/* Of /proc/stat, s. */
+#define TICK 0.01
+/* A sample shorter than so many readings of the clock is in part one. */
+#define READINGS 1000
+
+static void note_doubts(const struct series *s, struct verdict *v)
+{
+	if (s->placed && !s->before.huge_unknown && s->before.huge < s->before.thp)
+		find(v, OK, "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64 " are on huge ones", s->before.thp, s->before.huge);
+	if (s->duration < READINGS * s->overhead)
+		find(v, OK, "its samples last only %.0f times what reading the clock takes, which is part of the result", s->duration / s->overhead);
 }
 
 static void judge_placement(const struct placement *p, const char *when, struct verdict *v)
@@ -269,20 +259,21 @@ static void judge_placement(const struct placement *p, const char *when, struct 
 		find(v, MISPLACED, "%" PRIu64 " of %" PRIu64 " pages were not where they were asked to be %s its samples", p->misplaced, p->pages, when);
 }
 
-static void judge_noise(const struct series *s, struct estimate time, struct verdict *v)
+static void judge_noise(const struct series *s, struct result_of time, struct verdict *v)
 {
 	const struct noise *n = &s->noise;
-	double share = (double)noisy_samples(s) / (double)s->samples, moved = fabs(time.value - time.clean) / time.value;
-	double lost = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0) / n->wall;
+	double share = (double)noisy_samples(s) / (double)s->samples, moved = fabs(time.all.value - time.clean) / time.all.value;
+	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN is not */
+	double lost = fmax(steal, fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0)) / n->wall;
 
 	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN && lost <= LOST_SHARE)
 		return;
 	find(v, NOISY,
-	     "%.0f %% of its samples were disturbed (%" PRIu64 " involuntary switches, %" PRIu64 " migrations, %.3g s off the CPU)%s", 100 * share,
-	     n->involuntary, n->migrations, n->off_cpu, moved > CONVERGED_WITHIN ? ", and that moved its result" : "");
+	     "%.0f %% of its samples were disturbed (%" PRIu64 " involuntary switches, %" PRIu64 " migrations, %.3g s off the CPU, %.3g s stolen)%s",
+	     100 * share, n->involuntary, n->migrations, n->off_cpu, steal, moved > CONVERGED_WITHIN ? ", and that moved its result" : "");
 }
 
-static void judge(const struct series *s, struct estimate time, struct verdict *v)
+static void judge(const struct series *s, struct result_of time, struct verdict *v)
 {
 	if (s->impossible || s->planned->refusal)
 		find(v, IMPOSSIBLE, "%s", s->impossible ? s->impossible : s->planned->refusal);
@@ -302,16 +293,17 @@ static void judge(const struct series *s, struct estimate time, struct verdict *
 		return;
 	if (!s->samples) {
 		if (s->stopped != SIGNAL)
-			find(v, INTERRUPTED, "the time budget was spent before this trial; --resume goes on with it");
+			find(v, INTERRUPTED, "the time budget was spent before this trial; with --output, --resume goes on with it");
 		return;
 	}
-	if (!isfinite(time.value))
+	if (!isfinite(time.all.value))
 		find(v, FAILED, "its work did nothing: no unit was counted");
 	else if (s->stopped == BUDGET)
-		find(v, UNCONVERGED, isfinite(time.low) ? "the budget was spent before the interval came within 1 %%"
+		find(v, UNCONVERGED, isfinite(time.all.low) ? "the budget was spent before the interval came within 1 %%"
 							: "the budget was spent before there were %d batches for an interval", LEAST_VALUES);
-	if (s->samples && isfinite(time.value))
+	if (isfinite(time.all.value))
 		judge_noise(s, time, v);
+	note_doubts(s, v);
 }
 
 static json_t *parameters_json(const struct trial *t)
@@ -375,11 +367,11 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	const struct benchmark *b = p->trial.benchmark;
 	struct verdict v = { OK, json_array(), json_array() };
 	double *scratch = calloc(s->batches + 1, sizeof(*scratch)), cycle;
-	struct estimate time = estimate_time(s, scratch);
+	struct result_of time = estimate_time(s);
 	json_t *line, *kin = json_array(), *metrics, *samples = samples_json(s, &v);
 
 	judge(s, time, &v);
-	metrics = metrics_json(s, time, scratch, json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured");
+	metrics = metrics_json(s, time, json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured");
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
 		if (&group[i] != s && group[i].samples)
@@ -388,10 +380,10 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 			 p->identity, "benchmark", b->name, "variant", p->trial.variant->name, "parameters", parameters_json(&p->trial), "threads",
 			 (int)p->trial.threads, "bind", p->bind, "cpus", cpus_json(p), "oversubscribed", p->oversubscribed, "protocol", b->protocol, "status",
 			 status_names[v.status], "reasons", v.reasons, "notes", v.notes, "unit", b->unit, "statistic", "quantile", b->quantile, "of", "samples in a batch",
-			 "then", "median over batches", "metrics", metrics, "samples", samples);
+			 "then", "median over batches, then over allocations", "metrics", metrics, "samples", samples);
 	allocations_json(s, scratch, line);
 	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "placement", placement_json(s), "noise", noise_json(s),
-					       "cycle", number(cycle), "cycles", number(time.value / cycle), "skew", number(median_skew(s)),
+					       "cycle", number(cycle), "cycles", number(time.all.value / cycle), "skew", number(median_skew(s)),
 					       "alternated_with", kin, "stopped",
 					       s->samples && stopped_names[s->stopped] ? json_string(stopped_names[s->stopped]) : json_null(), "started",
 					       started, "elapsed", s->elapsed));

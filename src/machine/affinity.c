@@ -55,6 +55,8 @@ int affinity_inherit(struct affinity *a)
 			a->threads = (unsigned)omp_get_num_threads();
 		failed |= sched_getaffinity(0, sizeof(*mask), &mask[omp_get_thread_num()]) != 0;
 	}
+	/* Else its threads would spin through our samples, where OMP_WAIT_POLICY or KMP_BLOCKTIME says so. */
+	omp_pause_resource_all(omp_pause_soft);
 	if (failed)
 		goto fail;
 	for (unsigned i = 0; i < a->threads; i++) {

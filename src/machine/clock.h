@@ -22,7 +22,7 @@ struct clock_quality clock_measure(void);
 
 /*
  * s per core cycle, now, on the calling thread: `links` operations that each wait for the one before and whose latency is known
- * (clock_chain() says which); about 20 us for 16384 links. The least of 3 tries, so that one interrupt does no harm.
+ * (clock_chain() says which); about 16 us for 49152 links at 3 GHz. The least of 3 tries, so that one interrupt does no harm.
  */
 double clock_cycle(unsigned links);
 const char *clock_chain(void);

@@ -651,6 +651,8 @@ static int read_huge(const struct arena *a, struct placement *p)
 	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest;
 	const struct region *r = NULL;
 
+	for (r = a->regions; r; r = r->next)
+		p->thp += r->pages == PAGES_THP ? r->asked : 0;
 	p->huge_unknown = !text;
 	if (!text)
 		return errno == ENOMEM ? -1 : 0;

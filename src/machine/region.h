@@ -78,6 +78,7 @@ struct placement {
 	uint64_t misplaced;
 	uint64_t local, used;              /* pages on the node of the worker that uses them, of `used` that have one; VERIFIED only */
 	uint64_t huge;                     /* bytes on pages larger than the system's (smaps) */
+	uint64_t thp;                      /* bytes for which transparent huge pages were asked */
 	size_t huge_page;                  /* bytes of such a page; 0 where there are none */
 	bool huge_unknown;                 /* /proc/self/smaps can't be read: the two above are 0 */
 };

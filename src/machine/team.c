@@ -158,6 +158,13 @@ static bool set_alarm(struct team *t, double seconds, timer_t *timer)
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_ptr = (void *)&t->stop };
 	struct itimerspec due = { .it_value = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) } };
 
+	sigset_t set;
+
+	if (!due.it_value.tv_sec && !due.it_value.tv_nsec)
+		due.it_value.tv_nsec = 1; /* none at all would disarm it */
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	sigaction(SIGRTMIN, &action, NULL);
 	if (timer_create(CLOCK_MONOTONIC, &event, timer))
 		return false;

@@ -18,7 +18,7 @@ static _Thread_local int schedstat = -2;
 static double run_delay(void)
 {
 	char text[96];
-	unsigned long long delay;
+	unsigned long long ran, delay;
 	ssize_t n;
 
 	if (schedstat == -2)
@@ -29,7 +29,8 @@ static double run_delay(void)
 	if (n <= 0)
 		return NAN;
 	text[n] = 0;
-	return sscanf(text, "%*u %llu", &delay) == 1 ? (double)delay * 1e-9 : NAN;
+	/* Switched off, it says 0 0 0: whoever reads has run. */
+	return sscanf(text, "%llu %llu", &ran, &delay) == 2 && ran ? (double)delay * 1e-9 : NAN;
 }
 
 void usage_read(struct usage *u)
@@ -70,6 +71,8 @@ int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f)) {
+		if (line[3] == ' ') /* the sum of all */
+			continue;
 		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice, &system, &idle, &iowait, &irq, &softirq,
 			   &steal) != 9 ||
 		    !contains(cpus, n, cpu))

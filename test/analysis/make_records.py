@@ -284,7 +284,7 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
         "reasons": point.reasons,
         "notes": point.notes,
         "unit": point.unit,
-        "statistic": {"quantile": 0.5, "of": "samples in a batch", "then": "median over batches"},
+        "statistic": {"quantile": 0.5, "of": "samples in a batch", "then": "median over batches, then over allocations"},
         "metrics": metrics,
         "samples": {
             "n": len(samples),

@@ -14,7 +14,7 @@ from locus_analysis import __main__ as program
 from locus_analysis import levels, records
 from locus_analysis.levels import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
 from locus_analysis.steps import Edge, Plateau, Steps, find
-from make_records import FOUR, ONE, TWO, Line, Machine, Point, flag, latency, numa, record, run_id, write
+from make_records import FOUR, ONE, TWO, Line, Machine, Point, flag, latency, numa, record, run_id, time_of_load, write
 from test_report import Page, make, trials
 
 GOOD = 0
@@ -179,6 +179,27 @@ def test_cores_may_have_different_caches() -> None:
     assert (found["L1"].verdict, found["L1"].reported) == (AGREES, "32 KiB or 48 KiB")
 
 
+def test_noisy_samples_do_not_make_steps() -> None:
+    points = curves(TWO, "cycle", pages=("thp",))
+    lines = brief(record(TWO, points, run_id("a")))
+    for trial in trials([lines])[3:20:2]:
+        metric = trial["metrics"][0]
+        metric.update(value=3 * metric["value"], without_noise=metric["value"], ci=[metric["value"], 3 * metric["value"]])
+    assert [v for _, _, v in told(the_one(findings(lines), "caches"))] == [AGREES] * 3 + [""]
+
+
+def test_steps_that_huge_pages_do_not_take_away_are_the_tlb_s_too() -> None:
+    """A hypervisor pieced the huge pages together from small ones: their curve has the first step as well."""
+    points = curves(TWO, "cycle", "page-random")
+    for p in points:
+        n = p.parameters["size"] / 4096
+        if p.variant == "page-random":
+            p.seconds = time_of_load(n, n if p.parameters["pages"] == "base" else min(n, 1536))
+    tlb = the_one(findings(record(TWO, points, run_id("a"))), "TLB")
+    assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
+    assert any("the step at 64 pages is no cache's, and huge pages do not take it away" in r for r in tlb.remarks)
+
+
 def test_the_difference_is_what_translation_costs() -> None:
     base = [{"size": n, "value": (5 + n) * 1e-9, "low": (4 + n) * 1e-9, "high": (6 + n) * 1e-9} for n in (1, 2, 3)]
     huge = [{"size": n, "value": (4 + n) * 1e-9, "low": None if n == 2 else 4e-9, "high": 8e-9} for n in (1, 2)]
@@ -192,7 +213,8 @@ def test_the_difference_is_what_translation_costs() -> None:
 def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "a.jsonl", brief(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a"))))
     other = write(
-        tmp_path / "b.jsonl", record(ONE, curves(ONE, "cycle", pages=("base",)), run_id("b"), started="2025-03-15T00:00:00.000Z")
+        tmp_path / "b.jsonl",
+        brief(record(ONE, curves(ONE, "cycle", pages=("base",), octave=2), run_id("b"), started="2025-03-15T00:00:00.000Z")),
     )
     assert program.main(["levels", str(path), str(other)]) == GOOD
     text = capsys.readouterr().out
@@ -200,7 +222,7 @@ def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str
         "n042, 2025-03-14T09:26:53Z",
         "cloud-7, 2025-03-15T00:00:00Z",
     ]
-    assert re.search(r"^  L2 +38 KiB to 1 MiB +4\.0\d +9\.\d\d +1 MiB to 1\.19 MiB +1 MiB +agrees$", text, re.MULTILINE)
+    assert re.search(r"^  L2 +38 KiB to 1 MiB +3\.99 +9\.\d\d +1 MiB to 1\.19 MiB +1 MiB +agrees$", text, re.MULTILINE)
     assert re.search(r"^  L2 TLB +76 to 1448 pages .* 1536 pages +agrees$", text, re.MULTILINE)
 
 
@@ -266,7 +288,7 @@ def test_the_page_tells_levels_and_the_tlb_share(whole: Whole) -> None:
     text = re.sub(r"\s+", " ", page.text)
     assert "Each load here needs the address that the one before it brought" in text
     assert "Caches found in cycle on transparent huge pages" in text
-    assert "less the same on transparent huge pages" in text
+    assert "and the same on transparent huge pages" in text
     of = {
         (t["parameters"]["size"], t["parameters"]["pages"]): t["metrics"][0]["value"]
         for t in trials([lines])

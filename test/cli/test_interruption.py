@@ -56,7 +56,7 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
     wait_for(lambda: file.exists() and file.read_bytes().count(b'"type":"trial"') > 3, "a few trials")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    complete = {line["id"] for line in read(file) if line["type"] == "trial" and line["status"] != "interrupted"}
+    complete = {line["id"] for line in read(file) if line["type"] == "trial" and line["status"] not in ("interrupted", "wrong")}
     assert locus(*MANY, "--output", file, "--resume").status == 1  # of the wrong ones
     lines = read(file)
     headers = [i for i, line in enumerate(lines) if line["type"] == "header"]
@@ -147,3 +147,47 @@ def test_the_second_signal_ends_it_at_once(locus, tmp_path):
     assert process.returncode == -signal.SIGINT
     lines = [json.loads(line) for line in (tmp_path / "stuck.jsonl").read_text().splitlines()]
     assert lines[0]["type"] == "header"
+
+
+def test_resume_runs_again_what_was_wrong_and_says_so_again(locus, tmp_path, read):
+    file = tmp_path / "wrong.jsonl"
+    arguments = ["dummy", "--variant", "steady,wrong", "--repeats", "2", "--output", file]
+    assert locus(*arguments).status == 1
+    assert locus(*arguments, "--resume").status == 1
+    assert read(file)[-1]["skipped"] == 1
+
+
+def test_another_hosts_results_are_not_ours(locus, tmp_path, read):
+    file = tmp_path / "host.jsonl"
+    arguments = ["dummy", "--variant", "steady", "--repeats", "2", "--output", file]
+    assert locus(*arguments).status == 0
+    host = read(file)[0]["host"]
+    file.write_text(file.read_text().replace(f'"host":"{host}"', '"host":"some-other-node"'))
+    assert locus(*arguments, "--resume").status == 0
+    assert read(file)[-1]["skipped"] == 0
+
+
+@pytest.mark.parametrize("text", ["thesis", "a,b\n1,2", '{"name": "somebody\'s own"}'])
+@pytest.mark.parametrize("mode", ["--append", "--resume"])
+def test_a_foreign_file_without_a_final_newline_is_left_alone(locus, tmp_path, text, mode):
+    file = tmp_path / "foreign"
+    file.write_text(text)
+    done = locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file, mode)
+    assert done.status == 2 and str(file) in done.err
+    assert file.read_text() == text
+
+
+def test_what_the_budget_cut_short_is_not_called_wrong(locus, tmp_path, read):
+    """Stores into an allocation that no sample ran in are not there."""
+    file = tmp_path / "short.jsonl"
+    done = locus("numa", "--kernel", "copy", "--variant", "single,static,random", "--layout", "packed", "--pages", "base", "--size", "64M",
+                 "--time-budget", "300ms", "--output", file)
+    assert done.status == 0
+    assert {line["status"] for line in read(file) if line["type"] == "trial"} <= {"ok", "noisy", "unconverged", "interrupted"}
+
+
+def test_fewer_repeats_than_asked_for_are_not_called_complete(locus, tmp_path, read):
+    file = tmp_path / "fewer.jsonl"
+    locus("dummy", "--variant", "steady", "--repeats", "1000", "--delay", "10000", "--time-budget", "500ms", "--output", file)
+    trial = next(line for line in read(file) if line["type"] == "trial")
+    assert trial["samples"]["n"] < 1000 and trial["stopped"] == "budget" and trial["status"] == "unconverged"

@@ -75,7 +75,8 @@ def test_raw_samples_and_their_summary_agree(run, read):
             continue
         assert min(times) == pytest.approx(trial["samples"]["quantiles"]["0"])
         assert statistics.median(times) == pytest.approx(trial["samples"]["quantiles"]["0.5"])
-        medians = [statistics.median(b["times"]) for b in batches]
+        allocations = {b["allocation"] for b in batches}
+        medians = [statistics.median(statistics.median(b["times"]) for b in batches if b["allocation"] == a) for a in allocations]
         assert trial["metrics"][-1]["value"] == pytest.approx(statistics.median(medians))
 
 

@@ -140,7 +140,7 @@ static int measure(struct team *team, void *argument)
 	for (unsigned a = 0; a < b->allocations; a++) {
 		assert_true(series_allocate(&b->series, team));
 		if (a == 0)
-			series_calibrate(&b->series, team, b->target, 0.02);
+			series_calibrate(&b->series, team, b->target, 0.02, INFINITY);
 		b->diary.collected = 0;
 		for (unsigned i = 0; i < b->batches; i++)
 			assert_true(series_batch(&b->series, team, b->samples, false));

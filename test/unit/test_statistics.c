@@ -82,6 +82,50 @@ static void test_interval_of_many_values(void **state)
 	free(x);
 }
 
+static void test_groups_count_alike(void **state)
+{
+	/* A restless allocation with many batches against two calm ones. */
+	const double x[] = { 1, 1.01, 1.02, 1.1, 1.11, 9, 9.1, 9.2, 9.3, 9.4, 9.5, 9.6 };
+	const unsigned group[] = { 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2 };
+	struct estimate e = estimate_grouped(x, group, 12);
+
+	(void)state;
+	assert_true(fabs(e.value - 1.105) < 1e-12);
+	assert_true(e.low <= 1.01 && e.high >= 9.3); /* holds every group's median */
+	e = estimate_grouped(x, group, 5);
+	assert_true(fabs(e.value - (1.01 + 1.105) / 2) < 1e-12 && isnan(e.low)); /* too few values */
+	e = estimate_grouped(x, (unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
+	assert_true(e.low == 1 && e.high == 9); /* six groups: their own interval */
+	e = estimate_grouped(x, group, 0);
+	assert_true(isnan(e.value) && isnan(e.low));
+	e = estimate_grouped((double[]){ NAN, 2 }, group, 2);
+	assert_true(e.value == 2);
+}
+
+/* Allocations that differ, batches that don't: what the interval is for. */
+static void test_the_interval_of_groups_covers(void **state)
+{
+	uint64_t seed = 5;
+	unsigned hit = 0, turns = 1000;
+
+	(void)state;
+	for (unsigned t = 0; t < turns; t++) {
+		double x[80], low = 0;
+		unsigned group[80];
+		struct estimate e;
+
+		for (unsigned i = 0; i < 80; i++) {
+			if (i % 10 == 0)
+				low = normal(&seed);
+			x[i] = 100 + low + 0.01 * normal(&seed);
+			group[i] = i / 10;
+		}
+		e = estimate_grouped(x, group, 80);
+		hit += e.low <= 100 && 100 <= e.high;
+	}
+	assert_true(hit > 0.94 * turns);
+}
+
 static void test_mean_and_deviation(void **state)
 {
 	const double x[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
@@ -149,7 +193,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantile),		 cmocka_unit_test(test_interval_of_few_values), cmocka_unit_test(test_interval_covers),
-		cmocka_unit_test(test_interval_of_many_values), cmocka_unit_test(test_mean_and_deviation),	cmocka_unit_test(test_humps),
+		cmocka_unit_test(test_interval_of_many_values), cmocka_unit_test(test_mean_and_deviation), cmocka_unit_test(test_groups_count_alike),
+		cmocka_unit_test(test_the_interval_of_groups_covers),	cmocka_unit_test(test_humps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ enum { POINTER, INT };
 enum { READ, COPY, WRITE };
 static const struct parameter parameters[] = {
 	[BYTES] = { "size", "B", "working set; with one node a page, the pages' bytes (auto: 4 times the last cache)", SIZE,
-		    .value = { "4K..64M*2", "1K..auto*1.189207", "8K..128M*2" }, .automatic = beyond_caches },
+		    .value = { "4K..64M*2", "1K..auto*1.189207115002721", "8K..128M*2" }, .automatic = beyond_caches },
 	[PAGES] = { "pages", NULL, "what the buffer is mapped with", CHOICE, .choices = PAGES_CHOICES, .value = { "base,thp", NULL, "base" } },
 	[ELEMENT] = { "element", NULL, "what a node is: a pointer to the next, or its index", CHOICE, .choices = "pointer,int", .value = { "pointer" } },
 	[STRIDE] = { "stride", "B", "from a node to its neighbour (0: a cache line)", SIZE, .value = { "0" } },
@@ -335,10 +335,10 @@ static const enum pattern cycle = CYCLE, page_cycle = PAGE_CYCLE, page_random = 
 
 /* The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k nodes, a page and 8 bytes apart, as fast as they come. */
 static const struct instead cycle_instead[] = { { ELEMENT, { "pointer", NULL, "int" } }, { STRIDE, { "0", NULL, "4" } }, { 0 } },
-			    page_stride_instead[] = { { BYTES, { "64K..64M*2", "64K..auto*1.189207", "65664..1075838976*2" } },
+			    page_stride_instead[] = { { BYTES, { "64K..64M*2", "64K..auto*1.189207115002721", "65664..1075838976*2" } },
 						      { LOADS, { "0" } },
 						      { 0 } },
-			    page_random_instead[] = { { BYTES, { "64K..64M*2", "64K..auto*1.189207", "64K..1G*2" } }, { LOADS, { "0" } }, { 0 } },
+			    page_random_instead[] = { { BYTES, { "64K..64M*2", "64K..auto*1.189207115002721", "64K..1G*2" } }, { LOADS, { "0" } }, { 0 } },
 			    parallel_instead[] = { { BYTES, { "16K,1M,auto" } },
 						   { CHAINS, { "1,2,3,4,6,8,12,16,24,32" } },
 						   { LOADS, { "0" } },
