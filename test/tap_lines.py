@@ -22,7 +22,8 @@ def pytest_collectreport(report):
 
 
 def pytest_runtest_logreport(report):
-    name = report.nodeid.rsplit("/", 1)[-1]
+    file, _, test = report.nodeid.partition("::")
+    name = " ".join(f"{file.rsplit('/', 1)[-1]}::{test}".split())  # a line, whatever a parameter's text is
     if report.failed:
         say(False, name if report.when == "call" else f"{name}: {report.when}", report.longreprtext)
     elif report.skipped:
