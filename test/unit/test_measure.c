@@ -38,7 +38,8 @@ static void *prepare(const struct trial *t)
 
 static void enter(void *state, struct worker *w)
 {
-	((struct diary *)state)->entered += w->index == 0;
+	if (w->index == 0)
+		((struct diary *)state)->entered++;
 }
 
 static void reset(void *state)
