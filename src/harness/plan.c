@@ -474,19 +474,24 @@ static void group(struct plan *plan, const struct setting *setting)
 static void name_trials(struct plan *plan)
 {
 	const struct benchmark *b = plan->benchmark;
+	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* that has the parameter */
 	bool varies[MOST_PARAMETERS] = { 0 }, threads = false;
 	char text[256], other[256];
 
-	for (unsigned i = 1; i < plan->trials; i++) {
-		const struct trial *t = &plan->trial[i].trial, *first = &plan->trial[0].trial;
+	for (unsigned i = 0; i < plan->trials; i++) {
+		const struct trial *t = &plan->trial[i].trial;
 
-		threads |= t->threads != first->threads;
+		threads |= t->threads != plan->trial[0].trial.threads;
 		for (unsigned j = 0; j < parameter_count(b); j++) {
-			if (first->variant->lacks & LACKS(j) || t->variant->lacks & LACKS(j))
-				varies[j] |= b->parameters[j].type == LAYOUT || b->parameters[j].type == NODE;
+			const struct parameter *p = &b->parameters[j];
+
+			if (t->variant->lacks & LACKS(j)) /* places are always worth a word, where some have none */
+				varies[j] |= p->type == LAYOUT || p->type == NODE;
+			else if (!first[j])
+				first[j] = t;
 			else
-				varies[j] |= strcmp(value_print(&b->parameters[j], t->value[j], text, sizeof(text)),
-						    value_print(&b->parameters[j], first->value[j], other, sizeof(other))) != 0;
+				varies[j] |= strcmp(value_print(p, t->value[j], text, sizeof(text)),
+						    value_print(p, first[j]->value[j], other, sizeof(other))) != 0;
 		}
 	}
 	for (unsigned i = 0; i < plan->trials; i++) {

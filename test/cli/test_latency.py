@@ -97,3 +97,11 @@ def test_the_matrix_has_every_pair(locus):
 def test_sizes_too_small_for_a_chain(locus):
     done = locus("latency", "--variant", "cycle", "--size", "8")
     assert done.status == 2 and "larger size" in done.err
+
+
+def test_rows_tell_what_differs(locus, cpus):
+    """Also where only some of the variants have the parameter."""
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    done = locus("latency", "--variant", "cycle,loaded", "--size", "64K", "--pages", "base", "--mix", "read,write", "--pause", "7", "--repeats", "1")
+    assert "latency/loaded mix=read" in done.out and "latency/loaded mix=write" in done.out and "pause=" not in done.out
