@@ -537,7 +537,7 @@ static void look_python(const struct patient *p, struct finding *f)
 	static const char script[] = "import sys\n"
 				     "if sys.version_info < (3, 9): sys.exit(print('is older than 3.9'))\n"
 				     "missing = []\n"
-				     "for name in 'duckdb altair vl_convert jinja2 jsonschema'.split():\n"
+				     "for name in '" LOCUS_PYTHON_MODULES "'.split():\n"
 				     "    try: __import__(name)\n"
 				     "    except Exception: missing.append(name)\n"
 				     "print('lacks ' + ', '.join(missing) if missing else 'has all that the report needs')\n";
@@ -613,7 +613,7 @@ static const struct check {
 	  true },
 	{ "mitigations", "they lengthen system calls and indirect branches", look_mitigations, NULL, false },
 	{ "Python", "locus report does not work", look_python,
-	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install duckdb altair vl-convert-python jinja2 jsonschema && "
+	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 jsonschema numpy vl-convert-python && "
 	  "export LOCUS_PYTHON=~/locus-python/bin/python",
 	  true },
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "harness/measure.h"
 #include "harness/statistics.h"
+#include "harness/text.h"
 #include "machine/topology.h"
 
 enum { MOST_PER_BATCH = 32 };
@@ -31,19 +31,6 @@ struct result {
 	struct series *series;
 	double wall;
 };
-
-static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *text_of(const char *format, ...)
-{
-	char *text = NULL;
-	va_list list;
-
-	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0)
-		text = strdup("out of memory");
-	va_end(list);
-	return text;
-}
 
 unsigned metric_count(const struct benchmark *b)
 {
@@ -317,12 +304,13 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 {
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
+	const uint64_t fixed = t->benchmark->count ? t->benchmark->count(t, 0) : 0;
 	double began = clock_now(), aim = target > 0 ? target : t->benchmark->sample;
 
 	seat(s, team);
 	s->duration = aim;
 	if (bound_of(t) == BY_COUNT)
-		s->units = t->benchmark->count && t->benchmark->count(t, 0) ? t->benchmark->count(t, 0) : 1;
+		s->units = fixed ? fixed : 1;
 	for (int turn = 0; turn < 64 && clock_now() < until;) {
 		struct sample sample = take(s, team, &unused);
 		double goal = aim;
@@ -337,7 +325,7 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 			s->duration = sample.wall;
 		else
 			s->duration = goal;
-		if (bound_of(t) != BY_COUNT || sample.wall >= 0.7 * goal || (t->benchmark->count && t->benchmark->count(t, 0)))
+		if (bound_of(t) != BY_COUNT || sample.wall >= 0.7 * goal || fixed)
 			break;
 		s->units = (uint64_t)ceil((double)s->units * fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
 	}
@@ -379,44 +367,28 @@ static double process_cpu(void)
 
 /* What the host gave to others on our CPUs while a batch ran. */
 struct neighbours {
-	int *cpu;
-	unsigned n;
 	struct cpu_time before;
 	double own;
 	bool known;
 };
 
-static void neighbours_begin(struct neighbours *n, const struct trial *t)
+static void neighbours_begin(struct neighbours *n, const struct planned *p)
 {
-	n->n = 0;
-	n->cpu = calloc(t->threads, sizeof(*n->cpu));
-	n->known = false;
-	if (!n->cpu)
-		return;
-	for (unsigned i = 0; i < t->threads; i++) {
-		unsigned j = 0;
-
-		while (j < n->n && n->cpu[j] != t->place[i].cpu)
-			j++;
-		if (j == n->n)
-			n->cpu[n->n++] = t->place[i].cpu;
-	}
-	n->known = !cpu_time_read(n->cpu, n->n, &n->before);
+	n->known = !cpu_time_read(p->cpu, p->cpus, &n->before);
 	n->own = process_cpu();
 }
 
-static void neighbours_end(struct neighbours *n, struct noise *noise)
+static void neighbours_end(const struct neighbours *n, const struct planned *p, struct noise *noise)
 {
 	struct cpu_time after;
 
-	if (!n->known || cpu_time_read(n->cpu, n->n, &after)) {
+	if (!n->known || cpu_time_read(p->cpu, p->cpus, &after)) {
 		noise->steal = noise->foreign = NAN;
-	} else {
-		noise->steal += after.steal - n->before.steal;
-		/* Ticks against nanoseconds: what a batch rounds away, another gains; the sum may still end a tick below zero. */
-		noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
+		return;
 	}
-	free(n->cpu);
+	noise->steal += after.steal - n->before.steal;
+	/* Ticks against nanoseconds: what a batch rounds away, another gains; the sum may still end a tick below zero. */
+	noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
 }
 
 static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
@@ -462,7 +434,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	b->cycle = median_cycle(team);
 	if (warm) /* the trials in between took the caches */
 		take(s, team, &unused);
-	neighbours_begin(&neighbours, t);
+	neighbours_begin(&neighbours, s->planned);
 	for (unsigned i = 0; i < samples && grow(s); i++) {
 		struct sample sample = take(s, team, &s->noise);
 
@@ -478,7 +450,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 		s->samples++;
 		b->samples++;
 	}
-	neighbours_end(&neighbours, &s->noise);
+	neighbours_end(&neighbours, s->planned, &s->noise);
 	b->estimate = batch_quantile(s, b, false);
 	b->clean = batch_quantile(s, b, true);
 	s->elapsed += clock_now() - began;
@@ -509,22 +481,22 @@ void series_release(struct series *s, struct team *team)
 	s->ready = false;
 }
 
-struct estimate series_estimate(const struct series *s, int allocation)
+struct estimate series_estimate(const struct series *s, int allocation, const double *of)
 {
-	double *time = calloc(s->batches + 1, sizeof(*time));
+	double *x = calloc(s->batches + 1, sizeof(*x));
 	unsigned *group = calloc(s->batches + 1, sizeof(*group));
 	struct estimate e = { NAN, NAN, NAN };
 	size_t n = 0;
 
-	for (unsigned i = 0; time && group && i < s->batches; i++) {
+	for (unsigned i = 0; x && group && i < s->batches; i++) {
 		if (allocation >= 0 && s->batch[i].allocation != (unsigned)allocation)
 			continue;
-		time[n] = s->batch[i].estimate;
+		x[n] = of ? of[i] : s->batch[i].estimate;
 		group[n++] = s->batch[i].allocation;
 	}
-	if (time && group)
-		e = estimate_grouped(time, group, n);
-	free(time);
+	if (x && group)
+		e = estimate_grouped(x, group, n);
+	free(x);
 	free(group);
 	return e;
 }

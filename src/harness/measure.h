@@ -77,8 +77,8 @@ bool series_batch(struct series *, struct team *, unsigned samples, bool warm);
 /* Reads the pages back, verifies, and gives the allocation back. */
 void series_release(struct series *, struct team *);
 
-/* The time of one allocation, or of all (allocation < 0). */
-struct estimate series_estimate(const struct series *, int allocation);
+/* Of one allocation, or of all (allocation < 0): the time; or of another statistic, given by batch. */
+struct estimate series_estimate(const struct series *, int allocation, const double *of);
 
 unsigned metric_count(const struct benchmark *);
 /* {"0": .., "0.01": .., .., "1": ..}; sorts the values. */

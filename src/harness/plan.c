@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/names.h"
 #include "harness/plan.h"
+#include "harness/text.h"
 #include "harness/values.h"
 #include "machine/topology.h"
 
@@ -117,7 +117,7 @@ static int choose_threads(struct lists *l)
 }
 
 /* What the user gave, or the variant has, or the parameter. */
-static const char *text_of(const struct lists *l, unsigned parameter)
+static const char *given_for(const struct lists *l, unsigned parameter)
 {
 	const char *text = l->options->parameter[parameter];
 
@@ -138,7 +138,7 @@ static int choose_parameters(struct lists *l)
 
 		if (l->variant->lacks & LACKS(i))
 			continue;
-		status = values_parse(p, text_of(l, i), l->setting->machine, l->options->profile, &l->parameter[i], why, sizeof(why));
+		status = values_parse(p, given_for(l, i), l->setting->machine, l->options->profile, &l->parameter[i], why, sizeof(why));
 		if (!status)
 			continue;
 		complain(l, p->name, why);
@@ -162,19 +162,6 @@ static uint64_t hash(const char *text)
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
 	return h;
-}
-
-static char *print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *print(const char *format, ...)
-{
-	char *text = NULL;
-	va_list list;
-
-	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0)
-		text = NULL;
-	va_end(list);
-	return text;
 }
 
 static void identify(struct planned *p)
@@ -205,16 +192,19 @@ const char *plan_bind(const struct options *o, const struct affinity *a, unsigne
 	return a && a->threads >= threads ? "inherited" : "close";
 }
 
-static unsigned distinct(const struct place *place, unsigned n)
+/* The CPUs of its places, each once. */
+static int list_cpus(struct planned *p)
 {
-	unsigned cpus = 0;
-
-	for (unsigned i = 0, j; i < n; i++) {
-		for (j = 0; j < i && place[j].cpu != place[i].cpu; j++)
+	p->cpu = calloc(p->trial.threads, sizeof(*p->cpu));
+	if (!p->cpu)
+		return -1;
+	for (unsigned i = 0, j; i < p->trial.threads; i++) {
+		for (j = 0; j < p->cpus && p->cpu[j] != p->trial.place[i].cpu; j++)
 			;
-		cpus += j == i;
+		if (j == p->cpus)
+			p->cpu[p->cpus++] = p->trial.place[i].cpu;
 	}
-	return cpus;
+	return 0;
 }
 
 /* Where the threads sit; a refusal where they can't. 0, or an exit status after a message. */
@@ -244,12 +234,14 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	}
 	if (failed && errno == EINVAL)
 		return complain(l, layout ? "layout" : "bind", why);
-	p->oversubscribed = !failed && distinct(place, t->threads) < t->threads;
+	if (!failed && list_cpus(p))
+		return EXIT_BAD;
+	p->oversubscribed = !failed && p->cpus < t->threads;
 	if (failed)
 		p->refusal = strdup(why);
 	else if (p->oversubscribed && !l->options->oversubscribe)
-		p->refusal = print("%u threads were bound to %u CPUs from outside; ask for fewer, or allow more than one on a CPU with --oversubscribe",
-				   t->threads, distinct(place, t->threads));
+		p->refusal = text_of("%u threads were bound to %u CPUs from outside; ask for fewer, or allow more than one on a CPU with --oversubscribe",
+				   t->threads, p->cpus);
 	return 0;
 }
 
@@ -260,7 +252,7 @@ static void weigh(struct planned *p, const struct lists *l)
 
 	p->footprint = p->trial.benchmark->footprint ? p->trial.benchmark->footprint(&p->trial) : 0;
 	if (!p->refusal && p->footprint > memory->available)
-		p->refusal = print("it needs %s of memory, but only %s can be had, because of %s; choose a smaller size", bytes_text(needed, p->footprint),
+		p->refusal = text_of("it needs %s of memory, but only %s can be had, because of %s; choose a smaller size", bytes_text(needed, p->footprint),
 				   bytes_text(there, memory->available), memory->what);
 }
 
@@ -279,6 +271,7 @@ static void planned_free(struct planned *p)
 			free((char *)p->trial.value[i].text);
 	free((void *)p->trial.value);
 	free((void *)p->trial.place);
+	free(p->cpu);
 	free(p->identity);
 	free(p->refusal);
 }

@@ -17,6 +17,8 @@ struct planned {
 	char id[17];                       /* the hash as hex digits */
 	char name[128];                    /* "numa/static kernel=sum pages=base": what varies, for tables and progress */
 	const char *bind;                  /* "layout", "inherited", "close", "spread", or the list */
+	int *cpu;                          /* that its threads sit on, each once */
+	unsigned cpus;
 	bool oversubscribed;
 	size_t footprint;                  /* bytes */
 	char *refusal;                     /* why it is impossible here; NULL: it is not */

@@ -30,6 +30,17 @@ static const struct {
 };
 enum { MOST_ALLOCATIONS = 50 };
 
+/* What the user gave, or else the profile has; s, 0: no bound. */
+static double time_budget(const struct options *o)
+{
+	return o->time_budget > 0 ? o->time_budget : efforts[o->profile].time;
+}
+
+static double case_budget(const struct options *o)
+{
+	return o->case_budget > 0 ? o->case_budget : efforts[o->profile].one;
+}
+
 /* A batch covers about this long, so that batches are less alike than neighbouring samples; s. Less, where the budget is too small for enough of them. */
 #define BATCH 0.02
 
@@ -136,7 +147,7 @@ struct group {
 
 static bool converged(const struct series *s, int allocation)
 {
-	struct estimate e = series_estimate(s, allocation);
+	struct estimate e = series_estimate(s, allocation, NULL);
 
 	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value; /* false where one is not a number */
 }
@@ -396,7 +407,7 @@ static double weigh(const struct planned *p, unsigned n)
 /* The share of n trials in the time that is left for `left` of them, themselves included; and no more than cases may have. */
 static double share(const struct run *r, const struct planned *p, unsigned n, unsigned left)
 {
-	const double one = r->options->case_budget > 0 ? r->options->case_budget : efforts[r->options->profile].one;
+	const double one = case_budget(r->options);
 	double budget = isfinite(r->until) ? (r->until - clock_now()) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
 
 	return one > 0 ? fmin(budget, one * n) : budget;
@@ -466,8 +477,7 @@ static int plan_all(struct run *r, const struct benchmark *const *table)
 /* Without a budget of time: the sum of the cases'. */
 static double estimate(const struct run *r)
 {
-	double time = r->options->time_budget > 0 ? r->options->time_budget : efforts[r->options->profile].time;
-	double one = r->options->case_budget > 0 ? r->options->case_budget : efforts[r->options->profile].one;
+	const double time = time_budget(r->options), one = case_budget(r->options);
 	unsigned possible = 0;
 
 	for (unsigned i = 0; i < r->plans; i++)
@@ -514,7 +524,7 @@ static int perform(struct run *r)
 
 int run(const struct options *o, const struct benchmark *const *table)
 {
-	const double time = o->time_budget > 0 ? o->time_budget : efforts[o->profile].time;
+	const double time = time_budget(o);
 	struct run r = { .options = o, .began = clock_now(), .random = o->seed };
 	const char *error = NULL;
 	int status = EXIT_BAD;

@@ -59,23 +59,19 @@ static double median_in(const struct batch *b, const double *value)
 static struct estimate estimate_batches(const struct series *s, const double *value)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
-	unsigned *group = calloc(s->batches + 1, sizeof(*group));
 	struct estimate e = { NAN, NAN, NAN };
 
-	for (unsigned i = 0; x && group && i < s->batches; i++) {
+	for (unsigned i = 0; x && i < s->batches; i++)
 		x[i] = value ? median_in(&s->batch[i], value) : s->batch[i].clean;
-		group[i] = s->batch[i].allocation;
-	}
-	if (x && group)
-		e = estimate_grouped(x, group, s->batches);
+	if (x)
+		e = series_estimate(s, -1, x);
 	free(x);
-	free(group);
 	return e;
 }
 
 static struct result_of estimate_time(const struct series *s)
 {
-	return (struct result_of){ series_estimate(s, -1), estimate_batches(s, NULL).value };
+	return (struct result_of){ series_estimate(s, -1, NULL), estimate_batches(s, NULL).value };
 }
 
 /* amount / time: order statistics keep their ranks when time is turned over. */

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/latency/chain.h"
-
-/* Finalizer of MurmurHash3: each bit of the result depends on all of the argument. */
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-	z = (z ^ (z >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-	return z ^ (z >> 33);
-}
+#include "harness/random.h"
 
 /*
  * A pseudo-random permutation of 0..n-1: a Feistel network (Luby and Rackoff 1988) on the next power of two, walked until it falls below

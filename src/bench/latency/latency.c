@@ -147,9 +147,9 @@ static int map_chain(struct state *s, const struct trial *t)
 	return is_matrix(t) ? region_bind(region, node) : 0;
 }
 
-static int map_stream(struct stream *b, const struct trial *t, unsigned worker)
+static int map_stream(struct stream *b, const struct trial *t, unsigned worker, size_t bytes)
 {
-	b->bytes = stream_bytes(t);
+	b->bytes = bytes;
 	b->line = t->machine->line;
 	b->mix = t->value[MIX].choice;
 	b->pause = t->value[PAUSE].count;
@@ -166,6 +166,7 @@ static void *prepare(const struct trial *t)
 {
 	const size_t bytes = sizeof(struct state) + t->threads * sizeof(struct stream);
 	struct state *s = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
+	size_t each;
 
 	if (!s)
 		return NULL;
@@ -179,8 +180,9 @@ static void *prepare(const struct trial *t)
 	s->threads = t->threads;
 	if (map_chain(s, t))
 		goto fail;
+	each = is_loaded(t) ? stream_bytes(t) : 0; /* asked once: what memory there is changes with each that is mapped */
 	for (unsigned i = 1; is_loaded(t) && i < t->threads; i++)
-		if (map_stream(&s->stream[i], t, i))
+		if (map_stream(&s->stream[i], t, i, each))
 			goto fail;
 	start(s);
 	return s;

@@ -14,6 +14,7 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmark.h"
+#include "harness/random.h"
 #include "machine/limits.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
@@ -216,14 +217,6 @@ static void cut(struct state *s, const struct trial *trial)
 }
 
 /* Placement. */
-
-/* Finalizer of MurmurHash3: each bit of the result depends on all of the argument. */
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-	z = (z ^ (z >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-	return z ^ (z >> 33);
-}
 
 /* The worker that a granule is dealt to. */
 static unsigned dealt(const struct state *s, unsigned array, size_t granule)
