@@ -12,7 +12,7 @@
  *	work      each worker  the sample: this alone is measured
  *	collect   worker 0     after each sample: metrics beyond time
  *	                       -- the node of every page is read back again --
- *	verify    worker 0     once an allocation: is the answer right?
+ *	verify    worker 0     once an allocation: is the answer right? (What is in the workers is another trial's by then.)
  *	release   worker 0     once an allocation; regions are unmapped by the harness
  *
  * A kernel (work) reads no clock, prints nothing, allocates nothing, and asks no question about its variant.
@@ -44,14 +44,18 @@ union value {
  *
  * LAYOUT says where the threads of the trial are to be: "packed" (all on the first node), "split" (evenly over all nodes), "all" (a
  * thread on each core), "each" (a trial for each node with CPUs, packed there), "node:1" (packed on that node), "8+8". A trial has at
- * most one layout; without one its threads are bound by --bind. NODE says where memory is to be: numbers, or "all".
+ * most one layout; without one its threads are bound by --bind. NODE says where memory is to be: numbers, "all", or "first"
+ * (of those with memory).
  */
 struct parameter {
 	const char *name, *unit, *help;
 	enum parameter_type { COUNT, SIZE, REAL, CHOICE, PATH, LAYOUT, NODE } type;
 	const char *choices;               /* CHOICE: "loop,reverse" */
 	const char *value[PROFILES];
-	uint64_t (*automatic)(const struct machine *, enum profile); /* COUNT, SIZE: what the word "auto" stands for; NULL: no such word */
+	/* COUNT, SIZE: what the words "auto" and "all" stand for; NULL: no such word */
+	uint64_t (*automatic)(const struct machine *, enum profile), (*all)(const struct machine *, enum profile);
+	bool in_turn;                      /* its values make a curve: their trials are sampled in turn, so that drift does not bend it */
+	bool aside;                        /* what is done with the answer: no part of a trial's identity, and, unless it is the default, of one trial only */
 };
 
 struct trial;
@@ -64,22 +68,35 @@ struct metric {
 	double (*amount)(const struct trial *);
 };
 
+/* The processes that share a trial. Only worker 0 calls these; all ranks make the same calls, in the same order. */
+struct ranks {
+	unsigned rank, ranks;
+	void (*sum)(int64_t *, size_t);    /* each value becomes its sum over the ranks */
+	void (*most)(double *, size_t);    /* each value becomes the largest of the ranks' */
+	void (*sum_here)(int64_t *, size_t); /* each becomes its sum over the ranks of this node */
+	double (*spent)(void);             /* s in these calls so far */
+};
+
 struct trial {
 	const struct benchmark *benchmark;
 	const struct variant *variant;
 	const union value *value;          /* by the benchmark's own enum, in the order of its parameters */
 	unsigned threads;
 	const struct place *place;         /* by worker */
+	bool oversubscribed;               /* more threads than the CPUs that they sit on */
 	const struct machine *machine;
 	uint64_t seed;                     /* for whatever a trial does at random: the same in each run, unless --seed */
 	unsigned allocation;               /* 0, 1, ...: mixed into the seed where fresh memory should mean a fresh pattern */
 	struct arena *arena;               /* NULL while trials are only planned */
 	struct team *team;                 /* likewise */
+	const struct ranks *ranks;         /* NULL: this process has it all */
 };
 
 enum bound {
+	UNSAID,                            /* in a variant: as its benchmark */
 	BY_COUNT,                          /* calibrated, unless count() fixes the work */
-	BY_DEADLINE,                       /* until *stop: raised when the sample's time is up, or when all that are BY_COUNT are done */
+	BY_DEADLINE,                       /* until *stop: raised when the sample's time is up, or when all that are BY_COUNT are done;
+	                                      unless count() fixes the work */
 	TO_COMPLETION                      /* the work ends by itself: convergence, all messages processed */
 };
 
@@ -93,6 +110,8 @@ struct role {
 struct result;                             /* filled by collect() */
 void report(struct result *, unsigned metric, double value);
 double elapsed(const struct result *);     /* s: wall time of the sample */
+/* s of it in calls to other ranks: of the rank that has least, for what the others have beyond is waiting for the slowest. NAN: there are no ranks. */
+double communicated(const struct result *);
 
 #define LACKS(parameter) (UINT64_C(1) << (parameter))
 
@@ -115,12 +134,37 @@ struct variant {
 	const char *(*verify)(void *, const struct trial *); /* NULL when right, else what is wrong; valid until the next call */
 	void (*release)(void *);
 	const struct instead *instead;     /* ends with a row without values; NULL: none */
-	const char *threads;               /* default of --threads; NULL: the benchmark's */
+	/* What is other here than in the benchmark; NULL and 0: as there. */
+	const char *threads;               /* default of --threads */
+	double sample;                     /* s */
+	enum bound bound;
+	bool together;                     /* scored over the time in which all workers are at work */
+	bool divided;                      /* can be divided over ranks: locus-mpi runs it, with `ranks` in the trial */
+	/*
+	 * Workers meet two by two, each with each, in rounds of disjoint pairs; so often in a batch as this says. NULL: all work at once.
+	 * A worker's group is its pair, its role says which of the two it is; in rounds without it, work() is not called.
+	 */
+	unsigned (*meetings)(const struct trial *);
+};
+
+#define OF_VARIANTS (~0u)
+#define OF_THREADS  (~1u)
+
+/*
+ * A number that two trials yield which differ in one thing: the time of the one over that of the other. They are sampled in turn, as far as
+ * memory has room for both. OF_THREADS: the time with the fewest threads over that with each other number.
+ */
+struct ratio {
+	const char *name, *help;
+	unsigned parameter;                /* a CHOICE, or OF_VARIANTS, or OF_THREADS */
+	const char *of, *to;               /* its values: "dense", "padded"; OF_THREADS: words for a list */
 };
 
 /*
- * The time of a sample is the wall time from the first worker's start to the last one's end; `time`, which every benchmark reports, is
- * that over the units that a worker did (the mean over the workers of the first role), in s per unit.
+ * The time of a sample is the wall time from the first worker's start to the last one's end - or, where it is scored `together`, from the last
+ * one's start to the first one's end; of pairs, the median of what each takes from when both are there. `time`, which every benchmark
+ * reports, is that over the units that a worker did in it (the mean over the workers of the first role), in s per unit. Of a trial that is
+ * divided over ranks, it is the longest of the ranks'.
  */
 struct benchmark {
 	const char *name, *summary, *protocol, *source;
@@ -135,11 +179,18 @@ struct benchmark {
 	bool internal;                     /* for tests: not in `list` nor in the suite */
 	const struct parameter *parameters;
 	const struct metric *metrics;      /* beyond time */
+	const struct ratio *ratios;        /* of trials; NULL: none; ends with a row without a name */
 	bool time_first;                   /* time is the headline of tables and plots; else the first metric is */
 	const struct variant *variants;
+	/*
+	 * While trials are planned, before all else: fills in values that follow from others (also the one behind the last parameter, which is the
+	 * benchmark's own), so that equal trials have one identity. `given`: those that the user gave, as LACKS(A) | LACKS(B). A text is replaced by
+	 * another that can be freed. NULL, or what is wrong with the command line; valid until the next call.
+	 */
+	const char *(*settle)(const struct trial *, union value *, uint64_t given);
 	bool (*applies)(const struct trial *, const char **why_not);     /* NULL: always */
 	uint64_t (*count)(const struct trial *, unsigned worker);        /* units that a worker is to do; NULL or 0: calibrated */
-	size_t (*footprint)(const struct trial *);                       /* bytes that a trial maps; NULL: next to none */
+	size_t (*footprint)(const struct trial *);                       /* bytes that a trial maps, of ranks the one with most; NULL: next to none */
 	uint64_t (*warm)(const struct trial *);                          /* units before an allocation is as warm as it stays; NULL: a sample is enough */
 	bool (*alone)(const struct trial *);                             /* sampled in turn with others, it would find its caches taken; NULL: never */
 };

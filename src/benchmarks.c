@@ -4,6 +4,9 @@
 const struct benchmark *const benchmarks[] = {
 	&latency_benchmark,
 	&numa_benchmark,
+	&sharing_benchmark,
+	&checkpoint_benchmark,
+	&kmeans_benchmark,
 	&dummy_benchmark,
 	NULL
 };

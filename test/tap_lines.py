@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin that prints a line of TAP for each test, and why it failed in comments."""
+"""A pytest plugin that prints a line of TAP for each test, and in comments why it failed, or what it said."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ def pytest_runtest_logreport(report):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
         say(True, name, directive=" # SKIP " + " ".join(reason.removeprefix("Skipped: ").split()))
     elif report.when == "call":
-        say(True, name)
+        say(True, name, report.capstdout.strip())
 
 
 def pytest_sessionfinish(exitstatus):

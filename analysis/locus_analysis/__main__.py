@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Optional
 
 GOOD, CANNOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+NO_CURVE = (
+    "no curve of latency over working set in these records, nor one of sharing over distance: measure one with "
+    "locus latency --variant cycle,page-random, or with locus sharing --variant distance"
+)
 
 try:
-    from . import levels, records, report
+    from . import levels, padding, records, report
 except ModuleNotFoundError as error:
     sys.exit(f"locus: {sys.executable} lacks the module {error.name}: run it with -m pip install -r analysis/requirements.txt")
 
@@ -46,7 +50,8 @@ def _validate(options: argparse.Namespace, given: records.Records) -> str:
 
 
 def _levels(options: argparse.Namespace, given: records.Records) -> str:
-    return levels.text(records.tables(given))
+    db = records.tables(given)
+    return "\n\n".join(filter(None, (levels.text(db), padding.text(db)))) or NO_CURVE
 
 
 def _complain(error: object, status: int) -> int:
@@ -77,12 +82,13 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "levels",
-        help="name the levels of cache and TLB in records of latency",
+        help="name the levels of cache and TLB in records of latency, and the padding in those of sharing",
         description="Finds plateaus and edges in curves of latency over working set, from the curve alone, names them - L1, L2, "
-        "L3, memory from cycle; L1 and L2 TLB from page-random - and holds them against what the system reports.",
+        "L3, memory from cycle; L1 and L2 TLB from page-random - and holds them against what the system reports. From curves of "
+        "sharing over distance: the bytes that keep words of different threads apart, held against the line that is reported.",
         epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",
     )
-    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record of locus latency")
+    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record of locus latency, or of locus sharing")
     command.set_defaults(run=_levels)
 
     command = commands.add_parser(

@@ -65,6 +65,9 @@ class Picture:
     notes: list[str]  # a line for each flagged trial in it
     spec: dict[str, Any]  # Vega-Lite
     svg: str = ""  # as it was drawn
+    shows: Sequence[str] = ()  # ids of trials
+    png: bytes = b""
+    dense: bool = False  # so many shapes that a file or a page with each of them would be a burden
 
 
 class Data:
@@ -100,6 +103,54 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
         ]
         pictures.append(picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
     return pictures
+
+
+def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
+    """Bars from 1 on a logarithmic axis: to the right what is more, to the left what is less. A `goal` is a stroke."""
+    widths = max((len(r["first"]) for r in rows), default=0) * 7 + 12, max(len(r["point"]) for r in rows) * 6 + 8
+    data = Data()
+    drawn = [
+        {
+            **{key: r[key] for key in ("id", "first", "point", "value", "low", "high", "flag", "status", "trial", "theirs")},
+            "goal": r.get("goal"),
+            "row": i,
+            "one": 1,
+            "end": max(v for v in (1, r["value"], r["high"], r.get("goal")) if v is not None),
+            "text": units.number(r["value"]) + ("   " + mark(r) if r["flag"] is not None else ""),
+            "interval": units.interval({**r, "unit": "1"}),
+        }
+        for i, r in enumerate(rows)
+    ]
+    ends = [v for r in drawn for v in (1, r["value"], r["low"], r["high"], r["goal"]) if v]
+    low, high = min(ends) / 1.1, max(ends) * 1.1
+    ticks = [m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)]
+    if high / low < 3:
+        ticks = [i / 10 for i in range(math.ceil(low * 10), math.floor(high * 10) + 1)]
+    # Room for the text behind a bar.
+    scale = alt.Scale(type="log", domain=[low, high * max(1.3, (high / low) ** 0.3)], nice=False)
+    of = alt.Axis(title=axis, values=[t for t in ticks if low <= t <= high], labelExpr="format(datum.value, '~g') + ' ×'")
+    height = ROW * len(drawn)
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(type="band", paddingInner=0.22, paddingOuter=0.11))
+    base = data.chart(drawn).encode(y=y, tooltip=[alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")])
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=of)
+
+    bar = base.encode(x=x("value"), x2="one:Q")
+    whisker, goal = base.transform_filter("datum.low !== null"), base.transform_filter("datum.goal !== null")
+    values = alt.layer(
+        bar.transform_filter(f"{GOOD} && !datum.theirs").mark_bar(color=TINTS[2]),
+        bar.transform_filter(f"{GOOD} && datum.theirs").mark_bar(color="#C4C4C4"),
+        bar.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]),
+        data.chart([{"one": 1}]).mark_rule(color=INK).encode(x=x("one")),
+        whisker.mark_rule(color=INK).encode(x=x("low"), x2="high:Q"),
+        *(whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=x(end)) for end in ("low", "high")),
+        goal.mark_tick(color=INK, thickness=3, size=ROW - 5, opacity=1).encode(x=x("goal")),
+        base.mark_text(align="left", dx=6).encode(x=x("end"), text="text:N", color=_ink()),
+        width=BARS,
+        height=height,
+    )
+    return data, [alt.hconcat(_labels(base, widths, height), values, spacing=6)]
 
 
 def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
@@ -381,7 +432,8 @@ def picture(
     notes = _notes([r for r in rows if r["flag"] is not None], most)
     heading = alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH))
     chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
-    return Picture(name, title, help_text, notes, {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets})
+    spec = {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets}
+    return Picture(name, title, help_text, notes, spec, shows=[r["id"] for r in rows])
 
 
 def _notes(flagged: Sequence[Row], most: int) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of latency: curves over the working set, over chains and over load, on logarithmic axes.
+"""Curves on logarithmic axes: what all of them are made of, and those of latency, over the working set, chains and load.
 
 What a colour says, the shape of the points and a label at the end of the line say too.
 """
@@ -15,7 +15,7 @@ from typing import Any, Optional
 import altair as alt
 
 from . import published, units
-from .charts import ALARM, FLAGGED, GOOD, GREY, INK, PALE, Data, Drawing, Picture, Row, mark, picture
+from .charts import ALARM, FLAGGED, GOOD, GREY, INK, PALE, SOFT, Data, Drawing, Picture, Row, mark, picture
 from .levels import HUGE, Finding
 from .steps import size_text
 
@@ -35,6 +35,7 @@ PAGES = {"base": "system pages", "thp": "transparent huge", "2M": "2 MiB pages",
 WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
 NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
+HALO: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}  # of text on lines
 NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
 
 SIZES_HELP = (
@@ -99,6 +100,8 @@ class Panel:
     width: int = WIDE
     levels: Optional[Finding] = None
     scale: float = 1.0  # of the levels' sizes, to those of x
+    height: int = HEIGHT
+    marks: Sequence[tuple[float, str]] = ()  # upright lines: where, and what they say
 
 
 def sizes(load: Sequence[Row], finding: Optional[Finding], name: str, title: str) -> Optional[Picture]:
@@ -108,7 +111,7 @@ def sizes(load: Sequence[Row], finding: Optional[Finding], name: str, title: str
     if not lines:
         return None
     panel = Panel("", size_axis(lines), time_axis(lines), lines, levels=finding)
-    return _draw(name, title, SIZES_HELP + (LEVELS_HELP if finding and finding.levels else ""), rows, [panel])
+    return draw(name, title, SIZES_HELP + (LEVELS_HELP if finding and finding.levels else ""), rows, [panel])
 
 
 def tlb(
@@ -123,7 +126,7 @@ def tlb(
     given = [s for s in shares if s["value"] is not None]
     if given:
         panels.append(_share_panel(given))
-    return _draw(name, title, TLB_HELP, rows, panels) if panels else None
+    return draw(name, title, TLB_HELP, rows, panels) if panels else None
 
 
 def _share_panel(shares: Sequence[Row]) -> Panel:
@@ -151,7 +154,7 @@ def chains(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
         own = sorted((r for r in rows if (r["size"], r["pages"]) == (size, pages)), key=lambda r: r["chains"])
         colour, shape = RANKED[i % len(RANKED)]
         label = size_text(size) + (f", {PAGES.get(pages, pages)}" if len({p for _, p in keys}) > 1 else "")
-        lines.append(Series(label, colour, shape, [_point(r, r["chains"]) for r in own], PAGE_DASH.get(pages, "solid")))
+        lines.append(Series(label, colour, shape, [point(r, r["chains"]) for r in own], PAGE_DASH.get(pages, "solid")))
     if not lines:
         return None
     most = max(r["chains"] for r in rows)
@@ -164,11 +167,11 @@ def chains(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
     x = Axis(
         "independent chains", (0.93, most * 1.07), [c for c in counts if c & (c - 1) == 0] or counts, "format(datum.value, 'd')"
     )
-    return _draw(name, title, CHAINS_HELP, rows, [Panel("", x, time_axis(lines), [*ideal, *lines])])
+    return draw(name, title, CHAINS_HELP, rows, [Panel("", x, time_axis(lines), [*ideal, *lines])])
 
 
 def _ideal(first: float, most: int) -> Series:
-    return Series("", GREY, "circle", [_bare(n, first / n) for n in (1, most)], "dotted", 1, points=False)
+    return Series("", GREY, "circle", [bare(n, first / n) for n in (1, most)], "dotted", 1, points=False)
 
 
 def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
@@ -184,21 +187,21 @@ def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
         words = [mix, *[size_text(size)] * several["size"], *[f"{threads} threads"] * several["threads"]]
         words += [PAGES.get(pages, pages)] * several["pages"]
         colour, shape = RANKED[mixes.index(mix) % len(RANKED)]
-        points = [_point(r, r["background"]) for r in group]
+        points = [point(r, r["background"]) for r in group]
         lines.append(Series(", ".join(words), colour, shape, points, PAGE_DASH.get(pages, "solid")))
     drawn = [p for line in lines for p in line.rows if p["x"] is not None and p["value"] is not None]
     if not drawn:
         return None
-    x_ticks = _linear_ticks(max(p["x"] for p in drawn))
-    y_ticks = _linear_ticks(max(max(p["value"], p["high"] or 0) for p in drawn))
+    x_ticks = linear_ticks(max(p["x"] for p in drawn))
+    y_ticks = linear_ticks(max(max(p["value"], p["high"] or 0) for p in drawn))
     factor, unit = units.scale(x_ticks, "B/s")
     label = f"format(datum.value / {factor!r}, '~g')"
     x = Axis(f"bandwidth of the background ({unit})", (0, x_ticks[-1]), x_ticks, label, log=False)
     y = Axis("ns for a load", (0, y_ticks[-1]), y_ticks, "format(datum.value * 1e9, '~g')", log=False)
-    return _draw(name, title, LOADED_HELP, rows, [Panel("", x, y, lines)])
+    return draw(name, title, LOADED_HELP, rows, [Panel("", x, y, lines)])
 
 
-def _linear_ticks(most: float) -> list[float]:
+def linear_ticks(most: float) -> list[float]:
     """From zero to what is not below the most."""
     power = 10.0 ** math.floor(math.log10(most)) if most > 0 else 1.0
     step = next(power * m for m in (0.1, 0.2, 0.5, 1, 2) if most / (power * m) <= 8)
@@ -212,7 +215,7 @@ def beside(load: Sequence[Row], host: str, name: str, title: str) -> Optional[Pi
     for variant, x_of in (("cycle", _bytes_of), ("page-stride", _nodes_of)):
         lines = _published(others, variant, x_of)
         own = _own_for(load, variant)
-        points = [_point(r, r["size"] if variant == "cycle" else r["nodes"]) for r in own]
+        points = [point(r, r["size"] if variant == "cycle" else r["nodes"]) for r in own]
         if not any(p["x"] and p["value"] for p in points):
             continue
         shown += own
@@ -222,7 +225,7 @@ def beside(load: Sequence[Row], host: str, name: str, title: str) -> Optional[Pi
     if not panels:
         return None
     extra = [f"{key}: {published.sources()[key]}" for key in dict.fromkeys(f.source for f in others)]
-    return _draw(name, title, PUBLISHED_HELP, shown, panels, extra, stacked=True)
+    return draw(name, title, PUBLISHED_HELP, shown, panels, extra, columns=1)
 
 
 def _published(figures: Sequence[published.Figure], variant: str, x_of: Any) -> list[Series]:
@@ -233,7 +236,7 @@ def _published(figures: Sequence[published.Figure], variant: str, x_of: Any) -> 
         by_x: dict[float, list[float]] = {}
         for f in of_machine:
             by_x.setdefault(x_of(f.parameters), []).append(f.value)
-        rows = [_bare(x, sum(v) / len(v)) for x, v in sorted(by_x.items())]
+        rows = [bare(x, sum(v) / len(v)) for x, v in sorted(by_x.items())]
         short = machine.split("(")[0].replace("Intel ", "").strip()
         dash = ("dashed", "dotted", "dash-dotted", "solid")[i % 4]
         lines.append(Series(f"{short} ({of_machine[0].source})", GREY, "circle", rows, dash, 1.2, points=False))
@@ -275,7 +278,7 @@ def _lines(rows: Sequence[Row], keys: tuple[str, ...]) -> list[Series]:
         words += [f"{of['element']}s"] if several["element"] else []
         words += [f"{size_text(of['stride'])} apart"] if several["stride"] and of["stride"] else []
         lines.append(
-            Series(", ".join(words), colour, shape, [_point(r, r["size"]) for r in own], PAGE_DASH.get(of["pages"], "solid"))
+            Series(", ".join(words), colour, shape, [point(r, r["size"]) for r in own], PAGE_DASH.get(of["pages"], "solid"))
         )
     return lines
 
@@ -284,7 +287,7 @@ def _key(r: Row, keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(r[key]) for key in keys)
 
 
-def _point(r: Row, x: Optional[float]) -> Row:
+def point(r: Row, x: Optional[float]) -> Row:
     return {
         **{key: r[key] for key in ("id", "value", "low", "high", "flag", "status")},
         "x": x,
@@ -296,7 +299,7 @@ def _point(r: Row, x: Optional[float]) -> Row:
     }
 
 
-def _bare(x: float, value: float) -> Row:
+def bare(x: float, value: float) -> Row:
     return {"x": x, "value": value, "low": None, "high": None, "flag": None, "status": "ok", "text": units.quantity(value, "s")}
 
 
@@ -309,42 +312,47 @@ def size_axis(lines: Sequence[Series], title: str = "working set") -> Axis:
         "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value >= 1048576 ? "
         "format(datum.value / 1048576, '~g') + ' MiB' : format(datum.value / 1024, '~g') + ' KiB'"
     )
-    return _powers_of_two(_values(lines, "x"), title, label)
+    return powers_of_two(_values(lines, "x"), title, label)
 
 
 def node_axis(lines: Sequence[Series]) -> Axis:
     label = "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
-    return _powers_of_two(_values(lines, "x"), "nodes, each on a page of its own", label)
+    return powers_of_two(_values(lines, "x"), "nodes, each on a page of its own", label)
 
 
-def _powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:
+def powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:
     least, most = math.floor(math.log2(min(values))), math.ceil(math.log2(max(values)))
     step = 2 if most - least > 8 else 1
     return Axis(title, (min(values) / 1.12, max(values) * 1.12), [2.0**i for i in range(least, most + 1) if i % step == 0], label)
 
 
-def time_axis(lines: Sequence[Series]) -> Axis:
+def time_axis(lines: Sequence[Series], title: str = "ns for a load", unit: float = 1e-9) -> Axis:
     values = _values(lines, "value", "low", "high") or [1e-9]
     low, high = min(values) / 1.35, max(values) * 1.25  # room for names above and below
-    ticks = [m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)]
-    return Axis("ns for a load", (low, high), [t for t in ticks if low <= t <= high], "format(datum.value * 1e9, '~g')")
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more where there is little to see
+        ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
+        if len(ticks) > 2:
+            break
+    return Axis(title, (low, high), ticks, f"format(datum.value / {unit!r}, '~g')")
 
 
-def _draw(
+def draw(
     name: str,
     title: str,
     help_text: str,
     rows: Sequence[Row],
     panels: Sequence[Panel],
     extra: Sequence[str] = (),
-    stacked: bool = False,
+    columns: int = 0,
 ) -> Picture:
+    """Panels side by side, or in so many columns."""
     data = Data()
     numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
     drawn = [_panel(data, panel, numbered) for panel in panels]
-    whole = (alt.vconcat if stacked else alt.hconcat)(*drawn, spacing=28) if len(drawn) > 1 else drawn[0]
-    flagged = {r["id"]: r for r in rows if r["flag"] is not None}
-    return picture(name, title, help_text, list(flagged.values()), [whole], data, extra, NOTES)
+    whole = alt.concat(*drawn, columns=columns or len(drawn), spacing=28) if len(drawn) > 1 else drawn[0]
+    unique = {(r["whole"], r["id"]): r for r in rows}
+    return picture(name, title, help_text, list(unique.values()), [whole], data, extra, NOTES)
 
 
 def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
@@ -398,18 +406,39 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
             .mark_text(dy=-9, fontSize=9, color=ALARM)
             .encode(text="number:N")
         )
-    layers += [*before, _end_labels(data, panel)]
-    return alt.layer(
-        *layers, width=panel.width, height=HEIGHT, title=alt.Title(panel.title, fontSize=12, anchor="start") if panel.title else ""
-    )
+    layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
+    title = alt.Title(panel.title, fontSize=12, anchor="start") if panel.title else ""
+    return alt.layer(*layers, width=panel.width, height=panel.height, title=title)
 
 
-def _pixel(axis: Axis, value: float) -> float:
+def _marks(data: Data, panel: Panel) -> list[Any]:
+    if not panel.marks:
+        return []
+    chart = data.chart([{"at": at, "label": label} for at, label in panel.marks])
+    x = alt.X("at:Q", scale=panel.x.scale())
+    names = chart.encode(x=x, y=alt.value(0), text="label:N")
+    style: dict[str, Any] = {
+        "angle": 270,
+        "align": "right",
+        "baseline": "bottom",
+        "dx": -3,
+        "dy": -3,
+        "fontSize": 10,
+        "color": SOFT,
+    }
+    return [
+        chart.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=x),
+        names.mark_text(**style, **HALO),
+        names.mark_text(**style),
+    ]
+
+
+def _pixel(panel: Panel, value: float) -> float:
     """From the foot of the panel."""
-    low, high = axis.domain
-    if axis.log:
-        return HEIGHT * math.log(max(value, low) / low) / math.log(high / low)
-    return HEIGHT * (value - low) / (high - low)
+    low, high = panel.y.domain
+    if panel.y.log:
+        return panel.height * math.log(max(value, low) / low) / math.log(high / low)
+    return panel.height * (value - low) / (high - low)
 
 
 def _end_labels(data: Data, panel: Panel) -> Drawing:
@@ -418,13 +447,13 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     for line in panel.series:
         drawn = [p for p in line.rows if p["value"] is not None and p["x"] is not None]
         if line.name and drawn:
-            ends.append((_pixel(panel.y, max(drawn, key=_x)["value"]), line))
+            ends.append((_pixel(panel, max(drawn, key=_x)["value"]), line))
     ends.sort(key=lambda end: end[0])
     apart: list[float] = []
     for place, _ in ends:
         apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
-    over = max(0.0, apart[-1] - HEIGHT) if apart else 0.0
-    rows = [{"line": line.name, "colour": line.colour, "y": HEIGHT - a + over} for (_, line), a in zip(ends, apart)]
+    over = max(0.0, apart[-1] - panel.height) if apart else 0.0
+    rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a + over} for (_, line), a in zip(ends, apart)]
     names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
     y = alt.Y("y:Q", scale=None, axis=None)
     return names.encode(x=alt.value(panel.width), y=y, text="line:N", color=alt.Color("colour:N", scale=None))
@@ -465,8 +494,7 @@ def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list
         names = bar.transform_filter(f"datum.late === {str(late).lower()}").encode(
             x=alt.X(f"{end}:Q", scale=x), y=y, text="label:N"
         )
-        halo: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
-        for style in (halo, {}):
+        for style in (HALO, {}):
             before.append(names.mark_text(align=align, dy=14, fontSize=10.5, color=INK, **style))
     return behind, before
 

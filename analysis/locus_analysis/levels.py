@@ -455,10 +455,8 @@ def cells(level: Level) -> tuple[str, ...]:
 
 
 def text(db: duckdb.DuckDBPyConnection) -> str:
-    """For a terminal."""
+    """For a terminal; empty where there is no curve."""
     found = findings(db)
-    if not found:
-        return "no curve of latency over working set in these records: measure one with locus latency --variant cycle,page-random"
     names = {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in rows(db, "SELECT run, host, started FROM run")}
     parts = []
     for whole, own in groupby(found, lambda f: f.whole):

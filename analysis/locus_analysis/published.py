@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Optional
 
 from .records import HERE
 
@@ -20,22 +20,29 @@ class Figure:
     machine: str
     variant: str
     parameters: dict[str, str]
+    threads: Optional[int]  # None: not told
     value: float  # in base units
 
 
 def figures(benchmark: str, metric: str) -> list[Figure]:
-    """What was published of a metric that is a time."""
-    return [
-        Figure(
-            row["source"],
-            row["machine"],
-            row["variant"],
-            dict(item.split("=", 1) for item in row["parameters"].split(";")),
-            float(row["value"]) * SECONDS[row["unit"]],
-        )
-        for row in _rows(f"{benchmark}.csv")
-        if row["metric"] == metric
-    ]
+    """What was published of a metric."""
+    return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["metric"] == metric]
+
+
+def ratios(benchmark: str) -> list[Figure]:
+    """What was published as times of one thing over those of another."""
+    return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["unit"] == "ratio"]
+
+
+def _figure(row: dict[str, Any]) -> Figure:
+    return Figure(
+        row["source"],
+        row["machine"],
+        row["variant"],
+        dict(item.split("=", 1) for item in row["parameters"].split(";")),
+        int(row["threads"]) if row["threads"] else None,
+        float(row["value"]) * SECONDS.get(row["unit"], 1.0),
+    )
 
 
 def sources() -> dict[str, str]:

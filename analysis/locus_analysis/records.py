@@ -71,6 +71,24 @@ def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str
     return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
+def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
+    """Its trials: `metrics` and `parameters` by name; `value`, `low` and `high` are of the time."""
+    found = rows(db, "FROM told WHERE benchmark = ? ORDER BY place", benchmark)
+    for row in found:
+        for key in ("metrics", "parameters", "ratios", "pairs"):
+            row[key] = json.loads(row[key] or "null")
+        row.update(row["metrics"]["time"])
+        row["ratios"] = row["ratios"] or []
+    return found
+
+
+def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
+    """What the header of each run says of its machine."""
+    return {
+        r["run"]: json.loads(r["machine"]) for r in rows(db, "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal")
+    }
+
+
 def _lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Line]]:
     validator = _validator()
     number = 0

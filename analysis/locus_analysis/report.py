@@ -19,7 +19,7 @@ import duckdb
 import jinja2
 import vl_convert
 
-from . import charts, curves, levels, records, units
+from . import charts, checkpoint, curves, handover, kmeans, levels, padding, peers, records, scaling, sharing, units
 from .charts import Picture
 from .records import HERE, Records, rows
 
@@ -68,7 +68,11 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     db = records.tables(given)
     runs = _runs(db)
     names = {r["run"]: r["name"] for r in runs}
-    benchmarks = rows(db, "SELECT benchmark AS name FROM headline GROUP BY benchmark ORDER BY min(place)")
+    benchmarks = rows(
+        db,
+        "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT benchmark, NULL FROM peer) "
+        "GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
+    )
     sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
     steadiness = _steadiness(db, names)
     for picture in [p for s in sections for p in s["pictures"]] + steadiness:
@@ -84,6 +88,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         image=_image,
         cells=levels.cells,
         number=units.number,
+        said=padding.said,
     )
     return environment.get_template("report.html.j2").render(
         script=_script(),
@@ -106,7 +111,7 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
     for r in found:
         r["header"] = json.loads(r["header"])
-        rank = f" rank {r['rank']}" if r["ranks"] > 1 else ""
+        rank = "" if r["ranks"] == 1 else f" rank {r['rank']}" if r["rank"] else f", {r['ranks']} ranks"
         started = f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else ""
         r["name"] = r["host"] + rank + started
     return found
@@ -121,12 +126,15 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
         "ratios": _ratios(db) if benchmark == "numa" else [],
         "protocols": rows(db, "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol", benchmark),
         "trials": trials,
+        "peers": peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)),
     }
-    if benchmark == "latency":
-        section["latency"] = _latency(db, names, section["pictures"])
+    if benchmark in OWN:
+        section[benchmark] = OWN[benchmark](db, names, section["pictures"])
     else:
         section["pictures"] += _bars(db, benchmark, names, trials)
     section["pictures"] += _matrices(db, benchmark, names)
+    if section["peers"]:
+        section["pictures"].append(peers.picture(section["peers"], f"{benchmark}-peers", f"{benchmark} beside other libraries"))
     return section
 
 
@@ -179,6 +187,66 @@ def _latency(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: lis
         pictures += [p for p in drawn if p]
         saved += [{**s, "whole": whole} for s in _telling(shares)]
     return {"findings": found, "head": levels.HEAD, "shares": saved}
+
+
+def _sharing(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+    machines, found = records.machines(db), {}
+    for whole, own in sharing.by_run(records.told(db, "sharing")):
+        machine, file, title = machines[whole], _file_name("sharing", names, whole), f"sharing on {names[whole]}"
+        curves_of = [
+            sharing.over_threads(own, machine, file, title),
+            sharing.race(own, machine, file + "-race", f"{title}: fairness, and lost updates"),
+            sharing.over_distance(own, padding.line_size(machine), file + "-distance", f"{title}: how far is far enough"),
+        ]
+        drawn = [p for p in curves_of if p] + handover.maps(own, machine, file + "-handover", f"hand-over on {names[whole]}")
+        pictures += _rest(own, drawn, file, title) + drawn
+        found[whole] = {**sharing.section(own, machine), "handover": handover.tables(own)}
+    return {"runs": found, "published": sharing.published_slowdowns(), "quantiles": list(handover.QUANTILES.values())}
+
+
+def _checkpoint(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+    machines, found = records.machines(db), {}
+    for whole, own in sharing.by_run(records.told(db, "checkpoint")):
+        file, title = _file_name("checkpoint", names, whole), f"checkpoint on {names[whole]}"
+        drawn = checkpoint.pictures(own, machines[whole], file, title)
+        pictures += _rest(own, drawn, file, title) + drawn
+        found[whole] = checkpoint.section(own)
+    return {"runs": found, "published": checkpoint.published_ratio()}
+
+
+def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+    trials, machines, found = records.told(db, "kmeans"), records.machines(db), {}
+    scaled = scaling.found_in(trials)
+    over_ranks = scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
+    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+    for whole, own in sharing.by_run(trials):
+        file, title = _file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
+        drawn = kmeans.over_threads(own, machines[whole], file, title)
+        drawn += [p for p in [kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")] if p]
+        pictures += _rest([t for t in own if (whole, t["id"]) not in shown], drawn, file, title) + drawn
+        found[whole] = kmeans.section([t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)])
+    pictures += [over_ranks] if over_ranks else []
+    best = kmeans.fastest(trials)
+    compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
+    return {
+        "runs": found,
+        "variants": [v for v in kmeans.VARIANTS if v != kmeans.BASE],
+        "published": kmeans.published_ratios(),
+        "speed_ups": kmeans.published_speed_ups(),
+        "scaled": scaled,
+        "best": best,
+        "missing": kmeans.missing(found.values(), best, scaled, compared),
+    }
+
+
+def _rest(trials: list[dict[str, Any]], drawn: list[Picture], file: str, title: str) -> list[Picture]:
+    """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
+    shown = {i for p in drawn for i in p.shows}
+    return charts.bars([{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title)
+
+
+# Sections that draw more than bars; each adds its pictures, and returns what its part of the page shows.
+OWN = {"latency": _latency, "sharing": _sharing, "checkpoint": _checkpoint, "kmeans": _kmeans}
 
 
 def _telling(shares: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -236,9 +304,20 @@ def _file_name(what: str, names: dict[str, str], run: str) -> str:
 
 
 def _draw(picture: Picture, folder: Path) -> None:
-    picture.svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
+    scale = 2 if picture.dense else 1.5  # a cell of a dense picture has whole pixels
+    picture.png = vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=scale)
+    picture.svg = _around(picture.png, scale) if picture.dense else vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
     folder.joinpath(picture.name + ".svg").write_text(picture.svg, encoding="utf-8")
-    folder.joinpath(picture.name + ".png").write_bytes(vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=1.5))
+    folder.joinpath(picture.name + ".png").write_bytes(picture.png)
+
+
+def _around(png: bytes, scale: float) -> str:
+    """An SVG that holds a PNG, in its size without the scale."""
+    width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">'
+        f'<image width="{width:g}" height="{height:g}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
+    )
 
 
 @cache
@@ -249,6 +328,7 @@ def _script() -> str:
     )
 
 
-def _image(svg: str) -> str:
+def _image(picture: Picture) -> str:
     """A picture inside the page, for where scripts do not run."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    kind, content = ("png", picture.png) if picture.dense else ("svg+xml", picture.svg.encode())
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

@@ -40,6 +40,7 @@ SELECT whole, id, row_number() OVER (ORDER BY ordinal, number) AS position, json
 	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,
 	json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
 	(json->>'$.spread_between')::DOUBLE AS spread_between, (json->>'$.cycles')::DOUBLE AS cycles,
+	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, (json->>'$.oversubscribed')::BOOLEAN AS oversubscribed,
 	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix
 FROM told;
 
@@ -52,7 +53,7 @@ SELECT whole, id, place, m.name, m.unit, m.better, m.value, m.ci[1] AS low, m.ci
 
 -- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel apart.
 CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR);
-INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages');
+INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'), ('checkpoint', 'body');
 
 -- Threads and their binding vary like parameters, but where there is a layout it already says both.
 CREATE TABLE parameter AS
@@ -190,6 +191,23 @@ SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everyth
 	time AS value, time_low AS low, time_high AS high, quiet, background, nodes, size, pages, element, stride, chains, mix, pause, cycles, huge
 FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id) WHERE benchmark = 'latency';
 
+-- Trials with all that they measured and are compared with, for sections that draw more than the headline.
+CREATE TABLE told AS
+WITH measured AS (
+	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high, 'unit': unit, 'why': why}) AS metrics FROM metric GROUP BY whole, id)
+SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs, measured.metrics,
+	w.host, w.rank, w.ranks, w.header->>'$.machine.cpu.model' AS cpu
+FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id) JOIN run w ON w.run = h.whole;
+
+-- What other libraries took for the same work.
+CREATE TABLE peer AS
+SELECT line.run, row_number() OVER (ORDER BY ordinal, number) AS place, json->>'$.benchmark' AS benchmark, json->>'$.case' AS work,
+	json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.peer' AS peer, json->>'$.version' AS version, (json->>'$.pairs')::INT AS pairs,
+	(json->>'$.ours')::DOUBLE AS ours, (json->>'$.theirs')::DOUBLE AS theirs, (json->>'$.ratio')::DOUBLE AS value,
+	(json->>'$.ci[0]')::DOUBLE AS low, (json->>'$.ci[1]')::DOUBLE AS high, (json->>'$.goal')::DOUBLE AS goal,
+	json->>'$.agreement' AS agreement
+FROM line JOIN run USING (run) WHERE type = 'peer';
+
 -- What became of each run.
 CREATE TABLE outcome AS
 WITH ended AS (SELECT run, (json->>'$.status')::INT AS exit_status, json->>'$.signal' AS signal, (json->>'$.skipped')::INT AS skipped,
@@ -198,5 +216,5 @@ told AS (SELECT run, json->>'$.id' AS id FROM line WHERE type = 'trial'),
 begun AS (SELECT run, json->>'$.trial' AS id, count(*) AS batches FROM line WHERE type = 'samples' GROUP BY ALL),
 unfinished AS (SELECT run, count(*) AS unfinished, sum(batches) AS batches FROM begun ANTI JOIN told USING (run, id) GROUP BY run)
 SELECT run.*, ended.* EXCLUDE (run), ended.run IS NOT NULL AS ended, (SELECT count(*) FROM told WHERE told.run = run.run) AS trials,
-	coalesce(unfinished, 0) AS unfinished, (SELECT max(whole) FROM part WHERE part = run.run AND whole <> run.run) AS resumed_by
+	coalesce(unfinished, 0) AS unfinished, (SELECT count(*) FROM peer WHERE peer.run = run.run) AS comparisons, (SELECT max(whole) FROM part WHERE part = run.run AND whole <> run.run) AS resumed_by
 FROM run LEFT JOIN ended USING (run) LEFT JOIN unfinished USING (run);

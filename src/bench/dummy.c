@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dummy - behaves as it is told to, so that the harness can be tested: takes a given time, scatters, fails, is wrong, lies about its pages.
+ * dummy - behaves as it is told to, so that the harness can be tested: takes a given time, scatters, fails, is wrong, lies about its pages. Of
+ * several ranks, only the last one has faults.
  *
  * Unlike every real kernel it reads the clock, for the time it takes is what a test wants to know.
  */
@@ -17,9 +18,10 @@ static const struct parameter parameters[] = {
 	{ 0 }
 };
 
-enum { ASKED };
+enum { ASKED, COMMUNICATION };
 static const struct metric metrics[] = {
 	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER, NULL },
+	[COMMUNICATION] = { "communication", "s", "in calls to other ranks", LOWER_IS_BETTER, NULL },
 	{ 0 }
 };
 
@@ -29,21 +31,31 @@ struct behaviour {
 	int fail;                          /* errno of prepare() */
 	const char *wrong, *impossible;
 	bool idle, lie;
+	bool sum;                          /* the ranks add up their turns */
 };
 static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 }, humps = { .second = 1.5 }, idle = { .idle = true },
 			      failing = { .fail = EIO }, impossible = { .impossible = "it was told to be impossible" },
-			      wrong = { .wrong = "it was told to be wrong" }, misplaced = { .lie = true };
+			      wrong = { .wrong = "it was told to be wrong" }, misplaced = { .lie = true }, sums = { .sum = true };
 
 struct state {
 	const struct behaviour *behaviour;
+	const struct ranks *ranks;
+	int64_t turns, sum;                /* of worker 0 in the last sample; of all ranks' */
 	double delay;                      /* s */
 	unsigned sample;
 	struct region *region;
 };
 
-static void *prepare(const struct trial *trial)
+static const struct behaviour *behaviour_of(const struct trial *trial)
 {
 	const struct behaviour *b = trial->variant->layout;
+
+	return b->sum || !trial->ranks || trial->ranks->rank + 1 == trial->ranks->ranks ? b : &steady;
+}
+
+static void *prepare(const struct trial *trial)
+{
+	const struct behaviour *b = behaviour_of(trial);
 	uint64_t bytes = trial->value[SIZE_OF_MAP].count;
 	struct state *s;
 
@@ -57,6 +69,7 @@ static void *prepare(const struct trial *trial)
 	if (!s)
 		return NULL;
 	s->behaviour = b;
+	s->ranks = trial->ranks;
 	s->delay = trial->value[DELAY].real * 1e-6;
 	if (b->lie && !bytes)
 		bytes = 1 << 20;
@@ -100,7 +113,7 @@ static double fraction(unsigned n)
 
 static void work(void *state, struct worker *self)
 {
-	const struct state *s = state;
+	struct state *s = state;
 	const struct behaviour *b = s->behaviour;
 	double each = s->delay * (1 + b->scatter * fraction(s->sample)) * (b->second > 0 && s->sample % 2 ? b->second : 1);
 	double end = clock_now() + each * (double)self->count;
@@ -108,18 +121,27 @@ static void work(void *state, struct worker *self)
 	while (clock_now() < end)
 		;
 	self->done = b->idle ? 0 : self->count;
+	if (self->index || !b->sum)
+		return;
+	s->turns = s->sum = (int64_t)self->count;
+	if (s->ranks)
+		s->ranks->sum(&s->sum, 1);
 }
 
 static void collect(void *state, const struct trial *trial, struct result *result)
 {
 	(void)trial;
 	report(result, ASKED, ((const struct state *)state)->delay);
+	report(result, COMMUNICATION, communicated(result));
 }
 
 static const char *verify(void *state, const struct trial *trial)
 {
-	(void)trial;
-	return ((const struct state *)state)->behaviour->wrong;
+	const struct state *s = state;
+
+	if (s->sum != s->turns * (trial->ranks ? trial->ranks->ranks : 1))
+		return "the sum over the ranks is not what they did";
+	return s->behaviour->wrong;
 }
 
 static size_t footprint(const struct trial *trial)
@@ -128,8 +150,8 @@ static size_t footprint(const struct trial *trial)
 }
 
 #define VARIANT(NAME, SUMMARY, BEHAVIOUR)                                                                                                      \
-	{ .name = NAME, .summary = SUMMARY, .layout = &BEHAVIOUR, .prepare = prepare, .enter = enter, .reset = reset, .work = work,            \
-	  .collect = collect, .verify = verify, .release = free }
+	{ .name = (NAME), .summary = (SUMMARY), .layout = &(BEHAVIOUR), .prepare = prepare, .enter = enter, .reset = reset, .work = work,            \
+	  .collect = collect, .verify = verify, .release = free, .divided = true }
 static const struct variant variants[] = {
 	VARIANT("steady", "each turn takes the delay", steady),
 	VARIANT("jitter", "each sample takes up to half as much again", jitter),
@@ -138,6 +160,7 @@ static const struct variant variants[] = {
 	VARIANT("failing", "cannot be prepared", failing),
 	VARIANT("impossible", "says that it is impossible here", impossible),
 	VARIANT("wrong", "has the wrong answer", wrong),
+	VARIANT("sums", "adds up over the ranks what each did", sums),
 	VARIANT("misplaced", "claims that its pages are where they can't be", misplaced),
 	{ 0 }
 };

@@ -25,12 +25,14 @@
 #include "machine/clock.h"
 #include "machine/limits.h"
 #include "machine/provenance.h"
+#include "machine/region.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 #define CPUS "/sys/devices/system/cpu"
+#define NODES "/sys/devices/system/node"
 #define MM   "/sys/kernel/mm"
 #define THP  MM "/transparent_hugepage"
 #define HUGE MM "/hugepages"
@@ -161,6 +163,22 @@ static void look_cpus(const struct patient *p, struct finding *f)
 	hwloc_bitmap_free(online);
 }
 
+static void look_nodes(const struct patient *p, struct finding *f)
+{
+	hwloc_bitmap_t online = sysfs_list(p->root, NODES "/online");
+	int all = online ? hwloc_bitmap_weight(online) : -1, ours = 0;
+
+	for (unsigned i = 0; i < p->machine->nodes; i++)
+		ours += machine_has_memory(p->machine, &p->machine->node[i]);
+	if (all < 0)
+		find(f, UNKNOWN, NODES " can't be seen: all is taken for one node");
+	else if (ours < all)
+		find(f, MISSING, "the memory of %d of %d is ours", ours, all);
+	else
+		find(f, GOOD, "%d", all);
+	hwloc_bitmap_free(online);
+}
+
 static void look_quota(const struct patient *p, struct finding *f)
 {
 	struct cgroup c;
@@ -178,7 +196,7 @@ static void look_isolated(const struct patient *p, struct finding *f)
 	char *isolated = sysfs_line(p->root, CPUS "/isolated"), *tickless = sysfs_line(p->root, CPUS "/nohz_full");
 	bool none = !tickless || strstr(tickless, "null"); /* some kernels print "(null)" */
 
-	find(f, sysfs_exists(p->root, CPUS) ? GOOD : UNKNOWN, "isolated: %.80s; without tick (nohz_full): %.80s",
+	find(f, sysfs_hidden(p->root, CPUS) ? UNKNOWN : GOOD, "isolated: %.80s; without tick (nohz_full): %.80s",
 	     isolated ? isolated : "none", none ? "none" : tickless);
 	free(isolated);
 	free(tickless);
@@ -226,7 +244,7 @@ static void look_memory(const struct patient *p, struct finding *f)
 	for (unsigned i = 0; i < nodes; i++) {
 		if (node_memory_read(p->root, p->machine->node[i].number, &m) || !m.total)
 			continue;
-		if (!known++ || (double)m.available / m.total < (double)tightest.available / tightest.total) {
+		if (!known++ || (double)m.available / (double)m.total < (double)tightest.available / (double)tightest.total) {
 			tightest = m;
 			node = p->machine->node[i].number;
 		}
@@ -266,7 +284,7 @@ static void look_thp(const struct patient *p, struct finding *f)
 {
 	char *enabled = sysfs_choice(p->root, THP "/enabled");
 
-	if (!enabled && !sysfs_exists(p->root, MM))
+	if (!enabled && sysfs_hidden(p->root, MM))
 		find(f, UNKNOWN, MM " can't be seen");
 	else if (!enabled)
 		find(f, MISSING, "not in this kernel");
@@ -283,12 +301,14 @@ static void look_huge_pages(const struct patient *p, struct finding *f)
 	size_t sizes[MOST_HUGE_SIZES];
 	unsigned n = huge_page_sizes(p->root, sizes);
 	char text[sizeof(f->found)] = "", size[BYTES_TEXT];
-	enum state state = n ? GOOD : MISSING;
+	enum state state = GOOD;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct huge_pages pages = { 0 };
 		size_t used = strlen(text);
 
+		if (!is_hugetlb_choice(sizes[i]))
+			continue;
 		if (huge_pages_read(p->root, sizes[i], ALL_NODES, &pages))
 			state = state == GOOD ? UNKNOWN : state;
 		snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of %" PRIu64 " of %s", used ? ", " : "", pages.available,
@@ -299,10 +319,10 @@ static void look_huge_pages(const struct patient *p, struct finding *f)
 		mend(f, "%secho %zu | sudo tee " HUGE "/hugepages-%zukB/nr_hugepages", *f->remedy ? " && " : "",
 		     sizes[i] < wanted ? wanted / sizes[i] : 1, sizes[i] / 1024);
 	}
-	if (!n && !sysfs_exists(p->root, MM))
+	if (!n && sysfs_hidden(p->root, MM))
 		find(f, UNKNOWN, MM " can't be seen");
 	else
-		find(f, state, "%s", n ? text : "not in this kernel");
+		find(f, *text ? state : MISSING, "%s", *text ? text : "not in this kernel");
 }
 
 static void look_balancing(const struct patient *p, struct finding *f)
@@ -310,7 +330,7 @@ static void look_balancing(const struct patient *p, struct finding *f)
 	uint64_t mode;
 
 	if (sysfs_number(p->root, &mode, "/proc/sys/kernel/numa_balancing"))
-		find(f, sysfs_exists(p->root, "/proc/sys/kernel") ? GOOD : UNKNOWN, "not in this kernel, or not to be seen");
+		find(f, sysfs_hidden(p->root, "/proc/sys/kernel") ? UNKNOWN : GOOD, "not in this kernel, or not to be seen");
 	else if (!mode)
 		find(f, GOOD, "off");
 	else
@@ -479,29 +499,33 @@ static void look_likwid(const struct patient *p, struct finding *f)
 
 /* ---- Python ---- */
 
-/* Starts a program with its output going to *output. */
-static int start(const char *program, char *const *arguments, pid_t *child, int *output)
+/* Starts a program with its output going to *output. -1 with errno set. */
+static pid_t start(const char *program, char *const *arguments, int *output)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	int ends[2], error;
+	pid_t child;
 
 	if (pipe2(ends, O_CLOEXEC))
-		return errno;
+		return -1;
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, ends[1], 1);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* so that what it starts can be ended with it */
-	error = posix_spawnp(child, program, &files, &attributes, arguments, environ);
+	error = posix_spawnp(&child, program, &files, &attributes, arguments, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	close(ends[1]);
-	if (error)
+	if (error) {
 		close(ends[0]);
+		errno = error;
+		return -1;
+	}
 	*output = ends[0];
-	return error;
+	return child;
 }
 
 /* Reads to the end of the output. -1: it took too long. */
@@ -544,7 +568,7 @@ static void look_python(const struct patient *p, struct finding *f)
 	const char *given = getenv("LOCUS_PYTHON"), *python = given && *given ? given : LOCUS_PYTHON_PATH;
 	char *const arguments[] = { (char *)python, "-c", (char *)script, NULL };
 	char answer[128];
-	int output = -1, error, late;
+	int output, late;
 	pid_t child;
 
 	(void)p;
@@ -552,9 +576,9 @@ static void look_python(const struct patient *p, struct finding *f)
 		find(f, MISSING, "none was found when this was built, and LOCUS_PYTHON is not set");
 		return;
 	}
-	error = start(python, arguments, &child, &output);
-	if (error) {
-		find(f, MISSING, "%.120s: %s", python, strerror(error));
+	child = start(python, arguments, &output);
+	if (child < 0) {
+		find(f, MISSING, "%.120s: %s", python, strerror(errno));
 		return;
 	}
 	late = listen_to(output, answer, sizeof(answer));
@@ -588,6 +612,8 @@ static const struct check {
 	{ "virtual machine", "the host moves the CPUs about and takes time away (steal)", look_virtual, NULL, false },
 	{ "CPUs", "what needs all cores or nodes is impossible", look_cpus,
 	  "taskset -c \"$(cat " CPUS "/online)\" locus ... # SLURM: --exclusive", false },
+	{ "NUMA nodes", "what needs all nodes is impossible", look_nodes, "sbatch --exclusive --mem=0 ... # by hand: cpuset.mems of the cgroup",
+	  false },
 	{ "CPU quota", "the kernel stops the process when its share is used up", look_quota,
 	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup", false },
 	{ "hardware threads", "siblings share a core", look_smt, NULL, false },

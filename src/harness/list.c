@@ -32,7 +32,7 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 		fprintf(f, "source: %s\n", b->source);
 	fprintf(f, "\nvariants\n");
 	for (const struct variant *v = b->variants; v->name; v++)
-		fprintf(f, "  %-16s %s\n", v->name, v->summary);
+		fprintf(f, "  %-16s %s%s\n", v->name, v->summary, v->divided ? "; can be divided over ranks" : "");
 	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
 		list_parameter(p, f);
@@ -40,6 +40,8 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		fprintf(f, "  %-16s %s (%s)\n", m->name, m->help, m->unit);
 	fprintf(f, "  %-16s wall time of a sample for each %s that a worker did (s/%s)\n", "time", b->unit, b->unit);
+	for (const struct ratio *r = b->ratios; r && r->name; r++)
+		fprintf(f, "  %-16s %s (time, %s/%s)\n", r->name, r->help, r->of, r->to);
 }
 
 void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
@@ -92,6 +94,13 @@ static void put_parameter(const struct parameter *p, FILE *f)
 	}
 }
 
+static void put_variant(const struct variant *v, FILE *f)
+{
+	put_tagged("", v->name, NULL, v->summary, f);
+	if (v->divided)
+		fprintf(f, "; can be divided over ranks, by locus\\-mpi\n");
+}
+
 static void put_benchmark(const struct benchmark *b, FILE *f)
 {
 	fprintf(f, ".SS %s\n", b->name);
@@ -100,13 +109,19 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	put_man(b->protocol, f);
 	fprintf(f, ".\n.PP\nVariants:\n");
 	for (const struct variant *v = b->variants; v->name; v++)
-		put_tagged("", v->name, NULL, v->summary, f);
+		put_variant(v, f);
 	fprintf(f, ".PP\nParameters, with their values by profile (one without takes the one before it):\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
 		put_parameter(p, f);
 	fprintf(f, ".PP\nMetrics, beside the time of a %s:\n", b->unit);
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		put_tagged("", m->name, m->unit, m->help, f);
+	for (const struct ratio *r = b->ratios; r && r->name; r++) {
+		char times[128];
+
+		snprintf(times, sizeof(times), "%s/%s", r->of, r->to);
+		put_tagged("", r->name, times, r->help, f);
+	}
 }
 
 void list_man(const struct benchmark *const *table, FILE *f)

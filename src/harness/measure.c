@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/agree.h"
 #include "harness/measure.h"
 #include "harness/statistics.h"
 #include "harness/text.h"
@@ -17,8 +18,13 @@ enum { MOST_PER_BATCH = 32 };
 #define DISTURBED_SHARE 0.01
 #define DISTURBED_LEAST 5e-6
 
+/* A sample of pairs is noisy when more than this share of them is. */
+#define NOISY_PAIRS 0.1
+
 /* A sample of several workers lasts this many times the skew of their starts. */
 #define SKEW_FACTOR 1000.0
+/* ... and of those that end by a deadline, this many times what they last beyond it. */
+#define LATE_FACTOR 100.0
 /* ... but no more than this many times what the benchmark aims at: a skew beyond is the scheduler's, not the barrier's. */
 #define LONGEST_FACTOR 20.0
 
@@ -29,7 +35,7 @@ enum { MOST_PER_BATCH = 32 };
 
 struct result {
 	struct series *series;
-	double wall;
+	double wall, communicated;
 };
 
 unsigned metric_count(const struct benchmark *b)
@@ -43,9 +49,18 @@ unsigned metric_count(const struct benchmark *b)
 
 int series_open(struct series *s, struct planned *p)
 {
+	const struct trial *t = &p->trial;
+
 	*s = (struct series){ .planned = p, .skew = INFINITY };
-	s->value = calloc(metric_count(p->trial.benchmark) + 1, sizeof(*s->value));
-	return s->value ? 0 : -1;
+	s->value = calloc(metric_count(t->benchmark) + 1, sizeof(*s->value));
+	if (t->variant->meetings && t->threads > 1) {
+		s->meetings = t->variant->meetings(t);
+		s->pairs = pairs_open(t);
+	}
+	if (s->value && !s->meetings == !s->pairs)
+		return 0;
+	series_close(s);
+	return -1;
 }
 
 void series_close(struct series *s)
@@ -53,6 +68,7 @@ void series_close(struct series *s)
 	for (unsigned i = 0; s->value && i < metric_count(s->planned->trial.benchmark); i++)
 		free(s->value[i]);
 	free(s->value);
+	pairs_close(s->pairs);
 	free(s->time);
 	free(s->skews);
 	free(s->noisy);
@@ -66,15 +82,18 @@ void series_close(struct series *s)
 	}
 }
 
-static bool grow(struct series *s)
+/* Room for n more samples. */
+static bool grow(struct series *s, size_t n)
 {
 	const struct benchmark *b = s->planned->trial.benchmark;
-	size_t room = s->room ? s->room * 2 : 256;
+	size_t room = s->room ? s->room : 256;
 	double *time, *skews;
 	unsigned char *noisy;
 
-	if (s->samples < s->room)
+	if (s->samples + n <= s->room)
 		return true;
+	while (room < s->samples + n)
+		room *= 2;
 	if ((time = realloc(s->time, room * sizeof(*time))))
 		s->time = time;
 	if ((skews = realloc(s->skews, room * sizeof(*skews))))
@@ -110,6 +129,11 @@ double elapsed(const struct result *r)
 	return r->wall;
 }
 
+double communicated(const struct result *r)
+{
+	return r->communicated;
+}
+
 static bool seat(struct series *s, struct team *team)
 {
 	const struct trial *t = &s->planned->trial;
@@ -132,6 +156,15 @@ static bool seat(struct series *s, struct team *team)
 	return true;
 }
 
+/* On all ranks; else it fails on all. */
+static bool all_seated(struct series *s, struct team *team)
+{
+	bool seated = seat(s, team);
+
+	agree_words(s->planned->trial.ranks, &s->failure);
+	return seated && !s->failure;
+}
+
 /* The workers whose units count, and whose end ends the sample: those of the first role. */
 static unsigned leading(const struct trial *t)
 {
@@ -140,20 +173,46 @@ static unsigned leading(const struct trial *t)
 	return role && role->threads && role->threads < t->threads ? role->threads : t->threads;
 }
 
+/* The units that count() fixes; of worker 0, 0: none are. */
+static uint64_t fixed_count(const struct trial *t, unsigned worker)
+{
+	return t->benchmark->count ? t->benchmark->count(t, worker) : 0;
+}
+
+/* What ends the work of those who play a part. */
+static enum bound bound_of_role(const struct trial *t, unsigned role)
+{
+	enum bound bound = t->benchmark->roles ? t->benchmark->roles[role].bound : t->variant->bound ? t->variant->bound : t->benchmark->bound;
+
+	return bound == BY_DEADLINE && !t->benchmark->roles && fixed_count(t, 0) ? BY_COUNT : bound;
+}
+
 static enum bound bound_of(const struct trial *t)
 {
-	return t->benchmark->roles ? t->benchmark->roles[0].bound : t->benchmark->bound;
+	return bound_of_role(t, 0);
+}
+
+/* More workers than CPUs are never at work together. */
+static bool scored_together(const struct series *s)
+{
+	return s->planned->trial.variant->together && !s->planned->trial.oversubscribed;
+}
+
+/* s: the sample to aim at. */
+static double aim_of(const struct trial *t)
+{
+	return t->variant->sample > 0 ? t->variant->sample : t->benchmark->sample;
 }
 
 /* Units that a worker is to do, by the part that it plays. */
 static uint64_t share(const struct series *s, const struct worker *w)
 {
-	const struct benchmark *b = s->planned->trial.benchmark;
-	uint64_t fixed = b->count ? b->count(&s->planned->trial, w->index) : 0;
+	const struct trial *t = &s->planned->trial;
+	const bool fixed = fixed_count(t, 0) && !s->warming;
 
-	if ((b->roles ? b->roles[w->role].bound : b->bound) == BY_DEADLINE)
+	if (bound_of_role(t, s->pairs ? 0 : w->role) == BY_DEADLINE)
 		return UINT64_MAX;
-	return fixed && !s->warming ? fixed : s->units;
+	return fixed ? fixed_count(t, w->index) : s->units; /* which may be none, where there are more workers than units */
 }
 
 static bool lost(double seconds, double wall)
@@ -182,47 +241,178 @@ static bool witness(struct noise *n, const struct attendance *a, int cpu)
 
 struct sample {
 	double wall, time, skew;           /* s; s per unit; s */
+	double communicated;               /* s; NAN: there are no ranks */
 	bool noisy;
 };
 
-/* One timed execution. */
-static struct sample take(struct series *s, struct team *team, struct noise *noise)
+/* Whose turn it is, where workers meet in pairs. */
+struct turn {
+	unsigned round, meeting;
+	unsigned table;                    /* the pair that plays; EVERY: each of the round */
+};
+#define EVERY (~0u)
+
+/* Seats the pairs of a round at their tables. */
+static void pair_up(struct series *s, struct team *team, struct turn turn)
+{
+	const unsigned players = s->planned->trial.threads;
+
+	for (unsigned i = 0; i < players; i++)
+		team_worker(team, i)->group = IDLE;
+	for (unsigned table = 0, pair = 0, a, b; table < (players + 1) / 2; table++) {
+		if (!pairs_at(players, turn.round, table, &a, &b)) /* a table with one player is no pair */
+			continue;
+		for (unsigned i = 0; i < 2 && (turn.table == EVERY || turn.table == table); i++) {
+			struct worker *w = team_worker(team, i ? b : a);
+
+			w->group = pair;
+			w->meeting = turn.meeting;
+			w->role = i ^ (turn.meeting & 1); /* each of the two begins in half of their meetings */
+		}
+		pair++; /* the same alone as beside others */
+	}
+}
+
+static void work_in_pair(void *argument, struct worker *w)
+{
+	const struct series *s = argument;
+
+	if (w->group != IDLE)
+		s->planned->trial.variant->work(s->state, w);
+}
+
+/* What each pair took, from when both were there until both were done; the median of all, with its noise, is the sample. */
+static void score_pairs(struct series *s, struct team *team, struct turn turn, struct noise *noise, bool keep, struct sample *sample)
 {
 	const struct trial *t = &s->planned->trial;
-	const struct variant *v = t->variant;
-	const unsigned lead = leading(t);
-	const bool by_deadline = bound_of(t) == BY_DEADLINE;
-	double first = INFINITY, last = 0, late = 0, end = 0, units = 0;
-	struct sample sample = { 0 };
+	double times[t->threads / 2 + 1];
+	size_t n = 0, disturbed = 0;
 
-	if (v->reset)
-		v->reset(s->state);
-	for (unsigned i = 0; i < t->threads; i++) {
-		struct worker *w = team_worker(team, i);
+	for (unsigned table = 0, a, b; table < (t->threads + 1) / 2; table++) {
+		const struct attendance *one, *other;
+		bool disturbed_one, disturbed_other;
+		double time, units;
 
-		w->count = share(s, w);
-		w->done = 0;
+		if ((turn.table != EVERY && turn.table != table) || !pairs_at(t->threads, turn.round, table, &a, &b))
+			continue;
+		one = team_attendance(team, a);
+		other = team_attendance(team, b);
+		units = (double)team_worker(team, a)->done;
+		time = fmax(one->end, other->end) - fmax(one->begin, other->begin);
+		disturbed_one = witness(noise, one, t->place[a].cpu);
+		disturbed_other = witness(noise, other, t->place[b].cpu);
+		disturbed += disturbed_one || disturbed_other;
+		noise->wall += 2 * time;
+		sample->wall = fmax(sample->wall, time);
+		if (units > 0)
+			times[n++] = time / units;
+		if (keep && units > 0)
+			pairs_add(s->pairs, a, b, time / units, turn.table != EVERY);
+		s->did = team_worker(team, a)->done;
 	}
-	team_time(team, v->work, s->state, by_deadline ? s->duration : 0, by_deadline ? 0 : lead);
+	sort(times, n);
+	sample->time = n ? quantile(times, n, 0.5) : NAN;
+	sample->noisy = (double)disturbed > NOISY_PAIRS * (double)n;
+}
+
+static void score(struct series *s, struct team *team, struct noise *noise, struct sample *sample)
+{
+	const struct trial *t = &s->planned->trial;
+	const unsigned lead = leading(t);
+	double first = INFINITY, last = 0, late = 0, soon = INFINITY, end = 0, units = 0;
+
 	for (unsigned i = 0; i < t->threads; i++) {
 		const struct attendance *a = team_attendance(team, i);
+		const struct worker *w = team_worker(team, i);
 
-		sample.noisy |= witness(noise, a, t->place[i].cpu);
+		sample->noisy |= witness(noise, a, t->place[i].cpu);
 		first = fmin(first, a->begin);
 		late = fmax(late, a->begin);
 		last = fmax(last, a->end);
 		if (i >= lead)
 			continue;
+		soon = fmin(soon, a->end);
 		end = fmax(end, a->end);
-		units += (double)team_worker(team, i)->done / lead;
+		units += (double)(scored_together(s) ? w->together : w->done) / lead;
 	}
-	s->worked = true;
 	s->did = team_worker(team, 0)->done;
-	sample.wall = (lead < t->threads ? end : last) - first;
-	sample.time = units > 0 ? sample.wall / units : NAN;
-	sample.skew = late - first;
-	noise->wall += sample.wall * t->threads;
+	sample->wall = (lead < t->threads ? end : last) - first;
+	sample->time = (scored_together(s) ? soon - late : sample->wall) / units;
+	if (!(units > 0) || !(sample->time > 0))
+		sample->time = NAN;
+	sample->skew = late - first;
+	noise->wall += sample->wall * t->threads;
+}
+
+/* All ranks have the same samples: it takes as long as the last of them; the least that one spends in calls to others is what these take. */
+static void agree_sample(const struct ranks *ranks, struct sample *s)
+{
+	double x[] = { s->wall, isfinite(s->time) ? s->time : INFINITY, s->skew, s->noisy, -s->communicated };
+
+	ranks->most(x, sizeof(x) / sizeof(*x));
+	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], x[3] > 0 };
+}
+
+/* One timed execution; `keep`: what pairs took is kept. */
+static struct sample take(struct series *s, struct team *team, struct noise *noise, struct turn turn, bool keep)
+{
+	const struct trial *t = &s->planned->trial;
+	const struct variant *v = t->variant;
+	const unsigned lead = leading(t);
+	const bool by_deadline = bound_of(t) == BY_DEADLINE;
+	struct sample sample = { .communicated = NAN };
+	double spent;
+
+	if (v->reset)
+		v->reset(s->state);
+	if (s->pairs)
+		pair_up(s, team, turn);
+	for (unsigned i = 0; i < t->threads; i++) {
+		struct worker *w = team_worker(team, i);
+
+		w->count = share(s, w);
+		w->done = w->together = 0;
+	}
+	agree_any(t->ranks, false); /* all are here: none waits for another's reset in its sample */
+	spent = t->ranks ? t->ranks->spent() : NAN;
+	team_time(team, s->pairs ? work_in_pair : v->work, s->pairs ? s : s->state, by_deadline ? s->duration : 0, by_deadline ? 0 : lead,
+		  v->together ? 1 : lead);
+	sample.communicated = t->ranks ? t->ranks->spent() - spent : NAN;
+	s->worked = true;
+	if (s->pairs)
+		score_pairs(s, team, turn, noise, keep, &sample);
+	else
+		score(s, team, noise, &sample);
+	if (t->ranks)
+		agree_sample(t->ranks, &sample);
 	return sample;
+}
+
+/* Turn i of a batch: all rounds, and again, until every pair has met so often. */
+static struct turn turn_of(const struct series *s, unsigned i)
+{
+	const unsigned rounds = s->pairs ? pairs_rounds(s->planned->trial.threads) : 1;
+
+	return (struct turn){ i % rounds, i / rounds, EVERY };
+}
+
+static bool interrupted(const struct series *s)
+{
+	return s->interrupted && *s->interrupted;
+}
+
+/* Some pairs once more, while nobody else is at work. */
+static void take_alone(struct series *s, struct team *team)
+{
+	struct noise unused = { 0 };
+
+	for (unsigned i = 0; i < pairs_alone(s->pairs); i++)
+		for (unsigned meeting = 0; meeting < s->meetings && !interrupted(s); meeting++) {
+			struct turn turn = { .meeting = meeting };
+
+			pairs_alone_at(s->pairs, i, &turn.round, &turn.table);
+			take(s, team, &unused, turn, true);
+		}
 }
 
 /* Keeps the placement with the most pages astray: what a reader must know of. Takes over both. */
@@ -257,9 +447,35 @@ static void warm_up(struct series *s, struct team *team)
 	s->units = t->benchmark->warm(t);
 	s->warming = true;
 	if (s->units)
-		take(s, team, &unused);
+		take(s, team, &unused, turn_of(s, 0), false);
 	s->warming = false;
 	s->units = units;
+}
+
+/* The state and its memory. */
+static void give_back(struct series *s)
+{
+	struct trial *t = &s->planned->trial;
+
+	if (s->state && t->variant->release)
+		t->variant->release(s->state);
+	if (t->arena)
+		arena_close(t->arena);
+	t->arena = NULL;
+	s->state = NULL;
+	s->ready = false;
+}
+
+/* Why it could not be prepared. Where another rank is to say that, prepare() ends with ECANCELED. */
+static void note_refusal(struct series *s)
+{
+	const struct trial *t = &s->planned->trial;
+	const char *refusal = t->arena ? arena_refusal(t->arena) : NULL;
+
+	if (refusal)
+		s->impossible = strdup(refusal);
+	else if (errno != ECANCELED)
+		s->failure = text_of("its memory could not be prepared: %s", strerror(errno ? errno : ENOMEM));
 }
 
 bool series_allocate(struct series *s, struct team *team)
@@ -268,23 +484,19 @@ bool series_allocate(struct series *s, struct team *team)
 	const struct variant *v = t->variant;
 	double began = clock_now();
 
-	if (s->failure || s->impossible || !seat(s, team))
+	if (s->failure || s->impossible || !all_seated(s, team))
 		return false;
 	t->allocation = s->allocations;
 	t->team = team;
 	t->arena = arena_open(t->machine);
 	errno = t->arena ? 0 : errno;
 	s->state = t->arena && v->prepare ? v->prepare(t) : NULL;
-	if (!t->arena || (v->prepare && !s->state)) {
-		const char *refusal = t->arena ? arena_refusal(t->arena) : NULL;
-
-		if (refusal)
-			s->impossible = strdup(refusal);
-		else
-			s->failure = text_of("its memory could not be prepared: %s", strerror(errno ? errno : ENOMEM));
-		if (t->arena)
-			arena_close(t->arena);
-		t->arena = NULL;
+	if (!t->arena || (v->prepare && !s->state))
+		note_refusal(s);
+	if (agree_any(t->ranks, !t->arena || (v->prepare && !s->state))) {
+		agree_words(t->ranks, &s->impossible);
+		agree_words(t->ranks, &s->failure);
+		give_back(s);
 		return false;
 	}
 	if (v->enter)
@@ -300,36 +512,41 @@ bool series_allocate(struct series *s, struct team *team)
 }
 
 /* Without a count of its own, the work is doubled and doubled until a sample is long enough. */
-void series_calibrate(struct series *s, struct team *team, double target, double batch, double until)
+void series_calibrate(struct series *s, struct team *team, double target, double batch, double most)
 {
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
-	const uint64_t fixed = t->benchmark->count ? t->benchmark->count(t, 0) : 0;
-	double began = clock_now(), aim = target > 0 ? target : t->benchmark->sample;
+	const uint64_t fixed = fixed_count(t, 0);
+	double began = clock_now(), aim = target > 0 ? target : aim_of(t), spent = 0;
 
-	seat(s, team);
+	if (!all_seated(s, team))
+		return;
 	s->duration = aim;
 	if (bound_of(t) == BY_COUNT)
 		s->units = fixed ? fixed : 1;
-	for (int turn = 0; turn < 64 && clock_now() < until;) {
-		struct sample sample = take(s, team, &unused);
+	for (int turn = 0; turn < 64 && spent < most;) {
+		struct sample sample = take(s, team, &unused, turn_of(s, 0), false);
 		double goal = aim;
 
-		if (sample.noisy && clock_now() - began < RETRY_FACTOR * aim)
+		spent = agree_most(t->ranks, clock_now() - began);
+		if (sample.noisy && spent < RETRY_FACTOR * aim)
 			continue; /* a sample that was interrupted looks long enough, and is not */
 		turn++;
 		s->skew = fmin(s->skew, sample.skew);
-		if (t->threads > 1)
+		if (t->threads > 1 && !s->pairs) /* pairs are scored from when both are there */
 			goal = fmin(fmax(goal, SKEW_FACTOR * s->skew), LONGEST_FACTOR * aim);
+		/* What is done after a deadline - a last block, an end that comes late - is part of the result: it has to be little. */
 		if (bound_of(t) != BY_DEADLINE)
 			s->duration = sample.wall;
 		else
-			s->duration = goal;
+			s->duration = fmin(fmax(goal, LATE_FACTOR * (sample.wall - s->duration)), LONGEST_FACTOR * aim);
 		if (bound_of(t) != BY_COUNT || sample.wall >= 0.7 * goal || fixed)
 			break;
 		s->units = (uint64_t)ceil((double)s->units * fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
 	}
 	s->per_batch = (unsigned)fmin(MOST_PER_BATCH, fmax(1, round(batch / fmax(s->duration, 1e-6))));
+	if (s->pairs)
+		s->per_batch = pairs_rounds(t->threads) * s->meetings;
 	s->elapsed += clock_now() - began;
 }
 
@@ -393,29 +610,25 @@ static void neighbours_end(const struct neighbours *n, const struct planned *p, 
 
 static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
 {
-	double sorted[b->samples];
-	size_t n = 0;
-
-	for (size_t i = b->first; i < b->first + b->samples; i++)
-		if (!clean || !s->noisy[i])
-			sorted[n++] = s->time[i];
-	if (!n)
-		return NAN;
-	sort(sorted, n);
-	return quantile(sorted, n, s->planned->trial.benchmark->quantile);
+	return quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL, b->samples, s->planned->trial.benchmark->quantile);
 }
 
-static struct batch *new_batch(struct series *s)
+static bool room_for_batch(struct series *s)
 {
 	if (s->batches == s->batch_room) {
 		unsigned room = s->batch_room ? s->batch_room * 2 : 64;
 		struct batch *grown = realloc(s->batch, room * sizeof(*grown));
 
 		if (!grown)
-			return NULL;
+			return false;
 		s->batch = grown;
 		s->batch_room = room;
 	}
+	return true;
+}
+
+static struct batch *new_batch(struct series *s)
+{
 	s->batch[s->batches] = (struct batch){ .first = s->samples, .allocation = s->allocations - 1 };
 	return &s->batch[s->batches++];
 }
@@ -429,14 +642,16 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	double began = clock_now();
 	struct batch *b;
 
-	if (!seat(s, team) || !(b = new_batch(s)))
+	if (!all_seated(s, team) || agree_any(t->ranks, !grow(s, samples) || !room_for_batch(s)))
 		return false;
+	b = new_batch(s);
 	b->cycle = median_cycle(team);
 	if (warm) /* the trials in between took the caches */
-		take(s, team, &unused);
+		take(s, team, &unused, turn_of(s, 0), false);
 	neighbours_begin(&neighbours, s->planned);
-	for (unsigned i = 0; i < samples && grow(s); i++) {
-		struct sample sample = take(s, team, &s->noise);
+	/* A tournament may take seconds: a signal ends it, and it is then no estimate. */
+	for (unsigned i = 0; i < samples && !(s->pairs && interrupted(s)); i++) {
+		struct sample sample = take(s, team, &s->noise, turn_of(s, i), true);
 
 		s->time[s->samples] = sample.time;
 		s->skews[s->samples] = sample.skew;
@@ -445,14 +660,22 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 			if (s->value[m])
 				s->value[m][s->samples] = NAN;
 		result.wall = sample.wall;
+		result.communicated = sample.communicated;
 		if (t->variant->collect)
 			t->variant->collect(s->state, t, &result);
 		s->samples++;
 		b->samples++;
 	}
 	neighbours_end(&neighbours, s->planned, &s->noise);
-	b->estimate = batch_quantile(s, b, false);
-	b->clean = batch_quantile(s, b, true);
+	if (s->pairs) {
+		double mean = pairs_batch(s->pairs);
+
+		take_alone(s, team);
+		b->estimate = b->clean = b->samples == samples ? mean : NAN;
+	} else {
+		b->estimate = batch_quantile(s, b, false);
+		b->clean = batch_quantile(s, b, true);
+	}
 	s->elapsed += clock_now() - began;
 	return true;
 }
@@ -469,16 +692,80 @@ void series_release(struct series *s, struct team *team)
 		keep_placement(s, &after);
 	else
 		placement_free(&s->now);
-	seat(s, team);
+	all_seated(s, team);
 	wrong = s->worked && t->variant->verify ? t->variant->verify(s->state, t) : NULL;
 	if (wrong && !s->wrong)
 		s->wrong = strdup(wrong);
-	if (t->variant->release)
-		t->variant->release(s->state);
-	arena_close(t->arena);
-	t->arena = NULL;
-	s->state = NULL;
-	s->ready = false;
+	agree_words(t->ranks, &s->wrong);
+	give_back(s);
+}
+
+/* s, as whole ns; what one rank does not know, all do not. */
+static void sum_time(const struct ranks *ranks, double *s)
+{
+	int64_t x[] = { isfinite(*s) ? llround(*s * 1e9) : 0, !isfinite(*s) };
+
+	ranks->sum(x, 2);
+	*s = x[1] ? NAN : (double)x[0] * 1e-9;
+}
+
+static void sum_noise(const struct ranks *ranks, struct noise *n)
+{
+	double *time[] = { &n->wall, &n->off_cpu, &n->delay, &n->steal, &n->foreign };
+	uint64_t *count[] = { &n->involuntary, &n->voluntary, &n->minor_faults, &n->major_faults, &n->migrations };
+
+	for (size_t i = 0; i < sizeof(time) / sizeof(*time); i++)
+		sum_time(ranks, time[i]);
+	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
+		ranks->sum((int64_t *)count[i], 1);
+}
+
+/* Node by node: node 1 is that of each machine. */
+static void sum_nodes(const struct ranks *ranks, struct placement *p)
+{
+	unsigned nodes = (unsigned)agree_most(ranks, p->nodes);
+	uint64_t *grown = nodes > p->nodes ? realloc(p->on_node, nodes * sizeof(*grown)) : NULL;
+
+	if (grown) {
+		memset(grown + p->nodes, 0, (nodes - p->nodes) * sizeof(*grown));
+		p->on_node = grown;
+		p->nodes = nodes;
+	}
+	for (unsigned i = 0; i < nodes; i++) {
+		int64_t pages = i < p->nodes ? (int64_t)p->on_node[i] : 0;
+
+		ranks->sum(&pages, 1);
+		if (i < p->nodes)
+			p->on_node[i] = (uint64_t)pages;
+	}
+}
+
+static void sum_placement(const struct ranks *ranks, struct placement *p)
+{
+	uint64_t *count[] = { &p->pages, &p->unmapped, &p->misplaced, &p->local, &p->used, &p->huge, &p->thp };
+
+	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
+		ranks->sum((int64_t *)count[i], 1);
+	sum_nodes(ranks, p);
+	p->how = (unsigned)agree_most(ranks, p->how);
+	agree_words(ranks, &p->why_not);
+	p->page = (size_t)agree_most(ranks, (double)p->page);
+	p->huge_page = (size_t)agree_most(ranks, (double)p->huge_page);
+	p->huge_unknown = agree_any(ranks, p->huge_unknown);
+}
+
+void series_gather(struct series *s)
+{
+	const struct ranks *ranks = s->planned->trial.ranks;
+
+	if (!ranks)
+		return;
+	sum_noise(ranks, &s->noise);
+	s->placed = agree_any(ranks, s->placed);
+	if (s->placed) {
+		sum_placement(ranks, &s->before);
+		sum_placement(ranks, &s->after);
+	}
 }
 
 struct estimate series_estimate(const struct series *s, int allocation, const double *of)
@@ -525,6 +812,11 @@ static json_t *list_of(const double *values, size_t n)
 	return list;
 }
 
+json_t *series_units_json(const struct series *s)
+{
+	return bound_of(&s->planned->trial) == BY_DEADLINE ? json_null() : json_integer((json_int_t)s->did);
+}
+
 json_t *series_batch_json(const struct series *s, double at)
 {
 	const struct trial *t = &s->planned->trial;
@@ -540,15 +832,18 @@ json_t *series_batch_json(const struct series *s, double at)
 		if (s->value[m])
 			json_object_set_new(values, t->benchmark->metrics[m].name, list_of(s->value[m] + b->first, b->samples));
 	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id, "allocation", (int)b->allocation, "batch",
-			 (int)s->batches - 1, "at", number(at), "units", json_integer((json_int_t)s->did), "times",
+			 (int)s->batches - 1, "at", number(at), "units", series_units_json(s), "times",
 			 raw ? list_of(time, b->samples) : json_null(), "noisy", noisy, "cycle", b->cycle > 0 ? number(b->cycle) : json_null(),
 			 "values", values);
 	if (!raw) {
-		double sorted[b->samples + 1];
+		double *sorted = calloc(b->samples + 1, sizeof(*sorted));
+		size_t n = 0;
 
-		memcpy(sorted, time, b->samples * sizeof(*sorted));
-		json_object_set_new(line, "sketch",
-				    json_pack("{s:i, s:o}", "n", (int)b->samples, "quantiles", quantiles_json(sorted, b->samples)));
+		for (size_t k = 0; sorted && k < b->samples; k++)
+			if (isfinite(time[k]))
+				sorted[n++] = time[k];
+		json_object_set_new(line, "sketch", json_pack("{s:i, s:o}", "n", (int)n, "quantiles", quantiles_json(sorted, n)));
+		free(sorted);
 	}
 	return line;
 }

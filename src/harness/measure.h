@@ -3,7 +3,10 @@
 #ifndef LOCUS_MEASURE_H
 #define LOCUS_MEASURE_H
 
+#include <signal.h>
+
 #include "benchmark.h"
+#include "harness/pairs.h"
 #include "harness/plan.h"
 #include "harness/record.h"
 #include "harness/statistics.h"
@@ -35,6 +38,8 @@ struct series {
 	bool ready;                        /* prepared, entered, and not released yet */
 	bool worked;                       /* there is an answer that can be right or wrong */
 	bool warming;                      /* the count is that of warm() */
+	struct pairs *pairs;               /* NULL: all work at once */
+	unsigned meetings;                 /* of a pair in a batch */
 	uint64_t did;                      /* units of worker 0 in the last execution */
 	/* calibration */
 	uint64_t units;                    /* of each worker in each sample; 0 where work() decides */
@@ -56,6 +61,7 @@ struct series {
 	char *failure, *impossible, *wrong; /* what went wrong; NULL */
 	double elapsed;                    /* s of its own */
 	double overhead;                   /* s that the clock takes to be read */
+	const volatile sig_atomic_t *interrupted; /* not 0: a batch that may take seconds is to end; NULL: never */
 	enum stopped stopped;
 };
 
@@ -69,13 +75,15 @@ void series_close(struct series *);
 bool series_allocate(struct series *, struct team *);
 /*
  * Finds how many units make a sample of `target` s (0: the benchmark's own), and how many samples a batch of `batch` s; begins no sample
- * after `until` (clock_now()).
+ * when `most` s have gone by.
  */
-void series_calibrate(struct series *, struct team *, double target, double batch, double until);
+void series_calibrate(struct series *, struct team *, double target, double batch, double most);
 /* Takes a batch of samples; `warm`: after one that does not count. False when it could not. */
 bool series_batch(struct series *, struct team *, unsigned samples, bool warm);
 /* Reads the pages back, verifies, and gives the allocation back. */
 void series_release(struct series *, struct team *);
+/* At the end of all: noise and placement become those of all ranks. */
+void series_gather(struct series *);
 
 /* Of one allocation, or of all (allocation < 0): the time; or of another statistic, given by batch. */
 struct estimate series_estimate(const struct series *, int allocation, const double *of);
@@ -83,6 +91,8 @@ struct estimate series_estimate(const struct series *, int allocation, const dou
 unsigned metric_count(const struct benchmark *);
 /* {"0": .., "0.01": .., .., "1": ..}; sorts the values. */
 json_t *quantiles_json(double *values, size_t n);
+/* Units of a worker in the last sample; null where a deadline ends it, and each does as many as it can. */
+json_t *series_units_json(const struct series *);
 /* The newest batch, for the record. */
 json_t *series_batch_json(const struct series *, double at);
 

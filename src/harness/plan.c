@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/names.h"
+#include "harness/pairs.h"
 #include "harness/plan.h"
 #include "harness/text.h"
 #include "harness/values.h"
@@ -22,7 +25,7 @@ struct lists {
 	const struct options *options;
 	const struct setting *setting;
 	bool *wanted;                      /* by index of the variants */
-	unsigned parameters;
+	unsigned variants, parameters;
 	/* of the variant at hand */
 	const struct variant *variant;
 	struct values threads;             /* 0 for "as the layout says" */
@@ -43,7 +46,14 @@ static uint64_t one_a_core(const struct machine *m, enum profile profile)
 	return m->cores;
 }
 
-static const struct parameter thread_parameter = { .name = "threads", .help = "numbers of threads", .type = COUNT, .automatic = one_a_core };
+static uint64_t one_a_cpu(const struct machine *m, enum profile profile)
+{
+	(void)profile;
+	return m->cpus;
+}
+
+static const struct parameter thread_parameter = { .name = "threads", .help = "numbers of threads", .type = COUNT, .automatic = one_a_core,
+						   .all = one_a_cpu };
 
 static int complain(const struct lists *l, const char *option, const char *why)
 {
@@ -51,9 +61,14 @@ static int complain(const struct lists *l, const char *option, const char *why)
 	return EXIT_COMMAND_LINE;
 }
 
+static bool possible(const struct lists *l, unsigned variant)
+{
+	return !l->setting->ranks || l->benchmark->variants[variant].divided;
+}
+
 static int choose_variants(struct lists *l)
 {
-	const unsigned n = variant_count(l->benchmark);
+	const unsigned n = l->variants;
 	const char *list = l->options->variant, *names[n];
 	char word[128], why[512];
 
@@ -62,7 +77,7 @@ static int choose_variants(struct lists *l)
 
 	for (unsigned i = 0; i < n; i++) {
 		names[i] = l->benchmark->variants[i].name;
-		l->wanted[i] = !list;
+		l->wanted[i] = !list && possible(l, i);
 	}
 	while (next_word(&list, word, sizeof(word))) {
 		unsigned i = 0;
@@ -70,8 +85,12 @@ static int choose_variants(struct lists *l)
 
 		while (i < n && strcmp(names[i], word))
 			i++;
+		if (i < n && !possible(l, i) && l->options->variant) {
+			snprintf(why, sizeof(why), "%s is not divided over ranks; `locus list %s` says which variants are", word, l->benchmark->name);
+			return complain(l, "variant", why);
+		}
 		if (i < n) {
-			l->wanted[i] = true;
+			l->wanted[i] = possible(l, i);
 			continue;
 		}
 		near = nearest(word, names, n);
@@ -85,7 +104,7 @@ static int choose_variants(struct lists *l)
 static bool has_layout(const struct benchmark *b, const struct variant *v, unsigned *which)
 {
 	for (unsigned i = 0; i < parameter_count(b); i++) {
-		if (b->parameters[i].type != LAYOUT || (v && v->lacks & LACKS(i)))
+		if (b->parameters[i].type != LAYOUT || v->lacks & LACKS(i))
 			continue;
 		if (which)
 			*which = i;
@@ -139,6 +158,10 @@ static int choose_parameters(struct lists *l)
 		if (l->variant->lacks & LACKS(i))
 			continue;
 		status = values_parse(p, given_for(l, i), l->setting->machine, l->options->profile, &l->parameter[i], why, sizeof(why));
+		if (!status && p->aside && l->parameter[i].n > 1) {
+			snprintf(why, sizeof(why), "one value, not %zu", (size_t)l->parameter[i].n);
+			status = EXIT_COMMAND_LINE;
+		}
 		if (!status)
 			continue;
 		complain(l, p->name, why);
@@ -169,17 +192,19 @@ static void identify(struct planned *p)
 	const struct trial *t = &p->trial;
 	size_t size;
 	FILE *f = open_memstream(&p->identity, &size);
-	char text[256];
+	char text[PATH_MAX];
 
 	if (!f)
 		return;
 	fprintf(f, "%s/%s", t->benchmark->name, t->variant->name);
 	for (unsigned i = 0; i < parameter_count(t->benchmark); i++)
-		if (!(t->variant->lacks & LACKS(i)))
+		if (!(t->variant->lacks & LACKS(i)) && !t->benchmark->parameters[i].aside)
 			fprintf(f, " %s=%s", t->benchmark->parameters[i].name,
 				value_print(&t->benchmark->parameters[i], t->value[i], text, sizeof(text)));
-	fprintf(f, " threads=%u bind=%s%s protocol=%08" PRIx64, t->threads, p->bind, p->oversubscribed ? " oversubscribed" : "",
-		hash(t->benchmark->protocol) >> 32);
+	fprintf(f, " threads=%u", t->threads);
+	if (t->ranks && t->ranks->ranks > 1)
+		fprintf(f, " ranks=%u", t->ranks->ranks);
+	fprintf(f, " bind=%s%s protocol=%08" PRIx64, p->bind, t->oversubscribed ? " oversubscribed" : "", hash(t->benchmark->protocol) >> 32);
 	fclose(f);
 	p->hash = hash(p->identity);
 	snprintf(p->id, sizeof(p->id), "%016" PRIx64, p->hash);
@@ -190,6 +215,21 @@ const char *plan_bind(const struct options *o, const struct affinity *a, unsigne
 	if (o->bind)
 		return o->bind;
 	return a && a->threads >= threads ? "inherited" : "close";
+}
+
+/* 0, or an exit status after a message. */
+static int settle(const struct planned *p, const struct lists *l, union value *value)
+{
+	uint64_t given = 0;
+	const char *why;
+
+	for (unsigned i = 0; i < l->parameters; i++)
+		given |= l->options->parameter[i] ? LACKS(i) : 0;
+	why = l->benchmark->settle ? l->benchmark->settle(&p->trial, value, given) : NULL;
+	if (!why)
+		return 0;
+	fprintf(stderr, "locus %s: %s\n", l->benchmark->name, why);
+	return EXIT_COMMAND_LINE;
 }
 
 /* The CPUs of its places, each once. */
@@ -223,7 +263,7 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	p->bind = layout ? "layout" : plan_bind(l->options, a, t->threads);
 	if (layout) {
 		failed = machine_layout(m, layout, l->options->oversubscribe, place, &why);
-	} else if (strcmp(p->bind, "inherited") == 0) {
+	} else if (!l->options->bind && strcmp(p->bind, "inherited") == 0) {
 		for (unsigned i = 0; i < t->threads; i++) {
 			const struct cpu *cpu = machine_cpu(m, a->cpu_of[i]);
 
@@ -236,24 +276,35 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 		return complain(l, layout ? "layout" : "bind", why);
 	if (!failed && list_cpus(p))
 		return EXIT_BAD;
-	p->oversubscribed = !failed && p->cpus < t->threads;
+	t->oversubscribed = l->setting->crowd || (!failed && p->cpus < t->threads);
 	if (failed)
 		p->refusal = strdup(why);
-	else if (p->oversubscribed && !l->options->oversubscribe)
+	else if (l->setting->crowd && !l->options->oversubscribe)
+		p->refusal = strdup(l->setting->crowd);
+	else if (t->oversubscribed && !l->options->oversubscribe)
 		p->refusal = text_of("%u threads were bound to %u CPUs from outside; ask for fewer, or allow more than one on a CPU with --oversubscribe",
 				   t->threads, p->cpus);
 	return 0;
 }
 
+/* Page tables and claims take 12 bytes a page; samples and stacks are kept too. Short of these, the kernel kills instead of refusing. */
+static uint64_t beside(uint64_t bytes)
+{
+	return bytes / 256 + (4 << 20);
+}
+
 static void weigh(struct planned *p, const struct lists *l)
 {
 	const struct memory_limit *memory = &l->setting->memory;
-	char needed[BYTES_TEXT], there[BYTES_TEXT];
+	const uint64_t ranks = l->setting->here > 1 ? l->setting->here : 1, most = memory->available / ranks;
+	char needed[BYTES_TEXT], more[BYTES_TEXT], there[BYTES_TEXT], parts[64] = "";
 
+	if (ranks > 1)
+		snprintf(parts, sizeof(parts), ", shared by %" PRIu64 " ranks", ranks);
 	p->footprint = p->trial.benchmark->footprint ? p->trial.benchmark->footprint(&p->trial) : 0;
-	if (!p->refusal && p->footprint > memory->available)
-		p->refusal = text_of("it needs %s of memory, but only %s can be had, because of %s; choose a smaller size", bytes_text(needed, p->footprint),
-				   bytes_text(there, memory->available), memory->what);
+	if (!p->refusal && p->footprint && p->footprint + beside(p->footprint) > most)
+		p->refusal = text_of("it needs %s of memory and %s beside it (page tables, samples), but only %s can be had, because of %s%s; choose a smaller size",
+				   bytes_text(needed, p->footprint), bytes_text(more, beside(p->footprint)), bytes_text(there, most), memory->what, parts);
 }
 
 static bool known(const struct plan *plan, uint64_t hash)
@@ -280,11 +331,13 @@ static void planned_free(struct planned *p)
 static int add(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads, const char *layout)
 {
 	struct planned p = { .trial = { .benchmark = l->benchmark, .variant = v, .value = value, .threads = threads, .machine = l->setting->machine,
-					.seed = l->options->seed } };
+					.seed = l->options->seed, .ranks = l->setting->ranks } };
 	struct planned *grown;
 	const char *why = NULL;
-	int status = value ? seat(&p, l, layout) : EXIT_BAD;
+	int status = value ? settle(&p, l, value) : EXIT_BAD;
 
+	if (!status)
+		status = seat(&p, l, layout);
 	if (status)
 		goto fail;
 	status = EXIT_BAD;
@@ -307,10 +360,12 @@ static int add(struct plan *plan, const struct lists *l, const struct variant *v
 		status = EXIT_COMMAND_LINE;
 		goto fail;
 	}
-	grown = realloc(plan->trial, (plan->trials + 1) * sizeof(*grown));
-	if (!grown)
-		goto fail;
-	plan->trial = grown;
+	if ((plan->trials & (plan->trials - 1)) == 0) { /* full: room for twice as many */
+		grown = realloc(plan->trial, (plan->trials ? 2UL * plan->trials : 1) * sizeof(*grown));
+		if (!grown)
+			goto fail;
+		plan->trial = grown;
+	}
 	plan->trial[plan->trials++] = p;
 	if (!p.refusal && threads > plan->threads)
 		plan->threads = threads;
@@ -372,7 +427,7 @@ static int multiply(struct plan *plan, const struct lists *l, unsigned threads)
 {
 	const struct variant *v = l->variant;
 	unsigned at[MOST_PARAMETERS] = { 0 }, i;
-	union value value[MOST_PARAMETERS];
+	union value value[MOST_PARAMETERS] = { 0 };
 	int status;
 
 	do {
@@ -390,12 +445,23 @@ static int multiply(struct plan *plan, const struct lists *l, unsigned threads)
 	return 0;
 }
 
-/* Sampled in turn: all that differ in nothing but the variant, the layout and the node. */
+/* By a ratio; a parameter, or what numbers of threads differ in. */
+static bool compared(const struct benchmark *b, unsigned parameter)
+{
+	if (parameter != OF_THREADS && b->parameters[parameter].in_turn)
+		return true;
+	for (const struct ratio *r = b->ratios; r && r->name; r++)
+		if (r->parameter == parameter)
+			return true;
+	return false;
+}
+
+/* Sampled in turn: all that differ in nothing but the variant, the layout, the node, and what a ratio compares. */
 static uint64_t kinship(const struct planned *p)
 {
 	const struct trial *t = &p->trial;
-	char key[2048], text[256];
-	int used = snprintf(key, sizeof(key), "%u", t->threads);
+	char key[3 * PATH_MAX], text[PATH_MAX];
+	int used = snprintf(key, sizeof(key), "%u", compared(t->benchmark, OF_THREADS) ? 0 : t->threads);
 
 	if (t->benchmark->alone && t->benchmark->alone(t))
 		return p->hash;
@@ -403,7 +469,7 @@ static uint64_t kinship(const struct planned *p)
 	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
 		const struct parameter *q = &t->benchmark->parameters[i];
 
-		if (q->type != LAYOUT && q->type != NODE)
+		if (q->type != LAYOUT && q->type != NODE && !compared(t->benchmark, i))
 			used += snprintf(key + used, sizeof(key) - (size_t)used, " %s",
 					 t->variant->lacks & LACKS(i) ? "" : value_print(q, t->value[i], text, sizeof(text)));
 	}
@@ -411,7 +477,7 @@ static uint64_t kinship(const struct planned *p)
 }
 
 /* What a group may hold: where there are several nodes, no more than the least of them, for all of it may have to lie there. */
-static double room(const struct setting *setting)
+double plan_room(const struct setting *setting)
 {
 	const struct machine *m = setting->machine;
 	double least = (double)setting->memory.available;
@@ -419,16 +485,17 @@ static double room(const struct setting *setting)
 	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++)
 		if (m->node[i].memory && (double)m->node[i].memory < least)
 			least = (double)m->node[i].memory;
-	return MEMORY_SHARE * least;
+	return MEMORY_SHARE * least / (setting->here > 1 ? setting->here : 1);
 }
 
 /* Brings kin together (stably), and splits what memory can't hold at once. */
-static void group(struct plan *plan, const struct setting *setting)
+void plan_group(struct plan *plan, const struct setting *setting)
 {
-	const double most = room(setting);
+	const double most = setting->room > 0 ? setting->room : plan_room(setting);
 	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
 	unsigned filled = 0;
 
+	plan->groups = 0;
 	for (unsigned i = 0; i < plan->trials; i++)
 		plan->trial[i].kin = kinship(&plan->trial[i]);
 	if (!sorted) /* each on its own is a right answer too */
@@ -459,8 +526,29 @@ static void group(struct plan *plan, const struct setting *setting)
 	}
 	if (!sorted)
 		return;
+	assert(filled == plan->trials);
 	free(plan->trial);
 	plan->trial = sorted;
+}
+
+/* What is done with an answer takes one answer. 0, or a status after a message. */
+static int check_asides(const struct plan *plan, const struct lists *l)
+{
+	unsigned trials = 0;
+	char why[256];
+
+	for (unsigned i = 0; i < plan->trials; i++)
+		trials += !plan->trial[i].refusal;
+	for (unsigned i = 0; i < l->parameters && trials > 1; i++) {
+		const struct parameter *p = &l->benchmark->parameters[i];
+		const char *given = l->options->parameter[i];
+
+		if (!p->aside || !given || !strcmp(given, of_profile(p->value, l->options->profile)))
+			continue;
+		snprintf(why, sizeof(why), "it is for one trial, and there are %u: choose one with --variant, --threads and the parameters (--dry-run shows them)", trials);
+		return complain(l, p->name, why);
+	}
+	return 0;
 }
 
 /* What differs between this plan's trials, for a table that needs not repeat the rest. */
@@ -469,7 +557,7 @@ static void name_trials(struct plan *plan)
 	const struct benchmark *b = plan->benchmark;
 	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* that has the parameter */
 	bool varies[MOST_PARAMETERS] = { 0 }, threads = false;
-	char text[256], other[256];
+	char text[PATH_MAX], other[PATH_MAX];
 
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct trial *t = &plan->trial[i].trial;
@@ -504,7 +592,8 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 {
 	const unsigned variants = variant_count(b);
 	bool wanted[variants];
-	struct lists l = { .benchmark = b, .options = o, .setting = setting, .wanted = wanted, .parameters = parameter_count(b) };
+	struct lists l = { .benchmark = b, .options = o, .setting = setting, .wanted = wanted, .variants = variants,
+			   .parameters = parameter_count(b) };
 	int status;
 
 	*plan = (struct plan){ .benchmark = b };
@@ -523,8 +612,8 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 	if (!status && !plan->trials) {
 		fprintf(stderr, "locus %s: no trial is left: %s\n", b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");
 		status = o->benchmark ? EXIT_COMMAND_LINE : 0; /* in a suite the others go on */
-	} else if (!status) {
-		group(plan, setting);
+	} else if (!status && !(status = check_asides(plan, &l))) {
+		plan_group(plan, setting);
 		name_trials(plan);
 	}
 	if (status)
@@ -573,6 +662,15 @@ static void print_places(const struct planned *p, FILE *f)
 	}
 }
 
+double plan_tournament(const struct planned *p)
+{
+	const struct trial *t = &p->trial;
+
+	if (!t->variant->meetings || p->refusal)
+		return 0;
+	return (double)pairs_rounds(t->threads) * t->variant->meetings(t) * (t->variant->sample + 20e-6 + 2e-6 * t->threads);
+}
+
 void plan_print(const struct plan *plan, const struct setting *setting, double s, FILE *f)
 {
 	char text[BYTES_TEXT];
@@ -596,6 +694,9 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 		fprintf(f, "    %u thread%s on CPU%s", p->trial.threads, p->trial.threads > 1 ? "s" : "", p->trial.threads > 1 ? "s" : "");
 		print_places(p, f);
 		fprintf(f, "; %s\n", bytes_text(text, p->footprint));
+		if (p->trial.variant->meetings)
+			fprintf(f, "    %u rounds of %u disjoint pairs, %u times each: about %.2g s a batch\n", pairs_rounds(p->trial.threads),
+				p->trial.threads / 2, p->trial.variant->meetings(&p->trial), plan_tournament(p));
 	}
 	if (plan->refused)
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);

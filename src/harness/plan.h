@@ -19,7 +19,6 @@ struct planned {
 	const char *bind;                  /* "layout", "inherited", "close", "spread", or the list */
 	int *cpu;                          /* that its threads sit on, each once */
 	unsigned cpus;
-	bool oversubscribed;
 	size_t footprint;                  /* bytes */
 	char *refusal;                     /* why it is impossible here; NULL: it is not */
 	unsigned group;
@@ -40,14 +39,28 @@ struct setting {
 	const struct machine *machine;
 	const struct affinity *affinity;   /* NULL on a described machine */
 	struct memory_limit memory;
+	const struct ranks *ranks;         /* NULL: this process has it all */
+	unsigned here;                     /* ranks on this node; 0 and 1: it is one's own */
+	double room;                       /* bytes that trials sampled in turn may hold together; 0: as plan_room() finds */
+	char *crowd;                       /* why ranks may not go on, unless trials may be oversubscribed: they share CPUs; NULL: they don't */
 };
 
 /* 0, or the status to exit with after a message on stderr. What is impossible here is planned, with its refusal. */
 int plan_make(struct plan *, const struct benchmark *, const struct options *, const struct setting *);
 void plan_free(struct plan *);
 
+/* Where trials were refused, or the room was found to be another, since the plan was made: the groups anew. The trials keep their order. */
+void plan_group(struct plan *, const struct setting *);
+double plan_room(const struct setting *);
+
 /* The default value of --bind for n threads here. */
 const char *plan_bind(const struct options *, const struct affinity *, unsigned threads);
+
+/*
+ * s that a tournament of pairs takes: each of its turns a sample, and what calls the workers together - for which there is a guess only, 20 us and
+ * 2 us a worker. 0 where there is none.
+ */
+double plan_tournament(const struct planned *);
 
 /* For --dry-run: trials with their places, memory and time. */
 void plan_print(const struct plan *, const struct setting *, double seconds, FILE *);

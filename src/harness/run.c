@@ -8,12 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/agree.h"
 #include "harness/measure.h"
 #include "harness/record.h"
 #include "harness/run.h"
 #include "harness/statistics.h"
 #include "harness/summary.h"
 #include "harness/table.h"
+#include "harness/text.h"
 #include "machine/affinity.h"
 #include "machine/provenance.h"
 #include "machine/sysfs.h"
@@ -46,6 +48,7 @@ static double case_budget(const struct options *o)
 
 struct run {
 	const struct options *options;
+	const struct ranks *ranks;         /* NULL: this process has it all */
 	struct machine *machine;
 	struct affinity affinity;
 	struct setting setting;
@@ -55,10 +58,12 @@ struct run {
 	struct progress progress;
 	struct team *team;
 	struct clock_quality clock;
-	double began, deadline;            /* clock_now(); INFINITY */
-	double until;                      /* likewise: the share of the benchmark at hand */
+	double began;                      /* clock_now() */
+	double deadline, until;            /* s from then on, INFINITY: of all; of the share of the benchmark at hand */
 	uint64_t random;                   /* state of the generator that shuffles */
 	unsigned count[STATUSES], skipped;
+	int signal;                        /* that ends it, on all ranks; 0: none */
+	bool unwritable;                   /* so does the record */
 };
 
 /* The signal that asked us to end. A handler can reach nothing else. */
@@ -72,32 +77,43 @@ enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
 
 static void catch(int signal)
 {
-	caught = signal;
+	if (!caught)
+		caught = signal;
 }
 
-/* The second one of a kind ends the program as it does any other. */
+/* A second ^C ends the program at once. The others don't come from a hand, and batch systems send them several times. */
 static void watch_signals(const struct options *o)
 {
-	struct sigaction action = { .sa_handler = catch, .sa_flags = (int)SA_RESETHAND };
+	for (unsigned i = 0; i < SIGNALS; i++) {
+		struct sigaction action = { .sa_handler = catch, .sa_flags = signals[i].number == SIGINT ? (int)SA_RESETHAND : 0 };
 
-	for (unsigned i = 0; i < SIGNALS; i++)
 		sigaction(signals[i].number, &action, NULL);
+	}
 	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
 	if (o->output)
 		signal(SIGPIPE, SIG_IGN); /* nobody reads the table any more, but the record goes on */
 }
 
-static const char *caught_name(void)
+static const char *signal_name(int number)
 {
 	for (unsigned i = 0; i < SIGNALS; i++)
-		if (signals[i].number == caught)
+		if (signals[i].number == number)
 			return signals[i].name;
 	return NULL;
 }
 
-static bool ended(const struct run *r)
+/* A signal may come to one rank, and the record is rank 0's: that ends them all. */
+static bool ended(struct run *r)
 {
-	return caught || record_failed(r->record);
+	r->signal = (int)agree_most(r->ranks, caught);
+	r->unwritable = agree_any(r->ranks, record_failed(r->record));
+	return r->signal || r->unwritable;
+}
+
+/* s since the run began: what is decided by it is decided by the latest of the ranks' clocks. */
+static double now(const struct run *r)
+{
+	return agree_most(r->ranks, clock_now() - r->began);
 }
 
 /* SplitMix64 (Steele, Lea and Flood 2014). */
@@ -139,7 +155,7 @@ struct group {
 	struct run *run;
 	struct series *series;
 	unsigned n, *order;
-	double end;                        /* clock_now() when its budget is spent */
+	double end;                        /* now() when its budget is spent */
 	double batch;                      /* s */
 	unsigned allocations;              /* at least */
 	unsigned rounds;                   /* batches of each trial in an allocation, at least */
@@ -152,26 +168,26 @@ static bool converged(const struct series *s, int allocation)
 	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value; /* false where one is not a number */
 }
 
-/* True if all that can be measured have converged. */
+/* True if all that can be measured have converged. Ranks compute that from the same samples, but maybe not with the same libm. */
 static bool all_converged(const struct group *g, int allocation)
 {
-	for (unsigned i = 0; i < g->n; i++)
-		if (g->series[i].batches && !converged(&g->series[i], allocation))
-			return false;
-	return true;
+	bool wanting = false;
+
+	for (unsigned i = 0; i < g->n && !wanting; i++)
+		wanting = g->series[i].batches && !converged(&g->series[i], allocation);
+	return !agree_any(g->run->ranks, wanting);
 }
 
 static void show(struct run *r, const struct series *s)
 {
-	progress_show(&r->progress, s->planned->name, r->finished, r->trials, clock_now() - r->began,
-		      isfinite(r->deadline) ? r->deadline - r->began : 0);
+	progress_show(&r->progress, s->planned->name, r->finished, r->trials, clock_now() - r->began, isfinite(r->deadline) ? r->deadline : 0);
 }
 
 static bool allocate(struct group *g)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < g->n && !ended(g->run) && clock_now() < g->run->until; i++) {
+	for (unsigned i = 0; i < g->n && !ended(g->run) && now(g->run) < g->run->until; i++) {
 		show(g->run, &g->series[i]);
 		any |= series_allocate(&g->series[i], g->run->team);
 	}
@@ -188,7 +204,8 @@ static void calibrate(struct group *g)
 {
 	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
 		if (g->series[i].ready)
-			series_calibrate(&g->series[i], g->run->team, g->run->options->duration, g->batch, g->run->until);
+			series_calibrate(&g->series[i], g->run->team, g->run->options->duration, g->batch,
+					 g->run->until - now(g->run));
 }
 
 /* A batch of every trial, in random order. */
@@ -197,13 +214,13 @@ static void take_round(struct group *g)
 	struct run *r = g->run;
 
 	shuffle(g->order, g->n, &r->random);
-	for (unsigned i = 0; i < g->n && !ended(r) && clock_now() < r->until; i++) {
+	for (unsigned i = 0; i < g->n && !ended(r) && now(r) < r->until; i++) {
 		struct series *s = &g->series[g->order[i]];
 
 		if (!s->ready)
 			continue;
 		show(r, s);
-		if (series_batch(s, r->team, r->options->repeats ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02))
+		if (series_batch(s, r->team, r->options->repeats && !s->pairs ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02))
 			record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
 	}
 }
@@ -213,10 +230,10 @@ static void take_rounds(struct group *g, int allocation, double until)
 {
 	struct run *r = g->run;
 
-	for (unsigned round = 0; !ended(r) && clock_now() < r->until; round++) {
-		if (round >= g->rounds && (r->options->repeats || clock_now() >= until || all_converged(g, allocation)))
+	for (unsigned round = 0; !ended(r) && now(r) < r->until; round++) {
+		if (round >= g->rounds && (r->options->repeats || now(r) >= until || all_converged(g, allocation)))
 			break;
-		if (round && clock_now() >= g->end && isfinite(r->until))
+		if (round && now(r) >= g->end && isfinite(r->until))
 			break; /* the rest of the budget belongs to other trials */
 		take_round(g);
 	}
@@ -229,7 +246,7 @@ static enum stopped measure_rounds(struct group *g)
 	unsigned left = repeats;
 
 	for (unsigned a = 0; a < MOST_ALLOCATIONS; a++) {
-		double began = clock_now(), slice = (g->end - began) / fmax(1, (double)g->allocations - a);
+		double began = now(r), slice = (g->end - began) / fmax(1, (double)g->allocations - a);
 		bool any;
 
 		if (repeats)
@@ -247,9 +264,9 @@ static enum stopped measure_rounds(struct group *g)
 			return REPEATS;
 		if (!repeats && a + 1 >= g->allocations && all_converged(g, -1))
 			return CONVERGED;
-		if (!repeats && clock_now() + (a + 1 >= g->allocations ? clock_now() - began : 0) >= g->end)
+		if (!repeats && now(r) + (a + 1 >= g->allocations ? now(r) - began : 0) >= g->end)
 			return BUDGET;
-		if (!any || clock_now() >= r->until)
+		if (!any || now(r) >= r->until)
 			return BUDGET;
 	}
 	return BUDGET;
@@ -263,13 +280,15 @@ static void finish(struct run *r, struct table *table, struct group *g, enum sto
 		enum status status;
 		json_t *line;
 
+		series_gather(s);
 		s->stopped = stopped;
 		if (stopped == REPEATS && s->samples < r->options->repeats)
 			s->stopped = BUDGET;
 		else if (stopped == BUDGET && !r->options->repeats && s->allocations >= g->allocations && converged(s, -1))
 			s->stopped = CONVERGED;
 		line = summary(s, g->series, g->n, started, &status);
-		table_row(table, s->planned, line);
+		if (is_first(r->ranks))
+			table_row(table, s->planned, line);
 		record_line(r->record, "trial", line, true);
 		r->count[status]++;
 		r->finished++;
@@ -278,41 +297,60 @@ static void finish(struct run *r, struct table *table, struct group *g, enum sto
 		series_close(&g->series[i]);
 }
 
+/* Batches of a trial in each of so many allocations that make an interval. */
+static unsigned least_rounds(unsigned allocations)
+{
+	return (LEAST_VALUES + allocations - 1) / allocations;
+}
+
+/* On all ranks, or on none. */
+static bool all_open(struct series *s, struct planned *p)
+{
+	bool failed = series_open(s, p);
+
+	if (!agree_any(p->trial.ranks, failed))
+		return true;
+	if (!failed)
+		series_close(s);
+	return false;
+}
+
 /* Trials first..first+n-1 of the plan, which can all be held at once; those found done in a resumed file are left out. */
 static void measure_group(struct run *r, struct table *table, struct planned *p, unsigned n, double budget)
 {
 	const unsigned repeats = r->options->repeats, allocations = efforts[r->options->profile].allocations;
 	struct series series[n];
 	unsigned order[n];
-	struct group g = { .run = r, .series = series, .order = order, .end = clock_now() + budget };
+	struct group g = { .run = r, .series = series, .order = order, .end = now(r) + budget };
 	enum stopped stopped = SIGNAL;
 	char started[40];
 
 	for (unsigned i = 0; i < n; i++) {
-		if (p[i].done || series_open(&series[g.n], &p[i]))
+		if (p[i].done || !all_open(&series[g.n], &p[i]))
 			continue;
 		order[g.n] = g.n;
 		series[g.n].overhead = r->clock.overhead;
+		series[g.n].interrupted = &caught;
 		if (p[i].refusal)
 			series[g.n].impossible = strdup(p[i].refusal);
 		g.n++;
 	}
 	g.allocations = repeats && repeats < allocations ? repeats : allocations;
-	g.rounds = (LEAST_VALUES + g.allocations - 1) / g.allocations;
+	g.rounds = least_rounds(g.allocations);
 	g.batch = fmin(BATCH, budget / (2.0 * n * g.rounds * g.allocations));
 	utc(started, sizeof(started));
 	if (g.n && !ended(r))
-		stopped = clock_now() < r->until ? measure_rounds(&g) : BUDGET;
+		stopped = now(r) < r->until ? measure_rounds(&g) : BUDGET;
 	finish(r, table, &g, stopped, started);
 }
 
 /* --- the run --- */
 
-static int exit_status(const struct run *r)
+static int exit_status(struct run *r)
 {
-	if (caught)
-		return EXIT_SIGNAL + caught;
-	if (record_failed(r->record) || r->count[WRONG] || r->count[MISPLACED] || r->count[FAILED])
+	if (ended(r) && r->signal)
+		return EXIT_SIGNAL + r->signal;
+	if (r->unwritable || r->count[WRONG] || r->count[MISPLACED] || r->count[FAILED])
 		return EXIT_BAD;
 	if (r->count[IMPOSSIBLE] && r->options->benchmark && (options_select(r->options) || r->count[IMPOSSIBLE] == r->trials))
 		return EXIT_IMPOSSIBLE;
@@ -365,16 +403,16 @@ static void write_header(struct run *r)
 	char started[40], host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	json_array_append_new(command, json_string("locus"));
+	json_array_append_new(command, json_string(r->ranks ? "locus-mpi" : "locus"));
 	json_array_append_new(command, json_string(o->benchmark ? o->benchmark->name : "suite"));
 	for (int i = 1; i < o->argc; i++)
 		json_array_append_new(command, json_string(o->argv[i]));
 	record_line(r->record, "header",
 		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", RECORD_SCHEMA,
-			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", 1, "job", provenance_job(), "resumes",
+			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "resumes",
 			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
 			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
-			      isfinite(r->deadline) ? json_real(r->deadline - r->began) : json_null(), "case",
+			      isfinite(r->deadline) ? json_real(r->deadline) : json_null(), "case",
 			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "machine",
 			      provenance_machine(r->machine)),
 		    true);
@@ -388,7 +426,7 @@ static void write_end(struct run *r, int status)
 		if (r->count[s])
 			json_object_set_new(trials, status_names[s], json_integer((json_int_t)r->count[s]));
 	record_line(r->record, "end",
-		    json_pack("{s:i, s:s?, s:o, s:i, s:f}", "status", status, "signal", caught_name(), "trials", trials, "skipped",
+		    json_pack("{s:i, s:s?, s:o, s:i, s:f}", "status", status, "signal", signal_name(r->signal), "trials", trials, "skipped",
 			      (int)r->skipped, "elapsed", clock_now() - r->began),
 		    true);
 }
@@ -408,7 +446,7 @@ static double weigh(const struct planned *p, unsigned n)
 static double share(const struct run *r, const struct planned *p, unsigned n, unsigned left)
 {
 	const double one = case_budget(r->options);
-	double budget = isfinite(r->until) ? (r->until - clock_now()) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
+	double budget = isfinite(r->until) ? (r->until - now(r)) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
 
 	return one > 0 ? fmin(budget, one * n) : budget;
 }
@@ -418,7 +456,8 @@ static void measure_plan(struct run *r, struct plan *plan)
 	struct table table;
 	unsigned n;
 
-	table_begin(&table, plan);
+	if (is_first(r->ranks))
+		table_begin(&table, plan);
 	for (unsigned i = 0; i < plan->trials; i += n) {
 		struct planned *first = &plan->trial[i];
 
@@ -428,21 +467,36 @@ static void measure_plan(struct run *r, struct plan *plan)
 	}
 }
 
+/* True where all ranks can. Takes over why this one can't. */
+static bool go_on(const struct run *r, char *why_not)
+{
+	bool good;
+
+	agree_words(r->ranks, &why_not);
+	good = !why_not;
+	if (why_not && is_first(r->ranks))
+		fprintf(stderr, "locus: %s\n", why_not);
+	free(why_not);
+	return good;
+}
+
 static int measure(struct team *team, void *argument)
 {
 	struct run *r = argument;
 	double weights = 0;
 	int status;
 
+	if (!go_on(r, NULL))
+		return EXIT_BAD;
 	r->team = team;
 	for (unsigned i = 0; i < r->plans; i++)
 		weights += r->plan[i].benchmark->weight;
 	for (unsigned i = 0; i < r->plans; i++) {
-		double weight = r->plan[i].benchmark->weight, now = clock_now();
+		double weight = r->plan[i].benchmark->weight, begun = now(r);
 
 		if (i)
 			printf("\n");
-		r->until = i + 1 < r->plans ? now + (r->deadline - now) * weight / weights : r->deadline;
+		r->until = i + 1 < r->plans ? begun + (r->deadline - begun) * weight / weights : r->deadline;
 		measure_plan(r, &r->plan[i]);
 		weights -= weight;
 	}
@@ -474,41 +528,63 @@ static int plan_all(struct run *r, const struct benchmark *const *table)
 	return status;
 }
 
-/* Without a budget of time: the sum of the cases'. */
+/* Without a budget of time: the sum of the cases', or of what they take at least. */
 static double estimate(const struct run *r)
 {
 	const double time = time_budget(r->options), one = case_budget(r->options);
-	unsigned possible = 0;
+	const unsigned allocations = efforts[r->options->profile].allocations;
+	double sum = 0;
 
 	for (unsigned i = 0; i < r->plans; i++)
 		for (unsigned j = 0; j < r->plan[i].trials; j++)
-			possible += !r->plan[i].trial[j].refusal;
-	if (one > 0 && time > 0)
-		return fmin(time, one * possible);
-	return time > 0 ? time : one * possible;
+			if (!r->plan[i].trial[j].refusal)
+				sum += fmax(one, least_rounds(allocations) * allocations * plan_tournament(&r->plan[i].trial[j]));
+	return time > 0 && (one <= 0 || time < sum) ? time : sum;
+}
+
+/* A ratio takes two trials that were sampled in turn: where one of a group is left, none is done. */
+static void keep_together(struct plan *plan)
+{
+	for (unsigned i = 0, n; i < plan->trials; i += n) {
+		struct planned *first = &plan->trial[i];
+		bool all = true;
+
+		for (n = 0; i + n < plan->trials && first[n].group == first->group; n++)
+			all &= first[n].done || first[n].refusal;
+		for (unsigned j = 0; j < n && !all; j++)
+			first[j].done = false;
+	}
 }
 
 static void find_done(struct run *r)
 {
 	for (unsigned i = 0; i < r->plans; i++)
-		for (unsigned j = 0; j < r->plan[i].trials; j++) {
-			r->plan[i].trial[j].done = record_has(r->record, r->plan[i].trial[j].id);
+		for (unsigned j = 0; j < r->plan[i].trials; j++)
+			r->plan[i].trial[j].done = agree_any(r->ranks, record_has(r->record, r->plan[i].trial[j].id));
+	for (unsigned i = 0; i < r->plans; i++) {
+		if (r->plan[i].benchmark->ratios)
+			keep_together(&r->plan[i]);
+		for (unsigned j = 0; j < r->plan[i].trials; j++)
 			r->skipped += r->plan[i].trial[j].done;
-		}
+	}
 }
 
 static int perform(struct run *r)
 {
 	const struct options *o = r->options;
 	unsigned threads = 1;
-	int status = record_open(&r->record, o->output, o->resume ? RECORD_RESUME : o->append ? RECORD_APPEND : RECORD_NEW);
+	const char *output = is_first(r->ranks) ? o->output : NULL;
+	int status = record_open(&r->record, output, o->resume ? RECORD_RESUME : o->append ? RECORD_APPEND : RECORD_NEW);
 
-	if (status)
-		return status;
+	if (agree_any(r->ranks, status)) {
+		if (r->record)
+			record_close(r->record);
+		return (int)agree_most(r->ranks, status);
+	}
 	if (o->resume)
 		find_done(r);
 	watch_signals(o);
-	progress_begin(&r->progress, o->quiet);
+	progress_begin(&r->progress, o->quiet || !is_first(r->ranks));
 	r->clock = clock_measure();
 	write_header(r);
 	for (unsigned i = 0; i < r->plans; i++)
@@ -516,39 +592,134 @@ static int perform(struct run *r)
 	errno = 0;
 	status = team_open(threads, measure, r);
 	if (status < 0) {
-		fprintf(stderr, "locus: %u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u\n", threads, strerror(errno));
+		go_on(r, text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u", threads, strerror(errno)));
 		status = EXIT_BAD;
 	}
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
 }
 
-int run(const struct options *o, const struct benchmark *const *table)
+/* This machine, or the one that is described, with what it lets us have. */
+static int find_machine(struct run *r)
 {
-	const double time = time_budget(o);
-	struct run r = { .options = o, .began = clock_now(), .random = o->seed };
+	const struct options *o = r->options;
 	const char *error = NULL;
-	int status = EXIT_BAD;
 
-	r.deadline = time > 0 ? r.began + time : INFINITY;
-	if (!o->topology && affinity_inherit(&r.affinity)) {
+	if (!o->topology && affinity_inherit(&r->affinity)) {
 		fprintf(stderr, "locus: the CPUs that we may use could not be found out: %s\n", strerror(errno));
 		return EXIT_BAD;
 	}
-	r.machine = machine_open(o->topology, &error);
-	if (!r.machine) {
+	r->machine = machine_open(o->topology, &error);
+	if (!r->machine) {
 		fprintf(stderr, "locus: %s%s\n", o->topology ? "--topology: " : "", error);
-		status = o->topology ? EXIT_COMMAND_LINE : EXIT_BAD;
-		goto out;
+		return o->topology ? EXIT_COMMAND_LINE : EXIT_BAD;
 	}
-	r.setting = (struct setting){ .machine = r.machine, .affinity = o->topology ? NULL : &r.affinity,
-				      .memory = { .available = NO_LIMIT } };
+	r->setting = (struct setting){ .machine = r->machine, .affinity = o->topology ? NULL : &r->affinity,
+				       .memory = { .available = NO_LIMIT }, .ranks = r->ranks, .here = 1 };
 	if (!o->topology)
-		memory_limit_read(THIS_MACHINE, &r.setting.memory);
-	status = plan_all(&r, table);
-	if (!status && !r.plans) {
+		memory_limit_read(THIS_MACHINE, &r->setting.memory);
+	return 0;
+}
+
+/* What ranks of one node share: its memory, and CPUs where nobody has bound each to its own. */
+static void look_around(struct run *r)
+{
+	int64_t here = 1, on_cpu[CPU_SETSIZE];
+
+	if (!r->ranks)
+		return;
+	r->ranks->sum_here(&here, 1);
+	r->setting.here = (unsigned)here;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		on_cpu[cpu] = r->setting.affinity && CPU_ISSET(cpu, &r->affinity.allowed);
+	r->ranks->sum_here(on_cpu, CPU_SETSIZE);
+	for (int cpu = 0; cpu < CPU_SETSIZE && !r->setting.crowd; cpu++)
+		if (on_cpu[cpu] > 1 && CPU_ISSET(cpu, &r->affinity.allowed))
+			r->setting.crowd = text_of("%d ranks of this node may use CPU %d: bind each to CPUs of its own (srun -c N --cpu-bind=cores, mpirun "
+						   "--map-by slot:PE=N), or allow more than one on a CPU with --oversubscribe", (int)on_cpu[cpu], cpu);
+	agree_words(r->ranks, &r->setting.crowd);
+}
+
+/* The plan's trials in a row; NULL behind the last. */
+static struct planned *trial_of(const struct run *r, unsigned n)
+{
+	for (unsigned i = 0; i < r->plans; n -= r->plan[i++].trials)
+		if (n < r->plan[i].trials)
+			return &r->plan[i].trial[n];
+	return NULL;
+}
+
+static uint64_t plan_hash(const struct run *r)
+{
+	uint64_t hash = 0;
+
+	for (unsigned i = 0; i < r->trials; i++)
+		hash = hash * 31 + trial_of(r, i)->hash;
+	return hash;
+}
+
+/*
+ * Ranks in lockstep need the same trials, which machines that differ do not give; and the same groups of them: what is refused on one is on all,
+ * and the least room decides.
+ */
+static int agree_plan(struct run *r)
+{
+	const unsigned most = (unsigned)agree_most(r->ranks, r->trials);
+	const bool differ = r->ranks && !agree_same(r->ranks, plan_hash(r));
+	char *difference = NULL;
+
+	for (unsigned i = 0; differ && i < most; i++) {
+		const struct planned *p = trial_of(r, i);
+		struct {
+			uint64_t hash;
+			char identity[1024];
+		} own = { .hash = p ? p->hash : 0 }, first;
+
+		snprintf(own.identity, sizeof(own.identity), "%s", p ? p->identity : "none");
+		first = own;
+		agree_copy(r->ranks, 0, &first, sizeof(first));
+		if (!difference && own.hash != first.hash)
+			difference = text_of("trial %u would be another than on rank 0: %.400s, and not %.400s; give --threads and sizes, or take nodes of one kind",
+					     i + 1, own.identity, first.identity);
+	}
+	if (differ && !go_on(r, difference))
+		return EXIT_COMMAND_LINE;
+	for (unsigned i = 0; r->ranks && i < r->trials; i++)
+		agree_words(r->ranks, &trial_of(r, i)->refusal);
+	r->setting.room = -agree_most(r->ranks, -plan_room(&r->setting));
+	for (unsigned i = 0; r->ranks && i < r->plans; i++)
+		plan_group(&r->plan[i], &r->setting);
+	return 0;
+}
+
+static int plan_trials(struct run *r, const struct benchmark *const *table)
+{
+	int status = plan_all(r, table);
+
+	if (!status && !r->plans) {
 		fprintf(stderr, "locus suite: no trial is left in any benchmark\n");
 		status = EXIT_COMMAND_LINE;
 	}
+	return status;
+}
+
+int run(const struct options *o, const struct benchmark *const *table, const struct ranks *ranks)
+{
+	const double time = time_budget(o);
+	struct run r = { .options = o, .ranks = ranks, .began = clock_now(), .deadline = time > 0 ? time : INFINITY, .random = o->seed };
+	struct aside aside;
+	int status;
+
+	aside_begin(&aside, ranks);
+	status = find_machine(&r);
+	aside_end(&aside, ranks, &status);
+	if (status)
+		goto out;
+	look_around(&r);
+	aside_begin(&aside, ranks);
+	status = plan_trials(&r, table);
+	aside_end(&aside, ranks, &status);
+	if (!status)
+		status = agree_plan(&r);
 	if (!status && o->dry_run) {
 		for (unsigned i = 0; i < r.plans; i++)
 			plan_print(&r.plan[i], &r.setting, estimate(&r), stdout);
@@ -559,6 +730,7 @@ out:
 	for (unsigned i = 0; i < r.plans; i++)
 		plan_free(&r.plan[i]);
 	free(r.plan);
+	free(r.setting.crowd);
 	if (r.machine)
 		machine_close(r.machine);
 	affinity_free(&r.affinity);

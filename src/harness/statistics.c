@@ -25,6 +25,22 @@ double quantile(const double *sorted, size_t n, double q)
 	return i + 1 < n ? sorted[i] + (rank - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
+double quantile_known(const double *x, const unsigned char *left_out, size_t n, double q)
+{
+	double *sorted = calloc(n + 1, sizeof(*sorted)), value = NAN;
+	size_t known = 0;
+
+	for (size_t i = 0; sorted && i < n; i++)
+		if (isfinite(x[i]) && !(left_out && left_out[i]))
+			sorted[known++] = x[i];
+	if (known) {
+		sort(sorted, known);
+		value = quantile(sorted, known, q);
+	}
+	free(sorted);
+	return value;
+}
+
 bool median_interval(const double *sorted, size_t n, double *low, double *high)
 {
 	/* P(X <= k) of a binomial(n, 1/2), summed in logarithms: n may be large. */

@@ -14,6 +14,9 @@ void sort(double *x, size_t n);
 /* Of sorted values, n > 0: linear interpolation between the two nearest ranks (type 7 of Hyndman and Fan 1996). */
 double quantile(const double *sorted, size_t n, double q);
 
+/* The same of values as they come, without those that are not numbers, or left out (NULL: none is); NAN where nothing is left, or no memory. */
+double quantile_known(const double *x, const unsigned char *left_out, size_t n, double q);
+
 /*
  * An interval that holds the median of the population with at least 95 % (binomial; Hahn and Meeker 1991, section 5.2), from sorted,
  * independent values. False when there are fewer than LEAST_VALUES.

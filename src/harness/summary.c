@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,19 +43,6 @@ struct result_of {
 	double clean;
 };
 
-/* The median of the samples of a batch. */
-static double median_in(const struct batch *b, const double *value)
-{
-	double sorted[b->samples + 1];
-	size_t n = 0;
-
-	for (size_t i = b->first; i < b->first + b->samples; i++)
-		if (isfinite(value[i]))
-			sorted[n++] = value[i];
-	sort(sorted, n);
-	return n ? quantile(sorted, n, 0.5) : NAN;
-}
-
 /* Of a statistic of each batch: of `value`, its median; without one, of time, less the noisy samples. */
 static struct estimate estimate_batches(const struct series *s, const double *value)
 {
@@ -62,7 +50,7 @@ static struct estimate estimate_batches(const struct series *s, const double *va
 	struct estimate e = { NAN, NAN, NAN };
 
 	for (unsigned i = 0; x && i < s->batches; i++)
-		x[i] = value ? median_in(&s->batch[i], value) : s->batch[i].clean;
+		x[i] = value ? quantile_known(value + s->batch[i].first, NULL, s->batch[i].samples, 0.5) : s->batch[i].clean;
 	if (x)
 		e = series_estimate(s, -1, x);
 	free(x);
@@ -141,7 +129,7 @@ static json_t *samples_json(const struct series *s, struct verdict *v)
 		if (isfinite(s->time[i]) && !s->noisy[i])
 			sorted[clean++] = s->time[i];
 	sort(sorted, clean);
-	heaps = humps(sorted, clean); /* what was disturbed is a heap of its own, and told apart already */
+	heaps = s->pairs ? 1 : humps(sorted, clean); /* pairs have levels; what was disturbed is a heap of its own, and told apart already */
 	for (size_t i = 0; i < s->samples; i++)
 		if (isfinite(s->time[i]))
 			sorted[n++] = s->time[i];
@@ -151,7 +139,7 @@ static json_t *samples_json(const struct series *s, struct verdict *v)
 	}
 	quantiles = quantiles_json(sorted, n);
 	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples, "batches", (int)s->batches, "noisy",
-			   (int)noisy_samples(s), "duration", number(s->duration), "units", json_integer((json_int_t)s->did),
+			   (int)noisy_samples(s), "duration", number(s->duration), "units", series_units_json(s),
 			   "quantiles", quantiles, "mean", number(mean(sorted, n)), "deviation", number(deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
 		find(v, OK, "its samples fall into two heaps: look at the quantiles, one number does not tell it");
@@ -243,10 +231,34 @@ static json_t *noise_json(const struct series *s)
 
 static void note_doubts(const struct series *s, struct verdict *v)
 {
+	size_t timeless = 0;
+
+	for (size_t i = 0; i < s->samples; i++)
+		timeless += !isfinite(s->time[i]);
+	if (timeless && timeless < s->samples)
+		find(v, OK, "%zu of its %zu samples have no time, and are left out: in them workers were not at work together, or did nothing", timeless,
+		     s->samples);
 	if (s->placed && !s->before.huge_unknown && s->before.huge < s->before.thp)
 		find(v, OK, "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64 " are on huge ones", s->before.thp, s->before.huge);
 	if (s->duration < READINGS * s->overhead)
 		find(v, OK, "its samples last only %.0f times what reading the clock takes, which is part of the result", s->duration / s->overhead);
+}
+
+/* Pairs that take longer in company than alone by more than this share. */
+#define CROWDED 0.1
+
+static void note_crowding(const json_t *pairs, struct verdict *v)
+{
+	const json_t *level;
+	size_t i;
+
+	json_array_foreach(json_object_get(pairs, "levels"), i, level) {
+		double ratio = json_number_value(json_object_get(level, "crowding")); /* 0 where it is not known */
+
+		if (ratio > 1 + CROWDED)
+			find(v, OK, "pairs at %s take %.2f times as long side by side as alone: measure two CPUs with --threads 2 --bind A,B to know them better",
+			     json_string_value(json_object_get(level, "level")), ratio);
+	}
 }
 
 static void judge_placement(const struct placement *p, const char *when, struct verdict *v)
@@ -277,8 +289,9 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 		find(v, FAILED, "%s", s->failure);
 	if (s->wrong)
 		find(v, WRONG, "%s", s->wrong);
-	if (s->placed && s->before.how == UNVERIFIED)
-		find(v, OK, "where its pages lie is unverified: %s", s->before.why_not);
+	if (s->placed && s->before.how != VERIFIED)
+		find(v, OK, "where its pages lie %s: %s", s->before.how == COUNTED ? "was counted by node, and not read page by page" : "is unverified",
+		     s->before.why_not);
 	if (s->placed) {
 		judge_placement(&s->before, "before", v);
 		judge_placement(&s->after, "after", v);
@@ -292,7 +305,9 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 			find(v, INTERRUPTED, "the time budget was spent before this trial; with --output, --resume goes on with it");
 		return;
 	}
-	if (!isfinite(time.all.value))
+	if (!isfinite(time.all.value) && s->planned->trial.variant->together)
+		find(v, UNCONVERGED, "its workers were never at work together: one was done before another had begun");
+	else if (!isfinite(time.all.value))
 		find(v, FAILED, "its work did nothing: no unit was counted");
 	else if (s->stopped == BUDGET)
 		find(v, UNCONVERGED, isfinite(time.all.low) ? "the budget was spent before the interval came within 1 %%"
@@ -305,13 +320,13 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 static json_t *parameters_json(const struct trial *t)
 {
 	json_t *object = json_object();
-	char text[512];
+	char text[PATH_MAX];
 
 	for (unsigned i = 0; i < parameter_count(t->benchmark); i++) {
 		const struct parameter *p = &t->benchmark->parameters[i];
 		json_t *value;
 
-		if (t->variant->lacks & LACKS(i))
+		if (t->variant->lacks & LACKS(i) || p->aside)
 			continue;
 		if (p->type == REAL)
 			value = json_real(t->value[i].real);
@@ -333,6 +348,90 @@ static json_t *cpus_json(const struct planned *p)
 	return list;
 }
 
+/* True where two trials differ in this parameter, and in nothing else. What one of them has no use for, it does not differ in. */
+static bool differ_in(const struct trial *a, const struct trial *b, unsigned parameter)
+{
+	const uint64_t lacks = a->variant->lacks | b->variant->lacks;
+	char text[PATH_MAX], other[PATH_MAX];
+
+	if ((a->variant == b->variant) == (parameter == OF_VARIANTS) || (a->threads == b->threads) == (parameter == OF_THREADS))
+		return false;
+	for (unsigned i = 0; i < parameter_count(a->benchmark); i++) {
+		const struct parameter *p = &a->benchmark->parameters[i];
+		bool same = lacks & LACKS(i) ||
+			    !strcmp(value_print(p, a->value[i], text, sizeof(text)), value_print(p, b->value[i], other, sizeof(other)));
+
+		if (same == (i == parameter))
+			return false;
+	}
+	return true;
+}
+
+static bool has_value(const struct trial *t, unsigned parameter, const char *value)
+{
+	char text[PATH_MAX];
+
+	if (parameter == OF_VARIANTS)
+		return !strcmp(t->variant->name, value);
+	return !(t->variant->lacks & LACKS(parameter)) &&
+	       !strcmp(value_print(&t->benchmark->parameters[parameter], t->value[parameter], text, sizeof(text)), value);
+}
+
+/* True if the ratio is that of s to the other trial. */
+static bool relates(const struct ratio *r, const struct series *s, const struct series *other, const struct series *group, unsigned n)
+{
+	const struct trial *t = &s->planned->trial, *to = &other->planned->trial;
+
+	if (!other->samples || !differ_in(t, to, r->parameter))
+		return false;
+	if (r->parameter != OF_THREADS)
+		return has_value(t, r->parameter, r->of) && has_value(to, r->parameter, r->to);
+	for (unsigned i = 0; i < n; i++)
+		if (group[i].samples && group[i].planned->trial.threads < t->threads && differ_in(t, &group[i].planned->trial, OF_THREADS))
+			return false;
+	return true;
+}
+
+/* What is compared: a value of a parameter, a variant, or how many threads. */
+static json_t *side(const struct ratio *r, const char *value, const struct trial *t)
+{
+	return r->parameter == OF_THREADS ? json_sprintf("%u", t->threads) : json_string(value);
+}
+
+static const char *compared(const struct ratio *r, const struct benchmark *b)
+{
+	return r->parameter == OF_VARIANTS ? "variant" : r->parameter == OF_THREADS ? "threads" : b->parameters[r->parameter].name;
+}
+
+/* The time of this trial over that of another, from bound to bound of their intervals; NULL where one has none. */
+static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
+{
+	struct estimate a = series_estimate(s, -1, NULL), b = series_estimate(to, -1, NULL);
+	const struct trial *t = &s->planned->trial;
+	json_t *ci;
+
+	if (!isfinite(a.value) || !isfinite(b.value) || s->wrong || to->wrong)
+		return NULL;
+	ci = isfinite(a.low) && isfinite(b.low) ? json_pack("[f, f]", a.low / b.high, a.high / b.low) : json_null();
+	return json_pack("{s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "name", r->name, "of", side(r, r->of, t), "to", side(r, r->to, &to->planned->trial),
+			 "parameter", compared(r, t->benchmark), "trial", to->planned->id, "value", number(a.value / b.value), "ci", ci);
+}
+
+static json_t *ratios_json(const struct series *s, const struct series *group, unsigned n)
+{
+	const struct trial *t = &s->planned->trial;
+	json_t *list = json_array();
+
+	for (const struct ratio *r = t->benchmark->ratios; r && r->name && s->samples; r++)
+		for (unsigned i = 0; i < n; i++) {
+			json_t *ratio = relates(r, s, &group[i], group, n) ? ratio_json(r, s, &group[i]) : NULL;
+
+			if (ratio)
+				json_array_append_new(list, ratio);
+		}
+	return list;
+}
+
 static double median_cycle(const struct series *s, double *scratch)
 {
 	size_t n = 0;
@@ -348,7 +447,7 @@ static double median_skew(const struct series *s)
 {
 	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
 
-	if (sorted && s->samples && s->planned->trial.threads > 1) {
+	if (sorted && s->samples && s->planned->trial.threads > 1 && !s->pairs) {
 		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
 		sort(sorted, s->samples);
 		skew = quantile(sorted, s->samples, 0.5);
@@ -364,9 +463,11 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	struct verdict v = { OK, json_array(), json_array() };
 	double *scratch = calloc(s->batches + 1, sizeof(*scratch)), cycle;
 	struct result_of time = estimate_time(s);
-	json_t *line, *kin = json_array(), *metrics, *samples = samples_json(s, &v);
+	json_t *line, *kin = json_array(), *metrics, *pairs, *samples = samples_json(s, &v);
 
 	judge(s, time, &v);
+	pairs = s->pairs ? pairs_json(s->pairs, &p->trial) : NULL;
+	note_crowding(pairs, &v);
 	metrics = metrics_json(s, time, json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured");
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
@@ -374,11 +475,13 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 			json_array_append_new(kin, json_string(group[i].planned->id));
 	line = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:o, s:s, s:{s:f, s:s, s:s}, s:o, s:o}", "id", p->id, "identity",
 			 p->identity, "benchmark", b->name, "variant", p->trial.variant->name, "parameters", parameters_json(&p->trial), "threads",
-			 (int)p->trial.threads, "bind", p->bind, "cpus", cpus_json(p), "oversubscribed", p->oversubscribed, "protocol", b->protocol, "status",
-			 status_names[v.status], "reasons", v.reasons, "notes", v.notes, "unit", b->unit, "statistic", "quantile", b->quantile, "of", "samples in a batch",
-			 "then", "median over batches, then over allocations", "metrics", metrics, "samples", samples);
+			 (int)p->trial.threads, "bind", p->bind, "cpus", cpus_json(p), "oversubscribed", p->trial.oversubscribed, "protocol", b->protocol, "status",
+			 status_names[v.status], "reasons", v.reasons, "notes", v.notes, "unit", b->unit, "statistic", "quantile", s->pairs ? 0.5 : b->quantile, "of",
+			 s->pairs ? "meetings of a pair in a batch" : "samples in a batch", "then",
+			 s->pairs ? "mean over pairs, then median over batches, then over allocations" : "median over batches, then over allocations", "metrics", metrics, "samples", samples);
 	allocations_json(s, scratch, line);
-	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "placement", placement_json(s), "noise", noise_json(s),
+	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "ratios", ratios_json(s, group, n), "pairs",
+					       pairs ? pairs : json_null(), "placement", placement_json(s), "noise", noise_json(s),
 					       "cycle", number(cycle), "cycles", number(time.all.value / cycle), "skew", number(median_skew(s)),
 					       "alternated_with", kin, "stopped",
 					       s->samples && stopped_names[s->stopped] ? json_string(stopped_names[s->stopped]) : json_null(), "started",

@@ -82,6 +82,41 @@ static void print_sentences(const json_t *list)
 		printf("      %s\n", json_string_value(sentence));
 }
 
+static void print_ratios(const json_t *list)
+{
+	const json_t *ratio;
+	char interval[64];
+	size_t i;
+
+	json_array_foreach(list, i, ratio)
+		printf("      %s %s/%s: %.3g (%s)\n", json_string_value(json_object_get(ratio, "name")), json_string_value(json_object_get(ratio, "of")),
+		       json_string_value(json_object_get(ratio, "to")), real(json_object_get(ratio, "value")),
+		       show_interval(ratio, interval, sizeof(interval)));
+}
+
+/* Pairs by what they share, and the CPUs that are not like the others. */
+static void print_pairs(const json_t *pairs)
+{
+	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
+	const json_t *level, *one;
+	char value[64], usual[64];
+	size_t i;
+
+	if (!json_is_object(pairs))
+		return;
+	printf("      %-8s %7s  %10s %10s %10s %10s %10s\n", "share", "pairs", "least", "1/4", "median", "3/4", "99 %");
+	json_array_foreach(json_object_get(pairs, "levels"), i, level) {
+		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")), (int)json_integer_value(json_object_get(level, "pairs")));
+		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
+			printf(" %10s", show_number(real(json_object_get(level, column[q])), "s", value, sizeof(value)));
+		printf("\n");
+	}
+	json_array_foreach(json_object_get(pairs, "outstanding"), i, one)
+		printf("      CPU %d stands out at %s: %s, the others %s\n", (int)json_integer_value(json_object_get(one, "cpu")),
+		       json_string_value(json_object_get(one, "level")), show_number(real(json_object_get(one, "median")), "s", value, sizeof(value)),
+		       show_number(real(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+}
+
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
 	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0);
@@ -107,6 +142,8 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	       json_string_value(json_object_get(trial, "status")));
 	print_sentences(json_object_get(trial, "reasons"));
 	print_sentences(json_object_get(trial, "notes"));
+	print_ratios(json_object_get(trial, "ratios"));
+	print_pairs(json_object_get(trial, "pairs"));
 	fflush(stdout);
 }
 

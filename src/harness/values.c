@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,10 +93,12 @@ static int append(struct values *list, union value v)
 
 	if (list->n >= MOST_VALUES)
 		return -1;
-	grown = realloc(list->value, (list->n + 1) * sizeof(*grown));
-	if (!grown)
-		return -1;
-	list->value = grown;
+	if ((list->n & (list->n - 1)) == 0) { /* full: room for twice as many */
+		grown = realloc(list->value, (list->n ? 2 * list->n : 1) * sizeof(*grown));
+		if (!grown)
+			return -1;
+		list->value = grown;
+	}
 	list->value[list->n++] = v;
 	return 0;
 }
@@ -132,19 +135,24 @@ static int refuse_choice(const struct parameter *p, const char *word, char *why,
 
 static int parse_node(const char *word, const struct machine *m, struct values *list, char *why, size_t size)
 {
+	const bool first = strcmp(word, "first") == 0;
 	union value v;
 	size_t used;
 
-	if (strcmp(word, "all") == 0) {
+	if (first || strcmp(word, "all") == 0) {
 		for (unsigned i = 0; i < m->nodes; i++) {
 			v.count = (uint64_t)m->node[i].number;
-			if (m->node[i].memory && append(list, v))
+			if (!machine_has_memory(m, &m->node[i]))
+				continue;
+			if (append(list, v))
 				return 2;
+			if (first)
+				break;
 		}
 		return 0;
 	}
 	if (parse_whole(word, decimal, &v.count) || v.count > 65535) {
-		snprintf(why, size, "'%s' is no node: expected a number, or 'all'", word);
+		snprintf(why, size, "'%s' is no node: expected a number, 'first' or 'all'", word);
 		return 2;
 	}
 	if (!machine_node(m, (int)v.count)) {
@@ -161,6 +169,10 @@ static int parse_integer(const struct parameter *p, const char *word, const stru
 {
 	if (p->automatic && strcmp(word, "auto") == 0) {
 		*number = p->automatic(m, profile);
+		return 0;
+	}
+	if (p->all && strcmp(word, "all") == 0) {
+		*number = p->all(m, profile);
 		return 0;
 	}
 	return (p->type == SIZE ? parse_size : parse_count)(word, number, why, size);
@@ -233,13 +245,17 @@ static int parse_word(const struct parameter *p, const char *word, const struct 
 			return 2;
 		break;
 	}
-	return append(list, v) ? 2 : 0;
+	if (append(list, v) == 0)
+		return 0;
+	if (p->type == LAYOUT || p->type == PATH)
+		free((char *)v.text);
+	return 2;
 }
 
 int values_parse(const struct parameter *p, const char *text, const struct machine *m, enum profile profile, struct values *list, char *why,
 		 size_t size)
 {
-	char word[WORD];
+	char word[PATH_MAX];
 	int status;
 
 	*list = (struct values){ 0 };

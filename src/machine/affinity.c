@@ -49,7 +49,7 @@ int affinity_inherit(struct affinity *a)
 	a->cpu_of = calloc(threads, sizeof(*a->cpu_of));
 	if (!mask || !a->cpu_of)
 		goto fail;
-#pragma omp parallel num_threads(threads) reduction(| : failed)
+#pragma omp parallel num_threads(threads) default(none) shared(a, mask) reduction(| : failed)
 	{
 		if (omp_get_thread_num() == 0)
 			a->threads = (unsigned)omp_get_num_threads();

@@ -63,15 +63,16 @@ const char *clock_chain(void)
 double clock_cycle(unsigned links)
 {
 #if LINK_CYCLES
+	const unsigned sixteens = links / 16;
 	double least = 1;
 
 	for (int try = 0; try < 3; try++) {
 		uint64_t x = 3, y = 5;
 		double begin = clock_now(), took;
 
-		for (unsigned i = 0; i < links / 16; i++)
+		for (unsigned i = 0; i < sixteens; i++)
 			__asm__ volatile(LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK : "+r"(x) : "r"(y));
-		took = (clock_now() - begin) / ((double)(links / 16 * 16) * LINK_CYCLES);
+		took = (clock_now() - begin) / (16.0 * sixteens * LINK_CYCLES);
 		if (took < least)
 			least = took;
 	}

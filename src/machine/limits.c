@@ -505,29 +505,29 @@ unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES])
 	return n;
 }
 
-/* Bytes that the cgroups still allow; beyond them comes a SIGBUS, not an error. */
-static uint64_t huge_headroom(const char *root, size_t size)
+void huge_limit_read(const char *root, size_t size, struct memory_limit *l)
 {
 	static const char *const limits[] = { [1] = "limit_in_bytes", [2] = "max" };
 	static const char *const usages[] = { [1] = "usage_in_bytes", [2] = "current" };
 	static const char *const units[] = { "KB", "MB", "GB" };
 	unsigned unit = size >= 1u << 30 ? 2 : size >= 1u << 20 ? 1 : 0;
-	uint64_t room = NO_LIMIT, limit, usage;
+	char kind[40], file[64], limit_text[BYTES_TEXT], usage_text[BYTES_TEXT];
 	struct hierarchy h;
-	char file[64];
 
+	*l = (struct memory_limit){ .available = NO_LIMIT, .what = "nothing that this machine tells" };
+	snprintf(kind, sizeof(kind), "hugetlb.%zu%s", size >> (10 * (unit + 1)), units[unit]);
 	if (find_hierarchy(root, "hugetlb", &h))
-		return room;
+		return;
 	do {
-		snprintf(file, sizeof(file), "hugetlb.%zu%s.%s", size >> (10 * (unit + 1)), units[unit], limits[h.version]);
+		uint64_t limit, usage = 0;
+
+		snprintf(file, sizeof(file), "%s.%s", kind, limits[h.version]);
 		limit = limit_of(root, &h, file);
-		usage = 0;
-		sysfs_number(root, &usage, "%s/hugetlb.%zu%s.%s", h.group, size >> (10 * (unit + 1)), units[unit],
-			     usages[h.version]);
+		sysfs_number(root, &usage, "%s/%s.%s", h.group, kind, usages[h.version]);
 		if (limit != NO_LIMIT)
-			room = least(room, less(limit, usage));
+			consider(l, less(limit, usage), "%s %s of cgroup %s, with %s in use", file, bytes_text(limit_text, limit), group_name(&h),
+				 bytes_text(usage_text, usage));
 	} while (step_up(&h));
-	return room;
 }
 
 /* Pages that the kernel makes when asked for, beyond those that lie ready. */
@@ -543,6 +543,7 @@ static uint64_t huge_surplus(const char *root, size_t kib)
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *p)
 {
 	size_t kib = size / 1024;
+	struct memory_limit limit;
 	uint64_t reserved = 0;
 	char folder[128];
 
@@ -556,6 +557,7 @@ int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *
 	/* Reservations are not kept by node: any of them may be meant for this one. */
 	sysfs_number(root, &reserved, HUGE "/hugepages-%zukB/resv_hugepages", kib);
 	p->available = less(p->free, reserved) + huge_surplus(root, kib);
-	p->available = least(p->available, huge_headroom(root, size) / size);
+	huge_limit_read(root, size, &limit);
+	p->available = least(p->available, limit.available / size);
 	return 0;
 }

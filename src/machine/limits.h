@@ -38,6 +38,8 @@ struct huge_pages {
 unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
 /* -1 with errno: ENOENT there is no such size or node. */
 #define ALL_NODES (-1)
+/* What cgroups still allow of one size. Beyond it touching ends in a SIGBUS: nothing is refused before. */
+void huge_limit_read(const char *root, size_t size, struct memory_limit *);
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
 /* The control groups that we are in. */

@@ -31,8 +31,6 @@
 
 #define THP "/sys/kernel/mm/transparent_hugepage"
 
-extern char **environ;
-
 /* ---- values, or null and why ---- */
 
 /* Takes the value's reference. NULL becomes null, with the reason as NAME_why. */

@@ -53,6 +53,11 @@ static const struct backing {
 	[PAGES_1G] = { (size_t)1 << 30, MADV_NORMAL },
 };
 
+bool is_hugetlb_choice(size_t bytes)
+{
+	return bytes == backings[PAGES_2M].hugetlb || bytes == backings[PAGES_1G].hugetlb;
+}
+
 static const char out_of_memory[] = "out of memory";
 
 struct arena *arena_open(const struct machine *machine)
@@ -182,10 +187,42 @@ static int reserve(struct region *r)
 	return 0;
 }
 
+/* Huge pages that touching the rest of a region will take. */
+static uint64_t untouched(const struct region *r)
+{
+	unsigned char there;
+	uint64_t n = 0;
+
+	for (size_t offset = 0; offset < r->bytes; offset += r->granule)
+		n += mincore(r->base + offset, r->arena->machine->page, &there) || !(there & 1);
+	return n;
+}
+
+/* A fault beyond the limit of a cgroup kills the process (SIGBUS), so what is to be touched is held against it first. */
+static int check_limit(struct region *r)
+{
+	char needed[BYTES_TEXT], there[BYTES_TEXT];
+	struct memory_limit limit;
+	uint64_t need = r->bytes;
+
+	huge_limit_read(THIS_MACHINE, r->granule, &limit);
+	for (const struct region *other = r->arena->regions; other; other = other->next)
+		need += other->granule == r->granule && backings[other->pages].hugetlb ? untouched(other) * other->granule : 0;
+	if (need <= limit.available)
+		return 0;
+	cannot(r->arena, "%s and what was mapped before it need %s more in huge pages, but only %s can be had, because of %s; choose a smaller size",
+	       r->name, bytes_text(needed, need), bytes_text(there, limit.available), limit.what);
+	errno = ENOMEM;
+	return -1;
+}
+
 static int back(struct region *r)
 {
 	const struct backing *b = &backings[r->pages];
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+
+	if (b->hugetlb && check_limit(r))
+		return -1;
 
 	if (b->hugetlb)
 		flags |= MAP_HUGETLB | log2_of(b->hugetlb) << MAP_HUGE_SHIFT;
@@ -258,6 +295,11 @@ size_t region_granule(const struct region *r)
 	return r->granule;
 }
 
+size_t region_takes(const struct machine *m, size_t bytes, enum pages pages)
+{
+	return pages == PAGES_THP ? round_up(bytes, granule_of(m, pages)) : bytes;
+}
+
 /* Policies. */
 
 static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
@@ -271,17 +313,6 @@ static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
 	cannot(r->arena, "%s can't be placed: the kernel refuses mbind (%s); in a container, allow CAP_SYS_NICE", r->name,
 	       strerror(errno));
 	return -1;
-}
-
-/* Huge pages that touching the rest of a region will take. */
-static uint64_t untouched(const struct region *r)
-{
-	unsigned char there;
-	uint64_t n = 0;
-
-	for (size_t offset = 0; offset < r->bytes; offset += r->granule)
-		n += mincore(r->base + offset, r->arena->machine->page, &there) || !(there & 1);
-	return n;
 }
 
 /* A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are counted first. */
@@ -334,21 +365,12 @@ static int highest_node(const struct machine *m)
 	return m->node[m->nodes - 1].number;
 }
 
-/* Nodes with memory that we may use; all, should none say how much it has. */
-static bool has_memory(const struct machine *m, const struct node *node)
-{
-	for (unsigned i = 0; i < m->nodes; i++)
-		if (m->node[i].memory)
-			return node->memory > 0;
-	return true;
-}
-
 static unsigned memory_nodes(const struct machine *m)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->nodes; i++)
-		n += has_memory(m, &m->node[i]);
+		n += machine_has_memory(m, &m->node[i]);
 	return n;
 }
 
@@ -361,7 +383,7 @@ int region_bind(struct region *r, int node)
 	errno = EINVAL;
 	if (!machine_node(m, node))
 		return -1;
-	if (!has_memory(m, machine_node(m, node))) {
+	if (!machine_has_memory(m, machine_node(m, node))) {
 		cannot(r->arena, "%s can't lie on node %d, which has no memory that this process may use", r->name, node);
 		return -1;
 	}
@@ -387,7 +409,7 @@ int region_interleave(struct region *r)
 	if (!nodes)
 		return -1;
 	for (unsigned i = 0; i < m->nodes; i++)
-		if (has_memory(m, &m->node[i]))
+		if (machine_has_memory(m, &m->node[i]))
 			numa_bitmask_setbit(nodes, (unsigned)m->node[i].number);
 	status = set_policy(r, MPOL_INTERLEAVE, nodes);
 	numa_bitmask_free(nodes);
@@ -401,7 +423,7 @@ static void claim(const struct region *r, int16_t *of, size_t offset, size_t byt
 	size_t end = bytes > r->bytes - (offset < r->bytes ? offset : r->bytes) ? r->bytes : offset + bytes;
 	size_t first = offset / r->granule + (offset % r->granule > 0),
 	       last = end >= r->asked ? r->bytes / r->granule : end / r->granule;
-	int16_t value = node < 0 ? 0 : node < MOST_NODES ? (int16_t)(node + 1) : MOST_NODES; /* the last one: surely not there */
+	int16_t value = (int16_t)(node < 0 ? 0 : node < MOST_NODES ? node + 1 : MOST_NODES); /* the last one: surely not there */
 
 	for (size_t granule = first; granule < last; granule++)
 		of[granule] = value;
@@ -482,7 +504,7 @@ static uint64_t uneven(const struct region *r, const uint64_t *on)
 	share = (total + nodes - 1) / nodes + r->granule / m->page;
 	for (int n = 0; n < MOST_NODES; n++) {
 		const struct node *node = machine_node(m, n);
-		uint64_t wanted = node && has_memory(m, node) ? share : 0;
+		uint64_t wanted = node && machine_has_memory(m, node) ? share : 0;
 
 		excess += on[n] > wanted ? on[n] - wanted : 0;
 	}
@@ -670,13 +692,33 @@ static int read_huge(const struct arena *a, struct placement *p)
 	return 0;
 }
 
+/*
+ * Some kernels (6.1 is one) hide from move_pages, as if they were not there, pages without access: so NUMA balancing leaves those
+ * that it watches. The counts know of them; where they find no more than was verified, that stands.
+ */
+static int count_hidden(const struct arena *a, struct tally *t, struct placement *p)
+{
+	const uint64_t unmapped = p->unmapped;
+	int length;
+
+	forget(a, p);
+	if (count(a, t, p) || p->unmapped >= unmapped) {
+		forget(a, p);
+		return verify(a, t, p);
+	}
+	p->how = COUNTED;
+	length = asprintf(&p->why_not, "move_pages: %llu pages are there, but hidden, as NUMA balancing leaves those that it watches",
+			  (unsigned long long)(unmapped - p->unmapped));
+	return length < 0 ? -1 : 0;
+}
+
 static int read_nodes(const struct arena *a, struct tally *t, struct placement *p)
 {
 	const char *forbidden;
 
 	forget(a, p);
 	if (!verify(a, t, p))
-		return 0;
+		return p->unmapped ? count_hidden(a, t, p) : 0;
 	if (errno == ENOMEM)
 		return -1;
 	forbidden = strerror(errno);

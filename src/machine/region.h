@@ -19,6 +19,7 @@ enum pages {
 	PAGES_1G,                          /* hugetlb */
 };
 #define PAGES_CHOICES "base,thp,2M,1G"     /* the choices of a parameter, in the order of enum pages */
+bool is_hugetlb_choice(size_t bytes);      /* Arm's kernels have hugetlb pages of other sizes, too */
 
 /* All regions of a trial; knows why the last thing asked of it could not be had. */
 struct arena;
@@ -40,6 +41,8 @@ void *region_base(const struct region *);
 size_t region_bytes(const struct region *);    /* as mapped: whole granules */
 /* Bytes that are placed together: the page asked for (2 MiB or what the system has for transparent ones, whatever it then gives). */
 size_t region_granule(const struct region *);
+/* Bytes of memory that a region may take: of transparent huge pages whole ones, which are 512 MiB where a page is 64 KiB. */
+size_t region_takes(const struct machine *, size_t bytes, enum pages);
 
 /*
  * Policies for pages not touched yet. -1 with errno: EINVAL for a node that isn't there; ENOMEM for a node without enough memory, or reserved

@@ -2,6 +2,7 @@
 #include "machine/sysfs.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,7 +21,7 @@ static int path_of(char path[PATH_MAX], const char *root, const char *format, va
 	int n;
 
 	if (used < PATH_MAX) {
-		memcpy(path, root, used);
+		memcpy(path, root, used + 1);
 		n = vsnprintf(path + used, PATH_MAX - used, format, arguments);
 		if (n >= 0 && (size_t)n < PATH_MAX - used)
 			return 0;
@@ -172,6 +173,21 @@ hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...)
 	set = parse_list(line);
 	free(line);
 	return set;
+}
+
+bool sysfs_hidden(const char *root, const char *folder)
+{
+	char path[PATH_MAX];
+	int entries = 0;
+	DIR *open;
+
+	snprintf(path, sizeof(path), "%s%s", root, folder);
+	open = opendir(path);
+	while (open && entries < 3 && readdir(open))
+		entries++;
+	if (open)
+		closedir(open);
+	return entries < 3; /* itself and its parent */
 }
 
 bool sysfs_exists(const char *root, const char *format, ...)

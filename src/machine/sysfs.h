@@ -30,6 +30,9 @@ int sysfs_number(const char *root, uint64_t *value, const char *format, ...) __a
  * it. */
 hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Is a folder not there, or empty? So containers hide what they do not want to be read. */
+bool sysfs_hidden(const char *root, const char *folder);
+
 /* Does the path exist? */
 bool sysfs_exists(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "machine/clock.h"
+#include "machine/relax.h"
 #include "machine/team.h"
 
 /* Turns of a waiting loop before it yields: some 10 us, more than a barrier of pinned threads takes, less than a slice of the scheduler. */
@@ -42,24 +43,11 @@ struct team {
 	/* Each on a line of its own: they are what the threads wait on. */
 	_Alignas(APART) _Atomic uint32_t busy;   /* workers that have not finished the order */
 	_Alignas(APART) _Atomic uint32_t arrived, phase;
-	_Alignas(APART) _Atomic uint32_t unfinished; /* watched workers still at work */
+	_Alignas(APART) _Atomic uint32_t wanting; /* ends of watched workers until the stop flag is raised */
 	_Alignas(APART) _Atomic bool stop;
 };
 
-static void relax(unsigned turn)
-{
-	if (turn >= SPINS) {
-		sched_yield();
-		return;
-	}
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
-static void barrier(struct team *t)
+void team_barrier(struct team *t)
 {
 	uint32_t phase = atomic_load_explicit(&t->phase, memory_order_relaxed);
 
@@ -69,18 +57,18 @@ static void barrier(struct team *t)
 		return;
 	}
 	for (unsigned turn = 0; atomic_load_explicit(&t->phase, memory_order_acquire) == phase; turn++)
-		relax(turn);
+		relax(turn, SPINS);
 }
 
 static void work(struct team *t, struct worker *w, struct attendance *a)
 {
-	barrier(t);
+	team_barrier(t);
 	usage_read(&a->before); /* after a first barrier, so that waiting for the others is not taken for noise */
-	barrier(t);
+	team_barrier(t);
 	a->begin = clock_now();
 	t->order.task(t->order.argument, w);
 	a->end = clock_now();
-	if (w->index < t->order.watched && atomic_fetch_sub_explicit(&t->unfinished, 1, memory_order_acq_rel) == 1)
+	if (w->index < t->order.watched && atomic_fetch_sub_explicit(&t->wanting, 1, memory_order_acq_rel) == 1)
 		atomic_store_explicit(&t->stop, true, memory_order_release);
 	usage_read(&a->after);
 }
@@ -113,7 +101,7 @@ static void serve(struct team *t, unsigned index)
 	for (uint32_t known = 0;; known++) {
 		for (unsigned turn = 0; atomic_load_explicit(&m->orders, memory_order_acquire) == known; turn++) {
 			if (turn < SPINS + YIELDS)
-				relax(turn);
+				relax(turn, SPINS);
 			else
 				sleep_until_ordered(m, known);
 		}
@@ -138,7 +126,7 @@ static void give(struct team *t, struct order order)
 		return;
 	obey(t, 0);
 	for (unsigned turn = 0; atomic_load_explicit(&t->busy, memory_order_acquire); turn++)
-		relax(turn);
+		relax(turn, SPINS);
 }
 
 void team_run(struct team *t, void (*task)(void *, struct worker *), void *argument)
@@ -174,7 +162,7 @@ static bool set_alarm(struct team *t, double seconds, timer_t *timer)
 	return false;
 }
 
-void team_time(struct team *t, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched)
+void team_time(struct team *t, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched, unsigned enough)
 {
 	timer_t timer;
 	bool alarmed;
@@ -182,7 +170,7 @@ void team_time(struct team *t, void (*task)(void *, struct worker *), void *argu
 	if (watched > t->threads)
 		watched = t->threads;
 	atomic_store(&t->stop, false);
-	atomic_store(&t->unfinished, watched);
+	atomic_store(&t->wanting, enough < watched ? enough : watched);
 	alarmed = deadline > 0 && set_alarm(t, deadline, &timer);
 	if (deadline > 0 && !alarmed) /* no timer to be had: a sample of no length is better than one without end */
 		atomic_store(&t->stop, true);
@@ -241,11 +229,6 @@ int team_seat(struct team *t, const struct place *place, unsigned threads, unsig
 	return 0;
 }
 
-unsigned team_size(const struct team *t)
-{
-	return t->size;
-}
-
 unsigned team_threads(const struct team *t)
 {
 	return t->threads;
@@ -301,7 +284,7 @@ int team_open(unsigned threads, int (*body)(struct team *, void *), void *argume
 	if (!t)
 		return -1;
 	omp_set_dynamic(0);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads) default(none) shared(t, threads, body, argument, result, error)
 	{
 		if ((unsigned)omp_get_num_threads() == threads) {
 			if (omp_get_thread_num() == 0) {

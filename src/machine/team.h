@@ -23,12 +23,15 @@ struct place {
 struct worker {
 	_Alignas(APART) unsigned index;
 	unsigned threads;
-	unsigned role, group;              /* search or dispatcher, chase or background; number of the pair */
+	unsigned role;                     /* search or dispatcher, chase or background; of a pair, the first or the second */
+	unsigned group, meeting;           /* the pair, 0, 1, ... of those that meet at once, or IDLE; how often this pair has met in this batch */
 	struct place place;
-	uint64_t count;                    /* BY_COUNT: units this worker is to do */
-	const _Atomic bool *stop;          /* BY_DEADLINE: raised when time is up */
+	uint64_t count;                    /* units this worker is to do; UINT64_MAX: until *stop */
+	const _Atomic bool *stop;          /* BY_DEADLINE: raised when time is up; where a benchmark is scored `together`: when the first is done */
 	uint64_t done;                     /* units that this worker did: work() sets it */
+	uint64_t together;                 /* of these, until *stop was raised: work() sets it, where that is scored */
 };
+#define IDLE (~0u)
 
 struct team;
 
@@ -37,8 +40,6 @@ struct team;
  * when OpenMP gave fewer threads than asked for, ENOMEM.
  */
 int team_open(unsigned threads, int (*body)(struct team *, void *), void *argument);
-
-unsigned team_size(const struct team *);
 
 /*
  * Makes the first `threads` threads the workers of what follows, pins each to its place, and reads back where it runs. The others sleep.
@@ -51,6 +52,9 @@ struct worker *team_worker(struct team *, unsigned index);
 /* Runs task(argument, worker) on every worker, and returns when all are done. Only worker 0 may call it. */
 void team_run(struct team *, void (*task)(void *, struct worker *), void *argument);
 
+/* For a task on all workers: returns when each of them has called it. */
+void team_barrier(struct team *);
+
 /* What one worker saw of one timed execution. */
 struct attendance {
 	_Alignas(APART) double begin, end; /* s, clock_now() */
@@ -59,10 +63,10 @@ struct attendance {
 
 /*
  * The same, timed: between the clock readings there is nothing but task(). The stop flag is down when it starts; with a deadline (s;
- * 0: none) it is raised that long after the start, and in any case when worker 0..watched-1 are done (watched 0: nobody is waited for).
- * What each saw stays readable in team_attendance() until the next call.
+ * 0: none) it is raised that long after the start, and in any case when `enough` of the workers 0..watched-1 are done (0: nobody is
+ * waited for). What each saw stays readable in team_attendance() until the next call.
  */
-void team_time(struct team *, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched);
+void team_time(struct team *, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched, unsigned enough);
 const struct attendance *team_attendance(const struct team *, unsigned worker);
 
 #endif

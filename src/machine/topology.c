@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine/topology.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <glob.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include <hwloc/distances.h>
 
+#include "machine/limits.h"
 #include "machine/sysfs.h"
 #include "machine/tlb.h"
 
@@ -20,10 +22,11 @@
 #define EXAMPLE	     "\"node:2 core:64 pu:2\""
 #define EXPECTED     "an XML file of hwloc (lstopo FILE.xml writes one) or a description such as " EXAMPLE
 #define MORE	     "more threads than CPUs: --oversubscribe"
+#define NODES	     "/sys/devices/system/node"
 #define NUMBERS	     256 /* bytes of a list of CPUs in a sentence */
 
-static int say(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int say(const char **why, const char *format, ...)
+static void explain(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void explain(const char **why, const char *format, ...)
 {
 	static _Thread_local char sentence[1024];
 	va_list arguments;
@@ -33,8 +36,8 @@ static int say(const char **why, const char *format, ...)
 	va_end(arguments);
 	*why = sentence;
 	errno = ENODEV;
-	return -1;
 }
+#define say(why, ...) (explain(why, __VA_ARGS__), -1) /* in sight, so that checkers know that it has failed */
 
 /* What was said is no word of ours, on whatever machine. */
 static int misunderstood(int failed)
@@ -170,8 +173,16 @@ static int take_file(struct machine *m, const char *path, const struct stat *sta
 	return say(error, "topology %.200s: %s; expected " EXPECTED, path, what);
 }
 
+/* Containers may hide a folder under an empty one, at which hwloc ends the program (an assertion, not an error). */
+static bool nodes_are_hidden(void)
+{
+	return sysfs_exists(THIS_MACHINE, NODES) && sysfs_hidden(THIS_MACHINE, NODES);
+}
+
 static int take_this(struct machine *m, const char **error)
 {
+	if (nodes_are_hidden()) /* what processors say of themselves is left, or else their number */
+		hwloc_topology_set_components(m->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux:cpu");
 	if (hwloc_topology_load(m->topology))
 		return say(error, "hwloc can't read the topology of this machine: %s", strerror(errno));
 	/* HWLOC_XMLFILE and HWLOC_SYNTHETIC may put another machine in the place of this one. */
@@ -218,6 +229,7 @@ static int read_nodes(struct machine *m)
 {
 	hwloc_const_nodeset_t allowed = hwloc_topology_get_allowed_nodeset(m->topology);
 	int found = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_NUMANODE);
+	struct node_memory whole;
 
 	m->nodes = found > 0 ? (unsigned)found : 1; /* hwloc 2 always has one; should it not, all is node 0 */
 	m->node = calloc(m->nodes, sizeof(*m->node));
@@ -231,6 +243,8 @@ static int read_nodes(struct machine *m)
 			m->node[i].memory = node->attr->numanode.local_memory;
 	}
 	qsort(m->node, m->nodes, sizeof(*m->node), by_number);
+	if (m->here && m->nodes == 1 && !m->node[0].memory && !node_memory_read(THIS_MACHINE, m->node[0].number, &whole))
+		m->node[0].memory = whole.total; /* hwloc asks /sys alone, and that may be hidden */
 	return 0;
 }
 
@@ -243,7 +257,7 @@ static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 	hwloc_bitmap_t kernel = NULL;
 
 	if (m->here)
-		kernel = sysfs_list(THIS_MACHINE, "/sys/devices/system/node/node%d/cpulist", number_of(node));
+		kernel = sysfs_list(THIS_MACHINE, NODES "/node%d/cpulist", number_of(node));
 	return kernel ? kernel : hwloc_bitmap_dup(node->cpuset);
 }
 
@@ -369,13 +383,13 @@ struct machine *machine_open(const char *description, const char **error)
 	struct machine *m = calloc(1, sizeof(*m));
 
 	if (!m) {
-		say(error, "out of memory");
+		explain(error, "out of memory");
 		return NULL;
 	}
 	if (load(m, description, error) || read_cpus(m, error))
 		goto fail;
 	if (read_nodes(m)) {
-		say(error, "out of memory");
+		explain(error, "out of memory");
 		goto fail;
 	}
 	read_cpu_nodes(m);
@@ -407,12 +421,47 @@ const struct node *machine_node(const struct machine *m, int number)
 	return NULL;
 }
 
+bool machine_has_memory(const struct machine *m, const struct node *node)
+{
+	for (unsigned i = 0; i < m->nodes; i++)
+		if (m->node[i].memory)
+			return node->memory > 0;
+	return true;
+}
+
 const struct cpu *machine_cpu(const struct machine *m, int number)
 {
 	for (unsigned i = 0; i < m->cpus; i++)
 		if (m->cpu[i].number == number)
 			return &m->cpu[i];
 	return NULL;
+}
+
+const char *const level_names[LEVELS] = { [SAME_CPU] = "CPU",	 [SAME_CORE] = "SMT",	      [SAME_L2] = "L2",		 [SAME_L3] = "L3",
+					  [SAME_NODE] = "node", [SAME_PACKAGE] = "package", [SAME_MACHINE] = "machine" };
+
+static bool share_cache(const struct machine *m, hwloc_obj_type_t type, int cpu, int other)
+{
+	hwloc_obj_t a = hwloc_get_pu_obj_by_os_index(m->topology, (unsigned)cpu), cache = a ? hwloc_get_ancestor_obj_by_type(m->topology, type, a) : NULL;
+
+	return cache && hwloc_bitmap_isset(cache->cpuset, (unsigned)other);
+}
+
+enum level machine_level(const struct machine *m, int cpu, int other)
+{
+	const struct cpu *a = machine_cpu(m, cpu), *b = machine_cpu(m, other);
+
+	if (cpu == other)
+		return SAME_CPU;
+	if (!a || !b)
+		return SAME_MACHINE;
+	if (a->core == b->core)
+		return SAME_CORE;
+	if (a->node != b->node)
+		return a->package == b->package ? SAME_PACKAGE : SAME_MACHINE;
+	if (share_cache(m, HWLOC_OBJ_L2CACHE, cpu, other))
+		return SAME_L2;
+	return share_cache(m, HWLOC_OBJ_L3CACHE, cpu, other) ? SAME_L3 : SAME_NODE;
 }
 
 unsigned machine_cpu_nodes(const struct machine *m)
@@ -494,6 +543,7 @@ static void order_spread(const struct machine *m, struct order *order)
 		for (unsigned core = 0; core < m->cores; core++) {
 			const struct cpu *cpu = order->cpu[core] + sibling; /* siblings are neighbours */
 
+			assert(order->cpu[core]); /* each had its turn */
 			if (cpu < m->cpu + m->cpus && cpu->core == order->cpu[core]->core)
 				take(order, cpu);
 		}
@@ -545,6 +595,7 @@ static int order_list(const struct machine *m, const char *list, struct order *o
 
 static struct place place_of(const struct cpu *cpu)
 {
+	assert(cpu);
 	return (struct place){ .cpu = cpu->number, .node = cpu->node };
 }
 
@@ -609,6 +660,7 @@ static int lay(const struct machine *m, const char *layout, const struct node *n
 			   node->number, count_text(node->cpus, "CPU").of);
 	order->n = 0;
 	order_close(m, node->number, order);
+	assert(order->n); /* nodes of layouts have CPUs */
 	for (unsigned i = 0; i < n; i++)
 		place[i] = place_of(order->cpu[i % order->n]);
 	return 0;
@@ -729,12 +781,11 @@ char **machine_layouts(const struct machine *m, const char *word, unsigned threa
 	unsigned *count = calloc((size_t)layouts * nodes, sizeof(*count));
 	char **list = NULL;
 
+	assert(nodes);
 	if (threads > MOST_THREADS)
-		say(why, "%u threads are too many; at most %u are possible", threads, MOST_THREADS);
-	else if (!count)
-		say(why, "out of memory");
-	else if (!expand(m, word, threads, nodes, count, why) && !(list = write_layouts(count, layouts, nodes)))
-		say(why, "out of memory");
+		explain(why, "%u threads are too many; at most %u are possible", threads, MOST_THREADS);
+	else if (!count || (!expand(m, word, threads, nodes, count, why) && !(list = write_layouts(count, layouts, nodes))))
+		explain(why, "out of memory");
 	free(count);
 	*n = list ? layouts : 0;
 	return list;
@@ -827,12 +878,12 @@ static bool alike(hwloc_obj_t a, hwloc_obj_t b)
 
 static void print_caches(const struct machine *m, FILE *out)
 {
-	if (m->last_cache)
-		fprintf(out, "\n%-5s  %9s  %5s  %5s  %5s  %s\n", "cache", "size", "line", "ways", "count", "shared by");
+	const char *heading = "\ncache       size   line   ways  count  shared by\n";
+
 	for (hwloc_obj_type_t type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L3ICACHE; type++)
 		for (hwloc_obj_t c = NULL; (c = hwloc_get_next_obj_by_type(m->topology, type, c));) {
 			unsigned before = 0, count = 0;
-			char name[16], ways[16];
+			char name[16], line[16], ways[16];
 
 			for (hwloc_obj_t o = NULL; (o = hwloc_get_next_obj_by_type(m->topology, type, o));) {
 				before += alike(c, o) && o->logical_index < c->logical_index;
@@ -841,9 +892,11 @@ static void print_caches(const struct machine *m, FILE *out)
 			if (before)
 				continue;
 			hwloc_obj_type_snprintf(name, sizeof(name), c, 0);
+			snprintf(line, sizeof(line), c->attr->cache.linesize ? "%u" : "-", c->attr->cache.linesize);
 			snprintf(ways, sizeof(ways), c->attr->cache.associativity > 0 ? "%d" : "-", c->attr->cache.associativity);
-			fprintf(out, "%-5s  %9s  %5u  ", name, size_text(c->attr->cache.size).of, c->attr->cache.linesize);
+			fprintf(out, "%s%-5s  %9s  %5s  ", heading, name, c->attr->cache.size ? size_text(c->attr->cache.size).of : "-", line);
 			fprintf(out, "%5s  %5u  %s\n", ways, count, count_text((unsigned)hwloc_bitmap_weight(c->cpuset), "CPU").of);
+			heading = "";
 		}
 }
 

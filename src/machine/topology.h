@@ -44,8 +44,14 @@ struct machine *machine_open(const char *description, const char **error);
 void machine_close(struct machine *);
 
 const struct node *machine_node(const struct machine *, int number);    /* NULL: no such node */
+bool machine_has_memory(const struct machine *, const struct node *);   /* that we may use; true for all, should none say how much it has */
 const struct cpu *machine_cpu(const struct machine *, int number);      /* NULL: no such CPU, or not ours */
 unsigned machine_cpu_nodes(const struct machine *);                     /* nodes with usable cores */
+
+/* What two CPUs have in common that is closest to them; CPUs of different nodes share no more than a package. */
+enum level { SAME_CPU, SAME_CORE, SAME_L2, SAME_L3, SAME_NODE, SAME_PACKAGE, SAME_MACHINE, LEVELS };
+extern const char *const level_names[LEVELS];   /* in the field's words: "SMT", "L2", .. */
+enum level machine_level(const struct machine *, int cpu, int other); /* numbers of CPUs that are ours */
 
 /*
  * Places for n threads. bind: "close" (cores next to each other), "spread" (as far apart as can be), each one thread a core as long as

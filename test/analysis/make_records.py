@@ -199,6 +199,9 @@ class Point:
     others: dict[str, tuple[str, Optional[float]]] = field(default_factory=dict)  # metrics after time: unit and value
     huge: float = 0  # share of its bytes on huge pages
     noise: float = 0.006
+    ratios: list[tuple[str, str, str, float]] = field(default_factory=list)  # parameter, of, to, and the time of the other
+    other: str = "0" * 16  # its id
+    pairs: Optional[Line] = None
 
     @property
     def identity(self) -> str:
@@ -323,10 +326,20 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
         "cycles": time / 4.3e-10 if time else None,
         "skew": 2e-7 if samples and point.threads > 1 else None,
         "alternated_with": [],
+        "ratios": [
+            {"name": "slowdown", "parameter": p, "of": of, "to": to, "trial": point.other, **_over(time, ci, t)}
+            for p, of, to, t in point.ratios
+            if time and ci
+        ],
+        "pairs": point.pairs if samples else None,
         "stopped": STOPPED.get(point.status, "converged"),
         "started": "2025-03-14T09:26:54.000Z",
         "elapsed": sum(samples) * 1.2 + 0.01,
     }
+
+
+def _over(time: float, ci: list[float], other: float) -> Line:
+    return {"value": time / other, "ci": [ci[0] / other, ci[1] / other]}
 
 
 STOPPED = {"impossible": None, "failed": None, "interrupted": "signal", "unconverged": "budget"}
@@ -497,6 +510,246 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
     return points
 
 
+LOCKS = ("mutex", "spin", "ticket", "mcs")
+FLOOR = {"add": 1.2e-9, "fetch-add": 5e-9, "compare-exchange": 6e-9, "mutex": 18e-9, "spin": 9e-9, "ticket": 11e-9, "mcs": 16e-9}
+CROSSING = 60e-9  # s for a line, from core to core
+
+
+def sharing(machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8, 16), line: int = 64) -> list[Point]:
+    """Words on one line and apart, locks; distances. On one line the threads take turns."""
+    points = []
+    for name, floor in FLOOR.items():
+        variant, lock = ("lock", {"lock": name}) if name in LOCKS else (name, {})
+        for n in threads:
+            crossing = CROSSING * (n - 1) * (2 if lock else 1)
+            times = {"shared": floor + crossing * 2, "dense": floor + crossing, "padded": floor}
+            for layout, seconds in times.items():
+                points.append(
+                    Point(
+                        "sharing",
+                        variant,
+                        {"layout": layout, **lock, "operations": 0},
+                        n,
+                        seconds,
+                        unit="operation",
+                        bind="close",
+                        others={
+                            "throughput": ("operation/s", n / seconds),
+                            "fairness": ("1", 0.4 if layout == "shared" and n > 1 else 0.98),
+                            "lost": ("1", (1 - 1 / n if layout == "shared" else 0.0) if name == "add" else None),
+                        },
+                        ratios=[] if layout == "padded" else [("layout", layout, "padded", floor)],
+                    )
+                )
+    many = [n for n in (2, max(threads)) if 1 < n <= max(threads)]
+    for operation in ("add", "fetch-add"):
+        for n in dict.fromkeys(many):
+            points += distances(operation, n, {d: 4 if d < line else 1 for d in DISTANCES})
+    return points
+
+
+DISTANCES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+
+
+def distances(operation: str, threads: int, relative: dict[int, float]) -> list[Point]:
+    """A curve, by its times relative to words far apart."""
+    return [
+        Point(
+            "sharing",
+            "distance",
+            {"distance": d, "operation": operation},
+            threads,
+            FLOOR[operation] * times,
+            unit="operation",
+            bind="close",
+        )
+        for d, times in relative.items()
+    ]
+
+
+TIMES = {"SMT": 12e-9, "L2": 25e-9, "L3": 45e-9, "node": 70e-9, "package": 95e-9, "machine": 180e-9}
+PROTOCOLS = {"compare-exchange": 1.0, "store-load": 1.1, "two-lines": 1.9, "message": 0.7}
+QUARTILES = {"0": 0.9, "0.25": 0.97, "0.5": 1.0, "0.75": 1.04, "0.99": 1.4}
+
+
+def handover(
+    machine: Machine, odd: tuple[int, ...] = (), crowding: Optional[float] = 1.02, protocols: Any = PROTOCOLS
+) -> list[Point]:
+    """Cores two by two; four share an L3, one node is one package. The odd ones take 1.5 times as long as they should."""
+    return [
+        Point(
+            "sharing",
+            "handover",
+            {"protocol": protocol, "lines": 16, "home": home},
+            machine.cpu_nodes * machine.cores,
+            TIMES["L3"] * PROTOCOLS[protocol],
+            unit="operation",
+            bind="close",
+            pairs=_pairs(machine, PROTOCOLS[protocol] * (1 + 0.1 * home), odd, crowding),
+        )
+        for protocol in protocols
+        for home in range(machine.cpu_nodes)
+    ]
+
+
+def _pairs(machine: Machine, times: float, odd: tuple[int, ...], crowding: Optional[float]) -> Line:
+    cpus = machine.cpu_nodes * machine.cores
+    rng = random.Random(cpus)
+    cells: Line = {"a": [], "b": [], "level": [], "n": [], **{q: [] for q in QUARTILES}}
+    for a in range(cpus):
+        for b in range(a + 1, cpus):
+            level = "machine" if a // machine.cores != b // machine.cores else "L3" if a // 4 == b // 4 else "node"
+            median = TIMES[level] * times * rng.uniform(0.97, 1.03) * (1.5 if a in odd or b in odd else 1)
+            for key, value in {"a": a, "b": b, "level": level, "n": 64, **{q: median * f for q, f in QUARTILES.items()}}.items():
+                cells[key].append(value)
+    levels = []
+    for level in dict.fromkeys(sorted(cells["level"], key=list(TIMES).index)):
+        own = sorted(m for m, of in zip(cells["0.5"], cells["level"]) if of == level)
+        levels.append(
+            {"level": level, "pairs": len(own), "crowding": crowding, **{q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}}
+        )
+    return {
+        "rounds": cpus - 1 + cpus % 2,
+        "levels": levels,
+        "outstanding": [{"cpu": c, "level": "node", "median": 1.5 * TIMES["node"], "of": TIMES["node"]} for c in odd],
+        "crowding": {"pairs": 8, "median": crowding, "most": crowding * 1.05} if crowding else None,
+        "cells": cells,
+    }
+
+
+def checkpoint(
+    machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8), bodies: tuple[str, ...] = ("loop", "reverse"), apart: float = 1.0
+) -> list[Point]:
+    """One pair of counters for all, and one for each; `apart`: what taking the two of a pair apart makes of the time."""
+    points = []
+    for body in bodies:
+        floor = 0.8e-9 if body == "loop" else 6e-9
+        for n in threads:
+            shared = floor + 4e-9 * (n - 1)
+            times = {"together": shared, "apart": floor + (shared - floor) * apart, "per-thread-dense": (floor + shared) / 2}
+            for variant, seconds in {**times, "per-thread": floor}.items():
+                raced = n > 1 and variant in ("together", "apart")
+                points.append(
+                    Point(
+                        "checkpoint",
+                        variant,
+                        {"ticks": 0, "every": 256, "body": body},
+                        n,
+                        seconds,
+                        unit="tick",
+                        bind="close",
+                        others={
+                            "throughput": ("tick/s", n / seconds),
+                            "kept": ("1", 0.6 if raced else 1.0),
+                            "fired-error": ("1", -0.12 if raced else 0.0),
+                        },
+                    )
+                )
+    return points
+
+
+SMALL_CASE = {"points": "200000", "dimensions": 2, "clusters": 81, "iterations": 108, "type": "double", "data": "uniform"}
+PAIR = 2e-9  # s for a point and a cluster, on one thread
+# Time over that of 2p: on one thread, and on several.
+LADDER = {
+    "2p": (1, 1),
+    "2q": (0.95, 4),
+    "2q-padded": (0.95, 1.2),
+    "3p": (1, 0.8),
+    "private-dense": (0.98, 0.85),
+    "private-padded": (0.98, 0.7),
+}
+
+
+def kmeans(
+    threads: tuple[int, ...] = (1, 2, 4, 8), work: Any = SMALL_CASE, prunes: tuple[str, ...] = ("auto",), **ladder: Any
+) -> list[Point]:
+    """Published shapes, but for what `ladder` says; `best` is 20 times as fast."""
+    pairs = int(work["points"]) * work["clusters"]
+    points = []
+    for n in threads:
+        base = PAIR * pairs / n**0.9
+        times = {**LADDER, **ladder}
+        for variant, relative in times.items():
+            seconds = base * relative[n > 1]
+            ratios = [("variant", variant, "2p", base)] if variant.startswith("2q") else []
+            points.append(
+                Point(
+                    "kmeans",
+                    variant,
+                    dict(work),
+                    n,
+                    seconds,
+                    "iteration",
+                    bind="close",
+                    others=_solved(seconds, pairs),
+                    ratios=ratios,
+                )
+            )
+        for prune in prunes:
+            points.append(best(n, {**work, "prune": prune}, base / 20))
+    return points
+
+
+def best(threads: int, work: Any, seconds: float, communication: Optional[float] = None) -> Point:
+    others = {**_solved(seconds, int(work["points"]) * work["clusters"]), "computed": ("1", 0.04), "fma-share": ("1", 0.72)}
+    if communication is not None:
+        others["communication"] = ("s/iteration", communication)
+    return Point("kmeans", "best", dict(work), threads, seconds, "iteration", bind="close", others=others)
+
+
+def _solved(seconds: float, pairs: int) -> dict[str, tuple[str, Optional[float]]]:
+    return {"pair-time": ("s", seconds / pairs), "total": ("s", seconds * 108), "iterations": ("1", 108), "inertia": ("1", 1234.5)}
+
+
+def peer(run: str, **changes: Any) -> Line:
+    """A line of `make peers`."""
+    line: Line = {
+        "type": "peer",
+        "run": run,
+        "benchmark": "kmeans",
+        "case": "200k x 2, k=81",
+        "parameters": dict(SMALL_CASE),
+        "threads": 1,
+        "peer": "scikit-learn lloyd",
+        "version": "1.9.1",
+        "pairs": 9,
+        "ours": 0.03,
+        "theirs": 1.41,
+        "ratio": 47.0,
+        "ci": [46.0, 48.5],
+        "goal": 45,
+        "agreement": "all labels alike, centres within 2e-15",
+    }
+    return {**line, **changes}
+
+
+PEERS: tuple[Line, ...] = (
+    {},
+    {
+        "peer": "FAISS",
+        "version": "1.11.0",
+        "theirs": 0.84,
+        "ratio": 28.0,
+        "ci": [27.1, 28.8],
+        "goal": 30,
+        "agreement": "inertia within 1e-6",
+    },
+    {"case": "2M x 8, k=256", "ours": 0.9, "theirs": 6.3, "ratio": 7.02, "ci": [6.8, 7.2], "goal": 7},
+    {
+        "case": "2M x 8, k=256",
+        "threads": 2,
+        "ours": 0.5,
+        "theirs": 3.1,
+        "ratio": 6.2,
+        "ci": None,
+        "goal": None,
+        "peer": "locus, one thread",
+        "version": None,
+    },
+)
+
+
 def dummy() -> list[Point]:
     return [
         Point("dummy", variant, {"delay": delay, "noise": noise}, threads, seconds=delay * threads, unit="call", bind="close")
@@ -562,3 +815,8 @@ if __name__ == "__main__":
         print(write(Path(sys.argv[1]) / f"{machine_name}.jsonl", machine_record(machine_name)))
         lines = record(its_machine, flag(latency(its_machine), every=23), run_id("latency" + machine_name))
         print(write(Path(sys.argv[1]) / f"latency-{machine_name}.jsonl", lines))
+        shared = sharing(its_machine) + handover(its_machine, odd=(5,)) + checkpoint(its_machine)
+        lines = record(its_machine, flag(shared, every=13), run_id("sharing" + machine_name))
+        print(write(Path(sys.argv[1]) / f"sharing-{machine_name}.jsonl", lines))
+        lines = record(its_machine, flag(kmeans(), every=5), run_id("kmeans" + machine_name))
+        print(write(Path(sys.argv[1]) / f"kmeans-{machine_name}.jsonl", lines))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One clear line, the right status, nothing overwritten."""
+
 import pytest
 
 CASES = [
@@ -8,6 +9,9 @@ CASES = [
     (["frobnicate"], 2, ["frobnicate", "locus help"]),
     (["list", "numaa"], 2, ["numaa", "numa"]),
     (["list", "numa", "more"], 2, ["more"]),
+    (["list", "frobnicate"], 2, ["frobnicate", "locus list"]),
+    (["topology", "numa", "more"], 2, ["more"]),
+    (["doctor", "more"], 2, ["more"]),
     (["numa", "--kernal", "sum"], 2, ["--kernal", "--kernel"]),
     (["numa", "--zzzzzzzzzzz", "1"], 2, ["--zzzzzzzzzzz", "--help"]),
     (["numa", "--variant", "singel"], 2, ["singel", "single"]),
@@ -34,6 +38,8 @@ CASES = [
     (["numa", "--seed", "x"], 2, ["--seed", "x"]),
     (["numa", "quick"], 2, ["quick", "--"]),
     (["numa", "--resume"], 2, ["--resume", "--output"]),
+    (["numa", "--resume", "--append", "--output", "no-file"], 2, ["--resume", "--append"]),
+    (["numa", "--to"], 2, ["argument"]),
     (["numa", "--append"], 2, ["--append", "--output"]),
     (["numa", "--topology", "node:2 core:2"], 2, ["--topology", "--dry-run"]),
     (["numa", "--dry-run", "--topology", "nope:x"], 2, ["--topology", "nope:x"]),
@@ -44,13 +50,15 @@ CASES = [
     (["numa", "--layout", "0"], 2, ["--layout", "0"]),
     (["numa", "--layout", "1", "--threads", "2"], 2, ["--layout", "1"]),
     (["numa", "--to", "77"], 3, ["--to", "77"]),
-    (["numa", "--to", "first"], 2, ["--to", "first", "all"]),
+    (["numa", "--to", "nowhere"], 2, ["--to", "nowhere", "first", "all"]),
     (["numa", "--size", "64T"], 3, ["64 TiB", "memory"]),
     (["numa", "--size", "8", "--threads", "1"], 2, ["cache line"]),
     (["dummy", "--threads", "60000"], 3, ["60000 threads", "--oversubscribe"]),
     (["dummy", "--bind", "1023", "--threads", "1"], 3, ["1023"]),
     (["dummy", "--bind", "sideways"], 2, ["sideways"]),
+    (["dummy", "--bind", "inherited"], 2, ["inherited", "close"]),
     (["dummy", "--delay", "ten"], 2, ["--delay", "ten"]),
+    (["dummy", "--size", "1..20001+1"], 2, ["20000 trials"]),
     (["dummy", "--output", "/nonexistent/folder/file"], 1, ["/nonexistent/folder/file"]),
     (["dummy", "--output", "/"], 1, ["/"]),
 ]
@@ -68,10 +76,10 @@ def test_bad_input(locus, arguments, status, words):
 def test_an_existing_output_is_left_alone(locus, tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text("dear diary\n")
-    done = locus("dummy", "--variant", "steady", "--output", file)
+    done = locus("dummy --variant steady --output", file)
     assert done.status == 2 and str(file) in done.err and "--resume" in done.err and "--append" in done.err
     for mode in ("--resume", "--append"):
-        done = locus("dummy", "--variant", "steady", "--output", file, mode)
+        done = locus("dummy --variant steady --output", file, mode)
         assert done.status == 2 and "line 1" in done.err
     assert file.read_text() == "dear diary\n"
 
@@ -80,14 +88,14 @@ def test_another_schema_version_is_refused(locus, tmp_path):
     file = tmp_path / "future.jsonl"
     text = '{"type":"header","run":"0123456789abcdef","schema":"locus-record-99"}\n'
     file.write_text(text)
-    done = locus("dummy", "--variant", "steady", "--output", file, "--resume")
+    done = locus("dummy --variant steady --output", file, "--resume")
     assert done.status == 2 and "another schema" in done.err and "locus-record-1" in done.err
     assert file.read_text() == text
 
 
 def test_no_hugepages(locus, tmp_path, trials):
     file = tmp_path / "huge.jsonl"
-    done = locus("numa", "--variant", "static", "--kernel", "sum", "--size", "1G", "--pages", "1G", "--threads", "1", "--profile", "quick", "--output", file)
+    done = locus("numa --variant static --kernel sum --size 1G --pages 1G --threads 1 --profile quick --output", file)
     if done.status == 0:
         pytest.skip("this machine has 1 GiB pages reserved")
     assert done.status == 3 and "hugepages" in done.out + done.err
@@ -95,12 +103,12 @@ def test_no_hugepages(locus, tmp_path, trials):
 
 
 def test_an_unreadable_folder_and_a_read_only_file_system(locus):
-    done = locus("dummy", "--variant", "steady", "--output", "/proc/nothing.jsonl")
+    done = locus("dummy --variant steady --output /proc/nothing.jsonl")
     assert done.status == 1 and "/proc/nothing.jsonl" in done.err
 
 
 def test_omp_thread_limit(locus, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
-    done = locus("dummy", "--variant", "steady", "--threads", "2", "--profile", "quick", env={"OMP_THREAD_LIMIT": "1"})
+    done = locus("dummy --variant steady --threads 2 --profile quick", env={"OMP_THREAD_LIMIT": "1"})
     assert done.status == 1 and "OMP_THREAD_LIMIT" in done.err

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be asked without measuring anything."""
+
+import pathlib
 import re
 
 import pytest
@@ -26,13 +28,45 @@ def test_version(locus):
 
 def test_list_is_made_from_the_table(locus):
     assert re.search(r"^numa ", locus("list").out, re.M)
-    whole = locus("list", "numa").out
-    for word in ("single", "random", "static", "interleave", "bind", "migrate", "matrix", "--kernel", "--layout", "bandwidth", "jsl2023", "s/pass"):
+    whole = locus("list numa").out
+    variants = ["single", "random", "static", "interleave", "bind", "migrate", "matrix"]
+    for word in (*variants, "--kernel", "--layout", "bandwidth", "jsl2023", "s/pass"):
         assert word in whole
 
 
+def test_tables_of_the_man_page(locus):
+    page = locus("list --man").out
+    assert ".SS numa" in page and "kernel" in page and "dummy" not in page
+    assert locus("list --man more").status == 2
+
+
+def test_completion_asks_for_names(locus):
+    assert {"numa", "latency", "suite", "report"} <= set(locus("list --names").out.split())
+    words = locus("list --names numa").out.split()
+    assert {"--kernel", "--output"} <= set(words) and all(word.startswith("--") for word in words)
+
+
+@pytest.mark.parametrize("command", ["report", "levels"])
+def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
+    """To LOCUS_PYTHON, with the package's folder before those that PYTHONPATH has."""
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\nexit 5\n')
+    python.chmod(0o755)
+    done = locus(command, "--output", "a page.html", env={"LOCUS_PYTHON": python, "PYTHONPATH": "/mine"})
+    path, arguments = done.out.split(" ", 1)
+    assert done.status == 5 and arguments == f"-m locus_analysis {command} --output a page.html\n"
+    analysis, mine = path.split(":")
+    assert (pathlib.Path(analysis) / "locus_analysis/report.py").exists() and mine == "/mine"
+
+
+@pytest.mark.parametrize("variable, value", [("LOCUS_PYTHON", "/nonexistent/python"), ("LOCUS_ANALYSIS", "/nonexistent")])
+def test_what_the_report_needs_is_said(locus, variable, value):
+    done = locus("report", env={variable: value})
+    assert done.status == 3 and variable in done.err and len(done.err.splitlines()) == 1
+
+
 def test_help_of_a_benchmark_has_its_parameters_and_the_common_options(locus):
-    done = locus("numa", "--help")
+    done = locus("numa --help")
     assert done.status == 0
     for option in ("--kernel", "--pages", "--variant", "--threads", "--output", "--resume", "--dry-run", "--time-budget"):
         assert option in done.out
@@ -42,7 +76,13 @@ def test_topology_of_this_machine_and_of_one_that_is_described(locus):
     assert "this machine" in locus("topology").out
     described = locus("topology", "node:2 core:64 pu:2")
     assert described.status == 0 and "128 cores" in described.out and "256 CPUs" in described.out
-    assert locus("topology", "nonsense:?").status == 2
+    assert locus("topology nonsense:?").status == 2
+
+
+def test_topology_says_what_is_left_by_a_cpuset(locus, cpus):
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    assert f"only CPUs {cpus[-1]} of " in locus("topology", prefix=["taskset", "-c", str(cpus[-1])]).out
 
 
 def test_doctor_has_a_word_on_every_check_and_never_needs_root(locus):
@@ -52,29 +92,29 @@ def test_doctor_has_a_word_on_every_check_and_never_needs_root(locus):
 
 
 def test_dry_run_measures_nothing_and_shows_places(locus, tmp_path):
-    done = locus("numa", "--dry-run", "--topology", "node:2 core:16 pu:2", "--profile", "paper", "--output", tmp_path / "none.jsonl")
+    done = locus("numa --dry-run --topology", "node:2 core:16 pu:2", "--profile", "paper", "--output", tmp_path / "none.jsonl")
     assert done.status == 0 and not list(tmp_path.iterdir())
     assert "layout=16+0" in done.out and "layout=8+8" in done.out and "(node 1)" in done.out and "estimated time" in done.out
     assert "kernel=sum-scalar size=8589934592" in done.out
 
 
 def test_dry_run_of_the_matrix_has_every_pair_of_nodes(locus):
-    done = locus("numa", "--variant", "matrix", "--kernel", "sum", "--pages", "base", "--dry-run", "--topology", "node:4 core:2 pu:1")
+    done = locus("numa --variant matrix --kernel sum --pages base --dry-run --topology", "node:4 core:2 pu:1")
     pairs = set(re.findall(r"from=(\S+) to=(\d)", done.out))
     assert pairs == {(layout, str(to)) for layout in ("2+0+0+0", "0+2+0+0", "0+0+2+0", "0+0+0+2") for to in range(4)}
 
 
 def test_a_long_plan_for_a_large_machine_is_planned_at_once(locus):
-    done = locus("numa", "--dry-run", "--topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=20)
+    done = locus("numa --dry-run --topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=20)
     assert done.status == 0 and "impossible" not in done.out
 
 
 def test_dry_run_from_an_xml_file(locus, tmp_path):
     bad = tmp_path / "bad.xml"
     bad.write_text("<topology>")
-    assert locus("numa", "--dry-run", "--topology", bad).status == 2
+    assert locus("numa --dry-run --topology", bad).status == 2
 
 
 def test_more_threads_than_cores_use_siblings_last(locus):
-    done = locus("dummy", "--variant", "steady", "--threads", "2", "--dry-run", "--topology", "node:1 core:2 pu:2")
+    done = locus("dummy --variant steady --threads 2 --dry-run --topology", "node:1 core:2 pu:2")
     assert re.search(r"on CPUs 0 2 ", done.out), done.out

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiment 1 as a user runs it."""
+
 import re
 
 import pytest
@@ -14,7 +15,7 @@ def value(trial, name):
 @pytest.fixture(scope="module")
 def patterns(locus, tmp_path_factory, trials):
     file = tmp_path_factory.mktemp("latency") / "patterns.jsonl"
-    done = locus("latency", "--variant", ",".join(PATTERNS), "--size", "512K", "--pages", "base", "--repeats", "6", "--output", file)
+    done = locus(f"latency --variant {','.join(PATTERNS)} --size 512K --pages base --repeats 6 --output", file)
     return done, trials(file)
 
 
@@ -25,6 +26,12 @@ def test_every_pattern_is_measured_and_right(patterns):
         assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/load"
         assert value(trial, "time") > 0 and trial["cycles"] > 1  # no load takes less than a cycle when it waits for another
         assert trial["placement"]["before"]["misplaced"] == 0
+
+
+def test_nodes_may_be_ints(locus, tmp_path, trials):
+    file = tmp_path / "ints.jsonl"
+    done = locus("latency --variant cycle --element int --stride 64 --size 64K --pages base --repeats 2 --output", file)
+    assert done.status == 0 and value(trials(file)["cycle"], "nodes") == 1024
 
 
 def test_numbers_of_nodes(patterns):
@@ -41,7 +48,7 @@ def test_small_sets_are_sampled_in_turn_and_large_ones_alone(locus, tmp_path, tr
     for trial in patterns[1].values():
         assert len(trial["alternated_with"]) == len(PATTERNS) - 1
     file = tmp_path / "large.jsonl"
-    locus("latency", "--variant", "cycle,line-stride", "--size", "4M", "--pages", "base", "--repeats", "2", "--output", file)
+    locus("latency --variant cycle,line-stride --size 4M --pages base --repeats 2 --output", file)
     for trial in trials(file).values():
         assert trial["alternated_with"] == []
 
@@ -49,12 +56,12 @@ def test_small_sets_are_sampled_in_turn_and_large_ones_alone(locus, tmp_path, tr
 @pytest.mark.parametrize("chains", [1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
 def test_parallel_chains(locus, tmp_path, trials, chains):
     file = tmp_path / "parallel.jsonl"
-    done = locus("latency", "--variant", "parallel", "--size", "64K", "--chains", chains, "--pages", "base", "--repeats", "2", "--output", file)
+    done = locus(f"latency --variant parallel --size 64K --chains {chains} --pages base --repeats 2 --output", file)
     assert done.status == 0 and trials(file)["parallel"]["parameters"]["chains"] == chains
 
 
 def test_a_number_of_chains_that_has_no_kernel(locus):
-    done = locus("latency", "--variant", "parallel", "--size", "64K", "--chains", "5")
+    done = locus("latency --variant parallel --size 64K --chains 5")
     assert done.status == 2 and "1, 2, 3, 4, 6, 8" in done.err
 
 
@@ -62,7 +69,7 @@ def test_the_background_is_throttled(locus, tmp_path, read, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
     file = tmp_path / "loaded.jsonl"
-    done = locus("latency", "--variant", "loaded", "--size", "4M", "--pages", "base", "--pause", "0,100000", "--repeats", "3", "--output", file)
+    done = locus("latency --variant loaded --size 4M --pages base --pause 0,100000 --repeats 3 --duration 100ms --output", file)
     assert done.status == 0
     rate = {}
     for trial in (line for line in read(file) if line["type"] == "trial"):
@@ -73,16 +80,16 @@ def test_the_background_is_throttled(locus, tmp_path, read, cpus):
 
 
 def test_published_settings(locus):
-    done = locus("latency", "--profile", "paper", "--dry-run", "--topology", "node:1 core:4 pu:1")
+    done = locus("latency --profile paper --dry-run --topology", "node:1 core:4 pu:1")
     plans = re.findall(r"latency/(\S+) size=(\d+) pages=base element=(\w+) stride=(\d+) chains=1 loads=(\d+)", done.out)
-    ints = [int(size) for variant, size, element, stride, loads in plans if (variant, element, stride, loads) == ("cycle", "int", "4", "33554432")]
+    ints = [int(size) for variant, size, *rest in plans if (variant, *rest) == ("cycle", "int", "4", "33554432")]
     assert ints == [8192 << i for i in range(15)]
     strided = [int(size) for variant, size, *_ in plans if variant == "page-stride"]
     assert strided == [(16 << i) * 4104 for i in range(15)]
 
 
 def test_standard_profile_has_four_sizes_an_octave(locus):
-    done = locus("latency", "--variant", "cycle", "--pages", "base", "--dry-run", "--topology", "node:1 core:4 pu:1")
+    done = locus("latency --variant cycle --pages base --dry-run --topology", "node:1 core:4 pu:1")
     sizes = sorted(int(size) for size in re.findall(r"latency/cycle size=(\d+)", done.out))
     assert sizes[0] == 1024
     for octave in range(10, 25):
@@ -90,12 +97,12 @@ def test_standard_profile_has_four_sizes_an_octave(locus):
 
 
 def test_the_matrix_has_every_pair(locus):
-    done = locus("latency", "--variant", "matrix", "--pages", "base", "--dry-run", "--topology", "node:3 core:2 pu:1")
+    done = locus("latency --variant matrix --pages base --dry-run --topology", "node:3 core:2 pu:1")
     assert len(set(re.findall(r"from=(\S+) to=(\d)", done.out))) == 9
 
 
 def test_sizes_too_small_for_a_chain(locus):
-    done = locus("latency", "--variant", "cycle", "--size", "8")
+    done = locus("latency --variant cycle --size 8")
     assert done.status == 2 and "larger size" in done.err
 
 
@@ -103,5 +110,5 @@ def test_rows_tell_what_differs(locus, cpus):
     """Also where only some of the variants have the parameter."""
     if len(cpus) < 2:
         pytest.skip("one CPU")
-    done = locus("latency", "--variant", "cycle,loaded", "--size", "64K", "--pages", "base", "--mix", "read,write", "--pause", "7", "--repeats", "1")
+    done = locus("latency --variant cycle,loaded --size 64K --pages base --mix read,write --pause 7 --repeats 1")
     assert "latency/loaded mix=read" in done.out and "latency/loaded mix=write" in done.out and "pause=" not in done.out

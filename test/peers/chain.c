@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "bench/latency/chain.h"
-#include "harness/statistics.h"
+#include "beside.h"
 #include "machine/affinity.h"
 #include "machine/clock.h"
 #include "machine/region.h"
@@ -88,22 +88,15 @@ static __attribute__((noinline)) const struct other *walk(const struct other *at
 	return at;
 }
 
-static double cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* s per load, of one long run; *at goes on. */
 static double time_other(const struct other **at, uint64_t steps)
 {
+	const uint64_t walked = steps / 8 * 8;
 	double begin = cpu_now();
 
 	*at = walk(*at, steps);
 	__asm__ volatile("" : : "r"(*at) : "memory"); /* it is wanted, and before the clock is read */
-	return (cpu_now() - begin) / (double)(steps / 8 * 8);
+	return (cpu_now() - begin) / (double)walked;
 }
 
 /* --- the chain of locus, sampled as its harness does --- */
@@ -130,27 +123,12 @@ struct point {
 	double limit;
 };
 
-static void print(const struct point *p, double *ours, double *theirs, double *ratio, unsigned pairs, bool *differ)
-{
-	double low = NAN, high = NAN, middle;
-
-	sort(ours, pairs);
-	sort(theirs, pairs);
-	sort(ratio, pairs);
-	middle = quantile(ratio, pairs, 0.5);
-	median_interval(ratio, pairs, &low, &high);
-	*differ |= fabs(middle - 1) > p->limit;
-	printf("%-12s %9zu KiB  %8.3f ns  %8.3f ns  %6.3f  [%.3f, %.3f]  within %2.0f %%: %s\n", p->name, p->bytes >> 10,
-	       1e9 * quantile(ours, pairs, 0.5), 1e9 * quantile(theirs, pairs, 0.5), middle, low, high, 100 * p->limit,
-	       fabs(middle - 1) > p->limit ? "NO" : "yes");
-	fflush(stdout);
-}
-
 static int compare(const struct machine *m, const struct point *p, unsigned pairs, bool *differ)
 {
 	struct chain chain = { .pattern = CYCLE, .bytes = p->bytes, .stride = m->line, .page = m->page, .line = m->line, .seed = 1 };
 	const size_t lines = chain_nodes(&chain);
-	double ours[pairs], theirs[pairs], ratio[pairs], each;
+	double ours[pairs], theirs[pairs], each;
+	char what[64];
 	struct arena *arena = arena_open(m);
 	struct region *region = arena ? region_map(arena, "the buffer", p->bytes, PAGES_THP) : NULL;
 	union position at;
@@ -177,9 +155,9 @@ static int compare(const struct machine *m, const struct point *p, unsigned pair
 		ours[i] = time_locus(base, &at, rounds);
 		time_other(&other, warm);
 		theirs[i] = time_other(&other, SAMPLES * rounds * chase_loads(1));
-		ratio[i] = ours[i] / theirs[i];
 	}
-	print(p, ours, theirs, ratio, pairs, differ);
+	snprintf(what, sizeof(what), "%-8s %9zu KiB", p->name, p->bytes >> 10);
+	print_beside(what, ours, theirs, pairs, p->limit, differ);
 	arena_close(arena);
 	return 0;
 }
@@ -213,7 +191,7 @@ int main(int argc, char **argv)
 	l2 = cache(m, HWLOC_OBJ_L2CACHE, 256 << 10);
 	top = (m->last_cache > (16 << 20) ? m->last_cache : 16 << 20) / (1 << 20) * (4 << 20);
 	printf("A chain of locus against another in the same buffer, %u alternating pairs, CPU %d\n", pairs, m->cpu[m->cpus - 1].number);
-	printf("%-12s %13s  %11s  %11s  %6s  95 %% interval\n", "where", "working set", "locus", "other", "ratio");
+	printf("%-8s %17s  %11s  %11s  %6s  95 %% interval\n", "where", "working set", "locus", "other", "ratio");
 	const struct point points[] = {
 		{ "L1", l1 / 2, 0.03 }, { "L1 edge", l1, 0.15 }, { "mid L2", l2 / 2, 0.03 }, { "L2 edge", l2, 0.15 }, { "memory", top, 0.03 },
 	};

@@ -3,7 +3,9 @@
 #ifndef LOCUS_TEST_CODE_H
 #define LOCUS_TEST_CODE_H
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,22 +43,33 @@ struct code {
 	struct instruction list[MOST_INSTRUCTIONS];
 };
 
+/* Of a jump, like "jne    4005d0 <f+0x10>" or "cbnz	x2, 4005d0 <f+0x10>"; 0: it is none, or a call. */
+static inline uint64_t target_of(const struct instruction *i)
+{
+	const char *label = strstr(i->operands, " <"), *digits = label;
+
+	if (!label || !strchr("jbct", i->name[0]) || strncmp(i->name, "call", 4) == 0 || strncmp(i->name, "bl", 2) == 0)
+		return 0;
+	while (digits > i->operands && isxdigit((unsigned char)digits[-1]))
+		digits--;
+	return strtoull(digits, NULL, 16);
+}
+
 /* Of a line like "  4005d0:\tvaddpd 0x40(%rsi),%zmm1,%zmm1". */
-static bool read_instruction(const char *line, struct instruction *i)
+static inline bool read_instruction(const char *line, struct instruction *i)
 {
 	const char *operands;
 
 	memset(i, 0, sizeof(*i));
 	if (sscanf(line, " %" SCNx64 ":\t%15s", &i->at, i->name) != 2)
 		return false;
-	operands = strstr(line, i->name) + strlen(i->name);
+	operands = strstr(strchr(line, ':'), i->name) + strlen(i->name); /* "1b4:\tb\t1c8": not the b of the address */
 	snprintf(i->operands, sizeof(i->operands), "%.*s", (int)strcspn(operands, "\n"), operands);
-	if (i->name[0] == 'j' || i->name[0] == 'b')
-		sscanf(operands, "%" SCNx64, &i->target);
+	i->target = target_of(i);
 	return true;
 }
 
-static void disassemble(const char *function, struct code *code)
+static inline void disassemble(const char *function, struct code *code)
 {
 	char command[256], line[512];
 	FILE *f;
@@ -73,7 +86,7 @@ static void disassemble(const char *function, struct code *code)
 }
 
 /* Is the word in a list that blanks divide? */
-static bool listed(const char *word, const char *list)
+static inline bool listed(const char *word, const char *list)
 {
 	const size_t length = strlen(word);
 
@@ -83,13 +96,13 @@ static bool listed(const char *word, const char *list)
 	return false;
 }
 
-static bool wanted(const struct expectation *e, const struct instruction *i)
+static inline bool wanted(const struct expectation *e, const struct instruction *i)
 {
 	return listed(i->name, e->instruction) && strstr(i->operands, e->registers);
 }
 
 /* Is there a loop, from the target of a jump back to the jump, of what is expected and nothing else? */
-static bool has_loop(const struct expectation *e, const struct code *code)
+static inline bool has_loop(const struct expectation *e, const struct code *code)
 {
 	for (unsigned end = 0; end < code->n; end++) {
 		const uint64_t begin = code->list[end].target;
@@ -108,7 +121,7 @@ static bool has_loop(const struct expectation *e, const struct code *code)
 	return false;
 }
 
-static void loop_is_what_was_meant(void **state)
+static inline void loop_is_what_was_meant(void **state)
 {
 	static struct code code;
 	const struct expectation *e = *state;
@@ -121,8 +134,137 @@ static void loop_is_what_was_meant(void **state)
 			 e->also);
 }
 
+/*
+ * Where one instruction does not tell it: extended regular expressions, each for a whole instruction ("mov (%rdi),%rax"). Each of `must` is
+ * there, and beside them nothing but `may` - in some loop, or in ALL of the function.
+ */
+struct shape {
+	const char *function;
+	enum { LOOP, ALL } extent;
+	const char *may, *must[8];
+};
+
+/* Pieces of such expressions, as objdump writes them. */
+#ifdef __x86_64__
+#define R	"%[a-z0-9]+"
+#define AT	"(-?0x[0-9a-f]+)?\\(" R "(," R "(,[1248])?)?\\)"
+#define ON_STACK "(0x[0-9a-f]+)?\\(%rsp\\)"
+#define NUMBER	"\\$-?0x[0-9a-f]+"
+#define ADDED	"add[lq]? \\$0x1," R "|inc[lq]? " R "|lea 0x1\\(" R "\\)," R
+#define LOADED	"mov(zbl|b|l|q)? " AT "," R
+#define STORED	"mov[blq]? " R "," AT
+#define CALL(F) "call [0-9a-f]+ <" F "(@plt)?>"
+/* what counts, compares and jumps, and touches no memory */
+#define ARITHMETIC                                                                                                                             \
+	"(add|sub|and|or|shl|shr|cmp|test|mov)[lqbw]? (" R "|" NUMBER ")," R "|(inc|dec|not|neg|shl|shr)[lq]? " R "|xor " R "," R              \
+	"|movzbl " R "," R "|(cmov|set)[a-z]+ " R ".*|lea " AT "," R "|j[a-z]+ .*|(cs |data16 )*nop[wl]?( .*)?|xchg %ax,%ax"
+/* ... and what begins and ends a function, or keeps what there is no register for */
+#define AROUND ARITHMETIC "|push " R "|pop " R "|ret|endbr64|[a-z]+ (" R "|" NUMBER ")," ON_STACK "|[a-z]+ " ON_STACK "," R
+#elif defined(__aarch64__)
+#define R	"([wx]([0-9]+|zr)|sp)"
+#define AT	"\\[[^]]+\\]"
+#define ADDED	"add " R ", " R ", #0x1"
+#define LOADED	"(ldr|ldrb|ldar|ldarb|ldapr|ldaprb) " R ", " AT
+#define STORED	"(str|strb|stlr|stlrb) " R ", " AT
+#define CALL(F) "bl [0-9a-f]+ <" F "(@plt)?>"
+#define ARITHMETIC                                                                                                                             \
+	"(add|sub|subs|cmp|ccmp|tst|mov|and|orr|eor|mvn|bic|cset|csel|csinc|lsl|lsr|ubfiz|ubfx) .*|nop|b(\\.[a-z]+)? .*|cbn?z .*|tbn?z .*"
+#define AROUND ARITHMETIC "|(stp|ldp|str|ldr) [^[]*\\[sp.*|ret|paciasp|autiasp|bti .*|hint .*"
+#endif
+
+enum { MOST_PATTERNS = 8 };
+struct patterns {
+	unsigned n;
+	regex_t of[MOST_PATTERNS + 1];     /* the last one: may */
+};
+
+static inline void compile_pattern(regex_t *r, const char *text)
+{
+	char whole[2048];
+
+	snprintf(whole, sizeof(whole), "^(%s)$", text);
+	if (regcomp(r, whole, REG_EXTENDED | REG_NOSUB))
+		fail_msg("not a regular expression: %s", whole);
+}
+
+/* With one blank where there are several, and without the comment. */
+static inline void print_instruction(const struct instruction *i, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "%s", i->name);
+
+	for (const char *c = i->operands; *c && n + 2 < size && strncmp(c, "//", 2) && strncmp(c, " # ", 3); c++)
+		if (!isspace((unsigned char)*c))
+			text[n++] = *c;
+		else if (text[n - 1] != ' ')
+			text[n++] = ' ';
+	while (n && text[n - 1] == ' ')
+		n--;
+	text[n] = '\0';
+}
+
+/* Are the instructions from first to last of this shape? `culprit`: the first that may not be there, or the pattern that is missing. */
+static inline bool has_shape(const struct patterns *p, const struct shape *s, const struct code *code, unsigned first, unsigned last, char *culprit, size_t size)
+{
+	bool found[MOST_PATTERNS] = { false };
+	char text[128];
+
+	for (unsigned i = first; i <= last; i++) {
+		bool known = false;
+
+		print_instruction(&code->list[i], text, sizeof(text));
+		for (unsigned j = 0; j <= p->n; j++) {
+			if (regexec(&p->of[j == p->n ? MOST_PATTERNS : j], text, 0, NULL, 0))
+				continue;
+			known = true;
+			if (j < p->n)
+				found[j] = true;
+		}
+		if (!known) {
+			snprintf(culprit, size, "%s", text);
+			return false;
+		}
+	}
+	for (unsigned j = 0; j < p->n; j++)
+		if (!found[j]) {
+			snprintf(culprit, size, "lacks %s", s->must[j]);
+			return false;
+		}
+	return true;
+}
+
+static inline void has_the_shape_that_was_meant(void **state)
+{
+	static struct code code;
+	const struct shape *s = *state;
+	struct patterns p = { 0 };
+	char culprit[512] = "no loop";
+	bool right = false;
+
+	disassemble(s->function, &code);
+	if (!code.n)
+		fail_msg("%s: no such function in this program", s->function);
+	while (p.n < MOST_PATTERNS && s->must[p.n]) {
+		compile_pattern(&p.of[p.n], s->must[p.n]);
+		p.n++;
+	}
+	compile_pattern(&p.of[MOST_PATTERNS], s->may);
+	if (s->extent == ALL)
+		right = has_shape(&p, s, &code, 0, code.n - 1, culprit, sizeof(culprit));
+	for (unsigned end = 0, begin; s->extent == LOOP && !right && end < code.n; end++) {
+		for (begin = end; begin > 0 && code.list[begin].at > code.list[end].target; begin--)
+			;
+		if (code.list[end].target && code.list[begin].at == code.list[end].target)
+			right = has_shape(&p, s, &code, begin, end, culprit, sizeof(culprit));
+	}
+	for (unsigned i = 0; i < p.n; i++)
+		regfree(&p.of[i]);
+	regfree(&p.of[MOST_PATTERNS]);
+	if (!right)
+		fail_msg("%s: %s: %s", s->function, s->extent == ALL ? "not of the shape that was meant" : "no loop of the shape that was meant", culprit);
+}
+
 /* Why machine code can't be looked at here; NULL: it can. */
-static const char *unreadable(void)
+static inline const char *unreadable(void)
 {
 	if (!PLAIN)
 		return "built without optimisation, or with sanitizers";

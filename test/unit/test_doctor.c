@@ -68,6 +68,8 @@ static const struct {
 	{ "/proc/cpuinfo", "flags\t\t: fpu hypervisor\n", "[!!] virtual machine      a guest of an unknown hypervisor", NULL },
 	{ CPUS "/online", "0-7\n", "[--] CPUs                 4 of 8 CPUs are ours", "taskset" },
 	{ CPUS "/online", "garbage\n", "[??] CPUs ", NULL },
+	{ NODES "/online", "0-2\n", "[--] NUMA nodes           the memory of 2 of 3 is ours", "cpuset.mems" },
+	{ NODES "/online", NULL, "[??] NUMA nodes           " NODES " can't be seen: all is taken for one node", NULL },
 	{ "/sys/fs/cgroup/cpu.max", "250000 100000\n", "[!!] CPU quota            2.5 CPUs", "cpu.max" },
 	{ "/sys/fs/cgroup/memory.max", "1073741824\n", "[--] memory limit         1 GiB by a cgroup; 1 GiB can be taken now",
 	  "memory.max" },
@@ -81,6 +83,8 @@ static const struct {
 	{ THP "/enabled", NULL, "[--] transparent pages    not in this kernel", NULL },
 	{ HUGE "/hugepages-2048kB/free_hugepages", "0\n", "[--] hugetlb pages        0 of 512 of 2 MiB",
 	  "echo 512 | sudo tee " HUGE "/hugepages-2048kB/nr_hugepages" },
+	/* Of Arm's many sizes only those that can be asked for matter. */
+	{ HUGE "/hugepages-64kB/nr_hugepages", "0\n", "[ok] hugetlb pages        512 of 512 of 2 MiB", NULL },
 	{ "/proc/sys/kernel/numa_balancing", "1\n", "[!!] NUMA balancing       on (1)", "sudo sysctl kernel.numa_balancing=0" },
 	{ "/proc/sys/kernel/numa_balancing", NULL, "[ok] NUMA balancing       not in this kernel, or not to be seen", NULL },
 	{ "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8000000 kB\nSwapTotal: 4194304 kB\nSwapFree: 3145728 kB\n",
@@ -210,6 +214,7 @@ static void nothing_to_see_is_unknown(void **state)
 	assert_non_null(strstr(text, "[??] isolated CPUs "));
 	assert_non_null(strstr(text, "[??] NUMA balancing "));
 	assert_non_null(strstr(text, "[??] memory "));
+	assert_non_null(strstr(text, "[??] NUMA nodes "));
 	free(text);
 }
 

@@ -141,6 +141,13 @@ static void odd_files_do_no_harm(void **state)
 	assert_null(sysfs_text(long_path, "/x"));
 	assert_false(sysfs_exists(long_path, "/x"));
 
+	assert_true(sysfs_hidden(root, "/none"));
+	put_file("/folder/file", "");
+	assert_false(sysfs_hidden(root, "/folder"));
+	assert_true(sysfs_hidden(root, "/folder/file"));
+	assert_int_equal(remove(in_tree("/folder/file")), 0);
+	assert_true(sysfs_hidden(root, "/folder"));
+
 	put_file("/empty", "");
 	text = sysfs_text(root, "/empty");
 	assert_string_equal(text, "");
@@ -554,11 +561,17 @@ static void cgroups_limit_huge_pages(void **state)
 		{ V2 "/job/hugetlb.2MB.max", "209715200\n" }, { V2 "/job/hugetlb.2MB.current", "104857600\n" },
 		{ V2 "/job/hugetlb.1GB.max", "max\n" },	      { 0 },
 	};
+	struct memory_limit l;
 	struct huge_pages p;
 
 	(void)state;
 	put_files(huge);
+	huge_limit_read(root, 2 * MIB, &l);
+	assert_true(l.available == NO_LIMIT);
 	put_files(limited);
+	huge_limit_read(root, 2 * MIB, &l);
+	assert_true(l.available == 100 * MIB);
+	assert_string_equal(l.what, "hugetlb.2MB.max 200 MiB of cgroup /job, with 100 MiB in use");
 	assert_int_equal(huge_pages_read(root, 2 * MIB, ALL_NODES, &p), 0);
 	assert_int_equal(p.available, 50);
 	assert_int_equal(huge_pages_read(root, GIB, ALL_NODES, &p), 0);

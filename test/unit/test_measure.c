@@ -12,9 +12,10 @@
 #include <cmocka.h>
 
 #include "harness/measure.h"
+#include "harness/summary.h"
 #include "machine/topology.h"
 
-enum { THREADS = 4 };
+enum { THREADS = 5 };
 
 /* What the callbacks were called with, in order. */
 struct diary {
@@ -129,7 +130,7 @@ struct bench {
 	struct place place[THREADS];
 	struct planned planned;
 	struct series series;
-	unsigned batches, samples, allocations;
+	unsigned batches, samples, allocations; /* samples 0: as many as a batch has */
 	double target;
 };
 
@@ -144,13 +145,13 @@ static int measure(struct team *team, void *argument)
 			series_calibrate(&b->series, team, b->target, 0.02, INFINITY);
 		b->diary.collected = 0;
 		for (unsigned i = 0; i < b->batches; i++)
-			assert_true(series_batch(&b->series, team, b->samples, false));
+			assert_true(series_batch(&b->series, team, b->samples ? b->samples : b->series.per_batch, false));
 		series_release(&b->series, team);
 	}
 	return 0;
 }
 
-static void run(struct bench *b, void (*work)(void *, struct worker *), unsigned threads, struct benchmark benchmark)
+static void set_up(struct bench *b, void (*work)(void *, struct worker *), unsigned threads, struct benchmark benchmark)
 {
 	const char *error;
 
@@ -168,7 +169,17 @@ static void run(struct bench *b, void (*work)(void *, struct worker *), unsigned
 	b->benchmark.sample = 1e-3;
 	b->planned.trial = (struct trial){ .benchmark = &b->benchmark, .variant = b->variant, .threads = threads, .place = b->place, .machine = b->machine };
 	b->batches = 3, b->samples = 4, b->allocations = 2;
-	assert_int_equal(team_open(threads, measure, b), 0);
+}
+
+static void go(struct bench *b)
+{
+	assert_int_equal(team_open(b->planned.trial.threads, measure, b), 0);
+}
+
+static void run(struct bench *b, void (*work)(void *, struct worker *), unsigned threads, struct benchmark benchmark)
+{
+	set_up(b, work, threads, benchmark);
+	go(b);
 }
 
 static void end(struct bench *b)
@@ -227,8 +238,8 @@ static void test_a_deadline_ends_the_work(void **state)
 
 	(void)state;
 	run(&b, by_flag, 2, (struct benchmark){ .bound = BY_DEADLINE });
-	for (size_t i = 0; i < b.series.samples; i++)
-		assert_true(b.series.time[i] > 0);
+	for (size_t i = 0; i < b.series.samples; i++) /* none, where time was up before anybody had begun: a slow machine's */
+		assert_true(isnan(b.series.time[i]) || b.series.time[i] > 0);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
 	end(&b);
 }
@@ -273,12 +284,476 @@ static void test_batches_become_lines(void **state)
 	end(&b);
 }
 
+/* ---- a variant that is other than its benchmark, and what count() fixes ---- */
+
+static void test_a_variant_has_its_own_sample_and_bound(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	set_up(&b, by_flag, 1, (struct benchmark){ .bound = BY_COUNT });
+	b.variant[0].bound = BY_DEADLINE;
+	b.variant[0].sample = 2.5e-3;
+	go(&b);
+	assert_true(b.diary.of[0].count == UINT64_MAX);
+	assert_true(b.series.duration >= 2.5e-3 && b.series.duration <= 0.05); /* longer, where ends come late */
+	end(&b);
+}
+
+static void test_a_fixed_count_is_no_deadline(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	run(&b, by_count, 3, (struct benchmark){ .bound = BY_DEADLINE, .count = forty });
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(b.diary.of[i].count, 40 + i);
+	end(&b);
+}
+
+static uint64_t two_in_all(const struct trial *t, unsigned worker)
+{
+	(void)t;
+	return worker < 2;
+}
+
+/* Less work than workers: who has none does none. */
+static void test_a_fixed_count_may_be_none(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	run(&b, by_count, 3, (struct benchmark){ .bound = BY_COUNT, .count = two_in_all });
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(b.diary.of[i].count, i < 2);
+	end(&b);
+}
+
+/* ---- scored over the time in which all are at work ---- */
+
+/* What the others did when the first was done. */
+enum { BEFORE_THE_END = 10 };
+static _Atomic unsigned waited_for;
+static double expected[64];
+static unsigned expectations;
+
+/*
+ * Worker 0 does what it is told, or a hundred, when the others have done ten; they wait for the flag, and do the rest. So the workers' speeds are
+ * as different as can be, and all counts are known.
+ */
+static void at_unequal_speeds(void *state, struct worker *w)
+{
+	const uint64_t all = w->count == UINT64_MAX ? 100 : w->count;
+
+	note(state, w);
+	if (w->index == 0) {
+		while (atomic_load(&waited_for) < w->threads - 1)
+			sched_yield();
+		while (w->done < all)
+			turn(w);
+		while (w->count == UINT64_MAX && !atomic_load(w->stop))
+			sched_yield();
+		w->together = w->done;
+		return;
+	}
+	while (w->done < BEFORE_THE_END)
+		turn(w);
+	w->together = w->done;
+	atomic_fetch_add(&waited_for, 1);
+	while (!atomic_load(w->stop))
+		sched_yield();
+	while (w->done < all)
+		turn(w);
+}
+
+static void expect_nobody(void *state)
+{
+	reset(state);
+	waited_for = 0;
+}
+
+/* From when the last one came to when the first one was done, by what each did on the average until then. */
+static void expect_together(void *state, const struct trial *t, struct result *r)
+{
+	double late = 0, soon = INFINITY, units = 0;
+
+	collect(state, t, r);
+	for (unsigned i = 0; i < t->threads; i++) {
+		const struct attendance *a = team_attendance(t->team, i);
+
+		late = fmax(late, a->begin);
+		soon = fmin(soon, a->end);
+		units += (double)(i ? BEFORE_THE_END : team_worker(t->team, 0)->done) / t->threads;
+	}
+	expected[expectations++] = (soon - late) / units;
+}
+
+static void score_together(uint64_t (*count)(const struct trial *, unsigned), uint64_t done)
+{
+	struct bench b;
+
+	set_up(&b, at_unequal_speeds, 3, (struct benchmark){ .bound = BY_DEADLINE, .count = count });
+	b.variant[0].together = true;
+	b.variant[0].reset = expect_nobody;
+	b.variant[0].collect = expect_together;
+	expectations = 0;
+	go(&b);
+	assert_int_equal(expectations, b.series.samples);
+	for (size_t i = 0; i < b.series.samples; i++) {
+		if (expected[i] > 0)
+			assert_true(fabs(b.series.time[i] / expected[i] - 1) < 1e-12);
+		else /* on a starved machine one is done before another one has come */
+			assert_true(isnan(b.series.time[i]));
+	}
+	assert_int_equal(b.series.did, done);
+	end(&b);
+}
+
+static void test_fixed_work_is_scored_until_the_first_is_done(void **state)
+{
+	(void)state;
+	score_together(forty, 40);
+}
+
+static void test_a_deadline_is_scored_while_all_are_at_work(void **state)
+{
+	(void)state;
+	score_together(NULL, 100);
+}
+
+/* On a busy machine the first may be done before the last one comes; such a sample has no time. */
+static void at_work_together_or_not(void *state, struct worker *w)
+{
+	note(state, w);
+	while (w->done < 10)
+		turn(w);
+	w->together = ((struct diary *)state)->reset % 2 ? w->done : 0;
+}
+
+static void test_samples_without_a_time_spoil_no_batch(void **state)
+{
+	struct bench b;
+	unsigned none = 0;
+
+	(void)state;
+	set_up(&b, at_work_together_or_not, 1, (struct benchmark){ .bound = TO_COMPLETION });
+	b.variant[0].together = true;
+	go(&b);
+	for (size_t i = 0; i < b.series.samples; i++)
+		none += isnan(b.series.time[i]);
+	assert_int_equal(none, b.series.samples / 2);
+	for (unsigned i = 0; i < b.series.batches; i++)
+		assert_true(b.series.batch[i].estimate > 0);
+	end(&b);
+}
+
+/* ---- pairs ---- */
+
+enum { MEETINGS = 4 };
+
+/* Who sits where in an execution, and over all that are samples: how often two met, how often each began, with which number. */
+static struct seats {
+	_Atomic int of[THREADS][2];        /* by group and role: the worker, plus one */
+	_Atomic unsigned number[THREADS];  /* of the meeting, by group */
+	_Atomic unsigned calls;
+	unsigned met[THREADS][THREADS], began[THREADS][THREADS], numbers[THREADS][THREADS];
+	unsigned executions, single;
+} seats;
+
+static unsigned four_meetings(const struct trial *t)
+{
+	(void)t;
+	return MEETINGS;
+}
+
+static void sit_down(void *state, struct worker *w)
+{
+	(void)state;
+	atomic_fetch_add(&seats.calls, 1);
+	if (w->group >= w->threads / 2 || w->role > 1)
+		return; /* seen by its place being empty */
+	seats.of[w->group][w->role] = (int)w->index + 1;
+	seats.number[w->group] = w->meeting;
+	while (w->done < w->count)
+		turn(w);
+}
+
+/* After each execution, samples or not, all who worked must have been pairs. */
+static void stand_up(void *state)
+{
+	unsigned seated = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(seats.of[i][0] != 0, seats.of[i][1] != 0);
+		seated += seats.of[i][0] ? 2 : 0;
+		seats.of[i][0] = seats.of[i][1] = 0;
+	}
+	assert_int_equal(seated, seats.calls);
+	seats.executions += seated > 0;
+	seats.single += seated == 2;
+	seats.calls = 0;
+}
+
+static void note_pairs(void *state, const struct trial *t, struct result *r)
+{
+	(void)state;
+	(void)t;
+	(void)r;
+	for (unsigned i = 0; i < THREADS; i++) {
+		const int one = seats.of[i][0] - 1, other = seats.of[i][1] - 1;
+
+		if (one < 0)
+			continue;
+		seats.met[one < other ? one : other][one < other ? other : one]++;
+		seats.began[one][other]++;
+		seats.numbers[one < other ? one : other][one < other ? other : one] |= 1u << seats.number[i];
+	}
+}
+
+static void meet(unsigned threads)
+{
+	const unsigned batches = 2, allocations = 2, rounds = threads % 2 ? threads : threads - 1;
+	struct bench b;
+
+	memset(&seats, 0, sizeof(seats));
+	set_up(&b, sit_down, threads, (struct benchmark){ .bound = BY_COUNT });
+	b.variant[0].reset = stand_up;
+	b.variant[0].collect = note_pairs;
+	b.variant[0].meetings = four_meetings;
+	b.variant[0].sample = 1e-5;
+	b.batches = batches, b.allocations = allocations, b.samples = 0;
+	go(&b);
+	stand_up(NULL);
+	assert_int_equal(b.series.per_batch, rounds * MEETINGS);
+	assert_int_equal(b.series.samples, batches * allocations * rounds * MEETINGS);
+	for (unsigned i = 0; i < threads; i++)
+		for (unsigned j = i + 1; j < threads; j++) {
+			assert_int_equal(seats.met[i][j], batches * allocations * MEETINGS);
+			assert_int_equal(seats.began[i][j], seats.met[i][j] / 2);
+			assert_int_equal(seats.began[j][i], seats.met[i][j] / 2);
+			assert_int_equal(seats.numbers[i][j], (1u << MEETINGS) - 1);
+		}
+	if (threads > 3) /* beside others: some pairs are measured alone as well, as often */
+		assert_int_equal(seats.single, batches * allocations * pairs_alone(b.series.pairs) * MEETINGS);
+	end(&b);
+}
+
+static void test_every_pair_meets(void **state)
+{
+	(void)state;
+	for (unsigned threads = 2; threads <= THREADS; threads++)
+		meet(threads);
+}
+
+static void test_one_worker_is_no_pair(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	set_up(&b, by_count, 1, (struct benchmark){ .bound = BY_COUNT });
+	b.variant[0].meetings = four_meetings;
+	go(&b);
+	assert_null(b.series.pairs);
+	end(&b);
+}
+
+/* ---- ratios ---- */
+
+enum { WORDS, SIZE_OF };
+static const struct parameter ratio_parameters[] = {
+	[WORDS] = { "words", NULL, "where", CHOICE, .choices = "shared,dense,padded", .value = { "shared" } },
+	[SIZE_OF] = { "size", "B", "bytes", SIZE, .value = { "1" } },
+	{ 0 }
+};
+static const struct ratio ratio_rows[] = {
+	{ "slowdown", "of a layout", WORDS, "dense", "padded" },
+	{ "slowdown", "of a variant", OF_VARIANTS, "racy", "atomic" },
+	{ 0 }
+};
+static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };
+static const struct benchmark ratio_benchmark = { .name = "sample", .protocol = "none", .unit = "turn", .quantile = 0.5, .parameters = ratio_parameters,
+						  .ratios = ratio_rows, .variants = ratio_variants };
+
+/* A series of ten samples, each a batch: from 0.95 to 1.05 times a time. */
+struct invention {
+	union value value[2];
+	struct planned planned;
+};
+
+static void invent(struct series *s, struct invention *i, const char *id, unsigned variant, unsigned words, uint64_t size, unsigned threads, double time)
+{
+	enum { SAMPLES = 10 };
+
+	i->value[WORDS].choice = words;
+	i->value[SIZE_OF].count = size;
+	i->planned = (struct planned){ .identity = (char *)"", .bind = "close" };
+	i->planned.trial = (struct trial){ .benchmark = &ratio_benchmark, .variant = &ratio_variants[variant], .value = i->value, .threads = threads };
+	strcpy(i->planned.id, id);
+	assert_int_equal(series_open(s, &i->planned), 0);
+	s->time = calloc(SAMPLES, sizeof(*s->time));
+	s->skews = calloc(SAMPLES, sizeof(*s->skews));
+	s->noisy = calloc(SAMPLES, sizeof(*s->noisy));
+	s->batch = calloc(SAMPLES, sizeof(*s->batch));
+	s->samples = s->batches = SAMPLES;
+	s->allocations = 1;
+	s->duration = 1;
+	s->noise.wall = SAMPLES;
+	for (unsigned b = 0; b < SAMPLES; b++) {
+		s->time[b] = time * (0.955 + 0.01 * (b * 7 % SAMPLES));
+		s->batch[b] = (struct batch){ .first = b, .samples = 1, .estimate = s->time[b], .clean = s->time[b] };
+	}
+}
+
+static json_t *ratios_of(const struct series *s, const struct series *group, unsigned n)
+{
+	enum status status;
+	json_t *line = summary(s, group, n, "now", &status), *list = json_incref(json_object_get(line, "ratios"));
+
+	json_decref(line);
+	return list;
+}
+
+static void expect_ratio(const json_t *ratio, const char *to, const char *trial, double value)
+{
+	const json_t *ci = json_object_get(ratio, "ci");
+	const double low = json_number_value(json_array_get(ci, 0)), high = json_number_value(json_array_get(ci, 1));
+
+	assert_string_equal(json_string_value(json_object_get(ratio, "name")), "slowdown");
+	assert_string_equal(json_string_value(json_object_get(ratio, "to")), to);
+	assert_string_equal(json_string_value(json_object_get(ratio, "trial")), trial);
+	assert_true(fabs(json_number_value(json_object_get(ratio, "value")) / value - 1) < 1e-9);
+	/* of ten values the interval of the median is from the second to the ninth: 0.965 to 1.035 */
+	assert_true(fabs(low / (value * 0.965 / 1.035) - 1) < 1e-9);
+	assert_true(fabs(high / (value * 1.035 / 0.965) - 1) < 1e-9);
+}
+
+/* Each trial finds, among those that it was sampled with, the one that differs in what is compared and in nothing else. */
+static void test_ratios_find_their_trial(void **state)
+{
+	enum { SHARED, DENSE, PADDED, N = 8 };
+	struct series group[N];
+	struct invention inventions[N];
+	json_t *list;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "other size", 0, PADDED, 2, 2, 1);
+	invent(&group[1], &inventions[1], "threads", 0, PADDED, 1, 4, 1);
+	invent(&group[2], &inventions[2], "racy dense", 0, DENSE, 1, 2, 6);
+	invent(&group[3], &inventions[3], "racy padded", 0, PADDED, 1, 2, 2);
+	invent(&group[4], &inventions[4], "atomic padded", 1, PADDED, 1, 2, 8);
+	invent(&group[5], &inventions[5], "atomic dense", 1, DENSE, 1, 2, 3);
+	invent(&group[6], &inventions[6], "racy shared", 0, SHARED, 1, 2, 5);
+	invent(&group[7], &inventions[7], "none", 1, PADDED, 2, 2, 7);
+	group[7].samples = group[7].batches = 0;
+
+	list = ratios_of(&group[2], group, N); /* dense over padded, and over its namesake of the other variant */
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "parameter")), "words");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "parameter")), "variant");
+	expect_ratio(json_array_get(list, 0), "padded", "racy padded", 3);
+	expect_ratio(json_array_get(list, 1), "atomic", "atomic dense", 2);
+	json_decref(list);
+	list = ratios_of(&group[3], group, N);
+	assert_int_equal(json_array_size(list), 1);
+	expect_ratio(json_array_get(list, 0), "atomic", "atomic padded", 0.25);
+	json_decref(list);
+	list = ratios_of(&group[5], group, N);
+	assert_int_equal(json_array_size(list), 1);
+	expect_ratio(json_array_get(list, 0), "padded", "atomic padded", 0.375);
+	json_decref(list);
+	for (unsigned i = 0; i < N; i++) { /* alone in what they are, or the one that others are compared with, or not measured */
+		if (i == 2 || i == 3 || i == 5)
+			continue;
+		list = ratios_of(&group[i], group, N);
+		assert_int_equal(json_array_size(list), 0);
+		json_decref(list);
+	}
+	for (unsigned i = 0; i < N; i++)
+		series_close(&group[i]);
+}
+
+/* Of a trial without a time there is no ratio, and its status says what was the matter. */
+static void test_no_ratio_without_a_time(void **state)
+{
+	struct series group[2];
+	struct invention inventions[2];
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "dense", 0, 1, 1, 2, 6);
+	invent(&group[1], &inventions[1], "padded", 0, 2, 1, 2, 2);
+	for (unsigned i = 0; i < group[1].batches; i++)
+		group[1].time[i] = group[1].batch[i].estimate = group[1].batch[i].clean = NAN;
+	for (unsigned i = 0; i < 2; i++) {
+		line = summary(&group[i], group, 2, "now", &status);
+		assert_int_equal(json_array_size(json_object_get(line, "ratios")), 0);
+		assert_int_equal(status, i ? FAILED : OK);
+		json_decref(line);
+		series_close(&group[i]);
+	}
+}
+
+static void test_rarely_together_is_a_note(void **state)
+{
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.time[3] = s.time[4] = NAN;
+	line = summary(&s, &s, 1, "now", &status);
+	assert_int_equal(status, OK);
+	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)), "2 of its 10 samples"));
+	json_decref(line);
+	series_close(&s);
+}
+
+static void test_never_together_is_said(void **state)
+{
+	static const struct variant together = { .name = "together", .together = true };
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	i.planned.trial.variant = &together;
+	for (unsigned b = 0; b < s.batches; b++)
+		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
+	line = summary(&s, &s, 1, "now", &status);
+	assert_int_equal(status, UNCONVERGED); /* others had the CPUs: no fault of the program's */
+	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)), "together"));
+	json_decref(line);
+	series_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life_of_a_trial),	    cmocka_unit_test(test_calibration_finds_a_count), cmocka_unit_test(test_a_fixed_count_is_kept),
-		cmocka_unit_test(test_a_deadline_ends_the_work), cmocka_unit_test(test_work_that_ends_by_itself),  cmocka_unit_test(test_roles),
+		cmocka_unit_test(test_life_of_a_trial),
+		cmocka_unit_test(test_calibration_finds_a_count),
+		cmocka_unit_test(test_a_fixed_count_is_kept),
+		cmocka_unit_test(test_a_deadline_ends_the_work),
+		cmocka_unit_test(test_work_that_ends_by_itself),
+		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_batches_become_lines),
+		cmocka_unit_test(test_a_variant_has_its_own_sample_and_bound),
+		cmocka_unit_test(test_a_fixed_count_is_no_deadline),
+		cmocka_unit_test(test_a_fixed_count_may_be_none),
+		cmocka_unit_test(test_fixed_work_is_scored_until_the_first_is_done),
+		cmocka_unit_test(test_a_deadline_is_scored_while_all_are_at_work),
+		cmocka_unit_test(test_samples_without_a_time_spoil_no_batch),
+		cmocka_unit_test(test_every_pair_meets),
+		cmocka_unit_test(test_one_worker_is_no_pair),
+		cmocka_unit_test(test_ratios_find_their_trial),
+		cmocka_unit_test(test_no_ratio_without_a_time),
+		cmocka_unit_test(test_rarely_together_is_a_note),
+		cmocka_unit_test(test_never_together_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void in_team(int (*body)(struct team *, void *))
 static int every_variant_and_kernel(struct team *team, void *machine)
 {
 	const struct machine *m = machine;
-	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double), 100003 * sizeof(double) };
+	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double), 20011 * sizeof(double) };
 	enum instruction_set set;
 	struct world w;
 

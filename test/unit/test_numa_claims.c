@@ -66,6 +66,12 @@ size_t region_granule(const struct region *r)
 	return PAGE;
 }
 
+size_t region_takes(const struct machine *m, size_t bytes, enum pages pages)
+{
+	(void)m, (void)pages;
+	return bytes;
+}
+
 int region_bind(struct region *r, int node)
 {
 	r->bound = node;

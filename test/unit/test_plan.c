@@ -9,22 +9,24 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "benchmarks.h"
 #include "harness/plan.h"
 #include "machine/topology.h"
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
 static const struct parameter parameters[] = {
 	[SIZE_OF] = { "size", "B", "bytes", SIZE, .value = { "1K,2K" } },
-	[KIND] = { "kind", NULL, "which", CHOICE, "plain,fancy", { "plain", "plain,fancy" }, NULL },
+	[KIND] = { "kind", NULL, "which", CHOICE, .choices = "plain,fancy", .value = { "plain", "plain,fancy" } },
 	[WHERE] = { "layout", NULL, "threads", LAYOUT, .value = { "packed,split" } },
 	[FROM] = { "from", NULL, "node", LAYOUT, .value = { "each" } },
 	[TO] = { "to", NULL, "node", NODE, .value = { "all" } },
 	{ 0 }
 };
 
+/* So large that what trials need beside it counts for little. */
 static size_t footprint(const struct trial *t)
 {
-	return t->value[SIZE_OF].count;
+	return t->value[SIZE_OF].count << 15;
 }
 
 static bool applies(const struct trial *t, const char **why_not)
@@ -39,6 +41,18 @@ static const struct variant variants[] = {
 	{ .name = "matrix", .lacks = LACKS(WHERE) },
 	{ 0 }
 };
+
+/* The same, with a number for what a ratio compares; and a variant that has a number of threads of its own. */
+static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain" }, { 0 } };
+static const struct variant compared[] = {
+	{ .name = "one", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) },
+	{ .name = "two", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) },
+	{ .name = "wide", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) | LACKS(KIND), .threads = "all" },
+	{ 0 }
+};
+static const struct benchmark with_ratios = { .name = "sample", .protocol = "none", .unit = "turn", .parameters = parameters, .variants = compared,
+					      .ratios = of_kinds, .threads = { "1,auto" } };
+
 static const struct benchmark benchmark = { .name = "sample", .protocol = "none", .unit = "turn", .parameters = parameters, .variants = variants,
 					    .applies = applies, .footprint = footprint };
 
@@ -148,15 +162,40 @@ static void test_groups_fit_into_memory(void **state)
 
 	(void)state;
 	begin(&f, "node:2 core:4 pu:1", QUICK);
-	f.setting.memory.available = 6000; /* four fifths of it: four of 1 KiB, or two of 2 KiB */
+	f.setting.memory.available = 6000ull << 15; /* four fifths of it: four of 32 MiB, or two of 64 MiB */
 	make(&f);
 	for (unsigned g = 0; g < f.plan.groups; g++) {
 		size_t bytes = 0;
 
 		for (unsigned i = 0; i < f.plan.trials; i++)
 			bytes += f.plan.trial[i].group == g ? f.plan.trial[i].footprint : 0;
-		assert_in_range(bytes, 1024, 4800);
+		assert_in_range(bytes, 1024ull << 15, 4800ull << 15);
 	}
+	end(&f);
+}
+
+/* As ranks do it: what another of them refuses, or has less room for, decides for all. */
+static void test_groups_are_made_anew(void **state)
+{
+	struct fixture f;
+	unsigned trials, groups;
+	char first[17];
+
+	(void)state;
+	begin(&f, "node:2 core:4 pu:1", QUICK);
+	make(&f);
+	trials = f.plan.trials;
+	groups = f.plan.groups;
+	memcpy(first, f.plan.trial[1].id, sizeof(first));
+	f.setting.room = 1; /* one at a time */
+	plan_group(&f.plan, &f.setting);
+	assert_int_equal(f.plan.groups, trials);
+	for (unsigned i = 0; i < trials; i++)
+		f.plan.trial[i].refusal = strdup("another rank can't");
+	plan_group(&f.plan, &f.setting);
+	assert_int_equal(f.plan.groups, groups);
+	assert_int_equal(f.plan.trials, trials);
+	assert_string_equal(f.plan.trial[1].id, first);
 	end(&f);
 }
 
@@ -165,17 +204,20 @@ static void test_beyond_memory_is_impossible(void **state)
 	struct fixture f;
 
 	(void)state;
-	begin(&f, "node:2 core:4 pu:1", QUICK);
-	f.setting.memory.available = 1500;
-	make(&f);
-	for (unsigned i = 0; i < f.plan.trials; i++) {
-		const struct planned *p = &f.plan.trial[i];
+	/* Page tables, samples and the like need something too: what would fit to the last byte does not. */
+	for (uint64_t available = 1024ull << 15; available <= 1536ull << 15; available += 512ull << 15) {
+		begin(&f, "node:2 core:4 pu:1", QUICK);
+		f.setting.memory.available = available;
+		make(&f);
+		for (unsigned i = 0; i < f.plan.trials; i++) {
+			const struct planned *p = &f.plan.trial[i];
 
-		assert_int_equal(p->refusal != NULL, p->footprint > 1500);
-		if (p->refusal)
-			assert_non_null(strstr(p->refusal, "nothing"));
+			assert_int_equal(p->refusal != NULL, p->footprint >= available);
+			if (p->refusal)
+				assert_non_null(strstr(p->refusal, "nothing"));
+		}
+		end(&f);
 	}
-	end(&f);
 }
 
 static void test_more_threads_than_a_node_has(void **state)
@@ -237,6 +279,57 @@ static void test_siblings_and_far_nodes_in_places(void **state)
 	end(&f);
 }
 
+static void make_with_ratios(struct fixture *f)
+{
+	f->options.benchmark = &with_ratios;
+	assert_int_equal(plan_make(&f->plan, &with_ratios, &f->options, &f->setting), 0);
+}
+
+/* What a ratio compares is sampled in turn; what differs in size or threads is not. */
+static void test_what_a_ratio_compares_is_one_group(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "node:1 core:4 pu:2", STANDARD);
+	f.options.variant = "one,two";
+	make_with_ratios(&f);
+	assert_int_equal(f.plan.trials, 2 * 2 * 2 * 2); /* variants, sizes, kinds, threads */
+	assert_int_equal(f.plan.groups, 2 * 2);
+	for (unsigned i = 0; i < f.plan.trials; i++)
+		for (unsigned j = 0; j < i; j++) {
+			const struct planned *a = &f.plan.trial[i], *b = &f.plan.trial[j];
+			const bool alike = a->trial.threads == b->trial.threads && a->trial.value[SIZE_OF].count == b->trial.value[SIZE_OF].count;
+
+			assert_int_equal(a->group == b->group, alike);
+		}
+	end(&f);
+}
+
+static void test_a_variant_has_its_own_threads(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "node:1 core:4 pu:2", QUICK);
+	f.options.parameter[SIZE_OF] = "1024";
+	make_with_ratios(&f);
+	assert_int_equal(with(&f.plan, "sample/one "), 2);
+	assert_int_equal(with(&f.plan, "sample/one size=1024 kind=plain threads=4"), 1); /* auto: one a core */
+	assert_int_equal(with(&f.plan, "sample/wide "), 1);
+	assert_int_equal(with(&f.plan, "sample/wide size=1024 threads=8"), 1);           /* all: one a CPU */
+	end(&f);
+	begin(&f, "node:1 core:4 pu:2", QUICK); /* --threads goes before it */
+	f.options.parameter[SIZE_OF] = "1024";
+	f.options.threads = "all,3";
+	make_with_ratios(&f);
+	assert_int_equal(with(&f.plan, " threads=8 "), 3);
+	assert_int_equal(with(&f.plan, " threads=3 "), 3);
+	assert_int_equal(f.plan.trials, 6);
+	assert_int_equal(f.plan.threads, 8);
+	end(&f);
+}
+
 static void test_a_large_machine(void **state)
 {
 	struct fixture f;
@@ -252,18 +345,49 @@ static void test_a_large_machine(void **state)
 	end(&f);
 }
 
+/* A kernel with pages of 64 KiB has huge ones of 512 MiB, and gives them whole: to a buffer of 4 KiB, too. */
+static void test_huge_pages_are_taken_whole(void **state)
+{
+	const size_t huge = (size_t)512 << 20;
+	const struct benchmark *one[] = { &latency_benchmark, &numa_benchmark };
+	struct fixture f;
+
+	(void)state;
+	for (unsigned b = 0; b < 2; b++) {
+		unsigned found = 0;
+
+		begin(&f, "node:1(memory=64GB) core:2 pu:1", STANDARD);
+		f.machine->huge_page = huge;
+		f.options.benchmark = one[b];
+		assert_int_equal(plan_make(&f.plan, one[b], &f.options, &f.setting), 0);
+		for (unsigned i = 0; i < f.plan.trials; i++) {
+			if (!strstr(f.plan.trial[i].identity, "pages=thp"))
+				continue;
+			assert_true(f.plan.trial[i].footprint >= huge);
+			assert_int_equal(f.plan.trial[i].footprint % huge, 0);
+			found++;
+		}
+		assert_true(found > 0);
+		end(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_product),
+		cmocka_unit_test(test_huge_pages_are_taken_whole),
 		cmocka_unit_test(test_what_makes_no_sense_is_left_out),
 		cmocka_unit_test(test_layouts_that_are_one),
 		cmocka_unit_test(test_groups_differ_in_variant_and_place_alone),
 		cmocka_unit_test(test_groups_fit_into_memory),
+		cmocka_unit_test(test_groups_are_made_anew),
 		cmocka_unit_test(test_beyond_memory_is_impossible),
 		cmocka_unit_test(test_more_threads_than_a_node_has),
 		cmocka_unit_test(test_identity_does_not_know_the_profile_nor_the_rest_of_the_plan),
 		cmocka_unit_test(test_siblings_and_far_nodes_in_places),
+		cmocka_unit_test(test_what_a_ratio_compares_is_one_group),
+		cmocka_unit_test(test_a_variant_has_its_own_threads),
 		cmocka_unit_test(test_a_large_machine),
 	};
 

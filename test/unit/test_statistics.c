@@ -71,14 +71,15 @@ static void test_interval_covers(void **state)
 
 static void test_interval_of_many_values(void **state)
 {
-	size_t n = 1000000;
+	const size_t n = 1000000;
+	const double middle = (double)n / 2;
 	double *x = calloc(n, sizeof(*x)), low, high;
 
 	(void)state;
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)i;
 	assert_true(median_interval(x, n, &low, &high));
-	assert_true(fabs(low - (n / 2 - 980)) < 3 && fabs(high - (n / 2 + 980)) < 3); /* 1.96 sqrt(n) / 2 */
+	assert_true(fabs(low - (middle - 980)) < 3 && fabs(high - (middle + 980)) < 3); /* 1.96 sqrt(n) / 2 */
 	free(x);
 }
 
@@ -189,9 +190,23 @@ static void test_humps(void **state)
 	assert_int_equal(humps_of(two_humps, 19), 1);
 }
 
+static void test_what_is_known_has_a_quantile(void **state)
+{
+	const double x[] = { 5, NAN, 1, 100, INFINITY, 3 };
+	const unsigned char left_out[] = { 0, 0, 0, 1, 0, 0 }, all[] = { 1, 1, 1, 1, 1, 1 };
+
+	(void)state;
+	assert_true(quantile_known(x, NULL, 6, 0.5) == 4);
+	assert_true(quantile_known(x, left_out, 6, 0.5) == 3);
+	assert_true(quantile_known(x, left_out, 6, 0) == 1);
+	assert_true(isnan(quantile_known(x, all, 6, 0.5)) && isnan(quantile_known(x, NULL, 0, 0.5)) && isnan(quantile_known(x + 1, NULL, 1, 0.5)));
+	assert_true(x[0] == 5 && x[5] == 3); /* they stay as they come */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_known_has_a_quantile),
 		cmocka_unit_test(test_quantile),		 cmocka_unit_test(test_interval_of_few_values), cmocka_unit_test(test_interval_covers),
 		cmocka_unit_test(test_interval_of_many_values), cmocka_unit_test(test_mean_and_deviation), cmocka_unit_test(test_groups_count_alike),
 		cmocka_unit_test(test_the_interval_of_groups_covers),	cmocka_unit_test(test_humps),

@@ -81,6 +81,13 @@ static void memory_of_node_0(hwloc_topology_t t)
 	allow(t, "0-7", "0");
 }
 
+/* As where /sys is hidden. */
+static void memory_of_no_node(hwloc_topology_t t)
+{
+	for (int i = 0; i < hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE); i++)
+		hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, (unsigned)i)->attr->numanode.local_memory = 0;
+}
+
 /* Two cores with two threads and two with one: performance and efficiency cores, or CPUs taken off line. */
 static void mixed_cores(hwloc_topology_t t)
 {
@@ -220,6 +227,18 @@ static void node_without_our_memory(void **unused)
 	assert_int_equal(machine_node(m, 1)->memory, 0);
 	assert_int_equal(machine_node(m, 1)->cpus, 4);
 	assert_int_equal(machine_cpu(m, 7)->node, 1);
+	assert_true(machine_has_memory(m, &m->node[0]));
+	assert_false(machine_has_memory(m, &m->node[1]));
+	machine_close(m);
+}
+
+static void nodes_that_do_not_say_what_memory_they_have(void **unused)
+{
+	struct machine *m = open_changed("node:2 core:2 pu:2", memory_of_no_node);
+
+	(void)unused;
+	assert_int_equal(m->node[0].memory + m->node[1].memory, 0);
+	assert_true(machine_has_memory(m, &m->node[0]) && machine_has_memory(m, &m->node[1]));
 	machine_close(m);
 }
 
@@ -644,6 +663,32 @@ static void threads_of_layouts(void **unused)
 
 /* For people. */
 
+static void forget_sizes(hwloc_topology_t t)
+{
+	for (hwloc_obj_t c = NULL; (c = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_L1CACHE, c));) {
+		c->attr->cache.size = 0;
+		c->attr->cache.linesize = 0;
+	}
+}
+
+/* Arm's firmware may tell that there are caches, and no more. */
+static void caches_of_unknown_size(void **unused)
+{
+	struct machine *m = open_changed("l1:2 core:1 pu:1", forget_sizes);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)unused;
+	assert_int_equal(m->last_cache, 0);
+	topology_print(m, out);
+	fclose(out);
+	assert_non_null(strstr(text, "cache       size   line   ways  count  shared by\n"
+				     "L1             -      -      -      2  1 CPU\n"));
+	free(text);
+	machine_close(m);
+}
+
 static void printed_in_80_columns(void **unused)
 {
 	static const char *const description[] = { "node:2 core:64 pu:2",
@@ -666,6 +711,45 @@ static void printed_in_80_columns(void **unused)
 	}
 }
 
+/* What two CPUs have in common. */
+
+static void levels_of_two_cpus(void **unused)
+{
+	static const struct {
+		const char *description;
+		int cpu, other;
+		enum level level;
+	} table[] = {
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 5, 5, SAME_CPU },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 1, SAME_CORE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 1, 2, SAME_L2 },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 3, 4, SAME_L3 },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 7, 8, SAME_NODE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 15, 16, SAME_PACKAGE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 31, 32, SAME_MACHINE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 63, SAME_MACHINE },
+		{ "core:4 pu:1", 0, 3, SAME_NODE },
+		/* a cache over two nodes: they are two nodes all the same */
+		{ "package:1 l3:1 numa:2 core:2 pu:1", 1, 2, SAME_PACKAGE },
+		{ "package:1 l3:1 numa:2 core:2 pu:1", 2, 3, SAME_L3 },
+		/* nodes without a package around them */
+		{ "numa:2 l3:1 core:2 pu:1", 0, 1, SAME_L3 },
+		/* a CPU that is not there */
+		{ "core:4 pu:1", 0, 4, SAME_MACHINE },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_machine(table[i].description);
+
+		if (machine_level(m, table[i].cpu, table[i].other) != table[i].level)
+			fail_msg("%s: CPUs %d and %d have %s in common, not %s", table[i].description, table[i].cpu, table[i].other,
+				 level_names[machine_level(m, table[i].cpu, table[i].other)], level_names[table[i].level]);
+		assert_int_equal(machine_level(m, table[i].other, table[i].cpu), table[i].level);
+		machine_close(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,10 +760,12 @@ int main(void)
 		cmocka_unit_test(siblings_are_ranked_among_the_usable),
 		cmocka_unit_test(node_without_our_cpus),
 		cmocka_unit_test(node_without_our_memory),
+		cmocka_unit_test(nodes_that_do_not_say_what_memory_they_have),
 		cmocka_unit_test(from_xml_as_described),
 		cmocka_unit_test(this_machine),
 		cmocka_unit_test(bad_descriptions),
 		cmocka_unit_test(bad_files),
+		cmocka_unit_test(levels_of_two_cpus),
 		cmocka_unit_test(orders_in_numbers),
 		cmocka_unit_test(places_hold_what_they_promise),
 		cmocka_unit_test(bad_bindings),
@@ -689,6 +775,7 @@ int main(void)
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(layouts_in_places),
 		cmocka_unit_test(threads_of_layouts),
+		cmocka_unit_test(caches_of_unknown_size),
 		cmocka_unit_test(printed_in_80_columns),
 	};
 

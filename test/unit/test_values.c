@@ -150,6 +150,7 @@ static void test_numbers_for_people(void **state)
 static void test_nearest(void **state)
 {
 	const char *const names[] = { "single", "random", "static", "interleave", "threads" };
+	const char *const endless = "a-name-that-nobody-would-mistype-since-nobody-would-type-it-at-all,-nor-read-it-to-its-end";
 
 	(void)state;
 	assert_int_equal(nearest("singel", names, 5), 0);
@@ -158,6 +159,21 @@ static void test_nearest(void **state)
 	assert_int_equal(nearest("zzz", names, 5), -1);
 	assert_int_equal(nearest("", names, 5), -1);
 	assert_int_equal(nearest("x", names, 0), -1);
+	assert_int_equal(nearest("a-name", &endless, 1), -1);
+}
+
+/* The one too many must not leak, as checkers of memory see. */
+static void test_too_many(void **state)
+{
+	const size_t n = 2 * 100001;
+	char *text = calloc(n, 1);
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i + 1 < n; i++)
+		text[i] = i % 2 ? ',' : '1';
+	refuse(&layout, text, 2, "too many values");
+	free(text);
 }
 
 /* Nothing is read or written where it should not be (sanitizers watch), nothing hangs, and what is refused has a sentence. */
@@ -192,7 +208,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_ranges),		     cmocka_unit_test(test_words),  cmocka_unit_test(test_seconds),
-		cmocka_unit_test(test_nearest), cmocka_unit_test(test_numbers_for_people), cmocka_unit_test(test_fuzz),
+		cmocka_unit_test(test_nearest), cmocka_unit_test(test_numbers_for_people), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_fuzz),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,29 +2,6 @@
 #include "bench/latency/chain.h"
 #include "harness/random.h"
 
-/*
- * A pseudo-random permutation of 0..n-1: a Feistel network (Luby and Rackoff 1988) on the next power of two, walked until it falls below
- * n (Black and Rogaway 2002), on average less than twice. The halves may differ by a bit.
- */
-static size_t permute(size_t x, size_t n, uint64_t seed)
-{
-	const unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0, low = bits / 2;
-	const uint64_t low_mask = (UINT64_C(1) << low) - 1, high_mask = (UINT64_C(1) << (bits - low)) - 1;
-
-	if (bits < 2)
-		return n == 2 ? x ^ (seed & 1) : x;
-	do {
-		uint64_t left = x >> low, right = x & low_mask;
-
-		for (unsigned round = 0; round < 4; round += 2) {
-			left ^= mix(right ^ seed ^ (uint64_t)round << 56) & high_mask;
-			right ^= mix(left ^ seed ^ (uint64_t)(round + 1) << 56) & low_mask;
-		}
-		x = left << low | right;
-	} while (x >= n);
-	return x;
-}
-
 static size_t per_page(const struct chain *c)
 {
 	return c->page / c->stride;

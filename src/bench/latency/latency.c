@@ -15,6 +15,7 @@
 #include "bench/latency/chain.h"
 #include "benchmark.h"
 #include "machine/limits.h"
+#include "machine/opaque.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
 
@@ -108,7 +109,9 @@ static size_t stream_bytes(const struct trial *t)
 
 static size_t footprint(const struct trial *t)
 {
-	return t->value[BYTES].count + (t->threads - 1) * stream_bytes(t);
+	const enum pages pages = t->value[PAGES].choice;
+
+	return region_takes(t->machine, t->value[BYTES].count, pages) + (t->threads - 1) * region_takes(t->machine, stream_bytes(t), pages);
 }
 
 static bool is_matrix(const struct trial *t)
@@ -217,7 +220,7 @@ static void follow(struct state *s, struct worker *self)
 static void wait(uint64_t turns)
 {
 	for (; turns; turns--)
-		__asm__ volatile("" : "+r"(turns));
+		OPAQUE(turns);
 }
 
 /* One word of each line: what moves is the line. */
@@ -330,7 +333,7 @@ static bool applies(const struct trial *t, const char **why_not)
 	if (t->value[ELEMENT].choice == INT && c.bytes / sizeof(int) > INT32_MAX)
 		return false;
 	*why_not = "the working set has less than two nodes for each chain; choose a larger size";
-	return chain_nodes(&c) >= 2 * chains;
+	return chain_nodes(&c) >= (size_t)2 * chains;
 }
 
 static const enum pattern cycle = CYCLE, page_cycle = PAGE_CYCLE, page_random = PAGE_RANDOM, page_stride = PAGE_STRIDE, line_stride = LINE_STRIDE;

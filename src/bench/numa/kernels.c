@@ -21,7 +21,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 }
 
 /* Elements: more than any L1 holds beside vectors of 64 bytes (32 or 48 KiB). */
-#define MOST_IN_L1 (64 * 1024 / sizeof(double))
+#define MOST_IN_L1 ((64 << 10) / sizeof(double))
 
 /* The compiler has to have computed this vector here. */
 #ifdef __x86_64__
@@ -39,17 +39,13 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #define STREAM_END _mm_sfence() /* else another CPU may not see yet what is still in the write-combining buffers */
 
 #define NAME(kernel) kernel##_avx512
-#if __has_attribute(min_vector_width) /* clang, with -march=native, would cut vectors in two */
-#define TARGET __attribute__((target("avx512f"), min_vector_width(512)))
-#else
-#define TARGET __attribute__((target("avx512f")))
-#endif
+#define TARGET TARGET_AVX512
 #define WIDTH		 64
 #define STREAM(to, v, w) (_mm512_stream_pd(to, (__m512d)(v)), _mm512_stream_pd((to) + 8, (__m512d)(w)))
 #include "bench/numa/loops.h"
 
 #define NAME(kernel)	 kernel##_avx2
-#define TARGET		 __attribute__((target("avx2,fma")))
+#define TARGET		 TARGET_AVX2
 #define WIDTH		 32
 #define STREAM(to, v, w) (_mm256_stream_pd(to, (__m256d)(v)), _mm256_stream_pd((to) + 4, (__m256d)(w)))
 #include "bench/numa/loops.h"
@@ -106,37 +102,6 @@ const struct kernel kernels[KERNELS] = {
 	[ADD_NT] = { "add-nt", 2, 1, 1, true, 1, 1, EACH_NT(add_nt) },
 	[TRIAD_NT] = { "triad-nt", 2, 1, 2, true, 1, FACTOR, EACH_NT(triad_nt) },
 };
-
-static const struct {
-	const char *name;
-	unsigned width;
-} sets[INSTRUCTION_SETS] = {
-	[SCALAR] = { "scalar", sizeof(double) },
-	[BASELINE] = { "baseline", 16 },
-	[AVX2] = { "avx2", 32 },
-	[AVX512] = { "avx512", 64 },
-};
-
-const char *instruction_set_name(enum instruction_set set)
-{
-	return sets[set].name;
-}
-
-unsigned instruction_set_width(enum instruction_set set)
-{
-	return sets[set].width;
-}
-
-bool instruction_set_usable(enum instruction_set set)
-{
-#ifdef __x86_64__
-	if (set == AVX2)
-		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	if (set == AVX512)
-		return __builtin_cpu_supports("avx512f");
-#endif
-	return set <= BASELINE;
-}
 
 stream *kernel_choose(const struct kernel *kernel, enum instruction_set *set)
 {

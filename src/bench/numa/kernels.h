@@ -10,13 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum instruction_set {
-	SCALAR,	  /* one element at a time */
-	BASELINE, /* vectors that every CPU of the architecture has: SSE2, NEON */
-	AVX2,	  /* with FMA */
-	AVX512,
-	INSTRUCTION_SETS
-};
+#include "machine/instructions.h"
 
 /*
  * Goes `passes` times over n elements: to[i] = f(x[i], y[i]), each time anew, and 0; or, of kernels that write nothing, the sum of
@@ -35,10 +29,6 @@ struct kernel {
 enum { SUM, SUM_SCALAR, COPY, SCALE, ADD, TRIAD, COPY_NT, SCALE_NT, ADD_NT, TRIAD_NT, KERNELS };
 #define KERNEL_CHOICES "sum,sum-scalar,copy,scale,add,triad,copy-nt,scale-nt,add-nt,triad-nt" /* in this order */
 extern const struct kernel kernels[KERNELS];
-
-const char *instruction_set_name(enum instruction_set);
-unsigned instruction_set_width(enum instruction_set); /* bytes of a vector */
-bool instruction_set_usable(enum instruction_set);    /* by this CPU and its system */
 
 /* The widest form that this CPU can run, and its instruction set; NULL where there is none (no streaming stores for this architecture). */
 stream *kernel_choose(const struct kernel *, enum instruction_set *);

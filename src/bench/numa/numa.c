@@ -149,7 +149,7 @@ static size_t footprint(const struct trial *trial)
 {
 	const struct kernel *k = kernel_of(trial);
 
-	return elements_of(trial) * sizeof(double) * (k->reads + k->writes);
+	return (k->reads + k->writes) * region_takes(trial->machine, elements_of(trial) * sizeof(double), trial->value[PAGES].choice);
 }
 
 /* The value of `auto`. */
@@ -445,7 +445,9 @@ static double sum_below(size_t n)
 {
 	const size_t period = contents[X].period, rest = n % period;
 
-	return (double)(n / period * (period * (period - 1) / 2) + rest * (rest - 1) / 2);
+	const size_t sum = n / period * (period * (period - 1) / 2) + rest * (rest - 1) / 2;
+
+	return (double)sum;
 }
 
 static double expected_sum(const struct part *p)
@@ -495,7 +497,7 @@ static bool applies(const struct trial *trial, const char **why_not)
 
 #define VARIANT(NAME, SUMMARY, RULE, LACKING)                                                                            \
 	{                                                                                                                \
-		.name = NAME, .summary = SUMMARY, .layout = &RULE, .lacks = LACKING, .prepare = prepare, .enter = enter, \
+		.name = (NAME), .summary = (SUMMARY), .layout = &(RULE), .lacks = (LACKING), .prepare = prepare, .enter = enter, \
 		.work = work, .collect = collect, .verify = verify, .release = free                                      \
 	}
 static const struct variant variants[] = {

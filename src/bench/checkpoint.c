@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkpoint - every call ticks a counter, and each 256th tick does something rare.
+ *
+ * The work is the same in all variants; what differs is where a worker's two counters lie. After C. O. Nutter, "Shared Data
+ * Considered Harmful" (2008): one shared pair made two threads slower than one.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmark.h"
+#include "machine/opaque.h"
+
+enum { STRING = 16, STRINGS = 1024 }; /* bytes of a string; strings that each thread reverses, over and over: they stay in L1 */
+
+enum { TICKS, EVERY, BODY };
+enum { LOOP, REVERSE };
+static const struct parameter parameters[] = {
+	[TICKS] = { "ticks", "ticks", "ticks of all threads together; 0: as many as a sample has time for", COUNT, .value = { "0", NULL, "1e9" } },
+	[EVERY] = { "every", "ticks", "ticks from one firing to the next, a power of two", COUNT, .value = { "256" } },
+	[BODY] = { "body", NULL, "what ticks: a bare loop, or the reversal of strings of 16 bytes", CHOICE, .choices = "loop,reverse",
+		   .value = { "loop", "loop,reverse" } },
+	{ 0 }
+};
+
+enum { THROUGHPUT, KEPT, FIRED_ERROR };
+
+static double all_threads(const struct trial *t)
+{
+	return t->threads;
+}
+
+static const struct metric metrics[] = {
+	[THROUGHPUT] = { "throughput", "tick/s", "ticks of all threads together", HIGHER_IS_BETTER, all_threads },
+	[KEPT] = { "kept", "1", "share of the ticks that survived the race for a shared counter", HIGHER_IS_BETTER, NULL },
+	[FIRED_ERROR] = { "fired-error", "1", "firings more, or less, than there should have been, over what there should have been", NEITHER, NULL },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "what one pair for all costs", OF_VARIANTS, "together", "per-thread" },
+	{ "slowdown", "what one pair for all costs, on two lines", OF_VARIANTS, "apart", "per-thread" },
+	{ "slowdown", "what pairs of one's own cost where they share a line", OF_VARIANTS, "per-thread-dense", "per-thread" },
+	{ "slowdown", "what it costs that the two counters share a line", OF_VARIANTS, "together", "apart" },
+	{ 0 }
+};
+
+/* Worker i ticks at i * stride and counts its firings `fired` bytes further on. */
+struct layout {
+	size_t stride, fired;
+};
+static const struct layout together = { 0, 8 }, apart = { 0, APART }, per_thread_dense = { 16, 8 }, per_thread = { APART, 8 };
+_Static_assert(APART >= 128, "what is apart is on another line, and on none that a prefetcher pairs with it");
+
+typedef _Atomic uint64_t counter; /* relaxed load and store: a plain increment, but with defined behaviour */
+
+/* What a worker did in the last sample. */
+struct own {
+	_Alignas(APART) uint64_t ticks;
+};
+
+struct state {
+	const struct layout *layout;
+	uint64_t mask;
+	unsigned body, threads;
+	struct own *own;                   /* by worker */
+	size_t bytes;
+	unsigned char *counters;           /* APART-aligned */
+	unsigned char *strings;            /* STRINGS of each worker */
+};
+
+static counter *tick_of(const struct state *s, unsigned worker)
+{
+	return (counter *)(s->counters + worker * s->layout->stride);
+}
+
+static counter *fired_of(const struct state *s, unsigned worker)
+{
+	return (counter *)(s->counters + worker * s->layout->stride + s->layout->fired);
+}
+
+static uint64_t get(counter *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}
+
+static inline uint64_t increment(counter *c)
+{
+	uint64_t next = get(c) + 1;
+
+	OPAQUE(next); /* else a compiler may make one instruction of the three */
+	atomic_store_explicit(c, next, memory_order_relaxed);
+	return next;
+}
+
+static void release(void *state)
+{
+	struct state *s = state;
+
+	free(s->own);
+	free(s->counters);
+	free(s->strings);
+	free(s);
+}
+
+static void *prepare(const struct trial *trial)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->layout = trial->variant->layout;
+	s->mask = trial->value[EVERY].count - 1;
+	s->body = trial->value[BODY].choice;
+	s->threads = trial->threads;
+	s->bytes = trial->threads * APART + 2 * APART;
+	s->own = aligned_alloc(APART, trial->threads * sizeof(*s->own));
+	s->counters = aligned_alloc(APART, s->bytes);
+	s->strings = aligned_alloc(APART, (size_t)trial->threads * STRINGS * STRING);
+	if (s->own && s->counters && s->strings)
+		return s;
+	release(s);
+	return NULL;
+}
+
+/* Each string starts as the letters from a to p. */
+static void enter(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	for (unsigned i = 0; i < STRINGS * STRING; i++)
+		s->strings[(size_t)self->index * STRINGS * STRING + i] = 'a' + i % STRING;
+}
+
+static void reset(void *state)
+{
+	struct state *s = state;
+
+	memset(s->counters, 0, s->bytes);
+}
+
+/* What calls are about, in the published program: the counters are what nobody thought of. */
+__attribute__((noinline)) void checkpoint_loop(counter *tick, counter *fired, uint64_t mask, uint64_t count)
+{
+	for (; count; count--)
+		if (!(increment(tick) & mask))
+			increment(fired);
+}
+
+static void reverse(unsigned char *string)
+{
+	for (unsigned i = 0, j = STRING - 1; i < j; i++, j--) {
+		unsigned char c = string[i];
+
+		string[i] = string[j];
+		string[j] = c;
+	}
+}
+
+__attribute__((noinline)) void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask, uint64_t count, unsigned char *strings)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		reverse(strings + i % STRINGS * STRING);
+		if (!(increment(tick) & mask))
+			increment(fired);
+	}
+}
+
+static void work(void *state, struct worker *self)
+{
+	const struct state *s = state;
+	counter *tick = tick_of(s, self->index), *fired = fired_of(s, self->index);
+
+	if (s->body == LOOP)
+		checkpoint_loop(tick, fired, s->mask, self->count);
+	else
+		checkpoint_reverse(tick, fired, s->mask, self->count, s->strings + (size_t)self->index * STRINGS * STRING);
+	self->done = s->own[self->index].ticks = self->count;
+}
+
+/* Sum of one counter over the workers; a shared one counts once. */
+static uint64_t total(const struct state *s, counter *(*of)(const struct state *, unsigned))
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < (s->layout->stride ? s->threads : 1); i++)
+		sum += get(of(s, i));
+	return sum;
+}
+
+/* Firings that are due when no tick is lost: each counter of its own fires for itself. */
+static uint64_t due(const struct state *s, uint64_t *ticks)
+{
+	uint64_t firings = 0;
+
+	*ticks = 0;
+	for (unsigned i = 0; i < s->threads; i++) {
+		*ticks += s->own[i].ticks;
+		firings += s->own[i].ticks / (s->mask + 1);
+	}
+	return s->layout->stride ? firings : *ticks / (s->mask + 1);
+}
+
+static void collect(void *state, const struct trial *trial, struct result *result)
+{
+	const struct state *s = state;
+	uint64_t ticks, firings = due(s, &ticks);
+
+	(void)trial;
+	report(result, KEPT, (double)total(s, tick_of) / (double)ticks);
+	report(result, FIRED_ERROR, ((double)total(s, fired_of) - (double)firings) / (double)firings);
+}
+
+/* Counters of one's own lose nothing; what a shared one loses is a result, not an error. */
+static const char *verify(void *state, const struct trial *trial)
+{
+	const struct state *s = state;
+	uint64_t ticks, firings = due(s, &ticks);
+
+	(void)trial;
+	if (!s->layout->stride && s->threads > 1)
+		return NULL;
+	if (total(s, tick_of) != ticks)
+		return "a counter that one thread alone ticks lost ticks";
+	return total(s, fired_of) == firings ? NULL : "a counter that one thread alone ticks did not fire as often as it should";
+}
+
+static uint64_t count(const struct trial *t, unsigned worker)
+{
+	const uint64_t all = t->value[TICKS].count;
+
+	return all / t->threads + (worker < all % t->threads);
+}
+
+static bool applies(const struct trial *trial, const char **why_not)
+{
+	uint64_t every = trial->value[EVERY].count;
+
+	*why_not = "--every must be a power of two, so that the test costs one instruction";
+	return every && !(every & (every - 1));
+}
+
+#define VARIANT(NAME, SUMMARY, LAYOUT)                                                                                                         \
+	{ .name = (NAME), .summary = (SUMMARY), .layout = &(LAYOUT), .prepare = prepare, .enter = enter, .reset = reset, .work = work,               \
+	  .collect = collect, .verify = verify, .release = release }
+static const struct variant variants[] = {
+	VARIANT("together", "one pair for all threads, on one line", together),
+	VARIANT("apart", "one pair for all threads, on two lines", apart),
+	VARIANT("per-thread-dense", "a pair for each thread, packed", per_thread_dense),
+	VARIANT("per-thread", "a pair for each thread, on lines of its own", per_thread),
+	{ 0 }
+};
+
+const struct benchmark checkpoint_benchmark = {
+	.name = "checkpoint",
+	.summary = "what a counter that every call ticks costs, by where it lies",
+	.protocol = "relaxed load, add, store; each 2^n-th tick increments a second counter",
+	.source = "nutter2008",
+	.unit = "tick",
+	.sample = 5e-3,
+	.quantile = 0.5,
+	.bound = BY_COUNT,
+	.threads = { "1,auto", "1..auto*2,auto", "1,2" },
+	.weight = 1,
+	.parameters = parameters,
+	.metrics = metrics,
+	.ratios = ratios,
+	.time_first = true,
+	.variants = variants,
+	.applies = applies,
+	.count = count,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/cluster.h"
+#include "harness/agree.h"
+#include "harness/options.h"
+#include "harness/text.h"
+#include "machine/clock.h"
+
+/* MPI is one to a process, and its calls take no argument for us: so are these. */
+static MPI_Comm here;
+static double spent_so_far;                /* s */
+
+/* MPI counts in int. */
+#define AT_ONCE ((size_t)1 << 30)
+
+static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op, MPI_Comm among)
+{
+	double begin = clock_now();
+
+	for (size_t at = 0; at < n; at += AT_ONCE)
+		MPI_Allreduce(MPI_IN_PLACE, (char *)x + at * size, (int)(n - at < AT_ONCE ? n - at : AT_ONCE), type, op, among);
+	spent_so_far += clock_now() - begin;
+}
+
+static void sum(int64_t *x, size_t n)
+{
+	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void most(double *x, size_t n)
+{
+	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static void sum_here(int64_t *x, size_t n)
+{
+	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, here);
+}
+
+static double spent(void)
+{
+	return spent_so_far;
+}
+
+static struct ranks ranks = { .sum = sum, .most = most, .sum_here = sum_here, .spent = spent };
+
+static void finish(void)
+{
+	MPI_Finalize();
+}
+
+/* srun may have started processes that know nothing of each other: each would measure alone, at the same time, on the same CPUs. */
+static bool are_strangers(int n)
+{
+	const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+
+	return n == 1 && tasks && strtol(tasks, NULL, 10) > 1 && !getenv("OMPI_COMM_WORLD_SIZE"); /* which mpirun sets, itself below srun */
+}
+
+const struct ranks *cluster_open(int *argc, char ***argv)
+{
+	int given, rank, n;
+
+	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) || given < MPI_THREAD_FUNNELED) {
+		fprintf(stderr, "locus-mpi: this MPI can't be used by one thread of several (MPI_THREAD_FUNNELED)\n");
+		return NULL;
+	}
+	atexit(finish);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &n);
+	if (are_strangers(n)) {
+		fprintf(stderr, "locus-mpi: this is one of %s tasks, but MPI knows of none beside it; give srun --mpi=pmix, or what else `srun --mpi=list` has\n",
+			getenv("SLURM_STEP_NUM_TASKS"));
+		return NULL;
+	}
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+	ranks.rank = (unsigned)rank;
+	ranks.ranks = (unsigned)n;
+	return &ranks;
+}
+
+/* In quotes, in a row. */
+static char *join(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (int i = 0; f && i < argc; i++)
+		fprintf(f, "%s'%s'", i ? " " : "", argv[i]);
+	if (f)
+		fclose(f);
+	return text;
+}
+
+int cluster_same_arguments(const struct ranks *r, int argc, char **argv)
+{
+	char *own = join(argc, argv), *words = NULL;
+	size_t length = own ? strlen(own) : 0;
+	char *first;
+
+	agree_copy(r, 0, &length, sizeof(length));
+	first = calloc(1, length + 1);
+	if (!own || !first)
+		abort();
+	if (r->rank == 0)
+		memcpy(first, own, length);
+	agree_copy(r, 0, first, length);
+	if (strcmp(own, first) != 0)
+		words = text_of("its command line is %.400s, and that of rank 0 is %.400s", own, first);
+	agree_words(r, &words);
+	if (words && is_first(r))
+		fprintf(stderr, "locus-mpi: %s\n", words);
+	free(own);
+	free(first);
+	free(words);
+	return words ? EXIT_COMMAND_LINE : 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/agree.h"
+
+enum { MOST_WORDS = 1024 };                /* bytes of a message */
+
+bool is_first(const struct ranks *ranks)
+{
+	return !ranks || ranks->rank == 0;
+}
+
+double agree_most(const struct ranks *ranks, double x)
+{
+	if (ranks)
+		ranks->most(&x, 1);
+	return x;
+}
+
+bool agree_any(const struct ranks *ranks, bool yes)
+{
+	return agree_most(ranks, yes) > 0;
+}
+
+bool agree_same(const struct ranks *ranks, uint64_t x)
+{
+	double upper = (double)(x >> 11);
+
+	return agree_most(ranks, upper) == -agree_most(ranks, -upper);
+}
+
+/* A sum to which the others add nothing. */
+void agree_copy(const struct ranks *ranks, unsigned from, void *bytes, size_t size)
+{
+	int64_t piece[4000];
+
+	for (size_t at = 0; ranks && at < size; at += sizeof(piece)) {
+		size_t length = size - at < sizeof(piece) ? size - at : sizeof(piece);
+
+		memset(piece, 0, sizeof(piece));
+		if (ranks->rank == from)
+			memcpy(piece, (char *)bytes + at, length);
+		ranks->sum(piece, (length + sizeof(*piece) - 1) / sizeof(*piece));
+		memcpy((char *)bytes + at, piece, length);
+	}
+}
+
+/* The first rank for which it is true; ranks->ranks: none. */
+static unsigned first_of(const struct ranks *ranks, bool is)
+{
+	return (unsigned)-agree_most(ranks, is ? -(double)ranks->rank : -(double)ranks->ranks);
+}
+
+void agree_words(const struct ranks *ranks, char **words)
+{
+	char text[MOST_WORDS] = "", host[256] = "";
+	unsigned first;
+
+	if (!ranks || (first = first_of(ranks, *words)) == ranks->ranks)
+		return;
+	gethostname(host, sizeof(host) - 1);
+	if (ranks->rank == first && first)
+		snprintf(text, sizeof(text), "on rank %u (%s): %s", first, host, *words);
+	else if (ranks->rank == first)
+		snprintf(text, sizeof(text), "%s", *words);
+	agree_copy(ranks, first, text, sizeof(text));
+	free(*words);
+	*words = strdup(text);
+	if (!*words) /* the others have them: to go on without would be to go apart */
+		abort();
+}
+
+/* The descriptor, and not the FILE, which libraries that are loaded meanwhile may take for theirs. */
+void aside_begin(struct aside *a, const struct ranks *ranks)
+{
+	*a = (struct aside){ -1, -1 };
+	if (is_first(ranks))
+		return;
+	a->was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	a->kept = memfd_create("stderr", MFD_CLOEXEC);
+	if (a->was >= 0 && a->kept >= 0)
+		dup2(a->kept, STDERR_FILENO);
+}
+
+/* The first line of what was kept. */
+static char *first_line(const struct aside *a)
+{
+	char text[MOST_WORDS];
+	ssize_t n = a->kept >= 0 ? pread(a->kept, text, sizeof(text) - 1, 0) : 0;
+
+	text[n > 0 ? n : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return strdup(*text ? text : "something went wrong");
+}
+
+void aside_end(struct aside *a, const struct ranks *ranks, int *status)
+{
+	char *words = ranks && *status ? first_line(a) : NULL;
+
+	if (a->was >= 0) {
+		dup2(a->was, STDERR_FILENO);
+		close(a->was);
+	}
+	if (a->kept >= 0)
+		close(a->kept);
+	agree_words(ranks, &words);
+	if (words && is_first(ranks) && !*status)
+		fprintf(stderr, "locus: %s\n", words);
+	*status = (int)agree_most(ranks, *status);
+	free(words);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command for ranks of an MPI job: those benchmarks that can be divided over them. */
+#include <stdio.h>
+
+#include "benchmarks.h"
+#include "cluster/cluster.h"
+#include "command.h"
+#include "harness/agree.h"
+#include "harness/options.h"
+
+enum { MOST_BENCHMARKS = 64 };
+
+static const struct command commands[] = {
+	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters", list_command },
+	{ "help", "", "this text", help_command },
+	{ "version", "", "the version", version_command },
+	{ 0 }
+};
+
+static bool is_divided(const struct benchmark *b)
+{
+	for (const struct variant *v = b->variants; v->name; v++)
+		if (v->divided)
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
+	struct program program = { "locus-mpi", "measures what it costs to divide work over the ranks of an MPI job", commands, divided, NULL };
+	unsigned n = 0;
+	int status;
+
+	for (const struct benchmark *const *b = benchmarks; *b && n < MOST_BENCHMARKS - 1; b++)
+		if (is_divided(*b))
+			divided[n++] = *b;
+	program.ranks = cluster_open(&argc, &argv);
+	if (!program.ranks)
+		return EXIT_BAD;
+	status = cluster_same_arguments(program.ranks, argc, argv);
+	if (status)
+		return status;
+	/* Rank 0 speaks for all. */
+	if (!is_first(program.ranks) && !freopen("/dev/null", "w", stdout))
+		return EXIT_BAD;
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,538 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of records of sharing and checkpoint: the padding a machine needs, maps, tables, sentences."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import checkpoint, handover, padding, published, records, sharing
+from locus_analysis.checkpoint import AGREES, DIFFERS, IN_PART, UNSURE
+from make_records import DISTANCES, FLAGS, FOUR, ONE, TWO, Line, Machine, Point, distances, flag, header, record, run_id, write
+from make_records import checkpoint as checkpoint_points
+from make_records import handover as handover_points
+from make_records import sharing as sharing_points
+from test_report import Page, make, names, trials
+
+GOOD = 0
+RUN = run_id("a")
+
+
+def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
+    brief = [line for line in lines if line["type"] != "samples"]
+    given = records.Records([("a.jsonl", number, line) for number, line in enumerate(brief, 1)])
+    return records.told(records.tables(given), benchmark)
+
+
+# Padding.
+
+
+def curve(relative: dict[int, float], width: float = 0.005, noise: float = 0.0, seed: int = 1) -> list[dict[str, Any]]:
+    """Points of the times at these distances, in intervals of that width; noise moves values within them."""
+    rng, points = random.Random(seed), []
+    for distance, time in relative.items():
+        value = time * 1e-9 * (1 + rng.uniform(-noise, noise))
+        points.append({"distance": distance, "value": value, "low": value * (1 - width), "high": value * (1 + width)})
+    return points
+
+
+def line_of(size: int, slow: float = 4.0) -> dict[int, float]:
+    return {d: slow if d < size else 1.0 for d in DISTANCES}
+
+
+PAIR = {**line_of(64), 64: 1.3}
+
+
+@pytest.mark.parametrize(
+    ("relative", "least"),
+    [
+        (line_of(64), 64),
+        (line_of(64, slow=1.08), 64),
+        (PAIR, 128),
+        (line_of(128), 128),
+        ({**line_of(64), 64: 1.04}, 64),  # less than what matters
+        ({**line_of(64), 16: 1.0}, 64),  # one that is fast by chance is no line
+        ({**PAIR, 4096: 0.97}, 128),
+        ({64: 1.3, 128: 1.0, 256: 1.0, 512: 1.0, 4096: 1.0}, 128),  # begins beyond the line
+    ],
+)
+def test_the_padding_is_found(relative: dict[int, float], least: int) -> None:
+    found = padding.needed(curve(relative))
+    assert (found.least, found.sure, found.why, found.remarks) == (least, least, "", [])
+
+
+@pytest.mark.parametrize("least", [64, 128])
+@pytest.mark.parametrize("seed", range(50))
+def test_noise_within_the_intervals_moves_nothing(least: int, seed: int) -> None:
+    relative = line_of(64) if least == 64 else PAIR
+    found = padding.needed(curve(relative, width=0.02, noise=0.02, seed=seed))
+    assert found.least == least
+    assert found.sure is None or found.sure >= least
+
+
+@pytest.mark.parametrize("at", [512, 1024, 4096])
+def test_one_odd_distance_is_told_and_moves_nothing(at: int) -> None:
+    found = padding.needed(curve({**PAIR, at: 1.5}))
+    assert found.least == 128
+    assert len(found.remarks) == 1 and re.search("stands out: 1.50 times the far end", found.remarks[0])
+
+
+def test_two_odd_distances_are_no_accident() -> None:
+    assert padding.needed(curve({**PAIR, 256: 1.5, 512: 1.5})).least == 1024
+
+
+@pytest.mark.parametrize(
+    ("relative", "width", "why"),
+    [
+        (
+            {d: 100 / (i + 1) for i, d in enumerate(DISTANCES)},
+            0.005,
+            "the curve still falls at its end, 4 KiB: measure larger distances",
+        ),
+        (dict.fromkeys(DISTANCES, 1.0), 0.005, "no distance is slower than the far end"),
+        (line_of(64, slow=1.2), 0.2, "the intervals are too wide"),
+        ({4: 4.0, 64: 1.0, 128: 1.0, 256: 1.0}, 0.005, "4 distances are too few, 5 are the least"),
+        ({}, 0.005, "0 distances are too few, 5 are the least"),
+    ],
+)
+def test_where_there_is_none_to_be_found_it_says_why(relative: dict[int, float], width: float, why: str) -> None:
+    found = padding.needed(curve(relative, width))
+    assert (found.least, found.why) == (None, why)
+
+
+def test_a_doubtful_distance_is_told() -> None:
+    points = curve(PAIR)
+    points[4].update(low=0.9e-9, high=1.7e-9)  # at 64 B, 1.3 times as long as it should, or no longer
+    found = padding.needed(points)
+    assert (found.least, found.sure) == (64, 128)
+    assert padding.said(found) == "64 B, or to be sure 128 B"
+
+
+def test_without_intervals_values_count() -> None:
+    points = [{**p, "low": None, "high": None} for p in curve(PAIR)]
+    found = padding.needed(points)
+    assert (found.least, found.sure) == (128, None)
+    assert padding.said(found) == "128 B or more (intervals are too wide, or lacking, to be sure)"
+    assert found.remarks == ["11 of 11 distances have no interval, and count as if they were exact"]
+
+
+@pytest.mark.parametrize(
+    ("relative", "line", "words"),
+    [
+        (line_of(64), 64, "that is one line of 64 B, as the system reports it"),
+        (PAIR, 64, "that is two lines of 64 B, as the system reports it: a line is not enough"),
+        (line_of(128), 64, "that is two lines of 64 B"),
+        (line_of(128), 128, "that is one line of 128 B"),
+        (line_of(64), 128, "that is less than a line of 128 B"),
+        (line_of(256), 64, "that is 4 lines of 64 B"),
+        (PAIR, None, "the system does not report the size of a line"),
+    ],
+)
+def test_it_is_held_against_the_line_that_is_reported(relative: dict[int, float], line: Optional[int], words: str) -> None:
+    lines = record(ONE, distances("add", 2, line_of(32)) + distances("fetch-add", 8, relative), RUN)
+    for cache in lines[0]["machine"]["topology"]["caches"]:
+        cache["line"] = line
+    given = records.Records([("a", i, x) for i, x in enumerate(lines, 1)])
+    text = padding.text(records.tables(given))
+    # The neediest of the curves decides.
+    assert f"on this machine (fetch-add, 8 threads); {words}" in text
+    assert "  add, 2 threads: 32 B" in text
+
+
+def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    points = flag(distances("fetch-add", 2, PAIR), every=1)
+    path = write(tmp_path / "a.jsonl", record(ONE, points, RUN))
+    assert program.main(["levels", str(path)]) == GOOD
+    out = capsys.readouterr().out
+    assert "no curve" not in out
+    assert "padding: Words that different threads update need 1 KiB from one to the next on this machine" in out
+    assert "nothing between 16 B and 1 KiB was measured: less may do" in out
+    assert "5 of 11 distances left out: failed, impossible, interrupted, misplaced, wrong" in out
+    assert "2 of 6 distances are noisy, unconverged" in out
+
+
+def test_levels_without_any_curve_says_what_to_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", record(ONE, checkpoint_points(ONE)[:4], RUN))
+    assert program.main(["levels", str(path)]) == GOOD
+    assert "locus sharing --variant distance" in capsys.readouterr().out
+
+
+# The whole page.
+
+
+SMALL = Machine("n8", "a machine", cpu_nodes=2, cores=4)
+
+
+def everything(machine: Machine) -> list[Point]:
+    return sharing_points(machine, threads=(1, 2, 8)) + handover_points(machine, odd=(5,)) + checkpoint_points(machine)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page, list[Line]]:
+    folder = tmp_path_factory.mktemp("sharing")
+    lines = record(SMALL, flag(everything(SMALL), every=20), RUN)
+    return folder, make(folder, lines), lines
+
+
+Whole = tuple[Path, Page, list[Line]]
+
+
+def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
+    _, page, lines = whole
+    shown: dict[str, list[Any]] = {}
+    for row in page.rows("id", "value", "x"):
+        shown.setdefault(row["id"], []).append((row["value"], row["low"], row["high"]))
+    for trial in trials([lines]):
+        of = {m["name"]: (m["value"], *(m["ci"] or (None, None))) for m in trial["metrics"]}
+        if trial["variant"] in ("handover", "distance"):
+            continue
+        assert of["time"] in shown[trial["id"]], trial["identity"]
+        if of["time"][0] is None or trial["threads"] == 1:
+            continue
+        for metric in ("fairness", "lost", "fired-error"):
+            raced = trial["parameters"].get("layout") == "shared" or trial["variant"] in ("together", "apart")
+            if metric in of and of[metric][0] is not None and raced:
+                assert any(s == pytest.approx(of[metric]) for s in shown[trial["id"]]), (metric, trial["identity"])
+        if trial["variant"] == "together":
+            assert any(s[0] == pytest.approx(1 - of["kept"][0]) for s in shown[trial["id"]])
+
+
+def test_distances_are_relative_to_the_largest(whole: Whole) -> None:
+    _, page, lines = whole
+    own = [t for t in trials([lines]) if t["variant"] == "distance"]
+    far = {
+        (t["parameters"]["operation"], t["threads"]): t["metrics"][0]["value"] for t in own if t["parameters"]["distance"] == 4096
+    }
+    shown = {row["id"]: row["value"] for row in page.rows("id", "value", "x")}
+    for t in own:
+        value = t["metrics"][0]["value"]
+        expected = None if value is None else value / far[t["parameters"]["operation"], t["threads"]]
+        assert shown[t["id"]] == pytest.approx(expected)
+
+
+def test_every_flagged_trial_is_marked(whole: Whole) -> None:
+    folder, page, lines = whole
+    drawn = "".join(p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/*.svg"))
+    flagged = [t for t in trials([lines]) if t["status"] != "ok"]
+    assert {t["status"] for t in flagged} == set(FLAGS)
+    for trial in flagged:
+        assert trial["reasons"][0] in page.text
+        assert f" {trial['status']}" in drawn
+
+
+def test_slowdowns_are_those_of_the_record(whole: Whole) -> None:
+    _, page, lines = whole
+    found = {(r["name"], r["threads"]): r["by"] for r in sharing.slowdowns(told(lines))}
+    assert len(found) == 7 * 3
+    for trial in trials([lines]):
+        for ratio in trial["ratios"]:
+            lock = trial["parameters"].get("lock")
+            row = found[f"lock: {lock}" if lock else trial["variant"], trial["threads"]][ratio["of"]]
+            assert (row["value"], [row["low"], row["high"]]) == (ratio["value"], ratio["ci"])
+            assert f"{ratio['value']:.3g}"[:3] in page.text
+    assert re.search(r"n8, 8 threads\.\s*dense/padded, what false sharing costs: add 35\d \(\d+ to \d+\); fetch-add", page.text)
+    for slowdown in ("12.0", "14.0", "9.00", "21.0", "12.3", "31.9"):  # published
+        assert slowdown in page.text
+
+
+def test_the_sentence_is_of_threads_with_a_cpu_each() -> None:
+    lines = record(SMALL, sharing_points(SMALL, threads=(2, 4, 8)), RUN)
+    for trial in trials([lines]):
+        trial["oversubscribed"] = trial["threads"] == 8
+    found = sharing.section(told(lines), lines[0]["machine"])
+    assert found["most"] == 4
+    assert found["dense"].startswith("add 15") and found["dense"].count(";") == 6
+    for trial in trials([lines]):
+        trial["oversubscribed"] = True
+    assert sharing.section(told(lines), lines[0]["machine"])["most"] == 8
+
+
+def test_maps_hold_what_the_record_says(whole: Whole) -> None:
+    _, page, lines = whole
+    pairs = [t["pairs"] for t in trials([lines]) if t["pairs"]]
+    assert len(pairs) == 8
+    columns = list(page.rows("a", "b", "median"))
+    assert len(columns) == len(pairs)
+    for found, expected in zip(columns, pairs):
+        cells = expected["cells"]
+        assert (found["a"], found["b"]) == (cells["a"], cells["b"])
+        for quantile, key in handover.QUANTILES.items():
+            assert found[key] == pytest.approx([v * 1e9 for v in cells[quantile]], rel=0.005)
+    folder, _, _ = whole
+    drawn = (folder / "report-pictures/sharing-handover-1.svg").read_text(encoding="utf-8")
+    assert len(re.findall(r'aria-roledescription="rect mark"|<path [^>]*fill="rgb', drawn)) >= 8 * 7
+
+
+def test_levels_of_hand_over_are_in_a_table(whole: Whole) -> None:
+    _, page, _ = whole
+    text = re.sub(r"\s+", " ", page.text)
+    assert re.search(r"compare-exchange, lines of node 0 ?(▲\d+ \w+)?an L3 cache12\d\d\.\d ns", text)
+    assert "the machine only16" in text
+    assert "CPUs that stand out among pairs that share a NUMA node, where 70.0 ns is usual: CPU 5 (105 ns)." in text
+    assert "Side by side with others, 8 pairs took 1.02 times as long as alone (median; at most 1.07): they don't disturb" in text
+
+
+def test_files_of_every_picture_are_there(whole: Whole) -> None:
+    folder, page, _ = whole
+    found = names(folder / "report-pictures")
+    for what in ("sharing", "sharing-race", "sharing-distance", "sharing-handover-1", "checkpoint", "checkpoint-lost"):
+        assert f"{what}.svg" in found and f"{what}.png" in found
+    assert len(found) == 2 * len(page.specs)
+    for svg in folder.glob("report-pictures/*.svg"):
+        assert "NaN" not in svg.read_text(encoding="utf-8"), svg
+
+
+# Records of which something is missing.
+
+
+def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
+    lines = record(SMALL, everything(SMALL), RUN)
+    for trial in trials([lines]):
+        del trial["ratios"], trial["pairs"]
+        trial["metrics"] = [m for m in trial["metrics"] if m["name"] == "time"]
+    page = make(tmp_path, lines)
+    assert "Slow-downs by sharing" not in page.text and "Hand-over of a line" not in page.text
+    # Times are there, so the explanation can be tested all the same; what has no map is a bar.
+    assert "differs in all of 6 settings; of the first" in page.text
+    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published
+    assert shown == {t["id"] for t in trials([lines])}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
+    two = Machine("two", "a machine", cpu_nodes=1, cores=threads)
+    points = sharing_points(two, threads=(threads,)) + (handover_points(two) if threads > 1 else [])
+    lines = record(two, points + checkpoint_points(two, threads=(threads,)), RUN)
+    page = make(tmp_path, lines)
+    shown = [row["id"] for row in page.rows("id", "value")]
+    assert sorted(shown) == sorted(t["id"] for t in trials([lines]))
+    made = {re.sub(r"-\d+(?=\.)", "", name) for name in names(tmp_path / "report-pictures") if name.endswith("svg")}
+    assert made == {"sharing-bars.svg", "checkpoint-bars.svg", "steadiness.svg"} | (
+        {"sharing-distance.svg"} if threads > 1 else set()
+    )
+    assert ("cannot be told: together and apart were not both measured" in page.text) == (threads == 1)
+
+
+def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
+    points = everything(SMALL)
+    for p in points:
+        p.status, p.reasons = "impossible", ["it takes two threads at least"]
+    page = make(tmp_path, record(SMALL, points, RUN))
+    assert "cannot be told: one of the two has no value" in page.text or "cannot be told in any of 6 settings" in page.text
+    assert f"{len(points)} impossible" in page.text
+
+
+def test_several_runs_have_each_their_own(tmp_path: Path) -> None:
+    runs = [
+        record(machine, distances("add", 2, PAIR) + checkpoint_points(machine, bodies=("loop",)), run_id(machine.host))
+        for machine in (ONE, TWO)
+    ]
+    page = make(tmp_path, *runs)
+    for machine in (ONE, TWO):
+        assert f"{machine.host}: Words that different threads update need 128 B" in page.text
+        assert f"{machine.host}: what this measurement makes of that explanation" in page.text
+
+
+# Hand-over.
+
+
+def test_cpus_are_in_the_order_of_the_machine() -> None:
+    # Two nodes, whose CPUs are numbered in turn; siblings are 4 apart; pairs of cores share an L2.
+    cpus = range(16)
+    cells: Line = {"a": [], "b": [], "level": []}
+    for a in cpus:
+        for b in range(a + 1, 16):
+            core_a, core_b = a % 8, b % 8
+            level = "SMT" if core_a == core_b else "machine" if a % 2 != b % 2 else "L2" if core_a // 4 == core_b // 4 else "L3"
+            for key, value in {"a": a, "b": b, "level": level}.items():
+                cells[key].append(value)
+    nodes = [{"node": n, "cpus": [c for c in cpus if c % 2 == n]} for n in (0, 1)]
+    order, borders = handover.in_order(cells, {"topology": {"nodes": nodes}})
+    assert order == [0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15]
+    assert borders == [8]
+
+
+def test_what_is_not_told_of_nodes_makes_no_borders() -> None:
+    pairs = handover_points(SMALL)[0].pairs
+    assert pairs
+    order, borders = handover.in_order(pairs["cells"], {"topology": {"nodes": []}})
+    assert (order, borders) == (list(range(8)), [])
+
+
+def test_a_map_of_many_cores_stays_usable(tmp_path: Path) -> None:
+    big = Machine("big", "a machine", cpu_nodes=4, cores=32)
+    points = handover_points(big, odd=(77,), protocols=("message",))[:1]
+    page = make(tmp_path, record(big, points, RUN))
+    spec = next(s for s in page.specs if "usermeta" in s)
+    assert spec["usermeta"] == {"embedOptions": {"renderer": "canvas"}}
+    svg, png = ((tmp_path / f"report-pictures/sharing-handover.{kind}").read_bytes() for kind in ("svg", "png"))
+    assert b"data:image/png;base64," in svg and svg.count(b"<") < 10
+    assert len(svg) < 2 * len(png) and len(png) < 1 << 20
+    # Both halves of 128 x 128, with five quantiles each: a row of columns, and no row a cell.
+    (columns,) = page.rows("a", "b", "median")
+    assert len(columns["a"]) == 128 * 127 // 2
+    assert len((tmp_path / "report.html").read_bytes()) < 4 << 20
+
+
+def test_more_cells_than_a_page_can_take_are_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handover, "CELLS", 5 * 8 * 8)
+    own = told(record(SMALL, handover_points(SMALL), RUN))
+    machine = header(SMALL, RUN, random.Random(1))["machine"]
+    drawn = handover.maps(own, machine, "sharing-handover", "hand-over")
+    # Each protocol on the first node, and what there is room for of the second.
+    assert [p.title.split(": ")[1] for p in drawn] == [
+        "compare-exchange, lines of node 0",
+        "compare-exchange, lines of node 1",
+        "store-load, lines of node 0",
+        "two-lines, lines of node 0",
+        "message, lines of node 0",
+    ]
+    assert len({p.name for p in drawn}) == 5
+    assert {i for p in drawn for i in p.shows} < {t["id"] for t in own}
+
+
+def test_many_cpus_that_stand_out_are_not_all_named() -> None:
+    pairs = {"outstanding": [{"cpu": c, "level": "L3", "median": (50 + c) * 1e-9, "of": 45e-9} for c in range(20)]}
+    text = handover.outstanding(pairs)
+    assert text.startswith("CPUs that stand out among pairs that share an L3 cache, where 45.0 ns is usual: CPU 19 (69.0 ns), ")
+    assert text.endswith("and 8 more.")
+    assert handover.outstanding({"outstanding": []}) == ""
+
+
+@pytest.mark.parametrize(
+    ("crowding", "end"),
+    [
+        ({"pairs": 8, "median": 1.02, "most": 1.05}, ": they don't disturb each other."),
+        ({"pairs": 8, "median": 1.02, "most": 1.3}, "(median; at most 1.30)."),
+        ({"pairs": 1, "median": 1.5, "most": 1.5}, "and times there are longer than those of one pair alone."),
+        (None, ""),
+    ],
+)
+def test_crowding_is_said(crowding: Optional[Line], end: str) -> None:
+    assert handover.crowding({"crowding": crowding}).endswith(end)
+
+
+# The published explanation of checkpoint.
+
+
+def of(variant: str, value: Optional[float], width: Optional[float] = 0.01, status: str = "ok") -> dict[str, Any]:
+    known = value is not None and width is not None
+    return {
+        "whole": RUN,
+        "variant": variant,
+        "parameters": {"body": "loop"},
+        "threads": 2,
+        "bind": "close",
+        "value": value,
+        "low": value * (1 - width) if value is not None and width is not None else None,
+        "high": value * (1 + width) if known and value is not None and width is not None else None,
+        "status": status,
+        "flag": None if status == "ok" else 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("together", "apart", "alone", "verdict", "why"),
+    [
+        (4.0, 1.0, 1.0, AGREES, "taking the counters apart takes away 100 % of what sharing them costs"),
+        (4.0, 2.0, 1.0, AGREES, "takes away 66.7 % of"),
+        (4.0, 3.5, 1.0, IN_PART, "takes away 16.7 % of what sharing them costs; the rest is that all share the tick"),
+        (4.0, 4.0, 1.0, DIFFERS, "gains less than 5 %; apart still takes 4.00 (3.92 to 4.08) times as long"),
+        (3.0, 4.0, 1.0, DIFFERS, "together is even faster; apart still takes"),
+        (1.0, 1.0, 1.0, DIFFERS, "and neither costs anything over counters of one's own"),
+        (4.0, 3.0, None, AGREES, "what counters of one's own take is not known"),
+        (4.0, 4.0, None, DIFFERS, "taking the counters apart gains less than 5 %"),
+    ],
+)
+def test_the_published_explanation_is_tested(together: float, apart: float, alone: Optional[float], verdict: str, why: str) -> None:
+    found = checkpoint.verdict(of("together", together), of("apart", apart), of("per-thread", alone) if alone else None)
+    assert found["verdict"] == verdict
+    assert why in found["why"]
+
+
+@pytest.mark.parametrize(
+    ("together", "apart", "why"),
+    [
+        (of("together", 4.2, width=0.05), of("apart", 4.0, width=0.05), "that apart is as fast, and that it is 1.16 times as fast"),
+        (of("together", 4.0, width=None), of("apart", 1.0, width=None), "there is no interval"),
+        (of("together", None), of("apart", 1.0), "one of the two has no value"),
+        (of("together", 4.0), of("apart", 1.0, status="noisy"), "apart is noisy"),
+        (of("together", 4.0, status="wrong"), of("apart", 1.0), "together is wrong"),
+    ],
+)
+def test_what_cannot_be_told_is_not_told(together: Line, apart: Line, why: str) -> None:
+    found = checkpoint.verdict(together, apart, of("per-thread", 1.0))
+    assert found["verdict"] == UNSURE
+    assert why in found["why"]
+
+
+def test_a_wide_interval_that_is_clear_is_enough() -> None:
+    together, apart = (of(v, t, 0.1, "unconverged") for v, t in (("together", 4.0), ("apart", 1.0)))
+    assert checkpoint.verdict(together, apart, of("per-thread", 1.0))["verdict"] == AGREES
+
+
+def test_the_conclusion_tells_all_settings() -> None:
+    own = told(record(SMALL, checkpoint_points(SMALL, threads=(1, 2, 4)), RUN), "checkpoint")
+    found = checkpoint.verdicts(own)
+    assert [(v["body"], v["threads"], v["verdict"]) for v in found] == [
+        (body, n, DIFFERS) for body in ("bare loop", "reversal of strings") for n in (2, 4)
+    ]
+    assert checkpoint.conclusion(found).startswith(
+        "differs in all of 4 settings; of the first: taking the counters apart gains less than 5 %"
+    )
+    mixed = [{**found[0], "verdict": AGREES}, *found[1:]]
+    assert checkpoint.conclusion(mixed) == "agrees in 1 of 4 settings; differs in 3 of 4 settings"
+    assert checkpoint.conclusion([]).startswith("cannot be told: ")
+    unsure = [{**v, "verdict": UNSURE, "why": "so"} for v in found]
+    assert checkpoint.conclusion(unsure) == "cannot be told in any of 4 settings; of the first: so"
+    assert checkpoint.conclusion(unsure[:1]) == "cannot be told: so"
+
+
+def test_lost_ticks_are_what_was_not_kept() -> None:
+    trial = {"metrics": {"kept": {"value": 0.6, "low": 0.5, "high": 0.8}, "fired-error": {"value": None}}}
+    lost = checkpoint.metric(trial, "lost")
+    assert (lost["value"], lost["low"], lost["high"]) == pytest.approx((0.4, 0.2, 0.5))
+    assert checkpoint.metric(trial, "fired-error") == {} == checkpoint.metric(trial, "other")
+
+
+# Published figures.
+
+
+def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
+    own = told(record(FOUR, sharing_points(FOUR, threads=(1, 16)), RUN))
+    machine = header(FOUR, RUN, random.Random(1))["machine"]
+    picture = sharing.over_threads(own, machine, "sharing", "sharing")
+    assert picture
+    rows = list(chain.from_iterable(picture.spec["datasets"].values()))
+    told_of = {r["trial"]: r["value"] for r in rows if str(r.get("trial", "")).startswith("published")}
+    machine_name = "2x Intel Xeon E5-2680 v3 (24 cores, 48 hardware threads)"
+    assert told_of == {
+        f"published: {machine_name}, lock, {layout}": pytest.approx(ns * 1e-9)
+        for layout, ns in {"shared": 1103, "dense": 423, "padded": 35}.items()
+    }
+    assert machine_name in picture.help
+    # A curve that ends before it is not stretched for it.
+    short = sharing.over_threads([t for t in own if t["threads"] < 16] + own[:1], machine, "sharing", "sharing")
+    assert short is None or not any("published" in str(r) for rows in short.spec["datasets"].values() for r in rows)
+
+
+def test_published_repeats_of_checkpoint_are_drawn() -> None:
+    own = told(record(SMALL, checkpoint_points(SMALL, threads=(1, 2)), RUN), "checkpoint")
+    time, lost = checkpoint.pictures(own, header(SMALL, RUN, random.Random(1))["machine"], "checkpoint", "checkpoint")
+
+    def published_rows(picture: Any) -> list[Line]:
+        rows = chain.from_iterable(picture.spec["datasets"].values())
+        return [r for r in rows if str(r.get("trial", "")).startswith("published")]
+
+    figures = published.figures("checkpoint", "time")
+    assert len(published_rows(time)) == len(figures) == 20
+    assert sorted(r["value"] for r in published_rows(time)) == pytest.approx(
+        sorted(f.value * (f.threads or 0) / 1e9 for f in figures)
+    )
+    assert {round(r["value"], 4) for r in published_rows(lost)} >= {0.0, 0.0497, -0.0172}
+    assert checkpoint.published_ratio() == pytest.approx(3.805 / 1.233)

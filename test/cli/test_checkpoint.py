@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiment 4 as a user runs it."""
+
+import re
+
+import pytest
+
+LAYOUTS = ["together", "apart", "per-thread-dense", "per-thread"]
+MEASURED = ("ok", "noisy", "unconverged")
+SHORT = "--repeats 2 --duration 2ms"
+
+
+def value(trial, name):
+    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
+
+
+@pytest.fixture(scope="module")
+def run(locus, tmp_path_factory, read):
+    """Runs checkpoint with a record: how it ended, and its trials."""
+
+    def with_record(arguments):
+        file = tmp_path_factory.mktemp("checkpoint") / "record.jsonl"
+        done = locus("checkpoint", *arguments.split(), "--output", file, timeout=300)
+        return done, [line for line in read(file) if line["type"] == "trial"]
+
+    return with_record
+
+
+@pytest.fixture(scope="module")
+def ticked(run, cpus):
+    """All layouts and bodies, on one thread and on two."""
+    threads = "1,2" if len(cpus) > 1 else "1"
+    return run(f"--threads {threads} --body loop,reverse --ticks 100000 --every 256 {SHORT}")
+
+
+def test_every_layout_and_body_is_right(ticked, cpus):
+    done, trials = ticked
+    assert done.status == 0
+    found = [(trial["variant"], trial["parameters"]["body"], trial["threads"]) for trial in trials]
+    threads = [1, 2] if len(cpus) > 1 else [1]
+    assert sorted(found) == sorted((layout, body, n) for layout in LAYOUTS for body in ("loop", "reverse") for n in threads)
+    for trial in trials:
+        assert trial["status"] in MEASURED, trial["reasons"]
+        assert trial["samples"]["units"] == 100000 / trial["threads"]
+
+
+def test_own_counters_are_exact(ticked):
+    """Exact: 50000 / 256 firings of each of two threads, not 100000 / 256."""
+    for trial in ticked[1]:
+        if trial["threads"] == 1 or trial["variant"].startswith("per-thread"):
+            assert value(trial, "kept") == 1 and value(trial, "fired-error") == 0
+
+
+def test_shared_counters_keep_a_share(ticked):
+    for trial in ticked[1]:
+        assert 0 < value(trial, "kept") <= 1 and value(trial, "fired-error") >= -1
+        assert value(trial, "throughput") * value(trial, "time") == pytest.approx(trial["threads"])
+
+
+def test_shared_ticks_get_lost(run, cpus):
+    """Tried for a while: on a busy machine two threads may take turns, each a slice at a time."""
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    for _ in range(10):
+        done, trials = run("--variant together --threads 2 --repeats 10 --duration 10ms")
+        assert done.status == 0
+        if value(trials[0], "kept") < 1:
+            return
+    pytest.fail("no tick was lost where two threads tick one counter")
+
+
+def test_ratios_have_their_partners(ticked):
+    by_id = {trial["id"]: trial for trial in ticked[1]}
+    partners = {"together": ["per-thread", "apart"], "apart": ["per-thread"], "per-thread-dense": ["per-thread"], "per-thread": []}
+    for trial in by_id.values():
+        assert [ratio["to"] for ratio in trial["ratios"]] == partners[trial["variant"]]
+        for ratio in trial["ratios"]:
+            other = by_id[ratio["trial"]]
+            assert (other["variant"], other["threads"], other["parameters"]) == (ratio["to"], trial["threads"], trial["parameters"])
+            assert ratio["value"] == pytest.approx(value(trial, "time") / value(other, "time"))
+            assert other["id"] in trial["alternated_with"]
+
+
+@pytest.mark.parametrize("every", [1, 2, 1024])
+def test_as_often_as_asked(run, every):
+    done, trials = run(f"--variant per-thread --threads 1 --every {every} --ticks 10000 {SHORT}")
+    assert done.status == 0 and value(trials[0], "fired-error") == 0
+
+
+@pytest.mark.parametrize("every", [0, 3, 255])
+def test_what_is_no_power_of_two(locus, every):
+    done = locus("checkpoint", "--every", every)
+    assert done.status == 2 and "power of two" in done.err
+
+
+def test_fewer_ticks_than_a_firing_takes(run):
+    """No firing is due: there is no share of none."""
+    done, trials = run(f"--variant per-thread --threads 1 --ticks 100 {SHORT}")
+    assert done.status == 0 and value(trials[0], "kept") == 1 and value(trials[0], "fired-error") is None
+
+
+def test_more_threads_than_cpus_end(run):
+    done, trials = run("--threads 8 --oversubscribe --repeats 1 --duration 2ms")
+    assert done.status == 0 and trials and all(trial["oversubscribed"] for trial in trials)
+
+
+def test_published_settings(locus):
+    done = locus("checkpoint", "--profile", "paper", "--dry-run", "--topology", "core:4 pu:1")
+    plans = re.findall(r"checkpoint/(\S+) ticks=(\d+) every=(\d+) body=(\w+) threads=(\d+)", done.out)
+    assert {(ticks, every) for _, ticks, every, *_ in plans} == {("1000000000", "256")}
+    assert sorted((layout, body, int(n)) for layout, _, _, body, n in plans) == sorted(
+        (layout, body, n) for layout in LAYOUTS for body in ("loop", "reverse") for n in (1, 2)
+    )

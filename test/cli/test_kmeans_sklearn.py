@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiment 5 beside an independent library: the same points and start centres, and the same answer."""
+
+import pytest
+from lacking import lacking
+
+try:
+    import numpy as np
+    from sklearn.cluster import KMeans  # type: ignore[import]
+except ImportError:
+    KMeans = None
+
+LADDER = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
+PRUNED = {"best": "auto", "best-none": "none", "best-bounds": "bounds", "best-cells": "cells"}
+MEASURED = ("ok", "noisy", "unconverged")
+ROUNDING = {"double": 1e-12, "float": 1e-6}  # relative to the largest number that there is
+NEAR = {"double": 1e-8, "float": 1e-5}  # squares of distances, relative to the mean of all
+FORCED = 4
+CELLS = 3  # dimensions that a grid has at most
+
+
+def uniform(random, n, d):
+    return random.random((n, d))
+
+
+def blobs(random, n, d):
+    return random.uniform(-10, 10, (12, d))[random.integers(12, size=n)] + random.standard_normal((n, d))
+
+
+def twice(random, n, d):
+    return uniform(random, n // 5, d)[random.integers(n // 5, size=n)]
+
+
+def far(random, n, d):
+    return 1e6 + blobs(random, n, d)
+
+
+def line(random, n, d):
+    return random.random((n, 1)) * np.arange(1, d + 1)
+
+
+# Points, how many, dimensions, clusters, type.
+CASES = [
+    (uniform, 3000, 2, 30, "double"),
+    (uniform, 1000, 1, 9, "double"),
+    (uniform, 1500, 7, 20, "double"),
+    (uniform, 200, 3, 1, "double"),
+    (uniform, 400, 2, 12, "float"),
+    (blobs, 2000, 2, 12, "double"),
+    (blobs, 1500, 16, 25, "double"),
+    (blobs, 400, 33, 10, "float"),
+    (twice, 2000, 3, 25, "double"),
+    (far, 2000, 2, 12, "double"),
+    (far, 1000, 5, 15, "double"),
+    (line, 500, 3, 8, "double"),
+]
+
+
+def clear(x, centres, margin):
+    """Whether Lloyd's k-means, done plainly, has one answer: no point between two centres, no cluster without points."""
+    labels = None
+    while True:
+        squares = np.sort(d := ((x[:, None] - centres) ** 2).sum(2), axis=1)
+        before, labels = labels, d.argmin(1)
+        if len(centres) > 1 and (squares[:, 1] - squares[:, 0]).min() < margin * squares.mean():
+            return False
+        if len(set(labels)) < len(centres):
+            return False
+        if before is not None and (before == labels).all():
+            return True
+        centres = np.stack([x[labels == c].mean(0) for c in range(len(centres))])
+
+
+def theirs(x, start, iterations):
+    found = KMeans(len(start), init=start, n_init=1, tol=0, max_iter=iterations).fit(x.astype("f8"))
+    return found.cluster_centers_, found.labels_, found.inertia_, found.n_iter_
+
+
+@pytest.fixture(scope="module")
+def problem(request, tmp_path_factory):
+    """Points and start centres, of which no rounding may change the answer; and files of them."""
+    if not KMeans:
+        lacking("scikit-learn", "python3 -m pip install -r analysis/requirements-dev.txt")
+    make, n, d, k, kind = request.param
+    for seed in range(1000):
+        random = np.random.default_rng(seed)
+        x = make(random, n, d).astype({"double": "f8", "float": "f4"}[kind])
+        start = np.unique(x, axis=0)
+        start = start[random.choice(len(start), k, replace=False)]
+        if clear(x.astype("f8"), start.astype("f8"), NEAR[kind]):
+            break
+    else:
+        pytest.fail("no seed makes a problem with one answer")
+    folder = tmp_path_factory.mktemp("problem")
+    np.save(folder / "points.npy", x)
+    np.save(folder / "start.npy", start)
+    return x, start, kind, folder, [theirs(x, start, iterations) for iterations in (1000, FORCED)]
+
+
+@pytest.fixture
+def ours(locus, read, tmp_path, problem):
+    _, _, kind, folder, _ = problem
+
+    def cluster(variant, iterations):
+        record, labels, centres = (tmp_path / f"{variant}-{iterations}.{end}" for end in ("jsonl", "labels", "centres"))
+        done = locus(
+            f"kmeans --threads 2 --oversubscribe --repeats 1 --quiet --type {kind} --iterations {iterations}",
+            *("--variant", variant.split("-")[0] if variant in PRUNED else variant, "--output", record),
+            *(("--prune", PRUNED[variant]) if variant in PRUNED else ()),
+            *("--points", folder / "points.npy", "--centres", folder / "start.npy"),
+            *("--save-labels", labels, "--save-centres", centres),
+        )
+        (trial,) = (line for line in read(record) if line["type"] == "trial")
+        assert done.status == 0 and trial["status"] in MEASURED, (done, trial["reasons"])
+        metric = {m["name"]: m["value"] for m in trial["metrics"]}
+        return np.load(centres), np.load(labels), metric["inertia"], metric["iterations"]
+
+    return cluster
+
+
+def name(word):
+    return "-".join([word[0].__name__, *map(str, word[1:])]) if isinstance(word, tuple) else word
+
+
+@pytest.mark.parametrize(
+    ("problem", "variant"),
+    [(case, variant) for case in CASES for variant in [*LADDER, *PRUNED] if variant != "best-cells" or case[2] <= CELLS],
+    indirect=["problem"],
+    ids=name,
+)
+def test_the_same_answer_as_another_library(problem, ours, variant):
+    x, _, kind, _, (ended, forced) = problem
+    rounding = ROUNDING[kind] * float(abs(x).max())
+    centres, labels, inertia, iterations = ours(variant, 0)
+    their_centres, their_labels, their_inertia, their_iterations = ended
+    assert (labels == their_labels).all() and iterations == their_iterations
+    assert centres == pytest.approx(their_centres, rel=0, abs=rounding)
+    assert inertia == pytest.approx(their_inertia, rel=1e-4 if kind == "float" else 1e-9)
+    # On the way there, too. Their labels are those of the centres that they return: those of our next iteration.
+    their_centres, their_labels, _, _ = forced
+    centres, _, _, iterations = ours(variant, FORCED)
+    assert centres == pytest.approx(their_centres, rel=0, abs=rounding) and iterations == FORCED
+    assert (ours(variant, FORCED + 1)[1] == their_labels).all()

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""locus-mpi: ranks that measure together, and speak and end as one. They outnumber the CPUs: the times say nothing."""
+
+import math
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import time
+
+import pytest
+from conftest import Program
+from lacking import lacking
+from test_kmeans import save, write_csv
+
+PATIENCE = 60  # s: for what takes a second or two on a machine with nothing else to do
+ENDLESS = "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000 --output"
+SETTING = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
+class Ranks(Program):
+    """mpi("dummy --output", file, ranks=2): as locus("..."), by so many of them."""
+
+    def __init__(self, locus):
+        self.path = str(pathlib.Path(locus.path).with_name("locus-mpi"))
+        if os.environ.get("SANITIZER"):
+            pytest.skip("MPI's own leaks and races are not ours to find: builds with sanitizers have no locus-mpi")
+        if not os.access(self.path, os.X_OK):
+            lacking("locus-mpi", "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again")
+        if not shutil.which("mpirun"):
+            lacking("mpirun", "Debian: openmpi-bin, Fedora: openmpi, or a module of your site")
+        done = Program.__call__(self, "list", ranks=1)
+        if done.status:
+            lacking("an mpirun that works", f"it says: {' '.join(done.err.split())[:300]}")
+
+    def start(self, *words, ranks=2, env=None, prefix=(), **more):
+        return super().start(*words, env={**SETTING, **(env or {})}, prefix=["mpirun", "-n", str(ranks), *prefix], **more)
+
+
+@pytest.fixture(scope="module")
+def mpi(locus):
+    return Ranks(locus)
+
+
+def pids(process, count):
+    """Of the ranks that mpirun has started, once there are so many."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    wait_for(lambda: len(children.read_text(encoding="ascii").split()) == count, f"{count} ranks")
+    return [int(pid) for pid in children.read_text(encoding="ascii").split()]
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
+        time.sleep(0.01)
+
+
+def gone(pid):
+    """Dead, and maybe waiting for its parent to notice."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
+    file = tmp_path / "together.jsonl"
+    words = f"dummy --variant sums --repeats 20 --oversubscribe --threads {threads} --output"
+    done = mpi(words, file, ranks=ranks)
+    assert done.status == 0, done
+    header, *_, trial, end = read(file)
+    assert (header["rank"], header["ranks"], header["command"][:2]) == (0, ranks, ["locus-mpi", "dummy"])
+    assert trial["status"] in ("ok", "noisy") and trial["samples"]["n"] == 20 and end["status"] == 0
+    assert (f" ranks={ranks} " in trial["identity"]) == (ranks > 1)
+    (communication,) = (metric["value"] for metric in trial["metrics"] if metric["name"] == "communication")
+    assert 0 < communication < max(trial["samples"]["quantiles"].values()) * trial["samples"]["units"]
+    assert done.out.count("95 % interval") == 1 and done.err == ""
+    if ranks == 1 and threads == 2:  # nothing is divided: the same trial
+        assert f"  {trial['id']}  " in locus(words.replace("--output", "--dry-run")).out
+
+
+def test_what_is_wrong_on_one_rank_is_told_of_all(mpi, tmp_path, trials):
+    file = tmp_path / "faults.jsonl"
+    variants = "steady,failing,impossible,wrong,misplaced"
+    done = mpi("dummy --oversubscribe --repeats 2 --variant", variants, "--output", file, ranks=3)
+    assert done.status == 1, done
+    found = trials(file)
+    assert {name: trial["status"] for name, trial in found.items() if name != "steady"} == {
+        name: {"failing": "failed"}.get(name, name) for name in ("failing", "impossible", "wrong", "misplaced")
+    }
+    host = os.uname().nodename
+    for name, why in (("failing", "its memory could not be prepared"), ("impossible", "it was told"), ("wrong", "it was told")):
+        assert found[name]["reasons"][0].startswith(f"on rank 2 ({host}): {why}")
+    assert found["misplaced"]["placement"]["before"]["misplaced"] > 0
+
+
+def test_pages_are_those_of_all_ranks(mpi, tmp_path, trials):
+    file = tmp_path / "pages.jsonl"
+    assert mpi("dummy --oversubscribe --repeats 2 --size 1M --variant steady,misplaced --output", file, ranks=4).status == 1
+    found = {name: trial["placement"]["before"] for name, trial in trials(file).items()}
+    pages = 4 * (1 << 20) // os.sysconf("SC_PAGESIZE")
+    assert {name: (place["pages"], place["misplaced"]) for name, place in found.items()} == {
+        "steady": (pages, 0),
+        "misplaced": (pages, pages // 4),
+    }
+
+
+def test_what_can_be_divided_is_listed_and_the_rest_refused(mpi, locus):
+    listed = mpi("list").out.splitlines()
+    assert not any(line.startswith(("numa ", "sharing ", "latency ")) for line in listed)
+    done = mpi("numa")
+    assert done.status == 2 and "numa is not divided over ranks; run `locus numa` on each node" in done.err
+    assert "can be divided over ranks" in locus("list dummy").out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "what"),
+    [
+        ("", 2, "usage: locus-mpi BENCHMARK"),
+        ("dumy", 2, "there is no 'dumy'"),
+        ("dummy --delay x", 2, "'x' is no number"),
+        ("dummy --variant stedy", 2, "did you mean 'steady'"),
+        ("dummy --output /dev/full", 1, "No space left"),
+        ("dummy --output /nowhere/at/all", 1, "No such file"),
+        ("dummy --variant impossible", 3, "it was told to be impossible"),
+    ],
+)
+def test_an_error_of_all_is_said_once(mpi, words, status, what):
+    done = mpi(words, *(["--oversubscribe", "--quiet", "--repeats", "1"] if "dummy" in words else []), ranks=3)
+    assert done.status == status, done
+    assert done.err.count(what) + done.out.count(what) == 1, done
+
+
+def test_other_arguments_on_another_rank(mpi):
+    done = mpi("dummy --repeats 1", prefix=[mpi.path, "dummy", "--repeats", "2", ":", "-n", "1"], ranks=1)
+    assert done.status == 2, done
+    assert done.err.count("on rank 1 ") == 1 and "its command line is" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "places", "status", "what"),
+    [
+        (
+            "--threads auto",
+            ("0,1", "0"),
+            2,
+            "trial 1 would be another than on rank 0: dummy/steady delay=10 size=0 threads=1 ranks=2",
+        ),
+        ("--bind 0", ("0", "1"), 3, 'CPU 0 of "0" is not there'),
+    ],
+)
+def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what):
+    if cpus[:2] != [0, 1]:
+        lacking("CPUs 0 and 1", "a machine with two")
+    words = ["dummy", "--variant", "steady", "--repeats", "1", *words.split()]
+    prefix = ["taskset", "-c", places[0], mpi.path, *words, ":", "-n", "1", "taskset", "-c", places[1]]
+    done = mpi(*words, prefix=prefix, ranks=1)
+    assert done.status == status, done
+    assert done.err.count("on rank 1 ") == 1 and what in done.err
+
+
+def test_tasks_that_do_not_know_each_other(mpi):
+    alone = Program.start(mpi, "list", env={"SLURM_STEP_NUM_TASKS": "2"})
+    out, err = alone.communicate(timeout=PATIENCE)
+    assert alone.returncode == 1 and "one of 2 tasks, but MPI knows of none" in err and out == ""
+    assert mpi("list", ranks=1, env={"SLURM_STEP_NUM_TASKS": "2"}).status == 0
+
+
+def test_ranks_on_the_same_cpus_are_refused(mpi):
+    prefix = ["taskset", "-c", "0"]
+    done = mpi("dummy --variant steady --repeats 1", prefix=prefix)
+    assert done.status == 3 and "2 ranks of this node may use CPU 0: bind each to CPUs of its own" in done.err, done
+    assert "oversubscribed" in mpi("dummy --variant steady --dry-run --oversubscribe", prefix=prefix).out
+
+
+def test_resumed(mpi, tmp_path, read):
+    file = tmp_path / "resumed.jsonl"
+    words = ["dummy --variant steady,sums,wrong --oversubscribe --repeats 2 --output", file]
+    assert mpi(*words).status == 1
+    assert mpi(*words, "--resume").status == 1
+    assert read(file)[-1]["skipped"] == 2
+    assert mpi(*words, "--resume", ranks=3).status == 1
+    assert read(file)[-1]["skipped"] == 0, "three ranks are other trials than two"
+
+
+@pytest.mark.parametrize("whom", ["mpirun", 0, 1])
+def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom):
+    file = tmp_path / "term.jsonl"
+    with mpi.start(ENDLESS, file, ranks=3) as process:
+        ranks = pids(process, 3)
+        wait_for(lambda: file.exists() and b'"samples"' in file.read_bytes(), "a batch")
+        os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0
+    end = read(file)[-1]
+    assert end["type"] == "end" and end["signal"] == "SIGTERM" and end["status"] == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("whom", [0, 1])
+def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
+    file = tmp_path / "lost.jsonl"
+    with mpi.start(ENDLESS, file, ranks=3) as process:
+        ranks = pids(process, 3)
+        wait_for(lambda: file.exists() and b'"samples"' in file.read_bytes(), "a batch")
+        os.kill(ranks[whom], signal.SIGKILL)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0 and "signal 9" in err, err
+    wait_for(lambda: all(map(gone, ranks)), "the end of all ranks")
+    lines = read(file, whole=False)
+    assert lines[0]["type"] == "header" and lines[-1]["type"] != "end"
+    resumed = ENDLESS.replace("1000000", "2")
+    assert mpi(resumed, file, "--resume", ranks=3).status == 0
+    assert read(file)[-1]["status"] == 0
+
+
+# locus-mpi kmeans
+
+
+@pytest.fixture(scope="module")
+def cluster(mpi, locus, tmp_path_factory):
+    """cluster(3, "--threads 2 --points", file): labels and centres as saved, by so many ranks; 0: by locus."""
+
+    def run(ranks, *words):
+        folder = tmp_path_factory.mktemp("answer")
+        files = folder / "labels.npy", folder / "centres.npy"
+        saved = ["--save-labels", files[0], "--save-centres", files[1]]
+        command = ["kmeans --variant best --repeats 1 --quiet --oversubscribe", *saved, *words]
+        done = mpi(*command, ranks=ranks) if ranks else locus(*command)
+        assert done.status == 0, done
+        return [file.read_bytes() for file in files]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Of points in two heaps of three dimensions, far from the origin."""
+    numbers = random.Random(5)
+    return [[1e4 * (i % 2) + numbers.gauss(0, 1) for _ in range(3)] for i in range(501)]
+
+
+@pytest.mark.parametrize("data", ["uniform", "blobs", "npy", "csv"])
+def test_the_answer_is_the_same_for_any_number_of_ranks_and_threads(cluster, tmp_path, rows, data):
+    words = ["--clusters", 9]
+    if data == "npy":
+        words += ["--points", save(tmp_path / "points.npy", rows)]
+    elif data == "csv":
+        words += ["--points", write_csv(tmp_path / "points.csv", rows)]
+    else:
+        words += ["--points", 3001, "--dimensions", 5, "--data", data]
+    alone = cluster(0, *words, "--threads", 1)
+    for ranks in (1, 2, 3, 4):
+        for threads in (1, 2):
+            assert cluster(ranks, *words, "--threads", threads) == alone, f"{ranks} ranks of {threads} threads"
+
+
+def test_ranks_may_have_a_point_each(cluster):
+    words = ["--points", 4, "--clusters", 3, "--dimensions", 2, "--threads", 2]
+    assert cluster(4, *words) == cluster(0, *words)
+
+
+def test_so_many_points_for_each_rank_are_as_many_as_for_all(cluster, mpi, locus):
+    words = ["--clusters", 7, "--threads", 1, "--points"]
+    assert cluster(3, *words, "500/rank") == cluster(0, *words, 1500)
+    assert "points=1500 " in mpi("kmeans --points 500/rank,1.5k --oversubscribe --dry-run", ranks=3).out
+    assert "points=500 " in locus("kmeans --points 500/rank --variant best --dry-run").out
+
+
+def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
+    """Of which none is one rank's alone."""
+    words = "kmeans --variant best --points 5000 --clusters 20 --prune none --threads 1 --repeats 2 --oversubscribe --output"
+    of = []
+    for ranks, run in ((1, locus), (3, mpi)):
+        done = run(words, tmp_path / f"{ranks}.jsonl", **({"ranks": 3} if ranks > 1 else {}))
+        assert done.status == 0, done
+        trial = trials(tmp_path / f"{ranks}.jsonl")["best"]
+        of.append({metric["name"]: metric["value"] for metric in trial["metrics"]} | {"identity": trial["identity"]})
+    alone, together = of
+    assert together["iterations"] == alone["iterations"] and together["computed"] == alone["computed"] == 1
+    assert together["inertia"] == pytest.approx(alone["inertia"], rel=1e-9)
+    assert alone["communication"] is None and 0 < together["communication"] < together["time"]
+    assert together["identity"].replace(" ranks=3", "").replace(" oversubscribed", "") == alone["identity"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "what"),
+    [
+        ("--variant 2p", 2, "2p is not divided over ranks"),
+        ("--points - --variant best", 2, "standard input is one rank's only"),
+        ("--points 2 --clusters 1", 2, "each rank needs at least one"),
+        ("--points {csv} --clusters 2", 3, "on rank 2 ({host}): {csv}: line 100, value 1: 'nan'"),
+        ("--points {csv}/rank", 2, "points.csv/rank: Not a directory"),
+        ("--points 100 --clusters 2 --save-labels /nowhere/labels.npy", 1, "/nowhere/labels.npy: No such file"),
+        ("--points 100 --clusters 2 --save-centres /nowhere/centres.npy", 1, "/nowhere/centres.npy: No such file"),
+    ],
+)
+def test_what_is_wrong_with_points_is_said_once(mpi, tmp_path, words, status, what):
+    csv = write_csv(tmp_path / "points.csv", [[i if i < 99 else math.nan] for i in range(100)])
+    host = os.uname().nodename
+    done = mpi("kmeans --threads 1 --oversubscribe --repeats 1 --quiet", *words.format(csv=csv).split(), ranks=3)
+    assert done.status == status, done
+    assert (done.out + done.err).count(what.format(csv=csv, host=host)) == 1, done
+
+
+def test_a_file_that_another_rank_has_not(mpi, tmp_path, rows):
+    words = ["kmeans", "--points", "points.npy", "--clusters", "2", "--threads", "1", "--oversubscribe"]
+    save(tmp_path / "points.npy", rows)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = mpi(*words, prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)], ranks=1, cwd=tmp_path)
+    assert done.status == 2, done
+    assert re.search(r"on rank 1 .*--points: points.npy: No such file", done.err)

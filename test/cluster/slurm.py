@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job, as its user sees it: watched until it is what is expected."""
+
+import pathlib
+import re
+import subprocess
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+DEADLINE = 120  # s: of what takes seconds on a machine with nothing else to do
+FINAL = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+
+
+def ask(*command, **more):
+    """What a command prints."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=DEADLINE, check=False, **more)
+    assert done.returncode == 0, f"{command}: {done.stderr or done.stdout}"
+    return done.stdout
+
+
+def minicluster(*arguments):
+    """minicluster("kill", "n2")"""
+    return ask(SOURCE / "test/cluster/minicluster", *arguments)
+
+
+def names(folder):
+    """What is in it."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def wait_for(condition, what):
+    """The condition's first true value. What: anything that can be printed, at the end of our patience."""
+    end = time.monotonic() + DEADLINE
+    while not (value := condition()):
+        assert time.monotonic() < end, f"not within {DEADLINE} s: {what}"
+        time.sleep(0.1)
+    return value
+
+
+class Job:
+    def __init__(self, number, name, folder):
+        self.id, self.name, self.folder = number, name, folder  # the id as SLURM writes it: 7, or 7_2 in an array
+        self.results = folder / f"results/{name}-{number}"
+
+    def __getitem__(self, key):
+        """What SLURM knows of it: job["JobState"]."""
+        found = re.search(rf"\b{key}=(\S*)", self.shown())
+        assert found, f"job {self.id} has no {key}"
+        return found[1]
+
+    def __str__(self):
+        return f"{self.shown()}\n{self.said()}"
+
+    def shown(self):
+        return ask("scontrol", "show", "--oneliner", "job", self.id)
+
+    def said(self):
+        """All that it printed."""
+        return "".join(
+            file.read_text() for file in [self.folder / f"slurm-{self.id}.out", *self.results.glob("*.txt")] if file.exists()
+        )
+
+    def until(self, *states):
+        """Waits, and returns the exit status. A final state that is none of these is an error at once."""
+        state = wait_for(lambda: self["JobState"] in (*states, *FINAL) and self["JobState"], self)
+        assert state in states, f"not {states}: {self}"
+        return int(self["ExitCode"].split(":")[0])
+
+    def record(self, node="n1"):
+        return self.results / f"{node}.jsonl"
+
+    def has(self, text, node="n1", times=1):
+        """Waits until its record holds this."""
+        record = self.record(node)
+        wait_for(lambda: record.exists() and record.read_text().count(text) >= times, f"{text} in {record}")
+
+    def tasks(self, count):
+        return [Job(f"{self.id}_{task}", self.name, self.folder) for task in range(1, count + 1)]
+
+    def cancel(self):
+        subprocess.run(["scancel", self.id], check=False)
+        wait_for(lambda: self["JobState"] in FINAL, self)
+
+    def start_again(self):
+        """One that is requeued waits two minutes. Not now: a node refuses what was signed before it saw the job's last end."""
+        self.until("PENDING")
+        ask("scontrol", "update", f"JobId={self.id}", "StartTime=now+2")

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However a job ends, each node's record is valid and says how; a job that is put back into the queue goes on."""
+
+import os
+import pathlib
+import re
+import signal
+
+import pytest
+from lacking import lacking
+from slurm import ask, minicluster, wait_for
+
+ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
+ENDLESS = [*ONE, "--size", "256K", "--repeats", "1000000", "--time-budget", "600s"]
+TRIALS = 8
+MANY = [*ONE, "--size", "256K..2M+256K", "--duration", "10ms", "--repeats", "50", "--time-budget", "600s"]
+
+
+def check_interrupted(job, read, node="n1"):
+    last = read(job.record(node))[-1]
+    assert last["type"] == "end" and last["signal"] == "SIGTERM" and last["status"] == 128 + signal.SIGTERM
+    assert "interrupted" in (job.results / f"{node}.txt").read_text()
+
+
+def check_resumed(job, read, node="n1"):
+    """Two runs; what was complete in the first was not measured again, and in the end all are. Returns how many that were."""
+    lines = read(job.record(node))
+    first, second = (i for i, line in enumerate(lines) if line["type"] == "header")
+    assert lines[second]["job"]["restart"] == "1" and lines[second]["resumes"] == [lines[first]["run"]]
+    complete = [line["id"] for line in lines[:second] if line["type"] == "trial" and line["status"] != "interrupted"]
+    then = [line["id"] for line in lines[second:] if line["type"] == "trial"]
+    assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[-1]["skipped"] == len(complete)
+    assert len(set(complete + then)) == len(complete + then) == TRIALS
+    return len(complete)
+
+
+def test_time_limit(submit, read):
+    """SLURM looks at the time each half minute. One job gets the signal that it asked for; one has no time left for that."""
+    warned = submit("numa", *ENDLESS, sbatch=["--nodelist=n1"])
+    overrun = submit("numa", *ENDLESS, sbatch=["--nodelist=n2", "--signal=KILL@0"])
+    for job, node, left in ((warned, "n1", 50), (overrun, "n2", 1)):
+        job.has('"samples"', node)
+        ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
+    assert warned.until("FAILED") == 128 + signal.SIGTERM
+    assert f"to go on: scontrol requeue {warned.id}" in warned.said()
+    overrun.until("TIMEOUT")
+    check_interrupted(warned, read)
+    check_interrupted(overrun, read, "n2")
+
+
+def test_cancelled(submit, read):
+    job = submit(
+        "latency", "--profile", "quick", "--size", "16K", "--repeats", "1000000", "--time-budget", "600s", sbatch=["--nodes=2"]
+    )
+    for node in ("n1", "n2"):
+        job.has('"samples"', node)
+    ask("scancel", job.id)
+    job.until("CANCELLED")
+    for node in ("n1", "n2"):
+        check_interrupted(job, read, node)
+
+
+def requeue(job):
+    ask("scontrol", "requeue", job.id)
+
+
+def warn_and_requeue(job):
+    """As with --signal before the end of the time."""
+    ask("scancel", "--signal=TERM", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGTERM
+    requeue(job)
+
+
+@pytest.mark.parametrize("act", [requeue, warn_and_requeue])
+def test_requeued(submit, read, act):
+    job = submit("numa", *MANY)
+    job.has('"type":"trial"', times=2)
+    act(job)
+    job.start_again()
+    assert job.until("COMPLETED") == 0
+    assert check_resumed(job, read) >= 2
+    table = (job.results / "n1.txt").read_text()
+    assert "interrupted" in table and "trials were complete in the file already" in table
+
+
+def test_loss_of_a_node(submit, read):
+    """A job ends with its node, and is put back into the queue. One that goes on without it must not end well, though srun may."""
+    ends = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n1,n2"])
+    goes_on = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n3,n4", "--no-kill"])
+    for job, node in ((ends, "n1"), (ends, "n2"), (goes_on, "n3"), (goes_on, "n4")):
+        job.has('"type":"trial"', node)
+    try:
+        for lost in ("n2", "n4"):
+            minicluster("kill", lost)
+        ends.until("PENDING")
+        assert goes_on.until("FAILED") != 0
+    finally:
+        for lost in ("n2", "n4"):
+            minicluster("boot", lost)
+    for job, there, lost in ((ends, "n1", "n2"), (goes_on, "n3", "n4")):
+        assert read(job.record(there))[-1]["type"] == "end"
+        assert read(job.record(lost), whole=False)[-1]["type"] != "end"
+    assert "no good end on n4" in goes_on.said() and "no good end on n3" not in goes_on.said()
+    ends.start_again()
+    assert ends.until("COMPLETED") == 0
+    assert check_resumed(ends, read, "n1") >= 1 and check_resumed(ends, read, "n2") >= 1
+
+
+LIMIT = 400  # MiB
+
+
+def check_memory(submit, read, sbatch, cause):
+    """With less than a trial would take by itself, it is smaller; one that was asked for is refused, with the reason."""
+    default = ["--variant", "single", "--layout", "1", "--kernel", "sum", "--pages", "base", "--repeats", "3"]
+    (size,) = map(int, re.findall(r" size=(\d+) ", ask(os.environ["LOCUS"], "numa", "--dry-run", *default)))
+    fitting = submit("numa", *default, sbatch=sbatch)
+    refused = submit("numa", *ONE, "--size", "2G", sbatch=sbatch)
+    assert fitting.until("COMPLETED") == 0
+    assert refused.until("FAILED") == 3
+    trial, *more = (line for line in read(fitting.record()) if line["type"] == "trial")
+    assert not more and trial["parameters"]["size"] <= min(size, (LIMIT << 20) - 1)
+    trial, *more = (line for line in read(refused.record()) if line["type"] == "trial")
+    assert (
+        not more
+        and trial["status"] == "impossible"
+        and re.search(rf"it needs 2 GiB of memory.* because of {cause}", trial["reasons"][0])
+    )
+    assert re.search(rf"impossible.*{cause}", refused.said())
+
+
+def test_memory_of_the_job(submit, read):
+    """--mem is what SLURM lets a job have of address space here."""
+    check_memory(submit, read, [f"--mem={LIMIT}M", "--nodelist=n1"], f"ulimit -v {LIMIT} MiB")
+
+
+@pytest.fixture
+def memory_group():
+    """A control group of n1's daemon, and so of its jobs. Returns how locus calls its limit."""
+    name = pathlib.Path(os.environ["MINICLUSTER"]).name  # one of its own for each cluster on this machine
+    for top, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = pathlib.Path(top, name)
+        try:
+            group.mkdir()
+            (group / limit).write_text(f"{LIMIT}M")
+            break
+        except OSError as error:
+            why = error
+            if group.exists():
+                group.rmdir()
+    else:
+        lacking("a memory group", f"{why}; root of a machine, or of a container that may write to /sys/fs/cgroup")
+
+    def put(folder):
+        minicluster("on", "n1", "sh", "-c", f'cat "$MINICLUSTER/spool/slurmd.pid" >{folder}/cgroup.procs')
+
+    put(group)
+    yield f"{limit} {LIMIT} MiB of cgroup /{name}"
+    put(top)
+    wait_for(lambda: not (group / "cgroup.procs").read_text(), f"{group} is empty")
+    group.rmdir()
+
+
+def test_memory_of_the_group(submit, read, memory_group):
+    """Beyond it the kernel kills."""
+    check_memory(submit, read, ["--nodelist=n1"], memory_group)

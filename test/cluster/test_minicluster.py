@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster, here within the other, goes with who made it."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+from slurm import SOURCE, wait_for
+
+MINICLUSTER = SOURCE / "test/cluster/minicluster"
+
+
+def processes(word):
+    """Those whose command line has the word, as the daemons' have that of their folder."""
+    found = []
+    for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it is gone
+            found += [file.parent.name] if str(word).encode() in file.read_bytes() else []
+    return found
+
+
+def test_the_commands_status_is_returned(nodes):
+    done = subprocess.run(
+        [MINICLUSTER, "1", "sh", "-c", 'srun hostname; echo "$MINICLUSTER"; exit 7'], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 7
+    name, folder = done.stdout.split()
+    assert name == "n1" and folder != os.environ["MINICLUSTER"] and not pathlib.Path(folder).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_it(nodes, number):
+    process = subprocess.Popen(
+        [MINICLUSTER, "2", "sh", "-c", 'echo "$MINICLUSTER"; exec sleep 600'],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # who runs tests in the background ignores it
+    )
+    assert process.stdout
+    folder = pathlib.Path(process.stdout.readline().strip())
+    assert processes(folder)
+    if number == signal.SIGINT:  # as ^C: for the whole group
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    assert process.wait(timeout=60) != 0
+    wait_for(lambda: not processes(folder), folder)
+    if number == signal.SIGKILL:
+        folder.rmdir()  # it is empty
+    assert not folder.exists()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks on several nodes: the same answer as one process, records of each number of nodes, and an end when one of them is lost."""
+
+import os
+import signal
+
+import pytest
+from lacking import lacking
+from slurm import SOURCE, ask, minicluster, names
+
+SOON = ["--profile", "quick", "--points", "2k,500/rank", "--clusters", "7", "--repeats", "2"]
+ENDLESS = ["--points", "2k", "--clusters", "7", "--repeats", "1000000", "--time-budget", "600s"]
+
+
+@pytest.fixture(autouse=True)
+def setting(monkeypatch):
+    """All nodes are on the same CPUs, so ranks that wait have to yield; and everybody is root here."""
+    if not os.access(os.environ["BUILD"] + "/locus-mpi", os.X_OK):
+        lacking("locus-mpi", "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again")
+    for name in ("OMPI_MCA_mpi_yield_when_idle", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")
+
+
+def check_good(job, read, ranks):
+    lines = read(job.record(f"{ranks}-ranks"))
+    assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[0]["host"] == "n1"
+    assert lines[0]["ranks"] == ranks and lines[0]["rank"] == 0 and lines[0]["command"][:2] == ["locus-mpi", "kmeans"]
+    trials = [line for line in lines if line["type"] == "trial"]
+    assert {trial["status"] for trial in trials} <= {"ok", "noisy", "unconverged"}
+    assert (job.results / f"{ranks}-ranks.txt").read_text().count("95 % interval") == 1
+    return lines[0], {trial["parameters"]["points"] for trial in trials}
+
+
+@pytest.mark.parametrize(("count", "ranks"), [(2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4])])
+def test_one_rank_a_node(submit, source, read, count, ranks):
+    job = submit("kmeans-mpi", *SOON, sbatch=[f"--nodes={count}"])
+    assert job.until("COMPLETED") == 0
+    assert names(source) == ["build", "jobs", "results", f"slurm-{job.id}.out"]
+    assert names(job.results) == [f"{n}-ranks.{kind}" for n in ranks for kind in ("jsonl", "txt")]
+    for n in ranks:
+        header, points = check_good(job, read, n)
+        assert header["binding"]["affinity"] == list(range(os.sysconf("SC_NPROCESSORS_ONLN")))
+        assert points == {"2000", str(500 * n)}
+    assert (source / f"slurm-{job.id}.out").read_text() == ""
+
+
+def test_several_ranks_a_node(submit, read):
+    cpus = os.sysconf("SC_NPROCESSORS_ONLN")
+    if cpus == 1:
+        lacking("a second CPU", "a machine with two")
+    job = submit("kmeans-mpi", *SOON, sbatch=["--nodes=2", f"--ntasks-per-node={cpus}"])
+    assert job.until("COMPLETED") == 0
+    for ranks in (cpus, 2 * cpus):
+        header, _ = check_good(job, read, ranks)
+        assert len(header["binding"]["affinity"]) == 1 and header["binding"]["bound_by"] == "SLURM"
+
+
+def test_installed(submit, installed, read, tmp_path_factory):
+    empty = tmp_path_factory.mktemp("empty")
+    job = submit(installed / "share/locus/jobs/kmeans-mpi.slurm", *SOON, folder=empty, path=f"{installed}/bin:")
+    assert job.until("COMPLETED") == 0
+    for ranks in (1, 2):
+        check_good(job, read, ranks)
+
+
+def test_without_locus_mpi(submit, tmp_path_factory):
+    job = submit(SOURCE / "jobs/kmeans-mpi.slurm", folder=tmp_path_factory.mktemp("empty"))
+    assert job.until("FAILED") == 127
+    assert "no locus-mpi in PATH" in job.said() and not job.results.exists()
+
+
+@pytest.mark.parametrize(("status", "arguments"), [(2, ["--clusters", "0"]), (2, ["--variant", "2p"]), (3, ["--points", "900G"])])
+def test_the_status_is_passed_on(submit, status, arguments):
+    job = submit("kmeans-mpi", *SOON, *arguments)
+    assert job.until("FAILED") == status
+    assert f"no good end on 1 of 2 nodes, see results/kmeans-mpi-{job.id}/1-ranks.txt" in job.said()
+
+
+@pytest.mark.parametrize("launcher", ["srun --mpi=pmix", "mpirun --bind-to none"])
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_answer_of_one_process(submit, source, launcher, count):
+    """Labels and centres, byte for byte."""
+    words = "kmeans --variant best --points 3001 --dimensions 3 --data blobs --clusters 9 --threads 2 --oversubscribe --repeats 1"
+    save = "--save-labels {0}-labels.npy --save-centres {0}-centres.npy"
+    ask(os.environ["LOCUS"], *words.split(), *save.format("one").split(), cwd=source)
+    script = source / "answer.sh"
+    script.write_text(f"#!/bin/sh\nexec {launcher} build/locus-mpi {words} {save.format('all')}\n")
+    job = submit(script, sbatch=[f"--nodes={count}", "--ntasks-per-node=1", "-c2"])
+    assert job.until("COMPLETED") == 0
+    for what in ("labels", "centres"):
+        assert (source / f"all-{what}.npy").read_bytes() == (source / f"one-{what}.npy").read_bytes()
+
+
+@pytest.fixture
+def at_work(submit, source):
+    """at_work("--no-kill"): a job of one step, with ranks on n1 and n2, that does not end by itself."""
+
+    def run(*sbatch):
+        script = (source / "jobs/kmeans-mpi.slurm").read_text()
+        text = script.replace("for ((n = 1;", "for ((n = nodes;")
+        assert text != script
+        file = source / "kmeans-mpi.slurm"
+        file.write_text(text)
+        job = submit(file, *ENDLESS, sbatch=["--nodelist=n1,n2", *sbatch])
+        job.has('"samples"', "2-ranks")
+        return job
+
+    return run
+
+
+def test_cancelled(at_work, read):
+    job = at_work()
+    ask("scancel", job.id)
+    job.until("CANCELLED")
+    end = read(job.record("2-ranks"))[-1]
+    assert end["type"] == "end" and end["signal"] == "SIGTERM" and end["status"] == 128 + signal.SIGTERM
+
+
+def test_sigterm_before_the_time_is_up(at_work, read):
+    job = at_work()
+    ask("scancel", "--signal=TERM", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGTERM
+    assert read(job.record("2-ranks"))[-1]["signal"] == "SIGTERM"
+    assert f"to go on: scontrol requeue {job.id}" in job.said()
+
+
+@pytest.mark.parametrize("node", ["n1", "n2"])
+def test_a_lost_rank_ends_the_job(at_work, read, node):
+    job = at_work()
+    minicluster("on", node, "pkill", "-KILL", "-x", "locus-mpi")
+    assert job.until("FAILED") != 0
+    assert "Killed" in job.said() and "no good end on 2 of 2 nodes" in job.said()
+    assert read(job.record("2-ranks"), whole=False)[-1]["type"] != "end"
+
+
+def test_a_lost_node_ends_the_job(at_work, read):
+    """It is put back into the queue; one that goes on without the node must not end well, nor wait for it."""
+    for more in ([], ["--no-kill"]):
+        job = at_work(*more)
+        try:
+            minicluster("kill", "n2")
+            assert job.until(*(["FAILED", "NODE_FAIL"] if more else ["PENDING"])) != 0 or not more
+        finally:
+            minicluster("boot", "n2")
+        read(job.record("2-ranks"), whole=False)
+        if not more:
+            job.cancel()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""@pytest.mark.guest(GUESTS, COMMANDS) makes a test of each command in each guest; `done` is what came of it.
+
+Guests: one name, or a list. Commands: one, a list, or {what the test is called: command}. A command is a shell script; it leaves
+its record in record.jsonl, and other files as it likes. All that the chosen tests run in a guest is run in one boot, once each.
+"""
+
+import concurrent.futures
+import dataclasses
+
+import guests
+import pytest
+from lacking import lacking
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "guest(guests, commands): run in guests, and given what came of it as `done`")
+
+
+def named(one_or_more):
+    """{name: it}"""
+    if isinstance(one_or_more, str):
+        return {"": one_or_more}
+    return one_or_more if isinstance(one_or_more, dict) else {one: one for one in one_or_more}
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("guest")
+    if marker:
+        names, commands = map(named, marker.args)
+        runs = {f"{name} {called}".strip(): (name, command) for name in names.values() for called, command in commands.items()}
+        metafunc.parametrize("done", runs.values(), indirect=True, ids=runs)
+
+
+@pytest.fixture(scope="session")
+def boot():
+    """guests.boot, or the reason that there is no such guest here."""
+
+    def boot_if_possible(name, *arguments, **more):
+        if guests.foreign(name):
+            pytest.skip(guests.foreign(name))
+        if guests.missing(name):
+            lacking(*guests.missing(name))
+        return guests.boot(name, *arguments, **more)
+
+    return boot_if_possible
+
+
+@pytest.fixture(scope="session")
+def booted(request, boot):
+    """booted(guest): {command: what came of it}. Two run at once, since a boot is mostly one CPU's; the first calls its kind."""
+    steps: dict = {}  # by guest, in the order of the tests
+    for item in request.session.items:
+        if "done" in getattr(item, "fixturenames", ()):
+            name, command = item.callspec.params["done"]
+            steps.setdefault(name, {})[command] = None
+    running: dict = {}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+
+        def result(name):
+            if name not in running:
+                kind = guests.GUESTS[name].architecture
+                running.update(
+                    {
+                        guest: pool.submit(boot, guest, list(own))
+                        for guest, own in steps.items()
+                        if guests.GUESTS[guest].architecture == kind
+                    }
+                )
+            return running[name].result()
+
+        yield result
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def done(request, booted, read):
+    name, command = request.param
+    came_of_it = booted(name)[command]
+    if isinstance(came_of_it, guests.Died):
+        pytest.fail(str(came_of_it), pytrace=False)
+    record = came_of_it.folder / "record.jsonl"
+    return dataclasses.replace(came_of_it, record=read(record)) if record.exists() else came_of_it

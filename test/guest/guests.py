@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests: machines that QEMU makes of software alone (no KVM), with the nodes, threads and processors that a test asks for.
+
+A guest runs shell scripts - the steps - on Debian's kernel, with what was built here or by a cross build: places are real there,
+speeds are not. BUILD/guest/ARCHITECTURE holds the kernel (vmlinuz) and Debian's packages, unpacked (root/) and never run here.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import itertools
+import lzma
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import threading
+
+HERE = pathlib.Path(__file__).parent
+BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
+SLOT = 32  # MiB of the drive, for what a step leaves
+LIMIT = 60  # s for a step
+DEADLINE = 300  # s for a guest: several times what it takes on two busy cores
+OPENED = ("libgcc_s.so.1", "libpthread.so.0")  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
+
+
+PACKING = threading.Lock()
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """A kind of processor: its emulator, and where its programs come from."""
+
+    debian: str  # its name there, and its folder's
+    qemu: str
+    package: str  # of qemu
+    console: str
+    shape: str  # of the machine, for QEMU
+    host: bool = False  # programs are those built here, and so for this machine; else a cross build's, with the libraries in root/
+    tools: tuple[str, ...] = ("busybox", "numactl")  # of Debian's packages
+    disk: str = "nvme"
+    modules: tuple[str, ...] = ()  # that its kernel needs for the disk
+    kernel: str = ""  # its folder in BUILD/guest, where it has one of its own
+
+    @property
+    def folder(self):
+        return BUILD / "guest" / self.debian
+
+    @property
+    def kernel_folder(self):
+        return BUILD / "guest" / (self.kernel or self.debian)
+
+    @property
+    def build(self):
+        return BUILD if self.host else self.folder / "build"
+
+
+AMD64 = Architecture("amd64", "qemu-system-x86_64", "qemu-system-x86", "ttyS0", "-machine q35", host=True)
+ARM64 = Architecture(
+    "arm64", "qemu-system-aarch64", "qemu-system-arm", "ttyAMA0", "-machine virt", tools=("busybox", "numactl", "objdump")
+)
+ARM64_16K = dataclasses.replace(ARM64, kernel="arm64-16k", disk="virtio-blk-pci", modules=("virtio_blk",))
+
+
+@dataclasses.dataclass(frozen=True)
+class Guest:
+    cpus: tuple  # of each node
+    shape: str  # CPUs, memory and nodes, for QEMU
+    kernel: str  # the end of its command line
+    architecture: Architecture
+
+
+def guest(*nodes, threads=1, cpu="max", distances=None, kernel="numa_balancing=disable", architecture=AMD64):
+    """A guest of nodes of (CPUs, MiB); those with CPUs, equally many, are sockets, whose cores have so many threads.
+
+    Unless distances says otherwise, two neighbours are near, all others far. Balancing would move what a test has placed.
+    """
+    numbers = itertools.count()
+    cpus = tuple(tuple(itertools.islice(numbers, n)) for n, _ in nodes)
+    sockets = [own for own in cpus if own]
+    shape = f"-cpu {cpu} -m {sum(memory for _, memory in nodes)}M"
+    shape += f" -smp {sum(map(len, sockets))},sockets={len(sockets)},cores={len(sockets[0]) // threads},threads={threads}"
+    for i, (own, (_, memory)) in enumerate(zip(cpus, nodes)):
+        shape += f" -object memory-backend-ram,id=m{i},size={memory}M -numa node,nodeid={i},memdev=m{i}"
+        shape += f",cpus={own[0]}-{own[-1]}" if own else ""
+    for i, j in itertools.combinations(range(len(nodes)), 2):
+        shape += f" -numa dist,src={i},dst={j},val={distances[i, j] if distances else 20 if i // 2 == j // 2 else 32}"
+    return Guest(cpus, shape, kernel, architecture)
+
+
+GUESTS = {
+    "one": guest((1, 512)),
+    "2x2": guest((2, 2048), (2, 2048), kernel="numa_balancing=disable hugepagesz=1G hugepages=1:1"),  # on node 1, one
+    # Another version of control groups: a controller that one had does not soon come to the other.
+    "v1": guest((2, 1024), (2, 1024), kernel="numa_balancing=disable cgroups=v1"),
+    "4x2": guest((2, 512), (2, 512), (2, 512), (2, 512)),
+    "cxl": guest((2, 512), (2, 512), (0, 1024), distances={(0, 1): 21, (0, 2): 17, (1, 2): 28}),
+    "smt": guest((4, 1024), (4, 1024), threads=2, cpu="max,vendor=GenuineIntel"),  # what QEMU calls AMD's has no hardware threads
+    "balancing": guest((2, 1024), (2, 1024), kernel="numa_balancing=enable"),
+    "cortex-a57": guest((1, 1024), (1, 1024), cpu="cortex-a57", architecture=ARM64),  # no atomics of one instruction (LSE)
+    "neoverse-n1": guest((1, 1024), (1, 1024), cpu="neoverse-n1", architecture=ARM64),  # with them
+    "16k": guest((1, 1536), (1, 1536), cpu="neoverse-n1", architecture=ARM64_16K),  # pages of 16 KiB, huge ones of 32 MiB
+}
+
+
+@dataclasses.dataclass
+class Done:
+    """What a step left."""
+
+    guest: str
+    command: str
+    status: int
+    out: str
+    err: str
+    folder: pathlib.Path
+    record: list = dataclasses.field(default_factory=list)
+
+
+class Died(Exception):
+    """A guest that did not come to a step, or not to its end."""
+
+
+def foreign(name):
+    """Why this machine can't have such a guest, whatever is installed; or None."""
+    architecture = GUESTS[name].architecture
+    if architecture.host and platform.machine() != "x86_64":
+        return f"a guest of {architecture.debian} runs programs built here, and this is {platform.machine()}"
+    return None
+
+
+def missing(name):
+    """(what a guest would need here, how to get it), or None."""
+    architecture = GUESTS[name].architecture
+    if not shutil.which(architecture.qemu):
+        return architecture.qemu, f"Debian: {architecture.package}"
+    if not shutil.which("cpio"):
+        return "cpio", "Debian: cpio"
+    if not (architecture.kernel_folder / "vmlinuz").exists():
+        return f"the guests' kernel for {architecture.kernel or architecture.debian}", "./quickstart check fetches it"
+    if not (architecture.build / "locus").exists():
+        return f"locus for {architecture.debian}", "./quickstart check builds it"
+    return None
+
+
+def units(architecture):
+    """The unit tests that were built: {name in the guest: file}."""
+    found = sorted((architecture.build / "test/unit").glob("test_*"))
+    return {f"unit/{file.name}": file for file in found if not file.suffix and os.access(file, os.X_OK)}
+
+
+def likwid():
+    """What likwid-pin needs, at the same paths: {} where it is not installed."""
+    tool = shutil.which("likwid-pin")
+    if not tool:
+        return {}
+    prefix = pathlib.Path(tool).resolve().parents[1]
+    interpreter = pathlib.Path(tool).read_text(encoding="utf-8").splitlines()[0].removeprefix("#!").split()[0]
+    files = [pathlib.Path(tool), pathlib.Path(interpreter), prefix / "share/lua/likwid.lua"]
+    for lib in ("lib/liblikwid.so", "lib/*/liblikwid.so", "lib/liblikwidpin.so*", "lib/*/liblikwidpin.so*"):
+        files += prefix.glob(lib)
+    return {"bin/bash": '#!/bin/sh\nexec sh "$@"\n', **{str(file)[1:]: file for file in files}}
+
+
+def libraries(architecture, programs):
+    """The shared libraries of programs. Of another architecture, all that were unpacked: nothing here can ask its loader."""
+    if architecture.host:
+        said = "".join(subprocess.run(["ldd", file], capture_output=True, text=True).stdout for file in programs)
+        found = {pathlib.Path(path) for path in re.findall(r"(/\S+) \(0x", said)}
+        by_name = {libc.with_name(name) for libc in found if libc.name == "libc.so.6" for name in OPENED}
+        return {str(path)[1:]: path for path in found | by_name if path.exists()}
+    root = architecture.folder / "root"
+    folders = [folder for lib in ("lib", "usr/lib") for folder in (root / lib, *root.glob(f"{lib}/*-linux-gnu"))]
+    return {str(file.relative_to(root)): file for folder in folders for file in folder.glob("*.so*")}
+
+
+def archive(files, image):
+    """Appends an archive of {name: file, or what is in it} to what is to be a guest's first file system."""
+    with tempfile.TemporaryDirectory() as stage:
+        for name, file in files.items():
+            to = pathlib.Path(stage, name)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(file, bytes):
+                to.write_bytes(file)
+            elif isinstance(file, str):
+                to.write_text(file, encoding="utf-8")
+                to.chmod(0o755)
+            else:
+                shutil.copy(file, to)
+        pack = "find . -print0 | cpio --null --create --format=newc --owner=0:0 --quiet"
+        subprocess.run(pack, shell=True, cwd=stage, stdout=image, check=True)
+
+
+def system(architecture):
+    """What packed() made, once, also where two guests ask at once."""
+    with PACKING:
+        return packed(architecture)
+
+
+@functools.cache
+def packed(architecture):
+    """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
+    root = architecture.folder / "root"
+    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture)}
+    for tool in architecture.tools:
+        places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
+        files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))
+    for module in architecture.modules:
+        (file,) = architecture.kernel_folder.glob(f"root/lib/modules/**/{module}.ko*")
+        files[f"modules/{file.name.removesuffix('.xz')}"] = (lzma.decompress if file.suffix == ".xz" else bytes)(file.read_bytes())
+    if architecture.host:
+        files.update(likwid())
+        files["bin/forbid"] = BUILD / "test/forbid"
+    files.update(libraries(architecture, [file for file in files.values() if not isinstance(file, str)]))
+    image = architecture.kernel_folder / "system"
+    with image.open("wb") as to:
+        archive(files, to)
+    return image
+
+
+def unpack(drive, slot, folder):
+    """Status, output, errors and folder, as the step of a slot left them; None if it did not come to its end."""
+    drive.seek(slot * SLOT << 20)
+    with tarfile.open(fileobj=drive, mode="r|") as tar:  # zeros are an archive of nothing
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)
+        tar.extractall(folder)
+    if not (folder / "status").exists():
+        return None
+    out, err, status = ((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err", "status"))
+    return int(status), out, err, folder
+
+
+def boot(name, steps, deadline=DEADLINE):
+    """Runs the steps in a guest, one after another: {step: Done, or Died}. Its parts and its console stay in BUILD/guest/run."""
+    architecture = GUESTS[name].architecture
+    folder = BUILD / "guest/run" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    initrd, drive, console = folder / "initrd", folder / "drive", folder / "console"
+    with initrd.open("ab") as image:
+        image.write(system(architecture).read_bytes())
+        image.flush()
+        archive({f"steps/{n:03}": step + "\n" for n, step in enumerate(steps)}, image)
+    drive.touch()
+    os.truncate(drive, len(steps) * SLOT << 20)
+    command = [architecture.qemu, *architecture.shape.split(), *GUESTS[name].shape.split(), "-accel", "tcg,thread=multi"]
+    command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
+    command += [f"console={architecture.console} quiet loglevel=3 panic=-1 SLOT={SLOT} LIMIT={LIMIT} {GUESTS[name].kernel}"]
+    command += ["-drive", f"file={drive},format=raw,if=none,id=drive,cache=unsafe"]
+    command += ["-device", f"{architecture.disk},drive=drive,serial=results"]
+    command += ["-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none"]
+    ended = f"the guest '{name}' was ended after {deadline} s."
+    with console.open("wb") as to, contextlib.suppress(subprocess.TimeoutExpired):
+        status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=to, stderr=to, timeout=deadline).returncode
+        ended = f"the guest '{name}' ended before this step did (QEMU's status {status})."
+    with drive.open("rb") as file:
+        left = [unpack(file, n, folder / f"{n:03}") for n in range(len(steps))]
+    lines = console.read_text(encoding="utf-8", errors="replace").splitlines()
+    died = Died("\n".join([ended, "Its console's last lines:", *lines[-50:]]))
+    return {step: Done(name, step, *it) if it else died for step, it in zip(steps, left)}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""64-bit Arm: a cross build, and what it does without and with atomic instructions of one step (LSE), and with pages of 16 KiB."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import guests
+import pytest
+from lacking import lacking
+from test_units import all_is_well, commands
+
+HERE = pathlib.Path(__file__).parent
+UNITS = sorted(file.stem for file in (HERE.parent / "unit").glob("test_*.c"))
+ABOUT_PAGES = ["test_chain", "test_limits", "test_numa_claims", "test_region", "test_topology"]
+KIB, MIB = 1 << 10, 1 << 20
+
+# {guest: (processor, LSE, bytes of a page, of a transparent huge one)}
+ARM = {
+    "cortex-a57": ("Cortex-A57", False, 4 * KIB, 2 * MIB),
+    "neoverse-n1": ("Neoverse N1", True, 4 * KIB, 2 * MIB),
+    "16k": ("Neoverse N1", True, 16 * KIB, 32 * MIB),
+}
+ATOMIC = ["cortex-a57", "neoverse-n1"]
+ONCE = "--repeats 2 --time-budget 50s --output record.jsonl"  # so that no trial is left out, however slow this machine is
+CHAINS = "cycle,page-cycle,page-random,page-stride,line-stride,parallel,loaded,matrix"
+QUICK = {
+    "numa": f"locus numa --profile quick --size 2M {ONCE}",
+    "latency": f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}",
+}
+
+
+@pytest.fixture(scope="session")
+def cross():
+    for tool in "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-ar":
+        if not shutil.which(tool):
+            lacking(tool, "Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
+    if not (guests.ARM64.folder / "root").exists():
+        lacking("what is linked for arm64", "./quickstart check fetches it")
+    return subprocess.run([HERE / "cross", guests.ARM64.folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.fixture(scope="session")
+def built(cross):
+    if cross.returncode:
+        pytest.skip("it could not be built: see test_it_builds")
+
+
+def test_it_builds(cross):
+    assert cross.returncode == 0, cross.stdout[-4000:]
+
+
+def test_one_program_for_both_kinds_of_atomics(built):
+    assert b"__aarch64_have_lse_atomics" in (guests.ARM64.build / "locus").read_bytes()
+
+
+@pytest.mark.guest(ATOMIC, commands(UNITS))
+def test_units(built, done):
+    all_is_well(done)
+
+
+@pytest.mark.guest("16k", commands(ABOUT_PAGES))
+def test_units_about_pages(built, done):
+    all_is_well(done)
+
+
+@pytest.mark.guest(ATOMIC, "CMOCKA_MESSAGE_OUTPUT=TAP test_numa_kernels")
+def test_machine_code_was_looked_at(built, done):
+    assert done.out.count("_loops_as_meant") >= 4, done.out
+
+
+@pytest.mark.guest(list(ARM), QUICK)
+def test_quick_profiles(built, done):
+    model, lse, page, huge = ARM[done.guest]
+    assert done.status == 0, done.err
+    header, *_, end = done.record
+    assert header["machine"]["cpu"]["model"] == model
+    assert ("atomics" in header["machine"]["cpu"]["flags"]) == lse
+    assert [header["machine"]["memory"][size] for size in ("page", "huge_page")] == [page, huge]
+    trials = [line for line in done.record if line["type"] == "trial"]
+    assert trials and len(trials) == sum(end["trials"].values()) and not end["skipped"], end
+    for trial in trials:
+        assert trial["status"] in ("ok", "noisy", "unconverged"), trial
+        for placement in trial["placement"].values():
+            assert placement["how"] == "verified" and placement["misplaced"] == placement["unmapped"] == 0, trial
+            assert placement["page"] == page, trial
+            assert placement["huge_page"] == (huge if trial["parameters"]["pages"] == "thp" else None), trial
+
+
+@pytest.mark.guest(list(ARM), "locus topology")
+def test_topology(built, done):
+    pages = f"pages: {ARM[done.guest][2] // KIB} KiB; transparent huge: {ARM[done.guest][3] // MIB} MiB;"
+    assert done.status == 0 and "2 packages, 2 nodes, 2 cores, 2 CPUs (1 a core)\n" in done.out and pages in done.out, done
+
+
+@pytest.mark.guest(list(ARM), "locus doctor")
+def test_doctor(built, done):
+    assert done.status == 1 and "[!!] virtual machine      a guest of qemu\n" in done.out, done
+    assert "of 2 MiB, " in done.out and "of 64 KiB" not in done.out and "of 32 MiB" not in done.out, done.out
+
+
+@pytest.mark.guest(ATOMIC, "locus list")
+def test_list(built, done):
+    here = subprocess.run([os.environ["LOCUS"], "list"], capture_output=True, text=True, check=True)
+    assert (done.status, done.out) == (0, here.stdout)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guests themselves: what goes wrong in one is told, and in bounded time; and so is what it would take to have one."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import guests
+import pytest
+
+TESTS = pathlib.Path(__file__).parents[1]
+
+
+def test_a_step_that_kills_the_guest_takes_no_other_with_it(boot):
+    came_of_it = boot("one", ["echo fine; exit 3", "echo c >/proc/sysrq-trigger", "echo never"])
+    fine, died, never = came_of_it.values()
+    assert (fine.status, fine.out) == (3, "fine\n")
+    for one in died, never:
+        assert "ended before this step did" in str(one) and "Kernel panic" in str(one) and "echo c >" in str(one)
+
+
+def test_a_step_that_hangs_is_ended(boot, monkeypatch):
+    monkeypatch.setattr(guests, "LIMIT", 1)
+    hung, after = boot("one", ["echo before; sleep 1000", "echo after; pidof sleep; nonsense"]).values()
+    assert (hung.status, hung.out) == (137, "before\n")
+    assert (after.status, after.out) == (127, "after\n") and "nonsense: not found" in after.err, after
+
+
+def test_a_guest_that_hangs_is_ended(boot):
+    (died,) = boot("one", ["echo fine"], deadline=0.1).values()
+    assert "ended after 0.1 s" in str(died)
+
+
+@pytest.mark.parametrize("ci", ["true", "false"])
+def test_without_qemu_the_remedy_is_named(ci):
+    environment = {**os.environ, "PATH": "/nowhere", "CI": ci, "PYTHON": sys.executable}
+    tests = [TESTS / "run-pytest", TESTS / "guest/test_pages.py"]
+    said = subprocess.run(tests, env=environment, capture_output=True, text=True, timeout=60).stdout
+    assert "qemu-system-x86_64 is missing (Debian: qemu-system-x86)" in said
+    assert ("\nok " in said, "\nnot ok " in said) == ((False, True) if ci == "true" else (True, False)), said
+
+
+def test_on_another_processor_the_reason_is_named(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert guests.foreign("one") == "a guest of amd64 runs programs built here, and this is riscv64"

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where pages and threads stand on machines of several nodes, held against theory: counts, not times."""
+
+import collections
+import math
+
+import pytest
+from guests import GUESTS
+
+SEVERAL = ["2x2", "4x2", "cxl"]
+MEASURED = ("ok", "noisy", "unconverged")
+RECORD = "--profile quick --output record.jsonl"
+# Counts, not times: a short sample of each is enough, and none is left out for lack of time.
+ONCE = f"--repeats 1 --duration 1ms --time-budget 50s {RECORD}"
+PLACED = f"locus numa --variant single,random,static,interleave,migrate --layout packed,split,all --size 8M {ONCE}"
+BOUND = f"locus numa --variant bind,matrix --layout split --size 2M {ONCE}"
+LATENCY = f"locus latency --variant matrix --size 64K {ONCE}"
+
+
+def trials(done, variant):
+    found = [line for line in done.record if line["type"] == "trial" and line["variant"] == variant]
+    assert found, done
+    return found
+
+
+def node_of(done, cpu):
+    return next(node for node, cpus in enumerate(GUESTS[done.guest].cpus) if cpu in cpus)
+
+
+def users(done, trial):
+    """The node of each worker."""
+    return [node_of(done, cpu) for cpu in trial["cpus"]]
+
+
+def with_cpus(done):
+    return [node for node, cpus in enumerate(GUESTS[done.guest].cpus) if cpus]
+
+
+def verified(trial):
+    """{node: pages} of a placement that was read back page by page and is as claimed, before and after."""
+    assert trial["status"] in MEASURED, trial
+    for when in "before", "after":
+        placement = trial["placement"][when]
+        assert (placement["how"], placement["unmapped"], placement["misplaced"]) == ("verified", 0, 0)
+        assert sum(placement["on_node"].values()) == placement["pages"]
+    assert trial["placement"]["before"]["on_node"] == placement["on_node"]
+    return {int(node): pages for node, pages in placement["on_node"].items() if pages}
+
+
+def local_share(trial):
+    return trial["placement"]["after"]["local_share"]
+
+
+# What theory says of a variant: {node: pages}, the share that is local, and by how many pages chance may have it otherwise.
+
+
+def on_the_first(workers, pages, memory):
+    return {workers[0]: pages}, workers.count(workers[0]) / len(workers), 0
+
+
+def on_the_user(workers, pages, memory):
+    return {node: pages * n / len(workers) for node, n in collections.Counter(workers).items()}, 1, 0
+
+
+def in_turn(workers, pages, memory):
+    return dict.fromkeys(range(memory), pages / memory), 1 / memory, 1 if pages % memory else 0
+
+
+def at_random(workers, pages, memory):
+    share = {node: n / len(workers) for node, n in collections.Counter(workers).items()}
+    chance = (
+        5 * math.sqrt(pages) / 2 if len(share) > 1 else 0
+    )  # five standard deviations of the binomial distribution, at its widest
+    return {node: pages * part for node, part in share.items()}, sum(part**2 for part in share.values()), chance
+
+
+THEORY = {"single": on_the_first, "static": on_the_user, "migrate": on_the_user, "interleave": in_turn, "random": at_random}
+
+
+@pytest.mark.parametrize("variant", THEORY)
+@pytest.mark.guest(SEVERAL, PLACED)
+def test_pages_lie_where_theory_says(done, variant):
+    assert done.status == 0, done
+    for trial in trials(done, variant):
+        workers, pages = users(done, trial), (8 << 20) // 4096
+        expected, share, chance = THEORY[variant](workers, pages, memory=len(GUESTS[done.guest].cpus))
+        assert verified(trial) == pytest.approx(expected, rel=0, abs=chance), trial["identity"]
+        # Each worker's part is in turn, or at random, on its own.
+        assert local_share(trial) == pytest.approx(share, rel=0, abs=chance * len(workers) / pages), trial["identity"]
+
+
+@pytest.mark.guest(SEVERAL, PLACED)
+def test_threads_sit_as_the_layout_says(done):
+    cpus = [GUESTS[done.guest].cpus[node] for node in with_cpus(done)]
+    rest = "+0" * (len(cpus) - 2)
+    layouts = {
+        f"2+0{rest}": [*cpus[0]],
+        f"1+1{rest}": [cpus[0][0], cpus[1][0]],
+        "+".join("2" for _ in cpus): [cpu for own in cpus for cpu in own],
+    }
+    for variant in THEORY:
+        assert {trial["parameters"]["layout"]: trial["cpus"] for trial in trials(done, variant)} == layouts
+
+
+@pytest.mark.guest(SEVERAL, BOUND)
+def test_bound_pages_lie_on_the_node_whoever_uses_them(done):
+    assert done.status == 0, done
+    found = {trial["parameters"]["to"]: trial for trial in trials(done, "bind")}
+    assert [*found] == [*range(len(GUESTS[done.guest].cpus))]
+    for to, trial in found.items():
+        assert verified(trial) == {to: 512}
+        assert local_share(trial) == users(done, trial).count(to) / 2
+
+
+@pytest.mark.guest(SEVERAL, {"numa": BOUND, "latency": LATENCY})
+def test_the_matrix_has_every_cell(done):
+    assert done.status == 0, done
+    cells = [(*set(users(done, trial)), trial["parameters"]["to"]) for trial in trials(done, "matrix")]
+    assert sorted(cells) == [(source, to) for source in with_cpus(done) for to in range(len(GUESTS[done.guest].cpus))]
+    for (source, to), trial in zip(cells, trials(done, "matrix")):
+        assert verified(trial) == {to: 512 if done.command == BOUND else 16} and local_share(trial) == (source == to)
+
+
+NO_NODE = "--to: there is no node 9 on this machine; there is 0, 1, 2"
+NO_CPUS = "layout node:2: that node has no CPUs that this process may use; nodes with CPUs: 0-1"
+NOT_HERE = {
+    "numa --variant bind --to 9": NO_NODE,
+    "latency --variant matrix --to 9": NO_NODE,
+    "numa --variant matrix --from node:9": "--from: layout node:9: there is no such node; nodes with CPUs: 0-1",
+    "numa --variant matrix --from node:2": f"--from: {NO_CPUS}",
+    "numa --variant static --layout node:2": f"--layout: {NO_CPUS}",
+    "numa --variant static --layout 1+1+1": "layout 1+1+1 has 3 numbers; expected one for each node with CPUs (0-1)",
+    "numa --variant static --layout 3+0": "layout 3+0 asks for 3 threads on node 0, which has 2 CPUs",
+    "numa --variant static --layout split --threads 5": "layout 3+2 asks for 3 threads on node 0, which has 2 CPUs",
+}
+
+
+@pytest.mark.guest("cxl", {words: f"locus {words}" for words in NOT_HERE})
+def test_places_that_are_not_here_are_errors(done, request):
+    assert done.status == 3 and NOT_HERE[done.command.partition(" ")[2]] in done.err, done
+
+
+@pytest.mark.guest("cxl", "locus numa --variant bind --to two")
+def test_what_is_no_node_is_an_error_of_the_command_line(done):
+    assert done.status == 2 and "--to: 'two' is no node" in done.err, done
+
+
+@pytest.mark.guest("cxl", "locus topology")
+def test_a_memory_only_node_is_named(done):
+    assert [line.split(None, 1)[0] for line in done.out.splitlines() if line.endswith("none: memory only")] == ["2"], done.out
+
+
+@pytest.mark.guest("cxl", PLACED)
+def test_a_memory_only_node_is_in_the_record(done):
+    topology = done.record[0]["machine"]["topology"]
+    nodes = [(node["node"], node["memory_only"], node["cpus"]) for node in topology["nodes"]]
+    assert nodes == [(0, False, [0, 1]), (1, False, [2, 3]), (2, True, [])]
+    assert topology["distances"] == [[10, 21, 17], [21, 10, 28], [17, 28, 10]]
+
+
+# A cpuset leaves the script all nodes but the one that has memory only.
+CONFINED = f"""all=/sys/fs/cgroup ours=/sys/fs/cgroup/confined
+mount -t cgroup2 cgroup $all && echo +cpuset >$all/cgroup.subtree_control && mkdir $ours || exit 77
+echo 0-1 >$ours/cpuset.mems && echo $$ >$ours/cgroup.procs || exit 77
+locus numa --variant bind --to 2 --profile quick; echo "status $?"
+locus numa --variant interleave,matrix --layout split --size 2M {ONCE}"""
+
+
+@pytest.mark.guest("cxl", CONFINED)
+def test_a_node_outside_the_cpuset_is_no_target(done):
+    assert "can't lie on node 2, which has no memory that this process may use" in done.out and "\nstatus 3\n" in done.out, done
+    assert done.status == 0, done
+    (interleaved,) = trials(done, "interleave")
+    assert verified(interleaved) == {0: 256, 1: 256}
+    assert [trial["parameters"]["to"] for trial in trials(done, "matrix")] == [0, 0, 1, 1]
+
+
+@pytest.mark.guest("2x2", f"numactl --membind=1 locus numa --variant static --layout packed --size 2M {ONCE}")
+def test_a_policy_from_outside_that_undoes_a_placement_is_told(done):
+    (trial,) = trials(done, "static")
+    before = trial["placement"]["before"]
+    assert (done.status, trial["status"], before["on_node"], before["misplaced"]) == (1, "misplaced", {"1": 512}, 512), done
+
+
+# The kernel looks each tenth of a second, not each second, at who uses what.
+MOVED = f"""mount -t debugfs debug /sys/kernel/debug
+for scan in delay period_min; do echo 100 >/sys/kernel/debug/sched/numa_balancing/scan_${{scan}}_ms || exit 77; done
+locus doctor >doctor
+locus numa --variant single --layout split --size 64M --time-budget 8s {RECORD}"""
+
+
+@pytest.mark.guest("balancing", MOVED)
+def test_single_is_detected_as_moved_where_the_kernel_balances(done):
+    assert done.status == 1, done
+    (trial,) = trials(done, "single")
+    before, after = trial["placement"]["before"], trial["placement"]["after"]
+    assert trial["status"] == "misplaced" and any("after its samples" in reason for reason in trial["reasons"]), trial
+    assert (
+        before["unmapped"] == after["unmapped"] == 0 and sum(before["on_node"].values()) == sum(after["on_node"].values()) == 16384
+    )
+    assert before["misplaced"] <= after["misplaced"] == after["on_node"]["1"] <= 8192  # what node 1 uses
+    assert done.record[0]["machine"]["numa_balancing"] == 1
+    assert "NUMA balancing       on (1)" in (done.folder / "doctor").read_text(encoding="utf-8")

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The unit tests again, where there are more places than this machine has."""
+
+import guests
+import pytest
+from lacking import lacking
+
+PLACES = ["test_measure", "test_numa_claims", "test_provenance", "test_region", "test_team", "test_topology"]
+# Not to be skipped there.
+ESSENTIAL = {"many_pages", "reserved_pages", "reserved_pages_on_another_node", "test_loops_are_what_was_meant"}
+
+
+def commands(programs):
+    return {program: f"CMOCKA_MESSAGE_OUTPUT=TAP {program}" for program in programs}
+
+
+def all_is_well(done):
+    program = done.command.split()[-1]
+    if f"unit/{program}" not in guests.units(guests.GUESTS[done.guest].architecture):
+        lacking(f"{program}, and with it cmocka,", "Debian: libcmocka-dev; then configure again, and make check")
+    lines = [line for line in done.out.splitlines() if line.startswith(("ok ", "not ok "))]
+    skipped = [line for line in lines if "# SKIP" in line]
+    failed = [line for line in lines if line.startswith("not ok") and line not in skipped]
+    assert not failed, f"{done.out}{done.err}"
+    assert done.status == 0 and len(lines) > len(skipped), done
+    print(*skipped, sep="\n")
+    assert not [line for line in skipped if ESSENTIAL & set(line.split())], done.out
+
+
+@pytest.mark.guest("2x2", commands(PLACES))
+def test_on_two_nodes(done):
+    all_is_well(done)

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks without MPI: processes that share a page. They agree, and a run of several ends alike in each of them. */
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "benchmarks.h"
+#include "harness/agree.h"
+#include "harness/run.h"
+
+enum { RANKS = 3, MOST_VALUES = 4000 };
+
+/* By rank: what it brings to a sum, and to a maximum. */
+static struct shared {
+	pthread_barrier_t all;
+	int64_t integer[RANKS][MOST_VALUES];
+	double real[RANKS][16];
+} *shared;
+static unsigned me;
+
+static void sum(int64_t *x, size_t n)
+{
+	assert_true(n <= MOST_VALUES);
+	memcpy(shared->integer[me], x, n * sizeof(*x));
+	pthread_barrier_wait(&shared->all);
+	memset(x, 0, n * sizeof(*x));
+	for (unsigned rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < n; i++)
+			x[i] += shared->integer[rank][i];
+	pthread_barrier_wait(&shared->all);
+}
+
+static void most(double *x, size_t n)
+{
+	assert_true(n <= 16);
+	memcpy(shared->real[me], x, n * sizeof(*x));
+	pthread_barrier_wait(&shared->all);
+	for (unsigned rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < n; i++)
+			x[i] = fmax(x[i], shared->real[rank][i]);
+	pthread_barrier_wait(&shared->all);
+}
+
+static double spent(void)
+{
+	return 0;
+}
+
+/* Runs it on all ranks, and returns the exit status, which has to be the same; what rank 0 said on stderr is in `said`. */
+static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
+{
+	pthread_barrierattr_t between_processes;
+	char errors[RANKS][4096] = { 0 };
+	pid_t pid[RANKS];
+	int pipes[RANKS][2], status[RANKS];
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(shared, MAP_FAILED);
+	pthread_barrierattr_init(&between_processes);
+	pthread_barrierattr_setpshared(&between_processes, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&shared->all, &between_processes, RANKS);
+	for (me = 0; me < RANKS; me++) {
+		assert_int_equal(pipe(pipes[me]), 0);
+		pid[me] = fork();
+		assert_true(pid[me] >= 0);
+		if (pid[me] == 0) {
+			struct ranks ranks = { me, RANKS, sum, most, sum, spent };
+
+			dup2(pipes[me][1], STDERR_FILENO);
+			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+			alarm(60); /* one that waits for others that will not come has failed */
+			exit(body(&ranks));
+		}
+		close(pipes[me][1]);
+	}
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		size_t length = 0;
+		ssize_t n;
+
+		while ((n = read(pipes[rank][0], errors[rank] + length, sizeof(errors[rank]) - 1 - length)) > 0)
+			length += (size_t)n;
+		close(pipes[rank][0]);
+		waitpid(pid[rank], &status[rank], 0);
+		if (status[rank] != status[0] || (rank && *errors[rank]))
+			print_message("rank %u ends with %#x and says: %s\n", rank, status[rank], errors[rank]);
+		assert_true(WIFEXITED(status[rank]));
+		assert_int_equal(WEXITSTATUS(status[rank]), WEXITSTATUS(status[0]));
+		if (rank)
+			assert_string_equal(errors[rank], "");
+	}
+	munmap(shared, sizeof(*shared));
+	if (said)
+		snprintf(said, size, "%s", errors[0]);
+	return WEXITSTATUS(status[0]);
+}
+
+#define CHECK(IT)          \
+	do {               \
+		if (!(IT)) \
+			return __LINE__ % 200 + 1; \
+	} while (0)
+
+static int agree(const struct ranks *ranks)
+{
+	char text[5000], *words = NULL, *none = NULL;
+
+	CHECK(is_first(ranks) == (ranks->rank == 0));
+	CHECK(agree_most(ranks, -1.5 - ranks->rank) == -1.5);
+	CHECK(agree_any(ranks, ranks->rank == 1) && !agree_any(ranks, false));
+	CHECK(agree_same(ranks, UINT64_MAX) && !agree_same(ranks, UINT64_MAX / (ranks->rank + 1)));
+	memset(text, 'a' + (int)ranks->rank, sizeof(text));
+	agree_copy(ranks, 2, text, sizeof(text) - 1);
+	CHECK(text[0] == 'c' && text[sizeof(text) - 2] == 'c' && text[sizeof(text) - 1] == 'a' + (int)ranks->rank);
+	agree_words(ranks, &none);
+	CHECK(!none);
+	words = ranks->rank ? strdup("it rains") : NULL;
+	agree_words(ranks, &words);
+	CHECK(strncmp(words, "on rank 1 (", 11) == 0 && strcmp(strrchr(words, ':'), ": it rains") == 0);
+	free(words);
+	words = strdup("it shines");
+	agree_words(ranks, &words);
+	CHECK(strcmp(words, "it shines") == 0);
+	free(words);
+	return 0;
+}
+
+static void ranks_agree(void **state)
+{
+	(void)state;
+	assert_int_equal(on_all_ranks(agree, NULL, 0), 0);
+}
+
+static int complain(const struct ranks *ranks)
+{
+	struct aside aside;
+	int status = 0;
+
+	for (unsigned first = 0; first < 2; first++) {
+		aside_begin(&aside, ranks);
+		if (ranks->rank >= first) {
+			fprintf(stderr, "locus: it is %s\n", first ? "wet" : "cold");
+			status = 2 + (int)ranks->rank;
+		}
+		aside_end(&aside, ranks, &status);
+		CHECK(status == 4);
+		status = 0;
+	}
+	return 0;
+}
+
+/* What all find wrong is said once; what rank 0 does not, as another's. */
+static void complaints_of_others_are_told_by_rank_0(void **state)
+{
+	char said[256], *second;
+
+	(void)state;
+	assert_int_equal(on_all_ranks(complain, said, sizeof(said)), 0);
+	second = strchr(said, '\n');
+	assert_non_null(second);
+	assert_int_equal(strncmp(said, "locus: it is cold\nlocus: on rank 1 (", 36), 0);
+	assert_non_null(strstr(second, "): locus: it is wet\n"));
+	assert_null(strstr(second, "cold"));
+}
+
+static void alone_all_is_as_it_was(void **state)
+{
+	struct aside aside;
+	char *words = NULL, text[] = "mine";
+	int status = 3;
+
+	(void)state;
+	assert_true(is_first(NULL) && agree_any(NULL, true) && !agree_any(NULL, false) && agree_same(NULL, 1));
+	assert_true(agree_most(NULL, -2) == -2);
+	agree_words(NULL, &words);
+	assert_null(words);
+	agree_copy(NULL, 0, text, sizeof(text));
+	assert_string_equal(text, "mine");
+	aside_begin(&aside, NULL);
+	aside_end(&aside, NULL, &status);
+	assert_int_equal(status, 3);
+}
+
+static int run_with(const struct ranks *ranks, struct options options)
+{
+	options.benchmark = &dummy_benchmark;
+	options.repeats = 3;
+	options.quiet = true;
+	return run(&options, benchmarks, ranks);
+}
+
+static int run_all(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = "steady,sums,failing,impossible,wrong,misplaced", .oversubscribe = true });
+}
+
+static int run_good(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = "steady,sums", .threads = "1,2", .parameter = { NULL, "64K" }, .oversubscribe = true });
+}
+
+static int run_to_the_budget(const struct ranks *ranks)
+{
+	struct options options = { .benchmark = &dummy_benchmark, .variant = "steady,humps", .time_budget = 0.2, .oversubscribe = true, .quiet = true };
+
+	return run(&options, benchmarks, ranks);
+}
+
+/* Of --points, --dimensions and --clusters. */
+static int run_kmeans(const struct ranks *ranks)
+{
+	struct options options = { .benchmark = &kmeans_benchmark, .variant = "best", .threads = "1,2", .parameter = { "700/rank", "3", "9" }, .repeats = 2,
+				   .seed = 1, .oversubscribe = true, .quiet = true };
+
+	return run(&options, benchmarks, ranks);
+}
+
+static int run_crowded(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = "steady" });
+}
+
+static int run_differing(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = "steady", .threads = ranks->rank == 2 ? "1,2" : "1", .oversubscribe = true });
+}
+
+static int run_badly_told(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = ranks->rank == 2 ? "stedy" : "steady", .oversubscribe = true });
+}
+
+static int run_unwritable(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = "steady", .oversubscribe = true, .output = "/dev/full" });
+}
+
+static int run_nowhere(const struct ranks *ranks)
+{
+	return run_with(ranks, (struct options){ .variant = "steady", .oversubscribe = true, .output = "/nowhere/at/all" });
+}
+
+static void be_told(void *state, struct worker *w)
+{
+	(void)state;
+	if (me == 1)
+		raise(SIGTERM);
+	w->done = 1;
+}
+
+/* On one rank, while it measures. */
+static int run_until_signalled(const struct ranks *ranks)
+{
+	static const struct variant variants[] = { { .name = "told", .summary = "is told to end", .work = be_told, .divided = true }, { 0 } };
+	static const struct benchmark benchmark = { .name = "told", .summary = "is told to end", .protocol = "none", .unit = "turn", .sample = 1e-3,
+						    .quantile = 0.5, .bound = TO_COMPLETION, .threads = { "1" }, .variants = variants };
+	const struct benchmark *const table[] = { &benchmark, NULL };
+	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
+
+	return run(&options, table, ranks);
+}
+
+static int run_undivided(const struct ranks *ranks)
+{
+	struct options options = { .benchmark = &numa_benchmark, .variant = "single", .quiet = true };
+
+	return run(&options, benchmarks, ranks);
+}
+
+static void a_run_ends_alike_on_all_ranks(void **state)
+{
+	static const struct {
+		int (*body)(const struct ranks *);
+		int status;
+		const char *says;
+	} cases[] = {
+		{ run_all, 1, "" },
+		{ run_good, 0, "" },
+		{ run_to_the_budget, 0, "" },
+		{ run_kmeans, 0, "" },
+		{ run_crowded, 3, "3 ranks of this node may use CPU " },
+		{ run_differing, 2, "trial 2 would be another than on rank 0: dummy/steady delay=10 size=0 threads=2 ranks=3" },
+		{ run_badly_told, 2, "did you mean 'steady'" },
+		{ run_unwritable, 1, "No space left" },
+		{ run_nowhere, 1, "No such file" },
+		{ run_until_signalled, 128 + SIGTERM, "" },
+		{ run_undivided, 2, "single is not divided over ranks" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char said[4096];
+
+		assert_int_equal(on_all_ranks(cases[i].body, said, sizeof(said)), cases[i].status);
+		if (*cases[i].says)
+			assert_non_null(strstr(said, cases[i].says));
+		else
+			assert_string_equal(said, "");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_agree),
+		cmocka_unit_test(complaints_of_others_are_told_by_rank_0),
+		cmocka_unit_test(alone_all_is_as_it_was),
+		cmocka_unit_test(a_run_ends_alike_on_all_ranks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* k-means pruned by cells: the same as brute force, bit for bit, on data that is easy, hard or degenerate; and it does prune. */
+#include <float.h>
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/kmeans/lloyd.h"
+#include "bench/kmeans/method.h"
+#include "cases.h"
+#include "harness/random.h"
+#include "machine/instructions.h"
+
+#ifdef __aarch64__
+#define FUSED true /* the baseline has the instruction */
+#else
+#define FUSED false
+#endif
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint64_t turns;
+
+static double uniform(void)
+{
+	return (double)(mix(++turns) >> 11) * 0x1p-53;
+}
+
+/* ---- points ---- */
+
+static double spread_out(size_t i, unsigned j)
+{
+	(void)i, (void)j;
+	return uniform();
+}
+
+/* Lumps, some much denser than others. */
+static double lumps(size_t i, unsigned j)
+{
+	const double width = i % 7 == 0 ? 1 : 1e-3;
+
+	return (double)(i % 7 * (j + 1)) + width * (uniform() + uniform() + uniform() - 1.5);
+}
+
+/* A lattice, of which centres are points: many are equally near to two or more. */
+static double lattice(size_t i, unsigned j)
+{
+	(void)i, (void)j;
+	return floor(uniform() * 9);
+}
+
+static double collinear(size_t i, unsigned j)
+{
+	return (double)(i % 1000) * (j + 1) / 7;
+}
+
+static double twice(size_t i, unsigned j)
+{
+	return (double)(i % 50 * (j + 3) % 11) + (double)(i % 50) * 0.1;
+}
+
+static double equal(size_t i, unsigned j)
+{
+	(void)i;
+	return 0.1 * (j + 1);
+}
+
+/* One is so far away that the others are all in one cell, several times over. */
+static double outlier(size_t i, unsigned j)
+{
+	(void)j;
+	return i == 3 ? 1e7 : i == 4 ? -1e3 : uniform();
+}
+
+static double far_away(size_t i, unsigned j)
+{
+	(void)i;
+	return (j ? -1e6 : 1e6) + uniform();
+}
+
+static const struct {
+	const char *name;
+	double (*value)(size_t i, unsigned j);
+} kinds[] = {
+	{ "spread out", spread_out }, { "lumps", lumps }, { "lattice", lattice }, { "collinear", collinear },
+	{ "twice", twice },	      { "equal", equal }, { "outlier", outlier }, { "far away", far_away },
+};
+
+/* Points of a kind, and centres that are points, with a multiple here and there. */
+static struct problem make(unsigned kind, enum real real, size_t n, unsigned d, unsigned k)
+{
+	const size_t value = real_bytes(real);
+	char *x = malloc(n * d * value), *start = malloc((size_t)k * d * value);
+
+	assert_true(x && start);
+	for (size_t i = 0; i < n; i++)
+		for (unsigned j = 0; j < d; j++) {
+			const double v = kinds[kind].value(i, j);
+
+			if (real == FLOAT)
+				((float *)x)[i * d + j] = (float)v;
+			else
+				((double *)x)[i * d + j] = v;
+		}
+	for (unsigned c = 0; c < k; c++)
+		memcpy(start + c * d * value, x + (c % 16 == 15 ? 0 : (size_t)(uniform() * (double)n)) * d * value, d * value);
+	return (struct problem){ .points = { real, n, d, x }, .all = n, .k = k, .start = start, .threads = 1 };
+}
+
+static void unmake(struct problem *p)
+{
+	free(p->points.x);
+	free((void *)p->start);
+}
+
+/* ---- one clustering ---- */
+
+struct run {
+	struct problem problem;
+	enum prune prune;
+	uint32_t *label;
+	double *centre;
+	uint64_t *count;
+	uint64_t iterations, distances;
+};
+
+static void enter(void *l, struct worker *w)
+{
+	lloyd_enter(l, w);
+}
+
+static void work(void *l, struct worker *w)
+{
+	lloyd_work(l, w);
+}
+
+static int cluster(struct team *team, void *argument)
+{
+	struct run *r = argument;
+	struct problem *p = &r->problem;
+	struct place place[8] = { { 0 } };
+	const struct solution *s;
+	struct lloyd *l;
+	unsigned culprit;
+	int cpu = sched_getcpu();
+
+	for (unsigned i = 0; i < p->threads; i++)
+		place[i].cpu = cpu;
+	assert_int_equal(team_seat(team, place, p->threads, &culprit), 0);
+	p->team = team;
+	l = lloyd_open(p, r->prune);
+	assert_non_null(l);
+	assert_string_equal(lloyd_method(l), r->prune == PRUNE_NONE ? "brute" : "cells");
+	team_run(team, enter, l);
+	for (int turn = 0; turn < 2; turn++) /* what one has left behind is nothing to the next */
+		team_run(team, work, l);
+	s = lloyd_solution(l);
+	memcpy(r->label, s->label, p->points.n * sizeof(*r->label));
+	memcpy(r->centre, s->centre, (size_t)p->k * p->points.d * sizeof(*r->centre));
+	memcpy(r->count, s->count, p->k * sizeof(*r->count));
+	r->iterations = s->iterations;
+	r->distances = s->distances;
+	lloyd_close(l);
+	return 0;
+}
+
+static void run(struct run *r, struct problem p, enum prune prune)
+{
+	*r = (struct run){ .problem = p, .prune = prune };
+	r->label = malloc(p.points.n * sizeof(*r->label));
+	r->centre = malloc((size_t)p.k * p.points.d * sizeof(*r->centre));
+	r->count = malloc(p.k * sizeof(*r->count));
+	assert_true(r->label && r->centre && r->count);
+	assert_int_equal(team_open(p.threads, cluster, r), 0);
+}
+
+static void drop(struct run *r)
+{
+	free(r->label);
+	free(r->centre);
+	free(r->count);
+}
+
+/* ---- the method alone ---- */
+
+static double get(const void *values, size_t i, enum real real)
+{
+	return real == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+static void set(void *values, size_t i, enum real real, double value)
+{
+	if (real == FLOAT)
+		((float *)values)[i] = (float)value;
+	else
+		((double *)values)[i] = value;
+}
+
+/* What the driver would show to the method. */
+struct scene {
+	struct problem p;
+	bool fused;
+	struct stage stage;
+	struct share share;
+	char origin[4 * 8], *x, *centre, *half;
+	double low[3], high[3], scale[3], *moved;
+	int64_t *row, *total;
+	uint32_t *label;
+};
+
+static double score_of(const struct scene *s, size_t i, unsigned c)
+{
+	const enum real real = s->p.points.real;
+	const unsigned d = s->p.points.d;
+
+	if (real == FLOAT) {
+		float score = ((const float *)s->half)[c];
+
+		for (unsigned j = 0; j < d; j++) {
+			const float x = ((const float *)s->x)[i * d + j], y = ((const float *)s->centre)[c * d + j];
+
+			score = s->fused ? fmaf(-x, y, score) : score - x * y;
+		}
+		return (double)score;
+	}
+	double score = ((const double *)s->half)[c];
+
+	for (unsigned j = 0; j < d; j++) {
+		const double x = ((const double *)s->x)[i * d + j], y = ((const double *)s->centre)[c * d + j];
+
+		score = s->fused ? fma(-x, y, score) : score - x * y;
+	}
+	return score;
+}
+
+/* Puts a centre somewhere in the box. */
+static void put(struct scene *s, unsigned c, const double *to)
+{
+	const enum real real = s->p.points.real;
+	double square = 0, way = 0;
+
+	for (unsigned j = 0; j < s->p.points.d; j++) {
+		const size_t at = (size_t)c * s->p.points.d + j;
+		const double old = get(s->centre, at, real);
+
+		set(s->centre, at, real, fmin(fmax(to[j], s->low[j]), s->high[j]));
+		square += get(s->centre, at, real) * get(s->centre, at, real);
+		way += pow(get(s->centre, at, real) - old, 2);
+	}
+	set(s->half, c, real, square / 2);
+	s->moved[c] = sqrt(way) * (1 + 16 * DBL_EPSILON);
+}
+
+static void *some(size_t bytes)
+{
+	void *memory = aligned_alloc(APART, (bytes + APART) / APART * APART);
+
+	assert_non_null(memory);
+	return memset(memory, 0x5a, bytes);
+}
+
+static void open_scene(struct scene *s, struct problem p, enum instruction_set widest)
+{
+	const enum real real = p.points.real;
+	const unsigned d = p.points.d;
+	const size_t n = p.points.n, value = real_bytes(real), length = sums_length(d, p.k) * sizeof(int64_t);
+	double square = 0;
+
+	*s = (struct scene){ .p = p, .fused = widest != BASELINE || FUSED, .x = some(n * d * value), .centre = some(p.k * d * value), .half = some(p.k * value) };
+	s->moved = some(p.k * sizeof(double));
+	s->row = some(length);
+	s->total = memset(some(length), 0, length);
+	s->label = some(n * sizeof(uint32_t));
+	for (unsigned j = 0; j < d; j++) {
+		s->low[j] = INFINITY;
+		s->high[j] = -INFINITY;
+		for (size_t i = 0; i < n; i++) {
+			s->low[j] = fmin(s->low[j], get(p.points.x, i * d + j, real));
+			s->high[j] = fmax(s->high[j], get(p.points.x, i * d + j, real));
+		}
+		set(s->origin, j, real, s->low[j] / 2 + s->high[j] / 2);
+		set(s->origin, d, real, 1);
+		for (size_t i = 0; i < n; i++)
+			set(s->x, i * d + j, real, get(p.points.x, i * d + j, real) - get(s->origin, j, real));
+		set(s->half, 0, real, s->low[j] - get(s->origin, j, real));
+		s->low[j] = get(s->half, 0, real);
+		set(s->half, 0, real, s->high[j] - get(s->origin, j, real));
+		s->high[j] = get(s->half, 0, real);
+		s->scale[j] = sum_scale(fmax(-s->low[j], s->high[j]), n);
+		square += pow(fmax(-s->low[j], s->high[j]), 2);
+	}
+	memset(s->centre, 0, p.k * d * value);
+	for (unsigned c = 0; c < p.k; c++) {
+		double to[3];
+
+		for (unsigned j = 0; j < d; j++)
+			to[j] = get(p.start, (size_t)c * d + j, real) - get(s->origin, j, real);
+		put(s, c, to);
+		s->moved[c] = 0;
+	}
+	s->stage = (struct stage){ .widest = widest, .real = real, .d = d, .k = p.k, .all = n, .origin = s->origin, .centre = s->centre, .half = s->half,
+				   .low = s->low, .high = s->high, .moved = s->moved, .scale = s->scale,
+				   .reach = sqrt(square) * (1 + 16 * DBL_EPSILON), .forced = true };
+	s->stage.slack = (d + 4) * ((real == FLOAT ? FLT_EPSILON : DBL_EPSILON) * 1.5 * square + (real == FLOAT ? FLT_MIN : DBL_MIN));
+	s->share = (struct share){ .n = n, .x = p.points.x, .memory = some(cells.bytes(n, d, p.k, real)), .label = s->label };
+	s->share.change = sums_at(s->row, d, p.k);
+}
+
+static void close_scene(struct scene *s)
+{
+	free(s->share.memory);
+	free(s->x);
+	free(s->centre);
+	free(s->half);
+	free(s->moved);
+	free(s->row);
+	free(s->total);
+	free(s->label);
+}
+
+/* Whether all labels are those of the least scores, and the changes add up to the sums of the clusters. */
+static void check_scene(struct scene *s, const char *kind)
+{
+	const unsigned d = s->p.points.d, k = s->p.k;
+	const size_t n = s->p.points.n;
+	struct sums total = sums_at(s->total, d, k), fresh = sums_at(some(sums_length(d, k) * sizeof(int64_t)), d, k);
+
+	for (size_t i = 0; i < sums_length(d, k); i++)
+		s->total[i] = (int64_t)((uint64_t)s->total[i] + (uint64_t)s->row[i]);
+	sums_clear(&fresh);
+	for (size_t i = 0; i < n; i++) {
+		double least = INFINITY;
+		unsigned nearest = 0;
+
+		for (unsigned c = 0; c < k; c++) {
+			const double score = score_of(s, i, c);
+
+			nearest = score < least ? c : nearest;
+			least = score < least ? score : least;
+		}
+		if (s->label[i] != nearest)
+			fail_msg("%s: n %zu, d %u, k %u, %s, up to %s, iteration %d: point %zu has label %u, not %u", kind, n, d, k,
+				 s->p.points.real == FLOAT ? "float" : "double", instruction_set_name(s->stage.widest),
+				 (int)s->stage.iteration, i, s->label[i], nearest);
+		if (s->p.points.real == FLOAT)
+			sums_move_float(&fresh, (const float *)s->x + i * d, s->scale, SUM_NONE, nearest);
+		else
+			sums_move_double(&fresh, (const double *)s->x + i * d, s->scale, SUM_NONE, nearest);
+	}
+	assert_memory_equal(total.sum, fresh.sum, (size_t)k * (d + 1) * sizeof(int64_t));
+	free(fresh.sum);
+}
+
+/* Centres go to the means of their points, or almost; in some iterations one of them jumps, or nothing moves. */
+static void next_centres(struct scene *s)
+{
+	const unsigned d = s->p.points.d, k = s->p.k;
+	struct sums total = sums_at(s->total, d, k);
+
+	for (unsigned c = 0; c < k; c++) {
+		const double count = (double)total.count[c];
+		double to[3];
+
+		for (unsigned j = 0; j < d; j++) {
+			const uint64_t sum = (uint64_t)total.sum[c * d + j] - (uint64_t)total.count[c] * (uint64_t)SUM_MAGIC_BITS;
+
+			to[j] = get(s->centre, c * d + j, s->stage.real);
+			if (s->stage.iteration % 5 == 3 && c == 0)
+				to[j] = s->low[j] + uniform() * (s->high[j] - s->low[j]);
+			else if (s->stage.iteration % 5 != 2 && count > 0)
+				to[j] = (double)(int64_t)sum / s->scale[j] / count;
+		}
+		put(s, c, to);
+	}
+	s->stage.iteration++;
+}
+
+static void same(const struct run *ours, const struct run *brute, const char *kind)
+{
+	const struct problem *p = &ours->problem;
+
+	if (ours->iterations != brute->iterations || memcmp(ours->label, brute->label, p->points.n * sizeof(*ours->label)) != 0 ||
+	    memcmp(ours->centre, brute->centre, (size_t)p->k * p->points.d * sizeof(*ours->centre)) != 0 ||
+	    memcmp(ours->count, brute->count, p->k * sizeof(*ours->count)) != 0)
+		fail_msg("%s: n %zu, d %u, k %u, %s, %u threads: not what brute force finds", kind, p->points.n, p->points.d, p->k,
+			 p->points.real == FLOAT ? "float" : "double", p->threads);
+}
+
+/* ---- tests ---- */
+
+static const struct {
+	size_t n;
+	unsigned k;
+} sizes[] = { { 1, 1 }, { 9, 9 }, { 300, 1 }, { 600, 300 }, { 2100, 70 } };
+
+static void always_least(void **argument)
+{
+	static const enum instruction_set widths[] = { AVX512, AVX2, BASELINE };
+	const unsigned kind = *(const unsigned *)*argument;
+
+	for (unsigned d = 1; d <= 3; d++)
+		for (int real = DOUBLE; real <= FLOAT; real++)
+			for (size_t i = 0; i < LENGTH(sizes) * LENGTH(widths); i++) {
+				const enum instruction_set width = widths[i / LENGTH(sizes)];
+				struct problem p;
+				struct scene s;
+
+				if (!instruction_set_usable(width))
+					continue;
+				p = make(kind, real, sizes[i % LENGTH(sizes)].n, d, sizes[i % LENGTH(sizes)].k);
+				open_scene(&s, p, width);
+				cells.build(&s.share, &s.stage);
+				for (int turn = 0; turn < (int)cases(7); turn++) {
+					sums_clear(&s.share.change);
+					cells.assign(&s.share, &s.stage);
+					cells.labels(&s.share, &s.stage);
+					check_scene(&s, kinds[kind].name);
+					next_centres(&s);
+				}
+				close_scene(&s);
+				unmake(&p);
+			}
+}
+
+/* The whole of it, on any number of threads. */
+static void is_brute_force(void **argument)
+{
+	const unsigned kind = *(const unsigned *)*argument;
+
+	for (unsigned d = 1; d <= 3; d++)
+		for (int real = DOUBLE; real <= FLOAT; real++) {
+			struct problem p = make(kind, real, 1500, d, 20);
+			struct run brute, ours;
+
+			p.iterations = 25;
+			run(&brute, p, PRUNE_NONE);
+			for (p.threads = 1; p.threads <= 4; p.threads++) {
+				run(&ours, p, p.threads == 2 ? PRUNE_AUTO : PRUNE_CELLS);
+				same(&ours, &brute, kinds[kind].name);
+				drop(&ours);
+			}
+			drop(&brute);
+			unmake(&p);
+		}
+}
+
+static void few_distances(void **argument)
+{
+	static const double most[] = { 0.03, 0.07, 0.3 };
+
+	(void)argument;
+	if (getenv("LOCUS_EMULATED"))
+		skip(); /* it is the same anywhere, and takes minutes there */
+	for (int real = DOUBLE; real <= FLOAT; real++)
+		for (unsigned d = 1; d <= 3; d++) {
+			struct problem p = make(0, real, 50000, d, 80);
+			struct run ours;
+
+			p.iterations = 40;
+			run(&ours, p, PRUNE_CELLS);
+			if ((double)ours.distances > most[d - 1] * 50000. * 80 * 40)
+				fail_msg("%u dimensions: %.3f of all distances", d, (double)ours.distances / (50000. * 80 * 40));
+			drop(&ours);
+			unmake(&p);
+		}
+}
+
+/* More dimensions than it is made for. */
+static void refuses(void **argument)
+{
+	struct problem p = make(0, DOUBLE, 10, 9, 2);
+
+	(void)argument;
+	assert_null(lloyd_open(&p, PRUNE_CELLS));
+	unmake(&p);
+}
+
+/* By itself, where sorting is paid back. */
+static void chosen_where_it_pays(void **argument)
+{
+	static const struct {
+		size_t n;
+		unsigned k;
+		uint64_t iterations;
+		bool pays;
+	} cases[] = { { 20000, 81, 108, true }, { 20000, 81, 0, true }, { 20000, 2, 1, false }, { 500, 81, 108, false } };
+
+	(void)argument;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct problem p = make(0, DOUBLE, cases[i].n, 2, cases[i].k);
+		struct lloyd *l;
+
+		p.iterations = cases[i].iterations;
+		l = lloyd_open(&p, PRUNE_AUTO);
+		assert_non_null(l);
+		assert_int_equal(strcmp(lloyd_method(l), "cells") == 0, cases[i].pays);
+		lloyd_close(l);
+		unmake(&p);
+	}
+}
+
+/* Where one point is far from all others, nearly all distances are computed: another method goes on, which leaves out none, and finds the same. */
+static void hands_over_where_it_does_not_pay(void **argument)
+{
+	unsigned kind = 0;
+
+	(void)argument;
+	while (strcmp(kinds[kind].name, "outlier"))
+		kind++;
+	for (int real = DOUBLE; real <= FLOAT; real++) {
+		struct problem p = make(kind, real, 4000, 2, 40);
+		struct run cells_only, brute, by_itself;
+
+		p.iterations = 15;
+		run(&cells_only, p, PRUNE_CELLS);
+		run(&brute, p, PRUNE_NONE);
+		run(&by_itself, p, PRUNE_AUTO);
+		same(&by_itself, &brute, kinds[kind].name);
+		assert_true(by_itself.distances > cells_only.distances);
+		drop(&cells_only);
+		drop(&brute);
+		drop(&by_itself);
+		unmake(&p);
+	}
+}
+
+int main(void)
+{
+	static unsigned number[LENGTH(kinds)];
+	static char name[2 * LENGTH(kinds)][64];
+	struct CMUnitTest tests[2 * LENGTH(kinds) + 4];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < LENGTH(kinds); i++) {
+		number[i] = i;
+		snprintf(name[n], sizeof(name[n]), "%s: labels are the least scores'", kinds[i].name);
+		tests[n] = (struct CMUnitTest){ name[n], always_least, NULL, NULL, &number[i] };
+		n++;
+		snprintf(name[n], sizeof(name[n]), "%s: the same as brute force", kinds[i].name);
+		tests[n] = (struct CMUnitTest){ name[n], is_brute_force, NULL, NULL, &number[i] };
+		n++;
+	}
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(hands_over_where_it_does_not_pay);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_distances);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(refuses);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(chosen_where_it_pays);
+	return _cmocka_run_group_tests("cells", tests, n, NULL, NULL);
+}

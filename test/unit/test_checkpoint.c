@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checkpoint counters: what their loops consist of, what they count, where they lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "benchmarks.h"
+#include "code.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* As in checkpoint.c. */
+typedef _Atomic uint64_t counter;
+void checkpoint_loop(counter *tick, counter *fired, uint64_t mask, uint64_t count);
+void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask, uint64_t count, unsigned char *strings);
+struct layout {
+	size_t stride, fired;
+};
+enum { STRING = 16, STRINGS = 1024 };
+
+/* ---- machine code: in every turn the tick comes from memory, and goes back there ---- */
+
+#ifdef __x86_64__
+#define LONG "%r([a-ds][xpi]|[0-9]+)"
+#define LOAD_LONG  "mov \\(" LONG "\\)," LONG
+#define STORE_LONG "mov " LONG ",\\(" LONG "\\)"
+#define BYTES "|v?(mov|pshuf|punpck|pack|por|psll|psrl)[a-z0-9]* .*|(bswap|rol[lwq]?) .*|vzeroupper"
+#elif defined(__aarch64__)
+#define LOAD_LONG  "ldr x[0-9]+, \\[x[0-9]+\\]"
+#define STORE_LONG "str x[0-9]+, \\[x[0-9]+\\]"
+#define BYTES "|(ldr|str)b? .*|rev.* .*|ext .*"
+#endif
+#ifdef LOAD_LONG
+static const struct shape shapes[] = {
+	{ "checkpoint_loop", LOOP, ARITHMETIC, { LOAD_LONG, ADDED, STORE_LONG } },
+	{ "checkpoint_loop", ALL, AROUND, { LOAD_LONG, ADDED, STORE_LONG } },
+	{ "checkpoint_reverse", LOOP, ARITHMETIC BYTES, { LOAD_LONG, ADDED, STORE_LONG } },
+};
+#else
+static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };
+#endif
+
+/* ---- counts ---- */
+
+static const uint64_t counts[] = { 0, 1, 2, 255, 256, 257, 511, 512, 1000, 100000 }, masks[] = { 0, 1, 255, 1023 };
+
+static void loop_ticks_and_fires(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LENGTH(counts); i++)
+		for (size_t j = 0; j < LENGTH(masks); j++) {
+			counter tick = 0, fired = 0;
+
+			checkpoint_loop(&tick, &fired, masks[j], counts[i]);
+			assert_int_equal(tick, counts[i]);
+			assert_int_equal(fired, counts[i] / (masks[j] + 1));
+		}
+}
+
+/* Strings take turns: after 1024 each is turned over, after as many again it is as it was. */
+static void reverse_turns_strings_over(void **state)
+{
+	static const uint64_t turns[] = { 0, 1, 1023, 1024, 1025, 2048, 3000 };
+	static unsigned char strings[STRINGS][STRING];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(turns); i++) {
+		counter tick = 0, fired = 0;
+
+		for (unsigned s = 0; s < STRINGS; s++)
+			for (unsigned c = 0; c < STRING; c++)
+				strings[s][c] = (unsigned char)(s + c);
+		checkpoint_reverse(&tick, &fired, 255, turns[i], strings[0]);
+		assert_int_equal(tick, turns[i]);
+		assert_int_equal(fired, turns[i] / 256);
+		for (unsigned s = 0; s < STRINGS; s++) {
+			const bool over = (turns[i] / STRINGS + (s < turns[i] % STRINGS)) % 2;
+
+			for (unsigned c = 0; c < STRING; c++)
+				assert_int_equal(strings[s][c], (unsigned char)(s + (over ? STRING - 1 - c : c)));
+		}
+	}
+}
+
+/* ---- layouts ---- */
+
+static const struct variant *variant(const char *name)
+{
+	const struct variant *v = checkpoint_benchmark.variants;
+
+	while (strcmp(v->name, name))
+		v++;
+	return v;
+}
+
+static void layouts_are_what_they_say(void **state)
+{
+	const struct layout *together = variant("together")->layout, *apart = variant("apart")->layout, *dense = variant("per-thread-dense")->layout,
+			    *own = variant("per-thread")->layout;
+
+	(void)state;
+	assert_true(together->stride == 0 && together->fired == sizeof(counter));
+	assert_true(apart->stride == 0 && apart->fired >= 128);
+	assert_true(dense->stride == 2 * sizeof(counter) && dense->fired == sizeof(counter));
+	assert_true(own->stride >= 128 && own->fired == sizeof(counter));
+}
+
+/* Each variant by hand, its workers one after the other: nothing is lost, and that is seen - until a counter is not what it should be. */
+static void own_counters_are_verified(void **state)
+{
+	enum { THREADS = 3, TICKS_EACH = 1000, PARAMETERS = 3 };
+	const union value value[PARAMETERS] = { { .count = 0 }, { .count = 256 }, { .choice = 0 } };
+
+	(void)state;
+	for (const struct variant *v = checkpoint_benchmark.variants; v->name; v++) {
+		const struct trial trial = { .benchmark = &checkpoint_benchmark, .variant = v, .value = value, .threads = THREADS };
+		struct worker workers[THREADS];
+		const bool shared = ((const struct layout *)v->layout)->stride == 0;
+		void *s = v->prepare(&trial);
+
+		assert_non_null(s);
+		for (unsigned i = 0; i < THREADS; i++) {
+			workers[i] = (struct worker){ .index = i, .threads = THREADS, .count = TICKS_EACH + i };
+			v->enter(s, &workers[i]);
+		}
+		v->reset(s);
+		for (unsigned i = 0; i < THREADS; i++) {
+			v->work(s, &workers[i]);
+			assert_int_equal(workers[i].done, TICKS_EACH + i);
+		}
+		assert_null(v->verify(s, &trial));
+		v->reset(s); /* what was ticked is gone: of a thread's own counter that is an error, of a shared one a result */
+		assert_int_equal(v->verify(s, &trial) == NULL, shared);
+		v->release(s);
+	}
+}
+
+static void every_is_a_power_of_two(void **state)
+{
+	static const struct {
+		uint64_t every;
+		bool applies;
+	} table[] = { { 0, false }, { 1, true }, { 2, true }, { 3, false }, { 255, false }, { 256, true }, { UINT64_C(1) << 63, true } };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(table); i++) {
+		const union value value[] = { { .count = 0 }, { .count = table[i].every }, { .choice = 0 } };
+		const struct trial trial = { .benchmark = &checkpoint_benchmark, .variant = variant("together"), .value = value, .threads = 1 };
+		const char *why;
+
+		assert_int_equal(checkpoint_benchmark.applies(&trial, &why), table[i].applies);
+	}
+}
+
+static void ticks_are_shared_out(void **state)
+{
+	const union value value[] = { { .count = 1000 }, { .count = 256 }, { .choice = 0 } };
+	uint64_t all = 0;
+
+	(void)state;
+	for (unsigned threads = 1; threads < 20; threads++, all = 0) {
+		const struct trial trial = { .benchmark = &checkpoint_benchmark, .variant = variant("together"), .value = value, .threads = threads };
+
+		for (unsigned i = 0; i < threads; i++) {
+			uint64_t mine = checkpoint_benchmark.count(&trial, i);
+
+			assert_in_range(mine, 1000 / threads, 1000 / threads + 1);
+			all += mine;
+		}
+		assert_int_equal(all, 1000);
+	}
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[16] = {
+		cmocka_unit_test(loop_ticks_and_fires),	     cmocka_unit_test(reverse_turns_strings_over), cmocka_unit_test(layouts_are_what_they_say),
+		cmocka_unit_test(own_counters_are_verified), cmocka_unit_test(every_is_a_power_of_two),	   cmocka_unit_test(ticks_are_shared_out),
+	};
+	const char *why_not = unreadable();
+	size_t n = 6;
+
+	for (size_t i = 0; !why_not && i < LENGTH(shapes) && shapes[i].function; i++)
+		tests[n++] = (struct CMUnitTest){ shapes[i].extent == ALL ? "loop_is_all_there_is" : i ? "reverse_ticks_in_memory" : "loop_ticks_in_memory",
+						  has_the_shape_that_was_meant, NULL, NULL, (void *)&shapes[i] };
+	if (why_not)
+		printf("# machine code not looked at: %s\n", why_not);
+	return _cmocka_run_group_tests("checkpoint", tests, n, NULL, NULL);
+}

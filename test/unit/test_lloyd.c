@@ -1,0 +1,956 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lloyd's k-means against a plain one, step by step; and against itself: any pruning, any number of threads and any number of ranks give the
+ * same, bit for bit.
+ */
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/kmeans/brute.h"
+#include "bench/kmeans/lloyd.h"
+#include "bench/kmeans/sums.h"
+#include "cases.h"
+#include "harness/random.h"
+#include "machine/instructions.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
+
+enum { MOST_THREADS = 5, CASES = 60 };
+
+/* A stream of random numbers. */
+struct dice {
+	uint64_t seed, n;
+};
+
+static uint64_t draw(struct dice *dice)
+{
+	return mix(mix(dice->seed + 1) ^ mix(++dice->n));
+}
+
+static unsigned below(struct dice *dice, unsigned end)
+{
+	return (unsigned)(draw(dice) % end);
+}
+
+static double uniform(struct dice *dice)
+{
+	return (double)(draw(dice) >> 11) * 0x1p-53;
+}
+
+/* A problem, with all that it consists of. */
+struct given {
+	struct problem problem;
+	double *x, *start;                 /* exactly the values in the points' type */
+	const char *kind;
+	uint64_t seed;
+};
+
+static double get(const void *values, size_t i, enum real real)
+{
+	return real == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+static void *typed(double *values, size_t n, enum real real)
+{
+	float *narrow;
+
+	if (real == DOUBLE)
+		return values;
+	narrow = malloc(n * sizeof(*narrow) + 1);
+	assert_non_null(narrow);
+	for (size_t i = 0; i < n; i++) {
+		narrow[i] = (float)values[i];
+		values[i] = (double)narrow[i];
+	}
+	return narrow;
+}
+
+/* Turns values into a problem, and owns them from then on. */
+static struct given problem_of(enum real real, size_t n, unsigned d, unsigned k, double *x, double *start)
+{
+	struct given g = { .x = x, .start = start };
+
+	g.problem = (struct problem){ .points = { real, n, d, typed(x, n * d, real) }, .all = n, .k = k, .start = typed(start, (size_t)k * d, real) };
+	return g;
+}
+
+static void forget(struct given *g)
+{
+	if (g->problem.points.x != g->x) {
+		free(g->problem.points.x);
+		free((void *)g->problem.start);
+	}
+	free(g->x);
+	free(g->start);
+}
+
+/* Value j of point i: what a kind of data is. */
+static double unit(struct dice *dice, size_t i, unsigned j)
+{
+	(void)i, (void)j;
+	return uniform(dice);
+}
+
+static double few_distinct(struct dice *dice, size_t i, unsigned j)
+{
+	(void)i, (void)j;
+	return (double)below(dice, 2);
+}
+
+/* Sums of squares are exact: many scores are equal, and the first of the centres has to win. */
+static double grid(struct dice *dice, size_t i, unsigned j)
+{
+	(void)i, (void)j;
+	return (double)below(dice, 7) - 3;
+}
+
+static double collinear(struct dice *dice, size_t i, unsigned j)
+{
+	(void)dice;
+	return (double)((i * 2654435761) % 1024) * (j + 1);
+}
+
+static double one_point(struct dice *dice, size_t i, unsigned j)
+{
+	(void)dice, (void)i;
+	return 0.1 * (j + 1);
+}
+
+static double clustered(struct dice *dice, size_t i, unsigned j)
+{
+	return (double)(mix(i % 9 * 64 + j + 1) % 20) + uniform(dice);
+}
+
+static double far_away(struct dice *dice, size_t i, unsigned j)
+{
+	return 1e6 + clustered(dice, i, j);
+}
+
+static double of_all_sizes(struct dice *dice, size_t i, unsigned j)
+{
+	(void)i;
+	return ldexp(uniform(dice) - 0.5, (int)(j % 5) * 12 - 24);
+}
+
+/* Of which the squares are no floats. */
+static double huge(struct dice *dice, size_t i, unsigned j)
+{
+	return 1e37 * clustered(dice, i, j);
+}
+
+static double tiny(struct dice *dice, size_t i, unsigned j)
+{
+	return 1e-36 * clustered(dice, i, j);
+}
+
+static const struct {
+	const char *name;
+	double (*value)(struct dice *, size_t i, unsigned j);
+} kinds[] = {
+	{ "uniform", unit },	      { "few distinct", few_distinct }, { "grid", grid },	  { "collinear", collinear },
+	{ "one point", one_point },   { "clustered", clustered },	{ "far away", far_away }, { "of all sizes", of_all_sizes },
+	{ "huge", huge },	      { "tiny", tiny },
+};
+
+/* Some centres are points, maybe the same ones; some lie where no point is near. */
+static struct given random_problem(uint64_t seed)
+{
+	struct dice dice = { seed, 0 };
+	const unsigned kind = (unsigned)(seed % LENGTH(kinds)), d = below(&dice, 4) ? 1 + below(&dice, 9) : 1 + below(&dice, 40);
+	const size_t n = below(&dice, 8) ? 1 + below(&dice, 300) : 1 + below(&dice, 9);
+	const unsigned most = n < 70 ? (unsigned)n : 70, k = below(&dice, 8) ? 1 + below(&dice, most) : most;
+	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start));
+	struct given g;
+
+	assert_non_null(x);
+	assert_non_null(start);
+	for (size_t i = 0; i < n; i++)
+		for (unsigned j = 0; j < d; j++)
+			x[i * d + j] = kinds[kind].value(&dice, i, j);
+	for (unsigned c = 0; c < k; c++) {
+		const size_t row = k == n ? c : below(&dice, (unsigned)n);
+		const double away = below(&dice, 10) ? 0 : fmin(1000 * fabs(x[row * d]), 1e38);
+
+		for (unsigned j = 0; j < d; j++)
+			start[(size_t)c * d + j] = x[row * d + j] + away;
+	}
+	g = problem_of(below(&dice, 2) ? FLOAT : DOUBLE, n, d, k, x, start);
+	g.kind = kinds[kind].name;
+	g.seed = seed;
+	return g;
+}
+
+#define SAID(g) (g)->kind, (unsigned long long)(g)->seed, (g)->problem.points.n, (g)->problem.points.d, (g)->problem.k, \
+	(g)->problem.points.real == FLOAT ? "float" : "double"
+#define PROBLEM "%s %llu: %zu x %u, k=%u, %s: "
+
+/* A solution that outlives its solver. */
+struct kept {
+	uint32_t *label;
+	double *from, *centre;
+	uint64_t *count, iterations, distances;
+};
+
+static void *copy(const void *from, size_t bytes)
+{
+	void *to = malloc(bytes + 1);
+
+	assert_non_null(to);
+	return memcpy(to, from, bytes);
+}
+
+static struct kept keep(const struct solution *s, const struct problem *p)
+{
+	const size_t row = p->points.d * sizeof(double);
+
+	return (struct kept){ copy(s->label, p->points.n * sizeof(*s->label)), copy(s->from, p->k * row), copy(s->centre, p->k * row),
+			      copy(s->count, p->k * sizeof(*s->count)), s->iterations, s->distances };
+}
+
+static void drop(struct kept *k)
+{
+	free(k->label);
+	free(k->from);
+	free(k->centre);
+	free(k->count);
+}
+
+static void enter(void *lloyd, struct worker *w)
+{
+	lloyd_enter(lloyd, w);
+}
+
+static void work(void *lloyd, struct worker *w)
+{
+	lloyd_work(lloyd, w);
+}
+
+struct job {
+	struct problem problem;
+	enum prune prune;
+	struct kept kept;
+	bool fits;
+};
+
+static int a_cpu(void)
+{
+	cpu_set_t set;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set))
+			return i;
+	return -1;
+}
+
+/* Twice, since each lloyd_work() begins anew. */
+static int solve(struct team *team, void *argument)
+{
+	struct job *job = argument;
+	struct place place[MOST_THREADS];
+	struct lloyd *lloyd;
+	unsigned culprit;
+
+	for (unsigned i = 0; i < MOST_THREADS; i++)
+		place[i] = (struct place){ a_cpu(), 0 };
+	if (team_seat(team, place, job->problem.threads, &culprit))
+		return -1;
+	job->problem.team = team;
+	lloyd = lloyd_open(&job->problem, job->prune);
+	job->fits = lloyd || errno != EINVAL;
+	if (!lloyd)
+		return job->fits ? -1 : 0;
+	team_run(team, enter, lloyd);
+	team_run(team, work, lloyd);
+	team_run(team, work, lloyd);
+	job->kept = keep(lloyd_solution(lloyd), &job->problem);
+	lloyd_close(lloyd);
+	return 0;
+}
+
+static struct job run(const struct given *g, enum prune prune, unsigned threads, uint64_t iterations)
+{
+	struct job job = { .problem = g->problem, .prune = prune };
+
+	job.problem.threads = threads;
+	job.problem.iterations = iterations;
+	assert_int_equal(team_open(threads, solve, &job), 0);
+	return job;
+}
+
+/* Scores are of the points' type, and relative to the middle of the box; so exact they have to be. */
+static double tolerance(const struct given *g)
+{
+	const struct points *p = &g->problem.points;
+	double square = 0;
+
+	for (unsigned j = 0; j < p->d; j++) {
+		double low = INFINITY, high = -INFINITY;
+
+		for (size_t i = 0; i < p->n; i++) {
+			low = fmin(low, g->x[i * p->d + j]);
+			high = fmax(high, g->x[i * p->d + j]);
+		}
+		for (unsigned c = 0; c < g->problem.k; c++) {
+			low = fmin(low, g->start[c * p->d + j]);
+			high = fmax(high, g->start[c * p->d + j]);
+		}
+		square += (high - low) * (high - low) + fmax(fabs(low), fabs(high)) * DBL_EPSILON;
+	}
+	return (p->d + 8) * (p->real == FLOAT ? FLT_EPSILON : DBL_EPSILON) * 4 * square;
+}
+
+static double square_distance(const double *a, const double *b, unsigned d)
+{
+	double square = 0;
+
+	for (unsigned j = 0; j < d; j++)
+		square += (a[j] - b[j]) * (a[j] - b[j]);
+	return square;
+}
+
+/* A label may differ from the plain one's only where two centres are as good as equally near. */
+static void labels_are_right(const struct given *g, const struct kept *s)
+{
+	const unsigned d = g->problem.points.d;
+	const double allowed = tolerance(g);
+
+	for (size_t i = 0; i < g->problem.points.n; i++) {
+		double least = INFINITY, own = 0;
+
+		assert_true(s->label[i] < g->problem.k);
+		for (unsigned c = 0; c < g->problem.k; c++) {
+			const double square = square_distance(g->x + i * d, s->from + (size_t)c * d, d);
+
+			least = fmin(least, square);
+			own = c == s->label[i] ? square : own;
+		}
+		if (own > least + allowed)
+			fail_msg(PROBLEM "point %zu is at %.17g from %u, but %.17g is possible", SAID(g), i, own, s->label[i], least);
+	}
+}
+
+static void centres_are_right(const struct given *g, const struct kept *s)
+{
+	const unsigned d = g->problem.points.d, k = g->problem.k;
+	long double *sum = calloc((size_t)k * d, sizeof(*sum));
+	uint64_t *count = calloc(k, sizeof(*count));
+	double largest = 0;
+
+	for (size_t i = 0; i < g->problem.points.n; i++) {
+		count[s->label[i]]++;
+		for (unsigned j = 0; j < d; j++) {
+			sum[s->label[i] * d + j] += g->x[i * d + j];
+			largest = fmax(largest, fabs(g->x[i * d + j]));
+		}
+	}
+	for (unsigned c = 0; c < k; c++) {
+		assert_int_equal(count[c], s->count[c]);
+		for (unsigned j = 0; j < d; j++) {
+			const double is = s->centre[(size_t)c * d + j];
+			const double was = s->from[(size_t)c * d + j];
+			const double mean = count[c] ? (double)(sum[(size_t)c * d + j] / count[c]) : was;
+
+			/* of floats: those that are relative to the origin were rounded */
+			if (count[c] ? fabs(is - mean) > largest * (g->problem.points.real == FLOAT ? FLT_EPSILON : 0x1p-46) : is != was)
+				fail_msg(PROBLEM "centre %u has %.17g in dimension %u, but %.17g is the mean", SAID(g), c, is, j, mean);
+		}
+	}
+	free(sum);
+	free(count);
+}
+
+/* Each iteration begins with what the one before it ended with: so all are right if each is. */
+static void test_each_iteration_is_a_plain_one(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < cases(CASES); seed++) {
+		struct given g = random_problem(seed);
+		const size_t row = g.problem.points.d * sizeof(double);
+		double *centre = copy(g.start, g.problem.k * row);
+
+		for (uint64_t iterations = 1; iterations < 5; iterations++) {
+			struct job job = run(&g, PRUNE_NONE, 1, iterations);
+
+			assert_int_equal(job.kept.iterations, iterations);
+			assert_int_equal(job.kept.distances, iterations * g.problem.points.n * g.problem.k);
+			assert_memory_equal(job.kept.from, centre, g.problem.k * row);
+			labels_are_right(&g, &job.kept);
+			centres_are_right(&g, &job.kept);
+			memcpy(centre, job.kept.centre, g.problem.k * row);
+			drop(&job.kept);
+		}
+		free(centre);
+		forget(&g);
+	}
+}
+
+static void are_same(const struct given *g, const struct kept *a, const struct kept *b, enum prune prune, unsigned threads)
+{
+	const size_t row = g->problem.points.d * sizeof(double);
+
+	if (a->iterations != b->iterations || memcmp(a->label, b->label, g->problem.points.n * sizeof(*a->label)) ||
+	    memcmp(a->from, b->from, g->problem.k * row) || memcmp(a->centre, b->centre, g->problem.k * row) ||
+	    memcmp(a->count, b->count, g->problem.k * sizeof(*a->count)))
+		fail_msg(PROBLEM "pruning %u on %u threads gives another result", SAID(g), prune, threads);
+}
+
+/* What has no kind of pruning that was asked for is not tried with it; but auto, none and bounds fit all. */
+static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
+{
+	struct job plain = run(g, PRUNE_NONE, 1, iterations);
+
+	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_CELLS; prune++)
+		for (unsigned threads = 1 + (unsigned)(g->seed % 2); threads <= MOST_THREADS; threads += 2) {
+			struct job job = run(g, prune, threads, iterations);
+
+			assert_true(job.fits || prune == PRUNE_CELLS);
+			if (!job.fits)
+				continue;
+			are_same(g, &plain.kept, &job.kept, prune, threads);
+			/* With few points, those from the middles of cells may come on top. */
+			assert_true(job.kept.distances <= 2 * job.kept.iterations * g->problem.points.n * g->problem.k);
+			drop(&job.kept);
+		}
+	drop(&plain.kept);
+}
+
+static void test_pruning_and_threads_change_nothing(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < cases(CASES); seed++) {
+		struct given g = random_problem(seed);
+
+		any_way_gives_the_same(&g, seed % 3 ? 0 : 1 + seed % 7);
+		forget(&g);
+	}
+}
+
+/* Large enough for blocks, cells and bounds that small ones never fill; clusters, so that something can be pruned. */
+static struct given larger_problem(uint64_t seed, double shift)
+{
+	static const unsigned dimensions[] = { 1, 2, 3, 4, 8, 17 };
+	struct dice dice = { seed, 0 };
+	const unsigned d = dimensions[seed % LENGTH(dimensions)], k = 20 + below(&dice, 120);
+	const size_t n = 4000 + below(&dice, 3000);
+	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start));
+	struct given g;
+
+	assert_non_null(x);
+	assert_non_null(start);
+	for (size_t e = 0; e < n * d; e++) /* multiples of 2^-20, so that they can be shifted and stay what they are */
+		x[e] = floor(clustered(&dice, e / d, (unsigned)(e % d)) * 0x1p20) * 0x1p-20 + shift;
+	for (unsigned c = 0; c < k; c++)
+		memcpy(start + (size_t)c * d, x + below(&dice, (unsigned)n) * d, d * sizeof(*x));
+	g = problem_of(seed % 4 == 3 && !shift ? FLOAT : DOUBLE, n, d, k, x, start);
+	g.kind = "larger";
+	g.seed = seed;
+	return g;
+}
+
+static void test_of_many_points_too(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < cases(8); seed++) {
+		struct given g = larger_problem(seed, 0);
+
+		any_way_gives_the_same(&g, seed % 2 ? 0 : 9);
+		forget(&g);
+	}
+}
+
+static void test_what_is_far_from_zero_loses_nothing(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < cases(4); seed++) {
+		struct given g = larger_problem(seed, 0), far = larger_problem(seed, 1e6);
+		struct job here = run(&g, PRUNE_AUTO, 2, 12), there = run(&far, PRUNE_AUTO, 2, 12);
+
+		if (g.problem.points.real == DOUBLE) {
+			assert_memory_equal(here.kept.label, there.kept.label, g.problem.points.n * sizeof(uint32_t));
+			for (size_t e = 0; e < (size_t)g.problem.k * g.problem.points.d; e++)
+				assert_true(fabs(there.kept.centre[e] - 1e6 - here.kept.centre[e]) < 1e-9); /* the last bit at 1e6 is 1e-10 */
+		}
+		drop(&here.kept);
+		drop(&there.kept);
+		forget(&g);
+		forget(&far);
+	}
+}
+
+static void test_it_ends_when_no_label_changes(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < cases(12); seed++) {
+		struct given g = random_problem(seed);
+		struct job end = run(&g, PRUNE_AUTO, 1, 0), before;
+
+		assert_memory_equal(end.kept.from, end.kept.centre, g.problem.k * g.problem.points.d * sizeof(double));
+		assert_true(end.kept.iterations >= 2);
+		before = run(&g, PRUNE_AUTO, 1, end.kept.iterations - 1);
+		assert_memory_equal(before.kept.label, end.kept.label, g.problem.points.n * sizeof(uint32_t));
+		drop(&before.kept);
+		if (end.kept.iterations > 2) {
+			before = run(&g, PRUNE_AUTO, 1, end.kept.iterations - 2);
+			assert_memory_not_equal(before.kept.label, end.kept.label, g.problem.points.n * sizeof(uint32_t));
+			drop(&before.kept);
+		}
+		drop(&end.kept);
+		forget(&g);
+	}
+}
+
+/* A lump so dense that its distances drown in the rounding of scores: labels change, and change again. */
+static void test_it_ends_where_rounding_leads_in_a_circle(void **state)
+{
+	unsigned circles = 0;
+
+	(void)state;
+	for (uint64_t seed = 6; seed < 7; seed++) {
+		struct dice dice = { seed, 0 };
+		enum { POINTS = 100, CENTRES = 8 };
+		double *x = malloc(POINTS * sizeof(*x)), *start = malloc(CENTRES * sizeof(*start));
+		struct given g;
+		struct job end;
+
+		assert_non_null(x);
+		assert_non_null(start);
+		for (size_t i = 0; i < POINTS; i++)
+			x[i] = i ? 9 + 1e-4 * uniform(&dice) : -9;
+		memcpy(start, x + 1, CENTRES * sizeof(*x));
+		g = problem_of(FLOAT, POINTS, 1, CENTRES, x, start);
+		end = run(&g, PRUNE_AUTO, 1, 0);
+		assert_true(end.kept.iterations <= MOST_ITERATIONS);
+		circles += end.kept.iterations == MOST_ITERATIONS;
+		drop(&end.kept);
+		forget(&g);
+	}
+	assert_true(circles > 0);
+}
+
+/* Ranks are threads here, each with a team of its own. */
+enum { RANKS = 3 };
+static struct {
+	pthread_barrier_t barrier;
+	const int64_t *sum[RANKS];
+	const double *most[RANKS];
+} meeting;
+static _Thread_local unsigned rank_here;
+
+static void sum_of_ranks(int64_t *value, size_t n)
+{
+	int64_t *sum = calloc(n, sizeof(*sum));
+
+	meeting.sum[rank_here] = value;
+	pthread_barrier_wait(&meeting.barrier);
+	for (unsigned r = 0; r < RANKS; r++)
+		for (size_t i = 0; i < n; i++)
+			sum[i] += meeting.sum[r][i]; /* a sanitizer sees when that is too large */
+	pthread_barrier_wait(&meeting.barrier);
+	memcpy(value, sum, n * sizeof(*sum));
+	free(sum);
+}
+
+static void most_of_ranks(double *value, size_t n)
+{
+	double *most = copy(value, n * sizeof(*value));
+
+	meeting.most[rank_here] = value;
+	pthread_barrier_wait(&meeting.barrier);
+	for (unsigned r = 0; r < RANKS; r++)
+		for (size_t i = 0; i < n; i++)
+			most[i] = fmax(most[i], meeting.most[r][i]);
+	pthread_barrier_wait(&meeting.barrier);
+	memcpy(value, most, n * sizeof(*most));
+	free(most);
+}
+
+struct rank {
+	pthread_t thread;
+	unsigned number;
+	struct ranks ranks;
+	struct job job;
+	int status;
+};
+
+static void *be_rank(void *argument)
+{
+	struct rank *r = argument;
+
+	rank_here = r->number;
+	r->status = team_open(r->job.problem.threads, solve, &r->job);
+	return NULL;
+}
+
+static void ranks_agree(const struct given *g, enum prune prune)
+{
+	const struct points *p = &g->problem.points;
+	struct job alone = run(g, prune, 1, g->seed % 2 ? 0 : 6);
+	struct rank rank[RANKS];
+
+	for (unsigned r = 0; r < RANKS && alone.fits; r++) {
+		struct problem *part = &rank[r].job.problem;
+		const size_t first = part_begin(p->n, r, RANKS);
+
+		rank[r] = (struct rank){ .number = r, .ranks = { r, RANKS, sum_of_ranks, most_of_ranks, NULL }, .job = alone };
+		part->points.x = (char *)p->x + first * p->d * real_bytes(p->real);
+		part->points.n = part_begin(p->n, r + 1, RANKS) - first;
+		part->threads = 1 + r;
+		part->ranks = &rank[r].ranks;
+		assert_int_equal(pthread_create(&rank[r].thread, NULL, be_rank, &rank[r]), 0);
+	}
+	for (unsigned r = 0; r < RANKS && alone.fits; r++)
+		assert_int_equal(pthread_join(rank[r].thread, NULL), 0);
+	for (unsigned r = 0; r < RANKS && alone.fits; r++) {
+		assert_int_equal(rank[r].status, 0);
+		assert_int_equal(rank[r].job.kept.iterations, alone.kept.iterations);
+		assert_memory_equal(rank[r].job.kept.centre, alone.kept.centre, g->problem.k * p->d * sizeof(double));
+		assert_memory_equal(rank[r].job.kept.count, alone.kept.count, g->problem.k * sizeof(uint64_t));
+		assert_memory_equal(rank[r].job.kept.label, alone.kept.label + part_begin(p->n, r, RANKS),
+				    rank[r].job.problem.points.n * sizeof(uint32_t));
+		drop(&rank[r].job.kept);
+	}
+	if (alone.fits)
+		drop(&alone.kept);
+}
+
+static void test_ranks_change_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&meeting.barrier, NULL, RANKS), 0);
+	for (uint64_t seed = 0; seed < cases(8); seed++) {
+		struct given g = seed % 4 ? random_problem(seed) : larger_problem(seed, 0);
+
+		ranks_agree(&g, (enum prune)(seed % 3 ? PRUNE_AUTO : seed % (PRUNE_CELLS + 1)));
+		forget(&g);
+	}
+	pthread_barrier_destroy(&meeting.barrier);
+}
+
+static void test_no_sum_can_overflow(void **state)
+{
+	(void)state;
+	for (int bits = 0; bits <= 60; bits++)
+		for (int more = -1; more <= 1; more++) {
+			const size_t points = (size_t)((UINT64_C(1) << bits) + (uint64_t)more);
+			struct dice dice = { (uint64_t)bits, 0 };
+
+			for (int i = 0; points && i < 50; i++) {
+				const double most = ldexp(i ? uniform(&dice) : 1, (int)below(&dice, 1900) - 1000);
+				const double scale = sum_scale(most, points);
+				const int64_t high = sum_term(most, scale) - SUM_MAGIC_BITS, low = sum_term(-most, scale) - SUM_MAGIC_BITS;
+
+				assert_true((__int128)high * (__int128)points <= (__int128)1 << 62);
+				assert_int_equal(low, -high);
+				assert_true(high >= INT64_C(1) << (sum_bits(points) - (sum_bits(points) > 0)) || most < 0x1p-900);
+			}
+		}
+}
+
+static void test_terms_are_the_nearest_integers(void **state)
+{
+	struct dice dice = { 1, 0 };
+
+	(void)state;
+	assert_int_equal(sum_term(0, 1) - SUM_MAGIC_BITS, 0);
+	assert_int_equal(sum_term(0x1p51, 1) - SUM_MAGIC_BITS, INT64_C(1) << 51);
+	assert_int_equal(sum_term(-0x1p51, 1) - SUM_MAGIC_BITS, -(INT64_C(1) << 51));
+	for (int i = 0; i < 10000; i++) {
+		const double most = ldexp(0.5 + uniform(&dice) / 2, (int)below(&dice, 100) - 50), scale = sum_scale(most, 1 + below(&dice, 1u << 30));
+		const double x = most * (2 * uniform(&dice) - 1);
+
+		assert_int_equal(sum_term(x, scale) - SUM_MAGIC_BITS, llrint(x * scale));
+	}
+}
+
+/* Points that come and go, around the end of 64 bits and back. */
+static void test_sums_by_changes(void **state)
+{
+	enum { D = 11, K = 5, POINTS = 300 };
+	int64_t changing[D * K + K + 2], once[D * K + K + 2];
+	struct sums a = sums_at(changing, D, K), b = sums_at(once, D, K);
+	double x[POINTS][D], scale[D];
+	uint32_t label[POINTS];
+	struct dice dice = { 3, 0 };
+
+	(void)state;
+	assert_int_equal(sums_length(D, K), LENGTH(changing));
+	sums_clear(&a);
+	sums_clear(&b);
+	for (unsigned j = 0; j < D; j++)
+		scale[j] = sum_scale(1, POINTS);
+	for (unsigned i = 0; i < POINTS; i++) {
+		for (unsigned j = 0; j < D; j++)
+			x[i][j] = 2 * uniform(&dice) - 1;
+		sums_move_double(&a, x[i], scale, SUM_NONE, label[i] = below(&dice, K));
+	}
+	for (unsigned turn = 0; turn < 10000; turn++) {
+		const unsigned i = below(&dice, POINTS), to = below(&dice, K);
+
+		sums_move_double(&a, x[i], scale, label[i], to);
+		label[i] = to;
+	}
+	for (unsigned i = 0; i < POINTS; i++)
+		sums_move_double(&b, x[i], scale, SUM_NONE, label[i]);
+	assert_int_equal(*a.moves, POINTS + 10000);
+	*a.moves = *b.moves;
+	assert_memory_equal(changing, once, sizeof(once));
+	for (unsigned c = 0; c < K; c++) {
+		sums_settle(&b, c);
+		for (unsigned j = 0; j < D; j++) {
+			int64_t sum = 0;
+
+			for (unsigned i = 0; i < POINTS; i++)
+				sum += label[i] == c ? llrint(x[i][j] * scale[j]) : 0;
+			assert_int_equal(b.sum[c * D + j], sum);
+		}
+	}
+}
+
+/* Of the centres of one group. */
+static struct winner plain_winner(const double *x, const double *c, const double *half, unsigned d, unsigned k, unsigned first, unsigned n)
+{
+	struct winner w = { INFINITY, INFINITY, 0 };
+
+	for (unsigned e = first; e < first + n && e < k; e++) {
+		double s = half[e];
+
+		for (unsigned j = 0; j < d; j++)
+			s -= x[j] * c[(size_t)e * d + j];
+		if (s < w.score) {
+			w.second = w.score;
+			w.score = s;
+			w.label = e;
+		} else {
+			w.second = fmin(w.second, s);
+		}
+	}
+	return w;
+}
+
+/* Of one instruction set: whole numbers, of which all scores are exact. */
+static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
+{
+	const size_t bytes = real_bytes(real), n = t->block;
+	struct dice dice = { d * 1000 + k, 0 };
+	double *x = malloc(n * d * sizeof(*x)), *c = malloc((size_t)k * d * sizeof(*c)), *half = calloc(k, sizeof(*half));
+	void *block = aligned_alloc(64, 64 * n * d), *memory = aligned_alloc(64, packed_bytes(d, k, real));
+	_Alignas(64) double score[MOST_BLOCK];
+	struct packed packed = packed_at(memory, d, k, real);
+	void *given, *centre, *halves, *origin, *shifted;
+	double *zero = calloc(d + 1, sizeof(*zero)), *there = malloc((d + 1) * sizeof(*there));
+	uint32_t label[MOST_BLOCK], again[MOST_BLOCK];
+	_Alignas(64) double seconds[MOST_BLOCK];
+	void *bests = aligned_alloc(64, 64 * (k + t->group) * n);
+	float *lower = malloc((k + t->group) * n * sizeof(*lower));
+	double squares[MOST_BLOCK];
+	uint16_t list[MOST_BLOCK];
+	struct winner winner[MOST_BLOCK];
+
+	for (size_t e = 0; e < n * d; e++)
+		x[e] = (double)below(&dice, 9) - 4;
+	for (size_t e = 0; e < (size_t)k * d; e++) {
+		c[e] = (double)below(&dice, 9) - 4;
+		half[e / d] += c[e] * c[e] / 2;
+	}
+	given = typed(x, n * d, real);
+	centre = typed(c, (size_t)k * d, real);
+	halves = typed(half, k, real);
+	zero[d] = 1;
+	for (unsigned j = 0; j <= d; j++)
+		there[j] = j < d ? (double)j - 3 : 0.25;
+	origin = typed(zero, d + 1, real);
+	shifted = typed(there, d + 1, real);
+	packed.groups = (k + t->group - 1) / t->group;
+	t->pack(&packed, centre, halves);
+	t->transpose(block, given, origin, n, d);
+	t->nearest(block, &packed, again);
+	t->nearest_two(block, &packed, label, score, bests, seconds);
+	assert_memory_equal(again, label, n * sizeof(*label));
+	t->lower(block, bests, d, packed.groups, 1, lower, squares);
+	for (unsigned i = 0; i < n; i++) /* an order in which nothing lies beside its neighbour, and a number that no four divide */
+		list[i] = (uint16_t)(i * 5 % (n - 1));
+	for (size_t i = 0; i < n; i++) {
+		const struct winner plain = plain_winner(x + i * d, c, half, d, k, 0, k);
+
+		assert_int_equal(label[i], plain.label);
+		assert_true(get(score, i, real) == plain.score);
+	}
+	for (unsigned g = 0; g < packed.groups; g++) {
+		t->of_group(given, list, (unsigned)n - 1, &packed, g, winner);
+		for (size_t i = 0; i < n - 1; i++) {
+			const struct winner is = winner[i], plain = plain_winner(x + (size_t)list[i] * d, c, half, d, k, g * t->group, t->group);
+			const double best = get(bests, ((size_t)g * n) + list[i], real), square = 2 * best + squares[list[i]] - 1;
+
+			assert_true(is.score == plain.score && is.second == plain.second && is.label == plain.label && best == plain.score);
+			assert_true(lower[list[i] * packed.groups + g] <= sqrt(fmax(square, 0)));
+			assert_true(lower[list[i] * packed.groups + g] >= sqrt(fmax(square, 0)) * (1 - 1e-5));
+			if (label[list[i]] == is.label)
+				assert_true(get(seconds, list[i], real) == is.second);
+		}
+	}
+	for (size_t i = 1; i < n; i++) {
+		double square = 0;
+
+		for (unsigned j = 0; j < d; j++)
+			square += (x[j] - x[i * d + j]) * (x[j] - x[i * d + j]);
+		assert_true(t->square(given, (const char *)given + i * d * bytes, d) == square);
+	}
+	t->relate(block, given, shifted, d);
+	for (unsigned j = 0; j < d; j++)
+		assert_true(get(block, j, real) == (x[j] - there[j]) * 0.25);
+	t->transpose(block, given, shifted, n - 1, d);
+	for (size_t i = 0; i < n; i++)
+		for (unsigned j = 0; j < d; j++)
+			assert_true(get(block, j * n + i, real) == (i < n - 1 ? (x[i * d + j] - there[j]) * 0.25 : 0));
+	if (real == FLOAT) {
+		free(given);
+		free(centre);
+		free(halves);
+		free(origin);
+		free(shifted);
+	}
+	free(x);
+	free(c);
+	free(half);
+	free(block);
+	free(memory);
+	free(zero);
+	free(there);
+	free(bests);
+	free(lower);
+}
+
+/* Some bounds of which one is the least, and some at the limit. */
+static void near_is_right(const struct tiles *t, enum real real, unsigned n)
+{
+	struct dice dice = { n, 0 };
+	double *bound = malloc((n + 1) * sizeof(*bound)), *reach = malloc((n + 1) * sizeof(*reach)), least, is;
+	void *bounds, *reaches;
+	uint16_t near[128];
+	unsigned found = 0, wanted = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		bound[i] = below(&dice, 100);
+		reach[i] = below(&dice, 10);
+	}
+	bounds = typed(bound, n, real);
+	reaches = typed(reach, n, real);
+	for (int limit = -20; limit < 110; limit += 10) {
+		found = t->near(bounds, reaches, n, limit, near, &is);
+		wanted = 0;
+		least = INFINITY;
+		for (unsigned i = 0; i < n; i++) {
+			least = fmin(least, bound[i] - reach[i]);
+			if (bound[i] - reach[i] <= limit)
+				assert_int_equal(near[wanted++], i);
+		}
+		assert_int_equal(found, wanted);
+		assert_true(is == least);
+	}
+	if (real == FLOAT) {
+		free(bounds);
+		free(reaches);
+	}
+	free(bound);
+	free(reach);
+}
+
+static void box_is_right(const struct tiles *t, enum real real, size_t n, unsigned d)
+{
+	struct dice dice = { n * 100 + d, 0 };
+	double *x = malloc(n * d * sizeof(*x) + 1), least[64], negated[64];
+	void *given, *scratch = aligned_alloc(64, (size_t)2 * d * MOST_WIDTH);
+
+	for (size_t e = 0; e < n * d; e++)
+		x[e] = uniform(&dice) - 0.5;
+	given = typed(x, n * d, real);
+	t->box(given, n, d, least, negated, scratch);
+	for (unsigned j = 0; j < d; j++) {
+		double low = INFINITY, high = -INFINITY;
+
+		for (size_t i = 0; i < n; i++) {
+			low = fmin(low, x[i * d + j]);
+			high = fmax(high, x[i * d + j]);
+		}
+		assert_true(least[j] == low && negated[j] == -high);
+	}
+	if (real == FLOAT)
+		free(given);
+	free(x);
+	free(scratch);
+}
+
+static void test_each_instruction_set(void **state)
+{
+	static const unsigned d[] = { 1, 2, 3, 7, 8, 16, 33 }, k[] = { 1, 2, 7, 8, 9, 16, 17, 31, 64, 100 };
+	unsigned sets = 0;
+
+	(void)state;
+	for (unsigned real = DOUBLE; real <= FLOAT; real++)
+		for (unsigned set = 0; tiles_usable(set, real); set++, sets++) {
+			const struct tiles *t = tiles_usable(set, real);
+
+			assert_true(t->block <= MOST_BLOCK && t->lanes * real_bytes(real) <= MOST_WIDTH && t->block % t->lanes == 0);
+			for (unsigned i = 0; i < 100; i += 1 + i / 20)
+				near_is_right(t, real, i);
+			for (unsigned i = 0; i < LENGTH(d); i++) {
+				for (unsigned j = 0; j < LENGTH(k); j++) {
+					tiles_are_right(t, real, d[i], k[j]);
+					box_is_right(t, real, k[j] - 1, d[i]);
+				}
+			}
+		}
+	assert_true(sets >= 2);
+}
+
+/* Wider ones are later in the order, and whoever has one has those before. */
+static void test_sets_of_instructions(void **state)
+{
+	(void)state;
+	for (int set = SCALAR + 1; set < INSTRUCTION_SETS; set++) {
+		assert_string_not_equal(instruction_set_name(set), instruction_set_name(set - 1));
+		assert_true(instruction_set_width(set) > instruction_set_width(set - 1));
+		assert_true(instruction_set_usable(set - 1) || !instruction_set_usable(set));
+	}
+	assert_true(instruction_set_usable(BASELINE));
+}
+
+static void test_rate_is_a_number(void **state)
+{
+	(void)state;
+	for (unsigned real = DOUBLE; real <= FLOAT; real++)
+		assert_true(isfinite(fma_rate(real)) && fma_rate(real) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_terms_are_the_nearest_integers),
+		cmocka_unit_test(test_no_sum_can_overflow),
+		cmocka_unit_test(test_sums_by_changes),
+		cmocka_unit_test(test_each_instruction_set),
+		cmocka_unit_test(test_sets_of_instructions),
+		cmocka_unit_test(test_rate_is_a_number),
+		cmocka_unit_test(test_each_iteration_is_a_plain_one),
+		cmocka_unit_test(test_pruning_and_threads_change_nothing),
+		cmocka_unit_test(test_of_many_points_too),
+		cmocka_unit_test(test_what_is_far_from_zero_loses_nothing),
+		cmocka_unit_test(test_it_ends_when_no_label_changes),
+		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),
+		cmocka_unit_test(test_ranks_change_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

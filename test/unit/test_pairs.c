@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs: who meets whom and when, and what is said of them, on machines that are only described, with times that are given. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "harness/pairs.h"
+#include "machine/topology.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- the tournament ---- */
+
+static const unsigned sizes[] = { 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 63, 64, 65, 127, 128, 255, 256 };
+
+static void every_pair_meets_once(void **unused)
+{
+	static unsigned char met[256][256];
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		const unsigned n = sizes[i];
+
+		memset(met, 0, sizeof(met));
+		for (unsigned round = 0; round < pairs_rounds(n); round++)
+			for (unsigned table = 0, a, b; table < (n + 1) / 2; table++) {
+				if (!pairs_at(n, round, table, &a, &b))
+					continue;
+				assert_true(a < b && b < n);
+				met[a][b]++;
+			}
+		for (unsigned a = 0; a < n; a++)
+			for (unsigned b = a + 1; b < n; b++)
+				assert_int_equal(met[a][b], 1);
+	}
+}
+
+static void pairs_of_a_round_are_disjoint(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		const unsigned n = sizes[i];
+
+		for (unsigned round = 0; round < pairs_rounds(n); round++) {
+			unsigned char seated[256] = { 0 };
+			unsigned tables = 0;
+
+			for (unsigned table = 0, a, b; table < (n + 1) / 2; table++) {
+				if (!pairs_at(n, round, table, &a, &b))
+					continue;
+				assert_false(seated[a]++ || seated[b]++);
+				tables++;
+			}
+			assert_int_equal(tables, n / 2); /* of an odd number one sits out */
+		}
+	}
+}
+
+static void as_few_rounds_as_there_can_be(void **unused)
+{
+	(void)unused;
+	assert_int_equal(pairs_rounds(0), 0);
+	assert_int_equal(pairs_rounds(1), 0);
+	for (size_t i = 0; i < COUNT_OF(sizes); i++)
+		assert_int_equal(pairs_rounds(sizes[i]), sizes[i] % 2 ? sizes[i] : sizes[i] - 1);
+}
+
+/* A machine of so many cores, all alike. */
+static struct machine *flat(unsigned cores)
+{
+	char description[32];
+	const char *error = NULL;
+	struct machine *machine;
+
+	snprintf(description, sizeof(description), "core:%u pu:1", cores);
+	machine = machine_open(description, &error);
+	assert_non_null(machine);
+	return machine;
+}
+
+static void pairs_alone_are_different_ones(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		struct machine *machine = flat(sizes[i]);
+
+		for (uint64_t seed = 0; seed < 20; seed++) {
+			const unsigned n = sizes[i];
+			struct place place[n];
+			struct trial trial = { .machine = machine, .place = place, .threads = n, .seed = seed };
+			struct pairs *p;
+			unsigned alone;
+			unsigned a[64], b[64];
+
+			for (unsigned j = 0; j < n; j++)
+				place[j] = (struct place){ machine->cpu[j].number, 0 };
+			p = pairs_open(&trial);
+			alone = pairs_alone(p);
+
+			assert_true(alone <= COUNT_OF(a));
+			assert_int_equal(alone > 0, n / 2 > 1); /* one table alone has nobody beside it */
+			for (unsigned j = 0, round, table; j < alone; j++) {
+				pairs_alone_at(p, j, &round, &table);
+				assert_true(round < pairs_rounds(n));
+				assert_true(pairs_at(n, round, table, &a[j], &b[j]));
+				for (unsigned k = 0; k < j; k++)
+					assert_true(a[j] != a[k] || b[j] != b[k]);
+			}
+			pairs_close(p);
+		}
+		machine_close(machine);
+	}
+}
+
+/* ---- what is said of them ---- */
+
+#define MACHINE "package:2 numa:2 l3:2 core:4 pu:2"
+
+/* Workers on CPUs of a machine, and what is known of their pairs. */
+struct fixture {
+	struct machine *machine;
+	struct place place[64];
+	struct trial trial;
+	struct pairs *pairs;
+	json_t *json;
+};
+
+/* A worker on each step-th CPU. */
+static void begin(struct fixture *f, const char *machine, unsigned step)
+{
+	const char *error;
+
+	memset(f, 0, sizeof(*f));
+	f->machine = machine_open(machine, &error);
+	assert_non_null(f->machine);
+	f->trial = (struct trial){ .machine = f->machine, .place = f->place, .threads = f->machine->cpus / step };
+	for (unsigned i = 0; i < f->trial.threads; i++)
+		f->place[i] = (struct place){ f->machine->cpu[i * step].number, f->machine->cpu[i * step].node };
+	f->trial.seed = 1;
+	f->pairs = pairs_open(&f->trial);
+	assert_non_null(f->pairs);
+}
+
+static void end(struct fixture *f)
+{
+	json_decref(f->json);
+	pairs_close(f->pairs);
+	machine_close(f->machine);
+}
+
+/* What a pair of a level takes, s: the further, the longer. */
+static double usual(const struct fixture *f, unsigned a, unsigned b)
+{
+	return 1e-8 * (1 + (double)machine_level(f->machine, f->place[a].cpu, f->place[b].cpu));
+}
+
+/* Each pair once, its time by its level - and so much more where `slow` is one of the two. */
+static void meet(struct fixture *f, const struct place *slow, double factor)
+{
+	for (unsigned a = 0; a < f->trial.threads; a++)
+		for (unsigned b = a + 1; b < f->trial.threads; b++) {
+			const bool of_slow = slow && (f->place[a].cpu == slow->cpu || f->place[b].cpu == slow->cpu);
+
+			pairs_add(f->pairs, a, b, usual(f, a, b) * (of_slow ? factor : 1), false);
+		}
+}
+
+static void say(struct fixture *f)
+{
+	f->json = pairs_json(f->pairs, &f->trial);
+	assert_non_null(f->json);
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static double real(const json_t *object, const char *key)
+{
+	const json_t *number = json_object_get(object, key);
+
+	assert_true(json_is_number(number));
+	return json_number_value(number);
+}
+
+static double cell(const struct fixture *f, const char *column, size_t i)
+{
+	return json_number_value(json_array_get(json_object_get(json_object_get(f->json, "cells"), column), i));
+}
+
+static void nothing_is_said_before_anything_was_added(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, MACHINE, 1);
+	assert_null(pairs_json(f.pairs, &f.trial));
+	end(&f);
+}
+
+static void every_cell_has_its_cpus_and_its_level(void **unused)
+{
+	struct fixture f;
+	const json_t *cells;
+	size_t i = 0;
+
+	(void)unused;
+	begin(&f, MACHINE, 1);
+	meet(&f, NULL, 1);
+	say(&f);
+	assert_int_equal(json_integer_value(json_object_get(f.json, "rounds")), 63);
+	cells = json_object_get(f.json, "cells");
+	for (unsigned a = 0; a < 64; a++)
+		for (unsigned b = a + 1; b < 64; b++, i++) {
+			assert_int_equal(cell(&f, "a", i), f.place[a].cpu);
+			assert_int_equal(cell(&f, "b", i), f.place[b].cpu);
+			assert_int_equal(cell(&f, "n", i), 1);
+			assert_string_equal(json_string_value(json_array_get(json_object_get(cells, "level"), i)),
+					    level_names[machine_level(f.machine, f.place[a].cpu, f.place[b].cpu)]);
+			assert_true(cell(&f, "0.5", i) == usual(&f, a, b));
+		}
+	assert_int_equal(json_array_size(json_object_get(cells, "a")), i);
+	assert_int_equal(i, 64 * 63 / 2);
+	end(&f);
+}
+
+/* Of 64 workers: 1 sibling, 6 others under the cache, 8 under the node's other one, 16 on the other node, 32 in the other package. */
+static void levels_count_their_pairs(void **unused)
+{
+	static const struct {
+		enum level level;
+		int partners;
+	} expected[] = { { SAME_CORE, 1 }, { SAME_L3, 6 }, { SAME_NODE, 8 }, { SAME_PACKAGE, 16 }, { SAME_MACHINE, 32 } };
+	struct fixture f;
+	const json_t *levels;
+
+	(void)unused;
+	begin(&f, MACHINE, 1);
+	meet(&f, NULL, 1);
+	say(&f);
+	levels = json_object_get(f.json, "levels");
+	assert_int_equal(json_array_size(levels), COUNT_OF(expected));
+	for (size_t i = 0; i < COUNT_OF(expected); i++) {
+		const json_t *level = json_array_get(levels, i);
+
+		assert_string_equal(text(level, "level"), level_names[expected[i].level]);
+		assert_int_equal((unsigned)real(level, "pairs"), 64 * expected[i].partners / 2);
+		assert_true(real(level, "0") == 1e-8 * (1 + (double)expected[i].level) && real(level, "0.99") == real(level, "0"));
+	}
+	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
+	end(&f);
+}
+
+/* Of one pair: 101 values, not in order. Its level has one pair, whose median is all that there is. */
+static void quantiles_are_those_of_what_was_added(void **unused)
+{
+	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
+	static const double value[] = { 0, 25, 50, 75, 99 };
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "core:2 pu:1", 1);
+	for (unsigned i = 0; i <= 100; i++)
+		pairs_add(f.pairs, 0, 1, 1e-9 * (i * 37 % 101), false);
+	pairs_add(f.pairs, 0, 1, NAN, false);
+	say(&f);
+	assert_true(cell(&f, "n", 0) == 101);
+	for (size_t i = 0; i < COUNT_OF(column); i++) {
+		assert_true(fabs(cell(&f, column[i], 0) - 1e-9 * value[i]) < 1e-15);
+		assert_true(fabs(real(json_array_get(json_object_get(f.json, "levels"), 0), column[i]) - 50e-9) < 1e-15);
+	}
+	end(&f);
+}
+
+/* A level is summed up over its pairs, each with its median: pairs that were measured more often do not count for more. */
+static void each_pair_counts_once_in_its_level(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "l3:1 core:3 pu:1", 1);
+	for (unsigned i = 0; i < 99; i++)
+		pairs_add(f.pairs, 0, 1, 9e-8, false);
+	pairs_add(f.pairs, 0, 2, 1e-8, false);
+	pairs_add(f.pairs, 1, 2, 2e-8, false);
+	say(&f);
+	assert_true(real(json_array_get(json_object_get(f.json, "levels"), 0), "0.5") == 2e-8);
+	end(&f);
+}
+
+static void pairs_that_did_not_meet_have_no_numbers(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "l3:1 core:3 pu:1", 1);
+	pairs_add(f.pairs, 0, 2, 1e-8, false);
+	say(&f);
+	assert_true(cell(&f, "n", 0) == 0 && cell(&f, "n", 1) == 1 && cell(&f, "n", 2) == 0);
+	assert_true(json_is_null(json_array_get(json_object_get(json_object_get(f.json, "cells"), "0.5"), 0)));
+	assert_true(cell(&f, "0.5", 1) == 1e-8);
+	assert_true(real(json_array_get(json_object_get(f.json, "levels"), 0), "pairs") == 1);
+	end(&f);
+}
+
+/* One worker a core, one of them slow with everybody, or quick: it is named at each level, and nobody is who only met it. */
+static void who_stands_out_is_named_alone(void **unused)
+{
+	static const double factors[] = { 1.5, 0.5 };
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT_OF(factors); i++) {
+		struct fixture f;
+		const json_t *list;
+		unsigned levels = 0;
+
+		begin(&f, MACHINE, 2);
+		meet(&f, &f.place[21], factors[i]);
+		say(&f);
+		list = json_object_get(f.json, "outstanding");
+		for (size_t j = 0; j < json_array_size(list); j++) {
+			const json_t *one = json_array_get(list, j);
+
+			assert_true(real(one, "cpu") == f.place[21].cpu);
+			assert_true(fabs(real(one, "median") / real(one, "of") - factors[i]) < 1e-9);
+			levels++;
+		}
+		assert_int_equal(levels, json_array_size(json_object_get(f.json, "levels")));
+		end(&f);
+	}
+}
+
+/* Off by less than a share of what it takes, or by what others are off too: no news. */
+static void what_is_little_or_usual_does_not_stand_out(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, MACHINE, 2);
+	meet(&f, &f.place[21], 1.04);
+	say(&f);
+	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
+	end(&f);
+	begin(&f, "l3:1 core:16 pu:1", 1);
+	for (unsigned a = 0; a < 16; a++)
+		for (unsigned b = a + 1; b < 16; b++)
+			pairs_add(f.pairs, a, b, 1e-8 * (10 + a + b), false); /* each worker has its own: it is spread evenly */
+	say(&f);
+	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
+	end(&f);
+}
+
+/* Of four workers nobody knows who is the odd one out. */
+static void few_workers_have_no_usual(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "l3:1 core:4 pu:1", 1);
+	meet(&f, &f.place[2], 3);
+	say(&f);
+	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
+	end(&f);
+}
+
+/* Some of each level, also of the one with the fewest pairs. */
+static void each_level_has_pairs_alone(void **unused)
+{
+	struct fixture f;
+	unsigned of[LEVELS] = { 0 };
+
+	(void)unused;
+	begin(&f, MACHINE, 1);
+	for (unsigned i = 0, round, table, a, b; i < pairs_alone(f.pairs); i++) {
+		pairs_alone_at(f.pairs, i, &round, &table);
+		assert_true(pairs_at(f.trial.threads, round, table, &a, &b));
+		of[machine_level(f.machine, f.place[a].cpu, f.place[b].cpu)]++;
+	}
+	for (unsigned i = 0; i < f.trial.threads; i++)
+		for (unsigned j = i + 1; j < f.trial.threads; j++)
+			assert_int_equal(of[machine_level(f.machine, f.place[i].cpu, f.place[j].cpu)], 2);
+	end(&f);
+}
+
+/* Lines have a home: a whole node may be nearer to them. */
+static void a_node_does_not_stand_out(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, MACHINE, 2);
+	for (unsigned a = 0; a < f.trial.threads; a++)
+		for (unsigned b = a + 1; b < f.trial.threads; b++)
+			pairs_add(f.pairs, a, b, usual(&f, a, b) * (f.place[a].node == 0 ? 0.8 : 1), false);
+	say(&f);
+	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
+	end(&f);
+}
+
+/* The mean over the pairs of the medians of a batch: a round has its share of near and far ones, the machine has another. */
+static void a_batch_is_the_mean_of_its_pairs(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "l3:1 core:3 pu:1", 1);
+	for (unsigned batch = 1; batch <= 2; batch++) {
+		for (unsigned i = 0; i < 5; i++) {
+			pairs_add(f.pairs, 0, 1, i == 4 ? 1 : 1e-8 * batch, false);
+			pairs_add(f.pairs, 0, 2, 2e-8 * batch, false);
+			pairs_add(f.pairs, 1, 2, 6e-8 * batch, false);
+		}
+		assert_true(fabs(pairs_batch(f.pairs) - 3e-8 * batch) < 1e-15);
+	}
+	assert_true(isnan(pairs_batch(f.pairs)));
+	end(&f);
+}
+
+static void crowding_is_the_ratio_of_the_same_pairs(void **unused)
+{
+	struct fixture f;
+	const json_t *crowding;
+
+	(void)unused;
+	begin(&f, MACHINE, 1);
+	meet(&f, NULL, 1);
+	for (unsigned i = 0, round, table, a, b; i < pairs_alone(f.pairs); i++) {
+		pairs_alone_at(f.pairs, i, &round, &table);
+		assert_true(pairs_at(f.trial.threads, round, table, &a, &b));
+		for (unsigned times = 0; times < 3; times++)
+			pairs_add(f.pairs, a, b, usual(&f, a, b) / (i == 0 ? 4 : 2), true);
+	}
+	say(&f);
+	crowding = json_object_get(f.json, "crowding");
+	assert_true(real(crowding, "pairs") == pairs_alone(f.pairs));
+	assert_true(fabs(real(crowding, "median") - 2) < 1e-9);
+	assert_true(fabs(real(crowding, "most") - 4) < 1e-9);
+	/* what was measured alone is no part of the cells */
+	for (size_t i = 0; i < 64 * 63 / 2; i++)
+		assert_true(cell(&f, "n", i) == 1);
+	end(&f);
+}
+
+static void no_crowding_where_nobody_was_alone(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, MACHINE, 1);
+	meet(&f, NULL, 1);
+	say(&f);
+	assert_true(json_is_null(json_object_get(f.json, "crowding")));
+	end(&f);
+}
+
+/* Threads on one CPU are a level of their own: oversubscribed. */
+static void two_on_one_cpu(void **unused)
+{
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "core:2 pu:1", 1);
+	f.place[1] = f.place[0];
+	pairs_close(f.pairs);
+	f.pairs = pairs_open(&f.trial);
+	pairs_add(f.pairs, 0, 1, 1e-6, false);
+	say(&f);
+	assert_string_equal(text(json_array_get(json_object_get(f.json, "levels"), 0), "level"), level_names[SAME_CPU]);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_pair_meets_once),
+		cmocka_unit_test(pairs_of_a_round_are_disjoint),
+		cmocka_unit_test(as_few_rounds_as_there_can_be),
+		cmocka_unit_test(pairs_alone_are_different_ones),
+		cmocka_unit_test(nothing_is_said_before_anything_was_added),
+		cmocka_unit_test(every_cell_has_its_cpus_and_its_level),
+		cmocka_unit_test(levels_count_their_pairs),
+		cmocka_unit_test(quantiles_are_those_of_what_was_added),
+		cmocka_unit_test(each_pair_counts_once_in_its_level),
+		cmocka_unit_test(pairs_that_did_not_meet_have_no_numbers),
+		cmocka_unit_test(who_stands_out_is_named_alone),
+		cmocka_unit_test(what_is_little_or_usual_does_not_stand_out),
+		cmocka_unit_test(few_workers_have_no_usual),
+		cmocka_unit_test(each_level_has_pairs_alone),
+		cmocka_unit_test(a_node_does_not_stand_out),
+		cmocka_unit_test(a_batch_is_the_mean_of_its_pairs),
+		cmocka_unit_test(crowding_is_the_ratio_of_the_same_pairs),
+		cmocka_unit_test(no_crowding_where_nobody_was_alone),
+		cmocka_unit_test(two_on_one_cpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

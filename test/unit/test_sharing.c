@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sharing measures: the machine code of its kernels, what they compute, its locks, its layouts. */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bench/sharing/kernels.h"
+#include "benchmarks.h"
+#include "code.h"
+#include "harness/plan.h"
+#include "machine/topology.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { MOST_THREADS = 16, PATIENCE = 300 }; /* s: what takes longer hangs */
+
+/* ---- machine code ---- */
+
+#ifdef __x86_64__
+#define INCREMENT "addq \\$0x1," AT "|incq " AT
+#define FETCHED_ADD "lock xadd " R "," AT
+#define EXCHANGED "xchg " R "," AT
+#define COMPARED_EXCHANGE "lock cmpxchg " R "," AT
+#define RELAXED "pause"
+#define OF_LINES "vzeroupper|v?p?(mov|unpck|shuf|add|srl|broadcast|extr)[a-z0-9]* .*|cmp[lq] " NUMBER "," AT "|lea .*|test[lqbw]? .*"
+static const struct shape shapes[] = {
+	{ "update_add", LOOP, ARITHMETIC, { LOADED, ADDED, STORED } },
+	{ "update_add_32", LOOP, ARITHMETIC, { LOADED, ADDED, STORED } },
+	{ "update_fetch_add", LOOP, ARITHMETIC, { FETCHED_ADD } },
+	{ "update_fetch_add_32", LOOP, ARITHMETIC, { FETCHED_ADD } },
+	{ "update_compare_exchange", LOOP, ARITHMETIC, { LOADED, ADDED, COMPARED_EXCHANGE } },
+	{ "update_mutex", LOOP, ARITHMETIC, { CALL("pthread_mutex_lock"), INCREMENT, CALL("pthread_mutex_unlock") } },
+	{ "update_spin", ALL, AROUND, { EXCHANGED, LOADED, RELAXED, CALL("sched_yield"), INCREMENT, "movl \\$0x0," AT } },
+	{ "update_ticket", ALL, AROUND, { FETCHED_ADD, LOADED, RELAXED, CALL("sched_yield"), INCREMENT, STORED "|(addl \\$0x1,|incl )" AT } },
+	{ "update_mcs", ALL, AROUND "|movb \\$0x1," AT,
+	  { "movq \\$0x0," AT, EXCHANGED, STORED, LOADED, RELAXED "|" CALL("sched_yield"), INCREMENT, COMPARED_EXCHANGE, "movb \\$0x0," AT } },
+	{ "exchange_compare_exchange", ALL, AROUND, { COMPARED_EXCHANGE, CALL("sched_yield") } },
+	/* a look that fails: load, compare, count, and nothing that would delay the next one */
+	{ "exchange_store_load", LOOP, ARITHMETIC, { LOADED } },
+	{ "exchange_store_load", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
+	{ "exchange_two_lines", LOOP, ARITHMETIC, { LOADED } },
+	{ "exchange_two_lines", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
+	{ "exchange_message", ALL, AROUND "|" OF_LINES, { LOADED, STORED, CALL("sched_yield"), "movq \\$0x0," AT } },
+};
+#elif defined(__aarch64__)
+/* An instruction of ARMv8.1, a function that chooses it at run time, or a pair that reserves the line. */
+#define ATOMIC(INSTRUCTION, FUNCTION) "(" INSTRUCTION ")[a-z]* .*" AT "|" CALL("__aarch64_" FUNCTION "[48]_[a-z_]+") "|stl?xr .*"
+#define RESERVED "|lda?xr .*|clrex"
+#define FETCHED_ADD "ldadda?l? " R ", [wx][0-9]+, " AT "|" CALL("__aarch64_ldadd[48]_[a-z_]+") "|stl?xr .*"
+#define EXCHANGED ATOMIC("swp", "swp")
+#define COMPARED_EXCHANGE ATOMIC("cas", "cas")
+static const struct shape shapes[] = {
+	{ "update_add", LOOP, ARITHMETIC, { "ldr x[0-9]+, " AT, ADDED, "str x[0-9]+, " AT } },
+	{ "update_add_32", LOOP, ARITHMETIC, { "ldr w[0-9]+, " AT, ADDED, "str w[0-9]+, " AT } },
+	{ "update_fetch_add", LOOP, ARITHMETIC RESERVED, { FETCHED_ADD } },
+	{ "update_fetch_add_32", LOOP, ARITHMETIC RESERVED, { FETCHED_ADD } },
+	{ "update_compare_exchange", LOOP, ARITHMETIC RESERVED, { LOADED, ADDED, COMPARED_EXCHANGE } },
+	{ "update_mutex", LOOP, ARITHMETIC, { CALL("pthread_mutex_lock"), LOADED, ADDED, STORED, CALL("pthread_mutex_unlock") } },
+	{ "update_spin", ALL, AROUND RESERVED, { EXCHANGED, LOADED, "yield", CALL("sched_yield"), ADDED, STORED, "stlr wzr, " AT } },
+	{ "update_ticket", ALL, AROUND RESERVED "|" LOADED, { FETCHED_ADD, "lda(p)?r w[0-9]+, " AT, "yield", CALL("sched_yield"), ADDED, STORED, "stlr w[0-9]+, " AT } },
+	{ "update_mcs", ALL, AROUND RESERVED "|strb .*",
+	  { EXCHANGED, "stlr x[0-9]+, " AT, "lda(p)?rb .*", "yield", CALL("sched_yield"), ADDED, COMPARED_EXCHANGE, "stlrb wzr, " AT "|" LOADED "|" STORED } },
+	{ "exchange_compare_exchange", ALL, AROUND RESERVED, { COMPARED_EXCHANGE, CALL("sched_yield") } },
+	{ "exchange_store_load", LOOP, ARITHMETIC, { "lda(p)?r .*" } },
+	{ "exchange_store_load", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("sched_yield") } },
+	{ "exchange_two_lines", LOOP, ARITHMETIC, { "lda(p)?r .*" } },
+	{ "exchange_two_lines", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("sched_yield") } },
+	{ "exchange_message", ALL, AROUND "|(ld|st)[rp1] .*", { "lda(p)?r .*", "stlr .*", CALL("sched_yield"), "st[rp] .*" } },
+};
+#else
+static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };
+#endif
+
+/* ---- threads ---- */
+
+/* CPUs of this process: all of them, or one. */
+static cpu_set_t all_cpus;
+
+static void run_on(unsigned cpus)
+{
+	cpu_set_t some;
+
+	CPU_ZERO(&some);
+	for (int cpu = 0; cpus && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all_cpus)) {
+			CPU_SET(cpu, &some);
+			cpus--;
+		}
+	assert_int_equal(sched_setaffinity(0, sizeof(some), &some), 0);
+}
+
+static int remember_cpus(void **state)
+{
+	(void)state;
+	return sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+}
+
+/* Threads inherit the CPUs; what does not end is ended by the alarm, with the program. */
+static int begin_bounded(void **state)
+{
+	(void)state;
+	alarm(PATIENCE);
+	return 0;
+}
+
+static int end_bounded(void **state)
+{
+	(void)state;
+	alarm(0);
+	return sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
+}
+
+struct task {
+	pthread_t thread;
+	unsigned index;
+	void *about;
+	struct mcs_node node;
+};
+
+static struct task *begin_tasks(unsigned n, void *(*run)(void *), void *about)
+{
+	struct task *tasks = aligned_alloc(APART, n * sizeof(*tasks));
+
+	assert_non_null(tasks);
+	for (unsigned i = 0; i < n; i++) {
+		tasks[i].index = i;
+		tasks[i].about = about;
+		if (run)
+			assert_int_equal(pthread_create(&tasks[i].thread, NULL, run, &tasks[i]), 0);
+	}
+	return tasks;
+}
+
+static void end_tasks(struct task *tasks, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(tasks[i].thread, NULL);
+	free(tasks);
+}
+
+/* ---- updates ---- */
+
+struct operation {
+	const char *name;
+	update *run;
+	size_t word, bytes;
+	bool loses, mutex;
+};
+static const struct operation operations[] = {
+	{ "update_add", update_add, 0, 8, true, false },
+	{ "update_add_32", update_add_32, 0, 4, true, false },
+	{ "update_fetch_add", update_fetch_add, 0, 8, false, false },
+	{ "update_fetch_add_32", update_fetch_add_32, 0, 4, false, false },
+	{ "update_compare_exchange", update_compare_exchange, 0, 8, false, false },
+	{ "update_mutex", update_mutex, offsetof(struct guarded_by_mutex, word), 8, false, true },
+	{ "update_spin", update_spin, offsetof(struct guarded_by_spin, word), 8, false, false },
+	{ "update_ticket", update_ticket, offsetof(struct guarded_by_ticket, word), 8, false, false },
+	{ "update_mcs", update_mcs, offsetof(struct guarded_by_mcs, word), 8, false, false },
+};
+
+enum { ROOM = 64, BEYOND = 0x5a }; /* bytes: what is updated, at most; what is around it */
+
+struct updates {
+	const struct operation *operation;
+	uint64_t each;
+	_Alignas(64) unsigned char place[2 * ROOM];
+};
+
+static void begin_updates(struct updates *u, const struct operation *o, uint64_t each)
+{
+	u->operation = o;
+	u->each = each;
+	memset(u->place, 0, sizeof(u->place));
+	if (o->mutex)
+		pthread_mutex_init((pthread_mutex_t *)u->place, NULL);
+	memset(u->place + o->word + o->bytes, BEYOND, sizeof(u->place) - o->word - o->bytes);
+}
+
+static uint64_t word_of(const struct updates *u)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, u->place + u->operation->word, u->operation->bytes); /* little-endian, as all that we know */
+	for (size_t i = u->operation->word + u->operation->bytes; i < sizeof(u->place); i++)
+		assert_int_equal(u->place[i], BEYOND);
+	return word;
+}
+
+static void *update_often(void *argument)
+{
+	struct task *t = argument;
+	struct updates *u = t->about;
+
+	u->operation->run(u->place, &t->node, u->each);
+	return NULL;
+}
+
+/* Alone, each counts to what it was told. */
+static void counts_alone(void **state)
+{
+	static const uint64_t counts[] = { 0, 1, 2, 3, 4, 5, 255, 256, 1000 };
+	struct updates u;
+	struct mcs_node node;
+
+	for (size_t i = 0; i < LENGTH(counts); i++) {
+		begin_updates(&u, *state, counts[i]);
+		u.operation->run(u.place, &node, counts[i]);
+		u.operation->run(u.place, &node, counts[i]);
+		assert_int_equal(word_of(&u), 2 * counts[i]);
+	}
+}
+
+/* Together, none is lost, but of those that may be. */
+static void counts_together(void **state)
+{
+	enum { THREADS = 4, EACH = 5000 };
+	struct updates u;
+
+	begin_updates(&u, *state, EACH);
+	end_tasks(begin_tasks(THREADS, update_often, &u), THREADS);
+	if (u.operation->loses)
+		assert_in_range(word_of(&u), 1, THREADS * EACH);
+	else
+		assert_int_equal(word_of(&u), THREADS * EACH);
+}
+
+/* ---- locks ---- */
+
+union any_lock {
+	pthread_mutex_t mutex;
+	struct spin_lock spin;
+	struct ticket_lock ticket;
+	struct mcs_lock mcs;
+};
+
+#define BY_NAME(KIND)                                                                                                                          \
+	static void acquire_##KIND(union any_lock *l, struct mcs_node *own)                                                                    \
+	{                                                                                                                                      \
+		(void)own;                                                                                                                     \
+		KIND##_acquire(&l->KIND);                                                                                                      \
+	}                                                                                                                                      \
+	static void release_##KIND(union any_lock *l, struct mcs_node *own)                                                                    \
+	{                                                                                                                                      \
+		(void)own;                                                                                                                     \
+		KIND##_release(&l->KIND);                                                                                                      \
+	}
+BY_NAME(spin)
+BY_NAME(ticket)
+
+static void acquire_mutex(union any_lock *l, struct mcs_node *own)
+{
+	(void)own;
+	pthread_mutex_lock(&l->mutex);
+}
+
+static void release_mutex(union any_lock *l, struct mcs_node *own)
+{
+	(void)own;
+	pthread_mutex_unlock(&l->mutex);
+}
+
+static void acquire_mcs(union any_lock *l, struct mcs_node *own)
+{
+	mcs_acquire(&l->mcs, own);
+}
+
+static void release_mcs(union any_lock *l, struct mcs_node *own)
+{
+	mcs_release(&l->mcs, own);
+}
+
+/* How many have come, the holder among them, if the lock tells: its newest comer has a place in the order then. */
+static bool ticket_is_drawn(const union any_lock *l, const struct mcs_node *own, unsigned comers)
+{
+	(void)own;
+	return atomic_load(&l->ticket.next) == comers;
+}
+
+static bool mcs_is_queued(const union any_lock *l, const struct mcs_node *own, unsigned comers)
+{
+	(void)comers;
+	return atomic_load(&l->mcs.tail) == own;
+}
+
+struct kind_of_lock {
+	const char *name;
+	void (*acquire)(union any_lock *, struct mcs_node *), (*release)(union any_lock *, struct mcs_node *);
+	bool (*queued)(const union any_lock *, const struct mcs_node *own, unsigned comers); /* NULL: promises no order */
+};
+static const struct kind_of_lock kinds[] = {
+	{ "mutex", acquire_mutex, release_mutex, NULL },
+	{ "spin", acquire_spin, release_spin, NULL },
+	{ "ticket", acquire_ticket, release_ticket, ticket_is_drawn },
+	{ "mcs", acquire_mcs, release_mcs, mcs_is_queued },
+};
+
+/* What the lock guards is plain memory: ThreadSanitizer sees whether it is guarded. */
+struct guarded {
+	const struct kind_of_lock *kind;
+	union any_lock lock;
+	unsigned each;
+	bool inside;                       /* somebody */
+	uint64_t entries, collisions;
+	unsigned entered[MOST_THREADS];    /* in order */
+};
+
+static void guard(struct guarded *g, const struct kind_of_lock *kind, unsigned each)
+{
+	memset(g, 0, sizeof(*g)); /* all zeros is unlocked */
+	g->kind = kind;
+	g->each = each;
+	if (kind == &kinds[0])
+		pthread_mutex_init(&g->lock.mutex, NULL);
+}
+
+static void *enter_often(void *argument)
+{
+	struct task *t = argument;
+	struct guarded *g = t->about;
+
+	for (unsigned i = 0; i < g->each; i++) {
+		g->kind->acquire(&g->lock, &t->node);
+		g->collisions += g->inside;
+		g->inside = true;
+		if (i % 64 == t->index) /* with one CPU, others run in here only if they are let */
+			sched_yield();
+		g->entries++;
+		g->inside = false;
+		g->kind->release(&g->lock, &t->node);
+	}
+	return NULL;
+}
+
+static void keeps_others_out_on(const struct kind_of_lock *kind, unsigned cpus)
+{
+	const unsigned threads = (unsigned)CPU_COUNT(&all_cpus) + 2 < MOST_THREADS ? (unsigned)CPU_COUNT(&all_cpus) + 2 : MOST_THREADS;
+	struct guarded g;
+
+	run_on(cpus);
+	guard(&g, kind, 500);
+	end_tasks(begin_tasks(threads, enter_often, &g), threads);
+	assert_int_equal(g.collisions, 0);
+	assert_int_equal(g.entries, threads * 500);
+}
+
+/* More threads than CPUs: whoever waits must let run who is waited for. */
+static void keeps_others_out(void **state)
+{
+	keeps_others_out_on(*state, CPU_SETSIZE);
+}
+
+static void keeps_others_out_on_one_cpu(void **state)
+{
+	keeps_others_out_on(*state, 1);
+}
+
+static void *enter_once(void *argument)
+{
+	struct task *t = argument;
+	struct guarded *g = t->about;
+
+	g->kind->acquire(&g->lock, &t->node);
+	g->entered[g->entries++] = t->index;
+	g->kind->release(&g->lock, &t->node);
+	return NULL;
+}
+
+/* While it is held, one after the other comes, each when the one before is seen in the queue; then they are let in. */
+static void lets_in_as_they_came_on(const struct kind_of_lock *kind, unsigned cpus)
+{
+	enum { COMERS = 12 };
+	struct mcs_node own;
+	struct guarded g;
+	struct task *tasks;
+
+	run_on(cpus);
+	guard(&g, kind, 1);
+	tasks = begin_tasks(COMERS, NULL, &g);
+	kind->acquire(&g.lock, &own);
+	for (unsigned i = 0; i < COMERS; i++) {
+		const unsigned who = i * 5 % COMERS; /* not in the order of their addresses */
+
+		assert_int_equal(pthread_create(&tasks[who].thread, NULL, enter_once, &tasks[who]), 0);
+		while (!kind->queued(&g.lock, &tasks[who].node, i + 2))
+			sched_yield();
+	}
+	assert_int_equal(g.entries, 0);
+	kind->release(&g.lock, &own);
+	end_tasks(tasks, COMERS);
+	assert_int_equal(g.entries, COMERS);
+	for (unsigned i = 0; i < COMERS; i++)
+		assert_int_equal(g.entered[i], i * 5 % COMERS);
+}
+
+static void lets_in_as_they_came(void **state)
+{
+	lets_in_as_they_came_on(*state, CPU_SETSIZE);
+}
+
+static void lets_in_as_they_came_on_one_cpu(void **state)
+{
+	lets_in_as_they_came_on(*state, 1);
+}
+
+/* The second comes when the first is long gone, and knows of it by a flag that orders nothing: that the lock does. */
+static _Atomic bool gone;
+
+static void *one_after_the_other(void *argument)
+{
+	struct task *t = argument;
+	struct guarded *g = t->about;
+
+	while (t->index && !atomic_load_explicit(&gone, memory_order_relaxed))
+		sched_yield();
+	g->kind->acquire(&g->lock, &t->node);
+	g->entered[g->entries++] = t->index;
+	g->kind->release(&g->lock, &t->node);
+	atomic_store_explicit(&gone, true, memory_order_relaxed);
+	return NULL;
+}
+
+static void shows_what_was_done_inside(void **state)
+{
+	struct guarded g;
+
+	guard(&g, *state, 1);
+	gone = false;
+	end_tasks(begin_tasks(2, one_after_the_other, &g), 2);
+	assert_int_equal(g.entries, 2);
+	assert_true(g.entered[0] == 0 && g.entered[1] == 1);
+}
+
+/* Whoever releases a lock that nobody waits for leaves nothing behind. */
+static void is_free_again(void **state)
+{
+	struct mcs_node own;
+	struct guarded g;
+
+	guard(&g, *state, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		g.kind->acquire(&g.lock, &own);
+		g.kind->release(&g.lock, &own);
+	}
+	if (g.kind->acquire == acquire_mutex)
+		assert_int_equal(pthread_mutex_trylock(&g.lock.mutex), 0);
+	else if (g.kind->acquire == acquire_ticket)
+		assert_int_equal(g.lock.ticket.next, g.lock.ticket.serving);
+	else
+		assert_int_equal(*(const unsigned char *)&g.lock, 0);
+}
+
+/* ---- exchanges ---- */
+
+struct protocol {
+	const char *name;
+	exchange *run;
+	uint64_t least;                    /* turns, of which all others are multiples */
+};
+static const struct protocol protocols[] = {
+	{ "exchange_compare_exchange", exchange_compare_exchange, 2 },
+	{ "exchange_store_load", exchange_store_load, 2 },
+	{ "exchange_two_lines", exchange_two_lines, 2 },
+	{ "exchange_message", exchange_message, RING },
+};
+
+struct meeting {
+	const struct protocol *protocol;
+	struct lines *lines;
+	uint64_t turns;
+};
+
+static void *play(void *argument)
+{
+	struct task *t = argument;
+	const struct meeting *m = t->about;
+
+	m->protocol->run(m->lines, t->index, m->turns);
+	return NULL;
+}
+
+/* Both sides end, the lines are as they were; and again, with the sides the other way round, as the harness has them meet. */
+static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
+{
+	const uint64_t turns[] = { protocol->least, 2 * protocol->least, 3 * protocol->least, 25 * RING };
+	struct meeting m = { .protocol = protocol, .lines = aligned_alloc(APART, sizeof(*m.lines)) };
+
+	assert_non_null(m.lines);
+	memset(m.lines, 0, sizeof(*m.lines));
+	run_on(cpus);
+	for (size_t i = 0; i < LENGTH(turns); i++) {
+		m.turns = turns[i];
+		end_tasks(begin_tasks(2, play, &m), 2);
+		for (unsigned j = 0; j < RING; j++)
+			assert_int_equal(m.lines->line[j].word, 0);
+		assert_int_equal(m.lines->taken, 0);
+	}
+	if (protocol->run == exchange_message) /* the last RING lines of 2 * turns are what was written last */
+		for (uint64_t j = 0; j < RING; j++)
+			for (unsigned k = 0; k < LENGTH(m.lines->line[0].payload); k++)
+				assert_int_equal(m.lines->line[j].payload[k], 2 * m.turns - RING + j);
+	free(m.lines);
+}
+
+static void gives_to_and_fro(void **state)
+{
+	gives_to_and_fro_on(*state, CPU_SETSIZE);
+}
+
+static void gives_to_and_fro_on_one_cpu(void **state)
+{
+	gives_to_and_fro_on(*state, 1);
+}
+
+/* ---- what lies where ---- */
+
+#define ON_ONE_LINE(TYPE) assert_true(offsetof(TYPE, lock) == 0 && offsetof(TYPE, word) + sizeof(uint64_t) == sizeof(TYPE) && sizeof(TYPE) <= 64)
+
+static void lock_and_word_are_on_one_line(void **state)
+{
+	(void)state;
+	ON_ONE_LINE(struct guarded_by_mutex);
+	ON_ONE_LINE(struct guarded_by_spin);
+	ON_ONE_LINE(struct guarded_by_ticket);
+	ON_ONE_LINE(struct guarded_by_mcs);
+	assert_int_equal(sizeof(struct guarded_by_mutex), sizeof(pthread_mutex_t) + sizeof(uint64_t));
+	assert_int_equal(sizeof(struct guarded_by_spin), 16);
+	assert_int_equal(sizeof(struct guarded_by_ticket), 16);
+	assert_int_equal(sizeof(struct guarded_by_mcs), 16);
+}
+
+static void nodes_and_lines_are_apart(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct mcs_node), APART);
+	assert_int_equal(sizeof(struct line), APART);
+	assert_int_equal(offsetof(struct line, payload) + sizeof(((struct line *)0)->payload), 64);
+	assert_int_equal(offsetof(struct lines, taken), RING * APART);
+	assert_int_equal(sizeof(struct lines), (RING + 1) * APART);
+}
+
+/* Bytes from one thread's word to the next one's, and of what lies there. */
+static size_t stride(const struct machine *m, const char *variant, const char *layout, const char *lock, size_t *size)
+{
+	struct setting setting = { .machine = m, .memory = { .available = NO_LIMIT, .what = "nothing" } };
+	struct options options = { .benchmark = &sharing_benchmark, .profile = QUICK, .variant = variant, .threads = "1,2,8", .seed = 1 };
+	struct plan plan;
+	size_t bytes[3];
+
+	for (unsigned i = 0; i < parameter_count(&sharing_benchmark); i++) {
+		options.parameter[i] = strcmp(sharing_benchmark.parameters[i].name, "layout") == 0 ? layout : NULL;
+		if (strcmp(sharing_benchmark.parameters[i].name, "lock") == 0)
+			options.parameter[i] = lock;
+	}
+	assert_int_equal(plan_make(&plan, &sharing_benchmark, &options, &setting), 0);
+	assert_int_equal(plan.trials, 3);
+	for (unsigned i = 0; i < 3; i++)
+		bytes[i] = plan.trial[i].footprint;
+	plan_free(&plan);
+	*size = bytes[0];
+	assert_int_equal(bytes[2] - bytes[0], 7 * (bytes[1] - bytes[0]));
+	return bytes[1] - bytes[0];
+}
+
+static void layouts_are_what_they_say(void **state)
+{
+	static const struct {
+		const char *variant, *lock;
+		size_t size;
+	} table[] = {
+		{ "add", NULL, 8 },
+		{ "fetch-add", NULL, 8 },
+		{ "compare-exchange", NULL, 8 },
+		{ "lock", "mutex", sizeof(struct guarded_by_mutex) },
+		{ "lock", "spin", 16 },
+		{ "lock", "ticket", 16 },
+		{ "lock", "mcs", 16 },
+	};
+	static const size_t lines[] = { 32, 64, 128, 256 };
+	const char *error;
+	struct machine *m = machine_open("core:8 pu:1", &error);
+	size_t size;
+
+	(void)state;
+	assert_non_null(m);
+	for (size_t i = 0; i < LENGTH(table); i++)
+		for (size_t j = 0; j < LENGTH(lines); j++) {
+			m->line = lines[j];
+			assert_int_equal(stride(m, table[i].variant, "shared", table[i].lock, &size), 0);
+			assert_int_equal(size, table[i].size);
+			assert_int_equal(stride(m, table[i].variant, "dense", table[i].lock, &size), table[i].size);
+			/* on lines of their own, and no prefetched neighbour is another's */
+			assert_int_equal(stride(m, table[i].variant, "padded", table[i].lock, &size), 2 * lines[j] < 128 ? 128 : 2 * lines[j]);
+		}
+	machine_close(m);
+}
+
+/* ---- the table ---- */
+
+struct suite {
+	size_t n;
+	char name[96][96];
+	struct CMUnitTest test[96];
+};
+
+static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function, const void *about)
+{
+	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_%s", subject, what);
+	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_bounded, (void *)about };
+	s->n++;
+}
+
+int main(void)
+{
+	static struct suite s;
+	const char *why_not = unreadable();
+
+	for (size_t i = 0; i < LENGTH(operations); i++) {
+		add(&s, operations[i].name, "counts_alone", counts_alone, &operations[i]);
+		add(&s, operations[i].name, "counts_together", counts_together, &operations[i]);
+	}
+	for (size_t i = 0; i < LENGTH(kinds); i++) {
+		add(&s, kinds[i].name, "keeps_others_out", keeps_others_out, &kinds[i]);
+		add(&s, kinds[i].name, "keeps_others_out_on_one_cpu", keeps_others_out_on_one_cpu, &kinds[i]);
+		add(&s, kinds[i].name, "is_free_again", is_free_again, &kinds[i]);
+		add(&s, kinds[i].name, "shows_what_was_done_inside", shows_what_was_done_inside, &kinds[i]);
+		if (!kinds[i].queued)
+			continue;
+		add(&s, kinds[i].name, "lets_in_as_they_came", lets_in_as_they_came, &kinds[i]);
+		add(&s, kinds[i].name, "lets_in_as_they_came_on_one_cpu", lets_in_as_they_came_on_one_cpu, &kinds[i]);
+	}
+	for (size_t i = 0; i < LENGTH(protocols); i++) {
+		add(&s, protocols[i].name, "gives_to_and_fro", gives_to_and_fro, &protocols[i]);
+		add(&s, protocols[i].name, "gives_to_and_fro_on_one_cpu", gives_to_and_fro_on_one_cpu, &protocols[i]);
+	}
+	add(&s, "lock", "and_word_are_on_one_line", lock_and_word_are_on_one_line, NULL);
+	add(&s, "lines", "and_nodes_are_apart", nodes_and_lines_are_apart, NULL);
+	add(&s, "layouts", "are_what_they_say", layouts_are_what_they_say, NULL);
+	for (size_t i = 0; !why_not && i < LENGTH(shapes) && shapes[i].function; i++)
+		add(&s, shapes[i].function, shapes[i].extent == LOOP ? "loops_as_meant" : "is_what_it_claims", has_the_shape_that_was_meant, &shapes[i]);
+	if (why_not)
+		printf("# machine code not looked at: %s\n", why_not);
+	return _cmocka_run_group_tests("sharing", s.test, s.n, remember_cpus, NULL);
+}

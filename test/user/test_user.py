@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user without root in a container-like setting can do, and is told."""
+
+import os
+import re
+
+import pytest
+
+HIDDEN = ["/sys/devices/system/node", "/sys/devices/system/cpu", "/sys/kernel/mm", "/sys"]
+NUMA = ["numa", "--profile", "quick", "--size", "4M", "--time-budget", "2s"]
+FINE = {"ok", "noisy", "unconverged", "interrupted"}  # interrupted: by the budget
+
+
+def test_the_setting_is_what_it_says(user):
+    done = user(
+        "sh",
+        "-c",
+        "id -u; cat /proc/self/status; whoami; touch x ~/x /sys/x /proc/sys/kernel/x; "
+        "ls -A /root /home /sys/firmware /tmp; ls -d /proc/[0-9]*",
+    )
+    status = dict(line.split(":\t", 1) for line in done.out.splitlines() if ":\t" in line)
+    assert done.out.startswith("54321\n") and "cannot find name" in done.err
+    assert status["Groups"].strip() == "" and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+    assert {status[key].strip("0") for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {""}
+    refused = [line.split("'")[1] for line in done.err.splitlines() if line.startswith("touch")]
+    assert refused == ["/nonexistent/x", "/sys/x", "/proc/sys/kernel/x"] and (user.folder / "x").exists()
+    assert done.out.split("Seccomp_filters")[-1].count("/proc/") < 5, "other processes are to be seen"
+
+
+CALL = """
+import ctypes, errno, sys
+libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
+getattr(libnuma, sys.argv[1])(0, 0, 0, 0, 0, 0)
+print(errno.errorcode.get(ctypes.get_errno()))
+"""
+
+
+@pytest.mark.parametrize("call", ["get_mempolicy", "mbind", "migrate_pages", "move_pages", "set_mempolicy"])
+def test_a_system_call_is_forbidden_and_no_other(user, call):
+    python = os.environ["PYTHON"]
+    other = "madvise"
+    assert [
+        user(python, "-c", CALL, call, forbid=forbidden).out == "EPERM\n" for forbidden in (call, f"{other},{call}", other)
+    ] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_system_call_that_is_not_known_is_not_allowed_in_silence(user):
+    done = user("true", forbid="mbimd")
+    assert done.status == 2 and "mbimd" in done.err
+
+
+def failures(folder):
+    """Of each log of tests: what is not ok, and the comments on it."""
+    for log in sorted(folder.glob("**/test/**/*.log")):
+        bad = False
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if re.match(r"(not )?ok ", line):
+                bad = line.startswith("not ok") and "# SKIP" not in line
+            if bad and line.startswith(("not ok", "#")):
+                yield f"{log.stem}: {line}"
+
+
+def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built):
+    """And another tarball can be made of it. Its scripts and Python sources are the same as ever: `lint` is left out."""
+    done = user(
+        "make",
+        f"-j{os.cpu_count()}",
+        "-C",
+        built,
+        "distcheck",
+        "TESTS=$(check_PROGRAMS) test/cli.test test/analysis.test",
+        timeout=1200,
+    )
+    assert done.status == 0, "\n".join([*failures(user.folder), done.out[-3000:], done.err[-2000:]])
+    skipped = [line for line in done.out.splitlines() if line.startswith("SKIP")]
+    print(*skipped, sep="\n")
+    assert all("# SKIP" in line for line in skipped) and done.out.count("\nPASS: ") > len(skipped)
+
+
+def test_doctor_says_what_is_forbidden_and_who_could_allow_it(locus):
+    done = locus("doctor")
+    assert done.status in (0, 1) and not done.err
+    for finding in (
+        r"\[--\] move_pages +asking for a page's node: Operation not permitted\n.*not verified.*\n.*--cap-add SYS_NICE",
+        r"\[--\] hardware counters +forbidden \(Operation not permitted\)\n.*\n.*--cap-add PERFMON",
+    ):
+        assert re.search(finding, done.out), done.out
+    assert "[ok] move_pages           allowed" in locus("doctor", forbid="mbind").out
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_doctor_says_what_is_hidden(locus, hidden):
+    done = locus("doctor", hide=[hidden])
+    assert done.status in (0, 1)
+    words = {"node": "NUMA nodes", "cpu": "CPUs", "mm": "hugetlb pages", "sys": "NUMA nodes"}
+    assert re.search(rf"\[\?\?\] {words[hidden.rsplit('/', 1)[-1]]} ", done.out), done.out
+
+
+@pytest.mark.parametrize("hidden", [None, *HIDDEN])
+def test_the_machine_is_seen_as_far_as_it_can_be(locus, hidden):
+    done = locus("topology", hide=[hidden] if hidden else [])
+    cpus = len(os.sched_getaffinity(0))
+    assert done.status == 0 and re.search(rf"\d+ nodes?, \d+ cores?, {cpus} CPU", done.out), done.out + done.err
+    assert not re.search(r"  0 B ", done.out), done.out
+
+
+def test_pages_that_can_only_be_counted_are_said_to_be(measured):
+    done, trials = measured(*NUMA)
+    assert done.status == 0 and trials, done.out + done.err
+    for trial in trials:
+        before = trial["placement"]["before"]
+        assert trial["status"] in FINE and before["how"] == "counted" and "move_pages: Operation not permitted" in before["why"]
+        assert before["misplaced"] == 0 and sum(before["on_node"].values()) == before["pages"] and before["local_share"] is None
+    assert done.out.count("counted by node, and not read page by page: move_pages: Operation not permitted") == len(trials)
+
+
+def test_pages_that_nobody_tells_of_are_unverified(measured):
+    done, trials = measured(*NUMA, hide=["/proc"])
+    assert done.status == 0 and trials, done.out + done.err
+    for trial in trials:
+        before = trial["placement"]["before"]
+        assert trial["status"] in FINE and before["how"] == "unverified" and before["misplaced"] is None and before["on_node"] == {}
+        assert before["huge_bytes"] is None and before["huge_bytes_why"]
+    assert done.out.count("unverified: move_pages: Operation not permitted; /proc/self/numa_maps") == len(trials)
+
+
+@pytest.mark.parametrize("hidden", [None, *HIDDEN])
+def test_the_suite(measured, hidden):
+    done, trials = measured("suite", "--profile", "quick", "--time-budget", "3s", hide=[hidden] if hidden else [])
+    assert done.status == 0, done.out + done.err
+    assert {trial["benchmark"] for trial in trials} >= {"numa", "latency"} and {trial["status"] for trial in trials} <= FINE | {
+        "impossible"
+    }
+    assert all(trial["reasons"] for trial in trials if trial["status"] != "ok")
+
+
+def test_pages_that_are_not_to_be_had_are_impossible(measured):
+    done, trials = measured("numa", "--pages", "1G", "--size", "1G", "--repeats", "1", hide=["/sys/kernel/mm"])
+    assert done.status == 3 and {trial["status"] for trial in trials} == {"impossible"}, done.out
+    assert "huge pages of 1 GiB" in done.out
+
+
+def test_the_report(user, locus, built):
+    if not os.environ["PYTHON"]:
+        pytest.skip("configured without Python")
+    assert locus(*NUMA, "--output", "mine.jsonl").status == 0
+    done = locus("report", "--output", "mine.html", "mine.jsonl")
+    assert done.status == 0 and "</html>" in (user.folder / "mine.html").read_text(encoding="utf-8"), done.err
+
+
+def test_a_home_and_a_folder_that_can_not_be_written(locus):
+    done = locus(*NUMA, "--output", "/nonexistent/x.jsonl")
+    assert done.status == 1 and "/nonexistent/x.jsonl" in done.err
