@@ -65,7 +65,10 @@ def failures(folder):
 
 
 def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built):
-    """And another tarball can be made of it. Its scripts and Python sources are the same as ever: `lint` is left out."""
+    """
+    And another tarball can be made of it. Left out is what takes minutes, and is not this user's: linters, another library, and of
+    ranks all but that they start.
+    """
     done = user(
         "make",
         f"-j{os.cpu_count()}",
@@ -73,6 +76,7 @@ def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built)
         built,
         "distcheck",
         "TESTS=$(check_PROGRAMS) test/cli.test test/analysis.test",
+        "PYTEST_ADDOPTS=-k 'not (test_kmeans_sklearn or test_mpi) or test_ranks_measure_together'",
         timeout=1200,
     )
     assert done.status == 0, "\n".join([*failures(user.folder), done.out[-3000:], done.err[-2000:]])

@@ -89,8 +89,8 @@ INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *giv
 }
 
 /*
- * Sorts the n records from `first` on by buckets of a box; those in too full ones, again. What comes out is cut into cells. They are the
- * points as given; or, without an origin, the spare ones.
+ * Sorts the n records from `first` on by buckets of a box; those in too full ones, again, LEVELS deep at most. What comes out is cut into
+ * cells. They are the points as given; or, without an origin, the spare ones.
  */
 INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low, const REAL *high, const REAL *given,
 		       const REAL *origin, unsigned d)

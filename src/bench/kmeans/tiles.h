@@ -127,6 +127,7 @@ TARGET __attribute__((always_inline)) static inline void NAME(look)(const void *
 		group[p] = (NAME(integers)){ 0 };
 	}
 	for (unsigned g = 0; g < centres->groups; g++) {
+		const REAL *halves = half + (size_t)g * GROUP;
 		NAME(vector) best[VECTORS];
 
 		for (unsigned i = 0; i < 2 && next < end; i++, next += 64)
@@ -136,7 +137,7 @@ TARGET __attribute__((always_inline)) static inline void NAME(look)(const void *
 
 			UNROLL for (unsigned r = 0; r < ROWS; r++)
 				UNROLL for (unsigned p = 0; p < VECTORS; p++)
-					s[r][p] = SPLAT(half + g * GROUP + first + r);
+					s[r][p] = SPLAT(halves + first + r);
 			for (size_t j = 0; j < d; j++) {
 				const REAL *at = x + j * BLOCK, *value = c + g * step + j * GROUP + first;
 
@@ -203,7 +204,7 @@ TARGET static void NAME(nearest_two)(const void *block, const struct packed *cen
 TARGET static void NAME(of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *centres, unsigned g, struct winner *to)
 {
 	const size_t d = centres->d;
-	const REAL *c = (const REAL *)centres->value + g * d * GROUP, *half = (const REAL *)centres->half + g * GROUP;
+	const REAL *c = (const REAL *)centres->value + g * d * GROUP, *half = (const REAL *)centres->half + (size_t)g * GROUP;
 
 	for (unsigned i = 0; i < n; i += 4) {
 		NAME(vector) s[4][GROUP / LANES];
