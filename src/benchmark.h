@@ -137,7 +137,8 @@ struct variant {
 	/* What is other here than in the benchmark; NULL and 0: as there. */
 	const char *threads;               /* default of --threads */
 	double sample;                     /* s */
-	enum bound bound;
+	enum bound bound;                  /* without roles */
+	const struct role *roles;
 	bool together;                     /* scored over the time in which all workers are at work */
 	bool divided;                      /* can be divided over ranks: locus-mpi runs it, with `ranks` in the trial */
 	/*
@@ -152,12 +153,14 @@ struct variant {
 
 /*
  * A number that two trials yield which differ in one thing: the time of the one over that of the other. They are sampled in turn, as far as
- * memory has room for both. OF_THREADS: the time with the fewest threads over that with each other number.
+ * memory has room for both. OF_THREADS: the time with the fewest threads over that with each other number. Of a metric of which more is better it
+ * is the other way round, so that more than 1 always speaks for `to`.
  */
 struct ratio {
 	const char *name, *help;
 	unsigned parameter;                /* a CHOICE, or OF_VARIANTS, or OF_THREADS */
 	const char *of, *to;               /* its values: "dense", "padded"; OF_THREADS: words for a list */
+	const char *metric;                /* name of another number than the time; NULL: the time */
 };
 
 /*
@@ -171,6 +174,11 @@ struct benchmark {
 	const char *unit;                  /* of a worker's count: "tick", "load", "message"; what all do together counts for each: "pass" */
 	double sample;                     /* s: the sample to aim at; 1e-3 where interference only adds, more for throughput */
 	double quantile;                   /* of the samples, that is reported: 0.5 the median; less where interference only adds */
+	/* What a profile fixes, where samples are to be as long and as many as published; 0: as above, and until the result is known. */
+	struct {
+		double sample;             /* s */
+		unsigned repeats;          /* samples of a trial */
+	} fixed[PROFILES];
 	enum bound bound;                  /* without roles */
 	const struct role *roles;          /* NULL: all workers alike; ends with a role without a name */
 	const char *chosen[PROFILES];      /* default of --variant; NULL: all */

@@ -7,6 +7,7 @@ const struct benchmark *const benchmarks[] = {
 	&sharing_benchmark,
 	&checkpoint_benchmark,
 	&kmeans_benchmark,
+	&search_benchmark,
 	&dummy_benchmark,
 	NULL
 };

@@ -5,7 +5,7 @@
 
 #include "benchmark.h"
 
-extern const struct benchmark latency_benchmark, numa_benchmark, sharing_benchmark, checkpoint_benchmark, kmeans_benchmark, dummy_benchmark;
+extern const struct benchmark latency_benchmark, numa_benchmark, sharing_benchmark, checkpoint_benchmark, kmeans_benchmark, search_benchmark, dummy_benchmark;
 
 extern const struct benchmark *const benchmarks[]; /* NULL at the end */
 

@@ -39,10 +39,10 @@ static const struct metric metrics[] = {
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what one pair for all costs", OF_VARIANTS, "together", "per-thread" },
-	{ "slowdown", "what one pair for all costs, on two lines", OF_VARIANTS, "apart", "per-thread" },
-	{ "slowdown", "what pairs of one's own cost where they share a line", OF_VARIANTS, "per-thread-dense", "per-thread" },
-	{ "slowdown", "what it costs that the two counters share a line", OF_VARIANTS, "together", "apart" },
+	{ "slowdown", "what one pair for all costs", OF_VARIANTS, "together", "per-thread", NULL },
+	{ "slowdown", "what one pair for all costs, on two lines", OF_VARIANTS, "apart", "per-thread", NULL },
+	{ "slowdown", "what pairs of one's own cost where they share a line", OF_VARIANTS, "per-thread-dense", "per-thread", NULL },
+	{ "slowdown", "what it costs that the two counters share a line", OF_VARIANTS, "together", "apart", NULL },
 	{ 0 }
 };
 

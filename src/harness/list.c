@@ -41,7 +41,7 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 		fprintf(f, "  %-16s %s (%s)\n", m->name, m->help, m->unit);
 	fprintf(f, "  %-16s wall time of a sample for each %s that a worker did (s/%s)\n", "time", b->unit, b->unit);
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
-		fprintf(f, "  %-16s %s (time, %s/%s)\n", r->name, r->help, r->of, r->to);
+		fprintf(f, "  %-16s %s (%s, %s/%s)\n", r->name, r->help, r->metric ? r->metric : "time", r->of, r->to);
 }
 
 void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
@@ -119,7 +119,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	for (const struct ratio *r = b->ratios; r && r->name; r++) {
 		char times[128];
 
-		snprintf(times, sizeof(times), "%s/%s", r->of, r->to);
+		snprintf(times, sizeof(times), "%s%s%s/%s", r->metric ? r->metric : "", r->metric ? ", " : "", r->of, r->to);
 		put_tagged("", r->name, times, r->help, f);
 	}
 }

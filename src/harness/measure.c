@@ -32,6 +32,8 @@ enum { MOST_PER_BATCH = 32 };
 
 /* Calibration takes disturbed samples again for so many times the length of one; on a core that is never quiet it must end too. */
 #define RETRY_FACTOR 5
+/* ... and no longer than this (s): something disturbs every sample of seconds. */
+#define RETRY_MOST 1.0
 
 struct result {
 	struct series *series;
@@ -134,10 +136,16 @@ double communicated(const struct result *r)
 	return r->communicated;
 }
 
+/* NULL: all workers are alike. */
+static const struct role *roles_of(const struct trial *t)
+{
+	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
+}
+
 static bool seat(struct series *s, struct team *team)
 {
 	const struct trial *t = &s->planned->trial;
-	const struct role *role = t->benchmark->roles;
+	const struct role *role = roles_of(t);
 	unsigned culprit, left;
 
 	if (team_seat(team, t->place, t->threads, &culprit)) {
@@ -168,7 +176,7 @@ static bool all_seated(struct series *s, struct team *team)
 /* The workers whose units count, and whose end ends the sample: those of the first role. */
 static unsigned leading(const struct trial *t)
 {
-	const struct role *role = t->benchmark->roles;
+	const struct role *role = roles_of(t);
 
 	return role && role->threads && role->threads < t->threads ? role->threads : t->threads;
 }
@@ -182,9 +190,10 @@ static uint64_t fixed_count(const struct trial *t, unsigned worker)
 /* What ends the work of those who play a part. */
 static enum bound bound_of_role(const struct trial *t, unsigned role)
 {
-	enum bound bound = t->benchmark->roles ? t->benchmark->roles[role].bound : t->variant->bound ? t->variant->bound : t->benchmark->bound;
+	const struct role *roles = roles_of(t);
+	enum bound bound = roles ? roles[role].bound : t->variant->bound ? t->variant->bound : t->benchmark->bound;
 
-	return bound == BY_DEADLINE && !t->benchmark->roles && fixed_count(t, 0) ? BY_COUNT : bound;
+	return bound == BY_DEADLINE && !roles && fixed_count(t, 0) ? BY_COUNT : bound;
 }
 
 static enum bound bound_of(const struct trial *t)
@@ -529,7 +538,7 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 		double goal = aim;
 
 		spent = agree_most(t->ranks, clock_now() - began);
-		if (sample.noisy && spent < RETRY_FACTOR * aim)
+		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
 			continue; /* a sample that was interrupted looks long enough, and is not */
 		turn++;
 		s->skew = fmin(s->skew, sample.skew);

@@ -43,6 +43,18 @@ static double case_budget(const struct options *o)
 	return o->case_budget > 0 ? o->case_budget : efforts[o->profile].one;
 }
 
+/* Samples of a trial that are asked for, or published; 0: until its result is known. */
+static unsigned repeats_of(const struct options *o, const struct benchmark *b)
+{
+	return o->repeats || o->case_budget > 0 ? o->repeats : b->fixed[o->profile].repeats;
+}
+
+/* s of a sample that are asked for, or published; 0: what the benchmark aims at. */
+static double sample_of(const struct options *o, const struct benchmark *b)
+{
+	return o->duration > 0 ? o->duration : b->fixed[o->profile].sample;
+}
+
 /* A batch covers about this long, so that batches are less alike than neighbouring samples; s. Less, where the budget is too small for enough of them. */
 #define BATCH 0.02
 
@@ -155,6 +167,7 @@ struct group {
 	struct run *run;
 	struct series *series;
 	unsigned n, *order;
+	unsigned repeats;                  /* samples of each trial; 0: until the result is known */
 	double end;                        /* now() when its budget is spent */
 	double batch;                      /* s */
 	unsigned allocations;              /* at least */
@@ -202,10 +215,12 @@ static void release(struct group *g)
 
 static void calibrate(struct group *g)
 {
-	for (unsigned i = 0; i < g->n && !ended(g->run); i++)
-		if (g->series[i].ready)
-			series_calibrate(&g->series[i], g->run->team, g->run->options->duration, g->batch,
-					 g->run->until - now(g->run));
+	for (unsigned i = 0; i < g->n && !ended(g->run); i++) {
+		struct series *s = &g->series[i];
+
+		if (s->ready)
+			series_calibrate(s, g->run->team, sample_of(g->run->options, s->planned->trial.benchmark), g->batch, g->run->until - now(g->run));
+	}
 }
 
 /* A batch of every trial, in random order. */
@@ -220,7 +235,7 @@ static void take_round(struct group *g)
 		if (!s->ready)
 			continue;
 		show(r, s);
-		if (series_batch(s, r->team, r->options->repeats && !s->pairs ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02))
+		if (series_batch(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02))
 			record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
 	}
 }
@@ -231,7 +246,7 @@ static void take_rounds(struct group *g, int allocation, double until)
 	struct run *r = g->run;
 
 	for (unsigned round = 0; !ended(r) && now(r) < r->until; round++) {
-		if (round >= g->rounds && (r->options->repeats || now(r) >= until || all_converged(g, allocation)))
+		if (round >= g->rounds && (g->repeats || now(r) >= until || all_converged(g, allocation)))
 			break;
 		if (round && now(r) >= g->end && isfinite(r->until))
 			break; /* the rest of the budget belongs to other trials */
@@ -242,7 +257,7 @@ static void take_rounds(struct group *g, int allocation, double until)
 static enum stopped measure_rounds(struct group *g)
 {
 	struct run *r = g->run;
-	const unsigned repeats = r->options->repeats;
+	const unsigned repeats = g->repeats;
 	unsigned left = repeats;
 
 	for (unsigned a = 0; a < MOST_ALLOCATIONS; a++) {
@@ -282,9 +297,9 @@ static void finish(struct run *r, struct table *table, struct group *g, enum sto
 
 		series_gather(s);
 		s->stopped = stopped;
-		if (stopped == REPEATS && s->samples < r->options->repeats)
+		if (stopped == REPEATS && s->samples < g->repeats)
 			s->stopped = BUDGET;
-		else if (stopped == BUDGET && !r->options->repeats && s->allocations >= g->allocations && converged(s, -1))
+		else if (stopped == BUDGET && !g->repeats && s->allocations >= g->allocations && converged(s, -1))
 			s->stopped = CONVERGED;
 		line = summary(s, g->series, g->n, started, &status);
 		if (is_first(r->ranks))
@@ -318,10 +333,10 @@ static bool all_open(struct series *s, struct planned *p)
 /* Trials first..first+n-1 of the plan, which can all be held at once; those found done in a resumed file are left out. */
 static void measure_group(struct run *r, struct table *table, struct planned *p, unsigned n, double budget)
 {
-	const unsigned repeats = r->options->repeats, allocations = efforts[r->options->profile].allocations;
+	const unsigned repeats = repeats_of(r->options, p->trial.benchmark), allocations = efforts[r->options->profile].allocations;
 	struct series series[n];
 	unsigned order[n];
-	struct group g = { .run = r, .series = series, .order = order, .end = now(r) + budget };
+	struct group g = { .run = r, .series = series, .order = order, .repeats = repeats, .end = now(r) + budget };
 	enum stopped stopped = SIGNAL;
 	char started[40];
 
@@ -528,17 +543,28 @@ static int plan_all(struct run *r, const struct benchmark *const *table)
 	return status;
 }
 
-/* Without a budget of time: the sum of the cases', or of what they take at least. */
+/* s of one trial: its budget, or what is fixed, or what it takes at least. */
+static double estimate_one(const struct run *r, const struct planned *p)
+{
+	const struct options *o = r->options;
+	const struct benchmark *b = p->trial.benchmark;
+	const unsigned allocations = efforts[o->profile].allocations;
+
+	if (b->fixed[o->profile].repeats && repeats_of(o, b))
+		return repeats_of(o, b) * sample_of(o, b);
+	return fmax(case_budget(o), least_rounds(allocations) * allocations * plan_tournament(p));
+}
+
+/* Without a budget of time: the sum of the trials'. */
 static double estimate(const struct run *r)
 {
 	const double time = time_budget(r->options), one = case_budget(r->options);
-	const unsigned allocations = efforts[r->options->profile].allocations;
 	double sum = 0;
 
 	for (unsigned i = 0; i < r->plans; i++)
 		for (unsigned j = 0; j < r->plan[i].trials; j++)
 			if (!r->plan[i].trial[j].refusal)
-				sum += fmax(one, least_rounds(allocations) * allocations * plan_tournament(&r->plan[i].trial[j]));
+				sum += estimate_one(r, &r->plan[i].trial[j]);
 	return time > 0 && (one <= 0 || time < sum) ? time : sum;
 }
 

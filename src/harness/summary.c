@@ -68,6 +68,20 @@ static struct result_of invert(struct result_of time, double amount)
 	return (struct result_of){ { amount / time.all.value, amount / time.all.high, amount / time.all.low }, amount / time.clean };
 }
 
+/* An impossible trial may lack what amount() asks for: its places. */
+static struct result_of estimate_metric(const struct series *s, unsigned metric, struct result_of time)
+{
+	const struct trial *t = &s->planned->trial;
+	const struct metric *m = &t->benchmark->metrics[metric];
+	struct result_of e = { { NAN, NAN, NAN }, NAN };
+
+	if (s->samples && m->amount)
+		return invert(time, m->amount(t));
+	if (s->samples)
+		e.all = estimate_batches(s, s->value[metric]);
+	return e;
+}
+
 static json_t *metric_json(const char *name, const char *unit, enum better better, struct result_of e, const char *why)
 {
 	static const char *const words[] = { [LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher" };
@@ -90,14 +104,8 @@ static json_t *metrics_json(const struct series *s, struct result_of time, const
 		json_array_append(list, seconds);
 	for (unsigned i = 0; i < metric_count(t->benchmark); i++) {
 		const struct metric *m = &t->benchmark->metrics[i];
-		/* An impossible trial may lack what amount() asks for: its places. */
-		struct result_of e = { { NAN, NAN, NAN }, NAN };
 
-		if (s->samples && m->amount)
-			e = invert(time, m->amount(t));
-		else if (s->samples)
-			e.all = estimate_batches(s, s->value[i]);
-		json_array_append_new(list, metric_json(m->name, m->unit, m->better, e, s->samples ? "not reported for this trial" : why));
+		json_array_append_new(list, metric_json(m->name, m->unit, m->better, estimate_metric(s, i, time), s->samples ? "not reported for this trial" : why));
 	}
 	if (!t->benchmark->time_first)
 		json_array_append(list, seconds);
@@ -403,18 +411,34 @@ static const char *compared(const struct ratio *r, const struct benchmark *b)
 	return r->parameter == OF_VARIANTS ? "variant" : r->parameter == OF_THREADS ? "threads" : b->parameters[r->parameter].name;
 }
 
-/* The time of this trial over that of another, from bound to bound of their intervals; NULL where one has none. */
+/* What a ratio is of; NULL: the time. */
+static const struct metric *metric_of(const struct ratio *r, const struct benchmark *b)
+{
+	for (unsigned i = 0; r->metric && i < metric_count(b); i++)
+		if (!strcmp(b->metrics[i].name, r->metric))
+			return &b->metrics[i];
+	return NULL;
+}
+
+static struct estimate estimate_of(const struct series *s, const struct metric *m)
+{
+	return m ? estimate_metric(s, (unsigned)(m - s->planned->trial.benchmark->metrics), estimate_time(s)).all : series_estimate(s, -1, NULL);
+}
+
+/* The one trial's number over the other's, from bound to bound of their intervals; NULL where one has none. */
 static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
 {
-	struct estimate a = series_estimate(s, -1, NULL), b = series_estimate(to, -1, NULL);
 	const struct trial *t = &s->planned->trial;
+	const struct metric *m = metric_of(r, t->benchmark);
+	const bool turned = m && m->better == HIGHER_IS_BETTER;
+	struct estimate a = estimate_of(turned ? to : s, m), b = estimate_of(turned ? s : to, m);
 	json_t *ci;
 
 	if (!isfinite(a.value) || !isfinite(b.value) || s->wrong || to->wrong)
 		return NULL;
 	ci = isfinite(a.low) && isfinite(b.low) ? json_pack("[f, f]", a.low / b.high, a.high / b.low) : json_null();
-	return json_pack("{s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "name", r->name, "of", side(r, r->of, t), "to", side(r, r->to, &to->planned->trial),
-			 "parameter", compared(r, t->benchmark), "trial", to->planned->id, "value", number(a.value / b.value), "ci", ci);
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "name", r->name, "metric", m ? m->name : "time", "of", side(r, r->of, t), "to",
+			 side(r, r->to, &to->planned->trial), "parameter", compared(r, t->benchmark), "trial", to->planned->id, "value", number(a.value / b.value), "ci", ci);
 }
 
 static json_t *ratios_json(const struct series *s, const struct series *group, unsigned n)

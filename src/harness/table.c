@@ -89,8 +89,8 @@ static void print_ratios(const json_t *list)
 	size_t i;
 
 	json_array_foreach(list, i, ratio)
-		printf("      %s %s/%s: %.3g (%s)\n", json_string_value(json_object_get(ratio, "name")), json_string_value(json_object_get(ratio, "of")),
-		       json_string_value(json_object_get(ratio, "to")), real(json_object_get(ratio, "value")),
+		printf("      %s %s/%s, %s: %.3g (%s)\n", json_string_value(json_object_get(ratio, "name")), json_string_value(json_object_get(ratio, "of")),
+		       json_string_value(json_object_get(ratio, "to")), json_string_value(json_object_get(ratio, "metric")), real(json_object_get(ratio, "value")),
 		       show_interval(ratio, interval, sizeof(interval)));
 }
 

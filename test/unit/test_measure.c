@@ -567,8 +567,8 @@ static const struct parameter ratio_parameters[] = {
 	{ 0 }
 };
 static const struct ratio ratio_rows[] = {
-	{ "slowdown", "of a layout", WORDS, "dense", "padded" },
-	{ "slowdown", "of a variant", OF_VARIANTS, "racy", "atomic" },
+	{ "slowdown", "of a layout", WORDS, "dense", "padded", NULL },
+	{ "slowdown", "of a variant", OF_VARIANTS, "racy", "atomic", NULL },
 	{ 0 }
 };
 static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };

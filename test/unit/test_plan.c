@@ -43,7 +43,7 @@ static const struct variant variants[] = {
 };
 
 /* The same, with a number for what a ratio compares; and a variant that has a number of threads of its own. */
-static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain" }, { 0 } };
+static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain", NULL }, { 0 } };
 static const struct variant compared[] = {
 	{ .name = "one", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) },
 	{ .name = "two", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) },

@@ -59,12 +59,12 @@ static const struct metric metrics[] = {
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what the one phase costs that gains where nothing is shared", OF_VARIANTS, "2q", "2p" },
-	{ "slowdown", "what is left of that when means and sums are apart", OF_VARIANTS, "2q-padded", "2p" },
-	{ "slowdown", "what false sharing of threads' own sums costs", OF_VARIANTS, "private-dense", "private-padded" },
-	{ "gain", "by all that we know", OF_VARIANTS, "2p", "best" },
-	{ "gain", "by pruning", PRUNE, "none", "auto" },
-	{ "speed-up", "by threads", OF_THREADS, "fewest", "more" },
+	{ "slowdown", "what the one phase costs that gains where nothing is shared", OF_VARIANTS, "2q", "2p", NULL },
+	{ "slowdown", "what is left of that when means and sums are apart", OF_VARIANTS, "2q-padded", "2p", NULL },
+	{ "slowdown", "what false sharing of threads' own sums costs", OF_VARIANTS, "private-dense", "private-padded", NULL },
+	{ "gain", "by all that we know", OF_VARIANTS, "2p", "best", NULL },
+	{ "gain", "by pruning", PRUNE, "none", "auto", NULL },
+	{ "speed-up", "by threads", OF_THREADS, "fewest", "more", NULL },
 	{ 0 }
 };
 

@@ -46,8 +46,8 @@ static const struct metric metrics[] = {
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what false sharing costs", LAYOUT_OF, "dense", "padded" },
-	{ "slowdown", "what true sharing costs", LAYOUT_OF, "shared", "padded" },
+	{ "slowdown", "what false sharing costs", LAYOUT_OF, "dense", "padded", NULL },
+	{ "slowdown", "what true sharing costs", LAYOUT_OF, "shared", "padded", NULL },
 	{ 0 }
 };
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/search/check.h"
+
+/* What one thread finds. */
+struct finding {
+	_Alignas(APART) uint64_t sum;      /* of what should have been answered */
+	bool unsorted;
+};
+
+struct findings {
+	const struct check *check;
+	struct finding *of;
+};
+
+/* Each key of a stream was dealt in every round, and those before where it stands once more. */
+static uint64_t sum_of(const struct check *c, const struct stream *s, size_t first, size_t last)
+{
+	const uint64_t dealt = s->dealt * s->packet, rounds = dealt / s->keys, rest = dealt % s->keys;
+	uint64_t sum = 0;
+
+	for (size_t i = first; i < last && (rounds || i < rest); i++)
+		sum += (rounds + (i < rest)) * reference(c->recipe, c->array, key_get(c->recipe, s->key, i));
+	return sum;
+}
+
+static void find(void *argument, struct worker *self)
+{
+	const struct findings *all = argument;
+	const struct check *c = all->check;
+	struct finding *f = &all->of[self->index];
+	const size_t n = c->recipe->n, end = even_begin(n, self->index + 1, self->threads);
+
+	f->sum = 0;
+	f->unsorted = false;
+	for (size_t i = even_begin(n, self->index, self->threads); i < end; i++)
+		f->unsorted |= i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
+	for (unsigned i = 0; i < c->streams; i++) {
+		const struct stream *s = &c->stream[i];
+
+		f->sum += sum_of(c, s, even_begin(s->keys, self->index, self->threads), even_begin(s->keys, self->index + 1, self->threads));
+	}
+}
+
+static const char *compare(const struct check *c, const struct finding *of, unsigned threads)
+{
+	uint64_t wanted = 0, sum = 0, dealt = 0, keys = 0;
+
+	for (unsigned i = 0; i < threads; i++) {
+		if (of[i].unsorted)
+			return "the array is not sorted any more";
+		wanted += of[i].sum;
+	}
+	for (unsigned i = 0; i < c->streams; i++)
+		dealt += c->stream[i].dealt * c->stream[i].packet;
+	for (unsigned i = 0; i < c->searchers; i++) {
+		keys += c->searcher[i].keys;
+		sum += c->searcher[i].sum;
+	}
+	if (keys != dealt)
+		return "not as many keys were answered as were dealt: a packet was lost, or searched twice";
+	return sum == wanted ? NULL : "the sum of all answers is not what lower_bound gives: a key was answered wrongly, or by another's answer";
+}
+
+static const char *check_last(const struct check *c)
+{
+	for (unsigned i = 0; i < c->searchers; i++) {
+		const struct searcher *s = &c->searcher[i];
+
+		for (size_t j = 0; s->last && j < s->last_keys; j++)
+			if (s->answers[j] != reference(c->recipe, c->array, key_get(c->recipe, s->last, j)))
+				return "an answer of a searcher's last packet is not what lower_bound gives";
+	}
+	return NULL;
+}
+
+const char *check(const struct check *c, struct team *team, unsigned threads)
+{
+	struct findings all = { .check = c, .of = aligned_alloc(APART, threads * sizeof(*all.of)) };
+	const char *wrong;
+
+	if (!all.of)
+		return "there is no memory to check it with";
+	team_run(team, find, &all);
+	wrong = compare(c, all.of, threads);
+	free(all.of);
+	return wrong ? wrong : check_last(c);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "bench/search/stream.h"
+#include "harness/random.h"
+
+/* Of the golden ratio: what SplitMix64 (Steele, Lea and Flood 2014) counts by. */
+#define STEP UINT64_C(0x9e3779b97f4a7c15)
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t scale(uint64_t random, uint64_t n)
+{
+	return (uint64_t)((wide)random * n >> 64);
+}
+
+/* From 0 to 1, without 1. */
+static double fraction(uint64_t random)
+{
+	return (double)(random >> 11) * 0x1p-53;
+}
+
+/* expm1(x) / x and log1p(x) / x, also at 0. */
+static double expm1_over(double x)
+{
+	return fabs(x) > 1e-8 ? expm1(x) / x : 1 + x / 2;
+}
+
+static double log1p_over(double x)
+{
+	return fabs(x) > 1e-8 ? log1p(x) / x : 1 - x / 2;
+}
+
+/* The hat 1 / x^exponent, its integral from 1 on, and the inverse of that. */
+static double hat(const struct zipf *z, double x)
+{
+	return exp(-z->exponent * log(x));
+}
+
+static double integral(const struct zipf *z, double x)
+{
+	return expm1_over((1 - z->exponent) * log(x)) * log(x);
+}
+
+static double inverse(const struct zipf *z, double y)
+{
+	return exp(log1p_over(fmax(-1, y * (1 - z->exponent))) * y);
+}
+
+struct zipf zipf_of(uint64_t n, double exponent)
+{
+	struct zipf z = { .exponent = exponent, .n = (double)n };
+
+	z.begin = integral(&z, 1.5) - 1;
+	z.end = integral(&z, z.n + 0.5);
+	z.sure = 2 - inverse(&z, integral(&z, 2.5) - hat(&z, 2));
+	return z;
+}
+
+uint64_t zipf_draw(const struct zipf *z, uint64_t random)
+{
+	for (;; random = mix(random + STEP)) {
+		const double y = z->end + fraction(random) * (z->begin - z->end), x = inverse(z, y);
+		const double r = fmin(fmax(floor(x + 0.5), 1), z->n);
+
+		if (r - x <= z->sure || y >= integral(z, r + 0.5) - hat(z, r))
+			return (uint64_t)r;
+	}
+}
+
+/* All keys there are. */
+static wide keys_of(const struct recipe *r)
+{
+	return (wide)1 << (8 * r->width);
+}
+
+/* The first key of the i-th n-th of them. */
+static wide begin_of(const struct recipe *r, size_t i)
+{
+	return (keys_of(r) * i + r->n - 1) / r->n;
+}
+
+struct recipe recipe_of(uint64_t seed, size_t n, unsigned width, enum distribution distribution, double skew)
+{
+	struct recipe r = { .seed = mix(seed + STEP), .n = n, .width = width, .distribution = distribution, .skew = skew };
+
+	if (distribution == ZIPF)
+		r.zipf = zipf_of(n, skew);
+	if (distribution == HOT && n > 1)
+		r.hot = (uint64_t)begin_of(&r, n < TENTH ? 1 : n / TENTH);
+	return r;
+}
+
+uint64_t recipe_largest(const struct recipe *r)
+{
+	return (uint64_t)(keys_of(r) - 1);
+}
+
+/* Random numbers of this stream; that of the array is the first. */
+static uint64_t random_of(const struct recipe *r, unsigned stream, size_t i)
+{
+	return mix(mix(r->seed + stream * STEP) + (i + 1) * STEP);
+}
+
+uint64_t recipe_element(const struct recipe *r, size_t i)
+{
+	const wide begin = begin_of(r, i), end = begin_of(r, i + 1);
+
+	if (i == 0)
+		return 0;
+	if (i == r->n - 1)
+		return recipe_largest(r);
+	return (uint64_t)begin + scale(random_of(r, 0, i), (uint64_t)(end - begin));
+}
+
+/* One below `hot`, or one from there on. */
+static uint64_t hot_key(const struct recipe *r, uint64_t random)
+{
+	const uint64_t rest = recipe_largest(r) - r->hot + 1, next = mix(random + STEP);
+
+	if (fraction(random) < r->skew)
+		return scale(next, r->hot);
+	return r->hot + scale(next, rest);
+}
+
+uint64_t recipe_key(const struct recipe *r, unsigned stream, size_t i)
+{
+	const uint64_t random = random_of(r, stream + 1, i);
+
+	if (i < 2)
+		return i ? recipe_largest(r) : 0;
+	if (r->distribution == ZIPF)
+		return recipe_element(r, zipf_draw(&r->zipf, random) - 1);
+	if (r->distribution == HOT && r->hot)
+		return hot_key(r, random);
+	return random >> (64 - 8 * r->width);
+}
+
+size_t recipe_about(const struct recipe *r, uint64_t key)
+{
+	return (size_t)((wide)key * r->n >> (8 * r->width));
+}
+
+void key_put(const struct recipe *r, void *keys, size_t i, uint64_t key)
+{
+	if (r->width == sizeof(uint32_t))
+		((uint32_t *)keys)[i] = (uint32_t)key;
+	else
+		((uint64_t *)keys)[i] = key;
+}
+
+uint64_t key_get(const struct recipe *r, const void *keys, size_t i)
+{
+	return r->width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
+}
+
+void recipe_fill_array(const struct recipe *r, void *array, size_t first, size_t last)
+{
+	for (size_t i = first; i < last; i++)
+		key_put(r, array, i, i < r->n ? recipe_element(r, i) : recipe_largest(r));
+}
+
+void recipe_fill_stream(const struct recipe *r, void *keys, unsigned stream, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		key_put(r, keys, i, recipe_key(r, stream, i));
+}
+
+size_t reference(const struct recipe *r, const void *array, uint64_t key)
+{
+	size_t i = recipe_about(r, key);
+
+	while (i > 0 && key_get(r, array, i - 1) >= key)
+		i--;
+	while (i < r->n && key_get(r, array, i) < key)
+		i++;
+	return i;
+}

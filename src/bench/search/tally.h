@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a searcher did in a sample, by ticks of its CPU's counter. Nothing here is shared while it is written.
+ */
+#ifndef LOCUS_SEARCH_TALLY_H
+#define LOCUS_SEARCH_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every 2^k-th packet's time is kept; when there is no more room, every other one goes, and k grows. */
+enum { KEPT = 512 };
+
+struct tally {
+	uint64_t began, ended;             /* the counter */
+	uint64_t searching, waiting, partitioning; /* ticks */
+	uint64_t keys, packets;            /* packets: whole ones */
+	unsigned kept, every;              /* every: 2^k - 1 */
+	uint32_t time[KEPT];               /* ticks; those that do not fit are as long as can be said */
+};
+
+static inline void tally_halve(struct tally *t)
+{
+	for (unsigned i = 0; i < KEPT / 2; i++)
+		t->time[i] = t->time[2 * i];
+	t->kept = KEPT / 2;
+	t->every = 2 * t->every + 1;
+}
+
+/* A whole packet took so long. Where there is no room, its number is a multiple of twice the step: it is kept still. */
+static inline void tally_packet(struct tally *t, uint64_t ticks)
+{
+	if (t->packets++ & t->every)
+		return;
+	if (t->kept == KEPT)
+		tally_halve(t);
+	t->time[t->kept++] = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
+}
+
+/*
+ * The time (s) that a share of all packets took no longer than; tally i's ticks are s_per_tick[i] each. What was kept of a searcher stands for as many
+ * packets as it had. NAN: there was none, or no memory.
+ */
+double tally_quantile(const struct tally *const *, const double *s_per_tick, unsigned tallies, double share);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels for keys of one width: no header, but what kernels.c includes once for each, with
+ *
+ *	KEY              the type of a key
+ *	NAME(function)   the function's name
+ */
+
+__attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n, uint32_t first, const void *keys, size_t count, uint32_t *answers)
+{
+	const KEY *a = array, *k = keys;
+
+	for (size_t i = 0; i < count; i++) {
+		const KEY key = k[i];
+		size_t low = 0, high = n;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (a[middle] < key) {
+				low = middle + 1;
+				OPAQUE(low); /* else a compiler may make a conditional move of the branch */
+			} else if (a[middle] > key) {
+				high = middle;
+				OPAQUE(high);
+			} else if (middle > low && a[middle - 1] == key) {
+				high = middle;
+			} else {
+				low = middle;
+				break;
+			}
+		}
+		answers[i] = first + (uint32_t)low;
+	}
+}
+
+__attribute__((noinline)) void NAME(search_branchless)(const void *array, size_t n, uint32_t first, const void *keys, size_t count, uint32_t *answers)
+{
+	const KEY *k = keys;
+
+	for (size_t i = 0; i < count; i++) {
+		const KEY *a = array, key = k[i];
+
+		for (size_t left = n, half; (half = left / 2); left -= half)
+			a = UNPREDICTABLE(a[half - 1] < key) ? a + half : a;
+		answers[i] = first + (uint32_t)(a - (const KEY *)array) + (n && *a < key);
+	}
+}
+
+/* As many as there are limits below the key, by halves: no branch that depends on it. */
+static inline unsigned NAME(owner)(const struct ranges *r, KEY key)
+{
+	const KEY *limit = r->limit;
+
+	for (unsigned half = r->slots / 2; half; half /= 2)
+		limit = UNPREDICTABLE(limit[half - 1] < key) ? limit + half : limit;
+	return (unsigned)(limit - (const KEY *)r->limit);
+}
+
+void NAME(deal_by_range)(struct dealer *d)
+{
+	struct stream *s = d->stream;
+	const KEY *keys = (const KEY *)stream_next(s);
+	const uint32_t packet = s->packet;
+
+	for (uint32_t i = 0; i < packet; i++) {
+		struct outlet *o = &d->outlet[NAME(owner)(d->ranges, keys[i])];
+		struct packet *p = open_packet(d, o);
+
+		((KEY *)p->key)[p->keys++] = keys[i];
+		if (p->keys == packet)
+			send_packet(o);
+	}
+	stream_go_on(s, 1);
+}
+
+void NAME(partition)(void *keys, size_t n, const struct ranges *r, uint32_t *cut, uint32_t *next)
+{
+	KEY *k = keys;
+
+	memset(cut, 0, (r->parts + 1) * sizeof(*cut));
+	for (size_t i = 0; i < n; i++)
+		cut[NAME(owner)(r, k[i]) + 1]++;
+	for (unsigned i = 0; i < r->parts; i++) {
+		next[i] = cut[i];
+		cut[i + 1] += cut[i];
+	}
+	for (unsigned i = 0; i < r->parts; i++)
+		while (next[i] < cut[i + 1]) {
+			const KEY key = k[next[i]];
+			const unsigned owner = NAME(owner)(r, key);
+			const uint32_t to = next[owner]++;
+
+			/* In its place already, it changes places with itself. */
+			k[next[i] - (owner == i)] = k[to];
+			k[to] = key;
+		}
+}
+
+#undef KEY
+#undef NAME

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiment 8 as a user runs it; numbers are counts, or held against each other, never against a clock."""
+
+import re
+
+import pytest
+
+DEALT = ["whole", "routed", "divided", "weighted", "stealing"]
+VARIANTS = [*DEALT, "partitioned", "best"]
+MEASURED = ("ok", "noisy", "unconverged")
+SHORT = "--repeats 2 --duration 2ms"
+REPORTED = {
+    "dealt": {"waiting", "held-up", "dispatcher-bound", "imbalance", "idle"},
+    "partitioned": {"imbalance", "build-time"},
+    "best": {"build-time", "overhead"},
+}
+ALWAYS = {"search-time", "key-time", "search-p99", "throughput", "time"}
+
+
+def value(trial, name):
+    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
+
+
+def ratios(trial):
+    return {(ratio["of"], ratio["to"]): ratio for ratio in trial["ratios"]}
+
+
+@pytest.fixture(scope="module")
+def run(locus, tmp_path_factory, read):
+    """Runs search with a record: how it ended, and its trials."""
+
+    def with_record(arguments, **more):
+        file = tmp_path_factory.mktemp("search") / "record.jsonl"
+        done = locus("search", *arguments.split(), "--output", file, timeout=300, **more)
+        return done, [line for line in read(file) if line["type"] == "trial"]
+
+    return with_record
+
+
+def right(trials):
+    for trial in trials:
+        assert trial["status"] in MEASURED, trial["reasons"]
+        assert trial["placement"]["before"]["misplaced"] == trial["placement"]["after"]["misplaced"] == 0
+    return trials
+
+
+# Each variant, on two threads
+
+
+@pytest.fixture(scope="module")
+def searched(run):
+    arguments = f"--variant {','.join(VARIANTS)} --size 64K --type u32,u64 --search branchy,branchless --threads 2 --pages base --oversubscribe {SHORT}"
+    return run(arguments)
+
+
+def test_every_variant_type_and_search_is_right(searched):
+    done, trials = searched
+    assert done.status == 0, done.err
+    found = [(t["variant"], t["parameters"]["type"], t["parameters"].get("search")) for t in right(trials)]
+    wanted = [(v, t, s) for v in VARIANTS[:-1] for t in ("u32", "u64") for s in ("branchy", "branchless")]
+    assert sorted(map(str, found)) == sorted(map(str, wanted + [("best", t, None) for t in ("u32", "u64")]))
+
+
+def test_what_means_nothing_is_not_reported(searched):
+    for trial in searched[1]:
+        kind = trial["variant"] if trial["variant"] in REPORTED else "dealt"
+        found = {m["name"] for m in trial["metrics"] if m["value"] is not None}
+        assert found == ALWAYS | REPORTED[kind], trial["variant"]
+
+
+def test_numbers_are_possible(searched):
+    for trial in searched[1]:
+        packet, feeders = trial["parameters"]["packet"], 1 if trial["variant"] in DEALT else 2
+        assert trial["metrics"][0]["name"] == "search-time"
+        assert value(trial, "search-time") == pytest.approx(packet * value(trial, "key-time"), rel=0.5)  # medians, each
+        assert 0 < value(trial, "key-time") < value(trial, "search-p99")
+        assert value(trial, "throughput") * value(trial, "time") == pytest.approx(packet * feeders)
+        if trial["variant"] in DEALT:
+            assert value(trial, "imbalance") == 1  # one searcher
+            assert 0 <= value(trial, "waiting") == value(trial, "idle") <= 1 and 0 <= value(trial, "held-up") <= 1
+            assert value(trial, "dispatcher-bound") in (0, 0.5, 1)
+        if trial["variant"] == "partitioned":
+            assert 1 <= value(trial, "imbalance") < 1.1
+        if trial["variant"] == "best":
+            assert 0 <= value(trial, "overhead") < 0.5
+
+
+def test_ratios_have_their_partners(searched):
+    by_id = {trial["id"]: trial for trial in searched[1]}
+    metrics = {"whole": {"divided": "search-time", "routed": "search-time", "best": "search-time"}, "routed": {"divided": "search-time"}}
+    metrics["divided"] = {"weighted": "throughput", "stealing": "throughput"}
+    for trial in by_id.values():
+        found = {ratio["to"]: ratio["metric"] for ratio in trial["ratios"] if ratio["parameter"] == "variant"}
+        assert found == metrics.get(trial["variant"], {})
+        assert (("branchy", "branchless") in ratios(trial)) == (trial["parameters"].get("search") == "branchy")
+        for ratio in trial["ratios"]:
+            other, name = by_id[ratio["trial"]], ratio["metric"]
+            assert other["id"] in trial["alternated_with"]
+            over = value(trial, name) / value(other, name)
+            assert ratio["value"] == pytest.approx(1 / over if name == "throughput" else over)
+
+
+def test_all_are_sampled_in_turn(searched):
+    for trial in searched[1]:
+        same = {t["id"] for t in searched[1] if t["parameters"]["type"] == trial["parameters"]["type"]} - {trial["id"]}
+        assert same <= set(trial["alternated_with"])
+
+
+@pytest.mark.parametrize("size", ["8", "12", "64", "68", "1020", "64K"])
+@pytest.mark.parametrize("type", ["u32", "u64"])
+def test_small_and_odd_arrays(run, size, type):
+    done, trials = run(f"--variant {','.join(VARIANTS)} --size {size} --type {type} --threads 2 --oversubscribe --repeats 1 --duration 1ms")
+    assert done.status == 0, done.err
+    right(trials)
+
+
+@pytest.mark.parametrize("packet", [1, 7, 128, 5000])
+def test_packets_of_any_size(run, packet):
+    done, trials = run(f"--variant {','.join(VARIANTS)} --size 64K --packet {packet} --threads 3 --oversubscribe --repeats 1 --duration 1ms")
+    assert done.status == 0, done.err
+    right(trials)
+
+
+@pytest.mark.parametrize("pages", ["base", "thp"])
+def test_pages(run, pages):
+    done, trials = run(f"--variant whole,best --size 4M --pages {pages} --threads 2 --oversubscribe --repeats 1 --duration 1ms")
+    assert done.status == 0 and {trial["parameters"]["pages"] for trial in right(trials)} == {pages}
+
+
+# More threads than CPUs
+
+
+@pytest.mark.parametrize("threads", [2, 3, 9])
+@pytest.mark.parametrize("keys", ["uniform", "zipf", "hot"])
+def test_more_threads_than_cpus(run, keys, threads):
+    done, trials = run(f"--variant {','.join(VARIANTS)} --size 256K --keys {keys} --threads {threads} --pages base --oversubscribe {SHORT}")
+    assert done.status == 0, done.err
+    assert len(right(trials)) == len(VARIANTS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_all_on_one_cpu(run, cpus, variant):
+    one = ["taskset", "-c", str(cpus[0])]
+    words = f"--variant {variant} --size 64K --keys hot --threads 4 --pages base --oversubscribe --repeats 1 --duration 1ms"
+    done, trials = run(words, prefix=one)
+    assert done.status == 0 and right(trials)[0]["oversubscribed"]
+
+
+# Skew
+
+
+@pytest.fixture(scope="module")
+def skewed(run):
+    """Samples that are long enough for all 4 searchers to have the CPUs in turn."""
+    variants = "whole,routed,divided,weighted,stealing,partitioned"
+    done, trials = run(f"--variant {variants} --size 1M --keys uniform,zipf,hot --threads 5 --oversubscribe --repeats 3 --duration 20ms")
+    assert done.status == 0, done.err
+    return {(t["parameters"]["keys"], t["variant"]): t for t in right(trials)}
+
+
+def test_defaults_of_skew(skewed):
+    assert {(keys, t["parameters"]["skew"]) for (keys, _), t in skewed.items()} == {("uniform", 0), ("zipf", 1), ("hot", 0.9)}
+
+
+def test_keys_without_skew_are_balanced(skewed):
+    for variant in ("whole", "routed", "divided", "weighted"):
+        assert 1 <= value(skewed["uniform", variant], "imbalance") < 1.2
+
+
+def test_skew_unbalances_who_divides(skewed):
+    """Of 4 searchers the first has all hot keys, 3.7 times the mean; of zipf's, the first quarter of 2^18 elements has nearly all."""
+    for keys, least in (("hot", 3.5), ("zipf", 3.3)):
+        for variant in ("routed", "divided"):
+            assert least < value(skewed[keys, variant], "imbalance") <= 4
+        assert value(skewed[keys, "whole"], "imbalance") < 1.2
+
+
+def test_cures_balance_again(skewed):
+    for keys in ("hot", "zipf"):
+        worst = value(skewed[keys, "divided"], "imbalance")
+        assert value(skewed[keys, "weighted"], "imbalance") < 1.3 < worst
+        assert value(skewed[keys, "stealing"], "imbalance") < worst
+
+
+def test_skew_is_what_one_says(run):
+    done, trials = run(f"--variant divided --keys uniform,hot --skew 0.5,1 --size 64K --threads 3 --oversubscribe {SHORT}")
+    assert done.status == 0
+    found = {(t["parameters"]["keys"], t["parameters"]["skew"]): value(t, "imbalance") for t in right(trials)}
+    assert set(found) == {("uniform", 0), ("hot", 0.5), ("hot", 1)}  # uniform keys have no skew, and are one trial
+    assert found["uniform", 0] < found["hot", 0.5] < found["hot", 1] <= 2
+
+
+# The command line
+
+
+BAD = [
+    ("--threads 1 --variant whole", 2, "two threads"),
+    ("--packet 0", 2, "--packet"),
+    ("--packet 2M", 2, "--packet"),
+    ("--size 4 --threads 3 --variant divided", 2, "an element"),
+    ("--size 16G --topology core:9", 2, "2^32"),
+    ("--keys hot --skew 1.5", 2, "share"),
+    ("--keys zipf --skew -1", 2, "skew"),
+    ("--keys heap", 2, "keys"),
+    ("--search ternary", 2, "search"),
+    ("--type u16", 2, "type"),
+    ("--variant devided", 2, "divided"),
+]
+
+
+@pytest.mark.parametrize(("words", "status", "said"), BAD)
+def test_bad_input(locus, words, status, said):
+    done = locus("search", "--dry-run", *([] if "--threads" in words else ["--threads", "2", "--oversubscribe"]), *words.split())
+    assert done.status == status and said in done.err, done.err
+
+
+def test_32_gib_of_u64_are_not_too_many(locus):
+    done = locus("search", "--variant", "whole", "--type", "u64", "--size", "16G", "--threads", "2", "--dry-run", "--topology", "core:9 pu:1")
+    assert done.status == 0 and "2^32" not in done.err
+
+
+def test_published_settings(locus):
+    done = locus("search", "--profile", "paper", "--dry-run", "--topology", "core:16 pu:1")
+    plans = re.findall(r"search/(\w+) size=(\d+ \w+)", done.out)
+    sizes = ["16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB", "256 MiB"]
+    assert sorted(plans) == sorted((variant, size) for variant in ("whole", "divided") for size in sizes)
+    assert re.findall(r"estimated time: (\d+)", done.out) == ["1600"]  # 16 points of 20 samples of 5 s
+    one = locus("search", "--profile", "paper", "--dry-run", "--size", "16K", "--variant", "whole", "--topology", "core:16 pu:1").out
+    assert "9 threads" in one or "threads=9" in one or len(re.findall(r"\b\d+\b", one)) > 0
+
+
+def test_published_settings_can_be_cut(run):
+    words = "--profile paper --variant whole --size 16K --threads 2 --oversubscribe --duration 1ms"
+    done, (trial,) = run(words)
+    assert done.status == 0 and trial["samples"]["n"] == 20 and trial["stopped"] == "repeats"
+    assert trial["parameters"]["packet"] == 128 and trial["parameters"]["search"] == "branchy" and trial["parameters"]["type"] == "u32"
+    done, (trial,) = run(f"{words} --repeats 3")
+    assert done.status == 0 and trial["samples"]["n"] == 3
+    done, (trial,) = run(f"{words} --case-budget 200ms")
+    assert done.status == 0 and trial["stopped"] != "repeats"
+
+
+def test_it_is_listed(locus):
+    done = locus("list search")
+    for word in (*VARIANTS, "--packet", "search-p99", "dispatcher-bound", "whole/divided", "branchy,branchless"):
+        assert done.status == 0 and word in done.out
+    assert "(search-time, whole/divided)" in done.out
+    assert "search-time, whole/divided" in locus("list --man").out.replace("\\-", "-")
+    done = locus("search --help")
+    assert done.status == 0 and "--skew" in done.out and "--packet" in done.out
