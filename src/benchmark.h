@@ -68,12 +68,25 @@ struct metric {
 	double (*amount)(const struct trial *);
 };
 
+/* Of a message to or from a rank. */
+struct piece {
+	void *bytes;
+	size_t size;
+};
+
 /* The processes that share a trial. Only worker 0 calls these; all ranks make the same calls, in the same order. */
 struct ranks {
 	unsigned rank, ranks;
 	void (*sum)(int64_t *, size_t);    /* each value becomes its sum over the ranks */
 	void (*most)(double *, size_t);    /* each value becomes the largest of the ranks' */
 	void (*sum_here)(int64_t *, size_t); /* each becomes its sum over the ranks of this node */
+	/*
+	 * Begins to send a piece to each other rank, and to take one from each, of at most in[rank].size bytes: both by rank, 2^31 - 1 bytes at most, of the
+	 * rank itself nothing. finish() returns when all is there, and in[rank].size is what came; until then pieces and their bytes are not to be touched.
+	 * Exchanges may overlap; all ranks begin them in the same order.
+	 */
+	void *(*begin)(const struct piece *out, struct piece *in);
+	void (*finish)(void *exchange);
 	double (*spent)(void);             /* s in these calls so far */
 };
 

@@ -13,6 +13,7 @@
 /* MPI is one to a process, and its calls take no argument for us: so are these. */
 static MPI_Comm here;
 static double spent_so_far;                /* s */
+static struct ranks ranks;
 
 /* MPI counts in int. */
 #define AT_ONCE ((size_t)1 << 30)
@@ -41,12 +42,55 @@ static void sum_here(int64_t *x, size_t n)
 	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, here);
 }
 
+/* Two requests for each other rank: to take, and to send. MPI keeps messages between two ranks in order, so one tag is enough. */
+struct exchange {
+	struct piece *in;
+	int requests;
+	MPI_Request request[];
+};
+
+static void *begin(const struct piece *out, struct piece *in)
+{
+	double began = clock_now();
+	struct exchange *x = malloc(sizeof(*x) + 2 * (size_t)ranks.ranks * sizeof(*x->request));
+
+	if (!x)
+		MPI_Abort(MPI_COMM_WORLD, EXIT_BAD);
+	*x = (struct exchange){ .in = in };
+	for (unsigned i = 1; i < ranks.ranks; i++) { /* not all to the same one at once */
+		const unsigned from = (ranks.rank + ranks.ranks - i) % ranks.ranks, to = (ranks.rank + i) % ranks.ranks;
+
+		MPI_Irecv(in[from].bytes, (int)in[from].size, MPI_BYTE, (int)from, 0, MPI_COMM_WORLD, &x->request[x->requests++]);
+		MPI_Isend(out[to].bytes, (int)out[to].size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD, &x->request[x->requests++]);
+	}
+	spent_so_far += clock_now() - began;
+	return x;
+}
+
+static void finish_exchange(void *exchange)
+{
+	double began = clock_now();
+	struct exchange *x = exchange;
+	MPI_Status status;
+	int number, size;
+
+	for (int left = x->requests; left; left--) {
+		MPI_Waitany(x->requests, x->request, &number, &status);
+		if (number % 2) /* sent */
+			continue;
+		MPI_Get_count(&status, MPI_BYTE, &size);
+		x->in[status.MPI_SOURCE].size = (size_t)size;
+	}
+	free(x);
+	spent_so_far += clock_now() - began;
+}
+
 static double spent(void)
 {
 	return spent_so_far;
 }
 
-static struct ranks ranks = { .sum = sum, .most = most, .sum_here = sum_here, .spent = spent };
+static struct ranks ranks = { .sum = sum, .most = most, .sum_here = sum_here, .begin = begin, .finish = finish_exchange, .spent = spent };
 
 static void finish(void)
 {

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/search/remote.h"
+#include "machine/clock.h"
+
+enum {
+	MOST_PACKETS = 64,                 /* of a thread in a round: some 100 us of search */
+	MOST_ROOM = 64 << 20,              /* bytes for the keys that others send in a round */
+};
+
+static unsigned ranks_of(const struct remote *r)
+{
+	return r->ranges->parts;
+}
+
+static unsigned rank_of(const struct remote *r)
+{
+	return r->ranks ? r->ranks->rank : 0;
+}
+
+/* ---- memory ---- */
+
+uint32_t remote_packets(unsigned ranks, unsigned threads, uint32_t packet, unsigned width)
+{
+	const size_t packets = MOST_ROOM / ((size_t)ranks * threads * packet * width);
+
+	return packets > MOST_PACKETS ? MOST_PACKETS : packets ? (uint32_t)packets : 1;
+}
+
+/* Memory piece by piece, each apart from the others; from NULL nothing, but `used` is what they come to. */
+struct store {
+	unsigned char *memory;
+	size_t used;
+};
+
+static void *take(struct store *s, size_t bytes)
+{
+	void *piece = s->memory ? s->memory + s->used : NULL;
+
+	s->used += (bytes + APART - 1) / APART * APART;
+	return piece;
+}
+
+static struct remote_round round_in(struct store *s, unsigned ranks, size_t keys, unsigned width)
+{
+	return (struct remote_round){
+		.keys = take(s, ranks * sizeof(struct piece)),
+		.asked = take(s, ranks * sizeof(struct piece)),
+		.found = take(s, ranks * sizeof(struct piece)),
+		.answers = take(s, ranks * sizeof(struct piece)),
+		.room_for_keys = take(s, keys * width),
+		.room_for_asked = take(s, ranks * keys * width),
+		.room_for_found = take(s, ranks * keys * sizeof(uint32_t)),
+		.room_for_answers = take(s, keys * sizeof(uint32_t)),
+	};
+}
+
+size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned width)
+{
+	const size_t block = (size_t)remote_packets(ranks, threads, packet, width) * packet;
+	struct store s = { NULL, 0 };
+
+	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
+		round_in(&s, ranks, block * threads, width);
+	take(&s, threads * sizeof(struct remote_own));
+	for (unsigned i = 0; i < threads; i++) {
+		take(&s, block * width);
+		take(&s, (2 * (size_t)ranks + 1) * sizeof(uint32_t));
+	}
+	return s.used;
+}
+
+void remote_open(struct remote *r, void *memory)
+{
+	const uint32_t packet = r->stream->packet;
+	const unsigned width = r->stream->width;
+	struct store s = { memory, 0 };
+	size_t block;
+
+	r->sent = 0;
+	r->packets = remote_packets(ranks_of(r), r->threads, packet, width);
+	block = (size_t)r->packets * packet;
+	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
+		r->round[i] = round_in(&s, ranks_of(r), block * r->threads, width);
+	r->own = take(&s, r->threads * sizeof(*r->own));
+	for (unsigned i = 0; i < r->threads; i++) {
+		r->own[i].block = take(&s, block * width);
+		r->own[i].cut = take(&s, (2 * (size_t)ranks_of(r) + 1) * sizeof(uint32_t));
+		r->own[i].next = r->own[i].cut + ranks_of(r) + 1;
+	}
+}
+
+/* ---- a round ---- */
+
+static struct remote_round *round_at(struct remote *r, uint64_t number)
+{
+	return &r->round[number % ROUNDS_AT_ONCE];
+}
+
+/* A thread's next packets, by owner. */
+static void group(struct remote *r, unsigned me, uint64_t packets)
+{
+	struct stream *stream = &r->stream[me];
+	const size_t bytes = (size_t)stream->packet * stream->width;
+
+	for (uint64_t i = 0; i < packets; i++) {
+		memcpy(r->own[me].block + i * bytes, stream_next(stream), bytes);
+		stream_go_on(stream, 1);
+	}
+	r->partition(r->own[me].block, packets * stream->packet, r->ranges, r->own[me].cut, r->own[me].next);
+}
+
+/* ... to those of the others, owner by owner. Each thread puts its own there; thread 0 notes where they are. */
+static void gather(struct remote *r, unsigned me, struct remote_round *to)
+{
+	const unsigned width = r->stream->width;
+	const uint32_t *cut = r->own[me].cut;
+	size_t at = 0;
+
+	for (unsigned rank = 0; rank < ranks_of(r); rank++) {
+		const size_t begin = at;
+
+		for (unsigned i = 0; i < r->threads; i++) {
+			if (i == me)
+				memcpy(to->room_for_keys + at * width, r->own[me].block + (size_t)cut[rank] * width,
+				       (size_t)(cut[rank + 1] - cut[rank]) * width);
+			at += r->own[i].cut[rank + 1] - r->own[i].cut[rank];
+		}
+		if (me == 0) {
+			to->keys[rank] = (struct piece){ to->room_for_keys + begin * width, (at - begin) * width };
+			to->answers[rank] = (struct piece){ to->room_for_answers + begin * sizeof(uint32_t), (at - begin) * sizeof(uint32_t) };
+		}
+	}
+	if (me == 0)
+		to->count = at;
+}
+
+static void *begin(struct remote *r, const struct piece *out, struct piece *in)
+{
+	for (unsigned rank = 0; rank < ranks_of(r); rank++)
+		r->sent += rank == rank_of(r) ? 0 : out[rank].size;
+	return r->ranks ? r->ranks->begin(out, in) : NULL;
+}
+
+static void finish(struct remote *r, void *exchange)
+{
+	if (r->ranks)
+		r->ranks->finish(exchange);
+}
+
+static void ask(struct remote *r, struct remote_round *of)
+{
+	const size_t room = (size_t)r->packets * r->stream->packet * r->threads * r->stream->width;
+
+	for (unsigned rank = 0; rank < ranks_of(r); rank++)
+		of->asked[rank] = (struct piece){ of->room_for_asked + rank * room, room };
+	of->asked[rank_of(r)] = of->keys[rank_of(r)];
+	of->asking = begin(r, of->keys, of->asked);
+}
+
+static void get_asked(struct remote *r, struct remote_round *of)
+{
+	const unsigned width = r->stream->width;
+	const size_t room = (size_t)r->packets * r->stream->packet * r->threads * sizeof(uint32_t);
+
+	finish(r, of->asking);
+	for (unsigned rank = 0; rank < ranks_of(r); rank++)
+		of->found[rank] = (struct piece){ of->room_for_found + rank * room, of->asked[rank].size / width * sizeof(uint32_t) };
+	of->found[rank_of(r)] = of->answers[rank_of(r)];
+}
+
+/* A thread's share of what was asked. */
+static void look(struct remote *r, struct worker *self, struct remote_round *of)
+{
+	const unsigned width = r->stream->width;
+	const uint32_t first = (uint32_t)r->ranges->begin[rank_of(r)];
+	struct tally *tally = &r->searcher[self->index].tally;
+
+	for (unsigned rank = 0; rank < ranks_of(r); rank++) {
+		const size_t n = of->asked[rank].size / width, from = even_begin(n, self->index, r->threads),
+			     to = even_begin(n, self->index + 1, r->threads);
+		uint32_t *found = (uint32_t *)of->found[rank].bytes + from;
+		const uint64_t began = clock_ticks();
+
+		r->search(r->tree, (unsigned char *)of->asked[rank].bytes + from * width, to - from, found);
+		for (size_t i = 0; i < to - from; i++)
+			found[i] += first;
+		tally->searching += clock_ticks() - began;
+		tally->keys += to - from;
+	}
+}
+
+/* A thread's share of the answers to our keys. */
+static void add_up(struct remote *r, struct worker *self, struct remote_round *of)
+{
+	struct searcher *s = &r->searcher[self->index];
+	const size_t from = even_begin(of->count, self->index, r->threads), to = even_begin(of->count, self->index + 1, r->threads);
+	uint64_t sum = 0;
+
+	s->answers = (uint32_t *)of->room_for_answers + from;
+	s->last = of->room_for_keys + from * r->stream->width;
+	s->last_keys = to - from;
+	for (size_t i = 0; i < to - from; i++)
+		sum += s->answers[i];
+	s->sum += sum;
+	s->keys += to - from;
+}
+
+void remote_search(struct remote *r, struct worker *self, uint64_t packets)
+{
+	const uint64_t rounds = (packets + r->packets - 1) / r->packets;
+	const bool speaks = self->index == 0;
+
+	for (uint64_t n = 0; n < rounds + 2; n++) {
+		struct remote_round *new = n < rounds ? round_at(r, n) : NULL;
+		struct remote_round *under_way = n > 0 && n - 1 < rounds ? round_at(r, n - 1) : NULL;
+		struct remote_round *old = n > 1 ? round_at(r, n - 2) : NULL;
+
+		if (new)
+			group(r, self->index, packets - n * r->packets < r->packets ? packets - n * r->packets : r->packets);
+		team_barrier(r->team);
+		if (new)
+			gather(r, self->index, new);
+		team_barrier(r->team);
+		if (speaks && new)
+			ask(r, new);
+		if (speaks && under_way)
+			get_asked(r, under_way);
+		team_barrier(r->team);
+		if (under_way)
+			look(r, self, under_way);
+		team_barrier(r->team);
+		if (speaks && under_way)
+			under_way->answering = begin(r, under_way->found, under_way->answers);
+		if (speaks && old)
+			finish(r, old->answering);
+		team_barrier(r->team);
+		if (old)
+			add_up(r, self, old);
+	}
+}
