@@ -11,7 +11,7 @@
 #include "harness/statistics.h"
 
 /* s that this thread had a CPU: preemption does not count. */
-static double cpu_now(void)
+static inline double cpu_now(void)
 {
 	struct timespec t;
 
@@ -20,7 +20,7 @@ static double cpu_now(void)
 }
 
 /* The medians of both (s), of the ratios of the pairs with its 95 % interval, and whether it is within `limit` of 1. Sorts both. */
-static void print_beside(const char *what, double *ours, double *theirs, unsigned pairs, double limit, bool *differ)
+static inline void print_beside(const char *what, double *ours, double *theirs, unsigned pairs, double limit, bool *differ)
 {
 	double ratio[pairs], low = NAN, high = NAN, middle;
 

@@ -1,37 +1,191 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/search/tree.h"
-#include "bench/search/kernels.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 
-size_t tree_bytes(size_t n, unsigned width)
+#include "bench/search/tree.h"
+
+/* Lines of the top, the first separators of which are none. It tells TOP_LINES lines of a layer apart for each slot of a line. */
+#define TOP_LINES 16
+
+/* A layer of more bytes than this is prefetched; a core's caches keep what is less, and order of execution hides what they take. */
+#define NEAR ((size_t)64 << 10)
+
+static size_t fan(unsigned width)
 {
-	return n * width / 16 + 1;
+	return TREE_LINE / width;
+}
+
+static size_t lines_for(size_t slots, unsigned width)
+{
+	return slots ? (slots + fan(width) - 1) / fan(width) : 1;
+}
+
+/* Lines of each layer, the bottom's first. Returns how many layers are above it. */
+static unsigned count_lines(size_t n, unsigned width, size_t *lines)
+{
+	unsigned layers = 0;
+
+	lines[0] = lines_for(n, width);
+	for (; lines[layers] > 1; layers++)
+		lines[layers + 1] = lines_for(lines[layers], width);
+	return layers;
 }
 
 size_t tree_padded(size_t n, unsigned width)
 {
-	const size_t line = 64 / width;
+	return lines_for(n, width) * fan(width);
+}
 
-	return (n + line - 1) / line * line;
+size_t tree_bytes(size_t n, unsigned width)
+{
+	size_t lines[MOST_LAYERS + 1], all = TOP_LINES;
+
+	for (unsigned l = count_lines(n, width, lines); l > 0; l--)
+		all += lines[l];
+	return all * TREE_LINE;
+}
+
+/* The last key of a line; of the last line, the largest key there is. */
+static uint64_t last_key(const void *layer, size_t lines, size_t line, unsigned width)
+{
+	const size_t slot = (line + 1) * fan(width) - 1;
+
+	if (line + 1 >= lines)
+		return UINT64_MAX;
+	return width == sizeof(uint32_t) ? ((const uint32_t *)layer)[slot] : ((const uint64_t *)layer)[slot];
+}
+
+static void put(void *to, size_t slot, uint64_t key, unsigned width)
+{
+	if (width == sizeof(uint32_t))
+		((uint32_t *)to)[slot] = (uint32_t)key;
+	else
+		((uint64_t *)to)[slot] = key;
+}
+
+/* In Eytzinger order, separator i of a level is between lines that halving 2^depth of them (level + 1) times leaves together. */
+static void lay_top(const struct tree *t, void *top, size_t lines)
+{
+	put(top, 0, UINT64_MAX, t->width);
+	for (unsigned level = 0; level < t->depth; level++)
+		for (size_t i = 0; i < (size_t)1 << level; i++)
+			put(top, ((size_t)1 << level) + i, last_key(t->layer[t->first], lines, ((2 * i + 1) << (t->depth - 1 - level)) - 1, t->width), t->width);
 }
 
 int tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, void *memory)
 {
-	(void)memory;
-	*t = (struct tree){ sorted, n, width };
+	size_t lines[MOST_LAYERS + 1];
+	const void *below = sorted;
+	char *at = (char *)memory + (size_t)TOP_LINES * TREE_LINE;
+	unsigned layers;
+
+	if (n > UINT32_MAX || (width != sizeof(uint32_t) && width != sizeof(uint64_t))) {
+		errno = EINVAL;
+		return -1;
+	}
+	layers = count_lines(n, width, lines);
+	*t = (struct tree){ .n = n, .width = width, .layers = layers, .far = layers + 1, .top = memory };
+	t->layer[layers] = sorted;
+	for (unsigned up = 1; up <= layers; up++) {
+		for (size_t slot = 0; slot < lines[up] * fan(width); slot++)
+			put(at, slot, last_key(below, lines[up - 1], slot, width), width);
+		below = t->layer[layers - up] = at;
+		at += lines[up] * TREE_LINE;
+	}
+	for (unsigned l = 0; l <= layers; l++) {
+		if (lines[layers - l] <= TOP_LINES * fan(width))
+			t->first = l;
+		if (t->far > layers && lines[layers - l] * TREE_LINE > NEAR)
+			t->far = l;
+	}
+	while ((size_t)1 << t->depth < lines[layers - t->first])
+		t->depth++;
+	lay_top(t, memory, lines[layers - t->first]);
 	return 0;
 }
 
-static void search_32(const struct tree *t, const void *keys, size_t count, uint32_t *answers)
+#define UNROLL _Pragma("GCC unroll 64")
+
+/*
+ * Keys of a group; groups between two layers, so long has a line to come; and room for all that are under way, a power of two.
+ */
+enum { GROUP = 32, AHEAD = 1, ROOM = 16 };
+_Static_assert((MOST_LAYERS + 1) * AHEAD < ROOM, "a group is out of the pipeline before another one takes its place");
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#define TARGET TARGET_AVX512
+#define KEY    uint32_t
+#define NAME(function)	function##_u32_avx512
+#define RANK(line, key) (unsigned)__builtin_popcount(_mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)(key))))
+#define OP(name)	_mm512_##name##_epi32
+#define LESS(a, b)	_mm512_cmplt_epu32_mask(a, b)
+#define HAS(a, bits)	_mm512_test_epi32_mask(a, _mm512_set1_epi32(bits))
+#define STORE(to, v)	_mm512_storeu_si512(to, v)
+#include "bench/search/lines.h"
+
+#define KEY uint64_t
+#define NAME(function)	function##_u64_avx512
+#define RANK(line, key) (unsigned)__builtin_popcount(_mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)(key))))
+#define OP(name)	_mm512_##name##_epi64
+#define LESS(a, b)	_mm512_cmplt_epu64_mask(a, b)
+#define HAS(a, bits)	_mm512_test_epi64_mask(a, _mm512_set1_epi64(bits))
+#define STORE(to, v)	_mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi64_epi32(v))
+#include "bench/search/lines.h"
+#undef TARGET
+
+#define TARGET TARGET_AVX2
+
+/* No comparison of unsigned integers: what the greater of two is equal to is not less. */
+TARGET static inline unsigned rank_u32(const void *line, uint32_t key)
 {
-	search_branchless_32(t->sorted, t->n, 0, keys, count, answers);
+	const __m256i *v = line, q = _mm256_set1_epi32((int)key);
+	const __m256i low = _mm256_cmpeq_epi32(_mm256_max_epu32(v[0], q), v[0]), high = _mm256_cmpeq_epi32(_mm256_max_epu32(v[1], q), v[1]);
+
+	return 16 - (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) / 2;
 }
 
-static void search_64(const struct tree *t, const void *keys, size_t count, uint32_t *answers)
+TARGET static inline unsigned rank_u64(const void *line, uint64_t key)
 {
-	search_branchless_64(t->sorted, t->n, 0, keys, count, answers);
+	const __m256i *v = line, sign = _mm256_set1_epi64x(INT64_MIN), q = _mm256_set1_epi64x((long long)key) ^ sign;
+	const __m256i low = _mm256_cmpgt_epi64(q, v[0] ^ sign), high = _mm256_cmpgt_epi64(q, v[1] ^ sign);
+
+	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) / 4;
 }
+
+#define KEY	       uint32_t
+#define NAME(function) function##_u32_avx2
+#define RANK	       rank_u32
+#include "bench/search/lines.h"
+
+#define KEY	       uint64_t
+#define NAME(function) function##_u64_avx2
+#define RANK	       rank_u64
+#include "bench/search/lines.h"
+#undef TARGET
+#endif
+
+#define TARGET
+
+#define KEY	       uint32_t
+#define NAME(function) function##_u32_baseline
+#include "bench/search/lines.h"
+
+#define KEY	       uint64_t
+#define NAME(function) function##_u64_baseline
+#include "bench/search/lines.h"
 
 tree_search *tree_searcher(const struct tree *t, enum instruction_set set)
 {
-	return set == SCALAR ? t->width == sizeof(uint32_t) ? search_32 : search_64 : NULL;
+	static tree_search *const all[INSTRUCTION_SETS][2] = {
+		[BASELINE] = { search_u32_baseline, search_u64_baseline },
+#ifdef __x86_64__
+		[AVX2] = { search_u32_avx2, search_u64_avx2 },
+		[AVX512] = { search_u32_avx512, search_u64_avx512 },
+#endif
+	};
+
+	return all[set][t->width == sizeof(uint64_t)];
 }

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * search - how fast the tree of `locus search` is beside other ways to search the same array (searchers.h, standard.cc).
+ *
+ *	S+ tree		the best known: packets of 128 through lines with FAN + 1 children, AVX2, prefetch
+ *	Eytzinger	batches of 16, prefetch four levels ahead
+ *	branch-free	one key after the other
+ *	std::lower_bound	left out where there was no C++ compiler
+ *
+ * One pinned thread, the same array and keys, all on huge pages; both in turn, first the one, then the other. Keys are so many that nothing
+ * learns them. Prints medians, that of the ratios with its 95 % interval, and ends with 1 where the tree misses a goal: 1.15 times as fast as the S+ tree
+ * at 16 KiB, and 1.3 times from 256 KiB. Rows without a goal tell what the parts are worth: ours called for each packet, and ours with AVX2. For a
+ * quiet machine.
+ */
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "beside.h"
+#include "bench/search/tree.h"
+#include "harness/random.h"
+#include "machine/affinity.h"
+#include "machine/clock.h"
+#include "machine/region.h"
+#include "machine/topology.h"
+
+enum {
+	PACKET = 128,
+	BATCH = 16,
+	UNFETCHED = 0,      /* layers of the S+ tree without prefetch: any costs it time */
+	CALL = 32 * PACKET, /* keys of a call; their answers stay in the first cache */
+	KEYS = 1 << 22,
+};
+static const double turn = 0.05; /* s, of the slower of a pair, as far as there are keys */
+
+typedef void search(const void *memory, const void *keys, size_t count, uint32_t *answers);
+struct other {
+	const char *name;
+	size_t (*bytes)(size_t n);
+	void (*build)(void *memory, const void *sorted, size_t n);
+	search *search;
+};
+
+void standard_lower_bound_u32(const uint32_t *sorted, size_t n, const uint32_t *keys, size_t count, uint32_t *answers) __attribute__((weak));
+void standard_lower_bound_u64(const uint64_t *sorted, size_t n, const uint64_t *keys, size_t count, uint32_t *answers) __attribute__((weak));
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#define SPLUS_TARGET __attribute__((target("avx2,popcnt")))
+#define INLINE SPLUS_TARGET static inline __attribute__((always_inline))
+typedef __m256i vector_u32, vector_u64;
+
+INLINE __m256i splat_u32(uint32_t key)
+{
+	return _mm256_set1_epi32((int)(key ^ UINT32_C(1) << 31));
+}
+
+INLINE unsigned rank_u32(const uint32_t *line, __m256i q)
+{
+	const __m256i *v = (const __m256i *)line;
+	const __m256i less = _mm256_packs_epi32(_mm256_cmpgt_epi32(q, v[0]), _mm256_cmpgt_epi32(q, v[1]));
+
+	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(less)) / 2;
+}
+
+INLINE __m256i splat_u64(uint64_t key)
+{
+	return _mm256_set1_epi64x((long long)(key ^ UINT64_C(1) << 63));
+}
+
+INLINE unsigned rank_u64(const uint64_t *line, __m256i q)
+{
+	const __m256i *v = (const __m256i *)line;
+	const __m256i less = _mm256_packs_epi32(_mm256_cmpgt_epi64(q, v[0]), _mm256_cmpgt_epi64(q, v[1]));
+
+	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(less)) / 4;
+}
+#else
+/* As the compiler makes it. */
+#define SPLUS_TARGET
+typedef int32_t vector_u32;
+typedef int64_t vector_u64;
+
+static inline int32_t splat_u32(uint32_t key)
+{
+	return (int32_t)(key ^ UINT32_C(1) << 31);
+}
+
+static inline unsigned rank_u32(const uint32_t *line, int32_t q)
+{
+	unsigned less = 0;
+
+	for (unsigned i = 0; i < 16; i++)
+		less += (int32_t)line[i] < q;
+	return less;
+}
+
+static inline int64_t splat_u64(uint64_t key)
+{
+	return (int64_t)(key ^ UINT64_C(1) << 63);
+}
+
+static inline unsigned rank_u64(const uint64_t *line, int64_t q)
+{
+	unsigned less = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		less += (int64_t)line[i] < q;
+	return less;
+}
+#endif
+
+#define KEY	   uint32_t
+#define NAME(name) name##_u32
+#include "searchers.h"
+
+#define KEY	   uint64_t
+#define NAME(name) name##_u64
+#include "searchers.h"
+
+enum { OTHERS = sizeof(others_u32) / sizeof(*others_u32) };
+
+/* An array, what is searched in it, and the tree. */
+struct scene {
+	const struct machine *machine;
+	unsigned width, pairs;
+	size_t n;
+	const void *sorted, *keys;
+	uint32_t *answers;
+	struct tree tree;
+	tree_search *ours;
+	size_t per_call;
+	bool missed;
+};
+
+static const void *key_at(const struct scene *s, size_t i)
+{
+	return (const char *)s->keys + i * s->width;
+}
+
+static void search_ours(const struct scene *s, size_t first, size_t count)
+{
+	for (size_t i = 0; i < count; i += s->per_call)
+		s->ours(&s->tree, key_at(s, first + i), s->per_call, s->answers + i % CALL);
+}
+
+static void search_theirs(const struct scene *s, const struct other *o, const void *memory, size_t first, size_t count)
+{
+	for (size_t i = 0; i < count; i += CALL)
+		o->search(memory, key_at(s, first + i), CALL, s->answers);
+}
+
+/* s a key. */
+static double time_ours(const struct scene *s, size_t first, size_t count)
+{
+	double begin = cpu_now();
+
+	search_ours(s, first, count);
+	return (cpu_now() - begin) / (double)count;
+}
+
+static double time_theirs(const struct scene *s, const struct other *o, const void *memory, size_t first, size_t count)
+{
+	double begin = cpu_now();
+
+	search_theirs(s, o, memory, first, count);
+	return (cpu_now() - begin) / (double)count;
+}
+
+/* The first answers of all are the same. */
+static bool agree(const struct scene *s, const struct other *o, const void *memory)
+{
+	uint32_t ours[CALL];
+
+	for (size_t first = 0; first < 16 * CALL; first += CALL) {
+		search_ours(s, first, CALL);
+		memcpy(ours, s->answers, sizeof(ours));
+		search_theirs(s, o, memory, first, CALL);
+		if (memcmp(ours, s->answers, sizeof(ours)))
+			return false;
+	}
+	return true;
+}
+
+static void *map(struct arena *arena, size_t bytes)
+{
+	struct region *r = arena ? region_map(arena, "search", bytes, PAGES_THP) : NULL;
+
+	if (!r) {
+		fprintf(stderr, "search: no memory for %zu bytes\n", bytes);
+		exit(2);
+	}
+	return region_base(r);
+}
+
+/* `goal`: 0, there is none. */
+static void print_times(const struct scene *s, const char *what, double *ours, double *theirs, double goal, bool *missed)
+{
+	double ratio[s->pairs], low = NAN, high = NAN, middle;
+
+	for (unsigned i = 0; i < s->pairs; i++)
+		ratio[i] = theirs[i] / ours[i];
+	sort(ours, s->pairs);
+	sort(theirs, s->pairs);
+	sort(ratio, s->pairs);
+	middle = quantile(ratio, s->pairs, 0.5);
+	median_interval(ratio, s->pairs, &low, &high);
+	printf("u%-2u %7zu KiB  %-38s  %7.2f ns  %7.2f ns  %6.2f  [%.2f, %.2f]", 8 * s->width, s->n * s->width >> 10, what, 1e9 * quantile(ours, s->pairs, 0.5),
+	       1e9 * quantile(theirs, s->pairs, 0.5), middle, low, high);
+	if (goal > 0) {
+		printf("  goal %.2f: %s", goal, middle < goal ? "NO" : "yes");
+		*missed |= middle < goal;
+	}
+	printf("\n");
+	fflush(stdout);
+}
+
+static void compare(struct scene *s, const struct other *o, const void *memory, const char *what, double goal)
+{
+	double ours[s->pairs], theirs[s->pairs];
+	size_t count = CALL;
+
+	while (count < KEYS && time_theirs(s, o, memory, 0, count) * (double)count < turn)
+		count *= 2;
+	for (unsigned i = 0; i < s->pairs; i++) {
+		const size_t first = i * count % KEYS;
+
+		if (i % 2)
+			theirs[i] = time_theirs(s, o, memory, first, count);
+		ours[i] = time_ours(s, first, count);
+		if (i % 2 == 0)
+			theirs[i] = time_theirs(s, o, memory, first, count);
+	}
+	print_times(s, what, ours, theirs, goal, &s->missed);
+}
+
+/* Ours in other ways. */
+static void compare_parts(struct scene *s, const struct other *o, const void *memory)
+{
+	tree_search *const ours = s->ours;
+
+	s->per_call = PACKET;
+	compare(s, o, memory, "... ours called for each packet", 0);
+	s->per_call = CALL;
+	for (enum instruction_set set = AVX2; set >= BASELINE; set--) {
+		char what[64];
+
+		s->ours = tree_searcher(&s->tree, set);
+		snprintf(what, sizeof(what), "... ours with %s", instruction_set_name(set));
+		if (s->ours && s->ours != ours && instruction_set_usable(set))
+			compare(s, o, memory, what, 0);
+	}
+	s->ours = ours;
+}
+
+static void fill(void *to, size_t n, unsigned width, bool sorted)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t random = mix(sorted ? i + 1 : ~i);
+
+		if (width == sizeof(uint32_t))
+			((uint32_t *)to)[i] = (uint32_t)(sorted ? UINT32_MAX / n * i + random % (UINT32_MAX / n) : random);
+		else
+			((uint64_t *)to)[i] = sorted ? UINT64_MAX / n * i + random % (UINT64_MAX / n) : random;
+	}
+}
+
+static void build_tree(struct scene *s, struct arena *arena)
+{
+	const size_t bytes = tree_bytes(s->n, s->width);
+	void *memory = map(arena, bytes);
+	double begin;
+
+	memset(memory, 0, bytes); /* what the kernel takes for new pages is not part of it */
+	begin = clock_now();
+	tree_build(&s->tree, s->sorted, s->n, s->width, memory);
+	printf("u%-2u %7zu KiB  the tree was built in %.3g ms, and takes %.1f %% of the array\n", 8 * s->width, s->n * s->width >> 10, 1e3 * (clock_now() - begin),
+	       100 * (double)bytes / (double)(s->n * s->width));
+	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++)
+		if (instruction_set_usable(set) && tree_searcher(&s->tree, set))
+			s->ours = tree_searcher(&s->tree, set);
+}
+
+static void compare_all(struct scene *s, size_t bytes)
+{
+	struct arena *arena = arena_open(s->machine);
+	const struct other *others = s->width == sizeof(uint32_t) ? others_u32 : others_u64;
+	struct placement p;
+	void *sorted;
+
+	s->n = bytes / s->width;
+	s->per_call = CALL;
+	s->sorted = sorted = map(arena, bytes);
+	fill(sorted, s->n, s->width, true);
+	build_tree(s, arena);
+	for (unsigned i = 0; i < OTHERS; i++) {
+		const struct other *o = &others[i];
+		struct arena *theirs = arena_open(s->machine);
+		void *memory = map(theirs, o->bytes(s->n));
+
+		if (o->search == standard_u32 || o->search == standard_u64)
+			if (!standard_lower_bound_u32)
+				continue;
+		o->build(memory, sorted, s->n);
+		if (!agree(s, o, memory)) {
+			printf("u%u %zu KiB: %s and the tree do not agree\n", 8 * s->width, bytes >> 10, o->name);
+			s->missed = true;
+		}
+		compare(s, o, memory, o->name, i ? 0 : bytes < 256 << 10 ? 1.15 : 1.3);
+		if (i == 0)
+			compare_parts(s, o, memory);
+		arena_close(theirs);
+	}
+	if (!arena_placement(arena, &p)) {
+		if (!p.huge_unknown && p.huge < p.thp)
+			printf("... only %.0f %% of the array and the tree were on huge pages\n", 100 * (double)p.huge / (double)p.thp);
+		placement_free(&p);
+	}
+	arena_close(arena);
+}
+
+int main(int argc, char **argv)
+{
+	const char *error = "the CPUs that we may use could not be found out";
+	struct scene s = { .pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 15 };
+	const size_t most = argc > 2 ? strtoul(argv[2], NULL, 10) << 20 : (size_t)256 << 20;
+	struct affinity affinity;
+	struct machine *m = affinity_inherit(&affinity) ? NULL : machine_open(NULL, &error);
+	cpu_set_t set;
+
+	if (!m || s.pairs < LEAST_VALUES || s.pairs > 1000) {
+		fprintf(stderr, "search: %s\n", m ? "usage: search [PAIRS [MIB]], PAIRS from 6 to 1000, arrays of up to so many MiB" : error);
+		return 2;
+	}
+	s.machine = m;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)m->cpu[m->cpus - 1].number, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	printf("The tree of locus against other searches, %u alternating pairs, CPU %d\n", s.pairs, m->cpu[m->cpus - 1].number);
+	printf("%-15s  %-38s  %10s  %10s  %6s  95 %% interval\n", "array", "against", "locus", "other", "faster");
+	for (s.width = sizeof(uint32_t); s.width <= sizeof(uint64_t); s.width *= 2) {
+		struct arena *arena = arena_open(m);
+		void *keys = map(arena, (size_t)KEYS * s.width);
+
+		fill(keys, KEYS, s.width, false);
+		s.keys = keys;
+		s.answers = map(arena, CALL * sizeof(*s.answers));
+		for (size_t bytes = (size_t)16 << 10; bytes <= most; bytes *= bytes < 4 << 20 ? 16 : bytes < 64 << 20 ? 16 : 4)
+			compare_all(&s, bytes);
+		arena_close(arena);
+	}
+	if (!standard_lower_bound_u32)
+		printf("std::lower_bound was left out: configure found no C++ compiler\n");
+	machine_close(m);
+	affinity_free(&affinity);
+	return s.missed;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of lines: whatever the size of the array, its duplicates, the key and the instructions, the answer is lower_bound's. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/search/tree.h"
+#include "cases.h"
+#include "harness/random.h"
+
+#define LENGTH(list) (sizeof(list) / sizeof(*(list)))
+
+/* What a test is run for. */
+struct way {
+	unsigned width;
+	enum instruction_set set;
+};
+
+/* Arrays: element i of n, never less than the one before. `most`: the largest key. */
+typedef uint64_t shape(size_t i, size_t n, uint64_t most);
+
+static uint64_t apart_by_three(size_t i, size_t n, uint64_t most)
+{
+	(void)n, (void)most;
+	return 3 * i + 5;
+}
+
+static uint64_t duplicates(size_t i, size_t n, uint64_t most)
+{
+	(void)n, (void)most;
+	return 2 * (i / 23) + 1;
+}
+
+static uint64_t one_value(size_t i, size_t n, uint64_t most)
+{
+	(void)i, (void)n;
+	return most / 2;
+}
+
+static uint64_t extremes(size_t i, size_t n, uint64_t most)
+{
+	return i < n / 3 ? 0 : i < n - n / 3 ? most / 2 + i : most;
+}
+
+static uint64_t all_largest(size_t i, size_t n, uint64_t most)
+{
+	(void)i, (void)n;
+	return most;
+}
+
+/* Somewhere in the i-th n-th of all keys, as the benchmark draws them: beyond half of them, where signed keys would be negative. */
+static uint64_t drawn(size_t i, size_t n, uint64_t most)
+{
+	return most / n * i + mix(i + 1) % (most / n);
+}
+
+static shape *const shapes[] = { apart_by_three, duplicates, one_value, extremes, all_largest, drawn };
+
+/* An array with its tree; canaries around what the tree may write. */
+struct scene {
+	struct way way;
+	size_t n;
+	void *sorted;
+	unsigned char *memory;
+	struct tree tree;
+	tree_search *search;
+};
+
+enum { CANARY = 0xa5, CANARIES = TREE_LINE };
+
+static uint64_t largest(unsigned width)
+{
+	return width == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
+}
+
+static uint64_t get(const void *keys, size_t i, unsigned width)
+{
+	return width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
+}
+
+static void put(void *keys, size_t i, uint64_t key, unsigned width)
+{
+	if (width == sizeof(uint32_t))
+		((uint32_t *)keys)[i] = (uint32_t)key;
+	else
+		((uint64_t *)keys)[i] = key;
+}
+
+static void open_scene(struct scene *s, struct way way, size_t n, shape *of)
+{
+	const size_t padded = tree_padded(n, way.width), bytes = tree_bytes(n, way.width);
+	const uint64_t most = largest(way.width);
+
+	*s = (struct scene){ .way = way, .n = n };
+	s->sorted = aligned_alloc(TREE_LINE, padded * way.width);
+	s->memory = aligned_alloc(TREE_LINE, bytes + CANARIES);
+	assert_true(s->sorted && s->memory);
+	memset(s->memory, CANARY, bytes + CANARIES);
+	for (size_t i = 0; i < padded; i++)
+		put(s->sorted, i, i < n ? of(i, n, most) : most, way.width);
+	assert_int_equal(tree_build(&s->tree, s->sorted, n, way.width, s->memory), 0);
+	for (size_t i = 0; i < CANARIES; i++)
+		assert_int_equal(s->memory[bytes + i], CANARY);
+	s->search = tree_searcher(&s->tree, way.set);
+	assert_non_null(s->search);
+}
+
+static void close_scene(struct scene *s)
+{
+	free(s->sorted);
+	free(s->memory);
+}
+
+static size_t lower_bound(const struct scene *s, uint64_t key)
+{
+	size_t from = 0;
+
+	for (size_t n = s->n; n > 0;) {
+		const size_t half = n / 2;
+
+		if (get(s->sorted, from + half, s->way.width) < key) {
+			from += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return from;
+}
+
+/* Keys and answers begin somewhere in a line, and end where their memory does: sanitizers see what goes beyond. */
+static void search_and_compare(const struct scene *s, const void *keys, size_t count)
+{
+	uint32_t *answers = malloc((count + 1) * sizeof(*answers));
+
+	assert_non_null(answers);
+	answers[0] = CANARY;
+	s->search(&s->tree, keys, count, answers + 1);
+	assert_int_equal(answers[0], CANARY);
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t key = get(keys, i, s->way.width);
+
+		if (answers[i + 1] != lower_bound(s, key))
+			fail_msg("%zu elements, key %zu of %zu, %#llx: %u instead of %zu", s->n, i, count, (unsigned long long)key, answers[i + 1],
+				 lower_bound(s, key));
+	}
+	free(answers);
+}
+
+/* Each of some elements with its neighbours, then extremes, then keys at random: of all, and of those that the array has. */
+static void ask(const struct scene *s, size_t elements, size_t random)
+{
+	const size_t count = 3 * elements + 4 + 2 * random;
+	const uint64_t most = largest(s->way.width);
+	void *keys = malloc(count * s->way.width);
+	size_t to = 0;
+
+	assert_non_null(keys);
+	for (size_t i = 0; i < elements; i++) {
+		const uint64_t key = get(s->sorted, elements < s->n ? permute(i, s->n, 7) : i, s->way.width);
+
+		put(keys, to++, key - 1, s->way.width);
+		put(keys, to++, key, s->way.width);
+		put(keys, to++, key + 1, s->way.width);
+	}
+	put(keys, to++, 0, s->way.width);
+	put(keys, to++, most, s->way.width);
+	put(keys, to++, most - 1, s->way.width);
+	put(keys, to++, most / 2 + 1, s->way.width);
+	for (size_t i = 0; i < random; i++) {
+		put(keys, to++, mix(i + 1), s->way.width);
+		put(keys, to++, s->n ? get(s->sorted, mix(~i) % s->n, s->way.width) : i, s->way.width);
+	}
+	assert_int_equal(to, count);
+	search_and_compare(s, keys, count);
+	free(keys);
+}
+
+static void every_small_array(void **state)
+{
+	const struct way *w = *state;
+
+	for (size_t n = 0; n < cases(601); n++)
+		for (unsigned i = 0; i < LENGTH(shapes); i++) {
+			struct scene s;
+
+			open_scene(&s, *w, n, shapes[i]);
+			ask(&s, n, 20);
+			close_scene(&s);
+		}
+}
+
+/* A line, a layer or the top just full, an element less, and one more; and other sizes. */
+static void arrays_that_just_fill_a_layer(void **state)
+{
+	const struct way *w = *state;
+	const size_t fan = TREE_LINE / w->width, most = cases(1200000);
+
+	for (size_t full = fan; full <= most; full *= fan)
+		for (size_t times = 1; times < fan && times * full <= most; times = 3 * times + (times > 1))
+			for (size_t n = times * full - 1; n <= times * full + 1; n++) {
+				struct scene s;
+
+				open_scene(&s, *w, n, shapes[(n + times) % LENGTH(shapes)]);
+				ask(&s, n < 3000 ? n : 3000, 1000);
+				close_scene(&s);
+			}
+	for (size_t i = 0; i < cases(100); i++) {
+		struct scene s;
+
+		open_scene(&s, *w, mix(i + 1) % most >> i % 12, drawn);
+		ask(&s, s.n < 100 ? s.n : 100, 300);
+		close_scene(&s);
+	}
+}
+
+/* Nothing is read beyond the keys, nor written beside the answers. */
+static void any_count_of_keys(void **state)
+{
+	const struct way *w = *state;
+	struct scene s;
+
+	open_scene(&s, *w, 5000, drawn);
+	for (size_t count = 0; count <= 300; count++) {
+		unsigned char *keys = malloc(count * w->width + 1), *answers = malloc(count * sizeof(uint32_t) + CANARIES);
+
+		assert_true(keys && answers);
+		memset(answers, CANARY, count * sizeof(uint32_t) + CANARIES);
+		for (size_t i = 0; i < count; i++)
+			put(keys, i, mix(count * 300 + i), w->width);
+		s.search(&s.tree, keys, count, (uint32_t *)answers);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(((uint32_t *)answers)[i], lower_bound(&s, get(keys, i, w->width)));
+		for (size_t i = 0; i < CANARIES; i++)
+			assert_int_equal(answers[count * sizeof(uint32_t) + i], CANARY);
+		search_and_compare(&s, keys, count);
+		free(keys);
+		free(answers);
+	}
+	close_scene(&s);
+}
+
+static void not_on_this_machine(void **state)
+{
+	const struct way *w = *state;
+
+	print_message("this CPU has no %s\n", instruction_set_name(w->set));
+	skip();
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+	static _Alignas(TREE_LINE) uint32_t line[TREE_LINE / sizeof(uint32_t)];
+	struct tree t;
+
+	(void)state;
+	errno = 0;
+	assert_int_equal(tree_build(&t, line, (size_t)UINT32_MAX + 1, 4, line), -1);
+	assert_int_equal(errno, EINVAL);
+	errno = 0;
+	assert_int_equal(tree_build(&t, line, 1, 2, line), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+static void a_tree_is_a_line_for_each_line_of_lines(void **state)
+{
+	(void)state;
+	assert_int_equal(tree_padded(0, 4), 16);
+	assert_int_equal(tree_padded(16, 4), 16);
+	assert_int_equal(tree_padded(17, 4), 32);
+	assert_int_equal(tree_padded(17, 8), 24);
+	assert_int_equal(tree_padded(UINT32_MAX, 4), UINT64_C(1) << 32);
+	/* beside the top, which is 16 lines */
+	assert_int_equal(tree_bytes(16, 4), 16 * TREE_LINE);
+	assert_int_equal(tree_bytes(17, 4), 17 * TREE_LINE);
+	assert_int_equal(tree_bytes(65536, 4), (16 + 256 + 16 + 1) * TREE_LINE);
+	assert_int_equal(tree_bytes(65537, 4), (16 + 257 + 17 + 2 + 1) * TREE_LINE);
+	assert_int_equal(tree_bytes(512, 8), (16 + 8 + 1) * TREE_LINE);
+	assert_true(tree_bytes(UINT32_MAX, 8) > (UINT64_C(1) << 32) / 7 * 8);
+}
+
+struct suite {
+	size_t n;
+	char name[32][64];
+	struct CMUnitTest test[32];
+};
+
+static void add(struct suite *s, const struct way *w, const char *what, CMUnitTestFunction function)
+{
+	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_u%u_%s", instruction_set_name(w->set), 8 * w->width, what);
+	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], instruction_set_usable(w->set) ? function : not_on_this_machine, NULL, NULL, (void *)w };
+	s->n++;
+}
+
+int main(void)
+{
+	static struct way ways[2 * INSTRUCTION_SETS];
+	static struct suite s = {
+		.n = 2,
+		.test = { cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(a_tree_is_a_line_for_each_line_of_lines) },
+	};
+
+	for (unsigned i = 0; i < LENGTH(ways); i++) {
+		const struct tree of = { .width = i % 2 ? 8 : 4 };
+
+		ways[i] = (struct way){ of.width, i / 2 };
+		if (!tree_searcher(&of, ways[i].set))
+			continue;
+		add(&s, &ways[i], "every_small_array", every_small_array);
+		add(&s, &ways[i], "arrays_that_just_fill_a_layer", arrays_that_just_fill_a_layer);
+		add(&s, &ways[i], "any_count_of_keys", any_count_of_keys);
+	}
+	return _cmocka_run_group_tests("tree", s.test, s.n, NULL, NULL);
+}
