@@ -80,6 +80,7 @@ struct ranks {
 	void (*sum)(int64_t *, size_t);    /* each value becomes its sum over the ranks */
 	void (*most)(double *, size_t);    /* each value becomes the largest of the ranks' */
 	void (*sum_here)(int64_t *, size_t); /* each becomes its sum over the ranks of this node */
+	double (*spent)(void);             /* s in these calls so far */
 	/*
 	 * Begins to send a piece to each other rank, and to take one from each, of at most in[rank].size bytes: both by rank, 2^31 - 1 bytes at most, of the
 	 * rank itself nothing. finish() returns when all is there, and in[rank].size is what came; until then pieces and their bytes are not to be touched.
@@ -87,7 +88,6 @@ struct ranks {
 	 */
 	void *(*begin)(const struct piece *out, struct piece *in);
 	void (*finish)(void *exchange);
-	double (*spent)(void);             /* s in these calls so far */
 };
 
 struct trial {

@@ -32,7 +32,7 @@ struct store {
 	size_t used;
 };
 
-static void *take(struct store *s, size_t bytes)
+static void *cut_off(struct store *s, size_t bytes)
 {
 	void *piece = s->memory ? s->memory + s->used : NULL;
 
@@ -43,14 +43,14 @@ static void *take(struct store *s, size_t bytes)
 static struct remote_round round_in(struct store *s, unsigned ranks, size_t keys, unsigned width)
 {
 	return (struct remote_round){
-		.keys = take(s, ranks * sizeof(struct piece)),
-		.asked = take(s, ranks * sizeof(struct piece)),
-		.found = take(s, ranks * sizeof(struct piece)),
-		.answers = take(s, ranks * sizeof(struct piece)),
-		.room_for_keys = take(s, keys * width),
-		.room_for_asked = take(s, ranks * keys * width),
-		.room_for_found = take(s, ranks * keys * sizeof(uint32_t)),
-		.room_for_answers = take(s, keys * sizeof(uint32_t)),
+		.keys = cut_off(s, ranks * sizeof(struct piece)),
+		.asked = cut_off(s, ranks * sizeof(struct piece)),
+		.found = cut_off(s, ranks * sizeof(struct piece)),
+		.answers = cut_off(s, ranks * sizeof(struct piece)),
+		.room_for_keys = cut_off(s, keys * width),
+		.room_for_asked = cut_off(s, ranks * keys * width),
+		.room_for_found = cut_off(s, ranks * keys * sizeof(uint32_t)),
+		.room_for_answers = cut_off(s, keys * sizeof(uint32_t)),
 	};
 }
 
@@ -61,10 +61,10 @@ size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned 
 
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
 		round_in(&s, ranks, block * threads, width);
-	take(&s, threads * sizeof(struct remote_own));
+	cut_off(&s, threads * sizeof(struct remote_own));
 	for (unsigned i = 0; i < threads; i++) {
-		take(&s, block * width);
-		take(&s, (2 * (size_t)ranks + 1) * sizeof(uint32_t));
+		cut_off(&s, block * width);
+		cut_off(&s, (2 * (size_t)ranks + 1) * sizeof(uint32_t));
 	}
 	return s.used;
 }
@@ -81,10 +81,10 @@ void remote_open(struct remote *r, void *memory)
 	block = (size_t)r->packets * packet;
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
 		r->round[i] = round_in(&s, ranks_of(r), block * r->threads, width);
-	r->own = take(&s, r->threads * sizeof(*r->own));
+	r->own = cut_off(&s, r->threads * sizeof(*r->own));
 	for (unsigned i = 0; i < r->threads; i++) {
-		r->own[i].block = take(&s, block * width);
-		r->own[i].cut = take(&s, (2 * (size_t)ranks_of(r) + 1) * sizeof(uint32_t));
+		r->own[i].block = cut_off(&s, block * width);
+		r->own[i].cut = cut_off(&s, (2 * (size_t)ranks_of(r) + 1) * sizeof(uint32_t));
 		r->own[i].next = r->own[i].cut + ranks_of(r) + 1;
 	}
 }

@@ -167,13 +167,18 @@ void recipe_fill_stream(const struct recipe *r, void *keys, unsigned stream, siz
 		key_put(r, keys, i, recipe_key(r, stream, i));
 }
 
+static uint64_t element(const struct recipe *r, const void *array, size_t i)
+{
+	return array ? key_get(r, array, i) : recipe_element(r, i);
+}
+
 size_t reference(const struct recipe *r, const void *array, uint64_t key)
 {
 	size_t i = recipe_about(r, key);
 
-	while (i > 0 && key_get(r, array, i - 1) >= key)
+	while (i > 0 && element(r, array, i - 1) >= key)
 		i--;
-	while (i < r->n && key_get(r, array, i) < key)
+	while (i < r->n && element(r, array, i) < key)
 		i++;
 	return i;
 }

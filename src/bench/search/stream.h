@@ -54,7 +54,7 @@ uint64_t key_get(const struct recipe *, const void *keys, size_t i);
 void recipe_fill_array(const struct recipe *, void *array, size_t first, size_t last);
 void recipe_fill_stream(const struct recipe *, void *keys, unsigned stream, size_t n);
 
-/* lower_bound as its definition says, in any sorted array of the recipe's length and width; in the recipe's own it takes two steps at most. */
+/* lower_bound as its definition says, in any sorted array of the recipe's length and width; in the recipe's own (NULL: made here), it takes two steps at most. */
 size_t reference(const struct recipe *, const void *array, uint64_t key);
 
 #endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks without MPI: processes that share memory. For unit tests, behind cmocka.h. */
+#ifndef LOCUS_TEST_RANKS_H
+#define LOCUS_TEST_RANKS_H
+
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "benchmark.h"
+
+enum { RANKS = 3, MOST_VALUES = 4000, LETTERS = 4, LETTER = 1 << 16 };
+
+/* What one rank sends to another: as many at once as exchanges may overlap, and one more. */
+struct mailbox {
+	_Atomic unsigned put, taken;
+	size_t size[LETTERS];
+	unsigned char letter[LETTERS][LETTER];
+};
+
+/* By rank: what it brings to a sum, and to a maximum. */
+static struct shared {
+	pthread_barrier_t all;
+	int64_t integer[RANKS][MOST_VALUES];
+	double real[RANKS][16];
+	struct mailbox mail[RANKS][RANKS]; /* from, to */
+} *shared;
+static unsigned me;
+
+static void sum(int64_t *x, size_t n)
+{
+	assert_true(n <= MOST_VALUES);
+	memcpy(shared->integer[me], x, n * sizeof(*x));
+	pthread_barrier_wait(&shared->all);
+	memset(x, 0, n * sizeof(*x));
+	for (unsigned rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < n; i++)
+			x[i] += shared->integer[rank][i];
+	pthread_barrier_wait(&shared->all);
+}
+
+static void most(double *x, size_t n)
+{
+	assert_true(n <= 16);
+	memcpy(shared->real[me], x, n * sizeof(*x));
+	pthread_barrier_wait(&shared->all);
+	for (unsigned rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < n; i++)
+			x[i] = fmax(x[i], shared->real[rank][i]);
+	pthread_barrier_wait(&shared->all);
+}
+
+static void *begin(const struct piece *out, struct piece *in)
+{
+	for (unsigned to = 0; to < RANKS; to++) {
+		struct mailbox *box = &shared->mail[me][to];
+		const unsigned put = atomic_load(&box->put);
+
+		if (to == me)
+			continue;
+		while (put - atomic_load(&box->taken) == LETTERS)
+			sched_yield();
+		assert_true(out[to].size <= LETTER);
+		box->size[put % LETTERS] = out[to].size;
+		if (out[to].size)
+			memcpy(box->letter[put % LETTERS], out[to].bytes, out[to].size);
+		atomic_store(&box->put, put + 1);
+	}
+	return in;
+}
+
+/* Letters of one rank come in the order in which they were sent, and exchanges are finished in the order in which they were begun. */
+static void finish(void *exchange)
+{
+	struct piece *in = exchange;
+
+	for (unsigned from = 0; from < RANKS; from++) {
+		struct mailbox *box = &shared->mail[from][me];
+		const unsigned taken = atomic_load(&box->taken);
+
+		if (from == me)
+			continue;
+		while (atomic_load(&box->put) == taken)
+			sched_yield();
+		assert_true(box->size[taken % LETTERS] <= in[from].size);
+		in[from].size = box->size[taken % LETTERS];
+		if (in[from].size)
+			memcpy(in[from].bytes, box->letter[taken % LETTERS], in[from].size);
+		atomic_store(&box->taken, taken + 1);
+	}
+}
+
+static double spent(void)
+{
+	return 0;
+}
+
+/* Runs it on all ranks, and returns the exit status, which has to be the same; what rank 0 said on stderr is in `said`. */
+static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
+{
+	pthread_barrierattr_t between_processes;
+	char errors[RANKS][4096] = { 0 };
+	pid_t pid[RANKS];
+	int pipes[RANKS][2], status[RANKS];
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(shared, MAP_FAILED);
+	pthread_barrierattr_init(&between_processes);
+	pthread_barrierattr_setpshared(&between_processes, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&shared->all, &between_processes, RANKS);
+	for (me = 0; me < RANKS; me++) {
+		assert_int_equal(pipe(pipes[me]), 0);
+		pid[me] = fork();
+		assert_true(pid[me] >= 0);
+		if (pid[me] == 0) {
+			struct ranks ranks = { me, RANKS, sum, most, sum, spent, begin, finish };
+
+			dup2(pipes[me][1], STDERR_FILENO);
+			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+			alarm(60); /* one that waits for others that will not come has failed */
+			exit(body(&ranks));
+		}
+		close(pipes[me][1]);
+	}
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		size_t length = 0;
+		ssize_t n;
+
+		while ((n = read(pipes[rank][0], errors[rank] + length, sizeof(errors[rank]) - 1 - length)) > 0)
+			length += (size_t)n;
+		close(pipes[rank][0]);
+		waitpid(pid[rank], &status[rank], 0);
+		if (status[rank] != status[0] || (rank && *errors[rank]))
+			print_message("rank %u ends with %#x and says: %s\n", rank, status[rank], errors[rank]);
+		assert_true(WIFEXITED(status[rank]));
+		assert_int_equal(WEXITSTATUS(status[rank]), WEXITSTATUS(status[0]));
+		if (rank)
+			assert_string_equal(errors[rank], "");
+	}
+	munmap(shared, sizeof(*shared));
+	if (said)
+		snprintf(said, size, "%s", errors[0]);
+	return WEXITSTATUS(status[0]);
+}
+
+#endif
