@@ -269,6 +269,25 @@ static void test_roles(void **state)
 	end(&b);
 }
 
+/* A variant's roles are in the place of its benchmark's. */
+static void test_roles_of_a_variant(void **state)
+{
+	static const struct role all_alike[] = { { "chase", 0, BY_COUNT }, { 0 } };
+	struct bench b;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		set_up(&b, i ? by_count : by_role, THREADS, (struct benchmark){ .bound = BY_COUNT, .roles = i ? roles : NULL });
+		b.variant[0].roles = i ? all_alike : roles;
+		go(&b);
+		for (unsigned w = 0; w < THREADS; w++) {
+			assert_int_equal(b.diary.of[w].role, !i && w > 0);
+			assert_true(b.diary.of[w].count == (!i && w ? UINT64_MAX : b.series.units));
+		}
+		end(&b);
+	}
+}
+
 static void test_batches_become_lines(void **state)
 {
 	struct bench b;
@@ -673,6 +692,59 @@ static void test_ratios_find_their_trial(void **state)
 		series_close(&group[i]);
 }
 
+/* What is reported, with a scatter of its own; and what is the time turned over, of which more is better. */
+enum { COST, RATE };
+static double three(const struct trial *t)
+{
+	(void)t;
+	return 3;
+}
+
+static const struct metric ratio_metrics[] = { [COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL }, [RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER, three }, { 0 } };
+static const struct ratio metric_rows[] = {
+	{ "slowdown", "in cost", OF_VARIANTS, "racy", "atomic", "cost" },
+	{ "slowdown", "in rate", OF_VARIANTS, "racy", "atomic", "rate" },
+	{ "slowdown", "in time", OF_VARIANTS, "racy", "atomic", NULL },
+	{ 0 }
+};
+
+static void invent_cost(struct series *s, struct invention *i, struct benchmark *b, double cost)
+{
+	b->metrics = ratio_metrics;
+	b->ratios = metric_rows;
+	i->planned.trial.benchmark = b;
+	free(s->value);
+	s->value = calloc(2, sizeof(*s->value));
+	s->value[COST] = calloc(s->samples, sizeof(**s->value));
+	for (size_t n = 0; n < s->samples; n++)
+		s->value[COST][n] = cost * (0.955 + 0.01 * (double)(n * 3 % s->samples));
+}
+
+static void test_a_ratio_of_another_number(void **state)
+{
+	static const char *const metrics_of[] = { "cost", "rate", "time" };
+	static const double values[] = { 5, 3, 3 }; /* the rate of `to` over that of `of`: more than 1 speaks for `to`, as ever */
+	struct benchmark b = ratio_benchmark;
+	struct series group[2];
+	struct invention inventions[2];
+	json_t *list;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "racy", 0, 1, 1, 2, 6);
+	invent(&group[1], &inventions[1], "atomic", 1, 1, 1, 2, 2);
+	invent_cost(&group[0], &inventions[0], &b, 50);
+	invent_cost(&group[1], &inventions[1], &b, 10);
+	list = ratios_of(&group[0], group, 2);
+	assert_int_equal(json_array_size(list), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), "metric")), metrics_of[i]);
+		expect_ratio(json_array_get(list, i), "atomic", "atomic", values[i]);
+	}
+	json_decref(list);
+	for (unsigned i = 0; i < 2; i++)
+		series_close(&group[i]);
+}
+
 /* Of a trial without a time there is no ratio, and its status says what was the matter. */
 static void test_no_ratio_without_a_time(void **state)
 {
@@ -741,6 +813,7 @@ int main(void)
 		cmocka_unit_test(test_a_deadline_ends_the_work),
 		cmocka_unit_test(test_work_that_ends_by_itself),
 		cmocka_unit_test(test_roles),
+		cmocka_unit_test(test_roles_of_a_variant),
 		cmocka_unit_test(test_batches_become_lines),
 		cmocka_unit_test(test_a_variant_has_its_own_sample_and_bound),
 		cmocka_unit_test(test_a_fixed_count_is_no_deadline),
@@ -751,6 +824,7 @@ int main(void)
 		cmocka_unit_test(test_every_pair_meets),
 		cmocka_unit_test(test_one_worker_is_no_pair),
 		cmocka_unit_test(test_ratios_find_their_trial),
+		cmocka_unit_test(test_a_ratio_of_another_number),
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_never_together_is_said),

@@ -836,7 +836,11 @@ struct judged {
 static int judge(struct team *team, void *argument)
 {
 	struct judged *j = argument;
+	const int cpu = sched_getcpu();
+	const struct place place[] = { { cpu, 0 }, { cpu, 0 }, { cpu, 0 } };
+	unsigned culprit;
 
+	assert_int_equal(team_seat(team, place, j->threads, &culprit), 0);
 	j->wrong = check(&j->check, team, j->threads);
 	return 0;
 }
@@ -846,7 +850,11 @@ static const char *verdict(const struct run *r, unsigned threads)
 	struct judged j = { .threads = threads, .check = { .recipe = &r->recipe, .array = r->array, .stream = &r->stream, .streams = 1,
 							   .searcher = r->searcher, .searchers = r->flow.searchers } };
 
+	cpu_set_t all;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	assert_int_equal(team_open(threads, judge, &j), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 	return j.wrong;
 }
 

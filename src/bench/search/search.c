@@ -86,6 +86,7 @@ enum {
 	WEIGHED = 1 << 16,                 /* keys by which ranges are cut */
 	LINE = 64,
 	MOST_PACKET = 1 << 20,
+	MOST_SKEW = 100,
 };
 
 struct state {
@@ -220,11 +221,13 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 	const enum distribution keys = value[KEYS].choice;
 
 	(void)t, (void)given;
-	if (value[SKEW].real < 0)
-		return "--skew: 0 or more";
+	if (!value[PACKET].count || value[PACKET].count > MOST_PACKET)
+		return "--packet: of 1 to 1048576 keys";
+	if (value[SKEW].real < 0 || value[SKEW].real > MOST_SKEW)
+		return "--skew: 0 to 100";
 	if (!(value[SKEW].real > 0) || keys == UNIFORM)
 		value[SKEW].real = skew[keys];
-	return NULL;
+	return keys == HOT && value[SKEW].real > 1 ? "--skew: of hot keys it is a share, 1 at most" : NULL;
 }
 
 static bool applies(const struct trial *t, const char **why_not)
@@ -232,17 +235,11 @@ static bool applies(const struct trial *t, const char **why_not)
 	*why_not = "a dispatcher and a searcher are two threads";
 	if (way_of(t)->kind == FLOW && t->threads < 2)
 		return false;
-	*why_not = "--packet: of 1 to 1048576 keys";
-	if (!t->value[PACKET].count || t->value[PACKET].count > MOST_PACKET)
-		return false;
 	*why_not = "--size: answers are numbers of 32 bits, so the array has less than 2^32 elements: 16 GiB of u32, 32 GiB of u64";
 	if (elements(t) > UINT32_MAX)
 		return false;
 	*why_not = "--size: each searcher needs an element at least";
-	if (elements(t) < searchers(t))
-		return false;
-	*why_not = "--skew: of hot keys it is a share, 1 at most; as an exponent, 100 at most";
-	return t->value[SKEW].real <= (t->value[KEYS].choice == HOT ? 1 : 100);
+	return elements(t) >= searchers(t);
 }
 
 /* ---- memory ---- */
@@ -502,6 +499,7 @@ static void work_partitioned(void *state, struct worker *self)
 	uint32_t *cuts = s->cuts + (size_t)self->index * 2 * (threads + 1);
 
 	me->tally = (struct tally){ .began = clock_ticks() };
+	me->last = NULL; /* other keys are there now */
 	s->partition(s->blocks + self->index * s->block_stride, (size_t)s->block * packet, &s->ranges, cuts, cuts + threads + 1);
 	team_barrier(s->team);
 	me->tally.partitioning = clock_ticks() - me->tally.began;
@@ -637,7 +635,7 @@ const struct benchmark search_benchmark = {
 	.protocol = "keys are drawn before the clock starts; a dispatcher deals them in packets, through a ring to each searcher, until time is up and all are answered",
 	.source = "jsl2023",
 	.unit = "packet",
-	.sample = 20e-3,
+	.sample = 10e-3,
 	.quantile = 0.5,
 	.fixed = { [PAPER] = { .sample = 5, .repeats = 20 } },
 	.chosen = { "whole,routed,divided,partitioned,best", "whole,routed,divided,weighted,stealing,partitioned,best", "whole,divided" },

@@ -4,6 +4,7 @@
  *
  *	KEY              the type of a key
  *	NAME(function)   the function's name
+ *	REGISTER         how the assembler of aarch64 calls registers of that width
  */
 
 __attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n, uint32_t first, const void *keys, size_t count, uint32_t *answers)
@@ -42,7 +43,7 @@ __attribute__((noinline)) void NAME(search_branchless)(const void *array, size_t
 		const KEY *a = array, key = k[i];
 
 		for (size_t left = n, half; (half = left / 2); left -= half)
-			a = UNPREDICTABLE(a[half - 1] < key) ? a + half : a;
+			MOVE_IF_LESS(a, a + half, a[half - 1], key);
 		answers[i] = first + (uint32_t)(a - (const KEY *)array) + (n && *a < key);
 	}
 }
@@ -53,7 +54,7 @@ static inline unsigned NAME(owner)(const struct ranges *r, KEY key)
 	const KEY *limit = r->limit;
 
 	for (unsigned half = r->slots / 2; half; half /= 2)
-		limit = UNPREDICTABLE(limit[half - 1] < key) ? limit + half : limit;
+		MOVE_IF_LESS(limit, limit + half, limit[half - 1], key);
 	return (unsigned)(limit - (const KEY *)r->limit);
 }
 
@@ -99,3 +100,4 @@ void NAME(partition)(void *keys, size_t n, const struct ranges *r, uint32_t *cut
 
 #undef KEY
 #undef NAME
+#undef REGISTER
