@@ -194,7 +194,7 @@ struct benchmark {
 	} fixed[PROFILES];
 	enum bound bound;                  /* without roles */
 	const struct role *roles;          /* NULL: all workers alike; ends with a role without a name */
-	const char *chosen[PROFILES];      /* default of --variant; NULL: all */
+	const char *chosen[PROFILES];      /* default of --variant; NULL: all; over ranks, all that can be divided */
 	const char *threads[PROFILES];     /* default of --threads; NULL: as many as a node has cores, with a layout; else one a core */
 	unsigned weight;                   /* share of a suite's time, relative to the others' */
 	bool internal;                     /* for tests: not in `list` nor in the suite */

@@ -72,7 +72,7 @@ static int choose_variants(struct lists *l)
 	const char *list = l->options->variant, *names[n];
 	char word[128], why[512];
 
-	if (!list)
+	if (!list && !l->setting->ranks)
 		list = of_profile(l->benchmark->chosen, l->options->profile);
 
 	for (unsigned i = 0; i < n; i++) {
@@ -85,12 +85,12 @@ static int choose_variants(struct lists *l)
 
 		while (i < n && strcmp(names[i], word))
 			i++;
-		if (i < n && !possible(l, i) && l->options->variant) {
+		if (i < n && !possible(l, i)) {
 			snprintf(why, sizeof(why), "%s is not divided over ranks; `locus list %s` says which variants are", word, l->benchmark->name);
 			return complain(l, "variant", why);
 		}
 		if (i < n) {
-			l->wanted[i] = possible(l, i);
+			l->wanted[i] = true;
 			continue;
 		}
 		near = nearest(word, names, n);

@@ -321,3 +321,28 @@ def test_a_file_that_another_rank_has_not(mpi, tmp_path, rows):
     done = mpi(*words, prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)], ranks=1, cwd=tmp_path)
     assert done.status == 2, done
     assert re.search(r"on rank 1 .*--points: points.npy: No such file", done.err)
+
+
+# locus-mpi search
+
+
+@pytest.mark.parametrize(("ranks", "threads", "kind"), [(1, 1, "u32"), (2, 2, "u64"), (3, 1, "u64"), (4, 2, "u32")])
+def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, threads, kind):
+    """Each rank checks the answers to its own keys; the bytes are those of keys that belong elsewhere."""
+    file, width = tmp_path / "search.jsonl", {"u32": 4, "u64": 8}[kind]
+    words = f"search --size {8 * ranks * threads},1K,1M --type {kind} --keys uniform,zipf,hot --pages base --packet 50"
+    done = mpi(f"{words} --threads {threads} --repeats 3 --oversubscribe --quiet --output", file, ranks=ranks)
+    assert done.status == 0, done
+    found = [line for line in read(file) if line["type"] == "trial"]
+    assert len(found) == 9 and {trial["status"] for trial in found} <= {"ok", "noisy", "unconverged"}
+    for trial in found:
+        metric = {m["name"]: m["value"] for m in trial["metrics"]}
+        assert 0 <= metric["wire"] <= width + 4 and 1 <= metric["imbalance"] <= ranks
+        assert (metric["wire"] > 0) == (ranks > 1) and metric["communication"] > 0
+        if trial["parameters"]["keys"] == "uniform" and trial["parameters"]["size"] > 1000:
+            assert metric["wire"] == pytest.approx((width + 4) * (ranks - 1) / ranks, rel=0.05)
+
+
+def test_an_array_has_an_element_for_each_rank(mpi):
+    done = mpi("search --size 8 --pages base --oversubscribe --threads 1", ranks=3)
+    assert done.status == 2 and "an element at least, and each rank one" in done.err + done.out, done

@@ -35,7 +35,7 @@ static void find(void *argument, struct worker *self)
 
 	f->sum = 0;
 	f->unsorted = false;
-	for (size_t i = even_begin(n, self->index, self->threads); i < end; i++)
+	for (size_t i = even_begin(n, self->index, self->threads); c->array && i < end; i++)
 		f->unsorted |= i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
 	for (unsigned i = 0; i < c->streams; i++) {
 		const struct stream *s = &c->stream[i];

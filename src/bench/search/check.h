@@ -7,7 +7,7 @@
 
 struct check {
 	const struct recipe *recipe;
-	const void *array;
+	const void *array;                 /* NULL: this process has a part only */
 	const struct stream *stream;       /* what was dealt */
 	const struct searcher *searcher;   /* what was answered */
 	unsigned streams, searchers;

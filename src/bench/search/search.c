@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench/search/check.h"
+#include "bench/search/remote.h"
 #include "benchmark.h"
 #include "machine/clock.h"
 #include "machine/topology.h"
@@ -35,7 +36,7 @@ static const struct parameter parameters[] = {
 /* Share of the searchers' time that is waiting, and of the dispatcher's that is not. */
 #define WAITED 0.05
 
-enum { SEARCH_TIME, KEY_TIME, SEARCH_P99, THROUGHPUT, WAITING, HELD_UP, DISPATCHER_BOUND, IMBALANCE, IDLE_SHARE, BUILD_TIME, OVERHEAD };
+enum { SEARCH_TIME, KEY_TIME, SEARCH_P99, THROUGHPUT, WAITING, HELD_UP, DISPATCHER_BOUND, IMBALANCE, IDLE_SHARE, BUILD_TIME, OVERHEAD, COMMUNICATION, WIRE };
 static double keys_a_unit(const struct trial *);
 static const struct metric metrics[] = {
 	[SEARCH_TIME] = { "search-time", "s", "a packet's, in the search alone", LOWER_IS_BETTER, NULL },
@@ -51,6 +52,8 @@ static const struct metric metrics[] = {
 	[IDLE_SHARE] = { "idle", "1", "share of its time that the searcher waited which waited most", LOWER_IS_BETTER, NULL },
 	[BUILD_TIME] = { "build-time", "s", "to build the tree; to partition the keys of a sample", LOWER_IS_BETTER, NULL },
 	[OVERHEAD] = { "overhead", "1", "memory of the tree beyond the array's, over the array's", LOWER_IS_BETTER, NULL },
+	[COMMUNICATION] = { "communication", "s", "a packet's time in calls to other ranks: of the rank that waits least", LOWER_IS_BETTER, NULL },
+	[WIRE] = { "wire", "B", "that a key and its answer take between ranks, on average", NEITHER, NULL },
 	{ 0 }
 };
 
@@ -71,14 +74,15 @@ static const struct role flow_roles[] = { { "dispatcher", 1, BY_DEADLINE }, { "s
 
 /* What makes a variant. */
 struct way {
-	enum { FLOW, PARTITION, TREE } kind;
+	enum { FLOW, PARTITION, TREE, REMOTE } kind;
 	bool by_range, apart;              /* keys go to the owner of their range, which searches nothing else */
 	bool weighted, stealing;
 };
 static const struct way whole = { .kind = FLOW }, routed = { .kind = FLOW, .by_range = true }, divided = { .kind = FLOW, .by_range = true, .apart = true },
 			weighted = { .kind = FLOW, .by_range = true, .apart = true, .weighted = true },
 			stealing = { .kind = FLOW, .by_range = true, .apart = true, .stealing = true },
-			partitioned = { .kind = PARTITION, .by_range = true, .apart = true }, best = { .kind = TREE };
+			partitioned = { .kind = PARTITION, .by_range = true, .apart = true }, best = { .kind = TREE },
+			distributed = { .kind = REMOTE, .by_range = true };
 
 enum {
 	LEAST_KEYS = 1 << 20,              /* different ones of a stream: more than a branch predictor knows by heart */
@@ -98,9 +102,10 @@ struct state {
 	struct part *part;
 	struct outlet *outlet;
 	void *array;
+	size_t first, held;                /* elements that are here: from which on, and how many */
 	size_t padded;                     /* elements, with those behind the end */
 	struct stream *stream;
-	unsigned streams;
+	unsigned streams, first_stream;    /* those of this process, of all */
 	unsigned char *own;                /* ring, copy of a packet and answers of each searcher, own_stride bytes apart */
 	size_t own_stride;
 	/* partitioned */
@@ -109,12 +114,14 @@ struct state {
 	size_t block_stride;
 	partition *partition;
 	uint32_t *cuts;                    /* of each worker's block: threads + 1, and as many for partition() */
-	/* best */
+	/* best, distributed */
 	struct tree tree;
 	tree_search *tree_search;
 	void *tree_memory;
 	double build_time;
 	int failed;                        /* errno of building it; 0: none */
+	struct remote remote;
+	void *remote_memory;
 	struct searcher searcher[];
 };
 
@@ -151,14 +158,36 @@ static size_t elements(const struct trial *t)
 	return t->value[SIZE_OF_ARRAY].count / width_of(t);
 }
 
+static bool has_tree(const struct trial *t)
+{
+	return way_of(t)->kind == TREE || way_of(t)->kind == REMOTE;
+}
+
+static unsigned rank_of(const struct trial *t)
+{
+	return t->ranks ? t->ranks->rank : 0;
+}
+
+static unsigned ranks_of(const struct trial *t)
+{
+	return t->ranks ? t->ranks->ranks : 1;
+}
+
+/* Elements that a rank holds; rank 0 has as many as any other. */
+static size_t held(const struct trial *t, unsigned rank)
+{
+	return even_begin(elements(t), rank + 1, ranks_of(t)) - even_begin(elements(t), rank, ranks_of(t));
+}
+
+/* What there is room for: all ranks are to refuse alike. */
 static size_t padded(const struct trial *t)
 {
-	return way_of(t)->kind == TREE ? tree_padded(elements(t), width_of(t)) : elements(t);
+	return has_tree(t) ? tree_padded(held(t, 0), width_of(t)) : held(t, 0);
 }
 
 static double keys_a_unit(const struct trial *t)
 {
-	return (double)t->value[PACKET].count * streams(t);
+	return (double)t->value[PACKET].count * streams(t) * ranks_of(t);
 }
 
 static size_t round_up(size_t n, size_t to)
@@ -204,7 +233,12 @@ static size_t block_stride(const struct trial *t)
 
 static size_t tree_room(const struct trial *t)
 {
-	return way_of(t)->kind == TREE ? tree_bytes(elements(t), width_of(t)) : 0;
+	return has_tree(t) ? tree_bytes(held(t, 0), width_of(t)) : 0;
+}
+
+static size_t remote_room(const struct trial *t)
+{
+	return way_of(t)->kind == REMOTE ? remote_bytes(ranks_of(t), t->threads, (uint32_t)t->value[PACKET].count, width_of(t)) : 0;
 }
 
 static size_t footprint(const struct trial *t)
@@ -212,7 +246,7 @@ static size_t footprint(const struct trial *t)
 	const enum pages pages = t->value[PAGES].choice;
 
 	return region_takes(t->machine, padded(t) * width_of(t), pages) + (tree_room(t) ? region_takes(t->machine, tree_room(t), pages) : 0) +
-	       searchers(t) * own_stride(t) + streams(t) * stream_stride(t) + t->threads * block_stride(t);
+	       searchers(t) * own_stride(t) + streams(t) * stream_stride(t) + t->threads * block_stride(t) + remote_room(t);
 }
 
 static const char *settle(const struct trial *t, union value *value, uint64_t given)
@@ -238,8 +272,8 @@ static bool applies(const struct trial *t, const char **why_not)
 	*why_not = "--size: answers are numbers of 32 bits, so the array has less than 2^32 elements: 16 GiB of u32, 32 GiB of u64";
 	if (elements(t) > UINT32_MAX)
 		return false;
-	*why_not = "--size: each searcher needs an element at least";
-	return elements(t) >= searchers(t);
+	*why_not = "--size: each searcher needs an element at least, and each rank one";
+	return elements(t) >= searchers(t) && elements(t) >= ranks_of(t);
 }
 
 /* ---- memory ---- */
@@ -257,6 +291,14 @@ static unsigned char *map_pieces(const struct trial *t, const char *name, unsign
 	return region ? region_base(region) : NULL;
 }
 
+/* The piece of what is here that a searcher touches first: of its own range, or an even share. */
+static size_t piece_begin(const struct state *s, unsigned searcher)
+{
+	if (searcher == s->flow.searchers)
+		return s->padded;
+	return s->way->kind == REMOTE ? even_begin(s->held, searcher, s->flow.searchers) : s->ranges.begin[searcher];
+}
+
 /* Each range is where its owner is, for it touches it first. */
 static int map_array(struct state *s, const struct trial *t)
 {
@@ -266,8 +308,8 @@ static int map_array(struct state *s, const struct trial *t)
 	if (!region)
 		return -1;
 	s->array = region_base(region);
-	for (unsigned i = 0; i < s->ranges.parts; i++) {
-		const size_t begin = s->ranges.begin[i] * width, end = i + 1 < s->ranges.parts ? s->ranges.begin[i + 1] * width : s->padded * width;
+	for (unsigned i = 0; i < searchers(t); i++) {
+		const size_t begin = piece_begin(s, i) * width, end = piece_begin(s, i + 1) * width;
 
 		region_home(region, begin, end - begin, t->place[first + i].node);
 		if (s->way->apart)
@@ -290,6 +332,17 @@ static int map_tree(struct state *s, const struct trial *t)
 	return 0;
 }
 
+static int map_messages(struct state *s, const struct trial *t)
+{
+	struct region *region = region_map(t->arena, "keys and answers of ranks", remote_room(t), PAGES_BASE);
+
+	if (!region)
+		return -1;
+	region_home(region, 0, remote_room(t), t->place[0].node);
+	s->remote_memory = region_base(region);
+	return 0;
+}
+
 static int map(struct state *s, const struct trial *t)
 {
 	unsigned char *keys;
@@ -302,6 +355,8 @@ static int map(struct state *s, const struct trial *t)
 	for (unsigned i = 0; i < s->streams; i++)
 		s->stream[i] = (struct stream){ .key = keys + i * stream_stride(t), .keys = stream_keys(t), .packet = (uint32_t)t->value[PACKET].count,
 						.width = width_of(t) };
+	if (s->way->kind == REMOTE)
+		return map_messages(s, t);
 	if (s->way->kind != PARTITION)
 		return 0;
 	s->block = (uint32_t)block_of(t);
@@ -351,7 +406,9 @@ static struct state *allocate(const struct trial *t)
 
 static int cut(struct state *s, const struct trial *t)
 {
-	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, searchers(t), 0, WEIGHED) : ranges_even(&s->ranges, &s->recipe, searchers(t));
+	const unsigned parts = s->way->kind == REMOTE ? ranks_of(t) : searchers(t);
+
+	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED) : ranges_even(&s->ranges, &s->recipe, parts);
 }
 
 /* The kernels of this trial: chosen once, so that none asks. */
@@ -363,7 +420,6 @@ static void choose(struct state *s, const struct trial *t)
 	const unsigned type = t->value[TYPE].choice;
 
 	s->partition = partitions[type];
-	s->flow.searchers = searchers(t);
 	s->flow.search = searches[t->value[SEARCH].choice][type];
 	s->flow.take = s->way->stealing ? take_any : take_own;
 	s->flow.deal = s->way->by_range ? by_range[type] : deal_in_turn;
@@ -397,7 +453,11 @@ static void *prepare(const struct trial *t)
 	s->way = way_of(t);
 	s->team = t->team;
 	s->streams = streams(t);
+	s->flow.searchers = searchers(t);
 	s->padded = padded(t);
+	s->held = held(t, rank_of(t));
+	s->first = even_begin(elements(t), rank_of(t), ranks_of(t));
+	s->first_stream = rank_of(t) * s->streams;
 	s->recipe = recipe_of(t->seed, elements(t), width_of(t), t->value[KEYS].choice, t->value[SKEW].real);
 	if (cut(s, t) || map(s, t)) {
 		release(s);
@@ -405,17 +465,18 @@ static void *prepare(const struct trial *t)
 	}
 	choose(s, t);
 	lay_out(s, searchers(t));
+	s->remote = (struct remote){ .ranks = t->ranks, .team = t->team, .ranges = &s->ranges, .tree = &s->tree, .partition = s->partition,
+				     .stream = s->stream, .searcher = s->searcher, .threads = t->threads };
 	return s;
 }
 
 /* A searcher's own: its range of the array, its ring and its answers. */
 static void enter_searcher(struct state *s, unsigned me)
 {
-	const bool last = me + 1 == s->flow.searchers;
-
 	memset(s->own + me * s->own_stride, 0, s->own_stride);
 	ring_open(s->searcher[me].ring, (size_t)s->stream->packet * s->stream->width);
-	recipe_fill_array(&s->recipe, s->array, s->ranges.begin[me], last ? s->padded : s->ranges.begin[me + 1]);
+	for (size_t i = piece_begin(s, me); i < piece_begin(s, me + 1); i++)
+		key_put(&s->recipe, s->array, i, i < s->held ? recipe_element(&s->recipe, s->first + i) : recipe_largest(&s->recipe));
 }
 
 static void enter(void *state, struct worker *self)
@@ -424,7 +485,7 @@ static void enter(void *state, struct worker *self)
 	const unsigned first = self->threads - s->flow.searchers;
 
 	if (self->index < s->streams)
-		recipe_fill_stream(&s->recipe, s->stream[self->index].key, self->index, s->stream[self->index].keys);
+		recipe_fill_stream(&s->recipe, s->stream[self->index].key, s->first_stream + self->index, s->stream[self->index].keys);
 	if (self->index >= first)
 		enter_searcher(s, self->index - first);
 	if (s->blocks)
@@ -450,12 +511,29 @@ static void enter_tree(void *state, struct worker *self)
 	team_barrier(s->team);
 	if (self->index)
 		return;
-	memset(s->tree_memory, 0, tree_bytes(s->recipe.n, s->recipe.width)); /* the kernel's part of it is not the building */
+	memset(s->tree_memory, 0, tree_bytes(s->held, s->recipe.width)); /* the kernel's part of it is not the building */
 	began = clock_now();
-	if (tree_build(&s->tree, s->array, s->recipe.n, s->recipe.width, s->tree_memory))
+	if (tree_build(&s->tree, s->array, s->held, s->recipe.width, s->tree_memory))
 		s->failed = errno ? errno : EINVAL;
 	s->build_time = clock_now() - began;
 	s->tree_search = s->failed ? NULL : choose_searcher(&s->tree);
+}
+
+static void enter_remote(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	enter_tree(state, self);
+	if (self->index)
+		return;
+	memset(s->remote_memory, 0, remote_bytes(s->ranges.parts, s->remote.threads, s->stream->packet, s->stream->width));
+	remote_open(&s->remote, s->remote_memory);
+	s->remote.search = s->tree_search;
+}
+
+static void reset_remote(void *state)
+{
+	((struct state *)state)->remote.sent = 0;
 }
 
 static void reset(void *state)
@@ -526,6 +604,17 @@ static void work_tree(void *state, struct worker *self)
 	self->done = s->tree_search ? self->count : 0;
 }
 
+static void work_remote(void *state, struct worker *self)
+{
+	struct state *s = state;
+	struct tally *tally = &s->searcher[self->index].tally;
+
+	*tally = (struct tally){ .began = clock_ticks() };
+	remote_search(&s->remote, self, self->count);
+	tally->ended = clock_ticks();
+	self->done = self->count;
+}
+
 /* ---- results ---- */
 
 /* What a tick of a searcher's CPU was in this sample: the harness's clock saw the same stretch. */
@@ -577,12 +666,34 @@ static void collect_flow(const struct state *s, const struct totals *sum, struct
 	report(result, IDLE_SHARE, sum->most_waited);
 }
 
+/* Of all ranks, for any may search another's keys. */
+static void collect_remote(struct state *s, const struct trial *t, const struct totals *here, struct result *result)
+{
+	int64_t of_all[] = { llround(here->searching * 1e9), (int64_t)here->keys, (int64_t)s->remote.sent };
+	double busiest = (double)here->keys;
+
+	if (t->ranks) {
+		t->ranks->sum(of_all, sizeof(of_all) / sizeof(*of_all));
+		t->ranks->most(&busiest, 1);
+	}
+	report(result, SEARCH_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1] * (double)t->value[PACKET].count);
+	report(result, KEY_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1]);
+	report(result, IMBALANCE, busiest * ranks_of(t) / (double)of_all[1]);
+	report(result, BUILD_TIME, s->build_time);
+	report(result, COMMUNICATION, communicated(result) / (double)team_worker(t->team, 0)->done);
+	report(result, WIRE, (double)of_all[2] / (double)of_all[1]);
+}
+
 static void collect(void *state, const struct trial *t, struct result *result)
 {
-	const struct state *s = state;
+	struct state *s = state;
 	const struct totals sum = add_up(s, t);
 	const double keys = (double)sum.keys, bytes = (double)s->recipe.n * s->recipe.width;
 
+	if (s->way->kind == REMOTE) {
+		collect_remote(s, t, &sum, result);
+		return;
+	}
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
 	report(result, SEARCH_P99, sum.p99);
@@ -601,7 +712,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 static const char *verify(void *state, const struct trial *t)
 {
 	const struct state *s = state;
-	const struct check c = { .recipe = &s->recipe, .array = s->array, .stream = s->stream, .streams = s->streams, .searcher = s->searcher,
+	const struct check c = { .recipe = &s->recipe, .array = s->way->kind == REMOTE ? NULL : s->array, .stream = s->stream, .streams = s->streams, .searcher = s->searcher,
 				 .searchers = searchers(t) };
 
 	if (s->failed)
@@ -626,6 +737,9 @@ static const struct variant variants[] = {
 	{ .name = "best", .summary = "a tree of cache lines, which each thread searches for keys of its own", .layout = &best, .roles = tree_roles,
 	  .lacks = LACKS(SEARCH), .prepare = prepare, .enter = enter_tree, .work = work_tree, .collect = collect, .verify = verify, .release = release,
 	  .instead = best_instead, .threads = "1,auto" },
+	{ .name = "distributed", .summary = "the tree, in parts, one a rank: keys travel to the rank of their range, and answers back", .layout = &distributed,
+	  .roles = tree_roles, .lacks = LACKS(SEARCH), .prepare = prepare, .enter = enter_remote, .reset = reset_remote, .work = work_remote,
+	  .collect = collect, .verify = verify, .release = release, .instead = best_instead, .threads = "auto", .divided = true },
 	{ 0 }
 };
 
