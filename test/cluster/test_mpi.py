@@ -21,14 +21,23 @@ def setting(monkeypatch):
         monkeypatch.setenv(name, "1")
 
 
-def check_good(job, read, ranks):
+def check_good(job, read, ranks, benchmark="kmeans"):
     lines = read(job.record(f"{ranks}-ranks"))
     assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[0]["host"] == "n1"
-    assert lines[0]["ranks"] == ranks and lines[0]["rank"] == 0 and lines[0]["command"][:2] == ["locus-mpi", "kmeans"]
+    assert lines[0]["ranks"] == ranks and lines[0]["rank"] == 0 and lines[0]["command"][:2] == ["locus-mpi", benchmark]
     trials = [line for line in lines if line["type"] == "trial"]
     assert {trial["status"] for trial in trials} <= {"ok", "noisy", "unconverged"}
     assert (job.results / f"{ranks}-ranks.txt").read_text().count("95 % interval") == 1
-    return lines[0], {trial["parameters"]["points"] for trial in trials}
+    return lines[0], {trial["parameters"].get("points") for trial in trials}
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_search_over_nodes(submit, read, count):
+    """Every answer is checked by the rank that asked."""
+    job = submit("search-mpi", "--size", "64K,1M", "--repeats", "2", sbatch=[f"--nodes={count}"])
+    assert job.until("COMPLETED") == 0
+    for ranks in [1, 2, 4][: count // 2 + 1]:
+        check_good(job, read, ranks, "search")
 
 
 @pytest.mark.parametrize(("count", "ranks"), [(2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4])])
