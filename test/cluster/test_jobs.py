@@ -13,6 +13,7 @@ BENCHMARKS = {  # a trial or two of each, soon done
     "latency": ["--profile", "quick", "--variant", "cycle", "--size", "16K", "--repeats", "3"],
     "sharing": ["--profile", "quick", "--variant", "fetch-add,handover", "--protocol", "two-lines", "--repeats", "2"],
     "kmeans": ["--profile", "quick", "--variant", "2p,best", "--threads", "1", "--points", "1000", "--repeats", "2"],
+    "search": ["--profile", "quick", "--variant", "partitioned,best", "--threads", "1", "--size", "16K", "--repeats", "2"],
 }
 TINY = BENCHMARKS["numa"]
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
@@ -115,7 +116,7 @@ def test_fewer_cpus_than_the_node_has(submit, read, source):
 
 
 def test_the_scripts_differ_in_name_and_time_alone():
-    alike = [file for file in SCRIPTS if file.stem != "kmeans-mpi"]
+    alike = [file for file in SCRIPTS if not file.stem.endswith("-mpi")]
     assert len(alike) == len(BENCHMARKS)
     texts = {re.sub(r" {2,}|\d\d:00:00", " ", re.sub(rf"\b{file.stem}\b", "NAME", file.read_text())) for file in alike}
     assert len(texts) == 1
