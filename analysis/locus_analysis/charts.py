@@ -164,7 +164,7 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
 
 
 def columns(rows: Sequence[Row], of: Sequence[Column], name: str, title: str, help_text: str) -> list[Picture]:
-    """Several values of each row, as bars beside each other: `cells` of a row by key, with value, low and high; {} where there is none."""
+    """Several values of each row as bars beside each other: its `cells` have value, low and high by key; {} where there is none."""
     pictures = []
     chunks = _chunks(rows)
     for i, chunk in enumerate(chunks, 1):
@@ -192,7 +192,10 @@ def _columns(
             parts.append(_column(data, group, column, max(ends), y, height))
     words = [{"row": n["row"], "text": "  ".join(t for t in (n["mark"], n["beside"]) if t)} for n in names]
     parts.append(
-        data.chart(words).mark_text(align="left", color=ALARM).encode(y=y, x=alt.value(0), text="text:N").properties(width=150, height=height)
+        data.chart(words)
+        .mark_text(align="left", color=ALARM)
+        .encode(y=y, x=alt.value(0), text="text:N")
+        .properties(width=150, height=height)
     )
     return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
 

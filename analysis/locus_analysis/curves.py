@@ -455,8 +455,11 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     apart: list[float] = []
     for place, _ in ends:
         apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
-    over = max(0.0, apart[-1] - panel.height) if apart else 0.0
-    rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a + over} for (_, line), a in zip(ends, apart)]
+    most = float(panel.height)
+    for i in reversed(range(len(apart))):  # those that would stand above the panel go down, and what they meet there
+        apart[i] = min(apart[i], most)
+        most = apart[i] - LABEL
+    rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a} for (_, line), a in zip(ends, apart)]
     names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
     y = alt.Y("y:Q", scale=None, axis=None)
     return names.encode(x=alt.value(panel.width), y=y, text="line:N", color=alt.Color("colour:N", scale=None))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Search: what it gains to divide the data, and what that gain is made of; what skewed keys do, and their cures; the fastest.
 
-The published gain (reference/sources.csv, jsl2023) is the time of `whole` over that of `divided`. Three things differ between the two:
+The published gain (reference/sources.csv, jsl2023) is the time of `whole` over that of `divided`. Three things differ between them:
 a searcher touches a part of the array (locality), its first branches always go the same way (prediction), and it takes fewer steps.
-`routed` has the first two of them, and a search without branches has nothing to predict. So, as factors of the gain of the branchy one:
+`routed` has the first two, and a search without branches has nothing to predict. So the gain of the branchy one has these factors:
 
-	locality    whole/routed, branchless
-	prediction  whole/routed, branchy, over that
-	steps       routed/divided, branchy
+    locality        whole/routed, branchless
+    prediction      whole/routed, branchy, over that
+    shorter search  routed/divided, branchy
 """
 
 from __future__ import annotations
@@ -48,27 +48,29 @@ CACHES = ("L1", "L2", "L3")
 BOUND = "○"  # stands beside what the dispatcher bounded, in tables
 
 TIME_HELP = (
-    "Time in search alone for a packet of keys (in brackets: for a key) over the size of the array (both axes logarithmic); lines across "
-    "points are 95 % intervals. With a dispatcher, one of the threads is that. whole: each searches all of the array; routed: the same, but "
-    "only keys of its range; divided: only its part; partitioned: keys are sorted by range first; best: a tree of cache lines."
+    "Time in search alone for a packet of keys (in brackets: for a key) over the size of the array (both axes logarithmic); lines "
+    "across points are 95 % intervals. With a dispatcher, one of the threads is that. whole: each searches all of the array; "
+    "routed: the same, but only keys of its range; divided: only its part; partitioned: keys are sorted by range first; best: a "
+    "tree of cache lines."
 )
 FLOW_HELP = (
-    "Left: keys answered by all searchers together, end to end (both axes logarithmic). Right: the share of their time in which the searchers "
-    "had no packet to search. Lines across points are 95 % intervals."
+    "Left: keys answered by all searchers together, end to end (both axes logarithmic). Right: the share of their time in which "
+    "the searchers had no packet to search. Lines across points are 95 % intervals."
 )
 PARTS_HELP = (
-    "How many times as fast divided is as whole, and the factors that this is made of, over the size of the array (both axes logarithmic). "
-    "Locality: whole/routed without branches; prediction: whole/routed with branches over that; shorter search: routed/divided. Lines across "
-    "points: what the 95 % intervals allow."
+    "How many times as fast divided is as whole, and the factors that this is made of, over the size of the array (both axes "
+    "logarithmic). Locality: whole/routed without branches; prediction: whole/routed with branches over that; shorter search: "
+    "routed/divided. Lines across points: what the 95 % intervals allow."
 )
 SKEW_HELP = (
-    "Packets of the busiest owner over the mean of all (1: even); the share of its time that the least busy searcher waited; the share that "
-    "all searchers waited; and keys answered end to end. weighted: ranges cut by observed weight; stealing: idle searchers take packets."
+    "Packets of the busiest owner over the mean of all (1: even); the share of its time that the least busy searcher waited; the "
+    "share that all searchers waited; and keys answered end to end. weighted: ranges cut by observed weight; stealing: idle "
+    "searchers take packets."
 )
 BEST_HELP = (
-    "Left: time for a key of each thread over the size of the array, a line for each number of threads (both axes logarithmic); lines across "
-    "points are 95 % intervals. Right: keys answered by all threads over those of the fewest, over the number of threads. Grey dotted: n "
-    "threads answer n times as many."
+    "Left: time for a key of each thread over the size of the array, a line for each number of threads (both axes logarithmic); "
+    "lines across points are 95 % intervals. Right: keys answered by all threads over those of the fewest, over the number of "
+    "threads. Grey dotted: n threads answer n times as many."
 )
 RINGED = "Ringed: the dispatcher was the bottleneck; what is end to end is then its own speed, and searchers meet less often."
 
@@ -192,11 +194,7 @@ def pictures(trials: Sequence[Row], machine: Row, name: str, title: str) -> list
 
 def _curved(trials: Sequence[Row]) -> list[tuple[dict[str, str], list[Row]]]:
     """Settings with several sizes of something else than best, which has a picture of its own."""
-    return [
-        (of, own)
-        for of, own in by_setting(trials)
-        if many_sizes([t for t in own if t["value"]]) and {t["variant"] for t in own if t["value"]} != {"best"}
-    ]
+    return [(of, own) for of, own in by_setting(trials) if many_sizes(t for t in own if t["value"] and t["variant"] != "best")]
 
 
 def _over_size(trials: Sequence[Row], machine: Row, name: str, title: str) -> Optional[charts.Picture]:
@@ -307,7 +305,7 @@ def gains(trials: Sequence[Row]) -> list[Row]:
             of = setting(t)
             method = of.pop("search", METHOD)
             groups.setdefault((tuple(of.items()), pages_of(t)), []).append({**t, "method": method})
-    found = []
+    found: list[Row] = []
     for (items, pages), own in groups.items():
         of = dict(items)
         lines = [line for size in sorted({size_of(t) for t in own}) if (line := _gain(size, own, of))["by"]]
@@ -319,11 +317,17 @@ def gains(trials: Sequence[Row]) -> list[Row]:
                     "methods": [m for m in (METHOD, OTHER_METHOD) if any(m in line["by"] for line in lines)],
                     "lines": lines,
                     "other": _other(of),
-                    "conclusion": _conclusion(lines),
+                    "conclusion": "" if _alone(of) else _conclusion(lines),
+                    "alone": _alone(of),
                 }
             )
     least = min((len(line["other"]) for line in found), default=0)
     return [{**line, "beside": len(line["other"]) == least} for line in found]
+
+
+def _alone(of: dict[str, str]) -> bool:
+    """Whether there is but one searcher, beside the dispatcher: the owner of everything."""
+    return of.get("threads") == "2"
 
 
 def _other(of: dict[str, str]) -> list[str]:
@@ -348,7 +352,7 @@ def _gain(size: int, trials: Sequence[Row], of: dict[str, str]) -> Row:
         "size": size,
         "by": by,
         "parts": parts,
-        "most": most_of(gain, parts),
+        "most": "" if _alone(of) else most_of(gain, parts),
         "published": theirs,
         "verdict": _verdict(gain),
     }
@@ -453,9 +457,13 @@ def _parts(trials: Sequence[Row], name: str, title: str) -> Optional[charts.Pict
     width = HALF if len(found) > 1 else WIDE
     panels = [Panel(of["name"], x, y, lines, width, height=230) for of, lines in drawn]
     used = [t for t in trials if t["variant"] in ("whole", "routed", "divided") and t["value"]]
-    grey = any(of["beside"] and line["published"] for of in found for line in of["lines"])
-    said = f"Grey: published of another machine, {published_machine()}."
-    extra = [said, _citation(published.figures("search", "time per packet")[0].source)] if grey else []
+    grey = [of for of in found if of["beside"] and any(line["published"] for line in of["lines"])]
+    extra = []
+    if grey:
+        other = ", and of another setting" if grey[0]["other"] else ""
+        extra = [f"Grey: published of another machine, {published_machine()}{other}."]
+        extra += [f"Here {', '.join(grey[0]['other'])}."] if other else []
+        extra.append(_citation(published.figures("search", "time per packet")[0].source))
     return curves.draw(name, title, PARTS_HELP, used, panels, extra, columns=2)
 
 
@@ -463,7 +471,9 @@ def _part_lines(of: Row) -> list[Series]:
     lines = [line for line in of["lines"] if line["parts"]]
     series = []
     if of["beside"]:
-        rows = [_factor_of(line["size"], {**NO_TRIAL, "value": line["published"]}, "published") for line in lines if line["published"]]
+        rows = [
+            _factor_of(line["size"], {**NO_TRIAL, "value": line["published"]}, "published") for line in lines if line["published"]
+        ]
         series += [Series("published", GREY, "circle", rows, "dashed", 1.2)] if rows else []
     gain = [_factor_of(line["size"], line["by"][METHOD].get("whole/divided"), "whole/divided") for line in lines]
     series.append(Series("whole/divided", BLUE, "circle", [g for g in gain if g], width=2.4))
@@ -483,9 +493,9 @@ def _factor_of(size: int, value: Optional[Row], what: str) -> Row:
 def _times_axis(lines: Sequence[Series]) -> Axis:
     ends = [v for line in lines for p in line.rows for v in (p["value"], p["low"], p["high"]) if v]
     low, high = min([0.95, *(v / 1.05 for v in ends)]), max([1.25, *(v * 1.05 for v in ends)])
-    steps = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20, 50, 100)
-    if high / low > 3:
-        steps = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100)
+    steps = [0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100]
+    if high / low < 3:
+        steps = sorted({*steps, 0.8, 0.9, 1.1, 1.2, 1.3, 1.4, 1.7, 2.5})
     return Axis("times as fast", (low, high), [t for t in steps if low <= t <= high], "format(datum.value, '~g') + ' ×'")
 
 
@@ -607,10 +617,12 @@ def _best(trials: Sequence[Row], machine: Row, name: str, title: str) -> Optiona
     width = WIDE if len(lines) == 1 and not gained else HALF
     axes = (curves.size_axis(_all(lines), "size of the array"), curves.time_axis(_all(lines), "ns for a key")) if lines else None
     drawn = dict(lines)
-    for work, of in groups.items():
+    for work in groups:
         if axes and work in drawn:
             x, y = axes
-            panels.append(Panel(f"{work}: time for a key", x, y, drawn[work], width, height=250, marks=_inside(_caches(machine), x)))
+            panels.append(
+                Panel(f"{work}: time for a key", x, y, drawn[work], width, height=250, marks=_inside(_caches(machine), x))
+            )
         if gained.get(work):
             ideal = gained[work][0].rows
             y = _times_axis([*gained[work]])
@@ -669,10 +681,8 @@ def by_size(trials: Sequence[Row]) -> list[Row]:
     for of, own in by_setting(trials):
         lines = {line_of(t, own): t for t in own if t["value"]}
         names = sorted(lines, key=lambda line: (rank_of(lines[line]["variant"]), line))
-        if set(names) <= {"best"}:  # has a table of its own
-            continue
         theirs = {} if differs_from_published(of) else published_times()
-        sizes = sorted({size_of(t) for t in own if t["value"]})
+        sizes = sorted({size_of(t) for t in own if t["value"] and t["variant"] != "best"})  # which has a table of its own
         rows = [
             {
                 "size": size,
@@ -681,7 +691,8 @@ def by_size(trials: Sequence[Row]) -> list[Row]:
             }
             for size in sizes
         ]
-        found.append({"name": in_full(of), "lines": names, "rows": rows, "published": list(theirs), "packet": of.get("packet")})
+        if rows:
+            found.append({"name": in_full(of), "lines": names, "rows": rows, "published": list(theirs)})
     return found
 
 
@@ -714,7 +725,8 @@ def missing(runs: Iterable[Row], peers: Sequence[Row]) -> list[str]:
         found.append("What dividing gains: no setting has values of two of whole, routed and divided.")
     elif not any(line["parts"] for of in own for g in of["gains"] for line in g["lines"]):
         found.append(
-            f"What the gain is made of: that takes whole, routed and divided with --search {METHOD}, and whole and routed with {OTHER_METHOD}."
+            f"What the gain is made of: that takes whole, routed and divided with --search {METHOD}, and the first two with "
+            f"{OTHER_METHOD}."
         )
     if not any(of["skews"] for of in own):
         found.append("What skewed keys do: no trial of divided, weighted or stealing has any (--keys uniform,zipf,hot).")

@@ -268,9 +268,9 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
             ),
         )
     if point.headline:
-        name, unit, value = point.headline
-        ends = [value * end / time for end in ci] if time and ci else None
-        metrics.insert(0, _metric(name, unit, "lower", value if ends else None, ends, nothing))
+        name, unit, typical = point.headline
+        ends = [typical * end / time for end in ci] if time and ci else None
+        metrics.insert(0, _metric(name, unit, "lower", typical if ends else None, ends, nothing))
     for name, (unit, value) in point.others.items():
         why = nothing or (None if value is not None else "not reported for this trial")
         metrics.append(_metric(name, unit, None, value if samples else None, [value, value] if samples and value else None, why))

@@ -66,7 +66,15 @@ def of(variant: str, value: Optional[float], width: Optional[float] = 0.01, thre
     known = value is not None and width is not None
     status = more.pop("status", "ok")
     metrics = {name: {"value": v, "low": v, "high": v} for name, v in more.pop("metrics", {}).items()}
-    parameters = {"size": 16 * KIB, "type": "u32", "search": "branchy", "packet": 128, "keys": "uniform", "skew": 0.0, "pages": "base"}
+    parameters = {
+        "size": 16 * KIB,
+        "type": "u32",
+        "search": "branchy",
+        "packet": 128,
+        "keys": "uniform",
+        "skew": 0.0,
+        "pages": "base",
+    }
     return {
         "variant": variant,
         "threads": threads,
@@ -248,7 +256,9 @@ def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
     shown = [row for row in page.rows("id", "value", "x") if row["id"]]
     times = [r for r in shown if (r["value"], r["low"], r["high"]) == expected[r["id"], "search-time"]]
     assert {r["id"] for r in times if r["value"]} == {
-        i for i, t in of_id.items() if metric_of(t, "search-time")["value"] and t["parameters"].get("keys") in ("uniform", None) and t["threads"] == 9
+        i
+        for i, t in of_id.items()
+        if metric_of(t, "search-time")["value"] and t["parameters"].get("keys") in ("uniform", None) and t["threads"] == 9
     }
     for row in shown:
         known = [expected[row["id"], name] for name in ("search-time", "key-time", "throughput", "waiting")]
@@ -288,17 +298,27 @@ def test_published_times_stand_beside_the_published_setting_alone(whole: Whole) 
     assert text.count("whole, published") == 1 and "7.87 µs" in text and "81.8 µs" in text
     machine = search.published_machine()
     assert f"Published of another machine, {machine}: times belong to it." in text
-    assert any(row["line"] == f"Grey: published of another machine, {machine}, to which its times belong." for row in page.rows("line", "row"))
+    assert any(
+        row["line"] == f"Grey: published of another machine, {machine}, to which its times belong."
+        for row in page.rows("line", "row")
+    )
     assert "jsl2023: Johnny's Software Lab" in str([row["line"] for row in page.rows("line", "row")])
 
 
 def test_of_another_setting_only_ratios_are_beside(tmp_path: Path) -> None:
-    page = make(tmp_path, record(NINE, points(threads=(2,), sizes=SIZES[:3]), RUN))
+    page = make(tmp_path, record(NINE, points(threads=(3,), sizes=SIZES[:3]), RUN))
     text = text_of(page)
     assert not [row for row in page.rows("trial", "x") if row["trial"].startswith("published: ")]
-    assert "Not the published setting: threads 2 instead of 9." in text
-    assert "and of another setting: here threads 2 instead of 9." in text
+    assert "Not the published setting: threads 3 instead of 9." in text
+    assert "and of another setting: here threads 3 instead of 9." in text
     assert "1.17" in text and "7.87 µs" not in text and "whole, published" not in text
+
+
+def test_one_searcher_owns_everything(tmp_path: Path) -> None:
+    (found,) = search.gains([{**t, "threads": 2} for t in BOTH])
+    assert found["alone"] and found["conclusion"] == "" and found["lines"][0]["most"] == ""
+    text = text_of(make(tmp_path, record(NINE, points(threads=(2,), sizes=SIZES[:2]), RUN)))
+    assert "whole, routed and divided do the same here" in text and "that divided is faster" not in text
 
 
 def test_gains_are_on_the_page(whole: Whole) -> None:
@@ -317,7 +337,7 @@ def test_gains_are_on_the_page(whole: Whole) -> None:
 def test_skew_has_bars_and_a_table(whole: Whole) -> None:
     _, page, lines = whole
     of_id = {t["id"]: t for t in trials([lines])}
-    bars = [row for row in page.rows("column", "id", "value")]
+    bars = list(page.rows("column", "id", "value"))
     assert {row["column"] for row in bars} == {"imbalance", "idle", "waiting", "throughput"}
     for row in bars:
         assert row["value"] == metric_of(of_id[row["id"]], row["column"])["value"]
