@@ -163,7 +163,7 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
     return data, [alt.hconcat(_labels(base, widths, height), values, spacing=6)]
 
 
-def columns(rows: Sequence[Row], of: Sequence[Column], name: str, title: str, help_text: str) -> list[Picture]:
+def columns(rows: Sequence[Row], of: Sequence[Column], name: str, title: str, help_text: str, most: int = ROWS) -> list[Picture]:
     """Several values of each row as bars beside each other: its `cells` have value, low and high by key; {} where there is none."""
     pictures = []
     chunks = _chunks(rows)
@@ -172,7 +172,7 @@ def columns(rows: Sequence[Row], of: Sequence[Column], name: str, title: str, he
         widths = max(len(r["first"]) for r in rows) * 7 + 12, max(len(r["point"]) for r in rows) * 6 + 8
         data = Data()
         panels = [_columns(data, key, list(group), chunk, of, widths) for key, group in groupby(chunk, lambda row: row["panel"])]
-        pictures.append(picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data))
+        pictures.append(picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data, (), most))
     return pictures
 
 

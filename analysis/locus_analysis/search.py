@@ -44,6 +44,9 @@ GAINS = (("whole", "divided"), ("whole", "routed"), ("routed", "divided"))
 PARTS = {"locality": (GREEN, "square"), "prediction": (PINK, "diamond"), "shorter search": (ORANGE, "triangle-right")}
 PUBLISHED_SETTING = {"type": "u32", "search": METHOD, "keys": "uniform", "packet": "128", "threads": "9"}
 LEFT_OUT = ("size", "pages", "skew")  # of what tells settings apart; skew is said with the keys
+METRICS = ("search-p99", "key-time", "throughput", "waiting", "held-up", "imbalance", "idle", "build-time", "overhead")
+NOTHING: Row = {"value": None, "low": None, "high": None}
+PANELS = 6  # in a picture
 CACHES = ("L1", "L2", "L3")
 BOUND = "○"  # stands beside what the dispatcher bounded, in tables
 
@@ -63,9 +66,9 @@ PARTS_HELP = (
     "routed/divided. Lines across points: what the 95 % intervals allow."
 )
 SKEW_HELP = (
-    "Packets of the busiest owner over the mean of all (1: even); the share of its time that the least busy searcher waited; the "
+    "Keys answered by the busiest searcher over their mean (1: even); the share of its time that the least busy one waited; the "
     "share that all searchers waited; and keys answered end to end. weighted: ranges cut by observed weight; stealing: idle "
-    "searchers take packets."
+    "searchers take packets of others."
 )
 BEST_HELP = (
     "Left: time for a key of each thread over the size of the array, a line for each number of threads (both axes logarithmic); "
@@ -87,7 +90,7 @@ def timed(trial: Row) -> Row:
     """The time of a packet in search; where there are no packets, that of as many keys."""
     packet, key = metric(trial, "search-time"), metric(trial, "key-time")
     if packet or not key:
-        return packet or {"value": None, "low": None, "high": None}
+        return packet or NOTHING
     return times(key, int(trial["parameters"].get("packet", PUBLISHED_SETTING["packet"])))
 
 
@@ -97,8 +100,13 @@ def metric(trial: Row, name: str) -> Row:
     return found if found.get("value") is not None else {}
 
 
+def known(trial: Row) -> dict[str, Row]:
+    """What tables show of its metrics, also where they were not reported."""
+    return {name: metric(trial, name) or NOTHING for name in METRICS}
+
+
 def times(value: Row, factor: float) -> Row:
-    return {**value, **{key: None if value[key] is None else value[key] * factor for key in ("value", "low", "high")}}
+    return {**value, **{key: None if value[key] is None else value[key] * factor for key in NOTHING}}
 
 
 def bound(trial: Row) -> bool:
@@ -183,13 +191,30 @@ def differs_from_published(of: dict[str, str]) -> list[str]:
 
 def pictures(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[charts.Picture]:
     """Of one run. What they do not show is for bars."""
-    drawn = [
-        _over_size(trials, machine, name, title),
-        _parts(trials, f"{name}-parts", f"{title}: what the gain is made of"),
-        _flow(trials, f"{name}-flow", f"{title}: end to end, and waiting"),
-        _best(trials, machine, f"{name}-best", f"{title}: best"),
+    parts = _parts(trials, f"{name}-parts", f"{title}: what the gain is made of")
+    best = _best(trials, machine, f"{name}-best", f"{title}: best")
+    return [
+        *_over_size(trials, machine, name, title),
+        *([parts] if parts else []),
+        *_flow(trials, f"{name}-flow", f"{title}: end to end, and waiting"),
+        *_skewed(trials, f"{name}-skew", f"{title}: skewed keys"),
+        *([best] if best else []),
     ]
-    return [p for p in drawn if p] + _skewed(trials, f"{name}-skew", f"{title}: skewed keys")
+
+
+def _draw(
+    drawn: Sequence[tuple[list[Row], list[Panel]]], name: str, title: str, help_text: str, cited: Sequence[str]
+) -> list[charts.Picture]:
+    """Panels of each setting, as many in a picture as fit a printed page."""
+    most = PANELS // len(drawn[0][1])
+    parts = [drawn[i : i + most] for i in range(0, len(drawn), most)]
+    pictures = []
+    for i, part in enumerate(parts, 1):
+        shown = _in_order(t for own, _ in part for t in own)
+        named = (f"{name}-{i}", f"{title} ({i} of {len(parts)})") if len(parts) > 1 else (name, title)
+        panels = [panel for _, of in part for panel in of]
+        pictures.append(curves.draw(*named, help_text, shown, panels, [*_ringed(shown), *cited], columns=2))
+    return pictures
 
 
 def _curved(trials: Sequence[Row]) -> list[tuple[dict[str, str], list[Row]]]:
@@ -197,24 +222,23 @@ def _curved(trials: Sequence[Row]) -> list[tuple[dict[str, str], list[Row]]]:
     return [(of, own) for of, own in by_setting(trials) if many_sizes(t for t in own if t["value"] and t["variant"] != "best")]
 
 
-def _over_size(trials: Sequence[Row], machine: Row, name: str, title: str) -> Optional[charts.Picture]:
+def _over_size(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[charts.Picture]:
     """A panel for each method and type, and what else differs; a line for each variant."""
     found = _curved(trials)
     if not found:
-        return None
+        return []
     several = differing([tuple(of.items()) for of, _ in found])
-    shown = _in_order(t for _, own in found for t in own)
-    unit = time_unit(t["value"] for t in shown)
+    unit = time_unit(t["value"] for _, own in found for t in own)
     lines = [(of, [*_published_lines(of), *_by_variant(own)]) for of, own in found]
     x, mark = curves.size_axis(_all(lines), "size of the array"), _caches(machine)
-    panels = []
-    for of, own in lines:
+    drawn = []
+    for (of, own), (_, series) in zip(found, lines):
         packet = int(of.get("packet", PUBLISHED_SETTING["packet"]))
         y = curves.time_axis(_all(lines), f"{UNITS[unit]} for a packet of {packet} (ns for a key)", unit)
         y.label += f" + ' (' + format(datum.value / {packet} * 1e9, '.2~r') + ')'"
         width = HALF if len(lines) > 1 else WIDE
-        panels.append(Panel(words(of, several), x, y, own, width, height=300, marks=_inside(mark, x)))
-    return curves.draw(name, title, TIME_HELP, shown, panels, _ringed(shown) + _cited(of for of, _ in lines), columns=2)
+        drawn.append((own, [Panel(words(of, several), x, y, series, width, height=300, marks=_inside(mark, x))]))
+    return _draw(drawn, name, title, TIME_HELP, _cited(of for of, _ in found))
 
 
 def _all(lines: Iterable[tuple[Any, Sequence[Series]]]) -> list[Series]:
@@ -241,9 +265,9 @@ def _by_variant(trials: Sequence[Row], of: Any = None, text: Any = None) -> list
 
 def _point(trial: Row, x: float, value: Row, text: Any = None) -> Row:
     """Of a trial, with another value than its time; ringed where the dispatcher was the bottleneck."""
-    known = value or {"value": None, "low": None, "high": None}
-    found = {**curves.point({**trial, **{key: known[key] for key in ("value", "low", "high")}}, x), "ring": bound(trial)}
-    return {**found, **text(known)} if text and value else found
+    shown = {key: (value or NOTHING)[key] for key in NOTHING}
+    found = {**curves.point({**trial, **shown}, x), "ring": bound(trial)}
+    return {**found, **text(shown)} if text and value else found
 
 
 def _ringed(trials: Iterable[Row]) -> list[str]:
@@ -261,23 +285,23 @@ def _inside(marks: Iterable[tuple[float, str]], x: Axis) -> list[tuple[float, st
     return [(at, label) for at, label in marks if x.domain[0] < at < x.domain[1]]
 
 
-def _flow(trials: Sequence[Row], name: str, title: str) -> Optional[charts.Picture]:
+def _flow(trials: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
     """Throughput and waiting, a row of two panels for each setting."""
     found = [(of, own) for of, own in _curved(trials) if any(metric(t, "throughput") for t in own)]
     if not found:
-        return None
+        return []
     several = differing([tuple(of.items()) for of, _ in found])
     lines = [(of, _by_variant(own, _throughput, as_rate)) for of, own in found]
     x, y = curves.size_axis(_all(lines), "size of the array"), _rate_axis(_all(lines))
-    panels = []
+    drawn = []
     for (of, own), (_, rates) in zip(found, lines):
         dealt = [t for t in own if t["variant"] not in FREE]
         waiting = _by_variant(dealt, lambda t: metric(t, "waiting"), as_share)
-        panels.append(Panel(f"{words(of, several)}: end to end", x, y, rates, HALF, height=230))
         share = Axis("share of the searchers' time", (0, 1.02), [0, 0.2, 0.4, 0.6, 0.8, 1], "format(datum.value, '.0%')", log=False)
+        panels = [Panel(f"{words(of, several)}: end to end", x, y, rates, HALF, height=230)]
         panels.append(Panel("waiting for packets", x, share, waiting, HALF, height=230))
-    shown = _in_order(t for _, own in found for t in own)
-    return curves.draw(name, title, FLOW_HELP, shown, panels, _ringed(shown), columns=2)
+        drawn.append((own, panels))
+    return _draw(drawn, name, title, FLOW_HELP, ())
 
 
 def _throughput(trial: Row) -> Row:
@@ -309,7 +333,7 @@ def gains(trials: Sequence[Row]) -> list[Row]:
     for (items, pages), own in groups.items():
         of = dict(items)
         lines = [line for size in sorted({size_of(t) for t in own}) if (line := _gain(size, own, of))["by"]]
-        if lines:
+        if any(name.startswith("whole/") for line in lines for gained in line["by"].values() for name in gained):
             found.append(
                 {
                     "of": of,
@@ -520,7 +544,7 @@ def skews(trials: Sequence[Row]) -> list[Row]:
         for t in sorted(own, key=_skew_order):
             plain = next((u for u in own if u["variant"] == "divided" and keys_of(u) == keys_of(t)), None)
             gain = _rates(t, plain) if plain and plain is not t else None
-            lines.append({**t, "keys": keys_of(t), "bound": bound(t), "gain": gain})
+            lines.append({**t, "of": known(t), "keys": keys_of(t), "bound": bound(t), "gain": gain})
         found.append({"name": name, "lines": lines})
     return found
 
@@ -549,17 +573,17 @@ def _skewed(trials: Sequence[Row], name: str, title: str) -> list[charts.Picture
                     "first": t["keys"] if first else "",
                     "point": t["variant"],
                     "trial": f"{t['variant']} {t['everything']}",
-                    "cells": {key: metric(t, key) for key in ("imbalance", "idle", "waiting", "throughput")},
+                    "cells": t["of"],
                     "beside": "○ dispatcher-bound" if t["bound"] else "",
                 }
             )
     columns = [
-        charts.Column("imbalance", "busiest owner / mean", "1"),
+        charts.Column("imbalance", "busiest / mean", "1"),
         charts.Column("idle", "idle: least busy", "%"),
         charts.Column("waiting", "waiting: all", "%"),
         charts.Column("throughput", "end to end", "key/s"),
     ]
-    return charts.columns(rows, columns, name, title, SKEW_HELP)
+    return charts.columns(rows, columns, name, title, SKEW_HELP, curves.NOTES)
 
 
 # The fastest.
@@ -579,9 +603,8 @@ def fastest(trials: Sequence[Row]) -> list[Row]:
                 "key": metric(t, "key-time"),
                 "work": best_words(t, own),
                 "speed_up": _rates(t, fewest) if fewest is not t else None,
-                "build": build,
                 "build_element": build["value"] / elements(t) if build else None,
-                "overhead": metric(t, "overhead"),
+                "of": known(t),
             }
         )
     return found
@@ -703,7 +726,14 @@ def section(trials: Sequence[Row]) -> Row:
         "skews": skews(trials),
         "best": fastest(trials),
         "flow": [
-            {**t, "of": words(setting(t), ("keys", "packet")), "bound": bound(t), "size": size_of(t), "line": line_of(t, trials)}
+            {
+                **t,
+                "of": known(t),
+                "setting": words(setting(t), ("keys", "packet")),
+                "bound": bound(t),
+                "size": size_of(t),
+                "line": line_of(t, trials),
+            }
             for t in sorted(trials, key=_table_order)
             if t["value"]
         ],

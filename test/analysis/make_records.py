@@ -747,7 +747,7 @@ def search(
         for n in threads:
             for method in methods if variant != "best" else ("",):
                 for kind in types:
-                    for skew in keys if variant != "best" else (UNIFORM,):
+                    for skew in keys:
                         points += [searched(variant, n, method, kind, skew, size) for size in sizes]
     return points
 
@@ -756,16 +756,15 @@ def searched(variant: str, threads: int, method: str, kind: str, skew: tuple[str
     dealt = variant in DEALERS
     searchers = threads - dealt
     key = key_time(variant, method, size, searchers) * (1.3 if kind == "u64" else 1)
-    busiest = min(BUSIEST[skew], searchers) if variant in ("routed", "divided", "stealing", "partitioned") else 1.02
+    busiest = min(BUSIEST[skew], searchers) if variant in ("routed", "divided", "partitioned") else 1.02
     slow = busiest if variant in ("routed", "divided", "partitioned") else 1.03
     most = searchers / key / slow
     rate = min(most, 1 / DEALT) if dealt else most
     waiting = 1 - rate * key / searchers
     parameters: Line = {"size": size, "type": kind}
-    if variant == "best":
-        parameters.update(packet=PACKET, pages="thp")
-    else:
-        parameters.update(search=method, packet=PACKET, keys=skew[0], skew=skew[1], pages="base")
+    if variant != "best":
+        parameters["search"] = method
+    parameters.update(packet=PACKET, keys=skew[0], skew=skew[1], pages="thp" if variant == "best" else "base")
     others: dict[str, tuple[str, Optional[float]]] = {
         "key-time": ("s", key),
         "search-p99": ("s", key * PACKET * 1.4),
@@ -773,7 +772,7 @@ def searched(variant: str, threads: int, method: str, kind: str, skew: tuple[str
         "waiting": ("1", waiting if dealt else None),
         "held-up": ("1", 0.0 if rate < most else 0.4 if dealt else None),
         "dispatcher-bound": ("1", float(rate < most) if dealt else None),
-        "imbalance": ("1", busiest if dealt and variant != "whole" else None),
+        "imbalance": ("1", busiest if variant != "best" else None),
         "idle": ("1", 0.02 + (1 - 1 / slow) * 0.95 if dealt else None),
         "build-time": ("s", size / 4e9 if not dealt else None),
         "overhead": ("1", 0.0667 if variant == "best" else None),
