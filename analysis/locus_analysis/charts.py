@@ -219,7 +219,7 @@ def _column(data: Data, group: list[Row], column: Column, most: float, y: alt.Y,
                 "interval": units.interval({**of, "unit": unit}),
             }
         )
-    scale = alt.Scale(domain=[0, most * 1.6 or 1], nice=False)  # room for the text behind a bar
+    scale = alt.Scale(domain=[0, most * 1.8 or 1], nice=False)  # room for the text behind a bar
     axis = alt.Axis(
         title=f"{column.title} ({name})" if name else column.title,
         values=_ticks(0, most) if most else [0],
