@@ -129,7 +129,8 @@ def setting(trial: Row) -> dict[str, str]:
     found = {key: str(value) for key, value in of.items() if key not in LEFT_OUT}
     if "keys" in of:
         found["keys"] = keys_of(trial)
-    return {**found, "threads": str(trial["threads"]), "bind": trial["bind"]}
+    crowded = {"oversubscribed": "oversubscribed"} if trial["oversubscribed"] else {}
+    return {**found, "threads": str(trial["threads"]), "bind": trial["bind"], **crowded}
 
 
 def keys_of(trial: Row) -> str:
@@ -156,7 +157,7 @@ def words(of: dict[str, str], several: Iterable[str] = ()) -> str:
         "bind": "bound {}",
     }
     said += [text.format(of[key]) for key, text in texts.items() if key in several and key in of]
-    return ", ".join(said)
+    return ", ".join([*said, *([of["oversubscribed"]] if "oversubscribed" in of else [])])
 
 
 def in_full(of: dict[str, str]) -> str:

@@ -87,6 +87,7 @@ def of(variant: str, value: Optional[float], width: Optional[float] = 0.01, thre
         "flag": None if status == "ok" else 1,
         "metrics": metrics,
         "everything": "",
+        "oversubscribed": threads > 9,
     }
 
 
@@ -134,6 +135,11 @@ def test_one_method_alone_has_gains_but_no_parts() -> None:
     (found,) = search.gains(ladder(20, 16, 10, search="branchless"))
     assert found["methods"] == ["branchless"] and found["conclusion"] == ""
     assert search.gains([of("whole", 20.0)]) == search.gains([of("whole", 20.0), of("divided", None)]) == []
+
+
+def test_more_threads_than_cpus_are_told() -> None:
+    (found,) = search.gains(ladder(20, 16, 10, threads=10))
+    assert found["name"] == "u32, uniform keys, packets of 128, 10 threads, oversubscribed"
 
 
 def test_gains_are_of_one_setting_each() -> None:
@@ -325,7 +331,7 @@ def test_gains_are_on_the_page(whole: Whole) -> None:
     _, page, lines = whole
     text = text_of(page)
     (found,) = search.gains([t for t in told(lines) if t["parameters"].get("keys") == "uniform"])
-    assert "that divided is faster than whole: agrees at" in text
+    assert "that divided is faster than whole, agrees at" in text
     assert found["conclusion"] in text
     for line in found["lines"]:
         for part in line["parts"].values():
