@@ -182,9 +182,8 @@ def many_sizes(trials: Iterable[Row]) -> bool:
 
 def differs_from_published(of: dict[str, str]) -> list[str]:
     """What of the published setting is another one, in words."""
-    return [
-        f"{key} {of.get(key, 'none')} instead of {theirs}" for key, theirs in PUBLISHED_SETTING.items() if of.get(key) != theirs
-    ]
+    found = [f"{key} {of.get(key, 'none')} instead of {its}" for key, its in PUBLISHED_SETTING.items() if of.get(key) != its]
+    return found + ["more threads than CPUs"] * ("oversubscribed" in of)
 
 
 # Pictures.

@@ -51,6 +51,7 @@ def test_published_gains_are_those_of_the_source() -> None:
     [
         ({}, []),
         ({"threads": "2"}, ["threads 2 instead of 9"]),
+        ({"oversubscribed": "oversubscribed"}, ["more threads than CPUs"]),
         ({"type": "u64", "keys": "zipf 1"}, ["type u64 instead of u32", "keys zipf 1 instead of uniform"]),
         ({"search": "branchless", "packet": "64"}, ["search branchless instead of branchy", "packet 64 instead of 128"]),
     ],
