@@ -25,6 +25,7 @@ TINTS = ["#2F6C9F", "#A9CBE4", "#6B9AC4", "#D6E5F1"]  # of one blue: rows that d
 COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
 INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"
 ROW, BARS, SHARES = 21, 400, 190  # pixels: height of a row, widths of the parts of a picture of bars
+COLUMN = 135  # pixels: width of bars beside others
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
 SPANS = 6  # of numbers of flagged trials, in a line
 WIDTH = 160  # characters of a line under a picture
@@ -68,6 +69,15 @@ class Picture:
     shows: Sequence[str] = ()  # ids of trials
     png: bytes = b""
     dense: bool = False  # so many shapes that a file or a page with each of them would be a burden
+
+
+@dataclass
+class Column:
+    """Of bars beside each other: what a row's cells call it, its title, and the unit of its values, % for a share."""
+
+    key: str
+    title: str
+    unit: str
 
 
 class Data:
@@ -151,6 +161,82 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
         height=height,
     )
     return data, [alt.hconcat(_labels(base, widths, height), values, spacing=6)]
+
+
+def columns(rows: Sequence[Row], of: Sequence[Column], name: str, title: str, help_text: str, most: int = ROWS) -> list[Picture]:
+    """Several values of each row as bars beside each other: its `cells` have value, low and high by key; {} where there is none."""
+    pictures = []
+    chunks = _chunks(rows)
+    for i, chunk in enumerate(chunks, 1):
+        part = f" ({i} of {len(chunks)})" if len(chunks) > 1 else ""
+        widths = max(len(r["first"]) for r in rows) * 7 + 12, max(len(r["point"]) for r in rows) * 6 + 8
+        data = Data()
+        panels = [_columns(data, key, list(group), chunk, of, widths) for key, group in groupby(chunk, lambda row: row["panel"])]
+        pictures.append(picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data, (), most))
+    return pictures
+
+
+def _columns(
+    data: Data, title: str, group: list[Row], together: Sequence[Row], of: Sequence[Column], widths: tuple[int, int]
+) -> Drawing:
+    """A panel; those of a picture (together) have the same axes."""
+    height = ROW * len(group)
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(type="band", paddingInner=0.22, paddingOuter=0.11))
+    names = [{**{k: r[k] for k in ("first", "point", "flag", "beside")}, "row": i, "mark": mark(r)} for i, r in enumerate(group)]
+    base = data.chart(names).encode(y=y)
+    parts = [_labels(base, widths, height)]
+    for column in of:
+        cells = [r["cells"].get(column.key) or {} for r in together]
+        ends = [c[end] for c in cells for end in ("value", "low", "high") if c.get(end) is not None]
+        if ends:
+            parts.append(_column(data, group, column, max(ends), y, height))
+    words = [{"row": n["row"], "text": "  ".join(t for t in (n["mark"], n["beside"]) if t)} for n in names]
+    parts.append(
+        data.chart(words)
+        .mark_text(align="left", color=ALARM)
+        .encode(y=y, x=alt.value(0), text="text:N")
+        .properties(width=150, height=height)
+    )
+    return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
+
+
+def _column(data: Data, group: list[Row], column: Column, most: float, y: alt.Y, height: int) -> Drawing:
+    unit = "1" if column.unit == "%" else column.unit
+    factor, name = (0.01, "%") if column.unit == "%" else units.scale([most], unit)
+    most = 1.0 if column.unit == "%" else most
+    rows = []
+    for i, r in enumerate(group):
+        of = r["cells"].get(column.key) or {"value": None, "low": None, "high": None}
+        text = units.percent(of["value"]) if column.unit == "%" else units.quantity(of["value"], unit)
+        rows.append(
+            {
+                **{key: r[key] for key in ("id", "flag", "status", "trial")},
+                **{key: of[key] for key in ("value", "low", "high")},
+                "column": column.key,
+                "row": i,
+                "end": max((of[key] for key in ("value", "high") if of[key] is not None), default=0.0),
+                "text": text,
+                "interval": units.interval({**of, "unit": unit}),
+            }
+        )
+    scale = alt.Scale(domain=[0, most * 1.8 or 1], nice=False)  # room for the text behind a bar
+    axis = alt.Axis(
+        title=f"{column.title} ({name})" if name else column.title,
+        values=_ticks(0, most) if most else [0],
+        labelExpr=f"format(datum.value / {factor!r}, '~g')",
+        labelOverlap=True,
+    )
+    x = alt.X("value:Q", scale=scale, axis=axis)
+    base = data.chart(rows).encode(y=y, tooltip=[alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")])
+    whisker = base.transform_filter("datum.low !== null && datum.high !== null && datum.low !== datum.high")
+    return alt.layer(
+        base.transform_filter(GOOD).mark_bar(color=TINTS[2]).encode(x=x),
+        base.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]).encode(x=x),
+        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_text(align="left", dx=6, fontSize=10).encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
+        width=COLUMN,
+        height=height,
+    )
 
 
 def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:

@@ -64,7 +64,7 @@ PUBLISHED_HELP = (
 
 @dataclass
 class Series:
-    """A line: its rows have x, value, low, high (base units), and what charts.mark() needs."""
+    """A line: its rows have x, value, low, high (base units), and what charts.mark() needs; with `ring` they are drawn in one."""
 
     name: str
     colour: str
@@ -371,7 +371,7 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         for i, line in enumerate(panel.series)
         for p in line.rows
     ]
-    rows = [{"id": None, "mark": "", "number": "", "trial": "", "interval": "", **r} for r in rows]
+    rows = [{"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False, **r} for r in rows]
     dash = alt.StrokeDash("dash:N", scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None)
     shape = alt.Shape("shape:N", scale=None)
     colour = alt.Color("colour:N", scale=None)
@@ -398,6 +398,9 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         )
         .encode(tooltip=names),
     ]
+    if any(r["ring"] for r in rows):
+        ringed = dots.transform_filter("datum.ring")
+        layers.append(ringed.mark_point(shape="circle", size=130, stroke=INK, strokeWidth=0.9, filled=False, opacity=1, clip=True))
     low = panel.y.domain[0]
     layers.append(dots.transform_filter(f"datum.value < {low!r}").mark_text(text="↓", fontSize=11, dy=-7).encode(y=alt.datum(low)))
     if numbered:
@@ -452,8 +455,11 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     apart: list[float] = []
     for place, _ in ends:
         apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
-    over = max(0.0, apart[-1] - panel.height) if apart else 0.0
-    rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a + over} for (_, line), a in zip(ends, apart)]
+    most = float(panel.height)
+    for i in reversed(range(len(apart))):  # those that would stand above the panel go down, and what they meet there
+        apart[i] = min(apart[i], most)
+        most = apart[i] - LABEL
+    rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a} for (_, line), a in zip(ends, apart)]
     names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
     y = alt.Y("y:Q", scale=None, axis=None)
     return names.encode(x=alt.value(panel.width), y=y, text="line:N", color=alt.Color("colour:N", scale=None))

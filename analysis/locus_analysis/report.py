@@ -19,7 +19,7 @@ import duckdb
 import jinja2
 import vl_convert
 
-from . import charts, checkpoint, curves, handover, kmeans, levels, padding, peers, records, scaling, sharing, units
+from . import charts, checkpoint, curves, handover, kmeans, levels, padding, peers, records, scaling, search, sharing, units
 from .charts import Picture
 from .records import HERE, Records, rows
 
@@ -239,6 +239,21 @@ def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list
     }
 
 
+def _search(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+    machines, found = records.machines(db), {}
+    for whole, own in sharing.by_run(search.headlined(records.told(db, "search"))):
+        file, title = _file_name("search", names, whole), f"search on {names[whole]}"
+        drawn = search.pictures(own, machines[whole], file, title)
+        pictures += _rest(own, drawn, file, title) + drawn
+        found[whole] = search.section(own)
+    return {
+        "runs": found,
+        "published": search.published_times(),
+        "machine": search.published_machine(),
+        "missing": search.missing(found.values(), rows(db, "FROM peer WHERE benchmark = 'search'")),
+    }
+
+
 def _rest(trials: list[dict[str, Any]], drawn: list[Picture], file: str, title: str) -> list[Picture]:
     """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
     shown = {i for p in drawn for i in p.shows}
@@ -246,7 +261,7 @@ def _rest(trials: list[dict[str, Any]], drawn: list[Picture], file: str, title: 
 
 
 # Sections that draw more than bars; each adds its pictures, and returns what its part of the page shows.
-OWN = {"latency": _latency, "sharing": _sharing, "checkpoint": _checkpoint, "kmeans": _kmeans}
+OWN = {"latency": _latency, "sharing": _sharing, "checkpoint": _checkpoint, "kmeans": _kmeans, "search": _search}
 
 
 def _telling(shares: list[dict[str, Any]]) -> list[dict[str, Any]]:

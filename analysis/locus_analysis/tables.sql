@@ -53,7 +53,8 @@ SELECT whole, id, place, m.name, m.unit, m.better, m.value, m.ci[1] AS low, m.ci
 
 -- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel apart.
 CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR);
-INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'), ('checkpoint', 'body');
+INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'), ('checkpoint', 'body'),
+	('search', 'search'), ('search', 'type'), ('search', 'keys'), ('search', 'skew');
 
 -- Threads and their binding vary like parameters, but where there is a layout it already says both.
 CREATE TABLE parameter AS

@@ -13,6 +13,7 @@ BENCHMARKS = {  # a trial or two of each, soon done
     "latency": ["--profile", "quick", "--variant", "cycle", "--size", "16K", "--repeats", "3"],
     "sharing": ["--profile", "quick", "--variant", "fetch-add,handover", "--protocol", "two-lines", "--repeats", "2"],
     "kmeans": ["--profile", "quick", "--variant", "2p,best", "--threads", "1", "--points", "1000", "--repeats", "2"],
+    "search": ["--profile", "quick", "--variant", "partitioned,best", "--threads", "1", "--size", "16K", "--repeats", "2"],
 }
 TINY = BENCHMARKS["numa"]
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
