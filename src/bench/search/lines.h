@@ -6,7 +6,8 @@
  *	TARGET             the attribute that allows the instructions; empty for those that are always there
  *	KEY                the type of a key
  *	RANK(line, key)    how many keys of a line are less; may be left out
- * and, where there is a search in the top, with vectors of a line:
+ *	FIRST(tree)        the layer in which searches begin
+ * and, where they begin in the top, with vectors of a line:
  *	OP(name)           the intrinsic for the type
  *	LESS(a, b), HAS(a, bits)  a bit for each lane
  *	STORE(to, v)       lanes to uint32_t
@@ -32,32 +33,44 @@ TARGET static inline unsigned NAME(rank)(const KEY *line, KEY key)
 }
 #endif
 
-/*
- * Where a group comes into the layers: at[i] is the first slot of the line for key i. In the top each key, in a lane of its own, goes from node k to
- * 2k or 2k + 1; what it is compared with is looked up among the lines of its level, of which a permutation takes two, and ignores higher bits of k.
- */
+#ifdef OP
+/* What each lane's node of a level is: a permutation looks up in a line or two, and ignores the higher bits of k. */
+TARGET __attribute__((always_inline)) static inline __m512i NAME(look_up)(const __m512i *line, __m512i k, const unsigned nodes)
+{
+#define TWO(i)		   OP(permutex2var)(line[i], k, line[(i) + 1])
+#define EITHER(a, bits, b) OP(mask_mov)(a, HAS(k, bits), b)
+	switch (nodes / FAN) {
+	case 0:
+	case 1:
+		return OP(permutexvar)(k, line[nodes / FAN]);
+	case 2:
+		return TWO(2);
+	case 4:
+		return EITHER(TWO(4), 2 * FAN, TWO(6));
+	default:
+		return EITHER(EITHER(TWO(8), 2 * FAN, TWO(10)), 4 * FAN, EITHER(TWO(12), 2 * FAN, TWO(14)));
+	}
+#undef TWO
+#undef EITHER
+}
+#endif
+
+/* Where a group comes into the layers, by the first slot of a line for each key. In the top each key, in a lane of its own, goes from node k to 2k or 2k + 1. */
 TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struct tree *t, const KEY *keys, uint32_t *at)
 {
 #ifdef OP
-	const __m512i *line = t->top;
-
 	UNROLL for (unsigned i = 0; i < GROUP; i += FAN) {
 		const __m512i key = _mm512_loadu_si512(keys + i);
-		__m512i k = OP(set1)(1), v[4];
+		__m512i k = OP(set1)(1);
 
 		UNROLL for (unsigned level = 0; level < LEVELS; level++) {
-			const unsigned nodes = 1 << level, pairs = nodes / FAN / 2;
+			__mmask16 right;
 
 			if (level == t->depth)
 				break;
-			v[0] = OP(permutexvar)(k, line[nodes / FAN]);
-			UNROLL for (unsigned j = 0; j < pairs; j++)
-				v[j] = OP(permutex2var)(line[nodes / FAN + 2 * j], k, line[nodes / FAN + 2 * j + 1]);
-			UNROLL for (unsigned of = 1; of < pairs; of *= 2)
-				UNROLL for (unsigned j = 0; j < pairs; j += 2 * of)
-					v[j] = OP(mask_mov)(v[j], HAS(k, 2 * of * FAN), v[j + of]);
+			right = LESS(NAME(look_up)(t->top, k, 1u << level), key);
 			k = OP(add)(k, k);
-			k = OP(mask_add)(k, LESS(v[0], key), k, OP(set1)(1));
+			k = OP(mask_add)(k, right, k, OP(set1)(1));
 		}
 		STORE(at + i, OP(slli)(OP(sub)(k, OP(set1)(1 << t->depth)), __builtin_ctzll(FAN)));
 	}
@@ -67,11 +80,20 @@ TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struc
 #endif
 }
 
+/* From a line, by its first slot, to one in the layer below; in the bottom, `times` is 1, and it is an index. One key at a time, whatever compilers think. */
+TARGET __attribute__((always_inline)) static inline uint32_t NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)
+{
+	uint32_t slot = (from + RANK(layer + from, key)) * times;
+
+	OPAQUE(slot);
+	return slot;
+}
+
 /* A group goes through a layer. */
 TARGET __attribute__((always_inline)) static inline void NAME(pass)(const KEY *layer, const KEY *below, const bool fetch, const KEY *keys, uint32_t *at)
 {
 	UNROLL for (unsigned i = 0; i < GROUP; i++) {
-		at[i] = (at[i] + RANK(layer + at[i], keys[i])) * (uint32_t)FAN;
+		at[i] = NAME(descend)(layer, at[i], keys[i], FAN);
 		if (fetch)
 			__builtin_prefetch(below + at[i]);
 	}
@@ -80,19 +102,18 @@ TARGET __attribute__((always_inline)) static inline void NAME(pass)(const KEY *l
 TARGET static void NAME(search_groups)(const struct tree *t, const KEY *keys, size_t groups, uint32_t *answers)
 {
 	uint32_t at[ROOM][GROUP] __attribute__((aligned(TREE_LINE)));
-#ifdef OP
-	const unsigned first = t->first;
-#else
-	const unsigned first = 0;
-#endif
-	const size_t way = (t->layers - first + 1) * AHEAD;
+	const unsigned first = FIRST(t), layers = t->layers;
+	const KEY *bottom = t->layer[layers];
 
-	for (size_t step = 0; step < groups + way; step++) {
-		size_t g = step; /* later, g may be a group that is not there: before the first, which is a large number, or behind the last */
+	/* In each step, g is a group, or a number that is none: beyond the last, or before the first, which is a large one. */
+	for (size_t step = 0; step < groups + BEHIND(layers - first); step++) {
+		size_t g = step;
 
-		if (g < groups)
-			NAME(enter)(t, keys + g * GROUP, at[g % ROOM]);
-		for (unsigned l = first; l < t->layers; l++) {
+		if (g % ENTER == 0)
+			for (; g < step + ENTER && g < groups; g++)
+				NAME(enter)(t, keys + g * GROUP, at[g % ROOM]);
+		g = step;
+		for (unsigned l = first; l < layers; l++) {
 			g -= AHEAD;
 			if (g >= groups)
 				continue;
@@ -101,11 +122,11 @@ TARGET static void NAME(search_groups)(const struct tree *t, const KEY *keys, si
 			else
 				NAME(pass)(t->layer[l], t->layer[l + 1], true, keys + g * GROUP, at[g % ROOM]);
 		}
-		g -= AHEAD;
+		g = step - BEHIND(layers - first);
 		if (g >= groups)
 			continue;
 		UNROLL for (unsigned i = 0; i < GROUP; i++)
-			answers[g * GROUP + i] = at[g % ROOM][i] + RANK((const KEY *)t->layer[t->layers] + at[g % ROOM][i], keys[g * GROUP + i]);
+			answers[g * GROUP + i] = NAME(descend)(bottom, at[g % ROOM][i], keys[g * GROUP + i], 1);
 	}
 }
 
@@ -130,6 +151,7 @@ TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t c
 #undef NAME
 #undef KEY
 #undef RANK
+#undef FIRST
 #undef OP
 #undef LESS
 #undef HAS

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/search/tree.h"
+#include "machine/opaque.h"
 
 /* Lines of the top, the first separators of which are none. It tells TOP_LINES lines of a layer apart for each slot of a line. */
 #define TOP_LINES 16
@@ -108,38 +109,59 @@ int tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, voi
 #define UNROLL _Pragma("GCC unroll 64")
 
 /*
- * Keys of a group; groups between two layers, so long has a line to come; and room for all that are under way, a power of two.
+ * Keys of a group; groups that come into the top at a time, so that the chain of one leaves room for another's; groups between two layers, which is how long
+ * a line has to come; the same for the bottom, which is farthest away; and places for all groups that are under way, a power of two.
  */
-enum { GROUP = 32, AHEAD = 1, ROOM = 16 };
-_Static_assert((MOST_LAYERS + 1) * AHEAD < ROOM, "a group is out of the pipeline before another one takes its place");
+enum { GROUP = 16, ENTER = 2, AHEAD = 2, BOTTOM_AHEAD = 3, ROOM = 32 };
+#define BEHIND(layers) ((layers) * AHEAD + BOTTOM_AHEAD) /* groups that the bottom is behind the top */
+_Static_assert(BEHIND(MOST_LAYERS) + ENTER <= ROOM, "a group is out of the pipeline before another one takes its place");
 
 #ifdef __x86_64__
 #include <immintrin.h>
 
 #define TARGET TARGET_AVX512
-#define KEY    uint32_t
-#define NAME(function)	function##_u32_avx512
-#define RANK(line, key) (unsigned)__builtin_popcount(_mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)(key))))
-#define OP(name)	_mm512_##name##_epi32
-#define LESS(a, b)	_mm512_cmplt_epu32_mask(a, b)
-#define HAS(a, bits)	_mm512_test_epi32_mask(a, _mm512_set1_epi32(bits))
-#define STORE(to, v)	_mm512_storeu_si512(to, v)
+
+TARGET static inline unsigned rank_u32_avx512(const uint32_t *line, uint32_t key)
+{
+	unsigned less = _mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)key));
+
+	OPAQUE(less); /* or else compilers count 16 bits, and clear 16 others */
+	return (unsigned)__builtin_popcount(less);
+}
+
+TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key)
+{
+	unsigned less = _mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)key));
+
+	OPAQUE(less);
+	return (unsigned)__builtin_popcount(less);
+}
+
+#define KEY	       uint32_t
+#define NAME(function) function##_u32_avx512
+#define RANK	       rank_u32_avx512
+#define FIRST(tree)    (tree)->first
+#define OP(name)       _mm512_##name##_epi32
+#define LESS(a, b)     _mm512_cmplt_epu32_mask(a, b)
+#define HAS(a, bits)   _mm512_test_epi32_mask(a, _mm512_set1_epi32(bits))
+#define STORE(to, v)   _mm512_storeu_si512(to, v)
 #include "bench/search/lines.h"
 
-#define KEY uint64_t
-#define NAME(function)	function##_u64_avx512
-#define RANK(line, key) (unsigned)__builtin_popcount(_mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)(key))))
-#define OP(name)	_mm512_##name##_epi64
-#define LESS(a, b)	_mm512_cmplt_epu64_mask(a, b)
-#define HAS(a, bits)	_mm512_test_epi64_mask(a, _mm512_set1_epi64(bits))
-#define STORE(to, v)	_mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi64_epi32(v))
+#define KEY	       uint64_t
+#define NAME(function) function##_u64_avx512
+#define RANK	       rank_u64_avx512
+#define FIRST(tree)    (tree)->first
+#define OP(name)       _mm512_##name##_epi64
+#define LESS(a, b)     _mm512_cmplt_epu64_mask(a, b)
+#define HAS(a, bits)   _mm512_test_epi64_mask(a, _mm512_set1_epi64(bits))
+#define STORE(to, v)   _mm256_storeu_si256((__m256i *)(to), _mm512_cvtepi64_epi32(v))
 #include "bench/search/lines.h"
 #undef TARGET
 
 #define TARGET TARGET_AVX2
 
 /* No comparison of unsigned integers: what the greater of two is equal to is not less. */
-TARGET static inline unsigned rank_u32(const void *line, uint32_t key)
+TARGET static inline unsigned rank_u32_avx2(const void *line, uint32_t key)
 {
 	const __m256i *v = line, q = _mm256_set1_epi32((int)key);
 	const __m256i low = _mm256_cmpeq_epi32(_mm256_max_epu32(v[0], q), v[0]), high = _mm256_cmpeq_epi32(_mm256_max_epu32(v[1], q), v[1]);
@@ -147,7 +169,7 @@ TARGET static inline unsigned rank_u32(const void *line, uint32_t key)
 	return 16 - (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) / 2;
 }
 
-TARGET static inline unsigned rank_u64(const void *line, uint64_t key)
+TARGET static inline unsigned rank_u64_avx2(const void *line, uint64_t key)
 {
 	const __m256i *v = line, sign = _mm256_set1_epi64x(INT64_MIN), q = _mm256_set1_epi64x((long long)key) ^ sign;
 	const __m256i low = _mm256_cmpgt_epi64(q, v[0] ^ sign), high = _mm256_cmpgt_epi64(q, v[1] ^ sign);
@@ -157,12 +179,14 @@ TARGET static inline unsigned rank_u64(const void *line, uint64_t key)
 
 #define KEY	       uint32_t
 #define NAME(function) function##_u32_avx2
-#define RANK	       rank_u32
+#define RANK	       rank_u32_avx2
+#define FIRST(tree)    0
 #include "bench/search/lines.h"
 
 #define KEY	       uint64_t
 #define NAME(function) function##_u64_avx2
-#define RANK	       rank_u64
+#define RANK	       rank_u64_avx2
+#define FIRST(tree)    0
 #include "bench/search/lines.h"
 #undef TARGET
 #endif
@@ -171,10 +195,12 @@ TARGET static inline unsigned rank_u64(const void *line, uint64_t key)
 
 #define KEY	       uint32_t
 #define NAME(function) function##_u32_baseline
+#define FIRST(tree)    0
 #include "bench/search/lines.h"
 
 #define KEY	       uint64_t
 #define NAME(function) function##_u64_baseline
+#define FIRST(tree)    0
 #include "bench/search/lines.h"
 
 tree_search *tree_searcher(const struct tree *t, enum instruction_set set)
