@@ -14,8 +14,8 @@
  *	         by differences or by |c|^2 / 2 - x c, may hide.
  *	counts   are those of the labels, exactly
  *	centres  are the means of their points, in each dimension to 4 u max|x| (the mean is rounded to the points' type), and to what sums may
- *	         lose: count 2^-52 max|x| (any order of additions in double), all 2^-60 of the box's width (integers of 64 bits). One without points
- *	         is where it was.
+ *	         lose: count 2^-52 max|x| (any order of additions in double), all 2^-60 of the box's width (integers of 64 bits; all of it, where it
+ *	         is too thin for a double to scale it up). One without points is where it was.
  *	end      where it ended by itself, means and centres are the same, within twice that
  *
  * NULL when right, else what is wrong; valid until the next call.
