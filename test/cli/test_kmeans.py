@@ -238,6 +238,8 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--points 10 --clusters 11", "no more than there are points"),
         ("--dimensions 0", "1 to 65536"),
         ("--dimensions 70000", "1 to 65536"),
+        ("--data blobs --spread 1e308", "blobs that wide"),
+        ("--data blobs --spread 1e38 --type float", "blobs that wide"),
         ("--points nowhere.npy", "nowhere.npy: No such file"),
         ("--centres nowhere.npy", "nowhere.npy: No such file"),
         ("--data file", "FILE"),

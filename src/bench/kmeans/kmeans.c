@@ -6,6 +6,7 @@
  * multicore performance mystery solved" (2017), sections 1 to 3; so is the padding that cures 2q. `best` is as fast as we know how.
  */
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -241,6 +242,9 @@ static bool applies(const struct trial *t, const char **why_not)
 		return false;
 	*why_not = "--dimensions: points have 1 to 65536";
 	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
+		return false;
+	*why_not = "--spread: blobs that wide have points that no number of the type can be";
+	if (t->value[DATA].choice == BLOBS && !(farthest_of_blobs(t->value[SPREAD].real) <= (t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX)))
 		return false;
 	*why_not = "--clusters: at least one is needed, and no more than there are points";
 	return t->value[CLUSTERS].count && t->value[CLUSTERS].count <= t->value[ROWS].count && t->value[CLUSTERS].count < UINT32_MAX;
