@@ -6,6 +6,7 @@ import itertools
 import random
 import re
 import struct
+import time
 
 import pytest
 
@@ -279,6 +280,26 @@ def test_values_that_are_none(run, tmp_path, text, said):
         assert done.status == 3 and len(trials) == len(VARIANTS)
         for trial in trials:
             assert trial["status"] == "impossible" and said in trial["reasons"][0] and "points.csv" in trial["reasons"][0]
+
+
+@pytest.mark.parametrize("option", ["--points", "--centres"])
+def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, option):
+    points_file, centres, record = save(tmp_path / "points.npy", points(500, 2)), tmp_path / "centres.npy", tmp_path / "record.jsonl"
+    changes = save(centres if option == "--centres" else tmp_path / "changes.npy", points(500, 2))
+    words = ["--points", f"{points_file},{changes}"]
+    if option == "--centres":
+        words = ["--points", points_file, "--centres", f"{save(tmp_path / 'first.npy', points(9, 2))},{changes}"]
+    words += ["--clusters", 9] if option == "--points" else []
+    words += [*"--variant best --threads 1 --case-budget 1s --quiet --output".split(), record]
+    with locus.start("kmeans", *words) as process:
+        while not (record.exists() and b'"samples"' in record.read_bytes()):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        save(changes, points(500, 600))
+        process.communicate(timeout=180)
+    first, second = (line for line in read(record) if line["type"] == "trial")
+    assert process.returncode == 3 and first["status"] in MEASURED and second["status"] == "impossible"
+    assert f"{changes}: has 500 rows of 600 now; when the trials were planned it had 500 of 2" in second["reasons"][0]
 
 
 def test_an_empty_file(locus, tmp_path):

@@ -342,6 +342,19 @@ static int map_points(struct state *s, const struct trial *t)
 	return 0;
 }
 
+/* A file may have been written anew since the trials were planned: what there is room for is what it had then. */
+static bool is_as_planned(struct state *s, const struct source *file, const char *path, size_t rows)
+{
+	char why[sizeof(s->why)];
+
+	if (source_points(file) == rows && source_dimensions(file) == s->problem.points.d)
+		return true;
+	snprintf(why, sizeof(why), "%s: has %zu rows of %u now; when the trials were planned it had %zu of %u", path, source_points(file),
+		 source_dimensions(file), rows, s->problem.points.d);
+	tell(s, why);
+	return false;
+}
+
 static bool get_centres(struct state *s, const struct trial *t)
 {
 	const struct problem *p = &s->problem;
@@ -356,7 +369,8 @@ static bool get_centres(struct state *s, const struct trial *t)
 		return got;
 	}
 	file = source_open(t->value[CENTRES].text, why, sizeof(why));
-	got = file && !source_read(file, 0, p->k, p->points.real, s->start, why, sizeof(why));
+	got = file && is_as_planned(s, file, t->value[CENTRES].text, p->k) &&
+	      !source_read(file, 0, p->k, p->points.real, s->start, why, sizeof(why));
 	if (!got)
 		tell(s, why);
 	if (file)
@@ -382,7 +396,7 @@ static int fill(struct state *s, const struct trial *t)
 {
 	if (t->value[DATA].choice == FROM_FILE) {
 		s->source = source_open(t->value[POINTS].text, s->why, sizeof(s->why));
-		if (!s->source)
+		if (!s->source || !is_as_planned(s, s->source, t->value[POINTS].text, s->problem.all))
 			return -1;
 	}
 	s->start = malloc(centres_bytes(&s->problem));
