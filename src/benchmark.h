@@ -184,7 +184,7 @@ struct benchmark {
 	const struct variant *variants;
 	/*
 	 * While trials are planned, before all else: fills in values that follow from others (also the one behind the last parameter, which is the
-	 * benchmark's own), so that equal trials have one identity. `given`: those that the user gave, as LACKS(A) | LACKS(B). A text is replaced by
+	 * benchmark's own: the rows of its file; it is no part of the identity, but ranks have to find the same), so that equal trials have one identity. `given`: those that the user gave, as LACKS(A) | LACKS(B). A text is replaced by
 	 * another that can be freed. NULL, or what is wrong with the command line; valid until the next call.
 	 */
 	const char *(*settle)(const struct trial *, union value *, uint64_t given);
