@@ -278,6 +278,7 @@ def test_values_that_are_none(run, tmp_path, text, said):
     for option in ("--points", "--centres"):
         done, trials = run(option, csv, *(["--clusters", 1] if option == "--points" else []), "--threads", 1)
         assert done.status == 3 and len(trials) == len(VARIANTS)
+        assert done.out.count("impossible\n") == len(VARIANTS) and done.out.count(said) == 1
         for trial in trials:
             assert trial["status"] == "impossible" and said in trial["reasons"][0] and "points.csv" in trial["reasons"][0]
 

@@ -86,6 +86,7 @@ def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
     (communication,) = (metric["value"] for metric in trial["metrics"] if metric["name"] == "communication")
     assert 0 < communication < max(trial["samples"]["quantiles"].values()) * trial["samples"]["units"]
     assert done.out.count("95 % interval") == 1 and done.err == ""
+    assert done.out.startswith(f"dummy over {ranks} rank{'s' if ranks > 1 else ''} with so many threads each: ")
     if ranks == 1 and threads == 2:  # nothing is divided: the same trial
         assert f"  {trial['id']}  " in locus(words.replace("--output", "--dry-run")).out
 
