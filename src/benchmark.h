@@ -39,8 +39,8 @@ union value {
 };
 
 /*
- * One thing to vary. What a user may give is a list ("1,2,4"), a range ("16K..256M*2": from, to, factor; "0..64+8": step), or words;
- * the trials of a run are the product of all lists. A profile without a value of its own takes the one before it.
+ * One thing to vary. What a user may give is a list ("1,2,4"), a range ("16K..256M*2": from, to, factor; "0..64+8": step), or words (in
+ * a PATH, a comma is "\,"); the trials of a run are the product of all lists. A profile without a value of its own takes the one before it.
  *
  * LAYOUT says where the threads of the trial are to be: "packed" (all on the first node), "split" (evenly over all nodes), "all" (a
  * thread on each core), "each" (a trial for each node with CPUs, packed there), "node:1" (packed on that node), "8+8". A trial has at

@@ -193,6 +193,12 @@ def test_files_of_all_kinds_are_the_same_points(cluster, tmp_path):
     )
 
 
+def test_a_comma_in_a_name(cluster, tmp_path):
+    file = save(tmp_path / "x,y.npy", points(30, 2))
+    trial, labels, _ = cluster("best", "--points", str(file).replace(",", "\\,"), "--clusters", 3)
+    assert trial["parameters"]["points"] == str(file) and labels[0] == [30]
+
+
 def test_a_pipe_feeds_all_trials(locus):
     text = "".join(f"{x} {y}\n" for x, y in points(50, 2))
     with locus.start(f"kmeans --points - --clusters 3 --threads 1 {SHORT}", stdin=-1) as process:
