@@ -17,7 +17,7 @@ enum key {
 
 const struct option_row option_rows[] = {
 	{ "variant", "LIST", "only these variants", VARIANT },
-	{ "threads", "LIST", "numbers of threads (default: one a core; with a layout, the cores of one node)", THREADS },
+	{ "threads", "LIST", "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; with a layout, the cores of one node)", THREADS },
 	{ "bind", "WHERE", "close, spread, or a list of CPUs such as 0,2-5 (default: as bound from outside, else close)", BIND },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so", OVERSUBSCRIBE },
 	{ "profile", "NAME", "quick (seconds), standard, or paper: the published setting (default: standard)", PROFILE },

@@ -173,6 +173,12 @@ def test_as_published(locus):
     assert {(plan[0], int(plan[5])) for plan in plans} == {(variant, threads) for variant in VARIANTS for threads in (1, 8, 24, 48)}
 
 
+def test_defaults_are_listed(locus):
+    lines = [line.strip() for line in locus("list kmeans").out.splitlines()]
+    assert "quick: 0; paper: 108" in lines
+    assert "quick: 1,auto; standard: 1..auto*2,auto; paper: 1,8,48,auto" in lines and any("private-dense" in line for line in lines)
+
+
 # Files
 
 
