@@ -329,6 +329,12 @@ def test_more_points_than_any_machine_holds(locus):
         assert done.status == 3 and "of memory" in done.err
 
 
+def test_memory_is_that_of_the_pruning_asked_for(locus):
+    done = locus("kmeans --points 200k --clusters 20k --variant best --prune none,bounds --threads 1 --dry-run")
+    none, bounds = (line for line in done.out.splitlines() if "thread on CPU" in line)
+    assert "MiB" in none and "GiB" in bounds
+
+
 def test_pruning_that_does_not_fit_is_impossible(run):
     done, (trial,) = run(
         "--points", 100, "--clusters", 4, "--dimensions", 50, "--variant", "best", "--prune", "cells", "--threads", 1
