@@ -410,7 +410,7 @@ static int fill(struct state *s, const struct trial *t)
 	} else {
 		s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice);
 		if (!s->lloyd && errno == EINVAL)
-			tell(s, "this kind of pruning is none for so many dimensions (--prune)");
+			tell(s, "this kind of pruning is none for so many dimensions, or points of a thread (--prune)");
 	}
 	return s->ladder || s->lloyd ? 0 : -1;
 }
