@@ -394,6 +394,27 @@ static int squares_out_of_range(struct team *team, void *argument)
 	return 0;
 }
 
+/* Of points that differ in their last bits only, no mean is where its double is. */
+static int means_between_doubles(struct team *team, void *argument)
+{
+	struct fixture *f = argument;
+	struct problem p;
+
+	f->team = team;
+	for (unsigned i = 0; i < 20; i++) {
+		seed = i;
+		invent(&p, UNIFORMLY, DOUBLE, 200, 3, 20);
+		for (size_t at = 0; at < 600; at++)
+			put(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(5000) * 0x1p-1074);
+		for (size_t at = 0; at < 60; at++)
+			put(DOUBLE, (void *)p.start, at, get(DOUBLE, p.points.x, at));
+		snprintf(at_hand, sizeof(at_hand), "%u", i);
+		solve(f, &p, 2, BEST, is_right, NULL);
+		forget(&p);
+	}
+	return 0;
+}
+
 /* ---- wrong answers ---- */
 
 /* Deep, so that it can be spoilt. */
@@ -564,6 +585,7 @@ static int with_team(int (*body)(struct team *, void *))
 WITH_TEAM(all_agree)
 WITH_TEAM(every_point_is_a_cluster)
 WITH_TEAM(squares_out_of_range)
+WITH_TEAM(means_between_doubles)
 WITH_TEAM(wrong_answers_are_found)
 WITH_TEAM(inertia_is_that_of_the_centres)
 
@@ -574,6 +596,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_all_agree, say_which),
 		cmocka_unit_test(test_every_point_is_a_cluster),
 		cmocka_unit_test_teardown(test_squares_out_of_range, say_which),
+		cmocka_unit_test_teardown(test_means_between_doubles, say_which),
 		cmocka_unit_test(test_wrong_answers_are_found),
 		cmocka_unit_test(test_inertia_is_that_of_the_centres),
 	};

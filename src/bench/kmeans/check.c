@@ -168,7 +168,7 @@ static void measure_box(struct check *k)
 {
 	const struct problem *p = k->problem;
 	const double unit = p->points.real == FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
-	double *most = k->finding[0].most, diagonal = 0, widest = 0;
+	double *most = k->finding[0].most, diagonal = 0, widest = 0, off = 0;
 	uint64_t differences = (uint64_t)p->points.n * k->k * k->d;
 
 	team_run(p->team, find_box, k);
@@ -182,6 +182,8 @@ static void measure_box(struct check *k)
 	k->unit = unit_of(widest);
 	for (unsigned j = 0; j < k->d; j++) {
 		const double half = (most[j] + most[k->d + j]) / 2;
+		/* A centre of `from` is a double near to where it was. */
+		const double rounding = half > 0 ? (DBL_EPSILON * fmax(fabs(most[j]), fabs(most[k->d + j])) + DBL_TRUE_MIN) * k->unit : 0;
 		double high = most[j], low = -most[k->d + j];
 
 		k->middle[j] = most[j] / 2 - most[k->d + j] / 2;
@@ -192,9 +194,10 @@ static void measure_box(struct check *k)
 			high = fmax(high, k->solution->from[(size_t)c * k->d + j]);
 			low = fmin(low, k->solution->from[(size_t)c * k->d + j]);
 		}
+		off += rounding * rounding;
 		diagonal += (high - low) * k->unit * (high - low) * k->unit;
 	}
-	k->bound = 8 * (k->d + 5.0) * unit * diagonal;
+	k->bound = 8 * (k->d + 5.0) * unit * diagonal + 4 * sqrt(off * diagonal) + 2 * off;
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
 }
 
