@@ -405,7 +405,7 @@ static int means_between_doubles(struct team *team, void *argument)
 		seed = i;
 		invent(&p, UNIFORMLY, DOUBLE, 200, 3, 20);
 		for (size_t at = 0; at < 600; at++)
-			put(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(5000) * 0x1p-1074);
+			put(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
 		for (size_t at = 0; at < 60; at++)
 			put(DOUBLE, (void *)p.start, at, get(DOUBLE, p.points.x, at));
 		snprintf(at_hand, sizeof(at_hand), "%u", i);

@@ -195,7 +195,7 @@ static void measure_box(struct check *k)
 			low = fmin(low, k->solution->from[(size_t)c * k->d + j]);
 		}
 		off += rounding * rounding;
-		diagonal += (high - low) * k->unit * (high - low) * k->unit;
+		diagonal += ((high - low) * k->unit) * ((high - low) * k->unit);
 	}
 	k->bound = 8 * (k->d + 5.0) * unit * diagonal + 4 * sqrt(off * diagonal) + 2 * off;
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
