@@ -253,6 +253,7 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--dimensions 70000", "1 to 65536"),
         ("--data blobs --spread 1e308", "blobs that wide"),
         ("--data blobs --spread 1e38 --type float", "blobs that wide"),
+        ("--points 20000x", "nor is that a number"),
         ("--points nowhere.npy", "nowhere.npy: No such file"),
         ("--centres nowhere.npy", "nowhere.npy: No such file"),
         ("--data file", "FILE"),

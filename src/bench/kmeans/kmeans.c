@@ -167,6 +167,8 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 	if (is(value, POINTS, "-") && ranks_of(t) > 1)
 		return "--points: standard input is one rank's only; give a file that all can read";
 	wrong = shape_of("points", value[POINTS].text, &n, &d, why, size);
+	if (wrong && strchr("+-0123456789", *value[POINTS].text) && access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
+		snprintf(why + strlen(why), size - strlen(why), "; nor is that a number of points, as 12, 1e9, 10k, 2M");
 	if (wrong)
 		return wrong;
 	if (given & LACKS(DATA) && value[DATA].choice != FROM_FILE)
