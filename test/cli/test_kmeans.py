@@ -298,14 +298,13 @@ def test_values_that_are_none(run, tmp_path, text, said):
 
 @pytest.mark.parametrize("option", ["--points", "--centres"])
 def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, option):
-    points_file, centres, record = save(tmp_path / "points.npy", points(500, 2)), tmp_path / "centres.npy", tmp_path / "record.jsonl"
-    changes = save(centres if option == "--centres" else tmp_path / "changes.npy", points(500, 2))
-    words = ["--points", f"{points_file},{changes}"]
-    if option == "--centres":
-        words = ["--points", points_file, "--centres", f"{save(tmp_path / 'first.npy', points(9, 2))},{changes}"]
-    words += ["--clusters", 9] if option == "--points" else []
-    words += [*"--variant best --threads 1 --case-budget 1s --quiet --output".split(), record]
-    with locus.start("kmeans", *words) as process:
+    stays, changes, record = save(tmp_path / "stays.npy", points(500, 2)), tmp_path / "changes.npy", tmp_path / "record.jsonl"
+    save(changes, points(500, 2))
+    words = "kmeans --variant best --threads 1 --case-budget 1s --quiet --output"
+    files = ["--points", stays, "--centres", f"{stays},{changes}"]
+    if option == "--points":
+        files = ["--clusters", 9, "--points", f"{stays},{changes}"]
+    with locus.start(words, record, *files) as process:
         while not (record.exists() and b'"samples"' in record.read_bytes()):
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
