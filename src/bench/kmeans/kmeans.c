@@ -228,6 +228,8 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 		wrong = settle_centres(t, value, given, why, sizeof(why));
 	for (unsigned i = SAVE_LABELS; !wrong && i <= SAVE_CENTRES; i++)
 		wrong = settle_output(value, i, why, sizeof(why));
+	if (!wrong && !is(value, SAVE_LABELS, NONE) && is(value, SAVE_CENTRES, value[SAVE_LABELS].text))
+		wrong = "--save-centres: that is the file of --save-labels; give another name";
 	return wrong;
 }
 
