@@ -39,8 +39,8 @@ union value {
 };
 
 /*
- * One thing to vary. What a user may give is a list ("1,2,4"), a range ("16K..256M*2": from, to, factor; "0..64+8": step), or words;
- * the trials of a run are the product of all lists. A profile without a value of its own takes the one before it.
+ * One thing to vary. What a user may give is a list ("1,2,4"), a range ("16K..256M*2": from, to, factor; "0..64+8": step), or words (in
+ * a PATH, a comma is "\,"); the trials of a run are the product of all lists. A profile without a value of its own takes the one before it.
  *
  * LAYOUT says where the threads of the trial are to be: "packed" (all on the first node), "split" (evenly over all nodes), "all" (a
  * thread on each core), "each" (a trial for each node with CPUs, packed there), "node:1" (packed on that node), "8+8". A trial has at
@@ -205,7 +205,7 @@ struct benchmark {
 	const struct variant *variants;
 	/*
 	 * While trials are planned, before all else: fills in values that follow from others (also the one behind the last parameter, which is the
-	 * benchmark's own), so that equal trials have one identity. `given`: those that the user gave, as LACKS(A) | LACKS(B). A text is replaced by
+	 * benchmark's own: the rows of its file; it is no part of the identity, but ranks have to find the same), so that equal trials have one identity. `given`: those that the user gave, as LACKS(A) | LACKS(B). A text is replaced by
 	 * another that can be freed. NULL, or what is wrong with the command line; valid until the next call.
 	 */
 	const char *(*settle)(const struct trial *, union value *, uint64_t given);

@@ -20,12 +20,33 @@ static void list_parameter(const struct parameter *p, FILE *f)
 	fprintf(f, "\n  %16s ", "");
 	for (enum profile i = QUICK; i < PROFILES; i++)
 		if (p->value[i])
-			fprintf(f, " %s: %s%s", profile_names[i], p->value[i], i + 1 < PROFILES && p->value[i + 1] ? ";" : "");
+			fprintf(f, "%s %s: %s", i ? ";" : "", profile_names[i], p->value[i]);
 	fprintf(f, "\n");
+}
+
+/* An option of every benchmark, of which this one has defaults of its own, as a parameter; without a name: it has none. */
+static struct parameter own_default(const char *name, const char *help, const char *const *value)
+{
+	struct parameter p = { .name = value[QUICK] ? name : NULL, .help = help };
+
+	memcpy(p.value, value, sizeof(p.value));
+	return p;
+}
+
+static struct parameter own_variants(const struct benchmark *b)
+{
+	return own_default("variant", "those to run", b->chosen);
+}
+
+static struct parameter own_threads(const struct benchmark *b)
+{
+	return own_default("threads", "numbers of threads", b->threads);
 }
 
 void list_benchmark(const struct benchmark *b, FILE *f)
 {
+	const struct parameter own[] = { own_variants(b), own_threads(b) };
+
 	fprintf(f, "%s: %s\n", b->name, b->summary);
 	fprintf(f, "protocol: %s\n", b->protocol);
 	if (b->source)
@@ -36,6 +57,9 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
 		list_parameter(p, f);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (own[i].name)
+			list_parameter(&own[i], f);
 	fprintf(f, "\nmetrics\n");
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		fprintf(f, "  %-16s %s (%s)\n", m->name, m->help, m->unit);
@@ -103,6 +127,8 @@ static void put_variant(const struct variant *v, FILE *f)
 
 static void put_benchmark(const struct benchmark *b, FILE *f)
 {
+	const struct parameter own[] = { own_variants(b), own_threads(b) };
+
 	fprintf(f, ".SS %s\n", b->name);
 	put_man(b->summary, f);
 	fprintf(f, ".\nProtocol: ");
@@ -113,6 +139,9 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, ".PP\nParameters, with their values by profile (one without takes the one before it):\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
 		put_parameter(p, f);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (own[i].name)
+			put_parameter(&own[i], f);
 	fprintf(f, ".PP\nMetrics, beside the time of a %s:\n", b->unit);
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		put_tagged("", m->name, m->unit, m->help, f);

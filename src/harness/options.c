@@ -17,7 +17,7 @@ enum key {
 
 const struct option_row option_rows[] = {
 	{ "variant", "LIST", "only these variants", VARIANT },
-	{ "threads", "LIST", "numbers of threads (default: one a core; with a layout, the cores of one node)", THREADS },
+	{ "threads", "LIST", "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; with a layout, the cores of one node)", THREADS },
 	{ "bind", "WHERE", "close, spread, or a list of CPUs such as 0,2-5 (default: as bound from outside, else close)", BIND },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so", OVERSUBSCRIBE },
 	{ "profile", "NAME", "quick (seconds), standard, or paper: the published setting (default: standard)", PROFILE },
@@ -221,10 +221,10 @@ static char *documentation(const struct benchmark *b)
 	} else {
 		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
 		for (const struct variant *v = b->variants; v->name; v++)
-			fprintf(f, "  %-12s %s\n", v->name, v->summary);
+			fprintf(f, "  %-14s %s\n", v->name, v->summary);
 	}
-	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step). Exit status: 0 good, also when noisy; 1 wrong, misplaced, "
-		   "failed, or output unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
+	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step); a comma in a file's name is \\,. "
+		   "Exit status: 0 good, also when noisy; 1 wrong, misplaced, failed, or output unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
 	fclose(f);
 	return text;
 }

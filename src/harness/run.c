@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "harness/agree.h"
 #include "harness/measure.h"
+#include "harness/random.h"
 #include "harness/record.h"
 #include "harness/run.h"
 #include "harness/statistics.h"
@@ -674,12 +676,18 @@ static struct planned *trial_of(const struct run *r, unsigned n)
 	return NULL;
 }
 
+/* What a benchmark settled for itself, such as the length of a file. */
+static uint64_t settled(const struct planned *p)
+{
+	return p && p->trial.benchmark->settle ? p->trial.value[parameter_count(p->trial.benchmark)].count : 0;
+}
+
 static uint64_t plan_hash(const struct run *r)
 {
 	uint64_t hash = 0;
 
 	for (unsigned i = 0; i < r->trials; i++)
-		hash = hash * 31 + trial_of(r, i)->hash;
+		hash = mix(mix(hash + trial_of(r, i)->hash) + settled(trial_of(r, i)));
 	return hash;
 }
 
@@ -696,9 +704,9 @@ static int agree_plan(struct run *r)
 	for (unsigned i = 0; differ && i < most; i++) {
 		const struct planned *p = trial_of(r, i);
 		struct {
-			uint64_t hash;
+			uint64_t hash, settled;
 			char identity[1024];
-		} own = { .hash = p ? p->hash : 0 }, first;
+		} own = { .hash = p ? p->hash : 0, .settled = settled(p) }, first;
 
 		snprintf(own.identity, sizeof(own.identity), "%s", p ? p->identity : "none");
 		first = own;
@@ -706,6 +714,9 @@ static int agree_plan(struct run *r)
 		if (!difference && own.hash != first.hash)
 			difference = text_of("trial %u would be another than on rank 0: %.400s, and not %.400s; give --threads and sizes, or take nodes of one kind",
 					     i + 1, own.identity, first.identity);
+		else if (!difference && own.settled != first.settled)
+			difference = text_of("trial %u would be another than on rank 0: its file has %" PRIu64 " rows, and not %" PRIu64 ": %.400s", i + 1,
+					     own.settled, first.settled, own.identity);
 	}
 	if (differ && !go_on(r, difference))
 		return EXIT_COMMAND_LINE;

@@ -42,9 +42,13 @@ void table_begin(struct table *t, const struct plan *plan)
 static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
+	const struct ranks *ranks = t->plan->trial[0].trial.ranks;
 	const bool time_first = b->time_first || !metric_count(b);
 
-	printf("%s: %s\n", b->name, b->protocol);
+	if (ranks)
+		printf("%s over %u rank%s with so many threads each: %s\n", b->name, ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol);
+	else
+		printf("%s: %s\n", b->name, b->protocol);
 	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads", time_first ? "time" : b->metrics[0].name, "95 % interval",
 	       time_first ? "core cycles" : "time", "local", "status");
 	t->titled = true;
@@ -80,6 +84,18 @@ static void print_sentences(const json_t *list)
 
 	json_array_foreach(list, i, sentence)
 		printf("      %s\n", json_string_value(sentence));
+}
+
+static bool is_said_already(struct table *t, const char *status, const json_t *reasons)
+{
+	char why[sizeof(t->said)] = "";
+	bool same;
+
+	if (strcmp(status, "impossible") == 0 && json_array_size(reasons) == 1)
+		snprintf(why, sizeof(why), "%s", json_string_value(json_array_get(reasons, 0)));
+	same = *why && strcmp(why, t->said) == 0;
+	snprintf(t->said, sizeof(t->said), "%s", why);
+	return same;
 }
 
 static void print_ratios(const json_t *list)
@@ -121,6 +137,8 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
 	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0);
 	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1); /* last, unless it is first */
+	const json_t *reasons = json_object_get(trial, "reasons");
+	const char *status = json_string_value(json_object_get(trial, "status"));
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
 	double local = real(json_object_get(placement, "local_share"));
 	char value[64], interval[64], seconds[64], share[16] = "-";
@@ -138,9 +156,9 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	else
 		show_metric(time, seconds, sizeof(seconds));
 	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),
-	       show_interval(first, interval, sizeof(interval)), seconds, share,
-	       json_string_value(json_object_get(trial, "status")));
-	print_sentences(json_object_get(trial, "reasons"));
+	       show_interval(first, interval, sizeof(interval)), seconds, share, status);
+	if (!is_said_already(t, status, reasons))
+		print_sentences(reasons);
 	print_sentences(json_object_get(trial, "notes"));
 	print_ratios(json_object_get(trial, "ratios"));
 	print_pairs(json_object_get(trial, "pairs"));

@@ -252,6 +252,21 @@ static int parse_word(const struct parameter *p, const char *word, const struct 
 	return 2;
 }
 
+/* As next_word(), of files: a comma in a name is written "\\,". */
+static void next_path(const char **list, char *path, size_t size)
+{
+	const char *c = *list;
+	size_t kept = 0;
+
+	for (; *c && *c != ','; c++) {
+		c += c[0] == '\\' && c[1] == ',';
+		if (kept < size - 1)
+			path[kept++] = *c;
+	}
+	path[kept] = 0;
+	*list = *c ? c + 1 : NULL;
+}
+
 int values_parse(const struct parameter *p, const char *text, const struct machine *m, enum profile profile, struct values *list, char *why,
 		 size_t size)
 {
@@ -261,7 +276,10 @@ int values_parse(const struct parameter *p, const char *text, const struct machi
 	*list = (struct values){ 0 };
 	snprintf(why, size, "too many values, or out of memory");
 	do {
-		next_word(&text, word, sizeof(word));
+		if (p->type == PATH)
+			next_path(&text, word, sizeof(word));
+		else
+			next_word(&text, word, sizeof(word));
 		if (!*word) {
 			snprintf(why, size, "an empty value; expected %s", p->help);
 			status = 2;

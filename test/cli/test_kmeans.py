@@ -6,6 +6,7 @@ import itertools
 import random
 import re
 import struct
+import time
 
 import pytest
 
@@ -172,6 +173,12 @@ def test_as_published(locus):
     assert {(plan[0], int(plan[5])) for plan in plans} == {(variant, threads) for variant in VARIANTS for threads in (1, 8, 24, 48)}
 
 
+def test_defaults_are_listed(locus):
+    lines = [line.strip() for line in locus("list kmeans").out.splitlines()]
+    assert "quick: 0; paper: 108" in lines
+    assert "quick: 1,auto; standard: 1..auto*2,auto; paper: 1,8,48,auto" in lines and any("private-dense" in line for line in lines)
+
+
 # Files
 
 
@@ -190,6 +197,12 @@ def test_files_of_all_kinds_are_the_same_points(cluster, tmp_path):
     assert (
         cluster("3p", "--points", csv, "--centres", write_csv(tmp_path / "centres.csv", rows[:7]))[0]["parameters"]["clusters"] == 7
     )
+
+
+def test_a_comma_in_a_name(cluster, tmp_path):
+    file = save(tmp_path / "x,y.npy", points(30, 2))
+    trial, labels, _ = cluster("best", "--points", str(file).replace(",", "\\,"), "--clusters", 3)
+    assert trial["parameters"]["points"] == str(file) and labels[0] == [30]
 
 
 def test_a_pipe_feeds_all_trials(locus):
@@ -238,6 +251,9 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--points 10 --clusters 11", "no more than there are points"),
         ("--dimensions 0", "1 to 65536"),
         ("--dimensions 70000", "1 to 65536"),
+        ("--data blobs --spread 1e308", "blobs that wide"),
+        ("--data blobs --spread 1e38 --type float", "blobs that wide"),
+        ("--points 20000x", "nor is that a number"),
         ("--points nowhere.npy", "nowhere.npy: No such file"),
         ("--centres nowhere.npy", "nowhere.npy: No such file"),
         ("--data file", "FILE"),
@@ -250,6 +266,7 @@ def test_a_number_with_a_suffix_is_the_same_trial(locus):
         ("--save-labels {npy} --variant 2p --threads 1", "exists already"),
         ("--save-centres {npy} --variant 2p --threads 1", "exists already"),
         ("--save-labels new.npy", "one trial"),
+        ("--save-labels new.npy --save-centres new.npy --variant 2p --threads 1", "another name"),
         ("--save-labels a,b --variant 2p --threads 1", "one value"),
     ],
 )
@@ -275,8 +292,28 @@ def test_values_that_are_none(run, tmp_path, text, said):
     for option in ("--points", "--centres"):
         done, trials = run(option, csv, *(["--clusters", 1] if option == "--points" else []), "--threads", 1)
         assert done.status == 3 and len(trials) == len(VARIANTS)
+        assert done.out.count("impossible\n") == len(VARIANTS) and done.out.count(said) == 1
         for trial in trials:
             assert trial["status"] == "impossible" and said in trial["reasons"][0] and "points.csv" in trial["reasons"][0]
+
+
+@pytest.mark.parametrize("option", ["--points", "--centres"])
+def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, option):
+    stays, changes, record = save(tmp_path / "stays.npy", points(500, 2)), tmp_path / "changes.npy", tmp_path / "record.jsonl"
+    save(changes, points(500, 2))
+    words = "kmeans --variant best --threads 1 --case-budget 1s --quiet --output"
+    files = ["--points", stays, "--centres", f"{stays},{changes}"]
+    if option == "--points":
+        files = ["--clusters", 9, "--points", f"{stays},{changes}"]
+    with locus.start(words, record, *files) as process:
+        while not (record.exists() and b'"samples"' in record.read_bytes()):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        save(changes, points(500, 600))
+        process.communicate(timeout=180)
+    first, second = (line for line in read(record) if line["type"] == "trial")
+    assert process.returncode == 3 and first["status"] in MEASURED and second["status"] == "impossible"
+    assert f"{changes}: has 500 rows of 600 now; when the trials were planned it had 500 of 2" in second["reasons"][0]
 
 
 def test_an_empty_file(locus, tmp_path):
@@ -291,6 +328,12 @@ def test_more_points_than_any_machine_holds(locus):
     for words in ("--points 9e15 --dimensions 65536", "--points 9e15 --clusters 4e9 --dimensions 65536"):
         done = locus("kmeans --threads 1", *words.split())
         assert done.status == 3 and "of memory" in done.err
+
+
+def test_memory_is_that_of_the_pruning_asked_for(locus):
+    done = locus("kmeans --points 200k --clusters 20k --variant best --prune none,bounds --threads 1 --dry-run")
+    none, bounds = (line for line in done.out.splitlines() if "thread on CPU" in line)
+    assert "MiB" in none and "GiB" in bounds
 
 
 def test_pruning_that_does_not_fit_is_impossible(run):

@@ -86,6 +86,7 @@ def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
     (communication,) = (metric["value"] for metric in trial["metrics"] if metric["name"] == "communication")
     assert 0 < communication < max(trial["samples"]["quantiles"].values()) * trial["samples"]["units"]
     assert done.out.count("95 % interval") == 1 and done.err == ""
+    assert done.out.startswith(f"dummy over {ranks} rank{'s' if ranks > 1 else ''} with so many threads each: ")
     if ranks == 1 and threads == 2:  # nothing is divided: the same trial
         assert f"  {trial['id']}  " in locus(words.replace("--output", "--dry-run")).out
 
@@ -322,6 +323,16 @@ def test_a_file_that_another_rank_has_not(mpi, tmp_path, rows):
     assert done.status == 2, done
     assert re.search(r"on rank 1 .*--points: points.npy: No such file", done.err)
 
+
+def test_a_file_that_is_another_on_another_rank(mpi, tmp_path, rows):
+    words = ["kmeans", "--points", "points.npy", "--clusters", "2", "--threads", "1", "--oversubscribe"]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    save(tmp_path / "points.npy", rows)
+    save(elsewhere / "points.npy", rows[1:])
+    done = mpi(*words, prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)], ranks=1, cwd=tmp_path)
+    assert done.status == 2, done
+    assert re.search(r"on rank 1 .*: trial 1 would be another .* rank 0: its file has 500 rows, and not 501: kmeans/best", done.err)
 
 # locus-mpi search
 

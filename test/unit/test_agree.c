@@ -187,6 +187,26 @@ static int run_until_signalled(const struct ranks *ranks)
 	return run(&options, table, ranks);
 }
 
+static const char *find_by_rank(const struct trial *t, union value *value, uint64_t given)
+{
+	(void)t, (void)given;
+	value->count = me == 1 ? 7 : 9;
+	return NULL;
+}
+
+/* On rank 1 the file is another. */
+static int run_with_other_files(const struct ranks *ranks)
+{
+	static const struct variant variants[] = { { .name = "reads", .summary = "reads", .work = be_told, .divided = true }, { 0 } };
+	static const struct benchmark benchmark = { .name = "file", .summary = "has a file", .protocol = "none", .unit = "turn", .sample = 1e-3,
+						    .quantile = 0.5, .bound = TO_COMPLETION, .threads = { "1" }, .variants = variants,
+						    .settle = find_by_rank };
+	const struct benchmark *const table[] = { &benchmark, NULL };
+	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
+
+	return run(&options, table, ranks);
+}
+
 static int run_undivided(const struct ranks *ranks)
 {
 	struct options options = { .benchmark = &numa_benchmark, .variant = "single", .quiet = true };
@@ -207,6 +227,7 @@ static void a_run_ends_alike_on_all_ranks(void **state)
 		{ run_kmeans, 0, "" },
 		{ run_crowded, 3, "3 ranks of this node may use CPU " },
 		{ run_differing, 2, "trial 2 would be another than on rank 0: dummy/steady delay=10 size=0 threads=2 ranks=3" },
+		{ run_with_other_files, 2, "trial 1 would be another than on rank 0: its file has 7 rows, and not 9: file/reads" },
 		{ run_badly_told, 2, "did you mean 'steady'" },
 		{ run_unwritable, 1, "No space left" },
 		{ run_nowhere, 1, "No such file" },

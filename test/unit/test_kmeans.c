@@ -358,6 +358,63 @@ static int every_point_is_a_cluster(struct team *team, void *argument)
 	return 0;
 }
 
+/* ---- numbers that are no numbers any more when squared ---- */
+
+static void is_wrong(const struct problem *p, const struct solution *s, void *unused)
+{
+	(void)unused;
+	assert_non_null(solution_check(p, s));
+}
+
+/* `best` works in a unit of its own; the ladder does not, and that is found. */
+static int squares_out_of_range(struct team *team, void *argument)
+{
+	static const struct {
+		enum real real;
+		double factor;
+		bool ladder;               /* can do it, too */
+	} extremes[] = { { DOUBLE, 1e200, false }, { DOUBLE, 1e-200, false }, { DOUBLE, 0x1p-1040, false }, { DOUBLE, 1e306, false },
+			 { FLOAT, 1e30, false }, { FLOAT, 1e-30, false }, { DOUBLE, 1e100, true }, { DOUBLE, 1e-100, true } };
+	struct fixture *f = argument;
+	struct problem p;
+
+	f->team = team;
+	seed = 7;
+	for (size_t e = 0; e < LENGTH(extremes); e++) {
+		invent(&p, UNIFORMLY, extremes[e].real, 100, 2, 8);
+		for (size_t i = 0; i < 200; i++)
+			put(p.points.real, p.points.x, i, get(p.points.real, p.points.x, i) * extremes[e].factor);
+		for (size_t i = 0; i < 16; i++)
+			put(p.points.real, (void *)p.start, i, get(p.points.real, p.start, i) * extremes[e].factor);
+		snprintf(at_hand, sizeof(at_hand), "values of %g", extremes[e].factor);
+		solve(f, &p, 2, BEST, is_right, NULL);
+		solve(f, &p, 2, TWO_PHASES, extremes[e].ladder ? is_right : is_wrong, NULL);
+		forget(&p);
+	}
+	return 0;
+}
+
+/* Of points that differ in their last bits only, no mean is where its double is. */
+static int means_between_doubles(struct team *team, void *argument)
+{
+	struct fixture *f = argument;
+	struct problem p;
+
+	f->team = team;
+	for (unsigned i = 0; i < 20; i++) {
+		seed = i;
+		invent(&p, UNIFORMLY, DOUBLE, 200, 3, 20);
+		for (size_t at = 0; at < 600; at++)
+			put(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
+		for (size_t at = 0; at < 60; at++)
+			put(DOUBLE, (void *)p.start, at, get(DOUBLE, p.points.x, at));
+		snprintf(at_hand, sizeof(at_hand), "%u", i);
+		solve(f, &p, 2, BEST, is_right, NULL);
+		forget(&p);
+	}
+	return 0;
+}
+
 /* ---- wrong answers ---- */
 
 /* Deep, so that it can be spoilt. */
@@ -527,6 +584,8 @@ static int with_team(int (*body)(struct team *, void *))
 	}
 WITH_TEAM(all_agree)
 WITH_TEAM(every_point_is_a_cluster)
+WITH_TEAM(squares_out_of_range)
+WITH_TEAM(means_between_doubles)
 WITH_TEAM(wrong_answers_are_found)
 WITH_TEAM(inertia_is_that_of_the_centres)
 
@@ -536,6 +595,8 @@ int main(void)
 		cmocka_unit_test(clusters_share_no_line),
 		cmocka_unit_test_teardown(test_all_agree, say_which),
 		cmocka_unit_test(test_every_point_is_a_cluster),
+		cmocka_unit_test_teardown(test_squares_out_of_range, say_which),
+		cmocka_unit_test_teardown(test_means_between_doubles, say_which),
 		cmocka_unit_test(test_wrong_answers_are_found),
 		cmocka_unit_test(test_inertia_is_that_of_the_centres),
 	};

@@ -489,6 +489,18 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 	}
 }
 
+/* Cells number the points of a share with 32 bits. */
+static void test_of_more_points_than_a_method_can_count(void **state)
+{
+	struct problem p = { .points = { .real = FLOAT, .n = (size_t)1 << 33, .d = 1 }, .all = (size_t)1 << 33, .k = 4, .threads = 1, .iterations = 100 };
+
+	(void)state;
+	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
+	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
+	p.threads = 4;
+	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
+}
+
 static void test_it_ends_when_no_label_changes(void **state)
 {
 	(void)state;
@@ -947,6 +959,7 @@ int main(void)
 		cmocka_unit_test(test_pruning_and_threads_change_nothing),
 		cmocka_unit_test(test_of_many_points_too),
 		cmocka_unit_test(test_what_is_far_from_zero_loses_nothing),
+		cmocka_unit_test(test_of_more_points_than_a_method_can_count),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),
 		cmocka_unit_test(test_ranks_change_nothing),

@@ -25,8 +25,9 @@ static const struct parameter count = { .name = "n", .help = "a number", .type =
 			      real = { .name = "x", .help = "a real", .type = REAL },
 			      choice = { .name = "kernel", .help = "what", .type = CHOICE, .choices = "sum,copy,triad" },
 			      node = { .name = "to", .help = "a node", .type = NODE },
-			      layout = { .name = "layout", .help = "where", .type = LAYOUT };
-static const struct parameter *const all[] = { &count, &size, &real, &choice, &node, &layout };
+			      layout = { .name = "layout", .help = "where", .type = LAYOUT },
+			      path = { .name = "points", .help = "a file", .type = PATH };
+static const struct parameter *const all[] = { &count, &size, &real, &choice, &node, &layout, &path };
 
 static struct machine *two_nodes(void)
 {
@@ -100,6 +101,8 @@ static void test_words(void **state)
 	expect(&node, "all", 2, "0,1");
 	expect(&node, "1", 1, "1");
 	expect(&layout, "packed,8+8", 2, "packed,8+8");
+	expect(&path, "a.npy,b\\,c.npy,d\\e,\\,", 4, "a.npy,b,c.npy,d\\e,,");
+	refuse(&path, "a,", 2, "empty");
 	refuse(&choice, "tirad", 2, "did you mean 'triad'");
 	refuse(&choice, "quicksort", 2, "sum,copy,triad");
 	refuse(&node, "2", 3, "there is 0, 1");

@@ -63,10 +63,9 @@ struct bounds {
 	float *reach;                      /* by group: the drift, rounded up */
 };
 
-static bool fits(unsigned d, unsigned k, enum real real)
+static bool fits(const struct problem *p)
 {
-	(void)d;
-	return k / tiles_choose(real)->group < UINT16_MAX; /* groups have numbers of 16 bits */
+	return p->k / tiles_choose(p->points.real)->group < UINT16_MAX; /* groups have numbers of 16 bits */
 }
 
 /*

@@ -277,9 +277,16 @@ static const struct form *form(const struct stage *g)
 
 /* ---- the method ---- */
 
-static bool fits(unsigned d, unsigned k, enum real real)
+/* Of how many points a share is, or a few more; the same for all ranks. */
+static size_t points_of_share(const struct problem *p)
 {
-	return d <= MOST_DIMENSIONS && k < (real == FLOAT ? 1u << 24 : UINT32_MAX); /* a label has the type of the values */
+	return p->all / p->threads / (p->ranks ? p->ranks->ranks : 1);
+}
+
+static bool fits(const struct problem *p)
+{
+	return p->points.d <= MOST_DIMENSIONS && p->k < (p->points.real == FLOAT ? 1u << 24 : UINT32_MAX) && /* a label has the type of the values */
+	       points_of_share(p) < UINT32_MAX - 2; /* a point has a number of 32 bits */
 }
 
 /*
@@ -290,9 +297,8 @@ static bool fits(unsigned d, unsigned k, enum real real)
 static bool pays(const struct problem *p)
 {
 	const double iterations = p->iterations ? (double)p->iterations : 12, k = p->k * (p->points.real == FLOAT ? 0.5 : 1);
-	const size_t here = p->all / p->threads / (p->ranks ? p->ranks->ranks : 1);
 
-	return here / p->k >= 32 && iterations * (32 + k) >= 300 * p->points.d;
+	return points_of_share(p) / p->k >= 32 && iterations * (32 + k) >= 300 * p->points.d;
 }
 
 static void *take(char *base, size_t *cursor, size_t bytes)

@@ -31,6 +31,8 @@ typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));
 /* A record: d values, and in the place of one more the number of the point. */
 #define RECORD(x, i) ((REAL *)(x)->record + (size_t)(i) * (d + 1))
 #define SPARE(x, i)  ((REAL *)(x)->spare + (size_t)(i) * (d + 1))
+/* Value j of the i-th point of a cell's tiles; j = d: its label. */
+#define LANE(tile, i, j) (tile)[((size_t)((i) / TILE) * (d + 1) + (j)) * TILE + (i) % TILE]
 
 /* ---- build ---- */
 
@@ -95,7 +97,7 @@ INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *giv
 INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low, const REAL *high, const REAL *given,
 		       const REAL *origin, unsigned d)
 {
-	uint32_t *const end = x->histogram + level * (MOST_BUCKETS + 1);
+	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
 	uint32_t side[MOST_DIMENSIONS], buckets;
 	REAL per[MOST_DIMENSIONS], r[MOST_DIMENSIONS + 1];
 	size_t begin = first;
@@ -181,20 +183,18 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t to = begin[bucket[i]]++;
 		const REAL *r = record + (size_t)i * (d + 1);
-		REAL *lane = tile + (size_t)(to / TILE) * TILE * (d + 1) + to % TILE;
 
 		UNROLL for (unsigned j = 0; j < d; j++)
-			lane[j * TILE] = r[j];
+			LANE(tile, to, j) = r[j];
 		memcpy(&from[to], &r[d], sizeof(*from));
 	}
 	for (uint32_t to = n; to < room; to++) /* as the last one; nobody asks for its label */
 		UNROLL for (unsigned j = 0; j < d; j++)
-			tile[(size_t)(to / TILE) * TILE * (d + 1) + j * TILE + to % TILE] =
-				tile[(size_t)((n - 1) / TILE) * TILE * (d + 1) + j * TILE + (n - 1) % TILE];
+			LANE(tile, to, j) = LANE(tile, n - 1, j);
 	for (uint32_t t = 0; t < x->stride; t++)
 		until[t] = t < room / TILE ? -1 : INFINITY;
 	for (uint32_t to = 0; to < room; to++)
-		tile[(size_t)(to / TILE) * TILE * (d + 1) + d * TILE + to % TILE] = -1;
+		LANE(tile, to, d) = -1;
 	UNROLL for (unsigned j = 0; j < d; j++) {
 		const REAL middle = low[j] / 2 + high[j] / 2, above = high[j] - middle, below = middle - low[j];
 
@@ -320,15 +320,15 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 }
 
 /* The score of centre `id` for the points at p. */
-#define SCORE(s, p, id)                                                                                           \
-	do {                                                                                                      \
-		const REAL *at = centre + (size_t)(id)*d;                                                         \
-                                                                                                                  \
-		s = LESS_PRODUCT(ALL(half[id]), V(p), ALL(at[0]));                                                \
-		if (d > 1)                                                                                        \
-			s = LESS_PRODUCT(s, V((p) + TILE), ALL(at[1]));                                           \
-		if (d > 2)                                                                                        \
-			s = LESS_PRODUCT(s, V((p) + 2 * TILE), ALL(at[2]));                                       \
+#define SCORE(s, p, id)                                                                                        \
+	do {                                                                                                   \
+		const REAL *at = centre + (size_t)(id) * d;                                                    \
+                                                                                                               \
+		(s) = LESS_PRODUCT(ALL(half[id]), V(p), ALL(at[0]));                                           \
+		if (d > 1)                                                                                     \
+			(s) = LESS_PRODUCT(s, V((p) + TILE), ALL(at[1]));                                      \
+		if (d > 2)                                                                                     \
+			(s) = LESS_PRODUCT(s, V((p) + 2 * (size_t)TILE), ALL(at[2]));                          \
 	} while (0)
 
 /* Centres by dimension, and behind them what never is nearest. Returns how far the fastest one moved. */
@@ -459,11 +459,11 @@ INLINE void NAME(labels)(struct share *s, unsigned d)
 	const struct index *x = s->memory;
 
 	for (const struct cell *cell = x->cell; cell < x->cell + x->cells; cell++) {
-		const REAL *label = (const REAL *)x->tile + (size_t)cell->first * TILE * (d + 1) + (size_t)d * TILE;
+		const REAL *tile = (const REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
 		const uint32_t *from = x->from + (size_t)cell->first * TILE;
 
 		for (uint32_t i = 0; i < cell->points; i++)
-			s->label[from[i]] = (uint32_t)label[(size_t)(i / TILE) * TILE * (d + 1) + i % TILE];
+			s->label[from[i]] = (uint32_t)LANE(tile, i, d);
 	}
 }
 
@@ -508,6 +508,7 @@ static const struct form NAME(form) = { NAME(build_any), NAME(assign_any), NAME(
 #undef INLINE
 #undef EVERY
 #undef TILE
+#undef LANE
 #undef LANES
 #undef NAME
 #undef REAL

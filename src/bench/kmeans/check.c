@@ -26,8 +26,9 @@ struct check {
 	const struct solution *solution;
 	unsigned d;
 	uint32_t k;
-	double *middle, *scale;            /* d */
-	double bound;                      /* of squared distances */
+	double *middle, *scale;            /* d; scale 0: sums of this dimension can't be had */
+	double unit;                       /* a power of two: squares of differences times it leave no type's range */
+	double bound;                      /* of squared distances, in that unit */
 	size_t every;                      /* so many points one is looked at */
 	struct finding *finding;
 };
@@ -42,7 +43,7 @@ static double squared_distance(const struct check *k, size_t point, const double
 	double sum = 0;
 
 	for (unsigned j = 0; j < k->d; j++) {
-		const double delta = value_at(&k->problem->points, point * k->d + j) - centre[j];
+		const double delta = (value_at(&k->problem->points, point * k->d + j) - centre[j]) * k->unit;
 
 		sum += delta * delta;
 	}
@@ -128,7 +129,7 @@ static int check_open(struct check *k, const struct problem *p, const struct sol
 {
 	const unsigned d = p->points.d;
 
-	*k = (struct check){ .problem = p, .solution = s, .d = d, .k = p->k };
+	*k = (struct check){ .problem = p, .solution = s, .d = d, .k = p->k, .unit = 1 };
 	k->finding = aligned_alloc(APART, p->threads * sizeof(*k->finding));
 	if (!k->finding)
 		return -1;
@@ -151,12 +152,23 @@ size_t solution_check_bytes(const struct problem *p)
 	return p->threads * (p->k * ((size_t)p->points.d + 1) * sizeof(int64_t) + (size_t)2 * p->points.d * sizeof(double));
 }
 
+/* A power of two, by which a length comes to about 1. */
+static double unit_of(double length)
+{
+	int exponent;
+
+	if (!(length > 0) || !isfinite(length))
+		return 1;
+	frexp(length, &exponent);
+	return ldexp(1, -exponent < DBL_MAX_EXP ? -exponent : DBL_MAX_EXP - 1);
+}
+
 /* The box of all points, from which the bounds follow. */
 static void measure_box(struct check *k)
 {
 	const struct problem *p = k->problem;
 	const double unit = p->points.real == FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
-	double *most = k->finding[0].most, diagonal = 0;
+	double *most = k->finding[0].most, diagonal = 0, widest = 0, off = 0;
 	uint64_t differences = (uint64_t)p->points.n * k->k * k->d;
 
 	team_run(p->team, find_box, k);
@@ -165,21 +177,27 @@ static void measure_box(struct check *k)
 			most[j] = fmax(most[j], k->finding[i].most[j]);
 	if (p->ranks)
 		p->ranks->most(most, 2 * (size_t)k->d);
+	for (unsigned j = 0; j < k->d; j++)
+		widest = fmax(widest, most[j] + most[k->d + j]);
+	k->unit = unit_of(widest);
 	for (unsigned j = 0; j < k->d; j++) {
 		const double half = (most[j] + most[k->d + j]) / 2;
+		/* A centre of `from` is a double near to where it was. */
+		const double rounding = half > 0 ? (DBL_EPSILON * fmax(fabs(most[j]), fabs(most[k->d + j])) + DBL_TRUE_MIN) * k->unit : 0;
 		double high = most[j], low = -most[k->d + j];
 
-		k->middle[j] = (most[j] - most[k->d + j]) / 2;
-		k->scale[j] = half > 0 ? 0x1p62 / ((double)p->all * half) : 0;
-		if (!isfinite(k->scale[j])) /* as good as a point */
+		k->middle[j] = most[j] / 2 - most[k->d + j] / 2;
+		k->scale[j] = half > 0 ? 0x1p62 / (double)p->all / half : 0;
+		if (!isfinite(k->scale[j]))
 			k->scale[j] = 0;
 		for (uint32_t c = 0; c < k->k; c++) {
 			high = fmax(high, k->solution->from[(size_t)c * k->d + j]);
 			low = fmin(low, k->solution->from[(size_t)c * k->d + j]);
 		}
-		diagonal += (high - low) * (high - low);
+		off += rounding * rounding;
+		diagonal += ((high - low) * k->unit) * ((high - low) * k->unit);
 	}
-	k->bound = 8 * (k->d + 5.0) * unit * diagonal;
+	k->bound = 8 * (k->d + 5.0) * unit * diagonal + 4 * sqrt(off * diagonal) + 2 * off;
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
 }
 
@@ -190,7 +208,7 @@ static double tolerance(const struct check *k, unsigned j, uint64_t count)
 	const double unit = k->problem->points.real == FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 	const double largest = fmax(fabs(most[j]), fabs(most[k->d + j])), width = most[j] + most[k->d + j];
 
-	return (4 * unit + (double)count * 0x1p-52) * largest + (double)k->problem->all * 0x1p-60 * width;
+	return (4 * unit + (double)count * 0x1p-52) * largest + (k->scale[j] > 0 ? (double)k->problem->all * 0x1p-60 : 1) * width;
 }
 
 static const char *check_centre(const struct check *k, uint32_t c, char *sentence, size_t size)
@@ -210,7 +228,7 @@ static const char *check_centre(const struct check *k, uint32_t c, char *sentenc
 		double mean = count ? k->middle[j] : s->from[at];
 
 		if (count && k->scale[j] > 0)
-			mean += (double)sum[at] / k->scale[j] / (double)count;
+			mean += (double)sum[at] / (double)count / k->scale[j];
 		if (!(fabs(s->centre[at] - mean) <= off)) {
 			snprintf(sentence, size, "in dimension %u, centre %u of %llu points is %.17g, and not their mean, %.17g, to within %.3g", j, c,
 				 (unsigned long long)count, s->centre[at], mean, off);

@@ -6,6 +6,7 @@
  * multicore performance mystery solved" (2017), sections 1 to 3; so is the padding that cures 2q. `best` is as fast as we know how.
  */
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -166,6 +167,8 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 	if (is(value, POINTS, "-") && ranks_of(t) > 1)
 		return "--points: standard input is one rank's only; give a file that all can read";
 	wrong = shape_of("points", value[POINTS].text, &n, &d, why, size);
+	if (wrong && strchr("+-0123456789", *value[POINTS].text) && access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
+		snprintf(why + strlen(why), size - strlen(why), "; nor is that a number of points, as 12, 1e9, 10k, 2M");
 	if (wrong)
 		return wrong;
 	if (given & LACKS(DATA) && value[DATA].choice != FROM_FILE)
@@ -225,6 +228,8 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 		wrong = settle_centres(t, value, given, why, sizeof(why));
 	for (unsigned i = SAVE_LABELS; !wrong && i <= SAVE_CENTRES; i++)
 		wrong = settle_output(value, i, why, sizeof(why));
+	if (!wrong && !is(value, SAVE_LABELS, NONE) && is(value, SAVE_CENTRES, value[SAVE_LABELS].text))
+		wrong = "--save-centres: that is the file of --save-labels; give another name";
 	return wrong;
 }
 
@@ -241,6 +246,9 @@ static bool applies(const struct trial *t, const char **why_not)
 		return false;
 	*why_not = "--dimensions: points have 1 to 65536";
 	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
+		return false;
+	*why_not = "--spread: blobs that wide have points that no number of the type can be";
+	if (t->value[DATA].choice == BLOBS && !(farthest_of_blobs(t->value[SPREAD].real) <= (t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX)))
 		return false;
 	*why_not = "--clusters: at least one is needed, and no more than there are points";
 	return t->value[CLUSTERS].count && t->value[CLUSTERS].count <= t->value[ROWS].count && t->value[CLUSTERS].count < UINT32_MAX;
@@ -282,7 +290,7 @@ static size_t footprint(const struct trial *t)
 	if (values > 0x1p50) /* more than any machine has, and than may be counted */
 		return (size_t)1 << 60;
 	return points_bytes(&p.points) + solution_check_bytes(&p) + (rung ? ladder_bytes(*rung, p.points.n, p.points.d, p.k, p.threads, p.points.real)
-					       : lloyd_bytes(p.points.n, p.points.d, p.k, p.threads, p.points.real));
+					       : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
 }
 
 /* Points and centres. */
@@ -338,6 +346,19 @@ static int map_points(struct state *s, const struct trial *t)
 	return 0;
 }
 
+/* A file may have been written anew since the trials were planned: what there is room for is what it had then. */
+static bool is_as_planned(struct state *s, const struct source *file, const char *path, size_t rows)
+{
+	char why[sizeof(s->why)];
+
+	if (source_points(file) == rows && source_dimensions(file) == s->problem.points.d)
+		return true;
+	snprintf(why, sizeof(why), "%s: has %zu rows of %u now; when the trials were planned it had %zu of %u", path, source_points(file),
+		 source_dimensions(file), rows, s->problem.points.d);
+	tell(s, why);
+	return false;
+}
+
 static bool get_centres(struct state *s, const struct trial *t)
 {
 	const struct problem *p = &s->problem;
@@ -352,7 +373,8 @@ static bool get_centres(struct state *s, const struct trial *t)
 		return got;
 	}
 	file = source_open(t->value[CENTRES].text, why, sizeof(why));
-	got = file && !source_read(file, 0, p->k, p->points.real, s->start, why, sizeof(why));
+	got = file && is_as_planned(s, file, t->value[CENTRES].text, p->k) &&
+	      !source_read(file, 0, p->k, p->points.real, s->start, why, sizeof(why));
 	if (!got)
 		tell(s, why);
 	if (file)
@@ -378,7 +400,7 @@ static int fill(struct state *s, const struct trial *t)
 {
 	if (t->value[DATA].choice == FROM_FILE) {
 		s->source = source_open(t->value[POINTS].text, s->why, sizeof(s->why));
-		if (!s->source)
+		if (!s->source || !is_as_planned(s, s->source, t->value[POINTS].text, s->problem.all))
 			return -1;
 	}
 	s->start = malloc(centres_bytes(&s->problem));
@@ -392,7 +414,7 @@ static int fill(struct state *s, const struct trial *t)
 	} else {
 		s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice);
 		if (!s->lloyd && errno == EINVAL)
-			tell(s, "this kind of pruning is none for so many dimensions (--prune)");
+			tell(s, "this kind of pruning is none for so many dimensions, or points of a thread (--prune)");
 	}
 	return s->ladder || s->lloyd ? 0 : -1;
 }

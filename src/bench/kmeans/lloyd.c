@@ -137,23 +137,25 @@ static const struct method *choose(const struct problem *p, enum prune prune, in
 		const struct method *m = methods[i].method;
 		const bool wanted = prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == methods[i].prune;
 
-		if (wanted && m->fits(p->points.d, p->k, p->points.real))
+		if (wanted && m->fits(p))
 			return m;
 	}
 	return NULL;
 }
 
-size_t lloyd_bytes(size_t n, unsigned d, unsigned k, unsigned threads, enum real real)
+static void choose_methods(struct lloyd *l, enum prune prune)
 {
-	struct lloyd l = { .problem = { .points = { real, n, d, NULL }, .k = k, .threads = threads } };
-	size_t most = 0, bytes;
+	l->method = choose(&l->problem, prune, 0);
+	if (prune == PRUNE_AUTO && l->method && l->method->pays)
+		l->otherwise = choose(&l->problem, prune, 1);
+}
 
-	for (int i = 0; i < METHODS; i++) {
-		l.method = methods[i].method;
-		bytes = l.method->fits(d, k, real) ? place(&l, NULL) : 0;
-		most = bytes > most ? bytes : most;
-	}
-	return most;
+size_t lloyd_bytes(const struct problem *p, enum prune prune)
+{
+	struct lloyd l = { .problem = *p };
+
+	choose_methods(&l, prune);
+	return l.method ? place(&l, NULL) : 0;
 }
 
 struct lloyd *lloyd_open(const struct problem *p, enum prune prune)
@@ -163,9 +165,7 @@ struct lloyd *lloyd_open(const struct problem *p, enum prune prune)
 	if (!l)
 		return NULL;
 	l->problem = *p;
-	l->method = choose(p, prune, 0);
-	if (prune == PRUNE_AUTO && l->method && l->method->pays)
-		l->otherwise = choose(p, prune, 1);
+	choose_methods(l, prune);
 	l->share = aligned_alloc(APART, p->threads * sizeof(*l->share));
 	if (!l->method || !l->share) {
 		errno = l->method ? ENOMEM : EINVAL;

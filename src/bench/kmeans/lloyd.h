@@ -29,8 +29,8 @@ const struct solution *lloyd_solution(const struct lloyd *); /* valid until lloy
 const char *lloyd_method(const struct lloyd *);      /* its name: "brute", "bounds", "cells" */
 void lloyd_close(struct lloyd *);                    /* NULL is fine */
 
-/* What lloyd_open() maps, in bytes, at most: n points of this rank. */
-size_t lloyd_bytes(size_t n, unsigned d, unsigned k, unsigned threads, enum real);
+/* What lloyd_open() maps, in bytes; 0: it does not fit. Where points lie need not be known. */
+size_t lloyd_bytes(const struct problem *, enum prune);
 
 /* 1/s: multiply-adds (of one value of a vector) that the calling thread's core does, measured now in about a millisecond. */
 double fma_rate(enum real);

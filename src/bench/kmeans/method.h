@@ -65,7 +65,7 @@ static inline void labels_before(uint32_t *label, const struct share *s)
 
 struct method {
 	const char *name;
-	bool (*fits)(unsigned d, unsigned k, enum real);
+	bool (*fits)(const struct problem *);                           /* the same on all ranks */
 	bool (*pays)(const struct problem *);                           /* where nobody asked for it; the same on all ranks. NULL: always */
 	size_t (*bytes)(size_t n, unsigned d, unsigned k, enum real);   /* of a share's memory */
 	void (*build)(struct share *, const struct stage *);            /* before its first iteration: all but the centres is known */

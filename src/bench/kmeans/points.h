@@ -20,6 +20,12 @@ struct recipe {
 	double spread;                     /* BLOBS: standard deviation in each dimension */
 };
 
+/* No coordinate of blobs is beyond it: the middle is below 10, and normal deviates of 53 bits end at 8.57. */
+static inline double farthest_of_blobs(double spread)
+{
+	return 10 + 8.6 * spread;
+}
+
 /*
  * Makes rows first..first+part->n-1 of part->d values. A value depends on seed, row and dimension alone: more dimensions leave the first
  * ones as they are. (Of blobs, the last bits also depend on the processor, where libm uses its multiply-add.)
