@@ -85,7 +85,7 @@ enum {
 	BLOCK = 1 << 17,                   /* ... that a worker partitions in a sample, about */
 	WEIGHED = 1 << 16,                 /* keys by which ranges are cut */
 	LINE = 64,
-	MOST_PACKET = 1 << 20,
+	MOST_PACKET = 1 << 16,             /* what is still in the rings when time is up is searched, too */
 	MOST_SKEW = 100,
 };
 
@@ -222,7 +222,7 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 
 	(void)t, (void)given;
 	if (!value[PACKET].count || value[PACKET].count > MOST_PACKET)
-		return "--packet: of 1 to 1048576 keys";
+		return "--packet: of 1 to 65536 keys";
 	if (value[SKEW].real < 0 || value[SKEW].real > MOST_SKEW)
 		return "--skew: 0 to 100";
 	if (!(value[SKEW].real > 0) || keys == UNIFORM)
