@@ -450,7 +450,8 @@ static void enter_tree(void *state, struct worker *self)
 	team_barrier(s->team);
 	if (self->index)
 		return;
-	memset(s->tree_memory, 0, tree_bytes(s->recipe.n, s->recipe.width)); /* the kernel's part of it is not the building */
+	if (s->tree_memory) /* the kernel's part of it is not the building */
+		memset(s->tree_memory, 0, tree_bytes(s->recipe.n, s->recipe.width));
 	began = clock_now();
 	if (tree_build(&s->tree, s->array, s->recipe.n, s->recipe.width, s->tree_memory))
 		s->failed = errno ? errno : EINVAL;
