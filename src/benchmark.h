@@ -8,14 +8,15 @@
  *	prepare   worker 0     once an allocation: maps memory (region.h), claims where its pages are to lie; may run the team
  *	enter     each worker  once an allocation: first touch, starting position
  *	                       -- the node of every page is read back and held against the claim --
- *	reset     worker 0     before each sample
+ *	reset     worker 0     before each sample; may run the team
  *	work      each worker  the sample: this alone is measured
  *	collect   worker 0     after each sample: metrics beyond time
  *	                       -- the node of every page is read back again --
- *	verify    worker 0     once an allocation: is the answer right? (What is in the workers is another trial's by then.)
+ *	verify    worker 0     once an allocation: is the answer right? May run the team. (What is in the workers is another trial's by then.)
  *	release   worker 0     once an allocation; regions are unmapped by the harness
  *
- * A kernel (work) reads no clock, prints nothing, allocates nothing, and asks no question about its variant.
+ * A kernel (work) prints nothing, allocates nothing, asks no question about its variant, and reads no clock - but clock_ticks(), where a part of the work is
+ * the result.
  */
 #ifndef LOCUS_BENCHMARK_H
 #define LOCUS_BENCHMARK_H

@@ -334,6 +334,7 @@ def test_a_file_that_is_another_on_another_rank(mpi, tmp_path, rows):
     assert done.status == 2, done
     assert re.search(r"on rank 1 .*: trial 1 would be another .* rank 0: its file has 500 rows, and not 501: kmeans/best", done.err)
 
+
 # locus-mpi search
 
 

@@ -2,6 +2,8 @@
 """Experiment 8 as a user runs it; numbers are counts, or held against each other, never against a clock."""
 
 import re
+import signal
+import time
 
 import pytest
 
@@ -153,6 +155,29 @@ def test_all_on_one_cpu(run, cpus, variant):
     words = f"--variant {variant} --size 64K --keys hot --threads 4 --pages base --oversubscribe --repeats 1 --duration 1ms"
     done, trials = run(words, prefix=one)
     assert done.status == 0 and right(trials)[0]["oversubscribed"]
+
+
+def test_no_sample_is_empty(run):
+    """Time may be up before the dispatcher begins."""
+    done, trials = run(
+        f"--variant {','.join(VARIANTS)} --size 64K --threads 9 --pages base --oversubscribe --repeats 5 --duration 1us"
+    )
+    assert done.status == 0 and all(value(trial, "search-time") > 0 for trial in right(trials))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_signal_ends_it(locus, tmp_path, read, variant):
+    file = tmp_path / "cut.jsonl"
+    words = f"search --variant {variant} --keys zipf --size 4M --threads 9 --oversubscribe --repeats 100000 --output"
+    process = locus.start(words, file)
+    end = time.monotonic() + 60
+    while not file.exists() or file.read_bytes().count(b'"type":"samples"') < 2:
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert {line["status"] for line in read(file) if line["type"] == "trial"} == {"interrupted"}
 
 
 # Skew

@@ -15,6 +15,8 @@ ONCE = f"--repeats 1 --duration 1ms --time-budget 50s {RECORD}"
 PLACED = f"locus numa --variant single,random,static,interleave,migrate --layout packed,split,all --size 8M {ONCE}"
 BOUND = f"locus numa --variant bind,matrix --layout split --size 2M {ONCE}"
 LATENCY = f"locus latency --variant matrix --size 64K {ONCE}"
+SEARCHED = "locus search --size 1M --search branchless --pages base --threads 4 --variant"
+SEARCHES = {v: f"{SEARCHED} {v} {ONCE}" for v in ("whole", "divided", "weighted", "partitioned", "best")}
 
 
 def trials(done, variant):
@@ -201,3 +203,12 @@ def test_single_is_detected_as_moved_where_the_kernel_balances(done):
     assert before["misplaced"] <= after["misplaced"] == after["on_node"]["1"] <= 8192  # what node 1 uses
     assert done.record[0]["machine"]["numa_balancing"] == 1
     assert "NUMA balancing       on (1)" in (done.folder / "doctor").read_text(encoding="utf-8")
+
+
+@pytest.mark.guest(SEVERAL, SEARCHES)
+def test_ranges_lie_with_their_owners(done):
+    """What a thread alone uses - the keys that it deals or searches, and a range that nobody else searches - is on its node."""
+    assert done.status == 0, done
+    for trial in [line for line in done.record if line["type"] == "trial"]:
+        assert set(users(done, trial)) <= set(verified(trial)), trial["identity"]
+        assert local_share(trial) == 1, trial["identity"]

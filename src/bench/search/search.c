@@ -89,7 +89,7 @@ enum {
 	BLOCK = 1 << 17,                   /* ... that a worker partitions in a sample, about */
 	WEIGHED = 1 << 16,                 /* keys by which ranges are cut */
 	LINE = 64,
-	MOST_PACKET = 1 << 20,
+	MOST_PACKET = 1 << 16,             /* what is still in the rings when time is up is searched, too */
 	MOST_SKEW = 100,
 };
 
@@ -256,7 +256,7 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 
 	(void)t, (void)given;
 	if (!value[PACKET].count || value[PACKET].count > MOST_PACKET)
-		return "--packet: of 1 to 1048576 keys";
+		return "--packet: of 1 to 65536 keys";
 	if (value[SKEW].real < 0 || value[SKEW].real > MOST_SKEW)
 		return "--skew: 0 to 100";
 	if (!(value[SKEW].real > 0) || keys == UNIFORM)
@@ -323,10 +323,8 @@ static int map_tree(struct state *s, const struct trial *t)
 	const size_t bytes = tree_room(t);
 	struct region *region = bytes ? region_map(t->arena, "the tree", bytes, t->value[PAGES].choice) : NULL;
 
-	if (!bytes)
-		return 0;
 	if (!region)
-		return -1;
+		return bytes ? -1 : 0;
 	s->tree_memory = region_base(region);
 	region_home(region, 0, bytes, t->place[0].node);
 	return 0;

@@ -78,6 +78,8 @@ static wide keys_of(const struct recipe *r)
 /* The first key of the i-th n-th of them. */
 static wide begin_of(const struct recipe *r, size_t i)
 {
+	if (r->width == sizeof(uint32_t)) /* the shorter division: it is most of what an element costs */
+		return (((uint64_t)i << 32) + r->n - 1) / r->n;
 	return (keys_of(r) * i + r->n - 1) / r->n;
 }
 
@@ -103,15 +105,18 @@ static uint64_t random_of(const struct recipe *r, unsigned stream, size_t i)
 	return mix(mix(r->seed + stream * STEP) + (i + 1) * STEP);
 }
 
-uint64_t recipe_element(const struct recipe *r, size_t i)
+static uint64_t element_between(const struct recipe *r, size_t i, wide begin, wide end)
 {
-	const wide begin = begin_of(r, i), end = begin_of(r, i + 1);
-
 	if (i == 0)
 		return 0;
 	if (i == r->n - 1)
 		return recipe_largest(r);
 	return (uint64_t)begin + scale(random_of(r, 0, i), (uint64_t)(end - begin));
+}
+
+uint64_t recipe_element(const struct recipe *r, size_t i)
+{
+	return element_between(r, i, begin_of(r, i), begin_of(r, i + 1));
 }
 
 /* One below `hot`, or one from there on. */
@@ -157,8 +162,15 @@ uint64_t key_get(const struct recipe *r, const void *keys, size_t i)
 
 void recipe_fill_array(const struct recipe *r, void *array, size_t first, size_t last)
 {
-	for (size_t i = first; i < last; i++)
-		key_put(r, array, i, i < r->n ? recipe_element(r, i) : recipe_largest(r));
+	const size_t end = last < r->n ? last : r->n;
+	wide here = begin_of(r, first), next;
+
+	for (size_t i = first; i < end; i++, here = next) {
+		next = begin_of(r, i + 1);
+		key_put(r, array, i, element_between(r, i, here, next));
+	}
+	for (size_t i = first > r->n ? first : r->n; i < last; i++)
+		key_put(r, array, i, recipe_largest(r));
 }
 
 void recipe_fill_stream(const struct recipe *r, void *keys, unsigned stream, size_t n)
