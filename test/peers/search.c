@@ -29,7 +29,7 @@
 enum {
 	PACKET = 128,
 	BATCH = 16,
-	UNFETCHED = 0,      /* layers of the S+ tree without prefetch: any costs it time */
+	FETCHED = 3,        /* from this layer of the S+ tree on lines are prefetched: those before are some KiB */
 	CALL = 32 * PACKET, /* keys of a call; their answers stay in the first cache */
 	KEYS = 1 << 22,
 };

@@ -47,13 +47,23 @@ static void NAME(splus_build)(void *memory, const void *sorted, size_t n)
 	}
 }
 
+SPLUS_TARGET __attribute__((always_inline)) static inline void NAME(splus_layer)(const KEY *layer, const KEY *below, const bool fetch, const NAME(vector) *q,
+									 uint32_t *at)
+{
+	for (unsigned i = 0; i < PACKET; i++) {
+		at[i] = at[i] * (uint32_t)(FAN + 1) + NAME(rank)(layer + (size_t)at[i] * FAN, q[i]);
+		if (fetch)
+			__builtin_prefetch(below + (size_t)at[i] * FAN);
+	}
+}
+
 SPLUS_TARGET static void NAME(splus)(const void *memory, const void *keys, size_t count, uint32_t *answers)
 {
 	const struct NAME(splus) *s = memory;
 	const KEY *key = keys;
 
 	for (size_t packet = 0; packet < count; packet += PACKET) {
-		size_t at[PACKET];
+		uint32_t at[PACKET];
 		NAME(vector) q[PACKET];
 
 		for (unsigned i = 0; i < PACKET; i++) {
@@ -61,13 +71,12 @@ SPLUS_TARGET static void NAME(splus)(const void *memory, const void *keys, size_
 			q[i] = NAME(splat)(key[packet + i]);
 		}
 		for (unsigned l = s->layers - 1; l > 0; l--)
-			for (unsigned i = 0; i < PACKET; i++) {
-				at[i] = at[i] * (FAN + 1) + NAME(rank)(s->layer[l] + at[i] * FAN, q[i]);
-				if (s->layers - l > UNFETCHED)
-					__builtin_prefetch(s->layer[l - 1] + at[i] * FAN);
-			}
+			if (s->layers - l < FETCHED)
+				NAME(splus_layer)(s->layer[l], NULL, false, q, at);
+			else
+				NAME(splus_layer)(s->layer[l], s->layer[l - 1], true, q, at);
 		for (unsigned i = 0; i < PACKET; i++)
-			answers[packet + i] = (uint32_t)(at[i] * FAN + NAME(rank)(s->layer[0] + at[i] * FAN, q[i]));
+			answers[packet + i] = at[i] * (uint32_t)FAN + NAME(rank)(s->layer[0] + (size_t)at[i] * FAN, q[i]);
 	}
 }
 

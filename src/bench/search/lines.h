@@ -104,9 +104,10 @@ TARGET static void NAME(search_groups)(const struct tree *t, const KEY *keys, si
 	uint32_t at[ROOM][GROUP] __attribute__((aligned(TREE_LINE)));
 	const unsigned first = FIRST(t), layers = t->layers;
 	const KEY *bottom = t->layer[layers];
+	const size_t behind = BEHIND(layers - first, sizeof(KEY));
 
 	/* In each step, g is a group, or a number that is none: beyond the last, or before the first, which is a large one. */
-	for (size_t step = 0; step < groups + BEHIND(layers - first); step++) {
+	for (size_t step = 0; step < groups + behind; step++) {
 		size_t g = step;
 
 		if (g % ENTER == 0)
@@ -122,7 +123,7 @@ TARGET static void NAME(search_groups)(const struct tree *t, const KEY *keys, si
 			else
 				NAME(pass)(t->layer[l], t->layer[l + 1], true, keys + g * GROUP, at[g % ROOM]);
 		}
-		g = step - BEHIND(layers - first);
+		g = step - behind;
 		if (g >= groups)
 			continue;
 		UNROLL for (unsigned i = 0; i < GROUP; i++)

@@ -6,7 +6,7 @@
 #include "bench/search/tree.h"
 #include "machine/opaque.h"
 
-/* Lines of the top, the first separators of which are none. It tells TOP_LINES lines of a layer apart for each slot of a line. */
+/* Lines of the top. It tells TOP_LINES lines of a layer apart for each slot of a line. */
 #define TOP_LINES 16
 
 /* A layer of more bytes than this is prefetched; a core's caches keep what is less, and order of execution hides what they take. */
@@ -110,11 +110,12 @@ int tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, voi
 
 /*
  * Keys of a group; groups that come into the top at a time, so that the chain of one leaves room for another's; groups between two layers, which is how long
- * a line has to come; the same for the bottom, which is farthest away; and places for all groups that are under way, a power of two.
+ * a line has to come; places for all groups that are under way, a power of two. The bottom is farther away than layers are. Of keys of 8 bytes the
+ * layer above it can be as far, and still more lines on their way would wait for each other.
  */
-enum { GROUP = 16, ENTER = 2, AHEAD = 2, BOTTOM_AHEAD = 3, ROOM = 32 };
-#define BEHIND(layers) ((layers) * AHEAD + BOTTOM_AHEAD) /* groups that the bottom is behind the top */
-_Static_assert(BEHIND(MOST_LAYERS) + ENTER <= ROOM, "a group is out of the pipeline before another one takes its place");
+enum { GROUP = 16, ENTER = 2, AHEAD = 2, ROOM = 32 };
+#define BEHIND(layers, width) ((layers) * AHEAD + ((width) == sizeof(uint32_t) ? 3 : 2)) /* groups that the bottom is behind the top */
+_Static_assert(BEHIND(MOST_LAYERS, sizeof(uint32_t)) + ENTER <= ROOM, "a group is out of the pipeline before another one takes its place");
 
 #ifdef __x86_64__
 #include <immintrin.h>
