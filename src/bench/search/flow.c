@@ -117,12 +117,14 @@ void search_block(struct searcher *s, search *search, const struct part *part, u
 
 void search_tree(struct searcher *s, const struct tree *tree, tree_search *search, struct stream *stream, uint64_t packets)
 {
-	for (; packets; packets--) {
+	for (uint32_t n; packets; packets -= n) {
 		const unsigned char *keys = stream_next(stream);
-		const uint64_t began = clock_ticks();
+		const uint64_t began = clock_ticks(), left = (stream->keys - stream->at) / stream->packet, most = packets_at_once(stream->packet);
 
-		search(tree, keys, stream->packet, s->answers);
-		searcher_note(s, keys, stream->packet, stream->packet, clock_ticks() - began);
-		stream_go_on(stream, 1);
+		n = (uint32_t)(packets < left ? packets : left);
+		n = n < most ? n : (uint32_t)most;
+		search(tree, keys, (size_t)n * stream->packet, s->answers);
+		searcher_note(s, keys, (size_t)n * stream->packet, 0, clock_ticks() - began);
+		stream_go_on(stream, n);
 	}
 }

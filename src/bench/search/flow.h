@@ -61,10 +61,18 @@ void flow_search(struct flow *, unsigned me);
 
 /* Searches keys that lie in memory, packet by packet; the last one may be smaller. */
 void search_block(struct searcher *, search *, const struct part *, unsigned width, uint32_t packet, const unsigned char *keys, size_t n);
-/* Searches so many packets of a stream in a tree. */
+/* Packets that a tree is searched for at once: so many that what its pipeline takes to fill and to drain is little, and no more than caches hold. */
+static inline uint32_t packets_at_once(uint32_t packet)
+{
+	enum { KEYS_AT_ONCE = 1 << 13 };
+
+	return packet < KEYS_AT_ONCE ? KEYS_AT_ONCE / packet : 1;
+}
+
+/* Searches so many packets of a stream in a tree; there is room for the answers to packets_at_once(). */
 void search_tree(struct searcher *, const struct tree *, tree_search *, struct stream *, uint64_t packets);
 
-/* Notes what has been answered: keys that are still where they were, in so many ticks. */
+/* Notes what has been answered: keys that are still where they were, in so many ticks; a packet's time where they are one. */
 void searcher_note(struct searcher *, const void *keys, size_t n, uint32_t packet, uint64_t ticks);
 
 #endif
