@@ -28,6 +28,7 @@ CHAINS = "cycle,page-cycle,page-random,page-stride,line-stride,parallel,loaded,m
 QUICK = {
     "numa": f"locus numa --profile quick --size 2M {ONCE}",
     "latency": f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}",
+    "search": f"locus search --profile quick --size 64K --threads 2 {ONCE}",
 }
 
 
