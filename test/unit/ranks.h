@@ -121,7 +121,7 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 		pid[me] = fork();
 		assert_true(pid[me] >= 0);
 		if (pid[me] == 0) {
-			struct ranks ranks = { me, RANKS, sum, most, sum, spent, begin, finish };
+			struct ranks ranks = { .rank = me, .ranks = RANKS, .sum = sum, .most = most, .sum_here = sum, .spent = spent, .begin = begin, .finish = finish };
 
 			dup2(pipes[me][1], STDERR_FILENO);
 			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);

@@ -615,7 +615,7 @@ static void ranks_agree(const struct given *g, enum prune prune)
 		struct problem *part = &rank[r].job.problem;
 		const size_t first = part_begin(p->n, r, RANKS);
 
-		rank[r] = (struct rank){ .number = r, .ranks = { r, RANKS, sum_of_ranks, most_of_ranks, NULL }, .job = alone };
+		rank[r] = (struct rank){ .number = r, .ranks = { .rank = r, .ranks = RANKS, .sum = sum_of_ranks, .most = most_of_ranks }, .job = alone };
 		part->points.x = (char *)p->x + first * p->d * real_bytes(p->real);
 		part->points.n = part_begin(p->n, r + 1, RANKS) - first;
 		part->threads = 1 + r;

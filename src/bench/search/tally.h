@@ -21,7 +21,7 @@ struct tally {
 
 static inline void tally_halve(struct tally *t)
 {
-	for (unsigned i = 0; i < KEPT / 2; i++)
+	for (size_t i = 0; i < KEPT / 2; i++)
 		t->time[i] = t->time[2 * i];
 	t->kept = KEPT / 2;
 	t->every = 2 * t->every + 1;
