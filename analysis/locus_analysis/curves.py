@@ -7,7 +7,7 @@ What a colour says, the shape of the points and a label at the end of the line s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Optional
@@ -36,6 +36,7 @@ WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
 NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
 HALO: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}  # of text on lines
+PANELS = 6  # in a picture: they fit a printed page
 NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
 
 SIZES_HELP = (
@@ -353,6 +354,30 @@ def draw(
     whole = alt.concat(*drawn, columns=columns or len(drawn), spacing=28) if len(drawn) > 1 else drawn[0]
     unique = {(r["whole"], r["id"]): r for r in rows}
     return picture(name, title, help_text, list(unique.values()), [whole], data, extra, NOTES)
+
+
+def in_parts(
+    drawn: Sequence[tuple[Sequence[Row], Sequence[Panel]]],
+    name: str,
+    title: str,
+    help_text: str,
+    extra: Callable[[Sequence[Row]], Sequence[str]] = lambda _: (),
+) -> list[Picture]:
+    """Trials and their panels, as many in a picture as PANELS says, in two columns; `extra` tells of the trials of a picture."""
+    most = PANELS // len(drawn[0][1])
+    parts = [drawn[i : i + most] for i in range(0, len(drawn), most)]
+    pictures = []
+    for i, part in enumerate(parts, 1):
+        shown = in_order(t for own, _ in part for t in own)
+        named = (f"{name}-{i}", f"{title} ({i} of {len(parts)})") if len(parts) > 1 else (name, title)
+        panels = [panel for _, of in part for panel in of]
+        pictures.append(draw(*named, help_text, shown, panels, extra(shown), columns=2))
+    return pictures
+
+
+def in_order(trials: Iterable[Row]) -> list[Row]:
+    """Each once, as they stand in records."""
+    return sorted({(t["whole"], t["id"]): t for t in trials}.values(), key=lambda t: t["place"])
 
 
 def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:

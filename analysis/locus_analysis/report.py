@@ -225,7 +225,7 @@ def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list
         drawn += [p for p in [kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")] if p]
         pictures += _rest([t for t in own if (whole, t["id"]) not in shown], drawn, file, title) + drawn
         found[whole] = kmeans.section([t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)])
-    pictures += [over_ranks] if over_ranks else []
+    pictures += over_ranks
     best = kmeans.fastest(trials)
     compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
     return {
@@ -240,17 +240,25 @@ def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list
 
 
 def _search(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
-    machines, found = records.machines(db), {}
-    for whole, own in sharing.by_run(search.headlined(records.told(db, "search"))):
+    trials, machines, found = records.told(db, "search"), records.machines(db), {}
+    divided = [t for t in trials if t["variant"] == search.OVER_RANKS]
+    scaled = scaling.found_in(divided)
+    for whole, own in sharing.by_run(search.headlined(t for t in trials if t["variant"] != search.OVER_RANKS)):
         file, title = _file_name("search", names, whole), f"search on {names[whole]}"
         drawn = search.pictures(own, machines[whole], file, title)
         pictures += _rest(own, drawn, file, title) + drawn
         found[whole] = search.section(own)
+    over_ranks = scaling.over_ranks(scaled, "search-scaling", "search over MPI ranks")
+    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+    for whole, own in sharing.by_run([t for t in scaling.drawn(divided) if (t["whole"], t["id"]) not in shown]):
+        pictures += _rest(own, [], _file_name("search-ranks", names, whole), f"search over MPI ranks, {names[whole]}")
+    pictures += over_ranks
     return {
         "runs": found,
+        "scaled": scaled,
         "published": search.published_times(),
         "machine": search.published_machine(),
-        "missing": search.missing(found.values(), rows(db, "FROM peer WHERE benchmark = 'search'")),
+        "missing": search.missing(found.values(), scaled, rows(db, "FROM peer WHERE benchmark = 'search'")),
     }
 
 

@@ -43,10 +43,10 @@ OTHER_METHOD = "branchless"
 GAINS = (("whole", "divided"), ("whole", "routed"), ("routed", "divided"))
 PARTS = {"locality": (GREEN, "square"), "prediction": (PINK, "diamond"), "shorter search": (ORANGE, "triangle-right")}
 PUBLISHED_SETTING = {"type": "u32", "search": METHOD, "keys": "uniform", "packet": "128", "threads": "9"}
+OVER_RANKS = "distributed"  # has its place where ranks are compared, and nowhere else
 LEFT_OUT = ("size", "pages", "skew")  # of what tells settings apart; skew is said with the keys
 METRICS = ("search-p99", "key-time", "throughput", "waiting", "held-up", "imbalance", "idle", "build-time", "overhead")
 NOTHING: Row = {"value": None, "low": None, "high": None}
-PANELS = 6  # in a picture
 CACHES = ("L1", "L2", "L3")
 BOUND = "○"  # stands beside what the dispatcher bounded, in tables
 
@@ -202,21 +202,6 @@ def pictures(trials: Sequence[Row], machine: Row, name: str, title: str) -> list
     ]
 
 
-def _draw(
-    drawn: Sequence[tuple[list[Row], list[Panel]]], name: str, title: str, help_text: str, cited: Sequence[str]
-) -> list[charts.Picture]:
-    """Panels of each setting, as many in a picture as fit a printed page."""
-    most = PANELS // len(drawn[0][1])
-    parts = [drawn[i : i + most] for i in range(0, len(drawn), most)]
-    pictures = []
-    for i, part in enumerate(parts, 1):
-        shown = _in_order(t for own, _ in part for t in own)
-        named = (f"{name}-{i}", f"{title} ({i} of {len(parts)})") if len(parts) > 1 else (name, title)
-        panels = [panel for _, of in part for panel in of]
-        pictures.append(curves.draw(*named, help_text, shown, panels, [*_ringed(shown), *cited], columns=2))
-    return pictures
-
-
 def _curved(trials: Sequence[Row]) -> list[tuple[dict[str, str], list[Row]]]:
     """Settings with several sizes of something else than best, which has a picture of its own."""
     return [(of, own) for of, own in by_setting(trials) if many_sizes(t for t in own if t["value"] and t["variant"] != "best")]
@@ -238,15 +223,12 @@ def _over_size(trials: Sequence[Row], machine: Row, name: str, title: str) -> li
         y.label += f" + ' (' + format(datum.value / {packet} * 1e9, '.2~r') + ')'"
         width = HALF if len(lines) > 1 else WIDE
         drawn.append((own, [Panel(words(of, several), x, y, series, width, height=300, marks=_inside(mark, x))]))
-    return _draw(drawn, name, title, TIME_HELP, _cited(of for of, _ in found))
+    cited = _cited(of for of, _ in found)
+    return curves.in_parts(drawn, name, title, TIME_HELP, lambda shown: [*_ringed(shown), *cited])
 
 
 def _all(lines: Iterable[tuple[Any, Sequence[Series]]]) -> list[Series]:
     return [line for _, own in lines for line in own]
-
-
-def _in_order(trials: Iterable[Row]) -> list[Row]:
-    return sorted({(t["whole"], t["id"]): t for t in trials}.values(), key=lambda t: t["place"])
 
 
 def _by_variant(trials: Sequence[Row], of: Any = None, text: Any = None) -> list[Series]:
@@ -292,7 +274,7 @@ def _flow(trials: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
         return []
     several = differing([tuple(of.items()) for of, _ in found])
     lines = [(of, _by_variant(own, _throughput, as_rate)) for of, own in found]
-    x, y = curves.size_axis(_all(lines), "size of the array"), _rate_axis(_all(lines))
+    x, y = curves.size_axis(_all(lines), "size of the array"), rate_axis(_all(lines))
     drawn = []
     for (of, own), (_, rates) in zip(found, lines):
         dealt = [t for t in own if t["variant"] not in FREE]
@@ -301,7 +283,7 @@ def _flow(trials: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
         panels = [Panel(f"{words(of, several)}: end to end", x, y, rates, HALF, height=230)]
         panels.append(Panel("waiting for packets", x, share, waiting, HALF, height=230))
         drawn.append((own, panels))
-    return _draw(drawn, name, title, FLOW_HELP, ())
+    return curves.in_parts(drawn, name, title, FLOW_HELP, _ringed)
 
 
 def _throughput(trial: Row) -> Row:
@@ -312,7 +294,7 @@ def as_rate(value: Row) -> Row:
     return {"text": units.quantity(value["value"], "key/s"), "interval": units.interval({**value, "unit": "key/s"})}
 
 
-def _rate_axis(lines: Sequence[Series]) -> Axis:
+def rate_axis(lines: Sequence[Series]) -> Axis:
     axis = curves.time_axis(lines)
     factor, unit = units.scale([axis.domain[1]], "key/s")
     return Axis(unit, axis.domain, axis.ticks, f"format(datum.value / {factor!r}, '~g')")
@@ -651,7 +633,7 @@ def _best(trials: Sequence[Row], machine: Row, name: str, title: str) -> Optiona
             y = _times_axis([*gained[work]])
             y.title = "times the keys of the fewest threads"
             panels.append(Panel(f"{work}: threads", _over(ideal), y, gained[work], HALF, height=250))
-    shown = _in_order(t for work, of in groups.items() if work in drawn or work in gained for t in of)
+    shown = curves.in_order(t for work, of in groups.items() if work in drawn or work in gained for t in of)
     return curves.draw(name, title, BEST_HELP, shown, panels, columns=2)
 
 
@@ -747,7 +729,7 @@ def _table_order(trial: Row) -> tuple[Any, ...]:
     return str(of.get("type")), trial["threads"], place, rank_of(trial["variant"]), str(of.get("search")), size_of(trial)
 
 
-def missing(runs: Iterable[Row], peers: Sequence[Row]) -> list[str]:
+def missing(runs: Iterable[Row], scaled: Sequence[Row], peers: Sequence[Row]) -> list[str]:
     """What is not on the page, and why."""
     own = list(runs)
     found = []
@@ -762,6 +744,10 @@ def missing(runs: Iterable[Row], peers: Sequence[Row]) -> list[str]:
         found.append("What skewed keys do: no trial of divided, weighted or stealing has any (--keys uniform,zipf,hot).")
     if not any(of["best"] for of in own):
         found.append("The fastest: best was not run, or has no value.")
+    if not scaled:
+        found.append(
+            "Scaling: no two runs search the same array, or as much a rank, with different numbers of ranks (locus-mpi search)."
+        )
     if not peers:
         found.append("Other programs: no comparison is in these records.")
     return found

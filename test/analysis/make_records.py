@@ -790,6 +790,29 @@ def searched(variant: str, threads: int, method: str, kind: str, skew: tuple[str
     )
 
 
+def over_ranks(
+    ranks: int, size: int, threads: int = 2, skew: tuple[str, float] = UNIFORM, kind: str = "u32", pages: str = "thp"
+) -> Point:
+    """An array in parts, one a rank: half of what it takes to send keys and answers is hidden behind the search."""
+    key = key_time("best", "", size // ranks, threads) * (1.3 if kind == "u64" else 1)
+    wire = (12 if kind == "u64" else 8) * (ranks - 1) / ranks
+    spent = PACKET * threads * wire / 10e9 / 2
+    busiest = min(BUSIEST[skew], ranks)
+    seconds = PACKET * key * busiest + spent
+    others: dict[str, tuple[str, Optional[float]]] = {
+        "key-time": ("s", key),
+        "search-p99": ("s", None),
+        "throughput": ("key/s", PACKET * threads * ranks / seconds),
+        "imbalance": ("1", busiest),
+        "build-time": ("s", size / ranks / 4e9),
+        "communication": ("s", spent),
+        "wire": ("B", wire),
+    }
+    parameters = {"size": size, "type": kind, "packet": PACKET, "keys": skew[0], "skew": skew[1], "pages": pages}
+    headline = ("search-time", "s", key * PACKET)
+    return Point("search", "distributed", parameters, threads, seconds, "packet", headline=headline, bind="close", others=others)
+
+
 def peer(run: str, **changes: Any) -> Line:
     """A line of `make peers`."""
     line: Line = {
@@ -911,3 +934,7 @@ if __name__ == "__main__":
         searches = search() + search(sizes=SIZES[2:3], methods=("branchy",), keys=(ZIPF, HOT), variants=OWNED)
         lines = record(its_machine, flag(searches, every=9), run_id("search" + machine_name))
         print(write(Path(sys.argv[1]) / f"search-{machine_name}.jsonl", lines))
+        for ranks in (1, 2, 4):
+            divided = [over_ranks(ranks, size, pages=pages) for size in SIZES for pages in ("base", "thp")]
+            lines = record(its_machine, flag(divided, every=9), run_id(f"search {ranks} {machine_name}"), ranks=ranks)
+            print(write(Path(sys.argv[1]) / f"search-{machine_name}-{ranks}-ranks.jsonl", lines))

@@ -283,7 +283,7 @@ def test_strong_and_weak_scaling_by_hand() -> None:
     assert (four["low"], four["high"]) == pytest.approx((0.8 * 0.99 / 1.01, 0.8 * 1.01 / 0.99))
     assert [line["speed_up"] for line in weak["lines"]] == [None] * 3
     assert [line["efficiency"]["value"] for line in weak["lines"]] == pytest.approx([1, 8 / 8.4, 0.8])
-    assert [line["points"] for line in weak["lines"]] == ["1200", "2400", "4800"]
+    assert [line["amount"] for line in weak["lines"]] == ["1200", "2400", "4800"]
 
 
 def test_what_does_not_compare_makes_no_curve() -> None:

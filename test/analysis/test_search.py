@@ -10,9 +10,26 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records, search, units
+from locus_analysis import records, scaling, search, units
 from locus_analysis.checkpoint import AGREES, DIFFERS, UNSURE
-from make_records import FLAGS, HOT, OWNED, SIZES, UNIFORM, ZIPF, Line, Machine, Point, flag, header, peer, record, run_id, write
+from make_records import (
+    FLAGS,
+    HOT,
+    OWNED,
+    SIZES,
+    UNIFORM,
+    ZIPF,
+    Line,
+    Machine,
+    Point,
+    flag,
+    header,
+    over_ranks,
+    peer,
+    record,
+    run_id,
+    write,
+)
 from make_records import search as points
 from test_report import Page, make, names, trials
 
@@ -228,6 +245,130 @@ def test_best_gains_by_threads_and_pays_by_layout() -> None:
     assert [t["build_element"] for t in found] == pytest.approx([0.004 / 4096, 0.004 / 4096, 0.004 / 2048])
 
 
+# Scaling over ranks.
+
+
+def rank_run(ranks: int, *of_sizes: tuple[int, float], points: tuple[Point, ...] = (), **changes: Any) -> list[Line]:
+    """Trials by size and keys per second, of which communication takes a quarter of the time."""
+    changes = {"started": f"2025-03-14T09:{ranks:02}:00.000Z", **changes}
+    made = points or [over_ranks(ranks, size) for size, _ in of_sizes]
+    lines = record(NINE, [*made], run_id(f"{ranks} {changes}"), ranks=ranks, **changes)
+    for trial, (_, rate) in zip(trials([lines]), of_sizes):  # exact, to be computed with by hand
+        time = 128 * 2 * ranks / rate
+        metric_of(trial, "throughput").update(value=rate, ci=[rate * 0.99, rate * 1.01])
+        metric_of(trial, "time").update(value=time, ci=[time / 1.01, time / 0.99])
+        metric_of(trial, "communication").update(value=time / 4 * (ranks > 1))
+    return lines
+
+
+DIVIDED = (
+    rank_run(1, (MIB, 1e9)),
+    rank_run(2, (MIB, 1.8e9), (2 * MIB, 1.6e9)),
+    rank_run(4, (MIB, 3e9), (4 * MIB, 2e9)),
+)
+
+
+def test_strong_and_weak_scaling_by_hand() -> None:
+    strong, weak = scaling.found_in([t for t in told(*DIVIDED) if t["variant"] == search.OVER_RANKS])
+    assert (strong["kind"], weak["kind"]) == ("strong", "weak")
+    assert strong["name"] == "distributed, 1 MiB, u32, uniform keys, pages thp"
+    assert weak["name"] == "distributed, 1 MiB a rank, u32, uniform keys, pages thp"
+    assert [line["ranks"] for line in strong["lines"]] == [line["ranks"] for line in weak["lines"]] == [1, 2, 4]
+    assert [line["amount"] for line in weak["lines"]] == ["1 MiB", "2 MiB", "4 MiB"]
+    # More ranks are to answer more keys, whether the array grows with them or not.
+    assert [line["speed_up"]["value"] for line in strong["lines"]] == pytest.approx([1, 1.8, 3])
+    assert [line["efficiency"]["value"] for line in strong["lines"]] == pytest.approx([1, 0.9, 0.75])
+    assert [line["speed_up"]["value"] for line in weak["lines"]] == pytest.approx([1, 1.6, 2])
+    assert [line["efficiency"]["value"] for line in weak["lines"]] == pytest.approx([1, 0.8, 0.5])
+    four = strong["lines"][2]["efficiency"]
+    assert (four["low"], four["high"]) == pytest.approx((0.75 * 0.99 / 1.01, 0.75 * 1.01 / 0.99))
+    assert [line["communication_share"] for line in strong["lines"]] == pytest.approx([0, 0.25, 0.25])
+    assert [[m["value"] for m in line["others"]] for line in strong["lines"]] == [[0, 1], [4, 1], [6, 1]]
+
+
+def test_what_does_not_compare_makes_no_curve() -> None:
+    one = rank_run(1, (MIB, 1e9))
+    for other in (
+        rank_run(2, (MIB + 4, 1e9)),
+        rank_run(2, (MIB, 1e9), rank=1),
+        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, kind="u64"),)),
+        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, skew=HOT),)),
+        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, pages="base"),)),
+        rank_run(2, (MIB, 1e9), points=(over_ranks(2, MIB, threads=4),)),
+    ):
+        assert scaling.found_in(told(one, other)) == []
+    odd = rank_run(3, (MIB, 1e9))  # no third of it is a whole number of bytes
+    assert [curve["kind"] for curve in scaling.found_in(told(one, odd))] == ["strong"]
+
+
+def test_scaling_is_on_the_page(tmp_path: Path) -> None:
+    page = make(tmp_path, *DIVIDED)
+    text = text_of(page)
+    assert "Strong scaling: distributed, 1 MiB, u32, uniform keys, pages thp, 2 threads a rank" in text
+    assert "Weak scaling: distributed, 1 MiB a rank, u32, uniform keys, pages thp, 2 threads a rank" in text
+    assert re.search(
+        r"4 ?n9 ?4 MiB ?2\.00 Gkey/s ?1\.98 to 2\.02 Gkey/s ?128 ns ?25 % ?6\.00 B ?1\.00 ?2\.00 \(1\.96 to 2\.04\)"
+        r" ?0\.500 \(0\.490 to 0\.510\)",
+        text,
+    )
+    assert "Scaling: no two runs" not in text and "What dividing gains: no setting" in text
+    # It is no search of one process: no section, bars, or curves over size of its own.
+    drawn = {name for name in names(tmp_path / "report-pictures") if not name.startswith("steadiness")}
+    assert drawn == {"search-scaling.svg", "search-scaling.png"}
+    assert "Time of a packet in search" not in text and "Search, waiting, and end to end" not in text
+    shown = [(row["x"], row["value"], row["text"]) for row in page.rows("x", "value", "id") if row["id"]]
+    strong, weak = [(1, 1e9), (2, 1.8e9), (4, 3e9)], [(1, 1e9), (2, 1.6e9), (4, 2e9)]
+    assert [row[:2] for row in shown] == [*strong, *weak] and shown[1][2] == "1.80 Gkey/s"
+    ideal = [(row["x"], row["value"]) for row in page.rows("x", "value", "id") if not row["id"]]
+    assert ideal == [(1, 1e9), (4, 4e9)] * 2
+
+
+def test_other_variants_stay_as_they_are_beside_ranks(tmp_path: Path) -> None:
+    own = record(NINE, points(sizes=SIZES[:3]), RUN)
+    alone, beside = make(tmp_path / "alone", own), make(tmp_path / "beside", own, *DIVIDED)
+    with_ranks, without = text_of(beside), text_of(alone)
+    begin, end = "Gains: u32", "Not on this page"
+    section = without[without.index(begin) : without.index(end)]
+    assert section in with_ranks.replace(with_ranks[with_ranks.index("Strong scaling") : with_ranks.index(end)], "")
+    drawn = {p.name: p.read_text(encoding="utf-8") for p in (tmp_path / "beside/report-pictures").glob("search-*.svg")}
+    assert {name for name, text in drawn.items() if "distributed" in text} == {"search-scaling.svg"}
+    of_run = {name.removesuffix(".svg") for name in drawn if "-n9_" in name}
+    assert {re.sub(r"-.*Z", "", name) for name in of_run} == {"search", "search-parts", "search-flow", "search-best"}
+
+
+def test_one_number_of_ranks_makes_bars_of_keys_per_second(tmp_path: Path) -> None:
+    lines = rank_run(2, (MIB, 1.8e9), (2 * MIB, 1.6e9))
+    page = make(tmp_path, lines)
+    assert "Scaling: no two runs search the same array" in text_of(page)
+    assert [name for name in names(tmp_path / "report-pictures") if name.startswith("search")] == [
+        "search-ranks-bars.png",
+        "search-ranks-bars.svg",
+    ]
+    assert [row["value"] for row in page.rows("id", "value", "end")] == [1.8e9, 1.6e9]
+    assert "Gkey/s" in (tmp_path / "report-pictures/search-ranks-bars.svg").read_text(encoding="utf-8")
+
+
+def test_sizes_share_a_panel_and_pictures_fit_a_page(tmp_path: Path) -> None:
+    runs = [
+        rank_run(
+            n, points=tuple(over_ranks(n, s, skew=k, kind=t) for t in ("u32", "u64") for k in (UNIFORM, ZIPF) for s in SIZES[5::-1])
+        )
+        for n in (1, 4)
+    ]
+    found = scaling.found_in(told(*runs))
+    assert len(found) == 4 * (6 + 5)
+    drawn = scaling.over_ranks(found, "search-scaling", "search")
+    assert [p.name for p in drawn] == ["search-scaling-1", "search-scaling-2"]
+    page = make(tmp_path, *runs)
+    text = "".join(p.read_text(encoding="utf-8") for p in sorted((tmp_path / "report-pictures").glob("search-scaling-?.svg")))
+    for kind in ("strong", "weak"):
+        for which in ("u32, uniform", "u32, zipf 1", "u64, uniform", "u64, zipf 1"):
+            assert text.count(f">{kind}: distributed, {which} keys, pages thp<") == 1
+    names_of = list(dict.fromkeys(row["series"].split(" ", 1)[1] for row in page.rows("series", "x") if row["id"]))
+    sizes = ["16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB"]
+    assert names_of == [*sizes, *(f"{size} a rank" for size in sizes[:5])]
+
+
 # The whole page.
 
 
@@ -371,12 +512,12 @@ def test_best_has_a_table_of_its_own(whole: Whole) -> None:
 def test_what_is_missing_is_named_and_what_is_there_is_not(tmp_path: Path) -> None:
     compared = [header(NINE, run_id("peers"), random.Random(1)), peer(run_id("peers"), benchmark="search", case="256 MiB, u32")]
     everything = record(NINE, [*points(sizes=SIZES[:2]), *skewed()], RUN)
-    whys = ("What dividing gains", "What the gain is made of", "What skewed keys do", "The fastest", "Other programs")
+    whys = ("What dividing gains", "What the gain is made of", "What skewed keys do", "The fastest", "Scaling", "Other programs")
     for folder, own, missing in (
-        ("all", [everything, compared], ()),
-        ("one", [record(NINE, points(sizes=SIZES[:2], methods=("branchy",)), RUN)], (1, 2, 4)),
-        ("best", [record(NINE, points(sizes=SIZES[:2], variants=("best",)), RUN)], (0, 2, 4)),
-        ("peers", [compared], (0, 2, 3)),
+        ("all", [everything, compared, *DIVIDED], ()),
+        ("one", [record(NINE, points(sizes=SIZES[:2], methods=("branchy",)), RUN)], (1, 2, 4, 5)),
+        ("best", [record(NINE, points(sizes=SIZES[:2], variants=("best",)), RUN)], (0, 2, 4, 5)),
+        ("peers", [compared], (0, 2, 3, 4)),
     ):
         text = text_of(make(tmp_path / folder, *own))
         assert [why for why in whys if f"{why}:" in text] == [whys[i] for i in missing], folder
