@@ -99,36 +99,23 @@ TARGET __attribute__((always_inline)) static inline void NAME(pass)(const KEY *l
 	}
 }
 
-TARGET static void NAME(search_groups)(const struct tree *t, const KEY *keys, size_t groups, uint32_t *answers)
+/* A batch: all its groups through a layer, then through the next one. */
+TARGET static void NAME(search_batch)(const struct tree *t, const KEY *keys, size_t count, uint32_t *answers)
 {
-	uint32_t at[ROOM][GROUP] __attribute__((aligned(TREE_LINE)));
-	const unsigned first = FIRST(t), layers = t->layers;
-	const KEY *bottom = t->layer[layers];
-	const size_t behind = BEHIND(layers - first, sizeof(KEY));
+	uint32_t at[BATCH] __attribute__((aligned(TREE_LINE)));
+	unsigned l = FIRST(t);
 
-	/* In each step, g is a group, or a number that is none: beyond the last, or before the first, which is a large one. */
-	for (size_t step = 0; step < groups + behind; step++) {
-		size_t g = step;
-
-		if (g % ENTER == 0)
-			for (; g < step + ENTER && g < groups; g++)
-				NAME(enter)(t, keys + g * GROUP, at[g % ROOM]);
-		g = step;
-		for (unsigned l = first; l < layers; l++) {
-			g -= AHEAD;
-			if (g >= groups)
-				continue;
-			if (l + 1 < t->far)
-				NAME(pass)(t->layer[l], NULL, false, keys + g * GROUP, at[g % ROOM]);
-			else
-				NAME(pass)(t->layer[l], t->layer[l + 1], true, keys + g * GROUP, at[g % ROOM]);
-		}
-		g = step - behind;
-		if (g >= groups)
-			continue;
-		UNROLL for (unsigned i = 0; i < GROUP; i++)
-			answers[g * GROUP + i] = NAME(descend)(bottom, at[g % ROOM][i], keys[g * GROUP + i], 1);
-	}
+	for (size_t i = 0; i < count; i += GROUP)
+		NAME(enter)(t, keys + i, at + i);
+	for (; l < t->layers && l + 1 < t->far; l++)
+		for (size_t i = 0; i < count; i += GROUP)
+			NAME(pass)(t->layer[l], NULL, false, keys + i, at + i);
+	for (; l < t->layers; l++)
+		for (size_t i = 0; i < count; i += GROUP)
+			NAME(pass)(t->layer[l], t->layer[l + 1], true, keys + i, at + i);
+	for (size_t i = 0; i < count; i += GROUP)
+		UNROLL for (unsigned j = 0; j < GROUP; j++)
+			answers[i + j] = NAME(descend)(t->layer[l], at[i + j], keys[i + j], 1);
 }
 
 /* See tree_search. */
@@ -139,11 +126,12 @@ TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t c
 	KEY key[GROUP] = { 0 };
 	uint32_t answer[GROUP];
 
-	NAME(search_groups)(t, from, whole / GROUP, answers);
+	for (size_t i = 0; i < whole; i += BATCH)
+		NAME(search_batch)(t, from + i, whole - i < BATCH ? whole - i : BATCH, answers + i);
 	if (!left)
 		return;
 	memcpy(key, from + whole, left * sizeof(KEY));
-	NAME(search_groups)(t, key, 1, answer);
+	NAME(search_batch)(t, key, GROUP, answer);
 	memcpy(answers + whole, answer, left * sizeof(*answer));
 }
 

@@ -108,14 +108,8 @@ int tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, voi
 
 #define UNROLL _Pragma("GCC unroll 64")
 
-/*
- * Keys of a group; groups that come into the top at a time, so that the chain of one leaves room for another's; groups between two layers, which is how long
- * a line has to come; places for all groups that are under way, a power of two. The bottom is farther away than layers are. Of keys of 8 bytes the
- * layer above it can be as far, and still more lines on their way would wait for each other.
- */
-enum { GROUP = 16, ENTER = 2, AHEAD = 2, ROOM = 32 };
-#define BEHIND(layers, width) ((layers) * AHEAD + ((width) == sizeof(uint32_t) ? 3 : 2)) /* groups that the bottom is behind the top */
-_Static_assert(BEHIND(MOST_LAYERS, sizeof(uint32_t)) + ENTER <= ROOM, "a group is out of the pipeline before another one takes its place");
+/* Keys that go down one after the other without a branch; keys of a batch, long enough for a line to come before its turn. */
+enum { GROUP = 16, BATCH = 256 };
 
 #ifdef __x86_64__
 #include <immintrin.h>

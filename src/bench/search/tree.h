@@ -13,9 +13,9 @@
  *
  * FAN, the keys of a line, is 16 or 8. A search counts the slots of a line that are less than the key, and that many lines it goes on to the right.
  *
- * Where other trees search a packet layer by layer, here groups of keys follow each other down like instructions in a pipeline: in each step one group is
- * in the top, one in each layer, and one in the bottom. So there are always lines on their way from memory, and always something to compute meanwhile.
- * The pipeline is filled and drained once a call: many packets in a call are faster than a call each.
+ * A batch of keys goes through layer after layer, and each finds the line on its way that it will need in the next one. (A pipeline, in which groups of
+ * keys follow each other through the layers, so that far lines come while near ones are searched, was tried in many ways, and is slower: lines from
+ * everywhere then wait for the same few buffers.) A call for each packet of 128 keys loses little beside one for many.
  */
 #ifndef LOCUS_SEARCH_TREE_H
 #define LOCUS_SEARCH_TREE_H
