@@ -61,7 +61,7 @@ void flow_search(struct flow *, unsigned me);
 
 /* Searches keys that lie in memory, packet by packet; the last one may be smaller. */
 void search_block(struct searcher *, search *, const struct part *, unsigned width, uint32_t packet, const unsigned char *keys, size_t n);
-/* Packets that a tree is searched for at once: so many that what its pipeline takes to fill and to drain is little, and no more than caches hold. */
+/* Packets that a tree is searched for at once: so many that the ends of a call, where no line is on its way, are little, and no more than caches hold. */
 static inline uint32_t packets_at_once(uint32_t packet)
 {
 	enum { KEYS_AT_ONCE = 1 << 13 };

@@ -55,7 +55,7 @@ TARGET __attribute__((always_inline)) static inline __m512i NAME(look_up)(const 
 }
 #endif
 
-/* Where a group comes into the layers, by the first slot of a line for each key. In the top each key, in a lane of its own, goes from node k to 2k or 2k + 1. */
+/* Where a group comes into the layers, by the first slot of a line for each key. In the top a key, in a lane of its own, goes from node k to 2k or 2k + 1. */
 TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struct tree *t, const KEY *keys, uint32_t *at)
 {
 #ifdef OP
