@@ -907,22 +907,26 @@ static void times_are_thinned_evenly(void **state)
 }
 
 /* A searcher counts by how many packets it had, not by how many are kept. */
-static void quantiles_are_of_all_packets(void **state)
+static void times_are_of_all_packets(void **state)
 {
 	static struct tally a, b, none;
-	const struct tally *both[] = { &a, &none, &b };
+	const struct tally *all[] = { &a, &none, &b };
 	const double tick[] = { 1, NAN, 2 };
+	struct packet_times found = tally_times(&all[1], &tick[1], 1);
 
 	(void)state;
-	assert_true(isnan(tally_quantile(&both[1], &tick[1], 1, 0.99)));
-	for (unsigned i = 0; i < 99000; i++)
+	assert_true(isnan(found.median) && isnan(found.p99) && isnan(found.deviation));
+	for (unsigned i = 0; i < 98000; i++)
 		tally_packet(&a, 10);
-	for (unsigned i = 0; i < 1000; i++)
+	for (unsigned i = 0; i < 2000; i++)
 		tally_packet(&b, 50);
-	assert_true(tally_quantile(both, tick, 3, 0.5) == 10);
-	assert_true(tally_quantile(both, tick, 3, 0.985) == 10);
-	assert_true(tally_quantile(both, tick, 3, 0.995) == 100);
-	assert_true(tally_quantile(both, tick, 3, 1) == 100);
+	found = tally_times(all, tick, 3);
+	assert_true(found.median == 10 && found.p99 == 100);
+	/* 98 of 100 at 10, two at 100. */
+	assert_true(fabs(found.deviation - 90 * sqrt(0.98 * 0.02)) < 1e-9);
+	for (unsigned i = 0; i < 200000; i++)
+		tally_packet(&a, 10);
+	assert_true(tally_times(all, tick, 3).p99 == 10);
 }
 
 /* ---- the table ---- */
@@ -973,7 +977,7 @@ int main(void)
 	ADD(turns_are_fair);
 	ADD(mistakes_are_found);
 	ADD(times_are_thinned_evenly);
-	ADD(quantiles_are_of_all_packets);
+	ADD(times_are_of_all_packets);
 	if (why_not)
 		printf("# machine code not looked at: %s\n", why_not);
 	return _cmocka_run_group_tests("search", s.test, s.n, NULL, NULL);

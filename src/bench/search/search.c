@@ -36,12 +36,14 @@ static const struct parameter parameters[] = {
 /* Share of the searchers' time that is waiting, and of the dispatcher's that is not. */
 #define WAITED 0.05
 
-enum { SEARCH_TIME, KEY_TIME, SEARCH_P99, THROUGHPUT, WAITING, HELD_UP, DISPATCHER_BOUND, IMBALANCE, IDLE_SHARE, BUILD_TIME, OVERHEAD, COMMUNICATION, WIRE };
+enum { SEARCH_TIME, KEY_TIME, SEARCH_MEDIAN, SEARCH_P99, SEARCH_DEVIATION, THROUGHPUT, WAITING, HELD_UP, DISPATCHER_BOUND, IMBALANCE, IDLE_SHARE, BUILD_TIME, OVERHEAD, COMMUNICATION, WIRE };
 static double keys_a_unit(const struct trial *);
 static const struct metric metrics[] = {
 	[SEARCH_TIME] = { "search-time", "s", "a packet's, in the search alone", LOWER_IS_BETTER, NULL },
 	[KEY_TIME] = { "key-time", "s", "a key's, in the search alone", LOWER_IS_BETTER, NULL },
+	[SEARCH_MEDIAN] = { "search-median", "s", "a packet's, in the search alone, that half of them do not exceed", LOWER_IS_BETTER, NULL },
 	[SEARCH_P99] = { "search-p99", "s", "a packet's, in the search alone, that 99 of 100 do not exceed", LOWER_IS_BETTER, NULL },
+	[SEARCH_DEVIATION] = { "search-deviation", "s", "a packet's, in the search alone: standard deviation from packet to packet", LOWER_IS_BETTER, NULL },
 	[THROUGHPUT] = { "throughput", "key/s", "keys that all searchers together answered, end to end", HIGHER_IS_BETTER, keys_a_unit },
 	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search", LOWER_IS_BETTER, NULL },
 	[HELD_UP] = { "held-up", "1", "share of the dispatcher's time in which a searcher's ring was full", NEITHER, NULL },
@@ -630,7 +632,7 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 struct totals {
 	double searching, waited, most_waited, partitioned; /* s; shares; s of the longest */
 	uint64_t keys, most_keys;
-	double p99;
+	struct packet_times packet;
 };
 
 static struct totals add_up(const struct state *s, const struct trial *t)
@@ -652,7 +654,7 @@ static struct totals add_up(const struct state *s, const struct trial *t)
 		sum.keys += one->keys;
 		sum.most_keys = one->keys > sum.most_keys ? one->keys : sum.most_keys;
 	}
-	sum.p99 = tally_quantile(tally, tick, n, 0.99);
+	sum.packet = tally_times(tally, tick, n);
 	return sum;
 }
 
@@ -697,7 +699,9 @@ static void collect(void *state, const struct trial *t, struct result *result)
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
 	if (s->way->kind != TREE) { /* which is searched for many packets at once, by all alike */
-		report(result, SEARCH_P99, sum.p99);
+		report(result, SEARCH_MEDIAN, sum.packet.median);
+		report(result, SEARCH_P99, sum.packet.p99);
+		report(result, SEARCH_DEVIATION, sum.packet.deviation);
 		report(result, IMBALANCE, (double)sum.most_keys * searchers(t) / keys);
 	}
 	if (s->way->kind == FLOW)

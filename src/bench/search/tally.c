@@ -15,23 +15,51 @@ static int compare(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-double tally_quantile(const struct tally *const *tally, const double *s_per_tick, unsigned tallies, double share)
+/* What was kept of all, to be freed, and how many. A searcher's stand for as many packets as it had. */
+static struct weighted *gather(const struct tally *const *tally, const double *s_per_tick, unsigned tallies, size_t *n)
 {
 	struct weighted *all = calloc((size_t)tallies * KEPT + 1, sizeof(*all));
-	double weight = 0, passed = 0, found = NAN;
-	size_t n = 0;
 
+	*n = 0;
 	for (unsigned i = 0; all && i < tallies; i++)
-		for (unsigned j = 0; j < tally[i]->kept; j++) {
-			all[n] = (struct weighted){ tally[i]->time[j] * s_per_tick[i], (double)tally[i]->packets / tally[i]->kept };
-			weight += all[n++].weight;
-		}
-	if (n)
-		qsort(all, n, sizeof(*all), compare);
-	for (size_t i = 0; i < n && passed < share * weight; i++) {
+		for (unsigned j = 0; j < tally[i]->kept; j++)
+			all[(*n)++] = (struct weighted){ tally[i]->time[j] * s_per_tick[i], (double)tally[i]->packets / tally[i]->kept };
+	return all;
+}
+
+/* The value of which so much weight, or a little more, is not above. */
+static double quantile(const struct weighted *all, size_t n, double weight)
+{
+	double passed = 0, found = NAN;
+
+	for (size_t i = 0; i < n && passed < weight; i++) {
 		passed += all[i].weight;
 		found = all[i].time;
 	}
+	return found;
+}
+
+struct packet_times tally_times(const struct tally *const *tally, const double *s_per_tick, unsigned tallies)
+{
+	struct packet_times found = { NAN, NAN, NAN };
+	double weight = 0, mean = 0, square = 0;
+	struct weighted *all;
+	size_t n;
+
+	all = gather(tally, s_per_tick, tallies, &n);
+	if (!n) {
+		free(all);
+		return found;
+	}
+	qsort(all, n, sizeof(*all), compare);
+	for (size_t i = 0; i < n; i++) {
+		weight += all[i].weight;
+		mean += all[i].weight * all[i].time;
+	}
+	mean /= weight;
+	for (size_t i = 0; i < n; i++)
+		square += all[i].weight * (all[i].time - mean) * (all[i].time - mean);
+	found = (struct packet_times){ quantile(all, n, 0.5 * weight), quantile(all, n, 0.99 * weight), sqrt(square / weight) };
 	free(all);
 	return found;
 }

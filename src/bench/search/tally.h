@@ -37,10 +37,12 @@ static inline void tally_packet(struct tally *t, uint64_t ticks)
 	t->time[t->kept++] = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
-/*
- * The time (s) that a share of all packets took no longer than; tally i's ticks are s_per_tick[i] each. What was kept of a searcher stands for as many
- * packets as it had. NAN: there was none, or no memory.
- */
-double tally_quantile(const struct tally *const *, const double *s_per_tick, unsigned tallies, double share);
+/* s, of all packets of some searchers: what was kept of one stands for as many packets as it had. NAN: there was none, or no memory. */
+struct packet_times {
+	double median, p99, deviation;
+};
+
+/* Tally i's ticks are s_per_tick[i] each. */
+struct packet_times tally_times(const struct tally *const *, const double *s_per_tick, unsigned tallies);
 
 #endif
