@@ -76,7 +76,7 @@ def test_numbers_are_possible(searched):
         packet, feeders = trial["parameters"]["packet"], 1 if trial["variant"] in DEALT else 2
         assert trial["metrics"][0]["name"] == "search-time"
         assert value(trial, "search-time") == pytest.approx(packet * value(trial, "key-time"), rel=0.5)  # medians, each
-        assert 0 < value(trial, "key-time")
+        assert value(trial, "key-time") > 0
         if trial["variant"] != "best":
             assert value(trial, "key-time") < value(trial, "search-median") <= value(trial, "search-p99")
             assert value(trial, "search-deviation") >= 0
