@@ -40,6 +40,13 @@ def test_tables_of_the_man_page(locus):
     assert locus("list --man more").status == 2
 
 
+def test_the_man_page_names_its_version(locus):
+    page = pathlib.Path(locus.path).parent / "doc/locus.1"
+    if not page.exists():
+        pytest.skip("not beside the program: it is an installed one, or a cross build's")
+    assert f'"locus {locus("--version").out.split()[1]}"' in page.read_text(encoding="utf-8").splitlines()[1]
+
+
 def test_completion_asks_for_names(locus):
     assert {"numa", "latency", "suite", "report"} <= set(locus("list --names").out.split())
     words = locus("list --names numa").out.split()
