@@ -45,7 +45,19 @@ PARTS = {"locality": (GREEN, "square"), "prediction": (PINK, "diamond"), "shorte
 PUBLISHED_SETTING = {"type": "u32", "search": METHOD, "keys": "uniform", "packet": "128", "threads": "9"}
 OVER_RANKS = "distributed"  # has its place where ranks are compared, and nowhere else
 LEFT_OUT = ("size", "pages", "skew")  # of what tells settings apart; skew is said with the keys
-METRICS = ("search-p99", "key-time", "throughput", "waiting", "held-up", "imbalance", "idle", "build-time", "overhead")
+METRICS = (
+    "search-median",
+    "search-p99",
+    "search-deviation",
+    "key-time",
+    "throughput",
+    "waiting",
+    "held-up",
+    "imbalance",
+    "idle",
+    "build-time",
+    "overhead",
+)
 NOTHING: Row = {"value": None, "low": None, "high": None}
 CACHES = ("L1", "L2", "L3")
 BOUND = "○"  # stands beside what the dispatcher bounded, in tables
@@ -53,7 +65,7 @@ BOUND = "○"  # stands beside what the dispatcher bounded, in tables
 TIME_HELP = (
     "Time in search alone for a packet of keys (in brackets: for a key) over the size of the array (both axes logarithmic); lines "
     "across points are 95 % intervals. With a dispatcher, one of the threads is that. whole: each searches all of the array; "
-    "routed: the same, but only keys of its range; divided: only its part; partitioned: keys are sorted by range first; best: a "
+    "routed: the same, but only keys of its range; divided: only its part; partitioned: keys are grouped by range first; best: a "
     "tree of cache lines."
 )
 FLOW_HELP = (
@@ -454,8 +466,8 @@ def _published_lines(of: dict[str, str]) -> list[Series]:
 
 
 def _parts(trials: Sequence[Row], name: str, title: str) -> Optional[charts.Picture]:
-    """The gain and its factors over size, a panel for each setting that has them."""
-    found = [of for of in gains(trials) if sum(bool(line["parts"]) for line in of["lines"]) > 1]
+    """The gain and its factors over size, a panel for each setting that has them; one searcher alone has nothing to divide."""
+    found = [of for of in gains(trials) if not of["alone"] and sum(bool(line["parts"]) for line in of["lines"]) > 1]
     if not found:
         return None
     drawn = [(of, _part_lines(of)) for of in found]

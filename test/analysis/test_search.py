@@ -467,6 +467,14 @@ def test_one_searcher_owns_everything(tmp_path: Path) -> None:
     assert found["alone"] and found["conclusion"] == "" and found["lines"][0]["most"] == ""
     text = text_of(make(tmp_path, record(NINE, points(threads=(2,), sizes=SIZES[:2]), RUN)))
     assert "whole, routed and divided do the same here" in text and "that divided is faster" not in text
+    assert not list((tmp_path / "report-pictures").glob("*-parts*")), "a picture of what a gain of nothing is made of"
+
+
+def test_packets_have_a_spread(tmp_path: Path) -> None:
+    (point,) = points(sizes=SIZES[:1], methods=("branchy",), variants=("whole",))
+    point.others.update({"search-median": ("s", 5e-6), "search-p99": ("s", 6e-6), "search-deviation": ("s", 7e-9)})
+    text = text_of(make(tmp_path, record(NINE, [point], RUN)))
+    assert "a packetmedianp99deviationa key" in text and "5.00 µs6.00 µs7.00 ns" in text
 
 
 def test_gains_are_on_the_page(whole: Whole) -> None:
