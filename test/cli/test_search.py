@@ -264,6 +264,13 @@ def test_answers_have_32_bits(locus, type, size):
     assert done.status == 0
 
 
+def test_standard_shows_skew_and_its_cures(locus):
+    plans = locus("search", "--dry-run", "--topology", "core:9 pu:1").out
+    for variant in DEALT:
+        found = set(re.findall(rf"search/{variant} .* keys=(\w+) ", plans))
+        assert found == ({"uniform", "zipf", "hot"} if variant in ("divided", "weighted", "stealing") else {"uniform"})
+
+
 def test_published_settings(locus):
     done = locus("search", "--profile", "paper", "--dry-run", "--topology", "core:16 pu:1")
     plans = re.findall(

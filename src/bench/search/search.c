@@ -725,18 +725,21 @@ static const char *verify(void *state, const struct trial *t)
 	return check(&c, t->team, t->threads);
 }
 
+/* Of even keys there is nothing to cure. */
+static const struct instead owned_instead[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } };
 static const struct instead best_instead[] = { { PAGES, { "base,thp" } }, { 0 } };
 
 #define WAY(NAME, SUMMARY, LAYOUT, ROLES, RESET, WORK, ...)                                                                                    \
 	{ .name = (NAME), .summary = (SUMMARY), .layout = &(LAYOUT), .roles = (ROLES), .prepare = prepare, .enter = enter, .reset = (RESET),           \
 	  .work = (WORK), .collect = collect, .verify = verify, .release = release, __VA_ARGS__ }
-#define DEALT(NAME, SUMMARY, LAYOUT) WAY(NAME, SUMMARY, LAYOUT, flow_roles, reset, work_flow)
+#define DEALT(NAME, SUMMARY, LAYOUT, ...) WAY(NAME, SUMMARY, LAYOUT, flow_roles, reset, work_flow, __VA_ARGS__)
+#define OWNED	     .instead = owned_instead
 static const struct variant variants[] = {
 	DEALT("whole", "keys are dealt in turn; each searcher searches the whole array", whole),
 	DEALT("routed", "keys go to the owner of their range, which still searches the whole array", routed),
-	DEALT("divided", "keys go to the owner of their range, which searches that alone", divided),
-	DEALT("weighted", "as divided, with ranges cut so that each has as many of the keys", weighted),
-	DEALT("stealing", "as divided; a searcher without packets takes those of others", stealing),
+	DEALT("divided", "keys go to the owner of their range, which searches that alone", divided, OWNED),
+	DEALT("weighted", "as divided, with ranges cut so that each has as many of the keys", weighted, OWNED),
+	DEALT("stealing", "as divided; a searcher without packets takes those of others", stealing, OWNED),
 	WAY("partitioned", "no dispatcher: all threads partition the keys in place by range, and each searches its own", partitioned, partition_roles, reset_blocks,
 	    work_partitioned),
 	{ .name = "best", .summary = "a tree of cache lines, which each thread searches for keys of its own", .layout = &best, .roles = tree_roles,
