@@ -21,7 +21,7 @@ enum { SIZE_OF_ARRAY, TYPE, SEARCH, PACKET, KEYS, SKEW, PAGES };
 enum { U32, U64 };
 static const struct parameter parameters[] = {
 	[SIZE_OF_ARRAY] = { "size", "B", "of the sorted array", SIZE,
-			    .value = { "64K,4M", "16K..256M*4", "16K,64K,256K,1M,4M,16M,64M,256M" }, .in_turn = true },
+			    .value = { "64K,4M", "16K..256M*4", "16K,64K,256K,1M,4M,16M,64M,256M" } },
 	[TYPE] = { "type", NULL, "of keys: unsigned integers of 32 or of 64 bits", CHOICE, .choices = "u32,u64", .value = { "u32" } },
 	[SEARCH] = { "search", NULL, "each step by branches, three ways, or by a conditional move", CHOICE, .choices = "branchy,branchless",
 		     .value = { "branchless", "branchy,branchless", "branchy" } },
