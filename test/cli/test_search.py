@@ -264,6 +264,12 @@ def test_answers_have_32_bits(locus, type, size):
     assert done.status == 0
 
 
+def test_what_no_machine_has_room_for_is_not_weighed(locus):
+    """2^50 keys are more than a tree counts layers for; the trial is impossible already, for its threads."""
+    done = locus("search --variant best --type u64 --size 8388600G --threads 99 --dry-run --topology", "core:2 pu:1")
+    assert done.status == 0 and done.out.count("impossible: 99 threads") == 2, done.err
+
+
 def test_published_settings(locus):
     done = locus("search", "--profile", "paper", "--dry-run", "--topology", "core:16 pu:1")
     plans = re.findall(
