@@ -301,8 +301,10 @@ static void weigh(struct planned *p, const struct lists *l)
 
 	if (ranks > 1)
 		snprintf(parts, sizeof(parts), ", shared by %" PRIu64 " ranks", ranks);
-	p->footprint = p->trial.benchmark->footprint ? p->trial.benchmark->footprint(&p->trial) : 0;
-	if (!p->refusal && p->footprint && p->footprint + beside(p->footprint) > most)
+	if (p->refusal || !p->trial.benchmark->footprint)
+		return; /* applies() was not asked either: values may be beyond what a benchmark counts in */
+	p->footprint = p->trial.benchmark->footprint(&p->trial);
+	if (p->footprint && p->footprint + beside(p->footprint) > most)
 		p->refusal = text_of("it needs %s of memory and %s beside it (page tables, samples), but only %s can be had, because of %s%s; choose a smaller size",
 				   bytes_text(needed, p->footprint), bytes_text(more, beside(p->footprint)), bytes_text(there, most), memory->what, parts);
 }

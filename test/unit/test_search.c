@@ -885,6 +885,19 @@ static void mistakes_are_found(void **state)
 	run_free(r);
 }
 
+/* Zeros at the front are sorted, too: what is found among them is right, and found in no time. */
+static void another_array_is_noticed(void **state)
+{
+	struct run *r = run_new(3, 4, UNIFORM, deal_by_range_32, take_own);
+
+	(void)state;
+	memset(r->array, 0, ELEMENTS / 4 * sizeof(uint32_t));
+	sample(r, 100);
+	for (unsigned threads = 1; threads <= 3; threads++)
+		assert_non_null(strstr(verdict(r, threads), "was made"));
+	run_free(r);
+}
+
 /* ---- what is said of a sample ---- */
 
 static void times_are_thinned_evenly(void **state)
@@ -976,6 +989,7 @@ int main(void)
 	ADD(owners_get_what_is_theirs);
 	ADD(turns_are_fair);
 	ADD(mistakes_are_found);
+	ADD(another_array_is_noticed);
 	ADD(times_are_thinned_evenly);
 	ADD(times_are_of_all_packets);
 	if (why_not)

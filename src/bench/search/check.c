@@ -4,10 +4,13 @@
 
 #include "bench/search/check.h"
 
+/* Of so many elements one is made again: enough to know the array by, and soon done. */
+enum { PROBED = 16 };
+
 /* What one thread finds. */
 struct finding {
 	_Alignas(APART) uint64_t sum;      /* of what should have been answered */
-	bool unsorted;
+	bool unsorted, other;
 };
 
 struct findings {
@@ -34,9 +37,11 @@ static void find(void *argument, struct worker *self)
 	const size_t n = c->recipe->n, end = even_begin(n, self->index + 1, self->threads);
 
 	f->sum = 0;
-	f->unsorted = false;
-	for (size_t i = even_begin(n, self->index, self->threads); c->array && i < end; i++)
+	f->unsorted = f->other = false;
+	for (size_t i = even_begin(n, self->index, self->threads); c->array && i < end; i++) {
 		f->unsorted |= i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
+		f->other |= i % PROBED == 0 && key_get(c->recipe, c->array, i) != recipe_element(c->recipe, i);
+	}
 	for (unsigned i = 0; i < c->streams; i++) {
 		const struct stream *s = &c->stream[i];
 
@@ -51,6 +56,8 @@ static const char *compare(const struct check *c, const struct finding *of, unsi
 	for (unsigned i = 0; i < threads; i++) {
 		if (of[i].unsorted)
 			return "the array is not sorted any more";
+		if (of[i].other)
+			return "the array is not the one that was made";
 		wanted += of[i].sum;
 	}
 	for (unsigned i = 0; i < c->streams; i++)
