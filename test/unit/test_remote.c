@@ -28,14 +28,18 @@ struct all {
 	const struct ranks *ranks;
 };
 
+/* What is to be freed at the end of a search. */
+static void *memory[32];
+static unsigned pieces;
+
 static void *apart(size_t bytes)
 {
 	void *p = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
 
-	if (!p)
+	if (!p || pieces == sizeof(memory) / sizeof(*memory))
 		abort();
 	memset(p, 0, bytes);
-	return p;
+	return memory[pieces++] = p;
 }
 
 static void plant(struct all *a, struct tree *tree)
@@ -43,11 +47,11 @@ static void plant(struct all *a, struct tree *tree)
 	const struct ranges *r = a->remote.ranges;
 	const unsigned rank = a->ranks ? a->ranks->rank : 0;
 	const size_t n = r->begin[rank + 1] - r->begin[rank], padded = tree_padded(n, setting.width);
-	void *part = apart(padded * setting.width), *memory = apart(tree_bytes(n, setting.width) + 1);
+	void *part = apart(padded * setting.width), *above = apart(tree_bytes(n, setting.width));
 
 	for (size_t i = 0; i < padded; i++)
 		key_put(&a->recipe, part, i, i < n ? recipe_element(&a->recipe, r->begin[rank] + i) : recipe_largest(&a->recipe));
-	if (tree_build(tree, part, n, setting.width, memory))
+	if (tree_build(tree, part, n, setting.width, above))
 		abort();
 	a->remote.tree = tree;
 	a->remote.search = tree_searcher(tree, BASELINE);
@@ -114,6 +118,9 @@ static int search_in(struct team *team, void *argument)
 	sent[1] = (int64_t)r->sent;
 	if (a->ranks)
 		a->ranks->sum(sent, 2);
+	while (pieces)
+		free(memory[--pieces]);
+	ranges_free(&ranges);
 	return wrong ? wrong : sent[0] == sent[1] || !a->ranks ? 0 : 4;
 }
 
