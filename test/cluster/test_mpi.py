@@ -50,7 +50,9 @@ def test_one_rank_a_node(submit, source, read, count, ranks):
         header, points = check_good(job, read, n)
         assert header["binding"]["affinity"] == list(range(os.sysconf("SC_NPROCESSORS_ONLN")))
         assert points == {"2000", str(500 * n)}
-    assert (source / f"slurm-{job.id}.out").read_text() == ""
+    said = (source / f"slurm-{job.id}.out").read_text().splitlines()
+    waited = ("step creation temporarily disabled", "Step created for job")  # for nodes that were slow to end the step before
+    assert [line for line in said if not any(words in line for words in waited)] == []
 
 
 def test_several_ranks_a_node(submit, read):
