@@ -30,6 +30,9 @@ enum { MOST_PER_BATCH = 32 };
 
 #define CHAIN 49152 /* links: about 16 us */
 
+/* A sample of so many times what was aimed at is believed when it is seen twice: a pause of a host's looks like it. */
+#define PAUSE_FACTOR 2
+
 /* Calibration takes disturbed samples again for so many times the length of one; on a core that is never quiet it must end too. */
 #define RETRY_FACTOR 5
 /* ... and no longer than this (s): something disturbs every sample of seconds. */
@@ -527,6 +530,7 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 	struct noise unused = { 0 };
 	const uint64_t fixed = fixed_count(t, 0);
 	double began = clock_now(), aim = target > 0 ? target : aim_of(t), spent = 0;
+	bool long_before = false;
 
 	if (!all_seated(s, team))
 		return;
@@ -549,8 +553,15 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 			s->duration = sample.wall;
 		else
 			s->duration = fmin(fmax(goal, LATE_FACTOR * (sample.wall - s->duration)), LONGEST_FACTOR * aim);
-		if (bound_of(t) != BY_COUNT || sample.wall >= 0.7 * goal || fixed)
+		if (bound_of(t) != BY_COUNT || fixed)
 			break;
+		if (!long_before && sample.wall > PAUSE_FACTOR * goal && sample.wall < RETRY_MOST) {
+			long_before = true;
+			continue;
+		}
+		if (sample.wall >= 0.7 * goal)
+			break;
+		long_before = false;
 		s->units = (uint64_t)ceil((double)s->units * fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
 	}
 	s->per_batch = (unsigned)fmin(MOST_PER_BATCH, fmax(1, round(batch / fmax(s->duration, 1e-6))));
