@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "benchmark.h"
+#include "harness/parts.h"
 #include "machine/opaque.h"
 
 enum { STRING = 16, STRINGS = 1024 }; /* bytes of a string; strings that each thread reverses, over and over: they stay in L1 */
@@ -228,9 +229,7 @@ static const char *verify(void *state, const struct trial *trial)
 
 static uint64_t count(const struct trial *t, unsigned worker)
 {
-	const uint64_t all = t->value[TICKS].count;
-
-	return all / t->threads + (worker < all % t->threads);
+	return part_size(t->value[TICKS].count, worker, t->threads);
 }
 
 static bool applies(const struct trial *trial, const char **why_not)

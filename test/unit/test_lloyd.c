@@ -617,7 +617,7 @@ static void ranks_agree(const struct given *g, enum prune prune)
 
 		rank[r] = (struct rank){ .number = r, .ranks = { .rank = r, .ranks = RANKS, .sum = sum_of_ranks, .most = most_of_ranks }, .job = alone };
 		part->points.x = (char *)p->x + first * p->d * real_bytes(p->real);
-		part->points.n = part_begin(p->n, r + 1, RANKS) - first;
+		part->points.n = part_size(p->n, r, RANKS);
 		part->threads = 1 + r;
 		part->ranks = &rank[r].ranks;
 		assert_int_equal(pthread_create(&rank[r].thread, NULL, be_rank, &rank[r]), 0);

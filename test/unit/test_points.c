@@ -584,7 +584,7 @@ static void test_parts_are_the_whole(void **state)
 		assert_int_equal(source_points(s), n);
 		for (unsigned parts = 1; parts < 20; parts += 3)
 			for (unsigned i = 0; i < parts; i++) {
-				const size_t first = part_begin(n, i, parts), rows = part_begin(n, i + 1, parts) - first;
+				const size_t first = part_begin(n, i, parts), rows = part_size(n, i, parts);
 				struct points p = read_rows(s, first, rows, DOUBLE);
 
 				assert_memory_equal(p.x, x + first * 3, rows * 3 * sizeof(*x));
@@ -660,7 +660,7 @@ static void test_threads_read_at_once(void **state)
 		for (unsigned i = 0; i < 8; i++) {
 			const size_t first = part_begin(n, i, 8);
 
-			reading[i] = (struct reading){ s, x, first, part_begin(n, i + 1, 8) - first, false };
+			reading[i] = (struct reading){ s, x, first, part_size(n, i, 8), false };
 			assert_int_equal(pthread_create(thread + i, NULL, read_part, reading + i), 0);
 		}
 		for (unsigned i = 0; i < 8; i++) {

@@ -254,15 +254,10 @@ static bool applies(const struct trial *t, const char **why_not)
 	return t->value[CLUSTERS].count && t->value[CLUSTERS].count <= t->value[ROWS].count && t->value[CLUSTERS].count < UINT32_MAX;
 }
 
-static size_t first_row(const struct trial *t, unsigned rank)
-{
-	return part_begin(t->value[ROWS].count, rank, ranks_of(t));
-}
-
 static struct problem problem_of(const struct trial *t)
 {
 	return (struct problem){
-		.points = { .real = (enum real)t->value[TYPE].choice, .n = first_row(t, rank_of(t) + 1) - first_row(t, rank_of(t)),
+		.points = { .real = (enum real)t->value[TYPE].choice, .n = part_size(t->value[ROWS].count, rank_of(t), ranks_of(t)),
 			    .d = (unsigned)t->value[DIMENSIONS].count },
 		.all = t->value[ROWS].count, .k = (unsigned)t->value[CLUSTERS].count, .iterations = t->value[ITERATIONS].count,
 		.threads = t->threads, .team = t->team, .ranks = t->ranks,
@@ -285,7 +280,7 @@ static size_t footprint(const struct trial *t)
 	const enum rung *rung = rung_of(t);
 	double values;
 
-	p.points.n = first_row(t, 1) - first_row(t, 0); /* the largest part: ranks are to refuse alike */
+	p.points.n = part_size(p.all, 0, ranks_of(t)); /* the largest part: ranks are to refuse alike */
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
 	if (values > 0x1p50) /* more than any machine has, and than may be counted */
 		return (size_t)1 << 60;
@@ -426,7 +421,7 @@ static void *prepare(const struct trial *t)
 	if (!s)
 		return NULL;
 	s->problem = problem_of(t);
-	s->first = first_row(t, rank_of(t));
+	s->first = part_begin(s->problem.all, rank_of(t), ranks_of(t));
 	s->recipe = (struct recipe){ .shape = (enum shape)t->value[DATA].choice, .seed = t->seed, .k = s->problem.k, .spread = t->value[SPREAD].real };
 	atomic_flag_clear(&s->told);
 	if (!fill(s, t))
@@ -524,7 +519,7 @@ static const char *save_labels(const struct state *s, const struct trial *t)
 	if (is_first(t->ranks))
 		file = npy_create(t->value[SAVE_LABELS].text, "<u4", s->problem.all, 0, why, sizeof(why));
 	for (unsigned rank = 0; rank < ranks_of(t); rank++) {
-		const size_t n = first_row(t, rank + 1) - first_row(t, rank);
+		const size_t n = part_size(s->problem.all, rank, ranks_of(t));
 
 		for (size_t at = 0, length; at < n; at += length) {
 			length = n - at < sizeof(piece) / sizeof(*piece) ? n - at : sizeof(piece) / sizeof(*piece);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "benchmark.h"
+#include "harness/parts.h"
 
 enum real { DOUBLE, FLOAT };
 #define REAL_CHOICES "double,float"        /* the choices of a parameter, in the order of enum real */
@@ -17,19 +18,13 @@ static inline size_t real_bytes(enum real r)
 	return r == FLOAT ? sizeof(float) : sizeof(double);
 }
 
-/* n rows of d values, one after the other. */
+/* n rows of d values, one after the other; each worker, and each rank, has a part of them (harness/parts.h). */
 struct points {
 	enum real real;
 	size_t n;
 	unsigned d;
 	void *x;
 };
-
-/* Worker i of so many has the points from part_begin(n, i, threads) to part_begin(n, i + 1, threads); ranks likewise. */
-static inline size_t part_begin(size_t n, unsigned i, unsigned parts)
-{
-	return n / parts * i + (i < n % parts ? i : n % parts);
-}
 
 /*
  * Lloyd's k-means. An iteration assigns each point to the nearest centre (of equally near ones to the first) and makes each centre the mean of

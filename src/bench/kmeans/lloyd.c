@@ -106,7 +106,7 @@ static size_t place_share(const struct lloyd *l, struct share *s, unsigned worke
 	const size_t first = part_begin(p->n, worker, l->problem.threads);
 	size_t cursor = 0, room, other = 0;
 
-	s->n = part_begin(p->n, worker + 1, l->problem.threads) - first;
+	s->n = part_size(p->n, worker, l->problem.threads);
 	if (base) {
 		s->x = (const char *)p->x + first * p->d * real_bytes(p->real);
 		s->label = l->solution.label + first;

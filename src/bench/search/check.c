@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bench/search/check.h"
+#include "harness/parts.h"
 
 /* Of so many elements one is made again: enough to know the array by, and soon done. */
 enum { PROBED = 16 };
@@ -34,18 +35,18 @@ static void find(void *argument, struct worker *self)
 	const struct findings *all = argument;
 	const struct check *c = all->check;
 	struct finding *f = &all->of[self->index];
-	const size_t n = c->recipe->n, end = even_begin(n, self->index + 1, self->threads);
+	const size_t n = c->recipe->n, end = part_begin(n, self->index + 1, self->threads);
 
 	f->sum = 0;
 	f->unsorted = f->other = false;
-	for (size_t i = even_begin(n, self->index, self->threads); c->array && i < end; i++) {
+	for (size_t i = part_begin(n, self->index, self->threads); c->array && i < end; i++) {
 		f->unsorted |= i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
 		f->other |= i % PROBED == 0 && key_get(c->recipe, c->array, i) != recipe_element(c->recipe, i);
 	}
 	for (unsigned i = 0; i < c->streams; i++) {
 		const struct stream *s = &c->stream[i];
 
-		f->sum += sum_of(c, s, even_begin(s->keys, self->index, self->threads), even_begin(s->keys, self->index + 1, self->threads));
+		f->sum += sum_of(c, s, part_begin(s->keys, self->index, self->threads), part_begin(s->keys, self->index + 1, self->threads));
 	}
 }
 

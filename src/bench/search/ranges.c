@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "bench/search/ranges.h"
+#include "harness/parts.h"
 
 static int allocate(struct ranges *r, unsigned parts)
 {
@@ -27,7 +28,7 @@ int ranges_even(struct ranges *r, const struct recipe *recipe, unsigned parts)
 	if (allocate(r, parts))
 		return -1;
 	for (unsigned i = 0; i <= parts; i++)
-		r->begin[i] = even_begin(recipe->n, i, parts);
+		r->begin[i] = part_begin(recipe->n, i, parts);
 	set_limits(r, recipe);
 	return 0;
 }

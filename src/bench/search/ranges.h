@@ -18,12 +18,6 @@ struct ranges {
 	void *limit;
 };
 
-/* Part i of so many begins there. */
-static inline size_t even_begin(size_t n, unsigned i, unsigned parts)
-{
-	return n / parts * i + (i < n % parts ? i : n % parts);
-}
-
 /*
  * Of an array of parts elements at least: as many elements in each; or as much weight, by `samples` of the keys of the stream with this number. -1 with
  * errno ENOMEM.

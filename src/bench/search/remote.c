@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/search/remote.h"
+#include "harness/parts.h"
 #include "machine/clock.h"
 
 enum {
@@ -176,8 +177,8 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 	struct tally *tally = &r->searcher[self->index].tally;
 
 	for (unsigned rank = 0; rank < ranks_of(r); rank++) {
-		const size_t n = of->asked[rank].size / width, from = even_begin(n, self->index, r->threads),
-			     to = even_begin(n, self->index + 1, r->threads);
+		const size_t n = of->asked[rank].size / width, from = part_begin(n, self->index, r->threads),
+			     to = part_begin(n, self->index + 1, r->threads);
 		uint32_t *found = (uint32_t *)of->found[rank].bytes + from;
 		const uint64_t began = clock_ticks();
 
@@ -193,7 +194,7 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 static void add_up(struct remote *r, struct worker *self, struct remote_round *of)
 {
 	struct searcher *s = &r->searcher[self->index];
-	const size_t from = even_begin(of->count, self->index, r->threads), to = even_begin(of->count, self->index + 1, r->threads);
+	const size_t from = part_begin(of->count, self->index, r->threads), to = part_begin(of->count, self->index + 1, r->threads);
 	uint64_t sum = 0;
 
 	s->answers = (uint32_t *)of->room_for_answers + from;

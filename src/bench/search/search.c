@@ -14,6 +14,7 @@
 #include "bench/search/check.h"
 #include "bench/search/remote.h"
 #include "benchmark.h"
+#include "harness/parts.h"
 #include "machine/clock.h"
 #include "machine/topology.h"
 
@@ -178,7 +179,7 @@ static unsigned ranks_of(const struct trial *t)
 /* Elements that a rank holds; rank 0 has as many as any other. */
 static size_t held(const struct trial *t, unsigned rank)
 {
-	return even_begin(elements(t), rank + 1, ranks_of(t)) - even_begin(elements(t), rank, ranks_of(t));
+	return part_size(elements(t), rank, ranks_of(t));
 }
 
 /* What there is room for: all ranks are to refuse alike. */
@@ -300,7 +301,7 @@ static size_t piece_begin(const struct state *s, unsigned searcher)
 {
 	if (searcher == s->flow.searchers)
 		return s->padded;
-	return s->way->kind == REMOTE ? even_begin(s->held, searcher, s->flow.searchers) : s->ranges.begin[searcher];
+	return s->way->kind == REMOTE ? part_begin(s->held, searcher, s->flow.searchers) : s->ranges.begin[searcher];
 }
 
 /* Each range is where its owner is, for it touches it first. */
@@ -458,7 +459,7 @@ static void *prepare(const struct trial *t)
 	s->flow.searchers = searchers(t);
 	s->padded = padded(t);
 	s->held = held(t, rank_of(t));
-	s->first = even_begin(elements(t), rank_of(t), ranks_of(t));
+	s->first = part_begin(elements(t), rank_of(t), ranks_of(t));
 	s->first_stream = rank_of(t) * s->streams;
 	s->recipe = recipe_of(t->seed, elements(t), width_of(t), t->value[KEYS].choice, t->value[SKEW].real);
 	if (cut(s, t) || map(s, t)) {

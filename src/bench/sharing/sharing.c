@@ -10,6 +10,7 @@
 
 #include "bench/sharing/kernels.h"
 #include "benchmark.h"
+#include "harness/parts.h"
 #include "machine/topology.h"
 
 enum { LAYOUT_OF, LOCK, OPERATIONS, DISTANCE, OPERATION, PROTOCOL, LINES, HOME };
@@ -311,7 +312,7 @@ static uint64_t count(const struct trial *t, unsigned worker)
 
 	if (t->variant->lacks & LACKS(OPERATIONS))
 		return 0;
-	return all / t->threads + (worker < all % t->threads);
+	return part_size(all, worker, t->threads);
 }
 
 static size_t footprint(const struct trial *t)
