@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
+#include "harness/agree.h"
 #include "machine/clock.h"
 
 enum { DELAY, SIZE_OF_MAP };
@@ -50,7 +51,7 @@ static const struct behaviour *behaviour_of(const struct trial *trial)
 {
 	const struct behaviour *b = trial->variant->layout;
 
-	return b->sum || !trial->ranks || trial->ranks->rank + 1 == trial->ranks->ranks ? b : &steady;
+	return b->sum || rank_of(trial->ranks) + 1 == ranks_of(trial->ranks) ? b : &steady;
 }
 
 static void *prepare(const struct trial *trial)
@@ -139,7 +140,7 @@ static const char *verify(void *state, const struct trial *trial)
 {
 	const struct state *s = state;
 
-	if (s->sum != s->turns * (trial->ranks ? trial->ranks->ranks : 1))
+	if (s->sum != s->turns * ranks_of(trial->ranks))
 		return "the sum over the ranks is not what they did";
 	return s->behaviour->wrong;
 }

@@ -12,7 +12,7 @@ enum { MOST_WORDS = 1024 };                /* bytes of a message */
 
 bool is_first(const struct ranks *ranks)
 {
-	return !ranks || ranks->rank == 0;
+	return rank_of(ranks) == 0;
 }
 
 double agree_most(const struct ranks *ranks, double x)

@@ -8,6 +8,16 @@
 
 #include "benchmark.h"
 
+static inline unsigned rank_of(const struct ranks *ranks)
+{
+	return ranks ? ranks->rank : 0;
+}
+
+static inline unsigned ranks_of(const struct ranks *ranks)
+{
+	return ranks ? ranks->ranks : 1;
+}
+
 /* Rank 0 alone prints and writes. */
 bool is_first(const struct ranks *);
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "bench/search/remote.h"
+#include "harness/agree.h"
 #include "machine/affinity.h"
 #include "machine/topology.h"
 #include "ranks.h"
@@ -45,7 +46,7 @@ static void *apart(size_t bytes)
 static void plant(struct all *a, struct tree *tree)
 {
 	const struct ranges *r = a->remote.ranges;
-	const unsigned rank = a->ranks ? a->ranks->rank : 0;
+	const unsigned rank = rank_of(a->ranks);
 	const size_t n = r->begin[rank + 1] - r->begin[rank], padded = tree_padded(n, setting.width);
 	void *part = apart(padded * setting.width), *above = apart(tree_bytes(n, setting.width));
 
@@ -66,7 +67,7 @@ static void work(void *argument, struct worker *self)
 static int check(struct all *a, int64_t *others)
 {
 	const struct remote *r = &a->remote;
-	const unsigned rank = a->ranks ? a->ranks->rank : 0;
+	const unsigned rank = rank_of(a->ranks);
 	uint64_t wanted = 0, sum = 0, keys = 0, last = 0;
 
 	for (unsigned i = 0; i < setting.threads; i++) {
@@ -93,7 +94,7 @@ static int search_in(struct team *team, void *argument)
 {
 	struct all *a = argument;
 	struct remote *r = &a->remote;
-	const unsigned ranks = a->ranks ? RANKS : 1, rank = a->ranks ? a->ranks->rank : 0;
+	const unsigned ranks = ranks_of(a->ranks), rank = rank_of(a->ranks);
 	const struct place here = { sched_getcpu(), 0 }, place[2] = { here, here };
 	struct ranges ranges;
 	struct tree tree;

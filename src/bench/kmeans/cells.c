@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "bench/kmeans/method.h"
+#include "harness/agree.h"
 #include "machine/instructions.h"
 
 #define UNROLL _Pragma("GCC unroll 64")
@@ -280,7 +281,7 @@ static const struct form *form(const struct stage *g)
 /* Of how many points a share is, or a few more; the same for all ranks. */
 static size_t points_of_share(const struct problem *p)
 {
-	return p->all / p->threads / (p->ranks ? p->ranks->ranks : 1);
+	return p->all / p->threads / ranks_of(p->ranks);
 }
 
 static bool fits(const struct problem *p)

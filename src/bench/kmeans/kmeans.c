@@ -84,16 +84,6 @@ struct state {
 
 /* Planning. */
 
-static unsigned rank_of(const struct trial *t)
-{
-	return t->ranks ? t->ranks->rank : 0;
-}
-
-static unsigned ranks_of(const struct trial *t)
-{
-	return t->ranks ? t->ranks->ranks : 1;
-}
-
 /* Points to be generated: so many, or so many for each rank, which are the same points. */
 static bool generated(const struct trial *t, const union value *value, uint64_t *points)
 {
@@ -107,7 +97,7 @@ static bool generated(const struct trial *t, const union value *value, uint64_t 
 	snprintf(text, sizeof(text), "%.*s", (int)(of_each ? number : length), value[POINTS].text);
 	if (parse_count(text, points, why, sizeof(why)))
 		return false;
-	return !__builtin_mul_overflow(*points, of_each ? ranks_of(t) : 1, points);
+	return !__builtin_mul_overflow(*points, of_each ? ranks_of(t->ranks) : 1, points);
 }
 
 static bool is(const union value *value, unsigned parameter, const char *word)
@@ -164,7 +154,7 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 			value[SPREAD].real = 0;
 		return replace(&value[POINTS], number);
 	}
-	if (is(value, POINTS, "-") && ranks_of(t) > 1)
+	if (is(value, POINTS, "-") && ranks_of(t->ranks) > 1)
 		return "--points: standard input is one rank's only; give a file that all can read";
 	wrong = shape_of("points", value[POINTS].text, &n, &d, why, size);
 	if (wrong && strchr("+-0123456789", *value[POINTS].text) && access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
@@ -193,7 +183,7 @@ static const char *settle_centres(const struct trial *t, union value *value, uin
 		return NULL;
 	if (is(value, CENTRES, "-") && is(value, POINTS, "-"))
 		return "--centres: standard input holds the points already";
-	if (is(value, CENTRES, "-") && ranks_of(t) > 1)
+	if (is(value, CENTRES, "-") && ranks_of(t->ranks) > 1)
 		return "--centres: standard input is one rank's only; give a file that all can read";
 	wrong = shape_of("centres", value[CENTRES].text, &k, &d, why, size);
 	if (wrong)
@@ -241,8 +231,8 @@ static const enum rung *rung_of(const struct trial *t)
 
 static bool applies(const struct trial *t, const char **why_not)
 {
-	*why_not = ranks_of(t) > 1 ? "--points: each rank needs at least one" : "--points: at least one is needed";
-	if (t->value[ROWS].count < ranks_of(t))
+	*why_not = ranks_of(t->ranks) > 1 ? "--points: each rank needs at least one" : "--points: at least one is needed";
+	if (t->value[ROWS].count < ranks_of(t->ranks))
 		return false;
 	*why_not = "--dimensions: points have 1 to 65536";
 	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
@@ -257,7 +247,7 @@ static bool applies(const struct trial *t, const char **why_not)
 static struct problem problem_of(const struct trial *t)
 {
 	return (struct problem){
-		.points = { .real = (enum real)t->value[TYPE].choice, .n = part_size(t->value[ROWS].count, rank_of(t), ranks_of(t)),
+		.points = { .real = (enum real)t->value[TYPE].choice, .n = part_size(t->value[ROWS].count, rank_of(t->ranks), ranks_of(t->ranks)),
 			    .d = (unsigned)t->value[DIMENSIONS].count },
 		.all = t->value[ROWS].count, .k = (unsigned)t->value[CLUSTERS].count, .iterations = t->value[ITERATIONS].count,
 		.threads = t->threads, .team = t->team, .ranks = t->ranks,
@@ -280,7 +270,7 @@ static size_t footprint(const struct trial *t)
 	const enum rung *rung = rung_of(t);
 	double values;
 
-	p.points.n = part_size(p.all, 0, ranks_of(t)); /* the largest part: ranks are to refuse alike */
+	p.points.n = part_size(p.all, 0, ranks_of(t->ranks)); /* the largest part: ranks are to refuse alike */
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
 	if (values > 0x1p50) /* more than any machine has, and than may be counted */
 		return (size_t)1 << 60;
@@ -421,7 +411,7 @@ static void *prepare(const struct trial *t)
 	if (!s)
 		return NULL;
 	s->problem = problem_of(t);
-	s->first = part_begin(s->problem.all, rank_of(t), ranks_of(t));
+	s->first = part_begin(s->problem.all, rank_of(t->ranks), ranks_of(t->ranks));
 	s->recipe = (struct recipe){ .shape = (enum shape)t->value[DATA].choice, .seed = t->seed, .k = s->problem.k, .spread = t->value[SPREAD].real };
 	atomic_flag_clear(&s->told);
 	if (!fill(s, t))
@@ -518,12 +508,12 @@ static const char *save_labels(const struct state *s, const struct trial *t)
 	*why = 0;
 	if (is_first(t->ranks))
 		file = npy_create(t->value[SAVE_LABELS].text, "<u4", s->problem.all, 0, why, sizeof(why));
-	for (unsigned rank = 0; rank < ranks_of(t); rank++) {
-		const size_t n = part_size(s->problem.all, rank, ranks_of(t));
+	for (unsigned rank = 0; rank < ranks_of(t->ranks); rank++) {
+		const size_t n = part_size(s->problem.all, rank, ranks_of(t->ranks));
 
 		for (size_t at = 0, length; at < n; at += length) {
 			length = n - at < sizeof(piece) / sizeof(*piece) ? n - at : sizeof(piece) / sizeof(*piece);
-			if (rank == rank_of(t))
+			if (rank == rank_of(t->ranks))
 				memcpy(piece, solution_of(s)->label + at, length * sizeof(*piece));
 			agree_copy(t->ranks, rank, piece, length * sizeof(*piece));
 			if (file)

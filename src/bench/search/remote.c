@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/search/remote.h"
+#include "harness/agree.h"
 #include "harness/parts.h"
 #include "machine/clock.h"
 
@@ -7,16 +8,6 @@ enum {
 	MOST_PACKETS = 64,                 /* of a thread in a round: some 100 us of search */
 	MOST_ROOM = 64 << 20,              /* bytes for the keys that others send in a round */
 };
-
-static unsigned ranks_of(const struct remote *r)
-{
-	return r->ranges->parts;
-}
-
-static unsigned rank_of(const struct remote *r)
-{
-	return r->ranks ? r->ranks->rank : 0;
-}
 
 /* ---- memory ---- */
 
@@ -78,15 +69,15 @@ void remote_open(struct remote *r, void *memory)
 	size_t block;
 
 	r->sent = 0;
-	r->packets = remote_packets(ranks_of(r), r->threads, packet, width);
+	r->packets = remote_packets(ranks_of(r->ranks), r->threads, packet, width);
 	block = (size_t)r->packets * packet;
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
-		r->round[i] = round_in(&s, ranks_of(r), block * r->threads, width);
+		r->round[i] = round_in(&s, ranks_of(r->ranks), block * r->threads, width);
 	r->own = cut_off(&s, r->threads * sizeof(*r->own));
 	for (unsigned i = 0; i < r->threads; i++) {
 		r->own[i].block = cut_off(&s, block * width);
-		r->own[i].cut = cut_off(&s, (2 * (size_t)ranks_of(r) + 1) * sizeof(uint32_t));
-		r->own[i].next = r->own[i].cut + ranks_of(r) + 1;
+		r->own[i].cut = cut_off(&s, (2 * (size_t)ranks_of(r->ranks) + 1) * sizeof(uint32_t));
+		r->own[i].next = r->own[i].cut + ranks_of(r->ranks) + 1;
 	}
 }
 
@@ -117,7 +108,7 @@ static void gather(struct remote *r, unsigned me, struct remote_round *to)
 	const uint32_t *cut = r->own[me].cut;
 	size_t at = 0;
 
-	for (unsigned rank = 0; rank < ranks_of(r); rank++) {
+	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++) {
 		const size_t begin = at;
 
 		for (unsigned i = 0; i < r->threads; i++) {
@@ -137,8 +128,8 @@ static void gather(struct remote *r, unsigned me, struct remote_round *to)
 
 static void *begin(struct remote *r, const struct piece *out, struct piece *in)
 {
-	for (unsigned rank = 0; rank < ranks_of(r); rank++)
-		r->sent += rank == rank_of(r) ? 0 : out[rank].size;
+	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++)
+		r->sent += rank == rank_of(r->ranks) ? 0 : out[rank].size;
 	return r->ranks ? r->ranks->begin(out, in) : NULL;
 }
 
@@ -152,9 +143,9 @@ static void ask(struct remote *r, struct remote_round *of)
 {
 	const size_t room = (size_t)r->packets * r->stream->packet * r->threads * r->stream->width;
 
-	for (unsigned rank = 0; rank < ranks_of(r); rank++)
+	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++)
 		of->asked[rank] = (struct piece){ of->room_for_asked + rank * room, room };
-	of->asked[rank_of(r)] = of->keys[rank_of(r)];
+	of->asked[rank_of(r->ranks)] = of->keys[rank_of(r->ranks)];
 	of->asking = begin(r, of->keys, of->asked);
 }
 
@@ -164,19 +155,19 @@ static void get_asked(struct remote *r, struct remote_round *of)
 	const size_t room = (size_t)r->packets * r->stream->packet * r->threads * sizeof(uint32_t);
 
 	finish(r, of->asking);
-	for (unsigned rank = 0; rank < ranks_of(r); rank++)
+	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++)
 		of->found[rank] = (struct piece){ of->room_for_found + rank * room, of->asked[rank].size / width * sizeof(uint32_t) };
-	of->found[rank_of(r)] = of->answers[rank_of(r)];
+	of->found[rank_of(r->ranks)] = of->answers[rank_of(r->ranks)];
 }
 
 /* A thread's share of what was asked. */
 static void look(struct remote *r, struct worker *self, struct remote_round *of)
 {
 	const unsigned width = r->stream->width;
-	const uint32_t first = (uint32_t)r->ranges->begin[rank_of(r)];
+	const uint32_t first = (uint32_t)r->ranges->begin[rank_of(r->ranks)];
 	struct tally *tally = &r->searcher[self->index].tally;
 
-	for (unsigned rank = 0; rank < ranks_of(r); rank++) {
+	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++) {
 		const size_t n = of->asked[rank].size / width, from = part_begin(n, self->index, r->threads),
 			     to = part_begin(n, self->index + 1, r->threads);
 		uint32_t *found = (uint32_t *)of->found[rank].bytes + from;

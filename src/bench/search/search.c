@@ -14,6 +14,7 @@
 #include "bench/search/check.h"
 #include "bench/search/remote.h"
 #include "benchmark.h"
+#include "harness/agree.h"
 #include "harness/parts.h"
 #include "machine/clock.h"
 #include "machine/topology.h"
@@ -166,20 +167,10 @@ static bool has_tree(const struct trial *t)
 	return way_of(t)->kind == TREE || way_of(t)->kind == REMOTE;
 }
 
-static unsigned rank_of(const struct trial *t)
-{
-	return t->ranks ? t->ranks->rank : 0;
-}
-
-static unsigned ranks_of(const struct trial *t)
-{
-	return t->ranks ? t->ranks->ranks : 1;
-}
-
 /* Elements that a rank holds; rank 0 has as many as any other. */
 static size_t held(const struct trial *t, unsigned rank)
 {
-	return part_size(elements(t), rank, ranks_of(t));
+	return part_size(elements(t), rank, ranks_of(t->ranks));
 }
 
 /* What there is room for: all ranks are to refuse alike. */
@@ -190,7 +181,7 @@ static size_t padded(const struct trial *t)
 
 static double keys_a_unit(const struct trial *t)
 {
-	return (double)t->value[PACKET].count * streams(t) * ranks_of(t);
+	return (double)t->value[PACKET].count * streams(t) * ranks_of(t->ranks);
 }
 
 static size_t round_up(size_t n, size_t to)
@@ -243,7 +234,7 @@ static size_t tree_room(const struct trial *t)
 
 static size_t remote_room(const struct trial *t)
 {
-	return way_of(t)->kind == REMOTE ? remote_bytes(ranks_of(t), t->threads, (uint32_t)t->value[PACKET].count, width_of(t)) : 0;
+	return way_of(t)->kind == REMOTE ? remote_bytes(ranks_of(t->ranks), t->threads, (uint32_t)t->value[PACKET].count, width_of(t)) : 0;
 }
 
 static size_t footprint(const struct trial *t)
@@ -278,7 +269,7 @@ static bool applies(const struct trial *t, const char **why_not)
 	if (elements(t) > UINT32_MAX)
 		return false;
 	*why_not = "--size: each searcher needs an element at least, and each rank one";
-	return elements(t) >= searchers(t) && elements(t) >= ranks_of(t);
+	return elements(t) >= searchers(t) && elements(t) >= ranks_of(t->ranks);
 }
 
 /* ---- memory ---- */
@@ -409,7 +400,7 @@ static struct state *allocate(const struct trial *t)
 
 static int cut(struct state *s, const struct trial *t)
 {
-	const unsigned parts = s->way->kind == REMOTE ? ranks_of(t) : searchers(t);
+	const unsigned parts = s->way->kind == REMOTE ? ranks_of(t->ranks) : searchers(t);
 
 	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED) : ranges_even(&s->ranges, &s->recipe, parts);
 }
@@ -458,9 +449,9 @@ static void *prepare(const struct trial *t)
 	s->streams = streams(t);
 	s->flow.searchers = searchers(t);
 	s->padded = padded(t);
-	s->held = held(t, rank_of(t));
-	s->first = part_begin(elements(t), rank_of(t), ranks_of(t));
-	s->first_stream = rank_of(t) * s->streams;
+	s->held = held(t, rank_of(t->ranks));
+	s->first = part_begin(elements(t), rank_of(t->ranks), ranks_of(t->ranks));
+	s->first_stream = rank_of(t->ranks) * s->streams;
 	s->recipe = recipe_of(t->seed, elements(t), width_of(t), t->value[KEYS].choice, t->value[SKEW].real);
 	if (cut(s, t) || map(s, t)) {
 		release(s);
@@ -681,7 +672,7 @@ static void collect_remote(struct state *s, const struct trial *t, const struct 
 	}
 	report(result, SEARCH_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1] * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1]);
-	report(result, IMBALANCE, busiest * ranks_of(t) / (double)of_all[1]);
+	report(result, IMBALANCE, busiest * ranks_of(t->ranks) / (double)of_all[1]);
 	report(result, BUILD_TIME, s->build_time);
 	report(result, COMMUNICATION, communicated(result) / (double)team_worker(t->team, 0)->done);
 	report(result, WIRE, (double)of_all[2] / (double)of_all[1]);
