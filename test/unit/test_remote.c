@@ -50,8 +50,7 @@ static void plant(struct all *a, struct tree *tree)
 	const size_t n = r->begin[rank + 1] - r->begin[rank], padded = tree_padded(n, setting.width);
 	void *part = apart(padded * setting.width), *above = apart(tree_bytes(n, setting.width));
 
-	for (size_t i = 0; i < padded; i++)
-		key_put(&a->recipe, part, i, i < n ? recipe_element(&a->recipe, r->begin[rank] + i) : recipe_largest(&a->recipe));
+	recipe_fill_array(&a->recipe, part, r->begin[rank], n, 0, padded);
 	if (tree_build(tree, part, n, setting.width, above))
 		abort();
 	a->remote.tree = tree;

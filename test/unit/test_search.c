@@ -224,8 +224,8 @@ static void elements_are_sorted_and_spread(void **state)
 			uint64_t *array = calloc(n + 3, sizeof(*array));
 
 			assert_non_null(array);
-			recipe_fill_array(&r, array, n / 2, n + 3); /* in parts, as threads do */
-			recipe_fill_array(&r, array, 0, n / 2);
+			recipe_fill_array(&r, array, 0, n, n / 2, n + 3); /* in parts, as threads do */
+			recipe_fill_array(&r, array, 0, n, 0, n / 2);
 			assert_true(key_get(&r, array, 0) == 0);
 			assert_true(n == 1 || key_get(&r, array, n - 1) == recipe_largest(&r));
 			for (size_t i = 0; i < n; i++) {
@@ -234,6 +234,10 @@ static void elements_are_sorted_and_spread(void **state)
 			}
 			for (size_t i = n; i < n + 3; i++)
 				assert_true(key_get(&r, array, i) == recipe_largest(&r));
+			recipe_fill_array(&r, array, n / 3, n / 2, 0, n / 2 + 1); /* what a rank has */
+			for (size_t i = 0; i < n / 2; i++)
+				assert_true(key_get(&r, array, i) == recipe_element(&r, n / 3 + i));
+			assert_true(key_get(&r, array, n / 2) == recipe_largest(&r));
 			free(array);
 		}
 }
@@ -248,7 +252,7 @@ static void reference_is_lower_bound(void **state)
 		for (unsigned equal = 0; equal < 2; equal++) { /* any array, and the recipe's */
 			const struct recipe r = recipe_of(1, N, width, UNIFORM, 0);
 
-			recipe_fill_array(&r, array, 0, N);
+			recipe_fill_array(&r, array, 0, N, 0, N);
 			for (size_t i = 0; equal && i < N; i++)
 				key_put(&r, array, i, key_get(&r, array, i / 100 * 100));
 			for (size_t i = around(&r, array, N, keys); i-- > 0;)
@@ -346,7 +350,7 @@ static void zipf_keys_are_elements(void **state)
 	unsigned first = 0;
 
 	(void)state;
-	recipe_fill_array(&r, array, 0, N);
+	recipe_fill_array(&r, array, 0, N, 0, N);
 	recipe_fill_stream(&r, keys, 0, KEYS);
 	for (size_t i = 0; i < KEYS; i++) {
 		const size_t at = reference(&r, array, keys[i]);
@@ -464,7 +468,7 @@ static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 	struct ranges ranges;
 
 	assert_true(keys && array && cut);
-	recipe_fill_array(r, array, 0, r->n);
+	recipe_fill_array(r, array, 0, r->n, 0, r->n);
 	for (size_t i = 0; i < n; i++)
 		key_put(r, keys, i, i % 3 ? recipe_key(r, 0, i) : recipe_element(r, i % r->n)); /* ends of ranges among them */
 	before = digest(r, keys, n);
@@ -576,7 +580,7 @@ static struct run *run_new(unsigned searchers, unsigned width, enum distribution
 	r->recipe = recipe_of(3, ELEMENTS, width, distribution, 0.9);
 	assert_int_equal(ranges_even(&r->ranges, &r->recipe, searchers), 0);
 	r->array = apart(ELEMENTS * (size_t)width);
-	recipe_fill_array(&r->recipe, r->array, 0, ELEMENTS);
+	recipe_fill_array(&r->recipe, r->array, 0, ELEMENTS, 0, ELEMENTS);
 	r->stream = (struct stream){ .key = apart(STREAM * (size_t)width), .keys = STREAM, .packet = PACKET, .width = width };
 	recipe_fill_stream(&r->recipe, r->stream.key, 0, STREAM);
 	for (unsigned i = 0; i < searchers; i++) {

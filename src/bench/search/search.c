@@ -469,8 +469,7 @@ static void enter_searcher(struct state *s, unsigned me)
 {
 	memset(s->own + me * s->own_stride, 0, s->own_stride);
 	ring_open(s->searcher[me].ring, (size_t)s->stream->packet * s->stream->width);
-	for (size_t i = piece_begin(s, me); i < piece_begin(s, me + 1); i++)
-		key_put(&s->recipe, s->array, i, i < s->held ? recipe_element(&s->recipe, s->first + i) : recipe_largest(&s->recipe));
+	recipe_fill_array(&s->recipe, s->array, s->first, s->held, piece_begin(s, me), piece_begin(s, me + 1));
 }
 
 static void enter(void *state, struct worker *self)

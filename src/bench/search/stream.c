@@ -160,16 +160,16 @@ uint64_t key_get(const struct recipe *r, const void *keys, size_t i)
 	return r->width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
 }
 
-void recipe_fill_array(const struct recipe *r, void *array, size_t first, size_t last)
+void recipe_fill_array(const struct recipe *r, void *array, size_t offset, size_t length, size_t first, size_t last)
 {
-	const size_t end = last < r->n ? last : r->n;
-	wide here = begin_of(r, first), next;
+	const size_t end = last < length ? last : length;
+	wide here = begin_of(r, offset + first), next;
 
 	for (size_t i = first; i < end; i++, here = next) {
-		next = begin_of(r, i + 1);
-		key_put(r, array, i, element_between(r, i, here, next));
+		next = begin_of(r, offset + i + 1);
+		key_put(r, array, i, element_between(r, offset + i, here, next));
 	}
-	for (size_t i = first > r->n ? first : r->n; i < last; i++)
+	for (size_t i = first > length ? first : length; i < last; i++)
 		key_put(r, array, i, recipe_largest(r));
 }
 

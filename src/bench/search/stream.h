@@ -50,8 +50,11 @@ size_t recipe_about(const struct recipe *, uint64_t key);
 void key_put(const struct recipe *, void *keys, size_t i, uint64_t key);
 uint64_t key_get(const struct recipe *, const void *keys, size_t i);
 
-/* Elements first to last - 1 into an array that holds them all; behind its end, the largest key. The same of keys. */
-void recipe_fill_array(const struct recipe *, void *array, size_t first, size_t last);
+/*
+ * An array that holds elements from `offset` on, so many as its length, and then the largest key: its places first to last - 1. And the first n keys of
+ * a stream.
+ */
+void recipe_fill_array(const struct recipe *, void *array, size_t offset, size_t length, size_t first, size_t last);
 void recipe_fill_stream(const struct recipe *, void *keys, unsigned stream, size_t n);
 
 /* lower_bound as its definition says, in any sorted array of the recipe's length and width; in the recipe's own (NULL: made here), it takes two steps at most. */
