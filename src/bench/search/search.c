@@ -314,27 +314,24 @@ static int map_array(struct state *s, const struct trial *t)
 	return 0;
 }
 
-static int map_tree(struct state *s, const struct trial *t)
+/* What worker 0 sets up for all. */
+static void *map_common(const struct trial *t, const char *name, size_t bytes, enum pages pages)
 {
-	const size_t bytes = tree_room(t);
-	struct region *region = bytes ? region_map(t->arena, "the tree", bytes, t->value[PAGES].choice) : NULL;
+	struct region *region = region_map(t->arena, name, bytes, pages);
 
 	if (!region)
-		return bytes ? -1 : 0;
-	s->tree_memory = region_base(region);
+		return NULL;
 	region_home(region, 0, bytes, t->place[0].node);
-	return 0;
+	return region_base(region);
 }
 
-static int map_messages(struct state *s, const struct trial *t)
+static int map_tree(struct state *s, const struct trial *t)
 {
-	struct region *region = region_map(t->arena, "keys and answers of ranks", remote_room(t), PAGES_BASE);
-
-	if (!region)
-		return -1;
-	region_home(region, 0, remote_room(t), t->place[0].node);
-	s->remote_memory = region_base(region);
-	return 0;
+	s->tree_memory = map_common(t, "the tree", tree_room(t), t->value[PAGES].choice);
+	if (!s->tree_memory || s->way->kind != REMOTE)
+		return s->tree_memory ? 0 : -1;
+	s->remote_memory = map_common(t, "keys and answers of ranks", remote_room(t), PAGES_BASE);
+	return s->remote_memory ? 0 : -1;
 }
 
 static int map(struct state *s, const struct trial *t)
@@ -344,13 +341,11 @@ static int map(struct state *s, const struct trial *t)
 	s->own_stride = own_stride(t);
 	s->own = map_pieces(t, "packets and answers", dispatchers(t), searchers(t), s->own_stride, false);
 	keys = map_pieces(t, "streams of keys", 0, s->streams, stream_stride(t), true);
-	if (!s->own || !keys || map_array(s, t) || map_tree(s, t))
+	if (!s->own || !keys || map_array(s, t) || (has_tree(t) && map_tree(s, t)))
 		return -1;
 	for (unsigned i = 0; i < s->streams; i++)
 		s->stream[i] = (struct stream){ .key = keys + i * stream_stride(t), .keys = stream_keys(t), .packet = (uint32_t)t->value[PACKET].count,
 						.width = width_of(t) };
-	if (s->way->kind == REMOTE)
-		return map_messages(s, t);
 	if (s->way->kind != PARTITION)
 		return 0;
 	s->block = (uint32_t)block_of(t);
