@@ -247,7 +247,7 @@ static void compare_parts(struct scene *s, const struct other *o, const void *me
 	for (enum instruction_set set = AVX2; set >= BASELINE; set--) {
 		char what[64];
 
-		s->ours = tree_searcher(&s->tree, set);
+		s->ours = tree_searcher(s->width, set);
 		snprintf(what, sizeof(what), "... ours with %s", instruction_set_name(set));
 		if (s->ours && s->ours != ours && instruction_set_usable(set))
 			compare(s, o, memory, what, 0);
@@ -279,8 +279,8 @@ static void build_tree(struct scene *s, struct arena *arena)
 	printf("u%-2u %7zu KiB  the tree was built in %.3g ms, and takes %.1f %% of the array\n", 8 * s->width, s->n * s->width >> 10, 1e3 * (clock_now() - begin),
 	       100 * (double)bytes / (double)(s->n * s->width));
 	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++)
-		if (instruction_set_usable(set) && tree_searcher(&s->tree, set))
-			s->ours = tree_searcher(&s->tree, set);
+		if (instruction_set_usable(set) && tree_searcher(s->width, set))
+			s->ours = tree_searcher(s->width, set);
 }
 
 static void compare_all(struct scene *s, size_t bytes)

@@ -51,10 +51,9 @@ static void plant(struct all *a, struct tree *tree)
 	void *part = apart(padded * setting.width), *above = apart(tree_bytes(n, setting.width));
 
 	recipe_fill_array(&a->recipe, part, r->begin[rank], n, 0, padded);
-	if (tree_build(tree, part, n, setting.width, above))
-		abort();
+	tree_build(tree, part, n, setting.width, above);
 	a->remote.tree = tree;
-	a->remote.search = tree_searcher(tree, BASELINE);
+	a->remote.search = tree_searcher(setting.width, BASELINE);
 }
 
 static void work(void *argument, struct worker *self)

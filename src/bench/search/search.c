@@ -6,7 +6,6 @@
  * Taken apart here: what comes from where the keys go (routed), what from the shorter search (divided), what from branches (--search); what skewed keys do
  * to it, and two cures; and `best`, a tree of cache lines.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +122,6 @@ struct state {
 	tree_search *tree_search;
 	void *tree_memory;
 	double build_time;
-	int failed;                        /* errno of building it; 0: none */
 	struct remote remote;
 	void *remote_memory;
 	struct searcher searcher[];
@@ -400,6 +398,17 @@ static int cut(struct state *s, const struct trial *t)
 	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED) : ranges_even(&s->ranges, &s->recipe, parts);
 }
 
+/* For the widest vectors. */
+static tree_search *choose_searcher(unsigned width)
+{
+	tree_search *found = NULL;
+
+	for (unsigned set = INSTRUCTION_SETS; !found && set-- > 0;)
+		if (instruction_set_usable(set))
+			found = tree_searcher(width, set);
+	return found;
+}
+
 /* The kernels of this trial: chosen once, so that none asks. */
 static void choose(struct state *s, const struct trial *t)
 {
@@ -409,6 +418,7 @@ static void choose(struct state *s, const struct trial *t)
 	const unsigned type = t->value[TYPE].choice;
 
 	s->partition = partitions[type];
+	s->tree_search = choose_searcher(width_of(t));
 	s->flow.search = searches[t->value[SEARCH].choice][type];
 	s->flow.take = s->way->stealing ? take_any : take_own;
 	s->flow.deal = s->way->by_range ? by_range[type] : deal_in_turn;
@@ -454,7 +464,7 @@ static void *prepare(const struct trial *t)
 	}
 	choose(s, t);
 	lay_out(s, searchers(t));
-	s->remote = (struct remote){ .ranks = t->ranks, .team = t->team, .ranges = &s->ranges, .tree = &s->tree, .partition = s->partition,
+	s->remote = (struct remote){ .ranks = t->ranks, .team = t->team, .ranges = &s->ranges, .tree = &s->tree, .search = s->tree_search, .partition = s->partition,
 				     .stream = s->stream, .searcher = s->searcher, .threads = t->threads };
 	return s;
 }
@@ -480,16 +490,6 @@ static void enter(void *state, struct worker *self)
 		memset(s->blocks + self->index * s->block_stride, 0, s->block_stride);
 }
 
-static tree_search *choose_searcher(const struct tree *tree)
-{
-	tree_search *found = NULL;
-
-	for (unsigned set = INSTRUCTION_SETS; !found && set-- > 0;)
-		if (instruction_set_usable(set))
-			found = tree_searcher(tree, set);
-	return found;
-}
-
 static void enter_tree(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -501,10 +501,8 @@ static void enter_tree(void *state, struct worker *self)
 		return;
 	memset(s->tree_memory, 0, tree_bytes(s->held, s->recipe.width)); /* the kernel's part of it is not the building */
 	began = clock_now();
-	if (tree_build(&s->tree, s->array, s->held, s->recipe.width, s->tree_memory))
-		s->failed = errno ? errno : EINVAL;
+	tree_build(&s->tree, s->array, s->held, s->recipe.width, s->tree_memory);
 	s->build_time = clock_now() - began;
-	s->tree_search = s->failed ? NULL : choose_searcher(&s->tree);
 }
 
 static void enter_remote(void *state, struct worker *self)
@@ -516,7 +514,6 @@ static void enter_remote(void *state, struct worker *self)
 		return;
 	memset(s->remote_memory, 0, remote_bytes(s->ranges.parts, s->remote.threads, s->stream->packet, s->stream->width));
 	remote_open(&s->remote, s->remote_memory);
-	s->remote.search = s->tree_search;
 }
 
 static void reset_remote(void *state)
@@ -586,10 +583,9 @@ static void work_tree(void *state, struct worker *self)
 	struct searcher *me = &s->searcher[self->index];
 
 	me->tally = (struct tally){ .began = clock_ticks() };
-	if (s->tree_search)
-		search_tree(me, &s->tree, s->tree_search, &s->stream[self->index], self->count);
+	search_tree(me, &s->tree, s->tree_search, &s->stream[self->index], self->count);
 	me->tally.ended = clock_ticks();
-	self->done = s->tree_search ? self->count : 0;
+	self->done = self->count;
 }
 
 static void work_remote(void *state, struct worker *self)
@@ -706,8 +702,6 @@ static const char *verify(void *state, const struct trial *t)
 	const struct check c = { .recipe = &s->recipe, .array = s->way->kind == REMOTE ? NULL : s->array, .stream = s->stream, .streams = s->streams, .searcher = s->searcher,
 				 .searchers = searchers(t) };
 
-	if (s->failed)
-		return "the tree could not be built";
 	return check(&c, t->team, t->threads);
 }
 

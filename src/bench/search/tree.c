@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -74,18 +73,13 @@ static void lay_top(const struct tree *t, void *top, size_t lines)
 			put(top, ((size_t)1 << level) + i, last_key(t->layer[t->first], lines, ((2 * i + 1) << (t->depth - 1 - level)) - 1, t->width), t->width);
 }
 
-int tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, void *memory)
+void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, void *memory)
 {
 	size_t lines[MOST_LAYERS + 1];
 	const void *below = sorted;
 	char *at = (char *)memory + (size_t)TOP_LINES * TREE_LINE;
-	unsigned layers;
+	const unsigned layers = count_lines(n, width, lines);
 
-	if (n > UINT32_MAX || (width != sizeof(uint32_t) && width != sizeof(uint64_t))) {
-		errno = EINVAL;
-		return -1;
-	}
-	layers = count_lines(n, width, lines);
 	*t = (struct tree){ .n = n, .width = width, .layers = layers, .far = layers + 1, .top = memory };
 	t->layer[layers] = sorted;
 	for (unsigned up = 1; up <= layers; up++) {
@@ -103,7 +97,6 @@ int tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, voi
 	while ((size_t)1 << t->depth < lines[layers - t->first])
 		t->depth++;
 	lay_top(t, memory, lines[layers - t->first]);
-	return 0;
 }
 
 #define UNROLL _Pragma("GCC unroll 64")
@@ -198,7 +191,7 @@ TARGET static inline unsigned rank_u64_avx2(const void *line, uint64_t key)
 #define FIRST(tree)    0
 #include "bench/search/lines.h"
 
-tree_search *tree_searcher(const struct tree *t, enum instruction_set set)
+tree_search *tree_searcher(unsigned width, enum instruction_set set)
 {
 	static tree_search *const all[INSTRUCTION_SETS][2] = {
 		[BASELINE] = { search_u32_baseline, search_u64_baseline },
@@ -208,5 +201,5 @@ tree_search *tree_searcher(const struct tree *t, enum instruction_set set)
 #endif
 	};
 
-	return all[set][t->width == sizeof(uint64_t)];
+	return all[set][width == sizeof(uint64_t)];
 }

@@ -43,14 +43,14 @@ size_t tree_bytes(size_t n, unsigned width);  /* that a tree needs beyond that a
 
 /*
  * Over a sorted array of n elements, filled up to tree_padded() with the largest key. Both it and `memory`, of tree_bytes(), begin at a line; they belong
- * to the caller, and stay as long as the tree. -1 with errno EINVAL: more elements than indexes, or width is not 4 or 8.
+ * to the caller, and stay as long as the tree. Elements are UINT32_MAX at most, of 4 or 8 bytes.
  */
-int tree_build(struct tree *, const void *sorted, size_t n, unsigned width, void *memory);
+void tree_build(struct tree *, const void *sorted, size_t n, unsigned width, void *memory);
 
 /* answers[i]: how many elements are less than keys[i]. Keys and answers may be `count` anywhere; both are read, and written, within these. */
 typedef void tree_search(const struct tree *, const void *keys, size_t count, uint32_t *answers);
 
 /* NULL: not compiled in. Whether this CPU can run it is the caller's question (instruction_set_usable()). */
-tree_search *tree_searcher(const struct tree *, enum instruction_set);
+tree_search *tree_searcher(unsigned width, enum instruction_set);
 
 #endif
