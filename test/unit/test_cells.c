@@ -100,14 +100,8 @@ static struct problem make(unsigned kind, enum real real, size_t n, unsigned d, 
 
 	assert_true(x && start);
 	for (size_t i = 0; i < n; i++)
-		for (unsigned j = 0; j < d; j++) {
-			const double v = kinds[kind].value(i, j);
-
-			if (real == FLOAT)
-				((float *)x)[i * d + j] = (float)v;
-			else
-				((double *)x)[i * d + j] = v;
-		}
+		for (unsigned j = 0; j < d; j++)
+			real_set(real, x, i * d + j, kinds[kind].value(i, j));
 	for (unsigned c = 0; c < k; c++)
 		memcpy(start + c * d * value, x + (c % 16 == 15 ? 0 : (size_t)(uniform() * (double)n)) * d * value, d * value);
 	return (struct problem){ .points = { real, n, d, x }, .all = n, .k = k, .start = start, .threads = 1 };
@@ -189,19 +183,6 @@ static void drop(struct run *r)
 
 /* ---- the method alone ---- */
 
-static double get(const void *values, size_t i, enum real real)
-{
-	return real == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
-
-static void set(void *values, size_t i, enum real real, double value)
-{
-	if (real == FLOAT)
-		((float *)values)[i] = (float)value;
-	else
-		((double *)values)[i] = value;
-}
-
 /* What the driver would show to the method. */
 struct scene {
 	struct problem p;
@@ -247,13 +228,13 @@ static void put(struct scene *s, unsigned c, const double *to)
 
 	for (unsigned j = 0; j < s->p.points.d; j++) {
 		const size_t at = (size_t)c * s->p.points.d + j;
-		const double old = get(s->centre, at, real);
+		const double old = real_get(real, s->centre, at);
 
-		set(s->centre, at, real, fmin(fmax(to[j], s->low[j]), s->high[j]));
-		square += get(s->centre, at, real) * get(s->centre, at, real);
-		way += pow(get(s->centre, at, real) - old, 2);
+		real_set(real, s->centre, at, fmin(fmax(to[j], s->low[j]), s->high[j]));
+		square += real_get(real, s->centre, at) * real_get(real, s->centre, at);
+		way += pow(real_get(real, s->centre, at) - old, 2);
 	}
-	set(s->half, c, real, square / 2);
+	real_set(real, s->half, c, square / 2);
 	s->moved[c] = sqrt(way) * (1 + 16 * DBL_EPSILON);
 }
 
@@ -281,17 +262,17 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 		s->low[j] = INFINITY;
 		s->high[j] = -INFINITY;
 		for (size_t i = 0; i < n; i++) {
-			s->low[j] = fmin(s->low[j], get(p.points.x, i * d + j, real));
-			s->high[j] = fmax(s->high[j], get(p.points.x, i * d + j, real));
+			s->low[j] = fmin(s->low[j], real_get(real, p.points.x, i * d + j));
+			s->high[j] = fmax(s->high[j], real_get(real, p.points.x, i * d + j));
 		}
-		set(s->origin, j, real, s->low[j] / 2 + s->high[j] / 2);
-		set(s->origin, d, real, 1);
+		real_set(real, s->origin, j, s->low[j] / 2 + s->high[j] / 2);
+		real_set(real, s->origin, d, 1);
 		for (size_t i = 0; i < n; i++)
-			set(s->x, i * d + j, real, get(p.points.x, i * d + j, real) - get(s->origin, j, real));
-		set(s->half, 0, real, s->low[j] - get(s->origin, j, real));
-		s->low[j] = get(s->half, 0, real);
-		set(s->half, 0, real, s->high[j] - get(s->origin, j, real));
-		s->high[j] = get(s->half, 0, real);
+			real_set(real, s->x, i * d + j, real_get(real, p.points.x, i * d + j) - real_get(real, s->origin, j));
+		real_set(real, s->half, 0, s->low[j] - real_get(real, s->origin, j));
+		s->low[j] = real_get(real, s->half, 0);
+		real_set(real, s->half, 0, s->high[j] - real_get(real, s->origin, j));
+		s->high[j] = real_get(real, s->half, 0);
 		s->scale[j] = sum_scale(fmax(-s->low[j], s->high[j]), n);
 		square += pow(fmax(-s->low[j], s->high[j]), 2);
 	}
@@ -300,7 +281,7 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 		double to[3];
 
 		for (unsigned j = 0; j < d; j++)
-			to[j] = get(p.start, (size_t)c * d + j, real) - get(s->origin, j, real);
+			to[j] = real_get(real, p.start, (size_t)c * d + j) - real_get(real, s->origin, j);
 		put(s, c, to);
 		s->moved[c] = 0;
 	}
@@ -370,7 +351,7 @@ static void next_centres(struct scene *s)
 		for (unsigned j = 0; j < d; j++) {
 			const uint64_t sum = (uint64_t)total.sum[c * d + j] - (uint64_t)total.count[c] * (uint64_t)SUM_MAGIC_BITS;
 
-			to[j] = get(s->centre, c * d + j, s->stage.real);
+			to[j] = real_get(s->stage.real, s->centre, c * d + j);
 			if (s->stage.iteration % 5 == 3 && c == 0)
 				to[j] = s->low[j] + uniform() * (s->high[j] - s->low[j]);
 			else if (s->stage.iteration % 5 != 2 && count > 0)

@@ -76,19 +76,6 @@ static double coordinate(enum kind kind, unsigned row, unsigned dimension)
 	}
 }
 
-static void put(enum real real, void *x, size_t i, double value)
-{
-	if (real == FLOAT)
-		((float *)x)[i] = (float)value;
-	else
-		((double *)x)[i] = value;
-}
-
-static double get(enum real real, const void *x, size_t i)
-{
-	return real == FLOAT ? ((const float *)x)[i] : ((const double *)x)[i];
-}
-
 /* Start centres are points, at equal distances in their row, so that with duplicates some are equal. */
 static void invent(struct problem *p, enum kind kind, enum real real, size_t n, unsigned d, unsigned k)
 {
@@ -98,10 +85,10 @@ static void invent(struct problem *p, enum kind kind, enum real real, size_t n, 
 	assert_non_null(p->points.x);
 	assert_non_null(start);
 	for (size_t i = 0; i < n * d; i++)
-		put(real, p->points.x, i, coordinate(kind, (unsigned)(i / d), (unsigned)(i % d)));
+		real_set(real, p->points.x, i, coordinate(kind, (unsigned)(i / d), (unsigned)(i % d)));
 	for (unsigned c = 0; c < k; c++)
 		for (unsigned j = 0; j < d; j++)
-			put(real, start, c * d + j, get(real, p->points.x, part_begin(n, c, k) * d + j) + (kind == OUT_OF_REACH && c % 2 ? 100 : 0));
+			real_set(real, start, c * d + j, real_get(real, p->points.x, part_begin(n, c, k) * d + j) + (kind == OUT_OF_REACH && c % 2 ? 100 : 0));
 }
 
 static void forget(struct problem *p)
@@ -129,7 +116,7 @@ static uint32_t nearest(const struct problem *p, size_t point, const double *mea
 		float short_sum = 0;
 
 		for (unsigned j = 0; j < p->points.d; j++) {
-			const double x = get(p->points.real, p->points.x, point * p->points.d + j), m = mean[c * p->points.d + j];
+			const double x = real_get(p->points.real, p->points.x, point * p->points.d + j), m = mean[c * p->points.d + j];
 			const float short_delta = (float)x - (float)m;
 
 			sum += (x - m) * (x - m);
@@ -155,7 +142,7 @@ static void make_means(const struct problem *p, struct answer *a)
 	for (size_t i = 0; i < p->points.n; i++) {
 		a->count[a->label[i]]++;
 		for (unsigned j = 0; j < d; j++)
-			sum[a->label[i] * d + j] += get(p->points.real, p->points.x, i * d + j);
+			sum[a->label[i] * d + j] += real_get(p->points.real, p->points.x, i * d + j);
 	}
 	for (unsigned c = 0; c < p->k; c++)
 		for (unsigned j = 0; j < d && a->count[c]; j++) {
@@ -175,7 +162,7 @@ static void cluster_plainly(const struct problem *p, struct answer *a)
 	for (size_t i = 0; i < p->points.n; i++)
 		a->label[i] = UINT32_MAX;
 	for (unsigned i = 0; i < p->k * p->points.d; i++)
-		a->mean[i] = get(p->points.real, p->start, i);
+		a->mean[i] = real_get(p->points.real, p->start, i);
 	for (bool last = false; !last;) {
 		bool changed = false;
 
@@ -383,9 +370,9 @@ static int squares_out_of_range(struct team *team, void *argument)
 	for (size_t e = 0; e < LENGTH(extremes); e++) {
 		invent(&p, UNIFORMLY, extremes[e].real, 100, 2, 8);
 		for (size_t i = 0; i < 200; i++)
-			put(p.points.real, p.points.x, i, get(p.points.real, p.points.x, i) * extremes[e].factor);
+			real_set(p.points.real, p.points.x, i, real_get(p.points.real, p.points.x, i) * extremes[e].factor);
 		for (size_t i = 0; i < 16; i++)
-			put(p.points.real, (void *)p.start, i, get(p.points.real, p.start, i) * extremes[e].factor);
+			real_set(p.points.real, (void *)p.start, i, real_get(p.points.real, p.start, i) * extremes[e].factor);
 		snprintf(at_hand, sizeof(at_hand), "values of %g", extremes[e].factor);
 		solve(f, &p, 2, BEST, is_right, NULL);
 		solve(f, &p, 2, TWO_PHASES, extremes[e].ladder ? is_right : is_wrong, NULL);
@@ -405,9 +392,9 @@ static int means_between_doubles(struct team *team, void *argument)
 		seed = i;
 		invent(&p, UNIFORMLY, DOUBLE, 200, 3, 20);
 		for (size_t at = 0; at < 600; at++)
-			put(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
+			real_set(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
 		for (size_t at = 0; at < 60; at++)
-			put(DOUBLE, (void *)p.start, at, get(DOUBLE, p.points.x, at));
+			real_set(DOUBLE, (void *)p.start, at, real_get(DOUBLE, p.points.x, at));
 		snprintf(at_hand, sizeof(at_hand), "%u", i);
 		solve(f, &p, 2, BEST, is_right, NULL);
 		forget(&p);
@@ -514,7 +501,7 @@ static void inertia_is(const struct problem *p, const struct solution *s, void *
 
 	(void)unused;
 	for (size_t i = 0; i < p->points.n * p->points.d; i++) {
-		const double delta = get(p->points.real, p->points.x, i) - s->centre[s->label[i / p->points.d] * p->points.d + i % p->points.d];
+		const double delta = real_get(p->points.real, p->points.x, i) - s->centre[s->label[i / p->points.d] * p->points.d + i % p->points.d];
 
 		sum += delta * delta;
 	}

@@ -56,11 +56,6 @@ struct given {
 	uint64_t seed;
 };
 
-static double get(const void *values, size_t i, enum real real)
-{
-	return real == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
-
 static void *typed(double *values, size_t n, enum real real)
 {
 	float *narrow;
@@ -797,19 +792,19 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 		const struct winner plain = plain_winner(x + i * d, c, half, d, k, 0, k);
 
 		assert_int_equal(label[i], plain.label);
-		assert_true(get(score, i, real) == plain.score);
+		assert_true(real_get(real, score, i) == plain.score);
 	}
 	for (unsigned g = 0; g < packed.groups; g++) {
 		t->of_group(given, list, (unsigned)n - 1, &packed, g, winner);
 		for (size_t i = 0; i < n - 1; i++) {
 			const struct winner is = winner[i], plain = plain_winner(x + (size_t)list[i] * d, c, half, d, k, g * t->group, t->group);
-			const double best = get(bests, ((size_t)g * n) + list[i], real), square = 2 * best + squares[list[i]] - 1;
+			const double best = real_get(real, bests, ((size_t)g * n) + list[i]), square = 2 * best + squares[list[i]] - 1;
 
 			assert_true(is.score == plain.score && is.second == plain.second && is.label == plain.label && best == plain.score);
 			assert_true(lower[list[i] * packed.groups + g] <= sqrt(fmax(square, 0)));
 			assert_true(lower[list[i] * packed.groups + g] >= sqrt(fmax(square, 0)) * (1 - 1e-5));
 			if (label[list[i]] == is.label)
-				assert_true(get(seconds, list[i], real) == is.second);
+				assert_true(real_get(real, seconds, list[i]) == is.second);
 		}
 	}
 	for (size_t i = 1; i < n; i++) {
@@ -821,11 +816,11 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	}
 	t->relate(block, given, shifted, d);
 	for (unsigned j = 0; j < d; j++)
-		assert_true(get(block, j, real) == (x[j] - there[j]) * 0.25);
+		assert_true(real_get(real, block, j) == (x[j] - there[j]) * 0.25);
 	t->transpose(block, given, shifted, n - 1, d);
 	for (size_t i = 0; i < n; i++)
 		for (unsigned j = 0; j < d; j++)
-			assert_true(get(block, j * n + i, real) == (i < n - 1 ? (x[i * d + j] - there[j]) * 0.25 : 0));
+			assert_true(real_get(real, block, j * n + i) == (i < n - 1 ? (x[i * d + j] - there[j]) * 0.25 : 0));
 	if (real == FLOAT) {
 		free(given);
 		free(centre);

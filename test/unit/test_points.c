@@ -36,9 +36,7 @@ static struct points made(const struct recipe *r, enum real real, size_t first, 
 
 static double value(const struct points *p, size_t row, unsigned column)
 {
-	const size_t at = row * p->d + column;
-
-	return p->real == FLOAT ? (double)((const float *)p->x)[at] : ((const double *)p->x)[at];
+	return real_get(p->real, p->x, row * p->d + column);
 }
 
 /* Seeds are written into records: the numbers that they stand for stay what they are. (Computed by another program, too.) */

@@ -169,8 +169,8 @@ static void look_at_all(struct bounds *b, struct share *s, const struct stage *g
 		b->tiles->nearest_two(x, &b->centres, label, score, b->best, second);
 		b->tiles->lower(x, b->best, g->d, b->groups, 8 * g->slack, group, b->square + first);
 		for (size_t i = 0; i < n; i++, group += b->groups) {
-			const double least = g->real == FLOAT ? (double)((float *)score)[i] : score[i];
-			const double next = g->real == FLOAT ? (double)((float *)second)[i] : second[i];
+			const double least = real_get(g->real, score, i);
+			const double next = real_get(g->real, second, i);
 			float lower = INFINITY;
 
 			b->upper[first + i] = upper_of(2 * least + b->square[first + i], g);

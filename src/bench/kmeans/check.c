@@ -35,7 +35,7 @@ struct check {
 
 static double value_at(const struct points *p, size_t i)
 {
-	return p->real == FLOAT ? ((const float *)p->x)[i] : ((const double *)p->x)[i];
+	return real_get(p->real, p->x, i);
 }
 
 static double squared_distance(const struct check *k, size_t point, const double *centre)

@@ -18,6 +18,20 @@ static inline size_t real_bytes(enum real r)
 	return r == FLOAT ? sizeof(float) : sizeof(double);
 }
 
+/* The i-th of values of this type. */
+static inline double real_get(enum real r, const void *values, size_t i)
+{
+	return r == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+static inline void real_set(enum real r, void *values, size_t i, double value)
+{
+	if (r == FLOAT)
+		((float *)values)[i] = (float)value;
+	else
+		((double *)values)[i] = value;
+}
+
 /* n rows of d values, one after the other; each worker, and each rank, has a part of them (harness/parts.h). */
 struct points {
 	enum real real;

@@ -121,7 +121,7 @@ static void get_mean(const struct ladder *l, uint32_t c, double *mean)
 	const unsigned char *from = l->clusters + c * l->stride;
 
 	for (unsigned j = 0; j < l->problem.points.d; j++)
-		mean[j] = l->problem.points.real == FLOAT ? ((const float *)from)[j] : ((const double *)from)[j];
+		mean[j] = real_get(l->problem.points.real, from, j);
 }
 
 /* The worker's share of the clusters become the means of their points. */

@@ -44,19 +44,6 @@ struct lloyd {
 	size_t bytes;
 };
 
-static double get(const void *values, size_t i, enum real real)
-{
-	return real == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
-
-static void set(void *values, size_t i, enum real real, double value)
-{
-	if (real == FLOAT)
-		((float *)values)[i] = (float)value;
-	else
-		((double *)values)[i] = value;
-}
-
 /* So many bytes of what begins at *cursor; with the base NULL it is only counted. */
 static void *take(char *base, size_t *cursor, size_t bytes)
 {
@@ -259,15 +246,15 @@ static double put_centre(struct lloyd *l, unsigned c, const double *value)
 	double square = 0, moved = 0;
 
 	for (unsigned j = 0; j < d; j++) {
-		const double old = get(l->centre, (size_t)c * d + j, l->stage.real);
+		const double old = real_get(l->stage.real, l->centre, (size_t)c * d + j);
 		double now;
 
-		set(l->centre, (size_t)c * d + j, l->stage.real, value[j]);
-		now = get(l->centre, (size_t)c * d + j, l->stage.real);
+		real_set(l->stage.real, l->centre, (size_t)c * d + j, value[j]);
+		now = real_get(l->stage.real, l->centre, (size_t)c * d + j);
 		square += now * now;
 		moved += (now - old) * (now - old);
 	}
-	set(l->half, c, l->stage.real, square / 2);
+	real_set(l->stage.real, l->half, c, square / 2);
 	return sqrt(moved) * (1 + (d + 4) * DBL_EPSILON);
 }
 
@@ -286,7 +273,7 @@ static void bound(struct lloyd *l)
 	l->stage.reach = sqrt(square) * (1 + (d + 4) * DBL_EPSILON);
 	far = square;
 	for (unsigned c = 0; c < l->problem.k; c++)
-		far = fmax(far, 2 * get(l->half, c, l->stage.real));
+		far = fmax(far, 2 * real_get(l->stage.real, l->half, c));
 	l->stage.slack = (d + 4) * ((is_float ? FLT_EPSILON : DBL_EPSILON) * (far / 2 + sqrt(far * square)) + (is_float ? FLT_MIN : DBL_MIN));
 }
 
@@ -309,17 +296,17 @@ static void prepare(struct lloyd *l)
 
 	join_boxes(l);
 	for (unsigned j = 0; j < d; j++) {
-		set(l->origin, j, l->stage.real, l->low[j] / 2 + l->high[j] / 2);
-		half = fmax(half, fmax(l->high[j] - get(l->origin, j, l->stage.real), get(l->origin, j, l->stage.real) - l->low[j]));
+		real_set(l->stage.real, l->origin, j, l->low[j] / 2 + l->high[j] / 2);
+		half = fmax(half, fmax(l->high[j] - real_get(l->stage.real, l->origin, j), real_get(l->stage.real, l->origin, j) - l->low[j]));
 	}
-	set(l->origin, d, l->stage.real, unit(half, l->stage.real));
+	real_set(l->stage.real, l->origin, d, unit(half, l->stage.real));
 	for (unsigned j = 0; j < d; j++) {
 		l->low[j] = relative(l, l->low[j], j);
 		l->high[j] = relative(l, l->high[j], j);
 	}
 	for (unsigned c = 0; c < p->k; c++) {
 		for (unsigned j = 0; j < d; j++) {
-			const double given = get(p->start, (size_t)c * d + j, l->stage.real);
+			const double given = real_get(l->stage.real, p->start, (size_t)c * d + j);
 
 			l->solution.centre[(size_t)c * d + j] = given;
 			l->box[j] = relative(l, given, j); /* nobody reads the boxes any more */
@@ -402,7 +389,7 @@ static void move_centres(struct lloyd *l, unsigned first, unsigned last, double 
 			l->total.sum[row + j] += l->change.sum[row + j];
 		for (unsigned j = 0; j < d && count; j++) {
 			mean[j] = (double)l->total.sum[row + j] / l->scale[j] / (double)count;
-			l->solution.centre[row + j] = get(l->origin, j, l->stage.real) + mean[j] / get(l->origin, d, l->stage.real);
+			l->solution.centre[row + j] = real_get(l->stage.real, l->origin, j) + mean[j] / real_get(l->stage.real, l->origin, d);
 		}
 		if (count)
 			l->moved[c] = put_centre(l, c, mean);

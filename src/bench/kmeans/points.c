@@ -40,10 +40,7 @@ static double unit(uint64_t word)
 
 static void put(const struct points *p, size_t at, double value)
 {
-	if (p->real == FLOAT)
-		((float *)p->x)[at] = (float)value;
-	else
-		((double *)p->x)[at] = value;
+	real_set(p->real, p->x, at, value);
 }
 
 /* A float has 24 bits of the same number: rounded to them, it could be 1. */
@@ -356,13 +353,8 @@ static int npy_open(struct source *s, struct reason why)
 static size_t convert(const void *from, enum real real, void *to, enum real as, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const double value = real == FLOAT ? ((const float *)from)[i] : ((const double *)from)[i];
-
-		if (as == FLOAT)
-			((float *)to)[i] = (float)value;
-		else
-			((double *)to)[i] = value;
-		if (!isfinite(as == FLOAT ? ((float *)to)[i] : value))
+		real_set(as, to, i, real_get(real, from, i));
+		if (!isfinite(real_get(as, to, i)))
 			return i;
 	}
 	return n;
@@ -382,7 +374,7 @@ static int npy_read(const struct source *s, size_t first, size_t n, enum real as
 		bad = status ? m : convert(block, s->real, (char *)to + i * real_bytes(as), as, m);
 		if (bad < m) {
 			const size_t at = begin + i + bad;
-			const double found = s->real == FLOAT ? (double)((float *)block)[bad] : ((double *)block)[bad];
+			const double found = real_get(s->real, block, bad);
 
 			status = wrong(why, "byte %zu (row %zu, column %zu): %g; expected a finite number%s", s->data + at * each, at / s->d + 1,
 				       at % s->d + 1, found, as == FLOAT ? " of type float" : "");
