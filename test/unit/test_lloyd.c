@@ -238,27 +238,17 @@ struct job {
 	bool fits;
 };
 
-static int a_cpu(void)
-{
-	cpu_set_t set;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &set))
-			return i;
-	return -1;
-}
-
 /* Twice, since each lloyd_work() begins anew. */
 static int solve(struct team *team, void *argument)
 {
 	struct job *job = argument;
+	const struct place here = { sched_getcpu(), 0 };
 	struct place place[MOST_THREADS];
 	struct lloyd *lloyd;
 	unsigned culprit;
 
 	for (unsigned i = 0; i < MOST_THREADS; i++)
-		place[i] = (struct place){ a_cpu(), 0 };
+		place[i] = here;
 	if (team_seat(team, place, job->problem.threads, &culprit))
 		return -1;
 	job->problem.team = team;

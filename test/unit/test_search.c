@@ -10,32 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "bench/search/check.h"
 #include "bench/search/flow.h"
+#include "bounded.h"
 #include "cases.h"
 #include "code.h"
 #include "harness/random.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
-enum { PATIENCE = 300 }; /* s: what takes longer hangs */
-
-static int begin_bounded(void **state)
-{
-	(void)state;
-	alarm(PATIENCE);
-	return 0;
-}
-
-static int end_bounded(void **state)
-{
-	(void)state;
-	alarm(0);
-	return 0;
-}
 
 static void *apart(size_t bytes)
 {

@@ -8,18 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "bench/sharing/kernels.h"
 #include "benchmarks.h"
+#include "bounded.h"
 #include "code.h"
 #include "harness/plan.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { MOST_THREADS = 16, PATIENCE = 300 }; /* s: what takes longer hangs */
+enum { MOST_THREADS = 16 };
 
 /* ---- machine code ---- */
 
@@ -102,19 +102,10 @@ static int remember_cpus(void **state)
 	return sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
 }
 
-/* Threads inherit the CPUs; what does not end is ended by the alarm, with the program. */
-static int begin_bounded(void **state)
+/* Threads inherit the CPUs: each test begins with all of them. */
+static int end_on_all(void **state)
 {
-	(void)state;
-	alarm(PATIENCE);
-	return 0;
-}
-
-static int end_bounded(void **state)
-{
-	(void)state;
-	alarm(0);
-	return sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
+	return end_bounded(state) || sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
 }
 
 struct task {
@@ -612,7 +603,7 @@ struct suite {
 static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function, const void *about)
 {
 	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_%s", subject, what);
-	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_bounded, (void *)about };
+	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_on_all, (void *)about };
 	s->n++;
 }
 

@@ -26,17 +26,6 @@ static void count(void *argument, struct worker *w)
 	((struct counts *)argument)->of[w->index].n++;
 }
 
-static int a_cpu(void)
-{
-	cpu_set_t set;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &set))
-			return i;
-	return -1;
-}
-
 static void seat(struct team *t, unsigned threads, int cpu)
 {
 	struct place place[MOST];
@@ -66,7 +55,7 @@ static int orders(struct team *t, void *argument)
 
 static void test_every_order_reaches_every_seated_worker(void **state)
 {
-	int cpu = a_cpu();
+	int cpu = sched_getcpu();
 
 	(void)state;
 	assert_int_equal(team_open(MOST, orders, &cpu), 7);
@@ -113,7 +102,7 @@ static int timed(struct team *t, void *argument)
 
 static void test_timed_orders_and_their_two_ends(void **state)
 {
-	int cpu = a_cpu();
+	int cpu = sched_getcpu();
 
 	(void)state;
 	assert_int_equal(team_open(4, timed, &cpu), 0);
@@ -134,7 +123,7 @@ static int badly_seated(struct team *t, void *argument)
 
 static void test_a_cpu_that_is_not_there(void **state)
 {
-	int cpu = a_cpu();
+	int cpu = sched_getcpu();
 
 	(void)state;
 	assert_int_equal(team_open(2, badly_seated, &cpu), 0);
