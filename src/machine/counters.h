@@ -55,4 +55,19 @@ void counters_stop(struct counters *, struct team *);
 /* What a worker counted in the last team_time(); NAN: not in this pass, not its to count, or not counted all the time. */
 double counters_value(const struct counters *, unsigned worker, unsigned event);
 
+/* ---- what this machine can count, for those who want to know before ---- */
+
+struct reason {
+	char what[320];                    /* one line */
+	char remedy[192];                  /* a command; "": none is known */
+};
+
+enum counted { BY_PROCESSOR, BY_KERNEL };
+
+/* Tries to open such an event with perf_event_open: cycles, or faults and context switches. True: it can't be, and why. */
+bool counters_forbidden(enum counted, struct reason *);
+
+/* Loads PAPI. How many of its presets can be counted here; its version. 0: why none, with a version where there is a library. */
+unsigned counters_presets(char version[32], struct reason *);
+
 #endif
