@@ -7,7 +7,6 @@
 #include "harness/agree.h"
 #include "harness/counting.h"
 #include "harness/measure.h"
-#include "harness/names.h"
 #include "harness/text.h"
 #include "machine/counters.h"
 #include "machine/team.h"
