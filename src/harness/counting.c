@@ -229,7 +229,7 @@ int counting_open(struct counting **counting, const struct options *o, const str
 			fprintf(stderr, "locus: --counters: %s: %s\n", c->name[i], c->why[i]);
 	}
 	if (!c->events && is_first(ranks))
-		fprintf(stderr, "locus: --counters: there is no default set for this benchmark: name events\n");
+		fprintf(stderr, "locus: --counters: there is no default set for %s: name events\n", benchmarks[0]->name);
 	return good || o->counters_optional ? 0 : refuse(counting, ranks, EXIT_IMPOSSIBLE);
 }
 
