@@ -35,6 +35,7 @@ struct counting {
 	char **name;
 	char **why;                        /* on whatever rank; NULL: it can be counted on all */
 	bool *proven;                      /* on all */
+	bool *told;                        /* that it can't be counted */
 	unsigned events;
 };
 
@@ -48,8 +49,9 @@ static void forget_names(struct counting *c)
 	free(c->name);
 	free(c->why);
 	free(c->proven);
+	free(c->told);
 	c->name = c->why = NULL;
-	c->proven = NULL;
+	c->proven = c->told = NULL;
 	c->events = 0;
 }
 
@@ -119,7 +121,8 @@ static bool try_names(struct counting *c)
 	c->counters = counters_open((const char *const *)c->name, c->events, c->options->multiplex);
 	c->why = calloc(c->events + 1, sizeof(*c->why));
 	c->proven = calloc(c->events + 1, sizeof(*c->proven));
-	failed = !c->counters || !c->why || !c->proven;
+	c->told = calloc(c->events + 1, sizeof(*c->told));
+	failed = !c->counters || !c->why || !c->proven || !c->told;
 	if (agree_any(c->ranks, failed))
 		return false;
 	for (unsigned i = 0; i < c->events && c->why; i++) {
@@ -183,7 +186,8 @@ static bool keep_chosen(struct counting *c)
 	free(name);
 	free(why);
 	free(c->proven);
-	c->proven = NULL;
+	free(c->told);
+	c->proven = c->told = NULL;
 	return good;
 }
 
@@ -225,6 +229,7 @@ int counting_open(struct counting **counting, const struct options *o, const str
 		return refuse(counting, ranks, EXIT_BAD);
 	for (unsigned i = 0; i < c->events; i++) {
 		good += !c->why[i];
+		c->told[i] = c->why[i];
 		if (c->why[i] && is_first(ranks))
 			fprintf(stderr, "locus: --counters: %s: %s\n", c->name[i], c->why[i]);
 	}
@@ -245,6 +250,14 @@ static json_t *event_json(const struct counting *c, unsigned i)
 
 	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:b, s:s?}", "name", c->name[i], "source", why ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope",
 			 scope_name(e), "pass", why ? json_null() : json_integer((json_int_t)e->pass), "proven", !why && c->proven[i], "why", why);
+}
+
+bool counting_news(struct counting *c, const char *event)
+{
+	for (unsigned i = 0; c && i < c->events; i++)
+		if (!strcmp(c->name[i], event) && !c->told[i])
+			return c->told[i] = true;
+	return false;
 }
 
 json_t *counting_header_json(const struct counting *c)
