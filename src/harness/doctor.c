@@ -514,6 +514,7 @@ static void look_papi(const struct patient *p, struct finding *f)
 	mend(f, "%s", why.remedy);
 }
 
+#if defined(__x86_64__)
 /* What likwid-perfctr reads the processor's counters by: by itself, or by a daemon that is allowed to. */
 static void look_registers(const char *library, struct finding *f)
 {
@@ -535,6 +536,12 @@ static void look_registers(const char *library, struct finding *f)
 		mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s /usr/sbin/likwid-accessD");
 	}
 }
+#else
+static void look_registers(const char *library, struct finding *f)
+{
+	find(f, GOOD, "%s; likwid-perfctr counts by perf_event_open", library);
+}
+#endif
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
@@ -550,11 +557,7 @@ static void look_likwid(const struct patient *p, struct finding *f)
 		return;
 	}
 	dlclose(library);
-#if defined(__x86_64__)
 	look_registers(names[i], f);
-#else
-	find(f, GOOD, "%s; likwid-perfctr counts by perf_event_open", names[i]);
-#endif
 }
 
 /* ---- Python ---- */
