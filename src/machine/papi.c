@@ -79,7 +79,7 @@ struct papi {
 	void *file;
 	pthread_t owner;                   /* who loaded it: known to it until the end */
 	char version[32];
-#define CALL(name) __typeof__(&PAPI_##name) name;
+#define CALL(name) __typeof__(PAPI_##name) *(name);
 	CALLS(CALL)
 #undef CALL
 };
