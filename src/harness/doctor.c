@@ -514,6 +514,7 @@ static void look_papi(const struct patient *p, struct finding *f)
 	mend(f, "%s", why.remedy);
 }
 
+#if defined(__x86_64__)
 /* What likwid-perfctr reads the processor's counters by: by itself, or by a daemon that is allowed to. */
 static void look_registers(const char *library, struct finding *f)
 {
@@ -535,6 +536,12 @@ static void look_registers(const char *library, struct finding *f)
 		mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s /usr/sbin/likwid-accessD");
 	}
 }
+#else
+static void look_registers(const char *library, struct finding *f)
+{
+	find(f, GOOD, "%s; likwid-perfctr counts by perf_event_open", library);
+}
+#endif
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
@@ -550,11 +557,7 @@ static void look_likwid(const struct patient *p, struct finding *f)
 		return;
 	}
 	dlclose(library);
-#if defined(__x86_64__)
 	look_registers(names[i], f);
-#else
-	find(f, GOOD, "%s; likwid-perfctr counts by perf_event_open", names[i]);
-#endif
 }
 
 /* ---- Python ---- */
@@ -691,8 +694,8 @@ static const struct check {
 	  "docker run --cap-add SYS_NICE ... # seccomp forbids it", true },
 	{ "locked memory", "MPI over InfiniBand and counters may fail", look_memlock, "ulimit -l unlimited", false },
 	{ "schedstat", "waiting for a CPU can't be told from running", look_schedstat, NULL, false },
-	{ "perf_event_paranoid", "hardware counters are forbidden", look_paranoid, "sudo sysctl kernel.perf_event_paranoid=1",
-	  false },
+	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them for that", look_paranoid,
+	  "sudo sysctl kernel.perf_event_paranoid=1", false },
 	{ "NMI watchdog", "it takes one of the processor's counters", look_watchdog, "sudo sysctl kernel.nmi_watchdog=0", false },
 	{ "hardware counters", "no cycles, misses or bandwidth beside the times", look_pmu, NULL, true },
 	{ "software counters", "no perf::CONTEXT-SWITCHES and the like; the kernel's own are there", look_software, NULL, true },

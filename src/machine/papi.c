@@ -79,7 +79,7 @@ struct papi {
 	void *file;
 	pthread_t owner;                   /* who loaded it: known to it until the end */
 	char version[32];
-#define CALL(name) __typeof__(&PAPI_##name) name;
+#define CALL(name) __typeof__(PAPI_##name) *(name);
 	CALLS(CALL)
 #undef CALL
 };
@@ -176,7 +176,9 @@ static void disabled(const PAPI_component_info_t *c, struct reason *why)
 
 	if (c->CmpIdx || !hardware_why(&hardware)) {
 		because(why, "PAPI's component %.32s is off: %.200s", c->name, c->disabled_reason);
-		remedied(why, "papi_component_avail # says more; PAPI may be older than this machine");
+		/* It keeps to what users may, whoever asks. */
+		remedied(why, "%s", strstr(c->disabled_reason, "paranoid") ? "sudo sysctl kernel.perf_event_paranoid=1" :
+									  "papi_component_avail # says more; PAPI may be older than this machine");
 		return;
 	}
 	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason, hardware.what);
@@ -287,7 +289,6 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 		because(why, "it is a level%s%.16s, and not a count", *info.units ? " in " : "", info.units);
 		return false;
 	}
-	w->code = (uint32_t)code;
 	w->type = (uint64_t)p->get_event_component(code);
 	c = p->get_component_info((int)w->type);
 	if (!c || !w->type || !strcmp(c->name, "perf_event"))
@@ -424,7 +425,7 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 {
 	struct papi *p = s->papi;
 	const struct wanted *first = s->wanted[part->first];
-	int error = p->create_eventset(&part->set);
+	int error = p->create_eventset(&part->set), code;
 
 	*failed = first;
 	if (error == PAPI_OK)
@@ -433,9 +434,12 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 		error = attach(p, part->set, cpu);
 	if (error == PAPI_OK && multiplex && first->event.scope == PER_THREAD)
 		error = p->set_multiplex(part->set);
+	/* A native event's code is no longer its own once names of others were asked for. */
 	for (unsigned i = 0; error == PAPI_OK && i < part->n; i++) {
 		*failed = s->wanted[part->first + i];
-		error = p->add_event(part->set, (int)(*failed)->code);
+		error = p->event_name_to_code((*failed)->event.name, &code);
+		if (error == PAPI_OK)
+			error = p->add_event(part->set, code);
 	}
 	if (error == PAPI_OK)
 		error = p->start(part->set);
