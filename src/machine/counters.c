@@ -293,7 +293,7 @@ static bool place(struct counters *c, struct wanted *w, unsigned provider, struc
 struct search {
 	const char *name;
 	char *nearest;
-	unsigned n;
+	bool known;
 };
 
 static void compare(void *argument, const char *name)
@@ -303,6 +303,7 @@ static void compare(void *argument, const char *name)
 	bool some = s->nearest;
 	char *better;
 
+	s->known |= !strcmp(s->name, name); /* but not to be counted: for another reason than its name */
 	if (nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
 		return;
 	free(s->nearest);
@@ -322,7 +323,7 @@ static void suggest(struct counters *c, struct wanted *w, struct reason *why)
 		compare(&s, name);
 	if (c->of[PAPI].library)
 		papi_names(c->of[PAPI].library, compare, &s);
-	if (s.nearest) {
+	if (s.nearest && !s.known) {
 		because(why, "%.200s (did you mean %.100s?)", *said.what ? said.what : "no such event", s.nearest);
 		remedied(why, "%s", said.remedy);
 	}

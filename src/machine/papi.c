@@ -79,7 +79,7 @@ struct papi {
 	void *file;
 	pthread_t owner;                   /* who loaded it: known to it until the end */
 	char version[32];
-#define CALL(name) __typeof__(&PAPI_##name) name;
+#define CALL(name) __typeof__(PAPI_##name) *(name);
 	CALLS(CALL)
 #undef CALL
 };
@@ -102,24 +102,20 @@ static void version_text(int version, char *text, size_t size)
 }
 
 /* Layouts of structures change from minor to minor version: it has to be the one of the header. */
-static bool load(struct papi *p, const char *name, struct reason *why)
+static bool start_library(struct papi *p, const char *name, struct reason *why)
 {
-	int version;
+	int version = load_calls(p) ? p->library_init(PAPI_VER_CURRENT) : PAPI_EINVAL;
 
-	p->file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	if (!p->file)
-		return false;
-	version = load_calls(p) ? p->library_init(PAPI_VER_CURRENT) : PAPI_EINVAL;
 	if (version == PAPI_VER_CURRENT) {
 		version_text(p->get_opt(PAPI_LIB_VERSION, NULL), p->version, sizeof(p->version));
 		return true;
 	}
 	if (version >= 0 || version == PAPI_EINVAL) {
-		because(why, "%s is there, but is another version than the papi.h that locus was built with: %d.%d", name,
+		because(why, "%s is there, but of another version than the papi.h that locus was built with: %d.%d", name,
 			PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
 		remedied(why, "./configure --with-papi && make # with the papi.h that belongs to it");
 	} else {
-		because(why, "%s does not start: %s", name, p->strerror(version));
+		because(why, "%s does not start: %.100s", name, p->strerror(version));
 		remedied(why, "papi_component_avail # says more");
 	}
 	dlclose(p->file);
@@ -128,11 +124,10 @@ static bool load(struct papi *p, const char *name, struct reason *why)
 
 static void *papi_open(bool multiplex, struct reason *why)
 {
-	/* Its own, the one of who builds programs, and others, so that it can be said what is there. */
-	static const char *const others[] = { "libpapi.so", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.6.0" };
-	struct papi *p = calloc(1, sizeof(*p));
 	char own[32];
-	bool loaded;
+	/* Its own; who builds programs has the second; the others, so that it can be said what is there. The first that is found decides. */
+	const char *const names[] = { own, "libpapi.so", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.6.0" }, *const *name = names;
+	struct papi *p = calloc(1, sizeof(*p));
 
 	if (!p) {
 		because(why, "no memory");
@@ -142,10 +137,10 @@ static void *papi_open(bool multiplex, struct reason *why)
 	because(why, "%s is not here", own);
 	remedied(why, "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set LD_LIBRARY_PATH to where it is",
 		 PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-	loaded = load(p, own, why);
-	for (unsigned i = 0; !loaded && i < sizeof(others) / sizeof(others[0]); i++)
-		loaded = load(p, others[i], why);
-	if (!loaded) {
+	/* Not unloaded again: it keeps memory for its next start. */
+	while (name < names + sizeof(names) / sizeof(names[0]) && !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
+		name++;
+	if (!p->file || !start_library(p, *name, why)) {
 		free(p);
 		return NULL;
 	}
@@ -181,7 +176,9 @@ static void disabled(const PAPI_component_info_t *c, struct reason *why)
 
 	if (c->CmpIdx || !hardware_why(&hardware)) {
 		because(why, "PAPI's component %.32s is off: %.200s", c->name, c->disabled_reason);
-		remedied(why, "papi_component_avail # says more; PAPI may be older than this machine");
+		/* It keeps to what users may, whoever asks. */
+		remedied(why, "%s", strstr(c->disabled_reason, "paranoid") ? "sudo sysctl kernel.perf_event_paranoid=1" :
+									  "papi_component_avail # says more; PAPI may be older than this machine");
 		return;
 	}
 	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason, hardware.what);
@@ -292,7 +289,6 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 		because(why, "it is a level%s%.16s, and not a count", *info.units ? " in " : "", info.units);
 		return false;
 	}
-	w->code = (uint32_t)code;
 	w->type = (uint64_t)p->get_event_component(code);
 	c = p->get_component_info((int)w->type);
 	if (!c || !w->type || !strcmp(c->name, "perf_event"))
@@ -429,7 +425,7 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 {
 	struct papi *p = s->papi;
 	const struct wanted *first = s->wanted[part->first];
-	int error = p->create_eventset(&part->set);
+	int error = p->create_eventset(&part->set), code;
 
 	*failed = first;
 	if (error == PAPI_OK)
@@ -438,9 +434,12 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 		error = attach(p, part->set, cpu);
 	if (error == PAPI_OK && multiplex && first->event.scope == PER_THREAD)
 		error = p->set_multiplex(part->set);
+	/* A native event's code is no longer its own once names of others were asked for. */
 	for (unsigned i = 0; error == PAPI_OK && i < part->n; i++) {
 		*failed = s->wanted[part->first + i];
-		error = p->add_event(part->set, (int)(*failed)->code);
+		error = p->event_name_to_code((*failed)->event.name, &code);
+		if (error == PAPI_OK)
+			error = p->add_event(part->set, code);
 	}
 	if (error == PAPI_OK)
 		error = p->start(part->set);

@@ -227,6 +227,7 @@ def packed(architecture):
     """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
     root = architecture.folder / "root"
     files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture)}
+    files |= {f"stand-in/{file.name}": file for file in (architecture.build / "test/stand-in").glob("*.so*")}
     for tool in architecture.tools:
         places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
         files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))
