@@ -246,7 +246,7 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 		w->event.unit = units[i].unit;
 		w->factor = units[i].factor;
 	}
-	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says only in words that its unit is 2^-32 J */
+	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says in words only that its unit is 2^-32 J */
 		w->event.unit = "J";
 		w->factor = ldexp(1, -32);
 	}
@@ -475,10 +475,8 @@ static void papi_stop(void *set)
 
 		if (part->started)
 			p->stop(part->set, s->now + part->first);
-		if (part->set == PAPI_NULL)
-			continue;
-		p->cleanup_eventset(part->set);
-		p->destroy_eventset(&part->set);
+		if (part->set != PAPI_NULL)
+			p->cleanup_eventset(part->set), p->destroy_eventset(&part->set);
 	}
 	if (!pthread_equal(p->owner, pthread_self()))
 		p->unregister_thread();
