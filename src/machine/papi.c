@@ -252,22 +252,29 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 	}
 }
 
-/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
-static bool find_package(struct wanted *w)
+/* The number behind a word, wherever in the name; -1: none. */
+static int number_after(const char *name, const char *word)
 {
-	static const char *const words[] = { ":PACKAGE", ":ZONE", ":cpu=" };
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *at = strstr(w->event.name, words[i]), *digits = at ? at + strlen(words[i]) : "";
+	while ((name = strstr(name, word))) {
 		char *end;
-		long number = strtol(digits, &end, 10);
+		long number;
 
-		if (end == digits)
-			continue;
-		w->package = words[i][1] == 'c' ? package_of((int)number) : (int)number;
-		return true;
+		name += strlen(word);
+		number = strtol(name, &end, 10);
+		if (end > name)
+			return (int)number;
 	}
-	return false;
+	return -1;
+}
+
+/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
+static int package_named(const char *name)
+{
+	int package = number_after(name, ":PACKAGE"), cpu = number_after(name, ":cpu=");
+
+	if (package < 0)
+		package = number_after(name, ":ZONE");
+	return cpu < 0 ? package : package_of(cpu);
 }
 
 static bool papi_find(void *library, struct wanted *w, struct reason *why)
@@ -294,7 +301,8 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 	if (!c || !w->type || !strcmp(c->name, "perf_event"))
 		return true;
 	w->event.scope = PER_PACKAGE;
-	if (!find_package(w))
+	w->package = package_named(w->event.name);
+	if (w->package < 0)
 		w->package = c->cpu ? EACH_PACKAGE : WHOLE_NODE;
 	return true;
 }

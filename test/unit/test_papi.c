@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "machine/counters.h"
+#include "machine/provider.h"
 #include "machine/team.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -252,6 +253,30 @@ static void test_what_a_package_counts_is_counted_once(void **state)
 	counters_close(c);
 }
 
+static void test_packages_in_names(void **state)
+{
+	const struct {
+		const char *name;
+		int package;
+	} rows[] = { { "rapl:::PACKAGE_ENERGY:PACKAGE0", 0 }, { "rapl:::PACKAGE_ENERGY:PACKAGE1", 1 }, { "imc::READS:cpu=0", package_of(0) },
+		     { "imc::READS", EACH_PACKAGE },	      { "net:::lo:rx:bytes", WHOLE_NODE } };
+	struct reason reason;
+	void *library;
+
+	(void)state;
+	setenv("PAPI_STAND_IN", "", 1);
+	library = papi.open(false, &reason);
+	assert_non_null(library);
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		struct wanted w = { .event = { .name = rows[i].name } };
+
+		assert_true(papi.find(library, &w, &reason));
+		assert_int_equal(w.event.scope, PER_PACKAGE);
+		assert_int_equal(w.package, rows[i].package);
+	}
+	papi.close(library);
+}
+
 static void test_a_cpu_in_the_name_needs_no_other(void **state)
 {
 	struct counters *c = OPEN("", false, "imc::READS:cpu=0", "imc::WRITES");
@@ -467,6 +492,7 @@ int main(int n, char **arguments)
 		cmocka_unit_test(test_a_pass_counts_nothing_of_another),
 		cmocka_unit_test(test_multiplexed_only_when_asked),
 		cmocka_unit_test(test_what_a_package_counts_is_counted_once),
+		cmocka_unit_test(test_packages_in_names),
 		cmocka_unit_test(test_a_cpu_in_the_name_needs_no_other),
 		cmocka_unit_test(test_an_event_that_reads_zero_is_not_proven),
 		cmocka_unit_test(test_reasons),
