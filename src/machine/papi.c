@@ -79,7 +79,7 @@ struct papi {
 	void *file;
 	pthread_t owner;                   /* who loaded it: known to it until the end */
 	char version[32];
-#define CALL(name) __typeof__(&PAPI_##name) name;
+#define CALL(name) __typeof__(PAPI_##name) *(name);
 	CALLS(CALL)
 #undef CALL
 };
@@ -137,7 +137,8 @@ static void *papi_open(bool multiplex, struct reason *why)
 	because(why, "%s is not here", own);
 	remedied(why, "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set LD_LIBRARY_PATH to where it is",
 		 PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-	while (name < names + sizeof(names) / sizeof(names[0]) && !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL)))
+	/* Not unloaded again: it keeps memory for its next start. */
+	while (name < names + sizeof(names) / sizeof(names[0]) && !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
 		name++;
 	if (!p->file || !start_library(p, *name, why)) {
 		free(p);

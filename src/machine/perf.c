@@ -208,11 +208,11 @@ static void forbidden(int needed, struct reason *why)
 	int level = paranoid();
 
 	if (level > needed) {
-		because(why, "perf_event_paranoid=%d forbids it", level);
+		because(why, "forbidden by perf_event_paranoid=%d", level);
 		remedied(why, "sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add PERFMON", needed);
 	} else {
-		because(why, "perf_event_open is forbidden, but not by perf_event_paranoid=%d", level);
-		remedied(why, "docker run --cap-add PERFMON ... # or another profile of seccomp");
+		because(why, "forbidden, and not by perf_event_paranoid: by seccomp, as in a container?");
+		remedied(why, "docker run --cap-add PERFMON ... # or with another profile of seccomp");
 	}
 }
 

@@ -210,7 +210,8 @@ PARANOID = "echo 4 >/proc/sys/kernel/perf_event_paranoid"
 def test_counters_that_are_forbidden(done):
     assert done.status in (0, 1)
     said(done, r"\[--\] perf_event_paranoid  4")
-    said(done, r"\[--\] hardware counters +forbidden \(Permission denied\)")
+    said(done, r"\[--\] hardware counters +forbidden by perf_event_paranoid=4\n.*\n.*sysctl kernel.perf_event_paranoid=2")
+    said(done, r"\[--\] software counters +forbidden by perf_event_paranoid=4\n.*\n.*sysctl kernel.perf_event_paranoid=1")
 
 
 @pytest.mark.guest("one", f"locus doctor; locus topology; {suite(8)}")
