@@ -183,7 +183,7 @@ def test_what_does_not_fit_is_extrapolated_if_asked(locus, read, tmp_path, with_
 def test_each_allocation_has_all_passes_and_a_batch_without(locus, read, tmp_path, with_papi):
     file = tmp_path / "a.jsonl"
     done = locus(
-        "dummy --variant steady,jitter --profile quick --time-budget 4s --counters",
+        "dummy --variant steady,jitter --case-budget 0.2s --counters",
         ",".join(ROW),
         "--output",
         file,
@@ -193,7 +193,8 @@ def test_each_allocation_has_all_passes_and_a_batch_without(locus, read, tmp_pat
     lines = read(file)
     for trial in of_type(lines, "trial"):
         batches = [b for b in of_type(lines, "samples") if b["trial"] == trial["id"]]
-        for allocation in {b["allocation"] for b in batches[:-6]}:
+        assert len(trial["allocations"]) >= 3
+        for allocation in range(len(trial["allocations"])):
             counted_here = [tuple(b["counters"]) for b in batches if b["allocation"] == allocation]
             assert {(), *((name,) for name in ROW)} == set(counted_here)
 
