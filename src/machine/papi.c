@@ -462,8 +462,8 @@ static void explain(const struct papi *p, const struct wanted *w, int error, str
 
 	if (error == PAPI_EPERM && w->event.scope == PER_PACKAGE) {
 		uncore_why(why);
-	} else if (error == PAPI_EPERM && hardware_why(why)) {
-		return;
+	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type && hardware_why(why)) {
+		return; /* PAPI may know a processor that this kernel, or the host, does not count on */
 	} else if (error == PAPI_ECNFLCT || error == PAPI_ENOCNTR) {
 		because(why, "no counter of the processor is free for it");
 		remedied(why, "sudo sysctl kernel.nmi_watchdog=0 # which takes one; or others count");
