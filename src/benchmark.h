@@ -178,6 +178,20 @@ struct ratio {
 };
 
 /*
+ * What would explain the number: an event of `--counters default`, as PAPI, or perf::, name it; of several, parted by |, the first that can be counted
+ * here. doc/methods.md says on which processors they lie.
+ */
+struct explained {
+	const char *events, *what;
+};
+
+/* What counts are for each of: the unit itself, or what `amount` says one unit of work of all workers (and ranks) together consists of. */
+struct per {
+	const char *name;                  /* "line"; NULL: the unit */
+	double (*amount)(const struct trial *);
+};
+
+/*
  * The time of a sample is the wall time from the first worker's start to the last one's end - or, where it is scored `together`, from the last
  * one's start to the first one's end; of pairs, the median of what each takes from when both are there. `time`, which every benchmark
  * reports, is that over the units that a worker did in it (the mean over the workers of the first role), in s per unit. Of a trial that is
@@ -202,6 +216,8 @@ struct benchmark {
 	const struct parameter *parameters;
 	const struct metric *metrics;      /* beyond time */
 	const struct ratio *ratios;        /* of trials; NULL: none; ends with a row without a name */
+	const struct explained *counters;  /* the default set; ends with a row without events */
+	struct per per;                    /* ... for each of these */
 	bool time_first;                   /* time is the headline of tables and plots; else the first metric is */
 	const struct variant *variants;
 	/*

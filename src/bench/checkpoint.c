@@ -252,6 +252,14 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
+static const struct explained counters[] = {
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a tick's cycles, whatever the frequency was" },
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "how many instructions a tick is: the same for all places of the counter" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "loads that found the counter's line taken away by another thread" },
+	{ "PAPI_BR_MSP|perf::BRANCH-MISSES", "the branch to the second counter, where it was not foreseen" },
+	{ 0 }
+};
+
 const struct benchmark checkpoint_benchmark = {
 	.name = "checkpoint",
 	.summary = "what a counter that every call ticks costs, by where it lies",
@@ -265,6 +273,7 @@ const struct benchmark checkpoint_benchmark = {
 	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
 	.ratios = ratios,
 	.time_first = true,
 	.variants = variants,

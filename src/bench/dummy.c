@@ -25,6 +25,18 @@ static const struct metric metrics[] = {
 	{ 0 }
 };
 
+/* What a delay is made of; nothing else happens here. */
+static double microseconds(const struct trial *trial)
+{
+	return trial->value[DELAY].real * trial->threads * (trial->ranks ? trial->ranks->ranks : 1);
+}
+
+static const struct explained counters[] = {
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "turns of the loop that waits, and the readings of the clock in them" },
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "with the time, the frequency at which it waited" },
+	{ 0 }
+};
+
 struct behaviour {
 	double scatter;                    /* share of the delay, evenly spread */
 	double second;                     /* every second sample takes this many times the delay */
@@ -177,6 +189,8 @@ const struct benchmark dummy_benchmark = {
 	.internal = true,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
+	.per = { "microsecond", microseconds },
 	.variants = variants,
 	.footprint = footprint,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,28 @@ bool agree_same(const struct ranks *ranks, uint64_t x)
 	double upper = (double)(x >> 11);
 
 	return agree_most(ranks, upper) == -agree_most(ranks, -upper);
+}
+
+/* As integers, and billionths beside them: so that no rank rounds what another does not. */
+void agree_sum(const struct ranks *ranks, double *x, size_t n)
+{
+	enum { AT_ONCE = 1000 };
+	int64_t parts[AT_ONCE][3];
+
+	for (size_t at = 0; ranks && at < n; at += AT_ONCE) {
+		const size_t length = n - at < AT_ONCE ? n - at : AT_ONCE;
+
+		for (size_t i = 0; i < length; i++) {
+			const double value = isfinite(x[at + i]) ? x[at + i] : 0, whole = floor(value);
+
+			parts[i][0] = (int64_t)whole;
+			parts[i][1] = llround((value - whole) * 1e9);
+			parts[i][2] = !isfinite(x[at + i]);
+		}
+		ranks->sum(parts[0], 3 * length);
+		for (size_t i = 0; i < length; i++)
+			x[at + i] = parts[i][2] ? NAN : (double)parts[i][0] + (double)parts[i][1] * 1e-9;
+	}
 }
 
 /* A sum to which the others add nothing. */

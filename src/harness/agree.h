@@ -16,6 +16,9 @@ bool agree_any(const struct ranks *, bool);
 
 bool agree_same(const struct ranks *, uint64_t);     /* all have the same number; of no more than 53 bits, the upper ones */
 
+/* Each number becomes its sum over the ranks: the same on all, and NAN where one of them is no number. Of no more than 2^62. */
+void agree_sum(const struct ranks *, double *, size_t);
+
 /* A copy of what one rank has, for all. */
 void agree_copy(const struct ranks *, unsigned from, void *, size_t);
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "harness/list.h"
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/options.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
@@ -43,6 +43,11 @@ static struct parameter own_threads(const struct benchmark *b)
 	return own_default("threads", "numbers of threads", b->threads);
 }
 
+static const char *for_each(const struct benchmark *b)
+{
+	return b->per.name ? b->per.name : b->unit;
+}
+
 void list_benchmark(const struct benchmark *b, FILE *f)
 {
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
@@ -66,6 +71,10 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, "  %-16s wall time of a sample for each %s that a worker did (s/%s)\n", "time", b->unit, b->unit);
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
 		fprintf(f, "  %-16s %s (%s, %s/%s)\n", r->name, r->help, r->metric ? r->metric : "time", r->of, r->to);
+	if (b->counters)
+		fprintf(f, "\ncounters (--counters default; for each %s; of several, the first that can be counted here)\n", for_each(b));
+	for (const struct explained *e = b->counters; e && e->events; e++)
+		fprintf(f, "  %s\n  %16s %s\n", e->events, "", e->what);
 }
 
 void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
@@ -151,6 +160,10 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		snprintf(times, sizeof(times), "%s%s%s/%s", r->metric ? r->metric : "", r->metric ? ", " : "", r->of, r->to);
 		put_tagged("", r->name, times, r->help, f);
 	}
+	if (b->counters)
+		fprintf(f, ".PP\nCounters by default, for each %s:\n", for_each(b));
+	for (const struct explained *e = b->counters; e && e->events; e++)
+		put_tagged("", e->events, NULL, e->what, f);
 }
 
 void list_man(const struct benchmark *const *table, FILE *f)

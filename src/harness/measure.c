@@ -52,7 +52,7 @@ unsigned metric_count(const struct benchmark *b)
 	return n;
 }
 
-int series_open(struct series *s, struct planned *p)
+int series_open(struct series *s, struct planned *p, struct counting *counting)
 {
 	const struct trial *t = &p->trial;
 
@@ -62,7 +62,7 @@ int series_open(struct series *s, struct planned *p)
 		s->meetings = t->variant->meetings(t);
 		s->pairs = pairs_open(t);
 	}
-	if (s->value && !s->meetings == !s->pairs)
+	if (tally_open(&s->tally, counting, t) && s->value && !s->meetings == !s->pairs)
 		return 0;
 	series_close(s);
 	return -1;
@@ -74,6 +74,7 @@ void series_close(struct series *s)
 		free(s->value[i]);
 	free(s->value);
 	pairs_close(s->pairs);
+	tally_close(&s->tally);
 	free(s->time);
 	free(s->skews);
 	free(s->noisy);
@@ -254,6 +255,7 @@ static bool witness(struct noise *n, const struct attendance *a, int cpu)
 struct sample {
 	double wall, time, skew;           /* s; s per unit; s */
 	double communicated;               /* s; NAN: there are no ranks */
+	double done;                       /* units of the workers of the first role together; of pairs, of the first of each: this rank's */
 	bool noisy;
 };
 
@@ -321,6 +323,7 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 		if (keep && units > 0)
 			pairs_add(s->pairs, a, b, time / units, turn.table != EVERY);
 		s->did = team_worker(team, a)->done;
+		sample->done += units;
 	}
 	sort(times, n);
 	sample->time = n ? quantile(times, n, 0.5) : NAN;
@@ -346,6 +349,7 @@ static void score(struct series *s, struct team *team, struct noise *noise, stru
 		soon = fmin(soon, a->end);
 		end = fmax(end, a->end);
 		units += (double)(scored_together(s) ? w->together : w->done) / lead;
+		sample->done += (double)w->done;
 	}
 	s->did = team_worker(team, 0)->done;
 	sample->wall = (lead < t->threads ? end : last) - first;
@@ -362,7 +366,7 @@ static void agree_sample(const struct ranks *ranks, struct sample *s)
 	double x[] = { s->wall, isfinite(s->time) ? s->time : INFINITY, s->skew, s->noisy, -s->communicated };
 
 	ranks->most(x, sizeof(x) / sizeof(*x));
-	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], x[3] > 0 };
+	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], s->done, x[3] > 0 };
 }
 
 /* One timed execution; `keep`: what pairs took is kept. */
@@ -635,6 +639,8 @@ static double batch_quantile(const struct series *s, const struct batch *b, bool
 
 static bool room_for_batch(struct series *s)
 {
+	if (!tally_room(&s->tally, s->batches + 1))
+		return false;
 	if (s->batches == s->batch_room) {
 		unsigned room = s->batch_room ? s->batch_room * 2 : 64;
 		struct batch *grown = realloc(s->batch, room * sizeof(*grown));
@@ -661,18 +667,22 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	struct result result = { .series = s };
 	double began = clock_now();
 	struct batch *b;
+	unsigned number;
 
 	if (!all_seated(s, team) || agree_any(t->ranks, !grow(s, samples) || !room_for_batch(s)))
 		return false;
 	b = new_batch(s);
+	number = s->batches - 1;
+	b->pass = tally_begin(&s->tally, team, number);
 	b->cycle = median_cycle(team);
-	if (warm) /* the trials in between took the caches */
+	if (warm) /* the trials in between took the caches; so do counters that are started */
 		take(s, team, &unused, turn_of(s, 0), false);
 	neighbours_begin(&neighbours, s->planned);
 	/* A tournament may take seconds: a signal ends it, and it is then no estimate. */
 	for (unsigned i = 0; i < samples && !(s->pairs && interrupted(s)); i++) {
 		struct sample sample = take(s, team, &s->noise, turn_of(s, i), true);
 
+		tally_add(&s->tally, number, b->pass, sample.done, s->pairs ? 1 : leading(t));
 		s->time[s->samples] = sample.time;
 		s->skews[s->samples] = sample.skew;
 		s->noisy[s->samples] = sample.noisy;
@@ -687,6 +697,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 		b->samples++;
 	}
 	neighbours_end(&neighbours, s->planned, &s->noise);
+	tally_end(&s->tally, team, number, b->pass);
 	if (s->pairs) {
 		double mean = pairs_batch(s->pairs);
 
@@ -781,6 +792,7 @@ void series_gather(struct series *s)
 	if (!ranks)
 		return;
 	sum_noise(ranks, &s->noise);
+	tally_gather(&s->tally);
 	s->placed = agree_any(ranks, s->placed);
 	if (s->placed) {
 		sum_placement(ranks, &s->before);
@@ -851,10 +863,10 @@ json_t *series_batch_json(const struct series *s, double at)
 	for (unsigned m = 0; raw && m < metric_count(t->benchmark); m++)
 		if (s->value[m])
 			json_object_set_new(values, t->benchmark->metrics[m].name, list_of(s->value[m] + b->first, b->samples));
-	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id, "allocation", (int)b->allocation, "batch",
+	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id, "allocation", (int)b->allocation, "batch",
 			 (int)s->batches - 1, "at", number(at), "units", series_units_json(s), "times",
 			 raw ? list_of(time, b->samples) : json_null(), "noisy", noisy, "cycle", b->cycle > 0 ? number(b->cycle) : json_null(),
-			 "values", values);
+			 "values", values, "counters", tally_batch_json(&s->tally, s->batches - 1, b->pass));
 	if (!raw) {
 		double *sorted = calloc(b->samples + 1, sizeof(*sorted));
 		size_t n = 0;

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "benchmark.h"
+#include "harness/counting.h"
 #include "harness/pairs.h"
 #include "harness/plan.h"
 #include "harness/record.h"
@@ -26,6 +27,7 @@ struct batch {
 	unsigned allocation;
 	double estimate, clean;            /* the quantile of its samples, and of those without noise; NAN where all are noisy */
 	double cycle;                      /* s per core cycle beside it; 0 unknown */
+	unsigned pass;                     /* of the counters; UNCOUNTED: nothing is counted beside it */
 };
 
 /* Why a trial ended where it did. */
@@ -55,6 +57,7 @@ struct series {
 	unsigned batches, batch_room, allocations;
 	struct batch *batch;
 	struct noise noise;
+	struct tally tally;                /* of events */
 	struct placement now;              /* of this allocation, before its samples; pages 0: it maps nothing */
 	struct placement before, after;    /* of the allocation with the most pages astray */
 	bool placed;                       /* before and after are known */
@@ -65,7 +68,8 @@ struct series {
 	enum stopped stopped;
 };
 
-int series_open(struct series *, struct planned *);
+/* `counting`: what is counted beside its samples; NULL: nothing. */
+int series_open(struct series *, struct planned *, struct counting *);
 void series_close(struct series *);
 
 /*
@@ -82,7 +86,7 @@ void series_calibrate(struct series *, struct team *, double target, double batc
 bool series_batch(struct series *, struct team *, unsigned samples, bool warm);
 /* Reads the pages back, verifies, and gives the allocation back. */
 void series_release(struct series *, struct team *);
-/* At the end of all: noise and placement become those of all ranks. */
+/* At the end of all: noise, counts and placement become those of all ranks. */
 void series_gather(struct series *);
 
 /* Of one allocation, or of all (allocation < 0): the time; or of another statistic, given by batch. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/options.h"
 #include "harness/values.h"
 
@@ -12,7 +12,7 @@ const char *const profile_names[PROFILES] = { [QUICK] = "quick", [STANDARD] = "s
 
 enum key {
 	VARIANT = 0x100, THREADS, BIND, PROFILE, OUTPUT, RESUME, APPEND, REPEATS, DURATION, TIME_BUDGET, CASE_BUDGET, DRY_RUN, TOPOLOGY,
-	OVERSUBSCRIBE, SEED, QUIET, PARAMETER
+	OVERSUBSCRIBE, SEED, QUIET, COUNTERS, COUNTERS_OPTIONAL, MULTIPLEX, PARAMETER
 };
 
 const struct option_row option_rows[] = {
@@ -29,6 +29,9 @@ const struct option_row option_rows[] = {
 	{ "time-budget", "TIME", "of the whole command, such as 60s", TIME_BUDGET },
 	{ "case-budget", "TIME", "of one trial", CASE_BUDGET },
 	{ "seed", "N", "of everything random (default: 1)", SEED },
+	{ "counters", "LIST", "count these events beside the time: names of PAPI, perf::NAME, the kernel's own (faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` shows", COUNTERS },
+	{ "counters-optional", NULL, "go on, too, where none of them can be counted", COUNTERS_OPTIONAL },
+	{ "multiplex", NULL, "more events than the processor can count take turns within a sample, and are extrapolated (default: within a trial, each counted all the time)", MULTIPLEX },
 	{ "dry-run", NULL, "print the trials, where their threads would sit, and the time they would take; run nothing", DRY_RUN },
 	{ "topology", "WHAT", "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file", TOPOLOGY },
 	{ "quiet", NULL, "no progress on stderr", QUIET },
@@ -109,6 +112,25 @@ static uint64_t whole(struct argp_state *state, const char *option, const char *
 	return n;
 }
 
+/* What is there to be counted turns out when the machine is asked; what is no list, at once. */
+static const char *check_events(struct argp_state *state, const char *list)
+{
+	char word[256], other[256], why[320];
+	const char *rest = list;
+
+	while (next_word(&rest, word, sizeof(word))) {
+		const char *others = rest;
+
+		if (!*word)
+			refuse(state, "counters", "there is an empty name in the list");
+		snprintf(why, sizeof(why), "%s is there twice", word);
+		while (next_word(&others, other, sizeof(other)))
+			if (!strcmp(word, other))
+				refuse(state, "counters", why);
+	}
+	return list;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -130,6 +152,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case DRY_RUN: o->dry_run = true; break;
 	case TOPOLOGY: o->topology = arg; break;
 	case QUIET: o->quiet = true; break;
+	case COUNTERS: o->counters = check_events(state, arg); break;
+	case COUNTERS_OPTIONAL: o->counters_optional = true; break;
+	case MULTIPLEX: o->multiplex = true; break;
 	case ARGP_KEY_ARG:
 		fprintf(stderr, "%s: '%s' is not an option; options begin with --, as in --variant LIST\n", state->name, arg);
 		exit(EXIT_COMMAND_LINE);
@@ -138,6 +163,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
 		if (o->resume && o->append)
 			refuse(state, "resume", "--append is something else: give one of them");
+		if ((o->counters_optional || o->multiplex) && !o->counters)
+			refuse(state, o->multiplex ? "multiplex" : "counters-optional", "needs --counters LIST");
 		if (o->topology && !o->dry_run)
 			refuse(state, "topology", "nothing can be run on a machine that is only described; add --dry-run");
 		break;

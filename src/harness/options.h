@@ -21,11 +21,12 @@ struct options {
 	const struct benchmark *benchmark; /* NULL: the suite */
 	enum profile profile;
 	const char *variant, *threads, *bind, *topology, *output;
+	const char *counters;              /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS]; /* as the benchmark's */
 	double time_budget, case_budget, duration; /* s */
 	unsigned repeats;
 	uint64_t seed;
-	bool resume, append, dry_run, oversubscribe, quiet;
+	bool resume, append, dry_run, oversubscribe, quiet, counters_optional, multiplex;
 	int argc;
 	char **argv;
 };

@@ -71,6 +71,7 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct team *team;
+	struct counting *counting;         /* NULL: nothing was asked for */
 	struct clock_quality clock;
 	double began;                      /* clock_now() */
 	double deadline, until;            /* s from then on, INFINITY: of all; of the share of the benchmark at hand */
@@ -237,7 +238,7 @@ static void take_round(struct group *g)
 		if (!s->ready)
 			continue;
 		show(r, s);
-		if (series_batch(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch, g->n > 1 && s->duration < 0.02))
+		if (series_batch(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch, (g->n > 1 || r->counting) && s->duration < 0.02))
 			record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
 	}
 }
@@ -321,9 +322,9 @@ static unsigned least_rounds(unsigned allocations)
 }
 
 /* On all ranks, or on none. */
-static bool all_open(struct series *s, struct planned *p)
+static bool all_open(struct series *s, struct planned *p, struct counting *counting)
 {
-	bool failed = series_open(s, p);
+	bool failed = series_open(s, p, counting);
 
 	if (!agree_any(p->trial.ranks, failed))
 		return true;
@@ -343,7 +344,7 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 	char started[40];
 
 	for (unsigned i = 0; i < n; i++) {
-		if (p[i].done || !all_open(&series[g.n], &p[i]))
+		if (p[i].done || !all_open(&series[g.n], &p[i], r->counting))
 			continue;
 		order[g.n] = g.n;
 		series[g.n].overhead = r->clock.overhead;
@@ -354,6 +355,8 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 	}
 	g.allocations = repeats && repeats < allocations ? repeats : allocations;
 	g.rounds = least_rounds(g.allocations);
+	for (unsigned i = 0; i < g.n; i++) /* each pass, and a batch without */
+		g.rounds = series[i].tally.passes >= g.rounds ? series[i].tally.passes + 1 : g.rounds;
 	g.batch = fmin(BATCH, budget / (2.0 * n * g.rounds * g.allocations));
 	utc(started, sizeof(started));
 	if (g.n && !ended(r))
@@ -425,13 +428,13 @@ static void write_header(struct run *r)
 	for (int i = 1; i < o->argc; i++)
 		json_array_append_new(command, json_string(o->argv[i]));
 	record_line(r->record, "header",
-		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", RECORD_SCHEMA,
+		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o, s:o}", "schema", RECORD_SCHEMA,
 			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "resumes",
 			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
 			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
 			      isfinite(r->deadline) ? json_real(r->deadline) : json_null(), "case",
-			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "machine",
-			      provenance_machine(r->machine)),
+			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "counters",
+			      counting_header_json(r->counting), "machine", provenance_machine(r->machine)),
 		    true);
 }
 
@@ -597,6 +600,15 @@ static void find_done(struct run *r)
 	}
 }
 
+static int find_counters(struct run *r)
+{
+	const struct benchmark *benchmarks[r->plans + 1];
+
+	for (unsigned i = 0; i < r->plans; i++)
+		benchmarks[i] = r->plan[i].benchmark;
+	return counting_open(&r->counting, r->options, benchmarks, r->plans, r->ranks);
+}
+
 static int perform(struct run *r)
 {
 	const struct options *o = r->options;
@@ -760,10 +772,11 @@ int run(const struct options *o, const struct benchmark *const *table, const str
 	if (!status && o->dry_run) {
 		for (unsigned i = 0; i < r.plans; i++)
 			plan_print(&r.plan[i], &r.setting, estimate(&r), stdout);
-	} else if (!status) {
+	} else if (!status && !(status = find_counters(&r))) {
 		status = perform(&r);
 	}
 out:
+	counting_close(r.counting);
 	for (unsigned i = 0; i < r.plans; i++)
 		plan_free(&r.plan[i]);
 	free(r.plan);

@@ -325,6 +325,23 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 	note_doubts(s, v);
 }
 
+/* Counts that may be none, and counting that was not for nothing. */
+static void note_counters(const json_t *counters, const json_t *counting, struct verdict *v)
+{
+	const json_t *counter, *with = json_object_get(counting, "with_ci"), *without = json_object_get(counting, "without_ci");
+	size_t i;
+
+	json_array_foreach(counters, i, counter)
+		if (json_is_false(json_object_get(counter, "trusted")))
+			find(v, OK, "%s is not to be trusted: %s", json_string_value(json_object_get(counter, "name")),
+			     json_string_value(json_object_get(counter, "why")));
+	if (json_is_array(with) && json_is_array(without) &&
+	    (json_number_value(json_array_get(with, 0)) > json_number_value(json_array_get(without, 1)) ||
+	     json_number_value(json_array_get(with, 1)) < json_number_value(json_array_get(without, 0))))
+		find(v, OK, "counting changes its time: %.4g s with counters and %.4g s without; its time is that of both", json_number_value(json_object_get(counting, "with")),
+		     json_number_value(json_object_get(counting, "without")));
+}
+
 static json_t *parameters_json(const struct trial *t)
 {
 	json_t *object = json_object();
@@ -487,12 +504,16 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	struct verdict v = { OK, json_array(), json_array() };
 	double *scratch = calloc(s->batches + 1, sizeof(*scratch)), cycle;
 	struct result_of time = estimate_time(s);
-	json_t *line, *kin = json_array(), *metrics, *pairs, *samples = samples_json(s, &v);
+	json_t *line, *kin = json_array(), *metrics, *pairs, *samples = samples_json(s, &v), *counters, *counting = counting_json(s);
+	const char *why;
 
 	judge(s, time, &v);
 	pairs = s->pairs ? pairs_json(s->pairs, &p->trial) : NULL;
 	note_crowding(pairs, &v);
-	metrics = metrics_json(s, time, json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured");
+	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured";
+	metrics = metrics_json(s, time, why);
+	counters = counters_json(s, s->samples ? NULL : why);
+	note_counters(counters, counting, &v);
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
 		if (&group[i] != s && group[i].samples)
@@ -504,8 +525,8 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 			 s->pairs ? "meetings of a pair in a batch" : "samples in a batch", "then",
 			 s->pairs ? "mean over pairs, then median over batches, then over allocations" : "median over batches, then over allocations", "metrics", metrics, "samples", samples);
 	allocations_json(s, scratch, line);
-	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "ratios", ratios_json(s, group, n), "pairs",
-					       pairs ? pairs : json_null(), "placement", placement_json(s), "noise", noise_json(s),
+	json_object_update_new(line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:f}", "ratios", ratios_json(s, group, n), "pairs",
+					       pairs ? pairs : json_null(), "counters", counters, "counting", counting, "placement", placement_json(s), "noise", noise_json(s),
 					       "cycle", number(cycle), "cycles", number(time.all.value / cycle), "skew", number(median_skew(s)),
 					       "alternated_with", kin, "stopped",
 					       s->samples && stopped_names[s->stopped] ? json_string(stopped_names[s->stopped]) : json_null(), "started",

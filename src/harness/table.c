@@ -65,7 +65,7 @@ static char *show_interval(const json_t *metric, char *text, size_t size)
 	const json_t *ci = json_object_get(metric, "ci");
 	double value = real(json_object_get(metric, "value"));
 
-	if (json_is_array(ci))
+	if (json_is_array(ci) && value != 0)
 		snprintf(text, size, "%+.1f %+.1f %%", 100 * (real(json_array_get(ci, 0)) / value - 1), 100 * (real(json_array_get(ci, 1)) / value - 1));
 	else
 		snprintf(text, size, "-");
@@ -108,6 +108,27 @@ static void print_ratios(const json_t *list)
 		printf("      %s %s/%s, %s: %.3g (%s)\n", json_string_value(json_object_get(ratio, "name")), json_string_value(json_object_get(ratio, "of")),
 		       json_string_value(json_object_get(ratio, "to")), json_string_value(json_object_get(ratio, "metric")), real(json_object_get(ratio, "value")),
 		       show_interval(ratio, interval, sizeof(interval)));
+}
+
+/* What was asked for, and found; what can't be counted anywhere was said at the beginning. */
+static void print_counters(const json_t *list)
+{
+	const json_t *counter;
+	char value[64], interval[64];
+	size_t i;
+
+	json_array_foreach(list, i, counter) {
+		const char *source = json_string_value(json_object_get(counter, "source")), *name = json_string_value(json_object_get(counter, "name"));
+		const bool known = json_is_number(json_object_get(counter, "value")), own = source && !strcmp(source, "kernel");
+
+		if (!source || (own && !json_is_array(json_object_get(counter, "per_thread"))))
+			continue;
+		if (known)
+			printf("      %s%s: %s per %s (%s)\n", name, json_is_true(json_object_get(counter, "trusted")) ? "" : " ?", show_metric(counter, value, sizeof(value)),
+			       json_string_value(json_object_get(counter, "per")), show_interval(counter, interval, sizeof(interval)));
+		else
+			printf("      %s: %s\n", name, json_string_value(json_object_get(counter, "why")));
+	}
 }
 
 /* Pairs by what they share, and the CPUs that are not like the others. */
@@ -161,6 +182,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		print_sentences(reasons);
 	print_sentences(json_object_get(trial, "notes"));
 	print_ratios(json_object_get(trial, "ratios"));
+	print_counters(json_object_get(trial, "counters"));
 	print_pairs(json_object_get(trial, "pairs"));
 	fflush(stdout);
 }

@@ -17,7 +17,7 @@ from locus_analysis import records
 from make_records import MACHINES, Line, header, machine_record, run_id, write
 
 BAD_INPUT = 2
-LATER = {"ratios", "pairs", "metric"}  # keys that the first records did not have
+LATER = {"ratios", "pairs", "metric", "counters", "counting"}  # keys that the first records did not have
 
 
 def validate(*paths: Path) -> int:
@@ -29,6 +29,31 @@ def test_the_schema_accepts_what_the_document_says(name: str, tmp_path: Path) ->
     given = records.read([write(tmp_path / "a.jsonl", machine_record(name))])
     assert len(given.lines) == len(machine_record(name))
     assert given.notes == []
+
+
+def counted() -> list[Line]:
+    """A record of today: the older ones, which are read, too, had nothing of counters."""
+    lines = machine_record("one")
+    event = {"unit": "1", "scope": "thread"}
+    faults = {"name": "faults", "source": "kernel", **event}
+    misses = {"name": "PAPI_L3_TCM", "source": None, **event, "why": "no PMU"}
+    for line in lines:
+        if line["type"] == "header":
+            events = [{**faults, "pass": 0, "proven": True, "why": None}, {**misses, "pass": None, "proven": False}]
+            asked = ["faults", "PAPI_L3_TCM"]
+            line["counters"] = {"asked": asked, "optional": False, "multiplexed": False, "passes": 1, "papi": "7.0.0.0", "events": events}
+        elif line["type"] == "samples":
+            line["counters"] = {"faults": 3.0}
+        elif line["type"] == "trial":
+            none = {"per": "pass", "value": None, "ci": None, "per_thread": None, "total": None, "samples": 0, "trusted": True}
+            value = {"value": 0.5, "ci": [0.4, 0.6], "per_thread": [0.5, None], "total": 6, "samples": 12, "why": None}
+            line["counters"] = [{**faults, **none, **value}, {**none, **misses}]
+            line["counting"] = {"with": 2e-3, "with_ci": [1e-3, 3e-3], "without": 2e-3, "without_ci": None}
+    return lines
+
+
+def test_what_was_counted_may_be_told(tmp_path: Path) -> None:
+    assert records.read([write(tmp_path / "a.jsonl", counted())]).notes == []
 
 
 def drop(key: str) -> Callable[[Line], Any]:
@@ -64,6 +89,16 @@ WRONG = [
     ("samples", put("sketch", {"n": 1, "quantiles": {"0": 1, "0.5": 1, "1": 1}})),
     ("samples", put("noisy", [-1])),
     ("samples", put("trial", "x")),
+    ("header", put("counters", "events", 0, "why", "it can be counted, and has a reason why not")),
+    ("header", put("counters", "events", 1, "why", None)),
+    ("header", put("counters", "asked", [])),
+    ("samples", put("counters", {"faults": "many"})),
+    ("trial", put("counters", 0, "value", None)),
+    ("trial", put("counters", 0, "source", "a guess")),
+    ("trial", put("counters", 0, "source", None)),
+    ("trial", put("counters", 0, "trusted", False)),
+    ("trial", put("counters", 0, "per_thread", ["1"])),
+    ("trial", put("counting", "with", "long")),
     ("trial", drop("placement")),
     ("trial", put("status", "good")),
     ("trial", put("status", "noisy")),
@@ -92,7 +127,7 @@ WRONG = [
 @pytest.mark.parametrize("number", range(len(WRONG)))
 def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path: Path) -> None:
     kind, change = WRONG[number]
-    lines = machine_record("one")
+    lines = counted()
     place = next(i for i, line in enumerate(lines) if line["type"] == kind)
     change(lines[place])
     with pytest.raises(records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$"):

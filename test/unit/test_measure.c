@@ -138,7 +138,7 @@ static int measure(struct team *team, void *argument)
 {
 	struct bench *b = argument;
 
-	assert_int_equal(series_open(&b->series, &b->planned), 0);
+	assert_int_equal(series_open(&b->series, &b->planned, NULL), 0);
 	for (unsigned a = 0; a < b->allocations; a++) {
 		assert_true(series_allocate(&b->series, team));
 		if (a == 0)
@@ -632,7 +632,7 @@ static void invent(struct series *s, struct invention *i, const char *id, unsign
 	i->planned = (struct planned){ .identity = (char *)"", .bind = "close" };
 	i->planned.trial = (struct trial){ .benchmark = &ratio_benchmark, .variant = &ratio_variants[variant], .value = i->value, .threads = threads };
 	strcpy(i->planned.id, id);
-	assert_int_equal(series_open(s, &i->planned), 0);
+	assert_int_equal(series_open(s, &i->planned, NULL), 0);
 	s->time = calloc(SAMPLES, sizeof(*s->time));
 	s->skews = calloc(SAMPLES, sizeof(*s->skews));
 	s->noisy = calloc(SAMPLES, sizeof(*s->noisy));

@@ -580,6 +580,21 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
+/* Of all ranks. */
+static double distances(const struct trial *trial)
+{
+	return (double)trial->value[ROWS].count * (double)trial->value[CLUSTERS].count;
+}
+
+static const struct explained counters[] = {
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "what pruning and vectors save" },
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "with the instructions, whether threads work or wait for lines" },
+	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS", "floating-point operations: 3 a dimension where every distance is computed" },
+	{ "PAPI_L2_DCM", "lines that moved between cores, or came from below: sums that threads share" },
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that no cache had: points that are more than the last cache" },
+	{ 0 }
+};
+
 const struct benchmark kmeans_benchmark = {
 	.name = "kmeans",
 	.summary = "a clustering that became slower the more threads it had, its cures, and the fastest we know",
@@ -594,6 +609,8 @@ const struct benchmark kmeans_benchmark = {
 	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
+	.per = { "point x cluster", distances },
 	.ratios = ratios,
 	.time_first = true,
 	.variants = variants,

@@ -367,6 +367,15 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
+static const struct explained counters[] = {
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a load's cycles, whatever the frequency was" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "loads that the first cache did not serve" },
+	{ "PAPI_L2_DCM", "... nor the second" },
+	{ "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES", "... nor the last" },
+	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know" },
+	{ 0 }
+};
+
 const struct benchmark latency_benchmark = {
 	.name = "latency",
 	.summary = "what one dependent load costs: the levels of cache and TLB",
@@ -381,6 +390,7 @@ const struct benchmark latency_benchmark = {
 	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
 	.time_first = true,
 	.variants = variants,
 	.applies = applies,

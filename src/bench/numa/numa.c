@@ -145,6 +145,21 @@ static double operations(const struct trial *trial)
 	return words(trial, kernel_of(trial)->flops);
 }
 
+static double lines(const struct trial *trial)
+{
+	return bytes_asked_for(trial) / (double)trial->machine->line;
+}
+
+static const struct explained counters[] = {
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that no cache had, less those that prefetchers brought" },
+	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
+	  "loads that another node's memory served" },
+	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know: 1 in 64 with pages of 4 KiB, hardly any with huge ones" },
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a line's cycles, of all threads together" },
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "how many instructions a line took: less with wider vectors" },
+	{ 0 }
+};
+
 static size_t footprint(const struct trial *trial)
 {
 	const struct kernel *k = kernel_of(trial);
@@ -525,6 +540,8 @@ const struct benchmark numa_benchmark = {
 	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
+	.per = { "line", lines },
 	.variants = variants,
 	.applies = applies,
 	.footprint = footprint,

@@ -751,6 +751,17 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
+static const struct explained counters[] = {
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a key's cycles, of all threads, those included that they wait in loops" },
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "steps of the search, and of loops that wait" },
+	{ "PAPI_BR_MSP|perf::BRANCH-MISSES", "wrong guesses: half the steps of a branchy search, hardly any of a branchless one" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "steps that the first cache did not serve" },
+	{ "PAPI_L2_DCM", "... nor the second" },
+	{ "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES", "... nor the last" },
+	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "steps whose page the TLB did not know" },
+	{ 0 }
+};
+
 const struct benchmark search_benchmark = {
 	.name = "search",
 	.summary = "what it gains to divide a sorted array among threads, and to send each key to where it belongs",
@@ -765,6 +776,8 @@ const struct benchmark search_benchmark = {
 	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
+	.per = { "key", keys_a_unit },
 	.ratios = ratios,
 	.variants = variants,
 	.settle = settle,

@@ -360,6 +360,16 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
+static const struct explained counters[] = {
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "an operation's cycles, whatever the frequency was" },
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "of a lock, how often it was tried in vain" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "how often the line had gone to another core's cache" },
+	{ "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV",
+	  "loads that another core's changed line served, below the same L3" },
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that came from beyond the last cache: of another package" },
+	{ 0 }
+};
+
 const struct benchmark sharing_benchmark = {
 	.name = "sharing",
 	.summary = "what one cache line costs that several threads update",
@@ -373,6 +383,7 @@ const struct benchmark sharing_benchmark = {
 	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
+	.counters = counters,
 	.ratios = ratios,
 	.time_first = true,
 	.variants = variants,

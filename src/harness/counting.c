@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/agree.h"
+#include "harness/counting.h"
+#include "harness/measure.h"
+#include "harness/text.h"
+#include "machine/counters.h"
+#include "machine/team.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The word of the list that stands for what the benchmarks have. */
+#define DEFAULT "default"
+
+/* ---- what was asked for ---- */
+
+/* An event of the list, or a row of a benchmark's set. */
+struct wish {
+	const struct benchmark *benchmark; /* NULL: of all */
+	char *events;                      /* "A|B": the first that can be counted */
+	unsigned event;                    /* which one that is, among those of the run */
+};
+
+struct counting {
+	const struct options *options;
+	const struct ranks *ranks;
+	struct counters *counters;
+	struct wish *wish;
+	unsigned wishes;
+	/* by event */
+	char **name;
+	char **why;                        /* on whatever rank; NULL: it can be counted on all */
+	bool *proven;                      /* on all */
+	unsigned events;
+};
+
+static void forget_names(struct counting *c)
+{
+	for (unsigned i = 0; i < c->events; i++) {
+		free(c->name[i]);
+		if (c->why)
+			free(c->why[i]);
+	}
+	free(c->name);
+	free(c->why);
+	free(c->proven);
+	c->name = c->why = NULL;
+	c->proven = NULL;
+	c->events = 0;
+}
+
+void counting_close(struct counting *c)
+{
+	if (!c)
+		return;
+	counters_close(c->counters);
+	forget_names(c);
+	for (unsigned i = 0; i < c->wishes; i++)
+		free(c->wish[i].events);
+	free(c->wish);
+	free(c);
+}
+
+static bool add_wish(struct counting *c, const struct benchmark *b, const char *events, size_t length)
+{
+	struct wish *grown = realloc(c->wish, (c->wishes + 1) * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	c->wish = grown;
+	grown[c->wishes] = (struct wish){ .benchmark = b, .events = strndup(events, length) };
+	return grown[c->wishes++].events;
+}
+
+static bool wish_all(struct counting *c, const struct benchmark *const *benchmarks, unsigned n)
+{
+	bool good = true;
+
+	for (const char *list = c->options->counters; list && good;) {
+		const size_t length = strcspn(list, ",");
+		const bool all = length == strlen(DEFAULT) && !strncmp(list, DEFAULT, length);
+
+		for (unsigned i = 0; all && i < n; i++)
+			for (const struct explained *e = benchmarks[i]->counters; good && e && e->events; e++)
+				good = add_wish(c, benchmarks[i], e->events, strlen(e->events));
+		if (!all)
+			good = add_wish(c, NULL, list, length);
+		list = list[length] ? list + length + 1 : NULL;
+	}
+	return good;
+}
+
+/* The number of an event of that name, which is added unless it is there; -1: no memory. */
+static int number_of(struct counting *c, const char *name, size_t length)
+{
+	char **grown;
+
+	for (unsigned i = 0; i < c->events; i++)
+		if (strlen(c->name[i]) == length && !strncmp(c->name[i], name, length))
+			return (int)i;
+	grown = realloc(c->name, (c->events + 1) * sizeof(*grown));
+	if (!grown)
+		return -1;
+	c->name = grown;
+	grown[c->events] = strndup(name, length);
+	return grown[c->events] ? (int)c->events++ : -1;
+}
+
+/* Tries all that are named, on every rank: in the end all know why one of them can't be counted. */
+static bool try_names(struct counting *c)
+{
+	bool failed;
+
+	counters_close(c->counters);
+	c->counters = counters_open((const char *const *)c->name, c->events, c->options->multiplex);
+	c->why = calloc(c->events + 1, sizeof(*c->why));
+	c->proven = calloc(c->events + 1, sizeof(*c->proven));
+	failed = !c->counters || !c->why || !c->proven;
+	if (agree_any(c->ranks, failed))
+		return false;
+	for (unsigned i = 0; i < c->events && c->why; i++) {
+		const struct event *e = counters_event(c->counters, i);
+		const double pass = e->source ? e->pass : 0;
+
+		if (!e->source)
+			c->why[i] = strdup(e->why ? e->why : "it can't be counted here");
+		agree_words(c->ranks, &c->why[i]);
+		/* Ranks count the same in a batch, so that what they count can be added. */
+		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) && !c->why[i])
+			c->why[i] = strdup("the ranks' processors count other events together with it: take nodes of one kind, or fewer events");
+		c->proven[i] = !agree_any(c->ranks, !e->proven);
+	}
+	return true;
+}
+
+/* Of each wish, the first event that can be counted; where none can, the first. */
+static bool choose(struct counting *c, bool known)
+{
+	bool good = true;
+
+	for (unsigned i = 0; i < c->wishes && good; i++) {
+		struct wish *w = &c->wish[i];
+		bool found = false;
+
+		for (const char *rest = w->events; rest && good && !found;) {
+			const size_t length = strcspn(rest, "|");
+			const int event = number_of(c, rest, length);
+
+			good = event >= 0;
+			if (good && (rest == w->events || (known && !c->why[event])))
+				w->event = (unsigned)event;
+			found = good && known && !c->why[event];
+			rest = rest[length] ? rest + length + 1 : NULL;
+		}
+	}
+	return good;
+}
+
+/* Only the chosen ones are left: the others would take passes. */
+static bool keep_chosen(struct counting *c)
+{
+	char **name = c->name, **why = c->why;
+	const unsigned events = c->events;
+	bool good = true;
+
+	c->name = c->why = NULL;
+	c->events = 0;
+	for (unsigned i = 0; i < c->wishes && good; i++) {
+		const char *chosen = name[c->wish[i].event];
+		int event = number_of(c, chosen, strlen(chosen));
+
+		good = event >= 0;
+		c->wish[i].event = good ? (unsigned)event : 0;
+	}
+	for (unsigned i = 0; i < events; i++) {
+		free(name[i]);
+		free(why[i]);
+	}
+	free(name);
+	free(why);
+	free(c->proven);
+	c->proven = NULL;
+	return good;
+}
+
+static bool resolve(struct counting *c, const struct benchmark *const *benchmarks, unsigned n)
+{
+	bool failed = !wish_all(c, benchmarks, n) || !choose(c, false);
+
+	if (agree_any(c->ranks, failed) || !try_names(c))
+		return false;
+	failed = !choose(c, true) || !keep_chosen(c);
+	if (agree_any(c->ranks, failed))
+		return false;
+	return try_names(c);
+}
+
+static int refuse(struct counting **counting, const struct ranks *ranks, int status)
+{
+	if (status == EXIT_BAD && is_first(ranks))
+		fprintf(stderr, "locus: --counters: out of memory\n");
+	counting_close(*counting);
+	*counting = NULL;
+	return status;
+}
+
+int counting_open(struct counting **counting, const struct options *o, const struct benchmark *const *benchmarks, unsigned n, const struct ranks *ranks)
+{
+	struct counting *c;
+	unsigned good = 0;
+
+	*counting = NULL;
+	if (!o->counters)
+		return 0;
+	*counting = c = calloc(1, sizeof(*c));
+	if (agree_any(ranks, !c))
+		return refuse(counting, ranks, EXIT_BAD);
+	c->options = o;
+	c->ranks = ranks;
+	if (!resolve(c, benchmarks, n))
+		return refuse(counting, ranks, EXIT_BAD);
+	for (unsigned i = 0; i < c->events; i++) {
+		good += !c->why[i];
+		if (c->why[i] && is_first(ranks))
+			fprintf(stderr, "locus: --counters: %s: %s\n", c->name[i], c->why[i]);
+	}
+	if (!c->events && is_first(ranks))
+		fprintf(stderr, "locus: --counters: there is no default set for %s: name events\n", benchmarks[0]->name);
+	return good || o->counters_optional ? 0 : refuse(counting, ranks, EXIT_IMPOSSIBLE);
+}
+
+static const char *scope_name(const struct event *e)
+{
+	return e->scope == PER_PACKAGE ? "package" : "thread";
+}
+
+static json_t *event_json(const struct counting *c, unsigned i)
+{
+	const struct event *e = counters_event(c->counters, i);
+	const char *why = c->why[i];
+
+	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:b, s:s?}", "name", c->name[i], "source", why ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope",
+			 scope_name(e), "pass", why ? json_null() : json_integer((json_int_t)e->pass), "proven", !why && c->proven[i], "why", why);
+}
+
+json_t *counting_header_json(const struct counting *c)
+{
+	json_t *asked = json_array(), *events = json_array();
+	const char *list = c ? c->options->counters : NULL, *why = NULL, *library;
+	unsigned passes = 0;
+
+	if (!c) {
+		json_decref(asked);
+		json_decref(events);
+		return json_null();
+	}
+	while (list) {
+		const size_t length = strcspn(list, ",");
+
+		json_array_append_new(asked, json_stringn(list, length));
+		list = list[length] ? list + length + 1 : NULL;
+	}
+	for (unsigned i = 0; i < c->events; i++) {
+		const unsigned pass = counters_event(c->counters, i)->pass;
+
+		passes = !c->why[i] && pass >= passes ? pass + 1 : passes;
+		json_array_append_new(events, event_json(c, i));
+	}
+	library = counters_library(c->counters, &why);
+	return json_pack("{s:o, s:b, s:b, s:i, s:s?, s:s?, s:o}", "asked", asked, "optional", c->options->counters_optional, "multiplexed", c->options->multiplex,
+			 "passes", (int)passes, "papi", library, "papi_why", library ? NULL : why, "events", events);
+}
+
+/* ---- what a trial's samples came to ---- */
+
+static bool wishes(const struct counting *c, const struct benchmark *b, unsigned event)
+{
+	for (unsigned i = 0; i < c->wishes; i++)
+		if (c->wish[i].event == event && (!c->wish[i].benchmark || c->wish[i].benchmark == b))
+			return true;
+	return false;
+}
+
+static const struct event *event_of(const struct tally *t, unsigned i)
+{
+	return counters_event(t->counting->counters, t->event[i]);
+}
+
+static void note_pass(struct tally *t, unsigned pass)
+{
+	for (unsigned i = 0; i < t->passes; i++)
+		if (t->pass[i] == pass)
+			return;
+	t->pass[t->passes++] = pass;
+}
+
+bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
+{
+	*t = (struct tally){ .counting = c, .trial = trial, .workers = trial->threads };
+	if (!c)
+		return true;
+	t->event = calloc(c->events + 1, sizeof(*t->event));
+	t->pass = calloc(c->events + 1, sizeof(*t->pass));
+	t->samples = calloc(c->events + 1, sizeof(*t->samples));
+	t->of_worker = calloc((size_t)c->events * trial->threads + 1, sizeof(*t->of_worker));
+	if (!t->event || !t->pass || !t->samples || !t->of_worker)
+		return false;
+	for (unsigned i = 0; i < c->events; i++) {
+		if (!wishes(c, trial->benchmark, i))
+			continue;
+		t->event[t->events++] = i;
+		if (!c->why[i])
+			note_pass(t, counters_event(c->counters, i)->pass);
+	}
+	for (size_t i = 0; i < (size_t)t->events * t->workers; i++)
+		t->of_worker[i] = NAN;
+	return true;
+}
+
+void tally_close(struct tally *t)
+{
+	free(t->event);
+	free(t->pass);
+	free(t->samples);
+	free(t->of_worker);
+	free(t->counts);
+	free(t->units);
+}
+
+static bool grow(double **values, size_t from, size_t to)
+{
+	double *grown = realloc(*values, to * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	memset(grown + from, 0, (to - from) * sizeof(*grown));
+	*values = grown;
+	return true;
+}
+
+bool tally_room(struct tally *t, unsigned batches)
+{
+	const unsigned room = t->room ? 2 * t->room : 64;
+
+	if (!t->events || batches <= t->room)
+		return true;
+	if (!grow(&t->counts, (size_t)t->room * t->events, (size_t)room * t->events) ||
+	    !grow(&t->units, (size_t)t->room * t->events, (size_t)room * t->events))
+		return false;
+	t->room = room;
+	return true;
+}
+
+/* Where it fails for an event, the others are started without it. */
+static void start(struct tally *t, struct team *team, unsigned pass)
+{
+	for (unsigned i = 0; i <= t->events; i++)
+		if (counters_start(t->counting->counters, team, pass))
+			return;
+}
+
+unsigned tally_begin(struct tally *t, struct team *team, unsigned batch)
+{
+	const unsigned turn = batch % (t->passes + 1), pass = turn < t->passes ? t->pass[turn] : UNCOUNTED;
+
+	if (pass != UNCOUNTED)
+		start(t, team, pass);
+	return pass;
+}
+
+/* Of one sample; NAN: somebody did not count all of it. */
+static double count_of_all(const struct tally *t, unsigned i, double *of_worker)
+{
+	const bool each = event_of(t, i)->scope == PER_THREAD;
+	double sum = 0;
+	bool any = false;
+
+	for (unsigned w = 0; w < t->trial->threads; w++) {
+		of_worker[w] = counters_value(t->counting->counters, w, t->event[i]);
+		if (!isfinite(of_worker[w]) && each)
+			return NAN;
+		sum += isfinite(of_worker[w]) ? of_worker[w] : 0;
+		any |= isfinite(of_worker[w]);
+	}
+	return any ? sum : NAN;
+}
+
+void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsigned workers)
+{
+	const double units = t->trial->benchmark->per.amount ? done / workers : done;
+	double of_worker[t->trial->threads];
+
+	t->done += units;
+	for (unsigned i = 0; i < t->events && pass != UNCOUNTED; i++) {
+		double *sum = &t->of_worker[(size_t)i * t->trial->threads];
+		const double count = event_of(t, i)->source && event_of(t, i)->pass == pass ? count_of_all(t, i, of_worker) : NAN;
+
+		if (!isfinite(count))
+			continue;
+		for (unsigned w = 0; w < t->trial->threads; w++)
+			if (isfinite(of_worker[w]))
+				sum[w] = isfinite(sum[w]) ? sum[w] + of_worker[w] : of_worker[w];
+		t->counts[(size_t)batch * t->events + i] += count;
+		t->units[(size_t)batch * t->events + i] += units;
+		t->samples[i]++;
+	}
+}
+
+/* What all ranks do together counts for each: of an amount, theirs is one. */
+static double ranks_that_count(const struct tally *t)
+{
+	return t->trial->ranks && t->trial->benchmark->per.amount ? t->trial->ranks->ranks : 1;
+}
+
+void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass)
+{
+	double *units = t->units + (size_t)batch * t->events;
+
+	if (pass == UNCOUNTED)
+		return;
+	counters_stop(t->counting->counters, team);
+	agree_sum(t->trial->ranks, t->counts + (size_t)batch * t->events, t->events);
+	agree_sum(t->trial->ranks, units, t->events);
+	for (unsigned i = 0; i < t->events; i++)
+		units[i] /= ranks_that_count(t);
+}
+
+/* Each brings its own, and nothing for the others. Without memory for it, per_thread is left as it is: this rank's. */
+static void gather_workers(struct tally *t)
+{
+	const unsigned threads = t->trial->threads, rank = t->trial->ranks->rank, all = threads * t->trial->ranks->ranks;
+	double *wide = calloc((size_t)t->events * all + 1, sizeof(*wide));
+
+	if (agree_any(t->trial->ranks, !wide)) {
+		free(wide);
+		return;
+	}
+	for (unsigned i = 0; i < t->events && wide; i++) {
+		memcpy(wide + (size_t)i * all + (size_t)rank * threads, t->of_worker + (size_t)i * threads, threads * sizeof(*wide));
+		agree_sum(t->trial->ranks, wide + (size_t)i * all, all);
+	}
+	free(t->of_worker);
+	t->of_worker = wide;
+	t->workers = all;
+}
+
+void tally_gather(struct tally *t)
+{
+	const struct ranks *ranks = t->trial->ranks;
+
+	if (!ranks)
+		return;
+	agree_sum(ranks, &t->done, 1);
+	t->done /= ranks_that_count(t);
+	for (unsigned i = 0; i < t->events; i++) {
+		char **why = &t->counting->why[t->event[i]];
+
+		if (!*why && event_of(t, i)->why)
+			*why = strdup(event_of(t, i)->why);
+		agree_words(ranks, why);
+	}
+	gather_workers(t);
+}
+
+/* ---- what is said of it ---- */
+
+json_t *tally_batch_json(const struct tally *t, unsigned batch, unsigned pass)
+{
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < t->events && pass != UNCOUNTED; i++)
+		if (t->units[(size_t)batch * t->events + i] > 0)
+			json_object_set_new(object, t->counting->name[t->event[i]], number(t->counts[(size_t)batch * t->events + i]));
+	return object;
+}
+
+/* Of one event in all batches. */
+struct came_to {
+	double total, units;
+	struct estimate each;              /* count for each of what the benchmark says */
+};
+
+static double amount(const struct tally *t)
+{
+	double (*const amount)(const struct trial *) = t->trial->benchmark->per.amount;
+
+	return amount ? amount(t->trial) : 1;
+}
+
+/*
+ * The number is the sum of all counts over all units, for many events are rare, and the median of what batches have seen of these is none. The
+ * interval is of the batches, and wide enough to hold it.
+ */
+static struct came_to come_to(const struct series *s, unsigned event)
+{
+	const struct tally *t = &s->tally;
+	struct came_to c = { 0, 0, { NAN, NAN, NAN } };
+	double *rate = calloc(s->batches + 1, sizeof(*rate));
+
+	for (unsigned i = 0; rate && i < s->batches; i++) {
+		const double count = t->counts[(size_t)i * t->events + event], units = t->units[(size_t)i * t->events + event] * amount(t);
+
+		rate[i] = units > 0 ? count / units : NAN;
+		c.total += count;
+		c.units += units;
+	}
+	if (rate && c.units > 0) {
+		c.each = series_estimate(s, -1, rate);
+		c.each.value = c.total / c.units;
+		c.each.low = isfinite(c.each.low) ? fmin(c.each.low, c.each.value) : NAN;
+		c.each.high = isfinite(c.each.high) ? fmax(c.each.high, c.each.value) : NAN;
+	}
+	free(rate);
+	return c;
+}
+
+static json_t *interval(struct estimate e)
+{
+	return isfinite(e.low) && isfinite(e.high) ? json_pack("[f, f]", e.low, e.high) : json_null();
+}
+
+static const char *per_name(const struct benchmark *b)
+{
+	return b->per.name ? b->per.name : b->unit;
+}
+
+/* Why there is no number; NULL: there is one. */
+static const char *why_none(const struct series *s, unsigned i, struct came_to c)
+{
+	const struct tally *t = &s->tally;
+	const struct event *e = event_of(t, i);
+	const char *why = t->counting->why[t->event[i]];
+
+	if (isfinite(c.each.value) && !(why && t->trial->ranks))
+		return NULL;
+	if (why || e->why)
+		return why ? why : e->why;
+	for (unsigned batch = 0; batch < s->batches; batch++)
+		if (s->batch[batch].pass == e->pass)
+			return "it was counted all through in no sample: something else takes the processor's counters (the NMI watchdog takes one: sysctl kernel.nmi_watchdog=0)";
+	return "no batch was left for the pass that counts it: allow more time or --repeats, or ask for fewer events";
+}
+
+static json_t *threads_json(const struct tally *t, unsigned i, struct came_to c)
+{
+	json_t *list = json_array();
+
+	for (unsigned w = 0; w < t->workers; w++)
+		json_array_append_new(list, number(t->of_worker[(size_t)i * t->workers + w] / c.units));
+	return list;
+}
+
+static json_t *event_counter(const struct series *s, unsigned i, const char *why_not)
+{
+	const struct tally *t = &s->tally;
+	const struct event *e = event_of(t, i);
+	const struct came_to c = come_to(s, i);
+	const char *why = why_not ? why_not : why_none(s, i, c);
+	const bool hardware = e->source && strcmp(e->source, "kernel");
+	const bool doubtful = !why && hardware && c.total == 0 && !t->counting->proven[t->event[i]];
+
+	if (doubtful)
+		why = "it reads zero in all samples, and no probe saw it count either: here nothing may count it, as in many virtual machines";
+	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:b, s:s?}", "name", t->counting->name[t->event[i]], "source",
+			 t->counting->why[t->event[i]] ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope", scope_name(e), "per", per_name(t->trial->benchmark),
+			 "value", why && !doubtful ? json_null() : number(c.each.value), "ci", why && !doubtful ? json_null() : interval(c.each), "per_thread",
+			 why && !doubtful ? json_null() : threads_json(t, i, c), "total", why && !doubtful ? json_null() : number(c.total), "samples", (int)t->samples[i],
+			 "trusted", !doubtful, "why", why);
+}
+
+/* What two counts say together. The first row of a name whose events were both counted. */
+static const struct quotient {
+	const char *name, *per, *of, *over;
+} quotients[] = {
+	{ "instructions per cycle", "cycle", "PAPI_TOT_INS", "PAPI_TOT_CYC" },
+	{ "instructions per cycle", "cycle", "perf::INSTRUCTIONS", "perf::CYCLES" },
+	{ "instructions per cycle", "cycle", "perf::INSTRUCTIONS", "perf::CPU-CYCLES" },
+	{ "branch miss rate", "branch", "PAPI_BR_MSP", "PAPI_BR_CN" },
+	{ "branch miss rate", "branch", "PAPI_BR_MSP", "PAPI_BR_INS" },
+	{ "branch miss rate", "branch", "perf::BRANCH-MISSES", "perf::BRANCH-INSTRUCTIONS" },
+	{ "branch miss rate", "branch", "perf::BRANCH-MISSES", "perf::BRANCHES" },
+	{ "L1 miss rate", "access", "PAPI_L1_DCM", "PAPI_L1_DCA" },
+	{ "L1 miss rate", "load", "perf::L1-DCACHE-LOAD-MISSES", "perf::L1-DCACHE-LOADS" },
+	{ "L2 miss rate", "access", "PAPI_L2_DCM", "PAPI_L2_DCA" },
+	{ "L2 miss rate", "access", "PAPI_L2_TCM", "PAPI_L2_TCA" },
+	{ "L3 miss rate", "access", "PAPI_L3_TCM", "PAPI_L3_TCA" },
+	{ "last cache's miss rate", "access", "perf::CACHE-MISSES", "perf::CACHE-REFERENCES" },
+	{ "TLB miss rate", "load", "perf::DTLB-LOAD-MISSES", "perf::DTLB-LOADS" },
+	{ "remote share", "load", "perf::NODE-LOAD-MISSES", "perf::NODE-LOADS" },
+};
+
+static const json_t *counter_of(const json_t *list, const char *name)
+{
+	const json_t *counter;
+	size_t i;
+
+	json_array_foreach(list, i, counter)
+		if (!strcmp(json_string_value(json_object_get(counter, "name")), name))
+			return counter;
+	return NULL;
+}
+
+static double real(const json_t *counter, const char *key, size_t bound)
+{
+	const json_t *value = json_object_get(counter, key);
+
+	value = json_is_array(value) ? json_array_get(value, bound) : value;
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* NULL where one of the two was not counted. */
+static json_t *quotient_json(const struct quotient *q, const json_t *of, const json_t *over)
+{
+	const double below = real(over, "value", 0), value = real(of, "value", 0) / below, least = real(over, "ci", 0);
+	const struct estimate e = { value, real(of, "ci", 0) / real(over, "ci", 1), least > 0 ? real(of, "ci", 1) / least : NAN };
+	const bool trusted = json_is_true(json_object_get(of, "trusted")) && json_is_true(json_object_get(over, "trusted"));
+	const json_int_t n = json_integer_value(json_object_get(of, "samples")), m = json_integer_value(json_object_get(over, "samples"));
+
+	if (!of || !over || !isfinite(value))
+		return NULL;
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:n, s:n, s:I, s:b, s:s?}", "name", q->name, "source", "ratio", "unit", "1", "scope", "thread", "per",
+			 q->per, "value", value, "ci", interval(e), "per_thread", "total", "samples", n < m ? n : m, "trusted", trusted, "why",
+			 trusted ? NULL : "one of the two counts is doubtful");
+}
+
+static void add_quotients(json_t *list)
+{
+	for (size_t i = 0; i < LENGTH(quotients); i++) {
+		const struct quotient *q = &quotients[i];
+		json_t *ratio = counter_of(list, q->name) ? NULL : quotient_json(q, counter_of(list, q->of), counter_of(list, q->over));
+
+		if (ratio)
+			json_array_append_new(list, ratio);
+	}
+}
+
+/* What the evidence of noise holds anyway, of all samples. */
+static void add_own(json_t *list, const struct series *s, const char *why_not)
+{
+	const struct noise *n = &s->noise;
+	const struct {
+		const char *name, *unit;
+		double total;
+	} own[] = {
+		{ "minor-faults", "1", (double)n->minor_faults },	    { "major-faults", "1", (double)n->major_faults },
+		{ "voluntary-switches", "1", (double)n->voluntary },	    { "involuntary-switches", "1", (double)n->involuntary },
+		{ "migrations", "1", (double)n->migrations },		    { "steal", "s", n->steal },
+	};
+
+	for (size_t i = 0; i < LENGTH(own); i++) {
+		const double each = why_not ? NAN : own[i].total / (s->tally.done * amount(&s->tally));
+		const char *why = isfinite(each) ? NULL : why_not ? why_not : isfinite(own[i].total) ? "no unit of work was done" : "the kernel did not tell it";
+
+		if (counter_of(list, own[i].name))
+			continue;
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o, s:i, s:b, s:s?}", "name", own[i].name, "source", "kernel", "unit",
+						      own[i].unit, "scope", "thread", "per", per_name(s->planned->trial.benchmark), "value", number(each), "ci",
+						      "per_thread", "total", why_not ? json_null() : number(own[i].total), "samples", (int)s->samples, "trusted", true,
+						      "why", why));
+	}
+}
+
+json_t *counters_json(const struct series *s, const char *why)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < s->tally.events; i++)
+		json_array_append_new(list, event_counter(s, i, why));
+	add_quotients(list);
+	add_own(list, s, why);
+	return list;
+}
+
+/* The time of the batches that counted something, or of the others. */
+static struct estimate time_of(const struct series *s, bool counted)
+{
+	double *x = calloc(s->batches + 1, sizeof(*x));
+	struct estimate e = { NAN, NAN, NAN };
+
+	for (unsigned i = 0; x && i < s->batches; i++)
+		x[i] = (s->batch[i].pass != UNCOUNTED) == counted ? s->batch[i].estimate : NAN;
+	if (x)
+		e = series_estimate(s, -1, x);
+	free(x);
+	return e;
+}
+
+json_t *counting_json(const struct series *s)
+{
+	const struct estimate with = time_of(s, true), without = time_of(s, false);
+
+	if (!s->tally.passes || !s->samples)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o}", "with", number(with.value), "with_ci", interval(with), "without", number(without.value), "without_ci",
+			 interval(without));
+}

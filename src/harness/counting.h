@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is counted beside the times: the events that were asked for, what each trial's samples came to, and what is said of that. */
+#ifndef LOCUS_COUNTING_H
+#define LOCUS_COUNTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <jansson.h>
+
+#include "benchmark.h"
+#include "harness/options.h"
+
+struct series;
+struct team;
+
+/* Of a run. */
+struct counting;
+
+/*
+ * Finds what was asked for with --counters, of the n benchmarks that will run, and says on stderr what can't be counted. 0, or the status to exit with:
+ * nothing can be. NULL where nothing was asked for. On the thread that will be worker 0; of several ranks, on all.
+ */
+int counting_open(struct counting **, const struct options *, const struct benchmark *const *, unsigned n, const struct ranks *);
+void counting_close(struct counting *);
+json_t *counting_header_json(const struct counting *);
+
+/* The pass of a batch in which nothing is counted. */
+#define UNCOUNTED (~0u)
+
+/* Of a trial. Events and passes are those of its benchmark. */
+struct tally {
+	struct counting *counting;         /* NULL: nothing is counted */
+	const struct trial *trial;
+	unsigned events, passes;
+	unsigned *event, *pass;            /* their numbers in the run */
+	double *of_worker;                 /* by event and worker, over all samples; NAN: never its to count */
+	unsigned workers;                  /* of all ranks, after tally_gather() */
+	size_t *samples;                   /* by event: in which it was counted */
+	unsigned room;                     /* batches */
+	double *counts, *units;            /* by batch and event; the units of the samples that counted it, of all ranks */
+	double done;                       /* units of all samples, counted or not */
+};
+
+bool tally_open(struct tally *, struct counting *, const struct trial *); /* false: no memory */
+void tally_close(struct tally *);
+bool tally_room(struct tally *, unsigned batches);
+
+/* Starts what the batch is to count, and says which pass that is: all in turn, then UNCOUNTED. */
+unsigned tally_begin(struct tally *, struct team *, unsigned batch);
+/* After a sample in which the workers of the first role, so many, did so many units together. */
+void tally_add(struct tally *, unsigned batch, unsigned pass, double done, unsigned workers);
+void tally_end(struct tally *, struct team *, unsigned batch, unsigned pass);
+
+/* At the end of all: what each worker counted becomes known to all ranks, and what one could not count. */
+void tally_gather(struct tally *);
+
+/* `counters` of the samples line; and of the trial line, and its `counting`. `why`: there are no samples because of that. */
+json_t *tally_batch_json(const struct tally *, unsigned batch, unsigned pass);
+json_t *counters_json(const struct series *, const char *why);
+json_t *counting_json(const struct series *);
+
+#endif

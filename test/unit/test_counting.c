@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run counts beside its times: which events, in which batches, and what is made of the counts. The machine's counters are doubles here, which
+ * count what this file says they do.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "benchmark.h"
+#include "harness/agree.h"
+#include "harness/measure.h"
+#include "harness/run.h"
+#include "machine/counters.h"
+#include "machine/team.h"
+#include "ranks.h"
+
+/* ---- the doubles ---- */
+
+enum { EVERYWHERE = 99, MOST_EVENTS = 16 };
+
+static const struct countable {
+	struct event event;
+	double rate;                       /* counts for each unit that a worker did */
+	unsigned not_on;                   /* this rank */
+	bool starts;
+} countable[] = {
+	{ { .name = "ones", .source = "kernel", .unit = "1", .proven = true }, 1, EVERYWHERE, true },
+	{ { .name = "seconds", .source = "papi", .unit = "s", .proven = true }, 0.125, EVERYWHERE, true },
+	{ { .name = "threes", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 3, EVERYWHERE, true },
+	{ { .name = "joules", .source = "papi", .unit = "J", .scope = PER_PACKAGE, .pass = 1, .proven = true }, 0.5, EVERYWHERE, true },
+	{ { .name = "none", .source = "papi", .unit = "1", .proven = false }, 0, EVERYWHERE, true },
+	{ { .name = "rare", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, true },
+	{ { .name = "busy", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, false },
+	{ { .name = "local", .source = "papi", .unit = "1", .proven = true }, 1, 1, true },
+	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, true }, /* others take its counter away */
+	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, true },    /* by rank, it is in another pass */
+	{ { .name = "PAPI_TOT_INS", .source = "papi", .unit = "1", .proven = true }, 6, EVERYWHERE, true },
+	{ { .name = "PAPI_TOT_CYC", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 4, EVERYWHERE, true },
+};
+
+struct counters {
+	struct event event[MOST_EVENTS];
+	const struct countable *of[MOST_EVENTS];
+	unsigned n, pass;
+	struct team *team;                 /* NULL: stopped */
+};
+static bool multiplexed;
+
+static const struct countable *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(countable) / sizeof(*countable); i++)
+		if (!strcmp(countable[i].event.name, name) && countable[i].not_on != me)
+			return &countable[i];
+	return NULL;
+}
+
+struct counters *counters_open(const char *const *names, unsigned n, bool multiplex)
+{
+	struct counters *c = calloc(1, sizeof(*c));
+
+	assert_true(c && n <= MOST_EVENTS);
+	multiplexed = multiplex;
+	c->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		c->of[i] = find(names[i]);
+		c->event[i] = c->of[i] ? c->of[i]->event : (struct event){ .unit = "1", .why = strdup("it is not in the table") };
+		c->event[i].name = strdup(names[i]);
+		if (!strcmp(names[i], "moves"))
+			c->event[i].pass = me == 1;
+	}
+	return c;
+}
+
+void counters_close(struct counters *c)
+{
+	assert_true(!c || !c->team);
+	for (unsigned i = 0; c && i < c->n; i++) {
+		free((char *)c->event[i].name);
+		free(c->event[i].why);
+	}
+	free(c);
+}
+
+const struct event *counters_event(const struct counters *c, unsigned event)
+{
+	assert_true(event < c->n);
+	return &c->event[event];
+}
+
+const char *counters_library(const struct counters *c, const char **why)
+{
+	(void)c;
+	*why = "there is a double in its place";
+	return NULL;
+}
+
+bool counters_start(struct counters *c, struct team *team, unsigned pass)
+{
+	assert_null(c->team);
+	for (unsigned i = 0; i < c->n; i++) {
+		if (!c->event[i].source || c->event[i].pass != pass || c->of[i]->starts)
+			continue;
+		c->event[i].source = NULL;
+		c->event[i].why = strdup("it does not start");
+		errno = EBUSY;
+		return false;
+	}
+	c->team = team;
+	c->pass = pass;
+	return true;
+}
+
+void counters_stop(struct counters *c, struct team *team)
+{
+	assert_ptr_equal(c->team, team);
+	c->team = NULL;
+}
+
+double counters_value(const struct counters *c, unsigned worker, unsigned event)
+{
+	const struct event *e = &c->event[event];
+
+	assert_non_null(c->team);
+	if (!e->source || e->pass != c->pass || (e->scope == PER_PACKAGE && worker))
+		return NAN;
+	return c->of[event]->rate * (double)team_worker(c->team, worker)->done;
+}
+
+/* ---- a benchmark whose workers do 10, 11, 12... units in each sample ---- */
+
+static void work(void *state, struct worker *w)
+{
+	double end = clock_now() + 20e-6;
+
+	(void)state;
+	while (clock_now() < end)
+		;
+	w->done = 10 + w->index;
+}
+
+static double four(const struct trial *t)
+{
+	(void)t;
+	return 4;
+}
+
+static const struct role roles[] = { { "first", 1, TO_COMPLETION }, { "others", 0, TO_COMPLETION }, { 0 } };
+static const struct variant variants[] = { { .name = "plain", .summary = "works", .work = work, .divided = true },
+					   { .name = "led", .summary = "has a role", .work = work, .roles = roles, .divided = true },
+					   { 0 } };
+static const struct explained set[] = { { "lacking|threes|ones", "the first that there is" }, { "lacking", "not here" }, { "ones", "here" }, { 0 } };
+#define BENCHMARK(NAME, ...)                                                                                                                  \
+	{ .name = (NAME), .summary = "counts", .protocol = "none", .unit = "turn", .sample = 1e-3, .quantile = 0.5, .bound = TO_COMPLETION,       \
+	  .threads = { "2" }, .variants = variants, .counters = set, __VA_ARGS__ }
+static const struct benchmark plain = BENCHMARK("plain"), fourfold = BENCHMARK("fourfold", .per = { "quarter", four }),
+			      bare = { .name = "bare", .summary = "has no set", .protocol = "none", .unit = "turn", .sample = 1e-3, .quantile = 0.5,
+				       .bound = TO_COMPLETION, .threads = { "2" }, .variants = variants };
+static const struct benchmark *const table[] = { &plain, &fourfold, &bare, NULL };
+
+/* ---- a run, and what it left ---- */
+
+static char path[] = "/tmp/test_counting.XXXXXX";
+
+static struct options options(const struct benchmark *b, const char *counters)
+{
+	return (struct options){ .benchmark = b, .variant = "plain", .counters = counters, .repeats = 7, .oversubscribe = true, .quiet = true, .output = path,
+				 .argv = (char *[]){ "locus", NULL }, .argc = 1 };
+}
+
+/* What a run says is of other tests. */
+static int quietly(const struct options *o)
+{
+	const int out = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int status;
+
+	unlink(path);
+	fflush(stdout);
+	dup2(nowhere, STDOUT_FILENO);
+	status = run(o, table, NULL);
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	close(nowhere);
+	return status;
+}
+
+/* The lines of the record, a list. */
+static json_t *read_back(void)
+{
+	FILE *f = fopen(path, "re");
+	json_t *lines = json_array(), *line;
+
+	assert_non_null(f);
+	while ((line = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL)))
+		json_array_append_new(lines, line);
+	fclose(f);
+	unlink(path);
+	return lines;
+}
+
+static json_t *first(json_t *lines, const char *type)
+{
+	json_t *line;
+	size_t i;
+
+	json_array_foreach(lines, i, line)
+		if (!strcmp(json_string_value(json_object_get(line, "type")), type))
+			return line;
+	fail_msg("there is no line of type %s", type);
+	return NULL;
+}
+
+static json_t *named(json_t *list, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		if (!strcmp(json_string_value(json_object_get(one, "name")), name))
+			return one;
+	return NULL;
+}
+
+static json_t *counter(json_t *lines, const char *name)
+{
+	json_t *found = named(json_object_get(first(lines, "trial"), "counters"), name);
+
+	if (!found)
+		fail_msg("there is no counter %s", name);
+	return found;
+}
+
+static double real(json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static double in_list(json_t *object, const char *key, size_t i)
+{
+	json_t *value = json_array_get(json_object_get(object, key), i);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void is(double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+		fail_msg("%.17g is not %.17g", value, expected);
+}
+
+/* That there is no number, and why. */
+static void is_none(json_t *counter, const char *why)
+{
+	assert_true(json_is_null(json_object_get(counter, "value")) && json_is_null(json_object_get(counter, "per_thread")));
+	assert_true(json_is_null(json_object_get(counter, "total")) && json_is_null(json_object_get(counter, "ci")));
+	if (!strstr(json_string_value(json_object_get(counter, "why")), why))
+		fail_msg("'%s' has no '%s'", json_string_value(json_object_get(counter, "why")), why);
+}
+
+/* ---- tests ---- */
+
+/* Passes in turn, then a batch without; what batches counted adds up to the trial's total. */
+static void passes_take_turns(void **state)
+{
+	static const char *const counted[3][2] = { { "ones", "seconds" }, { "threes", "joules" }, { NULL } };
+	struct options o = options(&plain, "ones,seconds,threes,joules");
+	json_t *lines, *line, *trial;
+	double sum = 0;
+	size_t i, batches = 0;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	trial = first(lines, "trial");
+	json_array_foreach(lines, i, line) {
+		json_t *counts = json_object_get(line, "counters");
+
+		if (strcmp(json_string_value(json_object_get(line, "type")), "samples"))
+			continue;
+		assert_int_equal(json_object_size(counts), counted[batches % 3][0] ? 2 : 0);
+		for (unsigned j = 0; j < 2 && counted[batches % 3][j]; j++)
+			assert_non_null(json_object_get(counts, counted[batches % 3][j]));
+		sum += batches % 3 == 0 ? real(counts, "ones") : 0;
+		batches++;
+	}
+	assert_int_equal(batches, 7);
+	is(sum, 3 * 21);
+	is(real(counter(lines, "ones"), "total"), sum);
+	is(real(counter(lines, "ones"), "samples"), 3);
+	is(real(counter(lines, "threes"), "samples"), 2);
+	assert_true(isfinite(real(json_object_get(trial, "counting"), "with")) && isfinite(real(json_object_get(trial, "counting"), "without")));
+	is(real(json_object_get(first(lines, "header"), "counters"), "passes"), 2);
+	json_decref(lines);
+}
+
+/* Counts of all workers for each unit that all did; what each contributes adds up to that. */
+static void counts_are_of_the_work_that_was_done(void **state)
+{
+	struct options o = options(&plain, "ones,seconds,threes,joules");
+	json_t *lines;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	is(real(counter(lines, "ones"), "value"), 1);
+	is(real(counter(lines, "seconds"), "value"), 0.125);
+	is(real(counter(lines, "threes"), "value"), 3);
+	is(in_list(counter(lines, "threes"), "per_thread", 0), 3 * 10 / 21.0);
+	is(in_list(counter(lines, "threes"), "per_thread", 1), 3 * 11 / 21.0);
+	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / 21.0); /* one of the two counts for the package */
+	is(in_list(counter(lines, "joules"), "per_thread", 0), 0.5 * 10 / 21.0);
+	assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), 1)));
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "joules"), "scope")), "package");
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "joules"), "unit")), "J");
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "ones"), "per")), "turn");
+	json_decref(lines);
+}
+
+/* Where a unit is what all do together, it consists of an amount; where there are roles, units are those of the first. */
+static void counts_are_for_each_of_what_the_benchmark_says(void **state)
+{
+	struct options o = options(&fourfold, "ones"), led = options(&plain, "ones");
+	json_t *lines;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	is(real(counter(lines, "ones"), "value"), 21 / (10.5 * 4));
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "ones"), "per")), "quarter");
+	json_decref(lines);
+	led.variant = "led";
+	assert_int_equal(quietly(&led), 0);
+	lines = read_back();
+	is(real(counter(lines, "ones"), "value"), 21 / 10.0);
+	json_decref(lines);
+}
+
+static void the_default_set_takes_the_first_event_that_there_is(void **state)
+{
+	struct options o = options(&plain, "default,ones,seconds");
+	json_t *lines, *events, *asked;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	events = json_object_get(json_object_get(first(lines, "header"), "counters"), "events");
+	asked = json_object_get(json_object_get(first(lines, "header"), "counters"), "asked");
+	assert_int_equal(json_array_size(asked), 3);
+	assert_string_equal(json_string_value(json_array_get(asked, 0)), "default");
+	assert_int_equal(json_array_size(events), 4); /* no event is there twice */
+	assert_string_equal(json_string_value(json_object_get(json_array_get(events, 0), "name")), "threes");
+	assert_true(json_is_null(json_object_get(named(events, "lacking"), "source")));
+	is(real(counter(lines, "threes"), "value"), 3);
+	is(real(counter(lines, "ones"), "value"), 1);
+	is_none(counter(lines, "lacking"), "not in the table");
+	json_decref(lines);
+}
+
+static void a_suite_counts_for_each_benchmark_what_is_its_own(void **state)
+{
+	struct options o = options(NULL, "default,seconds");
+	json_t *lines, *line;
+	size_t i, without = 0;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	json_array_foreach(lines, i, line) {
+		json_t *list = json_object_get(line, "counters");
+
+		if (strcmp(json_string_value(json_object_get(line, "type")), "trial"))
+			continue;
+		assert_non_null(named(list, "seconds"));
+		if (strcmp(json_string_value(json_object_get(line, "benchmark")), "bare")) {
+			assert_non_null(named(list, "threes"));
+			continue;
+		}
+		assert_null(named(list, "threes"));
+		is(real(named(list, "seconds"), "samples"), 4); /* one pass of two batches is enough for it */
+		without++;
+	}
+	assert_int_equal(without, 1);
+	json_decref(lines);
+}
+
+static void a_zero_is_believed_of_what_was_seen_to_count(void **state)
+{
+	struct options o = options(&plain, "none,rare");
+	json_t *lines, *note;
+	size_t i, notes = 0;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	is(real(counter(lines, "none"), "value"), 0);
+	is(real(counter(lines, "rare"), "value"), 0);
+	assert_true(json_is_false(json_object_get(counter(lines, "none"), "trusted")));
+	assert_true(json_is_string(json_object_get(counter(lines, "none"), "why")));
+	assert_true(json_is_true(json_object_get(counter(lines, "rare"), "trusted")));
+	assert_true(json_is_null(json_object_get(counter(lines, "rare"), "why")));
+	json_array_foreach(json_object_get(first(lines, "trial"), "notes"), i, note)
+		notes += strncmp(json_string_value(note), "none is not to be trusted", 25) == 0;
+	assert_int_equal(notes, 1);
+	json_decref(lines);
+}
+
+/* An event that fails is left out; the others of its pass are counted. */
+static void what_was_not_counted_has_a_reason(void **state)
+{
+	struct options o = options(&plain, "busy,ones,shared,threes"), one = options(&plain, "ones,threes");
+	json_t *lines;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	is_none(counter(lines, "busy"), "does not start");
+	is_none(counter(lines, "shared"), "all through in no sample");
+	is(real(counter(lines, "ones"), "value"), 1);
+	json_decref(lines);
+	one.repeats = 1;
+	assert_int_equal(quietly(&one), 0);
+	lines = read_back();
+	is(real(counter(lines, "ones"), "value"), 1);
+	is_none(counter(lines, "threes"), "no batch was left");
+	assert_true(json_is_null(json_object_get(json_object_get(first(lines, "trial"), "counting"), "without")));
+	json_decref(lines);
+}
+
+static void two_counts_make_a_ratio(void **state)
+{
+	struct options o = options(&plain, "PAPI_TOT_CYC,PAPI_TOT_INS");
+	json_t *lines;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	is(real(counter(lines, "instructions per cycle"), "value"), 1.5);
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "instructions per cycle"), "source")), "ratio");
+	assert_null(named(json_object_get(first(lines, "trial"), "counters"), "branch miss rate"));
+	json_decref(lines);
+}
+
+/* Whatever was asked for. */
+static void the_kernels_own_are_always_there(void **state)
+{
+	static const char *const own[] = { "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches", "migrations", "steal" };
+	struct options o = options(&plain, NULL);
+	json_t *lines, *noise;
+
+	(void)state;
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	assert_true(json_is_null(json_object_get(first(lines, "header"), "counters")));
+	assert_true(json_is_null(json_object_get(first(lines, "trial"), "counting")));
+	assert_int_equal(json_object_size(json_object_get(first(lines, "samples"), "counters")), 0);
+	assert_int_equal(json_array_size(json_object_get(first(lines, "trial"), "counters")), sizeof(own) / sizeof(*own));
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		json_t *c = counter(lines, own[i]);
+
+		assert_string_equal(json_string_value(json_object_get(c, "source")), "kernel");
+		if (json_is_number(json_object_get(c, "value")))
+			is(real(c, "value") * 7 * 21, real(c, "total"));
+		else
+			assert_true(json_is_string(json_object_get(c, "why")));
+	}
+	noise = json_object_get(first(lines, "trial"), "noise");
+	is(real(counter(lines, "minor-faults"), "total"), real(noise, "minor_faults"));
+	is(real(counter(lines, "involuntary-switches"), "total"), real(noise, "involuntary"));
+	json_decref(lines);
+}
+
+static void what_is_wholly_impossible_ends_the_run(void **state)
+{
+	const int errors = dup(STDERR_FILENO), kept = memfd_create("stderr", MFD_CLOEXEC);
+	struct options o = options(&plain, "lacking,missing"), unset = options(&bare, "default");
+	char said[1024] = "";
+	json_t *lines;
+
+	(void)state;
+	dup2(kept, STDERR_FILENO);
+	assert_int_equal(quietly(&o), 3);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(quietly(&unset), 3);
+	o.counters_optional = true;
+	o.multiplex = true;
+	assert_int_equal(quietly(&o), 0);
+	dup2(errors, STDERR_FILENO);
+	assert_true(multiplexed);
+	assert_true(pread(kept, said, sizeof(said) - 1, 0) > 0);
+	assert_int_equal(strncmp(said,
+				 "locus: --counters: lacking: it is not in the table\nlocus: --counters: missing: it is not in the table\n"
+				 "locus: --counters: there is no default set for bare: name events\n", 165),
+			 0);
+	lines = read_back();
+	is_none(counter(lines, "missing"), "not in the table");
+	is(real(json_object_get(first(lines, "header"), "counters"), "passes"), 0);
+	assert_true(json_is_null(json_object_get(first(lines, "trial"), "counting")));
+	json_decref(lines);
+	close(errors);
+	close(kept);
+}
+
+static int run_on_ranks(const struct ranks *ranks)
+{
+	struct options o = options(&fourfold, "ones,seconds,local,joules,moves,threes");
+
+	return run(&o, table, ranks);
+}
+
+static int run_on_lacking_ranks(const struct ranks *ranks)
+{
+	struct options o = options(&fourfold, "local,lacking");
+
+	return run(&o, table, ranks);
+}
+
+/* Sums over the ranks; what one of them can't count, none does. */
+static void ranks_count_together(void **state)
+{
+	char said[4096];
+	json_t *lines;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(on_all_ranks(run_on_ranks, said, sizeof(said)), 0);
+	lines = read_back();
+	is(real(counter(lines, "ones"), "value"), 3 * 21 / (10.5 * 4));
+	is(real(counter(lines, "seconds"), "value"), 0.125 * 3 * 21 / (10.5 * 4));
+	is(real(counter(lines, "ones"), "total"), 3 * 3 * 21);
+	is(real(counter(lines, "joules"), "value"), 3 * 0.5 * 10 / (10.5 * 4));
+	assert_int_equal(json_array_size(json_object_get(counter(lines, "threes"), "per_thread")), 2 * RANKS);
+	is(in_list(counter(lines, "threes"), "per_thread", 3), 3 * 11 / (10.5 * 4));
+	assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), 3)));
+	is_none(counter(lines, "local"), "on rank 1 (");
+	is_none(counter(lines, "moves"), "the ranks' processors");
+	assert_non_null(strstr(said, "locus: --counters: local: on rank 1 ("));
+	json_decref(lines);
+	assert_int_equal(on_all_ranks(run_on_lacking_ranks, NULL, 0), 3);
+}
+
+static int sum_reals(const struct ranks *ranks)
+{
+	double x[2500];
+
+	for (unsigned i = 0; i < 2500; i++)
+		x[i] = i + 0.25 + ranks->rank;
+	x[7] = ranks->rank == 1 ? NAN : 1;
+	x[8] = ranks->rank ? 1e15 : -1e-9;
+	agree_sum(ranks, x, 2500);
+	if (!isnan(x[7]) || fabs(x[8] - 2e15) > 1)
+		return 1;
+	for (unsigned i = 9; i < 2500; i++)
+		if (fabs(x[i] - (3.0 * i + 3.75)) > 1e-9)
+			return 2;
+	return 0;
+}
+
+static void reals_are_summed_alike(void **state)
+{
+	double x[2] = { 0.1, NAN };
+
+	(void)state;
+	agree_sum(NULL, x, 2);
+	assert_true(x[0] == 0.1 && isnan(x[1])); /* NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+	assert_int_equal(on_all_ranks(sum_reals, NULL, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_count_together), /* first: no process can be forked that has threads of OpenMP */
+		cmocka_unit_test(reals_are_summed_alike),
+		cmocka_unit_test(passes_take_turns),
+		cmocka_unit_test(counts_are_of_the_work_that_was_done),
+		cmocka_unit_test(counts_are_for_each_of_what_the_benchmark_says),
+		cmocka_unit_test(the_default_set_takes_the_first_event_that_there_is),
+		cmocka_unit_test(a_suite_counts_for_each_benchmark_what_is_its_own),
+		cmocka_unit_test(a_zero_is_believed_of_what_was_seen_to_count),
+		cmocka_unit_test(what_was_not_counted_has_a_reason),
+		cmocka_unit_test(two_counts_make_a_ratio),
+		cmocka_unit_test(the_kernels_own_are_always_there),
+		cmocka_unit_test(what_is_wholly_impossible_ends_the_run),
+	};
+	int file = mkstemp(path), failed;
+
+	if (file < 0)
+		return 1;
+	close(file);
+	me = EVERYWHERE - 1; /* no rank at all */
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
