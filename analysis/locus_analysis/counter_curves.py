@@ -37,6 +37,7 @@ class Curve:
     lines: tuple[str, ...] = ("variant",)
     styles: dict[str, tuple[str, str]] = field(default_factory=dict)
     aside: tuple[str, ...] = ()  # what is no part of the work
+    only: dict[str, str] = field(default_factory=dict)  # values of parameters that a trial has to have, if it has them
 
     @property
     def title(self) -> str:
@@ -47,10 +48,10 @@ class Curve:
 
 CURVES = {
     "latency": (
-        Curve("size", ("variant", "pages", "element", "stride", "chains"), curves.STYLES),
-        Curve("chains", ("size", "pages", "variant")),
+        Curve("chains", ("size", "pages"), only={"variant": "parallel"}),
+        Curve("size", ("variant", "pages", "element", "stride"), curves.STYLES, only={"chains": "1"}),
     ),
-    "sharing": (Curve("threads", ("layout",), sharing.LAYOUTS), Curve("distance", ("variant", "lock", "threads"))),
+    "sharing": (Curve("distance", ("variant", "lock", "threads")), Curve("threads", ("layout",), sharing.LAYOUTS)),
     "checkpoint": (Curve("threads", ("variant",), TICKS),),
     "kmeans": (Curve("threads", ("variant", "prune"), kmeans.VARIANTS, kmeans.OUTPUTS),),
     "search": (Curve("size", ("variant", "pages"), search.VARIANTS), Curve("threads", ("variant", "pages"), search.VARIANTS)),
@@ -98,7 +99,10 @@ def _curved(trials: Sequence[Row], curve: Curve) -> list[Row]:
 
 
 def x_of(trial: Row, curve: Curve) -> Optional[float]:
-    value = _settings(trial).get(curve.over, "")
+    of = _settings(trial)
+    if any(of.get(key, wanted) != wanted for key, wanted in curve.only.items()):
+        return None
+    value = of.get(curve.over, "")
     return float(value) if value.isdecimal() and float(value) > 0 else None
 
 

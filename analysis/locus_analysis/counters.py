@@ -21,6 +21,7 @@ Row = dict[str, Any]
 
 KERNEL = "kernel"
 SOURCES = {"papi": "PAPI", "perf": "perf_event_open", KERNEL: "the kernel", "ratio": "from the others"}
+PREFIXED = {"nJ": (1e-9, "J"), "uJ": (1e-6, "J"), "ns": (1e-9, "s"), "us": (1e-6, "s")}
 UNEQUAL = 1.5  # times the least of the threads' counts: from here on the most is told
 FEW = 100  # events: of fewer, what each thread had is chance
 EACH = 8  # threads that are told one by one
@@ -51,6 +52,7 @@ MEANINGS = {
     "PAPI_BR_INS": "branches",
     "PAPI_BR_CN": "branches that depend on a condition",
     "PAPI_BR_MSP": "branches that were foreseen wrongly",
+    "PAPI_FP_INS": "floating-point instructions",
     "PAPI_FP_OPS": "floating-point operations",
     "PAPI_DP_OPS": "floating-point operations in double precision",
     "PAPI_SP_OPS": "floating-point operations in single precision",
@@ -66,6 +68,12 @@ MEANINGS = {
     "PAPI_CA_ITV": "lines that another core had to hand over",
     "PAPI_CA_SNP": "questions of other cores for lines",
     "PAPI_PRF_DM": "lines that were fetched ahead",
+    "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
+    "MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
+    "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM": "lines that another node's memory served",
     "perf::CYCLES": "cycles of the core, while the thread ran",
     "perf::CPU-CYCLES": "cycles of the core, while the thread ran",
     "perf::REF-CYCLES": "cycles of a clock that does not change with the core's frequency",
@@ -134,11 +142,29 @@ def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
     }
     for c in records.rows(db, "FROM counter ORDER BY whole, id, counter_place"):
         if (c["whole"], c["id"]) in trials:
-            trials[c["whole"], c["id"]]["counters"][c["name"]] = c
+            trials[c["whole"], c["id"]]["counters"][c["name"]] = _in_base_units(c)
     for cost in records.rows(db, "FROM counting"):
         if (cost["whole"], cost["id"]) in trials:
             trials[cost["whole"], cost["id"]]["counting"] = cost
     return [t for t in trials.values() if t["counters"]]
+
+
+def _in_base_units(counter: Row) -> Row:
+    """PAPI has energies in nJ."""
+    factor, unit = PREFIXED.get(counter["unit"], (1.0, counter["unit"]))
+    if factor == 1:
+        return counter
+    scaled = {key: None if counter[key] is None else counter[key] * factor for key in ("value", "low", "high", "total")}
+    parts = counter["per_thread"] and [None if part is None else part * factor for part in counter["per_thread"]]
+    return {**counter, **scaled, "unit": unit, "per_thread": parts}
+
+
+def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Row]) -> None:
+    """Takes out of trials' `notes` what the page says of counters once for all of them."""
+    doubts = records.rows(db, "SELECT whole, id, name, why FROM counter WHERE NOT trusted")
+    said = {(c["whole"], c["id"], f"{c['name']} is not to be trusted: {c['why']}") for c in doubts}
+    for t in trials:
+        t["notes"] = [note for note in t["notes"] if (t["whole"], t["id"], note) not in said]
 
 
 def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, Row]:
@@ -368,5 +394,5 @@ def _happened(trials: Sequence[Row], names: Sequence[str]) -> Row:
     for name in names:
         total, n = math.fsum(_total(t, name) for t in trials), sum(_total(t, name) > 0 for t in trials)
         unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
-        cells.append({"text": units.count(total, unit) if total else "0", "trials": n})
+        cells.append({"text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit), "trials": n})
     return {**first, "label": "" if len(trials) > 1 else first["label"], "trials": len(trials), "cells": cells}

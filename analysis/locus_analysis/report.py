@@ -17,6 +17,7 @@ from typing import Any
 import altair as alt
 import duckdb
 import jinja2
+import markupsafe
 import vl_convert
 
 from . import (
@@ -105,6 +106,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         cells=levels.cells,
         number=units.number,
         said=padding.said,
+        breakable=_breakable,
     )
     return environment.get_template("report.html.j2").render(
         script=_script(),
@@ -136,6 +138,7 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> dict[str, Any]:
     """A benchmark: for each run its pictures and its table."""
     trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
+    counters.drop_notes(db, trials)
     section: dict[str, Any] = {
         "name": benchmark,
         "pictures": [],
@@ -380,6 +383,11 @@ def _script() -> str:
     return re.sub(
         "</(?=script)", r"<\\/", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE), flags=re.IGNORECASE
     )
+
+
+def _breakable(name: str) -> markupsafe.Markup:
+    """A long name that may go on in the next line after what parts it."""
+    return markupsafe.Markup("<wbr>").join(re.split("(?<=[:_-])(?=[^:_-])", name))
 
 
 def _image(picture: Picture) -> str:

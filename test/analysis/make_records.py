@@ -843,19 +843,11 @@ OWN = {"minor-faults": "minor_faults", "major-faults": "major_faults", "voluntar
 OWN.update({"involuntary-switches": "involuntary", "migrations": "migrations", "steal": "steal"})  # in a trial's noise
 
 
-def event(name: str, source: Optional[str] = "papi", **changes: Any) -> Line:
-    """Of a header's counters."""
+def event(name: str, source: Optional[str] = "papi", turn: int = 0, **changes: Any) -> Line:
+    """Of a header's counters; `turn` is its pass."""
     why = None if source else "no PMU: this virtual machine has none; ask for one"
-    line = {
-        "name": name,
-        "source": source,
-        "unit": "1",
-        "scope": "thread",
-        "pass": 0 if source else None,
-        "proven": bool(source),
-        "why": why,
-    }
-    return {**line, **changes}
+    found = {"name": name, "source": source, "unit": "1", "scope": "thread", "pass": turn if source else None}
+    return {**found, "proven": bool(source), "why": why, **changes}
 
 
 def count(lines: list[Line], events: dict[str, tuple[Line, Model]], slower: float = 1.001, **changes: Any) -> list[Line]:
@@ -871,7 +863,6 @@ def count(lines: list[Line], events: dict[str, tuple[Line, Model]], slower: floa
             own = [_counter(line, e, model) for e, model in events.values()]
             line["counters"] = own + _ratio(own) + _own(line)
             line["counting"] = _counting(line, slower) if events else None
-            line["region"] = None
     return lines
 
 

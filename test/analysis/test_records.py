@@ -41,7 +41,14 @@ def counted() -> list[Line]:
         if line["type"] == "header":
             events = [{**faults, "pass": 0, "proven": True, "why": None}, {**misses, "pass": None, "proven": False}]
             asked = ["faults", "PAPI_L3_TCM"]
-            line["counters"] = {"asked": asked, "optional": False, "multiplexed": False, "passes": 1, "papi": "7.0.0.0", "events": events}
+            line["counters"] = {
+                "asked": asked,
+                "optional": False,
+                "multiplexed": False,
+                "passes": 1,
+                "papi": "7.0.0.0",
+                "events": events,
+            }
         elif line["type"] == "samples":
             line["counters"] = {"faults": 3.0}
         elif line["type"] == "trial":
