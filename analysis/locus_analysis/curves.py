@@ -83,13 +83,15 @@ class Axis:
     ticks: list[float]
     label: str  # expression
     log: bool = True
+    every: bool = False  # all ticks; else a low panel has but some of a linear axis
 
     def scale(self) -> alt.Scale:
         kind: Any = "log" if self.log else "linear"
         return alt.Scale(type=kind, domain=list(self.domain), nice=False, clamp=False)
 
     def axis(self) -> alt.Axis:
-        return alt.Axis(title=self.title, values=self.ticks, labelExpr=self.label, labelOverlap=True, gridColor=PALE)
+        many: dict[str, Any] = {"tickCount": len(self.ticks)} if self.every else {}
+        return alt.Axis(title=self.title, values=self.ticks, labelExpr=self.label, labelOverlap=True, gridColor=PALE, **many)
 
 
 @dataclass

@@ -17,9 +17,26 @@ from typing import Any
 import altair as alt
 import duckdb
 import jinja2
+import markupsafe
 import vl_convert
 
-from . import charts, checkpoint, curves, handover, kmeans, levels, padding, peers, records, scaling, search, sharing, units
+from . import (
+    charts,
+    checkpoint,
+    counter_curves,
+    counters,
+    curves,
+    handover,
+    kmeans,
+    levels,
+    padding,
+    peers,
+    records,
+    scaling,
+    search,
+    sharing,
+    units,
+)
 from .charts import Picture
 from .records import HERE, Records, rows
 
@@ -75,7 +92,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     )
     sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
     steadiness = _steadiness(db, names)
-    for picture in [p for s in sections for p in s["pictures"]] + steadiness:
+    for picture in [p for s in sections for p in s["pictures"] + s["counters"]["pictures"]] + steadiness:
         _draw(picture, folder)
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
     statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
@@ -89,6 +106,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         cells=levels.cells,
         number=units.number,
         said=padding.said,
+        breakable=_breakable,
     )
     return environment.get_template("report.html.j2").render(
         script=_script(),
@@ -120,6 +138,7 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> dict[str, Any]:
     """A benchmark: for each run its pictures and its table."""
     trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
+    counters.drop_notes(db, trials)
     section: dict[str, Any] = {
         "name": benchmark,
         "pictures": [],
@@ -135,7 +154,22 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
     section["pictures"] += _matrices(db, benchmark, names)
     if section["peers"]:
         section["pictures"].append(peers.picture(section["peers"], f"{benchmark}-peers", f"{benchmark} beside other libraries"))
+    section["counters"] = _counters(db, benchmark, names, (section.get("latency") or {}).get("findings", ()))
     return section
+
+
+def _counters(
+    db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str], findings: Sequence[levels.Finding]
+) -> dict[str, Any]:
+    """What was counted in each run, and its pictures; empty where nothing was."""
+    trials, machines = counters.counted(db, benchmark), records.machines(db)
+    runs = counters.section(db, trials)
+    pictures = []
+    for whole, own in sharing.by_run(trials):
+        finding = next((f for f in findings if f.whole == whole and f.what == "caches" and f.first), None)
+        file, title = _file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}"
+        pictures += counter_curves.pictures(own, runs[whole]["columns"], machines[whole], file, title, finding)
+    return {"runs": runs, "pictures": pictures}
 
 
 def _bars(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str], trials: list[dict[str, Any]]) -> list[Picture]:
@@ -349,6 +383,11 @@ def _script() -> str:
     return re.sub(
         "</(?=script)", r"<\\/", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE), flags=re.IGNORECASE
     )
+
+
+def _breakable(name: str) -> markupsafe.Markup:
+    """A long name that may go on in the next line after what parts it."""
+    return markupsafe.Markup("<wbr>").join(re.split("(?<=[:_-])(?=[^:_-])", name))
 
 
 def _image(picture: Picture) -> str:

@@ -40,7 +40,8 @@ SELECT whole, id, row_number() OVER (ORDER BY ordinal, number) AS position, json
 	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,
 	json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
 	(json->>'$.spread_between')::DOUBLE AS spread_between, (json->>'$.cycles')::DOUBLE AS cycles,
-	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, (json->>'$.oversubscribed')::BOOLEAN AS oversubscribed,
+	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, json->'$.counters' AS counters, json->'$.counting' AS counting,
+	(json->>'$.oversubscribed')::BOOLEAN AS oversubscribed,
 	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix
 FROM told;
 
@@ -199,6 +200,40 @@ WITH measured AS (
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs, measured.metrics,
 	w.host, w.rank, w.ranks, w.header->>'$.machine.cpu.model' AS cpu
 FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id) JOIN run w ON w.run = h.whole;
+
+-- What was counted while a trial was measured: no row where nothing was, and none of records that are older than counters.
+CREATE TABLE counter AS
+WITH counted AS (
+	SELECT whole, id, unnest(from_json(counters, '[{"name": "VARCHAR", "source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
+		"per": "VARCHAR", "value": "DOUBLE", "ci": ["DOUBLE"], "per_thread": ["DOUBLE"], "total": "DOUBLE", "samples": "BIGINT",
+		"trusted": "BOOLEAN", "why": "VARCHAR"}]')) AS c, generate_subscripts(from_json(counters, '["JSON"]'), 1) AS counter_place
+	FROM trial WHERE json_type(counters) = 'ARRAY')
+SELECT whole, id, counter_place, c.name, c.source, c.unit, c.scope, c.per, c.value, c.ci[1] AS low, c.ci[2] AS high, c.per_thread,
+	c.total, c.samples, coalesce(c.trusted, true) AS trusted, c.why
+FROM counted;
+
+-- What counting cost: s per unit in batches with counters, and in those without, in turn.
+CREATE TABLE counting AS
+SELECT whole, id, (counting->>'$.with')::DOUBLE AS counted, (counting->>'$.with_ci[0]')::DOUBLE AS counted_low,
+	(counting->>'$.with_ci[1]')::DOUBLE AS counted_high, (counting->>'$.without')::DOUBLE AS bare,
+	(counting->>'$.without_ci[0]')::DOUBLE AS bare_low, (counting->>'$.without_ci[1]')::DOUBLE AS bare_high
+FROM trial WHERE json_type(counting) = 'OBJECT';
+
+-- What a whole was asked to count, and how; of runs that were resumed with other words, a row for each.
+CREATE TABLE counters_asked AS
+SELECT part.whole, run.ordinal, from_json(header->'$.counters.asked', '["VARCHAR"]') AS asked,
+	(header->>'$.counters.multiplexed')::BOOLEAN AS multiplexed, (header->>'$.counters.passes')::INT AS passes,
+	header->>'$.counters.papi' AS papi, header->>'$.counters.papi_why' AS papi_why, header->'$.counters.events' AS events
+FROM run JOIN part ON part.part = run.run WHERE json_type(header->'$.counters') = 'OBJECT';
+
+-- The events of that; one that several runs of a whole were asked for, as the last of them found it.
+CREATE TABLE event AS
+WITH e AS (
+	SELECT whole, ordinal, unnest(from_json(events, '[{"name": "VARCHAR", "source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
+		"pass": "INT", "proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e, generate_subscripts(from_json(events, '["JSON"]'), 1) AS place
+	FROM counters_asked)
+SELECT whole, ordinal, place, e.name, e.source, e.unit, e.scope, e.pass, e.proven, e.why FROM e
+QUALIFY row_number() OVER (PARTITION BY whole, e.name ORDER BY ordinal DESC) = 1;
 
 -- What other libraries took for the same work.
 CREATE TABLE peer AS

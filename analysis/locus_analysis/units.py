@@ -34,6 +34,26 @@ def quantity(value: Optional[float], unit: str) -> str:
     return f"{number(value / factor)} {name}".strip()
 
 
+def count(value: float, unit: str = "1") -> str:
+    """Of events a unit of work: 12.3 M, 0.0123, 1.20e-9."""
+    if unit != "1":
+        return quantity(value, unit)
+    if abs(value) >= 1e4:
+        return quantity(value, " ").rstrip()
+    return f"{value:.2e}".replace("e-0", "e-") if 0 < abs(value) < 1e-3 else number(value)
+
+
+def short(value: Any) -> str:
+    """A parameter as people write it: 1073741824 is 1 Gi, 10000000 is 10 M."""
+    try:
+        n = int(str(value))
+    except ValueError:
+        return str(value)
+    tens = ((10**9, "G"), (10**6, "M"), (1000, "k"))
+    factor, prefix = next((s for s in (*BINARY[:4], *tens) if n and n % s[0] == 0), (1, ""))
+    return f"{n // factor}\u00a0{prefix}".strip()
+
+
 def interval(row: dict[str, Any]) -> str:
     """Of what has an interval: its ends, in the unit that suits the greater."""
     low, high, unit = row["low"], row["high"], row["unit"]

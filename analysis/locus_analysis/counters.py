@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counters: what the hardware and the kernel did while a number was made; what they mean, cost, and could not tell.
+
+A counter that read zero although work was done, and that had never been seen to count, is not shown as zero: it may just as well
+not have counted. What could not be counted is told once for each reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import Any, Optional
+
+import duckdb
+
+from . import records, units
+from .kmeans import differing
+
+Row = dict[str, Any]
+
+KERNEL = "kernel"
+SOURCES = {"papi": "PAPI", "perf": "perf_event_open", KERNEL: "the kernel", "ratio": "from the others"}
+PREFIXED = {"nJ": (1e-9, "J"), "uJ": (1e-6, "J"), "ns": (1e-9, "s"), "us": (1e-6, "s")}
+UNEQUAL = 1.5  # times the least of the threads' counts: from here on the most is told
+FEW = 100  # events: of fewer, what each thread had is chance
+EACH = 8  # threads that are told one by one
+ROWS = 24  # of the kernel's own: of more trials, a row for each variant
+
+# One line each; what a preset is made of differs from processor to processor (doc/methods.md).
+MEANINGS = {
+    "PAPI_TOT_CYC": "cycles of the core, while the thread ran",
+    "PAPI_REF_CYC": "cycles of a clock that does not change with the core's frequency",
+    "PAPI_TOT_INS": "instructions that were completed",
+    "PAPI_LD_INS": "loads that were completed",
+    "PAPI_SR_INS": "stores that were completed",
+    "PAPI_LST_INS": "loads and stores that were completed",
+    "PAPI_L1_DCM": "what the first data cache did not have",
+    "PAPI_L1_TCM": "what the first caches, of data and of instructions, did not have",
+    "PAPI_L1_LDM": "loads that the first cache did not have",
+    "PAPI_L1_DCA": "accesses to the first data cache",
+    "PAPI_L2_DCM": "data that the second cache did not have",
+    "PAPI_L2_TCM": "what the second cache did not have",
+    "PAPI_L2_DCA": "data that the second cache was asked for",
+    "PAPI_L2_TCA": "what the second cache was asked for",
+    "PAPI_L3_DCM": "data that the third cache did not have, so that memory or another cache was asked",
+    "PAPI_L3_TCM": "what the third cache did not have, so that memory or another cache was asked",
+    "PAPI_L3_LDM": "loads that the third cache did not have",
+    "PAPI_L3_TCA": "what the third cache was asked for",
+    "PAPI_TLB_DM": "translations of data addresses that the TLB did not have",
+    "PAPI_TLB_IM": "translations of instruction addresses that the TLB did not have",
+    "PAPI_BR_INS": "branches",
+    "PAPI_BR_CN": "branches that depend on a condition",
+    "PAPI_BR_MSP": "branches that were foreseen wrongly",
+    "PAPI_FP_INS": "floating-point instructions",
+    "PAPI_FP_OPS": "floating-point operations",
+    "PAPI_DP_OPS": "floating-point operations in double precision",
+    "PAPI_SP_OPS": "floating-point operations in single precision",
+    "PAPI_VEC_DP": "vector instructions in double precision",
+    "PAPI_VEC_SP": "vector instructions in single precision",
+    "PAPI_FMA_INS": "multiply-adds",
+    "PAPI_STL_ICY": "cycles in which no instruction was begun",
+    "PAPI_RES_STL": "cycles in which the core waited for anything",
+    "PAPI_MEM_SCY": "cycles in which the core waited for memory",
+    "PAPI_CA_SHR": "lines that were asked for while another core had them as well",
+    "PAPI_CA_CLN": "lines that were asked for alone, while they were clean",
+    "PAPI_CA_INV": "lines that were taken away by another core",
+    "PAPI_CA_ITV": "lines that another core had to hand over",
+    "PAPI_CA_SNP": "questions of other cores for lines",
+    "PAPI_PRF_DM": "lines that were fetched ahead",
+    "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
+    "MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
+    "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM": "lines that another node's memory served",
+    "perf::CYCLES": "cycles of the core, while the thread ran",
+    "perf::CPU-CYCLES": "cycles of the core, while the thread ran",
+    "perf::REF-CYCLES": "cycles of a clock that does not change with the core's frequency",
+    "perf::INSTRUCTIONS": "instructions that were completed",
+    "perf::BRANCHES": "branches",
+    "perf::BRANCH-INSTRUCTIONS": "branches",
+    "perf::BRANCH-MISSES": "branches that were foreseen wrongly",
+    "perf::CACHE-REFERENCES": "what the last cache was asked for; which one that is differs",
+    "perf::CACHE-MISSES": "what the last cache did not have; which one that is differs",
+    "perf::STALLED-CYCLES-FRONTEND": "cycles without an instruction to begin with",
+    "perf::STALLED-CYCLES-BACKEND": "cycles in which instructions waited for data or for a place",
+    "perf::L1-DCACHE-LOADS": "loads",
+    "perf::L1-DCACHE-LOAD-MISSES": "loads that the first cache did not have",
+    "perf::LLC-LOADS": "loads that the last cache was asked for",
+    "perf::LLC-LOAD-MISSES": "loads that the last cache did not have",
+    "perf::DTLB-LOADS": "loads whose address was translated",
+    "perf::DTLB-LOAD-MISSES": "translations for loads that the TLB did not have",
+    "perf::DTLB-STORE-MISSES": "translations for stores that the TLB did not have",
+    "perf::NODE-LOADS": "loads from memory, of whatever node",
+    "perf::NODE-LOAD-MISSES": "loads from the memory of another node",
+    "perf::PAGE-FAULTS": "pages that the kernel had to be asked for",
+    "perf::FAULTS": "pages that the kernel had to be asked for",
+    "perf::MINOR-FAULTS": "pages that the kernel had at hand",
+    "perf::MAJOR-FAULTS": "pages that had to be read from a disk",
+    "perf::CONTEXT-SWITCHES": "times that the CPU went to another thread",
+    "perf::CPU-MIGRATIONS": "times that a thread went to another CPU",
+    "perf::TASK-CLOCK": "time that the threads had a CPU",
+    "instructions per cycle": "how much the core did at once; below 1 it mostly waited",
+    "branch miss rate": "share of the branches that was foreseen wrongly",
+    "L1 miss rate": "share of the accesses that the first cache did not serve",
+    "L2 miss rate": "share of what reached the second cache that it did not serve",
+    "L3 miss rate": "share of what reached the third cache that it did not serve",
+    "last cache's miss rate": "share of what reached the last cache that it did not serve",
+    "TLB miss rate": "share of the loads whose page the TLB did not know",
+    "remote share": "share of the loads from memory that went to another node",
+    "faults": "pages that the kernel had to be asked for",
+    "minor-faults": "pages that the kernel had at hand",
+    "major-faults": "pages that had to be read from a disk",
+    "context-switches": "times that the CPU went to another thread",
+    "voluntary-switches": "times that a thread gave its CPU away, to wait",
+    "involuntary-switches": "times that the CPU was taken from a thread",
+    "migrations": "times that a thread went to another CPU",
+    "cpu-time": "time that the threads had a CPU",
+    "run-delay": "time that threads were ready, and waited for a CPU",
+    "steal": "time that the hypervisor gave the CPUs to others",
+}
+FAMILIES = {"rapl:": "energy, as the package reports it", "powercap:": "energy, as the kernel reports it"}
+KERNELS_OWN = {name for name in MEANINGS if name.islower() and not {":", " "} & set(name)}  # in every record, asked for or not
+ALWAYS = ("cpu-time",)  # what is never zero tells nothing of what happened
+
+
+def meaning(name: str) -> str:
+    """In one line; empty where we do not know it."""
+    known = MEANINGS.get(name) or MEANINGS.get(
+        name.upper() if name.startswith("PAPI") else "perf::" + name.rpartition("::")[2].upper()
+    )
+    return known or next((text for family, text in FAMILIES.items() if name.startswith(family)), "")
+
+
+def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    """Its trials in which something was counted, or could not be: `counters` by name, in the record's order; `counting`."""
+    trials = {
+        (t["whole"], t["id"]): {**t, "counters": {}, "counting": None}
+        for t in records.told(db, benchmark)
+        if t["value"] is not None
+    }
+    for c in records.rows(db, "FROM counter ORDER BY whole, id, counter_place"):
+        if (c["whole"], c["id"]) in trials:
+            trials[c["whole"], c["id"]]["counters"][c["name"]] = _in_base_units(c)
+    for cost in records.rows(db, "FROM counting"):
+        if (cost["whole"], cost["id"]) in trials:
+            trials[cost["whole"], cost["id"]]["counting"] = cost
+    return [t for t in trials.values() if t["counters"]]
+
+
+def _in_base_units(counter: Row) -> Row:
+    """PAPI has energies in nJ."""
+    factor, unit = PREFIXED.get(counter["unit"], (1.0, counter["unit"]))
+    if factor == 1:
+        return counter
+    scaled = {key: None if counter[key] is None else counter[key] * factor for key in ("value", "low", "high", "total")}
+    parts = counter["per_thread"] and [None if part is None else part * factor for part in counter["per_thread"]]
+    return {**counter, **scaled, "unit": unit, "per_thread": parts}
+
+
+def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Row]) -> None:
+    """Takes out of trials' `notes` what the page says of counters once for all of them."""
+    doubts = records.rows(db, "SELECT whole, id, name, why FROM counter WHERE NOT trusted")
+    said = {(c["whole"], c["id"], f"{c['name']} is not to be trusted: {c['why']}") for c in doubts}
+    for t in trials:
+        t["notes"] = [note for note in t["notes"] if (t["whole"], t["id"], note) not in said]
+
+
+def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, Row]:
+    """For each run what the page says of its counters; {} of records that have none."""
+    found = {}
+    for whole in dict.fromkeys(t["whole"] for t in trials):
+        own = [t for t in trials if t["whole"] == whole]
+        events = records.rows(db, "FROM event WHERE whole = ? ORDER BY place", whole)
+        asked = records.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole)
+        found[whole] = _of_run(own, events, asked[-1] if asked else None)
+    return found
+
+
+def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> Row:
+    names = shown(trials, events)
+    here = {name for t in trials for name in t["counters"]}
+    own_events = [e for e in events if e["name"] in here]
+    return {
+        "asked": asked,
+        "columns": [_column(name, trials, own_events) for name in names],
+        "lines": [line for t in labelled(trials) if (line := _line(t, names))["cells"]] if names else [],
+        "lacking": lacking(trials, own_events) if asked else [],
+        "untrusted": untrusted(trials),
+        "unequal": [
+            u for t in labelled(trials) for name in names if name in t["counters"] and (u := unequal(t, t["counters"][name]))
+        ],
+        "cost": cost(trials),
+        "kernel": kernel(trials, {e["name"] for e in events}),
+    }
+
+
+def shown(trials: Iterable[Row], events: Iterable[Row]) -> list[str]:
+    """What was asked for and counted somewhere, and the ratios of it. The kernel's own that nobody asked for are not among it."""
+    asked = {e["name"] for e in events}
+    by_name: dict[str, bool] = {}
+    for t in trials:
+        for name, c in t["counters"].items():
+            if c["source"] != KERNEL or name in asked:
+                by_name[name] = by_name.get(name, False) or c["value"] is not None
+    return [name for name, has_value in by_name.items() if has_value]
+
+
+def is_zero_in_doubt(counter: Row) -> bool:
+    return counter["value"] is not None and not counter["trusted"]
+
+
+def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
+    any_of = next(t["counters"][name] for t in trials if name in t["counters"] and t["counters"][name]["value"] is not None)
+    event: Row = next((e for e in events if e["name"] == name), {})
+    return {
+        "name": name,
+        "meaning": meaning(name),
+        "per": None if any_of["source"] == "ratio" else any_of["per"],
+        "unit": any_of["unit"],
+        "source": SOURCES.get(any_of["source"], any_of["source"]),
+        "scope": "once a package" if any_of["scope"] == "package" else "each thread" if any_of["source"] != "ratio" else "",
+        "pass": event.get("pass"),
+    }
+
+
+def labelled(trials: list[Row]) -> list[Row]:
+    """With `label`: what of a trial is not the same in all."""
+    of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
+    several = differing(tuple((key, str(value)) for key, value in each.items()) for each in of.values())
+    return [
+        {**t, "label": ", ".join(f"{key} {units.short(of[id(t)][key])}" for key in several if key in of[id(t)])} for t in trials
+    ]
+
+
+def headline(trial: Row) -> Row:
+    """The time that the page speaks of: of search that in search, else that of the unit."""
+    first = trial["metrics"].get(trial["metric"])
+    return {**(first if trial["better"] == "lower" and first else trial["metrics"]["time"])}
+
+
+def _line(trial: Row, names: Sequence[str]) -> Row:
+    cells = [cell(trial["counters"].get(name)) for name in names]
+    return {**trial, "time": headline(trial), "cells": cells if any(c["text"] for c in cells) else []}
+
+
+def cell(counter: Optional[Row]) -> Row:
+    """What a table shows of it: a text, and a soft one below."""
+    if counter is None or counter["value"] is None:
+        return {"text": "", "below": "", "why": counter["why"] if counter else None}
+    if is_zero_in_doubt(counter):
+        return {"text": "not counted?", "below": "", "why": counter["why"]}
+    return {"text": said(counter), "below": interval(counter), "why": None}
+
+
+def said(counter: Row) -> str:
+    return units.count(counter["value"], counter["unit"])
+
+
+def interval(counter: Row) -> str:
+    low, high = counter["low"], counter["high"]
+    if low is None or high is None:
+        return ""
+    return f"{units.count(low, counter['unit'])} to {units.count(high, counter['unit'])}"
+
+
+def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
+    """What could not be counted, a row for each reason; `trials`: in how many, None where in all."""
+    found: dict[str, Row] = {}
+    for e in events:
+        if not e["source"]:
+            found.setdefault(e["why"] or "", {"names": [], "trials": None})["names"].append(e["name"])
+    told = {name for row in found.values() for name in row["names"]} | (KERNELS_OWN - {e["name"] for e in events})
+    for t in trials:
+        for name, c in t["counters"].items():
+            if c["value"] is None and name not in told and c["why"]:
+                row = found.setdefault(c["why"], {"names": [], "trials": set()})
+                row["names"] += [name] * (name not in row["names"])
+                if row["trials"] is not None:
+                    row["trials"].add(t["id"])
+    return [{"why": why, **row, "trials": None if row["trials"] is None else len(row["trials"])} for why, row in found.items()]
+
+
+def untrusted(trials: Iterable[Row]) -> list[Row]:
+    """Zeros that may mean that nothing was counted, a row for each reason."""
+    found: dict[str, Row] = {}
+    for t in trials:
+        for name, c in t["counters"].items():
+            if is_zero_in_doubt(c):
+                row = found.setdefault(c["why"] or "", {"names": [], "trials": set()})
+                row["names"] += [name] * (name not in row["names"])
+                row["trials"].add(t["id"])
+    return [{"why": why, **row, "trials": len(row["trials"])} for why, row in found.items()]
+
+
+def unequal(trial: Row, counter: Row) -> Optional[Row]:
+    """What the threads have of a count, where that is not about the same, and no chance."""
+    parts = [(i, p) for i, p in enumerate(counter["per_thread"] or []) if p is not None]
+    whole = math.fsum(p for _, p in parts)
+    few = counter["unit"] == "1" and counter["total"] is not None and counter["total"] < FEW
+    if len(parts) < 2 or whole <= 0 or few or max(p for _, p in parts) <= UNEQUAL * min(p for _, p in parts):
+        return None
+    shares = [(i, p / whole) for i, p in parts]
+    if len(shares) <= EACH:
+        text = ", ".join(f"{i}: {units.percent(s)}" for i, s in shares)
+    else:
+        least, most = min(shares, key=_share), max(shares, key=_share)
+        middle = median(s for _, s in shares)
+        text = (
+            f"most {units.percent(most[1])} (thread {most[0]}), least {units.percent(least[1])} (thread {least[0]}), "
+            f"median {units.percent(middle)}"
+        )
+    return {**trial, "name": counter["name"], "text": text, "even": 1 / len(parts)}
+
+
+def _share(part: tuple[int, float]) -> float:
+    return part[1]
+
+
+def cost(trials: Iterable[Row]) -> Optional[Row]:
+    """What counting changed of the times: how many were compared, and those whose two intervals do not meet."""
+    compared = [(t, t["counting"]) for t in trials if t["counting"] and t["counting"]["counted"] and t["counting"]["bare"]]
+    if not compared:
+        return None
+    lines = [{**t, **c, "ratio": _ratio(t, c)} for t, c in compared]
+    known = [line for line in lines if line["ratio"]["low"] is not None]
+    ratios = [line["ratio"]["value"] for line in lines]
+    return {
+        "n": len(lines),
+        "median": median(ratios),
+        "least": min(ratios),
+        "most": max(ratios),
+        "known": len(known),
+        "apart": labelled([c for c in known if c["counted_low"] > c["bare_high"] or c["counted_high"] < c["bare_low"]]),
+    }
+
+
+def _ratio(trial: Row, c: Row) -> Row:
+    known = None not in (c["counted_low"], c["counted_high"], c["bare_low"], c["bare_high"]) and c["bare_low"] > 0
+    return {
+        "value": c["counted"] / c["bare"],
+        "low": c["counted_low"] / c["bare_high"] if known else None,
+        "high": c["counted_high"] / c["bare_low"] if known else None,
+        "flag": trial["flag"],
+        "status": trial["status"],
+    }
+
+
+def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
+    """The kernel's own that nobody asked for: a row for each trial in which something happened; of many, for each variant."""
+    hidden = {*asked, *ALWAYS}
+    own = [(name, c) for t in trials for name, c in t["counters"].items() if c["source"] == KERNEL and name not in hidden]
+    names = list(dict.fromkeys(name for name, c in own if c["total"] is not None))
+    unknown = _unknown(trials, hidden)
+    if not names:
+        return {"lines": [], "quiet": [], "unknown": unknown} if unknown else None
+    happened = {name: [t for t in trials if _total(t, name)] for name in names}
+    loud = [name for name in names if happened[name]]
+    rows = labelled([t for t in trials if any(_total(t, name) for name in loud)])
+    groups: dict[str, list[Row]] = {}
+    for t in rows:
+        groups.setdefault(t["variant"] if len(rows) > ROWS else t["id"], []).append(t)
+    return {
+        "columns": [{"name": name, "meaning": meaning(name), "trials": len(happened[name])} for name in loud],
+        "lines": [_happened(own, loud) for own in groups.values()],
+        "grouped": len(rows) > ROWS,
+        "happened": len(rows),
+        "of": len(trials),
+        "quiet": [name for name in names if name not in loud],
+        "unknown": unknown,
+    }
+
+
+def _unknown(trials: Iterable[Row], asked: set[str]) -> list[Row]:
+    """Of the kernel's own what it did not tell, by reason."""
+    found: dict[str, list[str]] = {}
+    for t in trials:
+        for name, c in t["counters"].items():
+            if c["value"] is None and c["total"] is None and name in KERNELS_OWN - asked:
+                names = found.setdefault(c["why"] or "no reason is told", [])
+                names += [name] * (name not in names)
+    return [{"why": why, "names": names} for why, names in found.items()]
+
+
+def _total(trial: Row, name: str) -> float:
+    c = trial["counters"].get(name)
+    return (c["total"] or 0.0) if c else 0.0
+
+
+def _happened(trials: Sequence[Row], names: Sequence[str]) -> Row:
+    first = trials[0]
+    cells = []
+    for name in names:
+        total, n = math.fsum(_total(t, name) for t in trials), sum(_total(t, name) > 0 for t in trials)
+        unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
+        cells.append({"text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit), "trials": n})
+    return {**first, "label": "" if len(trials) > 1 else first["label"], "trials": len(trials), "cells": cells}

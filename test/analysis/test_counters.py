@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of counters: every count with its interval, no zero that may be none, each reason once, curves below time's."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import counter_curves, counters, records, units
+from make_records import (
+    CACHES,
+    MEMORY,
+    ONE,
+    OWN,
+    SIZES,
+    TWO,
+    Line,
+    Model,
+    Point,
+    checkpoint,
+    count,
+    event,
+    flag,
+    kmeans,
+    latency,
+    machine_record,
+    numa,
+    record,
+    run_id,
+    search,
+    sharing,
+    write,
+)
+from test_report import HOSTILE, Page, make, trials
+
+SOURCE = Path(__file__).parents[2] / "src"
+CYCLE = 4.3e-10
+PARANOID = "perf_event_paranoid=3 forbids it: sysctl kernel.perf_event_paranoid=1, or in a container --cap-add PERFMON"
+Events = dict[str, tuple[Line, Model]]
+
+
+def time_of(trial: Line) -> float:
+    return float(next(m["value"] for m in trial["metrics"] if m["name"] == "time"))
+
+
+def cycles(trial: Line) -> Optional[float]:
+    return time_of(trial) / CYCLE
+
+
+def misses(trial: Line) -> Optional[float]:
+    """Of the L3, by what a load took."""
+    return min(1.0, time_of(trial) / MEMORY) if trial["parameters"]["size"] > CACHES[-1][0] else 0.001
+
+
+EVENTS: Events = {
+    "PAPI_TOT_CYC": (event("PAPI_TOT_CYC"), cycles),
+    "PAPI_TOT_INS": (event("PAPI_TOT_INS"), lambda _: 1.02),
+    "PAPI_L3_TCM": (event("PAPI_L3_TCM", turn=1), lambda _: 0.25),
+}
+
+
+def curve(machine: Any = TWO, octave: int = 2) -> list[Point]:
+    return [p for p in latency(machine, octave, last=128 << 20) if p.variant == "cycle" and p.parameters["chains"] == 1]
+
+
+def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[dict[str, Any]]]:
+    """The tables, and the trials with their counters."""
+    db = records.tables(records.read([write(folder / "told.jsonl", lines)]))
+    return db, counters.counted(db, benchmark)
+
+
+def of_run(lines: list[Line], benchmark: str, folder: Path) -> dict[str, Any]:
+    db, own = told(lines, benchmark, folder)
+    (found,) = counters.section(db, own).values()
+    return found
+
+
+def plain(points: int = 3) -> list[Line]:
+    return record(ONE, numa(ONE, kernels=("sum",))[:points], run_id("a"))
+
+
+def test_records_without_counters_say_nothing_of_them(tmp_path: Path) -> None:
+    page = make(tmp_path, machine_record("one"))
+    assert "Counters of" not in page.text and "counted" not in page.text
+    assert "The kernel's own" not in page.text
+    assert not any("counter" in name for name in page.ids)
+
+
+def test_all_that_was_counted_is_in_the_table(tmp_path: Path) -> None:
+    lines = count(record(TWO, flag(numa(TWO, kernels=("sum",)), every=2), run_id("a")), EVENTS)
+    db, own = told(lines, "numa", tmp_path)
+    given = [
+        (t["id"], c["name"], c["source"], c["value"], *(c["ci"] or (None, None)), c["total"], c["per_thread"], c["trusted"])
+        for t in trials([lines])
+        for c in t["counters"]
+    ]
+    kept = records.rows(db, "FROM counter")
+    keys = ("id", "name", "source", "value", "low", "high", "total", "per_thread", "trusted")
+    assert sorted([tuple(r[k] for k in keys) for r in kept], key=repr) == sorted(given, key=repr)
+    measured = [t["id"] for t in trials([lines]) if t["samples"]]
+    assert sorted(t["id"] for t in own) == sorted(measured)
+
+
+def test_counts_stand_on_the_page_with_interval_and_unit(tmp_path: Path) -> None:
+    lines = count(plain(), EVENTS)
+    page = make(tmp_path, lines)
+    assert "Counters of numa" in page.text
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    cells = re.findall(r'<td class="number">([^<]*)<br><span class="soft">([^<]*)</span>', text)
+    for trial in trials([lines]):
+        for c in trial["counters"]:
+            if c["source"] in ("papi", "ratio"):
+                assert (units.count(c["value"]), f"{units.count(c['ci'][0])} to {units.count(c['ci'][1])}") in cells
+    assert "per pass" in page.text
+    assert "In 2 passes" in page.text and "PAPI 7.0.0.0" in page.text
+    for name in (*EVENTS, "instructions per cycle"):
+        assert counters.meaning(name) in page.text
+
+
+def test_a_zero_in_doubt_is_never_shown_as_one(tmp_path: Path) -> None:
+    doubtful: Events = {"perf::CACHE-MISSES": (event("perf::CACHE-MISSES", "perf", proven=False), lambda _: 0.0)}
+    lines = count(record(TWO, curve(), run_id("a")), {**EVENTS, **doubtful})
+    for t in trials([lines]):
+        c = next(c for c in t["counters"] if not c["trusted"])
+        t["notes"] = [f"{c['name']} is not to be trusted: {c['why']}", "something else"]
+    page = make(tmp_path, lines)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    n = len(trials([lines]))
+    assert text.count('<span class="why">not counted?</span>') == n
+    assert page.text.count("no probe saw it count") == 1
+    assert f"read zero in {n} trials" in page.text
+    assert page.text.count("something else") == n
+    assert not any("CACHE-MISSES" in str(spec) for spec in page.specs)
+    found = of_run(lines, "latency", tmp_path)
+    place = [c["name"] for c in found["columns"]].index("perf::CACHE-MISSES")
+    assert {line["cells"][place]["text"] for line in found["lines"]} == {"not counted?"}
+
+
+def test_a_proven_zero_is_a_number(tmp_path: Path) -> None:
+    lines = count(plain(), {"perf::PAGE-FAULTS": (event("perf::PAGE-FAULTS", "perf"), lambda _: 0.0)})
+    found = of_run(lines, "numa", tmp_path)
+    assert {line["cells"][0]["text"] for line in found["lines"]} == {"0"}
+    assert found["untrusted"] == []
+
+
+def test_what_could_not_be_counted_is_told_once_for_each_reason(tmp_path: Path) -> None:
+    lacking: Events = {
+        "PAPI_L3_TCA": (event("PAPI_L3_TCA", None, why=PARANOID), lambda _: 1.0),
+        "PAPI_BR_MSP": (event("PAPI_BR_MSP", None, why=PARANOID), lambda _: 1.0),
+        "perf::NODE-LOADS": (event("perf::NODE-LOADS", None), lambda _: 1.0),
+        "PAPI_L1_DCM": (event("PAPI_L1_DCM"), lambda t: None if t["variant"] == "single" else 0.1),
+    }
+    lines = count(record(ONE, numa(ONE, kernels=("sum",))[:8], run_id("a")), {**EVENTS, **lacking})
+    singles = sum(t["variant"] == "single" for t in trials([lines]))
+    assert 0 < singles < 8
+    page = make(tmp_path, lines)
+    assert page.text.count(PARANOID) == 1
+    found = {row["why"]: row for row in of_run(lines, "numa", tmp_path)["lacking"]}
+    assert found[PARANOID]["names"] == ["PAPI_L3_TCA", "PAPI_BR_MSP"] and found[PARANOID]["trials"] is None
+    assert found["it was counted all through in no sample"]["trials"] == singles
+    assert [c["name"] for c in of_run(lines, "numa", tmp_path)["columns"]] == [*EVENTS, "PAPI_L1_DCM", "instructions per cycle"]
+
+
+def test_a_benchmark_is_not_told_of_events_of_another(tmp_path: Path) -> None:
+    lines = count(plain(), {**EVENTS, "PAPI_BR_MSP": (event("PAPI_BR_MSP", None), lambda _: 1.0)})
+    for t in trials([lines]):
+        t["counters"] = [c for c in t["counters"] if c["name"] != "PAPI_BR_MSP"]
+    assert of_run(lines, "numa", tmp_path)["lacking"] == []
+
+
+@pytest.mark.parametrize(("slower", "apart"), [(1.001, False), (1.2, True), (0.8, True)])
+def test_what_counting_cost_is_told(slower: float, apart: bool, tmp_path: Path) -> None:
+    lines = count(plain(), EVENTS, slower=slower)
+    cost = of_run(lines, "numa", tmp_path)["cost"]
+    assert (cost["n"], cost["known"], len(cost["apart"])) == (3, 3, 3 if apart else 0)
+    assert cost["median"] == pytest.approx(slower)
+    page = make(tmp_path / "page", lines)
+    assert ("the two 95 % intervals do not meet" in page.text) == apart
+    assert ("The two 95 % intervals meet in all of them" in page.text) == (not apart)
+
+
+def test_without_intervals_nothing_is_concluded_of_the_cost(tmp_path: Path) -> None:
+    lines = count(plain(), EVENTS, slower=2)
+    for t in trials([lines]):
+        t["counting"]["without_ci"] = None
+    cost = of_run(lines, "numa", tmp_path)["cost"]
+    assert (cost["known"], cost["apart"]) == (0, [])
+    assert "Too few batches for intervals" in make(tmp_path / "page", lines).text
+
+
+def test_unequal_threads_are_told(tmp_path: Path) -> None:
+    lines = count(record(TWO, numa(TWO, kernels=("sum",))[:3], run_id("a")), EVENTS)
+    first, second, third = trials([lines])
+    assert first["threads"] == 16
+    counter = {c["name"]: c for c in first["counters"]}["PAPI_L3_TCM"]
+    counter["per_thread"] = [0.1] + [0.01] * 15
+    few = {c["name"]: c for c in second["counters"]}["PAPI_L3_TCM"]
+    few.update(per_thread=[0.1] + [0.01] * 15, total=6)
+    package = {c["name"]: c for c in third["counters"]}["PAPI_L3_TCM"]
+    package.update(per_thread=[0.25] + [None] * 15, scope="package")
+    (found,) = of_run(lines, "numa", tmp_path)["unequal"]
+    assert (found["id"], found["name"]) == (first["id"], "PAPI_L3_TCM")
+    assert found["text"] == "most 40 % (thread 0), least 4 % (thread 1), median 4 %"
+    counter["per_thread"] = [0.2, 0.05, None, 0.0]
+    (found,) = of_run(lines, "numa", tmp_path)["unequal"]
+    assert found["text"] == "0: 80 %, 1: 20 %, 3: 0 %" and found["even"] == pytest.approx(1 / 3)
+
+
+def test_energies_are_in_joules(tmp_path: Path) -> None:
+    rapl: Events = {
+        "rapl:::PACKAGE_ENERGY:PACKAGE0": (event("rapl:::PACKAGE_ENERGY:PACKAGE0", unit="nJ", scope="package"), lambda _: 4.2e9)
+    }
+    found = of_run(count(plain(), rapl), "numa", tmp_path)
+    assert {(c["text"], c["below"]) for line in found["lines"] for c in line["cells"]} == {("4.20 J", "4.16 J to 4.24 J")}
+    assert found["columns"][0]["scope"] == "once a package" and found["columns"][0]["meaning"]
+
+
+# The kernel's own.
+
+
+def quiet(lines: list[Line]) -> list[Line]:
+    for t in trials([lines]):
+        if t["noise"]:
+            t["noise"].update(dict.fromkeys(OWN.values(), 0))
+    return lines
+
+
+def test_where_nothing_happened_a_sentence_says_so(tmp_path: Path) -> None:
+    lines = count(quiet(plain()), {})
+    page = make(tmp_path, lines)
+    assert f"The kernel's own: {', '.join(OWN)} were zero in all 3 trials." in page.text
+    assert "something happened" not in page.text and "Counters of" not in page.text
+
+
+def test_what_happened_is_told_of_the_trials_in_which_it_did(tmp_path: Path) -> None:
+    lines = quiet(plain())
+    trials([lines])[1]["noise"].update(migrations=7, steal=0.0125)
+    lines = count(lines, {})
+    found = of_run(lines, "numa", tmp_path)["kernel"]
+    assert [c["name"] for c in found["columns"]] == ["migrations", "steal"]
+    (line,) = found["lines"]
+    assert line["id"] == trials([lines])[1]["id"]
+    assert [c["text"] for c in line["cells"]] == ["7", "12.5 ms"]
+    assert "something happened in 1 of 3 trials (migrations in 1, steal in 1)" in make(tmp_path / "page", lines).text
+
+
+def test_of_many_trials_each_variant_has_a_row(tmp_path: Path) -> None:
+    points = numa(TWO, kernels=("sum", "triad"))
+    assert len(points) > counters.ROWS
+    lines = quiet(record(TWO, points, run_id("a")))
+    for t in trials([lines]):
+        t["noise"]["involuntary"] = 2
+    found = of_run(count(lines, {}), "numa", tmp_path)["kernel"]
+    variants = {t["variant"] for t in trials([lines])}
+    assert sorted(line["variant"] for line in found["lines"]) == sorted(variants)
+    for line in found["lines"]:
+        n = sum(t["variant"] == line["variant"] for t in trials([lines]))
+        assert (line["trials"], line["cells"]) == (n, [{"text": str(2 * n), "trials": n}])
+
+
+def test_what_the_kernel_does_not_tell_has_its_reason(tmp_path: Path) -> None:
+    lines = quiet(plain())
+    for t in trials([lines]):
+        t["noise"]["steal"] = None
+    found = of_run(count(lines, {}), "numa", tmp_path)
+    assert found["kernel"]["unknown"] == [{"why": "the kernel did not tell it", "names": ["steal"]}]
+    assert "steal" not in found["kernel"]["quiet"] and found["lacking"] == []
+
+
+def test_what_was_asked_for_of_the_kernel_is_no_aside(tmp_path: Path) -> None:
+    asked: Events = {
+        "migrations": (event("migrations", "kernel"), lambda _: 0.5),
+        "cpu-time": (event("cpu-time", "kernel", unit="s"), time_of),
+    }
+    lines = count(quiet(plain()), asked)
+    for t in trials([lines]):  # as the harness has it: asked for, it is not told again
+        t["counters"] = [c for i, c in enumerate(t["counters"]) if c["name"] not in [b["name"] for b in t["counters"][:i]]]
+    found = of_run(lines, "numa", tmp_path)
+    assert [c["name"] for c in found["columns"]] == ["migrations", "cpu-time"]
+    assert "migrations" not in found["kernel"]["quiet"]
+
+
+# Curves.
+
+
+def panels(page: Page, name: str) -> list[Any]:
+    """Pictures with counters of a benchmark."""
+    titled = [(spec, str(spec["title"]["text"])) for spec in page.specs]
+    return [spec for spec, title in titled if title.startswith(name) and "counters over" in title]
+
+
+def drawn(spec: Any) -> dict[str, list[dict[str, Any]]]:
+    """Rows of each panel, by its title; that of time has none."""
+    found: dict[str, list[dict[str, Any]]] = {}
+
+    def look(part: Any) -> None:
+        if isinstance(part, list):
+            for each in part:
+                look(each)
+        elif isinstance(part, dict):
+            if "layer" in part:
+                title = part.get("title") or ""
+                name = title.get("text", "") if isinstance(title, dict) else title
+                sets = {layer["data"]["name"] for layer in part["layer"] if "data" in layer} | (
+                    {part["data"]["name"]} if "data" in part else set()
+                )
+                found.setdefault(name, []).extend(r for s in sorted(sets) for r in spec["datasets"][s] if "x" in r and "value" in r)
+            else:
+                for key in ("vconcat", "hconcat", "concat"):
+                    look(part.get(key, []))
+
+    look(spec)
+    return found
+
+
+def x_scales(part: Any) -> list[Any]:
+    """Of all that is drawn over the size."""
+    if isinstance(part, list):
+        return [found for each in part for found in x_scales(each)]
+    if not isinstance(part, dict):
+        return []
+    x = part.get("x")
+    own = [x["scale"]] if isinstance(x, dict) and x.get("field") == "x" else []
+    return own + [found for key, each in part.items() if key != "datasets" for found in x_scales(each)]
+
+
+def test_counters_stand_below_the_curve_of_time(tmp_path: Path) -> None:
+    steps: Events = {**EVENTS, "PAPI_L3_TCM": (event("PAPI_L3_TCM"), misses)}
+    lines = count(record(TWO, curve(octave=4), run_id("a")), steps)
+    page = make(tmp_path, lines)
+    (spec,) = panels(page, "latency")
+    found = drawn(spec)
+    assert [name for name in found if name] == [f"{name} per load" for name in steps] + ["instructions per cycle"]
+    time = {(r["id"], r["x"]) for r in found[""] if r["value"] is not None}
+    for name in steps:
+        rows = [r for r in found[f"{name} per load"] if r["id"]]
+        assert {(r["id"], r["x"]) for r in rows} == time
+        of = {t["id"]: c for t in trials([lines]) for c in t["counters"] if c["name"] == name}
+        assert {(r["id"], r["value"], r["low"], r["high"]) for r in rows} == {(i, c["value"], *c["ci"]) for i, c in of.items()}
+    assert len({str(scale) for scale in x_scales(spec)}) == 1
+    marks = [r["label"] for rows in spec["datasets"].values() for r in rows if "at" in r]
+    assert {"L1 ends", "L2 ends", "L3 ends"} <= set(marks)
+
+
+def test_what_is_not_trusted_is_not_drawn_and_the_rest_is(tmp_path: Path) -> None:
+    part: Events = {
+        "PAPI_L2_DCM": (event("PAPI_L2_DCM", proven=False), lambda t: 0.0 if t["parameters"]["size"] < 1 << 20 else 0.5)
+    }
+    lines = count(record(TWO, curve(), run_id("a")), part)
+    (spec,) = panels(make(tmp_path, lines), "latency")
+    rows = [r for r in drawn(spec)["PAPI_L2_DCM per load"] if r["id"]]
+    values = {r["id"]: r["value"] for r in rows}
+    for t in trials([lines]):
+        assert values[t["id"]] == (None if t["parameters"]["size"] < 1 << 20 else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("points", "benchmark", "over"),
+    [
+        (lambda: sharing(TWO), "sharing", {"threads", "distance"}),
+        (lambda: checkpoint(TWO), "checkpoint", {"threads"}),
+        (kmeans, "kmeans", {"threads"}),
+        (lambda: search(), "search", {"size"}),
+        (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains"}),
+    ],
+)
+def test_each_benchmark_with_a_curve_has_one_of_its_counters(points: Any, benchmark: str, over: set[str], tmp_path: Path) -> None:
+    lines = count(record(TWO, points(), run_id("a")), {"PAPI_TOT_CYC": (event("PAPI_TOT_CYC"), cycles)})
+    lines = [line for line in lines if line["type"] != "samples"]
+    db, own = told(lines, benchmark, tmp_path)
+    machine = records.machines(db)[run_id("a")]
+    columns = counters.section(db, own)[run_id("a")]["columns"]
+    pictures = counter_curves.pictures(own, columns, machine, benchmark, benchmark, None)
+    assert {p.title.split(" over ")[1].split(" (")[0] for p in pictures} == over
+    assert len({p.name for p in pictures}) == len(pictures)
+    shown = [i for p in pictures for i in p.shows]
+    assert set(shown) <= {t["id"] for t in own}
+    for p in pictures:
+        sets = [rows for rows in p.spec["datasets"].values() if rows and "x" in rows[0]]
+        assert any(r["value"] is not None for rows in sets for r in rows)
+
+
+def test_best_is_in_the_panels_of_both_methods(tmp_path: Path) -> None:
+    lines = count(record(ONE, search(sizes=SIZES[:3]), run_id("a")), EVENTS)
+    _, own = told([line for line in lines if line["type"] != "samples"], "search", tmp_path)
+    found = counter_curves.by_setting(own, counter_curves.CURVES["search"][0])
+    assert sorted(of["search"] for of, _ in found) == ["branchless", "branchy"]
+    for _, group in found:
+        assert {t["variant"] for t in group} >= {"best", "whole", "divided"}
+
+
+def test_one_point_is_no_curve(tmp_path: Path) -> None:
+    lines = count(record(TWO, [p for p in curve() if p.parameters["size"] == 1 << 20], run_id("a")), EVENTS)
+    page = make(tmp_path, lines)
+    assert panels(page, "latency") == [] and "Counters of latency" in page.text
+
+
+# Records of several runs, and words.
+
+
+def test_runs_with_and_without_counters_make_one_page(tmp_path: Path) -> None:
+    first, second, third = (record(ONE, curve(ONE), run_id(str(i)), started=f"2025-03-1{i}T00:00:00.000Z") for i in (1, 2, 3))
+    page = make(tmp_path, first, count(second, EVENTS), count(third, {}))
+    assert page.text.count("What was counted") == 1
+    assert len(panels(page, "latency")) == 1 and "2025-03-12" in str(panels(page, "latency")[0]["title"]["text"])
+    assert page.text.count("something happened") == 2
+
+
+def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:
+    points = curve(ONE)
+    first = count(record(ONE, points[:4], run_id("1")), EVENTS)
+    again = record(ONE, points[4:], run_id("2"), resumes=[run_id("1")], started="2025-03-15T00:00:00.000Z")
+    second = count(again, {"PAPI_L2_DCM": (event("PAPI_L2_DCM"), lambda _: 0.5)})
+    db, own = told(first[:-1] + second, "latency", tmp_path)
+    found = counters.section(db, own)[run_id("2")]
+    assert {c["name"] for c in found["columns"]} == {*EVENTS, "PAPI_L2_DCM", "instructions per cycle"}
+    assert len(found["lines"]) == len(points)
+
+
+def test_nothing_that_a_record_says_of_counters_becomes_part_of_the_page(tmp_path: Path) -> None:
+    lines = count(
+        plain(),
+        {
+            HOSTILE: (event(HOSTILE), lambda _: 1.0),
+            "b": (event("b", None, why=HOSTILE), lambda _: 1.0),
+            "c": (event("c", proven=False), lambda _: 0.0),
+        },
+        papi=HOSTILE,
+    )
+    for t in trials([lines]):
+        next(c for c in t["counters"] if not c["trusted"])["why"] = HOSTILE
+    bare = make(tmp_path / "bare", plain())
+    page = make(tmp_path / "page", lines)
+    assert page.tags.count("script") == bare.tags.count("script")
+    assert page.text.count(HOSTILE) >= 4
+
+
+def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
+    names = set()
+    for path in sorted(SOURCE.glob("bench/**/*.c")):
+        for table in re.findall(r"struct explained counters\[\] = \{(.*?)\n\};", path.read_text(encoding="utf-8"), re.S):
+            names |= {name for row in re.findall(r'\{ "([^"]+)"', table) for name in row.split("|")}
+    counting = (SOURCE / "harness/counting.c").read_text(encoding="utf-8")
+    ratios = re.findall(r'\{ "([^"]+)", "[^"]+", "([^"]+)", "([^"]+)" \}', counting)
+    assert {"PAPI_TOT_CYC", "perf::CACHE-MISSES"} <= names and ratios
+    names |= {name for row in ratios for name in row}
+    names |= {*OWN, "faults", "context-switches", "cpu-time", "run-delay"}
+    assert [name for name in sorted(names) if not counters.meaning(name)] == []
+    assert counters.meaning("no_such::EVENT") == "" and counters.meaning("branches_of_oak") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0, "1", "0"),
+        (1.5e-9, "1", "1.50e-9"),
+        (0.0123, "1", "0.0123"),
+        (999.4, "1", "999"),
+        (2.5e7, "1", "25.0 M"),
+        (3e-7, "s", "300 ns"),
+    ],
+)
+def test_counts_read_well(value: float, unit: str, text: str) -> None:
+    assert units.count(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(16384, "16 Ki"), (1 << 30, "1 Gi"), (200000, "200 k"), (0, "0"), (81, "81"), ("base", "base"), (0.5, "0.5")],
+)
+def test_parameters_read_well(value: Any, text: str) -> None:
+    assert units.short(value).replace("\u00a0", " ") == text
+
+
+def test_the_record_is_not_changed_by_looking(tmp_path: Path) -> None:
+    lines = count(plain(), EVENTS)
+    before = copy.deepcopy(lines)
+    make(tmp_path, lines)
+    assert lines == before
