@@ -8,7 +8,7 @@
 #include "config.h"
 #include "harness/agree.h"
 #include "harness/list.h"
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/options.h"
 #include "harness/run.h"
 

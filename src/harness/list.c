@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "harness/list.h"
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/options.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/options.h"
 #include "harness/values.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/pairs.h"
 #include "harness/plan.h"
 #include "harness/text.h"

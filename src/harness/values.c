@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/values.h"
 #include "machine/limits.h"
 #include "machine/topology.h"

@@ -40,6 +40,8 @@ struct team {
 	struct attendance *attendance;
 	int *pin_error;                    /* by worker: errno of its last pinning */
 	struct order order;
+	void (*read)(void *, struct worker *, bool after); /* team_watch() */
+	void *reader;
 	/* Each on a line of its own: they are what the threads wait on. */
 	_Alignas(APART) _Atomic uint32_t busy;   /* workers that have not finished the order */
 	_Alignas(APART) _Atomic uint32_t arrived, phase;
@@ -65,9 +67,13 @@ static void work(struct team *t, struct worker *w, struct attendance *a)
 	team_barrier(t);
 	usage_read(&a->before); /* after a first barrier, so that waiting for the others is not taken for noise */
 	team_barrier(t);
+	if (t->read)
+		t->read(t->reader, w, false);
 	a->begin = clock_now();
 	t->order.task(t->order.argument, w);
 	a->end = clock_now();
+	if (t->read)
+		t->read(t->reader, w, true);
 	if (w->index < t->order.watched && atomic_fetch_sub_explicit(&t->wanting, 1, memory_order_acq_rel) == 1)
 		atomic_store_explicit(&t->stop, true, memory_order_release);
 	usage_read(&a->after);
@@ -177,6 +183,12 @@ void team_time(struct team *t, void (*task)(void *, struct worker *), void *argu
 	give(t, (struct order){ .task = task, .argument = argument, .timed = true, .watched = watched });
 	if (alarmed)
 		timer_delete(timer);
+}
+
+void team_watch(struct team *t, void (*read)(void *, struct worker *, bool after), void *argument)
+{
+	t->read = read;
+	t->reader = argument;
 }
 
 const struct attendance *team_attendance(const struct team *t, unsigned worker)

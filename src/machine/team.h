@@ -69,4 +69,11 @@ struct attendance {
 void team_time(struct team *, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched, unsigned enough);
 const struct attendance *team_attendance(const struct team *, unsigned worker);
 
+/*
+ * Has read(argument, worker, after) called on each worker in each team_time() to come: after the last barrier, right before the clock is read that
+ * begins its task (after: false), and right after the clock is read that ends it (after: true). So what it counts is next to nothing but the task,
+ * and the clock does not see it. NULL: no longer.
+ */
+void team_watch(struct team *, void (*read)(void *, struct worker *, bool after), void *argument);
+
 #endif

@@ -11,7 +11,7 @@ import pytest
 from lacking import lacking
 from slurm import SOURCE, ask, names
 
-STANDIN = f"{SOURCE}/test/likwid:"
+STANDIN = f"{SOURCE}/test/stand-in:"
 TINY = ["numa", "--profile", "quick", "--variant", "single", "--layout", "packed", "--size", "256K", "--repeats", "3"]
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regions for LIKWID, against a stand-in of its library that aborts where LIKWID could not bear what is asked of it (test/likwid/standin.c); and
+ * Regions for LIKWID, against a stand-in of its library that aborts where LIKWID could not bear what is asked of it (test/stand-in/likwid.c); and
  * that the stand-in does.
  */
 #include <libgen.h>

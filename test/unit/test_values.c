@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/names.h"
+#include "machine/names.h"
 #include "harness/values.h"
 #include "machine/topology.h"
 

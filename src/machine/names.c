@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "harness/names.h"
+#include "machine/names.h"
 
 enum { LONGEST = 64 };
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was counted while a sample ran: events of the processor, of its packages, and of the kernel, each by the worker that it happened to.
+ *
+ * Who counts an event is found by its name; the first that knows it does:
+ *   kernel  getrusage(RUSAGE_THREAD), schedstat: `faults`, `context-switches`, `cpu-time`... Always there.
+ *   perf    `perf::NAME` as libpfm4 writes it, by perf_event_open: software events of the kernel.
+ *   papi    any preset or native event, by PAPI's low-level calls; the library is loaded at run time.
+ *   perf    the same again, for what the processor counts, where PAPI is not there or does not know the processor.
+ * What none can count has a `why` instead, and never a value.
+ */
+#ifndef LOCUS_COUNTERS_H
+#define LOCUS_COUNTERS_H
+
+#include <stdbool.h>
+
+struct team;
+
+enum scope { PER_THREAD, PER_PACKAGE }; /* each worker counts its own; one worker a package counts for all (uncore, RAPL) */
+
+struct event {
+	const char *name;                  /* as asked for */
+	const char *source;                /* "papi", "perf", "kernel"; NULL: it can't be counted */
+	const char *unit;                  /* "1"; "s", "J"... as the library says */
+	enum scope scope;
+	unsigned pass;                     /* the pass that counts it, 0, 1, ... */
+	bool proven;                       /* counted something in a probe, or is the kernel's: a zero of it can be believed */
+	char *why;                         /* NULL; else why it can't be counted, and what to do about it: one line */
+};
+
+struct counters;
+
+/*
+ * Finds out how each event can be counted here, and tries it on a short probe (some ms for each pass). To be called on the thread that will be
+ * worker 0, before or in team_open(). With `multiplex`, events that the processor can't count at once take turns within a sample, and the
+ * counts are extrapolated; without, they go into several passes. NULL: ENOMEM.
+ */
+struct counters *counters_open(const char *const *names, unsigned n, bool multiplex);
+void counters_close(struct counters *); /* on the same thread; stopped before */
+
+unsigned counters_events(const struct counters *);
+const struct event *counters_event(const struct counters *, unsigned);
+unsigned counters_passes(const struct counters *); /* 0: nothing can be counted */
+
+/* PAPI's version: "7.0.0.0"; NULL: why not, in *why, which may be NULL and is valid until counters_close(). */
+const char *counters_library(const struct counters *, const char **why);
+
+/*
+ * Makes and starts the events of a pass on every seated worker; from then on the team reads them next to each task of team_time(). False, errno set:
+ * nothing is started, and what could not start has its `why`; called again, it goes on without that.
+ */
+bool counters_start(struct counters *, struct team *, unsigned pass);
+void counters_stop(struct counters *, struct team *);
+
+/* What a worker counted in the last team_time(); NAN: not in this pass, not its to count, or not counted all the time. */
+double counters_value(const struct counters *, unsigned worker, unsigned event);
+
+/* ---- what this machine can count, for those who want to know before ---- */
+
+struct reason {
+	char what[320];                    /* one line */
+	char remedy[192];                  /* a command; "": none is known */
+};
+
+enum counted { BY_PROCESSOR, BY_KERNEL };
+
+/* Tries to open such an event with perf_event_open: cycles, or faults and context switches. True: it can't be, and why. */
+bool counters_forbidden(enum counted, struct reason *);
+
+/* Loads PAPI. How many of its presets can be counted here; its version. 0: why none, with a version where there is a library. */
+unsigned counters_presets(char version[32], struct reason *);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Behind counters.h: those who count. A provider is a row of a table in counters.c. */
+#ifndef LOCUS_PROVIDER_H
+#define LOCUS_PROVIDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "machine/counters.h"
+
+/* PER_PACKAGE: a package by its number (0, 1, ...), or one of these. */
+enum { EACH_PACKAGE = -1, WHOLE_NODE = -2 };
+
+/* An event that somebody asked for. */
+struct wanted {
+	struct event event;
+	unsigned index;                    /* of it, in the list of the counters */
+	const struct provider *provider;   /* NULL: none knows it */
+	int package;                       /* that it is about; PER_PACKAGE only */
+	uint64_t type, code;               /* the provider's own names for it */
+	double factor;                     /* count times this is in the event's unit */
+};
+
+struct provider {
+	const char *source;
+	/* What the others are handed as `library`. NULL: it can't be had. Without open(), that is NULL, and fine. */
+	void *(*open)(bool multiplex, struct reason *);
+	void (*close)(void *library);
+	/* Whether it knows this name: fills in `wanted` from event.unit on, as far as it is other than 1, per thread and not proven. */
+	bool (*find)(void *library, struct wanted *, struct reason *);
+	/*
+	 * Makes and starts the n events on the calling thread, which sits on that CPU. NULL: *failed is the first that it can't be done for. That may be
+	 * for want of counters, if n is more than 1.
+	 */
+	void *(*start)(void *library, struct wanted *const *, unsigned n, int cpu, bool multiplex, const struct wanted **failed, struct reason *);
+	/* Before a task, remembers; after it, sets value[index] to what was counted in between, in the event's unit; NAN: not all the time. */
+	void (*read)(void *set, bool after, double *value);
+	void (*stop)(void *set); /* on the thread that started it; gives everything back */
+};
+
+extern const struct provider perf_software, perf_hardware, papi;
+
+void because(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void remedied(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+int package_of(int cpu); /* 0 where the kernel does not say */
+
+/* The i-th of the names that perf knows; false: there are no more. */
+bool perf_name(unsigned i, char *name, size_t size);
+/* Why the processor's counters can't be opened, if so. */
+bool hardware_why(struct reason *);
+/* Why a package's can't be. */
+void uncore_why(struct reason *);
+
+/* Calls each(argument, name) for all names that PAPI knows here. */
+void papi_names(void *library, void (*each)(void *, const char *), void *argument);
+const char *papi_version(const void *library);
+unsigned papi_presets(void *library, struct reason *); /* that can be counted here; 0: why */
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counting by PAPI, with a stand-in for it (test/stand-in/papi.c) whose counts are known and which ends the program where its rules are broken:
+ * passes, threads, packages, reasons.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "machine/counters.h"
+#include "machine/team.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+#ifdef HAVE_PAPI
+
+enum { THREADS = 3 };
+
+/* Rows of the stand-in's table. */
+enum { CYCLES = 1, INSTRUCTIONS, L1, L2, L3, TLB, READS = 20, PACKAGE_0 = 23, PACKAGE_1, NET = 26 };
+
+static struct counters *opened(const char *told, bool multiplex, unsigned n, const char *const *names)
+{
+	struct counters *c;
+
+	setenv("PAPI_STAND_IN", told, 1);
+	c = counters_open(names, n, multiplex);
+	assert_non_null(c);
+	assert_int_equal(counters_events(c), n);
+	return c;
+}
+
+#define OPEN(told, multiplex, ...) \
+	opened(told, multiplex, LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
+
+static const char *why(const struct counters *c, unsigned event)
+{
+	const struct event *e = counters_event(c, event);
+
+	assert_true(!e->source == !!e->why);
+	assert_false(!e->source && e->proven);
+	return e->why ? e->why : "";
+}
+
+static void assert_says(const char *text, const char *word)
+{
+	if (!strstr(text, word))
+		fail_msg("\"%s\" does not say \"%s\"", text, word);
+	assert_null(strchr(text, '\n'));
+}
+
+static void nothing(void *argument, struct worker *w)
+{
+	(void)argument, (void)w;
+}
+
+/* What each worker counted in each of some tasks; INT_MIN: nothing. */
+struct expected {
+	struct counters *c;
+	unsigned pass, event;
+	double count[THREADS];
+};
+
+static int a_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	while (!CPU_ISSET((size_t)cpu, &set))
+		cpu++;
+	return cpu;
+}
+
+static void seat(struct team *t)
+{
+	struct place place[THREADS];
+	unsigned culprit;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		place[i] = (struct place){ a_cpu(), 0 };
+	assert_int_equal(team_seat(t, place, THREADS, &culprit), 0);
+}
+
+static void check_one(struct team *t, const struct expected *e)
+{
+	assert_true(counters_start(e->c, t, e->pass));
+	for (unsigned turn = 0; turn < 3; turn++) {
+		team_time(t, nothing, NULL, 0, 0, 0);
+		for (unsigned i = 0; i < THREADS; i++) {
+			double value = counters_value(e->c, i, e->event);
+
+			assert_true(isnan(e->count[i]) ? isnan(value) : value == e->count[i]);
+		}
+	}
+	counters_stop(e->c, t);
+}
+
+static int check_all(struct team *t, void *argument)
+{
+	seat(t);
+	for (const struct expected *e = argument; e->c; e++)
+		check_one(t, e);
+	return 0;
+}
+
+/* On a team; numbers of threads depend on who comes first, but for worker 0's. */
+static void check(struct expected *e)
+{
+	assert_int_equal(team_open(THREADS, check_all, e), 0);
+}
+
+static void test_events_of_a_set(void **state)
+{
+	struct counters *c = OPEN("", false, "PAPI_TOT_INS", "faults", "PAPI_TOT_CYC", "standin::NATIVE");
+	static const char *const sources[] = { "papi", "kernel", "papi", "papi" };
+	const char *reason = "x";
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 1);
+	assert_string_equal(counters_library(c, &reason), LOCUS_PAPI_VERSION);
+	assert_null(reason);
+	for (unsigned i = 0; i < LENGTH(sources); i++) {
+		const struct event *e = counters_event(c, i);
+
+		assert_string_equal(e->source, sources[i]);
+		assert_string_equal(e->unit, "1");
+		assert_int_equal(e->scope, PER_THREAD);
+		assert_true(e->proven);
+		assert_null(e->why);
+	}
+	assert_true(isnan(counters_value(c, 0, 0))); /* nothing was counted yet */
+	counters_close(c);
+}
+
+/* All workers at once, each on a set of its own. */
+static int each_its_own(struct team *t, void *argument)
+{
+	struct counters *c = argument;
+	bool seen[THREADS] = { false };
+
+	seat(t);
+	for (unsigned turn = 0; turn < 100; turn++) {
+		assert_true(counters_start(c, t, 0));
+		team_time(t, nothing, NULL, 0, 0, 0);
+		memset(seen, 0, sizeof(seen));
+		for (unsigned i = 0; i < THREADS; i++) {
+			double thread = counters_value(c, i, 0) - 1000 * INSTRUCTIONS;
+
+			assert_true(thread >= 0 && thread < THREADS && (i > 0 || thread == 0));
+			assert_false(seen[(unsigned)thread]);
+			seen[(unsigned)thread] = true;
+			assert_true(counters_value(c, i, 1) == 1000 * L3 + thread);
+			assert_true(counters_value(c, i, 2) == 0);
+		}
+		counters_stop(c, t);
+	}
+	/* What is not started is not read. */
+	team_time(t, nothing, NULL, 0, 0, 0);
+	return 0;
+}
+
+static void test_each_thread_counts_its_own(void **state)
+{
+	struct counters *c = OPEN("", false, "PAPI_TOT_INS", "PAPI_L3_TCM", "major-faults");
+
+	(void)state;
+	assert_int_equal(team_open(THREADS, each_its_own, c), 0);
+	counters_close(c);
+}
+
+static void test_more_events_than_counters_take_passes(void **state)
+{
+	struct counters *c = OPEN("counters=2", false, "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "faults", "PAPI_L2_DCM", "PAPI_L3_TCM");
+	static const unsigned pass[] = { 0, 0, 1, 0, 1, 2 };
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 3);
+	for (unsigned i = 0; i < LENGTH(pass); i++) {
+		assert_int_equal(counters_event(c, i)->pass, pass[i]);
+		assert_true(counters_event(c, i)->proven);
+	}
+	counters_close(c);
+}
+
+static int one_pass(struct team *t, void *argument)
+{
+	struct counters *c = argument;
+
+	seat(t);
+	assert_true(counters_start(c, t, 1));
+	team_time(t, nothing, NULL, 0, 0, 0);
+	assert_true(isnan(counters_value(c, 0, 0)));
+	assert_true(counters_value(c, 0, 1) == 1000 * CYCLES);
+	assert_true(isnan(counters_value(c, THREADS, 1)) && isnan(counters_value(c, 0, 99)));
+	counters_stop(c, t);
+	return 0;
+}
+
+static void test_a_pass_counts_nothing_of_another(void **state)
+{
+	struct counters *c = OPEN("counters=1", false, "PAPI_TOT_INS", "PAPI_TOT_CYC");
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 2);
+	assert_int_equal(team_open(THREADS, one_pass, c), 0);
+	counters_close(c);
+}
+
+static void test_multiplexed_only_when_asked(void **state)
+{
+	struct counters *c = OPEN("counters=1", true, "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "imc::READS");
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 1);
+	counters_close(c);
+}
+
+static void test_what_a_package_counts_is_counted_once(void **state)
+{
+	struct counters *c = OPEN("counters=1", false, "imc::READS", "rapl:::PACKAGE_ENERGY:PACKAGE0", "rapl:::PACKAGE_ENERGY:PACKAGE1",
+				  "net:::lo:rx:bytes", "PAPI_TOT_INS");
+	static const char *const units[] = { "1", "J", "J", "B", "1" };
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 1); /* each component has counters of its own */
+	for (unsigned i = 0; i < LENGTH(units); i++) {
+		assert_string_equal(counters_event(c, i)->unit, units[i]);
+		assert_int_equal(counters_event(c, i)->scope, i < 4 ? PER_PACKAGE : PER_THREAD);
+	}
+	/* All sit on one CPU, thus on one package, whose first is worker 0; on the other one nobody sits, and worker 0 looks there, too. */
+	check((struct expected[]){ { c, 0, 0, { 1000 * READS + a_cpu(), NAN, NAN } },
+				   { c, 0, 1, { 1000 * PACKAGE_0 * 1e-9, NAN, NAN } },
+				   { c, 0, 2, { 1000 * PACKAGE_1 * 1e-9, NAN, NAN } },
+				   { c, 0, 3, { 1000 * NET, NAN, NAN } },
+				   { .c = NULL } });
+	counters_close(c);
+}
+
+static void test_a_cpu_in_the_name_needs_no_other(void **state)
+{
+	struct counters *c = OPEN("", false, "imc::READS:cpu=0", "imc::WRITES");
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 1);
+	assert_string_equal(counters_event(c, 0)->source, "papi");
+	assert_string_equal(counters_event(c, 1)->source, "papi");
+	counters_close(c);
+}
+
+static void test_an_event_that_reads_zero_is_not_proven(void **state)
+{
+	struct counters *c = OPEN("zero=PAPI_L3_TCM", false, "PAPI_L3_TCM", "PAPI_TOT_INS", "major-faults");
+
+	(void)state;
+	assert_false(counters_event(c, 0)->proven);
+	assert_string_equal(counters_event(c, 0)->source, "papi");
+	assert_true(counters_event(c, 1)->proven);
+	assert_true(counters_event(c, 2)->proven); /* there may be none: the kernel's zero is true */
+	counters_close(c);
+}
+
+static void test_reasons(void **state)
+{
+	struct counters *c = OPEN("absent=PAPI_FP_OPS denied=PAPI_L1_DCM denied=imc::READS off=net", false, "PAPI_FP_OPS", "PAPI_TOT_IMS", "PAPI_L1_DCM",
+				  "imc::READS", "net:::lo:rx:bytes", "cuda:::x", "rapl:::THERMAL_SPEC:PACKAGE0", "standin::NATIV", "falts");
+	static const char *const words[][2] = {
+		{ "no way to count it", "papi_avail" },
+		{ "no event of this name", "did you mean PAPI_TOT_INS?" },
+		{ "", "" }, /* by what this machine forbids or has not: below */
+		{ "forb", ": " },
+		{ "switched off by its stand-in", "papi_component_avail" },
+		{ "without the component", "--with-components" },
+		{ "a level in W", "not a count" },
+		{ "no event of this name", "did you mean standin::NATIVE?" },
+		{ "no event of this name", "did you mean faults?" },
+	};
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 0);
+	for (unsigned i = 0; i < LENGTH(words); i++) {
+		assert_null(counters_event(c, i)->source);
+		assert_says(why(c, i), words[i][0]);
+		assert_says(why(c, i), words[i][1]);
+	}
+	assert_true(strlen(why(c, 2)) > 20);
+	counters_close(c);
+}
+
+static void test_without_counters_of_the_processor(void **state)
+{
+	struct counters *c = OPEN("off=perf_event", false, "PAPI_TOT_INS", "skx::NATIVE", "rapl:::PACKAGE_ENERGY:PACKAGE0", "perf::PAGE-FAULT");
+	char version[32];
+	struct reason reason;
+
+	(void)state;
+	assert_says(why(c, 0), "perf_event is off");
+	assert_says(why(c, 0), "switched off by its stand-in");
+	assert_null(strstr(why(c, 0), "did you mean"));
+	assert_says(why(c, 1), "perf_event is off");
+	assert_string_equal(counters_event(c, 2)->source, "papi");
+	assert_says(why(c, 3), "did you mean perf::PAGE-FAULTS?");
+	counters_close(c);
+	assert_int_equal(counters_presets(version, &reason), 0);
+	assert_string_equal(version, LOCUS_PAPI_VERSION);
+	assert_says(reason.what, "switched off by its stand-in");
+}
+
+static void test_another_version(void **state)
+{
+	struct counters *c = OPEN("version=1.2", false, "PAPI_TOT_INS", "faults");
+	const char *reason;
+
+	(void)state;
+	assert_says(why(c, 0), "another version");
+	assert_says(why(c, 0), "./configure");
+	assert_null(counters_library(c, &reason));
+	assert_says(reason, "another version");
+	assert_int_equal(counters_passes(c), 1); /* the kernel's */
+	counters_close(c);
+}
+
+static void test_nothing_is_loaded_that_is_not_needed(void **state)
+{
+	struct counters *c = OPEN("version=1.2", false, "faults", "perf::PAGE-FAULTS");
+	const char *reason;
+
+	(void)state;
+	assert_null(counters_library(c, &reason));
+	assert_null(strstr(reason, "version"));
+	assert_null(counters_library(c, NULL));
+	counters_close(c);
+}
+
+static int late(struct team *t, void *argument)
+{
+	struct counters *c = argument;
+
+	seat(t);
+	errno = 0;
+	assert_false(counters_start(c, t, 0));
+	assert_int_equal(errno, EBUSY);
+	assert_null(counters_event(c, 1)->source);
+	assert_says(why(c, 1), "no counter of the processor is free");
+	assert_true(isnan(counters_value(c, 0, 0)));
+	/* Again, without it. */
+	assert_true(counters_start(c, t, 0));
+	team_time(t, nothing, NULL, 0, 0, 0);
+	assert_true(counters_value(c, 0, 0) == 1000 * INSTRUCTIONS);
+	assert_true(isnan(counters_value(c, 0, 1)));
+	counters_stop(c, t);
+	return 0;
+}
+
+static void test_what_can_not_be_started_on_a_worker(void **state)
+{
+	struct counters *c = OPEN("late=PAPI_TLB_DM", false, "PAPI_TOT_INS", "PAPI_TLB_DM");
+
+	(void)state;
+	assert_string_equal(counters_event(c, 1)->source, "papi");
+	assert_int_equal(team_open(THREADS, late, c), 0);
+	counters_close(c);
+}
+
+static void test_what_can_not_be_read_is_no_number(void **state)
+{
+	struct counters *c = OPEN("broken=PAPI_L2_DCM counters=1", false, "PAPI_TOT_INS", "PAPI_L2_DCM");
+
+	(void)state;
+	assert_false(counters_event(c, 1)->proven);
+	check((struct expected[]){ { c, 1, 1, { NAN, NAN, NAN } }, { .c = NULL } });
+	counters_close(c);
+}
+
+static void test_presets(void **state)
+{
+	char version[32];
+	struct reason reason;
+	unsigned n, fewer;
+
+	(void)state;
+	setenv("PAPI_STAND_IN", "", 1);
+	n = counters_presets(version, &reason);
+	assert_string_equal(version, LOCUS_PAPI_VERSION);
+	setenv("PAPI_STAND_IN", "absent=PAPI_FP_OPS absent=PAPI_TOT_INS", 1);
+	fewer = counters_presets(version, &reason);
+	assert_true(fewer > 0);
+	assert_int_equal(n - fewer, 2);
+}
+
+/* Runs this program again, to find the stand-in where PAPI would be looked for. */
+static bool stand_in(char *program)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 64];
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	int major = 0, minor = 0;
+
+	if (getenv("PAPI_STAND_IN"))
+		return true;
+	if (n < 0)
+		return false;
+	folder[n] = '\0';
+	sscanf(LOCUS_PAPI_VERSION, "%d.%d", &major, &minor);
+	snprintf(path, sizeof(path), "%s/../stand-in", dirname(folder));
+	setenv("LD_LIBRARY_PATH", path, 1);
+	setenv("PAPI_STAND_IN", "", 1);
+	snprintf(path + strlen(path), 32, "/libpapi.so.%d.%d", major, minor);
+	if (access(path, R_OK))
+		return false;
+	execl("/proc/self/exe", program, NULL);
+	return false;
+}
+
+int main(int n, char **arguments)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_events_of_a_set),
+		cmocka_unit_test(test_each_thread_counts_its_own),
+		cmocka_unit_test(test_more_events_than_counters_take_passes),
+		cmocka_unit_test(test_a_pass_counts_nothing_of_another),
+		cmocka_unit_test(test_multiplexed_only_when_asked),
+		cmocka_unit_test(test_what_a_package_counts_is_counted_once),
+		cmocka_unit_test(test_a_cpu_in_the_name_needs_no_other),
+		cmocka_unit_test(test_an_event_that_reads_zero_is_not_proven),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_without_counters_of_the_processor),
+		cmocka_unit_test(test_another_version),
+		cmocka_unit_test(test_nothing_is_loaded_that_is_not_needed),
+		cmocka_unit_test(test_what_can_not_be_started_on_a_worker),
+		cmocka_unit_test(test_what_can_not_be_read_is_no_number),
+		cmocka_unit_test(test_presets),
+	};
+
+	(void)n;
+	if (stand_in(arguments[0]))
+		return cmocka_run_group_tests(tests, NULL, NULL);
+	fprintf(stderr, "%s: no stand-in for PAPI beside it: make check builds it\n", arguments[0]);
+	return 1;
+}
+
+#else
+
+static void test_says_that_it_was_built_without(void **state)
+{
+	const char *const names[] = { "PAPI_TOT_INS", "faults" }, *why;
+	struct counters *c = counters_open(names, 2, false);
+	char version[32];
+	struct reason reason;
+
+	(void)state;
+	assert_non_null(c);
+	assert_non_null(strstr(counters_event(c, 0)->why, "built without PAPI: ./configure --with-papi"));
+	assert_null(counters_library(c, &why));
+	assert_string_equal(why, "built without PAPI");
+	assert_string_equal(counters_event(c, 1)->source, "kernel");
+	counters_close(c);
+	assert_int_equal(counters_presets(version, &reason), 0);
+	assert_string_equal(reason.what, "built without PAPI");
+	assert_string_equal(version, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_says_that_it_was_built_without) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
