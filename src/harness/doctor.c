@@ -491,7 +491,7 @@ static void look_papi(const struct patient *p, struct finding *f)
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
-	static const char *const names[] = { "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so", NULL };
+	static const char *const names[] = { "liblikwid.so.5.5", "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so", NULL };
 
 	(void)p;
 	look_library(f, names);

@@ -12,6 +12,8 @@
  * - Two threads on one CPU share its entry: trials with more threads than CPUs have no region (see harness/run.c).
  * - In the file a region is "number:name-group", read back up to the last "-" in 99 letters; likwid-mpirun ends names at blanks, and CSV at commas.
  */
+#include "config.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -341,6 +343,10 @@ struct markers *markers_open(struct team *team, const char *const *regions, unsi
 	*why = NULL;
 	if (!getenv("LIKWID_MODE"))
 		return NULL;
+#ifdef LOCUS_WITHOUT_LIKWID
+	*why = say("this locus was built %s: configure it without that", "--without-likwid");
+	return NULL;
+#endif
 	if ((missing = missing_variable())) {
 		*why = say("LIKWID_MODE is set, but not %s: run it by likwid-perfctr -m, or unset LIKWID_MODE", missing);
 		return NULL;

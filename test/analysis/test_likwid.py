@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -18,7 +18,7 @@ from test_report import Page
 
 HERE = Path(__file__).parent
 ZEROS = HERE / "likwid-zeros.csv"
-MEM = {"Runtime (RDTSC) [s]": [0.5, 0.5], "CPI": [0.5, 1.5], "Memory bandwidth [MBytes/s]": [4000.0, 500.0]}
+MEM: dict[str, list[float]] = {"Runtime (RDTSC) [s]": [0.5, 0.5], "CPI": [0.5, 1.5], "Memory bandwidth [MBytes/s]": [4000.0, 500.0]}
 REGION = {"name": "numa_static_0", "calls": 6, "seconds": 2.0, "measured": 1.5}
 
 
@@ -27,15 +27,15 @@ def table(
     group: str = "MEM",
     number: int = 1,
     calls: Sequence[Any] = (6, 6),
-    events: Optional[dict[str, Sequence[Any]]] = None,
-    metrics: Optional[dict[str, Sequence[Any]]] = None,
+    events: Optional[Mapping[str, Sequence[Any]]] = None,
+    metrics: Optional[Mapping[str, Sequence[Any]]] = None,
 ) -> str:
     """As printOutput() of likwid.lua writes it: each line filled up with commas to the longest."""
     events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8]} if events is None else events
     metrics = MEM if metrics is None else metrics
     cpus = [f"HWThread {i}" for i in range(len(calls))]
 
-    def rows(head: str, body: dict[str, Sequence[Any]]) -> list[str]:
+    def rows(head: str, body: Mapping[str, Sequence[Any]]) -> list[str]:
         return [",".join([head, *cpus])] + [",".join([name, *map(str, values)]) for name, values in body.items()]
 
     lines = ["STRUCT,Info,3", "CPU name:,x", "CPU type:,y", "CPU clock:,2.5 GHz"]
@@ -123,7 +123,7 @@ def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
 def test_some_counters_read_zero(tmp_path: Path) -> None:
     """Those of memory, say: a bandwidth of 0 is to be doubted, and the page names the counter."""
     events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8], "DRAM_CHANNEL_0,DFC0": [0, 0]}
-    metrics = {**MEM, "Memory bandwidth [MBytes/s]": [0, 0]}
+    metrics: dict[str, list[float]] = {**MEM, "Memory bandwidth [MBytes/s]": [0, 0]}
     record, _ = marked(tmp_path)
     page = report(tmp_path, record, give(tmp_path / "n1.csv", table(events=events, metrics=metrics)))
     assert "DRAM_CHANNEL_0 (DFC0)" in page.text and re.search(r"0 B/s \?", page.text)

@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -30,6 +31,11 @@ def wrapped(tmp_path, cpus):
         }
 
     assert (STANDIN / "liblikwid.so").exists(), "make check builds it"
+    configured = subprocess.run(
+        [STANDIN.parents[1] / "config.status", "--config"], capture_output=True, text=True, check=True
+    ).stdout
+    if "--without-likwid" in configured or "--with-likwid=no" in configured:
+        lacking("LIKWID in this build", "configure without --without-likwid")
     return environment
 
 
@@ -99,7 +105,7 @@ def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words):
     done = locus(f"{words} --profile quick --repeats 3 --quiet --output", file, env=wrapped("MEM|CLOCK"))
     assert done.status == 0 and done.err == "", done
     regions = {t["region"]["name"]: t["region"]["calls"] for t in trial_lines(read(file)) if t["region"]}
-    sums = {}
+    sums: dict[str, int] = {}
     for (name, _), calls in marked().items():
         sums[name] = sums.get(name, 0) + max(calls.values())
     assert regions and regions == sums

@@ -30,7 +30,8 @@ def trials(done):
 
 def counted(done):
     """{region: {group: {CPU: calls}}} of LIKWID's tables; and all that its counters read."""
-    found, values = {}, set()
+    found: dict = {}
+    values = set()
     for region, group, cpus, calls, events in REGION.findall((done.folder / "counts.csv").read_text()):
         columns = zip(re.findall(r"HWThread (\d+)", cpus), map(int, calls.rstrip(",").split(",")))
         found.setdefault(region, {})[int(group)] = {int(cpu): n for cpu, n in columns if n}
