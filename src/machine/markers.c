@@ -322,13 +322,14 @@ static char *say(const char *format, const char *word)
 
 static struct markers *make(void *handle, const char *const *regions, unsigned n)
 {
-	struct markers *m = calloc(1, sizeof(*m));
+	const char *mode = getenv("LIKWID_MODE"), *events = getenv("LIKWID_EVENTS"), *threads = getenv("LIKWID_THREADS");
+	struct markers *m = mode && events && threads ? calloc(1, sizeof(*m)) : NULL;
 
 	if (!m)
 		return NULL;
 	m->file = file_of(handle);
-	m->mode = word_of_mode(getenv("LIKWID_MODE"));
-	if (m->file && m->mode && split_groups(m, getenv("LIKWID_EVENTS")) && list_cpus(m, getenv("LIKWID_THREADS")) && name_regions(m, regions, n))
+	m->mode = word_of_mode(mode);
+	if (m->file && m->mode && split_groups(m, events) && list_cpus(m, threads) && name_regions(m, regions, n))
 		return m;
 	free_markers(m);
 	return NULL;

@@ -46,7 +46,7 @@ def marked(tmp_path):
     def read_file():
         first, *lines = (tmp_path / "markers").read_text().splitlines()
         names = dict(line.split(":") for line in lines if ":" in line)
-        found = {}
+        found: dict = {}
         for number, group, cpu, calls, *_ in (line.split() for line in lines if ":" not in line):
             region, _, its_group = names[number].rpartition("-")
             assert its_group == group
