@@ -12,6 +12,8 @@
  * - Two threads on one CPU share its entry: trials with more threads than CPUs have no region (see harness/run.c).
  * - In the file a region is "number:name-group", read back up to the last "-" in 99 letters; likwid-mpirun ends names at blanks, and CSV at commas.
  */
+#include "config.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -320,13 +322,14 @@ static char *say(const char *format, const char *word)
 
 static struct markers *make(void *handle, const char *const *regions, unsigned n)
 {
-	struct markers *m = calloc(1, sizeof(*m));
+	const char *mode = getenv("LIKWID_MODE"), *events = getenv("LIKWID_EVENTS"), *threads = getenv("LIKWID_THREADS");
+	struct markers *m = mode && events && threads ? calloc(1, sizeof(*m)) : NULL;
 
 	if (!m)
 		return NULL;
 	m->file = file_of(handle);
-	m->mode = word_of_mode(getenv("LIKWID_MODE"));
-	if (m->file && m->mode && split_groups(m, getenv("LIKWID_EVENTS")) && list_cpus(m, getenv("LIKWID_THREADS")) && name_regions(m, regions, n))
+	m->mode = word_of_mode(mode);
+	if (m->file && m->mode && split_groups(m, events) && list_cpus(m, threads) && name_regions(m, regions, n))
 		return m;
 	free_markers(m);
 	return NULL;
@@ -341,6 +344,10 @@ struct markers *markers_open(struct team *team, const char *const *regions, unsi
 	*why = NULL;
 	if (!getenv("LIKWID_MODE"))
 		return NULL;
+#ifdef LOCUS_WITHOUT_LIKWID
+	*why = say("this locus was built %s: configure it without that", "--without-likwid");
+	return NULL;
+#endif
 	if ((missing = missing_variable())) {
 		*why = say("LIKWID_MODE is set, but not %s: run it by likwid-perfctr -m, or unset LIKWID_MODE", missing);
 		return NULL;

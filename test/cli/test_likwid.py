@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under LIKWID: a region for each trial, by a stand-in of its library that aborts where LIKWID could not bear what is asked; who pinned us."""
+"""Under LIKWID: a region for each trial, and who pinned us. A stand-in aborts where LIKWID could not bear what is asked."""
 
 import os
 import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -30,6 +31,11 @@ def wrapped(tmp_path, cpus):
         }
 
     assert (STANDIN / "liblikwid.so").exists(), "make check builds it"
+    configured = subprocess.run(
+        [STANDIN.parents[1] / "config.status", "--config"], capture_output=True, text=True, check=True
+    ).stdout
+    if "--without-likwid" in configured or "--with-likwid=no" in configured:
+        lacking("LIKWID in this build", "configure without --without-likwid")
     return environment
 
 
@@ -40,7 +46,7 @@ def marked(tmp_path):
     def read_file():
         first, *lines = (tmp_path / "markers").read_text().splitlines()
         names = dict(line.split(":") for line in lines if ":" in line)
-        found = {}
+        found: dict = {}
         for number, group, cpu, calls, *_ in (line.split() for line in lines if ":" not in line):
             region, _, its_group = names[number].rpartition("-")
             assert its_group == group
@@ -75,7 +81,7 @@ def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus):
         assert region["calls"] == trial["samples"]["batches"]
         assert 0 < region["measured"] <= region["seconds"] <= trial["elapsed"]
         calls = found[region["name"], 0]
-        assert {cpu: n for cpu, n in calls.items() if n} == {cpu: region["calls"] for cpu in trial["cpus"]}
+        assert {cpu: n for cpu, n in calls.items() if n} == dict.fromkeys(trial["cpus"], region["calls"])
 
 
 def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
@@ -94,12 +100,12 @@ def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
     "words", ["sharing --variant fetch-add,handover --protocol two-lines", "search --variant partitioned --size 64K"]
 )
 def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words):
-    """Threads on other CPUs from trial to trial, workers in pairs, a team that waits for a deadline: the stand-in aborts where regions are not by the book."""
+    """Threads on other CPUs from trial to trial, workers in pairs, a deadline: else than by the book, the stand-in aborts."""
     file = tmp_path / "a.jsonl"
     done = locus(f"{words} --profile quick --repeats 3 --quiet --output", file, env=wrapped("MEM|CLOCK"))
     assert done.status == 0 and done.err == "", done
     regions = {t["region"]["name"]: t["region"]["calls"] for t in trial_lines(read(file)) if t["region"]}
-    sums = {}
+    sums: dict[str, int] = {}
     for (name, _), calls in marked().items():
         sums[name] = sums.get(name, 0) + max(calls.values())
     assert regions and regions == sums
@@ -210,7 +216,7 @@ def test_a_variable_that_was_left_over(locus, read, tmp_path):
 
 
 def test_the_real_library(locus, read, wrapped, tmp_path):
-    """It counts, or it does not and says why; the run goes on in either case. Counters read directly: it ends the program where its daemon is missing."""
+    """It counts, or says why not; the run goes on. Counters read directly: where its daemon is missing it ends the program."""
     if not shutil.which("likwid-perfctr"):
         lacking("LIKWID", "Debian: likwid")
     env = {**wrapped(groups="CLOCK"), "LIKWID_MODE": "0"}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regions for LIKWID, against a stand-in of its library that aborts where LIKWID could not bear what is asked of it (test/likwid/standin.c); and
+ * Regions for LIKWID, against a stand-in of its library that aborts where LIKWID could not bear what is asked of it (test/stand-in/likwid.c); and
  * that the stand-in does.
  */
+#include "config.h"
+
 #include <libgen.h>
 #include <limits.h>
 #include <omp.h>
@@ -244,6 +246,19 @@ static void test_nobody_asked(void **state)
 	(void)state;
 	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
 	assert_null(want.why);
+	assert_false(loaded());
+}
+
+static void test_left_out(void **state)
+{
+	struct wanted want = { 0 };
+
+	(void)state;
+	cpus(want.cpu);
+	wrap(want.cpu, 1, "MEM");
+	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+	assert_non_null(strstr(want.why, "--without-likwid"));
+	free(want.why);
 	assert_false(loaded());
 }
 
@@ -516,6 +531,7 @@ int main(int argc, char *argv[])
 		cmocka_unit_test_teardown(test_groups_that_are_not_kept_apart, unwrap),
 		cmocka_unit_test_teardown(test_the_stand_in_notices, unwrap),
 	};
+	const struct CMUnitTest without[] = { cmocka_unit_test_teardown(test_nobody_asked, unwrap), cmocka_unit_test_teardown(test_left_out, unwrap) };
 	int number;
 
 	(void)argc;
@@ -523,5 +539,11 @@ int main(int argc, char *argv[])
 	number = mkstemp(file);
 	if (number >= 0)
 		close(number);
+#ifdef LOCUS_WITHOUT_LIKWID
+	(void)tests;
+	return cmocka_run_group_tests(without, NULL, NULL);
+#else
+	(void)without;
 	return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
 }
