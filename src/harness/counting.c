@@ -212,6 +212,24 @@ static int refuse(struct counting **counting, const struct ranks *ranks, int sta
 	return status;
 }
 
+/* A line for each reason: many events have the same. */
+static void complain(const struct counting *c)
+{
+	for (unsigned i = 0; i < c->events; i++) {
+		bool said = !c->why[i];
+
+		for (unsigned j = 0; j < i && !said; j++)
+			said = c->why[j] && !strcmp(c->why[i], c->why[j]);
+		if (said)
+			continue;
+		fprintf(stderr, "locus: --counters: %s", c->name[i]);
+		for (unsigned j = i + 1; j < c->events; j++)
+			if (c->why[j] && !strcmp(c->why[i], c->why[j]))
+				fprintf(stderr, ", %s", c->name[j]);
+		fprintf(stderr, ": %s\n", c->why[i]);
+	}
+}
+
 int counting_open(struct counting **counting, const struct options *o, const struct benchmark *const *benchmarks, unsigned n, const struct ranks *ranks)
 {
 	struct counting *c;
@@ -230,9 +248,9 @@ int counting_open(struct counting **counting, const struct options *o, const str
 	for (unsigned i = 0; i < c->events; i++) {
 		good += !c->why[i];
 		c->told[i] = c->why[i];
-		if (c->why[i] && is_first(ranks))
-			fprintf(stderr, "locus: --counters: %s: %s\n", c->name[i], c->why[i]);
 	}
+	if (is_first(ranks))
+		complain(c);
 	if (!c->events && is_first(ranks))
 		fprintf(stderr, "locus: --counters: there is no default set for %s: name events\n", benchmarks[0]->name);
 	return good || o->counters_optional ? 0 : refuse(counting, ranks, EXIT_IMPOSSIBLE);

@@ -242,7 +242,7 @@ static void explain(const struct wanted *w, int error, struct reason *why)
 			remedied(why, "perf list hw cache # what it counts");
 		} else {
 			because(why, "no PMU (hidden by the host, or unknown to this kernel)");
-			remedied(why, "qemu-system-x86_64 -cpu host,pmu=on ... # what a virtual machine has, its host decides; clouds: a metal type");
+			remedied(why, "# in a virtual machine, ask who runs its host for a virtual PMU (QEMU: -cpu host,pmu=on); in a cloud, take a metal type");
 		}
 		return;
 	case ENOSYS:
