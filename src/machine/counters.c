@@ -378,9 +378,8 @@ static uint64_t exercise(void)
 		OPAQUE(sum);
 		real = real * 1.0000001 + 1e-9;
 		OPAQUE(random);
-		if (memory == MAP_FAILED)
-			continue;
-		memory[random % (size / line) * (line / sizeof(*memory))] += sum;
+		if (memory != MAP_FAILED)
+			memory[random % (size / line) * (line / sizeof(*memory))] += sum;
 	}
 	if (memory != MAP_FAILED)
 		munmap(memory, size);

@@ -246,28 +246,35 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 		w->event.unit = units[i].unit;
 		w->factor = units[i].factor;
 	}
-	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says only in words that its unit is 2^-32 J */
+	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says in words only that its unit is 2^-32 J */
 		w->event.unit = "J";
 		w->factor = ldexp(1, -32);
 	}
 }
 
-/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
-static bool find_package(struct wanted *w)
+/* The number behind a word, wherever in the name; -1: none. */
+static int number_after(const char *name, const char *word)
 {
-	static const char *const words[] = { ":PACKAGE", ":ZONE", ":cpu=" };
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *at = strstr(w->event.name, words[i]), *digits = at ? at + strlen(words[i]) : "";
+	while ((name = strstr(name, word))) {
 		char *end;
-		long number = strtol(digits, &end, 10);
+		long number;
 
-		if (end == digits)
-			continue;
-		w->package = words[i][1] == 'c' ? package_of((int)number) : (int)number;
-		return true;
+		name += strlen(word);
+		number = strtol(name, &end, 10);
+		if (end > name)
+			return (int)number;
 	}
-	return false;
+	return -1;
+}
+
+/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
+static int package_named(const char *name)
+{
+	int package = number_after(name, ":PACKAGE"), cpu = number_after(name, ":cpu=");
+
+	if (package < 0)
+		package = number_after(name, ":ZONE");
+	return cpu < 0 ? package : package_of(cpu);
 }
 
 static bool papi_find(void *library, struct wanted *w, struct reason *why)
@@ -294,7 +301,8 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 	if (!c || !w->type || !strcmp(c->name, "perf_event"))
 		return true;
 	w->event.scope = PER_PACKAGE;
-	if (!find_package(w))
+	w->package = package_named(w->event.name);
+	if (w->package < 0)
 		w->package = c->cpu ? EACH_PACKAGE : WHOLE_NODE;
 	return true;
 }
@@ -475,10 +483,8 @@ static void papi_stop(void *set)
 
 		if (part->started)
 			p->stop(part->set, s->now + part->first);
-		if (part->set == PAPI_NULL)
-			continue;
-		p->cleanup_eventset(part->set);
-		p->destroy_eventset(&part->set);
+		if (part->set != PAPI_NULL)
+			p->cleanup_eventset(part->set), p->destroy_eventset(&part->set);
 	}
 	if (!pthread_equal(p->owner, pthread_self()))
 		p->unregister_thread();

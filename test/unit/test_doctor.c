@@ -296,7 +296,7 @@ static void counters_are_tried(void **state)
 		snprintf(name, sizeof(name), "] %s ", rows[i].name);
 		line = strstr(text, name);
 		assert_non_null(line);
-		assert_int_equal(strncmp(line - 3, "[ok", 3), counters_passes(c) ? 0 : strncmp("[--", "[ok", 3));
+		assert_int_equal(!strncmp(line - 3, "[ok", 3), counters_passes(c) > 0);
 		if (!counters_passes(c))
 			assert_memory_equal(strchr(strchr(line, '\n') + 1, '\n') + 1, "     ", 5);
 		counters_close(c);
