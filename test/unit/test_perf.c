@@ -37,7 +37,6 @@ static struct {
 } kernel_says;
 
 /* Instead of the C library's; nothing else is called by it here. */
-long syscall(long number, ...);
 long syscall(long number, ...)
 {
 	va_list arguments;
