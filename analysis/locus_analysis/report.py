@@ -19,7 +19,7 @@ import duckdb
 import jinja2
 import vl_convert
 
-from . import charts, checkpoint, curves, handover, kmeans, levels, padding, peers, records, scaling, search, sharing, units
+from . import charts, checkpoint, curves, handover, kmeans, levels, likwid, padding, peers, records, scaling, search, sharing, units
 from .charts import Picture
 from .records import HERE, Records, rows
 
@@ -74,6 +74,9 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         "GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
     sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
+    counted = likwid.join(db, given.counted, given.notes)
+    for section in sections:
+        section["likwid"] = counted.get(section["name"], [])
     steadiness = _steadiness(db, names)
     for picture in [p for s in sections for p in s["pictures"]] + steadiness:
         _draw(picture, folder)

@@ -545,7 +545,7 @@ static void look_registers(const char *library, struct finding *f)
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
-	static const char *const names[] = { "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so" };
+	static const char *const names[] = { "liblikwid.so.5.5", "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so" };
 	void *library = NULL;
 	unsigned i = 0;
 

@@ -480,6 +480,29 @@ static double median_skew(const struct series *s)
 	return skew;
 }
 
+/* LIKWID's region around the batches of this trial, on this rank. */
+static json_t *region_json(const struct series *s)
+{
+	const struct markers *m = s->markers;
+
+	if (!m || !markers_calls(m, s->region))
+		return json_null();
+	return json_pack("{s:s, s:I, s:f, s:f}", "name", markers_name(m, s->region), "calls", (json_int_t)markers_calls(m, s->region), "seconds",
+			 markers_seconds(m, s->region), "measured", s->marked);
+}
+
+static void note_region(const struct series *s, struct verdict *v)
+{
+	const struct trial *t = &s->planned->trial;
+	unsigned outside = 0;
+
+	for (unsigned i = 0; s->markers && s->samples && i < t->threads; i++)
+		outside += !markers_cover(s->markers, t->place[i].cpu);
+	if (outside)
+		find(v, OK, "LIKWID counted on CPUs %s alone, where %u of its %u threads were not: give likwid-perfctr -C or -c all CPUs", markers_cpus(s->markers),
+		     outside, t->threads);
+}
+
 json_t *summary(const struct series *s, const struct series *group, unsigned n, const char *started, enum status *status)
 {
 	const struct planned *p = s->planned;
@@ -492,6 +515,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	judge(s, time, &v);
 	pairs = s->pairs ? pairs_json(s->pairs, &p->trial) : NULL;
 	note_crowding(pairs, &v);
+	note_region(s, &v);
 	metrics = metrics_json(s, time, json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured");
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
@@ -510,6 +534,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 					       "alternated_with", kin, "stopped",
 					       s->samples && stopped_names[s->stopped] ? json_string(stopped_names[s->stopped]) : json_null(), "started",
 					       started, "elapsed", s->elapsed));
+	json_object_set_new(line, "region", region_json(s));
 	*status = v.status;
 	free(scratch);
 	return line;

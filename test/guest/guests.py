@@ -167,6 +167,13 @@ def units(architecture):
     return {f"unit/{file.name}": file for file in found if not file.suffix and os.access(file, os.X_OK)}
 
 
+def stand_ins(architecture):
+    """Libraries that unit tests load in LIKWID's and PAPI's place, where these look for them."""
+    test = architecture.build / "test"
+    found = {f"likwid/{file.name}": file for file in test.glob("likwid/*.so.*")}
+    return {**found, **{f"stand-in/{file.name}": file for file in test.glob("stand-in/*.so.*")}}
+
+
 def likwid():
     """What likwid-pin and likwid-perfctr need, at the same paths: {} where they are not installed."""
     tool = shutil.which("likwid-perfctr")
@@ -226,8 +233,7 @@ def system(architecture):
 def packed(architecture):
     """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
     root = architecture.folder / "root"
-    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture)}
-    files |= {f"stand-in/{file.name}": file for file in (architecture.build / "test/stand-in").glob("*.so*")}
+    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture), **stand_ins(architecture)}
     for tool in architecture.tools:
         places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
         files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))
