@@ -458,14 +458,14 @@ static void write_header(struct run *r)
 	for (int i = 1; i < o->argc; i++)
 		json_array_append_new(command, json_string(o->argv[i]));
 	record_line(r->record, "header",
-		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:s*, s:o}", "schema", RECORD_SCHEMA,
+		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:s*}", "schema", RECORD_SCHEMA,
 			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "resumes",
 			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
 			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
 			      isfinite(r->deadline) ? json_real(r->deadline) : json_null(), "case",
 			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "counters",
-			      counting_header_json(r->counting), "markers", markers_json(r->markers), "markers_why", r->why_no_markers, "machine",
-			      provenance_machine(r->machine)),
+			      counting_header_json(r->counting), "machine", provenance_machine(r->machine), "markers", markers_json(r->markers), "markers_why",
+			      r->why_no_markers),
 		    true);
 }
 

@@ -349,8 +349,11 @@ static bool find(struct counters *c, struct wanted *w)
 		if (!providers[i]->find(c->of[i].library, w, said))
 			continue;
 		known = true;
-		if (!place(c, w, i, &why))
-			continue;
+		if (!place(c, w, i, &why)) {
+			if (i == PAPI) /* perf may know the processor where PAPI does not; but what the kernel refuses, PAPI would have as a zero */
+				continue;
+			break;
+		}
 		w->provider = providers[i];
 		w->event.source = providers[i]->source;
 		return true;

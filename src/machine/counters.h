@@ -79,7 +79,7 @@ struct reason {
 
 enum counted { BY_PROCESSOR, BY_KERNEL };
 
-/* Tries to open such an event with perf_event_open: cycles, or faults and context switches. True: it can't be, and why. */
+/* Tries to open such an event with perf_event_open: cycles, or context switches. True: it can't be, and why. */
 bool counters_forbidden(enum counted, struct reason *);
 
 /* Loads PAPI. How many of its presets can be counted here; its version. 0: why none, with a version where there is a library. */

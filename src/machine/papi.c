@@ -338,9 +338,11 @@ unsigned papi_presets(void *library, struct reason *why)
 	}
 	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK; e = p->enum_event(&code, PAPI_ENUM_EVENTS))
 		n += p->query_event(code) == PAPI_OK;
-	if (!n)
-		because(why, "PAPI has no preset for this processor");
-	return n;
+	if (n)
+		return n;
+	because(why, "PAPI has no preset for this processor");
+	remedied(why, "papi_native_avail # what it counts by the maker's names");
+	return 0;
 }
 
 /* ---- counting ---- */

@@ -190,8 +190,8 @@ def likwid():
 
 def papi():
     """PAPI's tools, and with them its library: {} where they are not installed."""
-    found = {f"bin/{tool}": shutil.which(tool) for tool in PAPI}
-    return {} if None in found.values() else {name: pathlib.Path(file) for name, file in found.items()}
+    found = {f"bin/{tool}": pathlib.Path(shutil.which(tool) or "/nowhere") for tool in PAPI}
+    return found if all(file.exists() for file in found.values()) else {}
 
 
 def libraries(architecture, programs):

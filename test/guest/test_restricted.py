@@ -53,12 +53,13 @@ TOO_LARGE = "locus numa --variant static --kernel sum --repeats 1 --size"
 def test_sizes_beyond_a_limit_of_memory_are_refused(done):
     assert done.status == 3, done
     said(done, r"\[--\] memory limit +64 MiB by a cgroup; [56]\d(\.\d)? MiB can be taken now")
-    left, used = said(
+    left, used, unit = said(
         done,
         r"needs 256 MiB of memory and 5 MiB beside it .*, but only ([\d.]+) MiB can be had, "
-        r"because of memory\.(?:max|limit_in_bytes) 64 MiB of cgroup /job, with ([\d.]+) MiB in use",
+        r"because of memory\.(?:max|limit_in_bytes) 64 MiB of cgroup /job, with ([\d.]+) ([KM])iB in use",
     )
-    assert float(left) + float(used) == pytest.approx(64, abs=0.2), done.out  # tenths, each rounded
+    used_mib = float(used) / (1 if unit == "M" else 1024)
+    assert float(left) + used_mib == pytest.approx(64, abs=0.2), done.out  # tenths, each rounded
 
 
 def suite(seconds):
