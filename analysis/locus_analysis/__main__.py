@@ -16,7 +16,7 @@ NO_CURVE = (
 )
 
 try:
-    from . import levels, padding, records, report
+    from . import levels, likwid, padding, records, report
 except ModuleNotFoundError as error:
     sys.exit(f"locus: {sys.executable} lacks the module {error.name}: run it with -m pip install -r analysis/requirements.txt")
 
@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        given = records.read(options.file)
+        given = _read(options)
         for note in given.notes:
             print(f"locus: note: {note}", file=sys.stderr)
         print(options.run(options, given), flush=True)
@@ -37,6 +37,18 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return GOOD
+
+
+def _read(options: argparse.Namespace) -> records.Records:
+    """Tables of LIKWID's, told by their content, are for the report."""
+    tables = [file for file in options.file if likwid.is_table(file)]
+    if tables and options.run != _report:
+        raise records.BadInput(f"{tables[0]}: a table of LIKWID's, not a record: locus report reads it, beside its record")
+    if len(tables) == len(options.file):
+        raise records.BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
+    given = records.read([file for file in options.file if file not in tables])
+    given.counted = likwid.read(tables)
+    return given
 
 
 def _report(options: argparse.Namespace, given: records.Records) -> str:
@@ -70,7 +82,13 @@ def _parser() -> argparse.ArgumentParser:
         "with its pictures as SVG and PNG: report.html and report-pictures/.",
         epilog="Exit status: 0 good; 1 the report could not be written, and nothing was; 2 a file is missing or is no record.",
     )
-    command.add_argument("file", metavar="FILE", nargs="+", type=Path, help="a record, as --output of a benchmark wrote it")
+    command.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help="a record, as --output of a benchmark wrote it; and, beside it, what likwid-perfctr -m counted (its CSV)",
+    )
     command.add_argument(
         "--output",
         metavar="DIR|FILE.html",

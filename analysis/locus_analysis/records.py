@@ -31,6 +31,7 @@ class Records:
 
     lines: list[tuple[str, int, Line]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    counted: list[Any] = field(default_factory=list)  # likwid.Counted: tables given beside the records
 
 
 def read(paths: Sequence[Path]) -> Records:

@@ -29,6 +29,7 @@ from . import (
     handover,
     kmeans,
     levels,
+    likwid,
     padding,
     peers,
     records,
@@ -91,6 +92,9 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         "GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
     sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
+    counted = likwid.join(db, given.counted, given.notes)
+    for section in sections:
+        section["likwid"] = counted.get(section["name"], [])
     steadiness = _steadiness(db, names)
     for picture in [p for s in sections for p in s["pictures"] + s["counters"]["pictures"]] + steadiness:
         _draw(picture, folder)

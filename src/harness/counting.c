@@ -35,6 +35,7 @@ struct counting {
 	char **name;
 	char **why;                        /* on whatever rank; NULL: it can be counted on all */
 	bool *proven;                      /* on all */
+	bool *told;                        /* that it can't be counted */
 	unsigned events;
 };
 
@@ -48,8 +49,9 @@ static void forget_names(struct counting *c)
 	free(c->name);
 	free(c->why);
 	free(c->proven);
+	free(c->told);
 	c->name = c->why = NULL;
-	c->proven = NULL;
+	c->proven = c->told = NULL;
 	c->events = 0;
 }
 
@@ -119,10 +121,11 @@ static bool try_names(struct counting *c)
 	c->counters = counters_open((const char *const *)c->name, c->events, c->options->multiplex);
 	c->why = calloc(c->events + 1, sizeof(*c->why));
 	c->proven = calloc(c->events + 1, sizeof(*c->proven));
-	failed = !c->counters || !c->why || !c->proven;
-	if (agree_any(c->ranks, failed))
+	c->told = calloc(c->events + 1, sizeof(*c->told));
+	failed = !c->counters || !c->why || !c->proven || !c->told;
+	if (agree_any(c->ranks, failed) || failed)
 		return false;
-	for (unsigned i = 0; i < c->events && c->why; i++) {
+	for (unsigned i = 0; i < c->events; i++) {
 		const struct event *e = counters_event(c->counters, i);
 		const double pass = e->source ? e->pass : 0;
 
@@ -169,21 +172,22 @@ static bool keep_chosen(struct counting *c)
 
 	c->name = c->why = NULL;
 	c->events = 0;
-	for (unsigned i = 0; i < c->wishes && good; i++) {
+	for (unsigned i = 0; i < c->wishes && name && good; i++) {
 		const char *chosen = name[c->wish[i].event];
 		int event = number_of(c, chosen, strlen(chosen));
 
 		good = event >= 0;
 		c->wish[i].event = good ? (unsigned)event : 0;
 	}
-	for (unsigned i = 0; i < events; i++) {
+	for (unsigned i = 0; i < events && name && why; i++) {
 		free(name[i]);
 		free(why[i]);
 	}
 	free(name);
 	free(why);
 	free(c->proven);
-	c->proven = NULL;
+	free(c->told);
+	c->proven = c->told = NULL;
 	return good;
 }
 
@@ -217,7 +221,7 @@ int counting_open(struct counting **counting, const struct options *o, const str
 	if (!o->counters)
 		return 0;
 	*counting = c = calloc(1, sizeof(*c));
-	if (agree_any(ranks, !c))
+	if (agree_any(ranks, !c) || !c)
 		return refuse(counting, ranks, EXIT_BAD);
 	c->options = o;
 	c->ranks = ranks;
@@ -225,6 +229,7 @@ int counting_open(struct counting **counting, const struct options *o, const str
 		return refuse(counting, ranks, EXIT_BAD);
 	for (unsigned i = 0; i < c->events; i++) {
 		good += !c->why[i];
+		c->told[i] = c->why[i];
 		if (c->why[i] && is_first(ranks))
 			fprintf(stderr, "locus: --counters: %s: %s\n", c->name[i], c->why[i]);
 	}
@@ -245,6 +250,14 @@ static json_t *event_json(const struct counting *c, unsigned i)
 
 	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:b, s:s?}", "name", c->name[i], "source", why ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope",
 			 scope_name(e), "pass", why ? json_null() : json_integer((json_int_t)e->pass), "proven", !why && c->proven[i], "why", why);
+}
+
+bool counting_news(struct counting *c, const char *event)
+{
+	for (unsigned i = 0; c && i < c->events; i++)
+		if (!strcmp(c->name[i], event) && !c->told[i])
+			return c->told[i] = true;
+	return false;
 }
 
 json_t *counting_header_json(const struct counting *c)
@@ -373,37 +386,39 @@ unsigned tally_begin(struct tally *t, struct team *team, unsigned batch)
 }
 
 /* Of one sample; NAN: somebody did not count all of it. */
-static double count_of_all(const struct tally *t, unsigned i, double *of_worker)
+static double count_of_all(const struct tally *t, unsigned i)
 {
 	const bool each = event_of(t, i)->scope == PER_THREAD;
 	double sum = 0;
-	bool any = false;
+	bool any = false, missing = false;
 
 	for (unsigned w = 0; w < t->trial->threads; w++) {
-		of_worker[w] = counters_value(t->counting->counters, w, t->event[i]);
-		if (!isfinite(of_worker[w]) && each)
-			return NAN;
-		sum += isfinite(of_worker[w]) ? of_worker[w] : 0;
-		any |= isfinite(of_worker[w]);
+		const double count = counters_value(t->counting->counters, w, t->event[i]);
+
+		missing |= !isfinite(count);
+		any |= isfinite(count);
+		sum += isfinite(count) ? count : 0;
 	}
-	return any ? sum : NAN;
+	return any && !(each && missing) ? sum : NAN;
 }
 
 void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsigned workers)
 {
 	const double units = t->trial->benchmark->per.amount ? done / workers : done;
-	double of_worker[t->trial->threads];
 
 	t->done += units;
 	for (unsigned i = 0; i < t->events && pass != UNCOUNTED; i++) {
 		double *sum = &t->of_worker[(size_t)i * t->trial->threads];
-		const double count = event_of(t, i)->source && event_of(t, i)->pass == pass ? count_of_all(t, i, of_worker) : NAN;
+		const double count = event_of(t, i)->source && event_of(t, i)->pass == pass ? count_of_all(t, i) : NAN;
 
 		if (!isfinite(count))
 			continue;
-		for (unsigned w = 0; w < t->trial->threads; w++)
-			if (isfinite(of_worker[w]))
-				sum[w] = isfinite(sum[w]) ? sum[w] + of_worker[w] : of_worker[w];
+		for (unsigned w = 0; w < t->trial->threads; w++) {
+			const double own = counters_value(t->counting->counters, w, t->event[i]);
+
+			if (isfinite(own))
+				sum[w] = isfinite(sum[w]) ? sum[w] + own : own;
+		}
 		t->counts[(size_t)batch * t->events + i] += count;
 		t->units[(size_t)batch * t->events + i] += units;
 		t->samples[i]++;

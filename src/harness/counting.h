@@ -22,6 +22,8 @@ struct counting;
  */
 int counting_open(struct counting **, const struct options *, const struct benchmark *const *, unsigned n, const struct ranks *);
 void counting_close(struct counting *);
+/* True once for an event that nobody was told of yet: that it can't be counted. */
+bool counting_news(struct counting *, const char *event);
 json_t *counting_header_json(const struct counting *);
 
 /* The pass of a batch in which nothing is counted. */

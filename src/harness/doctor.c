@@ -16,13 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <linux/perf_event.h>
 
 #include "machine/clock.h"
+#include "machine/counters.h"
 #include "machine/limits.h"
 #include "machine/provenance.h"
 #include "machine/region.h"
@@ -398,38 +397,72 @@ static void look_paranoid(const struct patient *p, struct finding *f)
 {
 	char *line = sysfs_line(p->root, "/proc/sys/kernel/perf_event_paranoid"), *end;
 	long level = line ? strtol(line, &end, 10) : 0;
+	struct reason why;
+	/* Who has the capability is not asked by the kernel, but turned away by PAPI, which only looks at the number. */
+	bool allowed = level > 2 && !strcmp(p->root, THIS_MACHINE) && !counters_forbidden(BY_KERNEL, &why);
 
 	if (!line || end == line || *end)
 		find(f, UNKNOWN, "perf_event_paranoid can't be read");
 	else
-		find(f, level > 2 ? MISSING : GOOD, "%ld", level);
+		find(f, level > 2 ? MISSING : GOOD, "%ld%s", level,
+		     allowed	 ? ": the kernel lets us count, but PAPI will not"
+		     : level > 2 ? ": nothing is counted"
+		     : level > 1 ? ": users count in user space, and of their own"
+				 : "");
 	free(line);
 }
 
+static void look_watchdog(const struct patient *p, struct finding *f)
+{
+	uint64_t on;
+
+	if (sysfs_number(p->root, &on, "/proc/sys/kernel/nmi_watchdog"))
+		find(f, sysfs_hidden(p->root, "/proc/sys/kernel") ? UNKNOWN : GOOD, "not in this kernel, or not to be seen");
+	else
+		find(f, on ? MISSING : GOOD, on ? "on" : "off");
+}
+
+/* By counting: the events that most processors have, and how many of them at a time. */
 static void look_pmu(const struct patient *p, struct finding *f)
 {
-	struct perf_event_attr cycles = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(cycles),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.disabled = 1,
-	};
-	int counter = (int)syscall(SYS_perf_event_open, &cycles, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	static const char *const names[] = { "perf::CYCLES",	   "perf::INSTRUCTIONS",    "perf::BRANCH-MISSES",
+					     "perf::CACHE-MISSES", "perf::LLC-LOAD-MISSES", "perf::DTLB-LOAD-MISSES" };
+	const size_t prefix = strlen("perf::");
+	char counted[128] = "", silent[128] = "";
+	struct counters *c;
+	struct reason why;
 
 	(void)p;
-	if (counter >= 0) {
-		find(f, GOOD, "cycles can be counted");
-		close(counter);
+	if (counters_forbidden(BY_PROCESSOR, &why)) {
+		find(f, MISSING, "%s", why.what);
+		mend(f, "%s", why.remedy);
 		return;
 	}
-	if (errno == EACCES || errno == EPERM) {
-		find(f, MISSING, "forbidden (%s)", strerror(errno));
-		mend(f, "sudo sysctl kernel.perf_event_paranoid=1 # in a container: --cap-add PERFMON");
-	} else {
-		find(f, MISSING, "there are none (%s)", strerror(errno));
+	c = counters_open(names, LENGTH(names), false);
+	for (unsigned i = 0; c && i < LENGTH(names); i++) {
+		const struct event *e = counters_event(c, i);
+		char *list = e->proven ? counted : silent;
+		size_t used = strlen(list);
+
+		if (e->source)
+			snprintf(list + used, sizeof(counted) - used, "%s%s", used ? ", " : "", names[i] + prefix);
 	}
+	find(f, *counted ? GOOD : MISSING, "%s, in %u pass%s%s%s", *counted ? counted : "nothing that counts", c ? counters_passes(c) : 0,
+	     c && counters_passes(c) == 1 ? "" : "es", *silent ? "; can be asked for, but count nothing: " : "", silent);
+	counters_close(c);
+}
+
+static void look_software(const struct patient *p, struct finding *f)
+{
+	struct reason why;
+
+	(void)p;
+	if (!counters_forbidden(BY_KERNEL, &why)) {
+		find(f, GOOD, "faults, switches and migrations can be counted");
+		return;
+	}
+	find(f, MISSING, "%s", why.what);
+	mend(f, "%s", why.remedy);
 }
 
 static void look_schedstat(const struct patient *p, struct finding *f)
@@ -466,35 +499,65 @@ static void look_mitigations(const struct patient *p, struct finding *f)
 		     : "none");
 }
 
-static void look_library(struct finding *f, const char *const *names)
-{
-	for (; *names; names++) {
-		void *library = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
-
-		if (!library)
-			continue;
-		find(f, GOOD, "%s", *names);
-		dlclose(library);
-		return;
-	}
-	find(f, MISSING, "no library");
-}
-
 static void look_papi(const struct patient *p, struct finding *f)
 {
-	static const char *const names[] = { "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0",
-					     "libpapi.so.6.0", "libpapi.so",	 NULL };
+	struct reason why;
+	char version[32];
+	unsigned presets = counters_presets(version, &why);
 
 	(void)p;
-	look_library(f, names);
+	if (presets) {
+		find(f, GOOD, "%s; %u of its presets can be counted: papi_avail -a", version, presets);
+		return;
+	}
+	find(f, MISSING, "%s%s%.200s", version, *version ? ": " : "", why.what);
+	mend(f, "%s", why.remedy);
 }
+
+#if defined(__x86_64__)
+/* What likwid-perfctr reads the processor's counters by: by itself, or by a daemon that is allowed to. */
+static void look_registers(const char *library, struct finding *f)
+{
+	static const char *const daemons[] = { "/usr/sbin/likwid-accessD", "/usr/local/sbin/likwid-accessD", "/usr/bin/likwid-accessD" };
+	const char *const file = "/dev/cpu/0/msr";
+	bool daemon = false;
+
+	for (unsigned i = 0; i < LENGTH(daemons); i++)
+		daemon |= !access(daemons[i], X_OK);
+	if (!access(file, R_OK | W_OK)) {
+		find(f, GOOD, "%s; %s can be read by us", library, file);
+	} else if (errno == ENOENT) {
+		find(f, MISSING, "%s, but no %s, which likwid-perfctr needs", library, file);
+		mend(f, "sudo modprobe msr");
+	} else if (daemon) {
+		find(f, GOOD, "%s; %s is for likwid-accessD to read", library, file);
+	} else {
+		find(f, MISSING, "%s, but neither %s nor likwid-accessD for us", library, file);
+		mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s /usr/sbin/likwid-accessD");
+	}
+}
+#else
+static void look_registers(const char *library, struct finding *f)
+{
+	find(f, GOOD, "%s; likwid-perfctr counts by perf_event_open", library);
+}
+#endif
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
-	static const char *const names[] = { "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so", NULL };
+	static const char *const names[] = { "liblikwid.so.5.5", "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so" };
+	void *library = NULL;
+	unsigned i = 0;
 
 	(void)p;
-	look_library(f, names);
+	while (i < LENGTH(names) && !(library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL)))
+		i++;
+	if (!library) {
+		find(f, MISSING, "no library");
+		return;
+	}
+	dlclose(library);
+	look_registers(names[i], f);
 }
 
 /* ---- Python ---- */
@@ -631,11 +694,13 @@ static const struct check {
 	  "docker run --cap-add SYS_NICE ... # seccomp forbids it", true },
 	{ "locked memory", "MPI over InfiniBand and counters may fail", look_memlock, "ulimit -l unlimited", false },
 	{ "schedstat", "waiting for a CPU can't be told from running", look_schedstat, NULL, false },
-	{ "perf_event_paranoid", "hardware counters are forbidden", look_paranoid, "sudo sysctl kernel.perf_event_paranoid=1",
-	  false },
+	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them for that", look_paranoid,
+	  "sudo sysctl kernel.perf_event_paranoid=1", false },
+	{ "NMI watchdog", "it takes one of the processor's counters", look_watchdog, "sudo sysctl kernel.nmi_watchdog=0", false },
 	{ "hardware counters", "no cycles, misses or bandwidth beside the times", look_pmu, NULL, true },
-	{ "PAPI", "no counters through PAPI", look_papi, "sudo apt-get install papi-tools # Fedora: papi, Spack: papi", true },
-	{ "LIKWID", "no regions for likwid-perfctr", look_likwid, "sudo apt-get install likwid # Fedora: likwid, Spack: likwid",
+	{ "software counters", "no perf::CONTEXT-SWITCHES and the like; the kernel's own are there", look_software, NULL, true },
+	{ "PAPI", "no counters through PAPI", look_papi, NULL, true },
+	{ "LIKWID", "no counters of regions by likwid-perfctr", look_likwid, "sudo apt-get install likwid # Fedora: likwid, Spack: likwid",
 	  true },
 	{ "mitigations", "they lengthen system calls and indirect branches", look_mitigations, NULL, false },
 	{ "Python", "locus report does not work", look_python,

@@ -88,13 +88,13 @@ void list_names(const struct benchmark *const *table, const struct benchmark *b,
 		fprintf(f, "--%s\n", o->name);
 }
 
-/* Text for troff: a hyphen that can be copied, no command at the start of a line. */
+/* Text for troff: a hyphen that can be copied, no command at the start of a line, alternatives that may stand on several. */
 static void put_man(const char *text, FILE *f)
 {
 	if (*text == '.' || *text == '\'')
 		fputs("\\&", f);
 	for (; *text; text++)
-		fputs(*text == '-' ? "\\-" : *text == '\\' ? "\\e" : (char[]){ *text, 0 }, f);
+		fputs(*text == '-' ? "\\-" : *text == '\\' ? "\\e" : *text == '|' ? "|\\:" : (char[]){ *text, 0 }, f);
 }
 
 static void put_tagged(const char *before, const char *name, const char *argument, const char *text, FILE *f)

@@ -659,6 +659,19 @@ static struct batch *new_batch(struct series *s)
 	return &s->batch[s->batches++];
 }
 
+/* LIKWID's region is around a batch, never a short sample: what is between the samples is in it too, and `marked` is told for that reason. */
+static void enter_region(struct series *s, struct team *team)
+{
+	if (s->markers)
+		markers_begin(s->markers, team, s->region);
+}
+
+static void leave_region(struct series *s, struct team *team)
+{
+	if (s->markers)
+		markers_end(s->markers, team, s->region);
+}
+
 bool series_batch(struct series *s, struct team *team, unsigned samples, bool warm)
 {
 	const struct trial *t = &s->planned->trial;
@@ -677,6 +690,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	b->cycle = median_cycle(team);
 	if (warm) /* the trials in between took the caches; so do counters that are started */
 		take(s, team, &unused, turn_of(s, 0), false);
+	enter_region(s, team);
 	neighbours_begin(&neighbours, s->planned);
 	/* A tournament may take seconds: a signal ends it, and it is then no estimate. */
 	for (unsigned i = 0; i < samples && !(s->pairs && interrupted(s)); i++) {
@@ -693,10 +707,12 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 		result.communicated = sample.communicated;
 		if (t->variant->collect)
 			t->variant->collect(s->state, t, &result);
+		s->marked += sample.wall;
 		s->samples++;
 		b->samples++;
 	}
 	neighbours_end(&neighbours, s->planned, &s->noise);
+	leave_region(s, team);
 	tally_end(&s->tally, team, number, b->pass);
 	if (s->pairs) {
 		double mean = pairs_batch(s->pairs);

@@ -12,6 +12,7 @@
 #include "harness/record.h"
 #include "harness/statistics.h"
 #include "machine/clock.h"
+#include "machine/markers.h"
 
 /* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
 #define MOST_RAW_SAMPLES 10000
@@ -66,6 +67,10 @@ struct series {
 	double overhead;                   /* s that the clock takes to be read */
 	const volatile sig_atomic_t *interrupted; /* not 0: a batch that may take seconds is to end; NULL: never */
 	enum stopped stopped;
+	/* LIKWID's region around each batch */
+	struct markers *markers;           /* NULL: it has none */
+	unsigned region;
+	double marked;                     /* s of samples taken in it */
 };
 
 /* `counting`: what is counted beside its samples; NULL: nothing. */

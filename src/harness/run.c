@@ -19,6 +19,7 @@
 #include "harness/table.h"
 #include "harness/text.h"
 #include "machine/affinity.h"
+#include "machine/markers.h"
 #include "machine/provenance.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
@@ -72,6 +73,10 @@ struct run {
 	struct progress progress;
 	struct team *team;
 	struct counting *counting;         /* NULL: nothing was asked for */
+	struct markers *markers;           /* regions for LIKWID, one for each of `marked`; NULL: none, see why */
+	const struct planned **marked;     /* trials that have one, all that are to be measured */
+	unsigned regions;
+	char *why_no_markers;              /* NULL: nobody asked for them */
 	struct clock_quality clock;
 	double began;                      /* clock_now() */
 	double deadline, until;            /* s from then on, INFINITY: of all; of the share of the benchmark at hand */
@@ -333,6 +338,16 @@ static bool all_open(struct series *s, struct planned *p, struct counting *count
 	return false;
 }
 
+/* Where LIKWID wraps us. */
+static void give_region(const struct run *r, struct series *s)
+{
+	for (unsigned i = 0; r->markers && i < r->regions; i++)
+		if (r->marked[i] == s->planned) {
+			s->markers = r->markers;
+			s->region = i;
+		}
+}
+
 /* Trials first..first+n-1 of the plan, which can all be held at once; those found done in a resumed file are left out. */
 static void measure_group(struct run *r, struct table *table, struct planned *p, unsigned n, double budget)
 {
@@ -349,6 +364,7 @@ static void measure_group(struct run *r, struct table *table, struct planned *p,
 		order[g.n] = g.n;
 		series[g.n].overhead = r->clock.overhead;
 		series[g.n].interrupted = &caught;
+		give_region(r, &series[g.n]);
 		if (p[i].refusal)
 			series[g.n].impossible = strdup(p[i].refusal);
 		g.n++;
@@ -416,6 +432,20 @@ static json_t *clock_json(const struct run *r)
 	return clock;
 }
 
+static json_t *markers_json(const struct markers *m)
+{
+	json_t *groups = json_array();
+
+	if (!m) {
+		json_decref(groups);
+		return json_null();
+	}
+	for (unsigned i = 0; i < markers_groups(m); i++)
+		json_array_append_new(groups, json_string(markers_group(m, i)));
+	return json_pack("{s:s, s:s, s:s, s:o, s:i}", "library", markers_library(m), "mode", markers_mode(m), "cpus", markers_cpus(m), "groups", groups,
+			 "regions", (int)markers_regions(m));
+}
+
 static void write_header(struct run *r)
 {
 	const struct options *o = r->options;
@@ -428,13 +458,14 @@ static void write_header(struct run *r)
 	for (int i = 1; i < o->argc; i++)
 		json_array_append_new(command, json_string(o->argv[i]));
 	record_line(r->record, "header",
-		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o, s:o}", "schema", RECORD_SCHEMA,
+		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:s*}", "schema", RECORD_SCHEMA,
 			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "resumes",
 			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
 			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
 			      isfinite(r->deadline) ? json_real(r->deadline) : json_null(), "case",
 			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "counters",
-			      counting_header_json(r->counting), "machine", provenance_machine(r->machine)),
+			      counting_header_json(r->counting), "machine", provenance_machine(r->machine), "markers", markers_json(r->markers), "markers_why",
+			      r->why_no_markers),
 		    true);
 }
 
@@ -500,6 +531,51 @@ static bool go_on(const struct run *r, char *why_not)
 	return good;
 }
 
+/* Two threads on a CPU would share a region of LIKWID's, and count each other. */
+static bool has_region(const struct planned *p)
+{
+	return !p->done && !p->refusal && !p->trial.oversubscribed;
+}
+
+static bool name_regions(struct run *r, char **name)
+{
+	for (unsigned i = 0; i < r->plans; i++)
+		for (unsigned j = 0; j < r->plan[i].trials; j++) {
+			const struct planned *p = &r->plan[i].trial[j];
+
+			if (!has_region(p))
+				continue;
+			r->marked[r->regions] = p;
+			name[r->regions] = text_of("%.24s_%.32s_%s", p->trial.benchmark->name, p->trial.variant->name, p->id);
+			if (!name[r->regions++])
+				return false;
+		}
+	return true;
+}
+
+/* A region for each trial, where LIKWID wraps us. Without its library we say so, and go on. */
+static void open_markers(struct run *r)
+{
+	char **name = calloc(r->trials + 1, sizeof(*name));
+
+	r->marked = calloc(r->trials + 1, sizeof(*r->marked));
+	if (name && r->marked && name_regions(r, name))
+		r->markers = markers_open(r->team, (const char *const *)name, r->regions, &r->why_no_markers);
+	for (unsigned i = 0; name && i < r->regions; i++)
+		free(name[i]);
+	free(name);
+	agree_words(r->ranks, &r->why_no_markers);
+	if (r->why_no_markers && is_first(r->ranks))
+		fprintf(stderr, "locus: no regions for LIKWID: %s\n", r->why_no_markers);
+}
+
+static void close_markers(struct run *r)
+{
+	markers_close(r->markers);
+	free(r->marked);
+	free(r->why_no_markers);
+}
+
 static int measure(struct team *team, void *argument)
 {
 	struct run *r = argument;
@@ -509,6 +585,8 @@ static int measure(struct team *team, void *argument)
 	if (!go_on(r, NULL))
 		return EXIT_BAD;
 	r->team = team;
+	open_markers(r);
+	write_header(r);
 	for (unsigned i = 0; i < r->plans; i++)
 		weights += r->plan[i].benchmark->weight;
 	for (unsigned i = 0; i < r->plans; i++) {
@@ -522,6 +600,7 @@ static int measure(struct team *team, void *argument)
 	}
 	if (r->skipped)
 		printf("%u trials were complete in the file already\n", r->skipped);
+	close_markers(r);
 	status = exit_status(r);
 	write_end(r, status);
 	return status;
@@ -626,7 +705,6 @@ static int perform(struct run *r)
 	watch_signals(o);
 	progress_begin(&r->progress, o->quiet || !is_first(r->ranks));
 	r->clock = clock_measure();
-	write_header(r);
 	for (unsigned i = 0; i < r->plans; i++)
 		threads = r->plan[i].threads > threads ? r->plan[i].threads : threads;
 	errno = 0;

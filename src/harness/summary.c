@@ -326,11 +326,16 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 }
 
 /* Counts that may be none, and counting that was not for nothing. */
-static void note_counters(const json_t *counters, const json_t *counting, struct verdict *v)
+static void note_counters(const struct series *s, const json_t *counters, const json_t *counting, struct verdict *v)
 {
 	const json_t *counter, *with = json_object_get(counting, "with_ci"), *without = json_object_get(counting, "without_ci");
 	size_t i;
 
+	json_array_foreach(counters, i, counter)
+		if (s->samples && json_is_null(json_object_get(counter, "source")) &&
+		    counting_news(s->tally.counting, json_string_value(json_object_get(counter, "name"))))
+			find(v, OK, "%s could not be counted: %s", json_string_value(json_object_get(counter, "name")),
+			     json_string_value(json_object_get(counter, "why")));
 	json_array_foreach(counters, i, counter)
 		if (json_is_false(json_object_get(counter, "trusted")))
 			find(v, OK, "%s is not to be trusted: %s", json_string_value(json_object_get(counter, "name")),
@@ -497,6 +502,29 @@ static double median_skew(const struct series *s)
 	return skew;
 }
 
+/* LIKWID's region around the batches of this trial, on this rank. */
+static json_t *region_json(const struct series *s)
+{
+	const struct markers *m = s->markers;
+
+	if (!m || !markers_calls(m, s->region))
+		return json_null();
+	return json_pack("{s:s, s:I, s:f, s:f}", "name", markers_name(m, s->region), "calls", (json_int_t)markers_calls(m, s->region), "seconds",
+			 markers_seconds(m, s->region), "measured", s->marked);
+}
+
+static void note_region(const struct series *s, struct verdict *v)
+{
+	const struct trial *t = &s->planned->trial;
+	unsigned outside = 0;
+
+	for (unsigned i = 0; s->markers && s->samples && i < t->threads; i++)
+		outside += !markers_cover(s->markers, t->place[i].cpu);
+	if (outside)
+		find(v, OK, "LIKWID counted on CPUs %s alone, where %u of its %u threads were not: give likwid-perfctr -C or -c all CPUs", markers_cpus(s->markers),
+		     outside, t->threads);
+}
+
 json_t *summary(const struct series *s, const struct series *group, unsigned n, const char *started, enum status *status)
 {
 	const struct planned *p = s->planned;
@@ -510,10 +538,11 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	judge(s, time, &v);
 	pairs = s->pairs ? pairs_json(s->pairs, &p->trial) : NULL;
 	note_crowding(pairs, &v);
+	note_region(s, &v);
 	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured";
 	metrics = metrics_json(s, time, why);
 	counters = counters_json(s, s->samples ? NULL : why);
-	note_counters(counters, counting, &v);
+	note_counters(s, counters, counting, &v);
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
 		if (&group[i] != s && group[i].samples)
@@ -531,6 +560,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 					       "alternated_with", kin, "stopped",
 					       s->samples && stopped_names[s->stopped] ? json_string(stopped_names[s->stopped]) : json_null(), "started",
 					       started, "elapsed", s->elapsed));
+	json_object_set_new(line, "region", region_json(s));
 	*status = v.status;
 	free(scratch);
 	return line;

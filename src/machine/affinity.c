@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "machine/affinity.h"
+#include "machine/sysfs.h"
 
 static int first_cpu(const cpu_set_t *set)
 {
@@ -14,12 +18,66 @@ static int first_cpu(const cpu_set_t *set)
 	return -1;
 }
 
+/* The parent of a process, its command line's words apart by zeros in `line`, and an empty one behind the last; 0: not to be seen. */
+static int parent_of(int process, char *line, size_t size)
+{
+	char *status = sysfs_text(THIS_MACHINE, "/proc/%d/status", process), path[64];
+	uint64_t parent = 0;
+	size_t n;
+	FILE *f;
+
+	text_number(status, "PPid:", &parent);
+	free(status);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)parent);
+	f = parent ? fopen(path, "r") : NULL;
+	n = f ? fread(line, 1, size - 2, f) : 0;
+	if (f)
+		fclose(f);
+	line[n] = line[n + 1] = 0;
+	return n ? (int)parent : 0;
+}
+
+/* Is a word of a command line, less its folder, this one? A script's name is the second word, behind its interpreter's; words behind are its own. */
+static bool runs(const char *line, const char *name, bool begins)
+{
+	for (unsigned i = 0; i < 4 && *line; i++, line += strlen(line) + 1) {
+		const char *slash = strrchr(line, '/'), *word = slash ? slash + 1 : line;
+
+		if (begins ? !strncmp(word, name, strlen(name)) : !strcmp(word, name))
+			return true;
+	}
+	return false;
+}
+
+enum { ANCESTORS = 6 };
+
+/*
+ * Which of LIKWID's tools pinned us. All three set the same variables (likwid-perfctr some more, with -m); likwid-mpirun starts ranks by a script
+ * of its own, which calls one of the others. Where /proc shows no ancestors, the variables have to do.
+ */
+static const char *who_of_likwid(void)
+{
+	const char *found = getenv("LIKWID_MODE") ? "likwid-perfctr" : "likwid-pin";
+	int process = getpid();
+	char line[4096];
+
+	for (unsigned i = 0; i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++) {
+		if (runs(line, ".likwidscript_", true))
+			return "likwid-mpirun";
+		if (runs(line, "likwid-perfctr", false))
+			found = "likwid-perfctr";
+		else if (runs(line, "likwid-pin", false))
+			found = "likwid-pin";
+	}
+	return found;
+}
+
 static const char *who(const char *otherwise)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
 	if (getenv("LIKWID_PIN") || (preload && strstr(preload, "likwidpin")))
-		return "likwid-pin";
+		return who_of_likwid();
 	if (omp_get_proc_bind() != omp_proc_bind_false)
 		return "OMP_PROC_BIND";
 	return getenv("SLURM_JOB_ID") ? "SLURM" : otherwise;

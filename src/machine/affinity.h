@@ -11,7 +11,7 @@
 struct affinity {
 	cpu_set_t allowed;                 /* the union over all threads */
 	unsigned cpus;                     /* of it */
-	const char *bound_by;              /* who bound us: "likwid-pin", "OMP_PROC_BIND", "SLURM", "taskset or cpuset"; NULL: nobody */
+	const char *bound_by;              /* who bound us: "likwid-pin", "likwid-perfctr", "likwid-mpirun", "OMP_PROC_BIND", "SLURM", "taskset or cpuset"; NULL: nobody */
 	unsigned threads;                  /* length of cpu_of; 0: threads were not pinned one by one */
 	int *cpu_of;                       /* by OpenMP thread number: the (first) CPU it was pinned to */
 };

@@ -349,8 +349,11 @@ static bool find(struct counters *c, struct wanted *w)
 		if (!providers[i]->find(c->of[i].library, w, said))
 			continue;
 		known = true;
-		if (!place(c, w, i, &why))
-			continue;
+		if (!place(c, w, i, &why)) {
+			if (i == PAPI) /* perf may know the processor where PAPI does not; but what the kernel refuses, PAPI would have as a zero */
+				continue;
+			break;
+		}
 		w->provider = providers[i];
 		w->event.source = providers[i]->source;
 		return true;
@@ -378,9 +381,8 @@ static uint64_t exercise(void)
 		OPAQUE(sum);
 		real = real * 1.0000001 + 1e-9;
 		OPAQUE(random);
-		if (memory == MAP_FAILED)
-			continue;
-		memory[random % (size / line) * (line / sizeof(*memory))] += sum;
+		if (memory != MAP_FAILED)
+			memory[random % (size / line) * (line / sizeof(*memory))] += sum;
 	}
 	if (memory != MAP_FAILED)
 		munmap(memory, size);

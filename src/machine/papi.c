@@ -79,7 +79,7 @@ struct papi {
 	void *file;
 	pthread_t owner;                   /* who loaded it: known to it until the end */
 	char version[32];
-#define CALL(name) __typeof__(&PAPI_##name) name;
+#define CALL(name) __typeof__(PAPI_##name) *(name);
 	CALLS(CALL)
 #undef CALL
 };
@@ -137,7 +137,8 @@ static void *papi_open(bool multiplex, struct reason *why)
 	because(why, "%s is not here", own);
 	remedied(why, "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set LD_LIBRARY_PATH to where it is",
 		 PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-	while (name < names + sizeof(names) / sizeof(names[0]) && !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL)))
+	/* Not unloaded again: it keeps memory for its next start. */
+	while (name < names + sizeof(names) / sizeof(names[0]) && !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
 		name++;
 	if (!p->file || !start_library(p, *name, why)) {
 		free(p);
@@ -175,7 +176,9 @@ static void disabled(const PAPI_component_info_t *c, struct reason *why)
 
 	if (c->CmpIdx || !hardware_why(&hardware)) {
 		because(why, "PAPI's component %.32s is off: %.200s", c->name, c->disabled_reason);
-		remedied(why, "papi_component_avail # says more; PAPI may be older than this machine");
+		/* It keeps to what users may, whoever asks. */
+		remedied(why, "%s", strstr(c->disabled_reason, "paranoid") ? "sudo sysctl kernel.perf_event_paranoid=1" :
+									  "papi_component_avail # says more; PAPI may be older than this machine");
 		return;
 	}
 	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason, hardware.what);
@@ -243,28 +246,35 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 		w->event.unit = units[i].unit;
 		w->factor = units[i].factor;
 	}
-	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says only in words that its unit is 2^-32 J */
+	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says in words only that its unit is 2^-32 J */
 		w->event.unit = "J";
 		w->factor = ldexp(1, -32);
 	}
 }
 
-/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
-static bool find_package(struct wanted *w)
+/* The number behind a word, wherever in the name; -1: none. */
+static int number_after(const char *name, const char *word)
 {
-	static const char *const words[] = { ":PACKAGE", ":ZONE", ":cpu=" };
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *at = strstr(w->event.name, words[i]), *digits = at ? at + strlen(words[i]) : "";
+	while ((name = strstr(name, word))) {
 		char *end;
-		long number = strtol(digits, &end, 10);
+		long number;
 
-		if (end == digits)
-			continue;
-		w->package = words[i][1] == 'c' ? package_of((int)number) : (int)number;
-		return true;
+		name += strlen(word);
+		number = strtol(name, &end, 10);
+		if (end > name)
+			return (int)number;
 	}
-	return false;
+	return -1;
+}
+
+/* "rapl:::PACKAGE_ENERGY:PACKAGE1", "powercap:::ENERGY_UJ:ZONE1", "rapl::RAPL_ENERGY_PKG:cpu=8" */
+static int package_named(const char *name)
+{
+	int package = number_after(name, ":PACKAGE"), cpu = number_after(name, ":cpu=");
+
+	if (package < 0)
+		package = number_after(name, ":ZONE");
+	return cpu < 0 ? package : package_of(cpu);
 }
 
 static bool papi_find(void *library, struct wanted *w, struct reason *why)
@@ -286,13 +296,13 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 		because(why, "it is a level%s%.16s, and not a count", *info.units ? " in " : "", info.units);
 		return false;
 	}
-	w->code = (uint32_t)code;
 	w->type = (uint64_t)p->get_event_component(code);
 	c = p->get_component_info((int)w->type);
 	if (!c || !w->type || !strcmp(c->name, "perf_event"))
 		return true;
 	w->event.scope = PER_PACKAGE;
-	if (!find_package(w))
+	w->package = package_named(w->event.name);
+	if (w->package < 0)
 		w->package = c->cpu ? EACH_PACKAGE : WHOLE_NODE;
 	return true;
 }
@@ -423,7 +433,7 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 {
 	struct papi *p = s->papi;
 	const struct wanted *first = s->wanted[part->first];
-	int error = p->create_eventset(&part->set);
+	int error = p->create_eventset(&part->set), code;
 
 	*failed = first;
 	if (error == PAPI_OK)
@@ -432,9 +442,12 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 		error = attach(p, part->set, cpu);
 	if (error == PAPI_OK && multiplex && first->event.scope == PER_THREAD)
 		error = p->set_multiplex(part->set);
+	/* A native event's code is no longer its own once names of others were asked for. */
 	for (unsigned i = 0; error == PAPI_OK && i < part->n; i++) {
 		*failed = s->wanted[part->first + i];
-		error = p->add_event(part->set, (int)(*failed)->code);
+		error = p->event_name_to_code((*failed)->event.name, &code);
+		if (error == PAPI_OK)
+			error = p->add_event(part->set, code);
 	}
 	if (error == PAPI_OK)
 		error = p->start(part->set);
@@ -470,10 +483,8 @@ static void papi_stop(void *set)
 
 		if (part->started)
 			p->stop(part->set, s->now + part->first);
-		if (part->set == PAPI_NULL)
-			continue;
-		p->cleanup_eventset(part->set);
-		p->destroy_eventset(&part->set);
+		if (part->set != PAPI_NULL)
+			p->cleanup_eventset(part->set), p->destroy_eventset(&part->set);
 	}
 	if (!pthread_equal(p->owner, pthread_self()))
 		p->unregister_thread();

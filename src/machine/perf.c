@@ -203,22 +203,34 @@ static int paranoid(void)
 	return (int)level;
 }
 
-static void forbidden(int needed, struct reason *why)
+/* It could be had up to a level; where it can't at this one, that is not the reason, or not the only one. */
+static void forbidden(int highest, int enough, struct reason *why)
 {
 	int level = paranoid();
 
-	if (level > needed) {
-		because(why, "perf_event_paranoid=%d forbids it", level);
-		remedied(why, "sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add PERFMON", needed);
+	if (level > highest) {
+		because(why, "forbidden by perf_event_paranoid=%d", level);
+		remedied(why, "sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add PERFMON", enough);
 	} else {
-		because(why, "perf_event_open is forbidden, but not by perf_event_paranoid=%d", level);
-		remedied(why, "docker run --cap-add PERFMON ... # or another profile of seccomp");
+		because(why, "forbidden, and not by perf_event_paranoid: by seccomp, as in a container?");
+		remedied(why, "docker run --cap-add PERFMON ... # or with another profile of seccomp");
 	}
 }
 
 void uncore_why(struct reason *why)
 {
-	forbidden(0, why);
+	forbidden(0, 0, why);
+}
+
+/* From 2 on the kernel's inside is hidden, from 3 on all is; but a container may forbid all at any. */
+static void forbidden_event(const struct wanted *w, struct reason *why)
+{
+	bool inside = w->type == PERF_TYPE_SOFTWARE && w->code & INSIDE;
+	int file = inside ? perf_open(w, false) : -1;
+
+	forbidden(file < 0 ? 2 : 1, inside ? 1 : 2, why);
+	if (file >= 0)
+		close(file);
 }
 
 /* Why an event can't be opened, by the error that perf_event_open() left. */
@@ -229,7 +241,7 @@ static void explain(const struct wanted *w, int error, struct reason *why)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		forbidden(software ? 1 : 2, why);
+		forbidden_event(w, why);
 		return;
 	case ENOENT:
 	case ENODEV:
@@ -276,10 +288,9 @@ bool hardware_why(struct reason *why)
 
 bool counters_forbidden(enum counted what, struct reason *why)
 {
-	static const struct wanted faults = { .type = PERF_TYPE_SOFTWARE, .code = PERF_COUNT_SW_PAGE_FAULTS };
 	static const struct wanted switches = { .type = PERF_TYPE_SOFTWARE, .code = PERF_COUNT_SW_CONTEXT_SWITCHES | INSIDE };
 
-	return what == BY_PROCESSOR ? hardware_why(why) : unopened(&faults, why) || unopened(&switches, why);
+	return what == BY_PROCESSOR ? hardware_why(why) : unopened(&switches, why);
 }
 
 static void perf_stop(void *set)

@@ -72,6 +72,22 @@ def gone(pid):
         return True
 
 
+def test_ranks_count_together(mpi, tmp_path, read):
+    """What each worker of each rank contributes adds up; what none can count is said once."""
+    file = tmp_path / "counted.jsonl"
+    words = "dummy --variant sums --repeats 5 --oversubscribe --threads 2 --counters faults,cpu-time,PAPI_NO_SUCH --output"
+    done = mpi(words, file, ranks=3)
+    assert done.status == 0 and done.err.count("--counters: PAPI_NO_SUCH: ") == 1
+    lines = read(file)
+    (trial,) = (line for line in lines if line["type"] == "trial")
+    batches = [line["counters"] for line in lines if line["type"] == "samples"]
+    seconds = next(c for c in trial["counters"] if c["name"] == "cpu-time")
+    assert len(seconds["per_thread"]) == 6 and sum(seconds["per_thread"]) == pytest.approx(seconds["value"])
+    assert seconds["total"] == pytest.approx(sum(b.get("cpu-time", 0) for b in batches))
+    assert all(v > 0 for v in seconds["per_thread"])
+    assert [c["value"] for c in trial["counters"] if c["name"] == "PAPI_NO_SUCH"] == [None]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):

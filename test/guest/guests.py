@@ -23,8 +23,9 @@ import threading
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
 SLOT = 32  # MiB of the drive, for what a step leaves
-LIMIT = 60  # s for a step
-DEADLINE = 300  # s for a guest: several times what it takes on two busy cores
+LIMIT = 240  # s for a step
+DEADLINE = 1200  # s for a guest: this and the above are many times what it takes, for machines that have the CPUs of others
+PAPI = ("papi_avail", "papi_command_line")
 OPENED = ("libgcc_s.so.1", "libpthread.so.0")  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
 
 
@@ -43,7 +44,7 @@ class Architecture:
     host: bool = False  # programs are those built here, and so for this machine; else a cross build's, with the libraries in root/
     tools: tuple[str, ...] = ("busybox", "numactl")  # of Debian's packages
     disk: str = "nvme"
-    modules: tuple[str, ...] = ()  # that its kernel needs for the disk
+    modules: tuple[str, ...] = ()  # that its kernel needs for the disk, or for a test
     kernel: str = ""  # its folder in BUILD/guest, where it has one of its own
     words: str = ""  # for its kernel
 
@@ -60,10 +61,12 @@ class Architecture:
         return BUILD if self.host else self.folder / "build"
 
 
-# A PC's timer is not tested: that fails where the emulator does not get a CPU in time.
-AMD64 = Architecture("amd64", "qemu-system-x86_64", "qemu-system-x86", "ttyS0", "-machine q35", host=True, words="no_timer_check")
+# A PC's timer is not tested: that fails where the emulator does not get a CPU in time. LIKWID reads a processor's registers (msr).
+AMD64 = Architecture(
+    "amd64", "qemu-system-x86_64", "qemu-system-x86", "ttyS0", "-machine q35", host=True, modules=("msr",), words="no_timer_check"
+)
 ARM64 = Architecture(
-    "arm64", "qemu-system-aarch64", "qemu-system-arm", "ttyAMA0", "-machine virt", tools=("busybox", "numactl", "objdump")
+    "arm64", "qemu-system-aarch64", "qemu-system-arm", "ttyAMA0", "-machine virt", tools=("busybox", "numactl", "objdump", *PAPI)
 )
 ARM64_16K = dataclasses.replace(ARM64, kernel="arm64-16k", disk="virtio-blk-pci", modules=("virtio_blk",))
 
@@ -74,9 +77,15 @@ class Guest:
     shape: str  # CPUs, memory and nodes, for QEMU
     kernel: str  # the end of its command line
     architecture: Architecture
+    emulator: str
 
 
-def guest(*nodes, threads=1, cpu="max", distances=None, kernel="numa_balancing=disable", architecture=AMD64):
+# As fast as it goes; or with a clock that is the number of instructions (each of 2 ns), so that these can be counted at all.
+FAST = "-accel tcg,thread=multi"
+COUNTED = "-accel tcg -icount shift=1,sleep=off"
+
+
+def guest(*nodes, threads=1, cpu="max", distances=None, kernel="numa_balancing=disable", architecture=AMD64, emulator=FAST):
     """A guest of nodes of (CPUs, MiB); those with CPUs, equally many, are sockets, whose cores have so many threads.
 
     Unless distances says otherwise, two neighbours are near, all others far. Balancing would move what a test has placed.
@@ -91,7 +100,7 @@ def guest(*nodes, threads=1, cpu="max", distances=None, kernel="numa_balancing=d
         shape += f",cpus={own[0]}-{own[-1]}" if own else ""
     for i, j in itertools.combinations(range(len(nodes)), 2):
         shape += f" -numa dist,src={i},dst={j},val={distances[i, j] if distances else 20 if i // 2 == j // 2 else 32}"
-    return Guest(cpus, shape, kernel, architecture)
+    return Guest(cpus, shape, kernel, architecture, emulator)
 
 
 GUESTS = {
@@ -106,6 +115,10 @@ GUESTS = {
     "cortex-a57": guest((1, 1024), (1, 1024), cpu="cortex-a57", architecture=ARM64),  # no atomics of one instruction (LSE)
     "neoverse-n1": guest((1, 1024), (1, 1024), cpu="neoverse-n1", architecture=ARM64),  # with them
     "16k": guest((1, 1536), (1, 1536), cpu="neoverse-n1", architecture=ARM64_16K),  # pages of 16 KiB, huge ones of 32 MiB
+    # With counters. Of one CPU, since an emulated one counts the instructions of all. Presets of PAPI, and native events only.
+    "pmu": guest((1, 1024), cpu="cortex-a57", architecture=ARM64, emulator=COUNTED),
+    "pmu-n1": guest((1, 1024), cpu="neoverse-n1", architecture=ARM64, emulator=COUNTED),
+    "zeros": guest((2, 1024), cpu="EPYC-Rome"),  # a processor that LIKWID knows, with registers that do not count
 }
 
 
@@ -154,17 +167,31 @@ def units(architecture):
     return {f"unit/{file.name}": file for file in found if not file.suffix and os.access(file, os.X_OK)}
 
 
+def stand_ins(architecture):
+    """Libraries that unit tests load in LIKWID's and PAPI's place, where these look for them."""
+    test = architecture.build / "test"
+    found = {f"likwid/{file.name}": file for file in test.glob("likwid/*.so.*")}
+    return {**found, **{f"stand-in/{file.name}": file for file in test.glob("stand-in/*.so.*")}}
+
+
 def likwid():
-    """What likwid-pin needs, at the same paths: {} where it is not installed."""
-    tool = shutil.which("likwid-pin")
+    """What likwid-pin and likwid-perfctr need, at the same paths: {} where they are not installed."""
+    tool = shutil.which("likwid-perfctr")
     if not tool:
         return {}
     prefix = pathlib.Path(tool).resolve().parents[1]
     interpreter = pathlib.Path(tool).read_text(encoding="utf-8").splitlines()[0].removeprefix("#!").split()[0]
     files = [pathlib.Path(tool), pathlib.Path(interpreter), prefix / "share/lua/likwid.lua"]
-    for lib in ("lib/liblikwid.so", "lib/*/liblikwid.so", "lib/liblikwidpin.so*", "lib/*/liblikwidpin.so*"):
-        files += prefix.glob(lib)
-    return {"bin/bash": '#!/bin/sh\nexec sh "$@"\n', **{str(file)[1:]: file for file in files}}
+    more = "bin/likwid-pin sbin/likwid-accessD share/likwid/perfgroups/zen2/* lib/liblikwid*.so* lib/*/liblikwid*.so*"
+    files += itertools.chain.from_iterable(map(prefix.glob, more.split()))
+    shell = '#!/bin/sh\n[ "$1" != --noprofile ] || shift\nexec sh "$@"\n'
+    return {"bin/bash": shell, **{str(file)[1:]: file for file in files}}
+
+
+def papi():
+    """PAPI's tools, and with them its library: {} where they are not installed."""
+    found = {f"bin/{tool}": shutil.which(tool) for tool in PAPI}
+    return {} if None in found.values() else {name: pathlib.Path(file) for name, file in found.items()}
 
 
 def libraries(architecture, programs):
@@ -206,7 +233,7 @@ def system(architecture):
 def packed(architecture):
     """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
     root = architecture.folder / "root"
-    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture)}
+    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture), **stand_ins(architecture)}
     for tool in architecture.tools:
         places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
         files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))
@@ -214,9 +241,9 @@ def packed(architecture):
         (file,) = architecture.kernel_folder.glob(f"root/lib/modules/**/{module}.ko*")
         files[f"modules/{file.name.removesuffix('.xz')}"] = (lzma.decompress if file.suffix == ".xz" else bytes)(file.read_bytes())
     if architecture.host:
-        files.update(likwid())
+        files.update({**likwid(), **papi()})
         files["bin/forbid"] = BUILD / "test/forbid"
-    files.update(libraries(architecture, [file for file in files.values() if not isinstance(file, str)]))
+    files.update(libraries(architecture, [file for file in files.values() if isinstance(file, pathlib.Path)]))
     image = architecture.kernel_folder / "system"
     with image.open("wb") as to:
         archive(files, to)
@@ -248,7 +275,7 @@ def boot(name, steps, deadline=DEADLINE):
         archive({f"steps/{n:03}": step + "\n" for n, step in enumerate(steps)}, image)
     drive.touch()
     os.truncate(drive, len(steps) * SLOT << 20)
-    command = [architecture.qemu, *architecture.shape.split(), *GUESTS[name].shape.split(), "-accel", "tcg,thread=multi"]
+    command = [architecture.qemu, *architecture.shape.split(), *GUESTS[name].shape.split(), *GUESTS[name].emulator.split()]
     command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
     # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1 cryptomgr.notests"

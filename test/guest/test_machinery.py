@@ -21,7 +21,7 @@ def test_a_step_that_kills_the_guest_takes_no_other_with_it(boot):
 
 
 def test_a_step_that_hangs_is_ended(boot, monkeypatch):
-    monkeypatch.setattr(guests, "LIMIT", 1)
+    monkeypatch.setattr(guests, "LIMIT", 3)
     hung, after = boot("one", ["echo before; sleep 1000", "echo after; pidof sleep; nonsense"]).values()
     assert (hung.status, hung.out) == (137, "before\n")
     assert (after.status, after.out) == (127, "after\n") and "nonsense: not found" in after.err, after

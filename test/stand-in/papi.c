@@ -14,12 +14,16 @@
  *   zero=EVENT       reads 0, whatever happened
  *   absent=EVENT     a preset that this processor can't count
  *   denied=EVENT     can't be added, for want of permission
+ *   wrong=EVENT      can't be added, for no reason that is known
  *   late=EVENT       can be added by the thread that loaded the library only
  *   broken=EVENT     sets with it can be started, and read once, but not again
  *   off=COMPONENT    is disabled: perf_event, perf_event_uncore, rapl, net
  *   version=N.N      the version that it claims to be
+ *   sick             can't be initialised
+ *   threadless       can't be used by threads
  *   loud             says how many sets were made, and that all were given back
  */
+#if __has_include(<papi.h>) /* else it is not built, but looked at */
 #include <papi.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -58,6 +62,7 @@ static const struct row {
 	{ "rapl:::PACKAGE_ENERGY:PACKAGE1", RAPL, "nJ", false },
 	{ "rapl:::THERMAL_SPEC:PACKAGE0", RAPL, "W", true },
 	{ "net:::lo:rx:bytes", NET, "B", false },
+	{ "rapl::RAPL_ENERGY_PKG", UNCORE, "", false },
 };
 
 struct set {
@@ -127,8 +132,8 @@ PUBLIC int PAPI_library_init(int version)
 		wrong("PAPI_library_init, again");
 	if (claimed && sscanf(claimed, "%d.%d", &major, &minor) == 2)
 		return PAPI_VERSION_NUMBER(major, minor, 0, 0);
-	if (version != PAPI_VER_CURRENT)
-		return PAPI_EINVAL;
+	if (told("sick", 0) || version != PAPI_VER_CURRENT)
+		return told("sick", 0) ? PAPI_ESYS : PAPI_EINVAL;
 	it.loaded = true;
 	it.owner = pthread_self();
 	for (int i = 0; i < COMPONENTS; i++) {
@@ -196,8 +201,8 @@ PUBLIC int PAPI_thread_init(unsigned long (*id)(void))
 {
 	if (!it.loaded || it.threaded || id != pthread_self)
 		wrong("PAPI_thread_init: %s", it.loaded ? "again, or not with pthread_self" : "before PAPI_library_init");
-	it.threaded = true;
-	return PAPI_OK;
+	it.threaded = !told("threadless", 0);
+	return it.threaded ? PAPI_OK : PAPI_EINVAL;
 }
 
 PUBLIC int PAPI_multiplex_init(void)
@@ -447,6 +452,8 @@ PUBLIC int PAPI_add_event(int number, int code)
 		wrong("PAPI_add_event: %s without a CPU", rows[row].name);
 	if (is_told("denied", rows[row].name))
 		return PAPI_EPERM;
+	if (is_told("wrong", rows[row].name))
+		return PAPI_EBUG;
 	if (is_told("late", rows[row].name) && s->who)
 		return PAPI_ECNFLCT;
 	if (s->n == MOST_EVENTS || (s->component == CPU && !s->multiplex && s->n >= room()))
@@ -522,3 +529,5 @@ PUBLIC int PAPI_destroy_eventset(int *number)
 	*number = PAPI_NULL;
 	return PAPI_OK;
 }
+
+#endif

@@ -519,7 +519,7 @@ static void what_is_wholly_impossible_ends_the_run(void **state)
 
 static int run_on_ranks(const struct ranks *ranks)
 {
-	struct options o = options(&fourfold, "ones,seconds,local,joules,moves,threes");
+	struct options o = options(&fourfold, "ones,seconds,local,joules,moves,threes,busy");
 
 	return run(&o, table, ranks);
 }
@@ -550,6 +550,7 @@ static void ranks_count_together(void **state)
 	assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), 3)));
 	is_none(counter(lines, "local"), "on rank 1 (");
 	is_none(counter(lines, "moves"), "the ranks' processors");
+	is_none(counter(lines, "busy"), "does not start");
 	assert_non_null(strstr(said, "locus: --counters: local: on rank 1 ("));
 	json_decref(lines);
 	assert_int_equal(on_all_ranks(run_on_lacking_ranks, NULL, 0), 3);

@@ -11,6 +11,7 @@
 
 #include "harness/doctor.h"
 #include "machine/clock.h"
+#include "machine/counters.h"
 #include "machine/topology.h"
 #include "tree.h"
 
@@ -32,6 +33,7 @@ static const struct file healthy[] = {
 	{ "/proc/self/mountinfo", "35 25 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n" },
 	{ "/proc/sys/kernel/numa_balancing", "0\n" },
 	{ "/proc/sys/kernel/perf_event_paranoid", "1\n" },
+	{ "/proc/sys/kernel/nmi_watchdog", "0\n" },
 	{ "/proc/sys/vm/swappiness", "10\n" },
 	{ CPUS "/online", "0-3\n" },
 	{ CPUS "/isolated", "\n" },
@@ -93,10 +95,13 @@ static const struct {
 	  "[--] locked memory        8 MiB", "ulimit -l unlimited" },
 	{ "/proc/self/schedstat", "0 0 0\n", "[--] schedstat ", NULL },
 	{ "/proc/self/schedstat", NULL, "[--] schedstat ", NULL },
-	{ "/proc/sys/kernel/perf_event_paranoid", "4\n", "[--] perf_event_paranoid  4",
+	{ "/proc/sys/kernel/perf_event_paranoid", "4\n", "[--] perf_event_paranoid  4: nothing is counted",
 	  "sudo sysctl kernel.perf_event_paranoid=1" },
-	{ "/proc/sys/kernel/perf_event_paranoid", "-1\n", "[ok] perf_event_paranoid  -1", NULL },
+	{ "/proc/sys/kernel/perf_event_paranoid", "2\n", "[ok] perf_event_paranoid  2: users count in user space", NULL },
+	{ "/proc/sys/kernel/perf_event_paranoid", "-1\n", "[ok] perf_event_paranoid  -1\n", NULL },
 	{ "/proc/sys/kernel/perf_event_paranoid", "\n", "[??] perf_event_paranoid", NULL },
+	{ "/proc/sys/kernel/nmi_watchdog", "1\n", "[--] NMI watchdog         on", "sudo sysctl kernel.nmi_watchdog=0" },
+	{ "/proc/sys/kernel/nmi_watchdog", NULL, "[ok] NMI watchdog         not in this kernel", NULL },
 };
 
 static struct machine *machine;
@@ -269,6 +274,37 @@ static char *opinion_of_python(const char *python, double *elapsed)
 	return line;
 }
 
+/* What it says of counters here is what counting says: each kind in one state, with a remedy where it can't be counted. */
+static void counters_are_tried(void **state)
+{
+	static const struct {
+		const char *name, *event;
+	} rows[] = { { "hardware counters", "perf::CYCLES" }, { "software counters", "perf::CONTEXT-SWITCHES" }, { "PAPI", "PAPI_TOT_CYC" } };
+	const char *why;
+	struct machine *here = machine_open(NULL, &why);
+	char *text;
+	int status;
+
+	(void)state;
+	assert_non_null(here);
+	text = opinion("", here, &status);
+	machine_close(here);
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		struct counters *c = counters_open(&rows[i].event, 1, false);
+		char name[32], *line;
+
+		snprintf(name, sizeof(name), "] %s ", rows[i].name);
+		line = strstr(text, name);
+		assert_non_null(line);
+		assert_int_equal(!strncmp(line - 3, "[ok", 3), counters_passes(c) > 0);
+		if (!counters_passes(c))
+			assert_memory_equal(strchr(strchr(line, '\n') + 1, '\n') + 1, "     ", 5);
+		counters_close(c);
+	}
+	assert_non_null(strstr(text, "] LIKWID "));
+	free(text);
+}
+
 static void script(const char *text)
 {
 	put_file("/python", text);
@@ -347,7 +383,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(the_healthy_have_nothing),	 TEST(each_fault_is_named),	 TEST(a_single_node_may_be_balanced),
 		TEST(nothing_to_see_is_unknown), TEST(damaged_files_do_no_harm), TEST(a_full_disk_is_an_error),
-		TEST(python_is_tried),		 TEST(python_may_hang),
+		TEST(counters_are_tried),	 TEST(python_is_tried),		 TEST(python_may_hang),
 	};
 
 	return cmocka_run_group_tests(tests, open_machine, close_machine);

@@ -827,6 +827,40 @@ static void test_never_together_is_said(void **state)
 	series_close(&s);
 }
 
+/* A note where the interval with counters does not meet the one without; none where they do. */
+static void test_what_counting_costs_is_a_note(void **state)
+{
+	enum { BATCHES = 12 };
+	struct batch batch[BATCHES];
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line, *counting;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	free(s.batch);
+	s.batch = batch;
+	s.batches = BATCHES;
+	s.tally.passes = 1;
+	for (unsigned slower = 0; slower < 2; slower++) {
+		for (unsigned b = 0; b < BATCHES; b++)
+			batch[b] = (struct batch){ .first = b % 10, .samples = 1, .pass = b % 2 ? UNCOUNTED : 0,
+						   .estimate = (b % 2 ? 1 : 1 + slower) * (1 + 0.001 * (b / 2)) };
+		line = summary(&s, &s, 1, "now", &status);
+		counting = json_object_get(line, "counting");
+		assert_true(fabs(json_real_value(json_object_get(counting, "with")) - (1 + slower) * 1.0025) < 1e-9);
+		assert_true(fabs(json_real_value(json_object_get(counting, "without")) - 1.0025) < 1e-9);
+		assert_int_equal(json_array_size(json_object_get(counting, "with_ci")), 2);
+		assert_int_equal(json_array_size(json_object_get(line, "notes")), slower);
+		if (slower)
+			assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)), "counting changes its time"));
+		json_decref(line);
+	}
+	s.batch = NULL;
+	series_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -852,6 +886,7 @@ int main(void)
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_never_together_is_said),
+		cmocka_unit_test(test_what_counting_costs_is_a_note),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "machine/counters.h"
+#include "machine/provider.h"
 #include "machine/team.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -31,7 +32,7 @@
 enum { THREADS = 3 };
 
 /* Rows of the stand-in's table. */
-enum { CYCLES = 1, INSTRUCTIONS, L1, L2, L3, TLB, READS = 20, PACKAGE_0 = 23, PACKAGE_1, NET = 26 };
+enum { CYCLES = 1, INSTRUCTIONS, L1, L2, L3, TLB, READS = 20, PACKAGE_0 = 23, PACKAGE_1, NET = 26, ENERGY };
 
 static struct counters *opened(const char *told, bool multiplex, unsigned n, const char *const *names)
 {
@@ -233,22 +234,47 @@ static void test_multiplexed_only_when_asked(void **state)
 static void test_what_a_package_counts_is_counted_once(void **state)
 {
 	struct counters *c = OPEN("counters=1", false, "imc::READS", "rapl:::PACKAGE_ENERGY:PACKAGE0", "rapl:::PACKAGE_ENERGY:PACKAGE1",
-				  "net:::lo:rx:bytes", "PAPI_TOT_INS");
-	static const char *const units[] = { "1", "J", "J", "B", "1" };
+				  "net:::lo:rx:bytes", "PAPI_TOT_INS", "rapl::RAPL_ENERGY_PKG");
+	static const char *const units[] = { "1", "J", "J", "B", "1", "J" };
 
 	(void)state;
 	assert_int_equal(counters_passes(c), 1); /* each component has counters of its own */
 	for (unsigned i = 0; i < LENGTH(units); i++) {
 		assert_string_equal(counters_event(c, i)->unit, units[i]);
-		assert_int_equal(counters_event(c, i)->scope, i < 4 ? PER_PACKAGE : PER_THREAD);
+		assert_int_equal(counters_event(c, i)->scope, i == 4 ? PER_THREAD : PER_PACKAGE);
 	}
 	/* All sit on one CPU, thus on one package, whose first is worker 0; on the other one nobody sits, and worker 0 looks there, too. */
 	check((struct expected[]){ { c, 0, 0, { 1000 * READS + a_cpu(), NAN, NAN } },
 				   { c, 0, 1, { 1000 * PACKAGE_0 * 1e-9, NAN, NAN } },
 				   { c, 0, 2, { 1000 * PACKAGE_1 * 1e-9, NAN, NAN } },
 				   { c, 0, 3, { 1000 * NET, NAN, NAN } },
+				   { c, 0, 5, { ldexp(1000 * ENERGY + a_cpu(), -32), NAN, NAN } },
 				   { .c = NULL } });
 	counters_close(c);
+}
+
+static void test_packages_in_names(void **state)
+{
+	const struct {
+		const char *name;
+		int package;
+	} rows[] = { { "rapl:::PACKAGE_ENERGY:PACKAGE0", 0 }, { "rapl:::PACKAGE_ENERGY:PACKAGE1", 1 }, { "imc::READS:cpu=0", package_of(0) },
+		     { "imc::READS", EACH_PACKAGE },	      { "net:::lo:rx:bytes", WHOLE_NODE } };
+	struct reason reason;
+	void *library;
+
+	(void)state;
+	setenv("PAPI_STAND_IN", "", 1);
+	library = papi.open(false, &reason);
+	assert_non_null(library);
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		struct wanted w = { .event = { .name = rows[i].name } };
+
+		assert_true(papi.find(library, &w, &reason));
+		assert_int_equal(w.event.scope, PER_PACKAGE);
+		assert_int_equal(w.package, rows[i].package);
+	}
+	papi.close(library);
 }
 
 static void test_a_cpu_in_the_name_needs_no_other(void **state)
@@ -336,7 +362,7 @@ static void test_another_version(void **state)
 
 static void test_nothing_is_loaded_that_is_not_needed(void **state)
 {
-	struct counters *c = OPEN("version=1.2", false, "faults", "perf::PAGE-FAULTS");
+	struct counters *c = OPEN("version=1.2", false, "faults", "cpu-time");
 	const char *reason;
 
 	(void)state;
@@ -400,6 +426,38 @@ static void test_presets(void **state)
 	fewer = counters_presets(version, &reason);
 	assert_true(fewer > 0);
 	assert_int_equal(n - fewer, 2);
+	setenv("PAPI_STAND_IN",
+	       "absent=PAPI_TOT_CYC absent=PAPI_TOT_INS absent=PAPI_L1_DCM absent=PAPI_L2_DCM absent=PAPI_L3_TCM absent=PAPI_TLB_DM absent=PAPI_BR_INS "
+	       "absent=PAPI_BR_MSP absent=PAPI_LD_INS absent=PAPI_SR_INS absent=PAPI_L3_TCA absent=PAPI_RES_STL absent=PAPI_CA_SNP absent=PAPI_FP_OPS",
+	       1);
+	assert_int_equal(counters_presets(version, &reason), 0);
+	assert_says(reason.what, "no preset for this processor");
+}
+
+static void test_a_library_that_does_not_start(void **state)
+{
+	static const char *const told[] = { "sick", "threadless" }, *const words[] = { "does not start", "can't be used by threads" };
+
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(told); i++) {
+		struct counters *c = OPEN(told[i], false, "PAPI_TOT_INS");
+
+		assert_says(why(c, 0), words[i]);
+		assert_says(why(c, 0), "papi_component_avail");
+		assert_null(counters_library(c, NULL));
+		counters_close(c);
+	}
+}
+
+static void test_an_error_that_nobody_knows(void **state)
+{
+	struct counters *c = OPEN("wrong=PAPI_SR_INS", false, "PAPI_SR_INS", "PAPI_LD_INS");
+
+	(void)state;
+	assert_says(why(c, 0), "An error of its stand-in");
+	assert_says(why(c, 0), "papi_command_line PAPI_SR_INS");
+	assert_string_equal(counters_event(c, 1)->source, "papi");
+	counters_close(c);
 }
 
 /* Runs this program again, to find the stand-in where PAPI would be looked for. */
@@ -434,6 +492,7 @@ int main(int n, char **arguments)
 		cmocka_unit_test(test_a_pass_counts_nothing_of_another),
 		cmocka_unit_test(test_multiplexed_only_when_asked),
 		cmocka_unit_test(test_what_a_package_counts_is_counted_once),
+		cmocka_unit_test(test_packages_in_names),
 		cmocka_unit_test(test_a_cpu_in_the_name_needs_no_other),
 		cmocka_unit_test(test_an_event_that_reads_zero_is_not_proven),
 		cmocka_unit_test(test_reasons),
@@ -443,6 +502,8 @@ int main(int n, char **arguments)
 		cmocka_unit_test(test_what_can_not_be_started_on_a_worker),
 		cmocka_unit_test(test_what_can_not_be_read_is_no_number),
 		cmocka_unit_test(test_presets),
+		cmocka_unit_test(test_a_library_that_does_not_start),
+		cmocka_unit_test(test_an_error_that_nobody_knows),
 	};
 
 	(void)n;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "bench/search/remote.h"
+#include "cases.h"
 #include "machine/affinity.h"
 #include "machine/topology.h"
 #include "ranks.h"
@@ -146,7 +147,9 @@ static void test_every_key_is_answered_by_its_owner(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (unsigned j = 0; j < sizeof(packets) / sizeof(*packets); j++)
-			for (unsigned k = 0; k < 12; k++) {
+			for (unsigned n = 0; n < cases(12); n++) {
+				const unsigned k = (i + j + 5 * n) % 12; /* all, or others each time */
+
 				setting = (struct setting){ sizes[i], k % 2 ? 4 : 8, 1 + k / 2 % 2, packets[j], (enum distribution)(k / 4) };
 				print_message("%zu elements of %u bytes, %u threads, %u packets, distribution %u\n", setting.n, setting.width,
 					      setting.threads, setting.packets, setting.distribution);

@@ -151,7 +151,7 @@ static double lines(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that no cache had, less those that prefetchers brought" },
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that no cache had: 1 where all comes from memory, less where prefetchers were first and their reads are not counted" },
 	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
 	  "loads that another node's memory served" },
 	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know: 1 in 64 with pages of 4 KiB, hardly any with huge ones" },

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LIKWID's tables: read as LIKWID 5.2.2 writes them (likwid-zeros.*: in a guest), joined, and told beside ours."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import likwid, records
+from make_records import ONE, TWO, Line, machine_record, write
+from test_report import Page
+
+HERE = Path(__file__).parent
+ZEROS = HERE / "likwid-zeros.csv"
+MEM: dict[str, list[float]] = {"Runtime (RDTSC) [s]": [0.5, 0.5], "CPI": [0.5, 1.5], "Memory bandwidth [MBytes/s]": [4000.0, 500.0]}
+REGION = {"name": "numa_static_0", "calls": 6, "seconds": 2.0, "measured": 1.5}
+
+
+def table(
+    region: str = "numa_static_0",
+    group: str = "MEM",
+    number: int = 1,
+    calls: Sequence[Any] = (6, 6),
+    events: Optional[Mapping[str, Sequence[Any]]] = None,
+    metrics: Optional[Mapping[str, Sequence[Any]]] = None,
+) -> str:
+    """As printOutput() of likwid.lua writes it: each line filled up with commas to the longest."""
+    events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8]} if events is None else events
+    metrics = MEM if metrics is None else metrics
+    cpus = [f"HWThread {i}" for i in range(len(calls))]
+
+    def rows(head: str, body: Mapping[str, Sequence[Any]]) -> list[str]:
+        return [",".join([head, *cpus])] + [",".join([name, *map(str, values)]) for name, values in body.items()]
+
+    lines = ["STRUCT,Info,3", "CPU name:,x", "CPU type:,y", "CPU clock:,2.5 GHz"]
+    lines += [f"TABLE,Region {region},Group {number} Raw,{group},{len(events)}"]
+    lines += rows("Region Info", {"RDTSC Runtime [s]": [0.5] * len(calls), "call count": calls})
+    lines += rows("Event,Counter", events)
+    lines += [f"TABLE,Region {region},Group {number} Raw STAT,{group},{len(events)}", "Event,Counter,Sum,Min,Max,Avg"]
+    lines += [f"{name} STAT,1,1,1,1".replace(",", " STAT,", 1) for name in events]
+    lines += [f"TABLE,Region {region},Group {number} Metric,{group},{len(metrics)}", *rows("Metric", metrics)]
+    lines += [f"TABLE,Region {region},Group {number} Metric STAT,{group},{len(metrics)}", "Metric,Sum,Min,Max,Avg"]
+    lines += [f"{name} STAT,1,inf,nan,1" for name in metrics]
+    width = max(line.count(",") for line in lines)
+    return "".join(line + "," * (width - line.count(",")) + "\n" for line in lines)
+
+
+def marked(folder: Path, name: str = "n1", changes: Optional[Line] = None, machine: Any = ONE) -> tuple[Path, Line]:
+    """A record, the region of whose first trial of numa that has a bandwidth is this."""
+    folder.mkdir(exist_ok=True)
+    lines = machine_record("one" if machine is ONE else "two")
+    trial = next(t for t in lines if t["type"] == "trial" and t["benchmark"] == "numa" and t["metrics"][0]["value"])
+    trial["region"] = {**REGION, **(changes or {})}
+    return write(folder / f"{name}.jsonl", lines), trial
+
+
+def report(folder: Path, *files: Path) -> Page:
+    assert program.main(["report", "--force", "--output", str(folder), *map(str, files)]) == 0
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def joined(record: Path, *tables: Path) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+    notes: list[str] = []
+    return likwid.join(records.tables(records.read([record])), likwid.read(tables), notes), notes
+
+
+def give(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_likwid_itself_wrote() -> None:
+    one, other = likwid.read([ZEROS])
+    assert (one.region, one.number, one.group) == ("numa_single_1c188ddc1aaa88f5", 1, "CLOCK")
+    assert one.threads == ["HWThread 0", "HWThread 1"] and one.calls == [6, 6] and one.times == [1.38788, 1.361571]
+    assert list(one.events) == [
+        "ACTUAL_CPU_CLOCK (FIXC1)",
+        "MAX_CPU_CLOCK (FIXC2)",
+        "RETIRED_INSTRUCTIONS (PMC0)",
+        "CPU_CLOCKS_UNHALTED (PMC1)",
+        "RAPL_PKG_ENERGY (PWR1)",
+    ]
+    assert one.metrics["CPI"] == [None, None] and one.metrics["Energy [J]"] == [0, 0] and "CPI STAT" not in one.metrics
+    assert one.nothing and other.nothing and other.region == "numa_static_44c831c0ce2304bb"
+
+
+def test_zeros_are_no_measurement(tmp_path: Path) -> None:
+    page = report(tmp_path, HERE / "likwid-zeros.jsonl", ZEROS)
+    assert "LIKWID counted nothing in 2 of 2 regions of group CLOCK: all its counters read zero" in page.text
+    found, notes = joined(HERE / "likwid-zeros.jsonl", ZEROS)
+    (group,) = found["numa"]
+    assert not notes and [(line["variant"], line["nothing"], line["theirs"]) for line in group["lines"]] == [
+        ("single", True, None),
+        ("static", True, None),
+    ]
+
+
+def test_without_tables_the_page_says_nothing_of_them(tmp_path: Path) -> None:
+    assert "LIKWID" not in report(tmp_path, marked(tmp_path)[0]).text
+
+
+def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
+    """The sum over the threads, in the region; and as if no bytes moved while nothing was measured."""
+    record, trial = marked(tmp_path)
+    found, notes = joined(record, give(tmp_path / "n1.csv", table()))
+    (group,) = found["numa"]
+    (line,) = group["lines"]
+    assert not notes and (group["name"], group["metrics"], line["id"]) == ("MEM", list(MEM), trial["id"])
+    assert line["theirs"] == pytest.approx(4.5e9) and line["share"] == 0.75 and line["while_measured"] == pytest.approx(6e9)
+    assert line["ours"] == trial["metrics"][0]["value"] and line["ratio"] == pytest.approx(6e9 / line["ours"])
+    assert line["metrics"]["CPI"] == {"how": "mean", "value": 1.0} and not line["nothing"] and not line["zeros"]
+    page = report(tmp_path, record, tmp_path / "n1.csv")
+    assert "What LIKWID counted: group MEM (1 trial)" in page.text and "4.50 GB/s" in page.text and "6.00 GB/s" in page.text
+    assert "75 %" in page.text and "counted nothing" not in page.text.replace("nothing was counted", "")
+
+
+def test_some_counters_read_zero(tmp_path: Path) -> None:
+    """Those of memory, say: a bandwidth of 0 is to be doubted, and the page names the counter."""
+    events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8], "DRAM_CHANNEL_0,DFC0": [0, 0]}
+    metrics: dict[str, list[float]] = {**MEM, "Memory bandwidth [MBytes/s]": [0, 0]}
+    record, _ = marked(tmp_path)
+    page = report(tmp_path, record, give(tmp_path / "n1.csv", table(events=events, metrics=metrics)))
+    assert "DRAM_CHANNEL_0 (DFC0)" in page.text and re.search(r"0 B/s \?", page.text)
+
+
+def test_several_groups(tmp_path: Path) -> None:
+    """They took turns: together they were entered as often as the region."""
+    clock = {"CPI": [2, 2]}
+    text = table(calls=(3, 3)) + table(group="CLOCK", number=2, calls=(3, 3), metrics=clock)
+    record, _ = marked(tmp_path)
+    found, notes = joined(record, give(tmp_path / "n1.csv", text))
+    assert not notes and [group["name"] for group in found["numa"]] == ["MEM", "CLOCK"]
+    assert found["numa"][1]["metrics"] == ["CPI"] and found["numa"][1]["lines"][0]["theirs"] is None
+
+
+def test_events_without_metrics(tmp_path: Path) -> None:
+    """Custom events: their runtime stands among them."""
+    text = table(group="Custom", events={"Runtime (RDTSC) [s],TSC": [0.5, 0.5], "X,PMC0": ["-", "nan"]}, metrics={})
+    (counted,) = likwid.read([give(tmp_path / "a.csv", text)])
+    assert counted.times == [0.5, 0.5] and counted.events == {"X (PMC0)": [None, None]} and counted.nothing
+
+
+def test_threads_of_several_ranks(tmp_path: Path) -> None:
+    """As likwid-mpirun writes it: no info of the region, calls and time among the events."""
+    text = (
+        "TABLE,Region r,Group 1 Raw,MEM,2,,\nEvent,Counter,n1:0:0,n2:1:0,\nRuntime (RDTSC) [s],TSC,1,2,\nRegion calls,CTR,6,6,\n"
+        "X,PMC0,5,6,\nTABLE,Region r,Group 1 Raw STAT,MEM,2,,\nEvent,Counter,Sum,Min,Max,Avg\nX STAT,PMC0,1,2,3,4\n"
+        "TABLE,Region r,Group 1 Metric,MEM,1,,\nMetric,n1:0:0,n2:1:0,,\nMemory bandwidth [MBytes/s],10,20,,\n"
+    )
+    (counted,) = likwid.read([give(tmp_path / "a.csv", text)])
+    assert counted.threads == ["n1:0:0", "n2:1:0"] and counted.calls == [6, 6] and counted.times == [1, 2]
+    assert counted.events == {"X (PMC0)": [5, 6]}
+
+
+def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
+    """Whatever its name, wherever it stands; and behind what locus printed, as -O leaves it."""
+    record, _ = marked(tmp_path)
+    said = "numa: all threads go over the arrays together\ntrial  threads\nnuma/static  2  1,2 GB/s\n"
+    for name, text in (("a", table()), ("b.jsonl", table()), ("c.txt", said + table()), ("d.csv", table().replace("\n", "\r\n"))):
+        file = give(tmp_path / name, text)
+        assert likwid.is_table(file) and not likwid.is_table(record)
+        assert "What LIKWID counted" in report(tmp_path, file, record).text
+
+
+@pytest.mark.parametrize("command", ["validate", "levels"])
+def test_only_the_report_reads_them(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main([command, str(marked(tmp_path)[0]), str(ZEROS)]) == 2
+    assert "likwid-zeros.csv: a table of LIKWID's, not a record: locus report reads it" in capsys.readouterr().err
+
+
+def test_without_its_record(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["report", str(ZEROS)]) == 2
+    assert "give the record of its run, too" in capsys.readouterr().err
+
+
+FIRST = "TABLE,Region numa_static_0,Group 1 Raw,MEM,1"
+ERRORS = {
+    "TABLE,Group 1 Raw,MEM,1": (FIRST, 5, "ran without -m"),
+    "RDTSC Runtime [s],0.5,half": ("RDTSC Runtime [s],0.5,0.5", 7, "'half' is not a number"),
+    "call count,6": ("call count,6,6", 8, "1 numbers for 2 hardware threads"),
+    "call count,6,6,6": ("call count,6,6", 8, "3 numbers for 2 hardware threads"),
+    "Event,Counter,HWThread 0,HWThread 7": ("Event,Counter,HWThread 0,HWThread 1", 9, "are not those that its table began with"),
+    "INSTR,FIXC0,1,1": ("Region Info,HWThread 0,HWThread 1", 6, "before the row that names the hardware threads"),
+}
+
+
+@pytest.mark.parametrize("new", ERRORS)
+def test_errors_name_the_line(tmp_path: Path, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    old, line, said = ERRORS[new]
+    record, _ = marked(tmp_path)
+    lines = table().splitlines()
+    (place,) = [i for i, text in enumerate(lines) if text.rstrip(",") == old]
+    file = give(tmp_path / "bad.csv", "\n".join([*lines[:place], new, *lines[place + 1 :]]))
+    assert program.main(["report", str(record), str(file)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"locus: {file}:{line}: ") and said in err and err.count("\n") == 1
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_twice_and_cut_off(tmp_path: Path) -> None:
+    for text, said in (
+        (table() * 2, "is here a second time"),
+        (FIRST + "\n", "it was cut off"),
+        ("STRUCT,Info,3\n", "holds no region"),
+    ):
+        with pytest.raises(records.BadInput, match=said):
+            likwid.read([give(tmp_path / "a.csv", text)])
+
+
+def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
+    """Nodes of a job have the same trials."""
+    first, _ = marked(tmp_path, "n1")
+    second, _ = marked(tmp_path, "n2", machine=TWO)
+    files = [give(tmp_path / "n1.csv", table()), give(tmp_path / "n2.1.csv", table(metrics={"CPI": [1, 1]}))]
+    notes: list[str] = []
+    found = likwid.join(records.tables(records.read([first, second])), likwid.read(files), notes)
+    by_host = {line["file"]: line["metrics"] for group in found["numa"] for line in group["lines"]}
+    assert not notes and by_host[str(first)].keys() == MEM.keys() and by_host[str(second)].keys() == {"CPI"}
+    elsewhere = give(tmp_path / "other.csv", table())
+    found = likwid.join(records.tables(records.read([first, second])), likwid.read([elsewhere]), notes)
+    assert not found and "fits 2 trials alike" in notes[0]
+
+
+def test_of_another_run(tmp_path: Path) -> None:
+    record, _ = marked(tmp_path, changes={"calls": 9})
+    page = report(tmp_path, record, give(tmp_path / "n1.csv", table() + table(region="numa_other_1")))
+    assert "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out" in page.text
+    assert "no trial of these records was measured in region numa_other_1" in page.text and "What LIKWID counted" not in page.text
+
+
+def test_text_of_others_does_not_reach_the_page_as_such(tmp_path: Path) -> None:
+    record, _ = marked(tmp_path)
+    metrics = {"<script>alert(1)</script>": [1, 1]}
+    page = report(tmp_path, record, give(tmp_path / "n1.csv", table(group="<b>G</b>", metrics=metrics)))
+    assert "<script>alert(1)</script>" in page.text and "<b>G</b>" in page.text
+
+
+def mutate(text: str, rng: random.Random) -> str:
+    lines = text.split("\n")
+    for _ in range(rng.randrange(1, 5)):
+        i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
+        kind = rng.randrange(6)
+        if kind == 0:
+            lines[i] = lines[j]
+        elif kind == 1:
+            del lines[i : i + rng.randrange(1, 4)]
+        elif kind == 2:
+            cells = lines[i].split(",")
+            cells[rng.randrange(len(cells))] = rng.choice(
+                ["", "-", "nan", "inf", "1e999", "-1", "x", "\x00", "é", "HWThread 0", "TABLE"]
+            )
+            lines[i] = ",".join(cells)
+        elif kind == 3:
+            lines[i] = lines[i][: rng.randrange(len(lines[i]) + 1)]
+        elif kind == 4:
+            lines[i] += "," * rng.randrange(1, 4) + rng.choice(["", "7", "STAT"])
+        else:
+            lines[i], lines[j] = lines[j], lines[i]
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+def test_whatever_a_table_holds(tmp_path: Path) -> None:
+    """It is read, or refused in a sentence with its name; and what is read can be told."""
+    rng, file = random.Random(7), tmp_path / "n1.csv"
+    record, _ = marked(tmp_path)
+    db = records.tables(records.read([record]))
+    whole = [ZEROS.read_text(), table() + table(group="L3", number=2)]
+    refused = 0
+    for n in range(1500):
+        give(file, mutate(whole[n % 2], rng))
+        try:
+            counted = likwid.read([file])
+        except records.BadInput as error:
+            assert str(error).startswith(str(file)) and "\n" not in str(error)
+            refused += 1
+            continue
+        json.dumps(likwid.join(db, counted, []), default=str, allow_nan=False)
+    assert 100 < refused < 1400
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(table().encode() + b"\xff\xfe\x00,\n")
+    assert likwid.is_table(file) and likwid.read([file])

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+--counters: what is counted beside the times, and what is said where it can't be. The kernel counts as it likes; what needs
+known counts has a stand-in for PAPI, which counts 1000 times the number of an event, and that of the thread.
+"""
+
+import os
+import pathlib
+import re
+
+import pytest
+
+BUILD = os.environ.get("BUILD", "")
+STAND_IN = pathlib.Path(BUILD) / "test/stand-in"
+OWN = ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches", "migrations", "steal"]
+CYCLES, INSTRUCTIONS, L3 = "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L3_TCM"
+ROW = {CYCLES: 1, INSTRUCTIONS: 2, "PAPI_L1_DCM": 3, "PAPI_L2_DCM": 4, L3: 5}
+DUMMY = "dummy --variant steady --oversubscribe --threads 2 --repeats 7"
+
+
+@pytest.fixture(scope="module")
+def with_papi():
+    """The environment in which the stand-in is PAPI, and does what the words say."""
+    if not list(STAND_IN.glob("libpapi.so.*")):
+        pytest.skip("built without PAPI's header: there is no stand-in for its library")
+
+    def environment(words=""):
+        return {"LD_LIBRARY_PATH": str(STAND_IN), "PAPI_STAND_IN": words}
+
+    return environment
+
+
+def of_type(lines, kind):
+    return [line for line in lines if line["type"] == kind]
+
+
+def counted(lines, name, variant=None):
+    """That counter of a trial."""
+    trial = next(t for t in of_type(lines, "trial") if variant in (None, t["variant"]))
+    return next(c for c in trial["counters"] if c["name"] == name)
+
+
+def check_sums(lines):
+    """What workers contribute is the value; what batches counted is the total."""
+    checked = 0
+    for trial in of_type(lines, "trial"):
+        batches = [b["counters"] for b in of_type(lines, "samples") if b["trial"] == trial["id"]]
+        for counter in trial["counters"]:
+            if counter["value"] is None or counter["per_thread"] is None:
+                continue
+            assert len(counter["per_thread"]) == trial["threads"]
+            assert sum(v or 0 for v in counter["per_thread"]) == pytest.approx(counter["value"])
+            assert sum(b.get(counter["name"], 0) for b in batches) == pytest.approx(counter["total"])
+            if counter["ci"]:
+                assert counter["ci"][0] <= counter["value"] <= counter["ci"][1]
+            checked += 1
+    return checked
+
+
+def test_the_kernel_counts_everywhere(locus, read, tmp_path):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", "faults,context-switches,cpu-time,migrations", "--output", file)
+    assert done.status == 0 and "--counters" not in done.err
+    lines = read(file)
+    assert check_sums(lines) == 4
+    asked = lines[0]["counters"]
+    assert asked["asked"] == ["faults", "context-switches", "cpu-time", "migrations"]
+    assert [(e["source"], e["pass"], e["proven"]) for e in asked["events"]] == [("kernel", 0, True)] * 4
+    seconds = counted(lines, "cpu-time")
+    assert seconds["unit"] == "s" and seconds["per"] == "microsecond" and seconds["samples"] == 4
+    # A thread that waits by the clock can't use more than all of the time, nor none at all; where neighbours take the CPU it is
+    # little.
+    assert 0 < seconds["value"] <= 1.5e-6
+    assert counted(lines, "faults")["trusted"]
+    for name in ("faults", "context-switches", "cpu-time"):
+        assert re.search(rf"^      {name}: .* per microsecond \(", done.out, re.MULTILINE), done.out
+
+
+def test_without_the_option_only_the_kernels_own_are_told(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--output", file, env=with_papi("loud"))
+    lines = read(file)
+    assert done.status == 0 and done.err == "", "PAPI is not even loaded"
+    assert lines[0]["counters"] is None
+    trial = of_type(lines, "trial")[0]
+    assert [c["name"] for c in trial["counters"]] == OWN and trial["counting"] is None
+    assert {c["source"] for c in trial["counters"]} == {"kernel"} and " per microsecond" not in done.out
+    assert all(b["counters"] == {} for b in of_type(lines, "samples"))
+
+
+def test_counting_changes_no_identity(locus, read, tmp_path):
+    """It is the same trial: one that is complete is not run again to be counted, and a dry run knows nothing of it."""
+    file = tmp_path / "a.jsonl"
+    assert locus(DUMMY, "--output", file).status == 0
+    again = locus(f"{DUMMY} --counters faults --resume --output", file)
+    assert "1 trials were complete in the file already" in again.out
+    assert len(of_type(read(file), "trial")) == 1
+    dry = [locus(DUMMY, "--dry-run", *more) for more in ((), ("--counters", "PAPI_NO_SUCH,faults"))]
+    assert dry[0] == dry[1] and dry[0].status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--counters faults,", "empty name"),
+        ("--counters ,faults", "empty name"),
+        ("--counters=", "empty name"),
+        ("--counters faults,cpu-time,faults", "faults is there twice"),
+        ("--counters default,default", "default is there twice"),
+        ("--counters-optional", "needs --counters LIST"),
+        ("--multiplex", "needs --counters LIST"),
+    ],
+)
+def test_what_is_no_list(locus, words, says):
+    done = locus(f"dummy {words}")
+    assert done.status == 2 and done.out == "" and says in done.err
+
+
+def test_where_nothing_can_be_counted_nothing_is_measured(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    wanted = ["PAPI_NO_SUCH", "perf::NO-SUCH", L3]
+    words = [*DUMMY.split(), "--counters", ",".join(wanted), "--output", file]
+    done = locus(*words, env=with_papi(f"absent={L3}"))
+    assert done.status == 3 and done.out == "" and not file.exists()
+    for name, line in zip(wanted, done.err.splitlines(), strict=True):
+        assert line.startswith(f"locus: --counters: {name}: ")
+
+    done = locus(*words, "--counters-optional", env=with_papi(f"absent={L3}"))
+    assert done.status == 0
+    lines = read(file)
+    assert lines[0]["counters"]["optional"] and lines[0]["counters"]["passes"] == 0
+    for name in wanted:
+        counter = counted(lines, name)
+        assert counter["value"] is None and counter["source"] is None
+        assert f"{name}: {counter['why']}" in done.err
+    assert of_type(lines, "trial")[0]["counting"] is None
+    assert [c["name"] for c in of_type(lines, "trial")[0]["counters"]] == wanted + OWN
+
+
+def test_some_can_be_counted_and_it_goes_on(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"PAPI_TOT_INZ,{INSTRUCTIONS}", "--output", file, env=with_papi())
+    assert done.status == 0
+    assert re.fullmatch(r"locus: --counters: PAPI_TOT_INZ: .*did you mean PAPI_TOT_INS\?.*\n", done.err)
+    lines = read(file)
+    assert counted(lines, INSTRUCTIONS)["source"] == "papi"
+    assert counted(lines, "PAPI_TOT_INZ")["value"] is None
+    assert "PAPI_TOT_INZ" not in done.out
+
+
+def test_what_does_not_fit_takes_turns(locus, read, tmp_path, with_papi):
+    """Two counters for five events: three passes, and a batch without any."""
+    file = tmp_path / "a.jsonl"
+    words = DUMMY.replace("--repeats 7", "--repeats 12").split()
+    done = locus(*words, "--counters", ",".join(ROW), "--output", file, env=with_papi("counters=2 loud"))
+    assert done.status == 0 and "all given back" in done.err
+    lines = read(file)
+    header = lines[0]["counters"]
+    assert header["passes"] == 3 and header["papi"] and not header["multiplexed"]
+    passes = {e["name"]: e["pass"] for e in header["events"]}
+    threads = 0 + 1  # their numbers
+    for number, batch in enumerate(of_type(lines, "samples")):
+        names = {name for name, one in passes.items() if one == number % 4}
+        assert batch["counters"] == {name: 2 * 1000 * ROW[name] + threads for name in names}
+    assert check_sums(lines) == len(ROW)
+    for name, row in ROW.items():
+        counter = counted(lines, name)
+        assert counter["samples"] == 3 and counter["total"] == 3 * (2000 * row + 1)
+    ratio = counted(lines, "instructions per cycle")
+    assert ratio["value"] == pytest.approx(4001 / 2001) and ratio["per_thread"] is None
+    counting = of_type(lines, "trial")[0]["counting"]
+    assert counting["with"] > 0 and counting["without"] > 0
+
+
+def test_what_does_not_fit_is_extrapolated_if_asked(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(f"{DUMMY} --multiplex --counters", ",".join(ROW), "--output", file, env=with_papi("counters=2"))
+    assert done.status == 0
+    header = read(file)[0]["counters"]
+    assert header["passes"] == 1 and header["multiplexed"]
+
+
+def test_each_allocation_has_all_passes_and_a_batch_without(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(
+        "dummy --variant steady,jitter --case-budget 0.2s --counters",
+        ",".join(ROW),
+        "--output",
+        file,
+        env=with_papi("counters=1"),
+    )
+    assert done.status == 0
+    lines = read(file)
+    for trial in of_type(lines, "trial"):
+        batches = [b for b in of_type(lines, "samples") if b["trial"] == trial["id"]]
+        assert trial["allocations"]
+        for allocation in range(len(trial["allocations"])):
+            counted_here = [tuple(b["counters"]) for b in batches if b["allocation"] == allocation]
+            assert {(), *((name,) for name in ROW)} == set(counted_here)
+
+
+def test_energy_belongs_to_a_package(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    name = "rapl:::PACKAGE_ENERGY:PACKAGE0"
+    done = locus(DUMMY, "--counters", name, "--output", file, env=with_papi())
+    assert done.status == 0
+    lines = read(file)
+    counter = counted(lines, name)
+    assert counter["scope"] == "package" and counter["unit"] == "J"
+    assert counter["per_thread"][1] is None and counter["per_thread"][0] == pytest.approx(counter["value"])
+    assert check_sums(lines) == 1
+
+
+def test_a_zero_that_nobody_saw_count_is_not_believed(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"{L3},{CYCLES}", "--output", file, env=with_papi(f"zero={L3}"))
+    assert done.status == 0
+    lines = read(file)
+    counter = counted(lines, L3)
+    assert counter["value"] == 0 and counter["total"] == 0 and not counter["trusted"] and counter["why"]
+    assert counted(lines, CYCLES)["trusted"]
+    notes = of_type(lines, "trial")[0]["notes"]
+    assert any(note.startswith(f"{L3} is not to be trusted: ") for note in notes)
+    assert re.search(rf"^      {L3} \?: 0 per microsecond", done.out, re.MULTILINE)
+    assert [e["proven"] for e in lines[0]["counters"]["events"]] == [False, True]
+
+
+def test_what_fails_later_is_null_with_a_reason(locus, read, tmp_path, with_papi):
+    """That a probe counted does not mean that each thread can."""
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"{L3},{CYCLES}", "--output", file, env=with_papi(f"late={L3}"))
+    assert done.status == 0
+    lines = read(file)
+    assert counted(lines, L3)["value"] is None and counted(lines, L3)["why"]
+    assert counted(lines, CYCLES)["value"] > 0
+    assert f"{L3} could not be counted: {counted(lines, L3)['why']}" in of_type(lines, "trial")[0]["notes"]
+
+
+SMALL = {
+    "checkpoint": "--variant per-thread --threads 1",
+    "kmeans": "--variant best --points 500 --threads 1",
+    "latency": "--variant cycle --size 16K --pages base",
+    "numa": "--variant static --size 1M --kernel sum",
+    "search": "--variant best --size 64K --threads 1",
+    "sharing": "--threads 1",
+}
+PER = {
+    "checkpoint": "tick",
+    "kmeans": "point x cluster",
+    "latency": "load",
+    "numa": "line",
+    "search": "key",
+    "sharing": "operation",
+}
+
+
+def test_every_benchmark_says_what_would_explain_it(locus):
+    names = [line.split()[0] for line in locus("list").out.splitlines()]
+    assert sorted(names) == sorted(PER), "a benchmark that these tests do not know"
+    for name in names:
+        shown = locus("list", name).out
+        assert f"\ncounters (--counters default; for each {PER[name]};" in shown
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi, name):
+    file = tmp_path / "a.jsonl"
+    done = locus(f"{name} {SMALL[name]} --profile quick --repeats 5 --counters default --output", file, env=with_papi("counters=8"))
+    assert done.status == 0, done.err
+    lines = read(file)
+    events = {e["name"]: e for e in lines[0]["counters"]["events"]}
+    assert lines[0]["counters"]["asked"] == ["default"]
+    assert events[CYCLES]["source"] == "papi"
+    assert check_sums(lines) >= 2
+    for trial in of_type(lines, "trial"):
+        asked = [c for c in trial["counters"] if c["name"] in events]
+        assert len(asked) == len(events) and {c["per"] for c in asked} == {PER[name]}
+        cycles = counted([trial], CYCLES)
+        assert cycles["value"] > 0 and cycles["total"] > 0
+
+
+def test_the_suite_counts_for_each_its_own(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus("suite --profile quick --time-budget 3s --counters default,faults --output", file, env=with_papi("counters=8"))
+    assert done.status == 0, done.err
+    lines = read(file)
+    names = {t["benchmark"]: {c["name"] for c in t["counters"]} for t in of_type(lines, "trial")}
+    assert "PAPI_BR_MSP" in names["search"] and "PAPI_BR_MSP" not in names["latency"]
+    assert "PAPI_TLB_DM" in names["latency"] and "PAPI_TLB_DM" not in names["sharing"]
+    assert all("faults" in of for of in names.values())

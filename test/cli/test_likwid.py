@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Under LIKWID: a region for each trial, and who pinned us. A stand-in aborts where LIKWID could not bear what is asked."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from lacking import lacking
+
+STANDIN = pathlib.Path(os.environ.get("BUILD", ".")) / "test/likwid"
+SHORT = "dummy --variant steady,jitter,sums --profile quick --repeats 6 --quiet --output"
+
+
+@pytest.fixture
+def wrapped(tmp_path, cpus):
+    """The environment that likwid-perfctr -m makes; its library is the stand-in."""
+
+    def environment(groups="MEM", where=None, library=STANDIN):
+        return {
+            "LD_LIBRARY_PATH": str(library),
+            "LIKWID_MODE": "1",
+            "LIKWID_FILEPATH": str(tmp_path / "markers"),
+            "LIKWID_EVENTS": groups,
+            "LIKWID_THREADS": ",".join(map(str, where or cpus)),
+        }
+
+    assert (STANDIN / "liblikwid.so").exists(), "make check builds it"
+    configured = subprocess.run(
+        [STANDIN.parents[1] / "config.status", "--config"], capture_output=True, text=True, check=True
+    ).stdout
+    if "--without-likwid" in configured or "--with-likwid=no" in configured:
+        lacking("LIKWID in this build", "configure without --without-likwid")
+    return environment
+
+
+@pytest.fixture
+def marked(tmp_path):
+    """{(region, group): {CPU: calls}} of the file that LIKWID's library leaves for likwid-perfctr."""
+
+    def read_file():
+        first, *lines = (tmp_path / "markers").read_text().splitlines()
+        names = dict(line.split(":") for line in lines if ":" in line)
+        found: dict = {}
+        for number, group, cpu, calls, *_ in (line.split() for line in lines if ":" not in line):
+            region, _, its_group = names[number].rpartition("-")
+            assert its_group == group
+            found.setdefault((region, int(group)), {})[int(cpu)] = int(calls)
+        assert int(first.split()[1]) == len(found)
+        return found
+
+    return read_file
+
+
+def trial_lines(lines):
+    return [line for line in lines if line["type"] == "trial"]
+
+
+def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus):
+    file = tmp_path / "a.jsonl"
+    done = locus(SHORT, file, env=wrapped())
+    assert done.status == 0 and done.err == "", done
+    lines = read(file)
+    assert lines[0]["markers"] == {
+        "library": "liblikwid.so.5.2",
+        "mode": "accessdaemon",
+        "cpus": ",".join(map(str, cpus)),
+        "groups": ["MEM"],
+        "regions": 3,
+    }
+    found = marked()
+    assert len(found) == len(trial_lines(lines)) == 3
+    for trial in trial_lines(lines):
+        region = trial["region"]
+        assert region["name"] == f"dummy_{trial['variant']}_{trial['id']}"
+        assert region["calls"] == trial["samples"]["batches"]
+        assert 0 < region["measured"] <= region["seconds"] <= trial["elapsed"]
+        calls = found[region["name"], 0]
+        assert {cpu: n for cpu, n in calls.items() if n} == dict.fromkeys(trial["cpus"], region["calls"])
+
+
+def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
+    file = tmp_path / "a.jsonl"
+    done = locus(SHORT, file, env=wrapped("MEM|CLOCK"))
+    assert done.status == 0 and done.err == "", done
+    lines, found = read(file), marked()
+    assert lines[0]["markers"]["groups"] == ["MEM", "CLOCK"]
+    for trial in trial_lines(lines):
+        region, (cpu, *_) = trial["region"], trial["cpus"]
+        first, second = (found[region["name"], group][cpu] for group in (0, 1))
+        assert (first + second, first - second) == (region["calls"], region["calls"] % 2)
+
+
+@pytest.mark.parametrize(
+    "words", ["sharing --variant fetch-add,handover --protocol two-lines", "search --variant partitioned --size 64K"]
+)
+def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words):
+    """Threads on other CPUs from trial to trial, workers in pairs, a deadline: else than by the book, the stand-in aborts."""
+    file = tmp_path / "a.jsonl"
+    done = locus(f"{words} --profile quick --repeats 3 --quiet --output", file, env=wrapped("MEM|CLOCK"))
+    assert done.status == 0 and done.err == "", done
+    regions = {t["region"]["name"]: t["region"]["calls"] for t in trial_lines(read(file)) if t["region"]}
+    sums: dict[str, int] = {}
+    for (name, _), calls in marked().items():
+        sums[name] = sums.get(name, 0) + max(calls.values())
+    assert regions and regions == sums
+
+
+def test_two_threads_on_a_cpu_have_no_region(locus, read, wrapped, tmp_path, cpus):
+    file, threads = tmp_path / "a.jsonl", len(cpus) + 1
+    words = f"dummy --variant steady --threads 1,{threads} --oversubscribe --profile quick --repeats 3 --quiet --output"
+    done = locus(words, file, env=wrapped())
+    assert done.status == 0 and done.err == "", done
+    lines = read(file)
+    assert {t["threads"]: bool(t["region"]) for t in trial_lines(lines)} == {1: True, threads: False}
+    assert lines[0]["markers"]["regions"] == 1
+
+
+def test_cpus_that_likwid_does_not_count(locus, read, wrapped, marked, tmp_path, cpus):
+    if len(cpus) == 1:
+        lacking("a second CPU", "a machine with two")
+    file = tmp_path / "a.jsonl"
+    done = locus(
+        "dummy --variant steady --threads 2 --profile quick --repeats 3 --quiet --output", file, env=wrapped(where=cpus[:1])
+    )
+    assert done.status == 0 and done.err == "", done
+    (trial,) = trial_lines(read(file))
+    assert any(f"LIKWID counted on CPUs {cpus[0]} alone, where 1 of its 2 threads were not" in note for note in trial["notes"])
+    assert marked() == {(trial["region"]["name"], 0): {cpus[0]: trial["region"]["calls"]}}
+
+
+def test_resumed(locus, read, wrapped, marked, tmp_path):
+    """Trials that are complete in the file have no region."""
+    file = tmp_path / "a.jsonl"
+    assert locus(SHORT.replace(",sums", ""), file).status == 0
+    done = locus(f"{SHORT} {file} --resume", env=wrapped())
+    assert done.status == 0, done
+    lines = read(file)
+    assert [line["markers"] and line["markers"]["regions"] for line in lines if line["type"] == "header"] == [None, 1]
+    assert [name.split("_")[1] for name, _ in marked()] == ["sums"]
+
+
+def test_interrupted_the_file_is_written(locus, read, wrapped, marked, tmp_path):
+    file = tmp_path / "a.jsonl"
+    with locus.start(
+        "dummy --variant steady --repeats 1000000 --time-budget 100s --quiet --output", file, env=wrapped()
+    ) as process:
+        while not (file.exists() and '"samples"' in file.read_text()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    (trial,) = trial_lines(read(file))
+    assert max(marked()[trial["region"]["name"], 0].values()) == trial["region"]["calls"] > 0
+
+
+def libraries(locus, tmp_path, env=None):
+    """The names that the dynamic linker looked for."""
+    log = tmp_path / "linker"
+    done = locus(SHORT, tmp_path / "a.jsonl", env={**(env or {}), "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(log)})
+    assert done.status == 0 and done.err == "", done
+    return "".join(path.read_text() for path in tmp_path.glob("linker.*"))
+
+
+def test_unwrapped_nothing_is_loaded(locus, read, tmp_path):
+    assert "LIKWID_MODE" not in os.environ
+    seen = libraries(locus, tmp_path)
+    assert "libhwloc" in seen and "liblikwid" not in seen
+    lines = read(tmp_path / "a.jsonl")
+    assert lines[0]["markers"] is None and "markers_why" not in lines[0]
+    assert [trial["region"] for trial in trial_lines(lines)] == [None] * 3
+
+
+def test_wrapped_it_is(locus, wrapped, tmp_path):
+    assert "library=liblikwid.so" in libraries(locus, tmp_path, wrapped())
+
+
+def goes_on_without(locus, read, file, env, *words):
+    done = locus(SHORT, file, env=env)
+    assert done.status == 0, done
+    (said,) = [line for line in done.err.splitlines() if line.startswith("locus: ")]
+    lines = read(file)
+    why = lines[0]["markers_why"]
+    assert lines[0]["markers"] is None and said == f"locus: no regions for LIKWID: {why}"
+    for word in words:
+        assert word in why
+    assert [trial["region"] for trial in trial_lines(lines)] == [None] * 3
+    return done
+
+
+def test_without_the_library_it_says_so_and_goes_on(locus, read, wrapped, tmp_path):
+    """Where LIKWID is installed, files that are none stand in its library's way."""
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    for name in ("liblikwid.so", *(f"liblikwid.so.5.{minor}" for minor in range(6))):
+        (folder / name).write_text("no library\n")
+    env = wrapped(library=folder)
+    done = goes_on_without(locus, read, tmp_path / "a.jsonl", env, "could not be loaded", "LD_LIBRARY_PATH")
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_library_that_does_not_begin(locus, read, wrapped, tmp_path):
+    env = {**wrapped(), "LIKWID_STANDIN": "refuse"}
+    done = goes_on_without(locus, read, tmp_path / "a.jsonl", env, "liblikwid.so.5.2 could not begin to count", "access daemon")
+    assert len(done.err.splitlines()) == 1 and not (tmp_path / "markers").exists()
+
+
+def test_a_variable_that_was_left_over(locus, read, tmp_path):
+    goes_on_without(locus, read, tmp_path / "a.jsonl", {"LIKWID_MODE": "1"}, "not LIKWID_FILEPATH", "unset LIKWID_MODE")
+
+
+def test_the_real_library(locus, read, wrapped, tmp_path):
+    """It counts, or says why not; the run goes on. Counters read directly: where its daemon is missing it ends the program."""
+    if not shutil.which("likwid-perfctr"):
+        lacking("LIKWID", "Debian: likwid")
+    env = {**wrapped(groups="CLOCK"), "LIKWID_MODE": "0"}
+    del env["LD_LIBRARY_PATH"]
+    done = locus(SHORT, tmp_path / "a.jsonl", env=env)
+    lines = read(tmp_path / "a.jsonl")
+    assert done.status == 0 and lines[-1]["type"] == "end", done
+    counts = lines[0]["markers"] is not None
+    assert ("no regions for LIKWID" in done.err) != counts and {bool(t["region"]) for t in trial_lines(lines)} == {counts}
+
+
+### Who pinned us
+
+
+def bound(locus, read, file, *prefix, env=None):
+    done = locus("dummy --variant steady --profile quick --repeats 3 --quiet --output", file, prefix=prefix, env=env)
+    assert done.status == 0, done
+    return read(file)[0]["binding"]
+
+
+@pytest.fixture
+def pin():
+    """Words of likwid-pin."""
+    if not shutil.which("likwid-pin"):
+        lacking("likwid-pin", "Debian: likwid")
+    return lambda cpus: ("likwid-pin", "-q", "-c", ",".join(map(str, cpus)))
+
+
+def test_likwid_pin(locus, read, pin, tmp_path, cpus):
+    """In LIKWID's own order of CPUs."""
+    for number, wanted in enumerate((cpus[::-1][:2], cpus[-1:])):
+        binding = bound(locus, read, tmp_path / f"{number}.jsonl", *pin(wanted))
+        assert (binding["bound_by"], binding["affinity"]) == ("likwid-pin", sorted(wanted))
+        assert binding["inherited"] == (wanted if len(wanted) > 1 else None)
+
+
+def test_likwid_mpirun(locus, read, pin, tmp_path, cpus):
+    """It writes a script that calls likwid-pin, or likwid-perfctr, by rank."""
+    script = tmp_path / ".likwidscript_4711.txt"
+    script.write_text(f'#!/bin/bash\n{" ".join(pin(cpus[:1]))} "$@"\nexit $?\n')
+    script.chmod(0o755)
+    binding = bound(locus, read, tmp_path / "a.jsonl", script)
+    assert (binding["bound_by"], binding["affinity"]) == ("likwid-mpirun", cpus[:1])
+
+
+def test_likwid_perfctr(locus, read, tmp_path, cpus):
+    """A stand-in of likwid-perfctr -C, in Lua as a script is there: an interpreter, and it."""
+    script = tmp_path / "likwid-perfctr"
+    script.write_text(
+        "import os, subprocess, sys\n"
+        f"os.environ['LIKWID_PIN'] = '{cpus[-1]}'\n"
+        f"os.sched_setaffinity(0, [{cpus[-1]}])\n"
+        "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n"
+    )
+    binding = bound(locus, read, tmp_path / "a.jsonl", sys.executable, script)
+    alone = len(cpus) == 1
+    assert (binding["bound_by"], binding["affinity"]) == (None if alone else "likwid-perfctr", cpus[-1:])
+
+
+@pytest.mark.parametrize(("set_by", "name"), [({}, "likwid-pin"), ({"LIKWID_MODE": "1"}, "likwid-perfctr")])
+def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
+    if len(cpus) == 1 or not shutil.which("taskset"):
+        lacking("a second CPU, or taskset", "a machine with two; Debian: util-linux")
+    env = {"LIKWID_PIN": str(cpus[0]), **set_by}
+    assert bound(locus, read, tmp_path / "a.jsonl", "taskset", "-c", str(cpus[0]), env=env)["bound_by"] == name
+
+
+def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):
+    """Every benchmark and variant: letters that LIKWID's file, its CSV and likwid-mpirun can bear."""
+    file = tmp_path / "a.jsonl"
+    done = locus("suite --profile quick --repeats 1 --time-budget 1s --quiet --output", file, env=wrapped())
+    assert "stand-in" not in done.err and done.status in (0, 3), done
+    lines = read(file)
+    names = [trial["region"]["name"] for trial in trial_lines(lines) if trial["region"]]
+    assert set(names) == {name for name, _ in marked()} and len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_]{1,80}", name) for name in names) and lines[0]["markers"]["regions"] >= len(names) > 0

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jobs/likwid.slurm: records, and LIKWID's tables beside them. Where it cannot count it fails; a stand-in counts."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import pytest
+from lacking import lacking
+from slurm import SOURCE, ask, names
+
+STANDIN = f"{SOURCE}/test/stand-in:"
+TINY = ["numa", "--profile", "quick", "--variant", "single", "--layout", "packed", "--size", "256K", "--repeats", "3"]
+
+
+def regions(file):
+    return {line.split(",")[1].removeprefix("Region ") for line in file.read_text().splitlines() if line.startswith("TABLE,")}
+
+
+def marked(lines):
+    return {line["region"]["name"] for line in lines if line["type"] == "trial"}
+
+
+def test_likwid_itself(submit, read):
+    if not shutil.which("likwid-perfctr"):
+        lacking("LIKWID", "Debian: likwid")
+    counts = subprocess.run(["likwid-perfctr", "-c", "0", "-g", "CLOCK", "true"], capture_output=True, timeout=60, check=False)
+    job = submit("likwid", "CLOCK", *TINY)
+    if counts.returncode == 0:
+        assert job.until("COMPLETED") == 0
+        assert regions(job.results / "n1.csv") == marked(read(job.record()))
+        return
+    assert job.until("FAILED") == 1
+    assert f"no good end on n1, see results/likwid-{job.id}/n1.txt; to go on: scontrol requeue {job.id}" in job.said()
+    assert "ERROR" in (job.results / "n1.txt").read_text() and not job.record().exists()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_records_and_tables(submit, read, nodes, count):
+    job = submit("likwid", "MEM,CLOCK", *TINY, sbatch=[f"--nodes={count}"], path=STANDIN)
+    assert job.until("COMPLETED") == 0
+    assert names(job.results) == sorted(f"{node}.{kind}" for node in nodes[:count] for kind in ("jsonl", "txt", "csv"))
+    for node in nodes[:count]:
+        lines = read(job.record(node))
+        assert lines[0]["command"][:2] == ["locus", "numa"] and lines[0]["markers"]["groups"] == ["MEM", "CLOCK"]
+        assert lines[0]["binding"]["bound_by"] is None and "95 % interval" in (job.results / f"{node}.txt").read_text()
+        assert regions(job.results / f"{node}.csv") == marked(lines)
+
+
+def test_events_are_a_group(submit, read):
+    job = submit("likwid", "INSTR_RETIRED_ANY:FIXC0+CPU_CLK_UNHALTED_CORE:FIXC1", *TINY, path=STANDIN)
+    assert job.until("COMPLETED") == 0
+    assert read(job.record())[0]["markers"]["groups"] == ["INSTR_RETIRED_ANY:FIXC0,CPU_CLK_UNHALTED_CORE:FIXC1"]
+
+
+def test_the_status_is_passed_on(submit):
+    job = submit("likwid", "MEM", *TINY, "--size", "900000G", path=STANDIN)
+    assert job.until("FAILED") == 3 and "no good end on n1" in job.said()
+
+
+@pytest.mark.parametrize("arguments", [[], ["MEM"]])
+def test_without_a_benchmark(submit, arguments):
+    job = submit("likwid", *arguments, path=STANDIN)
+    assert job.until("FAILED") == 2 and "give a group of LIKWID's and a benchmark" in job.said()
+
+
+def test_a_group_that_is_none_leaves_nothing_behind(submit):
+    """A program that LIKWID left stopped would hold the step's output, and live on."""
+    job = submit("likwid", "BAD", *TINY, path=STANDIN)
+    assert job.until("FAILED") == 1 and "no good end on n1" in job.said()
+    commands = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    assert not [words for words in commands if f"results/likwid-{job.id}/n1.jsonl".encode() in words]
+
+
+def test_its_end_is_near(submit, read):
+    """SIGTERM closes the record, and LIKWID lives to write its tables; of what is left, requeued, into another file."""
+    job = submit("likwid", "MEM", *TINY[:-1], "1000000", "--time-budget", "600s", sbatch=["--nodelist=n1"], path=STANDIN)
+    job.has('"samples"')
+    ask("scancel", "--signal=TERM", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGTERM
+    lines = read(job.record())
+    assert lines[-1]["signal"] == "SIGTERM" and regions(job.results / "n1.csv") == marked(lines)
+    before = job.record().read_text().count('"type":"samples"')
+    ask("scontrol", "requeue", job.id)
+    job.start_again()
+    job.has('"type":"samples"', times=before + 1)
+    ask("scancel", "--signal=TERM", job.id)
+    job.until("FAILED")
+    assert names(job.results) == ["n1.1.csv", "n1.csv", "n1.jsonl", "n1.txt"]
+    assert regions(job.results / "n1.1.csv") == regions(job.results / "n1.csv")
+
+
+def test_it_ends_where_likwid_is_missing(submit, tmp_path):
+    """Only what the script needs is in PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("bash", "sh", "mkdir", "locus"):
+        (folder / name).symlink_to(shutil.which(name) or f"{os.environ['BUILD']}/{name}")
+    script = tmp_path / "likwid.sh"
+    script.write_text(
+        f'#!/bin/bash\nPATH={folder}\nexport PATH\nSLURM_SUBMIT_DIR=/nowhere exec bash {SOURCE}/jobs/likwid.slurm "$@"\n'
+    )
+    job = submit(script, "MEM", *TINY)
+    assert job.until("FAILED") == 127 and "no likwid-perfctr in PATH" in job.said()

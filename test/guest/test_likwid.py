@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LIKWID for real, on a processor that it knows and whose counters read zero: regions, tables, and what the report says."""
+
+import os
+import re
+import subprocess
+
+import guests
+import pytest
+from lacking import lacking
+
+WRAPPED = "likwid-perfctr -g CLOCK -m -o counts.csv"
+SHORT = "--profile quick --repeats 6 --quiet --output record.jsonl"
+NUMA = f"locus numa --variant static,single --size 256K {SHORT}"
+REGION = re.compile(
+    r"^TABLE,Region (\w+),Group (\d+) Raw,.*\nRegion Info,(.*)\n.*\ncall count,(.*)\n((?:(?!TABLE|STRUCT).*\n)*)", re.MULTILINE
+)
+
+
+@pytest.fixture(autouse=True)
+def likwid():
+    if not guests.likwid():
+        lacking("LIKWID", "Debian: likwid")
+
+
+def trials(done):
+    assert done.status == 0 and done.record, done
+    return [line for line in done.record if line["type"] == "trial"]
+
+
+def counted(done):
+    """{region: {group: {CPU: calls}}} of LIKWID's tables; and all that its counters read."""
+    found: dict = {}
+    values = set()
+    for region, group, cpus, calls, events in REGION.findall((done.folder / "counts.csv").read_text()):
+        columns = zip(re.findall(r"HWThread (\d+)", cpus), map(int, calls.rstrip(",").split(",")))
+        found.setdefault(region, {})[int(group)] = {int(cpu): n for cpu, n in columns if n}
+        values |= {value for line in events.splitlines()[1:] for value in line.rstrip(",").split(",")[2:]}
+    return found, values
+
+
+@pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 {NUMA}")
+def test_regions_are_ours_and_counters_read_zero(done):
+    header, (found, values) = done.record[0], counted(done)
+    assert (header["binding"]["bound_by"], header["binding"]["inherited"]) == ("likwid-perfctr", [0, 1]), done
+    assert header["markers"]["library"].startswith("liblikwid.so.5.") and header["markers"]["mode"] in ("direct", "accessdaemon")
+    assert len(found) == len(trials(done)) == header["markers"]["regions"] == 2
+    for trial in trials(done):
+        region = trial["region"]
+        assert region["name"] == f"numa_{trial['variant']}_{trial['id']}" and region["calls"] == trial["samples"]["batches"]
+        assert found[region["name"]] == {1: dict.fromkeys(trial["cpus"], region["calls"])}
+    assert values == {"0"}, "LIKWID counts here: then test what it counted"
+
+
+@pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 {NUMA}")
+def test_the_report_says_that_nothing_was_counted(done, tmp_path):
+    """Not that the bandwidth was 0."""
+    python = os.environ.get("PYTHON") or lacking("Python's modules of the report", "./quickstart")
+    files = [done.folder / "record.jsonl", done.folder / "counts.csv"]
+    environment = {**os.environ, "PYTHONPATH": str(guests.HERE.parents[1] / "analysis")}
+    command = [python, "-m", "locus_analysis", "report", "--output", tmp_path, *files]
+    made = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (made.returncode, made.stderr) == (0, "") and trials(done), made
+    page = (tmp_path / "report.html").read_text()
+    assert "LIKWID counted nothing in 2 of 2 regions of group CLOCK" in page
+
+
+# The first CPU is never used: of a region's group, LIKWID's file believes the first CPU.
+@pytest.mark.guest("zeros", f"{WRAPPED} -c 0,1 -g BRANCH {NUMA} --threads 1 --bind 1 --layout 1")
+def test_groups_take_turns_and_a_cpu_without_work(done):
+    found, _ = counted(done)
+    assert done.record[0]["markers"]["groups"] == ["CLOCK", "BRANCH"] and done.record[0]["binding"]["bound_by"] is None
+    assert len(found) == len(trials(done)) == 2
+    for trial in trials(done):
+        calls = dict.fromkeys(trial["cpus"], trial["region"]["calls"] // 2)
+        assert trial["region"]["calls"] == 6 and found[trial["region"]["name"]] == {1: calls, 2: calls}
+
+
+@pytest.mark.guest("zeros", f"{WRAPPED} -c 0,1 locus dummy --variant steady --threads 1 --bind 1 {SHORT}")
+def test_only_the_second_cpu_works(done):
+    found, _ = counted(done)
+    (trial,) = trials(done)
+    assert trial["cpus"] == [1] and found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
+
+
+# More trials than are measured: LIKWID says so of their regions, and has the others.
+@pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 20s --quiet --output record.jsonl")
+def test_a_suite(done):
+    found, _ = counted(done)
+    regions = {trial["region"]["name"]: trial["region"]["calls"] for trial in trials(done) if trial["region"]}
+    assert {name: max(groups[1].values()) for name, groups in found.items()} == regions and len(regions) > 3
+
+
+# SIGTERM for all, as at the end of a job's time. LIKWID, as jobs/likwid.slurm starts it, lives to write its tables, though
+# its access daemon does not.
+STOPPED = f"""trap '' TERM PIPE
+{WRAPPED} -C 0,1 {NUMA.replace("--repeats 6", "--repeats 1000000")} &
+until grep -q '"samples"' record.jsonl 2>/dev/null; do sleep 0.2; done
+kill -TERM -1 2>/dev/null
+wait $!"""
+
+
+@pytest.mark.guest("zeros", STOPPED)
+def test_a_signal(done):
+    assert done.status == 128 + 15 and done.record[-1]["signal"] == "SIGTERM", done
+    found, _ = counted(done)
+    (trial, *_) = [line for line in done.record if line["type"] == "trial" and line["region"]]
+    assert max(found[trial["region"]["name"]][1].values()) == trial["region"]["calls"] > 0

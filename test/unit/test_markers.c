@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regions for LIKWID, against a stand-in of its library that aborts where LIKWID could not bear what is asked of it (test/stand-in/likwid.c); and
+ * that the stand-in does.
+ */
+#include "config.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <omp.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "machine/markers.h"
+
+enum { THREADS = 3 };
+
+static const char *const names[] = { "numa_static_0123456789abcdef", "numa by-thread:1,2 \"x\"", "never_entered" };
+enum { NAMES = sizeof(names) / sizeof(*names) };
+
+struct wanted {
+	unsigned threads;                  /* that enter */
+	int cpu[2];
+	const char *library, *mode;
+	unsigned groups;
+	char *why;
+};
+
+static char folder[PATH_MAX], file[] = "/tmp/locus-markers-XXXXXX";
+
+static bool loaded(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[PATH_MAX + 128];
+	bool found = false;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		found |= strstr(line, "liblikwid") != NULL;
+	fclose(maps);
+	return found;
+}
+
+/* What may be had of two CPUs. */
+static unsigned cpus(int cpu[2])
+{
+	cpu_set_t set;
+	unsigned n = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	for (int i = 0; i < CPU_SETSIZE && n < 2; i++)
+		if (CPU_ISSET(i, &set))
+			cpu[n++] = i;
+	return n;
+}
+
+/* As likwid-perfctr -C does it. */
+static void wrap(const int cpu[2], unsigned n, const char *events)
+{
+	char list[32];
+
+	snprintf(list, sizeof(list), n > 1 ? "%d,%d" : "%d", cpu[0], cpu[1]);
+	setenv("LIKWID_MODE", "1", 1);
+	setenv("LIKWID_FILEPATH", file, 1);
+	setenv("LIKWID_EVENTS", events, 1);
+	setenv("LIKWID_THREADS", list, 1);
+	setenv("LIKWID_PIN", list, 1);
+}
+
+static int unwrap(void **state)
+{
+	static const char *const set[] = { "LIKWID_MODE", "LIKWID_FILEPATH", "LIKWID_EVENTS", "LIKWID_THREADS", "LIKWID_PIN", "LIKWID_STANDIN", "LD_PRELOAD" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(set) / sizeof(*set); i++)
+		unsetenv(set[i]);
+	unlink(file);
+	return 0;
+}
+
+static void seat(struct team *t, const int cpu[2], unsigned threads)
+{
+	struct place place[2] = { { cpu[0], 0 }, { cpu[1], 0 } };
+	unsigned culprit;
+
+	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
+}
+
+struct masks {
+	cpu_set_t of[THREADS];
+};
+
+/* Workers have no numbers before they sit. */
+static void ask(void *argument, struct worker *w)
+{
+	struct masks *m = argument;
+	int number = omp_get_thread_num();
+
+	(void)w;
+	assert_int_equal(sched_getaffinity(0, sizeof(m->of[number]), &m->of[number]), 0);
+}
+
+static void spend(void *argument, struct worker *w)
+{
+	(void)argument, (void)w;
+	usleep(1000);
+}
+
+static int entered(struct team *t, void *argument)
+{
+	const struct wanted *want = argument;
+	struct masks before, after;
+	struct markers *m;
+	char *why;
+
+	memset(&before, 0, sizeof(before));
+	memset(&after, 0, sizeof(after));
+	team_run(t, ask, &before);
+	m = markers_open(t, names, NAMES, &why);
+	assert_non_null(m);
+	assert_null(why);
+	team_run(t, ask, &after);
+	assert_memory_equal(&before, &after, sizeof(before)); /* though LIKWID pins who comes */
+	assert_string_equal(markers_library(m), want->library);
+	assert_string_equal(markers_mode(m), want->mode);
+	assert_int_equal(markers_groups(m), want->groups);
+	assert_int_equal(markers_regions(m), NAMES);
+	assert_string_equal(markers_name(m, 1), "numa_by_thread_1_2__x_");
+	seat(t, want->cpu, want->threads);
+	for (unsigned i = 0; i < 5; i++) {
+		markers_begin(m, t, 0);
+		team_run(t, spend, NULL);
+		markers_end(m, t, 0);
+	}
+	seat(t, want->cpu + want->threads - 1, 1); /* on the last CPU alone, of which LIKWID's file knows least */
+	markers_begin(m, t, 1);
+	markers_end(m, t, 1);
+	assert_int_equal(markers_calls(m, 0), 5);
+	assert_int_equal(markers_calls(m, 1), 1);
+	assert_int_equal(markers_calls(m, 2), 0);
+	assert_true(markers_seconds(m, 0) >= 5e-3);
+	assert_true(markers_cover(m, want->cpu[0]) && !markers_cover(m, CPU_SETSIZE - 1) && !markers_cover(m, -1));
+	markers_close(m);
+	return 7;
+}
+
+/* Calls of a region on a CPU in LIKWID's file, -1: no such line. */
+static int calls_in_file(const char *tag, int cpu)
+{
+	FILE *f = fopen(file, "r");
+	char line[256], found[128];
+	int number = -1, id, group, on, calls, answer = -1;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%d:%127s", &id, found) == 2 && !strcmp(found, tag))
+			number = id;
+		else if (!strchr(line, ':') && sscanf(line, "%d %d %d %d", &id, &group, &on, &calls) == 4 && id == number && on == cpu)
+			answer = calls;
+	}
+	fclose(f);
+	return answer;
+}
+
+static void test_every_region_is_entered_and_left_by_the_book(void **state)
+{
+	struct wanted want = { .library = "liblikwid.so.5.2", .mode = "accessdaemon", .groups = 1 };
+
+	(void)state;
+	want.threads = cpus(want.cpu);
+	wrap(want.cpu, want.threads, "MEM");
+	assert_int_equal(team_open(THREADS, entered, &want), 7);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 5);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[want.threads - 1]), 5);
+	assert_int_equal(calls_in_file("numa_by_thread_1_2__x_-0", want.cpu[want.threads - 1]), 1);
+	assert_int_equal(calls_in_file("never_entered-0", want.cpu[0]), -1);
+}
+
+static void test_several_groups_take_turns(void **state)
+{
+	struct wanted want = { .library = "liblikwid.so.5.2", .mode = "accessdaemon", .groups = 3 };
+
+	(void)state;
+	want.threads = cpus(want.cpu);
+	wrap(want.cpu, want.threads, "MEM|CLOCK|L3");
+	assert_int_equal(team_open(THREADS, entered, &want), 7);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 2);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-1", want.cpu[0]), 2);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-2", want.cpu[0]), 1);
+	assert_int_equal(calls_in_file("numa_by_thread_1_2__x_-0", want.cpu[want.threads - 1]), 1);
+}
+
+/* LIKWID counts on one CPU of two: there alone regions are entered. */
+static int entered_in_part(struct team *t, void *argument)
+{
+	const struct wanted *want = argument;
+	struct markers *m;
+	char *why;
+
+	m = markers_open(t, names, 1, &why);
+	assert_non_null(m);
+	seat(t, want->cpu, want->threads);
+	markers_begin(m, t, 0);
+	markers_end(m, t, 0);
+	assert_string_equal(markers_cpus(m), getenv("LIKWID_THREADS"));
+	assert_false(want->threads > 1 && markers_cover(m, want->cpu[1]));
+	markers_close(m);
+	return 7;
+}
+
+static void test_only_where_likwid_counts(void **state)
+{
+	struct wanted want = { 0 };
+
+	(void)state;
+	want.threads = cpus(want.cpu);
+	wrap(want.cpu, 1, "MEM");
+	unsetenv("LIKWID_PIN");
+	assert_int_equal(team_open(THREADS, entered_in_part, &want), 7);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 1);
+}
+
+static int not_to_be_had(struct team *t, void *argument)
+{
+	struct wanted *want = argument;
+
+	assert_null(markers_open(t, names, NAMES, &want->why));
+	return 7;
+}
+
+static void test_nobody_asked(void **state)
+{
+	struct wanted want = { 0 };
+
+	(void)state;
+	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+	assert_null(want.why);
+	assert_false(loaded());
+}
+
+static void test_left_out(void **state)
+{
+	struct wanted want = { 0 };
+
+	(void)state;
+	cpus(want.cpu);
+	wrap(want.cpu, 1, "MEM");
+	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+	assert_non_null(strstr(want.why, "--without-likwid"));
+	free(want.why);
+	assert_false(loaded());
+}
+
+static void test_half_an_environment(void **state)
+{
+	static const char *const needed[] = { "LIKWID_FILEPATH", "LIKWID_EVENTS", "LIKWID_THREADS" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+		struct wanted want = { 0 };
+
+		cpus(want.cpu);
+		wrap(want.cpu, 1, "MEM");
+		unsetenv(needed[i]);
+		assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+		assert_non_null(want.why);
+		assert_non_null(strstr(want.why, needed[i]));
+		assert_non_null(strstr(want.why, "unset LIKWID_MODE"));
+		free(want.why);
+		assert_false(loaded());
+	}
+}
+
+static void test_a_library_that_does_not_begin(void **state)
+{
+	struct wanted want = { 0 };
+
+	(void)state;
+	cpus(want.cpu);
+	wrap(want.cpu, 1, "MEM");
+	setenv("LIKWID_STANDIN", "refuse", 1);
+	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+	assert_non_null(want.why);
+	assert_non_null(strstr(want.why, "liblikwid.so.5.2 could not begin to count"));
+	free(want.why);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+	char block[4096];
+	size_t n;
+
+	assert_true(in && out);
+	while ((n = fread(block, 1, sizeof(block), in)))
+		assert_int_equal(fwrite(block, 1, n, out), n);
+	fclose(in);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* A LIKWID in a folder of its own, and in LD_PRELOAD, as under likwid-perfctr -C, the one of its libraries that pins. */
+static void install(const char *version, char *library, char *folder_of_it)
+{
+	char standin[PATH_MAX + 32], preload[PATH_MAX];
+
+	assert_non_null(mkdtemp(folder_of_it));
+	snprintf(standin, sizeof(standin), "%s/liblikwid.so.5.2", folder);
+	snprintf(library, PATH_MAX, "%s/liblikwid.so.%s", folder_of_it, version);
+	snprintf(preload, sizeof(preload), "/nowhere/libother.so:%s/liblikwidpin.so.%s:/nowhere/third.so", folder_of_it, version);
+	copy_file(standin, library);
+	setenv("LD_PRELOAD", preload, 1);
+}
+
+static void test_the_library_beside_the_one_that_pins(void **state)
+{
+	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX];
+	struct wanted want = { .library = "liblikwid.so.5.3", .mode = "direct", .groups = 2 };
+
+	(void)state;
+	want.threads = cpus(want.cpu);
+	wrap(want.cpu, want.threads, "MEM|CLOCK");
+	setenv("LIKWID_MODE", "0", 1);
+	install("5.3", library, home);
+	assert_int_equal(team_open(THREADS, entered, &want), 7);
+	unlink(library);
+	rmdir(home);
+	want.library = "liblikwid.so.5.2"; /* no such file: the next in line */
+	setenv("LD_PRELOAD", "/nowhere/liblikwidpin.so.5.9", 1);
+	assert_int_equal(team_open(THREADS, entered, &want), 7);
+}
+
+/* Since 5.5 LIKWID adds up what all groups counted in a region: one counts alone. */
+static void test_groups_that_are_not_kept_apart(void **state)
+{
+	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX];
+	struct wanted want = { .library = "liblikwid.so.5.5", .mode = "perf_event", .groups = 1 };
+
+	(void)state;
+	want.threads = cpus(want.cpu);
+	wrap(want.cpu, want.threads, "MEM|CLOCK");
+	setenv("LIKWID_MODE", "-1", 1);
+	install("5.5", library, home);
+	assert_int_equal(team_open(THREADS, entered, &want), 7);
+	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 5);
+	unlink(library);
+	rmdir(home);
+}
+
+/* --- the stand-in --- */
+
+struct standin {
+	void (*init)(void), (*thread_init)(void), (*next_group)(void), (*close)(void);
+	int (*register_region)(const char *), (*start)(const char *), (*stop)(const char *), (*reset)(const char *);
+};
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static void begin(const struct standin *s)
+{
+	s->init();
+	s->thread_init();
+	s->register_region("a");
+	s->register_region("b");
+}
+
+static void nested(const struct standin *s)
+{
+	begin(s);
+	s->start("a");
+	s->start("b");
+}
+
+static void unregistered(const struct standin *s)
+{
+	begin(s);
+	s->start("c");
+}
+
+static void late(const struct standin *s)
+{
+	begin(s);
+	s->start("a");
+	s->stop("a");
+	s->register_region("c");
+}
+
+static void left_open(const struct standin *s)
+{
+	begin(s);
+	s->start("a");
+	s->close();
+}
+
+static void left_twice(const struct standin *s)
+{
+	begin(s);
+	s->start("a");
+	s->stop("a");
+	s->stop("a");
+}
+
+static void never_left(const struct standin *s)
+{
+	begin(s);
+	s->start("a");
+	s->stop("a");
+	s->close(); /* b was not primed */
+}
+
+static void group_inside(const struct standin *s)
+{
+	begin(s);
+	s->start("a");
+	s->next_group();
+}
+
+static void bad_name(const struct standin *s)
+{
+	begin(s);
+	s->register_region("a b");
+}
+
+static void twice(const struct standin *s)
+{
+	begin(s);
+	s->init();
+}
+
+static void fine(const struct standin *s)
+{
+	begin(s);
+	for (unsigned i = 0; i < 2; i++) {
+		const char *name = i ? "b" : "a";
+
+		s->start(name);
+		s->stop(name);
+		s->reset(name);
+	}
+	s->close();
+}
+
+static int ends_by(void (*misuse)(const struct standin *))
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		void *handle = dlopen("liblikwid.so.5.2", RTLD_NOW);
+		struct standin s;
+
+		if (!handle || !freopen("/dev/null", "w", stderr))
+			_exit(9);
+		*(void **)&s.init = dlsym(handle, "likwid_markerInit");
+		*(void **)&s.thread_init = dlsym(handle, "likwid_markerThreadInit");
+		*(void **)&s.next_group = dlsym(handle, "likwid_markerNextGroup");
+		*(void **)&s.close = dlsym(handle, "likwid_markerClose");
+		*(void **)&s.register_region = dlsym(handle, "likwid_markerRegisterRegion");
+		*(void **)&s.start = dlsym(handle, "likwid_markerStartRegion");
+		*(void **)&s.stop = dlsym(handle, "likwid_markerStopRegion");
+		*(void **)&s.reset = dlsym(handle, "likwid_markerResetRegion");
+		signal(SIGABRT, SIG_DFL);
+		misuse(&s);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void test_the_stand_in_notices(void **state)
+{
+	void (*const misuse[])(const struct standin *) = { nested, unregistered, late, left_open, left_twice, never_left, group_inside, bad_name, twice };
+	cpu_set_t before;
+	int cpu[2];
+
+	(void)state;
+	cpus(cpu);
+	wrap(cpu, 1, "MEM|CLOCK");
+	sched_getaffinity(0, sizeof(before), &before);
+	pin(cpu[0]);
+	assert_int_equal(ends_by(fine), 0);
+	for (size_t i = 0; i < sizeof(misuse) / sizeof(*misuse); i++)
+		assert_int_equal(ends_by(misuse[i]), 128 + SIGABRT);
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
+/* The dynamic linker looks at LD_LIBRARY_PATH once, when a program begins. */
+static void begin_again(char *const argv[])
+{
+	char own[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (n <= 0)
+		return;
+	own[n] = 0;
+	if (snprintf(folder, sizeof(folder), "%.*s/likwid", PATH_MAX - 16, dirname(dirname(own))) < 0)
+		return;
+	if (getenv("LD_LIBRARY_PATH") && !strcmp(getenv("LD_LIBRARY_PATH"), folder))
+		return;
+	setenv("LD_LIBRARY_PATH", folder, 1);
+	execv("/proc/self/exe", argv);
+}
+
+int main(int argc, char *argv[])
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_nobody_asked, unwrap),
+		cmocka_unit_test_teardown(test_half_an_environment, unwrap),
+		cmocka_unit_test_teardown(test_every_region_is_entered_and_left_by_the_book, unwrap),
+		cmocka_unit_test_teardown(test_several_groups_take_turns, unwrap),
+		cmocka_unit_test_teardown(test_only_where_likwid_counts, unwrap),
+		cmocka_unit_test_teardown(test_a_library_that_does_not_begin, unwrap),
+		cmocka_unit_test_teardown(test_the_library_beside_the_one_that_pins, unwrap),
+		cmocka_unit_test_teardown(test_groups_that_are_not_kept_apart, unwrap),
+		cmocka_unit_test_teardown(test_the_stand_in_notices, unwrap),
+	};
+	const struct CMUnitTest without[] = { cmocka_unit_test_teardown(test_nobody_asked, unwrap), cmocka_unit_test_teardown(test_left_out, unwrap) };
+	int number;
+
+	(void)argc;
+	begin_again(argv);
+	number = mkstemp(file);
+	if (number >= 0)
+		close(number);
+#ifdef LOCUS_WITHOUT_LIKWID
+	(void)tests;
+	return cmocka_run_group_tests(without, NULL, NULL);
+#else
+	(void)without;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
+}
