@@ -697,6 +697,7 @@ static int perform(struct run *r)
 	errno = 0;
 	status = team_open(threads, measure, r);
 	if (status < 0) {
+		write_header(r);
 		go_on(r, text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u", threads, strerror(errno)));
 		status = EXIT_BAD;
 	}
