@@ -697,8 +697,8 @@ static int perform(struct run *r)
 	errno = 0;
 	status = team_open(threads, measure, r);
 	if (status < 0) {
-		write_header(r);
 		go_on(r, text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u", threads, strerror(errno)));
+		write_header(r);
 		status = EXIT_BAD;
 	}
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
