@@ -199,6 +199,6 @@ def test_what_the_budget_cut_short_is_not_called_wrong(locus, tmp_path, read):
 
 def test_fewer_repeats_than_asked_for_are_not_called_complete(locus, tmp_path, read):
     file = tmp_path / "fewer.jsonl"
-    locus("dummy --variant steady --repeats 1000 --delay 10000 --time-budget 500ms --output", file)
+    locus("dummy --variant steady --repeats 100000 --delay 10000 --time-budget 3s --output", file)
     trial = next(line for line in read(file) if line["type"] == "trial")
-    assert trial["samples"]["n"] < 1000 and trial["stopped"] == "budget" and trial["status"] == "unconverged"
+    assert trial["samples"]["n"] < 100000 and trial["stopped"] == "budget" and trial["status"] == "unconverged"
