@@ -711,6 +711,7 @@ static int perform(struct run *r)
 	status = team_open(threads, measure, r);
 	if (status < 0) {
 		go_on(r, text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u", threads, strerror(errno)));
+		write_header(r);
 		status = EXIT_BAD;
 	}
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;

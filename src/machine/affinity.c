@@ -59,7 +59,7 @@ static const char *who_of_likwid(void)
 {
 	const char *found = getenv("LIKWID_MODE") ? "likwid-perfctr" : "likwid-pin";
 	int process = getpid();
-	char line[4096];
+	char line[2000];                   /* as much of it as tells: names come first */
 
 	for (unsigned i = 0; i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++) {
 		if (runs(line, ".likwidscript_", true))

@@ -222,10 +222,13 @@ static int entered_in_part(struct team *t, void *argument)
 static void test_only_where_likwid_counts(void **state)
 {
 	struct wanted want = { 0 };
+	char lua[32];
 
 	(void)state;
 	want.threads = cpus(want.cpu);
 	wrap(want.cpu, 1, "MEM");
+	snprintf(lua, sizeof(lua), "%d.0", want.cpu[0]); /* as Lua may write a number */
+	setenv("LIKWID_THREADS", lua, 1);
 	unsetenv("LIKWID_PIN");
 	assert_int_equal(team_open(THREADS, entered_in_part, &want), 7);
 	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 1);
@@ -338,6 +341,26 @@ static void test_the_library_beside_the_one_that_pins(void **state)
 	want.library = "liblikwid.so.5.2"; /* no such file: the next in line */
 	setenv("LD_PRELOAD", "/nowhere/liblikwidpin.so.5.9", 1);
 	assert_int_equal(team_open(THREADS, entered, &want), 7);
+}
+
+/* Any library that is none of LIKWID's. */
+static void test_a_library_without_regions(void **state)
+{
+	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX];
+	struct wanted want = { 0 };
+	Dl_info other;
+
+	(void)state;
+	cpus(want.cpu);
+	wrap(want.cpu, 1, "MEM");
+	install("5.0", library, home);
+	assert_true(dladdr(dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests"), &other));
+	copy_file(other.dli_fname, library);
+	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+	assert_non_null(strstr(want.why, "lacks likwid_markerInit"));
+	free(want.why);
+	unlink(library);
+	rmdir(home);
 }
 
 /* Since 5.5 LIKWID adds up what all groups counted in a region: one counts alone. */
@@ -528,6 +551,7 @@ int main(int argc, char *argv[])
 		cmocka_unit_test_teardown(test_only_where_likwid_counts, unwrap),
 		cmocka_unit_test_teardown(test_a_library_that_does_not_begin, unwrap),
 		cmocka_unit_test_teardown(test_the_library_beside_the_one_that_pins, unwrap),
+		cmocka_unit_test_teardown(test_a_library_without_regions, unwrap),
 		cmocka_unit_test_teardown(test_groups_that_are_not_kept_apart, unwrap),
 		cmocka_unit_test_teardown(test_the_stand_in_notices, unwrap),
 	};
