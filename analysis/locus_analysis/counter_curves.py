@@ -153,7 +153,8 @@ def _of_curve(
 
 def _words(of: dict[str, str], several: Sequence[str]) -> str:
     bare = ("variant", "search", "type", "lock", "body")
-    return ", ".join(of[key] if key in bare else f"{key} {short(of[key])}" for key in several if key in of)
+    said = [key for key in several if key in of and (key, of.get("keys")) != ("skew", "uniform")]  # which has none
+    return ", ".join(of[key] if key in bare else f"{key} {short(of[key])}" for key in said)
 
 
 def _time(title: str, trials: Sequence[Row], curve: Curve, x: Axis, width: int, marks: Sequence[tuple[float, str]]) -> Panel:
