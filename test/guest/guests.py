@@ -23,8 +23,8 @@ import threading
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
 SLOT = 32  # MiB of the drive, for what a step leaves
-LIMIT = 60  # s for a step
-DEADLINE = 300  # s for a guest: several times what it takes on two busy cores
+LIMIT = 180  # s for a step
+DEADLINE = 900  # s for a guest: several times what it takes on two busy cores
 OPENED = ("libgcc_s.so.1", "libpthread.so.0")  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
 
 

@@ -125,7 +125,7 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 
 			dup2(pipes[me][1], STDERR_FILENO);
 			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
-			alarm(60); /* one that waits for others that will not come has failed */
+			alarm(300); /* one that waits for others that will not come has failed */
 			exit(body(&ranks));
 		}
 		close(pipes[me][1]);
