@@ -112,7 +112,7 @@ def test_dry_run_of_the_matrix_has_every_pair_of_nodes(locus):
 
 
 def test_a_long_plan_for_a_large_machine_is_planned_at_once(locus):
-    done = locus("numa --dry-run --topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=20)
+    done = locus("numa --dry-run --topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=60)
     assert done.status == 0 and "impossible" not in done.out
 
 

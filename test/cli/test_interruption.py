@@ -12,12 +12,13 @@ import time
 import pytest
 
 MANY = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20 --repeats 60 --quiet"
+PATIENCE = 180  # s: what takes longer hangs
 
 
 def wait_for(condition, what):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, f"{what} did not happen within 30 s"
+        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
         time.sleep(0.01)
 
 
@@ -36,7 +37,7 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
     process = locus.start("dummy --variant steady,jitter --output", file)
     wait_for(has_batches(file), "a few batches")
     process.send_signal(number)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     lines = read(file)
     assert lines[-1]["type"] == "end" and lines[-1]["signal"] == number.name and lines[-1]["status"] == 128 + number
@@ -52,7 +53,7 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
     process = locus.start(MANY, "--output", file)
     wait_for(lambda: file.exists() and file.read_bytes().count(b'"type":"trial"') > 3, "a few trials")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     complete = {line["id"] for line in read(file) if line["type"] == "trial" and line["status"] not in ("interrupted", "wrong")}
     assert locus(MANY, "--output", file, "--resume").status == 1  # of the wrong ones
     lines = read(file)
@@ -72,7 +73,7 @@ def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
         process = locus.start(MANY, "--output", file)
         time.sleep(choose.uniform(0, 0.4))  # the moment: nothing waits for it
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         if not file.exists():
             continue
         lines = read(file, whole=False)
@@ -80,7 +81,7 @@ def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
             assert a["type"] != "end"
             if a["type"] == b["type"] == "samples" and a["trial"] == b["trial"]:
                 assert b["batch"] == a["batch"] + 1
-    assert locus(MANY, "--output", file, "--resume", timeout=120).status == 1
+    assert locus(MANY, "--output", file, "--resume").status == 1
     final = {line["id"] for line in read(file) if line["type"] == "trial"}
     assert len(final) == 20
 
@@ -106,7 +107,7 @@ def limit_file_size(most):
 def test_a_file_that_can_grow_no_more(locus, tmp_path, read, room):
     file = tmp_path / "full.jsonl"
     process = locus.start(MANY, "--output", file, preexec_fn=limit_file_size(room))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert len([line for line in err.splitlines() if str(file) in line]) == 1
     assert file.stat().st_size <= room
@@ -128,7 +129,7 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
     wait_for(has_batches(file), "a few batches")
     second = locus(MANY, "--output", file, "--resume")
     assert second.status == 1 and "another process" in second.err
-    first.communicate(timeout=60)
+    first.communicate(timeout=PATIENCE)
     assert [line["type"] for line in read(file)].count("header") == 1
 
 
@@ -136,11 +137,11 @@ def test_the_second_signal_ends_it_at_once(locus, tmp_path):
     """A single turn of 10 minutes cannot be waited for. What burns CPU time is in it: all before takes next to none."""
     process = locus.start("dummy --variant steady --delay 6e8 --output", tmp_path / "stuck.jsonl")
     wait_for(lambda: cpu_time(process.pid) > 0.5, "half a second of the turn")
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGINT
     lines = [json.loads(line) for line in (tmp_path / "stuck.jsonl").read_text().splitlines()]
     assert lines[0]["type"] == "header"
@@ -151,11 +152,11 @@ def test_sigterm_may_come_several_times(locus, tmp_path, read):
     file = tmp_path / "term.jsonl"
     process = locus.start("dummy --variant steady,jitter --output", file)
     wait_for(has_batches(file), "a few batches")
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.001)
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM
     assert read(file)[-1]["signal"] == "SIGTERM"
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from slurm import SOURCE, wait_for
+from slurm import DEADLINE, SOURCE, wait_for
 
 MINICLUSTER = SOURCE / "test/cluster/minicluster"
 
@@ -47,7 +47,7 @@ def test_nothing_is_left_of_it(nodes, number):
         os.killpg(process.pid, number)
     else:
         process.send_signal(number)
-    assert process.wait(timeout=60) != 0
+    assert process.wait(timeout=DEADLINE) != 0
     wait_for(lambda: not processes(folder), folder)
     if number == signal.SIGKILL:
         folder.rmdir()  # it is empty

@@ -36,7 +36,7 @@ def test_a_guest_that_hangs_is_ended(boot):
 def test_without_qemu_the_remedy_is_named(ci):
     environment = {**os.environ, "PATH": "/nowhere", "CI": ci, "PYTHON": sys.executable}
     tests = [TESTS / "run-pytest", TESTS / "guest/test_pages.py"]
-    said = subprocess.run(tests, env=environment, capture_output=True, text=True, timeout=60).stdout
+    said = subprocess.run(tests, env=environment, capture_output=True, text=True, timeout=180).stdout
     assert "qemu-system-x86_64 is missing (Debian: qemu-system-x86)" in said
     assert ("\nok " in said, "\nnot ok " in said) == ((False, True) if ci == "true" else (True, False)), said
 

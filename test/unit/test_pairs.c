@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cases.h"
 #include "harness/pairs.h"
 #include "machine/topology.h"
 
@@ -89,7 +90,7 @@ static void pairs_alone_are_different_ones(void **unused)
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		struct machine *machine = flat(sizes[i]);
 
-		for (uint64_t seed = 0; seed < 20; seed++) {
+		for (uint64_t seed = 0; seed < cases(20); seed++) {
 			const unsigned n = sizes[i];
 			struct place place[n];
 			struct trial trial = { .machine = machine, .place = place, .threads = n, .seed = seed };

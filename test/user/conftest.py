@@ -22,7 +22,7 @@ class User:
 
     folder = FOLDER
 
-    def __call__(self, *command, hide=(), forbid=None, timeout=60):
+    def __call__(self, *command, hide=(), forbid=None, timeout=180):
         options = [word for path in hide for word in ("--hide", path)] + (["--forbid", forbid] if forbid else [])
         environment = {**os.environ, "FORBID": f"{os.environ['BUILD']}/test/forbid"}
         process = subprocess.run(
@@ -59,7 +59,7 @@ def built(user):
         "sh",
         "-c",
         f"tar xf {tarball.name} && cd {folder} && ./configure --enable-werror --with-python={python} && make -j{os.cpu_count()}",
-        timeout=300,
+        timeout=900,
     )
     assert done.status == 0, (done.out + done.err)[-5000:]
     return folder

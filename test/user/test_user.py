@@ -77,7 +77,7 @@ def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built)
         "distcheck",
         "TESTS=$(check_PROGRAMS) test/cli.test test/analysis.test",
         "PYTEST_ADDOPTS=-k 'not (test_kmeans_sklearn or test_mpi) or test_ranks_measure_together'",
-        timeout=1200,
+        timeout=2400,
     )
     assert done.status == 0, "\n".join([*failures(user.folder), done.out[-3000:], done.err[-2000:]])
     skipped = [line for line in done.out.splitlines() if line.startswith("SKIP")]
