@@ -263,7 +263,7 @@ static void explain(const struct wanted *w, int error, struct reason *why)
 		return;
 	case EMFILE:
 		because(why, "too many open files");
-		remedied(why, "ulimit -n 4096");
+		remedied(why, "ulimit -n 10000");
 		return;
 	default:
 		because(why, "perf_event_open: %s", strerror(error));
