@@ -25,7 +25,6 @@ BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
 SLOT = 32  # MiB of the drive, for what a step leaves
 LIMIT = 240  # s for a step
 DEADLINE = 1200  # s for a guest: this and the above are many times what it takes, for machines that have the CPUs of others
-PAPI = ("papi_avail", "papi_command_line")
 OPENED = ("libgcc_s.so.1", "libpthread.so.0")  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
 
 
@@ -66,7 +65,7 @@ AMD64 = Architecture(
     "amd64", "qemu-system-x86_64", "qemu-system-x86", "ttyS0", "-machine q35", host=True, modules=("msr",), words="no_timer_check"
 )
 ARM64 = Architecture(
-    "arm64", "qemu-system-aarch64", "qemu-system-arm", "ttyAMA0", "-machine virt", tools=("busybox", "numactl", "objdump", *PAPI)
+    "arm64", "qemu-system-aarch64", "qemu-system-arm", "ttyAMA0", "-machine virt", tools=("busybox", "numactl", "objdump")
 )
 ARM64_16K = dataclasses.replace(ARM64, kernel="arm64-16k", disk="virtio-blk-pci", modules=("virtio_blk",))
 
@@ -189,9 +188,9 @@ def likwid():
 
 
 def papi():
-    """PAPI's tools, and with them its library: {} where they are not installed."""
-    found = {f"bin/{tool}": pathlib.Path(shutil.which(tool) or "/nowhere") for tool in PAPI}
-    return found if all(file.exists() for file in found.values()) else {}
+    """PAPI's library, at the same path: {} where it is not installed."""
+    said = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    return {path[1:]: pathlib.Path(path) for path in re.findall(r"libpapi\.so\.\d+\.\d+ \(libc6,x86-64.*=> (\S+)", said)}
 
 
 def libraries(architecture, programs):

@@ -66,8 +66,8 @@ def failures(folder):
 
 def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built):
     """
-    And another tarball can be made of it. Left out is what takes minutes, and is not this user's: linters, another library, and of
-    ranks all but that they start.
+    And another tarball can be made of it. It is built without PAPI and LIKWID there. Left out is what takes minutes, and is not
+    this user's: linters, another library, and of ranks all but that they start.
     """
     done = user(
         "make",
@@ -75,6 +75,7 @@ def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built)
         "-C",
         built,
         "distcheck",
+        "DISTCHECK_CONFIGURE_FLAGS=--without-papi --without-likwid",
         "TESTS=$(check_PROGRAMS) test/cli.test test/analysis.test",
         "PYTEST_ADDOPTS=-k 'not (test_kmeans_sklearn or test_mpi) or test_ranks_measure_together'",
         timeout=2400,
