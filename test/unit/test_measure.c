@@ -844,9 +844,12 @@ static void test_what_counting_costs_is_a_note(void **state)
 	s.batches = BATCHES;
 	s.tally.passes = 1;
 	for (unsigned slower = 0; slower < 2; slower++) {
-		for (unsigned b = 0; b < BATCHES; b++)
+		for (unsigned b = 0; b < BATCHES; b++) {
+			const unsigned turn = b / 2;
+
 			batch[b] = (struct batch){ .first = b % 10, .samples = 1, .pass = b % 2 ? UNCOUNTED : 0,
-						   .estimate = (b % 2 ? 1 : 1 + slower) * (1 + 0.001 * (double)(b / 2)) };
+						   .estimate = (b % 2 ? 1 : 1 + slower) * (1 + 0.001 * turn) };
+		}
 		line = summary(&s, &s, 1, "now", &status);
 		counting = json_object_get(line, "counting");
 		assert_true(fabs(json_real_value(json_object_get(counting, "with")) - (1 + slower) * 1.0025) < 1e-9);
