@@ -54,7 +54,9 @@ class Counted:
 
 
 def is_table(path: Path) -> bool:
-    """Told by its content: lines of a record begin with a brace. A file that cannot be read is left to who reads records."""
+    """Told by its content: lines of a record begin with a brace. What is no plain file is left to who reads records."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             start = file.read(HEAD)

@@ -44,6 +44,10 @@ unsigned papi_presets(void *library, struct reason *why)
 
 #include <papi.h>
 
+#ifndef PAPI_EDELAY_INIT /* before 7.0 no component waited with its start */
+#define PAPI_EDELAY_INIT 0
+#endif
+
 /* ---- the library ---- */
 
 #define CALLS(CALL)                                                                                                                        \

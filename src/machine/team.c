@@ -72,10 +72,11 @@ static void work(struct team *t, struct worker *w, struct attendance *a)
 	a->begin = clock_now();
 	t->order.task(t->order.argument, w);
 	a->end = clock_now();
-	if (t->read)
-		t->read(t->reader, w, true);
+	/* Before counters are read, which takes a while: others go on until they see it. */
 	if (w->index < t->order.watched && atomic_fetch_sub_explicit(&t->wanting, 1, memory_order_acq_rel) == 1)
 		atomic_store_explicit(&t->stop, true, memory_order_release);
+	if (t->read)
+		t->read(t->reader, w, true);
 	usage_read(&a->after);
 }
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -166,6 +168,17 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
         file = give(tmp_path / name, text)
         assert likwid.is_table(file) and not likwid.is_table(record)
         assert "What LIKWID counted" in report(tmp_path, file, record).text
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """As by locus validate <(xz -dc record.jsonl.xz): nobody may look into it before."""
+    record, _ = marked(tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(record.read_bytes(),))
+    writer.start()
+    assert program.main(["validate", str(pipe)]) == 0
+    writer.join()
 
 
 @pytest.mark.parametrize("command", ["validate", "levels"])

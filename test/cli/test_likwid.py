@@ -21,7 +21,9 @@ SHORT = "dummy --variant steady,jitter,sums --profile quick --repeats 6 --quiet 
 
 def left_out():
     """True if this build has no regions, wherever it runs."""
-    configured = subprocess.run([STANDIN.parents[1] / "config.status", "--config"], capture_output=True, text=True, check=True).stdout
+    configured = subprocess.run(
+        [STANDIN.parents[1] / "config.status", "--config"], capture_output=True, text=True, check=True
+    ).stdout
     return "--without-likwid" in configured or "--with-likwid=no" in configured
 
 

@@ -189,7 +189,7 @@ def test_what_is_forbidden_is_told_with_the_remedy(done):
 def test_what_is_forbidden_and_optional_is_null(done):
     (trial,) = of_type(done, "trial")
     assert done.status == 0 and trial["status"] in ("ok", "noisy", "unconverged") and trial["counting"] is None, done
-    assert (done.record[0]["counters"]["passes"], done.record[0]["counters"]["papi"]) == (0, "7.0.0.0")
+    assert done.record[0]["counters"]["passes"] == 0 and done.record[0]["counters"]["papi"], done.record[0]
     for name in INSTRUCTIONS, CYCLES:
         found = counted(trial, name)
         assert (found["value"], found["source"], found["samples"]) == (None, None, 0), found
