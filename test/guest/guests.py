@@ -261,10 +261,13 @@ def unpack(drive, slot, folder):
     return int(status), out, err, folder
 
 
-def boot(name, steps, deadline=DEADLINE):
-    """Runs the steps in a guest, one after another: {step: Done, or Died}. Its parts and its console stay in BUILD/guest/run."""
+def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None):
+    """
+    Runs the steps in a guest, one after another: {step: Done, or Died}. Its parts and its console stay in BUILD/guest/run, by its
+    name, or by what this one is called: others of that name may run.
+    """
     architecture = GUESTS[name].architecture
-    folder = BUILD / "guest/run" / name
+    folder = BUILD / "guest/run" / (called or name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     initrd, drive, console = folder / "initrd", folder / "drive", folder / "console"
@@ -278,7 +281,7 @@ def boot(name, steps, deadline=DEADLINE):
     command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
     # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1 cryptomgr.notests"
-    command += [f"{kernel} SLOT={SLOT} LIMIT={LIMIT} {GUESTS[name].kernel}"]
+    command += [f"{kernel} SLOT={SLOT} LIMIT={limit} {GUESTS[name].kernel}"]
     command += ["-drive", f"file={drive},format=raw,if=none,id=drive,cache=unsafe"]
     command += ["-device", f"{architecture.disk},drive=drive,serial=results"]
     command += ["-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none"]

@@ -218,7 +218,7 @@ def test_no_pmu(done):
 
 
 # Built with PAPI, which a node may be without.
-@pytest.mark.guest("one", f"find /lib /usr/lib -name 'libpapi.so*' -exec rm {{}} +; {TURNS} {BOTH},perf::PAGE-FAULTS {ONCE}")
+@pytest.mark.guest("smt", f"find /lib /usr/lib -name 'libpapi.so*' -exec rm {{}} +; {TURNS} {BOTH},perf::PAGE-FAULTS {ONCE}")
 def test_without_the_library_what_needs_none_is_counted(done):
     (line,) = done.err.splitlines()
     assert done.status == 0 and INSTRUCTIONS in line and CYCLES in line and "apt-get install libpapi" in line, done

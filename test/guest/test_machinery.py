@@ -13,22 +13,22 @@ TESTS = pathlib.Path(__file__).parents[1]
 
 
 def test_a_step_that_kills_the_guest_takes_no_other_with_it(boot):
-    came_of_it = boot("one", ["echo fine; exit 3", "echo c >/proc/sysrq-trigger", "echo never"])
+    came_of_it = boot("one", ["echo fine; exit 3", "echo c >/proc/sysrq-trigger", "echo never"], called="machinery")
     fine, died, never = came_of_it.values()
     assert (fine.status, fine.out) == (3, "fine\n")
     for one in died, never:
         assert "ended before this step did" in str(one) and "Kernel panic" in str(one) and "echo c >" in str(one)
 
 
-def test_a_step_that_hangs_is_ended(boot, monkeypatch):
-    monkeypatch.setattr(guests, "LIMIT", 3)
-    hung, after = boot("one", ["echo before; sleep 1000", "echo after; pidof sleep; nonsense"]).values()
+def test_a_step_that_hangs_is_ended(boot):
+    steps = ["echo before; sleep 1000", "echo after; pidof sleep; nonsense"]
+    hung, after = boot("one", steps, limit=3, called="machinery").values()
     assert (hung.status, hung.out) == (137, "before\n")
     assert (after.status, after.out) == (127, "after\n") and "nonsense: not found" in after.err, after
 
 
 def test_a_guest_that_hangs_is_ended(boot):
-    (died,) = boot("one", ["echo fine"], deadline=0.1).values()
+    (died,) = boot("one", ["echo fine"], deadline=0.1, called="machinery").values()
     assert "ended after 0.1 s" in str(died)
 
 
