@@ -29,7 +29,7 @@ static const struct metric metrics[] = {
 /* What a delay is made of; nothing else happens here. */
 static double microseconds(const struct trial *trial)
 {
-	return trial->value[DELAY].real * trial->threads * (trial->ranks ? trial->ranks->ranks : 1);
+	return trial->value[DELAY].real * trial->threads * ranks_of(trial->ranks);
 }
 
 static const struct explained counters[] = {

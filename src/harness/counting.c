@@ -446,7 +446,7 @@ void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsi
 /* What all ranks do together counts for each: of an amount, theirs is one. */
 static double ranks_that_count(const struct tally *t)
 {
-	return t->trial->ranks && t->trial->benchmark->per.amount ? t->trial->ranks->ranks : 1;
+	return t->trial->benchmark->per.amount ? ranks_of(t->trial->ranks) : 1;
 }
 
 void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass)
@@ -556,7 +556,7 @@ static json_t *interval(struct estimate e)
 	return isfinite(e.low) && isfinite(e.high) ? json_pack("[f, f]", e.low, e.high) : json_null();
 }
 
-static const char *per_name(const struct benchmark *b)
+const char *per_name(const struct benchmark *b)
 {
 	return b->per.name ? b->per.name : b->unit;
 }
@@ -594,14 +594,14 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 	const struct came_to c = come_to(s, i);
 	const char *why = why_not ? why_not : why_none(s, i, c);
 	const bool hardware = e->source && strcmp(e->source, "kernel");
-	const bool doubtful = !why && hardware && c.total == 0 && !t->counting->proven[t->event[i]];
+	const bool none = why, doubtful = !why && hardware && c.total == 0 && !t->counting->proven[t->event[i]];
 
 	if (doubtful)
 		why = "it reads zero in all samples, and no probe saw it count either: here nothing may count it, as in many virtual machines";
 	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:b, s:s?}", "name", t->counting->name[t->event[i]], "source",
 			 t->counting->why[t->event[i]] ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope", scope_name(e), "per", per_name(t->trial->benchmark),
-			 "value", why && !doubtful ? json_null() : number(c.each.value), "ci", why && !doubtful ? json_null() : interval(c.each), "per_thread",
-			 why && !doubtful ? json_null() : threads_json(t, i, c), "total", why && !doubtful ? json_null() : number(c.total), "samples", (int)t->samples[i],
+			 "value", none ? json_null() : number(c.each.value), "ci", none ? json_null() : interval(c.each), "per_thread",
+			 none ? json_null() : threads_json(t, i, c), "total", none ? json_null() : number(c.total), "samples", (int)t->samples[i],
 			 "trusted", !doubtful, "why", why);
 }
 

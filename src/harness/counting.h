@@ -29,6 +29,9 @@ json_t *counting_header_json(const struct counting *);
 /* The pass of a batch in which nothing is counted. */
 #define UNCOUNTED (~0u)
 
+/* What counts are for each of: "line", or the benchmark's unit. */
+const char *per_name(const struct benchmark *);
+
 /* Of a trial. Events and passes are those of its benchmark. */
 struct tally {
 	struct counting *counting;         /* NULL: nothing is counted */

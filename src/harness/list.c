@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "harness/counting.h"
 #include "harness/list.h"
-#include "machine/names.h"
 #include "harness/options.h"
+#include "machine/names.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
@@ -43,11 +44,6 @@ static struct parameter own_threads(const struct benchmark *b)
 	return own_default("threads", "numbers of threads", b->threads);
 }
 
-static const char *for_each(const struct benchmark *b)
-{
-	return b->per.name ? b->per.name : b->unit;
-}
-
 void list_benchmark(const struct benchmark *b, FILE *f)
 {
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
@@ -72,7 +68,7 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
 		fprintf(f, "  %-16s %s (%s, %s/%s)\n", r->name, r->help, r->metric ? r->metric : "time", r->of, r->to);
 	if (b->counters)
-		fprintf(f, "\ncounters (--counters default; for each %s; of several, the first that can be counted here)\n", for_each(b));
+		fprintf(f, "\ncounters (--counters default; for each %s; of several, the first that can be counted here)\n", per_name(b));
 	for (const struct explained *e = b->counters; e && e->events; e++)
 		fprintf(f, "  %s\n  %16s %s\n", e->events, "", e->what);
 }
@@ -161,7 +157,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		put_tagged("", r->name, times, r->help, f);
 	}
 	if (b->counters)
-		fprintf(f, ".PP\nCounters by default, for each %s:\n", for_each(b));
+		fprintf(f, ".PP\nCounters by default, for each %s:\n", per_name(b));
 	for (const struct explained *e = b->counters; e && e->events; e++)
 		put_tagged("", e->events, NULL, e->what, f);
 }
