@@ -3,7 +3,6 @@
 
 #include "harness/doctor.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,6 +22,7 @@
 #include "machine/clock.h"
 #include "machine/counters.h"
 #include "machine/limits.h"
+#include "machine/markers.h"
 #include "machine/provenance.h"
 #include "machine/region.h"
 #include "machine/sysfs.h"
@@ -545,19 +545,15 @@ static void look_registers(const char *library, struct finding *f)
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
-	static const char *const names[] = { "liblikwid.so.5.5", "liblikwid.so.5.4", "liblikwid.so.5.3", "liblikwid.so.5.2", "liblikwid.so" };
-	void *library = NULL;
-	unsigned i = 0;
+	char *why, *library = markers_available(&why);
 
 	(void)p;
-	while (i < LENGTH(names) && !(library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL)))
-		i++;
-	if (!library) {
-		find(f, MISSING, "no library");
-		return;
-	}
-	dlclose(library);
-	look_registers(names[i], f);
+	if (library)
+		look_registers(library, f);
+	else
+		find(f, MISSING, "%s", why ? why : strerror(ENOMEM));
+	free(library);
+	free(why);
 }
 
 /* ---- Python ---- */

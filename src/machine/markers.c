@@ -52,6 +52,24 @@ struct markers {
 	_Atomic int refused;               /* what the library answered where it refused a region; 0: it did not */
 };
 
+static char *say(const char *format, const char *word) __attribute__((format(printf, 1, 0)));
+static char *say(const char *format, const char *word)
+{
+	char *text;
+
+	return asprintf(&text, format, word) < 0 ? NULL : text;
+}
+
+/* Why this build has no regions; NULL: it has. */
+static char *left_out(void)
+{
+#ifdef LOCUS_WITHOUT_LIKWID
+	return say("this locus was built %s: configure it without that", "--without-likwid");
+#else
+	return NULL;
+#endif
+}
+
 /* Under likwid-perfctr -C the library for pinning is loaded: the one beside it is of the same LIKWID. */
 static char *beside_preloaded(void)
 {
@@ -71,16 +89,20 @@ static char *beside_preloaded(void)
 	return path;
 }
 
-static void *load(void)
+static void *load(char **why)
 {
 	static const char *const names[] = { "liblikwid.so", "liblikwid.so.5.5", "liblikwid.so.5.4", "liblikwid.so.5.3",
 					     "liblikwid.so.5.2", "liblikwid.so.5.1", "liblikwid.so.5.0" };
 	char *beside = beside_preloaded();
 	void *handle = beside ? dlopen(beside, RTLD_NOW | RTLD_LOCAL) : NULL;
+	const char *error;
 
 	free(beside);
 	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(*names); i++)
 		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	error = handle ? NULL : dlerror();
+	if (!handle)
+		*why = say("LIKWID's library could not be loaded (%s): put the folder of its liblikwid.so into LD_LIBRARY_PATH", error ? error : "no reason given");
 	return handle;
 }
 
@@ -312,14 +334,6 @@ static const char *missing_variable(void)
 	return NULL;
 }
 
-static char *say(const char *format, const char *word) __attribute__((format(printf, 1, 0)));
-static char *say(const char *format, const char *word)
-{
-	char *text;
-
-	return asprintf(&text, format, word) < 0 ? NULL : text;
-}
-
 static struct markers *make(void *handle, const char *const *regions, unsigned n)
 {
 	const char *mode = getenv("LIKWID_MODE"), *events = getenv("LIKWID_EVENTS"), *threads = getenv("LIKWID_THREADS");
@@ -335,6 +349,24 @@ static struct markers *make(void *handle, const char *const *regions, unsigned n
 	return NULL;
 }
 
+bool markers_asked(void)
+{
+	return getenv("LIKWID_MODE");
+}
+
+char *markers_available(char **why)
+{
+	void *handle;
+	char *file;
+
+	*why = left_out();
+	if (*why || !(handle = load(why)))
+		return NULL;
+	file = file_of(handle);
+	dlclose(handle);
+	return file;
+}
+
 struct markers *markers_open(struct team *team, const char *const *regions, unsigned n, char **why)
 {
 	const char *missing;
@@ -342,23 +374,15 @@ struct markers *markers_open(struct team *team, const char *const *regions, unsi
 	void *handle;
 
 	*why = NULL;
-	if (!getenv("LIKWID_MODE"))
+	if (!markers_asked() || (*why = left_out()))
 		return NULL;
-#ifdef LOCUS_WITHOUT_LIKWID
-	*why = say("this locus was built %s: configure it without that", "--without-likwid");
-	return NULL;
-#endif
 	if ((missing = missing_variable())) {
 		*why = say("LIKWID_MODE is set, but not %s: run it by likwid-perfctr -m, or unset LIKWID_MODE", missing);
 		return NULL;
 	}
-	handle = load();
-	if (!handle) {
-		const char *error = dlerror();
-
-		*why = say("LIKWID's library could not be loaded (%s): put the folder of its liblikwid.so into LD_LIBRARY_PATH", error ? error : "no reason given");
+	handle = load(why);
+	if (!handle)
 		return NULL;
-	}
 	m = make(handle, regions, n);
 	if (!m || (missing = find(handle, &m->library))) {
 		*why = m ? say("LIKWID's library lacks %s: take LIKWID 5.0 or newer", missing) : say("%s", strerror(ENOMEM));

@@ -13,6 +13,11 @@
 
 struct markers;
 
+/* Whether likwid-perfctr -m has started us: then it has the processor's counters. */
+bool markers_asked(void);
+/* The file of LIKWID's library, were it asked for: "liblikwid.so.5.2". NULL with *why: there is none. Both are the caller's to free. */
+char *markers_available(char **why);
+
 /*
  * Makes the regions known on all CPUs that LIKWID counts, by all threads of the team, before the first is entered. NULL with *why NULL: nobody asked for
  * them. NULL with *why: they cannot be had, and what to do about it; one line, the caller's to free. Threads are where they were afterwards.

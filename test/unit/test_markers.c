@@ -247,9 +247,57 @@ static void test_nobody_asked(void **state)
 	struct wanted want = { 0 };
 
 	(void)state;
+	assert_false(markers_asked());
 	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
 	assert_null(want.why);
 	assert_false(loaded());
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+	char block[4096];
+	size_t n;
+
+	assert_true(in && out);
+	while ((n = fread(block, 1, sizeof(block), in)))
+		assert_int_equal(fwrite(block, 1, n, out), n);
+	fclose(in);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* A LIKWID in a folder of its own, and in LD_PRELOAD, as under likwid-perfctr -C, the one of its libraries that pins. */
+static void install(const char *version, char *library, char *folder_of_it)
+{
+	char standin[PATH_MAX + 32], preload[PATH_MAX];
+
+	assert_non_null(mkdtemp(folder_of_it));
+	snprintf(standin, sizeof(standin), "%s/liblikwid.so.5.2", folder);
+	snprintf(library, PATH_MAX, "%s/liblikwid.so.%s", folder_of_it, version);
+	snprintf(preload, sizeof(preload), "/nowhere/libother.so:%s/liblikwidpin.so.%s:/nowhere/third.so", folder_of_it, version);
+	copy_file(standin, library);
+	setenv("LD_PRELOAD", preload, 1);
+}
+
+/* What the doctor asks: by the names, and in the order, in which it would be loaded. */
+static void test_what_would_be_loaded(void **state)
+{
+	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX], *found, *why;
+
+	(void)state;
+	found = markers_available(&why);
+	assert_non_null(found);
+	assert_null(why);
+	assert_string_equal(found, "liblikwid.so.5.2");
+	free(found);
+	install("5.0", library, home);
+	found = markers_available(&why);
+	assert_non_null(found);
+	assert_string_equal(found, "liblikwid.so.5.0");
+	free(found);
+	assert_false(loaded());
+	unlink(library);
+	rmdir(home);
 }
 
 static void test_left_out(void **state)
@@ -259,7 +307,11 @@ static void test_left_out(void **state)
 	(void)state;
 	cpus(want.cpu);
 	wrap(want.cpu, 1, "MEM");
+	assert_true(markers_asked()); /* nevertheless: the counters are LIKWID's */
 	assert_int_equal(team_open(THREADS, not_to_be_had, &want), 7);
+	assert_non_null(strstr(want.why, "--without-likwid"));
+	free(want.why);
+	assert_null(markers_available(&want.why));
 	assert_non_null(strstr(want.why, "--without-likwid"));
 	free(want.why);
 	assert_false(loaded());
@@ -297,32 +349,6 @@ static void test_a_library_that_does_not_begin(void **state)
 	assert_non_null(want.why);
 	assert_non_null(strstr(want.why, "liblikwid.so.5.2 could not begin to count"));
 	free(want.why);
-}
-
-static void copy_file(const char *from, const char *to)
-{
-	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
-	char block[4096];
-	size_t n;
-
-	assert_true(in && out);
-	while ((n = fread(block, 1, sizeof(block), in)))
-		assert_int_equal(fwrite(block, 1, n, out), n);
-	fclose(in);
-	assert_int_equal(fclose(out), 0);
-}
-
-/* A LIKWID in a folder of its own, and in LD_PRELOAD, as under likwid-perfctr -C, the one of its libraries that pins. */
-static void install(const char *version, char *library, char *folder_of_it)
-{
-	char standin[PATH_MAX + 32], preload[PATH_MAX];
-
-	assert_non_null(mkdtemp(folder_of_it));
-	snprintf(standin, sizeof(standin), "%s/liblikwid.so.5.2", folder);
-	snprintf(library, PATH_MAX, "%s/liblikwid.so.%s", folder_of_it, version);
-	snprintf(preload, sizeof(preload), "/nowhere/libother.so:%s/liblikwidpin.so.%s:/nowhere/third.so", folder_of_it, version);
-	copy_file(standin, library);
-	setenv("LD_PRELOAD", preload, 1);
 }
 
 static void test_the_library_beside_the_one_that_pins(void **state)
@@ -545,6 +571,7 @@ int main(int argc, char *argv[])
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_nobody_asked, unwrap),
+		cmocka_unit_test_teardown(test_what_would_be_loaded, unwrap),
 		cmocka_unit_test_teardown(test_half_an_environment, unwrap),
 		cmocka_unit_test_teardown(test_every_region_is_entered_and_left_by_the_book, unwrap),
 		cmocka_unit_test_teardown(test_several_groups_take_turns, unwrap),
