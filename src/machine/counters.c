@@ -315,12 +315,10 @@ static void suggest(struct counters *c, struct wanted *w, struct reason *why)
 {
 	struct search s = { .name = w->event.name };
 	const struct reason said = *why;
-	char name[128];
 
 	for (unsigned i = 0; i < LENGTH(kernel_events); i++)
 		compare(&s, kernel_events[i].name);
-	for (unsigned i = 0; perf_name(i, name, sizeof(name)); i++)
-		compare(&s, name);
+	perf_names(compare, &s);
 	if (c->of[PAPI].library)
 		papi_names(c->of[PAPI].library, compare, &s);
 	if (s.nearest && !s.known) {

@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -131,8 +133,11 @@ static void *papi_open(bool multiplex, struct reason *why)
 	char own[32];
 	/* Its own; who builds programs has the second; the others, so that it can be said what is there. The first that is found decides. */
 	const char *const names[] = { own, "libpapi.so", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.6.0" }, *const *name = names;
-	struct papi *p = calloc(1, sizeof(*p));
+	struct papi *p;
 
+	if (hardware_owned(why)) /* it would count in its very beginning, to find out what it can */
+		return NULL;
+	p = calloc(1, sizeof(*p));
 	if (!p) {
 		because(why, "no memory");
 		return NULL;
@@ -351,10 +356,12 @@ unsigned papi_presets(void *library, struct reason *why)
 
 /* ---- counting ---- */
 
+#define NONE LLONG_MIN /* instead of a count */
+
 /* The events of one component on one thread. */
 struct part {
 	int set;                           /* PAPI_NULL: not made */
-	bool started;
+	bool started, multiplexed;
 	unsigned first, n;                 /* of the events below */
 };
 
@@ -441,12 +448,13 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 	const struct wanted *first = s->wanted[part->first];
 	int error = p->create_eventset(&part->set), code;
 
+	part->multiplexed = multiplex && first->event.scope == PER_THREAD;
 	*failed = first;
 	if (error == PAPI_OK)
 		error = p->assign_eventset_component(part->set, (int)first->type);
 	if (error == PAPI_OK && first->event.scope == PER_PACKAGE && first->package == EACH_PACKAGE)
 		error = attach(p, part->set, cpu);
-	if (error == PAPI_OK && multiplex && first->event.scope == PER_THREAD)
+	if (error == PAPI_OK && part->multiplexed)
 		error = p->set_multiplex(part->set);
 	/* A native event's code is no longer its own once names of others were asked for. */
 	for (unsigned i = 0; error == PAPI_OK && i < part->n; i++) {
@@ -462,11 +470,13 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 	return part->started ? p->read(part->set, s->now + part->first) : error;
 }
 
-static void explain(const struct papi *p, const struct wanted *w, int error, struct reason *why)
+static void explain(const struct papi *p, const struct wanted *w, int error, int of_system, struct reason *why)
 {
 	const PAPI_component_info_t *c = p->get_component_info((int)w->type);
 
-	if (error == PAPI_EPERM && w->event.scope == PER_PACKAGE) {
+	if (too_few_files(of_system, why)) { /* of which each PAPI makes another error of its own: ESYS, EINVAL, ECOUNT */
+		return;
+	} else if (error == PAPI_EPERM && w->event.scope == PER_PACKAGE) {
 		uncore_why(why);
 	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type && hardware_why(why)) {
 		return; /* PAPI may know a processor that this kernel, or the host, does not count on */
@@ -512,34 +522,38 @@ static void *papi_start(void *library, struct wanted *const *w, unsigned n, int 
 	if (!pthread_equal(p->owner, pthread_self()))
 		error = p->register_thread();
 	divide(s, w);
+	errno = 0;
 	for (unsigned i = 0; error == PAPI_OK && i < s->parts; i++)
 		error = make(s, &s->part[i], cpu, multiplex, failed);
 	if (error == PAPI_OK) {
 		*failed = NULL;
 		return s;
 	}
-	explain(p, *failed, error, why);
+	explain(p, *failed, error, errno, why);
 	papi_stop(s);
 	return NULL;
 }
 
+/* Of those that take turns, PAPI says 0 until the first turn has come, and then an estimate since the start, which may fall. */
+static void take(const struct papi_set *s, const struct part *part, long long *to)
+{
+	int error = s->papi->read(part->set, to + part->first);
+
+	for (unsigned k = part->first; k < part->first + part->n; k++)
+		if (error != PAPI_OK || (part->multiplexed && !to[k]))
+			to[k] = NONE;
+}
+
 static void papi_read(void *set, bool after, double *value)
 {
-	const long long NONE = -1; /* could not be read; counts are not negative */
 	struct papi_set *s = set;
-	long long *to = after ? s->now : s->before;
 
-	for (unsigned i = 0; i < s->parts; i++) {
-		const struct part *part = &s->part[i];
-		int error = s->papi->read(part->set, to + part->first);
+	for (unsigned i = 0; i < s->parts; i++)
+		take(s, &s->part[i], after ? s->now : s->before);
+	for (unsigned k = 0; after && k < s->n; k++) {
+		const bool counted = s->before[k] != NONE && s->now[k] != NONE;
 
-		for (unsigned k = part->first; k < part->first + part->n; k++) {
-			if (error != PAPI_OK)
-				to[k] = NONE;
-			if (after)
-				value[s->wanted[k]->index] =
-					s->before[k] == NONE || s->now[k] == NONE ? NAN : (double)(s->now[k] - s->before[k]) * s->wanted[k]->factor;
-		}
+		value[s->wanted[k]->index] = counted ? (double)(s->now[k] - s->before[k]) * s->wanted[k]->factor : NAN;
 	}
 }
 

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "machine/markers.h"
 #include "machine/provider.h"
 #include "machine/sysfs.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define WHO_COUNTS    "pgrep -a 'perf|likwid|papi|pmda' # who?"
 
 /* ---- names, as libpfm4 has them ---- */
 
@@ -127,45 +130,25 @@ static bool hardware_find(void *library, struct wanted *w, struct reason *why)
 	return false;
 }
 
-static unsigned list_names(const struct name *names, size_t n, unsigned i, char *name, size_t size)
+static void list(const char *prefix, const struct name *names, size_t n, void (*each)(void *, const char *), void *argument)
 {
-	if (i >= n)
-		return i - (unsigned)n + 1;
-	snprintf(name, size, PREFIX "%s", names[i].name);
-	return 0;
+	char name[64];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), PREFIX "%s%s", prefix, names[i].name);
+		each(argument, name);
+	}
 }
 
-bool perf_name(unsigned i, char *name, size_t size)
+void perf_names(void (*each)(void *, const char *), void *argument)
 {
-	unsigned left = list_names(hardware_names, LENGTH(hardware_names), i, name, size);
-
-	if (left)
-		left = list_names(software_names, LENGTH(software_names), left - 1, name, size);
-	if (left > LENGTH(cache_names) * LENGTH(access_names))
-		return false;
-	if (left)
-		snprintf(name, size, PREFIX "%s%s", cache_names[(left - 1) / LENGTH(access_names)].name,
-			 access_names[(left - 1) % LENGTH(access_names)].name);
-	return true;
+	list("", hardware_names, LENGTH(hardware_names), each, argument);
+	list("", software_names, LENGTH(software_names), each, argument);
+	for (size_t i = 0; i < LENGTH(cache_names); i++)
+		list(cache_names[i].name, access_names, LENGTH(access_names), each, argument);
 }
 
-/* ---- counting ---- */
-
-/* What read() gives. */
-struct reading {
-	uint64_t value, enabled, running;
-};
-
-struct perf_set {
-	bool multiplex;
-	unsigned n;
-	struct {
-		int file;
-		unsigned index;
-		double factor;
-		struct reading before;
-	} of[];
-};
+/* ---- what stands in the way ---- */
 
 static int perf_open(const struct wanted *w, bool in_kernel)
 {
@@ -181,12 +164,22 @@ static int perf_open(const struct wanted *w, bool in_kernel)
 	return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* What happens to a program is counted wherever the kernel notes it; what the program does, where it runs itself, as PAPI does. */
+/*
+ * What happens to a program is counted wherever the kernel notes it; what the program does, where it runs itself, as PAPI does. The processor's
+ * counters have one owner.
+ */
 static int perf_try(const struct wanted *w)
 {
-	int file = w->type == PERF_TYPE_SOFTWARE ? perf_open(w, true) : -1;
+	int file;
 
-	return file < 0 && !(w->type == PERF_TYPE_SOFTWARE && w->code & INSIDE) ? perf_open(w, false) : file;
+	if (w->type == PERF_TYPE_SOFTWARE) {
+		file = perf_open(w, true);
+		return file < 0 && !(w->code & INSIDE) ? perf_open(w, false) : file;
+	}
+	if (!markers_asked())
+		return perf_open(w, false);
+	errno = EBUSY;
+	return -1;
 }
 
 static const struct wanted cycles = { .type = PERF_TYPE_HARDWARE, .code = PERF_COUNT_HW_CPU_CYCLES };
@@ -233,41 +226,80 @@ static void forbidden_event(const struct wanted *w, struct reason *why)
 		close(file);
 }
 
-/* Why an event can't be opened, by the error that perf_event_open() left. */
+static void uncounted(const struct wanted *w, struct reason *why)
+{
+	if (w->type == PERF_TYPE_SOFTWARE) {
+		because(why, "this kernel does not count it");
+	} else if (w == &cycles) {
+		because(why, "no PMU (hidden by the host, or unknown to this kernel)");
+		remedied(why, "# in a virtual machine, ask who runs its host for a virtual PMU (QEMU: -cpu host,pmu=on); in a cloud, take a metal type");
+	} else if (!hardware_why(why)) { /* else that is the reason */
+		because(why, "this processor counts cycles, but not this");
+		remedied(why, "perf list hw cache # what it counts");
+	}
+}
+
+static void no_such_call(const struct wanted *w, struct reason *why)
+{
+	(void)w;
+	because(why, "this kernel has no perf_event_open, or hides it");
+	remedied(why, "docker run --cap-add PERFMON ... # on a kernel with CONFIG_PERF_EVENTS");
+}
+
+/* LIKWID writes the counters' registers behind the kernel's back, or lets the kernel, and then does not ask for how long they counted: nobody would notice. */
+bool hardware_owned(struct reason *why)
+{
+	if (!markers_asked())
+		return false;
+	because(why, "likwid-perfctr has the processor's counters (LIKWID_MODE is set), and two owners would both count wrong");
+	remedied(why, "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
+	return true;
+}
+
+static void owned(const struct wanted *w, struct reason *why)
+{
+	(void)w;
+	if (hardware_owned(why))
+		return;
+	because(why, "somebody has the processor's counters for himself");
+	remedied(why, WHO_COUNTS);
+}
+
+bool too_few_files(int error, struct reason *why)
+{
+	struct rlimit files;
+
+	if (error != EMFILE && error != ENFILE)
+		return false;
+	because(why, "too few file descriptors: an event takes one for each thread");
+	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
+		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: raise fs.file-max, or count fewer events");
+	else if (files.rlim_max > files.rlim_cur)
+		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
+	else
+		remedied(why, "ulimit -n %ju # by root; or count fewer events", (uintmax_t)files.rlim_cur * 4);
+	return true;
+}
+
+static const struct cause {
+	int error;                         /* of perf_event_open() */
+	void (*explain)(const struct wanted *, struct reason *);
+} causes[] = {
+	{ EACCES, forbidden_event }, { EPERM, forbidden_event }, { ENOENT, uncounted },	   { ENODEV, uncounted },
+	{ EOPNOTSUPP, uncounted },   { EINVAL, uncounted },	 { ENOSYS, no_such_call }, { EBUSY, owned },
+};
+
 static void explain(const struct wanted *w, int error, struct reason *why)
 {
-	bool software = w->type == PERF_TYPE_SOFTWARE;
-
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		forbidden_event(w, why);
+	if (too_few_files(error, why))
 		return;
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-	case EINVAL:
-		if (software) {
-			because(why, "this kernel does not count it");
-		} else if (w != &cycles && !hardware_why(why)) {
-			because(why, "this processor counts cycles, but not this");
-			remedied(why, "perf list hw cache # what it counts");
-		} else {
-			because(why, "no PMU (hidden by the host, or unknown to this kernel)");
-			remedied(why, "# in a virtual machine, ask who runs its host for a virtual PMU (QEMU: -cpu host,pmu=on); in a cloud, take a metal type");
+	for (size_t i = 0; i < LENGTH(causes); i++) {
+		if (causes[i].error == error) {
+			causes[i].explain(w, why);
+			return;
 		}
-		return;
-	case ENOSYS:
-		because(why, "this kernel has no perf_event_open, or hides it");
-		remedied(why, "docker run --cap-add PERFMON ... # on a kernel with CONFIG_PERF_EVENTS");
-		return;
-	case EMFILE:
-		because(why, "too many open files");
-		remedied(why, "ulimit -n 10000");
-		return;
-	default:
-		because(why, "perf_event_open: %s", strerror(error));
 	}
+	because(why, "perf_event_open: %s", strerror(error));
 }
 
 static bool unopened(const struct wanted *w, struct reason *why)
@@ -293,32 +325,6 @@ bool counters_forbidden(enum counted what, struct reason *why)
 	return what == BY_PROCESSOR ? hardware_why(why) : unopened(&switches, why);
 }
 
-static void perf_stop(void *set)
-{
-	struct perf_set *s = set;
-
-	for (unsigned i = 0; i < s->n; i++)
-		close(s->of[i].file);
-	free(s);
-}
-
-static bool reading(int file, struct reading *r)
-{
-	return read(file, r, sizeof(*r)) == sizeof(*r);
-}
-
-/* Whether all get a counter of their own now; the first that does not. */
-static bool all_run(struct perf_set *s, unsigned *which)
-{
-	for (*which = 0; *which < s->n; ++*which) {
-		struct reading r;
-
-		if (!reading(s->of[*which].file, &r) || (!s->multiplex && r.running < r.enabled))
-			return false;
-	}
-	return true;
-}
-
 static void taken(struct reason *why)
 {
 	uint64_t watchdog;
@@ -328,15 +334,84 @@ static void taken(struct reason *why)
 		remedied(why, "sudo sysctl kernel.nmi_watchdog=0");
 	} else {
 		because(why, "no counter is free: somebody counts on all of this CPU");
-		remedied(why, "pgrep -a 'perf|likwid|papi|pmda' # who?");
+		remedied(why, WHO_COUNTS);
 	}
+}
+
+/* ---- counting ---- */
+
+/* What read() gives: a count, and the ns that it was wanted and that it had a counter. */
+struct reading {
+	uint64_t value, enabled, running;
+};
+
+/*
+ * Each event is read by itself. A group could be read by one call (PERF_FORMAT_GROUP; PAPI's sets are such), for as many descriptors; but a group has
+ * all of its counters or none, so that one event without would leave all without a value, and events that take turns can't be in one.
+ */
+struct perf_event {
+	int file;
+	unsigned index;
+	double factor;
+	struct reading before;             /* the task */
+	struct reading measured;           /* in all tasks since it first had a counter; only of those that take turns */
+};
+
+struct perf_set {
+	bool multiplex;
+	unsigned n;
+	struct perf_event of[];
+};
+
+/* Where it can't be read, it had a counter for longer than it was wanted, as none has. */
+static struct reading reading(int file)
+{
+	struct reading r;
+
+	return read(file, &r, sizeof(r)) == sizeof(r) ? r : (struct reading){ .running = UINT64_MAX };
+}
+
+static bool is_read(const struct reading *r)
+{
+	return r->running <= r->enabled;
+}
+
+static void perf_stop(void *set)
+{
+	struct perf_set *s = set;
+
+	for (unsigned i = 0; i < s->n; i++)
+		close(s->of[i].file);
+	free(s);
+}
+
+static bool perf_add(struct perf_set *s, const struct wanted *w)
+{
+	struct perf_event e = { .file = perf_try(w), .index = w->index, .factor = w->factor };
+
+	if (e.file < 0)
+		return false;
+	s->of[s->n++] = e;
+	return true;
+}
+
+/* The first that can't be read, or has no counter of its own now; n: none. */
+static unsigned first_idle(const struct perf_set *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct reading r = reading(s->of[i].file);
+
+		if (!is_read(&r) || (!s->multiplex && r.running < r.enabled))
+			return i;
+	}
+	return s->n;
 }
 
 static void *perf_start(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex, const struct wanted **failed,
 			struct reason *why)
 {
 	struct perf_set *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
-	unsigned which = 0;
+	unsigned idle;
 
 	(void)library, (void)cpu;
 	*failed = w[0];
@@ -345,50 +420,61 @@ static void *perf_start(void *library, struct wanted *const *w, unsigned n, int 
 		return NULL;
 	}
 	s->multiplex = multiplex;
-	for (; s->n < n; s->n++) {
-		s->of[s->n].file = perf_try(w[s->n]);
-		s->of[s->n].index = w[s->n]->index;
-		s->of[s->n].factor = w[s->n]->factor;
-		if (s->of[s->n].file >= 0)
-			continue;
-		*failed = w[s->n];
+	while (s->n < n && perf_add(s, w[s->n]))
+		;
+	if (s->n < n) {
 		explain(w[s->n], errno, why);
-		goto fail;
-	}
-	if (all_run(s, &which)) {
+		*failed = w[s->n];
+	} else if ((idle = first_idle(s)) < n) {
+		taken(why);
+		*failed = w[idle];
+	} else {
 		*failed = NULL;
 		return s;
 	}
-	*failed = w[which];
-	taken(why);
-fail:
 	perf_stop(s);
 	return NULL;
 }
 
-/* What was counted between two readings: all of it, or, of those that take turns, what it would have been; else NAN. */
-static double between(const struct perf_set *s, const struct reading *a, const struct reading *b)
+/* What it would have been, had it had a counter all the time. */
+static double extrapolated(const struct reading *r)
 {
-	double count = (double)(b->value - a->value), share;
+	return r->running ? (double)r->value * ((double)r->enabled / (double)r->running) : 0;
+}
 
-	if (b->running - a->running == b->enabled - a->enabled)
-		return count;
-	share = (double)(b->running - a->running) / (double)(b->enabled - a->enabled);
-	return s->multiplex && share > 0 ? count / share : NAN;
+/*
+ * What was counted in a task. Of events that take turns, by how much what is known of all tasks has changed: tasks are shorter than turns, so that the
+ * sum tells, and what one task seems to add may be negative. Before its first turn nothing is known of an event.
+ */
+static double counted(struct perf_event *e, const struct reading *now, bool multiplex)
+{
+	const struct reading task = { now->value - e->before.value, now->enabled - e->before.enabled, now->running - e->before.running };
+	const double known = extrapolated(&e->measured);
+
+	if (!is_read(&e->before) || !is_read(now))
+		return NAN;
+	if (!multiplex)
+		return task.running == task.enabled ? (double)task.value : NAN;
+	if (!e->measured.running && !task.running)
+		return NAN;
+	e->measured.value += task.value;
+	e->measured.enabled += task.enabled;
+	e->measured.running += task.running;
+	return extrapolated(&e->measured) - known;
 }
 
 static void perf_read(void *set, bool after, double *value)
 {
 	struct perf_set *s = set;
-	struct reading now = { 0 };
 
 	for (unsigned i = 0; i < s->n; i++) {
-		bool there = reading(s->of[i].file, &now);
+		struct perf_event *e = &s->of[i];
+		const struct reading now = reading(e->file);
 
-		if (!after)
-			s->of[i].before = now;
+		if (after)
+			value[e->index] = counted(e, &now, s->multiplex) * e->factor;
 		else
-			value[s->of[i].index] = there ? between(s, &s->of[i].before, &now) * s->of[i].factor : NAN;
+			e->before = now;
 	}
 }
 

@@ -46,12 +46,16 @@ void remedied(struct reason *, const char *format, ...) __attribute__((format(pr
 
 int package_of(int cpu); /* 0 where the kernel does not say */
 
-/* The i-th of the names that perf knows; false: there are no more. */
-bool perf_name(unsigned i, char *name, size_t size);
+/* Calls each(argument, name) for all names that perf knows. */
+void perf_names(void (*each)(void *, const char *), void *argument);
 /* Why the processor's counters can't be opened, if so. */
 bool hardware_why(struct reason *);
 /* Why a package's can't be. */
 void uncore_why(struct reason *);
+/* Whether LIKWID has them, and nobody else may touch them. */
+bool hardware_owned(struct reason *);
+/* Whether the error was for want of a file descriptor, and what to do about it. */
+bool too_few_files(int error, struct reason *);
 
 /* Calls each(argument, name) for all names that PAPI knows here. */
 void papi_names(void *library, void (*each)(void *, const char *), void *argument);

@@ -17,6 +17,8 @@
  *   wrong=EVENT      can't be added, for no reason that is known
  *   late=EVENT       can be added by the thread that loaded the library only
  *   broken=EVENT     sets with it can be started, and read once, but not again
+ *   files=EVENT      can't be added, for want of a file descriptor
+ *   falls=EVENT      takes turns, and has its first after the third reading: 0 until then, and then an estimate that falls by what others rise by
  *   off=COMPONENT    is disabled: perf_event, perf_event_uncore, rapl, net
  *   version=N.N      the version that it claims to be
  *   sick             can't be initialised
@@ -24,6 +26,7 @@
  *   loud             says how many sets were made, and that all were given back
  */
 #if __has_include(<papi.h>) /* else it is not built, but looked at */
+#include <errno.h>
 #include <papi.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -454,6 +457,10 @@ PUBLIC int PAPI_add_event(int number, int code)
 		return PAPI_EPERM;
 	if (is_told("wrong", rows[row].name))
 		return PAPI_EBUG;
+	if (is_told("files", rows[row].name)) {
+		errno = EMFILE;
+		return PAPI_ESYS;
+	}
 	if (is_told("late", rows[row].name) && s->who)
 		return PAPI_ECNFLCT;
 	if (s->n == MOST_EVENTS || (s->component == CPU && !s->multiplex && s->n >= room()))
@@ -473,6 +480,8 @@ PUBLIC int PAPI_start(int number)
 	return PAPI_OK;
 }
 
+enum { FIRST_TURN = 3, HIGH = 1000 }; /* readings */
+
 static int give(struct set *s, long long *values)
 {
 	unsigned who = s->attached ? (unsigned)s->cpu : s->who;
@@ -480,10 +489,13 @@ static int give(struct set *s, long long *values)
 	s->reads++;
 	for (unsigned i = 0; i < s->n; i++) {
 		const char *name = rows[s->row[i]].name;
+		long long times = s->reads;
 
 		if (is_told("broken", name) && s->reads > 1)
 			return PAPI_ESYS;
-		values[i] = is_told("zero", name) ? 0 : (long long)s->reads * (1000 * (s->row[i] + 1) + who);
+		if (is_told("falls", name))
+			times = s->reads <= FIRST_TURN ? 0 : HIGH - times;
+		values[i] = is_told("zero", name) ? 0 : times * (1000 * (s->row[i] + 1) + who);
 	}
 	return PAPI_OK;
 }

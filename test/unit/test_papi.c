@@ -231,6 +231,59 @@ static void test_multiplexed_only_when_asked(void **state)
 	counters_close(c);
 }
 
+/* What PAPI takes back of an estimate belongs to the sum; before an event's first turn it tells nothing. */
+static int falling(struct team *t, void *argument)
+{
+	struct counters *c = argument;
+
+	seat(t);
+	assert_true(counters_start(c, t, 0));
+	for (unsigned turn = 0; turn < 3; turn++) {
+		team_time(t, nothing, NULL, 0, 0, 0);
+		assert_true(counters_value(c, 0, 0) == 1000 * INSTRUCTIONS);
+		assert_true(turn ? counters_value(c, 0, 1) == -1000 * CYCLES : isnan(counters_value(c, 0, 1)));
+	}
+	counters_stop(c, t);
+	return 0;
+}
+
+static void test_what_takes_turns_may_fall(void **state)
+{
+	struct counters *c = OPEN("counters=1 falls=PAPI_TOT_CYC", true, "PAPI_TOT_INS", "PAPI_TOT_CYC");
+
+	(void)state;
+	assert_int_equal(counters_passes(c), 1);
+	assert_int_equal(team_open(THREADS, falling, c), 0);
+	counters_close(c);
+}
+
+static void test_too_few_file_descriptors(void **state)
+{
+	struct counters *c = OPEN("files=PAPI_TOT_CYC", false, "PAPI_TOT_CYC", "PAPI_TOT_INS");
+
+	(void)state;
+	assert_says(why(c, 0), "too few file descriptors: an event takes one for each thread: ulimit -n ");
+	assert_string_equal(counters_event(c, 1)->source, "papi");
+	counters_close(c);
+}
+
+static void test_likwid_has_the_counters(void **state)
+{
+	struct counters *c;
+
+	(void)state;
+	setenv("LIKWID_MODE", "1", 1);
+	c = OPEN("", false, "PAPI_TOT_INS", "perf::CYCLES", "imc::READS", "faults");
+	for (unsigned i = 0; i < 3; i++) {
+		assert_says(why(c, i), "likwid-perfctr has the processor's counters");
+		assert_says(why(c, i), "likwid-perfctr -g");
+	}
+	assert_string_equal(counters_event(c, 3)->source, "kernel");
+	assert_null(counters_library(c, NULL));
+	counters_close(c);
+	unsetenv("LIKWID_MODE");
+}
+
 static void test_what_a_package_counts_is_counted_once(void **state)
 {
 	struct counters *c = OPEN("counters=1", false, "imc::READS", "rapl:::PACKAGE_ENERGY:PACKAGE0", "rapl:::PACKAGE_ENERGY:PACKAGE1",
@@ -491,6 +544,9 @@ int main(int n, char **arguments)
 		cmocka_unit_test(test_more_events_than_counters_take_passes),
 		cmocka_unit_test(test_a_pass_counts_nothing_of_another),
 		cmocka_unit_test(test_multiplexed_only_when_asked),
+		cmocka_unit_test(test_what_takes_turns_may_fall),
+		cmocka_unit_test(test_too_few_file_descriptors),
+		cmocka_unit_test(test_likwid_has_the_counters),
 		cmocka_unit_test(test_what_a_package_counts_is_counted_once),
 		cmocka_unit_test(test_packages_in_names),
 		cmocka_unit_test(test_a_cpu_in_the_name_needs_no_other),

@@ -11,9 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -22,7 +25,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { MOST = 8 };
+enum { MOST = 9 };
 
 /* What read() gives of an event: a count, and the ns that it was wanted and had a counter. */
 struct reading {
@@ -138,6 +141,38 @@ static void test_multiplexed_counts_are_extrapolated(void **state)
 	assert_true(isnan(counted(&perf_hardware, "perf::CYCLES", true)));
 }
 
+/* Turns are longer than tasks: each task brings what is now known of all, which may be less than before. */
+static void test_turns_are_longer_than_tasks(void **state)
+{
+	/* Each task: its count, the time that it took, and the time that the event had a counter. */
+	static const struct reading task[] = { { 0, 1000, 0 }, { 1000, 1000, 100 }, { 0, 1000, 0 }, { 900, 1000, 900 } };
+	static const double known[] = { NAN, 10000, 20000, 5700 }; /* 1900 counts in 1000 of 3000 ns */
+	struct wanted w = wanted(&perf_hardware, "perf::CYCLES");
+	struct reading *r = kernel_says.reading;
+	struct reason why;
+	double sum = 0;
+	void *set;
+
+	(void)state;
+	r[0] = (struct reading){ 0, 50, 50 };
+	for (unsigned i = 0; i < LENGTH(task); i++) {
+		r[2 * i + 1] = (struct reading){ r[2 * i].value + 77, r[2 * i].enabled + 10, r[2 * i].running + 10 }; /* between tasks: nobody's */
+		r[2 * i + 2] = (struct reading){ r[2 * i + 1].value + task[i].value, r[2 * i + 1].enabled + task[i].enabled,
+						 r[2 * i + 1].running + task[i].running };
+	}
+	set = started(&perf_hardware, &w, true, &why);
+	for (unsigned i = 0; i < LENGTH(task); i++) {
+		double value = 0;
+
+		perf_hardware.read(set, false, &value);
+		perf_hardware.read(set, true, &value);
+		assert_int_equal(isnan(value), isnan(known[i]));
+		sum += isnan(value) ? 0 : value;
+		assert_true(isnan(known[i]) || fabs(sum - known[i]) < 1e-6);
+	}
+	perf_hardware.stop(set);
+}
+
 static void test_a_reading_that_fails_is_no_number(void **state)
 {
 	struct wanted w = wanted(&perf_hardware, "perf::CYCLES");
@@ -146,7 +181,7 @@ static void test_a_reading_that_fails_is_no_number(void **state)
 	void *set = started(&perf_hardware, &w, false, &why);
 
 	(void)state;
-	for (unsigned i = 0; i < MOST; i++)
+	for (unsigned i = 0; i < 2 * MOST; i++)
 		perf_hardware.read(set, i % 2, &value);
 	assert_true(isnan(value));
 	perf_hardware.stop(set);
@@ -177,7 +212,9 @@ static void test_errors_and_their_remedies(void **state)
 		{ &perf_hardware, "perf::LLC-LOADS", { EOPNOTSUPP, 0 }, "counts cycles, but not this", "perf list" },
 		{ &perf_hardware, "perf::CYCLES", { EACCES }, "forbidden", "PERFMON" },
 		{ &perf_hardware, "perf::CYCLES", { ENOSYS }, "no perf_event_open", "PERFMON" },
-		{ &perf_hardware, "perf::CYCLES", { EMFILE }, "too many open files", "ulimit -n" },
+		{ &perf_hardware, "perf::CYCLES", { EMFILE }, "too few file descriptors: an event takes one for each thread", "ulimit -n" },
+		{ &perf_software, "perf::FAULTS", { ENFILE, ENFILE }, "too few file descriptors", "fs.file-max" },
+		{ &perf_hardware, "perf::CYCLES", { EBUSY }, "for himself", "pgrep" },
 		{ &perf_hardware, "perf::CYCLES", { EIO }, "Input/output error", "" },
 		{ &perf_software, "perf::FAULTS", { EPERM, EPERM }, "forbidden", "PERFMON" },
 		{ &perf_software, "perf::CS", { EACCES }, "forbidden", "PERFMON" },
@@ -194,6 +231,47 @@ static void test_errors_and_their_remedies(void **state)
 		if (!strstr(why.what, rows[i].what) || !strstr(why.remedy, rows[i].remedy) || strchr(why.what, '\n'))
 			fail_msg("%s: \"%s\", \"%s\"", rows[i].name, why.what, why.remedy);
 	}
+}
+
+static void test_how_many_descriptors(void **state)
+{
+	struct rlimit before, lower;
+	struct reason why;
+	int status;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_false(too_few_files(ENOENT, &why));
+	lower = (struct rlimit){ 100, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &lower), 0);
+	assert_true(too_few_files(EMFILE, &why));
+	assert_null(strchr(why.remedy, '#'));
+	/* In a child, since it can't be undone. */
+	if (!fork()) {
+		lower.rlim_max = 100;
+		_exit(setrlimit(RLIMIT_NOFILE, &lower) || !too_few_files(EMFILE, &why) || !strstr(why.remedy, "ulimit -n 400 # by root"));
+	}
+	assert_true(wait(&status) > 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* The processor's counters are LIKWID's then, and are not even tried; what the kernel counts by itself is not in its way. */
+static void test_under_likwid(void **state)
+{
+	struct wanted cycles = wanted(&perf_hardware, "perf::CYCLES");
+	struct reason why = { 0 };
+
+	(void)state;
+	setenv("LIKWID_MODE", "1", 1);
+	assert_null(started(&perf_hardware, &cycles, false, &why));
+	assert_int_equal(kernel_says.calls, 0);
+	assert_non_null(strstr(why.what, "likwid-perfctr has the processor's counters"));
+	assert_true(counters_forbidden(BY_PROCESSOR, &why));
+	kernel_says.reading[1] = (struct reading){ 10, 20, 20 };
+	kernel_says.reading[2] = (struct reading){ 17, 30, 30 };
+	assert_true(counted(&perf_software, "perf::PAGE-FAULTS", false) == 7);
+	unsetenv("LIKWID_MODE");
 }
 
 /* Faults of user space may be counted where those of the kernel may not; switches happen in the kernel only. */
@@ -235,18 +313,21 @@ static void test_doctor(void **state)
 	}
 }
 
+static void known_to_one(void *argument, const char *name)
+{
+	struct wanted w = { .event = { .name = name } };
+	struct reason why;
+
+	assert_true(perf_software.find(NULL, &w, &why) != perf_hardware.find(NULL, &w, &why));
+	++*(unsigned *)argument;
+}
+
 static void test_names(void **state)
 {
-	char name[64];
 	unsigned n = 0;
 
 	(void)state;
-	for (; perf_name(n, name, sizeof(name)); n++) {
-		struct wanted w = { .event = { .name = name } };
-		struct reason why;
-
-		assert_true(perf_software.find(NULL, &w, &why) != perf_hardware.find(NULL, &w, &why));
-	}
+	perf_names(known_to_one, &n);
 	assert_int_equal(n, 14 + 12 + 7 * 6);
 	assert_int_equal(wanted(&perf_hardware, "perf::llc-load-misses").code,
 			 PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
@@ -261,9 +342,12 @@ int main(void)
 		TEST(test_what_was_counted_all_the_time),
 		TEST(test_what_lost_its_counter_has_no_value),
 		TEST(test_multiplexed_counts_are_extrapolated),
+		TEST(test_turns_are_longer_than_tasks),
 		TEST(test_a_reading_that_fails_is_no_number),
 		TEST(test_an_event_that_gets_no_counter),
 		TEST(test_errors_and_their_remedies),
+		TEST(test_how_many_descriptors),
+		TEST(test_under_likwid),
 		TEST(test_what_may_be_seen_of_the_kernel),
 		TEST(test_doctor),
 		TEST(test_names),
