@@ -474,9 +474,9 @@ static void explain(const struct papi *p, const struct wanted *w, int error, int
 {
 	const PAPI_component_info_t *c = p->get_component_info((int)w->type);
 
-	if (too_few_files(of_system, why)) { /* of which each PAPI makes another error of its own: ESYS, EINVAL, ECOUNT */
+	if (too_few_files(of_system, why)) /* of which each PAPI makes another error of its own: ESYS, EINVAL, ECOUNT */
 		return;
-	} else if (error == PAPI_EPERM && w->event.scope == PER_PACKAGE) {
+	if (error == PAPI_EPERM && w->event.scope == PER_PACKAGE) {
 		uncore_why(why);
 	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type && hardware_why(why)) {
 		return; /* PAPI may know a processor that this kernel, or the host, does not count on */
