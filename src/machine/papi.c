@@ -84,6 +84,7 @@ unsigned papi_presets(void *library, struct reason *why)
 struct papi {
 	void *file;
 	pthread_t owner;                   /* who loaded it: known to it until the end */
+	bool multiplex;
 	char version[32];
 #define CALL(name) __typeof__(PAPI_##name) *(name);
 	CALLS(CALL)
@@ -154,6 +155,7 @@ static void *papi_open(bool multiplex, struct reason *why)
 		return NULL;
 	}
 	p->owner = pthread_self();
+	p->multiplex = multiplex;
 	if (p->thread_init(pthread_self) == PAPI_OK && (!multiplex || p->multiplex_init() == PAPI_OK))
 		return p;
 	because(why, "PAPI %s can't be used by threads%s", p->version, multiplex ? ", or not multiplex" : "");
@@ -293,6 +295,10 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 	PAPI_event_info_t info = { 0 };
 	int code;
 
+	if (p->multiplex && perf_hardware.find(NULL, w, why)) {
+		because(why, "perf extrapolates it over the samples alone, and PAPI over what is between them, too");
+		return false;
+	}
 	if (p->event_name_to_code(w->event.name, &code) != PAPI_OK) {
 		no_such_event(p, w->event.name, why);
 		return false;

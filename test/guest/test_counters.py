@@ -144,6 +144,33 @@ def test_more_events_than_counters_take_passes(done):
     assert not [counter for counter in trial["counters"] if counter["source"] == "ratio" and not counter["trusted"]], trial
 
 
+# One event by ten names: perf does not look at capitals.
+SPELLED = [f"perf::{'instructions'[:n].upper()}{'instructions'[n:]}" for n in range(10)]
+TAKE_TURNS = "--multiplex --time-budget 50s --output record.jsonl"
+
+
+@pytest.mark.guest(PMU, f"{ALLOWED}; {CHASE} --counters {','.join(SPELLED)} --duration 1ms --case-budget 4s {TAKE_TURNS}")
+def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
+    """Six counters for ten events, whose turns are longer than a sample: what one sample lacks another has."""
+    assert done.status == 0, done
+    assert done.record[0]["counters"]["passes"] == 1 and {e["source"] for e in done.record[0]["counters"]["events"]} == {"perf"}
+    for trial in of_type(done, "trial"):
+        found = [counted(trial, name) for name in SPELLED]
+        assert [counter["value"] for counter in found] == pytest.approx([OF_A_LOAD] * len(SPELLED), rel=0.02), found
+        # The last in the list have to wait for their first turn.
+        assert found[-1]["samples"] < found[0]["samples"]
+
+
+@pytest.mark.guest("pmu", f"{ALLOWED}; {CHASE} {BOTH},{','.join(MANY)} --duration 200ms --repeats 8 {TAKE_TURNS}")
+def test_papis_estimates_are_good_for_many_turns(done):
+    """What this processor does not count reads zero, which may be one that had no turn."""
+    assert done.status == 0, done
+    for trial in of_type(done, "trial"):
+        assert counted(trial, INSTRUCTIONS)["value"] == pytest.approx(OF_A_LOAD, rel=0.05), trial
+        assert counted(trial, CYCLES)["value"] == pytest.approx(2 * OF_A_LOAD, rel=0.05), trial
+        assert {counted(trial, name)["value"] for name in MANY} == {None} and all(counted(trial, name)["why"] for name in MANY)
+
+
 @pytest.mark.guest(PMU, f"{ALLOWED}; locus latency --variant cycle --size 4K --pages base --counters default {ONCE}")
 def test_default_counters(done):
     """The first of the alternatives that is there, and a reason for what is not."""

@@ -257,6 +257,24 @@ static void test_what_takes_turns_may_fall(void **state)
 	counters_close(c);
 }
 
+/* Whether or not there is a PMU. */
+static void test_what_takes_turns_is_perfs_where_it_knows_the_name(void **state)
+{
+	static const struct {
+		bool multiplex, papis;
+	} rows[] = { { false, true }, { true, false } };
+
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		struct counters *c = OPEN("", rows[i].multiplex, "perf::CYCLES", "PAPI_TOT_CYC");
+		const char *source = counters_event(c, 0)->source;
+
+		assert_int_equal(source && !strcmp(source, "papi"), rows[i].papis);
+		assert_string_equal(counters_event(c, 1)->source, "papi");
+		counters_close(c);
+	}
+}
+
 static void test_too_few_file_descriptors(void **state)
 {
 	struct counters *c = OPEN("files=PAPI_TOT_CYC", false, "PAPI_TOT_CYC", "PAPI_TOT_INS");
@@ -545,6 +563,7 @@ int main(int n, char **arguments)
 		cmocka_unit_test(test_a_pass_counts_nothing_of_another),
 		cmocka_unit_test(test_multiplexed_only_when_asked),
 		cmocka_unit_test(test_what_takes_turns_may_fall),
+		cmocka_unit_test(test_what_takes_turns_is_perfs_where_it_knows_the_name),
 		cmocka_unit_test(test_too_few_file_descriptors),
 		cmocka_unit_test(test_likwid_has_the_counters),
 		cmocka_unit_test(test_what_a_package_counts_is_counted_once),
