@@ -468,7 +468,7 @@ static bool is_negative(const struct tally *t, unsigned i)
 	return agree_any(t->trial->ranks, any);
 }
 
-/* Why a batch has no count of an event: the same on all ranks. */
+/* Why a batch has no count of an event: the same on all ranks. NULL: it was started, but in no sample counted. */
 static void explain(struct tally *t, unsigned i, const char *why)
 {
 	struct counting *c = t->counting;
@@ -477,8 +477,9 @@ static void explain(struct tally *t, unsigned i, const char *why)
 	t->why[i] = why ? strdup(why) : NULL;
 	agree_words(t->trial->ranks, &t->why[i]);
 	if (!t->why[i])
-		t->why[i] = strdup("it was counted all through in no sample: something else takes the processor's counters (the NMI watchdog takes one: sysctl "
-				   "kernel.nmi_watchdog=0)");
+		t->why[i] = strdup(c->options->multiplex ? "its turn came in no sample: make them longer (--duration), ask for fewer events, or go without --multiplex"
+							 : "it was counted all through in no sample: something else takes the processor's counters (the NMI "
+							   "watchdog takes one: sysctl kernel.nmi_watchdog=0)");
 	if (!c->failure && t->why[i])
 		c->failure = strdup(t->why[i]);
 }
@@ -495,8 +496,8 @@ static void settle(struct tally *t, unsigned i, struct sum *sum)
 	t->counting->tried = true;
 	t->counting->counted |= sum->samples;
 	if (!sum->samples)
-		explain(t, i, negative ? "its samples came to less than none, as extrapolated counts may: allow more time, or go without --multiplex" :
-				 counters_failure(t->counting->counters, t->event[i]));
+		explain(t, i, negative ? "its samples came to less than none, as extrapolated counts may: make them longer (--duration), or go without --multiplex"
+				    : counters_failure(t->counting->counters, t->event[i]));
 }
 
 void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass)

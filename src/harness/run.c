@@ -693,8 +693,8 @@ static void find_done(struct run *r)
 		}
 	}
 	if (lacking && is_first(r->ranks))
-		fprintf(stderr, "locus: --resume: %u of the trials that are complete in %s have not counted what --counters names: give another --output to count it\n",
-			lacking, r->options->output);
+		fprintf(stderr, "locus: --resume: %u of the trials that are complete in %s have not counted what --counters names: "
+				"give another --output to count it\n", lacking, r->options->output);
 }
 
 static int find_counters(struct run *r)

@@ -201,9 +201,8 @@ struct counters {
 	} of[PROVIDERS];
 	unsigned stations;                    /* one for each worker so far, unless memory was short */
 	struct station *station;
-	/* what is started */
-	unsigned pass, threads;
-	const bool *duty;                     /* NULL: this thread tries all that is in the pass */
+	unsigned pass, threads;               /* that are started */
+	const bool *duty;                     /* while they are; NULL: all that is in the pass is this thread's to try */
 };
 
 /* ---- on one thread ---- */
@@ -696,6 +695,7 @@ void counters_start(struct counters *c, struct team *team, unsigned pass, const 
 		team_run(team, stop_station, c);
 		team_run(team, start_station, c);
 	}
+	c->duty = NULL;
 	team_watch(team, read_station, c);
 }
 

@@ -88,7 +88,10 @@ def test_without_the_option_only_the_kernels_own_are_told(locus, read, tmp_path,
     assert all(b["counters"] == {} for b in of_type(lines, "samples"))
 
 
-LACK = "locus: --resume: {} of the trials that are complete in {} have not counted what --counters names: give another --output to count it\n"
+LACK = (
+    "locus: --resume: {} of the trials that are complete in {} have not counted what --counters names: "
+    "give another --output to count it\n"
+)
 
 
 def test_counting_changes_no_identity(locus, read, tmp_path):
@@ -267,7 +270,7 @@ def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tm
     broken = with_papi(f"late={L3} broken={CYCLES}")
     done = locus(*words, "--output", file, env=broken)
     assert done.status == 3 and of_type(read(file), "end")[0]["status"] == 3
-    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: no counter of the processor is free.*\n", done.err)
+    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: no counter .* is free.*\n", done.err)
     assert of_type(read(file), "trial")[0]["metrics"][0]["value"] > 0
     assert locus(*words, "--counters-optional", env=broken).status == 0
 

@@ -94,15 +94,16 @@ def test_a_package_is_counted_once_by_ranks_that_share_it(mpi, tmp_path, read):
     if not list(stand_in.glob("libpapi.so.*")):
         pytest.skip("built without PAPI's header: there is no stand-in for its library")
     file = tmp_path / "counted.jsonl"
-    rows = {"rapl:::PACKAGE_ENERGY:PACKAGE0": 23e-6, "rapl:::PACKAGE_ENERGY:PACKAGE1": 24e-6, "net:::lo:rx:bytes": 26e3}  # in a sample
-    words = ["dummy", "--variant", "sums", "--repeats", "6", "--oversubscribe", "--threads", "2", "--counters", ",".join(rows)]
-    done = mpi(*words, "--output", file, ranks=3, env={"LD_LIBRARY_PATH": str(stand_in)})
+    of_a_sample = {"rapl:::PACKAGE_ENERGY:PACKAGE0": 23e-6, "rapl:::PACKAGE_ENERGY:PACKAGE1": 24e-6, "net:::lo:rx:bytes": 26e3}
+    words = "dummy --variant sums --repeats 6 --oversubscribe --threads 2 --counters"
+    done = mpi(words, ",".join(of_a_sample), "--output", file, ranks=3, env={"LD_LIBRARY_PATH": str(stand_in)})
     assert done.status == 0, done
     (trial,) = (line for line in read(file) if line["type"] == "trial")
-    for name, count in rows.items():
+    for name, count in of_a_sample.items():
         counter = next(c for c in trial["counters"] if c["name"] == name)
         assert counter["total"] == pytest.approx(3 * count) and counter["samples"] == 3
-        assert len(counter["per_thread"]) == 6 and [v for v in counter["per_thread"] if v is not None] == [pytest.approx(counter["value"])]
+        shares = [v for v in counter["per_thread"] if v is not None]
+        assert len(counter["per_thread"]) == 6 and shares == [pytest.approx(counter["value"])]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -493,17 +493,19 @@ static void what_fails_is_tried_again(void **state)
 
 static int guesses(struct team *team, void *argument)
 {
-	static const double of[3][3][2] = {
+	static const double of[4][3][2] = {
 		{ { 4, 1 }, { -1, 3 }, { 2, 0 } }, /* 5 and 4 */
 		{ { 9, 9 }, { NAN, 5 }, { 9, -10 } }, /* without the sample that one of them did not count, 18 and -1 */
 		{ { 9, 0 }, { -7, 2 }, { 0, NAN } }, /* 2 and 2 */
+		{ { NAN, 1 }, { 1, NAN }, { NAN, NAN } },
 	};
+	static const char *const why[4] = { NULL, "less than none", NULL, "its turn came in no sample" };
 	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
 	const struct trial trial = { .benchmark = &plain, .variant = variants, .threads = 2, .place = place };
 	struct tally t;
 
 	assert_true(tally_open(&t, argument, &trial));
-	for (unsigned batch = 0; batch < 3; batch++) {
+	for (unsigned batch = 0; batch < 4; batch++) {
 		const unsigned number = 2 * batch; /* the odd ones count nothing */
 
 		assert_true(tally_room(&t, number + 1));
@@ -513,13 +515,15 @@ static int guesses(struct team *team, void *argument)
 			tally_add(&t, number, 0, 10, 2);
 		}
 		tally_end(&t, team, number, 0);
+		if (why[batch])
+			assert_non_null(strstr(t.why[0], why[batch]));
 	}
 	is(t.sum[0].count, 9);
 	is(t.sum[0].units, 30);
 	assert_int_equal(t.sum[2].samples, 0);
-	assert_non_null(strstr(t.why[0], "less than none"));
 	is(t.sum[4].count, 4);
 	is(t.sum[4].units, 20);
+	assert_int_equal(t.sum[6].samples, 0);
 	is(t.of_worker[0], 7);
 	is(t.of_worker[1], 6);
 	tally_close(&t);
