@@ -113,31 +113,44 @@ static int number_of(struct counting *c, const char *name, size_t length)
 	return grown[c->events] ? (int)c->events++ : -1;
 }
 
-/* Tries all that are named, on every rank: in the end all know why one of them can't be counted. */
+/*
+ * Tries all that are named, on every rank: in the end all know why one of them can't be counted. What is known not to be has no name any more, which
+ * nobody knows: on ranks that could count it, it would take room.
+ */
 static bool try_names(struct counting *c)
 {
+	const char *name[c->events + 1];
 	bool failed;
 
+	for (unsigned i = 0; i < c->events; i++)
+		name[i] = c->why && c->why[i] ? "" : c->name[i];
 	counters_close(c->counters);
-	c->counters = counters_open((const char *const *)c->name, c->events, c->options->multiplex);
-	c->why = calloc(c->events + 1, sizeof(*c->why));
+	c->counters = counters_open(name, c->events, c->options->multiplex);
+	c->why = c->why ? c->why : calloc(c->events + 1, sizeof(*c->why));
 	c->proven = calloc(c->events + 1, sizeof(*c->proven));
 	failed = !c->counters || !c->why || !c->proven;
 	if (agree_any(c->ranks, failed) || failed)
 		return false;
 	for (unsigned i = 0; i < c->events; i++) {
 		const struct event *e = counters_event(c->counters, i);
-		const double pass = e->source ? e->pass : 0;
 
-		if (!e->source)
+		if (!e->source && !c->why[i])
 			c->why[i] = strdup(e->why ? e->why : "it can't be counted here");
 		agree_words(c->ranks, &c->why[i]);
-		/* Ranks count the same in a batch, so that what they count can be added. */
-		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) && !c->why[i])
-			c->why[i] = strdup("the ranks' processors count other events together with it: take nodes of one kind, or fewer events");
 		c->proven[i] = !agree_any(c->ranks, !e->proven);
 	}
 	return true;
+}
+
+/* Ranks count the same in a batch, so that what they count can be added. */
+static void compare_passes(struct counting *c)
+{
+	for (unsigned i = 0; i < c->events; i++) {
+		const double pass = counters_event(c->counters, i)->pass;
+
+		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) && !c->why[i])
+			c->why[i] = strdup("the ranks' processors count other events together with it: take nodes of one kind, or fewer events");
+	}
 }
 
 /* Of each wish, the first event that can be counted; where none can, the first. */
@@ -163,23 +176,29 @@ static bool choose(struct counting *c, bool known)
 	return good;
 }
 
-/* Only the chosen ones are left: the others would take passes. */
+/* Only the chosen ones are left, with what is known of them: the others would take passes. */
 static bool keep_chosen(struct counting *c)
 {
 	char **name = c->name, **why = c->why;
 	const unsigned events = c->events;
-	bool good = true;
+	bool good;
 
-	c->name = c->why = NULL;
+	c->name = NULL;
+	c->why = calloc(c->wishes + 1, sizeof(*c->why));
 	c->events = 0;
-	for (unsigned i = 0; i < c->wishes && name && good; i++) {
-		const char *chosen = name[c->wish[i].event];
-		int event = number_of(c, chosen, strlen(chosen));
+	good = c->why;
+	for (unsigned i = 0; i < c->wishes && good; i++) {
+		const unsigned old = c->wish[i].event;
+		const int event = number_of(c, name[old], strlen(name[old]));
 
 		good = event >= 0;
 		c->wish[i].event = good ? (unsigned)event : 0;
+		if (good && !c->why[event]) {
+			c->why[event] = why[old];
+			why[old] = NULL;
+		}
 	}
-	for (unsigned i = 0; i < events && name && why; i++) {
+	for (unsigned i = 0; i < events; i++) {
 		free(name[i]);
 		free(why[i]);
 	}
@@ -199,7 +218,10 @@ static bool resolve(struct counting *c, const struct benchmark *const *benchmark
 	failed = !choose(c, true) || !keep_chosen(c);
 	if (agree_any(c->ranks, failed))
 		return false;
-	return try_names(c);
+	if (!try_names(c))
+		return false;
+	compare_passes(c);
+	return true;
 }
 
 static int refuse(struct counting **counting, const struct ranks *ranks, int status)

@@ -75,7 +75,7 @@ bool *counters_duties(const struct counters *, const struct place *, unsigned th
 
 /*
  * Makes and starts the events of a pass on the seated workers whose duty they are; from then on the team reads them next to each task of team_time().
- * What can't be started on one of them is left out there, and has no value. `duty` is not kept.
+ * What can't be started on one of them is left out there, and has no value; before that, as many files are allowed as may be. `duty` is not kept.
  */
 void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);
 void counters_stop(struct counters *, struct team *);
