@@ -187,7 +187,7 @@ static bool keep_chosen(struct counting *c)
 	c->why = calloc(c->wishes + 1, sizeof(*c->why));
 	c->events = 0;
 	good = c->why;
-	for (unsigned i = 0; i < c->wishes && good; i++) {
+	for (unsigned i = 0; i < c->wishes && name && good; i++) {
 		const unsigned old = c->wish[i].event;
 		const int event = number_of(c, name[old], strlen(name[old]));
 
@@ -198,7 +198,7 @@ static bool keep_chosen(struct counting *c)
 			why[old] = NULL;
 		}
 	}
-	for (unsigned i = 0; i < events; i++) {
+	for (unsigned i = 0; i < events && name && why; i++) {
 		free(name[i]);
 		free(why[i]);
 	}
