@@ -80,7 +80,9 @@ struct ranks {
 	unsigned rank, ranks;
 	void (*sum)(int64_t *, size_t);    /* each value becomes its sum over the ranks */
 	void (*most)(double *, size_t);    /* each value becomes the largest of the ranks' */
-	void (*sum_here)(int64_t *, size_t); /* each becomes its sum over the ranks of this node */
+	/* The same over the ranks of this node; who shares it, and only they, have to call them alike. */
+	void (*sum_here)(int64_t *, size_t);
+	void (*most_here)(double *, size_t);
 	double (*spent)(void);             /* s in these calls so far */
 	/*
 	 * Begins to send a piece to each other rank, and to take one from each, of at most in[rank].size bytes: both by rank, 2^31 - 1 bytes at most, of the

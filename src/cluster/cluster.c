@@ -42,6 +42,11 @@ static void sum_here(int64_t *x, size_t n)
 	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, here);
 }
 
+static void most_here(double *x, size_t n)
+{
+	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, here);
+}
+
 /* Two requests for each other rank: to take, and to send. MPI keeps messages between two ranks in order, so one tag is enough. */
 struct exchange {
 	struct piece *in;
@@ -90,7 +95,7 @@ static double spent(void)
 	return spent_so_far;
 }
 
-static struct ranks ranks = { .sum = sum, .most = most, .sum_here = sum_here, .begin = begin, .finish = finish_exchange, .spent = spent };
+static struct ranks ranks = { .sum = sum, .most = most, .sum_here = sum_here, .most_here = most_here, .begin = begin, .finish = finish_exchange, .spent = spent };
 
 static void finish(void)
 {

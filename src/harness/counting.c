@@ -7,7 +7,6 @@
 #include "harness/agree.h"
 #include "harness/counting.h"
 #include "harness/measure.h"
-#include "harness/text.h"
 #include "machine/counters.h"
 #include "machine/team.h"
 
@@ -33,10 +32,12 @@ struct counting {
 	unsigned wishes;
 	/* by event */
 	char **name;
-	char **why;                        /* on whatever rank; NULL: it can be counted on all */
+	char **why;                        /* it can't be counted in this run, on whatever rank: told at the beginning, and final; NULL: it can on all */
 	bool *proven;                      /* on all */
-	bool *told;                        /* that it can't be counted */
 	unsigned events;
+	/* of all trials */
+	bool tried, counted;               /* there was a batch for some event; there was a count */
+	char *failure;                     /* the first reason for there being none */
 };
 
 static void forget_names(struct counting *c)
@@ -49,9 +50,8 @@ static void forget_names(struct counting *c)
 	free(c->name);
 	free(c->why);
 	free(c->proven);
-	free(c->told);
 	c->name = c->why = NULL;
-	c->proven = c->told = NULL;
+	c->proven = NULL;
 	c->events = 0;
 }
 
@@ -64,6 +64,7 @@ void counting_close(struct counting *c)
 	for (unsigned i = 0; i < c->wishes; i++)
 		free(c->wish[i].events);
 	free(c->wish);
+	free(c->failure);
 	free(c);
 }
 
@@ -112,32 +113,44 @@ static int number_of(struct counting *c, const char *name, size_t length)
 	return grown[c->events] ? (int)c->events++ : -1;
 }
 
-/* Tries all that are named, on every rank: in the end all know why one of them can't be counted. */
+/*
+ * Tries all that are named, on every rank: in the end all know why one of them can't be counted. What is known not to be has no name any more, which
+ * nobody knows: on ranks that could count it, it would take room.
+ */
 static bool try_names(struct counting *c)
 {
+	const char *name[c->events + 1];
 	bool failed;
 
+	for (unsigned i = 0; i < c->events; i++)
+		name[i] = c->why && c->why[i] ? "" : c->name[i];
 	counters_close(c->counters);
-	c->counters = counters_open((const char *const *)c->name, c->events, c->options->multiplex);
-	c->why = calloc(c->events + 1, sizeof(*c->why));
+	c->counters = counters_open(name, c->events, c->options->multiplex);
+	c->why = c->why ? c->why : calloc(c->events + 1, sizeof(*c->why));
 	c->proven = calloc(c->events + 1, sizeof(*c->proven));
-	c->told = calloc(c->events + 1, sizeof(*c->told));
-	failed = !c->counters || !c->why || !c->proven || !c->told;
+	failed = !c->counters || !c->why || !c->proven;
 	if (agree_any(c->ranks, failed) || failed)
 		return false;
 	for (unsigned i = 0; i < c->events; i++) {
 		const struct event *e = counters_event(c->counters, i);
-		const double pass = e->source ? e->pass : 0;
 
-		if (!e->source)
+		if (!e->source && !c->why[i])
 			c->why[i] = strdup(e->why ? e->why : "it can't be counted here");
 		agree_words(c->ranks, &c->why[i]);
-		/* Ranks count the same in a batch, so that what they count can be added. */
-		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) && !c->why[i])
-			c->why[i] = strdup("the ranks' processors count other events together with it: take nodes of one kind, or fewer events");
 		c->proven[i] = !agree_any(c->ranks, !e->proven);
 	}
 	return true;
+}
+
+/* Ranks count the same in a batch, so that what they count can be added. */
+static void compare_passes(struct counting *c)
+{
+	for (unsigned i = 0; i < c->events; i++) {
+		const double pass = counters_event(c->counters, i)->pass;
+
+		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) && !c->why[i])
+			c->why[i] = strdup("the ranks' processors count other events together with it: take nodes of one kind, or fewer events");
+	}
 }
 
 /* Of each wish, the first event that can be counted; where none can, the first. */
@@ -163,21 +176,27 @@ static bool choose(struct counting *c, bool known)
 	return good;
 }
 
-/* Only the chosen ones are left: the others would take passes. */
+/* Only the chosen ones are left, with what is known of them: the others would take passes. */
 static bool keep_chosen(struct counting *c)
 {
 	char **name = c->name, **why = c->why;
 	const unsigned events = c->events;
-	bool good = true;
+	bool good;
 
-	c->name = c->why = NULL;
+	c->name = NULL;
+	c->why = calloc(c->wishes + 1, sizeof(*c->why));
 	c->events = 0;
+	good = c->why;
 	for (unsigned i = 0; i < c->wishes && name && good; i++) {
-		const char *chosen = name[c->wish[i].event];
-		int event = number_of(c, chosen, strlen(chosen));
+		const unsigned old = c->wish[i].event;
+		const int event = number_of(c, name[old], strlen(name[old]));
 
 		good = event >= 0;
 		c->wish[i].event = good ? (unsigned)event : 0;
+		if (good && !c->why[event]) {
+			c->why[event] = why[old];
+			why[old] = NULL;
+		}
 	}
 	for (unsigned i = 0; i < events && name && why; i++) {
 		free(name[i]);
@@ -186,8 +205,7 @@ static bool keep_chosen(struct counting *c)
 	free(name);
 	free(why);
 	free(c->proven);
-	free(c->told);
-	c->proven = c->told = NULL;
+	c->proven = NULL;
 	return good;
 }
 
@@ -200,7 +218,10 @@ static bool resolve(struct counting *c, const struct benchmark *const *benchmark
 	failed = !choose(c, true) || !keep_chosen(c);
 	if (agree_any(c->ranks, failed))
 		return false;
-	return try_names(c);
+	if (!try_names(c))
+		return false;
+	compare_passes(c);
+	return true;
 }
 
 static int refuse(struct counting **counting, const struct ranks *ranks, int status)
@@ -245,10 +266,8 @@ int counting_open(struct counting **counting, const struct options *o, const str
 	c->ranks = ranks;
 	if (!resolve(c, benchmarks, n))
 		return refuse(counting, ranks, EXIT_BAD);
-	for (unsigned i = 0; i < c->events; i++) {
+	for (unsigned i = 0; i < c->events; i++)
 		good += !c->why[i];
-		c->told[i] = c->why[i];
-	}
 	if (is_first(ranks))
 		complain(c);
 	if (!c->events && is_first(ranks))
@@ -270,12 +289,13 @@ static json_t *event_json(const struct counting *c, unsigned i)
 			 scope_name(e), "pass", why ? json_null() : json_integer((json_int_t)e->pass), "proven", !why && c->proven[i], "why", why);
 }
 
-bool counting_news(struct counting *c, const char *event)
+int counting_status(struct counting *c)
 {
-	for (unsigned i = 0; c && i < c->events; i++)
-		if (!strcmp(c->name[i], event) && !c->told[i])
-			return c->told[i] = true;
-	return false;
+	if (!c || !c->tried || c->counted || c->options->counters_optional)
+		return 0;
+	if (is_first(c->ranks))
+		fprintf(stderr, "locus: --counters: in no sample could anything be counted: %s\n", c->failure ? c->failure : "no memory");
+	return EXIT_IMPOSSIBLE;
 }
 
 json_t *counting_header_json(const struct counting *c)
@@ -316,9 +336,22 @@ static bool wishes(const struct counting *c, const struct benchmark *b, unsigned
 	return false;
 }
 
+const char *counting_event(const struct counting *c, const struct benchmark *b, unsigned n)
+{
+	for (unsigned i = 0; c && i < c->events; i++)
+		if (!c->why[i] && wishes(c, b, i) && !n--)
+			return c->name[i];
+	return NULL;
+}
+
 static const struct event *event_of(const struct tally *t, unsigned i)
 {
 	return counters_event(t->counting->counters, t->event[i]);
+}
+
+static bool is_in(const struct tally *t, unsigned i, unsigned pass)
+{
+	return !t->counting->why[t->event[i]] && event_of(t, i)->pass == pass;
 }
 
 static void note_pass(struct tally *t, unsigned pass)
@@ -329,16 +362,27 @@ static void note_pass(struct tally *t, unsigned pass)
 	t->pass[t->passes++] = pass;
 }
 
+static bool is_duty(const struct tally *t, unsigned i, unsigned worker)
+{
+	return t->duty[(size_t)t->event[i] * t->trial->threads + worker];
+}
+
 bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
 {
-	*t = (struct tally){ .counting = c, .trial = trial, .workers = trial->threads };
+	const struct ranks *ranks = trial->ranks;
+	const unsigned threads = trial->threads;
+
+	*t = (struct tally){ .counting = c, .trial = trial, .workers = threads };
 	if (!c)
 		return true;
+	t->duty = counters_duties(c->counters, trial->place, threads, rank_of(ranks), ranks ? ranks->most_here : NULL);
 	t->event = calloc(c->events + 1, sizeof(*t->event));
 	t->pass = calloc(c->events + 1, sizeof(*t->pass));
-	t->samples = calloc(c->events + 1, sizeof(*t->samples));
-	t->of_worker = calloc((size_t)c->events * trial->threads + 1, sizeof(*t->of_worker));
-	if (!t->event || !t->pass || !t->samples || !t->of_worker)
+	t->why = calloc(c->events + 1, sizeof(*t->why));
+	t->sample = calloc(c->events + 1, sizeof(*t->sample));
+	t->of_worker = calloc((size_t)c->events * threads + 1, sizeof(*t->of_worker));
+	t->of_batch = calloc((size_t)c->events * threads + 1, sizeof(*t->of_batch));
+	if (!t->duty || !t->event || !t->pass || !t->why || !t->sample || !t->of_worker || !t->of_batch)
 		return false;
 	for (unsigned i = 0; i < c->events; i++) {
 		if (!wishes(c, trial->benchmark, i))
@@ -347,100 +391,61 @@ bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
 		if (!c->why[i])
 			note_pass(t, counters_event(c->counters, i)->pass);
 	}
-	for (size_t i = 0; i < (size_t)t->events * t->workers; i++)
-		t->of_worker[i] = NAN;
+	for (unsigned i = 0; i < t->events; i++)
+		for (unsigned w = 0; w < threads; w++)
+			t->of_worker[(size_t)i * threads + w] = is_duty(t, i, w) ? 0 : NAN;
 	return true;
 }
 
 void tally_close(struct tally *t)
 {
+	for (unsigned i = 0; i < t->events; i++)
+		free(t->why[i]);
+	free(t->duty);
 	free(t->event);
 	free(t->pass);
-	free(t->samples);
+	free(t->why);
+	free(t->sample);
 	free(t->of_worker);
-	free(t->counts);
-	free(t->units);
-}
-
-static bool grow(double **values, size_t from, size_t to)
-{
-	double *grown = realloc(*values, to * sizeof(*grown));
-
-	if (!grown)
-		return false;
-	memset(grown + from, 0, (to - from) * sizeof(*grown));
-	*values = grown;
-	return true;
+	free(t->of_batch);
+	free(t->sum);
 }
 
 bool tally_room(struct tally *t, unsigned batches)
 {
 	const unsigned room = t->room ? 2 * t->room : 64;
+	struct sum *grown;
 
 	if (!t->events || batches <= t->room)
 		return true;
-	if (!grow(&t->counts, (size_t)t->room * t->events, (size_t)room * t->events) ||
-	    !grow(&t->units, (size_t)t->room * t->events, (size_t)room * t->events))
+	grown = realloc(t->sum, (size_t)room * t->events * sizeof(*grown));
+	if (!grown)
 		return false;
+	memset(grown + (size_t)t->room * t->events, 0, (size_t)(room - t->room) * t->events * sizeof(*grown));
+	t->sum = grown;
 	t->room = room;
 	return true;
-}
-
-/* Where it fails for an event, the others are started without it. */
-static void start(struct tally *t, struct team *team, unsigned pass)
-{
-	for (unsigned i = 0; i <= t->events; i++)
-		if (counters_start(t->counting->counters, team, pass))
-			return;
 }
 
 unsigned tally_begin(struct tally *t, struct team *team, unsigned batch)
 {
 	const unsigned turn = batch % (t->passes + 1), pass = turn < t->passes ? t->pass[turn] : UNCOUNTED;
 
-	if (pass != UNCOUNTED)
-		start(t, team, pass);
+	if (pass == UNCOUNTED)
+		return pass;
+	memset(t->of_batch, 0, (size_t)t->events * t->trial->threads * sizeof(*t->of_batch));
+	counters_start(t->counting->counters, team, pass, t->duty);
 	return pass;
 }
 
-/* Of one sample; NAN: somebody did not count all of it. */
+/* Of one sample, on this rank; NAN: somebody whose duty it was did not count all of it. */
 static double count_of_all(const struct tally *t, unsigned i)
 {
-	const bool each = event_of(t, i)->scope == PER_THREAD;
 	double sum = 0;
-	bool any = false, missing = false;
 
-	for (unsigned w = 0; w < t->trial->threads; w++) {
-		const double count = counters_value(t->counting->counters, w, t->event[i]);
-
-		missing |= !isfinite(count);
-		any |= isfinite(count);
-		sum += isfinite(count) ? count : 0;
-	}
-	return any && !(each && missing) ? sum : NAN;
-}
-
-void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsigned workers)
-{
-	const double units = t->trial->benchmark->per.amount ? done / workers : done;
-
-	t->done += units;
-	for (unsigned i = 0; i < t->events && pass != UNCOUNTED; i++) {
-		double *sum = &t->of_worker[(size_t)i * t->trial->threads];
-		const double count = event_of(t, i)->source && event_of(t, i)->pass == pass ? count_of_all(t, i) : NAN;
-
-		if (!isfinite(count))
-			continue;
-		for (unsigned w = 0; w < t->trial->threads; w++) {
-			const double own = counters_value(t->counting->counters, w, t->event[i]);
-
-			if (isfinite(own))
-				sum[w] = isfinite(sum[w]) ? sum[w] + own : own;
-		}
-		t->counts[(size_t)batch * t->events + i] += count;
-		t->units[(size_t)batch * t->events + i] += units;
-		t->samples[i]++;
-	}
+	for (unsigned w = 0; w < t->trial->threads; w++)
+		sum += is_duty(t, i, w) ? counters_value(t->counting->counters, w, t->event[i]) : 0;
+	return sum;
 }
 
 /* What all ranks do together counts for each: of an amount, theirs is one. */
@@ -449,17 +454,82 @@ static double ranks_that_count(const struct tally *t)
 	return t->trial->benchmark->per.amount ? ranks_of(t->trial->ranks) : 1;
 }
 
+void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsigned workers)
+{
+	const double units = t->trial->benchmark->per.amount ? done / workers : done;
+	const unsigned threads = t->trial->threads;
+
+	t->done += units;
+	if (pass == UNCOUNTED)
+		return;
+	for (unsigned i = 0; i < t->events; i++)
+		t->sample[i] = is_in(t, i, pass) ? count_of_all(t, i) : NAN;
+	t->sample[t->events] = units;
+	agree_sum(t->trial->ranks, t->sample, t->events + 1);
+	for (unsigned i = 0; i < t->events; i++) {
+		struct sum *sum = &t->sum[(size_t)batch * t->events + i];
+
+		if (!isfinite(t->sample[i]))
+			continue;
+		sum->count += t->sample[i];
+		sum->units += t->sample[t->events] / ranks_that_count(t);
+		sum->samples++;
+		for (unsigned w = 0; w < threads; w++)
+			if (is_duty(t, i, w))
+				t->of_batch[(size_t)i * threads + w] += counters_value(t->counting->counters, w, t->event[i]);
+	}
+}
+
+/* On any rank: what was extrapolated, and taken back, more than there was. */
+static bool is_negative(const struct tally *t, unsigned i)
+{
+	bool any = false;
+
+	for (unsigned w = 0; w < t->trial->threads; w++)
+		any |= t->of_batch[(size_t)i * t->trial->threads + w] < 0;
+	return agree_any(t->trial->ranks, any);
+}
+
+/* Why a batch has no count of an event: the same on all ranks. NULL: it was started, but in no sample counted. */
+static void explain(struct tally *t, unsigned i, const char *why)
+{
+	struct counting *c = t->counting;
+
+	free(t->why[i]);
+	t->why[i] = why ? strdup(why) : NULL;
+	agree_words(t->trial->ranks, &t->why[i]);
+	if (!t->why[i])
+		t->why[i] = strdup(c->options->multiplex ? "its turn came in no sample: make them longer (--duration), ask for fewer events, or go without --multiplex"
+							 : "it was counted all through in no sample: something else takes the processor's counters (the NMI "
+							   "watchdog takes one: sysctl kernel.nmi_watchdog=0)");
+	if (!c->failure && t->why[i])
+		c->failure = strdup(t->why[i]);
+}
+
+static void settle(struct tally *t, unsigned i, struct sum *sum)
+{
+	const unsigned threads = t->trial->threads;
+	const bool negative = is_negative(t, i);
+
+	if (negative)
+		*sum = (struct sum){ 0 };
+	for (unsigned w = 0; w < threads && sum->samples; w++)
+		t->of_worker[(size_t)i * threads + w] += t->of_batch[(size_t)i * threads + w];
+	t->counting->tried = true;
+	t->counting->counted |= sum->samples;
+	if (!sum->samples)
+		explain(t, i, negative ? "its samples came to less than none, as extrapolated counts may: make them longer (--duration), or go without --multiplex"
+				    : counters_failure(t->counting->counters, t->event[i]));
+}
+
 void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass)
 {
-	double *units = t->units + (size_t)batch * t->events;
-
 	if (pass == UNCOUNTED)
 		return;
 	counters_stop(t->counting->counters, team);
-	agree_sum(t->trial->ranks, t->counts + (size_t)batch * t->events, t->events);
-	agree_sum(t->trial->ranks, units, t->events);
 	for (unsigned i = 0; i < t->events; i++)
-		units[i] /= ranks_that_count(t);
+		if (is_in(t, i, pass))
+			settle(t, i, &t->sum[(size_t)batch * t->events + i]);
 }
 
 /* Each brings its own, and nothing for the others. Without memory for it, per_thread is left as it is: this rank's. */
@@ -489,13 +559,6 @@ void tally_gather(struct tally *t)
 		return;
 	agree_sum(ranks, &t->done, 1);
 	t->done /= ranks_that_count(t);
-	for (unsigned i = 0; i < t->events; i++) {
-		char **why = &t->counting->why[t->event[i]];
-
-		if (!*why && event_of(t, i)->why)
-			*why = strdup(event_of(t, i)->why);
-		agree_words(ranks, why);
-	}
 	gather_workers(t);
 }
 
@@ -506,14 +569,14 @@ json_t *tally_batch_json(const struct tally *t, unsigned batch, unsigned pass)
 	json_t *object = json_object();
 
 	for (unsigned i = 0; i < t->events && pass != UNCOUNTED; i++)
-		if (t->units[(size_t)batch * t->events + i] > 0)
-			json_object_set_new(object, t->counting->name[t->event[i]], number(t->counts[(size_t)batch * t->events + i]));
+		if (t->sum[(size_t)batch * t->events + i].samples)
+			json_object_set_new(object, t->counting->name[t->event[i]], number(t->sum[(size_t)batch * t->events + i].count));
 	return object;
 }
 
 /* Of one event in all batches. */
 struct came_to {
-	double total, units;
+	struct sum sum;
 	struct estimate each;              /* count for each of what the benchmark says */
 };
 
@@ -531,19 +594,20 @@ static double amount(const struct tally *t)
 static struct came_to come_to(const struct series *s, unsigned event)
 {
 	const struct tally *t = &s->tally;
-	struct came_to c = { 0, 0, { NAN, NAN, NAN } };
+	struct came_to c = { .each = { NAN, NAN, NAN } };
 	double *rate = calloc(s->batches + 1, sizeof(*rate));
 
 	for (unsigned i = 0; rate && i < s->batches; i++) {
-		const double count = t->counts[(size_t)i * t->events + event], units = t->units[(size_t)i * t->events + event] * amount(t);
+		const struct sum *sum = &t->sum[(size_t)i * t->events + event];
 
-		rate[i] = units > 0 ? count / units : NAN;
-		c.total += count;
-		c.units += units;
+		rate[i] = sum->units > 0 ? sum->count / (sum->units * amount(t)) : NAN;
+		c.sum.count += sum->count;
+		c.sum.units += sum->units * amount(t);
+		c.sum.samples += sum->samples;
 	}
-	if (rate && c.units > 0) {
+	if (rate && c.sum.units > 0) {
 		c.each = series_estimate(s, -1, rate);
-		c.each.value = c.total / c.units;
+		c.each.value = c.sum.count / c.sum.units;
 		c.each.low = isfinite(c.each.low) ? fmin(c.each.low, c.each.value) : NAN;
 		c.each.high = isfinite(c.each.high) ? fmax(c.each.high, c.each.value) : NAN;
 	}
@@ -562,19 +626,14 @@ const char *per_name(const struct benchmark *b)
 }
 
 /* Why there is no number; NULL: there is one. */
-static const char *why_none(const struct series *s, unsigned i, struct came_to c)
+static const char *why_none(const struct tally *t, unsigned i, struct came_to c)
 {
-	const struct tally *t = &s->tally;
-	const struct event *e = event_of(t, i);
 	const char *why = t->counting->why[t->event[i]];
 
-	if (isfinite(c.each.value) && !(why && t->trial->ranks))
+	if (isfinite(c.each.value))
 		return NULL;
-	if (why || e->why)
-		return why ? why : e->why;
-	for (unsigned batch = 0; batch < s->batches; batch++)
-		if (s->batch[batch].pass == e->pass)
-			return "it was counted all through in no sample: something else takes the processor's counters (the NMI watchdog takes one: sysctl kernel.nmi_watchdog=0)";
+	if (why || t->why[i])
+		return why ? why : t->why[i];
 	return "no batch was left for the pass that counts it: allow more time or --repeats, or ask for fewer events";
 }
 
@@ -583,7 +642,7 @@ static json_t *threads_json(const struct tally *t, unsigned i, struct came_to c)
 	json_t *list = json_array();
 
 	for (unsigned w = 0; w < t->workers; w++)
-		json_array_append_new(list, number(t->of_worker[(size_t)i * t->workers + w] / c.units));
+		json_array_append_new(list, number(t->of_worker[(size_t)i * t->workers + w] / c.sum.units));
 	return list;
 }
 
@@ -592,16 +651,16 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 	const struct tally *t = &s->tally;
 	const struct event *e = event_of(t, i);
 	const struct came_to c = come_to(s, i);
-	const char *why = why_not ? why_not : why_none(s, i, c);
+	const char *why = why_not ? why_not : why_none(t, i, c);
 	const bool hardware = e->source && strcmp(e->source, "kernel");
-	const bool none = why, doubtful = !why && hardware && c.total == 0 && !t->counting->proven[t->event[i]];
+	const bool none = why, doubtful = !why && hardware && c.sum.count == 0 && !t->counting->proven[t->event[i]];
 
 	if (doubtful)
 		why = "it reads zero in all samples, and no probe saw it count either: here nothing may count it, as in many virtual machines";
 	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:b, s:s?}", "name", t->counting->name[t->event[i]], "source",
 			 t->counting->why[t->event[i]] ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope", scope_name(e), "per", per_name(t->trial->benchmark),
 			 "value", none ? json_null() : number(c.each.value), "ci", none ? json_null() : interval(c.each), "per_thread",
-			 none ? json_null() : threads_json(t, i, c), "total", none ? json_null() : number(c.total), "samples", (int)t->samples[i],
+			 none ? json_null() : threads_json(t, i, c), "total", none ? json_null() : number(c.sum.count), "samples", (int)c.sum.samples,
 			 "trusted", !doubtful, "why", why);
 }
 
@@ -637,19 +696,21 @@ static const json_t *counter_of(const json_t *list, const char *name)
 	return NULL;
 }
 
-static double real(const json_t *counter, const char *key, size_t bound)
+static double value_of(const json_t *counter)
 {
-	const json_t *value = json_object_get(counter, key);
+	return real_of(json_object_get(counter, "value"));
+}
 
-	value = json_is_array(value) ? json_array_get(value, bound) : value;
-	return json_is_number(value) ? json_number_value(value) : NAN;
+static double bound_of(const json_t *counter, size_t upper)
+{
+	return real_of(json_array_get(json_object_get(counter, "ci"), upper));
 }
 
 /* NULL where one of the two was not counted. */
 static json_t *quotient_json(const struct quotient *q, const json_t *of, const json_t *over)
 {
-	const double below = real(over, "value", 0), value = real(of, "value", 0) / below, least = real(over, "ci", 0);
-	const struct estimate e = { value, real(of, "ci", 0) / real(over, "ci", 1), least > 0 ? real(of, "ci", 1) / least : NAN };
+	const double value = value_of(of) / value_of(over), least = bound_of(over, 0);
+	const struct estimate e = { value, bound_of(of, 0) / bound_of(over, 1), least > 0 ? bound_of(of, 1) / least : NAN };
 	const bool trusted = json_is_true(json_object_get(of, "trusted")) && json_is_true(json_object_get(over, "trusted"));
 	const json_int_t n = json_integer_value(json_object_get(of, "samples")), m = json_integer_value(json_object_get(over, "samples"));
 

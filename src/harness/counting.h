@@ -22,8 +22,10 @@ struct counting;
  */
 int counting_open(struct counting **, const struct options *, const struct benchmark *const *, unsigned n, const struct ranks *);
 void counting_close(struct counting *);
-/* True once for an event that nobody was told of yet: that it can't be counted. */
-bool counting_news(struct counting *, const char *event);
+/* At the end of the run: 0, or the status to exit with, after a message: what could be tried never counted anything. On all ranks. */
+int counting_status(struct counting *);
+/* The n-th event that is counted beside a benchmark's samples; NULL: there are no more. */
+const char *counting_event(const struct counting *, const struct benchmark *, unsigned n);
 json_t *counting_header_json(const struct counting *);
 
 /* The pass of a batch in which nothing is counted. */
@@ -32,17 +34,29 @@ json_t *counting_header_json(const struct counting *);
 /* What counts are for each of: "line", or the benchmark's unit. */
 const char *per_name(const struct benchmark *);
 
-/* Of a trial. Events and passes are those of its benchmark. */
+/* Of one event over some samples. */
+struct sum {
+	double count, units;               /* of all workers and ranks; units of the samples that counted it */
+	size_t samples;
+};
+
+/*
+ * Of a trial. Events and passes are those of its benchmark. A sample has a count of an event where all whose duty it was, on all ranks, counted it all
+ * through. Counts that are extrapolated may be less than none in a sample (provider.h), and are added up as they are: it is the batch whose sum has to
+ * be a count, of each worker, or has none.
+ */
 struct tally {
 	struct counting *counting;         /* NULL: nothing is counted */
 	const struct trial *trial;
+	bool *duty;                        /* by event of the run, and worker: counters_duties() */
 	unsigned events, passes;
 	unsigned *event, *pass;            /* their numbers in the run */
-	double *of_worker;                 /* by event and worker, over all samples; NAN: never its to count */
+	char **why;                        /* by event: why a batch of its pass has no count, the last of these; NULL: all have one */
+	double *sample;                    /* by event, of the sample at hand; behind them, its units */
+	double *of_batch, *of_worker;      /* by event and worker: of the batch at hand; of all samples, NAN: never its to count */
 	unsigned workers;                  /* of all ranks, after tally_gather() */
-	size_t *samples;                   /* by event: in which it was counted */
 	unsigned room;                     /* batches */
-	double *counts, *units;            /* by batch and event; the units of the samples that counted it, of all ranks */
+	struct sum *sum;                   /* by batch and event */
 	double done;                       /* units of all samples, counted or not */
 };
 
@@ -52,11 +66,11 @@ bool tally_room(struct tally *, unsigned batches);
 
 /* Starts what the batch is to count, and says which pass that is: all in turn, then UNCOUNTED. */
 unsigned tally_begin(struct tally *, struct team *, unsigned batch);
-/* After a sample in which the workers of the first role, so many, did so many units together. */
+/* After a sample in which the workers of the first role, so many, did so many units together. On all ranks. */
 void tally_add(struct tally *, unsigned batch, unsigned pass, double done, unsigned workers);
 void tally_end(struct tally *, struct team *, unsigned batch, unsigned pass);
 
-/* At the end of all: what each worker counted becomes known to all ranks, and what one could not count. */
+/* At the end of all: what each worker counted becomes known to all ranks. */
 void tally_gather(struct tally *);
 
 /* `counters` of the samples line; and of the trial line, and its `counting`. `why`: there are no samples because of that. */

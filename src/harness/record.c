@@ -21,12 +21,17 @@ struct record {
 	bool failed;
 	char run[17], host[256];
 	bool ours;                         /* what is read now was measured on this host */
-	json_t *runs, *complete;           /* list of run ids; object with a key for each complete trial */
+	json_t *runs, *complete;           /* list of run ids; by id of each complete trial, an object with the names of its counters */
 };
 
 json_t *number(double x)
 {
 	return isfinite(x) ? json_real(x) : json_null();
+}
+
+double real_of(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 static int complain(const char *path, const char *what, int status)
@@ -39,6 +44,17 @@ static int complain(const char *path, const char *what, int status)
 static bool is_complete(const char *status)
 {
 	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") || !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
+}
+
+static json_t *counter_names(const json_t *trial)
+{
+	const json_t *counter;
+	json_t *names = json_object();
+	size_t i;
+
+	json_array_foreach(json_object_get(trial, "counters"), i, counter)
+		json_object_set_new(names, json_string_value(json_object_get(counter, "name")), json_true());
+	return names;
 }
 
 /* Takes note of a line that is there already. NULL, or what is wrong with it. */
@@ -57,7 +73,7 @@ static const char *take_note(struct record *r, json_t *line, bool first)
 		r->ours = host && strcmp(host, r->host) == 0;
 	}
 	if (strcmp(type, "trial") == 0 && r->ours && id && is_complete(json_string_value(json_object_get(line, "status"))))
-		json_object_set_new(r->complete, id, json_true());
+		json_object_set_new(r->complete, id, counter_names(line));
 	return NULL;
 }
 
@@ -163,6 +179,11 @@ json_t *record_runs(const struct record *r)
 bool record_has(const struct record *r, const char *trial_id)
 {
 	return json_object_get(r->complete, trial_id) != NULL;
+}
+
+bool record_has_counter(const struct record *r, const char *trial_id, const char *event)
+{
+	return json_object_get(json_object_get(r->complete, trial_id), event) != NULL;
 }
 
 static bool write_whole(struct record *r, const char *text, size_t length)

@@ -19,9 +19,10 @@ enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
  */
 int record_open(struct record **, const char *path, enum record_mode);
 
-/* With RECORD_RESUME: ids of the runs in the file, and whether a trial is complete there, measured on this host. */
+/* With RECORD_RESUME: ids of the runs in the file; whether a trial is complete there, measured on this host, and has this counter. */
 json_t *record_runs(const struct record *); /* borrowed; a list */
 bool record_has(const struct record *, const char *trial_id);
+bool record_has_counter(const struct record *, const char *trial_id, const char *event);
 
 /*
  * Writes one line (type and run are added) and drops the reference. A line is written whole, or not at all: what a full disk left of it is
@@ -35,5 +36,6 @@ bool record_close(struct record *);
 
 /* null where it isn't a number: JSON has no word for that. */
 json_t *number(double);
+double real_of(const json_t *);            /* NAN where it isn't a number, or not there */
 
 #endif

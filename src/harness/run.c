@@ -390,7 +390,7 @@ static int exit_status(struct run *r)
 		return EXIT_BAD;
 	if (r->count[IMPOSSIBLE] && r->options->benchmark && (options_select(r->options) || r->count[IMPOSSIBLE] == r->trials))
 		return EXIT_IMPOSSIBLE;
-	return EXIT_GOOD;
+	return counting_status(r->counting);
 }
 
 static json_t *altered(const struct options *o)
@@ -666,17 +666,35 @@ static void keep_together(struct plan *plan)
 	}
 }
 
+/* Whether a trial that is complete in the file lacks what would be counted beside it now. */
+static bool lacks_counters(const struct run *r, const struct planned *p)
+{
+	const char *event;
+
+	for (unsigned i = 0; p->done && (event = counting_event(r->counting, p->trial.benchmark, i)); i++)
+		if (!record_has_counter(r->record, p->id, event))
+			return true;
+	return false;
+}
+
 static void find_done(struct run *r)
 {
+	unsigned lacking = 0;
+
 	for (unsigned i = 0; i < r->plans; i++)
 		for (unsigned j = 0; j < r->plan[i].trials; j++)
 			r->plan[i].trial[j].done = agree_any(r->ranks, record_has(r->record, r->plan[i].trial[j].id));
 	for (unsigned i = 0; i < r->plans; i++) {
 		if (r->plan[i].benchmark->ratios)
 			keep_together(&r->plan[i]);
-		for (unsigned j = 0; j < r->plan[i].trials; j++)
+		for (unsigned j = 0; j < r->plan[i].trials; j++) {
 			r->skipped += r->plan[i].trial[j].done;
+			lacking += lacks_counters(r, &r->plan[i].trial[j]);
+		}
 	}
+	if (lacking && is_first(r->ranks))
+		fprintf(stderr, "locus: --resume: %u of the trials that are complete in %s have not counted what --counters names: "
+				"give another --output to count it\n", lacking, r->options->output);
 }
 
 static int find_counters(struct run *r)

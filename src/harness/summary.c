@@ -326,16 +326,11 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 }
 
 /* Counts that may be none, and counting that was not for nothing. */
-static void note_counters(const struct series *s, const json_t *counters, const json_t *counting, struct verdict *v)
+static void note_counters(const json_t *counters, const json_t *counting, struct verdict *v)
 {
 	const json_t *counter, *with = json_object_get(counting, "with_ci"), *without = json_object_get(counting, "without_ci");
 	size_t i;
 
-	json_array_foreach(counters, i, counter)
-		if (s->samples && json_is_null(json_object_get(counter, "source")) &&
-		    counting_news(s->tally.counting, json_string_value(json_object_get(counter, "name"))))
-			find(v, OK, "%s could not be counted: %s", json_string_value(json_object_get(counter, "name")),
-			     json_string_value(json_object_get(counter, "why")));
 	json_array_foreach(counters, i, counter)
 		if (json_is_false(json_object_get(counter, "trusted")))
 			find(v, OK, "%s is not to be trusted: %s", json_string_value(json_object_get(counter, "name")),
@@ -542,7 +537,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured";
 	metrics = metrics_json(s, time, why);
 	counters = counters_json(s, s->samples ? NULL : why);
-	note_counters(s, counters, counting, &v);
+	note_counters(counters, counting, &v);
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
 		if (&group[i] != s && group[i].samples)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/record.h"
 #include "harness/summary.h"
 #include "harness/table.h"
 #include "harness/values.h"
@@ -54,19 +55,14 @@ static void print_title(struct table *t)
 	t->titled = true;
 }
 
-static double real(const json_t *value)
-{
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* "-0.4 +0.3 %" around the value. */
 static char *show_interval(const json_t *metric, char *text, size_t size)
 {
 	const json_t *ci = json_object_get(metric, "ci");
-	double value = real(json_object_get(metric, "value"));
+	double value = real_of(json_object_get(metric, "value"));
 
 	if (json_is_array(ci) && value != 0)
-		snprintf(text, size, "%+.1f %+.1f %%", 100 * (real(json_array_get(ci, 0)) / value - 1), 100 * (real(json_array_get(ci, 1)) / value - 1));
+		snprintf(text, size, "%+.1f %+.1f %%", 100 * (real_of(json_array_get(ci, 0)) / value - 1), 100 * (real_of(json_array_get(ci, 1)) / value - 1));
 	else
 		snprintf(text, size, "-");
 	return text;
@@ -74,7 +70,7 @@ static char *show_interval(const json_t *metric, char *text, size_t size)
 
 static char *show_metric(const json_t *metric, char *text, size_t size)
 {
-	return show_number(real(json_object_get(metric, "value")), json_string_value(json_object_get(metric, "unit")), text, size);
+	return show_number(real_of(json_object_get(metric, "value")), json_string_value(json_object_get(metric, "unit")), text, size);
 }
 
 static void print_sentences(const json_t *list)
@@ -106,7 +102,7 @@ static void print_ratios(const json_t *list)
 
 	json_array_foreach(list, i, ratio)
 		printf("      %s %s/%s, %s: %.3g (%s)\n", json_string_value(json_object_get(ratio, "name")), json_string_value(json_object_get(ratio, "of")),
-		       json_string_value(json_object_get(ratio, "to")), json_string_value(json_object_get(ratio, "metric")), real(json_object_get(ratio, "value")),
+		       json_string_value(json_object_get(ratio, "to")), json_string_value(json_object_get(ratio, "metric")), real_of(json_object_get(ratio, "value")),
 		       show_interval(ratio, interval, sizeof(interval)));
 }
 
@@ -145,13 +141,13 @@ static void print_pairs(const json_t *pairs)
 	json_array_foreach(json_object_get(pairs, "levels"), i, level) {
 		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")), (int)json_integer_value(json_object_get(level, "pairs")));
 		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
-			printf(" %10s", show_number(real(json_object_get(level, column[q])), "s", value, sizeof(value)));
+			printf(" %10s", show_number(real_of(json_object_get(level, column[q])), "s", value, sizeof(value)));
 		printf("\n");
 	}
 	json_array_foreach(json_object_get(pairs, "outstanding"), i, one)
 		printf("      CPU %d stands out at %s: %s, the others %s\n", (int)json_integer_value(json_object_get(one, "cpu")),
-		       json_string_value(json_object_get(one, "level")), show_number(real(json_object_get(one, "median")), "s", value, sizeof(value)),
-		       show_number(real(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+		       json_string_value(json_object_get(one, "level")), show_number(real_of(json_object_get(one, "median")), "s", value, sizeof(value)),
+		       show_number(real_of(json_object_get(one, "of")), "s", usual, sizeof(usual)));
 }
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
@@ -161,7 +157,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	const json_t *reasons = json_object_get(trial, "reasons");
 	const char *status = json_string_value(json_object_get(trial, "status"));
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
-	double local = real(json_object_get(placement, "local_share"));
+	double local = real_of(json_object_get(placement, "local_share"));
 	char value[64], interval[64], seconds[64], share[16] = "-";
 
 	if (t->silent)
@@ -173,7 +169,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	else if (placement && strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
 	if (p->trial.benchmark->time_first)
-		show_number(real(json_object_get(trial, "cycles")), "1", seconds, sizeof(seconds));
+		show_number(real_of(json_object_get(trial, "cycles")), "1", seconds, sizeof(seconds));
 	else
 		show_metric(time, seconds, sizeof(seconds));
 	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),

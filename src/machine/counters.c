@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "machine/counters.h"
 #include "machine/names.h"
 #include "machine/opaque.h"
 #include "machine/provider.h"
-#include "machine/sysfs.h"
 #include "machine/team.h"
 #include "machine/usage.h"
 
@@ -185,12 +185,9 @@ static const struct provider *const providers[PROVIDERS] = {
 /* What a worker counts in this pass. */
 struct station {
 	_Alignas(APART) void *set[PROVIDERS]; /* NULL: nothing of this provider */
-	double *value;                        /* by event; NAN where it is not counted */
-	bool first;                           /* of its package */
-	int package;
-	const struct wanted *failed;
-	int error;
-	struct reason why;
+	double *value;                        /* by event; NAN: not counted */
+	char **why;                           /* by event: why it could not be started; NULL: it could, or is not to be */
+	struct wanted **list;                 /* room for all events */
 };
 
 struct counters {
@@ -202,28 +199,122 @@ struct counters {
 		void *library;
 		struct reason why;
 	} of[PROVIDERS];
-	unsigned stations;                    /* workers that count */
+	unsigned stations;                    /* one for each worker so far, unless memory was short */
 	struct station *station;
-	unsigned pass;                        /* that is started */
+	unsigned pass, threads;               /* that are started */
+	const bool *duty;                     /* while they are; NULL: all that is in the pass is this thread's to try */
 };
 
-int package_of(int cpu)
-{
-	uint64_t package;
+/* ---- on one thread ---- */
 
-	return sysfs_number(THIS_MACHINE, &package, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu) || package > INT_MAX
-		       ? 0
-		       : (int)package;
+/* The events of the pass that a provider counts, and that are this worker's to count. */
+static unsigned choose(const struct counters *c, unsigned provider, unsigned worker, struct wanted **list)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		struct wanted *w = &c->wanted[i];
+
+		if (w->provider == providers[provider] && w->event.pass == c->pass && (!c->duty || c->duty[(size_t)i * c->threads + worker]))
+			list[n++] = w;
+	}
+	return n;
 }
 
-static bool give_up(struct wanted *w, const struct reason *why)
+static unsigned leave_out(struct wanted **list, unsigned n, const struct wanted *one)
 {
-	free(w->event.why);
-	w->event.why = in_words(why);
-	w->event.source = NULL;
-	w->event.proven = false;
-	w->provider = NULL;
-	return w->event.why;
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] != one)
+			list[left++] = list[i];
+	return left;
+}
+
+/* What fails is left out, with its reason. True: nothing did. */
+static bool start(struct counters *c, unsigned worker, int cpu)
+{
+	struct station *s = &c->station[worker];
+	bool all = true;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		s->value[i] = NAN;
+		free(s->why[i]);
+		s->why[i] = NULL;
+	}
+	for (unsigned p = 0; p < PROVIDERS; p++) {
+		unsigned n = choose(c, p, worker, s->list);
+
+		while (n && !s->set[p]) {
+			const struct wanted *failed;
+			struct reason why;
+
+			s->set[p] = providers[p]->start(c->of[p].library, s->list, n, cpu, c->multiplex, &failed, &why);
+			if (s->set[p])
+				continue;
+			all = false;
+			s->why[failed->index] = in_words(&why);
+			n = leave_out(s->list, n, failed);
+		}
+	}
+	return all;
+}
+
+/* What costs least stands next to the task: the kernel's own is asked first before it, and last after it. */
+static void read_all(struct station *s, bool after)
+{
+	for (unsigned i = 0; i < PROVIDERS; i++) {
+		unsigned p = after ? PROVIDERS - 1 - i : i;
+
+		if (s->set[p])
+			providers[p]->read(s->set[p], after, s->value);
+	}
+}
+
+static void stop(struct station *s)
+{
+	for (unsigned p = 0; p < PROVIDERS; p++) {
+		if (s->set[p])
+			providers[p]->stop(s->set[p]);
+		s->set[p] = NULL;
+	}
+}
+
+static void station_free(struct station *s, unsigned n)
+{
+	for (unsigned i = 0; i < n && s->why; i++)
+		free(s->why[i]);
+	free(s->why);
+	free(s->list);
+	free(s->value);
+}
+
+static bool station_make(struct station *s, unsigned n)
+{
+	*s = (struct station){
+		.value = aligned_alloc(APART, (n * sizeof(*s->value) / APART + 1) * APART), /* lines of its own, since workers write them at the same time */
+		.why = calloc(n + 1, sizeof(*s->why)),
+		.list = calloc(n + 1, sizeof(*s->list)),
+	};
+	if (s->value && s->why && s->list)
+		return true;
+	station_free(s, n);
+	return false;
+}
+
+/* For so many workers; those for whom memory is short have none. */
+static void make_stations(struct counters *c, unsigned workers)
+{
+	struct station *grown;
+
+	if (workers <= c->stations || !(grown = aligned_alloc(APART, workers * sizeof(*grown))))
+		return;
+	if (c->stations)
+		memcpy(grown, c->station, c->stations * sizeof(*grown));
+	free(c->station);
+	c->station = grown;
+	while (c->stations < workers && station_make(&grown[c->stations], c->n))
+		c->stations++;
 }
 
 /* ---- who counts an event ---- */
@@ -236,58 +327,40 @@ static bool reachable(struct counters *c, unsigned p)
 	return !providers[p]->open || c->of[p].library;
 }
 
-/* Of what a package counts, whether this worker is the one to ask. A package that nobody sits on is looked at from worker 0. */
-static bool its_own(const struct counters *c, const struct wanted *w, const struct station *s)
+/* Whether nothing else is in the pass. */
+static bool is_alone(const struct counters *c, const struct wanted *w)
 {
-	if (w->event.scope == PER_THREAD || (w->package == EACH_PACKAGE && s->first))
-		return true;
-	for (unsigned i = 0; w->package >= 0 && i < c->stations; i++)
-		if (c->station[i].package == w->package)
-			return s == &c->station[i];
-	return w->package != EACH_PACKAGE && s == c->station;
+	for (unsigned i = 0; i < c->n; i++)
+		if (&c->wanted[i] != w && c->wanted[i].provider && c->wanted[i].event.pass == w->event.pass)
+			return false;
+	return true;
 }
 
-/* The events of a pass that a provider counts, and, with a station, that are its to count. */
-static unsigned chosen(const struct counters *c, unsigned provider, unsigned pass, const struct station *s, struct wanted **list)
+/* Whether the event can be counted together with all that is in its pass already, whoever counts that: some share the processor's counters. */
+static bool fits(struct counters *c, const struct wanted *w)
 {
-	unsigned n = 0;
+	bool good;
 
-	for (unsigned i = 0; i < c->n; i++) {
-		struct wanted *w = &c->wanted[i];
+	c->pass = w->event.pass;
+	good = start(c, 0, sched_getcpu());
+	stop(c->station);
+	return good;
+}
 
-		if (w->provider == providers[provider] && w->event.pass == pass && (!s || its_own(c, w, s)))
-			list[n++] = w;
+/* The first pass with room for it. False: there is none, and *why. */
+static bool place(struct counters *c, struct wanted *w, unsigned provider, char **why)
+{
+	w->provider = providers[provider];
+	for (w->event.pass = 0; !fits(c, w); w->event.pass++) {
+		if (!is_alone(c, w))
+			continue;
+		w->provider = NULL;
+		*why = c->station->why[w->index];
+		c->station->why[w->index] = NULL;
+		return false;
 	}
-	return n;
-}
-
-/* Whether the event can be counted together with what the provider counts in its pass already, on this thread. */
-static bool fits(struct counters *c, struct wanted *w, unsigned provider, struct wanted **list, bool *alone, struct reason *why)
-{
-	const struct wanted *failed;
-	unsigned n = chosen(c, provider, w->event.pass, NULL, list);
-	void *set;
-
-	*alone = !n;
-	list[n] = w;
-	set = providers[provider]->start(c->of[provider].library, list, n + 1, sched_getcpu(), c->multiplex, &failed, why);
-	if (set)
-		providers[provider]->stop(set);
-	return set;
-}
-
-/* The first pass with room for it. */
-static bool place(struct counters *c, struct wanted *w, unsigned provider, struct reason *why)
-{
-	struct wanted **list = calloc(c->n + 1, sizeof(struct wanted *));
-	bool fitting = false, alone = !list;
-
-	if (!list)
-		because(why, "no memory");
-	for (w->event.pass = 0; !fitting && !alone; w->event.pass += !fitting && !alone)
-		fitting = fits(c, w, provider, list, &alone, why);
-	free(list);
-	return fitting;
+	w->event.source = providers[provider]->source;
+	return true;
 }
 
 struct search {
@@ -328,38 +401,53 @@ static void suggest(struct counters *c, struct wanted *w, struct reason *why)
 	free(s.nearest);
 }
 
-/* The reason that counts is that of the last who knew the name; else PAPI's, who may know any. */
+/* Where the kernel does not say what package a CPU belongs to, nobody knows how many there are to count. */
+static bool has_packages(const struct wanted *w, char **why)
+{
+	struct reason said;
+
+	if (w->event.scope != PER_PACKAGE || w->package != EACH_PACKAGE || package_of(sched_getcpu()) >= 0)
+		return true;
+	because(&said, "each package would have to be counted, and the kernel does not tell which CPUs belong to one");
+	remedied(&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by a container?");
+	*why = in_words(&said);
+	return false;
+}
+
+/* The reason that counts is that of the last who knew the name; else PAPI's, who may know any. False: no memory. */
 static bool find(struct counters *c, struct wanted *w)
 {
-	struct reason why = { 0 }, unknown = { 0 };
+	struct reason unknown = { 0 };
 	const struct event asked = w->event;
 	bool known = false;
+	char *why = NULL;
 
-	for (unsigned i = 0; i < PROVIDERS; i++) {
+	for (unsigned p = 0; p < PROVIDERS; p++) {
 		struct reason *said = known ? &(struct reason){ 0 } : &unknown;
 
 		w->event = asked;
 		w->factor = 1;
-		if (!reachable(c, i)) {
-			*said = c->of[i].why;
+		if (!reachable(c, p)) {
+			*said = c->of[p].why;
 			continue;
 		}
-		if (!providers[i]->find(c->of[i].library, w, said))
+		if (!providers[p]->find(c->of[p].library, w, said))
 			continue;
 		known = true;
-		if (!place(c, w, i, &why)) {
-			if (i == PAPI) /* perf may know the processor where PAPI does not; but what the kernel refuses, PAPI would have as a zero */
-				continue;
+		free(why);
+		why = NULL;
+		if (has_packages(w, &why) && place(c, w, p, &why))
+			return true;
+		if (p != PAPI) /* perf may know the processor where PAPI does not; but what the kernel refuses, PAPI would have as a zero */
 			break;
-		}
-		w->provider = providers[i];
-		w->event.source = providers[i]->source;
-		return true;
 	}
 	w->event = asked;
-	if (!known)
+	if (!known) {
 		suggest(c, w, &unknown);
-	return give_up(w, known ? &why : &unknown);
+		why = in_words(&unknown);
+	}
+	w->event.why = why;
+	return why;
 }
 
 /* ---- the probe: a little of everything, so that whatever counts here at all has counted something ---- */
@@ -389,41 +477,21 @@ static uint64_t exercise(void)
 	return sum + (uint64_t)real;
 }
 
-static bool probe_provider(struct counters *c, unsigned provider, struct wanted **list, unsigned n, double *value)
+/* What can't be started just now is not proven. */
+static void probe(struct counters *c)
 {
-	const struct wanted *failed;
-	struct reason why;
-	void *set = providers[provider]->start(c->of[provider].library, list, n, sched_getcpu(), c->multiplex, &failed, &why);
 	uint64_t done;
 
-	if (!set)
-		return give_up(&c->wanted[failed->index], &why);
-	providers[provider]->read(set, false, value);
-	done = exercise();
-	OPAQUE(done);
-	providers[provider]->read(set, true, value);
-	providers[provider]->stop(set);
-	for (unsigned i = 0; i < n; i++)
-		list[i]->event.proven |= value[list[i]->index] > 0;
-	return true;
-}
-
-static bool probe(struct counters *c)
-{
-	struct wanted **list = calloc(c->n + 1, sizeof(struct wanted *));
-	double *value = calloc(c->n + 1, sizeof(*value));
-	bool good = list && value;
-
-	for (unsigned pass = 0; good && pass < c->passes; pass++) {
-		for (unsigned p = 0; good && p < PROVIDERS; p++) {
-			unsigned n = chosen(c, p, pass, NULL, list);
-
-			good = !n || probe_provider(c, p, list, n, value);
-		}
+	for (c->pass = 0; c->pass < c->passes; c->pass++) {
+		start(c, 0, sched_getcpu());
+		read_all(c->station, false);
+		done = exercise();
+		OPAQUE(done);
+		read_all(c->station, true);
+		stop(c->station);
+		for (unsigned i = 0; i < c->n; i++)
+			c->wanted[i].event.proven |= c->station->value[i] > 0;
 	}
-	free(list);
-	free(value);
-	return good;
 }
 
 struct counters *counters_open(const char *const *names, unsigned n, bool multiplex)
@@ -437,6 +505,9 @@ struct counters *counters_open(const char *const *names, unsigned n, bool multip
 	if (!c->wanted)
 		goto fail;
 	c->n = n;
+	make_stations(c, 1);
+	if (!c->stations)
+		goto fail;
 	for (unsigned i = 0; i < n; i++) {
 		struct wanted *w = &c->wanted[i];
 
@@ -447,28 +518,21 @@ struct counters *counters_open(const char *const *names, unsigned n, bool multip
 		if (w->provider && w->event.pass >= c->passes)
 			c->passes = w->event.pass + 1;
 	}
-	if (probe(c))
-		return c;
+	probe(c);
+	return c;
 fail:
 	counters_close(c);
 	errno = ENOMEM;
 	return NULL;
 }
 
-static void stations_free(struct counters *c)
-{
-	for (unsigned i = 0; i < c->stations; i++)
-		free(c->station[i].value);
-	free(c->station);
-	c->station = NULL;
-	c->stations = 0;
-}
-
 void counters_close(struct counters *c)
 {
 	if (!c)
 		return;
-	stations_free(c);
+	for (unsigned i = 0; i < c->stations; i++)
+		station_free(&c->station[i], c->n);
+	free(c->station);
 	for (unsigned i = 0; i < c->n; i++) {
 		free((char *)c->wanted[i].event.name);
 		free(c->wanted[i].event.why);
@@ -520,108 +584,117 @@ unsigned counters_presets(char version[32], struct reason *why)
 
 /* ---- on the team ---- */
 
-static void read_station(void *argument, struct worker *w, bool after)
+/* Where the processes of a node sit. */
+struct node {
+	double first[CPU_SETSIZE + 1];     /* minus the lowest rank on a CPU, -INFINITY: nobody; behind them, minus the lowest of the node */
+	int package[CPU_SETSIZE];          /* of CPUs where somebody sits */
+};
+enum { NOBODY = -1 };
+
+static void look_around(struct node *n, const struct place *place, unsigned threads, unsigned rank, void (*most_here)(double *, size_t))
 {
-	const struct counters *c = argument;
-	struct station *s = &c->station[w->index];
+	for (unsigned i = 0; i <= CPU_SETSIZE; i++)
+		n->first[i] = -INFINITY;
+	n->first[CPU_SETSIZE] = -(double)rank;
+	for (unsigned i = 0; i < threads; i++)
+		n->first[place[i].cpu] = -(double)rank;
+	if (most_here)
+		most_here(n->first, CPU_SETSIZE + 1);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (isfinite(n->first[cpu]))
+			n->package[cpu] = package_of(cpu);
+}
 
-	/* What costs least stands next to the task: the kernel's own is asked first before it, and last after it. */
-	for (unsigned i = 0; i < PROVIDERS; i++) {
-		unsigned p = after ? PROVIDERS - 1 - i : i;
+/* Which of our workers counts for a package; for one that nobody of the node sits on, and for the node itself, the lowest rank's worker 0 does. */
+static int who_counts(const struct node *n, int package, const struct place *place, unsigned threads, unsigned rank)
+{
+	double lowest = INFINITY;
 
-		if (s->set[p])
-			providers[p]->read(s->set[p], after, s->value);
+	for (int cpu = 0; cpu < CPU_SETSIZE && package != WHOLE_NODE; cpu++)
+		if (isfinite(n->first[cpu]) && n->package[cpu] == package)
+			lowest = fmin(lowest, -n->first[cpu]);
+	if (!isfinite(lowest))
+		return -n->first[CPU_SETSIZE] == rank ? 0 : NOBODY;
+	for (unsigned i = 0; i < threads && lowest == rank; i++)
+		if (n->package[place[i].cpu] == package)
+			return (int)i;
+	return NOBODY;
+}
+
+bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads, unsigned rank, void (*most_here)(double *, size_t))
+{
+	bool *duty = calloc((size_t)c->n * threads + 1, sizeof(*duty));
+	struct node node;
+
+	look_around(&node, place, threads, rank, most_here);
+	for (unsigned i = 0; duty && i < c->n; i++) {
+		const struct wanted *w = &c->wanted[i];
+
+		for (unsigned j = 0; j < threads; j++) {
+			const int package = w->package == EACH_PACKAGE ? node.package[place[j].cpu] : w->package;
+
+			duty[(size_t)i * threads + j] = w->event.scope == PER_THREAD || who_counts(&node, package, place, threads, rank) == (int)j;
+		}
 	}
+	return duty;
 }
 
 static void start_station(void *argument, struct worker *w)
 {
 	struct counters *c = argument;
-	struct station *s = &c->station[w->index];
-	struct wanted **list = calloc(c->n + 1, sizeof(struct wanted *));
 
-	for (unsigned p = 0; list && p < PROVIDERS && !s->failed; p++) {
-		unsigned n = chosen(c, p, c->pass, s, list);
+	if (w->index < c->stations)
+		start(c, w->index, w->place.cpu);
+}
 
-		if (n)
-			s->set[p] = providers[p]->start(c->of[p].library, list, n, w->place.cpu, c->multiplex, &s->failed, &s->why);
-	}
-	if (!list || s->failed)
-		s->error = list ? EBUSY : ENOMEM;
-	free(list);
+static void read_station(void *argument, struct worker *w, bool after)
+{
+	struct counters *c = argument;
+
+	if (w->index < c->stations)
+		read_all(&c->station[w->index], after);
 }
 
 static void stop_station(void *argument, struct worker *w)
 {
 	struct counters *c = argument;
-	struct station *s = &c->station[w->index];
 
-	for (unsigned p = 0; p < PROVIDERS; p++) {
-		if (s->set[p])
-			providers[p]->stop(s->set[p]);
-		s->set[p] = NULL;
-	}
+	if (w->index < c->stations)
+		stop(&c->station[w->index]);
 }
 
-/* For what is counted for a package: who sits where. */
-static void take_place(struct counters *c, struct team *team, unsigned i)
+/* An event takes a descriptor on each worker. True: there may be more than there were. */
+static bool allow_files(void)
 {
-	struct station *s = &c->station[i];
+	struct rlimit files;
 
-	s->package = package_of(team_worker(team, i)->place.cpu);
-	s->first = true;
-	for (unsigned j = 0; j < i; j++)
-		s->first &= c->station[j].package != s->package;
-}
-
-static bool stations_new(struct counters *c, struct team *team)
-{
-	unsigned n = team_threads(team);
-
-	stations_free(c);
-	c->station = aligned_alloc(APART, n * sizeof(*c->station));
-	if (!c->station)
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == files.rlim_max)
 		return false;
-	memset(c->station, 0, n * sizeof(*c->station));
-	c->stations = n;
-	for (unsigned i = 0; i < n; i++) {
-		/* Lines of its own, since workers write them at the same time. */
-		c->station[i].value = aligned_alloc(APART, (c->n * sizeof(double) / APART + 1) * APART);
-		if (!c->station[i].value)
-			return false;
-		for (unsigned e = 0; e < c->n; e++)
-			c->station[i].value[e] = NAN;
-		take_place(c, team, i);
-	}
-	return true;
+	files.rlim_cur = files.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &files);
 }
 
-bool counters_start(struct counters *c, struct team *team, unsigned pass)
+static bool any_failed(const struct counters *c)
 {
-	int error = 0;
-
-	c->pass = pass;
-	if (!stations_new(c, team)) {
-		errno = ENOMEM;
-		return false;
-	}
-	team_run(team, start_station, c);
-	for (unsigned i = 0; i < c->stations; i++) {
-		const struct station *s = &c->station[i];
-
-		if (!s->error)
-			continue;
-		error = s->error;
-		if (s->failed && c->wanted[s->failed->index].provider && !give_up(&c->wanted[s->failed->index], &s->why))
-			error = ENOMEM;
-	}
-	if (!error) {
-		team_watch(team, read_station, c);
-		return true;
-	}
-	counters_stop(c, team);
-	errno = error;
+	for (unsigned i = 0; i < c->n; i++)
+		if (counters_failure(c, i))
+			return true;
 	return false;
+}
+
+void counters_start(struct counters *c, struct team *team, unsigned pass, const bool *duty)
+{
+	c->pass = pass;
+	c->threads = team_threads(team);
+	c->duty = duty;
+	make_stations(c, c->threads);
+	team_run(team, start_station, c);
+	if (any_failed(c) && allow_files()) {
+		team_run(team, stop_station, c);
+		team_run(team, start_station, c);
+	}
+	c->duty = NULL;
+	team_watch(team, read_station, c);
 }
 
 void counters_stop(struct counters *c, struct team *team)
@@ -630,7 +703,15 @@ void counters_stop(struct counters *c, struct team *team)
 	team_run(team, stop_station, c);
 }
 
+const char *counters_failure(const struct counters *c, unsigned event)
+{
+	for (unsigned i = 0; i < c->threads; i++)
+		if (i >= c->stations || c->station[i].why[event])
+			return i >= c->stations ? "no memory" : c->station[i].why[event];
+	return NULL;
+}
+
 double counters_value(const struct counters *c, unsigned worker, unsigned event)
 {
-	return worker < c->stations && event < c->n ? c->station[worker].value[event] : NAN;
+	return worker < c->threads && worker < c->stations && event < c->n ? c->station[worker].value[event] : NAN;
 }

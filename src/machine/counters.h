@@ -13,14 +13,19 @@
  * What none can count has a `why` instead, and never a value.
  *
  * Nothing is estimated: an event that the processor has no counter left for goes into another pass, which is found by starting it together with the
- * others; only with `multiplex` do events share counters, and are extrapolated. One that perf had to take off its counter for a while has no value.
+ * others; only with `multiplex` do events share counters, and are extrapolated: then a difference says little, and may be less than none; their sum over
+ * the tasks of a start is what the estimate came to. One that perf had to take off its counter for a while has no value.
  *
  * Each worker reads its own at both ends of a task (team_watch()), outside of the clock's readings. What the ends themselves add is the same for each
  * sample, next to a millisecond's work nothing, and in the count: some 600 instructions in user space on aarch64. Sources are read in order of what they
  * cost, the kernel's first before a task and last after it, so that PAPI's stand next to the task.
  *
- * What belongs to a package (uncore, RAPL) is counted once for each: by the first worker on it, with the set attached to that CPU, or by a worker of the
- * package that is in the name; by worker 0 where nobody sits there, or where an event is the whole node's (network).
+ * What belongs to a package (uncore, RAPL) is counted once for each package of a node, however many workers and processes sit on it: by the first worker on
+ * it, with the set attached to that CPU, or by a worker of the package that is in the name; by the node's first worker where nobody sits there, or where an
+ * event is the whole node's (network). counters_duties() says who that is.
+ *
+ * That an event can be counted is found out once, on one thread. It may yet fail on a team - others took the counter, files are short: that has a reason of
+ * its own (counters_failure()), and the next start tries again.
  *
  * A zero may be true, or a counter that does not count: some can be opened and always read 0 (in virtual machines, and of emulated processors). So each
  * event is tried on a piece of work that does a little of everything; `proven` is what then counted something.
@@ -29,7 +34,9 @@
 #define LOCUS_COUNTERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+struct place;
 struct team;
 
 enum scope { PER_THREAD, PER_PACKAGE }; /* each worker counts its own; one worker a package counts for all (uncore, RAPL) */
@@ -41,7 +48,7 @@ struct event {
 	enum scope scope;
 	unsigned pass;                     /* the pass that counts it, 0, 1, ... */
 	bool proven;                       /* counted something in the probe, or is the kernel's: a zero of it can be believed */
-	char *why;                         /* NULL; else why it can't be counted, and what to do about it: one line */
+	char *why;                         /* NULL; else why it can't be counted at all, and what to do about it: one line */
 };
 
 struct counters;
@@ -62,13 +69,22 @@ unsigned counters_passes(const struct counters *); /* 0: nothing can be counted 
 const char *counters_library(const struct counters *, const char **why);
 
 /*
- * Makes and starts the events of a pass on every seated worker; from then on the team reads them next to each task of team_time(). False, errno set:
- * nothing is started, and what could not start has its `why`; called again, it goes on without that.
+ * By event and worker, whether it is that worker's to count, of a team with these places; to be freed. Where several processes share the node, all of them
+ * call it, with ranks of theirs that differ, and most_here() makes each value the largest of theirs; NULL: there is but this one. NULL: ENOMEM.
  */
-bool counters_start(struct counters *, struct team *, unsigned pass);
+bool *counters_duties(const struct counters *, const struct place *, unsigned threads, unsigned rank, void (*most_here)(double *, size_t));
+
+/*
+ * Makes and starts the events of a pass on the seated workers whose duty they are; from then on the team reads them next to each task of team_time().
+ * What can't be started on one of them is left out there, and has no value; before that, as many files are allowed as may be. `duty` is not kept.
+ */
+void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);
 void counters_stop(struct counters *, struct team *);
 
-/* What a worker counted in the last team_time(); NAN: not in this pass, not its to count, or not counted all the time. */
+/* Since the last start, and until the next: why an event could not be started by somebody whose duty it was. NULL: it could. */
+const char *counters_failure(const struct counters *, unsigned event);
+
+/* What a worker counted in the last team_time(); NAN: not in this pass, not its to count, not started, or not counted all the time. */
 double counters_value(const struct counters *, unsigned worker, unsigned event);
 
 /* ---- what this machine can count, for those who want to know before ---- */

@@ -16,7 +16,7 @@ enum { EACH_PACKAGE = -1, WHOLE_NODE = -2 };
 struct wanted {
 	struct event event;
 	unsigned index;                    /* of it, in the list of the counters */
-	const struct provider *provider;   /* NULL: none knows it */
+	const struct provider *provider;   /* NULL: it can't be counted */
 	int package;                       /* that it is about; PER_PACKAGE only */
 	uint64_t type, code;               /* the provider's own names for it */
 	double factor;                     /* count times this is in the event's unit */
@@ -34,7 +34,11 @@ struct provider {
 	 * for want of counters, if n is more than 1.
 	 */
 	void *(*start)(void *library, struct wanted *const *, unsigned n, int cpu, bool multiplex, const struct wanted **failed, struct reason *);
-	/* Before a task, remembers; after it, sets value[index] to what was counted in between, in the event's unit; NAN: not all the time. */
+	/*
+	 * Before a task, remembers; after it, sets value[index] to what was counted in between, in the event's unit. NAN: that is not known, since it was
+	 * not counted all the time, or, where it is extrapolated, at no time. What is extrapolated is the difference of two estimates, as it is: the later
+	 * one may take back what the first had too much, so it may be 0 or less, and only the sum over tasks means something.
+	 */
 	void (*read)(void *set, bool after, double *value);
 	void (*stop)(void *set); /* on the thread that started it; gives everything back */
 };
@@ -44,7 +48,7 @@ extern const struct provider perf_software, perf_hardware, papi;
 void because(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void remedied(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-int package_of(int cpu); /* 0 where the kernel does not say */
+int package_of(int cpu); /* by the kernel's number; -1: it does not say */
 
 /* Calls each(argument, name) for all names that perf knows. */
 void perf_names(void (*each)(void *, const char *), void *argument);

@@ -88,6 +88,12 @@ def test_without_the_option_only_the_kernels_own_are_told(locus, read, tmp_path,
     assert all(b["counters"] == {} for b in of_type(lines, "samples"))
 
 
+LACK = (
+    "locus: --resume: {} of the trials that are complete in {} have not counted what --counters names: "
+    "give another --output to count it\n"
+)
+
+
 def test_counting_changes_no_identity(locus, read, tmp_path):
     """It is the same trial: one that is complete is not run again to be counted, and a dry run knows nothing of it."""
     file = tmp_path / "a.jsonl"
@@ -95,8 +101,25 @@ def test_counting_changes_no_identity(locus, read, tmp_path):
     again = locus(f"{DUMMY} --counters faults --resume --output", file)
     assert "1 trials were complete in the file already" in again.out
     assert len(of_type(read(file), "trial")) == 1
+    assert again.status == 0 and again.err == LACK.format(1, file)
     dry = [locus(DUMMY, "--dry-run", *more) for more in ((), ("--counters", "PAPI_NO_SUCH,faults"))]
     assert dry[0] == dry[1] and dry[0].status == 0
+
+
+def test_what_a_resumed_record_has_not_counted_is_said(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    words = DUMMY.replace("steady", "steady,jitter").split()
+
+    def resumed(counters):
+        return locus(*words, "--resume", "--output", file, "--counters", counters, env=with_papi(f"absent={L3}"))
+
+    assert locus(DUMMY, "--counters", "faults,cpu-time", "--output", file).status == 0
+    first = resumed("faults,minor-faults")
+    assert first.status == 0 and first.err == "", "the one that is complete has it, the other is measured"
+    assert resumed(f"cpu-time,{CYCLES}").err == LACK.format(2, file)
+    assert resumed("cpu-time").err == LACK.format(1, file)
+    assert f"--counters: {L3}: " in (optional := resumed(f"{L3},faults")).err and "--resume" not in optional.err, "nobody could now"
+    assert len(of_type(read(file), "trial")) == 2
 
 
 @pytest.mark.parametrize(
@@ -226,14 +249,30 @@ def test_a_zero_that_nobody_saw_count_is_not_believed(locus, read, tmp_path, wit
 
 
 def test_what_fails_later_is_null_with_a_reason(locus, read, tmp_path, with_papi):
-    """That a probe counted does not mean that each thread can."""
+    """That a probe counted does not mean that each thread can. Trial after trial tries again, and says so again."""
     file = tmp_path / "a.jsonl"
-    done = locus(DUMMY, "--counters", f"{L3},{CYCLES}", "--output", file, env=with_papi(f"late={L3}"))
-    assert done.status == 0
+    words = DUMMY.replace("steady", "steady,jitter").split()
+    done = locus(*words, "--counters", f"{L3},{CYCLES}", "--output", file, env=with_papi(f"late={L3} loud"))
+    assert done.status == 0 and "all given back" in done.err and "--counters" not in done.err
     lines = read(file)
-    assert counted(lines, L3)["value"] is None and counted(lines, L3)["why"]
-    assert counted(lines, CYCLES)["value"] > 0
-    assert f"{L3} could not be counted: {counted(lines, L3)['why']}" in of_type(lines, "trial")[0]["notes"]
+    why = "no counter of the processor is free"
+    for variant in ("steady", "jitter"):
+        counter = counted(lines, L3, variant)
+        assert counter["value"] is None and counter["source"] == "papi" and why in counter["why"]
+        assert counted(lines, CYCLES, variant)["value"] > 0
+    assert done.out.count(f"\n      {L3}: {counter['why']}\n") == 2
+    assert lines[0]["counters"]["events"][0]["why"] is None, "it was tried, and counted"
+
+
+def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    words = [*DUMMY.split(), "--counters", f"{L3},{CYCLES}"]
+    broken = with_papi(f"late={L3} broken={CYCLES}")
+    done = locus(*words, "--output", file, env=broken)
+    assert done.status == 3 and of_type(read(file), "end")[0]["status"] == 3
+    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: no counter .* is free.*\n", done.err)
+    assert of_type(read(file), "trial")[0]["metrics"][0]["value"] > 0
+    assert locus(*words, "--counters-optional", env=broken).status == 0
 
 
 SMALL = {

@@ -88,6 +88,44 @@ def test_ranks_count_together(mpi, tmp_path, read):
     assert [c["value"] for c in trial["counters"] if c["name"] == "PAPI_NO_SUCH"] == [None]
 
 
+@pytest.fixture(name="stand_in", scope="module")
+def find_stand_in():
+    """The folder with the library that takes PAPI's place."""
+    folder = pathlib.Path(os.environ.get("BUILD", "")) / "test/stand-in"
+    if not list(folder.glob("libpapi.so.*")):
+        pytest.skip("built without PAPI's header: there is no stand-in for its library")
+    return str(folder)
+
+
+def test_what_one_rank_can_not_count_takes_no_room_on_the_others(mpi, tmp_path, read, stand_in):
+    file = tmp_path / "counted.jsonl"
+    lacking_one = 'test $OMPI_COMM_WORLD_RANK = 0 || PAPI_STAND_IN="counters=1 absent=PAPI_TOT_INS"; exec "$@"'
+    words = "dummy --variant sums --repeats 4 --oversubscribe --threads 1 --counters PAPI_TOT_INS,PAPI_TOT_CYC --output"
+    env = {"LD_LIBRARY_PATH": stand_in, "PAPI_STAND_IN": "counters=1"}
+    done = mpi(words, file, ranks=2, env=env, prefix=["sh", "-c", lacking_one, "sh"])
+    header, *_, trial, _ = read(file)
+    assert done.status == 0 and header["counters"]["passes"] == 1
+    instructions, cycles = trial["counters"][:2]
+    assert instructions["value"] is None and instructions["why"].startswith(f"on rank 1 ({os.uname().nodename}): PAPI ")
+    assert done.err == f"locus: --counters: PAPI_TOT_INS: {instructions['why']}\n"
+    assert cycles["total"] == 2 * 2 * 1000
+
+
+def test_a_package_is_counted_once_by_ranks_that_share_it(mpi, tmp_path, read, stand_in):
+    """A package that somebody sits on, one that nobody does, and the node: one worker of all counts each."""
+    file = tmp_path / "counted.jsonl"
+    of_a_sample = {"rapl:::PACKAGE_ENERGY:PACKAGE0": 23e-6, "rapl:::PACKAGE_ENERGY:PACKAGE1": 24e-6, "net:::lo:rx:bytes": 26e3}
+    words = "dummy --variant sums --repeats 6 --oversubscribe --threads 2 --counters"
+    done = mpi(words, ",".join(of_a_sample), "--output", file, ranks=3, env={"LD_LIBRARY_PATH": stand_in})
+    assert done.status == 0, done
+    (trial,) = (line for line in read(file) if line["type"] == "trial")
+    for name, count in of_a_sample.items():
+        counter = next(c for c in trial["counters"] if c["name"] == name)
+        assert counter["total"] == pytest.approx(3 * count) and counter["samples"] == 3
+        shares = [v for v in counter["per_thread"] if v is not None]
+        assert len(counter["per_thread"]) == 6 and shares == [pytest.approx(counter["value"])]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):

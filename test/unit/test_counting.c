@@ -31,32 +31,37 @@
 
 /* ---- the doubles ---- */
 
-enum { EVERYWHERE = 99, MOST_EVENTS = 16 };
+enum { EVERYWHERE = 99, MOST_EVENTS = 16, ALWAYS = 1000 };
 
 static const struct countable {
 	struct event event;
 	double rate;                       /* counts for each unit that a worker did */
 	unsigned not_on;                   /* this rank */
-	bool starts;
+	unsigned fails;                    /* so many times, before it starts */
 } countable[] = {
-	{ { .name = "ones", .source = "kernel", .unit = "1", .proven = true }, 1, EVERYWHERE, true },
-	{ { .name = "seconds", .source = "papi", .unit = "s", .proven = true }, 0.125, EVERYWHERE, true },
-	{ { .name = "threes", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 3, EVERYWHERE, true },
-	{ { .name = "joules", .source = "papi", .unit = "J", .scope = PER_PACKAGE, .pass = 1, .proven = true }, 0.5, EVERYWHERE, true },
-	{ { .name = "none", .source = "papi", .unit = "1", .proven = false }, 0, EVERYWHERE, true },
-	{ { .name = "rare", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, true },
-	{ { .name = "busy", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, false },
-	{ { .name = "local", .source = "papi", .unit = "1", .proven = true }, 1, 1, true },
-	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, true }, /* others take its counter away */
-	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, true },    /* by rank, it is in another pass */
-	{ { .name = "PAPI_TOT_INS", .source = "papi", .unit = "1", .proven = true }, 6, EVERYWHERE, true },
-	{ { .name = "PAPI_TOT_CYC", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 4, EVERYWHERE, true },
+	{ { .name = "ones", .source = "kernel", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
+	{ { .name = "seconds", .source = "papi", .unit = "s", .proven = true }, 0.125, EVERYWHERE, 0 },
+	{ { .name = "threes", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 3, EVERYWHERE, 0 },
+	{ { .name = "joules", .source = "papi", .unit = "J", .scope = PER_PACKAGE, .pass = 1, .proven = true }, 0.5, EVERYWHERE, 0 },
+	{ { .name = "none", .source = "papi", .unit = "1", .proven = false }, 0, EVERYWHERE, 0 },
+	{ { .name = "rare", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },
+	{ { .name = "busy", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, ALWAYS },
+	{ { .name = "late", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 2 },
+	{ { .name = "local", .source = "papi", .unit = "1", .proven = true }, 1, 1, 0 },
+	{ { .name = "stuck", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },      /* does not start on rank 1 */
+	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, 0 },   /* others take its counter away */
+	{ { .name = "guessed", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },    /* `guess` */
+	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },      /* by rank, it is in another pass */
+	{ { .name = "PAPI_TOT_INS", .source = "papi", .unit = "1", .proven = true }, 6, EVERYWHERE, 0 },
+	{ { .name = "PAPI_TOT_CYC", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 4, EVERYWHERE, 0 },
 };
+static double guess[2];                    /* what each worker counts of it */
 
 struct counters {
 	struct event event[MOST_EVENTS];
 	const struct countable *of[MOST_EVENTS];
-	unsigned n, pass;
+	unsigned n, pass, starts[MOST_EVENTS];
+	const bool *duty;
 	struct team *team;                 /* NULL: stopped */
 };
 static bool multiplexed;
@@ -109,20 +114,37 @@ const char *counters_library(const struct counters *c, const char **why)
 	return NULL;
 }
 
-bool counters_start(struct counters *c, struct team *team, unsigned pass)
+/* Of a package that all share, the first worker of the first rank. */
+bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads, unsigned rank, void (*most)(double *, size_t))
+{
+	bool *duty = calloc(c->n * threads, sizeof(*duty));
+	double first = -(double)rank;
+
+	assert_true(duty && place);
+	if (most)
+		most(&first, 1);
+	for (unsigned i = 0; i < c->n * threads; i++)
+		duty[i] = c->event[i / threads].scope == PER_THREAD || (i % threads == 0 && -first == rank);
+	return duty;
+}
+
+void counters_start(struct counters *c, struct team *team, unsigned pass, const bool *duty)
 {
 	assert_null(c->team);
-	for (unsigned i = 0; i < c->n; i++) {
-		if (!c->event[i].source || c->event[i].pass != pass || c->of[i]->starts)
-			continue;
-		c->event[i].source = NULL;
-		c->event[i].why = strdup("it does not start");
-		errno = EBUSY;
-		return false;
-	}
 	c->team = team;
 	c->pass = pass;
-	return true;
+	c->duty = duty;
+	for (unsigned i = 0; i < c->n; i++)
+		c->starts[i] += c->event[i].source && c->event[i].pass == pass;
+}
+
+const char *counters_failure(const struct counters *c, unsigned event)
+{
+	const struct event *e = &c->event[event];
+
+	if (!e->source || e->pass != c->pass)
+		return NULL;
+	return c->starts[event] <= c->of[event]->fails || (me == 1 && !strcmp(e->name, "stuck")) ? "it does not start" : NULL;
 }
 
 void counters_stop(struct counters *c, struct team *team)
@@ -136,9 +158,10 @@ double counters_value(const struct counters *c, unsigned worker, unsigned event)
 	const struct event *e = &c->event[event];
 
 	assert_non_null(c->team);
-	if (!e->source || e->pass != c->pass || (e->scope == PER_PACKAGE && worker))
+	assert_true(c->duty[event * team_threads(c->team) + worker]);
+	if (!e->source || e->pass != c->pass || counters_failure(c, event))
 		return NAN;
-	return c->of[event]->rate * (double)team_worker(c->team, worker)->done;
+	return strcmp(e->name, "guessed") ? c->of[event]->rate * (double)team_worker(c->team, worker)->done : guess[worker];
 }
 
 /* ---- a benchmark whose workers do 10, 11, 12... units in each sample ---- */
@@ -431,6 +454,7 @@ static void what_was_not_counted_has_a_reason(void **state)
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	is_none(counter(lines, "busy"), "does not start");
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "busy"), "source")), "papi"); /* who would have */
 	is_none(counter(lines, "shared"), "all through in no sample");
 	is(real(counter(lines, "ones"), "value"), 1);
 	json_decref(lines);
@@ -441,6 +465,83 @@ static void what_was_not_counted_has_a_reason(void **state)
 	is_none(counter(lines, "threes"), "no batch was left");
 	assert_true(json_is_null(json_object_get(json_object_get(first(lines, "trial"), "counting"), "without")));
 	json_decref(lines);
+}
+
+/* Batches 0, 2, 4 and 6 of a trial are for it, and the first two fail; in the next trial, all do well. */
+static void what_fails_is_tried_again(void **state)
+{
+	struct options o = options(&plain, "late");
+	json_t *lines, *line;
+	size_t i;
+
+	(void)state;
+	o.variant = "plain,led";
+	assert_int_equal(quietly(&o), 0);
+	lines = read_back();
+	json_array_foreach(lines, i, line) {
+		json_t *late = named(json_object_get(line, "counters"), "late");
+
+		if (strcmp(json_string_value(json_object_get(line, "type")), "trial"))
+			continue;
+		assert_true(real(late, "value") >= 1 && json_is_null(json_object_get(late, "why")) && json_is_true(json_object_get(late, "trusted")));
+		is(real(late, "total"), real(late, "samples") * 21);
+	}
+	line = json_object_get(first(lines, "header"), "counters");
+	assert_true(json_is_null(json_object_get(named(json_object_get(line, "events"), "late"), "why")));
+	json_decref(lines);
+}
+
+static int guesses(struct team *team, void *argument)
+{
+	static const double of[4][3][2] = {
+		{ { 4, 1 }, { -1, 3 }, { 2, 0 } }, /* 5 and 4 */
+		{ { 9, 9 }, { NAN, 5 }, { 9, -10 } }, /* without the sample that one of them did not count, 18 and -1 */
+		{ { 9, 0 }, { -7, 2 }, { 0, NAN } }, /* 2 and 2 */
+		{ { NAN, 1 }, { 1, NAN }, { NAN, NAN } },
+	};
+	static const char *const why[4] = { NULL, "less than none", NULL, "its turn came in no sample" };
+	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
+	const struct trial trial = { .benchmark = &plain, .variant = variants, .threads = 2, .place = place };
+	struct tally t;
+
+	assert_true(tally_open(&t, argument, &trial));
+	for (unsigned batch = 0; batch < 4; batch++) {
+		const unsigned number = 2 * batch; /* the odd ones count nothing */
+
+		assert_true(tally_room(&t, number + 1));
+		assert_int_equal(tally_begin(&t, team, number), 0);
+		for (unsigned i = 0; i < 3; i++) {
+			memcpy(guess, of[batch][i], sizeof(guess));
+			tally_add(&t, number, 0, 10, 2);
+		}
+		tally_end(&t, team, number, 0);
+		if (why[batch])
+			assert_non_null(strstr(t.why[0], why[batch]));
+	}
+	is(t.sum[0].count, 9);
+	is(t.sum[0].units, 30);
+	assert_int_equal(t.sum[2].samples, 0);
+	is(t.sum[4].count, 4);
+	is(t.sum[4].units, 20);
+	assert_int_equal(t.sum[6].samples, 0);
+	is(t.of_worker[0], 7);
+	is(t.of_worker[1], 6);
+	tally_close(&t);
+	return 0;
+}
+
+/* What is extrapolated goes up and down; it is a batch of samples that has a count, or none. */
+static void guesses_are_added_up(void **state)
+{
+	const struct benchmark *b[] = { &plain };
+	struct options o = options(&plain, "guessed");
+	struct counting *c;
+
+	(void)state;
+	o.multiplex = true;
+	assert_int_equal(counting_open(&c, &o, b, 1, NULL), 0);
+	assert_int_equal(team_open(2, guesses, c), 0);
+	counting_close(c);
 }
 
 static void two_counts_make_a_ratio(void **state)
@@ -489,7 +590,7 @@ static void the_kernels_own_are_always_there(void **state)
 static void what_is_wholly_impossible_ends_the_run(void **state)
 {
 	const int errors = dup(STDERR_FILENO), kept = memfd_create("stderr", MFD_CLOEXEC);
-	struct options o = options(&plain, "lacking,missing"), unset = options(&bare, "default");
+	struct options o = options(&plain, "lacking,missing"), unset = options(&bare, "default"), failing = options(&plain, "busy,shared,missing");
 	char said[1024] = "";
 	json_t *lines;
 
@@ -498,6 +599,9 @@ static void what_is_wholly_impossible_ends_the_run(void **state)
 	assert_int_equal(quietly(&o), 3);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(quietly(&unset), 3);
+	assert_int_equal(quietly(&failing), 3);
+	failing.counters_optional = true;
+	assert_int_equal(quietly(&failing), 0);
 	o.counters_optional = true;
 	o.multiplex = true;
 	assert_int_equal(quietly(&o), 0);
@@ -505,7 +609,11 @@ static void what_is_wholly_impossible_ends_the_run(void **state)
 	assert_true(multiplexed);
 	assert_true(pread(kept, said, sizeof(said) - 1, 0) > 0);
 	assert_ptr_equal(strstr(said, "locus: --counters: lacking, missing: it is not in the table\n"
-				      "locus: --counters: there is no default set for bare: name events\n"), said);
+				      "locus: --counters: there is no default set for bare: name events\n"
+				      "locus: --counters: missing: it is not in the table\n"
+				      "locus: --counters: in no sample could anything be counted: it does not start\n"
+				      "locus: --counters: missing: it is not in the table\n"
+				      "locus: --counters: lacking, missing: it is not in the table\n"), said);
 	lines = read_back();
 	is_none(counter(lines, "missing"), "not in the table");
 	is(real(json_object_get(first(lines, "header"), "counters"), "passes"), 0);
@@ -517,7 +625,7 @@ static void what_is_wholly_impossible_ends_the_run(void **state)
 
 static int run_on_ranks(const struct ranks *ranks)
 {
-	struct options o = options(&fourfold, "ones,seconds,local,joules,moves,threes,busy");
+	struct options o = options(&fourfold, "ones,seconds,local,joules,moves,threes,busy,stuck");
 
 	return run(&o, table, ranks);
 }
@@ -542,13 +650,16 @@ static void ranks_count_together(void **state)
 	is(real(counter(lines, "ones"), "value"), 3 * 21 / (10.5 * 4));
 	is(real(counter(lines, "seconds"), "value"), 0.125 * 3 * 21 / (10.5 * 4));
 	is(real(counter(lines, "ones"), "total"), 3 * 3 * 21);
-	is(real(counter(lines, "joules"), "value"), 3 * 0.5 * 10 / (10.5 * 4));
+	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / (10.5 * 4)); /* of the package that they share */
 	assert_int_equal(json_array_size(json_object_get(counter(lines, "threes"), "per_thread")), 2 * RANKS);
 	is(in_list(counter(lines, "threes"), "per_thread", 3), 3 * 11 / (10.5 * 4));
-	assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), 3)));
+	for (unsigned i = 1; i < 2 * RANKS; i++)
+		assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), i)));
 	is_none(counter(lines, "local"), "on rank 1 (");
 	is_none(counter(lines, "moves"), "the ranks' processors");
 	is_none(counter(lines, "busy"), "does not start");
+	is_none(counter(lines, "stuck"), "on rank 1 (");
+	is_none(counter(lines, "stuck"), "does not start");
 	assert_non_null(strstr(said, "locus: --counters: local: on rank 1 ("));
 	json_decref(lines);
 	assert_int_equal(on_all_ranks(run_on_lacking_ranks, NULL, 0), 3);
@@ -593,6 +704,8 @@ int main(void)
 		cmocka_unit_test(a_suite_counts_for_each_benchmark_what_is_its_own),
 		cmocka_unit_test(a_zero_is_believed_of_what_was_seen_to_count),
 		cmocka_unit_test(what_was_not_counted_has_a_reason),
+		cmocka_unit_test(what_fails_is_tried_again),
+		cmocka_unit_test(guesses_are_added_up),
 		cmocka_unit_test(two_counts_make_a_ratio),
 		cmocka_unit_test(the_kernels_own_are_always_there),
 		cmocka_unit_test(what_is_wholly_impossible_ends_the_run),

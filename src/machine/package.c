@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+
+#include "machine/provider.h"
+#include "machine/sysfs.h"
+
+int package_of(int cpu)
+{
+	uint64_t package;
+
+	return sysfs_number(THIS_MACHINE, &package, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu) || package > INT_MAX ? -1 : (int)package;
+}
