@@ -72,6 +72,7 @@ def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built)
     done = user(
         "make",
         f"-j{os.cpu_count()}",
+        "--output-sync",
         "-C",
         built,
         "distcheck",
