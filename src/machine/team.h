@@ -29,7 +29,7 @@ struct worker {
 	uint64_t count;                    /* units this worker is to do; UINT64_MAX: until *stop */
 	const _Atomic bool *stop;          /* BY_DEADLINE: raised when time is up; where a benchmark is scored `together`: when the first is done */
 	uint64_t done;                     /* units that this worker did: work() sets it */
-	uint64_t together;                 /* of these, until *stop was raised: work() sets it, where that is scored */
+	uint64_t together;                 /* of these, from when all had begun until *stop was raised: work() sets it, where that is scored */
 };
 #define IDLE (~0u)
 

@@ -29,10 +29,6 @@ struct guarded_by_mcs {
 	uint64_t word;
 };
 
-/* Operations of a call: fewer would add calls to what is measured. An addition that is forwarded from the last store takes a cycle. */
-#define UPDATE_BLOCK 256
-#define UPDATE_ADD_BLOCK (32 * UPDATE_BLOCK)
-
 /* `own`: what this thread alone brings along. */
 typedef void update(void *place, struct mcs_node *own, uint64_t n);
 
