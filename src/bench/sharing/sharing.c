@@ -104,14 +104,10 @@ static const struct operation *operation_of(const struct trial *t)
 	return &c->of[c->parameter == THE_FIRST ? 0 : t->value[c->parameter].choice];
 }
 
-/* Apart: two lines, for prefetchers pair them; and no less than 128 bytes, where a line is said to be shorter than it is moved. */
-static size_t padded(const struct machine *m)
-{
-	return 2 * m->line > 128 ? 2 * m->line : 128;
-}
-
 static size_t stride_of(const struct trial *t)
 {
+	const size_t apart = machine_apart(t->machine);
+
 	if (has(t, DISTANCE))
 		return t->value[DISTANCE].count;
 	switch (t->value[LAYOUT_OF].choice) {
@@ -120,7 +116,7 @@ static size_t stride_of(const struct trial *t)
 	case DENSE:
 		return operation_of(t)->size;
 	default:
-		return (operation_of(t)->size + padded(t->machine) - 1) / padded(t->machine) * padded(t->machine);
+		return (operation_of(t)->size + apart - 1) / apart * apart;
 	}
 }
 
