@@ -300,7 +300,7 @@ static const struct variant variants[] = {
 		.threads = "2,auto"),
 	{ .name = "handover", .summary = "a line goes from core to core: core x core",
 	  .lacks = LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | LACKS(DISTANCE) | LACKS(OPERATION), .prepare = handover_prepare,
-	  .work = handover_work, .verify = handover_verify, .release = free, .threads = "all", .sample = 1e-4, .bound = BY_COUNT,
+	  .work = handover_work, .verify = handover_verify, .release = free, .threads = "auto", .sample = 1e-4, .bound = BY_COUNT,
 	  .meetings = handover_meetings },
 	{ 0 }
 };
