@@ -15,6 +15,7 @@
 #include "machine/topology.h"
 
 enum { STRING = 16, STRINGS = 1024 }; /* bytes of a string; strings that each thread reverses, over and over: they stay in L1 */
+#define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* ... of one thread */
 
 enum { TICKS, EVERY, BODY };
 enum { LOOP, REVERSE };
@@ -115,7 +116,7 @@ static size_t bytes_of_counters(const struct trial *t)
 
 static size_t bytes_of_strings(const struct trial *t)
 {
-	return (size_t)t->threads * STRINGS * STRING;
+	return t->threads * BYTES_OF_ONE;
 }
 
 static void release(void *state)
@@ -149,7 +150,7 @@ static void *prepare(const struct trial *trial)
 	memset(s->own, 0, trial->threads * sizeof(*s->own));
 	s->strings = region_base(strings);
 	for (unsigned i = 0; i < trial->threads; i++)
-		region_home(strings, (size_t)i * STRINGS * STRING, STRINGS * STRING, trial->place[i].node);
+		region_home(strings, i * BYTES_OF_ONE, BYTES_OF_ONE, trial->place[i].node);
 	return s;
 }
 
@@ -158,8 +159,8 @@ static void enter(void *state, struct worker *self)
 {
 	struct state *s = state;
 
-	for (unsigned i = 0; i < STRINGS * STRING; i++)
-		s->strings[(size_t)self->index * STRINGS * STRING + i] = 'a' + i % STRING;
+	for (unsigned i = 0; i < BYTES_OF_ONE; i++)
+		s->strings[self->index * BYTES_OF_ONE + i] = 'a' + i % STRING;
 }
 
 /* What calls are about, in the published program: the counters are what nobody thought of. */
@@ -197,7 +198,7 @@ static void work(void *state, struct worker *self)
 	if (s->body == LOOP)
 		checkpoint_loop(tick, fired, s->mask, self->count);
 	else
-		checkpoint_reverse(tick, fired, s->mask, self->count, s->strings + (size_t)self->index * STRINGS * STRING);
+		checkpoint_reverse(tick, fired, s->mask, self->count, s->strings + self->index * BYTES_OF_ONE);
 	self->done = s->own[self->index].ticks = self->count;
 }
 
