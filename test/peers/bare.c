@@ -3,7 +3,7 @@
  * bare - what test/peers/sharing holds against `locus sharing`: the same operations without a harness, and another ping-pong.
  *
  *	bare CPU [CPU]		s of each operation on the first CPU, uncontended; with a second one, of a hand-over between the two:
- *				the first quartile of samples, since what disturbs only adds
+ *				of samples what one in 10 is below, of lines one in 4
  *
  * Nothing of locus is in it. Operations are loops in assembly, of the instructions, a decrement and a jump; on other processors than x86-64 they are loops of
  * the compiler's builtins. The ping-pong's word is a number that each side makes the next, by the __sync builtins, timed by the clock of one side around
@@ -37,10 +37,11 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double first_quartile(double *x, unsigned n)
+/* What disturbs only adds: the value that one in `share` is below. */
+static double undisturbed(double *x, unsigned n, unsigned share)
 {
 	qsort(x, n, sizeof(*x), by_value);
-	return x[n / 4];
+	return x[n / share];
 }
 
 static void stay_on(int cpu)
@@ -217,7 +218,7 @@ static double time_operation(unsigned which)
 		fprintf(stderr, "bare: %s did not count as often as it was told\n", operations[which].name);
 		exit(2);
 	}
-	return first_quartile(times, SAMPLES);
+	return undisturbed(times, SAMPLES, 10);
 }
 
 /* ---- ping-pong ---- */
@@ -279,7 +280,7 @@ static double time_handover(const int cpu[2])
 			pthread_join(side[j].thread, NULL);
 		times[i] = side[0].seconds / (2 * TURNS - 3);
 	}
-	return first_quartile(times, LINES);
+	return undisturbed(times, LINES, 4);
 }
 
 static void *nothing(void *unused)
