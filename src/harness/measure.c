@@ -273,7 +273,7 @@ static void pair_up(struct series *s, struct team *team, struct turn turn)
 
 	for (unsigned i = 0; i < players; i++)
 		team_worker(team, i)->group = IDLE;
-	for (unsigned table = 0, pair = 0, a, b; table < (players + 1) / 2; table++) {
+	for (unsigned table = 0, pair = 0, a, b; table < pairs_tables(players); table++) {
 		if (!pairs_at(players, turn.round, table, &a, &b)) /* a table with one player is no pair */
 			continue;
 		for (unsigned i = 0; i < 2 && (turn.table == EVERY || turn.table == table); i++) {
@@ -302,7 +302,7 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 	double times[t->threads / 2 + 1];
 	size_t n = 0, disturbed = 0;
 
-	for (unsigned table = 0, a, b; table < (t->threads + 1) / 2; table++) {
+	for (unsigned table = 0, a, b; table < pairs_tables(t->threads); table++) {
 		const struct attendance *one, *other;
 		bool disturbed_one, disturbed_other;
 		double time, units;

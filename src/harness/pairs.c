@@ -45,6 +45,11 @@ unsigned pairs_rounds(unsigned players)
 	return players < 2 ? 0 : seats(players) - 1;
 }
 
+unsigned pairs_tables(unsigned players)
+{
+	return seats(players) / 2;
+}
+
 bool pairs_at(unsigned players, unsigned round, unsigned table, unsigned *a, unsigned *b)
 {
 	const unsigned last = seats(players) - 1;
@@ -69,7 +74,7 @@ static size_t pair_count(const struct pairs *p)
 /* Anywhere in the tournament, of each level, and no pair twice. A level with few pairs takes many tries. */
 static void choose_alone(struct pairs *p, uint64_t seed)
 {
-	const unsigned rounds = pairs_rounds(p->players), tables = p->players / 2;
+	const unsigned rounds = pairs_rounds(p->players), tables = pairs_tables(p->players);
 	unsigned there[LEVELS] = { 0 }, chosen[LEVELS] = { 0 }, wanted = 0, a, b;
 
 	if (p->players < 4) /* one pair at a time, or none */

@@ -11,7 +11,8 @@
 #include "benchmark.h"
 
 unsigned pairs_rounds(unsigned players);
-/* The pair that plays at a table (0 .. players / 2 - 1) in a round, the lower number first. False: one of the two sits out. */
+unsigned pairs_tables(unsigned players); /* of an odd number one sits alone at its table */
+/* The pair that plays at a table in a round, the lower number first. False: it is the one who sits alone. */
 bool pairs_at(unsigned players, unsigned round, unsigned table, unsigned *a, unsigned *b);
 
 /* Of all pairs, what they took; and of some, what they took with nobody else at work. */

@@ -237,8 +237,25 @@ static json_t *noise_json(const struct series *s)
 /* A sample shorter than so many readings of the clock is in part one. */
 #define READINGS 1000
 
+static double median_skew(const struct series *s)
+{
+	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
+
+	if (sorted && s->samples && s->planned->trial.threads > 1 && !s->pairs) {
+		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
+		sort(sorted, s->samples);
+		skew = quantile(sorted, s->samples, 0.5);
+	}
+	free(sorted);
+	return skew;
+}
+
+/* Threads that begin further apart than this share of a sample. */
+#define SKEWED 0.01
+
 static void note_doubts(const struct series *s, struct verdict *v)
 {
+	const double skew = median_skew(s);
 	size_t timeless = 0;
 
 	for (size_t i = 0; i < s->samples; i++)
@@ -248,6 +265,9 @@ static void note_doubts(const struct series *s, struct verdict *v)
 		     s->samples);
 	if (s->placed && !s->before.huge_unknown && s->before.huge < s->before.thp)
 		find(v, OK, "of %" PRIu64 " bytes asked for on transparent huge pages, %" PRIu64 " are on huge ones", s->before.thp, s->before.huge);
+	if (!s->planned->trial.variant->together && !s->planned->trial.oversubscribed && skew > SKEWED * s->duration)
+		find(v, OK, "its threads begin %.2g s apart, %.2g %% of a sample, which is part of the result: with more work it is less", skew,
+		     100 * skew / s->duration);
 	if (s->duration < READINGS * s->overhead)
 		find(v, OK, "its samples last only %.0f times what reading the clock takes, which is part of the result", s->duration / s->overhead);
 }
@@ -482,19 +502,6 @@ static double median_cycle(const struct series *s, double *scratch)
 			scratch[n++] = s->batch[i].cycle;
 	sort(scratch, n);
 	return n ? quantile(scratch, n, 0.5) : NAN;
-}
-
-static double median_skew(const struct series *s)
-{
-	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
-
-	if (sorted && s->samples && s->planned->trial.threads > 1 && !s->pairs) {
-		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
-		sort(sorted, s->samples);
-		skew = quantile(sorted, s->samples, 0.5);
-	}
-	free(sorted);
-	return skew;
 }
 
 /* LIKWID's region around the batches of this trial, on this rank. */

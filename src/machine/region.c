@@ -400,6 +400,16 @@ int region_bind(struct region *r, int node)
 	return status;
 }
 
+void *region_on_node(struct arena *a, const char *name, size_t bytes, int node)
+{
+	struct region *r = region_map(a, name, bytes, PAGES_BASE);
+
+	if (!r || (a->machine->nodes > 1 && region_bind(r, node)))
+		return NULL;
+	region_home(r, 0, bytes, node);
+	return memset(region_base(r), 0, bytes);
+}
+
 int region_interleave(struct region *r)
 {
 	const struct machine *m = r->arena->machine;

@@ -51,6 +51,9 @@ size_t region_takes(const struct machine *, size_t bytes, enum pages);
 int region_bind(struct region *, int node);
 int region_interleave(struct region *);           /* over all nodes with memory that the process may use */
 
+/* The simple case: zeros on pages of the system's size that are there, on this node, and claimed for it. NULL with errno, as the above. */
+void *region_on_node(struct arena *, const char *name, size_t bytes, int node);
+
 /*
  * The claim, by bytes, rounded inwards to whole granules, so that a page shared by two owners is claimed for neither; the last granule is
  * whole where its owner has all the bytes that were asked for.

@@ -11,7 +11,10 @@
 
 #include "machine/usage.h"
 
-/* Bytes between what belongs to different threads: beyond a line and its prefetched neighbour, on every machine that we know. */
+/*
+ * Bytes between what belongs to different threads, for what is laid out when it is compiled: two lines of up to 128 bytes (POWER, some of Arm's), so that
+ * no prefetcher pairs them; one of 256 (A64FX, IBM Z), of which none is known to do so. Where that is what is measured, machine_apart() is asked.
+ */
 #define APART 256
 
 /* Where a worker sits: numbers as the kernel gives them; node is the NUMA node of the cpu. */
@@ -29,7 +32,7 @@ struct worker {
 	uint64_t count;                    /* units this worker is to do; UINT64_MAX: until *stop */
 	const _Atomic bool *stop;          /* BY_DEADLINE: raised when time is up; where a benchmark is scored `together`: when the first is done */
 	uint64_t done;                     /* units that this worker did: work() sets it */
-	uint64_t together;                 /* of these, until *stop was raised: work() sets it, where that is scored */
+	uint64_t together;                 /* of these, from when all had begun until *stop was raised: work() sets it, where that is scored */
 };
 #define IDLE (~0u)
 

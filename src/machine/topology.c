@@ -355,6 +355,11 @@ static size_t cache_line(const struct machine *m)
 	return line > 0 ? (size_t)line : 64; /* guests and simulators may say nothing; the header says so */
 }
 
+size_t machine_apart(const struct machine *m)
+{
+	return 2 * m->line > 128 ? 2 * m->line : 128;
+}
+
 static size_t last_cache(const struct machine *m)
 {
 	hwloc_obj_t cache = NULL;

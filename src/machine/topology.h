@@ -54,6 +54,12 @@ extern const char *const level_names[LEVELS];   /* in the field's words: "SMT", 
 enum level machine_level(const struct machine *, int cpu, int other); /* numbers of CPUs that are ours */
 
 /*
+ * Bytes between words of different threads that are to have nothing in common: two lines, for prefetchers fetch them in pairs; and no less than 128,
+ * where a line is said to be shorter than it is moved.
+ */
+size_t machine_apart(const struct machine *);
+
+/*
  * Places for n threads. bind: "close" (cores next to each other), "spread" (as far apart as can be), each one thread a core as long as
  * there are cores, then the siblings; or a list of CPUs ("0,2-5,8-14:2"), taken as it stands. Then (oversubscribe) from the start again.
  * -1 with *why, and errno: EINVAL where `bind` can't be understood, ENODEV where this machine does not have it.

@@ -202,6 +202,19 @@ def test_a_node_of_128_cores_is_127_rounds(locus):
     assert 1 < seconds[16] < 15 and 9 < seconds[160] / seconds[16] < 11  # of each protocol and home: a minute for four
 
 
+@pytest.mark.parametrize("machine", ["package:2 l3:8 core:8 pu:1", "package:2 l3:8 core:8 pu:2"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_node_of_128_cores_takes_a_minute(locus, machine, nodes):
+    """All protocols, homes and batches: a core is one player, however many threads it has; siblings play where --threads says so."""
+    machine = machine.replace("package:2", "package:2 numa:1" if nodes == 2 else "numa:1 package:2")
+    words = "sharing --variant handover --profile standard --dry-run --topology"
+    done = locus(words, machine)
+    assert done.status == 0 and done.out.count("127 rounds of 64 disjoint pairs") == 4 * nodes
+    assert int(re.findall(r"estimated time: (\d+) s", done.out)[0]) <= 60
+    if "pu:2" in machine:
+        assert "255 rounds of 128 disjoint pairs" in locus(words.replace("--dry-run", "--threads all --dry-run"), machine).out
+
+
 def test_ratios_are_listed_with_what_they_compare(locus):
     for words in "list sharing", "list --man":
         done = locus(words)

@@ -647,6 +647,39 @@ static void invent(struct series *s, struct invention *i, const char *id, unsign
 	}
 }
 
+/* Threads that begin apart are part of the time, unless that is scored from when all are there: worth a word beyond a hundredth of a sample. */
+static void test_a_skew_that_tells_is_noted(void **state)
+{
+	static const struct {
+		double skew;
+		unsigned threads;
+		bool together, noted;
+	} table[] = { { 0.02, 2, false, true }, { 0.005, 2, false, false }, { 0.02, 1, false, false }, { 0.02, 2, true, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct invention invention;
+		struct variant variant = { .name = "racy", .together = table[i].together };
+		const json_t *doubt;
+		enum status status;
+		struct series s;
+		bool noted = false;
+		json_t *line;
+		size_t j;
+
+		invent(&s, &invention, "skewed", 0, 0, 1, table[i].threads, 1);
+		invention.planned.trial.variant = &variant;
+		for (size_t k = 0; k < s.samples; k++)
+			s.skews[k] = table[i].skew;
+		line = summary(&s, &s, 1, "now", &status);
+		json_array_foreach(json_object_get(line, "notes"), j, doubt)
+			noted |= strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") != NULL;
+		assert_int_equal(noted, table[i].noted);
+		json_decref(line);
+		series_close(&s);
+	}
+}
+
 static json_t *ratios_of(const struct series *s, const struct series *group, unsigned n)
 {
 	enum status status;
@@ -884,6 +917,7 @@ int main(void)
 		cmocka_unit_test(test_samples_without_a_time_spoil_no_batch),
 		cmocka_unit_test(test_every_pair_meets),
 		cmocka_unit_test(test_one_worker_is_no_pair),
+		cmocka_unit_test(test_a_skew_that_tells_is_noted),
 		cmocka_unit_test(test_ratios_find_their_trial),
 		cmocka_unit_test(test_a_ratio_of_another_number),
 		cmocka_unit_test(test_no_ratio_without_a_time),

@@ -29,7 +29,7 @@ static void every_pair_meets_once(void **unused)
 
 		memset(met, 0, sizeof(met));
 		for (unsigned round = 0; round < pairs_rounds(n); round++)
-			for (unsigned table = 0, a, b; table < (n + 1) / 2; table++) {
+			for (unsigned table = 0, a, b; table < pairs_tables(n); table++) {
 				if (!pairs_at(n, round, table, &a, &b))
 					continue;
 				assert_true(a < b && b < n);
@@ -51,7 +51,7 @@ static void pairs_of_a_round_are_disjoint(void **unused)
 			unsigned char seated[256] = { 0 };
 			unsigned tables = 0;
 
-			for (unsigned table = 0, a, b; table < (n + 1) / 2; table++) {
+			for (unsigned table = 0, a, b; table < pairs_tables(n); table++) {
 				if (!pairs_at(n, round, table, &a, &b))
 					continue;
 				assert_false(seated[a]++ || seated[b]++);
@@ -370,23 +370,67 @@ static void few_workers_have_no_usual(void **unused)
 	end(&f);
 }
 
-/* Some of each level, also of the one with the fewest pairs. */
+/* Pairs alone, by level; and pairs that there are. */
+static void count_levels(const struct fixture *f, unsigned alone[LEVELS], unsigned all[LEVELS])
+{
+	for (unsigned i = 0, round, table, a, b; i < pairs_alone(f->pairs); i++) {
+		pairs_alone_at(f->pairs, i, &round, &table);
+		assert_true(pairs_at(f->trial.threads, round, table, &a, &b));
+		alone[machine_level(f->machine, f->place[a].cpu, f->place[b].cpu)]++;
+	}
+	for (unsigned i = 0; i < f->trial.threads; i++)
+		for (unsigned j = i + 1; j < f->trial.threads; j++)
+			all[machine_level(f->machine, f->place[i].cpu, f->place[j].cpu)]++;
+}
+
+/* Some of each level, also of the one with the fewest pairs, and also where one worker sits out each round. */
 static void each_level_has_pairs_alone(void **unused)
 {
-	struct fixture f;
-	unsigned of[LEVELS] = { 0 };
-
 	(void)unused;
-	begin(&f, MACHINE, 1);
-	for (unsigned i = 0, round, table, a, b; i < pairs_alone(f.pairs); i++) {
-		pairs_alone_at(f.pairs, i, &round, &table);
-		assert_true(pairs_at(f.trial.threads, round, table, &a, &b));
-		of[machine_level(f.machine, f.place[a].cpu, f.place[b].cpu)]++;
+	for (unsigned left_out = 0; left_out < 4; left_out++)
+		for (uint64_t seed = 1; seed <= cases(10); seed++) {
+			unsigned alone[LEVELS] = { 0 }, all[LEVELS] = { 0 };
+			struct fixture f;
+
+			begin(&f, MACHINE, 1);
+			f.trial.threads -= left_out;
+			f.trial.seed = seed;
+			pairs_close(f.pairs);
+			f.pairs = pairs_open(&f.trial);
+			count_levels(&f, alone, all);
+			for (enum level l = SAME_CPU; l < LEVELS; l++)
+				assert_int_equal(alone[l], all[l] < 2 ? all[l] : 2);
+			end(&f);
+		}
+}
+
+/* Whichever pair it is: of five workers each is measured alone, by one seed or another. */
+static void every_pair_may_be_alone(void **unused)
+{
+	(void)unused;
+	for (unsigned n = 4; n <= 9; n++) {
+		struct machine *machine = flat(n);
+		unsigned char seen[9][9] = { 0 };
+		unsigned pairs = 0;
+		struct place place[9];
+
+		for (unsigned i = 0; i < n; i++)
+			place[i] = (struct place){ machine->cpu[i].number, 0 };
+		for (uint64_t seed = 0; seed < 1000; seed++) {
+			struct trial trial = { .machine = machine, .place = place, .threads = n, .seed = seed };
+			struct pairs *p = pairs_open(&trial);
+
+			for (unsigned i = 0, round, table, a, b; i < pairs_alone(p); i++) {
+				pairs_alone_at(p, i, &round, &table);
+				assert_true(pairs_at(n, round, table, &a, &b));
+				pairs += !seen[a][b]++;
+				seen[a][b] = 1;
+			}
+			pairs_close(p);
+		}
+		assert_int_equal(pairs, n * (n - 1) / 2);
+		machine_close(machine);
 	}
-	for (unsigned i = 0; i < f.trial.threads; i++)
-		for (unsigned j = i + 1; j < f.trial.threads; j++)
-			assert_int_equal(of[machine_level(f.machine, f.place[i].cpu, f.place[j].cpu)], 2);
-	end(&f);
 }
 
 /* Lines have a home: a whole node may be nearer to them. */
@@ -493,6 +537,7 @@ int main(void)
 		cmocka_unit_test(what_is_little_or_usual_does_not_stand_out),
 		cmocka_unit_test(few_workers_have_no_usual),
 		cmocka_unit_test(each_level_has_pairs_alone),
+		cmocka_unit_test(every_pair_may_be_alone),
 		cmocka_unit_test(a_node_does_not_stand_out),
 		cmocka_unit_test(a_batch_is_the_mean_of_its_pairs),
 		cmocka_unit_test(crowding_is_the_ratio_of_the_same_pairs),

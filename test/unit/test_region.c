@@ -612,6 +612,29 @@ static void nodes_that_are_not_there(void **state)
 	assert_null(arena_refusal(w->arena));
 }
 
+static void zeros_on_a_node(void **state)
+{
+	struct world *w = *state;
+	struct world two = { .here = w->here };
+	const char *error;
+	struct placement p;
+	char *base = region_on_node(w->arena, "words", w->machine->page + 1, w->here);
+
+	assert_non_null(base);
+	for (size_t i = 0; i <= w->machine->page; i++)
+		assert_int_equal(base[i], 0);
+	p = look(w);
+	assert_true(p.pages == 2 && p.unmapped == 0 && p.misplaced == 0);
+	placement_free(&p);
+	two.machine = machine_open("node:2 core:1 pu:1", &error);
+	two.arena = arena_open(two.machine);
+	errno = 0;
+	assert_null(region_on_node(two.arena, "words", 1, 2));
+	assert_int_equal(errno, EINVAL);
+	arena_close(two.arena);
+	machine_close(two.machine);
+}
+
 /* Four granules: one stays, two are moved, and the last is never touched and can't be. */
 static void bind_and_move(struct world *w, int from, int to, enum pages pages)
 {
@@ -868,6 +891,7 @@ int main(void)
 		IN_WORLD(pages_verified_but_sizes_unknown),
 		IN_WORLD(placing_on_a_kernel_without_nodes),
 		IN_WORLD(nodes_that_are_not_there),
+		IN_WORLD(zeros_on_a_node),
 		IN_WORLD(bound_and_moved),
 		IN_WORLD(moved_to_no_node),
 		IN_WORLD(interleaved),

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/sharing/kernels.h"
+#include "bench/sharing/sharing.h"
 #include "benchmarks.h"
 #include "bounded.h"
 #include "code.h"
 #include "harness/plan.h"
+#include "machine/region.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -509,6 +510,241 @@ static void gives_to_and_fro_on_one_cpu(void **state)
 	gives_to_and_fro_on(*state, 1);
 }
 
+/* ---- the work ---- */
+
+/* A trial without the harness: workers are run by hand, one after the other. */
+struct trial_by_hand {
+	struct trial trial;
+	union value value[16];
+	struct place place[MOST_THREADS];
+	struct worker worker[MOST_THREADS];
+	_Atomic bool stop;
+	void *state;
+};
+
+static void set(struct trial_by_hand *h, const char *name, unsigned value)
+{
+	for (unsigned i = 0; i < parameter_count(&sharing_benchmark); i++)
+		if (strcmp(sharing_benchmark.parameters[i].name, name) == 0) {
+			if (sharing_benchmark.parameters[i].type == CHOICE)
+				h->value[i].choice = value;
+			else
+				h->value[i].count = value;
+		}
+}
+
+static void prepare(struct trial_by_hand *h, const char *variant, unsigned threads, const char *parameter, unsigned value)
+{
+	const char *error;
+
+	memset(h, 0, sizeof(*h));
+	h->trial = (struct trial){ .benchmark = &sharing_benchmark, .variant = sharing_benchmark.variants, .value = h->value, .threads = threads,
+				   .place = h->place, .machine = machine_open("core:16 pu:1", &error) };
+	while (strcmp(h->trial.variant->name, variant))
+		h->trial.variant++;
+	set(h, "lines", 16);
+	set(h, parameter, value);
+	assert_non_null(h->trial.machine);
+	h->trial.arena = arena_open(h->trial.machine);
+	assert_non_null(h->trial.arena);
+	h->state = h->trial.variant->prepare(&h->trial);
+	assert_non_null(h->state);
+	if (h->trial.variant->reset)
+		h->trial.variant->reset(h->state);
+}
+
+static const struct worker *run(struct trial_by_hand *h, unsigned worker, uint64_t count)
+{
+	struct worker *w = &h->worker[worker];
+
+	*w = (struct worker){ .index = worker, .threads = h->trial.threads, .count = count, .stop = &h->stop };
+	h->trial.variant->work(h->state, w);
+	return w;
+}
+
+static void release(struct trial_by_hand *h)
+{
+	assert_null(h->trial.variant->verify(h->state, &h->trial));
+	h->trial.variant->release(h->state);
+	arena_close(h->trial.arena);
+	machine_close((struct machine *)h->trial.machine);
+}
+
+/* Where the words are, and in what ways: all that a curve's points, or those of a ratio, differ in. */
+static const struct {
+	const char *variant, *parameter;
+	unsigned values[6], n;
+} places[] = {
+	{ "distance", "distance", { 4, 32, 64, 128, 256, 4096 }, 6 },
+	{ "add", "layout", { 0, 1, 2 }, 3 },
+	{ "fetch-add", "layout", { 0, 1, 2 }, 3 },
+};
+
+/* With the stop flag up it is seen after as many operations, wherever the words are: calls and looks are no part of what differs. */
+static void looks_are_as_rare_wherever_words_are(void **state)
+{
+	static const unsigned threads[] = { 2, 16 };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(places); i++)
+		for (size_t j = 0; j < LENGTH(threads); j++)
+			for (unsigned k = 0; k < places[i].n; k++) {
+				const unsigned last = threads[j] - 1;
+				struct trial_by_hand h;
+
+				prepare(&h, places[i].variant, threads[j], places[i].parameter, places[i].values[k]);
+				for (unsigned w = 0; w < last; w++)
+					assert_int_equal(run(&h, w, 1)->done, 1);
+				h.stop = true;
+				assert_int_equal(run(&h, last, UINT64_MAX)->done, 1);
+				h.trial.variant->reset(h.state);
+				for (unsigned w = 0; w < last; w++)
+					run(&h, w, 1);
+				assert_int_equal(run(&h, last, 256000)->done, 256000);
+				assert_int_equal(h.worker[last].together, 501); /* of a block of 1001 that ends after the flag was raised, half */
+				release(&h);
+			}
+}
+
+/* From when the last has come: what was done before it is not in the time. */
+static void counts_when_all_are_at_work(void **state)
+{
+	struct trial_by_hand h;
+
+	(void)state;
+	prepare(&h, "fetch-add", 3, "layout", 0);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (unsigned w = 0; w < 2; w++) {
+			assert_int_equal(run(&h, w, 1000)->done, 1000);
+			assert_int_equal(h.worker[w].together, 0);
+		}
+		assert_int_equal(run(&h, 2, 1000)->together, 1000);
+		h.trial.variant->reset(h.state);
+	}
+	h.stop = true;
+	assert_int_equal(run(&h, 0, UINT64_MAX)->together, 0); /* it ends, though nobody else comes */
+	release(&h);
+}
+
+/* ---- hand-overs as they are counted: the kernel plays against a side that was written here ---- */
+
+/* A turn of the other side, if it is its turn: how many hand-overs that makes, with the one that led to it. */
+static unsigned give_back_word(struct lines *l, uint64_t turns)
+{
+	(void)turns;
+	if (atomic_load(&l->line[0].word) != 1)
+		return 0;
+	atomic_store(&l->line[0].word, 0);
+	return 2;
+}
+
+static unsigned answer_on_own_line(struct lines *l, uint64_t turns)
+{
+	(void)turns;
+	if (atomic_load(&l->line[0].word) == atomic_load(&l->line[1].word))
+		return 0;
+	atomic_store(&l->line[1].word, atomic_load(&l->line[0].word));
+	return 2;
+}
+
+static unsigned take_line(struct lines *l, uint64_t turns)
+{
+	if (atomic_load(&l->line[turns % RING].word) == turns / RING % 2)
+		return 0;
+	atomic_store(&l->taken, turns + 1);
+	return 1;
+}
+
+/* In the order of the parameter's choices. */
+static const struct {
+	const char *name;
+	unsigned (*turn)(struct lines *, uint64_t turns);
+} others[] = {
+	{ "compare-exchange", give_back_word },
+	{ "store-load", give_back_word },
+	{ "two-lines", answer_on_own_line },
+	{ "message", take_line },
+};
+
+struct seat_at_a_table {
+	const struct variant *variant;
+	void *state;
+	struct worker worker;
+	_Atomic bool up;
+};
+
+static void *hand_over(void *argument)
+{
+	struct task *t = argument;
+	struct seat_at_a_table *seat = t->about;
+
+	seat->variant->work(seat->state, &seat->worker);
+	atomic_store(&seat->up, true);
+	return NULL;
+}
+
+static void hand_overs_are_all_counted(void **state)
+{
+	static const uint64_t counts[] = { 1, 16, 17, 1000 };
+	enum { MEETING = 3, TABLE = 1 };
+
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(others); i++) {
+		struct trial_by_hand h;
+		struct seat_at_a_table seat = { 0 };
+		struct lines *lines;
+
+		prepare(&h, "handover", 4, "protocol", i);
+		lines = handover_lines(h.state, MEETING, TABLE);
+		for (unsigned j = 0; j < LENGTH(counts); j++) {
+			uint64_t turns = 0, handed = 0;
+			struct task *task;
+			bool up = false;
+
+			seat.variant = h.trial.variant;
+			seat.state = h.state;
+			seat.worker = (struct worker){ .threads = 4, .group = TABLE, .meeting = MEETING, .count = counts[j] };
+			atomic_store(&seat.up, false);
+			task = begin_tasks(1, hand_over, &seat);
+			for (unsigned n; (n = others[i].turn(lines, turns)) || !up; turns += n > 0, handed += n) {
+				if (n)
+					continue;
+				up = atomic_load(&seat.up); /* then one more look: it may have played before it got up */
+				sched_yield();
+			}
+			end_tasks(task, 1);
+			atomic_store(&lines->taken, 0);
+			assert_int_equal(seat.worker.done, handed);
+			assert_in_range(handed, counts[j], counts[j] + 2 * RING - 1);
+		}
+		release(&h);
+	}
+}
+
+/* Each pair at each meeting, and no two of them. */
+static void places_are_all_different(void **state)
+{
+	struct trial_by_hand h;
+	struct handover *handover;
+
+	(void)state;
+	prepare(&h, "handover", 9, "protocol", 0);
+	handover = h.state;
+	assert_int_equal(handover->tables, 4);
+	assert_int_equal(handover->meetings, 16);
+	for (unsigned meeting = 0; meeting < 16; meeting++)
+		for (unsigned table = 0; table < 4; table++) {
+			struct lines *l = handover_lines(handover, meeting, table);
+
+			assert_int_equal(l->taken, 0);
+			l->taken = 1;
+		}
+	for (unsigned i = 0; i < 16 * 4; i++)
+		assert_int_equal(handover->lines[i].taken, 1);
+	assert_int_equal(sharing_benchmark.footprint(&h.trial), 16 * 4 * sizeof(struct lines));
+	release(&h);
+}
+
 /* ---- what lies where ---- */
 
 #define ON_ONE_LINE(TYPE) assert_true(offsetof(TYPE, lock) == 0 && offsetof(TYPE, word) + sizeof(uint64_t) == sizeof(TYPE) && sizeof(TYPE) <= 64)
@@ -630,6 +866,10 @@ int main(void)
 		add(&s, protocols[i].name, "gives_to_and_fro", gives_to_and_fro, &protocols[i]);
 		add(&s, protocols[i].name, "gives_to_and_fro_on_one_cpu", gives_to_and_fro_on_one_cpu, &protocols[i]);
 	}
+	add(&s, "looks", "are_as_rare_wherever_words_are", looks_are_as_rare_wherever_words_are, NULL);
+	add(&s, "work", "counts_when_all_are_at_work", counts_when_all_are_at_work, NULL);
+	add(&s, "hand_overs", "are_all_counted", hand_overs_are_all_counted, NULL);
+	add(&s, "places", "of_lines_are_all_different", places_are_all_different, NULL);
 	add(&s, "lock", "and_word_are_on_one_line", lock_and_word_are_on_one_line, NULL);
 	add(&s, "lines", "and_nodes_are_apart", nodes_and_lines_are_apart, NULL);
 	add(&s, "layouts", "are_what_they_say", layouts_are_what_they_say, NULL);

@@ -29,10 +29,6 @@ struct guarded_by_mcs {
 	uint64_t word;
 };
 
-/* Operations of a call: fewer would add calls to what is measured. An addition that is forwarded from the last store takes a cycle. */
-#define UPDATE_BLOCK 256
-#define UPDATE_ADD_BLOCK (32 * UPDATE_BLOCK)
-
 /* `own`: what this thread alone brings along. */
 typedef void update(void *place, struct mcs_node *own, uint64_t n);
 
@@ -43,7 +39,7 @@ update update_fetch_add, update_fetch_add_32;
 update update_compare_exchange;
 update update_mutex, update_spin, update_ticket, update_mcs;
 
-/* What two workers share; each line is alone with its prefetched neighbour. All zeros to begin with. */
+/* What two workers share: 64 bytes of a line each, APART. All zeros to begin with. */
 enum { RING = 8 };
 struct lines {
 	struct line {
@@ -63,7 +59,7 @@ exchange exchange_store_load;
 /* Each side stores to a line of its own, and reads the other's. */
 exchange exchange_two_lines;
 /*
- * Side 0 writes lines of 64 bytes, side 1 reads them; it says how far it has come on another line, so that no more than RING are on their way.
+ * Side 0 writes 64 bytes of a line, side 1 reads them; it says how far it has come on another line, so that no more than RING are on their way.
  * 2 * turns lines are sent, a multiple of 2 * RING.
  */
 exchange exchange_message;

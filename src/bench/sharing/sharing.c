@@ -8,14 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/sharing/kernels.h"
-#include "benchmark.h"
+#include "bench/sharing/sharing.h"
 #include "harness/parts.h"
 #include "machine/topology.h"
 
-enum { LAYOUT_OF, LOCK, OPERATIONS, DISTANCE, OPERATION, PROTOCOL, LINES, HOME };
 enum { SHARED, DENSE, PADDED };
-enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
 static const struct parameter parameters[] = {
 	[LAYOUT_OF] = { "layout", NULL, "where the words are: one for all, one a thread, packed, or one a thread on lines of its own", CHOICE,
 			.choices = "shared,dense,padded", .value = { "shared,dense,padded" } },
@@ -52,27 +49,31 @@ static const struct ratio ratios[] = {
 	{ 0 }
 };
 
-/*
- * What lies at a place: its size, where in it the word is that is counted, and of how many bytes. Between two looks at the stop flag `block`
- * operations are done: so few that what is done after it is little, so many that looking is.
- */
+/* What lies at a place: its size, where in it the word is that is counted, and of how many bytes. */
 struct operation {
 	update *run;
-	unsigned block;                    /* of one that nobody contends for */
 	size_t size, word, bytes;
 	bool fair;                         /* a lock that is first come, first served */
 	bool exact;                        /* no update is lost, wherever the words are */
 };
 
-#define ADDS(RUN, TYPE) { RUN, UPDATE_ADD_BLOCK, sizeof(TYPE), 0, sizeof(TYPE), false, false }
-#define ATOMIC(RUN, TYPE) { RUN, UPDATE_BLOCK, sizeof(TYPE), 0, sizeof(TYPE), false, true }
-#define GUARDED(KIND, FAIR)                                                                                                                    \
-	{ update_##KIND, UPDATE_BLOCK, sizeof(struct guarded_by_##KIND), offsetof(struct guarded_by_##KIND, word), sizeof(uint64_t), FAIR, true }
+#define ADDS(RUN, TYPE) { RUN, sizeof(TYPE), 0, sizeof(TYPE), false, false }
+#define ATOMIC(RUN, TYPE) { RUN, sizeof(TYPE), 0, sizeof(TYPE), false, true }
+#define GUARDED(KIND, FAIR) { update_##KIND, sizeof(struct guarded_by_##KIND), offsetof(struct guarded_by_##KIND, word), sizeof(uint64_t), FAIR, true }
 
-static const struct operation add = ADDS(update_add, uint64_t), fetch_add = ATOMIC(update_fetch_add, uint64_t),
-			      compare_exchange = ATOMIC(update_compare_exchange, uint64_t);
-static const struct operation locks[] = { GUARDED(mutex, false), GUARDED(spin, false), GUARDED(ticket, true), GUARDED(mcs, true) };
-static const struct operation words[] = { ADDS(update_add_32, uint32_t), ATOMIC(update_fetch_add_32, uint32_t) };
+static const struct operation add[] = { ADDS(update_add, uint64_t) }, fetch_add[] = { ATOMIC(update_fetch_add, uint64_t) },
+			      compare_exchange[] = { ATOMIC(update_compare_exchange, uint64_t) },
+			      locks[] = { GUARDED(mutex, false), GUARDED(spin, false), GUARDED(ticket, true), GUARDED(mcs, true) },
+			      words[] = { ADDS(update_add_32, uint32_t), ATOMIC(update_fetch_add_32, uint32_t) };
+
+/* What a variant does: one of these operations, as its parameter says. */
+struct choice {
+	const struct operation *of;
+	int parameter;
+};
+#define THE_FIRST (-1)
+static const struct choice the_add = { add, THE_FIRST }, the_fetch_add = { fetch_add, THE_FIRST }, the_compare_exchange = { compare_exchange, THE_FIRST },
+			   a_lock = { locks, LOCK }, on_short_words = { words, OPERATION };
 
 /* What a worker has for itself. */
 struct own {
@@ -82,52 +83,32 @@ struct own {
 
 struct state {
 	const struct operation *operation;
-	unsigned threads;
+	unsigned threads, awaited;         /* before what they do counts; 0: more threads than CPUs, which are never all at work */
 	uint64_t mask;                     /* of a word */
-	size_t stride, block;
+	size_t stride;
 	unsigned char *places;
 	uint64_t before;                   /* what the words came to before the sample */
-	exchange *exchange;
-	struct lines *lines;
-	unsigned tables;                   /* pairs that meet at once */
+	_Alignas(APART) _Atomic unsigned here; /* threads that have begun */
 	struct own own[];
 };
 
-/* The variants. */
-enum kind { ADD, FETCH_ADD, COMPARE_EXCHANGE, WITH_LOCK, AT_DISTANCE, HANDOVER };
-
-static enum kind kind_of(const struct trial *t)
+static bool has(const struct trial *t, unsigned parameter)
 {
-	return *(const enum kind *)t->variant->layout;
+	return !(t->variant->lacks & LACKS(parameter));
 }
 
 static const struct operation *operation_of(const struct trial *t)
 {
-	switch (kind_of(t)) {
-	case ADD:
-		return &add;
-	case FETCH_ADD:
-		return &fetch_add;
-	case COMPARE_EXCHANGE:
-		return &compare_exchange;
-	case WITH_LOCK:
-		return &locks[t->value[LOCK].choice];
-	case AT_DISTANCE:
-		return &words[t->value[OPERATION].choice];
-	default:
-		return NULL;
-	}
-}
+	const struct choice *c = t->variant->layout;
 
-/* Apart: two lines, for prefetchers pair them; and no less than 128 bytes, where a line is said to be shorter than it is moved. */
-static size_t padded(const struct machine *m)
-{
-	return 2 * m->line > 128 ? 2 * m->line : 128;
+	return &c->of[c->parameter == THE_FIRST ? 0 : t->value[c->parameter].choice];
 }
 
 static size_t stride_of(const struct trial *t)
 {
-	if (kind_of(t) == AT_DISTANCE)
+	const size_t apart = machine_apart(t->machine);
+
+	if (has(t, DISTANCE))
 		return t->value[DISTANCE].count;
 	switch (t->value[LAYOUT_OF].choice) {
 	case SHARED:
@@ -135,63 +116,34 @@ static size_t stride_of(const struct trial *t)
 	case DENSE:
 		return operation_of(t)->size;
 	default:
-		return (operation_of(t)->size + padded(t->machine) - 1) / padded(t->machine) * padded(t->machine);
+		return (operation_of(t)->size + apart - 1) / apart * apart;
 	}
-}
-
-static unsigned meetings(const struct trial *t)
-{
-	return (unsigned)t->value[LINES].count;
 }
 
 static size_t bytes_of(const struct trial *t)
 {
-	if (kind_of(t) == HANDOVER)
-		return (size_t)meetings(t) * (t->threads / 2) * sizeof(struct lines);
 	return stride_of(t) * (t->threads - 1) + operation_of(t)->size;
 }
 
-static struct region *map(const struct trial *t)
-{
-	const int node = kind_of(t) == HANDOVER ? (int)t->value[HOME].count : t->place[0].node;
-	const size_t bytes = bytes_of(t);
-	struct region *region = region_map(t->arena, "shared words", bytes, PAGES_BASE);
-
-	if (!region || (t->machine->nodes > 1 && region_bind(region, node)))
-		return NULL;
-	region_home(region, 0, bytes, node);
-	memset(region_base(region), 0, bytes);
-	return region;
-}
-
+/* The words lie on the node of the first thread. */
 static void *prepare(const struct trial *t)
 {
-	static exchange *const exchanges[] = { exchange_compare_exchange, exchange_store_load, exchange_two_lines, exchange_message };
 	const size_t bytes = sizeof(struct state) + t->threads * sizeof(struct own);
 	struct state *s = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
-	struct region *region;
 
 	if (!s)
 		return NULL;
 	memset(s, 0, bytes);
-	region = map(t);
-	if (!region) {
+	s->operation = operation_of(t);
+	s->threads = t->threads;
+	s->awaited = t->oversubscribed ? 0 : t->threads;
+	s->mask = s->operation->bytes == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
+	s->stride = stride_of(t);
+	s->places = region_on_node(t->arena, "shared words", bytes_of(t), t->place[0].node);
+	if (!s->places) {
 		free(s);
 		return NULL;
 	}
-	s->threads = t->threads;
-	if (kind_of(t) == HANDOVER) {
-		s->exchange = exchanges[t->value[PROTOCOL].choice];
-		s->lines = region_base(region);
-		s->tables = t->threads / 2;
-		return s;
-	}
-	s->operation = operation_of(t);
-	s->mask = s->operation->bytes == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
-	s->stride = stride_of(t);
-	/* What is done after the end counts, too: of operations that may be contended for a look costs little, and a block must not last. */
-	s->block = s->stride >= padded(t->machine) || t->threads == 1 ? s->operation->block : UPDATE_BLOCK / t->threads + 1;
-	s->places = region_base(region);
 	for (unsigned i = 0; s->operation->run == update_mutex && i < (s->stride ? t->threads : 1); i++)
 		pthread_mutex_init(&((struct guarded_by_mutex *)(s->places + i * s->stride))->lock, NULL);
 	return s;
@@ -225,31 +177,54 @@ static void reset(void *state)
 	struct state *s = state;
 
 	s->before = sum_of_words(s);
+	atomic_store_explicit(&s->here, 0, memory_order_relaxed);
 }
 
+/*
+ * Looks at the stop flag become rarer with what was done, or is to be: so few that looking is little (some ns), so many that what is done after it was
+ * raised is. What is not asked is where the words are, and whether they are contended for.
+ */
+enum { LOOKS = 256 };
+static uint64_t until_look(uint64_t done, uint64_t count)
+{
+	return 1 + (count == UINT64_MAX ? done : count) / LOOKS;
+}
+
+/*
+ * Until all have begun, one by one: the first have the words for themselves, and in the time that the others take to come they may do as much as in a
+ * whole sample after it. Then in blocks: in the last one the flag went up, and half of it counts.
+ */
 static void work(void *state, struct worker *self)
 {
 	struct state *s = state;
 	struct own *own = &s->own[self->index];
 	unsigned char *place = s->places + self->index * s->stride;
-	const uint64_t count = self->count, block = s->block;
+	const uint64_t count = self->count;
 	update *run = s->operation->run;
-	uint64_t done = 0, together = 0;
+	uint64_t done = 0, before, n = 0;
+	bool stopped = false;
 
-	while (done < count) {
-		uint64_t n = count - done < block ? count - done : block;
-
+	atomic_fetch_add_explicit(&s->here, 1, memory_order_relaxed);
+	while (done < count && !stopped && atomic_load_explicit(&s->here, memory_order_relaxed) < s->awaited) {
+		run(place, &own->node, 1);
+		done++;
+		stopped = atomic_load_explicit(self->stop, memory_order_relaxed);
+	}
+	before = done;
+	while (done < count && !stopped) {
+		n = until_look(done - before, count);
+		n = n < count - done ? n : count - done;
 		run(place, &own->node, n);
 		done += n;
-		if (together || !atomic_load_explicit(self->stop, memory_order_relaxed))
-			continue;
-		together = done;
-		if (count == UINT64_MAX)
-			break;
+		stopped = atomic_load_explicit(self->stop, memory_order_relaxed);
+	}
+	self->together = done - before - (stopped ? n / 2 : 0);
+	if (count != UINT64_MAX) {
+		run(place, &own->node, count - done);
+		done = count;
 	}
 	own->did += done;
 	self->done = done;
-	self->together = together ? together : done;
 }
 
 static void collect(void *state, const struct trial *t, struct result *result)
@@ -285,79 +260,48 @@ static const char *verify(void *state, const struct trial *t)
 	return NULL;
 }
 
-/* Rounded up so that every exchange leaves its lines as they were. */
-static void hand_over(void *state, struct worker *self)
-{
-	const struct state *s = state;
-	const uint64_t lines = RING, turns = (self->count + 2 * lines - 1) / (2 * lines) * lines;
-
-	s->exchange(&s->lines[(size_t)self->meeting * s->tables + self->group], self->role, turns);
-	self->done = 2 * turns;
-}
-
-static const char *verify_lines(void *state, const struct trial *t)
-{
-	const struct state *s = state;
-
-	for (size_t i = 0; i < (size_t)meetings(t) * s->tables; i++)
-		for (unsigned j = 0; j < RING; j++)
-			if (s->lines[i].line[j].word)
-				return "a line was handed over more often one way than the other";
-	return NULL;
-}
-
 static uint64_t count(const struct trial *t, unsigned worker)
 {
 	uint64_t all = t->value[OPERATIONS].count;
 
-	if (t->variant->lacks & LACKS(OPERATIONS))
-		return 0;
-	return part_size(all, worker, t->threads);
+	return has(t, OPERATIONS) ? part_size(all, worker, t->threads) : 0;
 }
 
 static size_t footprint(const struct trial *t)
 {
-	return bytes_of(t);
+	return has(t, PROTOCOL) ? handover_bytes(t) : bytes_of(t);
 }
 
 static bool applies(const struct trial *t, const char **why_not)
 {
-	const struct operation *o = operation_of(t);
-
 	*why_not = "it takes two threads at least";
-	if (t->threads < 2 && (kind_of(t) == HANDOVER || kind_of(t) == AT_DISTANCE))
+	if (t->threads < 2 && (has(t, PROTOCOL) || has(t, DISTANCE)))
 		return false;
-	*why_not = "each pair is measured with 1 to 1024 lines";
-	if (kind_of(t) == HANDOVER && (!t->value[LINES].count || t->value[LINES].count > MOST_LINES))
-		return false;
-	*why_not = "a line goes between 1024 CPUs at most: choose some with --threads or --bind";
-	if (kind_of(t) == HANDOVER)
-		return t->threads <= MOST_PLAYERS;
+	if (has(t, PROTOCOL))
+		return handover_applies(t, why_not);
 	*why_not = "words of 4 bytes are at least 4 bytes apart, and at a multiple of that";
-	if (kind_of(t) == AT_DISTANCE && (t->value[DISTANCE].count < sizeof(uint32_t) || t->value[DISTANCE].count % sizeof(uint32_t)))
+	if (has(t, DISTANCE) && (t->value[DISTANCE].count < sizeof(uint32_t) || t->value[DISTANCE].count % sizeof(uint32_t)))
 		return false;
 	*why_not = "with more threads than CPUs, locks that are first come, first served take hours for a fixed number of operations: give --operations 0";
-	return !(o->fair && t->value[OPERATIONS].count && t->oversubscribed);
+	return !(operation_of(t)->fair && t->value[OPERATIONS].count && t->oversubscribed);
 }
-
-static const enum kind with_add = ADD, with_fetch_add = FETCH_ADD, with_compare_exchange = COMPARE_EXCHANGE, with_lock = WITH_LOCK,
-		       at_distance = AT_DISTANCE, handover = HANDOVER;
 
 #define PAIRS_ONLY (LACKS(PROTOCOL) | LACKS(LINES) | LACKS(HOME))
 #define NO_PAIRS (LACKS(DISTANCE) | LACKS(OPERATION) | PAIRS_ONLY)
-#define UPDATES(NAME, SUMMARY, KIND, LACKING, ...)                                                                                             \
-	{ .name = (NAME), .summary = (SUMMARY), .layout = &(KIND), .lacks = (LACKING), .prepare = prepare, .reset = reset, .work = work,               \
+#define UPDATES(NAME, SUMMARY, CHOICE, LACKING, ...)                                                                                             \
+	{ .name = (NAME), .summary = (SUMMARY), .layout = &(CHOICE), .lacks = (LACKING), .prepare = prepare, .reset = reset, .work = work,               \
 	  .collect = collect, .verify = verify, .release = free, .together = true, __VA_ARGS__ }
 static const struct variant variants[] = {
-	UPDATES("add", "a load, an add and a store: what is shared loses updates", with_add, NO_PAIRS | LACKS(LOCK)),
-	UPDATES("fetch-add", "one atomic instruction", with_fetch_add, NO_PAIRS | LACKS(LOCK)),
-	UPDATES("compare-exchange", "again until nobody came in between", with_compare_exchange, NO_PAIRS | LACKS(LOCK)),
-	UPDATES("lock", "an increment under a lock", with_lock, NO_PAIRS),
-	UPDATES("distance", "words so many bytes apart: how far is far enough", at_distance, LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | PAIRS_ONLY,
+	UPDATES("add", "a load, an add and a store: what is shared loses updates", the_add, NO_PAIRS | LACKS(LOCK)),
+	UPDATES("fetch-add", "one atomic instruction", the_fetch_add, NO_PAIRS | LACKS(LOCK)),
+	UPDATES("compare-exchange", "again until nobody came in between", the_compare_exchange, NO_PAIRS | LACKS(LOCK)),
+	UPDATES("lock", "an increment under a lock", a_lock, NO_PAIRS),
+	UPDATES("distance", "words so many bytes apart: how far is far enough", on_short_words, LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | PAIRS_ONLY,
 		.threads = "2,auto"),
-	{ .name = "handover", .summary = "a line goes from core to core: core x core", .layout = &handover,
-	  .lacks = LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | LACKS(DISTANCE) | LACKS(OPERATION), .prepare = prepare, .work = hand_over,
-	  .verify = verify_lines, .release = free, .threads = "all", .sample = 1e-4, .bound = BY_COUNT, .meetings = meetings },
+	{ .name = "handover", .summary = "a line goes from core to core: core x core",
+	  .lacks = LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | LACKS(DISTANCE) | LACKS(OPERATION), .prepare = handover_prepare,
+	  .work = handover_work, .verify = handover_verify, .release = free, .threads = "auto", .sample = 1e-4, .bound = BY_COUNT,
+	  .meetings = handover_meetings },
 	{ 0 }
 };
 
