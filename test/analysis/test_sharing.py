@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import checkpoint, handover, padding, published, records, sharing
+from locus_analysis import checkpoint, handover, padding, published, records, sharing, units
 from locus_analysis.checkpoint import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import DISTANCES, FLAGS, FOUR, ONE, TWO, Line, Machine, Point, distances, flag, header, record, run_id, write
 from make_records import checkpoint as checkpoint_points
@@ -269,12 +269,33 @@ def test_maps_hold_what_the_record_says(whole: Whole) -> None:
 
 
 def test_levels_of_hand_over_are_in_a_table(whole: Whole) -> None:
-    _, page, _ = whole
+    _, page, lines = whole
     text = re.sub(r"\s+", " ", page.text)
-    assert re.search(r"compare-exchange, lines of node 0 ?(▲\d+ \w+)?an L3 cache12\d\d\.\d ns", text)
+    (first, *_) = (t["pairs"]["levels"][0] for t in trials([lines]) if t["pairs"])
+    expected = [units.quantity(first["meetings"][q], "s") for q in handover.QUANTILES]
+    medians = [units.quantity(first[q], "s") for q in ("0", "0.99")]
+    row = f"an L3 cache12768{''.join(expected)}{' to '.join(medians)}"
+    assert re.search(rf"compare-exchange, lines of node 0 ?(▲\d+ \w+)?{row}", text)
     assert "the machine only16" in text
     assert "CPUs that stand out among pairs that share a NUMA node, where 70.0 ns is usual: CPU 5 (105 ns)." in text
     assert "Side by side with others, 8 pairs took 1.02 times as long as alone (median; at most 1.07): they don't disturb" in text
+
+
+def test_one_pair_says_nothing_of_how_pairs_differ() -> None:
+    two = Machine("two", "a machine", cpu_nodes=1, cores=2)
+    (level,) = handover.tables(told(record(two, handover_points(two)[:1], RUN)))[0]["levels"]
+    assert (level["pairs"], level["meetings"], level["medians"]) == (1, 64, None)
+    assert level["quantiles"] == sorted(level["quantiles"]) and len(set(level["quantiles"])) == 5
+
+
+def test_older_records_know_pairs_alone() -> None:
+    lines = record(SMALL, handover_points(SMALL)[:1], RUN)
+    expected = []
+    for level in trials([lines])[0]["pairs"]["levels"]:
+        del level["meetings"]
+        expected.append((None, [None] * 5, (level["0"], level["0.99"])))
+    levels = handover.tables(told(lines))[0]["levels"]
+    assert [(level["meetings"], level["quantiles"], level["medians"]) for level in levels] == expected
 
 
 def test_files_of_every_picture_are_there(whole: Whole) -> None:
