@@ -19,7 +19,7 @@ from typing import Any, Optional
 
 import duckdb
 
-from .records import machines, rows, told
+from .records import is_sound, machines, rows, told
 from .steps import size_text
 
 Row = dict[str, Any]
@@ -27,7 +27,6 @@ Row = dict[str, Any]
 ENOUGH = 1.05  # what is less is no reason to spend memory
 FAR = 3  # distances
 LEAST_POINTS = FAR + 2
-UNUSABLE = ("misplaced", "wrong", "failed", "impossible", "interrupted")
 
 
 @dataclass
@@ -109,21 +108,25 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
     found = []
     for whole, own in groupby(trials, lambda t: t["whole"]):
         for name, points in curves(list(own)):
-            good = [p for p in points if p["value"] and p["status"] not in UNUSABLE]
+            good = sound(points)
             padding = needed(good)
             if len(good) < len(points):
-                padding.remarks.append(
-                    f"{len(points) - len(good)} of {len(points)} distances left out: {_statuses(points, UNUSABLE)}"
-                )
-            shaky = sum(p["status"] in ("noisy", "unconverged") for p in good)
-            if shaky:
-                padding.remarks.append(f"{shaky} of {len(good)} distances are {_statuses(good, ('noisy', 'unconverged'))}")
+                why = ", ".join(sorted({p["status"] for p in points if not is_sound(p)})) or "no value"
+                left_out = f"{len(points) - len(good)} of {len(points)} distances left out: {why}"
+                if len(good) < LEAST_POINTS:
+                    padding.why += f"; {left_out}"
+                else:
+                    padding.remarks.append(left_out)
+            wide = sum(p["status"] == "unconverged" for p in good)
+            if wide:
+                padding.remarks.append(f"{wide} of {len(good)} distances are unconverged")
             found.append(Finding(whole, name, padding))
     return found
 
 
-def _statuses(points: Sequence[Row], of: Sequence[str]) -> str:
-    return ", ".join(sorted({p["status"] for p in points} & set(of))) or "no value"
+def sound(points: Sequence[Row]) -> list[Row]:
+    """Those from which anything can be concluded."""
+    return [p for p in points if p["value"] and is_sound(p)]
 
 
 def line_size(machine: Row) -> Optional[int]:

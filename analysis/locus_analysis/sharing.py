@@ -10,6 +10,7 @@ from typing import Any, Optional
 from . import charts, curves, padding, published, units
 from .charts import GREY
 from .curves import BLUE, GREEN, ORANGE, PINK, RANKED, RED, Axis, Panel, Series
+from .records import graver
 from .steps import size_text
 
 Row = dict[str, Any]
@@ -228,9 +229,8 @@ def slowdowns(trials: Sequence[Row]) -> list[Row]:
             line = lines.setdefault(key, {"whole": t["whole"], "trial": t, "threads": t["threads"], "by": {}})
             low, high = ratio["ci"] or (None, None)
             other = of_id.get(ratio["trial"], t)
-            worse = {key: (t if t["flag"] is not None else other)[key] for key in ("flag", "status")}
             line["by"][ratio["of"]] = {
-                **worse,
+                **graver(t, other),
                 "value": ratio["value"],
                 "low": low,
                 "high": high,
