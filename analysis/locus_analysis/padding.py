@@ -50,7 +50,7 @@ def needed(points: Sequence[Row]) -> Padding:
         return Padding(why=f"{len(points)} distances are too few, {LEAST_POINTS} are the least")
     low = [p["value"] if p["low"] is None else p["low"] for p in points]
     high = [p["value"] if p["high"] is None else p["high"] for p in points]
-    value, far_low, far_high = (median(own[-FAR:]) for own in ([p["value"] for p in points], low, high))
+    value, far_low, far_high = far_end(points), median(low[-FAR:]), median(high[-FAR:])
     if high[-1] * ENOUGH < far_low:
         return Padding(why=f"the curve still falls at its end, {size_text(points[-1]['distance'])}: measure larger distances")
     slower = [x > far_high * ENOUGH for x in low]
@@ -78,6 +78,11 @@ def needed(points: Sequence[Row]) -> Padding:
         padding.sure = None
         padding.remarks.append(f"{bare} of {len(points)} distances have no interval, and count as if they were exact")
     return padding
+
+
+def far_end(points: Sequence[Row]) -> float:
+    """The level of a curve where words are far apart."""
+    return float(median(p["value"] for p in points[-FAR:]))
 
 
 def _alone(those: Sequence[bool]) -> list[int]:

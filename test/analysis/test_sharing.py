@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import re
+import statistics
 from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
@@ -212,17 +213,41 @@ def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
             assert any(s[0] == pytest.approx(1 - of["kept"][0]) for s in shown[trial["id"]])
 
 
-def test_distances_are_relative_to_the_largest(whole: Whole) -> None:
+def test_distances_are_relative_to_the_far_end_of_the_verdict(whole: Whole) -> None:
     _, page, lines = whole
     own = [t for t in trials([lines]) if t["variant"] == "distance"]
-    far = {
-        (t["parameters"]["operation"], t["threads"]): t["metrics"][0]["value"] for t in own if t["parameters"]["distance"] == 4096
-    }
     shown = {row["id"]: row["value"] for row in page.rows("id", "value", "x")}
-    for t in own:
-        value = t["metrics"][0]["value"]
-        expected = None if value is None else value / far[t["parameters"]["operation"], t["threads"]]
-        assert shown[t["id"]] == pytest.approx(expected)
+    curves: dict[Any, list[Line]] = {}
+    for t in sorted(own, key=lambda t: int(t["parameters"]["distance"])):
+        curves.setdefault((t["parameters"]["operation"], t["threads"]), []).append(t)
+    for of_curve in curves.values():
+        sound = [t["metrics"][0]["value"] for t in of_curve if t["status"] in ("ok", "unconverged")]
+        for t in of_curve:
+            value = t["metrics"][0]["value"]
+            expected = None if value is None else value / statistics.median(sound[-3:])
+            assert shown[t["id"]] == pytest.approx(expected)
+
+
+def test_an_odd_last_distance_bends_no_curve() -> None:
+    relative = {**line_of(64), 4096: 1.5}
+    own = told(record(ONE, distances("add", 2, relative), RUN))
+    picture = sharing.over_distance(own, 64, "sharing-distance", "sharing")
+    assert picture
+    (rows,) = (rows for rows in picture.spec["datasets"].values() if any("interval" in r for r in rows))
+    shown = {r["id"]: r["value"] for r in rows}
+    values = {t["parameters"]["distance"]: shown[t["id"]] for t in own}
+    assert [values[d] for d in (4, 64, 1024, 4096)] == pytest.approx([4, 1, 1, 1.5], rel=0.02)
+
+
+def test_curves_of_distance_lie_beside_each_other() -> None:
+    points = [p for n in (2, 8) for p in distances("add", n, line_of(64))]
+    picture = sharing.over_distance(told(record(ONE, points, RUN)), 64, "sharing-distance", "sharing")
+    assert picture
+    rows = [r for rows in picture.spec["datasets"].values() for r in rows if "interval" in r]
+    places = [r["x"] for r in rows]
+    assert len(set(places)) == len(places) == 2 * len(DISTANCES)
+    for d in DISTANCES:
+        assert sum(abs(x / d - 1) < 0.03 for x in places) == 2
 
 
 def test_every_flagged_trial_is_marked(whole: Whole) -> None:
