@@ -108,10 +108,10 @@ def over_threads(trials: Sequence[Row], machine: Row, name: str, title: str) -> 
     return curves.draw(name, title, help_text, own, panels, _citation() if grey else (), columns=3)
 
 
-def beside(x: float, line: str, lines: Iterable[str]) -> float:
+def beside(x: float, line: str, lines: Iterable[str], step: float = BESIDE) -> float:
     """Where to draw a point on a logarithmic axis: lines lie beside each other a little, not on each other."""
     places = list(lines)
-    return float(x * BESIDE ** (places.index(line) - (len(places) - 1) / 2))
+    return float(x * step ** (places.index(line) - (len(places) - 1) / 2))
 
 
 def _by_layout(trials: Sequence[Row]) -> list[Series]:
@@ -187,12 +187,13 @@ def over_distance(trials: Sequence[Row], line: Optional[int], name: str, title: 
     """Relative to the far end, as the verdict is: a line for each operation and number of threads."""
     lines, drawn = [], []
     known = {curve: points for curve, points in padding.curves(trials) if len(points) > 1 and any(p["value"] for p in points)}
+    step = 2 ** min(0.1, 0.5 / max(1, len(known)))  # distances are often 2 times the one before
     for i, (curve, points) in enumerate(known.items()):
         far = padding.far_end(padding.sound(points) or [p for p in points if p["value"]])
         drawn += points
         colour, shape = RANKED[i % len(RANKED)]
         dash = list(curves.DASHES)[i // len(RANKED) % len(curves.DASHES)]
-        lines.append(Series(curve, colour, shape, [_relative(p, far, beside(p["distance"], curve, known)) for p in points], dash))
+        lines.append(Series(curve, colour, shape, [_relative(p, far, beside(p["distance"], curve, known, step)) for p in points], dash))
     if not lines:
         return None
     ends = [v for of in lines for p in of.rows for v in (p["value"], p["low"], p["high"]) if v]
@@ -200,7 +201,7 @@ def over_distance(trials: Sequence[Row], line: Optional[int], name: str, title: 
     ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if low <= t <= high]
     y = Axis("time, relative to the far end", (low, high), ticks, "format(datum.value, '~g') + ' ×'")
     distances = sorted({float(p["distance"]) for p in drawn})
-    room = 1.12 * BESIDE ** (len(lines) / 2)
+    room = 1.12 * step ** (len(lines) / 2)
     label = "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : format(datum.value, 'd') + ' B'"
     x = Axis("from one thread's word to the next one's", (distances[0] / room, distances[-1] * room), distances, label)
     marks = [(float(line), f"line of {size_text(line)}, reported")] if line and x.domain[0] < line < x.domain[1] else []
