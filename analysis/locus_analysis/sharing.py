@@ -193,7 +193,9 @@ def over_distance(trials: Sequence[Row], line: Optional[int], name: str, title: 
         drawn += points
         colour, shape = RANKED[i % len(RANKED)]
         dash = list(curves.DASHES)[i // len(RANKED) % len(curves.DASHES)]
-        lines.append(Series(curve, colour, shape, [_relative(p, far, beside(p["distance"], curve, known, step)) for p in points], dash))
+        lines.append(
+            Series(curve, colour, shape, [_relative(p, far, beside(p["distance"], curve, known, step)) for p in points], dash)
+        )
     if not lines:
         return None
     ends = [v for of in lines for p in of.rows for v in (p["value"], p["low"], p["high"]) if v]
