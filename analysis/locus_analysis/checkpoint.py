@@ -14,9 +14,11 @@ from itertools import groupby
 from statistics import median
 from typing import Any, Optional
 
-from . import charts, curves, published, units
+from . import charts, curves, evidence, published, units
 from .charts import GREY
 from .curves import BLUE, GREEN, ORANGE, RED, Axis, Panel, Series
+from .evidence import DIFFERS, IN_PART, UNSURE, ratio
+from .records import is_sound
 from .sharing import LOW, as_share, beside, cpu_mark, many_threads, thread_axis, times
 
 Row = dict[str, Any]
@@ -29,9 +31,7 @@ LAYOUTS = {
 }
 BODIES = {"loop": "bare loop", "reverse": "reversal of strings"}
 MATTERS = 1.05  # a ratio within so much of 1 is none
-MOST = 0.5  # of the cost: an explanation that explains less is not the cause
 HIGH = 250  # pixels
-AGREES, IN_PART, DIFFERS, UNSURE = "agrees", "agrees in part", "differs", "cannot be told"
 
 TIME_HELP = (
     "Time that each thread takes for a tick, over the number of threads (both axes logarithmic); lines across points are 95 % "
@@ -164,45 +164,27 @@ def verdict(together: Row, apart: Row, alone: Optional[Row]) -> Row:
     found: Row = {
         "ratio": costs,
         "left": left,
+        "all": ratio(together, alone) if alone else None,
         "whole": together["whole"],
         "body": BODIES.get(_body(together), _body(together)),
         "threads": together["threads"],
     }
-    found["all"] = ratio(together, alone) if alone else None
-    disturbed = [t for t in (together, apart) if t["status"] not in ("ok", "unconverged")]
-    if costs is None or disturbed:
-        why = f"{disturbed[0]['variant']} is {disturbed[0]['status']}" if disturbed else "one of the two has no value"
-    elif costs["low"] is None:
-        why = "there is no interval"
-    elif costs["high"] <= MATTERS:
+    why = evidence.unfit(together, apart)
+    if why or costs is None:
+        return {**found, "verdict": UNSURE, "why": why}
+    if costs["high"] <= MATTERS:
         faster = costs["high"] < 1 / MATTERS
         gain = "together is even faster" if faster else f"taking the counters apart gains less than {units.percent(MATTERS - 1)}"
         return {**found, "verdict": DIFFERS, "why": gain + _rest(left)}
-    elif costs["low"] > MATTERS:
+    if costs["low"] > MATTERS:
         return {**found, **_cause(together, apart, alone)}
-    else:
-        why = f"the intervals allow that apart is as fast, and that it is {units.number(costs['high'])} times as fast"
+    why = f"the intervals allow that apart is as fast, and that it is {units.number(costs['high'])} times as fast"
     return {**found, "verdict": UNSURE, "why": why}
-
-
-def ratio(one: Row, other: Row) -> Optional[Row]:
-    """The time of one trial over that of another; its interval is what both intervals allow."""
-    if not one["value"] or not other["value"]:
-        return None
-    known = None not in (one["low"], one["high"], other["low"], other["high"])
-    worse = one if one["flag"] is not None else other
-    return {
-        "value": one["value"] / other["value"],
-        "low": one["low"] / other["high"] if known else None,
-        "high": one["high"] / other["low"] if known else None,
-        "flag": worse["flag"],
-        "status": worse["status"],
-    }
 
 
 def _rest(left: Optional[Row]) -> str:
     """What remains when the counters are apart."""
-    if left is None:
+    if left is None or not is_sound(left):
         return ""
     if left["low"] is not None and left["low"] > MATTERS:
         return f"; apart still takes {times(left)} times as long as counters of one's own: what costs is that all share the tick"
@@ -213,13 +195,22 @@ def _rest(left: Optional[Row]) -> str:
 
 def _cause(together: Row, apart: Row, alone: Optional[Row]) -> Row:
     """Taking the counters apart gains; how much of the cost that is."""
-    if alone is None or not alone["value"] or together["value"] <= alone["value"]:
-        return {"verdict": AGREES, "why": "counters on two lines are faster; what counters of one's own take is not known"}
-    part = (together["value"] - apart["value"]) / (together["value"] - alone["value"])
-    why = f"taking the counters apart takes away {units.percent(part)} of what sharing them costs"
-    if part >= MOST:
-        return {"verdict": AGREES, "why": why}
-    return {"verdict": IN_PART, "why": why + "; the rest is that all share the tick"}
+    whole = ratio(together, alone) if alone else None
+    if alone is None:
+        why = "how much of the cost that is, per-thread would tell"
+    elif whole is None or evidence.unfit(alone):
+        why = evidence.unfit(alone)
+    elif whole["high"] <= MATTERS:
+        why = "together costs nothing over counters of one's own"
+    elif whole["low"] <= 1:
+        why = "whether together costs anything over counters of one's own is open"
+    else:
+        part = evidence.taken_away(together, apart, alone)
+        kind = evidence.of_most(part)
+        rest = "; the rest is that all share the tick" if kind == IN_PART else ""
+        why = f"taking the counters apart takes away {evidence.said(part)} of what sharing them costs{rest}"
+        return {"verdict": kind, "why": why}
+    return {"verdict": UNSURE, "why": f"counters on two lines are faster, but {why}"}
 
 
 def verdicts(trials: Sequence[Row]) -> list[Row]:

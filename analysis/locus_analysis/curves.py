@@ -17,6 +17,7 @@ import altair as alt
 from . import published, units
 from .charts import ALARM, FLAGGED, GOOD, GREY, INK, PALE, SOFT, Data, Drawing, Picture, Row, mark, picture
 from .levels import HUGE, Finding
+from .records import graver
 from .steps import size_text
 
 BLUE, ORANGE, GREEN, PINK, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"  # Okabe and Ito
@@ -545,7 +546,7 @@ def shares(load: Sequence[Row]) -> list[Row]:
         if b is None:
             continue
         known = None not in (b["low"], b["high"], h["low"], h["high"])
-        worse = b if b["flag"] is not None else h
+        worse = graver(b, h)
         found.append(
             {
                 "x": h["size"],
@@ -555,8 +556,7 @@ def shares(load: Sequence[Row]) -> list[Row]:
                 "high": 1 - h["low"] / b["high"] if known else None,
                 "base": b["value"],
                 "huge": h["value"],
-                "flag": worse["flag"],
-                "status": worse["status"],
+                **worse,
                 "text": units.percent(1 - h["value"] / b["value"]),
                 "number": "" if worse["flag"] is None else f"▲{worse['flag']}",
                 "mark": mark(worse),

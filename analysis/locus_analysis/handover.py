@@ -163,14 +163,23 @@ def tables(trials: Sequence[Row]) -> list[Row]:
         {
             **t,
             "name": setting(t, own),
-            "levels": [
-                {"name": SHARE[level["level"]], "pairs": level["pairs"], "quantiles": [level.get(q) for q in QUANTILES]}
-                for level in t["pairs"]["levels"]
-            ],
+            "levels": [_level(level) for level in t["pairs"]["levels"]],
             "said": [text for text in (outstanding(t["pairs"]), crowding(t["pairs"])) if text],
         }
         for t in own
     ]
+
+
+def _level(level: Row) -> Row:
+    """Of all meetings, which records that are older don't have; and how the pairs differ, where there are several."""
+    meetings = level.get("meetings", {})
+    return {
+        "name": SHARE[level["level"]],
+        "pairs": level["pairs"],
+        "meetings": meetings.get("n"),
+        "quantiles": [meetings.get(q) for q in QUANTILES],
+        "medians": (level["0"], level["0.99"]) if level["pairs"] > 1 else None,
+    }
 
 
 def outstanding(pairs: Row) -> str:

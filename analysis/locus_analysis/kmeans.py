@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
-from . import charts, curves, published, units
+from . import charts, curves, evidence, published, units
 from .charts import GREY, INK
-from .checkpoint import AGREES, DIFFERS, IN_PART, MOST, UNSURE, ratio
 from .curves import BLUE, GREEN, HALF, ORANGE, PINK, RED, WIDE, Panel, Series
+from .evidence import AGREES, DIFFERS, UNSURE, ratio
 from .sharing import beside, cpu_mark, many_threads, thread_axis
 
 Row = dict[str, Any]
@@ -331,14 +331,11 @@ def _claim(text: str, name: str, threads: int, value: Optional[Row], verdict: st
 def _held(trials: Sequence[Row], of: str, to: str, threads: int, faster: bool) -> tuple[str, str]:
     """Whether one is faster than the other, or slower, as its interval says."""
     one, other = pick(trials, of, threads), pick(trials, to, threads)
-    found = ratio(one, other) if one and other else None
-    if one is None or other is None or found is None:
+    if one is None or other is None:
         return UNSURE, f"{of} or {to} has no value"
-    disturbed = next((t for t in (one, other) if t["status"] not in ("ok", "unconverged")), None)
-    if disturbed:
-        return UNSURE, f"{disturbed['variant']} is {disturbed['status']}"
-    if found["low"] is None:
-        return UNSURE, "there is no interval"
+    found, why = ratio(one, other), evidence.unfit(one, other)
+    if why or found is None:
+        return UNSURE, why
     if found["low"] <= 1 <= found["high"]:
         return UNSURE, "the interval allows that it is faster, and that it is slower"
     is_faster = found["high"] < 1
@@ -360,9 +357,8 @@ def _cured(trials: Sequence[Row], threads: int, slower: str) -> tuple[str, str]:
         return (UNSURE if verdict == AGREES else verdict), (why if verdict != AGREES else "whether 2q costs anything is open")
     padded, plain, base = (pick(trials, v, threads) for v in ("2q-padded", "2q", BASE))
     assert padded and plain and base
-    part = (plain["value"] - padded["value"]) / (plain["value"] - base["value"])
-    text = "all" if part >= 1 else units.percent(part)
-    return (AGREES if part >= MOST else IN_PART), f"it takes away {text} of what 2q costs over 2p"
+    part = evidence.taken_away(plain, padded, base)
+    return evidence.of_most(part), f"it takes away {evidence.said(part)} of what 2q costs over 2p"
 
 
 # Of one run: what stands above its pictures.

@@ -19,7 +19,7 @@ from typing import Any, Optional
 
 import duckdb
 
-from .records import machines, rows, told
+from .records import is_sound, machines, rows, told
 from .steps import size_text
 
 Row = dict[str, Any]
@@ -27,7 +27,6 @@ Row = dict[str, Any]
 ENOUGH = 1.05  # what is less is no reason to spend memory
 FAR = 3  # distances
 LEAST_POINTS = FAR + 2
-UNUSABLE = ("misplaced", "wrong", "failed", "impossible", "interrupted")
 
 
 @dataclass
@@ -51,7 +50,7 @@ def needed(points: Sequence[Row]) -> Padding:
         return Padding(why=f"{len(points)} distances are too few, {LEAST_POINTS} are the least")
     low = [p["value"] if p["low"] is None else p["low"] for p in points]
     high = [p["value"] if p["high"] is None else p["high"] for p in points]
-    value, far_low, far_high = (median(own[-FAR:]) for own in ([p["value"] for p in points], low, high))
+    value, far_low, far_high = far_end(points), median(low[-FAR:]), median(high[-FAR:])
     if high[-1] * ENOUGH < far_low:
         return Padding(why=f"the curve still falls at its end, {size_text(points[-1]['distance'])}: measure larger distances")
     slower = [x > far_high * ENOUGH for x in low]
@@ -79,6 +78,11 @@ def needed(points: Sequence[Row]) -> Padding:
         padding.sure = None
         padding.remarks.append(f"{bare} of {len(points)} distances have no interval, and count as if they were exact")
     return padding
+
+
+def far_end(points: Sequence[Row]) -> float:
+    """The level of a curve where words are far apart."""
+    return float(median(p["value"] for p in points[-FAR:]))
 
 
 def _alone(those: Sequence[bool]) -> list[int]:
@@ -109,21 +113,25 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
     found = []
     for whole, own in groupby(trials, lambda t: t["whole"]):
         for name, points in curves(list(own)):
-            good = [p for p in points if p["value"] and p["status"] not in UNUSABLE]
+            good = sound(points)
             padding = needed(good)
             if len(good) < len(points):
-                padding.remarks.append(
-                    f"{len(points) - len(good)} of {len(points)} distances left out: {_statuses(points, UNUSABLE)}"
-                )
-            shaky = sum(p["status"] in ("noisy", "unconverged") for p in good)
-            if shaky:
-                padding.remarks.append(f"{shaky} of {len(good)} distances are {_statuses(good, ('noisy', 'unconverged'))}")
+                why = ", ".join(sorted({p["status"] for p in points if not is_sound(p)})) or "no value"
+                left_out = f"{len(points) - len(good)} of {len(points)} distances left out: {why}"
+                if len(good) < LEAST_POINTS:
+                    padding.why += f"; {left_out}"
+                else:
+                    padding.remarks.append(left_out)
+            wide = sum(p["status"] == "unconverged" for p in good)
+            if wide:
+                padding.remarks.append(f"{wide} of {len(good)} distances are unconverged")
             found.append(Finding(whole, name, padding))
     return found
 
 
-def _statuses(points: Sequence[Row], of: Sequence[str]) -> str:
-    return ", ".join(sorted({p["status"] for p in points} & set(of))) or "no value"
+def sound(points: Sequence[Row]) -> list[Row]:
+    """Those from which anything can be concluded."""
+    return [p for p in points if p["value"] and is_sound(p)]
 
 
 def line_size(machine: Row) -> Optional[int]:

@@ -83,6 +83,21 @@ def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
     return found
 
 
+# What a trial can have become, from the best to the gravest.
+STATUSES = ("ok", "unconverged", "noisy", "interrupted", "misplaced", "wrong", "failed", "impossible")
+
+
+def is_sound(trial: Line) -> bool:
+    """Whether its interval can be trusted, however wide it is: others' noise may have moved all of it."""
+    return trial["status"] in ("ok", "unconverged")
+
+
+def graver(one: Line, other: Line) -> Line:
+    """`flag` and `status` of what is said of both."""
+    worse = max(one, other, key=lambda t: STATUSES.index(t["status"]))
+    return {"flag": worse["flag"], "status": worse["status"]}
+
+
 def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
     """What the header of each run says of its machine."""
     return {

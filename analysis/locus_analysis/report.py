@@ -239,7 +239,7 @@ def _sharing(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: lis
         drawn = [p for p in curves_of if p] + handover.maps(own, machine, file + "-handover", f"hand-over on {names[whole]}")
         pictures += _rest(own, drawn, file, title) + drawn
         found[whole] = {**sharing.section(own, machine), "handover": handover.tables(own)}
-    return {"runs": found, "published": sharing.published_slowdowns(), "quantiles": list(handover.QUANTILES.values())}
+    return {"runs": found, "published": sharing.published_slowdowns()}
 
 
 def _checkpoint(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any, Optional
 
 from . import charts, curves, kmeans, search
 from .charts import GREY
-from .checkpoint import ratio
 from .curves import BLUE, HALF, ORANGE, RANKED, Axis, Panel, Series
+from .evidence import ratio
 from .steps import size_text
 
 Row = dict[str, Any]

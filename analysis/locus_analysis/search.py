@@ -17,9 +17,10 @@ from typing import Any, Optional
 
 from . import charts, curves, published, units
 from .charts import GREY, INK
-from .checkpoint import AGREES, DIFFERS, UNSURE, ratio
 from .curves import BLUE, GREEN, HALF, ORANGE, PAGE_DASH, PINK, RANKED, RED, WIDE, Axis, Panel, Series
+from .evidence import AGREES, DIFFERS, UNSURE, ratio
 from .kmeans import NO_TRIAL, UNITS, differing, time_unit
+from .records import is_sound
 from .sharing import as_share, thread_axis
 from .steps import size_text
 
@@ -393,14 +394,13 @@ def most_of(gain: Optional[Row], parts: dict[str, Row]) -> str:
     if not parts or not gain or any(p["low"] is None for p in (gain, *parts.values())) or gain["low"] <= 1:
         return ""
     name = max(parts, key=lambda part: float(parts[part]["value"]))
-    if parts[name]["low"] > max(p["high"] for other, p in parts.items() if other != name):
-        return name
-    return UNSURE
+    clear = parts[name]["low"] > max(p["high"] for other, p in parts.items() if other != name)
+    return name if clear and all(map(is_sound, parts.values())) else UNSURE
 
 
 def _verdict(gain: Optional[Row]) -> str:
     """Whether divided is faster, as published."""
-    if not gain or gain["low"] is None or gain["status"] not in ("ok", "unconverged"):
+    if not gain or gain["low"] is None or not is_sound(gain):
         return UNSURE
     return AGREES if gain["low"] > 1 else DIFFERS if gain["high"] < 1 else UNSURE
 

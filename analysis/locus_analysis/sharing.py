@@ -10,6 +10,7 @@ from typing import Any, Optional
 from . import charts, curves, padding, published, units
 from .charts import GREY
 from .curves import BLUE, GREEN, ORANGE, PINK, RANKED, RED, Axis, Panel, Series
+from .records import graver
 from .steps import size_text
 
 Row = dict[str, Any]
@@ -39,8 +40,9 @@ RACE_HELP = (
     "Right: the share of the updates that is lost when a load, an add and a store of several threads race for one word."
 )
 DISTANCE_HELP = (
-    "Time of an update, relative to words that are the largest distance apart, over the distance from one thread's word to the "
-    "next one's (both axes logarithmic); lines across points are 95 % intervals."
+    "Time of an update over the distance from one thread's word to the next one's (both axes logarithmic), relative to the far end "
+    "of its curve: the median of the three largest distances. Lines across points are 95 % intervals; curves are drawn a little "
+    "beside each other."
 )
 
 
@@ -106,10 +108,10 @@ def over_threads(trials: Sequence[Row], machine: Row, name: str, title: str) -> 
     return curves.draw(name, title, help_text, own, panels, _citation() if grey else (), columns=3)
 
 
-def beside(threads: int, layout: str, layouts: Iterable[str]) -> float:
-    """Where to draw a number of threads: lines of different layouts lie beside each other a little, not on each other."""
-    places = list(layouts)
-    return float(threads * BESIDE ** (places.index(layout) - (len(places) - 1) / 2))
+def beside(x: float, line: str, lines: Iterable[str], step: float = BESIDE) -> float:
+    """Where to draw a point on a logarithmic axis: lines lie beside each other a little, not on each other."""
+    places = list(lines)
+    return float(x * step ** (places.index(line) - (len(places) - 1) / 2))
 
 
 def _by_layout(trials: Sequence[Row]) -> list[Series]:
@@ -182,31 +184,34 @@ def share_interval(metric: Row) -> str:
 
 
 def over_distance(trials: Sequence[Row], line: Optional[int], name: str, title: str) -> Optional[charts.Picture]:
-    """Relative to the largest distance: a line for each operation and number of threads."""
+    """Relative to the far end, as the verdict is: a line for each operation and number of threads."""
     lines, drawn = [], []
-    for i, (curve, points) in enumerate(padding.curves(trials)):
-        far = next((p["value"] for p in reversed(points) if p["value"]), None)
-        if far is None or len(points) < 2:
-            continue
+    known = {curve: points for curve, points in padding.curves(trials) if len(points) > 1 and any(p["value"] for p in points)}
+    step = 2 ** min(0.1, 0.5 / max(1, len(known)))  # distances are often 2 times the one before
+    for i, (curve, points) in enumerate(known.items()):
+        far = padding.far_end(padding.sound(points) or [p for p in points if p["value"]])
         drawn += points
         colour, shape = RANKED[i % len(RANKED)]
         dash = list(curves.DASHES)[i // len(RANKED) % len(curves.DASHES)]
-        lines.append(Series(curve, colour, shape, [_relative(p, far) for p in points], dash))
+        lines.append(
+            Series(curve, colour, shape, [_relative(p, far, beside(p["distance"], curve, known, step)) for p in points], dash)
+        )
     if not lines:
         return None
     ends = [v for of in lines for p in of.rows for v in (p["value"], p["low"], p["high"]) if v]
     low, high = min(0.8, min(ends) / 1.1), max(2.2, max(ends) * 1.15)
     ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000) if low <= t <= high]
-    y = Axis("time, relative to the largest distance", (low, high), ticks, "format(datum.value, '~g') + ' ×'")
-    distances = sorted({p["x"] for of in lines for p in of.rows})
+    y = Axis("time, relative to the far end", (low, high), ticks, "format(datum.value, '~g') + ' ×'")
+    distances = sorted({float(p["distance"]) for p in drawn})
+    room = 1.12 * step ** (len(lines) / 2)
     label = "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : format(datum.value, 'd') + ' B'"
-    x = Axis("from one thread's word to the next one's", (distances[0] / 1.12, distances[-1] * 1.12), distances, label)
+    x = Axis("from one thread's word to the next one's", (distances[0] / room, distances[-1] * room), distances, label)
     marks = [(float(line), f"line of {size_text(line)}, reported")] if line and x.domain[0] < line < x.domain[1] else []
     return curves.draw(name, title, DISTANCE_HELP, drawn, [Panel("", x, y, lines, marks=marks)])
 
 
-def _relative(point: Row, far: float) -> Row:
-    found = curves.point(point, point["distance"])
+def _relative(point: Row, far: float, x: float) -> Row:
+    found = curves.point(point, x)
     for key in ("value", "low", "high"):
         found[key] = None if point[key] is None else point[key] / far
     return found
@@ -228,9 +233,8 @@ def slowdowns(trials: Sequence[Row]) -> list[Row]:
             line = lines.setdefault(key, {"whole": t["whole"], "trial": t, "threads": t["threads"], "by": {}})
             low, high = ratio["ci"] or (None, None)
             other = of_id.get(ratio["trial"], t)
-            worse = {key: (t if t["flag"] is not None else other)[key] for key in ("flag", "status")}
             line["by"][ratio["of"]] = {
-                **worse,
+                **graver(t, other),
                 "value": ratio["value"],
                 "low": low,
                 "high": high,

@@ -243,6 +243,22 @@ static void gather(const struct pairs *p, enum level level, unsigned i, unsigned
 	}
 }
 
+/* Quantiles of all meetings of a level, whatever their pair. */
+static json_t *meetings_json(const struct pairs *p, enum level level)
+{
+	struct list all = { 0 };
+	json_t *object;
+
+	for (size_t pair = 0; pair < pair_count(p); pair++)
+		for (size_t i = 0; p->level[pair] == level && i < p->met[pair].n; i++)
+			add(&all, p->met[pair].x[i]);
+	sort(all.x, all.n);
+	object = quantiles(&all);
+	json_object_set_new(object, "n", json_integer((json_int_t)all.n));
+	free(all.x);
+	return object;
+}
+
 /* The median of a worker's pairs of a level; NAN where it has one only, of which nobody knows whose fault it is. */
 static double usual(const struct pairs *p, enum level level, unsigned i)
 {
@@ -329,6 +345,7 @@ static void levels_json(const struct pairs *p, const struct trial *t, json_t *le
 		sort(medians.x, medians.n);
 		level = json_pack("{s:s, s:i}", "level", level_names[l], "pairs", (int)medians.n);
 		json_object_update_new(level, quantiles(&medians));
+		json_object_set_new(level, "meetings", meetings_json(p, l));
 		json_object_set_new(level, "crowding", crowding_at(p, l));
 		json_array_append_new(levels, level);
 		for (unsigned i = 0; i < t->machine->nodes; i++)

@@ -12,8 +12,8 @@
 #include "harness/summary.h"
 #include "harness/values.h"
 
-const char *const status_names[STATUSES] = { [OK] = "ok",	     [NOISY] = "noisy", [UNCONVERGED] = "unconverged", [INTERRUPTED] = "interrupted",
-					     [MISPLACED] = "misplaced", [WRONG] = "wrong", [FAILED] = "failed",	       [IMPOSSIBLE] = "impossible" };
+const char *const status_names[STATUSES] = { [OK] = "ok",	     [UNCONVERGED] = "unconverged", [NOISY] = "noisy",	 [INTERRUPTED] = "interrupted",
+					     [MISPLACED] = "misplaced", [WRONG] = "wrong",	     [FAILED] = "failed", [IMPOSSIBLE] = "impossible" };
 
 static const char *const stopped_names[] = { [CONVERGED] = "converged", [BUDGET] = "budget", [REPEATS] = "repeats", [SIGNAL] = "signal" };
 

@@ -5,8 +5,8 @@
 
 #include "harness/measure.h"
 
-/* From the best to the gravest: a trial has the gravest that holds. */
-enum status { OK, NOISY, UNCONVERGED, INTERRUPTED, MISPLACED, WRONG, FAILED, IMPOSSIBLE, STATUSES };
+/* From the best to the gravest: a trial has the gravest that holds. A wide interval tells itself how little it knows, noise does not. */
+enum status { OK, UNCONVERGED, NOISY, INTERRUPTED, MISPLACED, WRONG, FAILED, IMPOSSIBLE, STATUSES };
 extern const char *const status_names[STATUSES];
 
 /* Half an interval's width over its estimate: within this, a trial has converged. */

@@ -127,22 +127,36 @@ static void print_counters(const json_t *list)
 	}
 }
 
-/* Pairs by what they share, and the CPUs that are not like the others. */
+/* From the least median of a pair to the 99 % quantile, where a level has pairs to tell apart. */
+static char *show_medians(const json_t *level, char *text, size_t size)
+{
+	char least[64], most[64];
+
+	if (json_integer_value(json_object_get(level, "pairs")) > 1)
+		snprintf(text, size, "%s to %s", show_number(real_of(json_object_get(level, "0")), "s", least, sizeof(least)),
+			 show_number(real_of(json_object_get(level, "0.99")), "s", most, sizeof(most)));
+	else
+		snprintf(text, size, "-");
+	return text;
+}
+
+/* Meetings by what the two share, how their pairs differ, and the CPUs that are not like the others. */
 static void print_pairs(const json_t *pairs)
 {
 	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
 	const json_t *level, *one;
-	char value[64], usual[64];
+	char value[64], usual[64], medians[160];
 	size_t i;
 
 	if (!json_is_object(pairs))
 		return;
-	printf("      %-8s %7s  %10s %10s %10s %10s %10s\n", "share", "pairs", "least", "1/4", "median", "3/4", "99 %");
+	printf("      %-8s %7s  %10s %10s %10s %10s %10s  %s\n", "share", "pairs", "least", "1/4", "median", "3/4", "99 %",
+	       "medians of pairs");
 	json_array_foreach(json_object_get(pairs, "levels"), i, level) {
 		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")), (int)json_integer_value(json_object_get(level, "pairs")));
 		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
-			printf(" %10s", show_number(real_of(json_object_get(level, column[q])), "s", value, sizeof(value)));
-		printf("\n");
+			printf(" %10s", show_number(real_of(json_object_get(json_object_get(level, "meetings"), column[q])), "s", value, sizeof(value)));
+		printf("  %s\n", show_medians(level, medians, sizeof(medians)));
 	}
 	json_array_foreach(json_object_get(pairs, "outstanding"), i, one)
 		printf("      CPU %d stands out at %s: %s, the others %s\n", (int)json_integer_value(json_object_get(one, "cpu")),

@@ -611,9 +611,9 @@ def _pairs(machine: Machine, times: float, odd: tuple[int, ...], crowding: Optio
     levels = []
     for level in dict.fromkeys(sorted(cells["level"], key=list(TIMES).index)):
         own = sorted(m for m, of in zip(cells["0.5"], cells["level"]) if of == level)
-        levels.append(
-            {"level": level, "pairs": len(own), "crowding": crowding, **{q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}}
-        )
+        medians = {q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}
+        meetings = {"n": 64 * len(own), **{q: medians[q] * f for q, f in QUARTILES.items()}}
+        levels.append({"level": level, "pairs": len(own), "meetings": meetings, "crowding": crowding, **medians})
     return {
         "rounds": cpus - 1 + cpus % 2,
         "levels": levels,

@@ -13,7 +13,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import kmeans, peers, records, scaling
-from locus_analysis.checkpoint import AGREES, DIFFERS, IN_PART, UNSURE
+from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import FLAGS, PEERS, SMALL_CASE, Line, Machine, best, flag, header, peer, record, run_id, write
 from make_records import kmeans as points
 from test_report import HOSTILE, Page, make, names, trials
@@ -155,7 +155,7 @@ def test_the_published_ratios_agree_with_the_lesson() -> None:
     assert [c["why"] for c in found] == [
         "2q takes 5.2 % less than 2p",
         "2q takes 7.72 times as long as 2p",
-        "it takes away 94.2 % of what 2q costs over 2p",  # (7.72 - 1.39) / (7.72 - 1)
+        "it takes away 94.2 % (93.8 % to 94.6 %) of what 2q costs over 2p",  # (7.72 - 1.39) / (7.72 - 1)
         "3p takes 35.2 % less than 2p",
     ]
     assert [c["published"] for c in found] == [
@@ -177,9 +177,9 @@ def test_a_record_that_says_otherwise_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("padded", "verdict", "why"),
     [
-        (0.9, AGREES, "it takes away all of what 2q costs over 2p"),
-        (2.5, AGREES, "it takes away 50 % of what 2q costs over 2p"),
-        (3.4, IN_PART, "it takes away 20 % of what 2q costs over 2p"),
+        (0.9, AGREES, "it takes away 103 % (103 % to 104 %) of what 2q costs over 2p"),
+        (2.5, UNSURE, "it takes away 50 % (48.3 % to 51.7 %) of what 2q costs over 2p"),
+        (3.4, IN_PART, "it takes away 20 % (17.7 % to 22.2 %) of what 2q costs over 2p"),
         (4.0, UNSURE, "the interval allows that it is faster, and that it is slower"),
         (5.0, DIFFERS, "2q-padded takes 25 % more than 2q"),
     ],

@@ -17,7 +17,16 @@ from locus_analysis import records
 from make_records import MACHINES, Line, header, machine_record, run_id, write
 
 BAD_INPUT = 2
-LATER = {"ratios", "pairs", "metric", "counters", "counting", "markers", "region"}  # keys that the first records did not have
+LATER = {
+    "ratios",
+    "pairs",
+    "meetings",
+    "metric",
+    "counters",
+    "counting",
+    "markers",
+    "region",
+}  # keys that the first records did not have
 
 
 def validate(*paths: Path) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import records, scaling, search, units
-from locus_analysis.checkpoint import AGREES, DIFFERS, UNSURE
+from locus_analysis.evidence import AGREES, DIFFERS, UNSURE
 from make_records import (
     FLAGS,
     HOT,
@@ -144,6 +144,11 @@ def test_a_gain_is_the_product_of_its_parts() -> None:
 def test_the_greatest_part_is_named_where_intervals_tell(whole: float, routed: float, divided: float, most: str) -> None:
     own = [*ladder(whole, routed, divided), *ladder(10, 10 if most != UNSURE else 8, 10, search="branchless")]
     assert search.gains(own)[0]["lines"][0]["most"] == most
+
+
+def test_the_greatest_part_is_not_named_out_of_noise() -> None:
+    own = [*ladder(20, 10, 9), *ladder(10, 10, 10, search="branchless", status="noisy")]
+    assert search.gains(own)[0]["lines"][0]["most"] == UNSURE
 
 
 def test_one_method_alone_has_gains_but_no_parts() -> None:

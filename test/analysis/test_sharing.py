@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import random
 import re
+import statistics
 from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import checkpoint, handover, padding, published, records, sharing
-from locus_analysis.checkpoint import AGREES, DIFFERS, IN_PART, UNSURE
+from locus_analysis import checkpoint, evidence, handover, padding, published, records, sharing, units
+from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import DISTANCES, FLAGS, FOUR, ONE, TWO, Line, Machine, Point, distances, flag, header, record, run_id, write
 from make_records import checkpoint as checkpoint_points
 from make_records import handover as handover_points
@@ -152,8 +153,18 @@ def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "no curve" not in out
     assert "padding: Words that different threads update need 1 KiB from one to the next on this machine" in out
     assert "nothing between 16 B and 1 KiB was measured: less may do" in out
-    assert "5 of 11 distances left out: failed, impossible, interrupted, misplaced, wrong" in out
-    assert "2 of 6 distances are noisy, unconverged" in out
+    assert "6 of 11 distances left out: failed, impossible, interrupted, misplaced, noisy, wrong" in out
+    assert "1 of 5 distances are unconverged" in out
+
+
+def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    points = distances("fetch-add", 2, PAIR)
+    for p in points[2:]:
+        p.status, p.reasons = "noisy", ["93 % of its samples were disturbed"]
+    path = write(tmp_path / "a.jsonl", record(ONE, points, RUN))
+    assert program.main(["levels", str(path)]) == GOOD
+    out = capsys.readouterr().out
+    assert "cannot be told: 2 distances are too few, 5 are the least; 9 of 11 distances left out: noisy." in out
 
 
 def test_levels_without_any_curve_says_what_to_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,17 +213,41 @@ def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
             assert any(s[0] == pytest.approx(1 - of["kept"][0]) for s in shown[trial["id"]])
 
 
-def test_distances_are_relative_to_the_largest(whole: Whole) -> None:
+def test_distances_are_relative_to_the_far_end_of_the_verdict(whole: Whole) -> None:
     _, page, lines = whole
     own = [t for t in trials([lines]) if t["variant"] == "distance"]
-    far = {
-        (t["parameters"]["operation"], t["threads"]): t["metrics"][0]["value"] for t in own if t["parameters"]["distance"] == 4096
-    }
     shown = {row["id"]: row["value"] for row in page.rows("id", "value", "x")}
-    for t in own:
-        value = t["metrics"][0]["value"]
-        expected = None if value is None else value / far[t["parameters"]["operation"], t["threads"]]
-        assert shown[t["id"]] == pytest.approx(expected)
+    curves: dict[Any, list[Line]] = {}
+    for t in sorted(own, key=lambda t: int(t["parameters"]["distance"])):
+        curves.setdefault((t["parameters"]["operation"], t["threads"]), []).append(t)
+    for of_curve in curves.values():
+        sound = [t["metrics"][0]["value"] for t in of_curve if t["status"] in ("ok", "unconverged")]
+        for t in of_curve:
+            value = t["metrics"][0]["value"]
+            expected = None if value is None else value / statistics.median(sound[-3:])
+            assert shown[t["id"]] == pytest.approx(expected)
+
+
+def test_an_odd_last_distance_bends_no_curve() -> None:
+    relative = {**line_of(64), 4096: 1.5}
+    own = told(record(ONE, distances("add", 2, relative), RUN))
+    picture = sharing.over_distance(own, 64, "sharing-distance", "sharing")
+    assert picture
+    (rows,) = (rows for rows in picture.spec["datasets"].values() if any("interval" in r for r in rows))
+    shown = {r["id"]: r["value"] for r in rows}
+    values = {t["parameters"]["distance"]: shown[t["id"]] for t in own}
+    assert [values[d] for d in (4, 64, 1024, 4096)] == pytest.approx([4, 1, 1, 1.5], rel=0.02)
+
+
+def test_curves_of_distance_lie_beside_each_other() -> None:
+    points = [p for n in (2, 8) for p in distances("add", n, line_of(64))]
+    picture = sharing.over_distance(told(record(ONE, points, RUN)), 64, "sharing-distance", "sharing")
+    assert picture
+    rows = [r for rows in picture.spec["datasets"].values() for r in rows if "interval" in r]
+    places = [r["x"] for r in rows]
+    assert len(set(places)) == len(places) == 2 * len(DISTANCES)
+    for d in DISTANCES:
+        assert sum(abs(x / d - 1) < 0.05 for x in places) == 2
 
 
 def test_every_flagged_trial_is_marked(whole: Whole) -> None:
@@ -269,12 +304,33 @@ def test_maps_hold_what_the_record_says(whole: Whole) -> None:
 
 
 def test_levels_of_hand_over_are_in_a_table(whole: Whole) -> None:
-    _, page, _ = whole
+    _, page, lines = whole
     text = re.sub(r"\s+", " ", page.text)
-    assert re.search(r"compare-exchange, lines of node 0 ?(▲\d+ \w+)?an L3 cache12\d\d\.\d ns", text)
+    (first, *_) = (t["pairs"]["levels"][0] for t in trials([lines]) if t["pairs"])
+    expected = [units.quantity(first["meetings"][q], "s") for q in handover.QUANTILES]
+    medians = [units.quantity(first[q], "s") for q in ("0", "0.99")]
+    row = f"an L3 cache12768{''.join(expected)}{' to '.join(medians)}"
+    assert re.search(rf"compare-exchange, lines of node 0 ?(▲\d+ \w+)?{row}", text)
     assert "the machine only16" in text
     assert "CPUs that stand out among pairs that share a NUMA node, where 70.0 ns is usual: CPU 5 (105 ns)." in text
     assert "Side by side with others, 8 pairs took 1.02 times as long as alone (median; at most 1.07): they don't disturb" in text
+
+
+def test_one_pair_says_nothing_of_how_pairs_differ() -> None:
+    two = Machine("two", "a machine", cpu_nodes=1, cores=2)
+    (level,) = handover.tables(told(record(two, handover_points(two)[:1], RUN)))[0]["levels"]
+    assert (level["pairs"], level["meetings"], level["medians"]) == (1, 64, None)
+    assert level["quantiles"] == sorted(level["quantiles"]) and len(set(level["quantiles"])) == 5
+
+
+def test_older_records_know_pairs_alone() -> None:
+    lines = record(SMALL, handover_points(SMALL)[:1], RUN)
+    expected = []
+    for level in trials([lines])[0]["pairs"]["levels"]:
+        del level["meetings"]
+        expected.append((None, [None] * 5, (level["0"], level["0.99"])))
+    levels = handover.tables(told(lines))[0]["levels"]
+    assert [(level["meetings"], level["quantiles"], level["medians"]) for level in levels] == expected
 
 
 def test_files_of_every_picture_are_there(whole: Whole) -> None:
@@ -323,7 +379,7 @@ def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
     for p in points:
         p.status, p.reasons = "impossible", ["it takes two threads at least"]
     page = make(tmp_path, record(SMALL, points, RUN))
-    assert "cannot be told: one of the two has no value" in page.text or "cannot be told in any of 6 settings" in page.text
+    assert "cannot be told in any of 6 settings" in page.text
     assert f"{len(points)} impossible" in page.text
 
 
@@ -439,13 +495,22 @@ def of(variant: str, value: Optional[float], width: Optional[float] = 0.01, stat
 @pytest.mark.parametrize(
     ("together", "apart", "alone", "verdict", "why"),
     [
-        (4.0, 1.0, 1.0, AGREES, "taking the counters apart takes away 100 % of what sharing them costs"),
-        (4.0, 2.0, 1.0, AGREES, "takes away 66.7 % of"),
-        (4.0, 3.5, 1.0, IN_PART, "takes away 16.7 % of what sharing them costs; the rest is that all share the tick"),
+        (4.0, 1.0, 1.0, AGREES, "taking the counters apart takes away 100 % (99.3 % to 101 %) of what sharing them costs"),
+        (4.0, 2.0, 1.0, AGREES, "takes away 66.7 % (65.3 % to 68 %) of"),
+        (4.0, 2.5, 1.0, UNSURE, "takes away 50 % (48.3 % to 51.7 %) of what sharing them costs"),
+        (
+            4.0,
+            3.5,
+            1.0,
+            IN_PART,
+            "16.7 % (14.3 % to 19 %) of what sharing them costs; the rest is that all share the tick",
+        ),
+        (4.0, 2.0, 5.0, UNSURE, "counters on two lines are faster, but together costs nothing over counters of one's own"),
+        (4.0, 2.0, 3.99, UNSURE, "counters on two lines are faster, but together costs nothing over counters of one's own"),
         (4.0, 4.0, 1.0, DIFFERS, "gains less than 5 %; apart still takes 4.00 (3.92 to 4.08) times as long"),
         (3.0, 4.0, 1.0, DIFFERS, "together is even faster; apart still takes"),
         (1.0, 1.0, 1.0, DIFFERS, "and neither costs anything over counters of one's own"),
-        (4.0, 3.0, None, AGREES, "what counters of one's own take is not known"),
+        (4.0, 3.0, None, UNSURE, "counters on two lines are faster, but how much of the cost that is, per-thread would tell"),
         (4.0, 4.0, None, DIFFERS, "taking the counters apart gains less than 5 %"),
     ],
 )
@@ -460,7 +525,7 @@ def test_the_published_explanation_is_tested(together: float, apart: float, alon
     [
         (of("together", 4.2, width=0.05), of("apart", 4.0, width=0.05), "that apart is as fast, and that it is 1.16 times as fast"),
         (of("together", 4.0, width=None), of("apart", 1.0, width=None), "there is no interval"),
-        (of("together", None), of("apart", 1.0), "one of the two has no value"),
+        (of("together", None), of("apart", 1.0), "together has no value"),
         (of("together", 4.0), of("apart", 1.0, status="noisy"), "apart is noisy"),
         (of("together", 4.0, status="wrong"), of("apart", 1.0), "together is wrong"),
     ],
@@ -469,6 +534,36 @@ def test_what_cannot_be_told_is_not_told(together: Line, apart: Line, why: str) 
     found = checkpoint.verdict(together, apart, of("per-thread", 1.0))
     assert found["verdict"] == UNSURE
     assert why in found["why"]
+
+
+@pytest.mark.parametrize(
+    ("alone", "why"),
+    [
+        (of("per-thread", 3.9, status="noisy"), "per-thread is noisy"),
+        (of("per-thread", 1.0, status="wrong"), "per-thread is wrong"),
+        (of("per-thread", None), "per-thread has no value"),
+        (of("per-thread", 1.0, width=None), "there is no interval"),
+        (of("per-thread", 3.9, width=0.1), "whether together costs anything over counters of one's own is open"),
+    ],
+)
+def test_a_cost_that_is_not_known_is_divided_by_nothing(alone: Line, why: str) -> None:
+    found = checkpoint.verdict(of("together", 4.0), of("apart", 2.0), alone)
+    assert (found["verdict"], found["why"]) == (UNSURE, f"counters on two lines are faster, but {why}")
+    # That taking them apart gains nothing is known all the same; what remains is told of what is known.
+    same = checkpoint.verdict(of("together", 4.0), of("apart", 4.0), alone)
+    assert (same["verdict"], same["why"].split(";")[0]) == (DIFFERS, "taking the counters apart gains less than 5 %")
+    assert (alone["status"] == "ok") or ";" not in same["why"]
+
+
+def test_a_ratio_is_as_grave_as_the_graver_of_the_two() -> None:
+    for one, other, graver in (
+        ("unconverged", "noisy", "noisy"),
+        ("noisy", "unconverged", "noisy"),
+        ("noisy", "misplaced", "misplaced"),
+        ("ok", "unconverged", "unconverged"),
+    ):
+        found = evidence.ratio(of("apart", 2.0, status=one), of("together", 4.0, status=other))
+        assert found and (found["status"], found["value"]) == (graver, 0.5)
 
 
 def test_a_wide_interval_that_is_clear_is_enough() -> None:
@@ -536,3 +631,6 @@ def test_published_repeats_of_checkpoint_are_drawn() -> None:
     )
     assert {round(r["value"], 4) for r in published_rows(lost)} >= {0.0, 0.0497, -0.0172}
     assert checkpoint.published_ratio() == pytest.approx(3.805 / 1.233)
+    text = (Path(checkpoint.__file__).parent / "report.html.j2").read_text(encoding="utf-8")
+    assert {(f.variant, f.parameters["java"]) for f in figures} == {("together", "6"), ("apart", "5")}
+    assert "together in Java 6, apart in Java 5" in text

@@ -202,4 +202,5 @@ def test_fewer_repeats_than_asked_for_are_not_called_complete(locus, tmp_path, r
     file = tmp_path / "fewer.jsonl"
     locus("dummy --variant steady --repeats 100000 --delay 10000 --time-budget 3s --output", file)
     trial = next(line for line in read(file) if line["type"] == "trial")
-    assert trial["samples"]["n"] < 100000 and trial["stopped"] == "budget" and trial["status"] == "unconverged"
+    assert trial["samples"]["n"] < 100000 and trial["stopped"] == "budget"
+    assert trial["status"] in ("unconverged", "noisy") and trial["reasons"][0].startswith("the budget was spent before")

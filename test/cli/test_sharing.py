@@ -10,12 +10,20 @@ PROTOCOLS = ["compare-exchange", "store-load", "two-lines", "message"]
 LAYOUTS = ["shared", "dense", "padded"]
 UPDATES = ["add", "fetch-add", "compare-exchange", "lock"]
 MEASURED = ("ok", "noisy", "unconverged")
+QUANTILES = ["0", "0.25", "0.5", "0.75", "0.99"]
+COLUMNS = ["least", "1/4", "median", "3/4", "99 %"]
 SHORT = "--repeats 2 --duration 2ms"
 LONGER = "--repeats 3 --duration 20ms"
 
 
 def value(trial, name):
     return next(m["value"] for m in trial["metrics"] if m["name"] == name)
+
+
+def seconds(text):
+    """12.3 ns"""
+    number, unit = text.split()
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit]
 
 
 def measured(trials):
@@ -158,10 +166,28 @@ def test_lines_are_handed_over(run, two):
         assert pairs["rounds"] == 1 and pairs["crowding"] is None and pairs["outstanding"] == []
         assert trial["statistic"]["of"] == "meetings of a pair in a batch"
         assert sorted(cells["a"] + cells["b"]) == sorted(trial["cpus"]) and cells["n"] == [2 * 3]  # so many lines in each batch
-        quantiles = [cells[q][0] for q in ("0", "0.25", "0.5", "0.75", "0.99")]
+        quantiles = [cells[q][0] for q in QUANTILES]
         assert quantiles == sorted(quantiles) and quantiles[0] > 0
+        assert pairs["levels"][0]["meetings"] == {"n": 2 * 3, **dict(zip(QUANTILES, quantiles))}
         assert [(level["level"], level["pairs"]) for level in pairs["levels"]] == [(cells["level"][0], 1)]
         assert trial["placement"]["before"]["misplaced"] == 0
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_levels_on_the_terminal_are_of_all_meetings(run, two, threads):
+    done, lines = run(f"--variant handover --protocol store-load --threads {threads} --oversubscribe --lines 4 --repeats 2")
+    levels = lines["trial"][0]["pairs"]["levels"]
+    table = done.out.splitlines()
+    head = next(i for i, line in enumerate(table) if line.split()[:1] == ["share"])
+    assert re.split(r"\s{2,}", table[head].strip()) == ["share", "pairs", *COLUMNS, "medians of pairs"]
+    for level, line in zip(levels, table[head + 1 :]):
+        name, pairs, *quantiles, medians = re.split(r"\s{2,}", line.strip())
+        assert (name, int(pairs), level["meetings"]["n"]) == (level["level"], level["pairs"], 4 * 2 * level["pairs"])
+        assert [seconds(q) for q in quantiles] == pytest.approx([level["meetings"][q] for q in QUANTILES], rel=1e-3)
+        if level["pairs"] == 1:
+            assert medians == "-"  # one number says nothing of how pairs differ
+        else:
+            assert [seconds(m) for m in medians.split(" to ")] == pytest.approx([level["0"], level["0.99"]], rel=1e-3)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

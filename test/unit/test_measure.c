@@ -860,6 +860,27 @@ static void test_never_together_is_said(void **state)
 	series_close(&s);
 }
 
+/* A wide interval says so itself; that others disturbed what it holds, only the status does. Both reasons are told. */
+static void test_noise_is_graver_than_a_wide_interval(void **state)
+{
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.stopped = BUDGET;
+	for (unsigned noisy = 0; noisy < 2; noisy++) {
+		memset(s.noisy, (int)noisy, s.samples);
+		line = summary(&s, &s, 1, "now", &status);
+		assert_int_equal(status, noisy ? NOISY : UNCONVERGED);
+		assert_int_equal(json_array_size(json_object_get(line, "reasons")), 1 + noisy);
+		json_decref(line);
+	}
+	series_close(&s);
+}
+
 /* A note where the interval with counters does not meet the one without; none where they do. */
 static void test_what_counting_costs_is_a_note(void **state)
 {
@@ -923,6 +944,7 @@ int main(void)
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_never_together_is_said),
+		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
 		cmocka_unit_test(test_what_counting_costs_is_a_note),
 	};
 

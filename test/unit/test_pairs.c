@@ -258,7 +258,7 @@ static void levels_count_their_pairs(void **unused)
 	end(&f);
 }
 
-/* Of one pair: 101 values, not in order. Its level has one pair, whose median is all that there is. */
+/* Of one pair: 101 values, not in order. Its level has one pair, whose median is all that there is of medians; its meetings are the pair's. */
 static void quantiles_are_those_of_what_was_added(void **unused)
 {
 	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
@@ -273,8 +273,12 @@ static void quantiles_are_those_of_what_was_added(void **unused)
 	say(&f);
 	assert_true(cell(&f, "n", 0) == 101);
 	for (size_t i = 0; i < COUNT_OF(column); i++) {
+		const json_t *level = json_array_get(json_object_get(f.json, "levels"), 0), *meetings = json_object_get(level, "meetings");
+
 		assert_true(fabs(cell(&f, column[i], 0) - 1e-9 * value[i]) < 1e-15);
-		assert_true(fabs(real(json_array_get(json_object_get(f.json, "levels"), 0), column[i]) - 50e-9) < 1e-15);
+		assert_true(fabs(real(level, column[i]) - 50e-9) < 1e-15);
+		assert_true(fabs(real(meetings, column[i]) - 1e-9 * value[i]) < 1e-15);
+		assert_true(real(meetings, "n") == 101);
 	}
 	end(&f);
 }
@@ -292,6 +296,31 @@ static void each_pair_counts_once_in_its_level(void **unused)
 	pairs_add(f.pairs, 1, 2, 2e-8, false);
 	say(&f);
 	assert_true(real(json_array_get(json_object_get(f.json, "levels"), 0), "0.5") == 2e-8);
+	end(&f);
+}
+
+/* Of two pairs of siblings, and of those that share the cache alone: the meetings of each level are its own, and count alike. */
+static void meetings_of_a_level_are_pooled(void **unused)
+{
+	static const double median[] = { 2e-8, 9e-8 }, of_all[] = { 1e-8, 9e-8 };
+	struct fixture f;
+
+	(void)unused;
+	begin(&f, "l3:1 core:2 pu:2", 1);
+	pairs_add(f.pairs, 0, 1, 5e-8, false);
+	for (unsigned i = 0; i < 3; i++) {
+		pairs_add(f.pairs, 0, 1, 1e-8, false);
+		pairs_add(f.pairs, 2, 3, 3e-8, false);
+		pairs_add(f.pairs, 0, 2, 9e-8, false);
+	}
+	say(&f);
+	for (size_t i = 0; i < COUNT_OF(median); i++) {
+		const json_t *level = json_array_get(json_object_get(f.json, "levels"), i), *meetings = json_object_get(level, "meetings");
+
+		assert_true(real(meetings, "n") == (i ? 3 : 7));
+		assert_true(real(meetings, "0") == of_all[i] && real(meetings, "0.5") == (i ? 9e-8 : 3e-8));
+		assert_true(fabs(real(level, "0.5") - median[i]) < 1e-15);
+	}
 	end(&f);
 }
 
@@ -532,6 +561,7 @@ int main(void)
 		cmocka_unit_test(levels_count_their_pairs),
 		cmocka_unit_test(quantiles_are_those_of_what_was_added),
 		cmocka_unit_test(each_pair_counts_once_in_its_level),
+		cmocka_unit_test(meetings_of_a_level_are_pooled),
 		cmocka_unit_test(pairs_that_did_not_meet_have_no_numbers),
 		cmocka_unit_test(who_stands_out_is_named_alone),
 		cmocka_unit_test(what_is_little_or_usual_does_not_stand_out),

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What trials say of a published claim, by intervals: what these leave open is not told, nor is anything out of noise."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, Optional
+
+from . import units
+from .records import graver, is_sound
+
+Row = dict[str, Any]
+
+AGREES, IN_PART, DIFFERS, UNSURE = "agrees", "agrees in part", "differs", "cannot be told"
+MOST = 0.5  # of a cost: what explains less is not the cause, and what takes away less is no cure
+
+
+def ratio(one: Row, other: Row) -> Optional[Row]:
+    """The time of one trial over that of another, which records' `ratios` have of some; from bound to bound like these."""
+    if not one["value"] or not other["value"]:
+        return None
+    known = _is_known(one, other)
+    return {
+        "value": one["value"] / other["value"],
+        "low": one["low"] / other["high"] if known else None,
+        "high": one["high"] / other["low"] if known else None,
+        **graver(one, other),
+    }
+
+
+def taken_away(worse: Row, better: Row, base: Row) -> Row:
+    """How much of what `worse` costs over `base`, and surely does, the `better` one takes away; what the three intervals allow."""
+    ends = [_part(*corner) for corner in product(*((of["low"], of["high"]) for of in (worse, better, base)))]
+    return {"value": _part(worse["value"], better["value"], base["value"]), "low": min(ends), "high": max(ends)}
+
+
+def _part(worse: float, better: float, base: float) -> float:
+    return (worse - better) / (worse - base)
+
+
+def _is_known(*trials: Row) -> bool:
+    return all(t["low"] is not None and t["high"] is not None for t in trials)
+
+
+def unfit(*trials: Row) -> str:
+    """Why nothing can be concluded from these, in words; empty where it can."""
+    for t in trials:
+        if not is_sound(t):
+            return f"{t['variant']} is {t['status']}"
+    for t in trials:
+        if not t["value"]:
+            return f"{t['variant']} has no value"
+    return "" if _is_known(*trials) else "there is no interval"
+
+
+def of_most(part: Row) -> str:
+    """Whether a part of a cost is the most of it."""
+    return AGREES if part["low"] >= MOST else IN_PART if part["high"] < MOST else UNSURE
+
+
+def said(part: Row) -> str:
+    return f"{units.percent(part['value'])} ({units.percent(part['low'])} to {units.percent(part['high'])})"
