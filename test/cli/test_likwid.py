@@ -152,6 +152,16 @@ def test_resumed(locus, read, wrapped, marked, tmp_path):
     assert [name.split("_")[1] for name, _ in marked()] == ["sums"]
 
 
+def test_resumed_with_nothing_left(locus, read, wrapped, tmp_path):
+    """The library is not asked for regions of which there are none: it would say so, and write no file."""
+    file = tmp_path / "a.jsonl"
+    assert locus(SHORT, file).status == 0
+    done = locus(f"{SHORT} {file} --resume", env=wrapped())
+    assert done.status == 0 and done.err == "", done
+    assert [line["markers"]["regions"] for line in read(file) if line.get("markers")] == [0]
+    assert not (tmp_path / "markers").exists()
+
+
 def test_interrupted_the_file_is_written(locus, read, wrapped, marked, tmp_path):
     file = tmp_path / "a.jsonl"
     with locus.start(
