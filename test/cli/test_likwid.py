@@ -258,11 +258,13 @@ def bound(locus, read, file, *prefix, env=None):
 
 
 @pytest.fixture
-def pin():
-    """Words of likwid-pin."""
+def pin(cpus):
+    """Words of likwid-pin. By places in its own list of our CPUs: in a cpuset it takes plain numbers for such, too."""
     if not shutil.which("likwid-pin"):
         lacking("likwid-pin", "Debian: likwid")
-    return lambda cpus: ("likwid-pin", "-q", "-c", ",".join(map(str, cpus)))
+    said = subprocess.run(["likwid-pin", "-p", "-c", f"N:0-{len(cpus) - 1}"], capture_output=True, text=True, check=True).stdout
+    place = {int(cpu): str(i) for i, cpu in enumerate(said.split()[-1].split(","))}
+    return lambda wanted: ("likwid-pin", "-q", "-c", "N:" + ",".join(place[cpu] for cpu in wanted))
 
 
 def test_likwid_pin(locus, read, pin, tmp_path, cpus):
