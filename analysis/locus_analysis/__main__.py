@@ -25,9 +25,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         given = _read(options)
-        for note in given.notes:
-            print(f"locus: note: {note}", file=sys.stderr)
-        print(options.run(options, given), flush=True)
+        try:
+            said = options.run(options, given)
+        finally:  # it may have added some
+            for note in given.notes:
+                print(f"locus: note: {note}", file=sys.stderr)
+        print(said, flush=True)
     except records.BadInput as error:
         return _complain(error, BAD_INPUT)
     except report.CannotWrite as error:

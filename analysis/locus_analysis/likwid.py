@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -21,15 +22,18 @@ import duckdb
 from .records import BadInput, rows
 
 LONGEST = 1 << 28  # bytes of a file
-HEAD = 1 << 16  # bytes in which its first table begins, behind what -O has before it: the table of locus
+LONGEST_LINE = 1 << 16  # bytes that are looked at as one: a table's first line is shorter
 TABLE = re.compile(r"TABLE,Region ([^,]*),Group (\d{1,6}) (Raw|Metric)( STAT)?,(.*)")
-KIND = re.compile(rb"^(?:STRUCT,Info,|TABLE,(?:Region|Group) )", re.MULTILINE)
+KIND = re.compile(rb"STRUCT,Info,|TABLE,(?:Region|Group) ")
+CUSTOM = "Custom"  # the name of each group that is but a list of events
+AGAIN = re.compile(r"\.(\d{1,9})\.[^.]*$")  # NODE.1.csv: of a job that went on
 TIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")
 CALLS = ("call count", "Region calls")
 BANDWIDTH = re.compile(r"Memory bandwidth \[MBytes/s\]", re.IGNORECASE)
 SUMMED = ("[MBytes/s]", "[GBytes]", "[MFLOP/s]", "[J]", "[W]")  # of all hardware threads; of the other metrics a mean says more
 
 Values = list[Optional[float]]
+Metric = dict[str, Any]  # value, and how it was made of the hardware threads': sum or mean
 
 
 @dataclass
@@ -52,17 +56,35 @@ class Counted:
         """All counters read zero, or not a number, though the region was run: what follows from them is no measurement."""
         return not any(value for values in self.events.values() for value in values)
 
+    @property
+    def title(self) -> str:
+        return self.group if self.group != CUSTOM else f"{CUSTOM}: {', '.join(self.events)}"
+
+    @property
+    def told(self) -> dict[str, Metric]:
+        """What is made of the counts; where nobody made more of them, they themselves."""
+        events = self.events if self.group == CUSTOM else {}
+        return {
+            **{name: _together(values, name.rstrip().endswith(SUMMED)) for name, values in self.metrics.items()},
+            **{name: _together(values, True) for name, values in events.items()},
+        }
+
 
 def is_table(path: Path) -> bool:
-    """Told by its content: lines of a record begin with a brace. What is no plain file is left to who reads records."""
+    """
+    Told by its content: lines of a record begin with a brace; -O has before its tables whatever locus printed. What is no plain
+    file is left to who reads records.
+    """
     if not path.is_file():
         return False
     try:
         with path.open("rb") as file:
-            start = file.read(HEAD)
+            if file.read(1) == b"{":
+                return False
+            file.seek(0)
+            return any(map(KIND.match, iter(lambda: file.readline(LONGEST_LINE), b"")))
     except OSError:
         return False
-    return not start.lstrip().startswith(b"{") and bool(KIND.search(start))
 
 
 def read(paths: Iterable[Path]) -> list[Counted]:
@@ -161,13 +183,10 @@ def join(db: duckdb.DuckDBPyConnection, tables: Sequence[Counted], notes: list[s
     """By benchmark, what was counted, a dictionary a group: its metrics, a line for each trial. Notes tell what was left out."""
     marked = _marked(db)
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for (file, region), own in _by_region(tables):
-        trial = _trial(marked.get(region, []), own, file, region, notes)
-        if not trial:
-            continue
+    for trial, own in _by_trial(marked, tables, notes):
         for table in own:
             groups = found.setdefault(trial["benchmark"], {})
-            group = groups.setdefault(table.group, {"name": table.group, "metrics": [], "lines": []})
+            group = groups.setdefault(table.title, {"name": table.title, "metrics": [], "lines": []})
             line = _line(trial, table)
             group["metrics"] += [m for m in line["metrics"] if m not in group["metrics"]]
             group["lines"].append(line)
@@ -178,12 +197,13 @@ def join(db: duckdb.DuckDBPyConnection, tables: Sequence[Counted], notes: list[s
 
 
 def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
-    """Trials that had a region, by its name: that of a trial that several runs measured, several times."""
+    """Trials that had a region, by its name. One that a run began and the next did again stands there twice; the last `counts`."""
     found: dict[str, list[dict[str, Any]]] = {}
     query = (
-        "SELECT h.*, line.file, json->>'$.region' AS region FROM line JOIN part ON line.run = part.part "
-        "JOIN headline h ON h.whole = part.whole AND h.id = json->>'$.id' "
-        "WHERE type = 'trial' AND json_type(json->'$.region') = 'OBJECT' ORDER BY place"
+        "SELECT h.*, line.file, json->>'$.region' AS region, (line.file, line.number) = (t.file, t.number) AS counts "
+        "FROM line JOIN part ON line.run = part.part JOIN trial t ON t.whole = part.whole AND t.id = json->>'$.id' "
+        "JOIN headline h ON h.whole = t.whole AND h.id = t.id "
+        "WHERE type = 'trial' AND json_type(json->'$.region') = 'OBJECT' ORDER BY place, counts"
     )
     for trial in rows(db, query):
         trial["region"] = json.loads(trial["region"])
@@ -191,11 +211,36 @@ def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _by_region(tables: Sequence[Counted]) -> Iterator[tuple[tuple[str, str], list[Counted]]]:
-    found: dict[tuple[str, str], list[Counted]] = {}
+def _by_trial(
+    marked: dict[str, list[dict[str, Any]]], tables: Sequence[Counted], notes: list[str]
+) -> Iterator[tuple[dict[str, Any], list[Counted]]]:
+    """Trials with their tables, from one file each: that of a job's last start, where it was started again."""
+    by_region: dict[tuple[str, str], list[Counted]] = {}
     for table in tables:
-        found.setdefault((table.file, table.region), []).append(table)
-    yield from found.items()
+        by_region.setdefault((table.file, table.region), []).append(table)
+    found: dict[tuple[str, str], tuple[dict[str, Any], list[Counted]]] = {}
+    noted = set()
+    for (file, region), own in sorted(by_region.items(), key=lambda item: _start(item[0][0])):
+        trial = _trial(marked.get(region, []), own, file, region, notes)
+        if not trial:
+            noted.add(region)
+        elif trial["counts"]:
+            found[trial["whole"], trial["id"]] = trial, own
+    _note_missing([t for name, own in marked.items() if name not in noted for t in own if t["counts"]], found.keys(), notes)
+    yield from found.values()
+
+
+def _start(table: str) -> int:
+    """0, and 1 of NODE.1.csv."""
+    found = AGAIN.search(table)
+    return int(found[1]) if found else 0
+
+
+def _note_missing(trials: list[dict[str, Any]], found: Collection[tuple[str, str]], notes: list[str]) -> None:
+    missing = Counter(t["file"] for t in trials if (t["whole"], t["id"]) not in found)
+    for file, count in missing.items():
+        whose = "1 trial was measured in a region" if count == 1 else f"{count} trials were measured in regions"
+        notes.append(f"{file}: {whose} of LIKWID's that no table given here has: give likwid-perfctr's CSV of that run, too")
 
 
 def _trial(
@@ -207,47 +252,48 @@ def _trial(
         return None
     calls = sum(max((c for c in table.calls if c), default=0) for table in own)
     fitting = [c for c in candidates if not calls or calls == c["region"]["calls"]]
-    beside = [c for c in fitting if _beside(file, c["file"])]
-    one = beside if len(beside) == 1 else fitting
+    one = {(c["whole"], c["id"]): c for c in _beside(file, fitting) or fitting}
     if len(one) == 1:
-        return one[0]
+        return next(iter(one.values()))
     told = " and ".join(sorted({str(c["region"]["calls"]) for c in candidates}))
     why = f"fits {len(one)} trials alike" if one else f"was entered {calls:.0f} times, and by the records {told} times"
     notes.append(f"{file}: region {region} {why}: it is left out; give each table with the record of its run")
     return None
 
 
-def _beside(table: str, record: str) -> bool:
-    """NODE.csv, and NODE.1.csv of a job that went on, beside NODE.jsonl."""
-    one, other = Path(table), Path(record)
-    return one.parent == other.parent and one.name.startswith(other.stem + ".")
+def _beside(table: str, trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of NODE.jsonl, beside NODE.csv and NODE.1.csv; of several such records, of that with the longest name."""
+    path = Path(table)
+    near = [t for t in trials if Path(t["file"]).parent == path.parent and path.name.startswith(Path(t["file"]).stem + ".")]
+    longest = max((len(t["file"]) for t in near), default=0)
+    return [t for t in near if len(t["file"]) == longest]
 
 
 def _line(trial: dict[str, Any], table: Counted) -> dict[str, Any]:
-    region = trial["region"]
+    region, told = trial["region"], table.told
     share = region["measured"] / region["seconds"] if region["seconds"] else None
-    metrics = {name: _together(name, values) for name, values in table.metrics.items()}
-    bandwidth = next((m["value"] for name, m in metrics.items() if BANDWIDTH.match(name)), None)
-    theirs = None if bandwidth is None or table.nothing else bandwidth * 1e6
+    bandwidth = next((m["value"] for name, m in told.items() if BANDWIDTH.match(name)), None)
+    doubt = "LIKWID counted nothing" if table.nothing else "interrupted" if trial["status"] == "interrupted" else None
+    theirs = None if bandwidth is None or doubt else bandwidth * 1e6
     ours = trial["value"] if trial["unit"] == "B/s" else None
-    while_measured = theirs / share if theirs is not None and share else None
+    while_measured = theirs / share if theirs and share else None
     return {
         **trial,
         "share": share,
         "threads_counted": len(table.threads),
         "nothing": table.nothing,
-        "metrics": metrics,
+        "doubt": doubt,
+        "metrics": told,
         "ours": ours,
         "theirs": theirs,
         "while_measured": while_measured,
         "ratio": while_measured / ours if while_measured and ours else None,
-        "zeros": [] if table.nothing else [name for name, values in table.events.items() if not any(values)],
+        "zeros": [] if table.nothing else [name for name, values in table.events.items() if set(values) - {None} == {0}],
+        "unread": [] if table.nothing else [name for name, values in table.events.items() if set(values) == {None}],
     }
 
 
-def _together(name: str, values: Values) -> dict[str, Any]:
+def _together(values: Values, summed: bool) -> Metric:
     known = [v for v in values if v is not None]
-    summed = name.rstrip().endswith(SUMMED)
-    if not known:
-        return {"how": "sum" if summed else "mean", "value": None}
-    return {"how": "sum" if summed else "mean", "value": sum(known) / (1 if summed else len(known))}
+    value = sum(known) / (1 if summed else len(known)) if known else None
+    return {"how": "sum" if summed else "mean", "value": value}

@@ -31,10 +31,10 @@ SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed) AND pa
 -- Of a trial that a whole has several times, the last counts.
 CREATE TABLE trial AS
 WITH told AS (
-	SELECT part.whole, json->>'$.id' AS id, json, run.ordinal, number
+	SELECT part.whole, json->>'$.id' AS id, json, run.ordinal, line.file, number
 	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run WHERE type = 'trial'
 	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY run.ordinal DESC, number DESC) = 1)
-SELECT whole, id, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
+SELECT whole, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
 	json->>'$.variant' AS variant, json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
 	json->>'$.protocol' AS protocol, json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
 	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,

@@ -386,7 +386,7 @@ struct markers *markers_open(struct team *team, const char *const *regions, unsi
 	m = make(handle, regions, n);
 	if (!m || (missing = find(handle, &m->library))) {
 		*why = m ? say("LIKWID's library lacks %s: take LIKWID 5.0 or newer", missing) : say("%s", strerror(ENOMEM));
-	} else if (begin_all(m, team)) {
+	} else if (!n || begin_all(m, team)) {
 		return m; /* the library stays: it has things to do when the program ends */
 	} else {
 		*why = say("%s could not begin to count, see what it said on stderr: look at likwid-perfctr without locus, and at the rights of its access daemon",
@@ -399,9 +399,8 @@ struct markers *markers_open(struct team *team, const char *const *regions, unsi
 
 void markers_close(struct markers *m)
 {
-	if (!m)
-		return;
-	m->library.close();
+	if (m && m->regions)
+		m->library.close();
 	free_markers(m);
 }
 

@@ -21,6 +21,7 @@ char *markers_available(char **why);
 /*
  * Makes the regions known on all CPUs that LIKWID counts, by all threads of the team, before the first is entered. NULL with *why NULL: nobody asked for
  * them. NULL with *why: they cannot be had, and what to do about it; one line, the caller's to free. Threads are where they were afterwards.
+ * Of no regions, nothing is begun, and nothing written.
  */
 struct markers *markers_open(struct team *, const char *const *regions, unsigned n, char **why);
 /* Writes LIKWID's file. NULL is fine. */

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -103,8 +102,56 @@ def test_zeros_are_no_measurement(tmp_path: Path) -> None:
     ]
 
 
-def test_without_tables_the_page_says_nothing_of_them(tmp_path: Path) -> None:
-    assert "LIKWID" not in report(tmp_path, marked(tmp_path)[0]).text
+def test_a_region_without_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is missing is said, on the page and on stderr; of records without regions, nothing."""
+    record, _ = marked(tmp_path)
+    said = f"{record}: 1 trial was measured in a region of LIKWID's that no table given here has: give likwid-perfctr's CSV"
+    page = report(tmp_path, record).text
+    assert said in page and "What LIKWID counted" not in page and f"locus: note: {said}" in capsys.readouterr().err
+    assert "LIKWID" not in report(tmp_path, write(tmp_path / "plain.jsonl", machine_record("one"))).text
+    assert not capsys.readouterr().err
+
+
+INTERRUPTED: Line = {"status": "interrupted", "reasons": ["the run was interrupted before this trial was complete"]}
+
+
+def again(folder: Path, first: int, second: int, last: Optional[Line] = None) -> Path:
+    """A record of two runs: the first was interrupted in a region entered so often, the second measured its trial again."""
+    record, trial = marked(folder, changes={"calls": first})
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    begun = next(line for line in lines if line["type"] == "trial" and line["id"] == trial["id"])
+    begun.update(INTERRUPTED)
+    header = {**lines[0], "run": "a" * 16, "started": "2099-01-01T00:00:00.000Z", "resumes": [lines[0]["run"]]}
+    done = {**trial, "run": "a" * 16, "region": {**REGION, "calls": second}, **(last or {})}
+    return write(folder / "n1.jsonl", [*lines, header, done])
+
+
+@pytest.mark.parametrize("first", [4, 6])
+def test_a_job_that_went_on(tmp_path: Path, first: int) -> None:
+    """The counts of a trial that was measured again are those of the last time, however alike they are."""
+    record = again(tmp_path, first, 6)
+    old = give(tmp_path / "n1.csv", table(calls=(first, first), metrics={"Memory bandwidth [MBytes/s]": [1, 1]}))
+    new = give(tmp_path / "n1.1.csv", table())
+    for files in ((old, new), (new, old)):
+        found, notes = joined(record, *files)
+        (group,) = found["numa"]
+        (line,) = group["lines"]
+        assert not notes and line["theirs"] == pytest.approx(4.5e9) and line["status"] == "ok"
+
+
+def test_only_what_was_interrupted_has_a_table(tmp_path: Path) -> None:
+    found, (note,) = joined(again(tmp_path, 4, 6), give(tmp_path / "n1.csv", table(calls=(4, 4))))
+    assert not found and "1 trial was measured in a region of LIKWID's that no table given here has" in note
+
+
+def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
+    """LIKWID's daemon may have been ended with it."""
+    record = again(tmp_path, 4, 6, INTERRUPTED)
+    file = give(tmp_path / "n1.1.csv", table())
+    (line,) = joined(record, file)[0]["numa"][0]["lines"]
+    assert line["theirs"] is None and line["while_measured"] is None and line["doubt"] == "interrupted"
+    page = report(tmp_path, record, file).text
+    assert "What LIKWID counted" in page and "4.50 GB/s" not in page and "4500" not in page and "counted nothing" not in page
 
 
 def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
@@ -128,7 +175,23 @@ def test_some_counters_read_zero(tmp_path: Path) -> None:
     metrics: dict[str, list[float]] = {**MEM, "Memory bandwidth [MBytes/s]": [0, 0]}
     record, _ = marked(tmp_path)
     page = report(tmp_path, record, give(tmp_path / "n1.csv", table(events=events, metrics=metrics)))
-    assert "DRAM_CHANNEL_0 (DFC0)" in page.text and re.search(r"0 B/s \?", page.text)
+    assert "DRAM_CHANNEL_0 (DFC0)" in page.text and page.text.count("0 B/s ?") == page.text.count("0 B/s") == 1
+    assert "0 Σ ?" in page.text
+
+
+def test_counters_that_could_not_be_read_are_no_zeros(tmp_path: Path) -> None:
+    events: dict[str, list[Any]] = {
+        "INSTR_RETIRED_ANY,FIXC0": [7, 8],
+        "A,PMC0": ["-", "nan"],
+        "B,PMC1": ["-", 0],
+        "C,PMC2": ["-", 5],
+    }
+    record, _ = marked(tmp_path)
+    file = give(tmp_path / "n1.csv", table(events=events))
+    (line,) = joined(record, file)[0]["numa"][0]["lines"]
+    assert (line["zeros"], line["unread"]) == (["B (PMC1)"], ["A (PMC0)"])
+    page = report(tmp_path, record, file).text
+    assert "Counters of group MEM that LIKWID could not read in a region:" in page and "A (PMC0)" in page
 
 
 def test_several_groups(tmp_path: Path) -> None:
@@ -148,6 +211,20 @@ def test_events_without_metrics(tmp_path: Path) -> None:
     assert counted.times == [0.5, 0.5] and counted.events == {"X (PMC0)": [None, None]} and counted.nothing
 
 
+def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
+    """LIKWID calls each of them Custom."""
+    runtime = {"Runtime (RDTSC) [s]": [0.5, 0.5]}
+    first = table(group="Custom", calls=(3, 3), events={"X,PMC0": [7, 8]}, metrics=runtime)
+    second = table(group="Custom", number=2, calls=(3, 3), events={"Y,PMC0": [20, 30]}, metrics=runtime)
+    record, _ = marked(tmp_path)
+    file = give(tmp_path / "n1.csv", first + second)
+    found, notes = joined(record, file)
+    assert not notes and [group["name"] for group in found["numa"]] == ["Custom: X (PMC0)", "Custom: Y (PMC0)"]
+    assert [group["lines"][0]["metrics"][group["metrics"][-1]]["value"] for group in found["numa"]] == [15, 50]
+    page = report(tmp_path, record, file).text
+    assert "group Custom: X (PMC0) (1 trial)" in page and "50.0 Σ" in page
+
+
 def test_threads_of_several_ranks(tmp_path: Path) -> None:
     """As likwid-mpirun writes it: no info of the region, calls and time among the events."""
     text = (
@@ -164,7 +241,9 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
     """Whatever its name, wherever it stands; and behind what locus printed, as -O leaves it."""
     record, _ = marked(tmp_path)
     said = "numa: all threads go over the arrays together\ntrial  threads\nnuma/static  2  1,2 GB/s\n"
-    for name, text in (("a", table()), ("b.jsonl", table()), ("c.txt", said + table()), ("d.csv", table().replace("\n", "\r\n"))):
+    long = said * 10000
+    texts = {"a": table(), "b.jsonl": table(), "c.txt": said + table(), "d.csv": table().replace("\n", "\r\n"), "e": long + table()}
+    for name, text in texts.items():
         file = give(tmp_path / name, text)
         assert likwid.is_table(file) and not likwid.is_table(record)
         assert "What LIKWID counted" in report(tmp_path, file, record).text
@@ -240,9 +319,21 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
     assert not found and "fits 2 trials alike" in notes[0]
 
 
-def test_of_another_run(tmp_path: Path) -> None:
+def test_of_several_beside_it_the_one_of_its_name(tmp_path: Path) -> None:
+    """Nodes' names may hold dots."""
+    first, _ = marked(tmp_path, "n1")
+    second, _ = marked(tmp_path, "n1.cluster", machine=TWO)
+    notes: list[str] = []
+    files = [give(tmp_path / "n1.cluster.csv", table(metrics={"CPI": [1, 1]})), give(tmp_path / "n1.csv", table())]
+    found = likwid.join(records.tables(records.read([first, second])), likwid.read(files), notes)
+    by_record = {line["file"]: line["metrics"].keys() for group in found["numa"] for line in group["lines"]}
+    assert not notes and by_record == {str(second): {"CPI"}, str(first): MEM.keys()}
+
+
+def test_of_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record, _ = marked(tmp_path, changes={"calls": 9})
     page = report(tmp_path, record, give(tmp_path / "n1.csv", table() + table(region="numa_other_1")))
+    assert "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out" in capsys.readouterr().err
     assert "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out" in page.text
     assert "no trial of these records was measured in region numa_other_1" in page.text and "What LIKWID counted" not in page.text
 

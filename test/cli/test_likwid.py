@@ -152,6 +152,16 @@ def test_resumed(locus, read, wrapped, marked, tmp_path):
     assert [name.split("_")[1] for name, _ in marked()] == ["sums"]
 
 
+def test_resumed_with_nothing_left(locus, read, wrapped, tmp_path):
+    """The library is not asked for regions of which there are none: it would say so, and write no file."""
+    file = tmp_path / "a.jsonl"
+    assert locus(SHORT, file).status == 0
+    done = locus(f"{SHORT} {file} --resume", env=wrapped())
+    assert done.status == 0 and done.err == "", done
+    assert [line["markers"]["regions"] for line in read(file) if line.get("markers")] == [0]
+    assert not (tmp_path / "markers").exists()
+
+
 def test_interrupted_the_file_is_written(locus, read, wrapped, marked, tmp_path):
     file = tmp_path / "a.jsonl"
     with locus.start(
@@ -248,11 +258,13 @@ def bound(locus, read, file, *prefix, env=None):
 
 
 @pytest.fixture
-def pin():
-    """Words of likwid-pin."""
+def pin(cpus):
+    """Words of likwid-pin. By places in its own list of our CPUs: in a cpuset it takes plain numbers for such, too."""
     if not shutil.which("likwid-pin"):
         lacking("likwid-pin", "Debian: likwid")
-    return lambda cpus: ("likwid-pin", "-q", "-c", ",".join(map(str, cpus)))
+    said = subprocess.run(["likwid-pin", "-p", "-c", f"N:0-{len(cpus) - 1}"], capture_output=True, text=True, check=True).stdout
+    place = {int(cpu): str(i) for i, cpu in enumerate(said.split()[-1].split(","))}
+    return lambda wanted: ("likwid-pin", "-q", "-c", "N:" + ",".join(place[cpu] for cpu in wanted))
 
 
 def test_likwid_pin(locus, read, pin, tmp_path, cpus):

@@ -45,6 +45,7 @@ def test_records_and_tables(submit, read, nodes, count):
     for node in nodes[:count]:
         lines = read(job.record(node))
         assert lines[0]["command"][:2] == ["locus", "numa"] and lines[0]["markers"]["groups"] == ["MEM", "CLOCK"]
+        assert lines[0]["markers"]["cpus"] == ",".join(map(str, lines[0]["binding"]["affinity"]))
         assert lines[0]["binding"]["bound_by"] is None and "95 % interval" in (job.results / f"{node}.txt").read_text()
         assert regions(job.results / f"{node}.csv") == marked(lines)
 
@@ -90,6 +91,32 @@ def test_its_end_is_near(submit, read):
     job.until("FAILED")
     assert names(job.results) == ["n1.1.csv", "n1.csv", "n1.jsonl", "n1.txt"]
     assert regions(job.results / "n1.1.csv") == regions(job.results / "n1.csv")
+
+
+def test_requeued_when_all_is_done(submit, read):
+    """As a node that had come to its end when another was lost: there is nothing to count, and no table."""
+    job = submit("likwid", "MEM", *TINY, path=STANDIN)
+    assert job.until("COMPLETED") == 0
+    ask("scontrol", "requeue", job.id)
+    job.start_again()
+    assert job.until("COMPLETED") == 0, job
+    first, second = (line for line in read(job.record()) if line["type"] == "header")
+    assert (first["markers"]["regions"] > 0) and second["markers"]["regions"] == 0
+    assert "n1 has no trial left that could be counted" in job.said() and names(job.results) == ["n1.csv", "n1.jsonl", "n1.txt"]
+
+
+def test_suspended(submit, read):
+    """It goes on where it was: what was stopped has not ended."""
+    job = submit("likwid", "MEM", *TINY[:-1], "1000000", "--time-budget", "600s", path=STANDIN)
+    job.has('"samples"')
+    ask("scontrol", "suspend", job.id)
+    job.until("SUSPENDED")
+    before = job.record().read_text().count('"type":"samples"')
+    ask("scontrol", "resume", job.id)
+    job.has('"type":"samples"', times=before + 2)
+    ask("scancel", "--signal=TERM", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGTERM
+    assert regions(job.results / "n1.csv") == marked(read(job.record()))
 
 
 def test_it_ends_where_likwid_is_missing(submit, tmp_path):

@@ -83,12 +83,33 @@ def test_only_the_second_cpu_works(done):
     assert trial["cpus"] == [1] and found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
 
 
-# More trials than are measured: LIKWID says so of their regions, and has the others.
+# Where not all CPUs are allowed, LIKWID takes numbers for places among those that are. All of them have a name.
+@pytest.mark.guest("zeros", f"taskset -c 1 {WRAPPED} -c N locus dummy --variant steady --threads 1 {SHORT}")
+def test_all_cpus_of_a_cpuset(done):
+    found, _ = counted(done)
+    (trial,) = trials(done)
+    assert (done.record[0]["markers"]["cpus"], done.record[0]["binding"]["bound_by"]) == ("1", "taskset or cpuset")
+    assert found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
+
+
+PIN = "taskset -c 1,3 likwid-pin -q -c {} locus dummy --variant steady --threads 1 --profile quick --repeats 3 --output record.jsonl"
+
+
+@pytest.mark.guest("2x2", {words: PIN.format(words) for words in ("N", "N:1,0", "0,1")})
+def test_places_in_a_cpuset(done):
+    """As doc/likwid.md says."""
+    binding = done.record[0]["binding"]
+    inherited = [3, 1] if "N:1,0" in done.command else [1, 3]
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [1, 3], inherited), done
+
+
+# A suite has more trials than are measured in that time: LIKWID says so of their regions, and has the others.
 @pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 20s --quiet --output record.jsonl")
 def test_a_suite(done):
     found, _ = counted(done)
     regions = {trial["region"]["name"]: trial["region"]["calls"] for trial in trials(done) if trial["region"]}
-    assert {name: max(groups[1].values()) for name, groups in found.items()} == regions and len(regions) > 3
+    assert {name: max(groups[1].values()) for name, groups in found.items()} == regions, done
+    assert done.record[0]["markers"]["regions"] >= len(regions)
 
 
 # SIGTERM for all, as at the end of a job's time. LIKWID, as jobs/likwid.slurm starts it, lives to write its tables, though
