@@ -33,7 +33,7 @@ BANDWIDTH = re.compile(r"Memory bandwidth \[MBytes/s\]", re.IGNORECASE)
 SUMMED = ("[MBytes/s]", "[GBytes]", "[MFLOP/s]", "[J]", "[W]")  # of all hardware threads; of the other metrics a mean says more
 
 Values = list[Optional[float]]
-Metric = dict[str, Any]  # value, and how it was made of the hardware threads': sum or mean
+Metric = dict[str, Any]  # value, and how it was made of the hardware threads': sum or mean; event: it is a count
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Counted:
         events = self.events if self.group == CUSTOM else {}
         return {
             **{name: _together(values, name.rstrip().endswith(SUMMED)) for name, values in self.metrics.items()},
-            **{name: _together(values, True) for name, values in events.items()},
+            **{name: {**_together(values, True), "event": True} for name, values in events.items()},
         }
 
 

@@ -109,6 +109,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         image=_image,
         cells=levels.cells,
         number=units.number,
+        events=units.count,
         said=padding.said,
         breakable=_breakable,
     )
