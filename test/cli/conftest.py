@@ -2,9 +2,12 @@
 """The built program, as a user runs it. LOCUS names it."""
 
 import collections
+import fcntl
 import os
+import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -35,6 +38,18 @@ class Program:
 @pytest.fixture(scope="session")
 def locus():
     return Program()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Make runs these tests side by side, on the same CPUs: what would blur what one looks at, `alone` keeps from it."""
+    with pathlib.Path(os.environ.get("BUILD") or tempfile.gettempdir(), "turns.lock").open("w") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        yield
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: not beside other tests of the program")
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,7 @@ def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
     assert time["ci"][0] <= time["value"] <= time["ci"][1]
 
 
+@pytest.mark.alone
 def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
     """On one thread, and repeated until it was quiet: what disturbs a sample blurs the heaps."""
     found: list[tuple] = []
