@@ -601,7 +601,7 @@ static void looks_are_as_rare_wherever_words_are(void **state)
 				for (unsigned w = 0; w < last; w++)
 					run(&h, w, 1);
 				assert_int_equal(run(&h, last, 256000)->done, 256000);
-				assert_int_equal(h.worker[last].together, 501); /* of a block of 1001 that ends after the flag was raised, half */
+				assert_int_equal(h.worker[last].together, 1001); /* of a block of 2001 that ends after the flag was raised, half */
 				release(&h);
 			}
 }

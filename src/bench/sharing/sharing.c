@@ -184,7 +184,7 @@ static void reset(void *state)
  * Looks at the stop flag become rarer with what was done, or is to be: so few that looking is little (some ns), so many that what is done after it was
  * raised is. What is not asked is where the words are, and whether they are contended for.
  */
-enum { LOOKS = 256 };
+enum { LOOKS = 128 };
 static uint64_t until_look(uint64_t done, uint64_t count)
 {
 	return 1 + (count == UINT64_MAX ? done : count) / LOOKS;
