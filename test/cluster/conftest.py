@@ -36,11 +36,11 @@ def submit(nodes, source):
     """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. They end with the test, all nodes idle."""
     jobs = []
 
-    def run(script, *arguments, sbatch=(), folder=source, path=""):
+    def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
         script = script if "/" in str(script) else f"jobs/{script}.slurm"
-        environment = {**os.environ, "PATH": path + os.environ["PATH"]}
+        environment = {**os.environ, "PATH": path + os.environ["PATH"], **({"LOCUS_RESULTS": results} if results else {})}
         number = ask("sbatch", "--parsable", *sbatch, script, *arguments, cwd=folder, env=environment).strip()
-        jobs.append(Job(number, pathlib.Path(script).stem, folder))
+        jobs.append(Job(number, pathlib.Path(script).stem, folder, results))
         return jobs[-1]
 
     yield run

@@ -12,8 +12,8 @@ from slurm import ask, minicluster, wait_for
 
 ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
 ENDLESS = [*ONE, "--size", "256K", "--repeats", "1000000", "--time-budget", "600s"]
-TRIALS = 8
-MANY = [*ONE, "--size", "256K..2M+256K", "--duration", "10ms", "--repeats", "50", "--time-budget", "600s"]
+TRIALS = 20
+MANY = [*ONE, "--size", "256K..5M+256K", "--duration", "10ms", "--repeats", "50", "--time-budget", "600s"]
 
 
 def check_interrupted(job, read, node="n1"):
@@ -22,11 +22,12 @@ def check_interrupted(job, read, node="n1"):
     assert "interrupted" in (job.results / f"{node}.txt").read_text()
 
 
-def check_resumed(job, read, node="n1"):
+def check_resumed(job, read, node="n1", restart="1"):
     """Two runs; what was complete in the first was not measured again, and in the end all are. Returns how many that were."""
     lines = read(job.record(node))
     first, second = (i for i, line in enumerate(lines) if line["type"] == "header")
-    assert lines[second]["job"]["restart"] == "1" and lines[second]["resumes"] == [lines[first]["run"]]
+    assert (lines[second]["job"]["id"], lines[second]["job"]["restart"]) == (job.id, restart)
+    assert lines[second]["resumes"] == [lines[first]["run"]]
     complete = [line["id"] for line in lines[:second] if line["type"] == "trial" and line["status"] != "interrupted"]
     then = [line["id"] for line in lines[second:] if line["type"] == "trial"]
     assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[-1]["skipped"] == len(complete)
@@ -42,7 +43,7 @@ def test_time_limit(submit, read):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
     assert warned.until("FAILED") == 128 + signal.SIGTERM
-    assert f"to go on: scontrol requeue {warned.id}" in warned.said()
+    assert f"to go on: LOCUS_RESULTS=results/numa-{warned.id} sbatch --nodes=1 --nodelist=n1 jobs/numa.slurm" in warned.said()
     overrun.until("TIMEOUT")
     check_interrupted(warned, read)
     check_interrupted(overrun, read, "n2")
@@ -60,27 +61,59 @@ def test_cancelled(submit, read):
         check_interrupted(job, read, node)
 
 
-def requeue(job):
+def requeue(job, submit):
+    """As SLURM does after the loss of a node."""
     ask("scontrol", "requeue", job.id)
+    job.start_again()
+    return job
 
 
-def warn_and_requeue(job):
-    """As with --signal before the end of the time."""
+def submit_again(job, submit):
+    """As its user does on the next day, when SLURM has forgotten the job, whose time was up."""
     ask("scancel", "--signal=TERM", job.id)
     assert job.until("FAILED") == 128 + signal.SIGTERM
-    requeue(job)
+    return job.go_on(submit)
 
 
-@pytest.mark.parametrize("act", [requeue, warn_and_requeue])
-def test_requeued(submit, read, act):
-    job = submit("numa", *MANY)
+@pytest.mark.parametrize(("act", "restart"), [(requeue, "1"), (submit_again, None)])
+def test_it_goes_on(submit, read, act, restart):
+    job = submit("numa", *MANY, sbatch=["--nodelist=n1"])
     job.has('"type":"trial"', times=2)
-    act(job)
-    job.start_again()
+    job = act(job, submit)
     assert job.until("COMPLETED") == 0
-    assert check_resumed(job, read) >= 2
+    assert check_resumed(job, read, restart=restart) >= 2
     table = (job.results / "n1.txt").read_text()
     assert "interrupted" in table and "trials were complete in the file already" in table
+
+
+def test_on_another_node_it_begins_anew(submit, read):
+    job = submit("numa", *MANY)
+    job.has('"type":"trial"', times=2)
+    requeue(job, submit)
+    ask("scontrol", "update", f"JobId={job.id}", "ExcNodeList=n1")
+    assert job.until("COMPLETED") == 0
+    (header,) = (line for line in read(job.record(job["NodeList"])) if line["type"] == "header")
+    assert header["resumes"] == [] and header["job"]["restart"] == "1"
+    check_interrupted(job, read)
+
+
+def test_only_what_is_left_goes_on(submit, read, source):
+    """In an array's folder, too; and a node that fails by itself does not end the others, nor is it advised to go on."""
+    (source / "results/mine_1/n2.jsonl").mkdir(parents=True)
+    (job,) = submit("numa", *MANY, sbatch=["--array=1", "--nodes=3"], results="results/mine").tasks(1)
+    assert job.results.name == "mine_1"
+    for node in ("n1", "n3"):
+        job.has('"type":"trial"', node)
+    wait_for(lambda: "n2.jsonl" in (job.results / "n2.txt").read_text(), job)
+    minicluster("on", "n3", "pkill", "-KILL", "-x", "locus")
+    assert job.until("FAILED") != 0
+    assert read(job.record())[-1]["status"] == 0
+    said = job.said()
+    assert "no good end on n1" not in said and "no good end on n2" in said and "no good end on n3" in said
+    assert "sbatch --nodes=1 --nodelist=n3 " in said
+    job = job.go_on(submit)
+    assert job.until("COMPLETED") == 0
+    assert check_resumed(job, read, "n3", restart=None) >= 1
 
 
 def test_loss_of_a_node(submit, read):
