@@ -5,7 +5,8 @@ import os
 import pathlib
 
 import pytest
-from slurm import SOURCE, Job, ask, wait_for
+from lacking import lacking
+from slurm import SOURCE, Job, ask, minicluster, wait_for
 
 
 @pytest.fixture(scope="session")
@@ -36,14 +37,49 @@ def submit(nodes, source):
     """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. They end with the test, all nodes idle."""
     jobs = []
 
-    def run(script, *arguments, sbatch=(), folder=source, path=""):
+    def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
         script = script if "/" in str(script) else f"jobs/{script}.slurm"
-        environment = {**os.environ, "PATH": path + os.environ["PATH"]}
+        environment = {**os.environ, "PATH": path + os.environ["PATH"], **({"LOCUS_RESULTS": results} if results else {})}
         number = ask("sbatch", "--parsable", *sbatch, script, *arguments, cwd=folder, env=environment).strip()
-        jobs.append(Job(number, pathlib.Path(script).stem, folder))
+        jobs.append(Job(number, pathlib.Path(script).stem, folder, results))
         return jobs[-1]
 
     yield run
     for job in jobs:
         job.cancel()
     wait_for(lambda: set(ask("sinfo", "--noheader", "--Node", "--format=%T").split()) == {"idle"}, "all nodes idle")
+
+
+@pytest.fixture
+def group():
+    """group("memory", {"memory.limit_in_bytes": "1G"}, {"memory.max": "1G"}): n1's daemon, and so its jobs, go into a control group
+    with these limits, of version 1 or 2. Returns its name: that of the cluster, which removes it if we can't."""
+    name = pathlib.Path(os.environ["MINICLUSTER"]).name
+    made = []
+
+    def put(folder):
+        minicluster("on", "n1", "sh", "-c", f'cat "$MINICLUSTER/spool/slurmd.pid" >{folder}/cgroup.procs')
+
+    def make(controller, *versions):
+        for top, limits in zip((f"/sys/fs/cgroup/{controller}", "/sys/fs/cgroup"), versions):
+            folder = pathlib.Path(top, name)
+            try:
+                folder.mkdir()
+                made.append(folder)
+                for file, limit in limits.items():
+                    (folder / file).write_text(limit)
+                break
+            except OSError as error:
+                why = error
+        else:
+            lacking(f"a group of {controller}", f"{why}; root of a machine, or of a container that may write to /sys/fs/cgroup")
+        put(folder)
+        return name
+
+    yield make
+    for folder in made:
+        procs = folder / "cgroup.procs"
+        if procs.read_text():
+            put(folder.parent)
+            wait_for(lambda file=procs: not file.read_text(), f"{folder} is empty")
+        folder.rmdir()

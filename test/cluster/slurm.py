@@ -38,9 +38,10 @@ def wait_for(condition, what):
 
 
 class Job:
-    def __init__(self, number, name, folder):
+    def __init__(self, number, name, folder, results=None):
         self.id, self.name, self.folder = number, name, folder  # the id as SLURM writes it: 7, or 7_2 in an array
-        self.results = folder / f"results/{name}-{number}"
+        self.given = results
+        self.results = folder / (results or f"results/{name}-{number}")
 
     def __getitem__(self, key):
         """What SLURM knows of it: job["JobState"]."""
@@ -75,7 +76,16 @@ class Job:
         wait_for(lambda: record.exists() and record.read_text().count(text) >= times, f"{text} in {record}")
 
     def tasks(self, count):
-        return [Job(f"{self.id}_{task}", self.name, self.folder) for task in range(1, count + 1)]
+        return [
+            Job(f"{self.id}_{task}", self.name, self.folder, self.given and f"{self.given}_{task}") for task in range(1, count + 1)
+        ]
+
+    def go_on(self, submit, instead=None, **more):
+        """Submits what its last words advise, word by word; or another script."""
+        found = re.search(r"to go on: LOCUS_RESULTS=(\S+) sbatch (--.*?) (jobs/\S+) (.*)\n", self.said())
+        assert found, self
+        results, sbatch, script, arguments = found.groups()
+        return submit(instead or script, *arguments.split(), sbatch=sbatch.split(), results=results, folder=self.folder, **more)
 
     def cancel(self):
         subprocess.run(["scancel", self.id], check=False)

@@ -2,7 +2,6 @@
 """However a job ends, each node's record is valid and says how; a job that is put back into the queue goes on."""
 
 import os
-import pathlib
 import re
 import signal
 
@@ -12,8 +11,8 @@ from slurm import ask, minicluster, wait_for
 
 ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
 ENDLESS = [*ONE, "--size", "256K", "--repeats", "1000000", "--time-budget", "600s"]
-TRIALS = 8
-MANY = [*ONE, "--size", "256K..2M+256K", "--duration", "10ms", "--repeats", "50", "--time-budget", "600s"]
+TRIALS = 20
+MANY = [*ONE, "--size", "256K..5M+256K", "--duration", "10ms", "--repeats", "50", "--time-budget", "600s"]
 
 
 def check_interrupted(job, read, node="n1"):
@@ -22,11 +21,12 @@ def check_interrupted(job, read, node="n1"):
     assert "interrupted" in (job.results / f"{node}.txt").read_text()
 
 
-def check_resumed(job, read, node="n1"):
+def check_resumed(job, read, node="n1", restart="1"):
     """Two runs; what was complete in the first was not measured again, and in the end all are. Returns how many that were."""
     lines = read(job.record(node))
     first, second = (i for i, line in enumerate(lines) if line["type"] == "header")
-    assert lines[second]["job"]["restart"] == "1" and lines[second]["resumes"] == [lines[first]["run"]]
+    assert (lines[second]["job"]["id"], lines[second]["job"]["restart"]) == (job.id, restart)
+    assert lines[second]["resumes"] == [lines[first]["run"]]
     complete = [line["id"] for line in lines[:second] if line["type"] == "trial" and line["status"] != "interrupted"]
     then = [line["id"] for line in lines[second:] if line["type"] == "trial"]
     assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[-1]["skipped"] == len(complete)
@@ -42,7 +42,7 @@ def test_time_limit(submit, read):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
     assert warned.until("FAILED") == 128 + signal.SIGTERM
-    assert f"to go on: scontrol requeue {warned.id}" in warned.said()
+    assert f"to go on: LOCUS_RESULTS=results/numa-{warned.id} sbatch --nodes=1 --nodelist=n1 jobs/numa.slurm" in warned.said()
     overrun.until("TIMEOUT")
     check_interrupted(warned, read)
     check_interrupted(overrun, read, "n2")
@@ -60,27 +60,59 @@ def test_cancelled(submit, read):
         check_interrupted(job, read, node)
 
 
-def requeue(job):
+def requeue(job, submit):
+    """As SLURM does after the loss of a node."""
     ask("scontrol", "requeue", job.id)
+    job.start_again()
+    return job
 
 
-def warn_and_requeue(job):
-    """As with --signal before the end of the time."""
+def submit_again(job, submit):
+    """As its user does on the next day, when SLURM has forgotten the job, whose time was up."""
     ask("scancel", "--signal=TERM", job.id)
     assert job.until("FAILED") == 128 + signal.SIGTERM
-    requeue(job)
+    return job.go_on(submit)
 
 
-@pytest.mark.parametrize("act", [requeue, warn_and_requeue])
-def test_requeued(submit, read, act):
-    job = submit("numa", *MANY)
+@pytest.mark.parametrize(("act", "restart"), [(requeue, "1"), (submit_again, None)])
+def test_it_goes_on(submit, read, act, restart):
+    job = submit("numa", *MANY, sbatch=["--nodelist=n1"])
     job.has('"type":"trial"', times=2)
-    act(job)
-    job.start_again()
+    job = act(job, submit)
     assert job.until("COMPLETED") == 0
-    assert check_resumed(job, read) >= 2
+    assert check_resumed(job, read, restart=restart) >= 2
     table = (job.results / "n1.txt").read_text()
     assert "interrupted" in table and "trials were complete in the file already" in table
+
+
+def test_on_another_node_it_begins_anew(submit, read):
+    job = submit("numa", *MANY)
+    job.has('"type":"trial"', times=2)
+    requeue(job, submit)
+    ask("scontrol", "update", f"JobId={job.id}", "ExcNodeList=n1")
+    assert job.until("COMPLETED") == 0
+    (header,) = (line for line in read(job.record(job["NodeList"])) if line["type"] == "header")
+    assert header["resumes"] == [] and header["job"]["restart"] == "1"
+    check_interrupted(job, read)
+
+
+def test_only_what_is_left_goes_on(submit, read, source):
+    """In an array's folder, too; and a node that fails by itself does not end the others, nor is it advised to go on."""
+    (source / "results/mine_1/n2.jsonl").mkdir(parents=True)
+    (job,) = submit("numa", *MANY, sbatch=["--array=1", "--nodes=3"], results="results/mine").tasks(1)
+    assert job.results.name == "mine_1"
+    for node in ("n1", "n3"):
+        job.has('"type":"trial"', node)
+    wait_for(lambda: "n2.jsonl" in (job.results / "n2.txt").read_text(), job)
+    minicluster("on", "n3", "pkill", "-KILL", "-x", "locus")
+    assert job.until("FAILED") != 0
+    assert read(job.record())[-1]["status"] == 0
+    said = job.said()
+    assert "no good end on n1" not in said and "no good end on n2" in said and "no good end on n3" in said
+    assert "sbatch --nodes=1 --nodelist=n3 " in said
+    job = job.go_on(submit)
+    assert job.until("COMPLETED") == 0
+    assert check_resumed(job, read, "n3", restart=None) >= 1
 
 
 def test_loss_of_a_node(submit, read):
@@ -110,15 +142,15 @@ LIMIT = 400  # MiB
 
 
 def check_memory(submit, read, sbatch, cause):
-    """With less than a trial would take by itself, it is smaller; one that was asked for is refused, with the reason."""
+    """With less than a trial would take by itself, it is smaller, and we return the header; one that was asked for is refused."""
     default = ["--variant", "single", "--layout", "1", "--kernel", "sum", "--pages", "base", "--repeats", "3"]
     (size,) = map(int, re.findall(r" size=(\d+) ", ask(os.environ["LOCUS"], "numa", "--dry-run", *default)))
     fitting = submit("numa", *default, sbatch=sbatch)
     refused = submit("numa", *ONE, "--size", "2G", sbatch=sbatch)
     assert fitting.until("COMPLETED") == 0
     assert refused.until("FAILED") == 3
-    trial, *more = (line for line in read(fitting.record()) if line["type"] == "trial")
-    assert not more and trial["parameters"]["size"] <= min(size, (LIMIT << 20) - 1)
+    header, *lines = read(fitting.record())
+    (smaller,) = (line["parameters"]["size"] for line in lines if line["type"] == "trial")
     trial, *more = (line for line in read(refused.record()) if line["type"] == "trial")
     assert (
         not more
@@ -126,6 +158,10 @@ def check_memory(submit, read, sbatch, cause):
         and re.search(rf"it needs 2 GiB of memory.* because of {cause}", trial["reasons"][0])
     )
     assert re.search(rf"impossible.*{cause}", refused.said())
+    if size < LIMIT << 20:
+        lacking("a default size beyond the limit", "a machine with a larger last-level cache")
+    assert smaller < LIMIT << 20
+    return header
 
 
 def test_memory_of_the_job(submit, read):
@@ -133,33 +169,8 @@ def test_memory_of_the_job(submit, read):
     check_memory(submit, read, [f"--mem={LIMIT}M", "--nodelist=n1"], f"ulimit -v {LIMIT} MiB")
 
 
-@pytest.fixture
-def memory_group():
-    """A control group of n1's daemon, and so of its jobs. Returns how locus calls its limit."""
-    name = pathlib.Path(os.environ["MINICLUSTER"]).name  # one of its own for each cluster on this machine
-    for top, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
-        group = pathlib.Path(top, name)
-        try:
-            group.mkdir()
-            (group / limit).write_text(f"{LIMIT}M")
-            break
-        except OSError as error:
-            why = error
-            if group.exists():
-                group.rmdir()
-    else:
-        lacking("a memory group", f"{why}; root of a machine, or of a container that may write to /sys/fs/cgroup")
-
-    def put(folder):
-        minicluster("on", "n1", "sh", "-c", f'cat "$MINICLUSTER/spool/slurmd.pid" >{folder}/cgroup.procs')
-
-    put(group)
-    yield f"{limit} {LIMIT} MiB of cgroup /{name}"
-    put(top)
-    wait_for(lambda: not (group / "cgroup.procs").read_text(), f"{group} is empty")
-    group.rmdir()
-
-
-def test_memory_of_the_group(submit, read, memory_group):
+def test_memory_of_the_group(submit, read, group):
     """Beyond it the kernel kills."""
-    check_memory(submit, read, ["--nodelist=n1"], memory_group)
+    name = group("memory", {"memory.limit_in_bytes": f"{LIMIT}M"}, {"memory.max": f"{LIMIT}M"})
+    header = check_memory(submit, read, ["--nodelist=n1"], rf"memory\.\S+ {LIMIT} MiB of cgroup /{name}")
+    assert header["machine"]["cgroup"]["memory_limit"] == LIMIT << 20

@@ -16,6 +16,7 @@ BENCHMARKS = {  # a trial or two of each, soon done
     "search": ["--profile", "quick", "--variant", "partitioned,best", "--threads", "1", "--size", "16K", "--repeats", "2"],
 }
 TINY = BENCHMARKS["numa"]
+ENDLESS = [*TINY[:-1], "1000000", "--time-budget", "600s"]
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
 SCRIPTS = sorted((SOURCE / "jobs").glob("*.slurm"))
 OWN = ["likwid"]  # scripts unlike the others
@@ -59,7 +60,7 @@ def test_without_locus(submit, tmp_path_factory):
 
 def test_the_node_is_ours_alone_and_whole(submit, read):
     """A second job waits, and all CPUs are in the record: srun is told of them, which from SLURM 22.05 on gives one otherwise."""
-    job = submit("numa", *TINY[:-1], "1000000", "--time-budget", "600s", sbatch=["--nodelist=n1"])
+    job = submit("numa", *ENDLESS, sbatch=["--nodelist=n1"])
     other = submit("numa", *TINY, sbatch=["--nodelist=n1"])
     job.has('"samples"')
     wait_for(lambda: other["Reason"] == "Resources", other)
@@ -78,7 +79,7 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
 def test_the_status_is_passed_on(submit, status, arguments):
     job = submit("numa", *TINY, *arguments)
     assert job.until("FAILED") == status
-    assert f"no good end on n1, see results/numa-{job.id}/n1.txt; to go on: scontrol requeue {job.id}" in job.said()
+    assert f"no good end on n1, see results/numa-{job.id}/n1.txt\n" in job.said() and "to go on" not in job.said()
     assert "locus numa: " in (job.results / "n1.txt").read_text() or status == 1
 
 
@@ -92,15 +93,27 @@ def test_several_nodes(submit, read, nodes, count):
 
 
 def test_an_array_over_nodes(submit, read, nodes):
-    tasks = submit("numa", *TINY, sbatch=["--array=1-4"]).tasks(4)
-    for task, job in enumerate(tasks, 1):
-        assert job.until("COMPLETED") == 0
-        node = job["NodeList"]
+    """At once, each on a node of its own."""
+    tasks = submit("numa", *ENDLESS, sbatch=[f"--array=1-{len(nodes)}"]).tasks(len(nodes))
+    for job in tasks:
+        job.until("RUNNING")
+    where = [job["NodeList"] for job in tasks]
+    assert sorted(where) == sorted(nodes)
+    for task, (job, node) in enumerate(zip(tasks, where), 1):
+        job.has('"samples"', node)
         assert names(job.results) == [f"{node}.jsonl", f"{node}.txt"]
-        assert check_good(job, read, node)[0]["job"]["array_task"] == str(task)
+        assert read(job.record(node), whole=False)[0]["job"]["array_task"] == str(task)
 
 
-def test_fewer_cpus_than_the_node_has(submit, read, source):
+def test_without_arguments(submit, read):
+    """As the first line of each script's head has it."""
+    job = submit("numa")
+    job.has('"samples"')
+    header = read(job.record(), whole=False)[0]
+    assert header["profile"] == "standard" and header["altered"] == []
+
+
+def test_fewer_cpus_than_the_node_has(submit, read, source, group):
     """Whoever bounds them, only these are used, and the record says who did."""
     if CPUS == 1:
         lacking("a second CPU", "a machine with two")
@@ -109,11 +122,20 @@ def test_fewer_cpus_than_the_node_has(submit, read, source):
         f'#!/bin/sh\nexec srun -n1 -c{CPUS} --cpu-bind=mask_cpu:2 build/locus numa --output masked.jsonl "$@"\n'
     )
     masked = submit(source / "masked.sh", *TINY, sbatch=["--exclusive"])
-    for job, record, cpus in ((asked, asked.record(), [0]), (masked, source / "masked.jsonl", [1])):
+
+    def check(job, record, cpu):
         assert job.until("COMPLETED") == 0
-        lines = read(record)
-        assert lines[0]["binding"]["bound_by"] == "SLURM" and lines[0]["binding"]["affinity"] == cpus
-        assert {tuple(line["cpus"]) for line in lines if line["type"] == "trial"} == {tuple(cpus)}
+        header, *lines = read(record)
+        assert header["binding"]["bound_by"] == "SLURM" and header["binding"]["affinity"] == [cpu]
+        assert {tuple(line["cpus"]) for line in lines if line["type"] == "trial"} == {(cpu,)}
+        return header
+
+    check(asked, asked.record(), 0)
+    check(masked, source / "masked.jsonl", 1)
+    cpuset = {"cpuset.mems": "0", "cpuset.cpus": "1"}
+    group("cpuset", cpuset, cpuset)
+    confined = submit("numa", *TINY, sbatch=["--nodelist=n1"])
+    assert check(confined, confined.record(), 1)["machine"]["cgroup"]["cpuset"] == "1"
 
 
 def test_the_scripts_differ_in_name_and_time_alone():

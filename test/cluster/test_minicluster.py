@@ -31,10 +31,22 @@ def test_the_commands_status_is_returned(nodes):
     assert name == "n1" and folder != os.environ["MINICLUSTER"] and not pathlib.Path(folder).exists()
 
 
+def groups(folder):
+    return [*pathlib.Path("/sys/fs/cgroup").glob(folder.name), *pathlib.Path("/sys/fs/cgroup").glob(f"*/{folder.name}")]
+
+
+GROUPED = """for top in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+    group=$top/${MINICLUSTER##*/}
+    mkdir "$group" && echo 0 >"$group/cgroup.procs" && break
+done 2>/dev/null
+echo "$MINICLUSTER"
+exec sleep 600"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_it(nodes, number):
     process = subprocess.Popen(
-        [MINICLUSTER, "2", "sh", "-c", 'echo "$MINICLUSTER"; exec sleep 600'],
+        [MINICLUSTER, "2", "sh", "-c", GROUPED],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -50,5 +62,6 @@ def test_nothing_is_left_of_it(nodes, number):
     assert process.wait(timeout=DEADLINE) != 0
     wait_for(lambda: not processes(folder), folder)
     if number == signal.SIGKILL:
-        folder.rmdir()  # it is empty
-    assert not folder.exists()
+        for left in (folder, *groups(folder)):
+            left.rmdir()  # it is empty
+    assert not folder.exists() and not groups(folder)

@@ -84,7 +84,8 @@ def test_without_locus_mpi(submit, tmp_path_factory):
 def test_the_status_is_passed_on(submit, status, arguments):
     job = submit("kmeans-mpi", *SOON, *arguments)
     assert job.until("FAILED") == status
-    assert f"no good end on 1 of 2 nodes, see results/kmeans-mpi-{job.id}/1-ranks.txt" in job.said()
+    assert f"no good end on 1 of 2 nodes, see results/kmeans-mpi-{job.id}/1-ranks.txt\n" in job.said()
+    assert "to go on" not in job.said()
 
 
 @pytest.mark.parametrize("launcher", ["srun --mpi=pmix", "mpirun --bind-to none"])
@@ -127,12 +128,15 @@ def test_cancelled(at_work, read):
     assert end["type"] == "end" and end["signal"] == "SIGTERM" and end["status"] == 128 + signal.SIGTERM
 
 
-def test_sigterm_before_the_time_is_up(at_work, read):
+def test_sigterm_before_the_time_is_up(at_work, submit, source, read):
     job = at_work()
     ask("scancel", "--signal=TERM", job.id)
     assert job.until("FAILED") == 128 + signal.SIGTERM
     assert read(job.record("2-ranks"))[-1]["signal"] == "SIGTERM"
-    assert f"to go on: scontrol requeue {job.id}" in job.said()
+    again = job.go_on(submit, source / "kmeans-mpi.slurm")
+    again.has('"header"', "2-ranks", times=2)
+    first, second = (line for line in read(job.record("2-ranks"), whole=False) if line["type"] == "header")
+    assert second["resumes"] == [first["run"]] and second["job"]["id"] == again.id and again["NodeList"] == job["NodeList"]
 
 
 @pytest.mark.parametrize("node", ["n1", "n2"])
