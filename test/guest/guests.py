@@ -277,7 +277,9 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None):
         archive({f"steps/{n:03}": step + "\n" for n, step in enumerate(steps)}, image)
     drive.touch()
     os.truncate(drive, len(steps) * SLOT << 20)
-    command = [architecture.qemu, *architecture.shape.split(), *GUESTS[name].shape.split(), *GUESTS[name].emulator.split()]
+    # It ends with the thread that waits for it, and so with this process, however that ends.
+    command = ["setpriv", "--pdeathsig", "KILL", "--", architecture.qemu]
+    command += [*architecture.shape.split(), *GUESTS[name].shape.split(), *GUESTS[name].emulator.split()]
     command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
     # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1 cryptomgr.notests"

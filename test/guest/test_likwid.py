@@ -92,7 +92,9 @@ def test_all_cpus_of_a_cpuset(done):
     assert found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
 
 
-PIN = "taskset -c 1,3 likwid-pin -q -c {} locus dummy --variant steady --threads 1 --profile quick --repeats 3 --output record.jsonl"
+PIN = (
+    "taskset -c 1,3 likwid-pin -q -c {} locus dummy --variant steady --threads 1 --profile quick --repeats 3 --output record.jsonl"
+)
 
 
 @pytest.mark.guest("2x2", {words: PIN.format(words) for words in ("N", "N:1,0", "0,1")})
