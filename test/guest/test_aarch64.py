@@ -29,6 +29,9 @@ QUICK = {
     "numa": f"locus numa --profile quick --size 2M {ONCE}",
     "latency": f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}",
     "search": f"locus search --profile quick --size 64K --threads 2 {ONCE}",
+    "kmeans": f"locus kmeans --profile quick --points 200 --clusters 9 --threads 2 {ONCE}",
+    "sharing": f"locus sharing --profile quick --lines 2 --threads 2 --duration 1ms {ONCE}",
+    "checkpoint": f"locus checkpoint --profile quick --body loop,reverse --threads 2 --duration 1ms {ONCE}",
 }
 
 
@@ -86,7 +89,7 @@ def test_quick_profiles(built, done):
         for placement in trial["placement"].values():
             assert placement["how"] == "verified" and placement["misplaced"] == placement["unmapped"] == 0, trial
             assert placement["page"] == page, trial
-            assert placement["huge_page"] == (huge if trial["parameters"]["pages"] == "thp" else None), trial
+            assert placement["huge_page"] == (huge if trial["parameters"].get("pages") == "thp" else None), trial
 
 
 @pytest.mark.guest(list(ARM), "locus topology")
