@@ -231,7 +231,7 @@ def test_a_node_of_128_cores_is_127_rounds(locus):
 @pytest.mark.parametrize("machine", ["package:2 l3:8 core:8 pu:1", "package:2 l3:8 core:8 pu:2"])
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_a_node_of_128_cores_takes_a_minute(locus, machine, nodes):
-    """All protocols, homes and batches: a core is one player, however many threads it has; siblings play where --threads says so."""
+    """All protocols, homes and batches: a core is one player, however many threads it has; siblings play if --threads says so."""
     machine = machine.replace("package:2", "package:2 numa:1" if nodes == 2 else "numa:1 package:2")
     words = "sharing --variant handover --profile standard --dry-run --topology"
     done = locus(words, machine)

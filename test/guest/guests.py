@@ -232,7 +232,8 @@ def system(architecture):
 def packed(architecture):
     """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
     root = architecture.folder / "root"
-    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture), **stand_ins(architecture)}
+    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", "bin/run-unit": HERE.parent / "run-unit"}
+    files.update({**units(architecture), **stand_ins(architecture)})
     for tool in architecture.tools:
         places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
         files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))

@@ -9,7 +9,7 @@ import subprocess
 import guests
 import pytest
 from lacking import lacking
-from test_units import all_is_well, commands
+from test_units import all_is_well, commands, unit
 
 HERE = pathlib.Path(__file__).parent
 UNITS = sorted(file.stem for file in (HERE.parent / "unit").glob("test_*.c"))
@@ -69,7 +69,7 @@ def test_units_about_pages(built, done):
     all_is_well(done)
 
 
-@pytest.mark.guest(ATOMIC, "CMOCKA_MESSAGE_OUTPUT=TAP test_numa_kernels")
+@pytest.mark.guest(ATOMIC, unit("test_numa_kernels"))
 def test_machine_code_was_looked_at(built, done):
     assert done.out.count("_loops_as_meant") >= 4, done.out
 

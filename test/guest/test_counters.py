@@ -7,7 +7,7 @@ import guests
 import pytest
 from lacking import lacking
 from test_restricted import as_user
-from test_units import all_is_well, commands
+from test_units import all_is_well, commands, unit
 
 PMU = ["pmu", "pmu-n1"]
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
@@ -58,7 +58,7 @@ def test_units(done):
 BY = {"pmu": {"perf", "papi"}, "pmu-n1": {"perf"}}
 
 
-@pytest.mark.guest(PMU, f"{ALLOWED}; CMOCKA_MESSAGE_OUTPUT=TAP test_counters")
+@pytest.mark.guest(PMU, f"{ALLOWED}; {unit('test_counters')}")
 def test_a_known_loop_is_counted_exactly_and_alike(done):
     """By each of four threads on one CPU: what it did, and little that is always the same."""
     parts = done.out.split("\nok ")
