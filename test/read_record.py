@@ -5,13 +5,17 @@ import json
 import pathlib
 
 import pytest
+from lacking import lacking
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.schema.json"
 
 
 @pytest.fixture(scope="session")
 def schema():
-    jsonschema = pytest.importorskip("jsonschema")
+    try:
+        import jsonschema
+    except ImportError:
+        lacking("jsonschema", "python -m pip install -r analysis/requirements.txt")
     return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin that prints a line of TAP for each test, and in comments why it failed, or what it said."""
+"""A pytest plugin that prints a line of TAP for each test, and in comments why it failed, or what it said.
+
+Where a test runs others, and prints which of these were skipped, they have a line each.
+"""
 
 import os
+import re
 import sys
+
+import pytest
 
 out = os.fdopen(os.dup(1), "w", buffering=1)  # made before pytest captures what tests print
 lines = 0
@@ -14,6 +20,10 @@ def say(ok, name, comment="", directive=""):
     print("ok" if ok else "not ok", lines, "-", name + directive, file=out)
     for line in comment.splitlines():
         print("#", line, file=out)
+
+
+def say_skipped(name, reason):
+    say(True, name, directive=" # SKIP " + " ".join(reason.split()))
 
 
 def pytest_collectreport(report):
@@ -28,12 +38,20 @@ def pytest_runtest_logreport(report):
         say(False, name if report.when == "call" else f"{name}: {report.when}", report.longreprtext)
     elif report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-        say(True, name, directive=" # SKIP " + " ".join(reason.removeprefix("Skipped: ").split()))
+        say_skipped(name, reason.removeprefix("Skipped: "))
     elif report.when == "call":
-        say(True, name, report.capstdout.strip())
+        inner = re.compile(r"(?:ok \d+ - |SKIP: )(.+?) # SKIP (.*)")
+        skipped = [found for found in map(inner.fullmatch, report.capstdout.splitlines()) if found]
+        say(True, name, "\n".join(line for line in report.capstdout.strip().splitlines() if not inner.fullmatch(line)))
+        for found in skipped:
+            say_skipped(f"{name}: {found[1]}", found[2])
+
+
+def pytest_keyboard_interrupt():
+    print("Bail out! Interrupted", file=out)
 
 
 def pytest_sessionfinish(exitstatus):
-    if exitstatus and not lines:
+    if exitstatus and exitstatus != pytest.ExitCode.INTERRUPTED and not lines:
         say(False, f"pytest ended with status {int(exitstatus)} before the first test", " ".join(sys.argv))
     print(f"1..{lines}", file=out)

@@ -52,7 +52,7 @@ def test_every_kernel_is_right(locus, tmp_path, trials, kernel):
     file = tmp_path / "kernel.jsonl"
     words = f"numa --kernel {kernel} --variant static,single --size 1000040 --threads 1 --repeats 2 --pages base --output"
     done = locus(words, file)
-    if done.status == 3:
+    if done.status == 3 and "needs stores that pass the caches" in done.out + done.err:
         pytest.skip(done.out + done.err)
     assert done.status == 0, done.out
     reads, writes = WORDS[kernel.replace("-nt", "")]

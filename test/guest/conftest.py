@@ -33,14 +33,24 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.fixture(scope="session")
-def boot():
-    """guests.boot, or the reason that there is no such guest here."""
+def need():
+    """need(guest): goes on, or gives the reason that there is no such guest here."""
 
-    def boot_if_possible(name, *arguments, **more):
+    def skip_if_impossible(name):
         if guests.foreign(name):
             pytest.skip(guests.foreign(name))
         if guests.missing(name):
             lacking(*guests.missing(name))
+
+    return skip_if_impossible
+
+
+@pytest.fixture(scope="session")
+def boot(need):
+    """guests.boot, where it is possible."""
+
+    def boot_if_possible(name, *arguments, **more):
+        need(name)
         return guests.boot(name, *arguments, **more)
 
     return boot_if_possible

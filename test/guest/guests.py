@@ -232,7 +232,8 @@ def system(architecture):
 def packed(architecture):
     """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
     root = architecture.folder / "root"
-    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", **units(architecture), **stand_ins(architecture)}
+    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", "bin/run-unit": HERE.parent / "run-unit"}
+    files.update({**units(architecture), **stand_ins(architecture)})
     for tool in architecture.tools:
         places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
         files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))
@@ -277,7 +278,9 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None):
         archive({f"steps/{n:03}": step + "\n" for n, step in enumerate(steps)}, image)
     drive.touch()
     os.truncate(drive, len(steps) * SLOT << 20)
-    command = [architecture.qemu, *architecture.shape.split(), *GUESTS[name].shape.split(), *GUESTS[name].emulator.split()]
+    # It ends with the thread that waits for it, and so with this process, however that ends.
+    command = ["setpriv", "--pdeathsig", "KILL", "--", architecture.qemu]
+    command += [*architecture.shape.split(), *GUESTS[name].shape.split(), *GUESTS[name].emulator.split()]
     command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
     # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1 cryptomgr.notests"

@@ -9,7 +9,7 @@ import subprocess
 import guests
 import pytest
 from lacking import lacking
-from test_units import all_is_well, commands
+from test_units import all_is_well, commands, unit
 
 HERE = pathlib.Path(__file__).parent
 UNITS = sorted(file.stem for file in (HERE.parent / "unit").glob("test_*.c"))
@@ -29,6 +29,9 @@ QUICK = {
     "numa": f"locus numa --profile quick --size 2M {ONCE}",
     "latency": f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}",
     "search": f"locus search --profile quick --size 64K --threads 2 {ONCE}",
+    "kmeans": f"locus kmeans --profile quick --points 200 --clusters 9 --threads 2 {ONCE}",
+    "sharing": f"locus sharing --profile quick --lines 2 --threads 2 --duration 1ms {ONCE}",
+    "checkpoint": f"locus checkpoint --profile quick --body loop,reverse --threads 2 --duration 1ms {ONCE}",
 }
 
 
@@ -66,7 +69,7 @@ def test_units_about_pages(built, done):
     all_is_well(done)
 
 
-@pytest.mark.guest(ATOMIC, "CMOCKA_MESSAGE_OUTPUT=TAP test_numa_kernels")
+@pytest.mark.guest(ATOMIC, unit("test_numa_kernels"))
 def test_machine_code_was_looked_at(built, done):
     assert done.out.count("_loops_as_meant") >= 4, done.out
 
@@ -86,7 +89,7 @@ def test_quick_profiles(built, done):
         for placement in trial["placement"].values():
             assert placement["how"] == "verified" and placement["misplaced"] == placement["unmapped"] == 0, trial
             assert placement["page"] == page, trial
-            assert placement["huge_page"] == (huge if trial["parameters"]["pages"] == "thp" else None), trial
+            assert placement["huge_page"] == (huge if trial["parameters"].get("pages") == "thp" else None), trial
 
 
 @pytest.mark.guest(list(ARM), "locus topology")

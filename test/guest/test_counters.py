@@ -6,7 +6,8 @@ import re
 import guests
 import pytest
 from lacking import lacking
-from test_units import all_is_well, commands
+from test_restricted import as_user
+from test_units import all_is_well, commands, unit
 
 PMU = ["pmu", "pmu-n1"]
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
@@ -57,7 +58,7 @@ def test_units(done):
 BY = {"pmu": {"perf", "papi"}, "pmu-n1": {"perf"}}
 
 
-@pytest.mark.guest(PMU, f"{ALLOWED}; CMOCKA_MESSAGE_OUTPUT=TAP test_counters")
+@pytest.mark.guest(PMU, f"{ALLOWED}; {unit('test_counters')}")
 def test_a_known_loop_is_counted_exactly_and_alike(done):
     """By each of four threads on one CPU: what it did, and little that is always the same."""
     parts = done.out.split("\nok ")
@@ -224,6 +225,35 @@ def test_what_is_forbidden_and_optional_is_null(done):
         assert (found["value"], found["source"], found["samples"]) == (None, None, 0), found
         assert found["why"].endswith(REMEDY)
         assert done.err == f"locus: --counters: {INSTRUCTIONS}, {CYCLES}: {found['why']}\n"
+
+
+# At 4 a user without root may not even ask; what is named as the remedy is one.
+DEFAULT = "locus latency --variant cycle --size 4K --pages base --counters default"
+MAY = "sudo sysctl kernel.perf_event_paranoid=2"
+
+
+def by_a_user(level, options=""):
+    return f"echo {level} >{PARANOID}; {as_user(f'{DEFAULT} {options} {ONCE}')}"
+
+
+@pytest.mark.guest("pmu", by_a_user(4))
+def test_what_a_user_may_not_count_is_told_with_the_remedy(done):
+    assert done.status == 3 and not done.out and not done.record, done
+    (line,) = [line for line in done.err.splitlines() if CYCLES in line]
+    assert "paranoid=4" in line and MAY in line, line
+
+
+@pytest.mark.guest("pmu", by_a_user(4, "--counters-optional"))
+def test_a_user_who_may_not_count_measures_all_the_same(done):
+    (trial,) = of_type(done, "trial")
+    assert done.status == 0 and trial["status"] in ("ok", "noisy", "unconverged"), done
+    assert counted(trial, CYCLES)["value"] is None and MAY in counted(trial, CYCLES)["why"], trial["counters"]
+
+
+@pytest.mark.guest("pmu", by_a_user(2))
+def test_a_user_who_may_counts(done):
+    (trial,) = of_type(done, "trial")
+    assert done.status == 0 and counted(trial, CYCLES)["value"] == pytest.approx(2 * OF_A_LOAD, rel=max(BESIDE) / 440_000), done
 
 
 # The kernel lets root count all the same: asked for by its own names, it does.

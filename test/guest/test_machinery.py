@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import select
 import subprocess
 import sys
 
@@ -30,6 +31,31 @@ def test_a_step_that_hangs_is_ended(boot):
 def test_a_guest_that_hangs_is_ended(boot):
     (died,) = boot("one", ["echo fine"], deadline=0.1, called="machinery").values()
     assert "ended after 0.1 s" in str(died)
+
+
+IN_A_THREAD = """
+import concurrent.futures, guests
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    pool.submit(guests.boot, "one", ["echo fine"], called="machinery").result()
+"""
+
+
+def test_a_guest_ends_with_who_made_it_however_that_ends(need, tmp_path):
+    """Of an emulator that says who it is, and stays."""
+    need("one")
+    pid, emulator = tmp_path / "pid", tmp_path / guests.GUESTS["one"].architecture.qemu
+    os.mkfifo(pid)
+    emulator.write_text(f"#!/bin/sh\necho $$ >{pid}\nexec sleep 120\n", encoding="utf-8")
+    emulator.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = os.open(pid, os.O_RDWR)
+    with subprocess.Popen([sys.executable, "-c", IN_A_THREAD], env=environment) as maker:
+        assert select.select([told], [], [], 60)[0], "no emulator began"
+        made = os.pidfd_open(int(os.read(told, 99)))
+        maker.kill()
+    assert select.select([made], [], [], 30)[0], "the emulator goes on"
+    os.close(made)
+    os.close(told)
 
 
 @pytest.mark.parametrize("ci", ["true", "false"])

@@ -18,6 +18,18 @@ LATENCY = f"locus latency --variant matrix --size 64K {ONCE}"
 SEARCHED = "locus search --size 1M --search branchless --pages base --threads 4 --variant"
 SEARCHES = {v: f"{SEARCHED} {v} {ONCE}" for v in ("whole", "divided", "weighted", "partitioned", "best")}
 
+# Of each thread, where it has 1024 points: the pages of their coordinates, labels and groups.
+OF_A_THREAD = {
+    "2p": 4 + 1,
+    "2q": 4 + 1,
+    "2q-padded": 4 + 1,
+    "3p": 4 + 1 + 2,
+    "private-dense": 4 + 1,
+    "private-padded": 4 + 1,
+    "best": 4,
+}
+CLUSTERED = f"locus kmeans --points 4096 --clusters 9 --iterations 2 --threads 4 --bind spread --variant {','.join(OF_A_THREAD)}"
+
 
 def trials(done, variant):
     found = [line for line in done.record if line["type"] == "trial" and line["variant"] == variant]
@@ -212,3 +224,19 @@ def test_ranges_lie_with_their_owners(done):
     for trial in [line for line in done.record if line["type"] == "trial"]:
         assert set(users(done, trial)) <= set(verified(trial)), trial["identity"]
         assert local_share(trial) == 1, trial["identity"]
+
+
+@pytest.mark.guest(SEVERAL, f"{CLUSTERED} {ONCE}")
+def test_points_lie_with_who_clusters_them(done):
+    """And what all use with the first, but for pages on which several have something of their own: these lie with one of them."""
+    assert done.status == 0, done
+    for variant, pages in OF_A_THREAD.items():
+        (trial,) = trials(done, variant)
+        first, *_ = workers = users(done, trial)
+        found = verified(trial)
+        shared = {node: n - pages * workers.count(node) for node, n in found.items()}
+        assert set(found) == set(workers) == set(with_cpus(done)) and min(shared.values()) >= 0, (variant, found)
+        assert sum(shared.values()) == 0 if variant == "best" else shared[first] >= 1 and sum(shared.values()) <= 3, (
+            variant,
+            found,
+        )

@@ -204,6 +204,15 @@ def test_nodes_that_are_hidden(done):
     assert done.status == 1 and static["status"] == "misplaced"
 
 
+# Each of the limits above is root's own business; these two together, somebody's who has no right to change them.
+@pytest.mark.guest(VERSIONS, limited(f"{MEMORY}; {ONE_CPU}", as_user(suite(6))))
+def test_a_user_without_root_within_limits(done):
+    assert done.status == 0, done
+    assert done.record[0]["binding"]["affinity"] == [3], done.record[0]["binding"]
+    found = {trial["status"] for trial in done.record if trial["type"] == "trial"}
+    assert "impossible" in found and found & set(MEASURED) and found <= {*MEASURED, "impossible", "interrupted"}
+
+
 PARANOID = "echo 4 >/proc/sys/kernel/perf_event_paranoid"
 
 

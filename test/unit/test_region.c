@@ -430,8 +430,10 @@ static void evenness(void **state)
 	struct region *r;
 	const char *error;
 
-	if (w->here != 0)
+	if (w->here != 0) {
+		print_message("what stands for two nodes is a machine of node 0, and this is node %d\n", w->here);
 		skip();
+	}
 	two.machine = machine_open("node:2 core:1 pu:1", &error);
 	two.arena = arena_open(two.machine);
 	r = map_touched(&two, 101 * page);
@@ -545,8 +547,10 @@ static void counted_where_asking_is_forbidden(void **state)
 
 	half_claimed_wrongly(w);
 	region_home(map_touched(w, 7 * w->machine->page), 0, 7 * w->machine->page, w->here);
-	if (access("/proc/self/numa_maps", R_OK))
+	if (access("/proc/self/numa_maps", R_OK)) {
+		print_message("/proc/self/numa_maps: %s\n", strerror(errno));
 		skip();
+	}
 	s = see_apart(w, see_without_move_pages);
 	assert_int_equal(s->placement.how, COUNTED);
 	assert_string_equal(s->why_not, "move_pages: Operation not permitted");
@@ -743,8 +747,10 @@ static void transparent_huge_pages(void **state)
 	struct placement p;
 	struct region *r;
 
-	if (!huge || !thp_is_given() || huge > 64 * MIB)
+	if (!huge || !thp_is_given() || huge > 64 * MIB) {
+		print_message("transparent huge pages: %s\n", huge > 64 * MIB ? "of more than 64 MiB here" : "none are given here");
 		skip();
+	}
 	touch(map(w, 4 * huge, PAGES_BASE), 0, 4 * huge, w->machine->page);
 	p = look(w);
 	assert_int_equal(p.huge, 0); /* refused, also where they are given unasked */
@@ -777,8 +783,10 @@ static void transparent_huge_pages_not_given(void **state)
 	struct world *w = *state;
 	struct seen *s;
 
-	if (!w->machine->huge_page)
+	if (!w->machine->huge_page) {
+		print_message("this system has no transparent huge pages\n");
 		skip();
+	}
 	s = see_apart(w, touch_without_thp);
 	assert_int_equal(s->placement.huge, 0);
 	assert_int_equal(s->placement.huge_page, 0);
@@ -857,8 +865,10 @@ static void reserved_pages_on_another_node(void **state)
 
 	for (unsigned i = 0; i < w->machine->nodes; i++)
 		other = w->machine->node[i].memory && w->machine->node[i].number != w->here ? w->machine->node[i].number : other;
-	if (other < 0 || !reserve(w, 2))
+	if (other < 0 || !reserve(w, 2)) {
+		print_message("%s\n", other < 0 ? "there is no other node with memory" : "no huge pages can be reserved");
 		skip();
+	}
 	r = region_map(w->arena, "matrix", 2 * 2 * MIB, PAGES_2M);
 	assert_non_null(r);
 	assert_int_equal(region_bind(r, other), -1);
