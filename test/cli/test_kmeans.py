@@ -301,7 +301,7 @@ def test_values_that_are_none(run, tmp_path, text, said):
 def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, option):
     stays, changes, record = save(tmp_path / "stays.npy", points(500, 2)), tmp_path / "changes.npy", tmp_path / "record.jsonl"
     save(changes, points(500, 2))
-    words = "kmeans --variant best --threads 1 --case-budget 1s --quiet --output"
+    words = "kmeans --variant best --threads 1 --case-budget 4s --quiet --output"  # in which we have to save a file
     files = ["--points", stays, "--centres", f"{stays},{changes}"]
     if option == "--points":
         files = ["--clusters", 9, "--points", f"{stays},{changes}"]
