@@ -93,7 +93,7 @@ def test_raw_samples_and_their_summary_agree(run, read):
 def test_variants_were_sampled_in_turn(run, read):
     lines = read(run[1])
     order = [line["trial"] for line in lines if line["type"] == "samples"]
-    for trial in order:
+    for trial in {trial for trial in order if order.count(trial) > 1}:  # a busy machine may come to one batch
         first = order.index(trial)
         last = len(order) - 1 - order[::-1].index(trial)
         assert {t for t in order if t != trial} & set(order[first:last]), "one trial's batches came all at once"
