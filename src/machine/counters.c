@@ -40,6 +40,22 @@ void remedied(struct reason *r, const char *format, ...)
 	va_end(arguments);
 }
 
+bool too_few_files(int error, struct reason *why)
+{
+	struct rlimit files;
+
+	if (error != EMFILE && error != ENFILE)
+		return false;
+	because(why, "too few file descriptors: an event takes one for each thread");
+	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
+		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: raise fs.file-max, or count fewer events");
+	else if (files.rlim_max > files.rlim_cur)
+		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
+	else
+		remedied(why, "ulimit -n %ju # by root; or count fewer events", (uintmax_t)files.rlim_cur * 4);
+	return true;
+}
+
 /* One line of both; NULL: no memory. */
 static char *in_words(const struct reason *r)
 {
@@ -147,7 +163,8 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 		if (!s->of[i].event->value || !isnan(s->of[i].event->value(&s->before)))
 			continue;
 		*failed = w[i];
-		because(why, "this kernel keeps no schedstat: it takes one with CONFIG_SCHED_INFO");
+		if (!too_few_files(usage_error(), why))
+			because(why, "this kernel keeps no schedstat: it takes one with CONFIG_SCHED_INFO");
 		free(s);
 		return NULL;
 	}

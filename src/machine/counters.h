@@ -9,7 +9,7 @@
  *   papi    any preset or native event, by PAPI's low-level calls, in user space (its default); the library is loaded when a name is for it, and its version
  *           has to be the header's. A set of events for each thread and component is made, started, read, stopped and destroyed on that thread.
  *   perf    the same names as above and those of the processor, in user space, as PAPI counts them: where PAPI is not there, or can't, or events take turns.
- * Under likwid-perfctr -m the processor's counters are LIKWID's, and only what the kernel counts by itself can be had.
+ * Under likwid-perfctr, with -m or without, the processor's counters are LIKWID's, and only what the kernel counts by itself can be had.
  * What none can count has a `why` instead, and never a value.
  *
  * Nothing is estimated: an event that the processor has no counter left for goes into another pass, which is found by starting it together with the
