@@ -189,7 +189,7 @@ static void kernel_read(void *set, bool after, double *value)
 	}
 }
 
-static const struct provider kernel = { "kernel", NULL, NULL, kernel_find, kernel_start, kernel_read, free };
+static const struct provider kernel = { "kernel", NULL, NULL, kernel_find, kernel_start, kernel_read, NULL, free };
 
 /* ---- all that count, in the order in which they are asked ---- */
 
@@ -203,7 +203,7 @@ static const struct provider *const providers[PROVIDERS] = {
 struct station {
 	_Alignas(APART) void *set[PROVIDERS]; /* NULL: nothing of this provider */
 	double *value;                        /* by event; NAN: not counted */
-	char **why;                           /* by event: why it could not be started; NULL: it could, or is not to be */
+	char **why;                           /* by event: why it could not be started, or read; NULL: it could, or is not to be */
 	struct wanted **list;                 /* room for all events */
 };
 
@@ -288,11 +288,19 @@ static void read_all(struct station *s, bool after)
 	}
 }
 
-static void stop(struct station *s)
+static void stop(struct counters *c, unsigned worker)
 {
+	struct station *s = &c->station[worker];
+
 	for (unsigned p = 0; p < PROVIDERS; p++) {
-		if (s->set[p])
-			providers[p]->stop(s->set[p]);
+		struct reason why;
+
+		if (!s->set[p])
+			continue;
+		for (unsigned i = 0; i < c->n && providers[p]->unread; i++)
+			if (!s->why[i] && providers[p]->unread(s->set[p], i, &why))
+				s->why[i] = in_words(&why);
+		providers[p]->stop(s->set[p]);
 		s->set[p] = NULL;
 	}
 }
@@ -360,7 +368,7 @@ static bool fits(struct counters *c, const struct wanted *w)
 
 	c->pass = w->event.pass;
 	good = start(c, 0, sched_getcpu());
-	stop(c->station);
+	stop(c, 0);
 	return good;
 }
 
@@ -505,7 +513,7 @@ static void probe(struct counters *c)
 		done = exercise();
 		OPAQUE(done);
 		read_all(c->station, true);
-		stop(c->station);
+		stop(c, 0);
 		for (unsigned i = 0; i < c->n; i++)
 			c->wanted[i].event.proven |= c->station->value[i] > 0;
 	}
@@ -677,7 +685,7 @@ static void stop_station(void *argument, struct worker *w)
 	struct counters *c = argument;
 
 	if (w->index < c->stations)
-		stop(&c->station[w->index]);
+		stop(c, w->index);
 }
 
 /* An event takes a descriptor on each worker. True: there may be more than there were. */

@@ -81,7 +81,7 @@ bool *counters_duties(const struct counters *, const struct place *, unsigned th
 void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);
 void counters_stop(struct counters *, struct team *);
 
-/* Since the last start, and until the next: why an event could not be started by somebody whose duty it was. NULL: it could. */
+/* Since the last start, and until the next: why an event could not be started, or, which is known once stopped, be read by somebody whose duty it was. NULL: it could. */
 const char *counters_failure(const struct counters *, unsigned event);
 
 /* What a worker counted in the last team_time(); NAN: not in this pass, not its to count, not started, or not counted all the time. */

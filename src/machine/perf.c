@@ -468,5 +468,5 @@ static void perf_read(void *set, bool after, double *value)
 	}
 }
 
-const struct provider perf_software = { "perf", NULL, NULL, software_find, perf_start, perf_read, perf_stop };
-const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, perf_start, perf_read, perf_stop };
+const struct provider perf_software = { "perf", NULL, NULL, software_find, perf_start, perf_read, NULL, perf_stop };
+const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, perf_start, perf_read, NULL, perf_stop };

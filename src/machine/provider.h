@@ -40,6 +40,8 @@ struct provider {
 	 * one may take back what the first had too much, so it may be 0 or less, and only the sum over tasks means something.
 	 */
 	void (*read)(void *set, bool after, double *value);
+	/* Whether an event could not be read since the start, and why. NULL: they don't say. */
+	bool (*unread)(const void *set, unsigned index, struct reason *);
 	void (*stop)(void *set); /* on the thread that started it; gives everything back */
 };
 

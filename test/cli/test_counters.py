@@ -281,7 +281,7 @@ def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tm
     broken = with_papi(f"late={L3} broken={CYCLES}")
     done = locus(*words, "--output", file, env=broken)
     assert done.status == 3 and of_type(read(file), "end")[0]["status"] == 3
-    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: no counter .* is free.*\n", done.err)
+    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: PAPI started it, and could not read it: .*\n", done.err)
     assert of_type(read(file), "trial")[0]["metrics"][0]["value"] > 0
     assert locus(*words, "--counters-optional", env=broken).status == 0
 
@@ -311,6 +311,15 @@ def test_under_likwid_perfctr_it_has_the_processors_counters(locus, tmp_path, wi
     assert re.fullmatch(
         rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr has the processor's counters \(it started us\).*\n", done.err
     )
+
+
+def test_what_can_not_be_read_has_the_librarys_reason(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"{CYCLES},faults", "--output", file, env=with_papi(f"broken={CYCLES} loud"))
+    assert done.status == 0 and "all given back" in done.err
+    counter = counted(read(file), CYCLES)
+    assert counter["value"] is None and counter["why"] == "PAPI started it, and could not read it: An error of its stand-in"
+    assert f"\n      {CYCLES}: {counter['why']}\n" in done.out
 
 
 SMALL = {
