@@ -414,6 +414,7 @@ static void suggest(struct counters *c, struct wanted *w, struct reason *why)
 	struct search s = { .name = w->event.name };
 	const struct reason said = *why;
 
+	compare(&s, DEFAULT_SET);
 	for (unsigned i = 0; i < LENGTH(kernel_events); i++)
 		compare(&s, kernel_events[i].name);
 	perf_names(compare, &s);

@@ -39,6 +39,9 @@
 struct place;
 struct team;
 
+/* Among names it stands for those that a benchmark has, and is never an event's. */
+#define DEFAULT_SET "default"
+
 enum scope { PER_THREAD, PER_PACKAGE }; /* each worker counts its own; one worker a package counts for all (uncore, RAPL) */
 
 struct event {
