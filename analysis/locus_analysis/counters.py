@@ -172,10 +172,18 @@ def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, R
     found = {}
     for whole in dict.fromkeys(t["whole"] for t in trials):
         own = [t for t in trials if t["whole"] == whole]
-        events = records.rows(db, "FROM event WHERE whole = ? ORDER BY place", whole)
-        asked = records.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole)
-        found[whole] = _of_run(own, events, asked[-1] if asked else None)
+        events = _measured(own, records.rows(db, "FROM event WHERE whole = ? ORDER BY ordinal, place", whole))
+        asked = _measured(own, records.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole))
+        most = max((a["passes"] for a in asked), default=0)
+        by_name = {e["name"]: e for e in events}  # as the last that was asked for it found it
+        found[whole] = _of_run(own, list(by_name.values()), {**asked[-1], "passes": most} if asked else None)
     return found
+
+
+def _measured(trials: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
+    """Of the runs that the trials are of: one that was resumed may have measured none of them, and asked for other events."""
+    parts = {t["part"] for t in trials}
+    return [row for row in rows if row["part"] in parts]
 
 
 def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> Row:

@@ -31,10 +31,10 @@ SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed) AND pa
 -- Of a trial that a whole has several times, the last counts.
 CREATE TABLE trial AS
 WITH told AS (
-	SELECT part.whole, json->>'$.id' AS id, json, run.ordinal, line.file, number
+	SELECT part.whole, part.part, json->>'$.id' AS id, json, run.ordinal, line.file, number
 	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run WHERE type = 'trial'
 	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY run.ordinal DESC, number DESC) = 1)
-SELECT whole, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
+SELECT whole, part, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
 	json->>'$.variant' AS variant, json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
 	json->>'$.protocol' AS protocol, json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
 	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,
@@ -92,7 +92,7 @@ placed AS (
 	SELECT *, row_number() OVER (
 		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position) AS place
 	FROM ordered)
-SELECT whole, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters, threads, panel, point, everything,
+SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters, threads, panel, point, everything,
 	metric, unit, better, value, low, high, without_noise, why,
 	CASE WHEN status <> 'ok' THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
 	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches, (samples->>'$.noisy')::BIGINT AS noisy,
@@ -219,21 +219,20 @@ SELECT whole, id, (counting->>'$.with')::DOUBLE AS counted, (counting->>'$.with_
 	(counting->>'$.without_ci[0]')::DOUBLE AS bare_low, (counting->>'$.without_ci[1]')::DOUBLE AS bare_high
 FROM trial WHERE json_type(counting) = 'OBJECT';
 
--- What a whole was asked to count, and how; of runs that were resumed with other words, a row for each.
+-- What a whole was asked to count, and how: a row for each of its runs, since one is resumed with other words, or measures nothing.
 CREATE TABLE counters_asked AS
-SELECT part.whole, run.ordinal, from_json(header->'$.counters.asked', '["VARCHAR"]') AS asked,
+SELECT part.whole, part.part, run.ordinal, from_json(header->'$.counters.asked', '["VARCHAR"]') AS asked,
 	(header->>'$.counters.multiplexed')::BOOLEAN AS multiplexed, (header->>'$.counters.passes')::INT AS passes,
 	header->>'$.counters.papi' AS papi, header->>'$.counters.papi_why' AS papi_why, header->'$.counters.events' AS events
 FROM run JOIN part ON part.part = run.run WHERE json_type(header->'$.counters') = 'OBJECT';
 
--- The events of that; one that several runs of a whole were asked for, as the last of them found it.
+-- The events of that.
 CREATE TABLE event AS
 WITH e AS (
-	SELECT whole, ordinal, unnest(from_json(events, '[{"name": "VARCHAR", "source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
+	SELECT whole, part, ordinal, unnest(from_json(events, '[{"name": "VARCHAR", "source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
 		"pass": "INT", "proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e, generate_subscripts(from_json(events, '["JSON"]'), 1) AS place
 	FROM counters_asked)
-SELECT whole, ordinal, place, e.name, e.source, e.unit, e.scope, e.pass, e.proven, e.why FROM e
-QUALIFY row_number() OVER (PARTITION BY whole, e.name ORDER BY ordinal DESC) = 1;
+SELECT whole, part, ordinal, place, e.name, e.source, e.unit, e.scope, e.pass, e.proven, e.why FROM e;
 
 -- What other libraries took for the same work.
 CREATE TABLE peer AS

@@ -12,9 +12,6 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The word of the list that stands for what the benchmarks have. */
-#define DEFAULT "default"
-
 /* ---- what was asked for ---- */
 
 /* An event of the list, or a row of a benchmark's set. */
@@ -85,7 +82,7 @@ static bool wish_all(struct counting *c, const struct benchmark *const *benchmar
 
 	for (const char *list = c->options->counters; list && good;) {
 		const size_t length = strcspn(list, ",");
-		const bool all = length == strlen(DEFAULT) && !strncmp(list, DEFAULT, length);
+		const bool all = length == strlen(DEFAULT_SET) && !strncmp(list, DEFAULT_SET, length);
 
 		for (unsigned i = 0; all && i < n; i++)
 			for (const struct explained *e = benchmarks[i]->counters; good && e && e->events; e++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,17 +113,32 @@ static uint64_t whole(struct argp_state *state, const char *option, const char *
 	return n;
 }
 
+/* Names stand between ",", and those of which the first that can be counted is meant, between "|". */
+static bool has_empty_name(const char *list)
+{
+	size_t length;
+
+	do {
+		length = strcspn(list, ",|");
+		list += length;
+	} while (length && *list++);
+	return !length;
+}
+
 /* What is there to be counted turns out when the machine is asked; what is no list, at once. */
 static const char *check_events(struct argp_state *state, const char *list)
 {
 	char word[256], other[256], why[320];
 	const char *rest = list;
 
+	if (has_empty_name(list))
+		refuse(state, "counters", "there is an empty name in the list");
+	for (const char *c = list; *c; c++)
+		if (iscntrl((unsigned char)*c)) /* it would break the lines in which the name is told */
+			refuse(state, "counters", "there is a control character in the list: a line break?");
 	while (next_word(&rest, word, sizeof(word))) {
 		const char *others = rest;
 
-		if (!*word)
-			refuse(state, "counters", "there is an empty name in the list");
 		snprintf(why, sizeof(why), "%s is there twice", word);
 		while (next_word(&others, other, sizeof(other)))
 			if (!strcmp(word, other))

@@ -106,7 +106,7 @@ static void print_ratios(const json_t *list)
 		       show_interval(ratio, interval, sizeof(interval)));
 }
 
-/* What was asked for, and found; what can't be counted anywhere was said at the beginning. */
+/* What was asked for, and found; what can't be counted anywhere was said at the beginning. What the kernel tells of all samples is in the notes, if anything. */
 static void print_counters(const json_t *list)
 {
 	const json_t *counter;
@@ -116,8 +116,9 @@ static void print_counters(const json_t *list)
 	json_array_foreach(list, i, counter) {
 		const char *source = json_string_value(json_object_get(counter, "source")), *name = json_string_value(json_object_get(counter, "name"));
 		const bool known = json_is_number(json_object_get(counter, "value")), own = source && !strcmp(source, "kernel");
+		const bool asked = json_is_array(json_object_get(counter, "per_thread")) || !json_integer_value(json_object_get(counter, "samples"));
 
-		if (!source || (own && !json_is_array(json_object_get(counter, "per_thread"))))
+		if (!source || (own && !asked))
 			continue;
 		if (known)
 			printf("      %s%s: %s per %s (%s)\n", name, json_is_true(json_object_get(counter, "trusted")) ? "" : " ?", show_metric(counter, value, sizeof(value)),

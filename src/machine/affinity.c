@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,25 +52,43 @@ static bool runs(const char *line, const char *name, bool begins)
 
 enum { ANCESTORS = 6 };
 
+static bool is_ancestor(const char *name, bool begins)
+{
+	int process = getpid();
+	char line[2000];                   /* as much of it as tells: names come first */
+
+	for (unsigned i = 0; i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++)
+		if (runs(line, name, begins))
+			return true;
+	return false;
+}
+
+static bool below_perfctr;
+
+static void look_for_perfctr(void)
+{
+	below_perfctr = is_ancestor("likwid-perfctr", false);
+}
+
+bool started_by_perfctr(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, look_for_perfctr);
+	return below_perfctr;
+}
+
 /*
  * Which of LIKWID's tools pinned us. All three set the same variables (likwid-perfctr some more, with -m); likwid-mpirun starts ranks by a script
  * of its own, which calls one of the others. Where /proc shows no ancestors, the variables have to do.
  */
 static const char *who_of_likwid(void)
 {
-	const char *found = getenv("LIKWID_MODE") ? "likwid-perfctr" : "likwid-pin";
-	int process = getpid();
-	char line[2000];                   /* as much of it as tells: names come first */
-
-	for (unsigned i = 0; i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++) {
-		if (runs(line, ".likwidscript_", true))
-			return "likwid-mpirun";
-		if (runs(line, "likwid-perfctr", false))
-			found = "likwid-perfctr";
-		else if (runs(line, "likwid-pin", false))
-			found = "likwid-pin";
-	}
-	return found;
+	if (is_ancestor(".likwidscript_", true))
+		return "likwid-mpirun";
+	if (started_by_perfctr())
+		return "likwid-perfctr";
+	return getenv("LIKWID_MODE") && !is_ancestor("likwid-pin", false) ? "likwid-perfctr" : "likwid-pin";
 }
 
 static const char *who(const char *otherwise)

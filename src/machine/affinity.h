@@ -7,6 +7,7 @@
 #define LOCUS_AFFINITY_H
 
 #include <sched.h>
+#include <stdbool.h>
 
 struct affinity {
 	cpu_set_t allowed;                 /* the union over all threads */
@@ -22,5 +23,8 @@ struct affinity {
  */
 int affinity_inherit(struct affinity *);
 void affinity_free(struct affinity *);
+
+/* Whether likwid-perfctr is among our ancestors: with -m it also sets variables, without only this tells. Looked up once. */
+bool started_by_perfctr(void);
 
 #endif

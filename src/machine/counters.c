@@ -40,6 +40,22 @@ void remedied(struct reason *r, const char *format, ...)
 	va_end(arguments);
 }
 
+bool too_few_files(int error, struct reason *why)
+{
+	struct rlimit files;
+
+	if (error != EMFILE && error != ENFILE)
+		return false;
+	because(why, "too few file descriptors: an event takes one for each thread");
+	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
+		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: raise fs.file-max, or count fewer events");
+	else if (files.rlim_max > files.rlim_cur)
+		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
+	else
+		remedied(why, "ulimit -n %ju # by root; or count fewer events", (uintmax_t)files.rlim_cur * 4);
+	return true;
+}
+
 /* One line of both; NULL: no memory. */
 static char *in_words(const struct reason *r)
 {
@@ -147,7 +163,8 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 		if (!s->of[i].event->value || !isnan(s->of[i].event->value(&s->before)))
 			continue;
 		*failed = w[i];
-		because(why, "this kernel keeps no schedstat: it takes one with CONFIG_SCHED_INFO");
+		if (!too_few_files(usage_error(), why))
+			because(why, "this kernel keeps no schedstat: it takes one with CONFIG_SCHED_INFO");
 		free(s);
 		return NULL;
 	}
@@ -172,7 +189,7 @@ static void kernel_read(void *set, bool after, double *value)
 	}
 }
 
-static const struct provider kernel = { "kernel", NULL, NULL, kernel_find, kernel_start, kernel_read, free };
+static const struct provider kernel = { "kernel", NULL, NULL, kernel_find, kernel_start, kernel_read, NULL, free };
 
 /* ---- all that count, in the order in which they are asked ---- */
 
@@ -186,7 +203,7 @@ static const struct provider *const providers[PROVIDERS] = {
 struct station {
 	_Alignas(APART) void *set[PROVIDERS]; /* NULL: nothing of this provider */
 	double *value;                        /* by event; NAN: not counted */
-	char **why;                           /* by event: why it could not be started; NULL: it could, or is not to be */
+	char **why;                           /* by event: why it could not be started, or read; NULL: it could, or is not to be */
 	struct wanted **list;                 /* room for all events */
 };
 
@@ -271,11 +288,19 @@ static void read_all(struct station *s, bool after)
 	}
 }
 
-static void stop(struct station *s)
+static void stop(struct counters *c, unsigned worker)
 {
+	struct station *s = &c->station[worker];
+
 	for (unsigned p = 0; p < PROVIDERS; p++) {
-		if (s->set[p])
-			providers[p]->stop(s->set[p]);
+		struct reason why;
+
+		if (!s->set[p])
+			continue;
+		for (unsigned i = 0; i < c->n && providers[p]->unread; i++)
+			if (!s->why[i] && providers[p]->unread(s->set[p], i, &why))
+				s->why[i] = in_words(&why);
+		providers[p]->stop(s->set[p]);
 		s->set[p] = NULL;
 	}
 }
@@ -343,7 +368,7 @@ static bool fits(struct counters *c, const struct wanted *w)
 
 	c->pass = w->event.pass;
 	good = start(c, 0, sched_getcpu());
-	stop(c->station);
+	stop(c, 0);
 	return good;
 }
 
@@ -389,6 +414,7 @@ static void suggest(struct counters *c, struct wanted *w, struct reason *why)
 	struct search s = { .name = w->event.name };
 	const struct reason said = *why;
 
+	compare(&s, DEFAULT_SET);
 	for (unsigned i = 0; i < LENGTH(kernel_events); i++)
 		compare(&s, kernel_events[i].name);
 	perf_names(compare, &s);
@@ -488,7 +514,7 @@ static void probe(struct counters *c)
 		done = exercise();
 		OPAQUE(done);
 		read_all(c->station, true);
-		stop(c->station);
+		stop(c, 0);
 		for (unsigned i = 0; i < c->n; i++)
 			c->wanted[i].event.proven |= c->station->value[i] > 0;
 	}
@@ -660,7 +686,7 @@ static void stop_station(void *argument, struct worker *w)
 	struct counters *c = argument;
 
 	if (w->index < c->stations)
-		stop(&c->station[w->index]);
+		stop(c, w->index);
 }
 
 /* An event takes a descriptor on each worker. True: there may be more than there were. */

@@ -9,7 +9,7 @@
  *   papi    any preset or native event, by PAPI's low-level calls, in user space (its default); the library is loaded when a name is for it, and its version
  *           has to be the header's. A set of events for each thread and component is made, started, read, stopped and destroyed on that thread.
  *   perf    the same names as above and those of the processor, in user space, as PAPI counts them: where PAPI is not there, or can't, or events take turns.
- * Under likwid-perfctr -m the processor's counters are LIKWID's, and only what the kernel counts by itself can be had.
+ * Under likwid-perfctr, with -m or without, the processor's counters are LIKWID's, and only what the kernel counts by itself can be had.
  * What none can count has a `why` instead, and never a value.
  *
  * Nothing is estimated: an event that the processor has no counter left for goes into another pass, which is found by starting it together with the
@@ -38,6 +38,9 @@
 
 struct place;
 struct team;
+
+/* Among names it stands for those that a benchmark has, and is never an event's. */
+#define DEFAULT_SET "default"
 
 enum scope { PER_THREAD, PER_PACKAGE }; /* each worker counts its own; one worker a package counts for all (uncore, RAPL) */
 
@@ -81,7 +84,7 @@ bool *counters_duties(const struct counters *, const struct place *, unsigned th
 void counters_start(struct counters *, struct team *, unsigned pass, const bool *duty);
 void counters_stop(struct counters *, struct team *);
 
-/* Since the last start, and until the next: why an event could not be started by somebody whose duty it was. NULL: it could. */
+/* Since the last start, and until the next: why an event could not be started, or, which is known once stopped, be read by somebody whose duty it was. NULL: it could. */
 const char *counters_failure(const struct counters *, unsigned event);
 
 /* What a worker counted in the last team_time(); NAN: not in this pass, not its to count, not started, or not counted all the time. */

@@ -13,7 +13,7 @@
 
 struct markers;
 
-/* Whether likwid-perfctr -m has started us: then it has the processor's counters. */
+/* Whether likwid-perfctr -m has started us. */
 bool markers_asked(void);
 /* The file of LIKWID's library, were it asked for: "liblikwid.so.5.2". NULL with *why: there is none. Both are the caller's to free. */
 char *markers_available(char **why);

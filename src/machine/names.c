@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "machine/names.h"
 
 enum { LONGEST = 64 };
+
+static bool differ(char a, char b)
+{
+	return tolower((unsigned char)a) != tolower((unsigned char)b);
+}
 
 static int least(int a, int b, int c)
 {
@@ -23,8 +31,8 @@ static int edits(const char *a, const char *b)
 	for (int i = 1; a[i - 1]; i++) {
 		now[0] = i;
 		for (int j = 1; j <= n; j++) {
-			now[j] = least(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+			now[j] = least(last[j] + 1, now[j - 1] + 1, last[j - 1] + differ(a[i - 1], b[j - 1]));
+			if (i > 1 && j > 1 && !differ(a[i - 1], b[j - 2]) && !differ(a[i - 2], b[j - 1]))
 				now[j] = least(now[j], before[j - 2] + 1, INT_MAX);
 		}
 		spare = before, before = last, last = now, now = spare;
@@ -44,7 +52,7 @@ int nearest(const char *typed, const char *const *names, size_t n)
 
 		if (strlen(names[i]) > LONGEST)
 			continue;
-		distance = strncmp(names[i], typed, length) == 0 ? 0 : edits(typed, names[i]);
+		distance = strncasecmp(names[i], typed, length) == 0 ? 0 : edits(typed, names[i]);
 		if (distance < fewest) {
 			fewest = distance;
 			best = (int)i;

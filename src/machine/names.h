@@ -7,7 +7,7 @@
 
 /*
  * Which of the n names is nearest to what was typed: the one it begins, else the one the fewest edits away (insert, delete, replace, swap
- * of neighbours), if these are few for its length. -1: none is near.
+ * of neighbours), if these are few for its length. Small letters are as large ones. -1: none is near.
  */
 int nearest(const char *typed, const char *const *names, size_t n);
 

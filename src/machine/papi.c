@@ -368,6 +368,7 @@ unsigned papi_presets(void *library, struct reason *why)
 struct part {
 	int set;                           /* PAPI_NULL: not made */
 	bool started, multiplexed;
+	int error;                         /* of the last reading that failed */
 	unsigned first, n;                 /* of the events below */
 };
 
@@ -541,10 +542,12 @@ static void *papi_start(void *library, struct wanted *const *w, unsigned n, int 
 }
 
 /* Of those that take turns, PAPI says 0 until the first turn has come, and then an estimate since the start, which may fall. */
-static void take(const struct papi_set *s, const struct part *part, long long *to)
+static void take(const struct papi_set *s, struct part *part, long long *to)
 {
 	int error = s->papi->read(part->set, to + part->first);
 
+	if (error != PAPI_OK)
+		part->error = error;
 	for (unsigned k = part->first; k < part->first + part->n; k++)
 		if (error != PAPI_OK || (part->multiplexed && !to[k]))
 			to[k] = NONE;
@@ -563,6 +566,21 @@ static void papi_read(void *set, bool after, double *value)
 	}
 }
 
-const struct provider papi = { "papi", papi_open, papi_close, papi_find, papi_start, papi_read, papi_stop };
+static bool papi_unread(const void *set, unsigned index, struct reason *why)
+{
+	const struct papi_set *s = set;
+
+	for (const struct part *part = s->part; part < s->part + s->parts; part++) {
+		for (unsigned k = part->first; k < part->first + part->n; k++) {
+			if (s->wanted[k]->index != index || part->error == PAPI_OK)
+				continue;
+			because(why, "PAPI started it, and could not read it: %.200s", s->papi->strerror(part->error));
+			return true;
+		}
+	}
+	return false;
+}
+
+const struct provider papi = { "papi", papi_open, papi_close, papi_find, papi_start, papi_read, papi_unread, papi_stop };
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "machine/affinity.h"
 #include "machine/markers.h"
 #include "machine/provider.h"
 #include "machine/sysfs.h"
@@ -164,6 +164,12 @@ static int perf_open(const struct wanted *w, bool in_kernel)
 	return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* By what LIKWID shows to have the processor's counters; NULL: it has not. Only with -m does likwid-perfctr set a variable. */
+static const char *owner(void)
+{
+	return markers_asked() ? "LIKWID_MODE is set" : started_by_perfctr() ? "it started us" : NULL;
+}
+
 /*
  * What happens to a program is counted wherever the kernel notes it; what the program does, where it runs itself, as PAPI does. The processor's
  * counters have one owner.
@@ -176,7 +182,7 @@ static int perf_try(const struct wanted *w)
 		file = perf_open(w, true);
 		return file < 0 && !(w->code & INSIDE) ? perf_open(w, false) : file;
 	}
-	if (!markers_asked())
+	if (!owner())
 		return perf_open(w, false);
 	errno = EBUSY;
 	return -1;
@@ -249,9 +255,9 @@ static void no_such_call(const struct wanted *w, struct reason *why)
 /* LIKWID writes the counters' registers behind the kernel's back, or lets the kernel, and then does not ask for how long they counted: nobody would notice. */
 bool hardware_owned(struct reason *why)
 {
-	if (!markers_asked())
+	if (!owner())
 		return false;
-	because(why, "likwid-perfctr has the processor's counters (LIKWID_MODE is set), and two owners would both count wrong");
+	because(why, "likwid-perfctr has the processor's counters (%s), and two owners would both count wrong", owner());
 	remedied(why, "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
 	return true;
 }
@@ -263,22 +269,6 @@ static void owned(const struct wanted *w, struct reason *why)
 		return;
 	because(why, "somebody has the processor's counters for himself");
 	remedied(why, WHO_COUNTS);
-}
-
-bool too_few_files(int error, struct reason *why)
-{
-	struct rlimit files;
-
-	if (error != EMFILE && error != ENFILE)
-		return false;
-	because(why, "too few file descriptors: an event takes one for each thread");
-	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
-		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: raise fs.file-max, or count fewer events");
-	else if (files.rlim_max > files.rlim_cur)
-		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
-	else
-		remedied(why, "ulimit -n %ju # by root; or count fewer events", (uintmax_t)files.rlim_cur * 4);
-	return true;
 }
 
 static const struct cause {
@@ -478,5 +468,5 @@ static void perf_read(void *set, bool after, double *value)
 	}
 }
 
-const struct provider perf_software = { "perf", NULL, NULL, software_find, perf_start, perf_read, perf_stop };
-const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, perf_start, perf_read, perf_stop };
+const struct provider perf_software = { "perf", NULL, NULL, software_find, perf_start, perf_read, NULL, perf_stop };
+const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, perf_start, perf_read, NULL, perf_stop };

@@ -40,6 +40,8 @@ struct provider {
 	 * one may take back what the first had too much, so it may be 0 or less, and only the sum over tasks means something.
 	 */
 	void (*read)(void *set, bool after, double *value);
+	/* Whether an event could not be read since the start, and why. NULL: they don't say. */
+	bool (*unread)(const void *set, unsigned index, struct reason *);
 	void (*stop)(void *set); /* on the thread that started it; gives everything back */
 };
 
@@ -47,6 +49,8 @@ extern const struct provider perf_software, perf_hardware, papi;
 
 void because(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void remedied(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether the error was for want of a file descriptor, and what to do about it. */
+bool too_few_files(int error, struct reason *);
 
 int package_of(int cpu); /* by the kernel's number; -1: it does not say */
 
@@ -58,8 +62,6 @@ bool hardware_why(struct reason *);
 void uncore_why(struct reason *);
 /* Whether LIKWID has them, and nobody else may touch them. */
 bool hardware_owned(struct reason *);
-/* Whether the error was for want of a file descriptor, and what to do about it. */
-bool too_few_files(int error, struct reason *);
 
 /* Calls each(argument, name) for all names that PAPI knows here. */
 void papi_names(void *library, void (*each)(void *, const char *), void *argument);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,25 @@
 #include "machine/clock.h"
 #include "machine/usage.h"
 
-/* Kept open for each thread: opening costs more than a short sample may. It is closed with the process. */
-static _Thread_local int schedstat = -2;
+/*
+ * Kept open for each thread: opening costs more than a short sample may. It is closed with the process. Where it can't be opened, minus the error; for want of
+ * a descriptor it is tried again, as at first.
+ */
+static _Thread_local int schedstat = -EMFILE;
+
+static bool is_open(void)
+{
+	if (schedstat == -EMFILE || schedstat == -ENFILE)
+		schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	if (schedstat == -1)
+		schedstat = -errno;
+	return schedstat >= 0;
+}
+
+int usage_error(void)
+{
+	return schedstat < 0 ? -schedstat : 0;
+}
 
 static double run_delay(void)
 {
@@ -21,9 +40,7 @@ static double run_delay(void)
 	unsigned long long ran, delay;
 	ssize_t n;
 
-	if (schedstat == -2)
-		schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	if (schedstat < 0)
+	if (!is_open())
 		return NAN;
 	n = pread(schedstat, text, sizeof(text) - 1, 0);
 	if (n <= 0)

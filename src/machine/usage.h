@@ -8,13 +8,15 @@
 /* Of the calling thread, running totals. */
 struct usage {
 	double wall, cpu;                  /* s: clock_now(), CPU time */
-	double delay;                      /* s spent runnable, but not running; NAN where the kernel keeps no schedstat */
+	double delay;                      /* s spent runnable, but not running; NAN where the kernel keeps no schedstat, or it can't be opened */
 	uint64_t involuntary, voluntary;   /* context switches */
 	uint64_t minor_faults, major_faults;
 	int on_cpu;                        /* where it runs now */
 };
 
 void usage_read(struct usage *);
+/* Of the calling thread's last reading: the error for which schedstat is not open, EMFILE or ENFILE until the next tries again; 0: it is. */
+int usage_error(void);
 
 /* Time of a set of CPUs as the host counts it, in ticks of 10 ms; host-wide in some containers. */
 struct cpu_time {

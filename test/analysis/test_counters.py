@@ -418,6 +418,18 @@ def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:
     found = counters.section(db, own)[run_id("2")]
     assert {c["name"] for c in found["columns"]} == {*EVENTS, "PAPI_L2_DCM", "instructions per cycle"}
     assert len(found["lines"]) == len(points)
+    passes = {c["name"]: c["pass"] for c in found["columns"]}
+    assert (passes["PAPI_L3_TCM"], passes["PAPI_L2_DCM"], found["asked"]["passes"]) == (1, 0, 2)
+
+
+def test_a_resumed_run_that_measured_nothing_has_no_word(tmp_path: Path) -> None:
+    """Of how many passes there were, and which an event was in."""
+    first = count(record(ONE, curve(ONE), run_id("1")), EVENTS)
+    more: Events = {"PAPI_TOT_CYC": (event("PAPI_TOT_CYC", turn=1), cycles), "PAPI_L2_DCM": (event("PAPI_L2_DCM", turn=2), cycles)}
+    again = record(ONE, [], run_id("2"), resumes=[run_id("1")], started="2025-03-15T00:00:00.000Z")
+    found = of_run(first[:-1] + count(again, more), "latency", tmp_path)
+    assert {c["name"]: c["pass"] for c in found["columns"]} == {**{n: e["pass"] for n, (e, _) in EVENTS.items()}, "instructions per cycle": None}
+    assert found["asked"]["passes"] == 2 and set(found["asked"]["asked"]) == set(EVENTS)
 
 
 def test_nothing_that_a_record_says_of_counters_becomes_part_of_the_page(tmp_path: Path) -> None:

@@ -40,6 +40,17 @@ def test_tables_of_the_man_page(locus):
     assert locus("list --man more").status == 2
 
 
+def test_each_default_event_has_its_line_in_the_methods(locus):
+    """What it means and where it lies; and no other has one."""
+    text = (pathlib.Path(__file__).parents[2] / "doc/methods.md").read_text(encoding="utf-8")
+    table = text.split("| event | means | lies |\n")[1].split("\n\n")[0]
+    explained = [name for row in table.splitlines() for name in re.findall("`([^`]+)`", row.split("|")[1])]
+    named = [line.split()[0] for line in locus("list").out.splitlines()]
+    sets = {name: re.findall(r"^  (\S+)$", locus("list", name).out.partition("\ncounters (")[2], re.M) for name in (*named, "dummy")}
+    assert all(sets.values()), sets
+    assert sorted(explained) == sorted({event for events in sets.values() for line in events for event in line.split("|")})
+
+
 def test_the_man_page_names_its_version(locus):
     page = pathlib.Path(locus.path).parent / "doc/locus.1"
     if not page.exists():

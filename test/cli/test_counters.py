@@ -7,6 +7,7 @@ known counts has a stand-in for PAPI, which counts 1000 times the number of an e
 import os
 import pathlib
 import re
+import sys
 
 import pytest
 
@@ -128,6 +129,10 @@ def test_what_a_resumed_record_has_not_counted_is_said(locus, read, tmp_path, wi
         ("--counters faults,", "empty name"),
         ("--counters ,faults", "empty name"),
         ("--counters=", "empty name"),
+        ("--counters |", "empty name"),
+        ("--counters faults|", "empty name"),
+        ("--counters |faults", "empty name"),
+        ("--counters faults||cpu-time,migrations", "empty name"),
         ("--counters faults,cpu-time,faults", "faults is there twice"),
         ("--counters default,default", "default is there twice"),
         ("--counters-optional", "needs --counters LIST"),
@@ -137,6 +142,12 @@ def test_what_a_resumed_record_has_not_counted_is_said(locus, read, tmp_path, wi
 def test_what_is_no_list(locus, words, says):
     done = locus(f"dummy {words}")
     assert done.status == 2 and done.out == "" and says in done.err
+
+
+@pytest.mark.parametrize("control", ["\n", "\x1b"])
+def test_a_name_is_told_in_a_line(locus, control):
+    done = locus("dummy", "--counters", f"faults{control}cpu-time")
+    assert done.status == 2 and done.out == "" and "a control character" in done.err
 
 
 def test_where_nothing_can_be_counted_nothing_is_measured(locus, read, tmp_path, with_papi):
@@ -270,9 +281,45 @@ def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tm
     broken = with_papi(f"late={L3} broken={CYCLES}")
     done = locus(*words, "--output", file, env=broken)
     assert done.status == 3 and of_type(read(file), "end")[0]["status"] == 3
-    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: no counter .* is free.*\n", done.err)
+    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: PAPI started it, and could not read it: .*\n", done.err)
     assert of_type(read(file), "trial")[0]["metrics"][0]["value"] > 0
     assert locus(*words, "--counters-optional", env=broken).status == 0
+
+
+def test_run_delay_takes_a_descriptor_of_each_thread(locus, read, tmp_path):
+    """As many as may be are allowed, as for other events; where that is too few, it is said, and no kernel is blamed."""
+    if not int(pathlib.Path("/proc/self/schedstat").read_text().split()[0]):
+        pytest.skip("this kernel keeps no schedstat")
+    words = "dummy --variant steady --oversubscribe --threads 40 --repeats 7 --counters run-delay,faults --output".split()
+    soft, hard = tmp_path / "soft.jsonl", tmp_path / "hard.jsonl"
+    few = locus(*words, soft, prefix=("sh", "-c", 'ulimit -Sn 40; exec "$@"', "-"))
+    assert few.status == 0 and counted(read(soft), "run-delay")["value"] >= 0
+    assert of_type(read(soft), "trial")[0]["noise"]["run_delay"] >= 0
+    few = locus(*words, hard, prefix=("sh", "-c", 'ulimit -n 40; exec "$@"', "-"))
+    why = counted(read(hard), "run-delay")["why"]
+    assert few.status == 0 and why.startswith("too few file descriptors: ") and "ulimit -n" in why
+    assert f"\n      run-delay: {why}\n" in few.out
+    assert counted(read(hard), "faults")["value"] is not None
+
+
+def test_under_likwid_perfctr_it_has_the_processors_counters(locus, tmp_path, with_papi):
+    """Without -m, too, where it sets no variable: a stand-in, in Lua as a script is there."""
+    script = tmp_path / "likwid-perfctr"
+    script.write_text("import subprocess, sys\nsys.exit(subprocess.run(sys.argv[1:]).returncode)\n")
+    done = locus(DUMMY, "--counters", f"{INSTRUCTIONS},perf::CYCLES", env=with_papi("loud"), prefix=(sys.executable, script))
+    assert done.status == 3 and "stand-in" not in done.err
+    assert re.fullmatch(
+        rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr has the processor's counters \(it started us\).*\n", done.err
+    )
+
+
+def test_what_can_not_be_read_has_the_librarys_reason(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"{CYCLES},faults", "--output", file, env=with_papi(f"broken={CYCLES} loud"))
+    assert done.status == 0 and "all given back" in done.err
+    counter = counted(read(file), CYCLES)
+    assert counter["value"] is None and counter["why"] == "PAPI started it, and could not read it: An error of its stand-in"
+    assert f"\n      {CYCLES}: {counter['why']}\n" in done.out
 
 
 SMALL = {

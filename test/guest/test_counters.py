@@ -207,6 +207,14 @@ def test_native_events(done):
 REMEDY = "sudo sysctl kernel.perf_event_paranoid=1"
 
 
+@pytest.mark.guest("pmu", f"{ALLOWED}; locus doctor")
+def test_doctor_counts(done):
+    """What counts here, and, of what can be asked for, what does not."""
+    (found,) = (line for line in done.out.splitlines() if line.startswith("[ok] hardware counters"))
+    assert re.search(r" CYCLES, INSTRUCTIONS, in \d passe?s?", found), done.out
+    assert "BRANCH-MISSES" not in found.split(", in ")[0], done.out
+
+
 @pytest.mark.guest("pmu", f"{FORBIDDEN}; {TURNS} {BOTH} {ONCE}")
 def test_what_is_forbidden_is_told_with_the_remedy(done):
     (line,) = done.err.splitlines()

@@ -92,15 +92,23 @@ def test_all_cpus_of_a_cpuset(done):
     assert found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
 
 
-PIN = f"taskset -c 1,3 likwid-pin -q -c {{}} locus dummy --variant steady --threads 1 {SHORT}"
+PIN = f"likwid-pin -q -c {{}} locus dummy --variant steady {SHORT}"
 
 
-@pytest.mark.guest("2x2", {words: PIN.format(words) for words in ("N", "N:1,0", "0,1")})
+@pytest.mark.guest("4x2", f"{PIN.format('6,4,2,0')} --threads 4")
+def test_pinned_on_four_nodes(done):
+    """In the order that was asked for."""
+    binding, (trial,) = done.record[0]["binding"], trials(done)
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [0, 2, 4, 6], [6, 4, 2, 0]), done
+    assert trial["cpus"] == [6, 4, 2, 0]
+
+
+@pytest.mark.guest("4x2", {words: f"taskset -c 1,7 {PIN.format(words)} --threads 1" for words in ("N", "N:1,0", "0,1")})
 def test_places_in_a_cpuset(done):
     """As doc/likwid.md says."""
     binding = done.record[0]["binding"]
-    inherited = [3, 1] if "N:1,0" in done.command else [1, 3]
-    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [1, 3], inherited), done
+    inherited = [7, 1] if "N:1,0" in done.command else [1, 7]
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [1, 7], inherited), done
 
 
 # A suite has more trials than are measured in that time: LIKWID says so of their regions, and has the others.

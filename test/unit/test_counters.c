@@ -329,8 +329,8 @@ static void test_what_doctor_says_is_what_can_be_counted(void **state)
 
 static void test_names_that_nobody_knows(void **state)
 {
-	struct counters *c = OPEN("", "perf::", "perf::CYCLE", "falts", "faults ", "NOBODY_KNOWS_THIS", "perf::L1-DCACHE-LOAD");
-	static const char *const meant[] = { NULL, NULL, "perf::CYCLES", "faults", "faults", NULL, "perf::L1-DCACHE-LOADS" };
+	struct counters *c = OPEN("", "perf::", "perf::CYCLE", "falts", "faults ", "NOBODY_KNOWS_THIS", "perf::L1-DCACHE-LOAD", "FAULTS", "defualt", "Default");
+	static const char *const meant[] = { NULL, NULL, "perf::CYCLES", "faults", "faults", NULL, "perf::L1-DCACHE-LOADS", "faults", "default", "default" };
 
 	(void)state;
 	for (unsigned i = 0; i < counters_events(c); i++) {

@@ -137,9 +137,9 @@ static void read_one(void *set, bool after, double *value)
 		value[s->index[i]] = 1;
 }
 
-const struct provider perf_software = { "perf", NULL, NULL, software_find, start_files, read_one, stop_files };
-const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, start_counters, read_one, stop_counters };
-const struct provider papi = { "papi", NULL, NULL, papi_find, start_counters, read_one, stop_counters };
+const struct provider perf_software = { "perf", NULL, NULL, software_find, start_files, read_one, NULL, stop_files };
+const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, start_counters, read_one, NULL, stop_counters };
+const struct provider papi = { "papi", NULL, NULL, papi_find, start_counters, read_one, NULL, stop_counters };
 
 void perf_names(void (*each)(void *, const char *), void *argument)
 {
