@@ -322,6 +322,15 @@ def test_what_can_not_be_read_has_the_librarys_reason(locus, read, tmp_path, wit
     assert f"\n      {CYCLES}: {counter['why']}\n" in done.out
 
 
+def test_what_fails_in_most_batches_has_a_note(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"{L3},{CYCLES}", "--output", file, env=with_papi(f"scarce={L3}"))
+    lines = read(file)
+    assert done.status == 0 and counted(lines, L3)["samples"] == 1 and counted(lines, CYCLES)["samples"] == 4
+    notes = [note for note in of_type(lines, "trial")[0]["notes"] if " batches: " in note]
+    assert len(notes) == 1 and notes[0].startswith(f"{L3} has a count in 1 of 4 batches: no counter of the processor is free")
+
+
 SMALL = {
     "checkpoint": "--variant per-thread --threads 1",
     "kmeans": "--variant best --points 500 --threads 1",
