@@ -503,6 +503,13 @@ static void explain(struct tally *t, unsigned i, const char *why)
 		c->failure = strdup(t->why[i]);
 }
 
+static const char *less_than_none(const struct tally *t)
+{
+	return t->counting->options->multiplex
+		       ? "its samples came to less than none, as extrapolated counts may: make them longer (--duration), or go without --multiplex"
+		       : "its samples came to less than none: its counter goes back, or somebody else sets it (pgrep -a 'perf|likwid|papi|pmda')";
+}
+
 static void settle(struct tally *t, unsigned i, struct sum *sum)
 {
 	const unsigned threads = t->trial->threads;
@@ -515,8 +522,7 @@ static void settle(struct tally *t, unsigned i, struct sum *sum)
 	t->counting->tried = true;
 	t->counting->counted |= sum->samples;
 	if (!sum->samples)
-		explain(t, i, negative ? "its samples came to less than none, as extrapolated counts may: make them longer (--duration), or go without --multiplex"
-				    : counters_failure(t->counting->counters, t->event[i]));
+		explain(t, i, negative ? less_than_none(t) : counters_failure(t->counting->counters, t->event[i]));
 }
 
 void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass)
@@ -610,6 +616,20 @@ static struct came_to come_to(const struct series *s, unsigned event)
 	}
 	free(rate);
 	return c;
+}
+
+const char *counting_gap(const struct series *s, unsigned event, unsigned *counted, unsigned *batches)
+{
+	const struct tally *t = &s->tally;
+
+	*counted = *batches = 0;
+	for (unsigned i = 0; i < s->batches; i++) {
+		if (!is_in(t, event, s->batch[i].pass))
+			continue;
+		*counted += t->sum[(size_t)i * t->events + event].samples > 0;
+		++*batches;
+	}
+	return *counted && 2 * *counted < *batches ? t->why[event] : NULL;
 }
 
 static json_t *interval(struct estimate e)

@@ -77,5 +77,7 @@ void tally_gather(struct tally *);
 json_t *tally_batch_json(const struct tally *, unsigned batch, unsigned pass);
 json_t *counters_json(const struct series *, const char *why);
 json_t *counting_json(const struct series *);
+/* Of a trial's events, by number: why most of the batches that were to count it have no count, and how many have. NULL: most have, or none has. */
+const char *counting_gap(const struct series *, unsigned event, unsigned *counted, unsigned *batches);
 
 #endif

@@ -345,16 +345,24 @@ static void judge(const struct series *s, struct result_of time, struct verdict 
 	note_doubts(s, v);
 }
 
-/* Counts that may be none, and counting that was not for nothing. */
-static void note_counters(const json_t *counters, const json_t *counting, struct verdict *v)
+/* Counts that may be none, or of few batches, and counting that was not for nothing. */
+static void note_counters(const struct series *s, const json_t *counters, const json_t *counting, struct verdict *v)
 {
 	const json_t *counter, *with = json_object_get(counting, "with_ci"), *without = json_object_get(counting, "without_ci");
+	unsigned counted, batches;
 	size_t i;
 
 	json_array_foreach(counters, i, counter)
 		if (json_is_false(json_object_get(counter, "trusted")))
 			find(v, OK, "%s is not to be trusted: %s", json_string_value(json_object_get(counter, "name")),
 			     json_string_value(json_object_get(counter, "why")));
+	for (unsigned event = 0; event < s->tally.events; event++) {
+		const char *why = counting_gap(s, event, &counted, &batches);
+
+		if (why) /* the trial's events come first */
+			find(v, OK, "%s has a count in %u of %u batches: %s", json_string_value(json_object_get(json_array_get(counters, event), "name")), counted,
+			     batches, why);
+	}
 	if (json_is_array(with) && json_is_array(without) &&
 	    (json_number_value(json_array_get(with, 0)) > json_number_value(json_array_get(without, 1)) ||
 	     json_number_value(json_array_get(with, 1)) < json_number_value(json_array_get(without, 0))))
@@ -544,7 +552,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0)) : "not measured";
 	metrics = metrics_json(s, time, why);
 	counters = counters_json(s, s->samples ? NULL : why);
-	note_counters(counters, counting, &v);
+	note_counters(s, counters, counting, &v);
 	cycle = median_cycle(s, scratch);
 	for (unsigned i = 0; i < n; i++)
 		if (&group[i] != s && group[i].samples)

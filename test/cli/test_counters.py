@@ -281,7 +281,9 @@ def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tm
     broken = with_papi(f"late={L3} broken={CYCLES}")
     done = locus(*words, "--output", file, env=broken)
     assert done.status == 3 and of_type(read(file), "end")[0]["status"] == 3
-    assert re.fullmatch(r"locus: --counters: in no sample could anything be counted: PAPI started it, and could not read it: .*\n", done.err)
+    assert re.fullmatch(
+        r"locus: --counters: in no sample could anything be counted: PAPI started it, and could not read it: .*\n", done.err
+    )
     assert of_type(read(file), "trial")[0]["metrics"][0]["value"] > 0
     assert locus(*words, "--counters-optional", env=broken).status == 0
 
@@ -290,12 +292,12 @@ def test_run_delay_takes_a_descriptor_of_each_thread(locus, read, tmp_path):
     """As many as may be are allowed, as for other events; where that is too few, it is said, and no kernel is blamed."""
     if not int(pathlib.Path("/proc/self/schedstat").read_text().split()[0]):
         pytest.skip("this kernel keeps no schedstat")
-    words = "dummy --variant steady --oversubscribe --threads 40 --repeats 7 --counters run-delay,faults --output".split()
+    words = "dummy --variant steady --oversubscribe --threads 40 --repeats 7 --counters run-delay,faults --output"
     soft, hard = tmp_path / "soft.jsonl", tmp_path / "hard.jsonl"
-    few = locus(*words, soft, prefix=("sh", "-c", 'ulimit -Sn 40; exec "$@"', "-"))
+    few = locus(words, soft, prefix=("sh", "-c", 'ulimit -Sn 40; exec "$@"', "-"))
     assert few.status == 0 and counted(read(soft), "run-delay")["value"] >= 0
     assert of_type(read(soft), "trial")[0]["noise"]["run_delay"] >= 0
-    few = locus(*words, hard, prefix=("sh", "-c", 'ulimit -n 40; exec "$@"', "-"))
+    few = locus(words, hard, prefix=("sh", "-c", 'ulimit -n 40; exec "$@"', "-"))
     why = counted(read(hard), "run-delay")["why"]
     assert few.status == 0 and why.startswith("too few file descriptors: ") and "ulimit -n" in why
     assert f"\n      run-delay: {why}\n" in few.out
@@ -309,7 +311,8 @@ def test_under_likwid_perfctr_it_has_the_processors_counters(locus, tmp_path, wi
     done = locus(DUMMY, "--counters", f"{INSTRUCTIONS},perf::CYCLES", env=with_papi("loud"), prefix=(sys.executable, script))
     assert done.status == 3 and "stand-in" not in done.err
     assert re.fullmatch(
-        rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr has the processor's counters \(it started us\).*\n", done.err
+        rf"locus: --counters: {INSTRUCTIONS}, perf::CYCLES: likwid-perfctr has the processor's counters \(it started us\).*\n",
+        done.err,
     )
 
 
@@ -320,6 +323,15 @@ def test_what_can_not_be_read_has_the_librarys_reason(locus, read, tmp_path, wit
     counter = counted(read(file), CYCLES)
     assert counter["value"] is None and counter["why"] == "PAPI started it, and could not read it: An error of its stand-in"
     assert f"\n      {CYCLES}: {counter['why']}\n" in done.out
+
+
+def test_what_fails_in_most_batches_has_a_note(locus, read, tmp_path, with_papi):
+    file = tmp_path / "a.jsonl"
+    done = locus(DUMMY, "--counters", f"{L3},{CYCLES}", "--output", file, env=with_papi(f"scarce={L3}"))
+    lines = read(file)
+    assert done.status == 0 and counted(lines, L3)["samples"] == 1 and counted(lines, CYCLES)["samples"] == 4
+    notes = [note for note in of_type(lines, "trial")[0]["notes"] if " batches: " in note]
+    assert len(notes) == 1 and notes[0].startswith(f"{L3} has a count in 1 of 4 batches: no counter of the processor is free")
 
 
 SMALL = {

@@ -16,6 +16,7 @@
  *   denied=EVENT     can't be added, for want of permission
  *   wrong=EVENT      can't be added, for no reason that is known
  *   late=EVENT       can be added by the thread that loaded the library only
+ *   scarce=EVENT     can be added by the thread that loaded the library, and by others each fourth time
  *   broken=EVENT     sets with it can be started, and read once, but not again
  *   files=EVENT      can't be added, for want of a file descriptor
  *   falls=EVENT      takes turns, and has its first after the third reading: 0 until then, and then an estimate that falls by what others rise by
@@ -80,7 +81,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool loaded, threaded, multiplex;
 	pthread_t owner;
-	unsigned made;
+	unsigned made, asked;              /* sets; for what is scarce */
 	struct {
 		bool used;
 		pthread_t id;
@@ -462,6 +463,8 @@ PUBLIC int PAPI_add_event(int number, int code)
 		return PAPI_ESYS;
 	}
 	if (is_told("late", rows[row].name) && s->who)
+		return PAPI_ECNFLCT;
+	if (is_told("scarce", rows[row].name) && s->who && __atomic_fetch_add(&it.asked, 1, __ATOMIC_RELAXED) % 4)
 		return PAPI_ECNFLCT;
 	if (s->n == MOST_EVENTS || (s->component == CPU && !s->multiplex && s->n >= room()))
 		return PAPI_ECNFLCT;

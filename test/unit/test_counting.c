@@ -530,6 +530,37 @@ static int guesses(struct team *team, void *argument)
 	return 0;
 }
 
+/* Where nothing is extrapolated, that is not the reason. */
+static int falls(struct team *team, void *argument)
+{
+	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
+	const struct trial trial = { .benchmark = &plain, .variant = variants, .threads = 2, .place = place };
+	struct tally t;
+
+	assert_true(tally_open(&t, argument, &trial));
+	assert_true(tally_room(&t, 1));
+	assert_int_equal(tally_begin(&t, team, 0), 0);
+	memcpy(guess, (const double[]){ -1, 2 }, sizeof(guess));
+	tally_add(&t, 0, 0, 10, 2);
+	tally_end(&t, team, 0, 0);
+	assert_int_equal(t.sum[0].samples, 0);
+	assert_non_null(strstr(t.why[0], "less than none: its counter goes back"));
+	tally_close(&t);
+	return 0;
+}
+
+static void a_counter_that_falls(void **state)
+{
+	const struct benchmark *b[] = { &plain };
+	struct options o = options(&plain, "guessed");
+	struct counting *c;
+
+	(void)state;
+	assert_int_equal(counting_open(&c, &o, b, 1, NULL), 0);
+	assert_int_equal(team_open(2, falls, c), 0);
+	counting_close(c);
+}
+
 /* What is extrapolated goes up and down; it is a batch of samples that has a count, or none. */
 static void guesses_are_added_up(void **state)
 {
@@ -706,6 +737,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_counted_has_a_reason),
 		cmocka_unit_test(what_fails_is_tried_again),
 		cmocka_unit_test(guesses_are_added_up),
+		cmocka_unit_test(a_counter_that_falls),
 		cmocka_unit_test(two_counts_make_a_ratio),
 		cmocka_unit_test(the_kernels_own_are_always_there),
 		cmocka_unit_test(what_is_wholly_impossible_ends_the_run),
