@@ -527,7 +527,7 @@ static void look_registers(const char *library, struct finding *f)
 	if (!access(file, R_OK | W_OK)) {
 		find(f, GOOD, "%s; %s can be read by us", library, file);
 	} else if (errno == ENOENT) {
-		find(f, MISSING, "%s, but no %s, which likwid-perfctr needs", library, file);
+		find(f, MISSING, "%s, but no %s, which likwid-perfctr needs unless built for perf_event", library, file);
 		mend(f, "sudo modprobe msr");
 	} else if (daemon) {
 		find(f, GOOD, "%s; %s is for likwid-accessD to read", library, file);

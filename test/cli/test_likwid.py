@@ -306,12 +306,20 @@ def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
     assert bound(locus, read, tmp_path / "a.jsonl", "taskset", "-c", str(cpus[0]), env=env)["bound_by"] == name
 
 
+SMALL = {"latency": "--size 64K", "numa": "--size 1M"}  # whose trials are many, or large
+
+
 def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):
     """Every benchmark and variant: letters that LIKWID's file, its CSV and likwid-mpirun can bear."""
-    file = tmp_path / "a.jsonl"
-    done = locus("suite --profile quick --repeats 1 --time-budget 1s --quiet --output", file, env=wrapped())
-    assert "stand-in" not in done.err and done.status in (0, 3), done
-    lines = read(file)
-    names = [trial["region"]["name"] for trial in trial_lines(lines) if trial["region"]]
-    assert set(names) == {name for name, _ in marked()} and len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[A-Za-z0-9_]{1,80}", name) for name in names) and lines[0]["markers"]["regions"] >= len(names) > 0
+    for benchmark in [line.split()[0] for line in locus("list").out.splitlines()]:
+        listed = locus("list", benchmark).out.partition("\nvariants\n")[2].partition("\n\n")[0]
+        variants = re.findall(r"^  (\S+)", listed, re.M)
+        file = tmp_path / f"{benchmark}.jsonl"
+        words = f"{benchmark} --variant {','.join(variants)} {SMALL.get(benchmark, '')} --profile quick --repeats 1 --duration 1us"
+        done = locus(f"{words} --time-budget 100s --quiet --output", file, env=wrapped())
+        assert "stand-in" not in done.err and done.status in (0, 3), done
+        trials = trial_lines(read(file))
+        assert {t["variant"] for t in trials if t["region"] or t["status"] == "impossible"} == set(variants), done
+        names = [trial["region"]["name"] for trial in trials if trial["region"]]
+        assert set(names) == {name for name, _ in marked()} and len(set(names)) == len(names) > 0
+        assert all(re.fullmatch(r"[A-Za-z0-9_]{1,80}", name) for name in names)
