@@ -193,7 +193,8 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		print_sentences(reasons);
 	print_sentences(json_object_get(trial, "notes"));
 	print_ratios(json_object_get(trial, "ratios"));
-	print_counters(json_object_get(trial, "counters"));
+	if (json_is_object(json_object_get(trial, "samples"))) /* else that is why nothing was counted */
+		print_counters(json_object_get(trial, "counters"));
 	print_pairs(json_object_get(trial, "pairs"));
 	fflush(stdout);
 }

@@ -386,3 +386,8 @@ def test_the_suite_counts_for_each_its_own(locus, read, tmp_path, with_papi):
     assert "PAPI_BR_MSP" in names["search"] and "PAPI_BR_MSP" not in names["latency"]
     assert "PAPI_TLB_DM" in names["latency"] and "PAPI_TLB_DM" not in names["sharing"]
     assert all("faults" in of for of in names.values())
+
+
+def test_why_a_trial_is_impossible_is_not_said_of_its_counters_too(locus, with_papi):
+    done = locus("dummy --variant impossible --counters", f"{INSTRUCTIONS},faults", env=with_papi())
+    assert done.status == 3 and (done.out + done.err).count("it was told to be impossible") == 1, done
