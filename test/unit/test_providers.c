@@ -30,7 +30,7 @@ enum { ROOM = 2, CPUS = 8 };
 
 static int package[CPUS];
 static unsigned failing;                   /* the start that fails, the first is 1; 0: none */
-static unsigned starts;
+static _Atomic unsigned starts;
 static _Thread_local unsigned used;        /* counters of this CPU */
 
 int package_of(int cpu)
@@ -168,7 +168,8 @@ static int forget(void **state)
 	(void)state;
 	for (int cpu = 0; cpu < CPUS; cpu++)
 		package[cpu] = 36 + cpu / 2; /* four of two CPUs, whose numbers do not begin with 0 */
-	failing = starts = used = 0;
+	starts = 0;
+	failing = used = 0;
 	return 0;
 }
 
