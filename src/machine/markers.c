@@ -95,14 +95,15 @@ static void *load(char **why)
 					     "liblikwid.so.5.2", "liblikwid.so.5.1", "liblikwid.so.5.0" };
 	char *beside = beside_preloaded();
 	void *handle = beside ? dlopen(beside, RTLD_NOW | RTLD_LOCAL) : NULL;
-	const char *error;
 
 	free(beside);
 	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(*names); i++)
 		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	error = handle ? NULL : dlerror();
-	if (!handle)
+	if (!handle) {
+		const char *error = dlerror();
+
 		*why = say("LIKWID's library could not be loaded (%s): put the folder of its liblikwid.so into LD_LIBRARY_PATH", error ? error : "no reason given");
+	}
 	return handle;
 }
 

@@ -4,7 +4,6 @@
  * callback sees is the task and nothing else.
  */
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +20,7 @@
 #include "machine/clock.h"
 #include "machine/counters.h"
 #include "machine/team.h"
+#include "seats.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -36,33 +36,9 @@ static struct counters *opened(bool multiplex, unsigned n, const char *const *na
 
 #define OPEN(...) opened(false, LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
 
-static void seat(struct team *t)
+static void start_whole(struct counters *c, struct team *t, unsigned pass)
 {
-	struct place place[THREADS];
-	unsigned culprit;
-	cpu_set_t set;
-	int cpu = 0;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	while (!CPU_ISSET((size_t)cpu, &set))
-		cpu++;
-	for (unsigned i = 0; i < THREADS; i++)
-		place[i] = (struct place){ cpu, 0 };
-	assert_int_equal(team_seat(t, place, THREADS, &culprit), 0);
-}
-
-/* All that is in a pass, on all workers: of a package, on the first. */
-static void start(struct counters *c, struct team *t, unsigned pass)
-{
-	struct place place[THREADS];
-	bool *duty;
-
-	for (unsigned i = 0; i < THREADS; i++)
-		place[i] = team_worker(t, i)->place;
-	duty = counters_duties(c, place, THREADS, 0, NULL);
-	assert_non_null(duty);
-	counters_start(c, t, pass, duty);
-	free(duty);
+	start(c, t, pass);
 	for (unsigned i = 0; i < counters_events(c); i++)
 		if (counters_event(c, i)->source)
 			assert_null(counters_failure(c, i));
@@ -96,7 +72,7 @@ static int watch(struct team *t, void *argument)
 	struct witness v = { 0 };
 
 	(void)argument;
-	seat(t);
+	seat(t, THREADS);
 	team_watch(t, witness, &v);
 	team_run(t, one_task, &(struct witness){ 0 }); /* untimed: not watched */
 	team_time(t, one_task, &v, 0, 0, 0);
@@ -173,10 +149,10 @@ static int count(struct team *t, void *argument)
 	struct happening *h = argument;
 	const size_t size = (size_t)times(THREADS) * (size_t)sysconf(_SC_PAGESIZE);
 
-	seat(t);
+	seat(t, THREADS);
 	for (unsigned e = 0; e < counters_events(h->c); e++)
 		assert_string_equal(counters_event(h->c, e)->source, h->source);
-	start(h->c, t, 0);
+	start_whole(h->c, t, 0);
 	for (unsigned turn = 0; turn < 3; turn++) {
 		for (unsigned i = 0; i < THREADS; i++) {
 			h->memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -253,8 +229,8 @@ static int seconds(struct team *t, void *argument)
 	struct counters *c = argument;
 	bool delays = counters_event(c, 1)->source, clocks = counters_event(c, 2)->source;
 
-	seat(t);
-	start(c, t, 0);
+	seat(t, THREADS);
+	start_whole(c, t, 0);
 	team_time(t, work_a_while, NULL, 0, 0, 0);
 	for (unsigned i = 0; i < THREADS; i++) {
 		const struct attendance *a = team_attendance(t, i);
@@ -399,9 +375,9 @@ static int known_loops(struct team *t, void *argument)
 	struct counters *c = argument;
 	double first[THREADS] = { 0 };
 
-	seat(t);
+	seat(t, THREADS);
 	for (unsigned turn = 0; turn < 3; turn++) {
-		start(c, t, 0);
+		start_whole(c, t, 0);
 		team_time(t, known_work, NULL, 0, 0, 0);
 		for (unsigned i = 0; i < THREADS; i++) {
 			double value = counters_value(c, i, 0);

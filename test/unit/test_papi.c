@@ -10,7 +10,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +23,7 @@
 #include "machine/counters.h"
 #include "machine/provider.h"
 #include "machine/team.h"
+#include "seats.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -76,41 +76,6 @@ struct expected {
 	double count[THREADS];
 };
 
-static int a_cpu(void)
-{
-	cpu_set_t set;
-	int cpu = 0;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	while (!CPU_ISSET((size_t)cpu, &set))
-		cpu++;
-	return cpu;
-}
-
-static void seat(struct team *t)
-{
-	struct place place[THREADS];
-	unsigned culprit;
-
-	for (unsigned i = 0; i < THREADS; i++)
-		place[i] = (struct place){ a_cpu(), 0 };
-	assert_int_equal(team_seat(t, place, THREADS, &culprit), 0);
-}
-
-/* What each is to count is told to each. */
-static void start(struct counters *c, struct team *t, unsigned pass)
-{
-	struct place place[THREADS];
-	bool *duty;
-
-	for (unsigned i = 0; i < THREADS; i++)
-		place[i] = team_worker(t, i)->place;
-	duty = counters_duties(c, place, THREADS, 0, NULL);
-	assert_non_null(duty);
-	counters_start(c, t, pass, duty);
-	free(duty);
-}
-
 static void check_one(struct team *t, const struct expected *e)
 {
 	start(e->c, t, e->pass);
@@ -127,7 +92,7 @@ static void check_one(struct team *t, const struct expected *e)
 
 static int check_all(struct team *t, void *argument)
 {
-	seat(t);
+	seat(t, THREADS);
 	for (const struct expected *e = argument; e->c; e++)
 		check_one(t, e);
 	return 0;
@@ -168,7 +133,7 @@ static int each_its_own(struct team *t, void *argument)
 	struct counters *c = argument;
 	bool seen[THREADS] = { false };
 
-	seat(t);
+	seat(t, THREADS);
 	for (unsigned turn = 0; turn < 100; turn++) {
 		start(c, t, 0);
 		team_time(t, nothing, NULL, 0, 0, 0);
@@ -216,7 +181,7 @@ static int one_pass(struct team *t, void *argument)
 {
 	struct counters *c = argument;
 
-	seat(t);
+	seat(t, THREADS);
 	start(c, t, 1);
 	team_time(t, nothing, NULL, 0, 0, 0);
 	assert_true(isnan(counters_value(c, 0, 0)));
@@ -250,7 +215,7 @@ static int falling(struct team *t, void *argument)
 {
 	struct counters *c = argument;
 
-	seat(t);
+	seat(t, THREADS);
 	start(c, t, 0);
 	for (unsigned turn = 0; turn < 3; turn++) {
 		team_time(t, nothing, NULL, 0, 0, 0);
@@ -462,7 +427,7 @@ static int late(struct team *t, void *argument)
 {
 	struct counters *c = argument;
 
-	seat(t);
+	seat(t, THREADS);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		start(c, t, 0);
 		assert_null(counters_failure(c, 0));

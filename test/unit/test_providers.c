@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +20,7 @@
 #include "machine/counters.h"
 #include "machine/provider.h"
 #include "machine/team.h"
+#include "seats.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -29,9 +29,9 @@
 enum { ROOM = 2, CPUS = 8 };
 
 static int package[CPUS];
-static unsigned failing;                   /* the start that fails, the first is 1; 0: none */
+static unsigned failing;            /* the start that fails, the first is 1; 0: none */
 static _Atomic unsigned starts;
-static _Thread_local unsigned used;        /* counters of this CPU */
+static _Thread_local unsigned used; /* counters of this CPU */
 
 int package_of(int cpu)
 {
@@ -239,32 +239,17 @@ static void nothing(void *argument, struct worker *w)
 	(void)argument, (void)w;
 }
 
-static void seat(struct team *t, struct place place[THREADS], unsigned threads)
-{
-	cpu_set_t set;
-	unsigned culprit;
-	int cpu = 0;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
-	while (!CPU_ISSET((size_t)cpu, &set))
-		cpu++;
-	for (unsigned i = 0; i < threads; i++)
-		place[i] = (struct place){ cpu, 0 };
-	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
-}
-
 /* The limit is raised when a start needs more, as far as it may be; beyond, what has none fails with that reason. */
 static int count_with_few_files(struct team *t, void *argument)
 {
 	struct counters *c = argument;
 	const int next = dup(STDERR_FILENO);
-	struct place place[THREADS];
 	struct rlimit before, now;
 	bool *duty;
 
 	close(next);
-	seat(t, place, THREADS);
-	duty = counters_duties(c, place, THREADS, 0, NULL);
+	seat(t, THREADS);
+	duty = duties(c, t);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)next + EVENTS, before.rlim_max }), 0);
 	for (unsigned turn = 0; turn < 2; turn++) {
@@ -300,11 +285,10 @@ static void test_descriptors_for_each_event_and_worker(void **state)
 static int count_with_failures(struct team *t, void *argument)
 {
 	struct counters *c = argument;
-	struct place place[THREADS];
 	bool *duty;
 
-	seat(t, place, THREADS);
-	duty = counters_duties(c, place, THREADS, 0, NULL);
+	seat(t, THREADS);
+	duty = duties(c, t);
 	used = ROOM; /* somebody else counts on worker 0's CPU */
 	counters_start(c, t, 0, duty);
 	team_time(t, nothing, NULL, 0, 0, 0);
@@ -314,7 +298,7 @@ static int count_with_failures(struct team *t, void *argument)
 	assert_true(isnan(counters_value(c, 0, 0)) && counters_value(c, 1, 0) == 1 && counters_value(c, 0, 2) == 1);
 	counters_stop(c, t);
 	used = 0;
-	seat(t, place, 1);
+	seat(t, 1);
 	counters_start(c, t, 0, (bool[]){ true, true, true });
 	team_time(t, nothing, NULL, 0, 0, 0);
 	for (unsigned i = 0; i < 3; i++) {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For tests of what workers count: all sit on one CPU, the first that we may use, and are told what is theirs to count. */
+#ifndef LOCUS_SEATS_H
+#define LOCUS_SEATS_H
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "machine/counters.h"
+#include "machine/team.h"
+
+static inline int a_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	while (!CPU_ISSET((size_t)cpu, &set))
+		cpu++;
+	return cpu;
+}
+
+static inline void seat(struct team *t, unsigned threads)
+{
+	struct place place[threads];
+	unsigned culprit;
+
+	for (unsigned i = 0; i < threads; i++)
+		place[i] = (struct place){ a_cpu(), 0 };
+	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
+}
+
+/* Of who is seated, with no other process beside us; to be freed. */
+static inline bool *duties(const struct counters *c, struct team *t)
+{
+	const unsigned threads = team_threads(t);
+	struct place place[threads];
+	bool *duty;
+
+	for (unsigned i = 0; i < threads; i++)
+		place[i] = team_worker(t, i)->place;
+	duty = counters_duties(c, place, threads, 0, NULL);
+	assert_non_null(duty);
+	return duty;
+}
+
+/* All that is in a pass, on all workers: of a package, on the first. */
+static inline void start(struct counters *c, struct team *t, unsigned pass)
+{
+	bool *duty = duties(c, t);
+
+	counters_start(c, t, pass, duty);
+	free(duty);
+}
+
+#endif
