@@ -12,6 +12,7 @@ import time
 import pytest
 
 MANY = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20 --repeats 60 --quiet"
+BRIEF = f"{MANY} --duration 200us"  # as many samples, and as long a file, in half a second
 PATIENCE = 180  # s: what takes longer hangs
 
 
@@ -70,7 +71,7 @@ def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
     choose = random.Random(9)
     for n in range(often):
         file = tmp_path / f"{n}.jsonl"
-        process = locus.start(MANY, "--output", file)
+        process = locus.start(BRIEF, "--output", file)
         time.sleep(choose.uniform(0, 0.4))  # the moment: nothing waits for it
         process.kill()
         process.communicate(timeout=PATIENCE)
@@ -81,7 +82,7 @@ def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
             assert a["type"] != "end"
             if a["type"] == b["type"] == "samples" and a["trial"] == b["trial"]:
                 assert b["batch"] == a["batch"] + 1
-    assert locus(MANY, "--output", file, "--resume").status == 1
+    assert locus(BRIEF, "--output", file, "--resume").status == 1
     final = {line["id"] for line in read(file) if line["type"] == "trial"}
     assert len(final) == 20
 
@@ -106,7 +107,7 @@ def limit_file_size(most):
 @pytest.mark.parametrize("room", [100, 5000, 20000, 20001, 33333])
 def test_a_file_that_can_grow_no_more(locus, tmp_path, read, room):
     file = tmp_path / "full.jsonl"
-    process = locus.start(MANY, "--output", file, preexec_fn=limit_file_size(room))
+    process = locus.start(BRIEF, "--output", file, preexec_fn=limit_file_size(room))
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert len([line for line in err.splitlines() if str(file) in line]) == 1
@@ -114,12 +115,12 @@ def test_a_file_that_can_grow_no_more(locus, tmp_path, read, room):
     lines = read(file, whole=room > 5000)
     if lines:
         assert lines[0]["type"] == "header"
-        assert locus(MANY, "--output", file, "--resume").status == 1
+        assert locus(BRIEF, "--output", file, "--resume").status == 1
         assert read(file)[-1]["type"] == "end"
 
 
 def test_dev_full(locus):
-    done = locus(MANY, "--output", "/dev/full")
+    done = locus(BRIEF, "--output", "/dev/full")
     assert done.status == 1 and "/dev/full" in done.err and "No space left" in done.err
 
 

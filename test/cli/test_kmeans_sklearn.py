@@ -7,7 +7,7 @@ from lacking import lacking
 try:
     import numpy as np
     from sklearn.cluster import KMeans  # type: ignore[import]
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import]
 except ImportError:
     KMeans = None
 
