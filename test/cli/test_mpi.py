@@ -397,7 +397,7 @@ def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, 
     """Each rank checks the answers to its own keys; the bytes are those of keys that belong elsewhere."""
     file, width = tmp_path / "search.jsonl", {"u32": 4, "u64": 8}[kind]
     words = f"search --size {8 * ranks * threads},1K,1M --type {kind} --keys uniform,zipf,hot --pages base --packet 50"
-    done = mpi(f"{words} --threads {threads} --repeats 3 --oversubscribe --quiet --output", file, ranks=ranks)
+    done = mpi(f"{words} --threads {threads} --repeats 2 --duration 2ms --oversubscribe --quiet --output", file, ranks=ranks)
     assert done.status == 0, done
     found = [line for line in read(file) if line["type"] == "trial"]
     assert len(found) == 9 and {trial["status"] for trial in found} <= {"ok", "noisy", "unconverged"}
