@@ -10,7 +10,7 @@ import pytest
 from lacking import lacking
 
 WRAPPED = "likwid-perfctr -g CLOCK -m -o counts.csv"
-SHORT = "--profile quick --repeats 6 --time-budget 50s --quiet --output record.jsonl"  # so that no sample is left out
+SHORT = "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"  # so that no sample is left out
 NUMA = f"locus numa --variant static,single --size 256K {SHORT}"
 REGION = re.compile(
     r"^TABLE,Region (\w+),Group (\d+) Raw,.*\nRegion Info,(.*)\n.*\ncall count,(.*)\n((?:(?!TABLE|STRUCT).*\n)*)", re.MULTILINE
@@ -112,7 +112,7 @@ def test_places_in_a_cpuset(done):
 
 
 # A suite has more trials than are measured in that time: LIKWID says so of their regions, and has the others.
-@pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 20s --quiet --output record.jsonl")
+@pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 8s --quiet --output record.jsonl")
 def test_a_suite(done):
     found, _ = counted(done)
     regions = {trial["region"]["name"]: trial["region"]["calls"] for trial in trials(done) if trial["region"]}
