@@ -58,7 +58,10 @@ def boot(need):
 
 @pytest.fixture(scope="session")
 def booted(request, boot):
-    """booted(guest): {command: what came of it}. Two run at once, since a boot is mostly one CPU's; the first calls its kind."""
+    """
+    booted(guest): {command: what came of it}. Two run at once, since a boot is mostly one CPU's; the first calls its kind.
+    Rarely, an emulated kernel hangs or ends: what does so twice fails.
+    """
     steps: dict = {}  # by guest, in the order of the tests
     for item in request.session.items:
         if "done" in getattr(item, "fixturenames", ()):
@@ -72,7 +75,7 @@ def booted(request, boot):
                 kind = guests.GUESTS[name].architecture
                 running.update(
                     {
-                        guest: pool.submit(boot, guest, list(own))
+                        guest: pool.submit(boot, guest, list(own), boots=2)
                         for guest, own in steps.items()
                         if guests.GUESTS[guest].architecture == kind
                     }
@@ -89,5 +92,7 @@ def done(request, booted, read):
     came_of_it = booted(name)[command]
     if isinstance(came_of_it, guests.Died):
         pytest.fail(str(came_of_it), pytrace=False)
+    if came_of_it.before:
+        print(f"In a second boot: {came_of_it.before}")
     record = came_of_it.folder / "record.jsonl"
     return dataclasses.replace(came_of_it, record=read(record)) if record.exists() else came_of_it

@@ -132,6 +132,7 @@ class Done:
     err: str
     folder: pathlib.Path
     record: list = dataclasses.field(default_factory=list)
+    before: str = ""  # how a guest died that was to do it, where it took another
 
 
 class Died(Exception):
@@ -262,10 +263,10 @@ def unpack(drive, slot, folder):
     return int(status), out, err, folder
 
 
-def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None):
+def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     """
     Runs the steps in a guest, one after another: {step: Done, or Died}. Its parts and its console stay in BUILD/guest/run, by its
-    name, or by what this one is called: others of that name may run.
+    name, or by what this one is called: others of that name may run. What a dead guest left undone is for the next of its boots.
     """
     architecture = GUESTS[name].architecture
     folder = BUILD / "guest/run" / (called or name)
@@ -296,4 +297,9 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None):
         left = [unpack(file, n, folder / f"{n:03}") for n in range(len(steps))]
     lines = console.read_text(encoding="utf-8", errors="replace").splitlines()
     died = Died("\n".join([ended, "Its console's last lines:", *lines[-50:]]))
-    return {step: Done(name, step, *it) if it else died for step, it in zip(steps, left)}
+    came_of_it = {step: Done(name, step, *it) if it else died for step, it in zip(steps, left)}
+    undone = [step for step, it in came_of_it.items() if it is died]
+    if undone and boots > 1:
+        for step, it in boot(name, undone, deadline, limit, f"{called or name}-again", boots - 1).items():
+            came_of_it[step] = it if isinstance(it, Died) else dataclasses.replace(it, before=str(died))
+    return came_of_it

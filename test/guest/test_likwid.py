@@ -10,7 +10,9 @@ import pytest
 from lacking import lacking
 
 WRAPPED = "likwid-perfctr -g CLOCK -m -o counts.csv"
-SHORT = "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"  # so that no sample is left out
+SHORT = (
+    "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"  # so that no sample is left out
+)
 NUMA = f"locus numa --variant static,single --size 256K {SHORT}"
 REGION = re.compile(
     r"^TABLE,Region (\w+),Group (\d+) Raw,.*\nRegion Info,(.*)\n.*\ncall count,(.*)\n((?:(?!TABLE|STRUCT).*\n)*)", re.MULTILINE

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import select
+import shutil
 import subprocess
 import sys
 
@@ -31,6 +32,19 @@ def test_a_step_that_hangs_is_ended(boot):
 def test_a_guest_that_hangs_is_ended(boot):
     (died,) = boot("one", ["echo fine"], deadline=0.1, called="machinery").values()
     assert "ended after 0.1 s" in str(died)
+
+
+def test_what_a_dead_guest_left_undone_is_done_by_another(boot, tmp_path, monkeypatch):
+    """By an emulator that ends at once when it is first called."""
+    qemu = guests.GUESTS["one"].architecture.qemu
+    emulator = tmp_path / qemu
+    emulator.write_text(
+        f'#!/bin/sh\nmkdir {tmp_path}/called 2>/dev/null && exit 3\nexec {shutil.which(qemu)} "$@"\n', encoding="utf-8"
+    )
+    emulator.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (done,) = boot("one", ["echo fine"], called="machinery", boots=2).values()
+    assert done.out == "fine\n" and "ended before this step did (QEMU's status 3)" in done.before
 
 
 IN_A_THREAD = """
