@@ -2,6 +2,8 @@
 """Ranks on several nodes: the same answer as one process, records of each number of nodes, and an end when one of them is lost."""
 
 import os
+import re
+import shutil
 import signal
 
 import pytest
@@ -21,6 +23,30 @@ def setting(monkeypatch):
         monkeypatch.setenv(name, "1")
 
 
+# Open MPI 4.1 by PMIx, in 1 of 40 launches, then in none of 121: a rank that is still in MPI_Init has another's first message, and
+# calls what is not there yet, so that its stack shows no frame of anybody (open-mpi/ompi#12495 is alike).
+IN_MPI_INIT = re.compile(r"Failing at address: \(nil\)\n.*\[ 0\] .*libc\.so.*\n.*\*\*\* End of error message")
+
+
+@pytest.fixture
+def completed(submit):
+    """As submit, and waits for its good end; what died in MPI_Init goes without a trace, and is submitted again."""
+
+    def run(*arguments, **more):
+        for _ in range(3):
+            job = submit(*arguments, **more)
+            if job.until("COMPLETED", "FAILED") == 0:
+                return job
+            if not IN_MPI_INIT.search(job.said()):
+                break
+            print(f"Submitted again: {job}")
+            (job.folder / f"slurm-{job.id}.out").unlink()
+            shutil.rmtree(job.results, ignore_errors=True)
+        pytest.fail(str(job))
+
+    return run
+
+
 def check_good(job, read, ranks, benchmark="kmeans"):
     lines = read(job.record(f"{ranks}-ranks"))
     assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[0]["host"] == "n1"
@@ -32,18 +58,16 @@ def check_good(job, read, ranks, benchmark="kmeans"):
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_search_over_nodes(submit, read, count):
+def test_search_over_nodes(completed, read, count):
     """Every answer is checked by the rank that asked."""
-    job = submit("search-mpi", "--size", "64K,1M", "--repeats", "2", sbatch=[f"--nodes={count}"])
-    assert job.until("COMPLETED") == 0
+    job = completed("search-mpi", "--size", "64K,1M", "--repeats", "2", sbatch=[f"--nodes={count}"])
     for ranks in [1, 2, 4][: count // 2 + 1]:
         check_good(job, read, ranks, "search")
 
 
 @pytest.mark.parametrize(("count", "ranks"), [(2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4])])
-def test_one_rank_a_node(submit, source, read, count, ranks):
-    job = submit("kmeans-mpi", *SOON, sbatch=[f"--nodes={count}"])
-    assert job.until("COMPLETED") == 0
+def test_one_rank_a_node(completed, source, read, count, ranks):
+    job = completed("kmeans-mpi", *SOON, sbatch=[f"--nodes={count}"])
     assert names(source) == ["build", "jobs", "results", f"slurm-{job.id}.out"]
     assert names(job.results) == [f"{n}-ranks.{kind}" for n in ranks for kind in ("jsonl", "txt")]
     for n in ranks:
@@ -55,21 +79,19 @@ def test_one_rank_a_node(submit, source, read, count, ranks):
     assert [line for line in said if not any(words in line for words in waited)] == []
 
 
-def test_several_ranks_a_node(submit, read):
+def test_several_ranks_a_node(completed, read):
     cpus = os.sysconf("SC_NPROCESSORS_ONLN")
     if cpus == 1:
         lacking("a second CPU", "a machine with two")
-    job = submit("kmeans-mpi", *SOON, sbatch=["--nodes=2", f"--ntasks-per-node={cpus}"])
-    assert job.until("COMPLETED") == 0
+    job = completed("kmeans-mpi", *SOON, sbatch=["--nodes=2", f"--ntasks-per-node={cpus}"])
     for ranks in (cpus, 2 * cpus):
         header, _ = check_good(job, read, ranks)
         assert len(header["binding"]["affinity"]) == 1 and header["binding"]["bound_by"] == "SLURM"
 
 
-def test_installed(submit, installed, read, tmp_path_factory):
+def test_installed(completed, installed, read, tmp_path_factory):
     empty = tmp_path_factory.mktemp("empty")
-    job = submit(installed / "share/locus/jobs/kmeans-mpi.slurm", *SOON, folder=empty, path=f"{installed}/bin:")
-    assert job.until("COMPLETED") == 0
+    job = completed(installed / "share/locus/jobs/kmeans-mpi.slurm", *SOON, folder=empty, path=f"{installed}/bin:")
     for ranks in (1, 2):
         check_good(job, read, ranks)
 
@@ -90,15 +112,14 @@ def test_the_status_is_passed_on(submit, status, arguments):
 
 @pytest.mark.parametrize("launcher", ["srun --mpi=pmix", "mpirun --bind-to none"])
 @pytest.mark.parametrize("count", [2, 4])
-def test_the_answer_of_one_process(submit, source, launcher, count):
+def test_the_answer_of_one_process(completed, source, launcher, count):
     """Labels and centres, byte for byte."""
     words = "kmeans --variant best --points 3001 --dimensions 3 --data blobs --clusters 9 --threads 2 --oversubscribe --repeats 1"
     save = "--save-labels {0}-labels.npy --save-centres {0}-centres.npy"
     ask(os.environ["LOCUS"], *words.split(), *save.format("one").split(), cwd=source)
     script = source / "answer.sh"
     script.write_text(f"#!/bin/sh\nexec {launcher} build/locus-mpi {words} {save.format('all')}\n")
-    job = submit(script, sbatch=[f"--nodes={count}", "--ntasks-per-node=1", "-c2"])
-    assert job.until("COMPLETED") == 0
+    completed(script, sbatch=[f"--nodes={count}", "--ntasks-per-node=1", "-c2"])
     for what in ("labels", "centres"):
         assert (source / f"all-{what}.npy").read_bytes() == (source / f"one-{what}.npy").read_bytes()
 
