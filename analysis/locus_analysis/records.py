@@ -55,10 +55,9 @@ def tables(records: Records) -> duckdb.DuckDBPyConnection:
     db = duckdb.connect(config={"autoinstall_known_extensions": "false"})
     db.execute("CREATE TABLE line (file VARCHAR, number INTEGER, run VARCHAR, type VARCHAR, json JSON)")
     if records.lines:
-        db.executemany(
-            "INSERT INTO line VALUES (?, ?, ?, ?, ?)",
-            [(file, number, line["run"], line["type"], json.dumps(line)) for file, number, line in records.lines],
-        )
+        given = [(file, number, line["run"], line["type"], json.dumps(line)) for file, number, line in records.lines]
+        # By columns, since a statement for each line takes 40 times as long.
+        db.execute(f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * 5)}", [list(column) for column in zip(*given)])
     db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
     return db
 
