@@ -23,7 +23,7 @@ Drawing = Any  # a chart of Altair's, or Vega-Lite that was made of some
 
 # Altair would hold each piece of a chart against its schema, again and again; tests do so with each whole picture instead.
 schemapi.disable_debug_mode()
-# Not alt.value(), of which Altair would have to find out what it is; these have no types.
+# Channels are named by their class, also where text or alt.value() would do: to find it out takes Altair 5 ms. These have no types:
 XValue: Any = alt.XValue
 YValue: Any = alt.YValue
 
@@ -167,7 +167,7 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=scale, axis=of)
 
-    bar = base.encode(x=x("value"), x2="one:Q")
+    bar = base.encode(x=x("value"), x2=alt.X2("one:Q"))
     whisker, goal = base.transform_filter("datum.low !== null"), base.transform_filter("datum.goal !== null")
     values = joined(
         "layer",
@@ -175,10 +175,10 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
         bar.transform_filter(f"{GOOD} && datum.theirs").mark_bar(color="#C4C4C4"),
         bar.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]),
         data.chart([{"one": 1}]).mark_rule(color=INK).encode(x=x("one")),
-        whisker.mark_rule(color=INK).encode(x=x("low"), x2="high:Q"),
+        whisker.mark_rule(color=INK).encode(x=x("low"), x2=alt.X2("high:Q")),
         *(whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=x(end)) for end in ("low", "high")),
         goal.mark_tick(color=INK, thickness=3, size=ROW - 5, opacity=1).encode(x=x("goal")),
-        base.mark_text(align="left", dx=6).encode(x=x("end"), text="text:N", color=_ink()),
+        base.mark_text(align="left", dx=6).encode(x=x("end"), text=alt.Text("text:N"), color=_ink()),
         width=BARS,
         height=height,
     )
@@ -213,7 +213,7 @@ def _columns(
         if ends:
             parts.append(_column(data, group, column, max(ends), y, height))
     words = [{"row": n["row"], "text": "  ".join(t for t in (n["mark"], n["beside"]) if t)} for n in names]
-    said = data.chart(words).mark_text(align="left", color=ALARM).encode(y=y, x=XValue(0), text="text:N")
+    said = data.chart(words).mark_text(align="left", color=ALARM).encode(y=y, x=XValue(0), text=alt.Text("text:N"))
     parts.append(spec_of(said, width=150, height=height))
     return joined("hconcat", *parts, spacing=6, title={"text": title, "fontSize": 12, "offset": 4})
 
@@ -251,8 +251,10 @@ def _column(data: Data, group: list[Row], column: Column, most: float, y: alt.Y,
         "layer",
         base.transform_filter(GOOD).mark_bar(color=TINTS[2]).encode(x=x),
         base.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]).encode(x=x),
-        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        base.mark_text(align="left", dx=6, fontSize=10).encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
+        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
+        base.mark_text(align="left", dx=6, fontSize=10).encode(
+            x=alt.X("end:Q", scale=scale), text=alt.Text("text:N"), color=_ink()
+        ),
         width=COLUMN,
         height=height,
     )
@@ -305,7 +307,7 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
     )
     chart = joined(
         "layer",
-        base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2="greatest:Q"),
+        base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2=alt.Y2("greatest:Q")),
         base.transform_filter(GOOD).mark_point(filled=True, size=16, color="#0072B2", opacity=1).encode(y=y_of("ratio")),
         base.transform_filter(FLAGGED).mark_point(shape="triangle-up", size=34, color=ALARM, fill="white").encode(y=y_of("ratio")),
         base.transform_filter("datum.noisy > 0")
@@ -379,8 +381,8 @@ def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> Drawing:
     wide = sum(widths)
     return joined(
         "layer",
-        base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=XValue(0), text="first:N"),
-        base.mark_text(align="right", color=INK).encode(x=XValue(wide), text="point:N"),
+        base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=XValue(0), text=alt.Text("first:N")),
+        base.mark_text(align="right", color=INK).encode(x=XValue(wide), text=alt.Text("point:N")),
         width=wide,
         height=height,
     )
@@ -397,13 +399,15 @@ def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: in
         "layer",
         base.transform_filter(GOOD).mark_bar().encode(x=x, fill=alt.Fill("tint:N", scale=None)),
         base.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]).encode(x=x),
-        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
         whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("low:Q", scale=scale)),
         whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("high:Q", scale=scale)),
         base.transform_filter("datum.end !== null")
         .mark_text(align="left", dx=6)
-        .encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
-        base.transform_filter("datum.end === null").mark_text(align="left").encode(x=XValue(6), text="text:N", color=_ink()),
+        .encode(x=alt.X("end:Q", scale=scale), text=alt.Text("text:N"), color=_ink()),
+        base.transform_filter("datum.end === null")
+        .mark_text(align="left")
+        .encode(x=XValue(6), text=alt.Text("text:N"), color=_ink()),
         width=BARS,
         height=height,
     )
@@ -450,16 +454,18 @@ def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height
         texts.append({"row": i, "flag": flag, "text": _local(r)})
     axis = alt.Axis(title="share of pages", format="%", tickCount=3, grid=False)
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
-    base = data.chart(segments).encode(y=y, tooltip=["trial:N", "node:N", "pages:Q", alt.Tooltip("share:Q", format=".1%")])
-    bar = base.encode(x=x, x2="to:Q")
+    base = data.chart(segments).encode(
+        y=y, tooltip=[*map(alt.Tooltip, ("trial:N", "node:N", "pages:Q")), alt.Tooltip("share:Q", format=".1%")]
+    )
+    bar = base.encode(x=x, x2=alt.X2("to:Q"))
     return joined(
         "layer",
         bar.transform_filter(GOOD).mark_bar(stroke="white").encode(fill=alt.Fill("colour:N", scale=None)),
         bar.transform_filter(FLAGGED)
         .mark_bar(fill="white", strokeWidth=1.5, strokeDash=[4, 2])
         .encode(stroke=alt.Stroke("colour:N", scale=None)),
-        base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text="label:N"),
-        data.chart(texts).mark_text(align="left", dx=6).encode(y=y, x=XValue(SHARES), text="text:N", color=_ink()),
+        base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text=alt.Text("label:N")),
+        data.chart(texts).mark_text(align="left", dx=6).encode(y=y, x=XValue(SHARES), text=alt.Text("text:N"), color=_ink()),
         width=SHARES,
         height=height,
     )
@@ -496,7 +502,8 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
     axis = alt.Axis(labelAngle=0, labelLimit=300, domain=False, ticks=False, labelPadding=6)
     x = alt.X("memory_node:N", title="memory on node", sort=columns, axis=axis)
     y = alt.Y("threads_node:N", title="threads on node", sort=lines, axis=axis)
-    base = data.chart(rows).encode(x=x, y=y, tooltip=["threads_node:N", "memory_node:N", "text:N", "interval:N", "status:N"])
+    tooltip = [alt.Tooltip(f"{key}:N") for key in ("threads_node", "memory_node", "text", "interval", "status")]
+    base = data.chart(rows).encode(x=x, y=y, tooltip=tooltip)
     colour = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domain=[0, cells[0]["greatest"] or 1]), legend=None)
     return joined(
         "layer",
@@ -504,7 +511,7 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
         base.transform_filter(FLAGGED).mark_rect(fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]),
         *(
             base.mark_text(dy=dy).encode(
-                text=f"{field}:N",
+                text=alt.Text(f"{field}:N"),
                 color=alt.ColorValue(INK, condition=[{"test": "datum.dark", "value": "white"}, {"test": FLAGGED, "value": ALARM}]),
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
@@ -577,5 +584,5 @@ def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Row]:
         for i, (text, colour) in enumerate(lines)
     ]
     names = data.chart(rows).mark_text(align="left", fontSize=10)
-    names = names.encode(x=XValue(0), y=alt.Y("row:O", axis=None), text="line:N", color=alt.Color("colour:N", scale=None))
+    names = names.encode(x=XValue(0), y=alt.Y("row:O", axis=None), text=alt.Text("line:N"), color=alt.Color("colour:N", scale=None))
     return [spec_of(names, width=BARS, height=14 * len(rows))]
