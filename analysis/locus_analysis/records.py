@@ -23,6 +23,10 @@ class BadInput(Exception):
     """What was given is not a record that we can read; the text says which, where and why."""
 
 
+class CannotWrite(Exception):
+    """The text says what, and why."""
+
+
 @dataclass
 class Records:
     """Lines of one or several files, in order, with what a reader of them should know."""
