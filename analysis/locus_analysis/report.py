@@ -39,8 +39,9 @@ from . import (
     units,
 )
 from .charts import Picture
-from .records import HERE, Records, rows
+from .records import HERE, CannotWrite, Records, rows
 
+SCALE = 1.5  # of a PNG, to the pixels of a chart
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 MEANING = {
@@ -52,10 +53,6 @@ MEANING = {
     "failed": "it broke off",
     "interrupted": "it was stopped",
 }
-
-
-class CannotWrite(Exception):
-    """The text says what, and why."""
 
 
 def write(given: Records, page: Path, force: bool) -> list[Path]:
@@ -371,7 +368,7 @@ def _file_name(what: str, names: dict[str, str], run: str) -> str:
 
 
 def _draw(picture: Picture, folder: Path) -> None:
-    scale = 2 if picture.dense else 1.5  # a cell of a dense picture has whole pixels
+    scale = 2 if picture.dense else SCALE  # a cell of a dense picture has whole pixels
     svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
     picture.png = vl_convert.svg_to_png(svg, scale=scale)
     picture.svg = _around(picture.png, scale) if picture.dense else svg

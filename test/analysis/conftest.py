@@ -10,6 +10,7 @@ from urllib.parse import quote
 import altair as alt
 import pytest
 from jsonschema_rs import Draft7Validator
+from locus_analysis import report
 from locus_analysis.charts import Picture
 
 
@@ -18,6 +19,13 @@ def quoted(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {key: quote(value, "#/") if key == "$ref" else quoted(value) for key, value in schema.items()}
     return [quoted(item) for item in schema] if isinstance(schema, list) else schema
+
+
+@pytest.fixture(autouse=True)
+def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are drawn, but in how many pixels is decided by test_report alone."""
+    if request.module.__name__ != "test_report":
+        monkeypatch.setattr(report, "SCALE", 0.2)
 
 
 @pytest.fixture(scope="session", autouse=True)
