@@ -13,10 +13,10 @@ SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.sche
 @pytest.fixture(scope="session")
 def schema():
     try:
-        import jsonschema
+        import jsonschema_rs
     except ImportError:
-        lacking("jsonschema", "python -m pip install -r analysis/requirements.txt")
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+        lacking("jsonschema-rs", "python -m pip install -r analysis/requirements.txt")
+    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def read(schema):
             assert text.endswith("\n"), "the last line is not whole"
         objects = [json.loads(line) for line in text.split("\n")[:-1]]
         for number, one in enumerate(objects, 1):
-            errors = [f"{path}:{number}: {list(e.path)}: {e.message[:200]}" for e in schema.iter_errors(one)]
+            errors = [f"{path}:{number}: {e.instance_path}: {e.message[:200]}" for e in schema.iter_errors(one)]
             assert not errors, errors
         return objects
 

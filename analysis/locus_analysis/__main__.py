@@ -15,10 +15,12 @@ NO_CURVE = (
     "locus latency --variant cycle,page-random, or with locus sharing --variant distance"
 )
 
+LACKING = "locus: " + sys.executable + " lacks the module {}: run it with -m pip install -r analysis/requirements.txt"
+
 try:
-    from . import levels, likwid, padding, records, report
+    from . import likwid, records
 except ModuleNotFoundError as error:
-    sys.exit(f"locus: {sys.executable} lacks the module {error.name}: run it with -m pip install -r analysis/requirements.txt")
+    sys.exit(LACKING.format(error.name))
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -33,10 +35,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         print(said, flush=True)
     except records.BadInput as error:
         return _complain(error, BAD_INPUT)
-    except report.CannotWrite as error:
+    except records.CannotWrite as error:
         return _complain(error, CANNOT)
     except OSError as error:
         return _complain(f"standard output: {error.strerror}", CANNOT)
+    except ModuleNotFoundError as error:
+        sys.exit(LACKING.format(error.name))
     except KeyboardInterrupt:
         return INTERRUPTED
     return GOOD
@@ -55,6 +59,8 @@ def _read(options: argparse.Namespace) -> records.Records:
 
 
 def _report(options: argparse.Namespace, given: records.Records) -> str:
+    from . import report  # here, since it takes longer than all that the other commands do
+
     output = options.output or options.file[0].parent
     page = output if output.suffix == ".html" else output / "report.html"
     return "\n".join(map(str, report.write(given, page, options.force)))
@@ -65,6 +71,8 @@ def _validate(options: argparse.Namespace, given: records.Records) -> str:
 
 
 def _levels(options: argparse.Namespace, given: records.Records) -> str:
+    from . import levels, padding
+
     db = records.tables(given)
     return "\n\n".join(filter(None, (levels.text(db), padding.text(db)))) or NO_CURVE
 

@@ -14,11 +14,18 @@ from itertools import groupby
 from typing import Any, Optional
 
 import altair as alt
+from altair.utils import schemapi
 
 from . import units
 
 Row = dict[str, Any]
-Drawing = Any  # one of the kinds of chart that Altair has
+Drawing = Any  # a chart of Altair's, or Vega-Lite that was made of some
+
+# Altair would hold each piece of a chart against its schema, again and again; tests do so with each whole picture instead.
+schemapi.disable_debug_mode()
+# Channels are named by their class, also where text or alt.value() would do: to find it out takes Altair 5 ms. These have no types:
+XValue: Any = alt.XValue
+YValue: Any = alt.YValue
 
 TINTS = ["#2F6C9F", "#A9CBE4", "#6B9AC4", "#D6E5F1"]  # of one blue: rows that differ in the same way look the same
 # Okabe and Ito: told apart with every kind of colour vision.
@@ -81,7 +88,7 @@ class Column:
 
 
 class Data:
-    """The rows of a picture by name: Altair copies what a chart holds over and over, but not what it only names."""
+    """The rows of a picture by name, for several charts draw the same."""
 
     def __init__(self) -> None:
         self.sets: dict[str, list[Row]] = {}
@@ -90,6 +97,20 @@ class Data:
         name = f"rows-{len(self.sets) + 1}"
         self.sets[name] = rows
         return alt.Chart(alt.NamedData(name=name))
+
+
+def spec_of(chart: Drawing, **more: Any) -> Row:
+    """As Vega-Lite, with what else it has."""
+    return {**(chart if isinstance(chart, dict) else chart.to_dict(validate=False, context={"top_level": False})), **more}
+
+
+def joined(how: str, *charts: Drawing, **more: Any) -> Row:
+    """A `layer`, `concat`, `hconcat` or `vconcat`. Altair makes these, too, but copies all that is in them, at every level."""
+    parts = [spec_of(chart) for chart in charts]
+    data = parts[0].get("data")
+    if data and all(p.get("data") == data for p in parts):
+        return {how: [{k: v for k, v in p.items() if k != "data"} for p in parts], "data": data, **more}
+    return {how: parts, **more}
 
 
 def mark(row: Row) -> str:
@@ -146,21 +167,22 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=scale, axis=of)
 
-    bar = base.encode(x=x("value"), x2="one:Q")
+    bar = base.encode(x=x("value"), x2=alt.X2("one:Q"))
     whisker, goal = base.transform_filter("datum.low !== null"), base.transform_filter("datum.goal !== null")
-    values = alt.layer(
+    values = joined(
+        "layer",
         bar.transform_filter(f"{GOOD} && !datum.theirs").mark_bar(color=TINTS[2]),
         bar.transform_filter(f"{GOOD} && datum.theirs").mark_bar(color="#C4C4C4"),
         bar.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]),
         data.chart([{"one": 1}]).mark_rule(color=INK).encode(x=x("one")),
-        whisker.mark_rule(color=INK).encode(x=x("low"), x2="high:Q"),
+        whisker.mark_rule(color=INK).encode(x=x("low"), x2=alt.X2("high:Q")),
         *(whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=x(end)) for end in ("low", "high")),
         goal.mark_tick(color=INK, thickness=3, size=ROW - 5, opacity=1).encode(x=x("goal")),
-        base.mark_text(align="left", dx=6).encode(x=x("end"), text="text:N", color=_ink()),
+        base.mark_text(align="left", dx=6).encode(x=x("end"), text=alt.Text("text:N"), color=_ink()),
         width=BARS,
         height=height,
     )
-    return data, [alt.hconcat(_labels(base, widths, height), values, spacing=6)]
+    return data, [joined("hconcat", _labels(base, widths, height), values, spacing=6)]
 
 
 def columns(rows: Sequence[Row], of: Sequence[Column], name: str, title: str, help_text: str, most: int = ROWS) -> list[Picture]:
@@ -191,13 +213,9 @@ def _columns(
         if ends:
             parts.append(_column(data, group, column, max(ends), y, height))
     words = [{"row": n["row"], "text": "  ".join(t for t in (n["mark"], n["beside"]) if t)} for n in names]
-    parts.append(
-        data.chart(words)
-        .mark_text(align="left", color=ALARM)
-        .encode(y=y, x=alt.value(0), text="text:N")
-        .properties(width=150, height=height)
-    )
-    return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
+    said = data.chart(words).mark_text(align="left", color=ALARM).encode(y=y, x=XValue(0), text=alt.Text("text:N"))
+    parts.append(spec_of(said, width=150, height=height))
+    return joined("hconcat", *parts, spacing=6, title={"text": title, "fontSize": 12, "offset": 4})
 
 
 def _column(data: Data, group: list[Row], column: Column, most: float, y: alt.Y, height: int) -> Drawing:
@@ -229,11 +247,14 @@ def _column(data: Data, group: list[Row], column: Column, most: float, y: alt.Y,
     x = alt.X("value:Q", scale=scale, axis=axis)
     base = data.chart(rows).encode(y=y, tooltip=[alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status")])
     whisker = base.transform_filter("datum.low !== null && datum.high !== null && datum.low !== datum.high")
-    return alt.layer(
+    return joined(
+        "layer",
         base.transform_filter(GOOD).mark_bar(color=TINTS[2]).encode(x=x),
         base.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]).encode(x=x),
-        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        base.mark_text(align="left", dx=6, fontSize=10).encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
+        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
+        base.mark_text(align="left", dx=6, fontSize=10).encode(
+            x=alt.X("end:Q", scale=scale), text=alt.Text("text:N"), color=_ink()
+        ),
         width=COLUMN,
         height=height,
     )
@@ -249,9 +270,8 @@ def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
             (key, list(of)) for key, of in groupby(sorted(cells, key=_panel_key), _panel_key)
         )
     ]
-    return picture(
-        name, title, MATRIX_HELP, cells, [alt.concat(*panels, columns=2, spacing=40).resolve_scale(color="independent")], data
-    )
+    whole = joined("concat", *panels, columns=2, spacing=40, resolve={"scale": {"color": "independent"}})
+    return picture(name, title, MATRIX_HELP, cells, [whole], data)
 
 
 def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
@@ -285,14 +305,15 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
             alt.Tooltip("noisy:Q", title="noisy samples"),
         ],
     )
-    chart = alt.layer(
-        base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2="greatest:Q"),
+    chart = joined(
+        "layer",
+        base.mark_rule(color="#bbbbbb").encode(y=y_of("least"), y2=alt.Y2("greatest:Q")),
         base.transform_filter(GOOD).mark_point(filled=True, size=16, color="#0072B2", opacity=1).encode(y=y_of("ratio")),
         base.transform_filter(FLAGGED).mark_point(shape="triangle-up", size=34, color=ALARM, fill="white").encode(y=y_of("ratio")),
         base.transform_filter("datum.noisy > 0")
         .mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
-        .encode(y=alt.datum(least)),
-        base.transform_filter("datum.beyond").mark_text(text="↑", color=INK, fontSize=11, dy=6).encode(y=alt.datum(greatest)),
+        .encode(y=alt.YDatum(least)),
+        base.transform_filter("datum.beyond").mark_text(text="↑", color=INK, fontSize=11, dy=6).encode(y=alt.YDatum(greatest)),
         width=760,
         height=170,
     )
@@ -353,14 +374,15 @@ def _bar_panel(
     parts = [_labels(base, widths, height), _values(base, group[0], span, height)]
     if pages is not None:
         parts.append(_shares(data, group, pages, y, height))
-    return alt.hconcat(*parts, spacing=6, title=alt.Title(title, fontSize=12, offset=4))
+    return joined("hconcat", *parts, spacing=6, title={"text": title, "fontSize": 12, "offset": 4})
 
 
 def _labels(base: alt.Chart, widths: tuple[int, int], height: int) -> Drawing:
     wide = sum(widths)
-    return alt.layer(
-        base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=alt.value(0), text="first:N"),
-        base.mark_text(align="right", color=INK).encode(x=alt.value(wide), text="point:N"),
+    return joined(
+        "layer",
+        base.mark_text(align="left", fontWeight="bold", color=INK).encode(x=XValue(0), text=alt.Text("first:N")),
+        base.mark_text(align="right", color=INK).encode(x=XValue(wide), text=alt.Text("point:N")),
         width=wide,
         height=height,
     )
@@ -373,16 +395,19 @@ def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: in
     axis = alt.Axis(title=f"{any_row['metric']} ({unit})" if unit else any_row["metric"], values=_ticks(*span), labelExpr=label)
     x = alt.X("value:Q", scale=scale, axis=axis)
     whisker = base.transform_filter("datum.low !== null")
-    return alt.layer(
+    return joined(
+        "layer",
         base.transform_filter(GOOD).mark_bar().encode(x=x, fill=alt.Fill("tint:N", scale=None)),
         base.transform_filter(FLAGGED).mark_bar(fill="white", stroke=ALARM, strokeWidth=1.5, strokeDash=[4, 2]).encode(x=x),
-        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        whisker.mark_rule(color=INK).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
         whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("low:Q", scale=scale)),
         whisker.mark_tick(color=INK, thickness=1, size=8).encode(x=alt.X("high:Q", scale=scale)),
         base.transform_filter("datum.end !== null")
         .mark_text(align="left", dx=6)
-        .encode(x=alt.X("end:Q", scale=scale), text="text:N", color=_ink()),
-        base.transform_filter("datum.end === null").mark_text(align="left").encode(x=alt.value(6), text="text:N", color=_ink()),
+        .encode(x=alt.X("end:Q", scale=scale), text=alt.Text("text:N"), color=_ink()),
+        base.transform_filter("datum.end === null")
+        .mark_text(align="left")
+        .encode(x=XValue(6), text=alt.Text("text:N"), color=_ink()),
         width=BARS,
         height=height,
     )
@@ -398,7 +423,7 @@ def _ticks(least: float, greatest: float) -> list[float]:
 
 
 def _ink() -> Any:
-    return alt.when(FLAGGED).then(alt.value(ALARM)).otherwise(alt.value(INK))
+    return alt.ColorValue(INK, condition=[{"test": FLAGGED, "value": ALARM}])
 
 
 def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> Drawing:
@@ -429,15 +454,18 @@ def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height
         texts.append({"row": i, "flag": flag, "text": _local(r)})
     axis = alt.Axis(title="share of pages", format="%", tickCount=3, grid=False)
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
-    base = data.chart(segments).encode(y=y, tooltip=["trial:N", "node:N", "pages:Q", alt.Tooltip("share:Q", format=".1%")])
-    bar = base.encode(x=x, x2="to:Q")
-    return alt.layer(
+    base = data.chart(segments).encode(
+        y=y, tooltip=[*map(alt.Tooltip, ("trial:N", "node:N", "pages:Q")), alt.Tooltip("share:Q", format=".1%")]
+    )
+    bar = base.encode(x=x, x2=alt.X2("to:Q"))
+    return joined(
+        "layer",
         bar.transform_filter(GOOD).mark_bar(stroke="white").encode(fill=alt.Fill("colour:N", scale=None)),
         bar.transform_filter(FLAGGED)
         .mark_bar(fill="white", strokeWidth=1.5, strokeDash=[4, 2])
         .encode(stroke=alt.Stroke("colour:N", scale=None)),
-        base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text="label:N"),
-        data.chart(texts).mark_text(align="left", dx=6).encode(y=y, x=alt.value(SHARES), text="text:N", color=_ink()),
+        base.mark_text(color=INK, fontSize=10).encode(x=alt.X("middle:Q"), text=alt.Text("label:N")),
+        data.chart(texts).mark_text(align="left", dx=6).encode(y=y, x=XValue(SHARES), text=alt.Text("text:N"), color=_ink()),
         width=SHARES,
         height=height,
     )
@@ -474,25 +502,23 @@ def _heat_map(data: Data, title: str, cells: list[Row]) -> Drawing:
     axis = alt.Axis(labelAngle=0, labelLimit=300, domain=False, ticks=False, labelPadding=6)
     x = alt.X("memory_node:N", title="memory on node", sort=columns, axis=axis)
     y = alt.Y("threads_node:N", title="threads on node", sort=lines, axis=axis)
-    base = data.chart(rows).encode(x=x, y=y, tooltip=["threads_node:N", "memory_node:N", "text:N", "interval:N", "status:N"])
+    tooltip = [alt.Tooltip(f"{key}:N") for key in ("threads_node", "memory_node", "text", "interval", "status")]
+    base = data.chart(rows).encode(x=x, y=y, tooltip=tooltip)
     colour = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domain=[0, cells[0]["greatest"] or 1]), legend=None)
-    return alt.layer(
+    return joined(
+        "layer",
         base.transform_filter(GOOD).mark_rect(stroke="white", strokeWidth=2).encode(color=colour),
         base.transform_filter(FLAGGED).mark_rect(fill="white", stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]),
         *(
             base.mark_text(dy=dy).encode(
-                text=f"{field}:N",
-                color=alt.when("datum.dark")
-                .then(alt.value("white"))
-                .when(FLAGGED)
-                .then(alt.value(ALARM))
-                .otherwise(alt.value(INK)),
+                text=alt.Text(f"{field}:N"),
+                color=alt.ColorValue(INK, condition=[{"test": "datum.dark", "value": "white"}, {"test": FLAGGED, "value": ALARM}]),
             )
             for field, dy in (("text", -15), ("of_best", 0), ("mark", 15))
         ),
         width=max(96 * len(columns), 120),
         height=64 * len(lines),
-        title=alt.Title(title, fontSize=12),
+        title={"text": title, "fontSize": 12},
     )
 
 
@@ -516,9 +542,9 @@ def picture(
 ) -> Picture:
     """Title and help above the panels; below, a line for each flagged trial, or for each status where there are more than most."""
     notes = _notes([r for r in rows if r["flag"] is not None], most)
-    heading = alt.Title(title, subtitle=textwrap.wrap(help_text, WIDTH))
-    chart = alt.vconcat(*panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
-    spec = {**chart.to_dict(), "config": CONFIG, "padding": 8, "datasets": data.sets}
+    heading = {"text": title, "subtitle": textwrap.wrap(help_text, WIDTH)}
+    whole = joined("vconcat", *panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
+    spec = {"$schema": alt.SCHEMA_URL, **whole, "config": CONFIG, "padding": 8, "datasets": data.sets}
     return Picture(name, title, help_text, notes, spec, shows=[r["id"] for r in rows])
 
 
@@ -548,7 +574,7 @@ def _spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"▲{first}" if first == last else f"▲{first} to ▲{last}" for first, last in spans)
 
 
-def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[alt.Chart]:
+def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Row]:
     """Under a picture, so that it can travel alone: which trials are flagged, and why."""
     lines = [(text, colour) for texts, colour in ((extra, SOFT), (notes, ALARM)) for text in texts]
     if not lines:
@@ -557,9 +583,6 @@ def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[alt.C
         {"row": i, "line": textwrap.shorten(text, WIDTH, placeholder=" …"), "colour": colour}
         for i, (text, colour) in enumerate(lines)
     ]
-    base = data.chart(rows).mark_text(align="left", fontSize=10)
-    return [
-        base.encode(x=alt.value(0), y=alt.Y("row:O", axis=None), text="line:N", color=alt.Color("colour:N", scale=None)).properties(
-            width=BARS, height=14 * len(rows)
-        )
-    ]
+    names = data.chart(rows).mark_text(align="left", fontSize=10)
+    names = names.encode(x=XValue(0), y=alt.Y("row:O", axis=None), text=alt.Text("line:N"), color=alt.Color("colour:N", scale=None))
+    return [spec_of(names, width=BARS, height=14 * len(rows))]

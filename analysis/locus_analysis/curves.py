@@ -15,7 +15,24 @@ from typing import Any, Optional
 import altair as alt
 
 from . import published, units
-from .charts import ALARM, FLAGGED, GOOD, GREY, INK, PALE, SOFT, Data, Drawing, Picture, Row, mark, picture
+from .charts import (
+    ALARM,
+    FLAGGED,
+    GOOD,
+    GREY,
+    INK,
+    PALE,
+    SOFT,
+    Data,
+    Drawing,
+    Picture,
+    Row,
+    XValue,
+    YValue,
+    joined,
+    mark,
+    picture,
+)
 from .levels import HUGE, Finding
 from .records import graver
 from .steps import size_text
@@ -354,7 +371,7 @@ def draw(
     data = Data()
     numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
     drawn = [_panel(data, panel, numbered) for panel in panels]
-    whole = alt.concat(*drawn, columns=columns or len(drawn), spacing=28) if len(drawn) > 1 else drawn[0]
+    whole = joined("concat", *drawn, columns=columns or len(drawn), spacing=28) if len(drawn) > 1 else drawn[0]
     unique = {(r["whole"], r["id"]): r for r in rows}
     return picture(name, title, help_text, list(unique.values()), [whole], data, extra, NOTES)
 
@@ -410,13 +427,13 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
     layers: list[Any] = behind
     layers += [
         base.mark_line(clip=True).encode(
-            color=colour, detail="series:N", strokeDash=dash, strokeWidth=alt.StrokeWidth("width:Q", scale=None)
+            color=colour, detail=alt.Detail("series:N"), strokeDash=dash, strokeWidth=alt.StrokeWidth("width:Q", scale=None)
         ),
         dots.transform_filter(
             "datum.low > 0 && datum.high !== null" if panel.y.log else "datum.low !== null && datum.high !== null"
         )
         .mark_rule(strokeWidth=1, clip=True)
-        .encode(y=alt.Y("low:Q", scale=panel.y.scale()), y2="high:Q", color=colour),
+        .encode(y=alt.Y("low:Q", scale=panel.y.scale()), y2=alt.Y2("high:Q"), color=colour),
         dots.transform_filter(GOOD)
         .mark_point(filled=True, size=26, opacity=1, clip=True)
         .encode(shape=shape, color=colour, tooltip=names),
@@ -430,16 +447,16 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         ringed = dots.transform_filter("datum.ring")
         layers.append(ringed.mark_point(shape="circle", size=130, stroke=INK, strokeWidth=0.9, filled=False, opacity=1, clip=True))
     low = panel.y.domain[0]
-    layers.append(dots.transform_filter(f"datum.value < {low!r}").mark_text(text="↓", fontSize=11, dy=-7).encode(y=alt.datum(low)))
+    layers.append(dots.transform_filter(f"datum.value < {low!r}").mark_text(text="↓", fontSize=11, dy=-7).encode(y=alt.YDatum(low)))
     if numbered:
         layers.append(
             dots.transform_filter(f"{FLAGGED} && datum.value >= {low!r}")
             .mark_text(dy=-9, fontSize=9, color=ALARM)
-            .encode(text="number:N")
+            .encode(text=alt.Text("number:N"))
         )
     layers += [*before, *_marks(data, panel), _end_labels(data, panel)]
-    title = alt.Title(panel.title, fontSize=12, anchor="start") if panel.title else ""
-    return alt.layer(*layers, width=panel.width, height=panel.height, title=title)
+    title = {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else ""
+    return joined("layer", *layers, width=panel.width, height=panel.height, title=title)
 
 
 def _marks(data: Data, panel: Panel) -> list[Any]:
@@ -447,7 +464,7 @@ def _marks(data: Data, panel: Panel) -> list[Any]:
         return []
     chart = data.chart([{"at": at, "label": label} for at, label in panel.marks])
     x = alt.X("at:Q", scale=panel.x.scale())
-    names = chart.encode(x=x, y=alt.value(0), text="label:N")
+    names = chart.encode(x=x, y=YValue(0), text=alt.Text("label:N"))
     style: dict[str, Any] = {
         "angle": 270,
         "align": "right",
@@ -490,7 +507,7 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a} for (_, line), a in zip(ends, apart)]
     names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
     y = alt.Y("y:Q", scale=None, axis=None)
-    return names.encode(x=alt.value(panel.width), y=y, text="line:N", color=alt.Color("colour:N", scale=None))
+    return names.encode(x=XValue(panel.width), y=y, text=alt.Text("line:N"), color=alt.Color("colour:N", scale=None))
 
 
 def _x(point: Row) -> float:
@@ -515,18 +532,18 @@ def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list
     column, bar = data.chart(columns), data.chart(bars)
     behind = [
         column.mark_rect(color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8).encode(
-            x=alt.X("low:Q", scale=x), x2="high:Q"
+            x=alt.X("low:Q", scale=x), x2=alt.X2("high:Q")
         ),
         column.mark_text(angle=270, align="right", baseline="bottom", dx=-3, dy=-3, fontSize=10, color=GREY).encode(
-            x=alt.X("low:Q", scale=x), y=alt.value(0), text="label:N"
+            x=alt.X("low:Q", scale=x), y=YValue(0), text=alt.Text("label:N")
         ),
-        bar.mark_rule(strokeWidth=9, opacity=0.25, color=GREY).encode(x=alt.X("first:Q", scale=x), x2="last:Q", y=y),
+        bar.mark_rule(strokeWidth=9, opacity=0.25, color=GREY).encode(x=alt.X("first:Q", scale=x), x2=alt.X2("last:Q"), y=y),
     ]
     before = []
     ends: tuple[tuple[bool, str, Any], ...] = ((False, "first", "left"), (True, "last", "right"))
     for late, end, align in ends:
         names = bar.transform_filter(f"datum.late === {str(late).lower()}").encode(
-            x=alt.X(f"{end}:Q", scale=x), y=y, text="label:N"
+            x=alt.X(f"{end}:Q", scale=x), y=y, text=alt.Text("label:N")
         )
         for style in (HALO, {}):
             before.append(names.mark_text(align=align, dy=14, fontSize=10.5, color=INK, **style))

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from . import units
-from .charts import ALARM, INK, Data, Picture, mark, picture
+from .charts import ALARM, INK, Data, Picture, joined, mark, picture
 
 Row = dict[str, Any]
 
@@ -113,18 +113,19 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
     layers: list[Any] = [base.mark_rect().encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])]
     if size >= 28:
         middle = f"abs(datum.median - {ends[0]!r}) > 0.5 * {ends[1] - ends[0]!r}"
-        white = alt.when(middle).then(alt.value("white")).otherwise(alt.value(INK))
+        white = alt.ColorValue(INK, condition=[{"test": middle, "value": "white"}])
         layers.append(base.mark_text(fontSize=10).encode(x=x, y=y, text=alt.Text("median:Q", format=".3~s"), color=white))
     if borders:
         at = data.chart([{"x": order[b], "y": order[b]} for b in borders])
         for line, width in (("white", 3), (INK, 1)):
             layers += [at.mark_rule(color=line, strokeWidth=width).encode(**{end: of}) for end, of in edges]
     flagged = trial["flag"] is not None
-    view = alt.ViewBackground(stroke=ALARM, strokeWidth=2, strokeDash=[4, 2]) if flagged else alt.ViewBackground(stroke=None)
-    heading = alt.Title(mark(trial), fontSize=12, color=ALARM) if flagged else alt.Title("")
-    chart = alt.layer(*layers, width=side, height=side, title=heading, view=view)
+    view: Row = {"stroke": ALARM, "strokeWidth": 2, "strokeDash": [4, 2]} if flagged else {"stroke": None}
+    heading = {"text": mark(trial), "fontSize": 12, "color": ALARM} if flagged else {"text": ""}
+    chart = joined("layer", *layers, width=side, height=side, title=heading, view=view)
+    whole = joined("hconcat", chart, resolve={"scale": {"color": "independent"}})
     extra = [text for part in (outstanding(trial["pairs"]), crowding(trial["pairs"])) for text in textwrap.wrap(part, 130)]
-    drawn = picture(name, title, HELP, [trial], [alt.hconcat(chart).resolve_scale(color="independent")], data, extra)
+    drawn = picture(name, title, HELP, [trial], [whole], data, extra)
     if len(order) > DENSE:
         drawn.dense = True
         drawn.spec["usermeta"] = {"embedOptions": {"renderer": "canvas"}}

@@ -39,8 +39,9 @@ from . import (
     units,
 )
 from .charts import Picture
-from .records import HERE, Records, rows
+from .records import HERE, CannotWrite, Records, rows
 
+SCALE = 1.5  # of a PNG, to the pixels of a chart
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
 MEANING = {
@@ -52,10 +53,6 @@ MEANING = {
     "failed": "it broke off",
     "interrupted": "it was stopped",
 }
-
-
-class CannotWrite(Exception):
-    """The text says what, and why."""
 
 
 def write(given: Records, page: Path, force: bool) -> list[Path]:
@@ -100,6 +97,23 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         _draw(picture, folder)
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
     statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
+    return _template().render(
+        script=_script(),
+        link=link,
+        runs=runs,
+        names=names,
+        notes=given.notes,
+        sections=sections,
+        steadiness=steadiness,
+        flaws=flaws,
+        meaning=MEANING,
+        statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
+        machines=_machines(runs),
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(
         quantity=units.quantity,
@@ -113,19 +127,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         said=padding.said,
         breakable=_breakable,
     )
-    return environment.get_template("report.html.j2").render(
-        script=_script(),
-        link=link,
-        runs=runs,
-        names=names,
-        notes=given.notes,
-        sections=sections,
-        steadiness=steadiness,
-        flaws=flaws,
-        meaning=MEANING,
-        statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
-        machines=_machines(runs),
-    )
+    return environment.get_template("report.html.j2")
 
 
 def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
@@ -366,9 +368,10 @@ def _file_name(what: str, names: dict[str, str], run: str) -> str:
 
 
 def _draw(picture: Picture, folder: Path) -> None:
-    scale = 2 if picture.dense else 1.5  # a cell of a dense picture has whole pixels
-    picture.png = vl_convert.vegalite_to_png(picture.spec, vl_version=VEGA_LITE, scale=scale)
-    picture.svg = _around(picture.png, scale) if picture.dense else vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
+    scale = 2 if picture.dense else SCALE  # a cell of a dense picture has whole pixels
+    svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
+    picture.png = vl_convert.svg_to_png(svg, scale=scale)
+    picture.svg = _around(picture.png, scale) if picture.dense else svg
     folder.joinpath(picture.name + ".svg").write_text(picture.svg, encoding="utf-8")
     folder.joinpath(picture.name + ".png").write_bytes(picture.png)
 

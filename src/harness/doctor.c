@@ -700,7 +700,7 @@ static const struct check {
 	  true },
 	{ "mitigations", "they lengthen system calls and indirect branches", look_mitigations, NULL, false },
 	{ "Python", "locus report does not work", look_python,
-	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 jsonschema numpy vl-convert-python && "
+	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 jsonschema-rs numpy vl-convert-python && "
 	  "export LOCUS_PYTHON=~/locus-python/bin/python",
 	  true },
 };

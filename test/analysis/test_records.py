@@ -200,6 +200,9 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
         (b'{"type": "end", "run": 1e999}\n', ":1: is not JSON"),
         (b'{"type": "end", "run": "\\ud800"}\n', ":1: is not JSON"),
         (b'{"run": ' + b"9" * 10_000 + b"}\n", ":1: is not"),
+        (b'{"run": ' + b"9" * 1_000 + b"}\n", ":1: is not a line of a record: $"),
+        (b'{"type": "end", "run": ' + b"[" * 900 + b"]" * 900 + b"}\n", ":1: is not a line of a record: $"),
+        (b'{"type": "end", "run": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n", ":1: is not"),
     ],
 )
 def test_what_is_no_record_is_named(content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,6 +212,27 @@ def test_what_is_no_record_is_named(content: bytes, told: str, tmp_path: Path, c
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.startswith(f"locus: {path}")
     assert told in complaint
+
+
+def test_what_is_wrong_is_told_in_one_short_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = machine_record("one")
+    lines[0]["machine"]["cpu"].update({"a\n\x1b[2J\u2028": 1, "b" * 10_000: 2})
+    assert validate(write(tmp_path / "a.jsonl", lines)) == BAD_INPUT
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"locus: {tmp_path}/a.jsonl:1: is not a line of a record: $.machine.cpu: ")
+    assert r"'a\n\x1b[2J\u2028'" in complaint
+    assert complaint.count("\n") == 1 and complaint[:-1].isprintable()
+    assert len(complaint) < len(str(tmp_path)) + 300
+
+
+def test_the_place_of_what_is_wrong_is_named(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    place = next(i for i, line in enumerate(lines) if line["type"] == "samples")
+    lines[place]["times"][1] = "1"
+    with pytest.raises(
+        records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$\.times\[1\]: .*1.* not of type"
+    ):
+        records.read([write(tmp_path / "a.jsonl", lines)])
 
 
 def test_garbage_in_the_middle_is_named_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,6 +257,26 @@ def test_a_long_batch_is_no_huge_line(tmp_path: Path) -> None:
     sample = next(line for line in lines if line["type"] == "samples")
     sample["times"] = [0.123456789012345] * 10_000
     assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
+
+
+def test_a_million_of_any_numbers_are_looked_over(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    sample["times"] = [0.123456789012345, 1, None, 1e300] * 250_000
+    assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
+    sample["times"][-1] = True
+    with pytest.raises(records.BadInput, match=r"times\[999999\]"):
+        records.read([write(tmp_path / "a.jsonl", lines)])
+
+
+def test_an_integer_of_more_than_64_bits_is_a_number_or_refused(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    sample["times"] = [10**30]
+    try:
+        assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
+    except records.BadInput as error:  # by jsonschema-rs up to 0.34
+        assert "is not a line of a record: $: int too big" in str(error)
 
 
 def test_another_schema_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

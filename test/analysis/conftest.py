@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every picture that a test makes is held against the schema of Vega-Lite: the report itself takes it for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import altair as alt
+import pytest
+from jsonschema_rs import Draft7Validator
+from locus_analysis import report
+from locus_analysis.charts import Picture
+
+
+def quoted(schema: Any) -> Any:
+    """With references as the standard has them; Vega-Lite's hold characters as they are."""
+    if isinstance(schema, dict):
+        return {key: quote(value, "#/") if key == "$ref" else quoted(value) for key, value in schema.items()}
+    return [quoted(item) for item in schema] if isinstance(schema, list) else schema
+
+
+@pytest.fixture(autouse=True)
+def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are drawn, but in how many pixels is decided by test_report alone."""
+    if request.module.__name__ != "test_report":
+        monkeypatch.setattr(report, "SCALE", 0.2)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pictures_are_valid() -> Iterator[None]:
+    validator, make = Draft7Validator(quoted(alt.load_schema())), Picture.__init__
+    root: Any = alt.Root  # it has no types
+
+    def made(picture: Picture, *arguments: Any, **named: Any) -> None:
+        make(picture, *arguments, **named)
+        if not validator.is_valid(picture.spec):
+            root(picture.spec).to_dict()  # it says best what is wrong
+            raise AssertionError(f"{picture.name} is not valid: {next(validator.iter_errors(picture.spec))}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Picture, "__init__", made)
+        yield
