@@ -157,7 +157,7 @@ FROM each_one;
 -- The same, thinned out to some 600 marks a run, but 4 a trial; each stands for neighbouring samples of one trial.
 CREATE TABLE drift AS
 WITH share AS (SELECT whole, part, greatest(4, 600 // count(DISTINCT id)) AS marks FROM sample GROUP BY whole, part),
-bucket AS (SELECT s.*, ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment) AS bucket
+bucket AS (SELECT s.*, ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment, time, noisy) AS bucket
 	FROM sample s JOIN share USING (whole, part))
 SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(ratio) AS ratio, min(ratio) AS least, max(ratio) AS greatest,
 	count(*) AS n, count(*) FILTER (b.noisy) AS noisy, any_value(h.benchmark) AS benchmark, any_value(h.variant) AS variant,

@@ -328,6 +328,17 @@ def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path) -> 
     assert len(trials) == sum(line["type"] == "trial" for line in cut)
 
 
+def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> None:
+    lines = machine_record("two")
+    for line in lines:
+        if line["type"] == "samples":
+            line["at"], line["units"] = 1, 0
+    path = tmp_path / "a.jsonl"
+    write(path, lines)
+    drawn = [records.tables(records.read([path])).execute("FROM drift ORDER BY ALL").fetchall() for _ in range(4)]
+    assert drawn[0] and drawn[1:] == drawn[:-1]
+
+
 def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
     """Bytes changed, cut out and doubled at random: each is read or refused in a sentence."""
     rng = random.Random(20080213)
