@@ -71,7 +71,7 @@ def test_the_tarball_builds_passes_its_tests_installs_and_cleans_up(user, built)
     """
     done = user(
         "make",
-        f"-j{os.cpu_count() + 1}",  # of those, one waits
+        f"-j{len(os.sched_getaffinity(0)) + 1}",  # of those, one waits
         "--output-sync",
         "-C",
         built,
