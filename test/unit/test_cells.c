@@ -397,7 +397,7 @@ static void always_least(void **argument)
 				p = make(kind, real, sizes[i % LENGTH(sizes)].n, d, sizes[i % LENGTH(sizes)].k);
 				open_scene(&s, p, width);
 				cells.build(&s.share, &s.stage);
-				for (int turn = 0; turn < (int)cases(7); turn++) {
+				for (int turn = 0; turn < (int)cases(8); turn++) {
 					sums_clear(&s.share.change);
 					cells.assign(&s.share, &s.stage);
 					cells.labels(&s.share, &s.stage);
