@@ -16,6 +16,8 @@
 #include "machine/topology.h"
 
 enum { THREADS = 5 };
+/* Of most tests. */
+enum { ALLOCATIONS = 2, BATCHES = 2, SAMPLES = 2 };
 
 /* What the callbacks were called with, in order. */
 struct diary {
@@ -168,7 +170,7 @@ static void set_up(struct bench *b, void (*work)(void *, struct worker *), unsig
 	b->benchmark.quantile = 0.5;
 	b->benchmark.sample = 1e-3;
 	b->planned.trial = (struct trial){ .benchmark = &b->benchmark, .variant = b->variant, .threads = threads, .place = b->place, .machine = b->machine };
-	b->batches = 3, b->samples = 4, b->allocations = 2;
+	b->batches = BATCHES, b->samples = SAMPLES, b->allocations = ALLOCATIONS;
 }
 
 static void go(struct bench *b)
@@ -198,12 +200,12 @@ static void test_life_of_a_trial(void **state)
 	assert_int_equal(b.diary.entered, 2);
 	assert_int_equal(b.diary.verified, 2);
 	assert_int_equal(b.diary.released, 2);
-	assert_true(b.diary.reset >= 2 * 3 * 4);
-	assert_int_equal(b.series.samples, 2 * 3 * 4);
-	assert_int_equal(b.series.batches, 6);
-	assert_int_equal(b.series.batch[5].allocation, 1);
+	assert_true(b.diary.reset >= ALLOCATIONS * BATCHES * SAMPLES);
+	assert_int_equal(b.series.samples, ALLOCATIONS * BATCHES * SAMPLES);
+	assert_int_equal(b.series.batches, ALLOCATIONS * BATCHES);
+	assert_int_equal(b.series.batch[BATCHES].allocation, 1);
 	for (size_t i = 0; i < b.series.samples; i++)
-		assert_true(b.series.value[0][i] == (double)(i % 12));
+		assert_true(b.series.value[0][i] == (double)(i % (BATCHES * SAMPLES)));
 	end(&b);
 }
 
@@ -319,9 +321,9 @@ static void test_batches_become_lines(void **state)
 	(void)state;
 	run(&b, by_count, 1, (struct benchmark){ .bound = BY_COUNT });
 	line = series_batch_json(&b.series, 1.5);
-	assert_int_equal(json_integer_value(json_object_get(line, "batch")), 5);
-	assert_int_equal(json_array_size(json_object_get(line, "times")), 4);
-	assert_int_equal(json_array_size(json_object_get(json_object_get(line, "values"), "ordinal")), 4);
+	assert_int_equal(json_integer_value(json_object_get(line, "batch")), ALLOCATIONS * BATCHES - 1);
+	assert_int_equal(json_array_size(json_object_get(line, "times")), SAMPLES);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(line, "values"), "ordinal")), SAMPLES);
 	json_decref(line);
 	end(&b);
 }

@@ -105,14 +105,16 @@ static void in_team(int (*body)(struct team *, void *))
 static int every_variant_and_kernel(struct team *team, void *machine)
 {
 	const struct machine *m = machine;
+	enum { STRIDE = 3 }; /* through 12 pairs of a size and a number of threads: so each kernel and variant has all of either */
 	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double), 20011 * sizeof(double) };
 	enum instruction_set set;
 	struct world w;
 
 	for (const struct variant *v = numa_benchmark.variants; v->name; v++)
 		for (unsigned kernel = 0; kernel < KERNELS; kernel++)
-			for (unsigned i = 0; kernel_choose(&kernels[kernel], &set) && i < 3 * MOST_THREADS; i++) {
-				settle(&w, m, team, v->name, kernel, sizes[i / MOST_THREADS], 1 + i % MOST_THREADS);
+			for (size_t i = ((size_t)(v - numa_benchmark.variants) + kernel) % STRIDE;
+			     kernel_choose(&kernels[kernel], &set) && i < 3 * MOST_THREADS; i += STRIDE) {
+				settle(&w, m, team, v->name, kernel, sizes[i / MOST_THREADS], 1 + (unsigned)i % MOST_THREADS);
 				assert_null(live(&w, v->work, NULL));
 			}
 	return 0;

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "bench/kmeans/points.h"
+#include "cases.h"
 #include "tree.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof(*(list)))
@@ -919,7 +920,7 @@ static void damage(struct bytes *b, uint64_t *seed)
 
 static void fuzz(const struct bytes *whole, size_t n, uint64_t seed)
 {
-	for (unsigned turn = 0; turn < 4000; turn++) {
+	for (unsigned turn = 0; turn < inputs(4000); turn++) {
 		struct bytes b = whole[turn % n];
 
 		damage(&b, &seed);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "cases.h"
 #include "harness/options.h"
 #include "harness/record.h"
 #include "tree.h"
@@ -95,7 +96,7 @@ static void test_damage(void **state)
 
 	(void)state;
 	dup2(nowhere, STDERR_FILENO);
-	for (unsigned turn = 0; turn < 3000; turn++)
+	for (unsigned turn = 0; turn < inputs(3000); turn++)
 		damage(&seed);
 	dup2(complaints, STDERR_FILENO);
 	close(complaints);

@@ -146,8 +146,8 @@ static void test_every_key_is_answered_by_its_owner(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (unsigned j = 0; j < sizeof(packets) / sizeof(*packets); j++)
-			for (unsigned n = 0; n < cases(12); n++) {
-				const unsigned k = (i + j + 5 * n) % 12; /* all, or others each time */
+			for (unsigned n = 0; n < 6 && n < cases(12); n++) {
+				const unsigned k = (i + j + 5 * n) % 12; /* others each time; any two of what differs come together */
 
 				setting = (struct setting){ sizes[i], k % 2 ? 4 : 8, 1 + k / 2 % 2, packets[j], (enum distribution)(k / 4) };
 				print_message("%zu elements of %u bytes, %u threads, %u packets, distribution %u\n", setting.n, setting.width,

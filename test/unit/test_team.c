@@ -13,7 +13,7 @@
 #include "machine/clock.h"
 #include "machine/team.h"
 
-enum { MOST = 8, ORDERS = 2000 };
+enum { MOST = 8, ORDERS = 500 };
 
 struct counts {
 	struct {
