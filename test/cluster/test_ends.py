@@ -12,7 +12,7 @@ from slurm import ask, minicluster, wait_for
 ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
 ENDLESS = [*ONE, "--size", "256K", "--repeats", "1000000", "--time-budget", "600s"]
 TRIALS = 20
-MANY = [*ONE, "--size", "256K..5M+256K", "--duration", "10ms", "--repeats", "50", "--time-budget", "600s"]
+MANY = [*ONE, "--size", "256K..5M+256K", "--duration", "4ms", "--repeats", "50", "--time-budget", "600s"]
 
 
 def check_interrupted(job, read, node="n1"):

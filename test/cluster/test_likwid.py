@@ -111,7 +111,7 @@ def test_requeued_when_all_is_done(submit, read):
 
 def test_suspended(submit, read):
     """It goes on where it was: what was stopped has not ended."""
-    job = submit("likwid", "MEM", *TINY[:-1], "500", "--duration", "20ms", "--time-budget", "600s", path=STANDIN)
+    job = submit("likwid", "MEM", *TINY[:-1], "150", "--duration", "20ms", "--time-budget", "600s", path=STANDIN)
     job.has('"samples"')
     ask("scontrol", "suspend", job.id)
     wait_for(lambda: {(process / "status").read_text().split("State:\t")[1][0] for process in running(job)} == {"T"}, job)

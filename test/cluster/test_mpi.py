@@ -60,7 +60,7 @@ def check_good(job, read, ranks, benchmark="kmeans"):
 @pytest.mark.parametrize("count", [2, 4])
 def test_search_over_nodes(completed, read, count):
     """Every answer is checked by the rank that asked."""
-    job = completed("search-mpi", "--size", "64K,1M", "--repeats", "2", sbatch=[f"--nodes={count}"])
+    job = completed("search-mpi", "--size", "64K,1M", "--repeats", "2", "--duration", "2ms", sbatch=[f"--nodes={count}"])
     for ranks in [1, 2, 4][: count // 2 + 1]:
         check_good(job, read, ranks, "search")
 
