@@ -53,8 +53,10 @@ static inline const char *in_tree(const char *path)
 
 static inline void put_bytes(const char *path, const void *bytes, size_t n)
 {
-	FILE *file = fopen(in_tree(path), "w");
+	FILE *file;
 
+	remove(in_tree(path)); /* or it is emptied, and some file systems then wait for the disk */
+	file = fopen(in_tree(path), "w");
 	if (!file || fwrite(bytes, 1, n, file) != n || fclose(file)) {
 		perror(path);
 		abort();
