@@ -113,11 +113,11 @@ def test_what_does_not_divide_is_done_by_the_first(run, two):
 
 
 def test_as_many_as_there_is_time_for(run, two):
+    """On a busy machine a thread may have no time at all, but not always."""
     _, lines = run(f"--variant fetch-add,compare-exchange --threads 2 {LONGER}")
-    assert len(lines["trial"]) == 6
-    for trial in measured(lines["trial"]):
-        assert trial["parameters"]["operations"] == 0
-        assert 0 < value(trial, "fairness") <= 1
+    assert len(lines["trial"]) == 6 and {trial["parameters"]["operations"] for trial in lines["trial"]} == {0}
+    fairness = [value(trial, "fairness") for trial in measured(lines["trial"])]
+    assert all(0 <= f <= 1 for f in fairness) and any(fairness)
 
 
 def test_shared_additions_get_lost(run, two):
