@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 from lacking import lacking
-from slurm import SOURCE, Job, ask, minicluster, wait_for
+from slurm import SOURCE, Job, ask, minicluster, wait_for, wait_until_idle
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def submit(nodes, source):
     yield run
     for job in jobs:
         job.cancel()
-    wait_for(lambda: set(ask("sinfo", "--noheader", "--Node", "--format=%T").split()) == {"idle"}, "all nodes idle")
+    wait_until_idle()
 
 
 @pytest.fixture

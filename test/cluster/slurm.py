@@ -37,6 +37,11 @@ def wait_for(condition, what):
     return value
 
 
+def wait_until_idle():
+    """All nodes, also of the ends of jobs that have been."""
+    wait_for(lambda: set(ask("sinfo", "--noheader", "--Node", "--format=%T").split()) == {"idle"}, "all nodes idle")
+
+
 class Job:
     def __init__(self, number, name, folder, results=None):
         self.id, self.name, self.folder = number, name, folder  # the id as SLURM writes it: 7, or 7_2 in an array
@@ -92,6 +97,11 @@ class Job:
         wait_for(lambda: self["JobState"] in FINAL, self)
 
     def start_again(self):
-        """One that is requeued waits two minutes. Not now: a node refuses what was signed before it saw the job's last end."""
+        """
+        One that is requeued waits two minutes, in which all of it ends, also on a node that was lost: else its next step may find
+        that node missing, or busy for ever. Not now: a node refuses what was signed before it saw the job's last end.
+        """
         self.until("PENDING")
+        wait_until_idle()
+        wait_for(lambda: not ask("squeue", "--noheader", "--steps", "--jobs", self.id).strip(), self)
         ask("scontrol", "update", f"JobId={self.id}", "StartTime=now+2")
