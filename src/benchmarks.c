@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+
 #include "benchmarks.h"
 
-const struct benchmark *const benchmarks[] = {
-	&latency_benchmark,
-	&numa_benchmark,
-	&sharing_benchmark,
-	&checkpoint_benchmark,
-	&kmeans_benchmark,
-	&search_benchmark,
-	&dummy_benchmark,
-	NULL
-};
+#define LISTED(name) &name##_benchmark,
+const struct benchmark *const benchmarks[] = { BENCHMARKS(LISTED) NULL };

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table: to add a benchmark, write a file in bench/ and a line here and in benchmarks.c. */
+/*
+ * The list of benchmarks. To add one: a folder in bench/, and a line here, where its place in the
+ * suite is.
+ */
 #ifndef LOCUS_BENCHMARKS_H
 #define LOCUS_BENCHMARKS_H
 
 #include "benchmark.h"
 
-extern const struct benchmark latency_benchmark, numa_benchmark, sharing_benchmark, checkpoint_benchmark, kmeans_benchmark, search_benchmark, dummy_benchmark;
+#define BENCHMARKS(X)   \
+	X(latency)      \
+	X(numa)         \
+	X(sharing)      \
+	X(core_to_core) \
+	X(checkpoint)   \
+	X(kmeans)       \
+	X(search)       \
+	X(dummy)
+
+#define DECLARED(name) extern const struct benchmark name##_benchmark;
+BENCHMARKS(DECLARED)
+#undef DECLARED
 
 extern const struct benchmark *const benchmarks[]; /* NULL at the end */
 

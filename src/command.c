@@ -6,7 +6,7 @@
 #include "benchmarks.h"
 #include "command.h"
 #include "config.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/list.h"
 #include "machine/names.h"
 #include "harness/options.h"
@@ -14,9 +14,12 @@
 
 enum { MOST_NAMES = 64 };
 
+static int dispatch(const struct program *, int argc, char **argv);
+
 static void print_help(const struct program *p, FILE *f)
 {
-	fprintf(f, "%s %s.\n\nusage: %s BENCHMARK [OPTION...]     (%s BENCHMARK --help)\n", p->name, p->summary, p->name, p->name);
+	fprintf(f, "%s %s.\n\nusage: %s BENCHMARK [OPTION...]     (%s BENCHMARK --help)\n", p->name,
+		p->summary, p->name, p->name);
 	for (const struct command *c = p->commands; c->name; c++)
 		fprintf(f, "       %s %-8s %-14s %s\n", p->name, c->name, c->arguments, c->summary);
 	fprintf(f, "\nbenchmarks:\n");
@@ -27,13 +30,15 @@ int refuse_arguments(int argc, char **argv, int most)
 {
 	if (argc <= 1 + most)
 		return 0;
-	fprintf(stderr, "%s: '%s' is one argument too many; `locus help` shows what is expected\n", argv[0], argv[1 + most]);
+	fprintf(stderr, "%s: '%s' is one argument too many; `%s --help` shows what is expected\n",
+		argv[0], argv[1 + most], argv[0]);
 	return EXIT_COMMAND_LINE;
 }
 
 int list_command(const struct program *p, int argc, char **argv)
 {
-	const bool names = argc > 1 && strcmp(argv[1], "--names") == 0, man = argc > 1 && strcmp(argv[1], "--man") == 0;
+	const bool names = argc > 1 && strcmp(argv[1], "--names") == 0,
+		   man = argc > 1 && strcmp(argv[1], "--man") == 0;
 	const char *name = argc > 1 + names ? argv[1 + names] : NULL;
 	const struct benchmark *b = NULL;
 
@@ -58,14 +63,20 @@ int list_command(const struct program *p, int argc, char **argv)
 
 int help_command(const struct program *p, int argc, char **argv)
 {
-	(void)argc, (void)argv;
+	char help[] = "--help", *asked[] = { argv[1], help, NULL };
+
+	if (refuse_arguments(argc, argv, 1))
+		return EXIT_COMMAND_LINE;
+	if (argc > 1)
+		return dispatch(p, 2, asked);
 	print_help(p, stdout);
 	return 0;
 }
 
 int version_command(const struct program *p, int argc, char **argv)
 {
-	(void)argc, (void)argv;
+	if (refuse_arguments(argc, argv, 0))
+		return EXIT_COMMAND_LINE;
 	printf("%s %s\n", p->name, PACKAGE_VERSION);
 	return 0;
 }
@@ -76,10 +87,12 @@ int measure_command(const struct program *p, const struct benchmark *b, int argc
 	struct aside aside;
 	int status;
 
-	aside_begin(&aside, p->ranks); /* which parsing may not come back to end: others say the same */
+	aside_begin(&aside, p->ranks);
 	status = options_parse(&options, b, argc, argv);
 	aside_end(&aside, p->ranks, &status);
-	return status ? status : run(&options, p->benchmarks, p->ranks);
+	if (status)
+		return status == HELPED ? EXIT_GOOD : status;
+	return run(&options, p->benchmarks, p->ranks);
 }
 
 /* A name that is neither a command nor a benchmark. */
@@ -96,10 +109,33 @@ static int unknown(const struct program *p, const char *name)
 			names[n++] = (*b)->name;
 	near = nearest(name, names, n);
 	if (near >= 0)
-		fprintf(stderr, "%s: there is no '%s'; did you mean '%s'?\n", p->name, name, names[near]);
+		fprintf(stderr, "%s: there is no '%s'; did you mean '%s'?\n", p->name, name,
+			names[near]);
 	else
-		fprintf(stderr, "%s: there is no '%s'; `%s help` lists commands and benchmarks\n", p->name, name, p->name);
+		fprintf(stderr, "%s: there is no '%s'; `%s help` lists commands and benchmarks\n",
+			p->name, name, p->name);
 	return EXIT_COMMAND_LINE;
+}
+
+static bool asks_for_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* Ranks come to the same status, and rank 0 says why. */
+static int obey(const struct program *p, const struct command *c, int argc, char **argv)
+{
+	struct aside aside;
+	int status;
+
+	if (argc > 1 && asks_for_help(argv[1]) && !c->has_help) {
+		printf("usage: %s %s\n\n%s: %s\n", argv[0], c->arguments, c->name, c->summary);
+		return 0;
+	}
+	aside_begin(&aside, p->ranks);
+	status = c->act(p, argc, argv);
+	aside_end(&aside, p->ranks, &status);
+	return status;
 }
 
 static int dispatch(const struct program *p, int argc, char **argv)
@@ -111,13 +147,15 @@ static int dispatch(const struct program *p, int argc, char **argv)
 	argv[0] = full;
 	for (const struct command *c = p->commands; c->name; c++)
 		if (strcmp(c->name, name) == 0)
-			return c->act(p, argc, argv);
+			return obey(p, c, argc, argv);
 	for (const struct benchmark *const *b = p->benchmarks; *b; b++)
 		if (strcmp((*b)->name, name) == 0)
 			return measure_command(p, *b, argc, argv);
 	for (const struct benchmark *const *b = benchmarks; *b && is_first(p->ranks); b++)
 		if (strcmp((*b)->name, name) == 0) {
-			fprintf(stderr, "%s: %s is not divided over ranks; run `locus %s` on each node\n", p->name, name, name);
+			fprintf(stderr,
+				"%s: %s is not divided over ranks; run `locus %s` on each node\n",
+				p->name, name, name);
 			return EXIT_COMMAND_LINE;
 		}
 	return is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
@@ -134,12 +172,13 @@ static int flush(const struct program *p, int status)
 
 int program_main(const struct program *p, int argc, char **argv)
 {
+	program_invocation_short_name = (char *)p->name;
 	if (argc < 2) {
 		if (is_first(p->ranks))
 			print_help(p, stderr);
 		return EXIT_COMMAND_LINE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+	if (asks_for_help(argv[1]))
 		argv[1] = "help";
 	if (strcmp(argv[1], "--version") == 0)
 		argv[1] = "version";

@@ -3,6 +3,8 @@
 #ifndef LOCUS_COMMAND_H
 #define LOCUS_COMMAND_H
 
+#include <stdbool.h>
+
 #include "benchmark.h"
 
 struct program;
@@ -11,16 +13,19 @@ struct program;
 struct command {
 	const char *name, *arguments, *summary;
 	int (*act)(const struct program *, int argc, char **argv);
+	bool has_help; /* of its own, for --help */
 };
 
 struct program {
 	const char *name, *summary;
 	const struct command *commands;
 	const struct benchmark *const *benchmarks;
-	const struct ranks *ranks;         /* NULL: it is one process */
+	const struct ranks *ranks; /* NULL: it is one process */
 };
 
-/* The exit status. */
+/*
+ * The exit status. Messages begin with the program's name from here on: warnx() of err.h knows it.
+ */
 int program_main(const struct program *, int argc, char **argv);
 
 /* Plans and measures a benchmark; NULL: the suite. */

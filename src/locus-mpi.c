@@ -5,15 +5,17 @@
 #include "benchmarks.h"
 #include "cluster/cluster.h"
 #include "command.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/options.h"
 
 enum { MOST_BENCHMARKS = 64 };
 
 static const struct command commands[] = {
-	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters", list_command },
-	{ "help", "", "this text", help_command },
-	{ "version", "", "the version", version_command },
+	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters",
+	  list_command, false },
+	{ "help", "[COMMAND]", "this text, or that of a command or benchmark", help_command,
+	  false },
+	{ "version", "", "the version", version_command, false },
 	{ 0 }
 };
 
@@ -28,7 +30,10 @@ static bool is_divided(const struct benchmark *b)
 int main(int argc, char **argv)
 {
 	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
-	struct program program = { "locus-mpi", "measures what it costs to divide work over the ranks of an MPI job", commands, divided, NULL };
+	struct program program = {
+		"locus-mpi", "measures what it costs to divide work over the ranks of an MPI job",
+		commands, divided, NULL
+	};
 	unsigned n = 0;
 	int status;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command: its subcommands, nothing else. */
+#include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "benchmarks.h"
 #include "command.h"
+#include "commands/topology.h"
 #include "harness/doctor.h"
 #include "harness/options.h"
 #include "harness/report.h"
@@ -24,7 +26,9 @@ static struct machine *open_machine(const char *description, int *status)
 	if (!description)
 		affinity_free(&affinity);
 	if (!m)
-		fprintf(stderr, "locus: %s\n", error);
+		warnx("%s", error);
+	else
+		topology_warn(m);
 	return m;
 }
 
@@ -72,14 +76,20 @@ static int report_command(const struct program *p, int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters (--names, --man: for programs)", list_command },
-	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command },
-	{ "report", "FILE...", "a page and pictures of what was recorded", report_command },
-	{ "levels", "FILE...", "the levels of cache and TLB in what latency recorded", report_command },
-	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, CPUs that may be used", topology_command },
-	{ "doctor", "", "what this machine lacks or has set wrong for measuring, and what mends it", doctor_command },
-	{ "help", "", "this text", help_command },
-	{ "version", "", "the version", version_command },
+	{ "list", "[BENCHMARK]",
+	  "the benchmarks, or one with its variants and parameters (--names, --man: for programs)",
+	  list_command, false },
+	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command, true },
+	{ "report", "FILE...", "a page and pictures of what was recorded", report_command, true },
+	{ "levels", "FILE...", "the levels of cache and TLB in what latency recorded",
+	  report_command, true },
+	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, CPUs that may be used",
+	  topology_command, false },
+	{ "doctor", "", "what this machine lacks or has set wrong for measuring, and what mends it",
+	  doctor_command, false },
+	{ "help", "[COMMAND]", "this text, or that of a command or benchmark", help_command,
+	  false },
+	{ "version", "", "the version", version_command, false },
 	{ 0 }
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forbid SYSCALL[,SYSCALL]... COMMAND [ARGUMENT]...: runs a command for which these system calls fail with EPERM, as in containers.
+/*
+ * forbid SYSCALL[,SYSCALL]... COMMAND [ARGUMENT]...: runs a command for which these system calls
+ * fail with EPERM, as in containers.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -42,18 +44,26 @@ static int number_of(const char *name)
 	exit(2);
 }
 
-/* For each call: is it this one? Then it fails. The command is of our own architecture, so that its numbers are ours. */
+/*
+ * For each call: is it this one? Then it fails. The command is of our own architecture, so that its
+ * numbers are ours.
+ */
 static void forbid(char *names)
 {
-	struct sock_filter code[2 * CALLS + 2] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+	struct sock_filter code[2 * CALLS + 2] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+							    offsetof(struct seccomp_data, nr)) };
 	struct sock_fprog program = { .len = 1, .filter = code };
 
-	for (char *name = strtok(names, ","); name && program.len < 2 * CALLS; name = strtok(NULL, ",")) {
-		code[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number_of(name), 0, 1);
-		code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	for (char *name = strtok(names, ","); name && program.len < 2 * CALLS;
+	     name = strtok(NULL, ",")) {
+		code[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+								   (unsigned)number_of(name), 0, 1);
+		code[program.len++] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 	}
 	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
 		perror("forbid: seccomp");
 		exit(2);
 	}

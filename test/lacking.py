@@ -8,4 +8,6 @@ import pytest
 
 def lacking(what, remedy):
     """Skips the test with the reason; in CI, which has to have all, fails it."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{what} is missing ({remedy})")
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+        f"{what} is missing ({remedy})"
+    )

@@ -29,7 +29,10 @@ def read(schema):
             assert text.endswith("\n"), "the last line is not whole"
         objects = [json.loads(line) for line in text.split("\n")[:-1]]
         for number, one in enumerate(objects, 1):
-            errors = [f"{path}:{number}: {e.instance_path}: {e.message[:200]}" for e in schema.iter_errors(one)]
+            errors = [
+                f"{path}:{number}: {e.instance_path}: {e.message[:200]}"
+                for e in schema.iter_errors(one)
+            ]
             assert not errors, errors
         return objects
 

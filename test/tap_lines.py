@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin that prints a line of TAP for each test, and in comments why it failed, or what it said.
+"""A pytest plugin that prints a line of TAP for each test, and in comments why it failed, or
+what it said.
 
-Where a test runs others, and prints which of these were skipped, they have a line each.
+Where a test runs others, and prints which of these were skipped, they have a line each. Tests
+that were deselected are skipped ones, for the reason in DESELECTED if that is set. The last
+comment says how often something was tried again (retries.py).
 """
 
 import os
@@ -9,6 +12,7 @@ import re
 import sys
 
 import pytest
+import retries
 
 out = os.fdopen(os.dup(1), "w", buffering=1)  # made before pytest captures what tests print
 lines = 0
@@ -31,9 +35,28 @@ def pytest_collectreport(report):
         say(False, f"{report.nodeid}: collection", report.longreprtext)
 
 
+def name_of(nodeid):
+    """On one line, whatever text a parameter has."""
+    file, _, test = nodeid.partition("::")
+    return " ".join(f"{file.rsplit('/', 1)[-1]}::{test}".split())
+
+
+def pytest_deselected(items):
+    for item in items:
+        option = item.config.option
+        chosen = [
+            f'{flag} "{text}"'
+            for flag, text in (("-k", option.keyword), ("-m", option.markexpr))
+            if text
+        ]
+        say_skipped(
+            name_of(item.nodeid),
+            os.environ.get("DESELECTED") or f"deselected by {' '.join(chosen) or 'a plugin'}",
+        )
+
+
 def pytest_runtest_logreport(report):
-    file, _, test = report.nodeid.partition("::")
-    name = " ".join(f"{file.rsplit('/', 1)[-1]}::{test}".split())  # a line, whatever a parameter's text is
+    name = name_of(report.nodeid)
     if report.failed:
         say(False, name if report.when == "call" else f"{name}: {report.when}", report.longreprtext)
     elif report.skipped:
@@ -42,7 +65,13 @@ def pytest_runtest_logreport(report):
     elif report.when == "call":
         inner = re.compile(r"(?:ok \d+ - |SKIP: )(.+?) # SKIP (.*)")
         skipped = [found for found in map(inner.fullmatch, report.capstdout.splitlines()) if found]
-        say(True, name, "\n".join(line for line in report.capstdout.strip().splitlines() if not inner.fullmatch(line)))
+        say(
+            True,
+            name,
+            "\n".join(
+                line for line in report.capstdout.strip().splitlines() if not inner.fullmatch(line)
+            ),
+        )
         for found in skipped:
             say_skipped(f"{name}: {found[1]}", found[2])
 
@@ -51,7 +80,16 @@ def pytest_keyboard_interrupt():
     print("Bail out! Interrupted", file=out)
 
 
-def pytest_sessionfinish(exitstatus):
-    if exitstatus and exitstatus != pytest.ExitCode.INTERRUPTED and not lines:
-        say(False, f"pytest ended with status {int(exitstatus)} before the first test", " ".join(sys.argv))
+def pytest_sessionfinish(session, exitstatus):
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and lines:
+        session.exitstatus = pytest.ExitCode.OK  # all were deselected, and each is a skip
+    elif exitstatus and exitstatus != pytest.ExitCode.INTERRUPTED and not lines:
+        say(
+            False,
+            f"pytest ended with status {int(exitstatus)} before the first test",
+            " ".join(sys.argv),
+        )
+    told = retries.summary(retries.counts)
+    if told:
+        print("#", told, file=out)
     print(f"1..{lines}", file=out)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters: what the hardware and the kernel did while a number was made; what they mean, cost, and could not tell.
+"""Counters: what the hardware and the kernel did while a number was made; what they mean, cost,
+and could not tell.
 
-A counter that read zero although work was done, and that had never been seen to count, is not shown as zero: it may just as well
-not have counted. What could not be counted is told once for each reason.
+A counter that read zero although work was done, and that had never been seen to count, is not
+shown as zero: it may just as well not have counted. What could not be counted is told once for
+each reason.
 """
 
 from __future__ import annotations
@@ -20,14 +22,20 @@ from .kmeans import differing
 Row = dict[str, Any]
 
 KERNEL = "kernel"
-SOURCES = {"papi": "PAPI", "perf": "perf_event_open", KERNEL: "the kernel", "ratio": "from the others"}
+SOURCES = {
+    "papi": "PAPI",
+    "perf": "perf_event_open",
+    KERNEL: "the kernel",
+    "ratio": "from the others",
+}
 PREFIXED = {"nJ": (1e-9, "J"), "uJ": (1e-6, "J"), "ns": (1e-9, "s"), "us": (1e-6, "s")}
 UNEQUAL = 1.5  # times the least of the threads' counts: from here on the most is told
 FEW = 100  # events: of fewer, what each thread had is chance
 EACH = 8  # threads that are told one by one
 ROWS = 24  # of the kernel's own: of more trials, a row for each variant
 
-# One line each; what a preset is made of differs from processor to processor (doc/methods.md).
+# One line each; what a preset is made of differs from processor to processor
+# (doc/methods/counters.md).
 MEANINGS = {
     "PAPI_TOT_CYC": "cycles of the core, while the thread ran",
     "PAPI_REF_CYC": "cycles of a clock that does not change with the core's frequency",
@@ -43,7 +51,9 @@ MEANINGS = {
     "PAPI_L2_TCM": "what the second cache did not have",
     "PAPI_L2_DCA": "data that the second cache was asked for",
     "PAPI_L2_TCA": "what the second cache was asked for",
-    "PAPI_L3_DCM": "data that the third cache did not have, so that memory or another cache was asked",
+    "PAPI_L3_DCM": (
+        "data that the third cache did not have, so that memory or another cache was asked"
+    ),
     "PAPI_L3_TCM": "what the third cache did not have, so that memory or another cache was asked",
     "PAPI_L3_LDM": "loads that the third cache did not have",
     "PAPI_L3_TCA": "what the third cache was asked for",
@@ -68,9 +78,15 @@ MEANINGS = {
     "PAPI_CA_ITV": "lines that another core had to hand over",
     "PAPI_CA_SNP": "questions of other cores for lines",
     "PAPI_PRF_DM": "lines that were fetched ahead",
-    "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD": "loads that another core's changed line served, below the same L3",
-    "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM": "loads that another core's changed line served, below the same L3",
-    "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM": "loads that another core's changed line served, below the same L3",
+    "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD": (
+        "loads that another core's changed line served, below the same L3"
+    ),
+    "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM": (
+        "loads that another core's changed line served, below the same L3"
+    ),
+    "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM": (
+        "loads that another core's changed line served, below the same L3"
+    ),
     "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
     "MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
     "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM": "lines that another node's memory served",
@@ -120,8 +136,13 @@ MEANINGS = {
     "run-delay": "time that threads were ready, and waited for a CPU",
     "steal": "time that the hypervisor gave the CPUs to others",
 }
-FAMILIES = {"rapl:": "energy, as the package reports it", "powercap:": "energy, as the kernel reports it"}
-KERNELS_OWN = {name for name in MEANINGS if name.islower() and not {":", " "} & set(name)}  # in every record, asked for or not
+FAMILIES = {
+    "rapl:": "energy, as the package reports it",
+    "powercap:": "energy, as the kernel reports it",
+}
+KERNELS_OWN = {
+    name for name in MEANINGS if name.islower() and not {":", " "} & set(name)
+}  # in every record, asked for or not
 ALWAYS = ("cpu-time",)  # what is never zero tells nothing of what happened
 
 
@@ -134,7 +155,8 @@ def meaning(name: str) -> str:
 
 
 def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
-    """Its trials in which something was counted, or could not be: `counters` by name, in the record's order; `counting`."""
+    """Its trials in which something was counted, or could not be: `counters` by name, in the
+    record's order; `counting`."""
     trials = {
         (t["whole"], t["id"]): {**t, "counters": {}, "counting": None}
         for t in records.told(db, benchmark)
@@ -154,8 +176,13 @@ def _in_base_units(counter: Row) -> Row:
     factor, unit = PREFIXED.get(counter["unit"], (1.0, counter["unit"]))
     if factor == 1:
         return counter
-    scaled = {key: None if counter[key] is None else counter[key] * factor for key in ("value", "low", "high", "total")}
-    parts = counter["per_thread"] and [None if part is None else part * factor for part in counter["per_thread"]]
+    scaled = {
+        key: None if counter[key] is None else counter[key] * factor
+        for key in ("value", "low", "high", "total")
+    }
+    parts = counter["per_thread"] and [
+        None if part is None else part * factor for part in counter["per_thread"]
+    ]
     return {**counter, **scaled, "unit": unit, "per_thread": parts}
 
 
@@ -172,16 +199,23 @@ def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, R
     found = {}
     for whole in dict.fromkeys(t["whole"] for t in trials):
         own = [t for t in trials if t["whole"] == whole]
-        events = _measured(own, records.rows(db, "FROM event WHERE whole = ? ORDER BY ordinal, place", whole))
-        asked = _measured(own, records.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole))
+        events = _measured(
+            own, records.rows(db, "FROM event WHERE whole = ? ORDER BY ordinal, place", whole)
+        )
+        asked = _measured(
+            own, records.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole)
+        )
         most = max((a["passes"] for a in asked), default=0)
         by_name = {e["name"]: e for e in events}  # as the last that was asked for it found it
-        found[whole] = _of_run(own, list(by_name.values()), {**asked[-1], "passes": most} if asked else None)
+        found[whole] = _of_run(
+            own, list(by_name.values()), {**asked[-1], "passes": most} if asked else None
+        )
     return found
 
 
 def _measured(trials: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-    """Of the runs that the trials are of: one that was resumed may have measured none of them, and asked for other events."""
+    """Of the runs that the trials are of: one that was resumed may have measured none of them,
+    and asked for other events."""
     parts = {t["part"] for t in trials}
     return [row for row in rows if row["part"] in parts]
 
@@ -193,11 +227,16 @@ def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> R
     return {
         "asked": asked,
         "columns": [_column(name, trials, own_events) for name in names],
-        "lines": [line for t in labelled(trials) if (line := _line(t, names))["cells"]] if names else [],
+        "lines": (
+            [line for t in labelled(trials) if (line := _line(t, names))["cells"]] if names else []
+        ),
         "lacking": lacking(trials, own_events) if asked else [],
         "untrusted": untrusted(trials),
         "unequal": [
-            u for t in labelled(trials) for name in names if name in t["counters"] and (u := unequal(t, t["counters"][name]))
+            u
+            for t in labelled(trials)
+            for name in names
+            if name in t["counters"] and (u := unequal(t, t["counters"][name]))
         ],
         "cost": cost(trials),
         "kernel": kernel(trials, {e["name"] for e in events}),
@@ -205,7 +244,8 @@ def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> R
 
 
 def shown(trials: Iterable[Row], events: Iterable[Row]) -> list[str]:
-    """What was asked for and counted somewhere, and the ratios of it. The kernel's own that nobody asked for are not among it."""
+    """What was asked for and counted somewhere, and the ratios of it. The kernel's own that
+    nobody asked for are not among it."""
     asked = {e["name"] for e in events}
     by_name: dict[str, bool] = {}
     for t in trials:
@@ -220,7 +260,11 @@ def is_zero_in_doubt(counter: Row) -> bool:
 
 
 def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
-    any_of = next(t["counters"][name] for t in trials if name in t["counters"] and t["counters"][name]["value"] is not None)
+    any_of = next(
+        t["counters"][name]
+        for t in trials
+        if name in t["counters"] and t["counters"][name]["value"] is not None
+    )
     event: Row = next((e for e in events if e["name"] == name), {})
     return {
         "name": name,
@@ -228,7 +272,13 @@ def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
         "per": None if any_of["source"] == "ratio" else any_of["per"],
         "unit": any_of["unit"],
         "source": SOURCES.get(any_of["source"], any_of["source"]),
-        "scope": "once a package" if any_of["scope"] == "package" else "each thread" if any_of["source"] != "ratio" else "",
+        "scope": (
+            "once a package"
+            if any_of["scope"] == "package"
+            else "each thread"
+            if any_of["source"] != "ratio"
+            else ""
+        ),
         "pass": event.get("pass"),
     }
 
@@ -236,9 +286,17 @@ def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
 def labelled(trials: list[Row]) -> list[Row]:
     """With `label`: what of a trial is not the same in all."""
     of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
-    several = differing(tuple((key, str(value)) for key, value in each.items()) for each in of.values())
+    several = differing(
+        tuple((key, str(value)) for key, value in each.items()) for each in of.values()
+    )
     return [
-        {**t, "label": ", ".join(f"{key} {units.short(of[id(t)][key])}" for key in several if key in of[id(t)])} for t in trials
+        {
+            **t,
+            "label": ", ".join(
+                f"{key} {units.short(of[id(t)][key])}" for key in several if key in of[id(t)]
+            ),
+        }
+        for t in trials
     ]
 
 
@@ -250,7 +308,11 @@ def headline(trial: Row) -> Row:
 
 def _line(trial: Row, names: Sequence[str]) -> Row:
     cells = [cell(trial["counters"].get(name)) for name in names]
-    return {**trial, "time": headline(trial), "cells": cells if any(c["text"] for c in cells) else []}
+    return {
+        **trial,
+        "time": headline(trial),
+        "cells": cells if any(c["text"] for c in cells) else [],
+    }
 
 
 def cell(counter: Optional[Row]) -> Row:
@@ -274,12 +336,17 @@ def interval(counter: Row) -> str:
 
 
 def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
-    """What could not be counted, a row for each reason; `trials`: in how many, None where in all."""
+    """What could not be counted, a row for each reason; `trials`: in how many, None where in
+    all."""
     found: dict[str, Row] = {}
     for e in events:
         if not e["source"]:
-            found.setdefault(e["why"] or "", {"names": [], "trials": None})["names"].append(e["name"])
-    told = {name for row in found.values() for name in row["names"]} | (KERNELS_OWN - {e["name"] for e in events})
+            found.setdefault(e["why"] or "", {"names": [], "trials": None})["names"].append(
+                e["name"]
+            )
+    told = {name for row in found.values() for name in row["names"]} | (
+        KERNELS_OWN - {e["name"] for e in events}
+    )
     for t in trials:
         for name, c in t["counters"].items():
             if c["value"] is None and name not in told and c["why"]:
@@ -287,7 +354,10 @@ def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
                 row["names"] += [name] * (name not in row["names"])
                 if row["trials"] is not None:
                     row["trials"].add(t["id"])
-    return [{"why": why, **row, "trials": None if row["trials"] is None else len(row["trials"])} for why, row in found.items()]
+    return [
+        {"why": why, **row, "trials": None if row["trials"] is None else len(row["trials"])}
+        for why, row in found.items()
+    ]
 
 
 def untrusted(trials: Iterable[Row]) -> list[Row]:
@@ -307,7 +377,12 @@ def unequal(trial: Row, counter: Row) -> Optional[Row]:
     parts = [(i, p) for i, p in enumerate(counter["per_thread"] or []) if p is not None]
     whole = math.fsum(p for _, p in parts)
     few = counter["unit"] == "1" and counter["total"] is not None and counter["total"] < FEW
-    if len(parts) < 2 or whole <= 0 or few or max(p for _, p in parts) <= UNEQUAL * min(p for _, p in parts):
+    if (
+        len(parts) < 2
+        or whole <= 0
+        or few
+        or max(p for _, p in parts) <= UNEQUAL * min(p for _, p in parts)
+    ):
         return None
     shares = [(i, p / whole) for i, p in parts]
     if len(shares) <= EACH:
@@ -316,8 +391,8 @@ def unequal(trial: Row, counter: Row) -> Optional[Row]:
         least, most = min(shares, key=_share), max(shares, key=_share)
         middle = median(s for _, s in shares)
         text = (
-            f"most {units.percent(most[1])} (thread {most[0]}), least {units.percent(least[1])} (thread {least[0]}), "
-            f"median {units.percent(middle)}"
+            f"most {units.percent(most[1])} (thread {most[0]}), least {units.percent(least[1])}"
+            f" (thread {least[0]}), median {units.percent(middle)}"
         )
     return {**trial, "name": counter["name"], "text": text, "even": 1 / len(parts)}
 
@@ -327,8 +402,13 @@ def _share(part: tuple[int, float]) -> float:
 
 
 def cost(trials: Iterable[Row]) -> Optional[Row]:
-    """What counting changed of the times: how many were compared, and those whose two intervals do not meet."""
-    compared = [(t, t["counting"]) for t in trials if t["counting"] and t["counting"]["counted"] and t["counting"]["bare"]]
+    """What counting changed of the times: how many were compared, and those whose two intervals
+    do not meet."""
+    compared = [
+        (t, t["counting"])
+        for t in trials
+        if t["counting"] and t["counting"]["counted"] and t["counting"]["bare"]
+    ]
     if not compared:
         return None
     lines = [{**t, **c, "ratio": _ratio(t, c)} for t, c in compared]
@@ -340,12 +420,21 @@ def cost(trials: Iterable[Row]) -> Optional[Row]:
         "least": min(ratios),
         "most": max(ratios),
         "known": len(known),
-        "apart": labelled([c for c in known if c["counted_low"] > c["bare_high"] or c["counted_high"] < c["bare_low"]]),
+        "apart": labelled(
+            [
+                c
+                for c in known
+                if c["counted_low"] > c["bare_high"] or c["counted_high"] < c["bare_low"]
+            ]
+        ),
     }
 
 
 def _ratio(trial: Row, c: Row) -> Row:
-    known = None not in (c["counted_low"], c["counted_high"], c["bare_low"], c["bare_high"]) and c["bare_low"] > 0
+    known = (
+        None not in (c["counted_low"], c["counted_high"], c["bare_low"], c["bare_high"])
+        and c["bare_low"] > 0
+    )
     return {
         "value": c["counted"] / c["bare"],
         "low": c["counted_low"] / c["bare_high"] if known else None,
@@ -356,9 +445,15 @@ def _ratio(trial: Row, c: Row) -> Row:
 
 
 def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
-    """The kernel's own that nobody asked for: a row for each trial in which something happened; of many, for each variant."""
+    """The kernel's own that nobody asked for: a row for each trial in which something happened;
+    of many, for each variant."""
     hidden = {*asked, *ALWAYS}
-    own = [(name, c) for t in trials for name, c in t["counters"].items() if c["source"] == KERNEL and name not in hidden]
+    own = [
+        (name, c)
+        for t in trials
+        for name, c in t["counters"].items()
+        if c["source"] == KERNEL and name not in hidden
+    ]
     names = list(dict.fromkeys(name for name, c in own if c["total"] is not None))
     unknown = _unknown(trials, hidden)
     if not names:
@@ -370,7 +465,9 @@ def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
     for t in rows:
         groups.setdefault(t["variant"] if len(rows) > ROWS else t["id"], []).append(t)
     return {
-        "columns": [{"name": name, "meaning": meaning(name), "trials": len(happened[name])} for name in loud],
+        "columns": [
+            {"name": name, "meaning": meaning(name), "trials": len(happened[name])} for name in loud
+        ],
         "lines": [_happened(own, loud) for own in groups.values()],
         "grouped": len(rows) > ROWS,
         "happened": len(rows),
@@ -400,7 +497,20 @@ def _happened(trials: Sequence[Row], names: Sequence[str]) -> Row:
     first = trials[0]
     cells = []
     for name in names:
-        total, n = math.fsum(_total(t, name) for t in trials), sum(_total(t, name) > 0 for t in trials)
+        total, n = (
+            math.fsum(_total(t, name) for t in trials),
+            sum(_total(t, name) > 0 for t in trials),
+        )
         unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
-        cells.append({"text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit), "trials": n})
-    return {**first, "label": "" if len(trials) > 1 else first["label"], "trials": len(trials), "cells": cells}
+        cells.append(
+            {
+                "text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit),
+                "trials": n,
+            }
+        )
+    return {
+        **first,
+        "label": "" if len(trials) > 1 else first["label"],
+        "trials": len(trials),
+        "cells": cells,
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves on logarithmic axes: what all of them are made of, and those of latency, over the working set, chains and load.
+"""Curves on logarithmic axes: what all of them are made of, and those of latency, over the
+working set, chains and load.
 
 What a colour says, the shape of the points and a label at the end of the line say too.
 """
@@ -37,7 +38,13 @@ from .levels import HUGE, Finding
 from .records import graver
 from .steps import size_text
 
-BLUE, ORANGE, GREEN, PINK, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"  # Okabe and Ito
+BLUE, ORANGE, GREEN, PINK, RED = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+)  # Okabe and Ito
 STYLES = {  # by pattern
     "cycle": (BLUE, "circle"),
     "page-cycle": (GREEN, "square"),
@@ -46,44 +53,66 @@ STYLES = {  # by pattern
     "line-stride": (ORANGE, "triangle-right"),
 }
 ORDINARY = (INK, "circle")
-RANKED = ((BLUE, "circle"), (ORANGE, "square"), (GREEN, "diamond"), (PINK, "cross"), (RED, "triangle-right"))
+RANKED = (
+    (BLUE, "circle"),
+    (ORANGE, "square"),
+    (GREEN, "diamond"),
+    (PINK, "cross"),
+    (RED, "triangle-right"),
+)
 DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7, 2, 2, 2]}
 PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
-PAGES = {"base": "system pages", "thp": "transparent huge", "2M": "2 MiB pages", "1G": "1 GiB pages"}
+PAGES = {
+    "base": "system pages",
+    "thp": "transparent huge",
+    "2M": "2 MiB pages",
+    "1G": "1 GiB pages",
+}
 WIDE, HALF, HEIGHT = 620, 270, 330  # pixels
 LABEL = 13  # pixels between labels
 NOTES = 8  # lines about flagged points under a picture; of more, a line for each status
-HALO: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}  # of text on lines
+HALO: dict[str, Any] = {
+    "stroke": "white",
+    "strokeWidth": 4,
+    "strokeJoin": "round",
+}  # of text on lines
 PANELS = 6  # in a picture: they fit a printed page
 NUMBERED = 24  # flagged points in a picture: of more, numbers would hide the curves
 
 SIZES_HELP = (
-    "Time of one load that needs the result of the one before, over the working set (both axes logarithmic); lines across points "
-    "are 95 % intervals. Solid: system pages; broken: huge pages."
+    "Time of one load that needs the result of the one before, over the working set (both axes"
+    " logarithmic); lines across points are 95 % intervals. Solid: system pages; broken: huge"
+    " pages."
 )
-LEVELS_HELP = " Grey bars: plateaus as found in the curve alone, grey columns: where a level ends (its interval)."
+LEVELS_HELP = (
+    " Grey bars: plateaus as found in the curve alone, grey columns: where a level ends (its"
+    " interval)."
+)
 TLB_HELP = (
-    "Left: one node a page, so that pages count rather than bytes; between the curves of system and huge pages lies what "
-    "translation costs. Right: TLB share: how much of a load's time on system pages the same permutation on huge pages saves; "
-    "↓: goes on below the frame."
+    "Left: one node a page, so that pages count rather than bytes; between the curves of system and"
+    " huge pages lies what translation costs. Right: TLB share: how much of a load's time on system"
+    " pages the same permutation on huge pages saves; ↓: goes on below the frame."
 )
 CHAINS_HELP = (
-    "Time per load when several independent chains are followed at once: the core overlaps their misses (memory-level "
-    "parallelism). Grey dotted: what it would be if they overlapped without limit."
+    "Time per load when several independent chains are followed at once: the core overlaps their"
+    " misses (memory-level parallelism). Grey dotted: what it would be if they overlapped without"
+    " limit."
 )
 LOADED_HELP = (
-    "Latency while other threads load memory, over the bandwidth that these achieve: level as long as memory has room, "
-    "steep at its limit."
+    "Latency while other threads load memory, over the bandwidth that these achieve: level as long"
+    " as memory has room, steep at its limit."
 )
 PUBLISHED_HELP = (
-    "Grey: figures published of other machines, blue: this one. Shapes can be compared; times belong to the machines. "
-    "Where the published element is an int, packed in lines, levels below memory read lower than with one pointer a line."
+    "Grey: figures published of other machines, blue: this one. Shapes can be compared; times"
+    " belong to the machines. Where the published element is an int, packed in lines, levels below"
+    " memory read lower than with one pointer a line."
 )
 
 
 @dataclass
 class Series:
-    """A line: its rows have x, value, low, high (base units), and what charts.mark() needs; with `ring` they are drawn in one."""
+    """A line: its rows have x, value, low, high (base units), and what charts.mark() needs; with
+    `ring` they are drawn in one."""
 
     name: str
     colour: str
@@ -109,7 +138,14 @@ class Axis:
 
     def axis(self) -> alt.Axis:
         many: dict[str, Any] = {"tickCount": len(self.ticks)} if self.every else {}
-        return alt.Axis(title=self.title, values=self.ticks, labelExpr=self.label, labelOverlap=True, gridColor=PALE, **many)
+        return alt.Axis(
+            title=self.title,
+            values=self.ticks,
+            labelExpr=self.label,
+            labelOverlap=True,
+            gridColor=PALE,
+            **many,
+        )
 
 
 @dataclass
@@ -125,25 +161,43 @@ class Panel:
     marks: Sequence[tuple[float, str]] = ()  # upright lines: where, and what they say
 
 
-def sizes(load: Sequence[Row], finding: Optional[Finding], name: str, title: str) -> Optional[Picture]:
+def sizes(
+    load: Sequence[Row], finding: Optional[Finding], name: str, title: str
+) -> Optional[Picture]:
     """Patterns on each kind of page, over the working set."""
-    rows = [r for r in load if r["size"] and r["variant"] in STYLES and r["variant"] != "page-random" and r["chains"] == 1]
+    rows = [
+        r
+        for r in load
+        if r["size"]
+        and r["variant"] in STYLES
+        and r["variant"] != "page-random"
+        and r["chains"] == 1
+    ]
     lines = _lines(rows, ("variant", "pages", "element", "stride"))
     if not lines:
         return None
     panel = Panel("", size_axis(lines), time_axis(lines), lines, levels=finding)
-    return draw(name, title, SIZES_HELP + (LEVELS_HELP if finding and finding.levels else ""), rows, [panel])
+    return draw(
+        name, title, SIZES_HELP + (LEVELS_HELP if finding and finding.levels else ""), rows, [panel]
+    )
 
 
 def tlb(
-    load: Sequence[Row], finding: Optional[Finding], shares: Sequence[Row], page: int, name: str, title: str
+    load: Sequence[Row],
+    finding: Optional[Finding],
+    shares: Sequence[Row],
+    page: int,
+    name: str,
+    title: str,
 ) -> Optional[Picture]:
     """One node a page; and what huge pages give back to the ordinary cycle."""
     rows = [r for r in load if r["size"] and r["variant"] == "page-random" and r["chains"] == 1]
     panels = []
     lines = _lines(rows, ("pages", "element", "stride"))
     if lines:
-        panels.append(Panel("page-random", size_axis(lines), time_axis(lines), lines, HALF, finding, page))
+        panels.append(
+            Panel("page-random", size_axis(lines), time_axis(lines), lines, HALF, finding, page)
+        )
     given = [s for s in shares if s["value"] is not None]
     if given:
         panels.append(_share_panel(given))
@@ -152,8 +206,16 @@ def tlb(
 
 def _share_panel(shares: Sequence[Row]) -> Panel:
     lines = [
-        Series(f"against {PAGES.get(pages, pages)}", BLUE, "circle", list(own), PAGE_DASH.get(pages, "solid"))
-        for pages, own in groupby(sorted(shares, key=lambda s: (s["pages"], s["x"])), lambda s: s["pages"])
+        Series(
+            f"against {PAGES.get(pages, pages)}",
+            BLUE,
+            "circle",
+            list(own),
+            PAGE_DASH.get(pages, "solid"),
+        )
+        for pages, own in groupby(
+            sorted(shares, key=lambda s: (s["pages"], s["x"])), lambda s: s["pages"]
+        )
     ]
     ends = [v for s in shares for v in (s["low"], s["high"], s["value"]) if v is not None]
     low, high = max(min(-0.02, min(ends)), -0.5), max(0.2, max(ends) * 1.05)
@@ -166,16 +228,32 @@ def _share_panel(shares: Sequence[Row]) -> Panel:
 def chains(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
     """Time per load over the number of chains, a line for each size."""
     several = {(r["size"], r["pages"]) for r in load if r["size"] and r["chains"] > 1}
-    rows = [r for r in load if r["variant"] in ("cycle", "parallel") and (r["size"], r["pages"]) in several]
+    rows = [
+        r
+        for r in load
+        if r["variant"] in ("cycle", "parallel") and (r["size"], r["pages"]) in several
+    ]
     if any(r["variant"] == "parallel" for r in rows):
         rows = [r for r in rows if r["variant"] == "parallel"]
     lines = []
     keys = sorted({(r["size"], r["pages"]) for r in rows})
     for i, (size, pages) in enumerate(keys):
-        own = sorted((r for r in rows if (r["size"], r["pages"]) == (size, pages)), key=lambda r: r["chains"])
+        own = sorted(
+            (r for r in rows if (r["size"], r["pages"]) == (size, pages)), key=lambda r: r["chains"]
+        )
         colour, shape = RANKED[i % len(RANKED)]
-        label = size_text(size) + (f", {PAGES.get(pages, pages)}" if len({p for _, p in keys}) > 1 else "")
-        lines.append(Series(label, colour, shape, [point(r, r["chains"]) for r in own], PAGE_DASH.get(pages, "solid")))
+        label = size_text(size) + (
+            f", {PAGES.get(pages, pages)}" if len({p for _, p in keys}) > 1 else ""
+        )
+        lines.append(
+            Series(
+                label,
+                colour,
+                shape,
+                [point(r, r["chains"]) for r in own],
+                PAGE_DASH.get(pages, "solid"),
+            )
+        )
     if not lines:
         return None
     most = max(r["chains"] for r in rows)
@@ -186,13 +264,18 @@ def chains(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
             ideal.append(_ideal(first["value"], most))
     counts = sorted({r["chains"] for r in rows})
     x = Axis(
-        "independent chains", (0.93, most * 1.07), [c for c in counts if c & (c - 1) == 0] or counts, "format(datum.value, 'd')"
+        "independent chains",
+        (0.93, most * 1.07),
+        [c for c in counts if c & (c - 1) == 0] or counts,
+        "format(datum.value, 'd')",
     )
     return draw(name, title, CHAINS_HELP, rows, [Panel("", x, time_axis(lines), [*ideal, *lines])])
 
 
 def _ideal(first: float, most: int) -> Series:
-    return Series("", GREY, "circle", [bare(n, first / n) for n in (1, most)], "dotted", 1, points=False)
+    return Series(
+        "", GREY, "circle", [bare(n, first / n) for n in (1, most)], "dotted", 1, points=False
+    )
 
 
 def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
@@ -205,12 +288,18 @@ def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
     for (mix, pages, size, threads), group in groupby(
         sorted(rows, key=lambda r: _key(r, keys)), lambda r: tuple(r[k] for k in keys)
     ):
-        words = [mix, *[size_text(size)] * several["size"], *[f"{threads} threads"] * several["threads"]]
+        words = [
+            mix,
+            *[size_text(size)] * several["size"],
+            *[f"{threads} threads"] * several["threads"],
+        ]
         words += [PAGES.get(pages, pages)] * several["pages"]
         colour, shape = RANKED[mixes.index(mix) % len(RANKED)]
         points = [point(r, r["background"]) for r in group]
         lines.append(Series(", ".join(words), colour, shape, points, PAGE_DASH.get(pages, "solid")))
-    drawn = [p for line in lines for p in line.rows if p["x"] is not None and p["value"] is not None]
+    drawn = [
+        p for line in lines for p in line.rows if p["x"] is not None and p["value"] is not None
+    ]
     if not drawn:
         return None
     x_ticks = linear_ticks(max(p["x"] for p in drawn))
@@ -218,7 +307,9 @@ def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
     factor, unit = units.scale(x_ticks, "B/s")
     label = f"format(datum.value / {factor!r}, '~g')"
     x = Axis(f"bandwidth of the background ({unit})", (0, x_ticks[-1]), x_ticks, label, log=False)
-    y = Axis("ns for a load", (0, y_ticks[-1]), y_ticks, "format(datum.value * 1e9, '~g')", log=False)
+    y = Axis(
+        "ns for a load", (0, y_ticks[-1]), y_ticks, "format(datum.value * 1e9, '~g')", log=False
+    )
     return draw(name, title, LOADED_HELP, rows, [Panel("", x, y, lines)])
 
 
@@ -245,7 +336,9 @@ def beside(load: Sequence[Row], host: str, name: str, title: str) -> Optional[Pi
         panels.append(Panel(variant, axis, time_axis([*lines, mine]), [*lines, mine]))
     if not panels:
         return None
-    extra = [f"{key}: {published.sources()[key]}" for key in dict.fromkeys(f.source for f in others)]
+    extra = [
+        f"{key}: {published.sources()[key]}" for key in dict.fromkeys(f.source for f in others)
+    ]
     return draw(name, title, PUBLISHED_HELP, shown, panels, extra, columns=1)
 
 
@@ -260,7 +353,11 @@ def _published(figures: Sequence[published.Figure], variant: str, x_of: Any) -> 
         rows = [bare(x, sum(v) / len(v)) for x, v in sorted(by_x.items())]
         short = machine.split("(")[0].replace("Intel ", "").strip()
         dash = ("dashed", "dotted", "dash-dotted", "solid")[i % 4]
-        lines.append(Series(f"{short} ({of_machine[0].source})", GREY, "circle", rows, dash, 1.2, points=False))
+        lines.append(
+            Series(
+                f"{short} ({of_machine[0].source})", GREY, "circle", rows, dash, 1.2, points=False
+            )
+        )
     return lines
 
 
@@ -274,11 +371,19 @@ def _nodes_of(parameters: dict[str, str]) -> float:
 
 def _own_for(load: Sequence[Row], variant: str) -> list[Row]:
     """The curve most like the published one: system pages; ints, if they were measured."""
-    rows = [r for r in load if r["size"] and r["variant"] == variant and r["chains"] == 1 and r["pages"] == "base"]
+    rows = [
+        r
+        for r in load
+        if r["size"] and r["variant"] == variant and r["chains"] == 1 and r["pages"] == "base"
+    ]
     for element in ("int", "pointer"):
         own = [r for r in rows if r["element"] == element]
         if own:
-            stride = min({r["stride"] for r in own}) if element == "pointer" else max({r["stride"] for r in own})
+            stride = (
+                min({r["stride"] for r in own})
+                if element == "pointer"
+                else max({r["stride"] for r in own})
+            )
             return [r for r in own if r["stride"] == stride]
     return []
 
@@ -290,7 +395,9 @@ def _lines(rows: Sequence[Row], keys: tuple[str, ...]) -> list[Series]:
     """Rows by pattern, pages and what else differs."""
     lines = []
     several = {key: len({r[key] for r in rows}) > 1 for key in keys}
-    for key, group in groupby(sorted(rows, key=lambda r: _key(r, keys)), lambda r: tuple(r[k] for k in keys)):
+    for key, group in groupby(
+        sorted(rows, key=lambda r: _key(r, keys)), lambda r: tuple(r[k] for k in keys)
+    ):
         own = sorted(group, key=lambda r: r["size"])
         of = dict(zip(keys, key))
         colour, shape = STYLES.get(own[0]["variant"], ORDINARY)
@@ -299,7 +406,13 @@ def _lines(rows: Sequence[Row], keys: tuple[str, ...]) -> list[Series]:
         words += [f"{of['element']}s"] if several["element"] else []
         words += [f"{size_text(of['stride'])} apart"] if several["stride"] and of["stride"] else []
         lines.append(
-            Series(", ".join(words), colour, shape, [point(r, r["size"]) for r in own], PAGE_DASH.get(of["pages"], "solid"))
+            Series(
+                ", ".join(words),
+                colour,
+                shape,
+                [point(r, r["size"]) for r in own],
+                PAGE_DASH.get(of["pages"], "solid"),
+            )
         )
     return lines
 
@@ -321,7 +434,15 @@ def point(r: Row, x: Optional[float]) -> Row:
 
 
 def bare(x: float, value: float) -> Row:
-    return {"x": x, "value": value, "low": None, "high": None, "flag": None, "status": "ok", "text": units.quantity(value, "s")}
+    return {
+        "x": x,
+        "value": value,
+        "low": None,
+        "high": None,
+        "flag": None,
+        "status": "ok",
+        "text": units.quantity(value, "s"),
+    }
 
 
 def _values(lines: Iterable[Series], *keys: str) -> list[float]:
@@ -330,21 +451,29 @@ def _values(lines: Iterable[Series], *keys: str) -> list[float]:
 
 def size_axis(lines: Sequence[Series], title: str = "working set") -> Axis:
     label = (
-        "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value >= 1048576 ? "
-        "format(datum.value / 1048576, '~g') + ' MiB' : format(datum.value / 1024, '~g') + ' KiB'"
+        "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value"
+        " >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : format(datum.value / 1024,"
+        " '~g') + ' KiB'"
     )
     return powers_of_two(_values(lines, "x"), title, label)
 
 
 def node_axis(lines: Sequence[Series]) -> Axis:
-    label = "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
+    label = (
+        "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
+    )
     return powers_of_two(_values(lines, "x"), "nodes, each on a page of its own", label)
 
 
 def powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:
     least, most = math.floor(math.log2(min(values))), math.ceil(math.log2(max(values)))
     step = 2 if most - least > 8 else 1
-    return Axis(title, (min(values) / 1.12, max(values) * 1.12), [2.0**i for i in range(least, most + 1) if i % step == 0], label)
+    return Axis(
+        title,
+        (min(values) / 1.12, max(values) * 1.12),
+        [2.0**i for i in range(least, most + 1) if i % step == 0],
+        label,
+    )
 
 
 def time_axis(lines: Sequence[Series], title: str = "ns for a load", unit: float = 1e-9) -> Axis:
@@ -371,7 +500,11 @@ def draw(
     data = Data()
     numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
     drawn = [_panel(data, panel, numbered) for panel in panels]
-    whole = joined("concat", *drawn, columns=columns or len(drawn), spacing=28) if len(drawn) > 1 else drawn[0]
+    whole = (
+        joined("concat", *drawn, columns=columns or len(drawn), spacing=28)
+        if len(drawn) > 1
+        else drawn[0]
+    )
     unique = {(r["whole"], r["id"]): r for r in rows}
     return picture(name, title, help_text, list(unique.values()), [whole], data, extra, NOTES)
 
@@ -383,13 +516,16 @@ def in_parts(
     help_text: str,
     extra: Callable[[Sequence[Row]], Sequence[str]] = lambda _: (),
 ) -> list[Picture]:
-    """Trials and their panels, as many in a picture as PANELS says, in two columns; `extra` tells of the trials of a picture."""
+    """Trials and their panels, as many in a picture as PANELS says, in two columns; `extra`
+    tells of the trials of a picture."""
     most = PANELS // len(drawn[0][1])
     parts = [drawn[i : i + most] for i in range(0, len(drawn), most)]
     pictures = []
     for i, part in enumerate(parts, 1):
         shown = in_order(t for own, _ in part for t in own)
-        named = (f"{name}-{i}", f"{title} ({i} of {len(parts)})") if len(parts) > 1 else (name, title)
+        named = (
+            (f"{name}-{i}", f"{title} ({i} of {len(parts)})") if len(parts) > 1 else (name, title)
+        )
         panels = [panel for _, of in part for panel in of]
         pictures.append(draw(*named, help_text, shown, panels, extra(shown), columns=2))
     return pictures
@@ -416,21 +552,35 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         for i, line in enumerate(panel.series)
         for p in line.rows
     ]
-    rows = [{"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False, **r} for r in rows]
-    dash = alt.StrokeDash("dash:N", scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None)
+    rows = [
+        {"id": None, "mark": "", "number": "", "trial": "", "interval": "", "ring": False, **r}
+        for r in rows
+    ]
+    dash = alt.StrokeDash(
+        "dash:N", scale=alt.Scale(domain=list(DASHES), range=list(DASHES.values())), legend=None
+    )
     shape = alt.Shape("shape:N", scale=None)
     colour = alt.Color("colour:N", scale=None)
     names = [alt.Tooltip(f"{key}:N") for key in ("trial", "text", "interval", "status", "mark")]
-    base = data.chart(rows).transform_filter("datum.value !== null && datum.x !== null").encode(x=x, y=y)
+    base = (
+        data.chart(rows)
+        .transform_filter("datum.value !== null && datum.x !== null")
+        .encode(x=x, y=y)
+    )
     dots = base.transform_filter("datum.dots")
     behind, before = _levels(data, panel, panel.levels) if panel.levels else ([], [])
     layers: list[Any] = behind
     layers += [
         base.mark_line(clip=True).encode(
-            color=colour, detail=alt.Detail("series:N"), strokeDash=dash, strokeWidth=alt.StrokeWidth("width:Q", scale=None)
+            color=colour,
+            detail=alt.Detail("series:N"),
+            strokeDash=dash,
+            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
         ),
         dots.transform_filter(
-            "datum.low > 0 && datum.high !== null" if panel.y.log else "datum.low !== null && datum.high !== null"
+            "datum.low > 0 && datum.high !== null"
+            if panel.y.log
+            else "datum.low !== null && datum.high !== null"
         )
         .mark_rule(strokeWidth=1, clip=True)
         .encode(y=alt.Y("low:Q", scale=panel.y.scale()), y2=alt.Y2("high:Q"), color=colour),
@@ -439,15 +589,35 @@ def _panel(data: Data, panel: Panel, numbered: bool) -> Drawing:
         .encode(shape=shape, color=colour, tooltip=names),
         dots.transform_filter(FLAGGED)
         .mark_point(
-            shape="triangle-up", size=40 if numbered else 24, stroke=ALARM, strokeWidth=1.3, fill="white", opacity=1, clip=True
+            shape="triangle-up",
+            size=40 if numbered else 24,
+            stroke=ALARM,
+            strokeWidth=1.3,
+            fill="white",
+            opacity=1,
+            clip=True,
         )
         .encode(tooltip=names),
     ]
     if any(r["ring"] for r in rows):
         ringed = dots.transform_filter("datum.ring")
-        layers.append(ringed.mark_point(shape="circle", size=130, stroke=INK, strokeWidth=0.9, filled=False, opacity=1, clip=True))
+        layers.append(
+            ringed.mark_point(
+                shape="circle",
+                size=130,
+                stroke=INK,
+                strokeWidth=0.9,
+                filled=False,
+                opacity=1,
+                clip=True,
+            )
+        )
     low = panel.y.domain[0]
-    layers.append(dots.transform_filter(f"datum.value < {low!r}").mark_text(text="↓", fontSize=11, dy=-7).encode(y=alt.YDatum(low)))
+    layers.append(
+        dots.transform_filter(f"datum.value < {low!r}")
+        .mark_text(text="↓", fontSize=11, dy=-7)
+        .encode(y=alt.YDatum(low))
+    )
     if numbered:
         layers.append(
             dots.transform_filter(f"{FLAGGED} && datum.value >= {low!r}")
@@ -501,13 +671,20 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     for place, _ in ends:
         apart.append(max(place, apart[-1] + LABEL if apart else 4.0))
     most = float(panel.height)
-    for i in reversed(range(len(apart))):  # those that would stand above the panel go down, and what they meet there
+    for i in reversed(
+        range(len(apart))
+    ):  # those that would stand above the panel go down, and what they meet there
         apart[i] = min(apart[i], most)
         most = apart[i] - LABEL
-    rows = [{"line": line.name, "colour": line.colour, "y": panel.height - a} for (_, line), a in zip(ends, apart)]
+    rows = [
+        {"line": line.name, "colour": line.colour, "y": panel.height - a}
+        for (_, line), a in zip(ends, apart)
+    ]
     names = data.chart(rows).mark_text(align="left", fontSize=10.5, dx=6, fontWeight="bold")
     y = alt.Y("y:Q", scale=None, axis=None)
-    return names.encode(x=XValue(panel.width), y=y, text=alt.Text("line:N"), color=alt.Color("colour:N", scale=None))
+    return names.encode(
+        x=XValue(panel.width), y=y, text=alt.Text("line:N"), color=alt.Color("colour:N", scale=None)
+    )
 
 
 def _x(point: Row) -> float:
@@ -515,7 +692,8 @@ def _x(point: Row) -> float:
 
 
 def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list[Any]]:
-    """Plateaus as broad bars and where they end as columns, behind the curves; their names, before them."""
+    """Plateaus as broad bars and where they end as columns, behind the curves; their names,
+    before them."""
     left, right = panel.x.domain
     bars, columns = [], []
     for level in finding.levels:
@@ -525,19 +703,29 @@ def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list
             first, last = max(p.first * panel.scale, left), min(p.last * panel.scale, right)
             late = first > math.sqrt(left * right) * 4  # its name would leave the picture
             text = f"{level.name}: {units.quantity(level.time, 's')}{cycles}"
-            bars.append({"first": first, "last": last, "value": level.time, "label": text, "late": late})
+            bars.append(
+                {"first": first, "last": last, "value": level.time, "label": text, "late": late}
+            )
         if e:
-            columns.append({"low": e.low * panel.scale, "high": e.high * panel.scale, "label": f"{level.name} ends"})
+            columns.append(
+                {
+                    "low": e.low * panel.scale,
+                    "high": e.high * panel.scale,
+                    "label": f"{level.name} ends",
+                }
+            )
     x, y = panel.x.scale(), alt.Y("value:Q", scale=panel.y.scale())
     column, bar = data.chart(columns), data.chart(bars)
     behind = [
         column.mark_rect(color="#bdbdbd", opacity=0.45, stroke="#9a9a9a", strokeWidth=0.8).encode(
             x=alt.X("low:Q", scale=x), x2=alt.X2("high:Q")
         ),
-        column.mark_text(angle=270, align="right", baseline="bottom", dx=-3, dy=-3, fontSize=10, color=GREY).encode(
-            x=alt.X("low:Q", scale=x), y=YValue(0), text=alt.Text("label:N")
+        column.mark_text(
+            angle=270, align="right", baseline="bottom", dx=-3, dy=-3, fontSize=10, color=GREY
+        ).encode(x=alt.X("low:Q", scale=x), y=YValue(0), text=alt.Text("label:N")),
+        bar.mark_rule(strokeWidth=9, opacity=0.25, color=GREY).encode(
+            x=alt.X("first:Q", scale=x), x2=alt.X2("last:Q"), y=y
         ),
-        bar.mark_rule(strokeWidth=9, opacity=0.25, color=GREY).encode(x=alt.X("first:Q", scale=x), x2=alt.X2("last:Q"), y=y),
     ]
     before = []
     ends: tuple[tuple[bool, str, Any], ...] = ((False, "first", "left"), (True, "last", "right"))
@@ -551,14 +739,23 @@ def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list
 
 
 def shares(load: Sequence[Row]) -> list[Row]:
-    """The TLB share of `cycle`: (base - huge) / base at the same size and setting; its interval is what both intervals allow."""
-    own = [r for r in load if r["size"] and r["variant"] == "cycle" and r["chains"] == 1 and r["value"]]
+    """The TLB share of `cycle`: (base - huge) / base at the same size and setting; its interval
+    is what both intervals allow."""
+    own = [
+        r for r in load if r["size"] and r["variant"] == "cycle" and r["chains"] == 1 and r["value"]
+    ]
     found = []
     for h in own:
         if h["pages"] not in HUGE:
             continue
         b = next(
-            (r for r in own if r["pages"] == "base" and all(r[k] == h[k] for k in ("size", "element", "stride", "threads"))), None
+            (
+                r
+                for r in own
+                if r["pages"] == "base"
+                and all(r[k] == h[k] for k in ("size", "element", "stride", "threads"))
+            ),
+            None,
         )
         if b is None:
             continue

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What trials say of a published claim, by intervals: what these leave open is not told, nor is anything out of noise."""
+"""What trials say of a published claim, by intervals: what these leave open is not told, nor is
+anything out of noise."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ MOST = 0.5  # of a cost: what explains less is not the cause, and what takes awa
 
 
 def ratio(one: Row, other: Row) -> Optional[Row]:
-    """The time of one trial over that of another, which records' `ratios` have of some; from bound to bound like these."""
+    """The time of one trial over that of another, which records' `ratios` have of some; from
+    bound to bound like these."""
     if not one["value"] or not other["value"]:
         return None
     known = _is_known(one, other)
@@ -29,9 +31,17 @@ def ratio(one: Row, other: Row) -> Optional[Row]:
 
 
 def taken_away(worse: Row, better: Row, base: Row) -> Row:
-    """How much of what `worse` costs over `base`, and surely does, the `better` one takes away; what the three intervals allow."""
-    ends = [_part(*corner) for corner in product(*((of["low"], of["high"]) for of in (worse, better, base)))]
-    return {"value": _part(worse["value"], better["value"], base["value"]), "low": min(ends), "high": max(ends)}
+    """How much of what `worse` costs over `base`, and surely does, the `better` one takes away;
+    what the three intervals allow."""
+    ends = [
+        _part(*corner)
+        for corner in product(*((of["low"], of["high"]) for of in (worse, better, base)))
+    ]
+    return {
+        "value": _part(worse["value"], better["value"], base["value"]),
+        "low": min(ends),
+        "high": max(ends),
+    }
 
 
 def _part(worse: float, better: float, base: float) -> float:
@@ -59,4 +69,7 @@ def of_most(part: Row) -> str:
 
 
 def said(part: Row) -> str:
-    return f"{units.percent(part['value'])} ({units.percent(part['low'])} to {units.percent(part['high'])})"
+    return (
+        f"{units.percent(part['value'])} ({units.percent(part['low'])} to"
+        f" {units.percent(part['high'])})"
+    )

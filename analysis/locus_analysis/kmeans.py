@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """K-means: its curves and tables, and what the measurement makes of the published mystery.
 
-The mystery (reference/sources.csv, sestoft2017): to add a point to its cluster as soon as that is known, `2q`, saves a pass and is
-faster than `2p` on one thread, but much slower on many, since the means that all threads read lie on the lines that all write.
-Its cures: mean and sums on lines of their own, `2q-padded`; or to share nothing, `3p`. Each of these is held against the record,
-by intervals: what they leave open is not told.
+The mystery (reference/sources.csv, sestoft2017): to add a point to its cluster as soon as that
+is known, `2q`, saves a pass and is faster than `2p` on one thread, but much slower on many,
+since the means that all threads read lie on the lines that all write. Its cures: mean and sums
+on lines of their own, `2q-padded`; or to share nothing, `3p`. Each of these is held against the
+record, by intervals: what they leave open is not told.
 """
 
 from __future__ import annotations
@@ -30,19 +31,24 @@ VARIANTS = {
     "best": (INK, "triangle-left"),
 }
 BASE = "2p"  # what the others are held against
-SHARED, OWN = ("2p", "2q", "2q-padded"), ("3p", "private-dense", "private-padded")  # sums of the clusters
+SHARED, OWN = (
+    ("2p", "2q", "2q-padded"),
+    ("3p", "private-dense", "private-padded"),
+)  # sums of the clusters
 OUTPUTS = ("save-labels", "save-centres")  # no part of the work
 PUBLISHED_WORK = {"points": 200000, "dimensions": 2, "clusters": 81, "iterations": 108}
 UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "µs", 1e-9: "ns"}
 
 TIME_HELP = (
-    "Time of an iteration over the number of threads (both axes logarithmic); lines across points are 95 % intervals. Grey dotted: "
-    "2p on one thread, divided by the threads. 2p: assign, then add; 2q: add at once; 2q-padded: the same, mean and sums on "
-    "lines of their own; 3p and private: nothing shared."
+    "Time of an iteration over the number of threads (both axes logarithmic); lines across points"
+    " are 95 % intervals. Grey dotted: 2p on one thread, divided by the threads. 2p: assign, then"
+    " add; 2q: add at once; 2q-padded: the same, mean and sums on lines of their own; 3p and"
+    " private: nothing shared."
 )
 PUBLISHED_HELP = (
-    "Time of a variant over that of 2p with as many threads (logarithmic axis): left of 1 faster than 2p, right of it slower. "
-    "Grey: published, of other machines; blue: measured here, with 95 % intervals. Ratios can be compared, not times."
+    "Time of a variant over that of 2p with as many threads (logarithmic axis): left of 1 faster"
+    " than 2p, right of it slower. Grey: published, of other machines; blue: measured here, with 95"
+    " % intervals. Ratios can be compared, not times."
 )
 
 
@@ -60,7 +66,12 @@ def amount(value: Any) -> str:
     if n is None:
         return str(value).rsplit("/", 1)[-1]
     factor, prefix = next(
-        (f for f in ((10**9, "\u00a0G"), (10**6, "\u00a0M"), (1000, "\u00a0k")) if n >= f[0] and n % f[0] == 0), (1, "")
+        (
+            f
+            for f in ((10**9, "\u00a0G"), (10**6, "\u00a0M"), (1000, "\u00a0k"))
+            if n >= f[0] and n % f[0] == 0
+        ),
+        (1, ""),
     )
     return f"{n // factor}{prefix}"
 
@@ -68,18 +79,26 @@ def amount(value: Any) -> str:
 def work(trial: Row) -> tuple[tuple[str, str], ...]:
     """What is to be clustered, in full; `prune` is how `best` does it."""
     left_out = ("prune", *OUTPUTS)
-    return (*((key, str(value)) for key, value in trial["parameters"].items() if key not in left_out), ("bind", trial["bind"]))
+    return (
+        *((key, str(value)) for key, value in trial["parameters"].items() if key not in left_out),
+        ("bind", trial["bind"]),
+    )
 
 
 def words(of: Row, several: Iterable[str] = ()) -> str:
     """Of the work; what is not always said is where it differs among several."""
-    said = [f"{amount(of.get('points', '?'))} × {of.get('dimensions', '?')}", f"k\u00a0=\u00a0{of.get('clusters', '?')}"]
+    said = [
+        f"{amount(of.get('points', '?'))} × {of.get('dimensions', '?')}",
+        f"k\u00a0=\u00a0{of.get('clusters', '?')}",
+    ]
     iterations = number(of.get("iterations", ""))
     if iterations is not None:
         said.append(f"{iterations} iterations" if iterations else "to the end")
     said += [str(of["type"])] * ("type" in of)
     said += [
-        f"{key} {of[key]}" for key in of if key in several and key not in ("points", "dimensions", "clusters", "iterations", "type")
+        f"{key} {of[key]}"
+        for key in of
+        if key in several and key not in ("points", "dimensions", "clusters", "iterations", "type")
     ]
     return ", ".join(said)
 
@@ -109,7 +128,10 @@ def differs_from_published(trial: Row) -> list[str]:
         ours = trial["parameters"].get(key)
         if number(ours) != theirs:
             to_the_end = key == "iterations" and number(ours) == 0
-            found.append(f"{key} {'until nothing changes' if to_the_end else amount(ours)} instead of {amount(theirs)}")
+            found.append(
+                f"{key} {'until nothing changes' if to_the_end else amount(ours)} instead of"
+                f" {amount(theirs)}"
+            )
     return found
 
 
@@ -128,9 +150,15 @@ def line_of(trial: Row, among: Iterable[Row]) -> str:
 # Time over threads.
 
 
-def over_threads(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[charts.Picture]:
+def over_threads(
+    trials: Sequence[Row], machine: Row, name: str, title: str
+) -> list[charts.Picture]:
     """A panel for each work, a line for each variant."""
-    curved = [(what, own, _lines(own)) for what, own in by_work(trials) if many_threads([t for t in own if t["value"]])]
+    curved = [
+        (what, own, _lines(own))
+        for what, own in by_work(trials)
+        if many_threads([t for t in own if t["value"]])
+    ]
     if not curved:
         return []
     shown = sorted((t for _, own, _ in curved for t in own), key=lambda t: t["place"])
@@ -160,7 +188,15 @@ def _lines(trials: Sequence[Row]) -> list[Series]:
         dash = list(curves.DASHES)[dashes.get(variant, 0) % len(curves.DASHES)]
         dashes[variant] = dashes.get(variant, 0) + 1
         place = variant if variant in VARIANTS else BASE
-        found.append(Series(line, colour, shape, [curves.point(t, beside(t["threads"], place, VARIANTS)) for t in own], dash))
+        found.append(
+            Series(
+                line,
+                colour,
+                shape,
+                [curves.point(t, beside(t["threads"], place, VARIANTS)) for t in own],
+                dash,
+            )
+        )
     return found
 
 
@@ -170,7 +206,17 @@ def _ideal(trials: Sequence[Row]) -> list[Series]:
     if one is None:
         return []
     most = max(t["threads"] for t in trials)
-    return [Series("", GREY, "circle", [curves.bare(n, one["value"] / n) for n in (1, most)], "dotted", 1, points=False)]
+    return [
+        Series(
+            "",
+            GREY,
+            "circle",
+            [curves.bare(n, one["value"] / n) for n in (1, most)],
+            "dotted",
+            1,
+            points=False,
+        )
+    ]
 
 
 # Ratios.
@@ -205,13 +251,16 @@ def speed_up(trial: Row, trials: Sequence[Row]) -> Optional[Row]:
 
 
 def published_ratios() -> list[Row]:
-    """For each machine and number of threads: times of the variants over that of 2p in the same published run."""
+    """For each machine and number of threads: times of the variants over that of 2p in the same
+    published run."""
     figures = published.figures("kmeans", "time")
     base = {_run(f): f.value for f in figures if f.variant == BASE}
     found: dict[tuple[str, int], Row] = {}
     for f in figures:
         if f.variant != BASE and _run(f) in base:
-            row = found.setdefault(_run(f)[:2], {"machine": short(f.machine), "threads": f.threads, "by": {}})
+            row = found.setdefault(
+                _run(f)[:2], {"machine": short(f.machine), "threads": f.threads, "by": {}}
+            )
             row["by"][f.variant] = f.value / base[_run(f)]
     return list(found.values())
 
@@ -223,7 +272,9 @@ def _run(f: published.Figure) -> tuple[str, int, str]:
 def published_speed_ups() -> list[Row]:
     """Over one thread, where that was published of the same machine."""
     time = {
-        (f.machine, f.variant, f.threads or 0): f.value for f in published.figures("kmeans", "time") if "run" not in f.parameters
+        (f.machine, f.variant, f.threads or 0): f.value
+        for f in published.figures("kmeans", "time")
+        if "run" not in f.parameters
     }
     return [
         {"machine": short(m), "variant": v, "threads": n, "value": time[m, v, 1] / t}
@@ -237,31 +288,56 @@ def short(machine: str) -> str:
 
 
 def beside_published(trials: Sequence[Row], name: str, title: str) -> Optional[charts.Picture]:
-    """Published ratios, and ours: with as many threads, with one, and with the most; of the work most like the published one."""
+    """Published ratios, and ours: with as many threads, with one, and with the most; of the work
+    most like the published one."""
     works = [own for _, own in by_work(trials) if ratio_rows(own)]
     if not works:
         return None
     own = min(works, key=lambda of: len(differs_from_published(of[0])))
     theirs, ours = published_ratios(), ratio_rows(own)
-    wanted = {1, most_threads(own), max(r["threads"] for r in ours), *(r["threads"] for r in theirs)}
+    wanted = {
+        1,
+        most_threads(own),
+        max(r["threads"] for r in ours),
+        *(r["threads"] for r in theirs),
+    }
     rows: list[Row] = []
     for variant in (v for v in VARIANTS if any(v in r["by"] for r in theirs)):
         of_variant = [
-            {**NO_TRIAL, "point": f"published: {r['machine']}, {_threads(r['threads'])}", "theirs": True, "value": r["by"][variant]}
+            {
+                **NO_TRIAL,
+                "point": f"published: {r['machine']}, {_threads(r['threads'])}",
+                "theirs": True,
+                "value": r["by"][variant],
+            }
             for r in theirs
             if variant in r["by"]
         ]
         of_variant += [
-            {**r["by"][variant], "id": None, "point": f"here, {_threads(r['threads'])}", "theirs": False}
+            {
+                **r["by"][variant],
+                "id": None,
+                "point": f"here, {_threads(r['threads'])}",
+                "theirs": False,
+            }
             for r in ours
             if variant in r["by"] and r["threads"] in wanted
         ]
         for i, r in enumerate(of_variant):
-            rows.append({**r, "first": "" if i else f"{variant}/{BASE}", "trial": f"{variant}, {r['point']}"})
+            rows.append(
+                {
+                    **r,
+                    "first": "" if i else f"{variant}/{BASE}",
+                    "trial": f"{variant}, {r['point']}",
+                }
+            )
     data, panels = charts.ratios(rows, f"time over that of {BASE} (less is better)")
     used = [t for t in own if t["threads"] in wanted and t["variant"] in {*SHARED, "3p"}]
     source = published.figures("kmeans", "time")[0].source
-    extra = [f"Here: {words(own[0]['parameters'])}. {of_published_work(own)}", f"{source}: {published.sources()[source]}"]
+    extra = [
+        f"Here: {words(own[0]['parameters'])}. {of_published_work(own)}",
+        f"{source}: {published.sources()[source]}",
+    ]
     return charts.picture(name, title, PUBLISHED_HELP, used, panels, data, extra, curves.NOTES)
 
 
@@ -285,7 +361,9 @@ def _threads(n: int) -> str:
 
 def most_threads(trials: Sequence[Row]) -> int:
     """The most that had a CPU each and did 2p and 2q; where none had, the most."""
-    both = [n for n in {t["threads"] for t in trials} if pick(trials, "2p", n) and pick(trials, "2q", n)]
+    both = [
+        n for n in {t["threads"] for t in trials} if pick(trials, "2p", n) and pick(trials, "2q", n)
+    ]
     alone = [n for n in both if not any(t["oversubscribed"] for t in trials if t["threads"] == n)]
     return max(alone or both, default=0)
 
@@ -295,17 +373,41 @@ def claims(trials: Sequence[Row]) -> list[Row]:
     most, one = most_threads(trials), over(trials, "2q", "2p", 1)
     found = []
     if one:
-        found.append(_claim("On one thread 2q is faster than 2p.", "2q/2p", 1, one, *_held(trials, "2q", "2p", 1, faster=True)))
+        found.append(
+            _claim(
+                "On one thread 2q is faster than 2p.",
+                "2q/2p",
+                1,
+                one,
+                *_held(trials, "2q", "2p", 1, faster=True),
+            )
+        )
     if most < 2:
         return found
     slower = _held(trials, "2q", "2p", most, faster=False)
-    found.append(_claim("On many threads 2q is slower than 2p.", "2q/2p", most, over(trials, "2q", "2p", most), *slower))
+    found.append(
+        _claim(
+            "On many threads 2q is slower than 2p.",
+            "2q/2p",
+            most,
+            over(trials, "2q", "2p", most),
+            *slower,
+        )
+    )
     padded = over(trials, "2q-padded", "2p", most)
     if padded:
-        found.append(_claim("Padding cures it.", "2q-padded/2p", most, padded, *_cured(trials, most, slower[0])))
-    own = min((t for v in OWN if (t := pick(trials, v, most))), key=lambda t: t["value"], default=None)
+        found.append(
+            _claim(
+                "Padding cures it.", "2q-padded/2p", most, padded, *_cured(trials, most, slower[0])
+            )
+        )
+    own = min(
+        (t for v in OWN if (t := pick(trials, v, most))), key=lambda t: t["value"], default=None
+    )
     if own:
-        best_shared = min((t for v in SHARED if (t := pick(trials, v, most))), key=lambda t: t["value"])
+        best_shared = min(
+            (t for v in SHARED if (t := pick(trials, v, most))), key=lambda t: t["value"]
+        )
         told = _held(trials, own["variant"], best_shared["variant"], most, faster=True)
         name = f"{own['variant']}/{best_shared['variant']}"
         found.append(_claim("Not sharing beats both.", name, most, ratio(own, best_shared), *told))
@@ -315,8 +417,14 @@ def claims(trials: Sequence[Row]) -> list[Row]:
 def _claim(text: str, name: str, threads: int, value: Optional[Row], verdict: str, why: str) -> Row:
     theirs = "3p/2p" if text.startswith("Not sharing") else name
     variant = theirs.split("/")[0]
-    figures = [r for r in published_ratios() if variant in r["by"] and (r["threads"] == 1) == (threads == 1)]
-    said = ", ".join(f"{units.number(r['by'][variant])} ({_threads(r['threads'])})" for r in figures)
+    figures = [
+        r
+        for r in published_ratios()
+        if variant in r["by"] and (r["threads"] == 1) == (threads == 1)
+    ]
+    said = ", ".join(
+        f"{units.number(r['by'][variant])} ({_threads(r['threads'])})" for r in figures
+    )
     return {
         "claim": text,
         "published": f"{theirs} {said}",
@@ -339,7 +447,9 @@ def _held(trials: Sequence[Row], of: str, to: str, threads: int, faster: bool) -
     if found["low"] <= 1 <= found["high"]:
         return UNSURE, "the interval allows that it is faster, and that it is slower"
     is_faster = found["high"] < 1
-    return (AGREES if is_faster == faster else DIFFERS), f"{of} takes {_change(found['value'])} {to}"
+    return (
+        AGREES if is_faster == faster else DIFFERS
+    ), f"{of} takes {_change(found['value'])} {to}"
 
 
 def _change(value: float) -> str:
@@ -354,7 +464,9 @@ def _cured(trials: Sequence[Row], threads: int, slower: str) -> tuple[str, str]:
         return UNSURE, "2q costs nothing here that could be cured"
     verdict, why = _held(trials, "2q-padded", "2q", threads, faster=True)
     if verdict != AGREES or slower != AGREES:
-        return (UNSURE if verdict == AGREES else verdict), (why if verdict != AGREES else "whether 2q costs anything is open")
+        return (UNSURE if verdict == AGREES else verdict), (
+            why if verdict != AGREES else "whether 2q costs anything is open"
+        )
     padded, plain, base = (pick(trials, v, threads) for v in ("2q-padded", "2q", BASE))
     assert padded and plain and base
     part = evidence.taken_away(plain, padded, base)
@@ -376,7 +488,10 @@ def section(trials: Sequence[Row]) -> Row:
                 "ratios": ratio_rows(own),
                 "published": of_published_work(own),
                 "beside": len(differs_from_published(own[0])) == alike,
-                "trials": [{**t, "line": line_of(t, own), "speed_up": speed_up(t, own)} for t in sorted(own, key=_table_order)],
+                "trials": [
+                    {**t, "line": line_of(t, own), "speed_up": speed_up(t, own)}
+                    for t in sorted(own, key=_table_order)
+                ],
             }
         )
     return {"works": works}
@@ -392,21 +507,33 @@ def fastest(trials: Sequence[Row]) -> list[Row]:
     return [{**t, "work": name} for name, group in by_work(own) for t in group]
 
 
-def missing(runs: Iterable[Row], best: Sequence[Row], scaled: Sequence[Row], peers: Sequence[Row]) -> list[str]:
+def missing(
+    runs: Iterable[Row], best: Sequence[Row], scaled: Sequence[Row], peers: Sequence[Row]
+) -> list[str]:
     """What is not on the page, and why."""
     works = [w for run in runs for w in run["works"]]
     found = []
     if not any(many_threads([t for t in w["trials"] if t["value"]]) for w in works):
-        found.append("Time over threads, and speed-up: no work has values with several numbers of threads (--threads 1,2,4).")
+        found.append(
+            "Time over threads, and speed-up: no work has values with several numbers of threads"
+            " (--threads 1,2,4)."
+        )
     if not any(w["ratios"] for w in works):
-        found.append(f"Ratios, and published figures beside: no work has values both of {BASE} and of another variant.")
+        found.append(
+            f"Ratios, and published figures beside: no work has values both of {BASE} and of"
+            " another variant."
+        )
     elif not any(c["threads"] > 1 for w in works for c in w["claims"]):
-        found.append("The published mystery on many threads: no work has values of 2p and 2q with two threads or more.")
+        found.append(
+            "The published mystery on many threads: no work has values of 2p and 2q with two"
+            " threads or more."
+        )
     if not best:
         found.append("The fastest: best was not run, or has no value.")
     if not scaled:
         found.append(
-            "Scaling: no two runs do the same work, or the same work a rank, with different numbers of ranks (locus-mpi kmeans)."
+            "Scaling: no two runs do the same work, or the same work a rank, with different numbers"
+            " of ranks (locus-mpi kmeans)."
         )
     if not peers:
         found.append("Other libraries: no comparison is in these records (make peers).")

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for the plateaus of latency: levels of cache and of TLB, held against what the system reports of itself.
+"""Names for the plateaus of latency: levels of cache and of TLB, held against what the system
+reports of itself.
 
-The curve of `cycle` gives the caches, in order; on huge pages if there are any, since on the system's own pages the TLB has its
-steps in the same curve. `page-random` gives the TLB: one node a page, so N pages are N cache lines as well, and the caches have
-their steps in it (at 512 pages, for a cache of 512 lines), and too many lines may fall into one set of a cache. Therefore the
-same permutation is measured on huge pages too, whose TLB entries reach far beyond: the caches and their sets cost the same
-there, and what is left of the difference is translation. Where huge pages don't help - a hypervisor may piece them together
-from small ones, and then the TLB holds the small ones - a step of the first curve counts too, unless a cache that `cycle`
+The curve of `cycle` gives the caches, in order; on huge pages if there are any, since on the
+system's own pages the TLB has its steps in the same curve. `page-random` gives the TLB: one node
+a page, so N pages are N cache lines as well, and the caches have their steps in it (at 512
+pages, for a cache of 512 lines), and too many lines may fall into one set of a cache. Therefore
+the same permutation is measured on huge pages too, whose TLB entries reach far beyond: the
+caches and their sets cost the same there, and what is left of the difference is translation.
+Where huge pages don't help - a hypervisor may piece them together from small ones, and then the
+TLB holds the small ones - a step of the first curve counts too, unless a cache that `cycle`
 found fills up there.
 """
 
@@ -30,7 +33,9 @@ Row = dict[str, Any]
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
 BEYOND = 4  # times the last cache: there what is left of its hits is a quarter at most
-TOP = 1.1  # what is reported may lie as much above an interval: a stack, and others' lines, take a part of a cache
+# what is reported may lie as much above an interval: a stack, and others' lines, take a part of a
+# cache
+TOP = 1.1
 UNUSABLE = ("misplaced", "wrong", "failed", "impossible", "interrupted")
 NAMES = {
     "base": "the system's pages",
@@ -39,7 +44,13 @@ NAMES = {
     "1G": "reserved pages of 1 GiB",
 }
 HUGE = ("thp", "2M", "1G")
-AGREES, DIFFERS, UNREPORTED, NOT_FOUND, UNSURE = "agrees", "differs", "not reported", "not found", "can't tell"
+AGREES, DIFFERS, UNREPORTED, NOT_FOUND, UNSURE = (
+    "agrees",
+    "differs",
+    "not reported",
+    "not found",
+    "can't tell",
+)
 
 
 @dataclass
@@ -96,11 +107,15 @@ def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
         variant,
     )
     groups = groupby(found, lambda r: (r["whole"], r["pages"], r["element"], r["stride"]))
-    return [Curve(whole, variant, pages, element, stride, list(points)) for (whole, pages, element, stride), points in groups]
+    return [
+        Curve(whole, variant, pages, element, stride, list(points))
+        for (whole, pages, element, stride), points in groups
+    ]
 
 
 def usable(curve: Curve) -> tuple[list[Row], list[str]]:
-    """Points to find steps in, and what of the others must be told. Where noisy samples moved a value, it is taken without them."""
+    """Points to find steps in, and what of the others must be told. Where noisy samples moved a
+    value, it is taken without them."""
     good = [_quiet(p) for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
     remarks, small = [], []
     if curve.pages != "base":
@@ -130,11 +145,16 @@ def _so_many(n: int) -> str:
 
 def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
     """Of every run: the caches from each curve of `cycle`, the TLB from `page-random`."""
-    machines = {r["run"]: json.loads(r["header"])["machine"] for r in rows(db, "SELECT run, header FROM run ORDER BY ordinal")}
+    machines = {
+        r["run"]: json.loads(r["header"])["machine"]
+        for r in rows(db, "SELECT run, header FROM run ORDER BY ordinal")
+    }
     found: list[Finding] = []
     for whole, own in groupby(curves(db, "cycle"), lambda c: c.whole):
         each = [_caches(curve, machines[whole]) for curve in own]
-        min(each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))).first = True
+        min(
+            each, key=lambda f: (not f.levels, f.pages == "base", f.special, -len(f.levels))
+        ).first = True
         found += each
     for whole, own in groupby(curves(db, "page-random"), lambda c: c.whole):
         caches = next((f for f in found if f.whole == whole and f.first), None)
@@ -151,12 +171,26 @@ def _find(points: Sequence[Row]) -> Steps:
 def _caches(curve: Curve, machine: Row) -> Finding:
     points, remarks = usable(curve)
     steps = _find(points)
-    finding = Finding(curve.whole, curve.pages, "caches", f"cycle on {NAMES.get(curve.pages, curve.pages)}{curve.setting}")
-    finding.noise, finding.remarks, finding.special = steps.noise, steps.remarks + remarks, bool(curve.setting)
+    finding = Finding(
+        curve.whole,
+        curve.pages,
+        "caches",
+        f"cycle on {NAMES.get(curve.pages, curve.pages)}{curve.setting}",
+    )
+    finding.noise, finding.remarks, finding.special = (
+        steps.noise,
+        steps.remarks + remarks,
+        bool(curve.setting),
+    )
     if curve.pages == "base" and steps.edges:
-        finding.remarks.append("on the system's pages the TLB has its steps in this curve too: a level may be one of the TLB's")
+        finding.remarks.append(
+            "on the system's pages the TLB has its steps in this curve too: a level may be one of"
+            " the TLB's"
+        )
     if steps.plateaus:
-        finding.levels = name_caches(steps, _reported_caches(machine), bool(machine["virtual"]), finding.remarks)
+        finding.levels = name_caches(
+            steps, _reported_caches(machine), bool(machine["virtual"]), finding.remarks
+        )
         for level in finding.levels:
             _add_cycles(level, points)
     return finding
@@ -170,8 +204,11 @@ def _reported_caches(machine: Row) -> dict[int, list[float]]:
     return caches
 
 
-def name_caches(steps: Steps, reported: dict[int, list[float]], virtual: bool, remarks: list[str]) -> list[Level]:
-    """L1, L2, ... in order, and memory; then those that are reported and were not found. Adds to the remarks."""
+def name_caches(
+    steps: Steps, reported: dict[int, list[float]], virtual: bool, remarks: list[str]
+) -> list[Level]:
+    """L1, L2, ... in order, and memory; then those that are reported and were not found. Adds to
+    the remarks."""
     levels = []
     edges = {edge.below: edge for edge in steps.edges}
     for i, plateau in enumerate(steps.plateaus):
@@ -190,16 +227,26 @@ def name_caches(steps: Steps, reported: dict[int, list[float]], virtual: bool, r
         levels.append(Level("memory", verdict=NOT_FOUND, remark="its plateau was not reached"))
     elif levels[-1].plateau and levels[-1].plateau.last < BEYOND * last_cache:
         remarks.append(
-            f"the largest size, {size_text(levels[-1].plateau.last)}, is less than {BEYOND} times the last cache that is reported: "
-            "what is called memory here may be that cache in part"
+            f"the largest size, {size_text(levels[-1].plateau.last)}, is less than {BEYOND} times"
+            " the last cache that is reported: what is called memory here may be that cache in"
+            " part"
         )
     if reported and found != len(reported):
         remarks.append(
-            f"{found} level{'s' * (found != 1)} of cache found, {len(reported)} reported: names go by order, so one may be misnamed"
+            f"{found} level{'s' * (found != 1)} of cache found, {len(reported)} reported: names go"
+            " by order, so one may be misnamed"
         )
     for number in sorted(n for n in reported if n > found):
         text = " or ".join(size_text(size) for size in reported[number])
-        levels.insert(-1, Level(f"L{number}", reported=text, verdict=NOT_FOUND, remark="no plateau of its own could be told"))
+        levels.insert(
+            -1,
+            Level(
+                f"L{number}",
+                reported=text,
+                verdict=NOT_FOUND,
+                remark="no plateau of its own could be told",
+            ),
+        )
     return levels
 
 
@@ -207,7 +254,11 @@ def _ends(edge: Optional[Edge], text: Any) -> str:
     """Where a level ends, in words."""
     if edge is None:
         return "not before the curve does"
-    return text(edge.low) if text(edge.low) == text(edge.high) else f"{text(edge.low)} to {text(edge.high)}"
+    return (
+        text(edge.low)
+        if text(edge.low) == text(edge.high)
+        else f"{text(edge.low)} to {text(edge.high)}"
+    )
 
 
 def _compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -> None:
@@ -226,14 +277,22 @@ def _compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) 
         return
     end = edge.settled or edge.high
     if any(edge.high < size <= end for size in reported):
-        # Pages at random places fill some sets of a cache early, and random replacement keeps some lines: the end is soft.
+        # Pages at random places fill some sets of a cache early, and random replacement keeps some
+        # lines: the end is soft.
         level.verdict = AGREES if edge.octaves <= LONG_RAMP else UNSURE
-        level.remark = f"the rise begins at {text(edge.size)} and goes on to {text(end)}; what is reported lies within"
+        level.remark = (
+            f"the rise begins at {text(edge.size)} and goes on to {text(end)}; what is reported"
+            " lies within"
+        )
         return
     level.verdict = DIFFERS
-    level.remark = f"found at {_ends(edge, text).replace(' to ', '–')} where {level.reported} is reported"
+    level.remark = (
+        f"found at {_ends(edge, text).replace(' to ', '–')} where {level.reported} is reported"
+    )
     if virtual and min(reported) > edge.high:
-        level.remark += ": a virtual machine may report its host's cache, of which other guests use a part"
+        level.remark += (
+            ": a virtual machine may report its host's cache, of which other guests use a part"
+        )
 
 
 def _explain(level: Level, number: int, reported: dict[int, list[float]]) -> None:
@@ -249,7 +308,11 @@ def _explain(level: Level, number: int, reported: dict[int, list[float]]) -> Non
 def _add_cycles(level: Level, points: Sequence[Row]) -> None:
     plateau = level.plateau
     if plateau:
-        own = [p["cycles"] for p in points if plateau.first <= p["size"] <= plateau.last and p["cycles"] is not None]
+        own = [
+            p["cycles"]
+            for p in points
+            if plateau.first <= p["size"] <= plateau.last and p["cycles"] is not None
+        ]
         level.cycles = median(own) if own else None
 
 
@@ -261,22 +324,35 @@ def _translations(own: Sequence[Curve], caches: Optional[Finding], machine: Row)
         if curve.pages != "base":
             continue
         points, remarks = usable(curve)
-        finding = Finding(curve.whole, "base", "TLB", "page-random on the system's pages", remarks=remarks, first=True)
+        finding = Finding(
+            curve.whole,
+            "base",
+            "TLB",
+            "page-random on the system's pages",
+            remarks=remarks,
+            first=True,
+        )
         huge = _partner(curve, own)
         steps = _find_in_pages(points, page)
         finding.noise, finding.remarks = steps.noise, steps.remarks + remarks
         edges = _drop_cache_edges(steps.edges, caches, machine, [] if huge else finding.remarks)
         if huge:
             finding.curve += f", and the same on {NAMES.get(huge.pages, huge.pages)}"
-            edges = _both(edges, _find_in_pages(difference(points, usable(huge)[0]), page).edges, finding.remarks)
+            edges = _both(
+                edges,
+                _find_in_pages(difference(points, usable(huge)[0]), page).edges,
+                finding.remarks,
+            )
         else:
             finding.remarks.append(
-                "the same was not measured on huge pages: steps that the caches make (N pages are N lines) are told apart "
-                "only as far as cycle found these caches"
+                "the same was not measured on huge pages: steps that the caches make (N pages are N"
+                " lines) are told apart only as far as cycle found these caches"
             )
         if steps.plateaus or edges:
             first = min(p["size"] for p in points) / page
-            finding.levels = name_translations(edges, first, _reported_tlb(machine), page, finding.remarks)
+            finding.levels = name_translations(
+                edges, first, _reported_tlb(machine), page, finding.remarks
+            )
             for level in finding.levels:
                 _add_time(level, points, page)
         found.append(finding)
@@ -284,7 +360,12 @@ def _translations(own: Sequence[Curve], caches: Optional[Finding], machine: Row)
 
 
 def _find_in_pages(points: Sequence[Row], page: int) -> Steps:
-    return find([p["size"] / page for p in points], [p["value"] for p in points], *_intervals(points), text=_pages)
+    return find(
+        [p["size"] / page for p in points],
+        [p["value"] for p in points],
+        *_intervals(points),
+        text=_pages,
+    )
 
 
 def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> list[Edge]:
@@ -295,8 +376,9 @@ def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> l
         if not near:
             edges.append(edge)
             remarks.append(
-                f"the step at {_pages(edge.size)} is no cache's, and huge pages do not take it away: a hypervisor may piece them "
-                "together from small ones, or the TLB holds no more of them"
+                f"the step at {_pages(edge.size)} is no cache's, and huge pages do not take it"
+                " away: a hypervisor may piece them together from small ones, or the TLB holds no"
+                " more of them"
             )
         for e in near:  # the same edge, from whichever curve tells it more exactly
             if edge.high / edge.low < e.high / e.low:
@@ -310,8 +392,14 @@ def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> l
 
 def _partner(curve: Curve, own: Sequence[Curve]) -> Optional[Curve]:
     sizes = {p["size"] for p in usable(curve)[0]}
-    good = [c for c in own if c.pages in HUGE and (c.element, c.stride) == (curve.element, curve.stride)]
-    return max((c for c in good if len(sizes & {p["size"] for p in usable(c)[0]}) > len(sizes) / 2), key=_length, default=None)
+    good = [
+        c for c in own if c.pages in HUGE and (c.element, c.stride) == (curve.element, curve.stride)
+    ]
+    return max(
+        (c for c in good if len(sizes & {p["size"] for p in usable(c)[0]}) > len(sizes) / 2),
+        key=_length,
+        default=None,
+    )
 
 
 def _length(curve: Curve) -> int:
@@ -319,7 +407,8 @@ def _length(curve: Curve) -> int:
 
 
 def difference(base: Sequence[Row], huge: Sequence[Row]) -> list[Row]:
-    """What translation costs, on top of the shortest load there is: so the curve has a level to start from, and a logarithm."""
+    """What translation costs, on top of the shortest load there is: so the curve has a level to
+    start from, and a logarithm."""
     of_size = {p["size"]: p for p in huge}
     floor = min(p["value"] for p in huge)
     points = []
@@ -337,29 +426,38 @@ def difference(base: Sequence[Row], huge: Sequence[Row]) -> list[Row]:
 
 
 def _intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:
-    low, high = ([math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high"))
+    low, high = (
+        [math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high")
+    )
     return low, high
 
 
-def _drop_cache_edges(edges: Sequence[Edge], caches: Optional[Finding], machine: Row, remarks: list[str]) -> list[Edge]:
-    """Without those where a cache, as cycle found it, fills up with lines: of random lines, sets overflow from half of it on."""
+def _drop_cache_edges(
+    edges: Sequence[Edge], caches: Optional[Finding], machine: Row, remarks: list[str]
+) -> list[Edge]:
+    """Without those where a cache, as cycle found it, fills up with lines: of random lines, sets
+    overflow from half of it on."""
     line = next((c["line"] for c in machine["topology"]["caches"] or [] if c["line"]), 0)
     of_caches = [level.edge for level in caches.levels if level.edge] if caches and line else []
     kept = []
     for edge in edges:
-        cache = next((c for c in of_caches if c.low / line / 2 <= edge.high and edge.low <= c.high / line), None)
+        cache = next(
+            (c for c in of_caches if c.low / line / 2 <= edge.high and edge.low <= c.high / line),
+            None,
+        )
         if cache is None:
             kept.append(edge)
         else:
             remarks.append(
-                f"the step at {_pages(edge.size)} is where a cache, found to end at {size_text(cache.size)}, is full of lines: "
-                "taken for the cache's"
+                f"the step at {_pages(edge.size)} is where a cache, found to end at"
+                f" {size_text(cache.size)}, is full of lines: taken for the cache's"
             )
     return kept
 
 
 def _reported_tlb(machine: Row) -> dict[int, list[float]]:
-    """Entries for the system's pages, by level. Loads go through those for data, for loads, and for everything."""
+    """Entries for the system's pages, by level. Loads go through those for data, for loads, and
+    for everything."""
     found: dict[int, list[float]] = {}
     for tlb in machine.get("tlb") or []:
         if tlb["type"] in ("data", "load", "unified") and tlb["page"] == machine["memory"]["page"]:
@@ -368,9 +466,14 @@ def _reported_tlb(machine: Row) -> dict[int, list[float]]:
 
 
 def name_translations(
-    edges: Sequence[Edge], first: float, reported: dict[int, list[float]], page: int, remarks: list[str]
+    edges: Sequence[Edge],
+    first: float,
+    reported: dict[int, list[float]],
+    page: int,
+    remarks: list[str],
 ) -> list[Level]:
-    """The first two edges are those of the TLB's levels; sizes are in pages, from the first measured on. Adds to the remarks."""
+    """The first two edges are those of the TLB's levels; sizes are in pages, from the first
+    measured on. Adds to the remarks."""
     levels = []
     for i, edge in enumerate(edges[:2]):
         ends = f"{_ends(edge, _count)} pages ({_ends(edge, lambda n: size_text(n * page))})"
@@ -378,13 +481,22 @@ def name_translations(
         _compare(level, reported.get(i + 1, []), False, _pages)
         levels.append(level)
         first = (
-            edge.settled if edge.settled and edge.settled < min((e.size for e in edges[i + 1 :]), default=math.inf) else edge.high
+            edge.settled
+            if edge.settled
+            and edge.settled < min((e.size for e in edges[i + 1 :]), default=math.inf)
+            else edge.high
         )
     if len(edges) > 2:
         text = ", ".join(_pages(edge.size) for edge in edges[2:])
-        remarks.append(f"further steps at {text}: walks through page tables that no longer fit into caches")
+        remarks.append(
+            f"further steps at {text}: walks through page tables that no longer fit into caches"
+        )
     for i in range(len(levels), 2):
-        level = Level(f"L{i + 1} TLB", reported=" or ".join(map(_pages, reported.get(i + 1, []))), verdict=NOT_FOUND)
+        level = Level(
+            f"L{i + 1} TLB",
+            reported=" or ".join(map(_pages, reported.get(i + 1, []))),
+            verdict=NOT_FOUND,
+        )
         level.remark = "no step that would be its end"
         levels.append(level)
     if not reported:
@@ -411,23 +523,44 @@ def _pages(pages: float) -> str:
 
 
 def _rename(found: Sequence[Finding], page: int) -> None:
-    """On the system's pages, caches and TLB have their steps in one curve: there the names are those that were found apart."""
+    """On the system's pages, caches and TLB have their steps in one curve: there the names are
+    those that were found apart."""
     caches = next((f for f in found if f.what == "caches" and f.first), None)
     if caches is None or caches.pages == "base":
         return
     ends = [(level.name, level.edge, 1) for level in caches.levels if level.edge]
-    ends += [(level.name, level.edge, page) for f in found if f.what == "TLB" for level in f.levels if level.edge]
+    ends += [
+        (level.name, level.edge, page)
+        for f in found
+        if f.what == "TLB"
+        for level in f.levels
+        if level.edge
+    ]
     for finding in found:
-        if finding.what != "caches" or finding.pages != "base" or finding.special or not finding.levels:
+        if (
+            finding.what != "caches"
+            or finding.pages != "base"
+            or finding.special
+            or not finding.levels
+        ):
             continue
         finding.levels = [level for level in finding.levels if level.plateau]
-        finding.remarks = [r for r in finding.remarks if "go by order" not in r and "one of the TLB's" not in r]
-        finding.remarks.append("here the TLB has its steps too: the names are those found on huge pages and by page-random")
+        finding.remarks = [
+            r for r in finding.remarks if "go by order" not in r and "one of the TLB's" not in r
+        ]
+        finding.remarks.append(
+            "here the TLB has its steps too: the names are those found on huge pages and by"
+            " page-random"
+        )
         for level in finding.levels:
             if level.name == "memory":
                 continue
             edge = level.edge
-            same = [name for name, other, size in ends if edge and edge.low <= other.high * size and other.low * size <= edge.high]
+            same = [
+                name
+                for name, other, size in ends
+                if edge and edge.low <= other.high * size and other.low * size <= edge.high
+            ]
             level.name, level.verdict, level.remark, level.reported = "–", "", "", ""
             if same:
                 level.verdict = f"the end of {' and of '.join(same)}"
@@ -457,7 +590,10 @@ def cells(level: Level) -> tuple[str, ...]:
 def text(db: duckdb.DuckDBPyConnection) -> str:
     """For a terminal; empty where there is no curve."""
     found = findings(db)
-    names = {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in rows(db, "SELECT run, host, started FROM run")}
+    names = {
+        r["run"]: f"{r['host']}, {r['started'][:19]}Z"
+        for r in rows(db, "SELECT run, host, started FROM run")
+    }
     parts = []
     for whole, own in groupby(found, lambda f: f.whole):
         parts.append(names[whole])
@@ -475,6 +611,10 @@ def _table(levels: Sequence[Level]) -> list[str]:
     widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
     numbers = (2, 3)
     return [
-        "  " + "  ".join(cell.rjust(w) if i in numbers else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths))).rstrip()
+        "  "
+        + "  ".join(
+            cell.rjust(w) if i in numbers else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(line, widths))
+        ).rstrip()
         for line in lines
     ]

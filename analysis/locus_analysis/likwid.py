@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What likwid-perfctr -m counted in the regions of a run: its tables, as CSV, joined to the trials by the regions' names.
+"""What likwid-perfctr -m counted in the regions of a run: its tables, as CSV, joined to the
+trials by the regions' names.
 
-The format is that of LIKWID 5.x (printOutput() of its likwid.lua; printMpiOutput() of likwid-mpirun): for each region and group
-a table of what was counted, one of its metrics, and statistics of both, which are left out: they follow from the tables. A
-column is a hardware thread.
+The format is that of LIKWID 5.x (printOutput() of its likwid.lua; printMpiOutput() of
+likwid-mpirun): for each region and group a table of what was counted, one of its metrics, and
+statistics of both, which are left out: they follow from the tables. A column is a hardware
+thread.
 """
 
 from __future__ import annotations
@@ -30,10 +32,22 @@ AGAIN = re.compile(r"\.(\d{1,9})\.[^.]*$")  # NODE.1.csv: of a job that went on
 TIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")
 CALLS = ("call count", "Region calls")
 BANDWIDTH = re.compile(r"Memory bandwidth \[MBytes/s\]", re.IGNORECASE)
-SUMMED = ("[MBytes/s]", "[GBytes]", "[MFLOP/s]", "[J]", "[W]")  # of all hardware threads; of the other metrics a mean says more
+OF_CORES = re.compile(
+    r"\((?:FIXC|PMC)\d+"
+)  # counters that each core has; those of a socket are read on one of its CPUs
+HWTHREAD = re.compile(r"HWThread (\d{1,9})")
+SUMMED = (
+    "[MBytes/s]",
+    "[GBytes]",
+    "[MFLOP/s]",
+    "[J]",
+    "[W]",
+)  # of all hardware threads; of the other metrics a mean says more
 
 Values = list[Optional[float]]
-Metric = dict[str, Any]  # value, and how it was made of the hardware threads': sum or mean; event: it is a count
+Metric = dict[
+    str, Any
+]  # value, and how it was made of the hardware threads': sum or mean; event: it is a count
 
 
 @dataclass
@@ -53,8 +67,35 @@ class Counted:
 
     @property
     def nothing(self) -> bool:
-        """All counters read zero, or not a number, though the region was run: what follows from them is no measurement."""
+        """All counters read zero, or not a number, though the region was run: what follows from
+        them is no measurement."""
         return not any(value for values in self.events.values() for value in values)
+
+    @property
+    def entered(self) -> list[bool]:
+        """Of each hardware thread."""
+        return [bool(calls) for calls in self.calls] or [True] * len(self.threads)
+
+    @property
+    def silent(self) -> list[str]:
+        """Hardware threads that entered the region and whose counters all read zero, beside
+        others that counted."""
+        core = [values for name, values in self.events.items() if OF_CORES.search(name)]
+        counted = [any(values[i] for values in core) for i in range(len(self.threads))]
+        return (
+            [t for t, c, e in zip(self.threads, counted, self.entered) if e and not c]
+            if any(counted)
+            else []
+        )
+
+    def absent(self, cpus: Collection[int]) -> list[str]:
+        """Those of a trial's CPUs that did not enter the region; [] where the table names
+        something else than CPUs."""
+        numbers = [HWTHREAD.fullmatch(name) for name in self.threads]
+        known = {
+            int(match[1]) for match, entered in zip(numbers, self.entered) if match and entered
+        }
+        return [f"HWThread {cpu}" for cpu in cpus if cpu not in known] if all(numbers) else []
 
     @property
     def title(self) -> str:
@@ -65,15 +106,17 @@ class Counted:
         """What is made of the counts; where nobody made more of them, they themselves."""
         events = self.events if self.group == CUSTOM else {}
         return {
-            **{name: _together(values, name.rstrip().endswith(SUMMED)) for name, values in self.metrics.items()},
+            **{
+                name: _together(values, name.rstrip().endswith(SUMMED))
+                for name, values in self.metrics.items()
+            },
             **{name: {**_together(values, True), "event": True} for name, values in events.items()},
         }
 
 
 def is_table(path: Path) -> bool:
-    """
-    Told by its content: lines of a record begin with a brace; -O has before its tables whatever locus printed. What is no plain
-    file is left to who reads records.
+    """Told by its content: lines of a record begin with a brace; -O has before its tables
+    whatever locus printed. What is no plain file is left to who reads records.
     """
     if not path.is_file():
         return False
@@ -100,12 +143,22 @@ def _parse(path: Path) -> list[Counted]:
         if cells[0] == "TABLE":
             match = TABLE.fullmatch(text.rstrip("\r"))
             if not match:
-                raise BadInput(f"{where}: a table without a region: likwid-perfctr ran without -m, or this is not its CSV")
+                raise BadInput(
+                    f"{where}: a table without a region: likwid-perfctr ran without -m, or this is"
+                    " not its CSV"
+                )
             part = "" if match[4] else match[3]
             key = (match[1], int(match[2]))
-            table = found.setdefault(key, Counted(str(path), number, *key, group=_group(match[5]))) if part else None
+            table = (
+                found.setdefault(key, Counted(str(path), number, *key, group=_group(match[5])))
+                if part
+                else None
+            )
             if part == "Raw" and table and table.line != number:
-                raise BadInput(f"{where}: region {match[1]} is here a second time in group {match[2]}: one run a file, please")
+                raise BadInput(
+                    f"{where}: region {match[1]} is here a second time in group {match[2]}: one run"
+                    " a file, please"
+                )
             columns = 0
         elif cells[0] == "STRUCT" or not any(cells):
             part, table = "", None
@@ -113,9 +166,14 @@ def _parse(path: Path) -> list[Counted]:
             columns = _row(where, table, part, cells, columns)
     for counted in found.values():
         if not counted.threads:
-            raise BadInput(f"{path}:{counted.line}: the table of region {counted.region} has no hardware thread: it was cut off")
+            raise BadInput(
+                f"{path}:{counted.line}: the table of region {counted.region} has no hardware"
+                " thread: it was cut off"
+            )
     if not found:
-        raise BadInput(f"{path}: holds no region: likwid-perfctr ran without -m, or locus came to no trial")
+        raise BadInput(
+            f"{path}: holds no region: likwid-perfctr ran without -m, or locus came to no trial"
+        )
     return list(found.values())
 
 
@@ -134,20 +192,27 @@ def _group(rest: str) -> str:
 
 
 def _row(where: str, table: Counted, part: str, cells: list[str], columns: int) -> int:
-    """Takes over a row; returns how many cells stand before the first thread's in the rows that follow."""
+    """Takes over a row; returns how many cells stand before the first thread's in the rows that
+    follow."""
     heads = {"Region Info": 1, "Event": 2, "Metric": 1}
     if cells[0] in heads:
         columns = heads[cells[0]]
         threads = _trimmed(cells[columns:])
         if not threads or (table.threads and threads != table.threads):
-            raise BadInput(f"{where}: the hardware threads of region {table.region} are not those that its table began with")
+            raise BadInput(
+                f"{where}: the hardware threads of region {table.region} are not those that its"
+                " table began with"
+            )
         table.threads = threads
         return columns
     if not columns:
         raise BadInput(f"{where}: a row of numbers before the row that names the hardware threads")
     values = [_number(where, cell) for cell in cells[columns : columns + len(table.threads)]]
     if len(values) != len(table.threads) or any(cells[columns + len(table.threads) :]):
-        raise BadInput(f"{where}: {len(_trimmed(cells[columns:]))} numbers for {len(table.threads)} hardware threads")
+        raise BadInput(
+            f"{where}: {len(_trimmed(cells[columns:]))} numbers for {len(table.threads)} hardware"
+            " threads"
+        )
     if part == "Metric":
         table.metrics[cells[0]] = values
     elif cells[0] in CALLS:
@@ -166,7 +231,8 @@ def _trimmed(cells: list[str]) -> list[str]:
 
 
 def _number(where: str, cell: str) -> Optional[float]:
-    """LIKWID writes "-" or "nan" where a counter could not be read, and "inf" or "nan" where it divided by zero."""
+    """LIKWID writes "-" or "nan" where a counter could not be read, and "inf" or "nan" where it
+    divided by zero."""
     if cell.strip() in ("", "-"):
         return None
     try:
@@ -179,34 +245,44 @@ def _number(where: str, cell: str) -> Optional[float]:
 ### Beside the records
 
 
-def join(db: duckdb.DuckDBPyConnection, tables: Sequence[Counted], notes: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """By benchmark, what was counted, a dictionary a group: its metrics, a line for each trial. Notes tell what was left out."""
+def join(
+    db: duckdb.DuckDBPyConnection, tables: Sequence[Counted], notes: list[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """By benchmark, what was counted, a dictionary a group: its metrics, a line for each trial.
+    Notes tell what was left out."""
     marked = _marked(db)
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for trial, own in _by_trial(marked, tables, notes):
         for table in own:
             groups = found.setdefault(trial["benchmark"], {})
-            group = groups.setdefault(table.title, {"name": table.title, "metrics": [], "lines": []})
+            group = groups.setdefault(
+                table.title, {"name": table.title, "metrics": [], "lines": []}
+            )
             line = _line(trial, table)
             group["metrics"] += [m for m in line["metrics"] if m not in group["metrics"]]
             group["lines"].append(line)
     return {
-        benchmark: [{**g, "lines": sorted(g["lines"], key=lambda t: t["place"])} for g in groups.values()]
+        benchmark: [
+            {**g, "lines": sorted(g["lines"], key=lambda t: t["place"])} for g in groups.values()
+        ]
         for benchmark, groups in found.items()
     }
 
 
 def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
-    """Trials that had a region, by its name. One that a run began and the next did again stands there twice; the last `counts`."""
+    """Trials that had a region, by its name. One that a run began and the next did again stands
+    there twice; the last `counts`."""
     found: dict[str, list[dict[str, Any]]] = {}
     query = (
-        "SELECT h.*, line.file, json->>'$.region' AS region, (line.file, line.number) = (t.file, t.number) AS counts "
-        "FROM line JOIN part ON line.run = part.part JOIN trial t ON t.whole = part.whole AND t.id = json->>'$.id' "
-        "JOIN headline h ON h.whole = t.whole AND h.id = t.id "
-        "WHERE type = 'trial' AND json_type(json->'$.region') = 'OBJECT' ORDER BY place, counts"
+        "SELECT h.*, line.file, json->>'$.region' AS region, json->>'$.cpus' AS cpus, (line.file,"
+        " line.number) = (t.file, t.number) AS counts FROM line JOIN part ON line.run = part.part"
+        " JOIN trial t ON t.whole = part.whole AND t.id = json->>'$.id' JOIN headline h ON h.whole"
+        " = t.whole AND h.id = t.id WHERE type = 'trial' AND json_type(json->'$.region') = 'OBJECT'"
+        " ORDER BY place, counts"
     )
     for trial in rows(db, query):
         trial["region"] = json.loads(trial["region"])
+        trial["cpus"] = json.loads(trial["cpus"] or "[]")
         found.setdefault(trial["region"]["name"], []).append(trial)
     return found
 
@@ -214,7 +290,8 @@ def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
 def _by_trial(
     marked: dict[str, list[dict[str, Any]]], tables: Sequence[Counted], notes: list[str]
 ) -> Iterator[tuple[dict[str, Any], list[Counted]]]:
-    """Trials with their tables, from one file each: that of a job's last start, where it was started again."""
+    """Trials with their tables, from one file each: that of a job's last start, where it was
+    started again."""
     by_region: dict[tuple[str, str], list[Counted]] = {}
     for table in tables:
         by_region.setdefault((table.file, table.region), []).append(table)
@@ -226,7 +303,11 @@ def _by_trial(
             noted.add(region)
         elif trial["counts"]:
             found[trial["whole"], trial["id"]] = trial, own
-    _note_missing([t for name, own in marked.items() if name not in noted for t in own if t["counts"]], found.keys(), notes)
+    _note_missing(
+        [t for name, own in marked.items() if name not in noted for t in own if t["counts"]],
+        found.keys(),
+        notes,
+    )
     yield from found.values()
 
 
@@ -236,19 +317,31 @@ def _start(table: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _note_missing(trials: list[dict[str, Any]], found: Collection[tuple[str, str]], notes: list[str]) -> None:
+def _note_missing(
+    trials: list[dict[str, Any]], found: Collection[tuple[str, str]], notes: list[str]
+) -> None:
     missing = Counter(t["file"] for t in trials if (t["whole"], t["id"]) not in found)
     for file, count in missing.items():
-        whose = "1 trial was measured in a region" if count == 1 else f"{count} trials were measured in regions"
-        notes.append(f"{file}: {whose} of LIKWID's that no table given here has: give likwid-perfctr's CSV of that run, too")
+        whose = (
+            "1 trial was measured in a region"
+            if count == 1
+            else f"{count} trials were measured in regions"
+        )
+        notes.append(
+            f"{file}: {whose} of LIKWID's that no table given here has: give likwid-perfctr's CSV"
+            " of that run, too"
+        )
 
 
 def _trial(
     candidates: list[dict[str, Any]], own: list[Counted], file: str, region: str, notes: list[str]
 ) -> Optional[dict[str, Any]]:
-    """The one that was measured in this region: as often entered, and, of several, in the record beside the table."""
+    """The one that was measured in this region: as often entered, and, of several, in the record
+    beside the table."""
     if not candidates:
-        notes.append(f"{file}: no trial of these records was measured in region {region}: it is left out")
+        notes.append(
+            f"{file}: no trial of these records was measured in region {region}: it is left out"
+        )
         return None
     calls = sum(max((c for c in table.calls if c), default=0) for table in own)
     fitting = [c for c in candidates if not calls or calls == c["region"]["calls"]]
@@ -256,15 +349,27 @@ def _trial(
     if len(one) == 1:
         return next(iter(one.values()))
     told = " and ".join(sorted({str(c["region"]["calls"]) for c in candidates}))
-    why = f"fits {len(one)} trials alike" if one else f"was entered {calls:.0f} times, and by the records {told} times"
-    notes.append(f"{file}: region {region} {why}: it is left out; give each table with the record of its run")
+    why = (
+        f"fits {len(one)} trials alike"
+        if one
+        else f"was entered {calls:.0f} times, and by the records {told} times"
+    )
+    notes.append(
+        f"{file}: region {region} {why}: it is left out; give each table with the record of its run"
+    )
     return None
 
 
 def _beside(table: str, trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of NODE.jsonl, beside NODE.csv and NODE.1.csv; of several such records, of that with the longest name."""
+    """Those of NODE.jsonl, beside NODE.csv and NODE.1.csv; of several such records, of that with
+    the longest name."""
     path = Path(table)
-    near = [t for t in trials if Path(t["file"]).parent == path.parent and path.name.startswith(Path(t["file"]).stem + ".")]
+    near = [
+        t
+        for t in trials
+        if Path(t["file"]).parent == path.parent
+        and path.name.startswith(Path(t["file"]).stem + ".")
+    ]
     longest = max((len(t["file"]) for t in near), default=0)
     return [t for t in near if len(t["file"]) == longest]
 
@@ -273,7 +378,17 @@ def _line(trial: dict[str, Any], table: Counted) -> dict[str, Any]:
     region, told = trial["region"], table.told
     share = region["measured"] / region["seconds"] if region["seconds"] else None
     bandwidth = next((m["value"] for name, m in told.items() if BANDWIDTH.match(name)), None)
-    doubt = "LIKWID counted nothing" if table.nothing else "interrupted" if trial["status"] == "interrupted" else None
+    lost = [] if table.nothing else _lost(trial, table)
+    interrupted = trial["status"] == "interrupted"
+    doubt = (
+        "LIKWID counted nothing"
+        if table.nothing
+        else "interrupted"
+        if interrupted
+        else "threads not counted"
+        if lost
+        else None
+    )
     theirs = None if bandwidth is None or doubt else bandwidth * 1e6
     ours = trial["value"] if trial["unit"] == "B/s" else None
     while_measured = theirs / share if theirs and share else None
@@ -283,14 +398,32 @@ def _line(trial: dict[str, Any], table: Counted) -> dict[str, Any]:
         "threads_counted": len(table.threads),
         "nothing": table.nothing,
         "doubt": doubt,
+        "lost": lost,
         "metrics": told,
         "ours": ours,
         "theirs": theirs,
         "while_measured": while_measured,
         "ratio": while_measured / ours if while_measured and ours else None,
-        "zeros": [] if table.nothing else [name for name, values in table.events.items() if set(values) - {None} == {0}],
-        "unread": [] if table.nothing else [name for name, values in table.events.items() if set(values) == {None}],
+        "zeros": (
+            []
+            if table.nothing
+            else [name for name, values in table.events.items() if set(values) - {None} == {0}]
+        ),
+        "unread": (
+            []
+            if table.nothing
+            else [name for name, values in table.events.items() if set(values) == {None}]
+        ),
     }
+
+
+def _lost(trial: dict[str, Any], table: Counted) -> list[str]:
+    """What LIKWID has no counts of, though a thread of the trial ran there: a sum over the
+    others is not the trial's."""
+    by_locus = [f"HWThread {cpu}" for cpu in trial["region"].get("uncounted", [])]
+    found = dict.fromkeys([*by_locus, *table.silent], "all its counters read zero")
+    found.update(dict.fromkeys(table.absent(trial["cpus"]), "did not enter the region"))
+    return [f"{name} {why}" for name, why in found.items()]
 
 
 def _together(values: Values, summed: bool) -> Metric:

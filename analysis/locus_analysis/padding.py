@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far apart words have to be that different threads update, from the curve of time over distance alone.
+"""How far apart words have to be that different threads update, from the curve of time over
+distance alone.
 
-The far end of the curve is its level over the three largest distances: the median of their values, and of the ends of their
-intervals, so that one odd point doesn't move it. A distance is slower than that when its whole interval lies above the far end's
-by more than ENOUGH, and it is surely no slower when its interval ends below the far end and as much more. The padding is the
-least distance from which on none is slower. One slower distance alone, where the two before it and the one after it are not, is
-an odd one: it is told, and moves nothing. What a line costs, or the pair of lines that a prefetcher fetches, costs at all shorter
-distances.
+The far end of the curve is its level over the three largest distances: the median of their
+values, and of the ends of their intervals, so that one odd point doesn't move it. A distance is
+slower than that when its whole interval lies above the far end's by more than ENOUGH, and it is
+surely no slower when its interval ends below the far end and as much more. The padding is the
+least distance from which on none is slower. One slower distance alone, where the two before it
+and the one after it are not, is an odd one: it is told, and moves nothing. What a line costs, or
+the pair of lines that a prefetcher fetches, costs at all shorter distances.
 """
 
 from __future__ import annotations
@@ -45,14 +47,20 @@ class Finding:
 
 
 def needed(points: Sequence[Row]) -> Padding:
-    """Of one curve, its points in order of `distance`; with `value`, and `low` and `high` where there is an interval."""
+    """Of one curve, its points in order of `distance`; with `value`, and `low` and `high` where
+    there is an interval."""
     if len(points) < LEAST_POINTS:
         return Padding(why=f"{len(points)} distances are too few, {LEAST_POINTS} are the least")
     low = [p["value"] if p["low"] is None else p["low"] for p in points]
     high = [p["value"] if p["high"] is None else p["high"] for p in points]
     value, far_low, far_high = far_end(points), median(low[-FAR:]), median(high[-FAR:])
     if high[-1] * ENOUGH < far_low:
-        return Padding(why=f"the curve still falls at its end, {size_text(points[-1]['distance'])}: measure larger distances")
+        return Padding(
+            why=(
+                f"the curve still falls at its end, {size_text(points[-1]['distance'])}: measure"
+                " larger distances"
+            )
+        )
     slower = [x > far_high * ENOUGH for x in low]
     doubtful = [x > value * ENOUGH for x in high]
     padding = Padding()
@@ -64,7 +72,11 @@ def needed(points: Sequence[Row]) -> Padding:
         doubtful[i] = False
     last, last_doubtful = _last(slower), _last(doubtful)
     if last < 0:
-        padding.why = "the intervals are too wide" if last_doubtful >= 0 else "no distance is slower than the far end"
+        padding.why = (
+            "the intervals are too wide"
+            if last_doubtful >= 0
+            else "no distance is slower than the far end"
+        )
     elif last == len(points) - 1:
         padding.why = "no distance is as fast as the far end should be"
     else:
@@ -72,11 +84,15 @@ def needed(points: Sequence[Row]) -> Padding:
         if padding.least > 2 * points[last]["distance"]:
             between = f"{size_text(points[last]['distance'])} and {size_text(padding.least)}"
             padding.remarks.append(f"nothing between {between} was measured: less may do")
-        padding.sure = points[last_doubtful + 1]["distance"] if last_doubtful + 1 < len(points) else None
+        padding.sure = (
+            points[last_doubtful + 1]["distance"] if last_doubtful + 1 < len(points) else None
+        )
     bare = sum(p["low"] is None for p in points)
     if bare:
         padding.sure = None
-        padding.remarks.append(f"{bare} of {len(points)} distances have no interval, and count as if they were exact")
+        padding.remarks.append(
+            f"{bare} of {len(points)} distances have no interval, and count as if they were exact"
+        )
     return padding
 
 
@@ -87,7 +103,11 @@ def far_end(points: Sequence[Row]) -> float:
 
 def _alone(those: Sequence[bool]) -> list[int]:
     """Places that are so, where the two before and the one after are not."""
-    return [i for i in range(2, len(those)) if those[i] and not any(those[i - 2 : i]) and not any(those[i + 1 : i + 2])]
+    return [
+        i
+        for i in range(2, len(those))
+        if those[i] and not any(those[i - 2 : i]) and not any(those[i + 1 : i + 2])
+    ]
 
 
 def _last(those: Sequence[bool]) -> int:
@@ -99,12 +119,18 @@ SETTING = ("operation", "threads", "bind")  # what tells the curves of a run apa
 
 def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Curves of one run, by name; with `distance` in each point."""
-    own = [{**t, **t["parameters"]} for t in trials if t["variant"] == "distance" and "distance" in t["parameters"]]
+    own = [
+        {**t, **t["parameters"]}
+        for t in trials
+        if t["variant"] == "distance" and "distance" in t["parameters"]
+    ]
     several = len({t["bind"] for t in own}) > 1
     own.sort(key=lambda t: (*(t.get(key, "") for key in SETTING), t["distance"]))
     return [
         (f"{operation}, {threads} threads" + (f", bound {bind}" if several else ""), list(points))
-        for (operation, threads, bind), points in groupby(own, lambda t: tuple(t.get(key, "") for key in SETTING))
+        for (operation, threads, bind), points in groupby(
+            own, lambda t: tuple(t.get(key, "") for key in SETTING)
+        )
     ]
 
 
@@ -116,7 +142,10 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
             good = sound(points)
             padding = needed(good)
             if len(good) < len(points):
-                why = ", ".join(sorted({p["status"] for p in points if not is_sound(p)})) or "no value"
+                why = (
+                    ", ".join(sorted({p["status"] for p in points if not is_sound(p)}))
+                    or "no value"
+                )
                 left_out = f"{len(points) - len(good)} of {len(points)} distances left out: {why}"
                 if len(good) < LEAST_POINTS:
                     padding.why += f"; {left_out}"
@@ -136,7 +165,11 @@ def sound(points: Sequence[Row]) -> list[Row]:
 
 def line_size(machine: Row) -> Optional[int]:
     """What the system says of its caches of data."""
-    lines = [c["line"] for c in machine["topology"]["caches"] or [] if c["type"] != "instruction" and c["line"]]
+    lines = [
+        c["line"]
+        for c in machine["topology"]["caches"] or []
+        if c["type"] != "instruction" and c["line"]
+    ]
     return max(lines, default=None)
 
 
@@ -145,8 +178,12 @@ def said(padding: Padding) -> str:
     if padding.least is None:
         return f"cannot be told: {padding.why}"
     if padding.sure is None:
-        return f"{size_text(padding.least)} or more (intervals are too wide, or lacking, to be sure)"
-    return size_text(padding.least) + (f", or to be sure {size_text(padding.sure)}" if padding.sure > padding.least else "")
+        return (
+            f"{size_text(padding.least)} or more (intervals are too wide, or lacking, to be sure)"
+        )
+    return size_text(padding.least) + (
+        f", or to be sure {size_text(padding.sure)}" if padding.sure > padding.least else ""
+    )
 
 
 def verdict(own: Sequence[Finding], line: Optional[int]) -> str:
@@ -155,7 +192,10 @@ def verdict(own: Sequence[Finding], line: Optional[int]) -> str:
     if not clear:
         return f"The padding that this machine needs cannot be told: {own[0].padding.why}."
     most = max(clear, key=lambda f: (f.padding.least or 0, f.padding.sure or float("inf")))
-    text = f"Words that different threads update need {said(most.padding)} from one to the next on this machine ({most.curve})"
+    text = (
+        f"Words that different threads update need {said(most.padding)} from one to the next on"
+        f" this machine ({most.curve})"
+    )
     return f"{text}; {_beside_line(most.padding.least or 0, line)}."
 
 
@@ -166,16 +206,25 @@ def _beside_line(padding: float, line: Optional[int]) -> str:
     if padding == line:
         return f"that is one line {reported}"
     if padding == 2 * line:
-        return f"that is two lines {reported}: a line is not enough, as where a prefetcher fetches lines in pairs"
+        return (
+            f"that is two lines {reported}: a line is not enough, as where a prefetcher fetches"
+            " lines in pairs"
+        )
     if padding < line:
-        return f"that is less than a line {reported}: look at the curve, or at what it was measured with"
+        return (
+            f"that is less than a line {reported}: look at the curve, or at what it was measured"
+            " with"
+        )
     return f"that is {padding / line:.3g} lines {reported}: a line is not enough"
 
 
 def text(db: duckdb.DuckDBPyConnection) -> str:
     """For a terminal; empty where there is no curve."""
     machine = machines(db)
-    names = {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in rows(db, "SELECT run, host, started FROM run")}
+    names = {
+        r["run"]: f"{r['host']}, {r['started'][:19]}Z"
+        for r in rows(db, "SELECT run, host, started FROM run")
+    }
     parts = []
     for whole, group in groupby(findings(told(db, "sharing")), lambda f: f.whole):
         own = list(group)

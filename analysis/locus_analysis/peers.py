@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other libraries took for the same work, as `make peers` measured it: their time over ours, and what it was wanted to be."""
+"""What other libraries took for the same work, as `make peers` measured it: their time over
+ours, and what it was wanted to be."""
 
 from __future__ import annotations
 
@@ -14,13 +15,15 @@ Row = dict[str, Any]
 REACHED, MISSED, OPEN = "reached", "missed", "open"
 
 HELP = (
-    "How many times as long as locus another library took for the same work, side by side (logarithmic axis): right of 1 locus is "
-    "faster, left of it slower; whiskers are 95 % intervals, thick strokes the ratios that were wanted."
+    "How many times as long as locus another library took for the same work, side by side"
+    " (logarithmic axis): right of 1 locus is faster, left of it slower; whiskers are 95 %"
+    " intervals, thick strokes the ratios that were wanted."
 )
 
 
 def reached(peer: Row) -> Optional[str]:
-    """Whether the ratio is what was wanted; None where nothing was. Without an interval its value decides."""
+    """Whether the ratio is what was wanted; None where nothing was. Without an interval its
+    value decides."""
     if peer["goal"] is None:
         return None
     low, high = (peer["value"] if end is None else end for end in (peer["low"], peer["high"]))
@@ -28,19 +31,28 @@ def reached(peer: Row) -> Optional[str]:
 
 
 def section(found: Sequence[Row]) -> list[Row]:
-    """With `setting`: what of the work is said by words rather than numbers, which `case` need not say."""
-    return [{**p, "reached": reached(p), "flag": None, "setting": _setting(json.loads(p["parameters"]))} for p in found]
+    """With `setting`: what of the work is said by words rather than numbers, which `case` need
+    not say."""
+    return [
+        {**p, "reached": reached(p), "flag": None, "setting": _setting(json.loads(p["parameters"]))}
+        for p in found
+    ]
 
 
 def _setting(parameters: Row) -> str:
-    return ", ".join(v for v in parameters.values() if isinstance(v, str) and not v.isdecimal() and "/" not in v)
+    return ", ".join(
+        v for v in parameters.values() if isinstance(v, str) and not v.isdecimal() and "/" not in v
+    )
 
 
 def picture(found: Sequence[Row], name: str, title: str) -> charts.Picture:
     """A bar for each comparison; what it was done with stands before the first of its bars."""
     rows: list[Row] = []
     for p in found:
-        work = f"{p['work']}{', ' + p['setting'] if p['setting'] else ''}, {p['threads']} thread{'s' * (p['threads'] != 1)}"
+        work = (
+            f"{p['work']}{', ' + p['setting'] if p['setting'] else ''}, {p['threads']}"
+            f" thread{'s' * (p['threads'] != 1)}"
+        )
         rows.append(
             {
                 **p,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures that others published of their machines (reference/README.md), to be shown beside one's own."""
+"""Figures that others published of their machines (reference/README.md), to be shown beside
+one's own."""
 
 from __future__ import annotations
 
@@ -47,7 +48,10 @@ def _figure(row: dict[str, Any]) -> Figure:
 
 def sources() -> dict[str, str]:
     """How to cite each source."""
-    return {row["key"]: f"{row['author']}, “{row['title']}” ({row['year']})" for row in _rows("sources.csv")}
+    return {
+        row["key"]: f"{row['author']}, “{row['title']}” ({row['year']})"
+        for row in _rows("sources.csv")
+    }
 
 
 def machines() -> dict[str, dict[str, float]]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads records (JSON Lines, see doc/schema/README.md), refuses what is not one in a sentence, and makes tables of the rest."""
+"""Reads records (JSON Lines, see doc/schema/README.md), refuses what is not one in a sentence,
+and makes tables of the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from jsonschema_rs import Draft202012Validator, ValidationError
 
 HERE = Path(__file__).resolve().parent
 SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
-LONGEST = 1 << 26  # bytes of a line: beyond what 10,000 samples in full precision need, and still no burden
+LONGEST = (
+    1 << 26
+)  # bytes of a line: beyond what 10,000 samples in full precision need, and still no burden
 
 Line = dict[str, Any]
 
@@ -33,35 +36,52 @@ class Records:
 
     lines: list[tuple[str, int, Line]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    counted: list[Any] = field(default_factory=list)  # likwid.Counted: tables given beside the records
+    counted: list[Any] = field(
+        default_factory=list
+    )  # likwid.Counted: tables given beside the records
 
 
 def read(paths: Sequence[Path]) -> Records:
-    """All lines of the files, each held against the schema. A run that is in two files is taken from the first."""
+    """All lines of the files, each held against the schema. A run that is in two files is taken
+    from the first."""
     records = Records()
     home: dict[str, Path] = {}
     for path in paths:
         elsewhere = set()
         for number, line in _lines(path, records.notes):
-            first = home.setdefault(line["run"], path) if line["type"] == "header" else home.get(line["run"])
+            first = (
+                home.setdefault(line["run"], path)
+                if line["type"] == "header"
+                else home.get(line["run"])
+            )
             if first is None:
                 raise BadInput(f"{path}:{number}: run {line['run']} has no header before this line")
             if first == path:
                 records.lines.append((str(path), number, line))
             elif line["run"] not in elsewhere:
                 elsewhere.add(line["run"])
-                records.notes.append(f"{path}: run {line['run']} is in {first} already, and was taken from there")
+                records.notes.append(
+                    f"{path}: run {line['run']} is in {first} already, and was taken from there"
+                )
     return records
 
 
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
     """The records as tables (tables.sql)."""
     db = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-    db.execute("CREATE TABLE line (file VARCHAR, number INTEGER, run VARCHAR, type VARCHAR, json JSON)")
+    db.execute(
+        "CREATE TABLE line (file VARCHAR, number INTEGER, run VARCHAR, type VARCHAR, json JSON)"
+    )
     if records.lines:
-        given = [(file, number, line["run"], line["type"], json.dumps(line)) for file, number, line in records.lines]
+        given = [
+            (file, number, line["run"], line["type"], json.dumps(line))
+            for file, number, line in records.lines
+        ]
         # By columns, since a statement for each line takes 40 times as long.
-        db.execute(f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * 5)}", [list(column) for column in zip(*given)])
+        db.execute(
+            f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * 5)}",
+            [list(column) for column in zip(*given)],
+        )
     db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
     return db
 
@@ -85,11 +105,21 @@ def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
 
 
 # What a trial can have become, from the best to the gravest.
-STATUSES = ("ok", "unconverged", "noisy", "interrupted", "misplaced", "wrong", "failed", "impossible")
+STATUSES = (
+    "ok",
+    "unconverged",
+    "noisy",
+    "interrupted",
+    "misplaced",
+    "wrong",
+    "failed",
+    "impossible",
+)
 
 
 def is_sound(trial: Line) -> bool:
-    """Whether its interval can be trusted, however wide it is: others' noise may have moved all of it."""
+    """Whether its interval can be trusted, however wide it is: others' noise may have moved all
+    of it."""
     return trial["status"] in ("ok", "unconverged")
 
 
@@ -102,7 +132,8 @@ def graver(one: Line, other: Line) -> Line:
 def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
     """What the header of each run says of its machine."""
     return {
-        r["run"]: json.loads(r["machine"]) for r in rows(db, "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal")
+        r["run"]: json.loads(r["machine"])
+        for r in rows(db, "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal")
     }
 
 
@@ -114,10 +145,16 @@ def _lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Line]]:
             for number, text in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
                 if not text.endswith(b"\n"):
                     if len(text) == LONGEST:
-                        raise BadInput(f"{path}:{number}: longer than {LONGEST >> 20} MiB: not a line of a record")
+                        raise BadInput(
+                            f"{path}:{number}: longer than {LONGEST >> 20} MiB: not a line of a"
+                            " record"
+                        )
                     notes.append(f"{path}:{number}: the last line was cut off, and is left out")
                     if number == 1:
-                        raise BadInput(f"{path}: holds no whole line: its run was cut off at once, or it is no record")
+                        raise BadInput(
+                            f"{path}: holds no whole line: its run was cut off at once, or it is no"
+                            " record"
+                        )
                     return
                 yield number, _parse(f"{path}:{number}", text, validator)
     except OSError as error:
@@ -129,15 +166,22 @@ def _lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Line]]:
 def _parse(where: str, text: bytes, validator: Draft202012Validator) -> Line:
     try:
         line = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-        json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8")  # halves of surrogates, 1e999
+        json.dumps(line, ensure_ascii=False, allow_nan=False).encode(
+            "utf-8"
+        )  # halves of surrogates, 1e999
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{where}: is not JSON: {error}") from error
     schema = line.get("schema", SCHEMA) if isinstance(line, dict) else SCHEMA
     if schema != SCHEMA:
-        raise BadInput(f"{where}: a record of schema {schema!r:.60}, this program reads {SCHEMA!r}: use the locus that wrote it")
+        raise BadInput(
+            f"{where}: a record of schema {schema!r:.60}, this program reads {SCHEMA!r}: use the"
+            " locus that wrote it"
+        )
     try:
         flaw = next(validator.iter_errors(line), None)
-    except ValueError as error:  # older ones: an integer of more than 64 bits; all: what is too deep
+    except (
+        ValueError
+    ) as error:  # older ones: an integer of more than 64 bits; all: what is too deep
         raise BadInput(f"{where}: is not a line of a record: $: {error}") from error
     if flaw:
         raise BadInput(f"{where}: is not a line of a record: {_flaw(flaw)}")
@@ -158,4 +202,6 @@ def _flaw(flaw: ValidationError) -> str:
 def _validator() -> Draft202012Validator:
     top = HERE.parents[1]
     installed, source = top / "schema" / SCHEMA_FILE, top / "doc" / "schema" / SCHEMA_FILE
-    return Draft202012Validator(json.loads((installed if installed.exists() else source).read_text(encoding="utf-8")))
+    return Draft202012Validator(
+        json.loads((installed if installed.exists() else source).read_text(encoding="utf-8"))
+    )

@@ -23,10 +23,10 @@ import vl_convert
 from . import (
     charts,
     checkpoint,
+    core_to_core,
     counter_curves,
     counters,
     curves,
-    handover,
     kmeans,
     levels,
     likwid,
@@ -56,17 +56,27 @@ MEANING = {
 
 
 def write(given: Records, page: Path, force: bool) -> list[Path]:
-    """Writes the page, and its pictures to a folder beside it; all of them or nothing. Returns both paths."""
+    """Writes the page, and its pictures to a folder beside it; all of them or nothing. Returns
+    both paths."""
     pictures = page.with_name(page.stem + "-pictures")
     for path in (page, pictures):
         if path.exists() and not force:
-            raise CannotWrite(f"{path}: exists; give another name with --output, or --force to replace it")
+            raise CannotWrite(
+                f"{path}: exists; give another name with --output, or --force to replace it"
+            )
     if page.is_dir():
-        raise CannotWrite(f"{page}: is a folder; give a name that ends in .html and is free, or a folder to put report.html into")
+        raise CannotWrite(
+            f"{page}: is a folder; give a name that ends in .html and is free, or a folder to put"
+            " report.html into"
+        )
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".report-", dir=page.parent) as scratch:
-            new_page, new_pictures, old = Path(scratch, "page"), Path(scratch, "pictures"), Path(scratch, "old")
+            new_page, new_pictures, old = (
+                Path(scratch, "page"),
+                Path(scratch, "pictures"),
+                Path(scratch, "old"),
+            )
             new_pictures.mkdir()
             new_page.write_text(_compose(given, new_pictures, pictures.name), encoding="utf-8")
             if pictures.exists():
@@ -85,18 +95,22 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     names = {r["run"]: r["name"] for r in runs}
     benchmarks = rows(
         db,
-        "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT benchmark, NULL FROM peer) "
-        "GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
+        "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT"
+        " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
     sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
     counted = likwid.join(db, given.counted, given.notes)
     for section in sections:
         section["likwid"] = counted.get(section["name"], [])
     steadiness = _steadiness(db, names)
-    for picture in [p for s in sections for p in s["pictures"] + s["counters"]["pictures"]] + steadiness:
+    for picture in [
+        p for s in sections for p in s["pictures"] + s["counters"]["pictures"]
+    ] + steadiness:
         _draw(picture, folder)
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
-    statuses = Counter(dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall()))
+    statuses = Counter(
+        dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
+    )
     return _template().render(
         script=_script(),
         link=link,
@@ -114,7 +128,9 @@ def _compose(given: Records, folder: Path, link: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters.update(
         quantity=units.quantity,
         percent=units.percent,
@@ -136,13 +152,21 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
     for r in found:
         r["header"] = json.loads(r["header"])
-        rank = "" if r["ranks"] == 1 else f" rank {r['rank']}" if r["rank"] else f", {r['ranks']} ranks"
+        rank = (
+            ""
+            if r["ranks"] == 1
+            else f" rank {r['rank']}"
+            if r["rank"]
+            else f", {r['ranks']} ranks"
+        )
         started = f", {r['started'][:19]}Z" if hosts[r["host"]] > 1 else ""
         r["name"] = r["host"] + rank + started
     return found
 
 
-def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> dict[str, Any]:
+def _section(
+    db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]
+) -> dict[str, Any]:
     """A benchmark: for each run its pictures and its table."""
     trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
     counters.drop_notes(db, trials)
@@ -150,7 +174,11 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
         "name": benchmark,
         "pictures": [],
         "ratios": _ratios(db) if benchmark == "numa" else [],
-        "protocols": rows(db, "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol", benchmark),
+        "protocols": rows(
+            db,
+            "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
+            benchmark,
+        ),
         "trials": trials,
         "peers": peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)),
     }
@@ -160,44 +188,73 @@ def _section(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str
         section["pictures"] += _bars(db, benchmark, names, trials)
     section["pictures"] += _matrices(db, benchmark, names)
     if section["peers"]:
-        section["pictures"].append(peers.picture(section["peers"], f"{benchmark}-peers", f"{benchmark} beside other libraries"))
-    section["counters"] = _counters(db, benchmark, names, (section.get("latency") or {}).get("findings", ()))
+        section["pictures"].append(
+            peers.picture(
+                section["peers"], f"{benchmark}-peers", f"{benchmark} beside other libraries"
+            )
+        )
+    section["counters"] = _counters(
+        db, benchmark, names, (section.get("latency") or {}).get("findings", ())
+    )
     return section
 
 
 def _counters(
-    db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str], findings: Sequence[levels.Finding]
+    db: duckdb.DuckDBPyConnection,
+    benchmark: str,
+    names: dict[str, str],
+    findings: Sequence[levels.Finding],
 ) -> dict[str, Any]:
     """What was counted in each run, and its pictures; empty where nothing was."""
     trials, machines = counters.counted(db, benchmark), records.machines(db)
     runs = counters.section(db, trials)
     pictures = []
     for whole, own in sharing.by_run(trials):
-        finding = next((f for f in findings if f.whole == whole and f.what == "caches" and f.first), None)
+        finding = next(
+            (f for f in findings if f.whole == whole and f.what == "caches" and f.first), None
+        )
         file, title = _file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}"
-        pictures += counter_curves.pictures(own, runs[whole]["columns"], machines[whole], file, title, finding)
+        pictures += counter_curves.pictures(
+            own, runs[whole]["columns"], machines[whole], file, title, finding
+        )
     return {"runs": runs, "pictures": pictures}
 
 
-def _bars(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str], trials: list[dict[str, Any]]) -> list[Picture]:
+def _bars(
+    db: duckdb.DuckDBPyConnection,
+    benchmark: str,
+    names: dict[str, str],
+    trials: list[dict[str, Any]],
+) -> list[Picture]:
     pages = rows(db, "FROM pages ORDER BY node")
     pictures: list[Picture] = []
     for whole, of_run in groupby((t for t in trials if not t["in_matrix"]), lambda t: t["whole"]):
         own_pages = [p for p in pages if p["whole"] == whole]
-        pictures += charts.bars(list(of_run), own_pages, _file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}")
+        pictures += charts.bars(
+            list(of_run),
+            own_pages,
+            _file_name(benchmark, names, whole),
+            f"{benchmark} on {names[whole]}",
+        )
     return pictures
 
 
-def _matrices(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]) -> list[Picture]:
-    """A picture for each run; where latency and bandwidth of a host are there, both in that of latency."""
+def _matrices(
+    db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]
+) -> list[Picture]:
+    """A picture for each run; where latency and bandwidth of a host are there, both in that of
+    latency."""
     pictures = []
     cells = rows(
         db,
-        "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark, variant, panel, threads_order, place",
+        "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark,"
+        " variant, panel, threads_order, place",
         benchmark,
         benchmark,
     )
-    for whole, of_picture in groupby(sorted(cells, key=lambda c: list(names).index(c["shown_with"])), lambda c: c["shown_with"]):
+    for whole, of_picture in groupby(
+        sorted(cells, key=lambda c: list(names).index(c["shown_with"])), lambda c: c["shown_with"]
+    ):
         own = list(of_picture)
         what = " and ".join(dict.fromkeys(c["benchmark"] for c in own))
         title = f"{what}, node by node, on {names[whole]}"
@@ -205,47 +262,90 @@ def _matrices(db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, st
     return pictures
 
 
-def _latency(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+def _latency(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
     """Adds the pictures; returns what the tables show."""
     found = levels.findings(db)
-    hosts = {r["run"]: r for r in rows(db, "SELECT run, host, (header->>'$.machine.memory.page')::INT AS page FROM run")}
+    hosts = {
+        r["run"]: r
+        for r in rows(
+            db, "SELECT run, host, (header->>'$.machine.memory.page')::INT AS page FROM run"
+        )
+    }
     saved = []
     for whole, of_run in groupby(rows(db, "FROM load ORDER BY place"), lambda r: r["whole"]):
         load, file, name = list(of_run), _file_name("latency", names, whole), names[whole]
         caches, translation = (
-            next((f for f in found if f.whole == whole and f.what == w and f.first), None) for w in ("caches", "TLB")
+            next((f for f in found if f.whole == whole and f.what == w and f.first), None)
+            for w in ("caches", "TLB")
         )
         shares = curves.shares(load)
         drawn = (
             curves.sizes(load, caches, file, f"latency on {name}"),
             curves.tlb(
-                load, translation, shares, hosts[whole]["page"], file + "-tlb", f"latency: what translation costs on {name}"
+                load,
+                translation,
+                shares,
+                hosts[whole]["page"],
+                file + "-tlb",
+                f"latency: what translation costs on {name}",
             ),
             curves.chains(load, file + "-chains", f"latency: several chains at once on {name}"),
             curves.loaded(load, file + "-loaded", f"latency under load on {name}"),
-            curves.beside(load, hosts[whole]["host"], file + "-published", f"latency on {name} beside published curves"),
+            curves.beside(
+                load,
+                hosts[whole]["host"],
+                file + "-published",
+                f"latency on {name} beside published curves",
+            ),
         )
         pictures += [p for p in drawn if p]
         saved += [{**s, "whole": whole} for s in _telling(shares)]
     return {"findings": found, "head": levels.HEAD, "shares": saved}
 
 
-def _sharing(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+def _sharing(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
     machines, found = records.machines(db), {}
     for whole, own in sharing.by_run(records.told(db, "sharing")):
-        machine, file, title = machines[whole], _file_name("sharing", names, whole), f"sharing on {names[whole]}"
+        machine, file, title = (
+            machines[whole],
+            _file_name("sharing", names, whole),
+            f"sharing on {names[whole]}",
+        )
         curves_of = [
             sharing.over_threads(own, machine, file, title),
             sharing.race(own, machine, file + "-race", f"{title}: fairness, and lost updates"),
-            sharing.over_distance(own, padding.line_size(machine), file + "-distance", f"{title}: how far is far enough"),
+            sharing.over_distance(
+                own,
+                padding.line_size(machine),
+                file + "-distance",
+                f"{title}: how far is far enough",
+            ),
         ]
-        drawn = [p for p in curves_of if p] + handover.maps(own, machine, file + "-handover", f"hand-over on {names[whole]}")
+        drawn = [p for p in curves_of if p]
         pictures += _rest(own, drawn, file, title) + drawn
-        found[whole] = {**sharing.section(own, machine), "handover": handover.tables(own)}
+        found[whole] = sharing.section(own, machine)
     return {"runs": found, "published": sharing.published_slowdowns()}
 
 
-def _checkpoint(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+def _core_to_core(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
+    machines, found = records.machines(db), {}
+    for whole, own in sharing.by_run(records.told(db, "core-to-core")):
+        file, title = _file_name("core-to-core", names, whole), f"core-to-core on {names[whole]}"
+        drawn = core_to_core.maps(own, machines[whole], file, title)
+        pictures += _rest(own, drawn, file, title) + drawn
+        found[whole] = core_to_core.tables(own)
+    return {"runs": found}
+
+
+def _checkpoint(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
     machines, found = records.machines(db), {}
     for whole, own in sharing.by_run(records.told(db, "checkpoint")):
         file, title = _file_name("checkpoint", names, whole), f"checkpoint on {names[whole]}"
@@ -255,7 +355,9 @@ def _checkpoint(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: 
     return {"runs": found, "published": checkpoint.published_ratio()}
 
 
-def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+def _kmeans(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
     trials, machines, found = records.told(db, "kmeans"), records.machines(db), {}
     scaled = scaling.found_in(trials)
     over_ranks = scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
@@ -263,9 +365,19 @@ def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list
     for whole, own in sharing.by_run(trials):
         file, title = _file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
         drawn = kmeans.over_threads(own, machines[whole], file, title)
-        drawn += [p for p in [kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")] if p]
-        pictures += _rest([t for t in own if (whole, t["id"]) not in shown], drawn, file, title) + drawn
-        found[whole] = kmeans.section([t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)])
+        drawn += [
+            p
+            for p in [
+                kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")
+            ]
+            if p
+        ]
+        pictures += (
+            _rest([t for t in own if (whole, t["id"]) not in shown], drawn, file, title) + drawn
+        )
+        found[whole] = kmeans.section(
+            [t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)]
+        )
     pictures += over_ranks
     best = kmeans.fastest(trials)
     compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
@@ -280,37 +392,62 @@ def _kmeans(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list
     }
 
 
-def _search(db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]) -> dict[str, Any]:
+def _search(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
     trials, machines, found = records.told(db, "search"), records.machines(db), {}
     divided = [t for t in trials if t["variant"] == search.OVER_RANKS]
     scaled = scaling.found_in(divided)
-    for whole, own in sharing.by_run(search.headlined(t for t in trials if t["variant"] != search.OVER_RANKS)):
+    for whole, own in sharing.by_run(
+        search.headlined(t for t in trials if t["variant"] != search.OVER_RANKS)
+    ):
         file, title = _file_name("search", names, whole), f"search on {names[whole]}"
         drawn = search.pictures(own, machines[whole], file, title)
         pictures += _rest(own, drawn, file, title) + drawn
         found[whole] = search.section(own)
     over_ranks = scaling.over_ranks(scaled, "search-scaling", "search over MPI ranks")
     shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
-    for whole, own in sharing.by_run([t for t in scaling.drawn(divided) if (t["whole"], t["id"]) not in shown]):
-        pictures += _rest(own, [], _file_name("search-ranks", names, whole), f"search over MPI ranks, {names[whole]}")
+    for whole, own in sharing.by_run(
+        [t for t in scaling.drawn(divided) if (t["whole"], t["id"]) not in shown]
+    ):
+        pictures += _rest(
+            own,
+            [],
+            _file_name("search-ranks", names, whole),
+            f"search over MPI ranks, {names[whole]}",
+        )
     pictures += over_ranks
     return {
         "runs": found,
         "scaled": scaled,
         "published": search.published_times(),
         "machine": search.published_machine(),
-        "missing": search.missing(found.values(), scaled, rows(db, "FROM peer WHERE benchmark = 'search'")),
+        "missing": search.missing(
+            found.values(), scaled, rows(db, "FROM peer WHERE benchmark = 'search'")
+        ),
     }
 
 
-def _rest(trials: list[dict[str, Any]], drawn: list[Picture], file: str, title: str) -> list[Picture]:
+def _rest(
+    trials: list[dict[str, Any]], drawn: list[Picture], file: str, title: str
+) -> list[Picture]:
     """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
     shown = {i for p in drawn for i in p.shows}
-    return charts.bars([{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title)
+    return charts.bars(
+        [{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title
+    )
 
 
-# Sections that draw more than bars; each adds its pictures, and returns what its part of the page shows.
-OWN = {"latency": _latency, "sharing": _sharing, "checkpoint": _checkpoint, "kmeans": _kmeans, "search": _search}
+# Sections that draw more than bars; each adds its pictures, and returns what its part of the page
+# shows.
+OWN = {
+    "latency": _latency,
+    "sharing": _sharing,
+    "core-to-core": _core_to_core,
+    "checkpoint": _checkpoint,
+    "kmeans": _kmeans,
+    "search": _search,
+}
 
 
 def _telling(shares: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -326,14 +463,19 @@ def _ratios(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """One line for each setting that has `static`: the ratios by variant."""
     found = rows(db, "FROM placement_ratio ORDER BY setting")
     return [
-        {**(line := list(group))[0], "by": {r["variant"]: r for r in line}} for _, group in groupby(found, lambda r: r["setting"])
+        {**(line := list(group))[0], "by": {r["variant"]: r for r in line}}
+        for _, group in groupby(found, lambda r: r["setting"])
     ]
 
 
 def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Picture]:
-    marks = rows(db, "SELECT * FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment")
+    marks = rows(
+        db, "SELECT * FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment"
+    )
     return [
-        charts.drift(list(group), _file_name("steadiness", names, part), f"Steadiness of {names[part]}")
+        charts.drift(
+            list(group), _file_name("steadiness", names, part), f"Steadiness of {names[part]}"
+        )
         for part, group in groupby(marks, lambda m: m["part"])
     ]
 
@@ -347,7 +489,9 @@ def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         if same:
             same["runs"].append(r)
         else:
-            shown.append({"key": key, "host": r["host"], "machine": r["header"]["machine"], "runs": [r]})
+            shown.append(
+                {"key": key, "host": r["host"], "machine": r["header"]["machine"], "runs": [r]}
+            )
     return shown
 
 
@@ -360,7 +504,8 @@ def _lasting(machine: dict[str, Any]) -> Any:
 
 
 def _file_name(what: str, names: dict[str, str], run: str) -> str:
-    """Names of files are made of what is safe in every file system; the run's number keeps them apart."""
+    """Names of files are made of what is safe in every file system; the run's number keeps them
+    apart."""
     if len(names) == 1:
         return what
     place = list(names).index(run) + 1
@@ -380,16 +525,21 @@ def _around(png: bytes, scale: float) -> str:
     """An SVG that holds a PNG, in its size without the scale."""
     width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">'
-        f'<image width="{width:g}" height="{height:g}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0'
+        f' 0 {width:g} {height:g}"><image width="{width:g}" height="{height:g}"'
+        f' href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
     )
 
 
 @cache
 def _script() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one piece, in such a form that no text in it ends the script."""
+    """Vega, Vega-Lite and Vega-Embed in one piece, in such a form that no text in it ends the
+    script."""
     return re.sub(
-        "</(?=script)", r"<\\/", vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE), flags=re.IGNORECASE
+        "</(?=script)",
+        r"<\\/",
+        vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE),
+        flags=re.IGNORECASE,
     )
 
 

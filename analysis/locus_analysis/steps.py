@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plateaus and edges of a curve of latency over working set, found from the curve alone: nothing here knows the size of any cache.
+"""Plateaus and edges of a curve of latency over working set, found from the curve alone: nothing
+here knows the size of any cache.
 
-The curve is taken in logarithms, log2(size) and log2(time), and cut into segments of two kinds: a *level* is a line that rises by
-at most LEVEL_SLOPE an octave, a *ramp* one that rises faster. Among all ways to cut, the one with the least sum of squared
-residuals plus a penalty for each segment is found exactly, by dynamic programming (optimal partitioning: Jackson et al. 2005, "An
-algorithm for optimal partitioning of data on an interval"; for the penalty Yao 1988, and Killick, Fearnhead and Eckley 2012).
-How noisy a curve is, it must tell itself: from how far points are off the line through their two neighbours, and, since a
-curve of few points is full of steps, from which of the cuts for less noise the information criterion likes best. Points that
-stand alone are set aside, before and by their residuals afterwards, since squares cannot bear them (Fearnhead and Rigaill
-2019, "Changepoint detection in the presence of outliers").
+The curve is taken in logarithms, log2(size) and log2(time), and cut into segments of two kinds:
+a *level* is a line that rises by at most LEVEL_SLOPE an octave, a *ramp* one that rises faster.
+Among all ways to cut, the one with the least sum of squared residuals plus a penalty for each
+segment is found exactly, by dynamic programming (optimal partitioning: Jackson et al. 2005, "An
+algorithm for optimal partitioning of data on an interval"; for the penalty Yao 1988, and
+Killick, Fearnhead and Eckley 2012). How noisy a curve is, it must tell itself: from how far
+points are off the line through their two neighbours, and, since a curve of few points is full of
+steps, from which of the cuts for less noise the information criterion likes best. Points that
+stand alone are set aside, before and by their residuals afterwards, since squares cannot bear
+them (Fearnhead and Rigaill 2019, "Changepoint detection in the presence of outliers").
 
-An edge is the largest size that still belongs to the lower level. Its interval reaches from the last size that surely belongs to
-it to the first that surely lies above: it holds all places of the cut that cost no more than the best one by CONFIDENCE, the 95 %
-quantile of chi squared with one degree of freedom (likelihood ratio). With few points that is a guide rather than a promise.
+An edge is the largest size that still belongs to the lower level. Its interval reaches from the
+last size that surely belongs to it to the first that surely lies above: it holds all places of
+the cut that cost no more than the best one by CONFIDENCE, the 95 % quantile of chi squared with
+one degree of freedom (likelihood ratio). With few points that is a guide rather than a promise.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import ArrayLike
 
-LEVEL_SLOPE = 0.25  # log2 of time an octave: the published levels rise by up to 19 % when the size doubles
+LEVEL_SLOPE = (
+    0.25  # log2 of time an octave: the published levels rise by up to 19 % when the size doubles
+)
 LEAST_SLOPE = -0.1  # loops have a start that small sizes feel
 LEVEL_POINTS, LEVEL_WIDTH = 3, 0.5  # points, octaves: less is no level
 LEVEL_RISE = 1.0  # log2: what doubles from its start to its end is no level
@@ -119,22 +125,37 @@ def find(
     high: Optional[ArrayLike] = None,
     text: Callable[[float], str] = size_text,
 ) -> Steps:
-    """Sizes and times above zero, in any order. low, high: intervals of the times (NaN: there is none); text: says a size."""
+    """Sizes and times above zero, in any order. low, high: intervals of the times (NaN: there is
+    none); text: says a size."""
     curve = _prepare(sizes, times, low, high)
     x, y = curve.x, curve.y
     if len(x) < LEAST_POINTS:
-        return Steps(remarks=[f"too few points: {len(x)} sizes were measured, at least {LEAST_POINTS} are needed"])
+        return Steps(
+            remarks=[
+                f"too few points: {len(x)} sizes were measured, at least {LEAST_POINTS} are needed"
+            ]
+        )
     weight = np.ones(len(x))
     weight[_lonely(x, y)] = 0
     noise = max(_noise(x, y, weight), LEAST_NOISE)
     if noise > MOST_NOISE:
-        return Steps(remarks=[f"too noisy: neighbouring points differ by {100 * (2**noise - 1):.0f} %"], noise=2**noise - 1)
-    # With few points this is rough: of the cuts that less noise leads to, too, the likeliest counts.
+        return Steps(
+            remarks=[f"too noisy: neighbouring points differ by {100 * (2**noise - 1):.0f} %"],
+            noise=2**noise - 1,
+        )
+    # With few points this is rough: of the cuts that less noise leads to, too, the likeliest
+    # counts.
     tried = sorted({max(noise * share, LEAST_NOISE) for share in TRIED})
-    return _describe(curve, min((_cut_up(curve, weight, each) for each in tried), key=lambda cut: cut.badness), text)
+    return _describe(
+        curve,
+        min((_cut_up(curve, weight, each) for each in tried), key=lambda cut: cut.badness),
+        text,
+    )
 
 
-def _prepare(sizes: ArrayLike, times: ArrayLike, low: Optional[ArrayLike], high: Optional[ArrayLike]) -> _Curve:
+def _prepare(
+    sizes: ArrayLike, times: ArrayLike, low: Optional[ArrayLike], high: Optional[ArrayLike]
+) -> _Curve:
     """One point a size, in order; of several at a size the medians."""
     size, time = np.asarray(sizes, float), np.asarray(times, float)
     good = np.isfinite(time) & (time > 0) & (size > 0)
@@ -145,28 +166,35 @@ def _prepare(sizes: ArrayLike, times: ArrayLike, low: Optional[ArrayLike], high:
             error = np.log2(ends[1] / ends[0]) / 2 / 1.96
         known = error[np.isfinite(error)]
         # What has no interval among others that do, had too few samples for one.
-        error = np.nan_to_num(error, nan=np.quantile(known, 0.75) if len(known) else 0.0, posinf=10.0, neginf=0.0)
+        error = np.nan_to_num(
+            error, nan=np.quantile(known, 0.75) if len(known) else 0.0, posinf=10.0, neginf=0.0
+        )
     each, place = np.unique(size[good], return_inverse=True)
-    medians = [np.array([np.median(values[place == i]) for i in range(len(each))]) for values in (y, error)]
+    medians = [
+        np.array([np.median(values[place == i]) for i in range(len(each))]) for values in (y, error)
+    ]
     return _Curve(each, np.log2(each), *medians)
 
 
 def _off_line(x: Array, y: Array) -> Array:
-    """How far each inner point is off the line through its neighbours, as a multiple of what noise 1 would do."""
+    """How far each inner point is off the line through its neighbours, as a multiple of what
+    noise 1 would do."""
     share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
     off: Array = y[1:-1] - (1 - share) * y[:-2] - share * y[2:]
     return off / np.sqrt(1 + (1 - share) ** 2 + share**2)
 
 
 def _noise(x: Array, y: Array, weight: Array) -> float:
-    """From the 35 % quantile of what points are off their neighbours: edges spoil a part of them, so not the median."""
+    """From the 35 % quantile of what points are off their neighbours: edges spoil a part of
+    them, so not the median."""
     kept = weight > 0
     off = np.abs(_off_line(x[kept], y[kept]))
     return float(np.quantile(off, 0.35)) / 0.4538 if len(off) else 0.0
 
 
 def _lonely(x: Array, y: Array) -> Array:
-    """Points far off both their neighbours, in the same direction, where these agree: no step looks like that."""
+    """Points far off both their neighbours, in the same direction, where these agree: no step
+    looks like that."""
     spread = max(_noise(x, y, np.ones(len(x))), LEAST_NOISE)
     lonely = np.zeros(len(x), bool)
     for i in range(1, len(x) - 1):
@@ -179,12 +207,16 @@ def _lonely(x: Array, y: Array) -> Array:
 
 
 class _Fits:
-    """The best line of each kind for every run of points, from sums: cost[kind][i, j] is for the points i to j."""
+    """The best line of each kind for every run of points, from sums: cost[kind][i, j] is for the
+    points i to j."""
 
     def __init__(self, x: Array, y: Array, weight: Array) -> None:
         self.x, self.y, self.weight = x, y, weight
         n = len(x)
-        sums = [np.concatenate([[0.0], np.cumsum(weight * v)]) for v in (np.ones(n), x, y, x * x, x * y, y * y)]
+        sums = [
+            np.concatenate([[0.0], np.cumsum(weight * v)])
+            for v in (np.ones(n), x, y, x * x, x * y, y * y)
+        ]
         w, sx, sy, sxx, sxy, syy = (s[None, 1:] - s[:-1, None] for s in sums)
         with np.errstate(invalid="ignore", divide="ignore"):
             self.x_mean, self.y_mean = sx / w, sy / w
@@ -197,10 +229,15 @@ class _Fits:
         width = x[None, :] - x[:, None]
         rise = self.slope[1] * width
         ends = (weight > 0)[:, None] & (weight > 0)[None, :]
-        level = ends & (points >= LEVEL_POINTS) & (width >= LEVEL_WIDTH - 1e-9) & (rise <= LEVEL_RISE)
+        level = (
+            ends & (points >= LEVEL_POINTS) & (width >= LEVEL_WIDTH - 1e-9) & (rise <= LEVEL_RISE)
+        )
         kept = max(int(count[-1]), 2)
         nothing = np.where(points > 0, np.inf, 0.0)
-        self.cost = [np.where(points >= 1, cost[0] + RAMP_COST * math.log(kept), nothing), np.where(level, cost[1], np.inf)]
+        self.cost = [
+            np.where(points >= 1, cost[0] + RAMP_COST * math.log(kept), nothing),
+            np.where(level, cost[1], np.inf),
+        ]
         self.penalty = COST * math.log(kept)
 
     def line(self, level: bool, i: int, j: int, at: Any) -> Any:
@@ -226,7 +263,8 @@ class _Fits:
 
 
 def _cut_up(curve: _Curve, weight: Array, noise: float) -> _Cut:
-    """The best cut for such noise; its badness is that of the information criterion for noise that is not known (Yao 1988)."""
+    """The best cut for such noise; its badness is that of the information criterion for noise
+    that is not known (Yao 1988)."""
     x, y, weight = curve.x, curve.y, weight.copy()
     while True:
         fits = _Fits(x, y, weight / (noise**2 + curve.error**2))
@@ -235,10 +273,21 @@ def _cut_up(curve: _Curve, weight: Array, noise: float) -> _Cut:
         if not odd.any():
             break
         weight[odd] = 0
-    off = np.concatenate([y[s.first : s.last + 1] - fits.line(s.level, s.first, s.last, x[s.first : s.last + 1]) for s in segments])
+    off = np.concatenate(
+        [
+            y[s.first : s.last + 1] - fits.line(s.level, s.first, s.last, x[s.first : s.last + 1])
+            for s in segments
+        ]
+    )
     square, n, parts = float((weight * off * off).sum()), float(weight.sum()), len(segments)
     badness = n * math.log(square / n + LEAST_NOISE**2) + (COST * parts + len(x) - n) * math.log(n)
-    return _Cut(segments, fits, weight, max(math.sqrt(square / max(n - 2 * parts, n / 3)), LEAST_NOISE), badness)
+    return _Cut(
+        segments,
+        fits,
+        weight,
+        max(math.sqrt(square / max(n - 2 * parts, n / 3)), LEAST_NOISE),
+        badness,
+    )
 
 
 def _odd(segments: list[_Segment], fits: _Fits, x: Array, y: Array, noise: float) -> Array:
@@ -253,13 +302,20 @@ def _odd(segments: list[_Segment], fits: _Fits, x: Array, y: Array, noise: float
 
 
 def _tidy(segments: list[_Segment], fits: _Fits, x: Array, noise: float) -> list[_Segment]:
-    """Neighbours of a kind become one, unless there is a step between them: a level beside a level is a kink, then."""
+    """Neighbours of a kind become one, unless there is a step between them: a level beside a
+    level is a kink, then."""
     merged: list[_Segment] = []
     for s in segments:
         below = next((m for m in merged[:-3:-1] if m.level), None)
         if s.level and below and not _is_step(below, s, fits, x, noise):
             del merged[merged.index(below) :]
-            s = _Segment(below.first, s.last, bool(fits.slope[1][below.first, s.last] * (x[s.last] - x[below.first]) <= LEVEL_RISE))
+            s = _Segment(
+                below.first,
+                s.last,
+                bool(
+                    fits.slope[1][below.first, s.last] * (x[s.last] - x[below.first]) <= LEVEL_RISE
+                ),
+            )
         if not s.level and merged and not merged[-1].level:
             s = _Segment(merged.pop().first, s.last, False)
         merged.append(s)
@@ -277,7 +333,9 @@ def _is_step(a: _Segment, b: _Segment, fits: _Fits, x: Array, noise: float) -> b
 def _describe(curve: _Curve, cut: _Cut, text: Callable[[float], str]) -> Steps:
     segments = _tidy(cut.segments, cut.fits, curve.x, cut.noise)
     levels = [s for s in segments if s.level]
-    steps = Steps(noise=2**cut.noise - 1, outliers=[float(size) for size in curve.size[cut.weight == 0]])
+    steps = Steps(
+        noise=2**cut.noise - 1, outliers=[float(size) for size in curve.size[cut.weight == 0]]
+    )
     steps.begins_on_ramp, steps.ends_on_ramp = not segments[0].level, not segments[-1].level
     for i, s in enumerate(segments):
         if s.level:
@@ -292,10 +350,14 @@ def _plateau(curve: _Curve, cut: _Cut, s: _Segment) -> Plateau:
     own = curve.y[s.first : s.last + 1][cut.weight[s.first : s.last + 1] > 0]
     low, middle, high = (float(2**v) for v in np.quantile(own, (0.25, 0.5, 0.75)))
     to_end = s.last == len(curve.x) - 1
-    return Plateau(float(curve.size[s.first]), float(curve.size[s.last]), middle, low, high, len(own), to_end)
+    return Plateau(
+        float(curve.size[s.first]), float(curve.size[s.last]), middle, low, high, len(own), to_end
+    )
 
 
-def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: _Cut, text: Any) -> None:
+def _edge(
+    steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: _Cut, text: Any
+) -> None:
     """The edge between the first segment and what follows it, if there is one."""
     x, y, size, line = curve.x, curve.y, curve.size, cut.fits.line
     a, b = around[0], around[1]
@@ -304,8 +366,8 @@ def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: 
     up = top - line(True, a.first, a.last, x[a.last])
     if up < 0:
         steps.remarks.append(
-            f"from {text(size[a.last])} to {text(size[b.first])} the time falls, which no cache does: "
-            "the pages may have changed, or something disturbed it"
+            f"from {text(size[a.last])} to {text(size[b.first])} the time falls, which no cache"
+            " does: the pages may have changed, or something disturbed it"
         )
         return
     if upper is None and up < STEP + 3 * cut.noise:
@@ -314,22 +376,38 @@ def _edge(steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: 
     # What is no more above the level than noise may be, is in it still.
     ceiling = line(True, a.first, a.last, x) + max(3 * cut.noise, STEP / 2)
     kept = cut.weight > 0
-    last = max((i for i in range(a.first, last + 1) if kept[i] and y[i] <= ceiling[i]), default=a.last)
+    last = max(
+        (i for i in range(a.first, last + 1) if kept[i] and y[i] <= ceiling[i]), default=a.last
+    )
     raised = [i for i in range(last + 1, b.last + 1) if kept[i] and y[i] > ceiling[i]]
     if upper is None and len(raised) < 2:
-        steps.remarks.append(f"the last size ({text(size[b.last])}) alone lies above what is before it: that is no step yet")
+        steps.remarks.append(
+            f"the last size ({text(size[b.last])}) alone lies above what is before it: that is no"
+            " step yet"
+        )
         return
     above = raised[0] if raised else b.last
     settled = float(size[max(upper.first, above)]) if upper else None
-    steps.edges.append(Edge(float(size[last]), float(size[min(low, last)]), float(size[max(high, above)]), settled, below))
+    steps.edges.append(
+        Edge(
+            float(size[last]),
+            float(size[min(low, last)]),
+            float(size[max(high, above)]),
+            settled,
+            below,
+        )
+    )
     plateau = steps.plateaus[below]
     plateau.last = max(plateau.last, float(size[last]))
 
 
 def _border(a: _Segment, b: _Segment, fits: _Fits) -> tuple[int, int, int]:
-    """The last point of the lower of two segments: the best, the least that is likely, and the first above the greatest that is."""
+    """The last point of the lower of two segments: the best, the least that is likely, and the
+    first above the greatest that is."""
     places = range(a.first, b.last)
-    cost = np.array([fits.cost[a.level][a.first, i] + fits.cost[b.level][i + 1, b.last] for i in places])
+    cost = np.array(
+        [fits.cost[a.level][a.first, i] + fits.cost[b.level][i + 1, b.last] for i in places]
+    )
     likely = [i for i, c in zip(places, cost) if c <= cost.min() + CONFIDENCE]
     if not likely:
         return a.last, a.last, b.first
@@ -341,7 +419,10 @@ def _remark(steps: Steps, segments: list[_Segment], curve: _Curve, text: Any) ->
     x, size = curve.x, curve.size
     if not steps.plateaus:
         times = float(2 ** (curve.y[-1] - curve.y[0]))
-        steps.remarks.append(f"it rises all the way (to {times:.3g} times its start) without a plateau: no level can be told")
+        steps.remarks.append(
+            f"it rises all the way (to {times:.3g} times its start) without a plateau: no level can"
+            " be told"
+        )
         return
     for s in segments[1:-1]:
         if not s.level and x[s.last] - x[s.first] > LONG_RAMP:
@@ -351,8 +432,14 @@ def _remark(steps: Steps, segments: list[_Segment], curve: _Curve, text: Any) ->
             )
     for p in steps.plateaus:
         if p.points <= LEVEL_POINTS and not p.to_end:
-            steps.remarks.append(f"the plateau from {text(p.first)} to {text(p.last)} has only {p.points} points")
+            steps.remarks.append(
+                f"the plateau from {text(p.first)} to {text(p.last)} has only {p.points} points"
+            )
     if steps.begins_on_ramp:
-        steps.remarks.append(f"it rises from its start ({text(size[0])}): a first level, if any, was not measured")
+        steps.remarks.append(
+            f"it rises from its start ({text(size[0])}): a first level, if any, was not measured"
+        )
     if steps.ends_on_ramp and steps.edges and steps.edges[-1].settled is None:
-        steps.remarks.append(f"at its end ({text(size[-1])}) it still rises: the last plateau is not reached")
+        steps.remarks.append(
+            f"at its end ({text(size[-1])}) it still rises: the last plateau is not reached"
+        )

@@ -28,12 +28,12 @@ SELECT run AS whole, run AS part FROM run WHERE run NOT IN (SELECT part FROM res
 UNION
 SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed) AND part IN (SELECT run FROM run);
 
--- Of a trial that a whole has several times, the last counts.
+-- Of a trial that a whole has several times, the last counts: that of the run which resumed most, for clocks may be set back.
 CREATE TABLE trial AS
 WITH told AS (
 	SELECT part.whole, part.part, json->>'$.id' AS id, json, run.ordinal, line.file, number
 	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run WHERE type = 'trial'
-	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY run.ordinal DESC, number DESC) = 1)
+	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY len(run.resumes) DESC, number DESC) = 1)
 SELECT whole, part, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
 	json->>'$.variant' AS variant, json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
 	json->>'$.protocol' AS protocol, json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
@@ -42,7 +42,9 @@ SELECT whole, part, id, file, number, row_number() OVER (ORDER BY ordinal, numbe
 	(json->>'$.spread_between')::DOUBLE AS spread_between, (json->>'$.cycles')::DOUBLE AS cycles,
 	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, json->'$.counters' AS counters, json->'$.counting' AS counting,
 	(json->>'$.oversubscribed')::BOOLEAN AS oversubscribed,
-	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix
+	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix,
+	regexp_full_match(coalesce(json->>'$.parameters.from', json->>'$.parameters.layout', ''),
+		'[0-9]+([+][0-9]+)*') AS laid_out
 FROM told;
 
 CREATE TABLE metric AS
@@ -57,12 +59,12 @@ CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR);
 INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'), ('checkpoint', 'body'),
 	('search', 'search'), ('search', 'type'), ('search', 'keys'), ('search', 'skew');
 
--- Threads and their binding vary like parameters, but where there is a layout it already says both.
+-- Threads and their binding vary like parameters, but a layout ("8+0") already tells the threads.
 CREATE TABLE parameter AS
 WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name, generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
 named AS (
 	SELECT whole, id, benchmark, in_matrix, name, json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100 FROM trial WHERE bind <> 'layout'
+	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100 FROM trial WHERE NOT laid_out
 	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101 FROM trial WHERE bind <> 'layout')
 SELECT *, short(value) AS label, count(DISTINCT value) OVER (PARTITION BY benchmark, in_matrix, name) > 1 AS varies,
 	CASE WHEN in_matrix AND name IN ('from', 'to') THEN 'axis'

@@ -7,12 +7,23 @@ import math
 from collections.abc import Iterable
 from typing import Any, Optional
 
-SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+SI = (
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+    (1e-12, "p"),
+)
 BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1, ""))
 
 
 def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
-    """The factor and the name of the unit in which the greatest of the values reads well: (1e9, "GB/s")."""
+    """The factor and the name of the unit in which the greatest of the values reads well: (1e9,
+    "GB/s")."""
     greatest = max((abs(v) for v in values if v is not None), default=0.0)
     if unit == "1" or greatest == 0:
         return 1.0, "" if unit == "1" else unit

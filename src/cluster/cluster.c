@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "cluster/cluster.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/options.h"
 #include "harness/text.h"
 #include "machine/clock.h"
 
 /* MPI is one to a process, and its calls take no argument for us: so are these. */
 static MPI_Comm here;
-static double spent_so_far;                /* s */
+static double spent_so_far; /* s */
 static struct ranks ranks;
 
 /* MPI counts in int. */
@@ -23,7 +23,8 @@ static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op,
 	double begin = clock_now();
 
 	for (size_t at = 0; at < n; at += AT_ONCE)
-		MPI_Allreduce(MPI_IN_PLACE, (char *)x + at * size, (int)(n - at < AT_ONCE ? n - at : AT_ONCE), type, op, among);
+		MPI_Allreduce(MPI_IN_PLACE, (char *)x + at * size,
+			      (int)(n - at < AT_ONCE ? n - at : AT_ONCE), type, op, among);
 	spent_so_far += clock_now() - begin;
 }
 
@@ -47,7 +48,10 @@ static void most_here(double *x, size_t n)
 	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, here);
 }
 
-/* Two requests for each other rank: to take, and to send. MPI keeps messages between two ranks in order, so one tag is enough. */
+/*
+ * Two requests for each other rank: to take, and to send. MPI keeps messages between two ranks in
+ * order, so one tag is enough.
+ */
 struct exchange {
 	struct piece *in;
 	int requests;
@@ -63,10 +67,13 @@ static void *begin(const struct piece *out, struct piece *in)
 		abort(); /* and MPI ends the others */
 	*x = (struct exchange){ .in = in };
 	for (unsigned i = 1; i < ranks.ranks; i++) { /* not all to the same one at once */
-		const unsigned from = (ranks.rank + ranks.ranks - i) % ranks.ranks, to = (ranks.rank + i) % ranks.ranks;
+		const unsigned from = (ranks.rank + ranks.ranks - i) % ranks.ranks,
+			       to = (ranks.rank + i) % ranks.ranks;
 
-		MPI_Irecv(in[from].bytes, (int)in[from].size, MPI_BYTE, (int)from, 0, MPI_COMM_WORLD, &x->request[x->requests++]);
-		MPI_Isend(out[to].bytes, (int)out[to].size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD, &x->request[x->requests++]);
+		MPI_Irecv(in[from].bytes, (int)in[from].size, MPI_BYTE, (int)from, 0,
+			  MPI_COMM_WORLD, &x->request[x->requests++]);
+		MPI_Isend(out[to].bytes, (int)out[to].size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD,
+			  &x->request[x->requests++]);
 	}
 	spent_so_far += clock_now() - began;
 	return x;
@@ -95,34 +102,48 @@ static double spent(void)
 	return spent_so_far;
 }
 
-static struct ranks ranks = { .sum = sum, .most = most, .sum_here = sum_here, .most_here = most_here, .begin = begin, .finish = finish_exchange, .spent = spent };
+static struct ranks ranks = { .sum = sum,
+			      .most = most,
+			      .sum_here = sum_here,
+			      .most_here = most_here,
+			      .begin = begin,
+			      .finish = finish_exchange,
+			      .spent = spent };
 
 static void finish(void)
 {
 	MPI_Finalize();
 }
 
-/* srun may have started processes that know nothing of each other: each would measure alone, at the same time, on the same CPUs. */
+/*
+ * srun may have started processes that know nothing of each other: each would measure alone, at the
+ * same time, on the same CPUs.
+ */
 static bool are_strangers(int n)
 {
 	const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
 
-	return n == 1 && tasks && strtol(tasks, NULL, 10) > 1 && !getenv("OMPI_COMM_WORLD_SIZE"); /* which mpirun sets, itself below srun */
+	/* which mpirun sets, itself below srun */
+	return n == 1 && tasks && strtol(tasks, NULL, 10) > 1 && !getenv("OMPI_COMM_WORLD_SIZE");
 }
 
 const struct ranks *cluster_open(int *argc, char ***argv)
 {
 	int given, rank, n;
 
-	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) || given < MPI_THREAD_FUNNELED) {
-		fprintf(stderr, "locus-mpi: this MPI can't be used by one thread of several (MPI_THREAD_FUNNELED)\n");
+	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) ||
+	    given < MPI_THREAD_FUNNELED) {
+		fprintf(stderr, "locus-mpi: this MPI can't be used by one thread of several "
+				"(MPI_THREAD_FUNNELED)\n");
 		return NULL;
 	}
 	atexit(finish);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
 	if (are_strangers(n)) {
-		fprintf(stderr, "locus-mpi: this is one of %s tasks, but MPI knows of none beside it; give srun --mpi=pmix, or what else `srun --mpi=list` has\n",
+		fprintf(stderr,
+			"locus-mpi: this is one of %s tasks, but MPI knows of none beside it; give "
+			"srun --mpi=pmix, or what else `srun --mpi=list` has\n",
 			getenv("SLURM_STEP_NUM_TASKS"));
 		return NULL;
 	}
@@ -160,7 +181,8 @@ int cluster_same_arguments(const struct ranks *r, int argc, char **argv)
 		memcpy(first, own, length);
 	agree_copy(r, 0, first, length);
 	if (strcmp(own, first) != 0)
-		words = text_of("its command line is %.400s, and that of rank 0 is %.400s", own, first);
+		words = text_of("its command line is %.400s, and that of rank 0 is %.400s", own,
+				first);
 	agree_words(r, &words);
 	if (words && is_first(r))
 		fprintf(stderr, "locus-mpi: %s\n", words);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/counting.h"
 #include "harness/measure.h"
 #include "machine/counters.h"
 #include "machine/team.h"
+#include "machine/utf8.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -17,8 +20,8 @@
 /* An event of the list, or a row of a benchmark's set. */
 struct wish {
 	const struct benchmark *benchmark; /* NULL: of all */
-	char *events;                      /* "A|B": the first that can be counted */
-	unsigned event;                    /* which one that is, among those of the run */
+	char *events;			   /* "A|B": the first that can be counted */
+	unsigned event;			   /* which one that is, among those of the run */
 };
 
 struct counting {
@@ -29,12 +32,16 @@ struct counting {
 	unsigned wishes;
 	/* by event */
 	char **name;
-	char **why;                        /* it can't be counted in this run, on whatever rank: told at the beginning, and final; NULL: it can on all */
-	bool *proven;                      /* on all */
+	/*
+	 * it can't be counted in this run, on whatever rank: told at the beginning, and final;
+	 * NULL: it can on all
+	 */
+	char **why;
+	bool *proven; /* on all */
 	unsigned events;
 	/* of all trials */
-	bool tried, counted;               /* there was a batch for some event; there was a count */
-	char *failure;                     /* the first reason for there being none */
+	bool tried, counted; /* there was a batch for some event; there was a count */
+	char *failure;	     /* the first reason for there being none */
 };
 
 static void forget_names(struct counting *c)
@@ -65,7 +72,8 @@ void counting_close(struct counting *c)
 	free(c);
 }
 
-static bool add_wish(struct counting *c, const struct benchmark *b, const char *events, size_t length)
+static bool add_wish(struct counting *c, const struct benchmark *b, const char *events,
+		     size_t length)
 {
 	struct wish *grown = realloc(c->wish, (c->wishes + 1) * sizeof(*grown));
 
@@ -82,10 +90,12 @@ static bool wish_all(struct counting *c, const struct benchmark *const *benchmar
 
 	for (const char *list = c->options->counters; list && good;) {
 		const size_t length = strcspn(list, ",");
-		const bool all = length == strlen(DEFAULT_SET) && !strncmp(list, DEFAULT_SET, length);
+		const bool all =
+			length == strlen(DEFAULT_SET) && !strncmp(list, DEFAULT_SET, length);
 
 		for (unsigned i = 0; all && i < n; i++)
-			for (const struct explained *e = benchmarks[i]->counters; good && e && e->events; e++)
+			for (const struct explained *e = benchmarks[i]->counters;
+			     good && e && e->events; e++)
 				good = add_wish(c, benchmarks[i], e->events, strlen(e->events));
 		if (!all)
 			good = add_wish(c, NULL, list, length);
@@ -111,18 +121,20 @@ static int number_of(struct counting *c, const char *name, size_t length)
 }
 
 /*
- * Tries all that are named, on every rank: in the end all know why one of them can't be counted. What is known not to be has no name any more, which
- * nobody knows: on ranks that could count it, it would take room.
+ * Tries all that are named, on every rank: in the end all know why one of them can't be counted.
+ * What is known not to be has no name any more, which nobody knows: on ranks that could count it,
+ * it would take room.
  */
 static bool try_names(struct counting *c)
 {
-	const char *name[c->events + 1];
+	const char **name = calloc(c->events + 1, sizeof(*name));
 	bool failed;
 
-	for (unsigned i = 0; i < c->events; i++)
+	for (unsigned i = 0; name && i < c->events; i++)
 		name[i] = c->why && c->why[i] ? "" : c->name[i];
 	counters_close(c->counters);
-	c->counters = counters_open(name, c->events, c->options->multiplex);
+	c->counters = name ? counters_open(name, c->events, c->options->multiplex) : NULL;
+	free(name);
 	c->why = c->why ? c->why : calloc(c->events + 1, sizeof(*c->why));
 	c->proven = calloc(c->events + 1, sizeof(*c->proven));
 	failed = !c->counters || !c->why || !c->proven;
@@ -146,7 +158,8 @@ static void compare_passes(struct counting *c)
 		const double pass = counters_event(c->counters, i)->pass;
 
 		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) && !c->why[i])
-			c->why[i] = strdup("the ranks' processors count other events together with it: take nodes of one kind, or fewer events");
+			c->why[i] = strdup("the ranks' processors count other events together with "
+					   "it: take nodes of one kind, or fewer events");
 	}
 }
 
@@ -224,7 +237,7 @@ static bool resolve(struct counting *c, const struct benchmark *const *benchmark
 static int refuse(struct counting **counting, const struct ranks *ranks, int status)
 {
 	if (status == EXIT_BAD && is_first(ranks))
-		fprintf(stderr, "locus: --counters: out of memory\n");
+		warnx("--counters: out of memory");
 	counting_close(*counting);
 	*counting = NULL;
 	return status;
@@ -240,7 +253,7 @@ static void complain(const struct counting *c)
 			said = c->why[j] && !strcmp(c->why[i], c->why[j]);
 		if (said)
 			continue;
-		fprintf(stderr, "locus: --counters: %s", c->name[i]);
+		fprintf(stderr, "%s: --counters: %s", program_invocation_short_name, c->name[i]);
 		for (unsigned j = i + 1; j < c->events; j++)
 			if (c->why[j] && !strcmp(c->why[i], c->why[j]))
 				fprintf(stderr, ", %s", c->name[j]);
@@ -248,7 +261,8 @@ static void complain(const struct counting *c)
 	}
 }
 
-int counting_open(struct counting **counting, const struct options *o, const struct benchmark *const *benchmarks, unsigned n, const struct ranks *ranks)
+int counting_open(struct counting **counting, const struct options *o,
+		  const struct benchmark *const *benchmarks, unsigned n, const struct ranks *ranks)
 {
 	struct counting *c;
 	unsigned good = 0;
@@ -268,7 +282,8 @@ int counting_open(struct counting **counting, const struct options *o, const str
 	if (is_first(ranks))
 		complain(c);
 	if (!c->events && is_first(ranks))
-		fprintf(stderr, "locus: --counters: there is no default set for %s: name events\n", benchmarks[0]->name);
+		warnx("--counters: there is no default set for %s: name events",
+		      benchmarks[0]->name);
 	return good || o->counters_optional ? 0 : refuse(counting, ranks, EXIT_IMPOSSIBLE);
 }
 
@@ -282,8 +297,11 @@ static json_t *event_json(const struct counting *c, unsigned i)
 	const struct event *e = counters_event(c->counters, i);
 	const char *why = c->why[i];
 
-	return json_pack("{s:s, s:s?, s:s, s:s, s:o, s:b, s:s?}", "name", c->name[i], "source", why ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope",
-			 scope_name(e), "pass", why ? json_null() : json_integer((json_int_t)e->pass), "proven", !why && c->proven[i], "why", why);
+	return json_pack("{s:o?, s:s?, s:o?, s:s, s:o, s:b, s:o?}", "name", utf8_json(c->name[i]),
+			 "source", why ? NULL : e->source, "unit",
+			 utf8_json(e->unit ? e->unit : "1"), "scope", scope_name(e), "pass",
+			 why ? json_null() : json_integer((json_int_t)e->pass), "proven",
+			 !why && c->proven[i], "why", utf8_json(why));
 }
 
 int counting_status(struct counting *c)
@@ -291,7 +309,8 @@ int counting_status(struct counting *c)
 	if (!c || !c->tried || c->counted || c->options->counters_optional)
 		return 0;
 	if (is_first(c->ranks))
-		fprintf(stderr, "locus: --counters: in no sample could anything be counted: %s\n", c->failure ? c->failure : "no memory");
+		warnx("--counters: in no sample could anything be counted: %s",
+		      c->failure ? c->failure : "no memory");
 	return EXIT_IMPOSSIBLE;
 }
 
@@ -309,7 +328,10 @@ json_t *counting_header_json(const struct counting *c)
 	while (list) {
 		const size_t length = strcspn(list, ",");
 
-		json_array_append_new(asked, json_stringn(list, length));
+		char *name = strndup(list, length);
+
+		json_array_append_new(asked, utf8_json(name));
+		free(name);
 		list = list[length] ? list + length + 1 : NULL;
 	}
 	for (unsigned i = 0; i < c->events; i++) {
@@ -319,8 +341,10 @@ json_t *counting_header_json(const struct counting *c)
 		json_array_append_new(events, event_json(c, i));
 	}
 	library = counters_library(c->counters, &why);
-	return json_pack("{s:o, s:b, s:b, s:i, s:s?, s:s?, s:o}", "asked", asked, "optional", c->options->counters_optional, "multiplexed", c->options->multiplex,
-			 "passes", (int)passes, "papi", library, "papi_why", library ? NULL : why, "events", events);
+	return json_pack("{s:o, s:b, s:b, s:i, s:o?, s:o?, s:o}", "asked", asked, "optional",
+			 c->options->counters_optional, "multiplexed", c->options->multiplex,
+			 "passes", (int)passes, "papi", utf8_json(library), "papi_why",
+			 library ? NULL : utf8_json(why), "events", events);
 }
 
 /* ---- what a trial's samples came to ---- */
@@ -328,7 +352,8 @@ json_t *counting_header_json(const struct counting *c)
 static bool wishes(const struct counting *c, const struct benchmark *b, unsigned event)
 {
 	for (unsigned i = 0; i < c->wishes; i++)
-		if (c->wish[i].event == event && (!c->wish[i].benchmark || c->wish[i].benchmark == b))
+		if (c->wish[i].event == event &&
+		    (!c->wish[i].benchmark || c->wish[i].benchmark == b))
 			return true;
 	return false;
 }
@@ -372,14 +397,16 @@ bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
 	*t = (struct tally){ .counting = c, .trial = trial, .workers = threads };
 	if (!c)
 		return true;
-	t->duty = counters_duties(c->counters, trial->place, threads, rank_of(ranks), ranks ? ranks->most_here : NULL);
+	t->duty = counters_duties(c->counters, trial->place, threads, rank_of(ranks),
+				  ranks ? ranks->most_here : NULL);
 	t->event = calloc(c->events + 1, sizeof(*t->event));
 	t->pass = calloc(c->events + 1, sizeof(*t->pass));
 	t->why = calloc(c->events + 1, sizeof(*t->why));
 	t->sample = calloc(c->events + 1, sizeof(*t->sample));
 	t->of_worker = calloc((size_t)c->events * threads + 1, sizeof(*t->of_worker));
 	t->of_batch = calloc((size_t)c->events * threads + 1, sizeof(*t->of_batch));
-	if (!t->duty || !t->event || !t->pass || !t->why || !t->sample || !t->of_worker || !t->of_batch)
+	if (!t->duty || !t->event || !t->pass || !t->why || !t->sample || !t->of_worker ||
+	    !t->of_batch)
 		return false;
 	for (unsigned i = 0; i < c->events; i++) {
 		if (!wishes(c, trial->benchmark, i))
@@ -418,7 +445,8 @@ bool tally_room(struct tally *t, unsigned batches)
 	grown = realloc(t->sum, (size_t)room * t->events * sizeof(*grown));
 	if (!grown)
 		return false;
-	memset(grown + (size_t)t->room * t->events, 0, (size_t)(room - t->room) * t->events * sizeof(*grown));
+	memset(grown + (size_t)t->room * t->events, 0,
+	       (size_t)(room - t->room) * t->events * sizeof(*grown));
 	t->sum = grown;
 	t->room = room;
 	return true;
@@ -426,7 +454,8 @@ bool tally_room(struct tally *t, unsigned batches)
 
 unsigned tally_begin(struct tally *t, struct team *team, unsigned batch)
 {
-	const unsigned turn = batch % (t->passes + 1), pass = turn < t->passes ? t->pass[turn] : UNCOUNTED;
+	const unsigned turn = batch % (t->passes + 1),
+		       pass = turn < t->passes ? t->pass[turn] : UNCOUNTED;
 
 	if (pass == UNCOUNTED)
 		return pass;
@@ -448,12 +477,12 @@ static double count_of_all(const struct tally *t, unsigned i)
 /* What all ranks do together counts for each: of an amount, theirs is one. */
 static double ranks_that_count(const struct tally *t)
 {
-	return t->trial->benchmark->per.amount ? ranks_of(t->trial->ranks) : 1;
+	return t->trial->benchmark->part.amount ? ranks_of(t->trial->ranks) : 1;
 }
 
 void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsigned workers)
 {
-	const double units = t->trial->benchmark->per.amount ? done / workers : done;
+	const double units = t->trial->benchmark->part.amount ? done / workers : done;
 	const unsigned threads = t->trial->threads;
 
 	t->done += units;
@@ -473,7 +502,8 @@ void tally_add(struct tally *t, unsigned batch, unsigned pass, double done, unsi
 		sum->samples++;
 		for (unsigned w = 0; w < threads; w++)
 			if (is_duty(t, i, w))
-				t->of_batch[(size_t)i * threads + w] += counters_value(t->counting->counters, w, t->event[i]);
+				t->of_batch[(size_t)i * threads + w] +=
+					counters_value(t->counting->counters, w, t->event[i]);
 	}
 }
 
@@ -487,7 +517,10 @@ static bool is_negative(const struct tally *t, unsigned i)
 	return agree_any(t->trial->ranks, any);
 }
 
-/* Why a batch has no count of an event: the same on all ranks. NULL: it was started, but in no sample counted. */
+/*
+ * Why a batch has no count of an event: the same on all ranks. NULL: it was started, but in no
+ * sample counted.
+ */
 static void explain(struct tally *t, unsigned i, const char *why)
 {
 	struct counting *c = t->counting;
@@ -496,9 +529,13 @@ static void explain(struct tally *t, unsigned i, const char *why)
 	t->why[i] = why ? strdup(why) : NULL;
 	agree_words(t->trial->ranks, &t->why[i]);
 	if (!t->why[i])
-		t->why[i] = strdup(c->options->multiplex ? "its turn came in no sample: make them longer (--duration), ask for fewer events, or go without --multiplex"
-							 : "it was counted all through in no sample: something else takes the processor's counters (the NMI "
-							   "watchdog takes one: sysctl kernel.nmi_watchdog=0)");
+		t->why[i] = strdup(
+			c->options->multiplex
+				? "its turn came in no sample: make them longer (--duration), ask "
+				  "for fewer events, or go without --multiplex"
+				: "it was counted all through in no sample: something else takes "
+				  "the processor's counters (the NMI "
+				  "watchdog takes one: sysctl kernel.nmi_watchdog=0)");
 	if (!c->failure && t->why[i])
 		c->failure = strdup(t->why[i]);
 }
@@ -506,8 +543,10 @@ static void explain(struct tally *t, unsigned i, const char *why)
 static const char *less_than_none(const struct tally *t)
 {
 	return t->counting->options->multiplex
-		       ? "its samples came to less than none, as extrapolated counts may: make them longer (--duration), or go without --multiplex"
-		       : "its samples came to less than none: its counter goes back, or somebody else sets it (pgrep -a 'perf|likwid|papi|pmda')";
+		       ? "its samples came to less than none, as extrapolated counts may: make "
+			 "them longer (--duration), or go without --multiplex"
+		       : "its samples came to less than none: its counter goes back, or somebody "
+			 "else sets it (pgrep -a 'perf|likwid|papi|pmda')";
 }
 
 static void settle(struct tally *t, unsigned i, struct sum *sum)
@@ -522,7 +561,9 @@ static void settle(struct tally *t, unsigned i, struct sum *sum)
 	t->counting->tried = true;
 	t->counting->counted |= sum->samples;
 	if (!sum->samples)
-		explain(t, i, negative ? less_than_none(t) : counters_failure(t->counting->counters, t->event[i]));
+		explain(t, i,
+			negative ? less_than_none(t)
+				 : counters_failure(t->counting->counters, t->event[i]));
 }
 
 void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass)
@@ -535,10 +576,14 @@ void tally_end(struct tally *t, struct team *team, unsigned batch, unsigned pass
 			settle(t, i, &t->sum[(size_t)batch * t->events + i]);
 }
 
-/* Each brings its own, and nothing for the others. Without memory for it, per_thread is left as it is: this rank's. */
+/*
+ * Each brings its own, and nothing for the others. Without memory for it, per_thread is left as it
+ * is: this rank's.
+ */
 static void gather_workers(struct tally *t)
 {
-	const unsigned threads = t->trial->threads, rank = t->trial->ranks->rank, all = threads * t->trial->ranks->ranks;
+	const unsigned threads = t->trial->threads, rank = t->trial->ranks->rank,
+		       all = threads * t->trial->ranks->ranks;
 	double *wide = calloc((size_t)t->events * all + 1, sizeof(*wide));
 
 	if (agree_any(t->trial->ranks, !wide)) {
@@ -546,7 +591,8 @@ static void gather_workers(struct tally *t)
 		return;
 	}
 	for (unsigned i = 0; i < t->events && wide; i++) {
-		memcpy(wide + (size_t)i * all + (size_t)rank * threads, t->of_worker + (size_t)i * threads, threads * sizeof(*wide));
+		memcpy(wide + (size_t)i * all + (size_t)rank * threads,
+		       t->of_worker + (size_t)i * threads, threads * sizeof(*wide));
 		agree_sum(t->trial->ranks, wide + (size_t)i * all, all);
 	}
 	free(t->of_worker);
@@ -573,26 +619,28 @@ json_t *tally_batch_json(const struct tally *t, unsigned batch, unsigned pass)
 
 	for (unsigned i = 0; i < t->events && pass != UNCOUNTED; i++)
 		if (t->sum[(size_t)batch * t->events + i].samples)
-			json_object_set_new(object, t->counting->name[t->event[i]], number(t->sum[(size_t)batch * t->events + i].count));
+			json_object_set_new(object, t->counting->name[t->event[i]],
+					    number(t->sum[(size_t)batch * t->events + i].count));
 	return object;
 }
 
 /* Of one event in all batches. */
 struct came_to {
 	struct sum sum;
-	struct estimate each;              /* count for each of what the benchmark says */
+	struct estimate each; /* count for each of what the benchmark says */
 };
 
 static double amount(const struct tally *t)
 {
-	double (*const amount)(const struct trial *) = t->trial->benchmark->per.amount;
+	double (*const amount)(const struct trial *) = t->trial->benchmark->part.amount;
 
 	return amount ? amount(t->trial) : 1;
 }
 
 /*
- * The number is the sum of all counts over all units, for many events are rare, and the median of what batches have seen of these is none. The
- * interval is of the batches, and wide enough to hold it.
+ * The number is the sum of all counts over all units, for many events are rare, and the median of
+ * what batches have seen of these is none. The interval is of the batches, and wide enough to hold
+ * it.
  */
 static struct came_to come_to(const struct series *s, unsigned event)
 {
@@ -618,7 +666,8 @@ static struct came_to come_to(const struct series *s, unsigned event)
 	return c;
 }
 
-const char *counting_gap(const struct series *s, unsigned event, unsigned *counted, unsigned *batches)
+const char *counting_gap(const struct series *s, unsigned event, unsigned *counted,
+			 unsigned *batches)
 {
 	const struct tally *t = &s->tally;
 
@@ -632,14 +681,9 @@ const char *counting_gap(const struct series *s, unsigned event, unsigned *count
 	return *counted && 2 * *counted < *batches ? t->why[event] : NULL;
 }
 
-static json_t *interval(struct estimate e)
-{
-	return isfinite(e.low) && isfinite(e.high) ? json_pack("[f, f]", e.low, e.high) : json_null();
-}
-
 const char *per_name(const struct benchmark *b)
 {
-	return b->per.name ? b->per.name : b->unit;
+	return b->part.name ? b->part.name : b->unit;
 }
 
 /* Why there is no number; NULL: there is one. */
@@ -651,7 +695,8 @@ static const char *why_none(const struct tally *t, unsigned i, struct came_to c)
 		return NULL;
 	if (why || t->why[i])
 		return why ? why : t->why[i];
-	return "no batch was left for the pass that counts it: allow more time or --repeats, or ask for fewer events";
+	return "no batch was left for the pass that counts it: allow more time or --repeats, or "
+	       "ask for fewer events";
 }
 
 static json_t *threads_json(const struct tally *t, unsigned i, struct came_to c)
@@ -659,7 +704,8 @@ static json_t *threads_json(const struct tally *t, unsigned i, struct came_to c)
 	json_t *list = json_array();
 
 	for (unsigned w = 0; w < t->workers; w++)
-		json_array_append_new(list, number(t->of_worker[(size_t)i * t->workers + w] / c.sum.units));
+		json_array_append_new(
+			list, number(t->of_worker[(size_t)i * t->workers + w] / c.sum.units));
 	return list;
 }
 
@@ -670,15 +716,22 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 	const struct came_to c = come_to(s, i);
 	const char *why = why_not ? why_not : why_none(t, i, c);
 	const bool hardware = e->source && strcmp(e->source, "kernel");
-	const bool none = why, doubtful = !why && hardware && c.sum.count == 0 && !t->counting->proven[t->event[i]];
+	const bool none = why, doubtful = !why && hardware && c.sum.count == 0 &&
+					  !t->counting->proven[t->event[i]];
 
 	if (doubtful)
-		why = "it reads zero in all samples, and no probe saw it count either: here nothing may count it, as in many virtual machines";
-	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:b, s:s?}", "name", t->counting->name[t->event[i]], "source",
-			 t->counting->why[t->event[i]] ? NULL : e->source, "unit", e->unit ? e->unit : "1", "scope", scope_name(e), "per", per_name(t->trial->benchmark),
-			 "value", none ? json_null() : number(c.each.value), "ci", none ? json_null() : interval(c.each), "per_thread",
-			 none ? json_null() : threads_json(t, i, c), "total", none ? json_null() : number(c.sum.count), "samples", (int)c.sum.samples,
-			 "trusted", !doubtful, "why", why);
+		why = "it reads zero in all samples, and no probe saw it count either: here "
+		      "nothing may count it, as in many virtual machines";
+	return json_pack("{s:o?, s:s?, s:o?, s:s, s:s, s:o, s:o, s:o, s:o, s:i, s:b, s:o?}", "name",
+			 utf8_json(t->counting->name[t->event[i]]), "source",
+			 t->counting->why[t->event[i]] ? NULL : e->source, "unit",
+			 utf8_json(e->unit ? e->unit : "1"), "scope", scope_name(e), "per",
+			 per_name(t->trial->benchmark), "value",
+			 none ? json_null() : number(c.each.value), "ci",
+			 none ? json_null() : interval(c.each.low, c.each.high), "per_thread",
+			 none ? json_null() : threads_json(t, i, c), "total",
+			 none ? json_null() : number(c.sum.count), "samples", (int)c.sum.samples,
+			 "trusted", !doubtful, "why", utf8_json(why));
 }
 
 /* What two counts say together. The first row of a name whose events were both counted. */
@@ -707,9 +760,9 @@ static const json_t *counter_of(const json_t *list, const char *name)
 	const json_t *counter;
 	size_t i;
 
-	json_array_foreach(list, i, counter)
-		if (!strcmp(json_string_value(json_object_get(counter, "name")), name))
-			return counter;
+	json_array_foreach(list, i,
+			   counter) if (!strcmp(json_string_value(json_object_get(counter, "name")),
+						name)) return counter;
 	return NULL;
 }
 
@@ -727,14 +780,19 @@ static double bound_of(const json_t *counter, size_t upper)
 static json_t *quotient_json(const struct quotient *q, const json_t *of, const json_t *over)
 {
 	const double value = value_of(of) / value_of(over), least = bound_of(over, 0);
-	const struct estimate e = { value, bound_of(of, 0) / bound_of(over, 1), least > 0 ? bound_of(of, 1) / least : NAN };
-	const bool trusted = json_is_true(json_object_get(of, "trusted")) && json_is_true(json_object_get(over, "trusted"));
-	const json_int_t n = json_integer_value(json_object_get(of, "samples")), m = json_integer_value(json_object_get(over, "samples"));
+	const struct estimate e = { value, bound_of(of, 0) / bound_of(over, 1),
+				    least > 0 ? bound_of(of, 1) / least : NAN };
+	const bool trusted = json_is_true(json_object_get(of, "trusted")) &&
+			     json_is_true(json_object_get(over, "trusted"));
+	const json_int_t n = json_integer_value(json_object_get(of, "samples")),
+			 m = json_integer_value(json_object_get(over, "samples"));
 
 	if (!of || !over || !isfinite(value))
 		return NULL;
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:n, s:n, s:I, s:b, s:s?}", "name", q->name, "source", "ratio", "unit", "1", "scope", "thread", "per",
-			 q->per, "value", value, "ci", interval(e), "per_thread", "total", "samples", n < m ? n : m, "trusted", trusted, "why",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:n, s:n, s:I, s:b, s:s?}", "name",
+			 q->name, "source", "ratio", "unit", "1", "scope", "thread", "per", q->per,
+			 "value", value, "ci", interval(e.low, e.high), "per_thread", "total",
+			 "samples", n < m ? n : m, "trusted", trusted, "why",
 			 trusted ? NULL : "one of the two counts is doubtful");
 }
 
@@ -742,7 +800,10 @@ static void add_quotients(json_t *list)
 {
 	for (size_t i = 0; i < LENGTH(quotients); i++) {
 		const struct quotient *q = &quotients[i];
-		json_t *ratio = counter_of(list, q->name) ? NULL : quotient_json(q, counter_of(list, q->of), counter_of(list, q->over));
+		json_t *ratio = counter_of(list, q->name)
+					? NULL
+					: quotient_json(q, counter_of(list, q->of),
+							counter_of(list, q->over));
 
 		if (ratio)
 			json_array_append_new(list, ratio);
@@ -757,21 +818,32 @@ static void add_own(json_t *list, const struct series *s, const char *why_not)
 		const char *name, *unit;
 		double total;
 	} own[] = {
-		{ "minor-faults", "1", (double)n->minor_faults },	    { "major-faults", "1", (double)n->major_faults },
-		{ "voluntary-switches", "1", (double)n->voluntary },	    { "involuntary-switches", "1", (double)n->involuntary },
-		{ "migrations", "1", (double)n->migrations },		    { "steal", "s", n->steal },
+		{ "minor-faults", "1", (double)n->minor_faults },
+		{ "major-faults", "1", (double)n->major_faults },
+		{ "voluntary-switches", "1", (double)n->voluntary },
+		{ "involuntary-switches", "1", (double)n->involuntary },
+		{ "migrations", "1", (double)n->migrations },
+		{ "steal", "s", n->steal },
 	};
 
 	for (size_t i = 0; i < LENGTH(own); i++) {
-		const double each = why_not ? NAN : own[i].total / (s->tally.done * amount(&s->tally));
-		const char *why = isfinite(each) ? NULL : why_not ? why_not : isfinite(own[i].total) ? "no unit of work was done" : "the kernel did not tell it";
+		const double each =
+			why_not ? NAN : own[i].total / (s->tally.done * amount(&s->tally));
+		const char *why = isfinite(each)	   ? NULL
+				  : why_not		   ? why_not
+				  : isfinite(own[i].total) ? "no unit of work was done"
+							   : "the kernel did not tell it";
 
 		if (counter_of(list, own[i].name))
 			continue;
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o, s:i, s:b, s:s?}", "name", own[i].name, "source", "kernel", "unit",
-						      own[i].unit, "scope", "thread", "per", per_name(s->planned->trial.benchmark), "value", number(each), "ci",
-						      "per_thread", "total", why_not ? json_null() : number(own[i].total), "samples", (int)s->samples, "trusted", true,
-						      "why", why));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o, s:i, s:b, s:s?}",
+				  "name", own[i].name, "source", "kernel", "unit", own[i].unit,
+				  "scope", "thread", "per", per_name(s->planned->trial.benchmark),
+				  "value", number(each), "ci", "per_thread", "total",
+				  why_not ? json_null() : number(own[i].total), "samples",
+				  (int)s->samples, "trusted", true, "why", why));
 	}
 }
 
@@ -806,6 +878,7 @@ json_t *counting_json(const struct series *s)
 
 	if (!s->tally.passes || !s->samples)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "with", number(with.value), "with_ci", interval(with), "without", number(without.value), "without_ci",
-			 interval(without));
+	return json_pack("{s:o, s:o, s:o, s:o}", "with", number(with.value), "with_ci",
+			 interval(with.low, with.high), "without", number(without.value),
+			 "without_ci", interval(without.low, without.high));
 }

@@ -30,11 +30,11 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-#define CPUS "/sys/devices/system/cpu"
+#define CPUS  "/sys/devices/system/cpu"
 #define NODES "/sys/devices/system/node"
-#define MM   "/sys/kernel/mm"
-#define THP  MM "/transparent_hugepage"
-#define HUGE MM "/hugepages"
+#define MM    "/sys/kernel/mm"
+#define THP   MM "/transparent_hugepage"
+#define HUGE  MM "/hugepages"
 
 #define WATCHED	 0.2 /* s that the load is watched: 20 ticks of /proc/stat */
 #define BUSY	 0.1 /* CPUs busy with others' work, from which on it is said: two of these ticks */
@@ -53,13 +53,25 @@ struct finding {
 	char remedy[512]; /* where it depends on what was found; "": the check's own */
 };
 
-static __attribute__((format(printf, 3, 4))) void find(struct finding *f, enum state state, const char *format, ...)
+static __attribute__((format(printf, 3, 4))) void find(struct finding *f, enum state state,
+						       const char *format, ...)
 {
 	va_list arguments;
 
 	f->state = state;
 	va_start(arguments, format);
 	vsnprintf(f->found, sizeof(f->found), format, arguments);
+	va_end(arguments);
+}
+
+/* More of what was found. */
+static __attribute__((format(printf, 2, 3))) void add(struct finding *f, const char *format, ...)
+{
+	size_t used = strlen(f->found);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(f->found + used, sizeof(f->found) - used, format, arguments);
 	va_end(arguments);
 }
 
@@ -81,7 +93,8 @@ static void look_governor(const struct patient *p, struct finding *f)
 	char other[32] = "";
 
 	for (unsigned i = 0; i < p->machine->cpus; i++) {
-		char *governor = sysfs_line(p->root, CPUS "/cpu%d/cpufreq/scaling_governor", p->machine->cpu[i].number);
+		char *governor = sysfs_line(p->root, CPUS "/cpu%d/cpufreq/scaling_governor",
+					    p->machine->cpu[i].number);
 
 		known += governor != NULL;
 		if (governor && strcmp(governor, "performance")) {
@@ -113,16 +126,24 @@ static void look_turbo(const struct patient *p, struct finding *f)
 
 static void look_clock_source(const struct patient *p, struct finding *f)
 {
-	static const char *const good[] = { "tsc", "arch_sys_counter", "timebase", "riscv_clocksource" };
-	char *source = sysfs_line(p->root, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-	char *others = sysfs_line(p->root, "/sys/devices/system/clocksource/clocksource0/available_clocksource");
+	static const char *const good[] = { "tsc", "arch_sys_counter", "timebase",
+					    "riscv_clocksource" };
+	char *source = sysfs_line(
+		p->root, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	char *others = sysfs_line(
+		p->root, "/sys/devices/system/clocksource/clocksource0/available_clocksource");
 	bool fine = false;
 
 	for (unsigned i = 0; source && i < LENGTH(good); i++)
 		fine |= !strcmp(source, good[i]);
-	find(f, !source ? UNKNOWN : fine ? GOOD : WRONG, "%s", source ? source : "the kernel does not say");
+	find(f,
+	     !source ? UNKNOWN
+	     : fine  ? GOOD
+		     : WRONG,
+	     "%s", source ? source : "the kernel does not say");
 	if (others && strstr(others, "tsc"))
-		mend(f, "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource");
+		mend(f, "echo tsc | sudo tee "
+			"/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	free(source);
 	free(others);
 }
@@ -133,9 +154,11 @@ static void look_virtual(const struct patient *p, struct finding *f)
 	const char *hypervisor = hypervisor_find(p->root, &known);
 
 	if (hypervisor)
-		find(f, WRONG, "a guest of %s", strcmp(hypervisor, "unknown") ? hypervisor : "an unknown hypervisor");
+		find(f, WRONG, "a guest of %s",
+		     strcmp(hypervisor, "unknown") ? hypervisor : "an unknown hypervisor");
 	else
-		find(f, known ? GOOD : UNKNOWN, "%s", known ? "no" : "neither the CPU nor the firmware tells");
+		find(f, known ? GOOD : UNKNOWN, "%s",
+		     known ? "no" : "neither the CPU nor the firmware tells");
 }
 
 static void look_smt(const struct patient *p, struct finding *f)
@@ -145,37 +168,116 @@ static void look_smt(const struct patient *p, struct finding *f)
 	for (unsigned i = 0; i < p->machine->cpus; i++)
 		if (p->machine->cpu[i].sibling > most)
 			most = p->machine->cpu[i].sibling;
-	find(f, GOOD, most ? "%u hardware threads a core; by default one of them is used" : "one hardware thread a core", most + 1);
+	find(f, GOOD,
+	     most ? "%u hardware threads a core; by default one of them is used"
+		  : "one hardware thread a core",
+	     most + 1);
+}
+
+/* Plugged in, and off line: by the switch for all siblings, or one by one. */
+static void add_offline(const struct patient *p, hwloc_const_bitmap_t online, struct finding *f)
+{
+	hwloc_bitmap_t offline = sysfs_list(p->root, CPUS "/present");
+	char *smt = sysfs_line(p->root, CPUS "/smt/control"), list[120];
+	const bool siblings = smt && (!strcmp(smt, "off") || !strcmp(smt, "forceoff"));
+	const size_t used = strlen(f->found);
+	bool one;
+
+	free(smt);
+	if (offline)
+		hwloc_bitmap_andnot(offline, offline, online);
+	if (!offline || hwloc_bitmap_iszero(offline)) {
+		hwloc_bitmap_free(offline);
+		return;
+	}
+	one = hwloc_bitmap_weight(offline) == 1;
+	hwloc_bitmap_list_snprintf(list, sizeof(list), offline);
+	hwloc_bitmap_free(offline);
+	snprintf(f->found + used, sizeof(f->found) - used, "; CPU%s %s %s offline%s",
+		 one ? "" : "s", list, one ? "is" : "are", siblings ? " (SMT is off)" : "");
+	if (siblings)
+		return;
+	f->state = MISSING;
+	mend(f, "sudo chcpu -e %s", list);
 }
 
 static void look_cpus(const struct patient *p, struct finding *f)
 {
 	hwloc_bitmap_t online = sysfs_list(p->root, CPUS "/online");
 	int all = online ? hwloc_bitmap_weight(online) : -1;
+	const bool ours = all >= 0 && p->machine->cpus >= (unsigned)all;
 
 	if (all < 0)
 		find(f, UNKNOWN, CPUS "/online: %s", strerror(errno));
-	else if (p->machine->cpus < (unsigned)all)
-		find(f, MISSING, "%u of %d CPUs are ours", p->machine->cpus, all);
-	else
+	else if (ours)
 		find(f, GOOD, "all %d CPUs are ours", all);
+	else
+		find(f, MISSING, "%u of %d CPUs are ours", p->machine->cpus, all);
+	if (online)
+		add_offline(p, online, f);
 	hwloc_bitmap_free(online);
 }
 
+/* The nodes that are online, and those of them that have no memory at all: no cpuset took it. */
+static int count_nodes(const char *root, int *empty)
+{
+	hwloc_bitmap_t online = sysfs_list(root, NODES "/online"),
+		       with = sysfs_list(root, NODES "/has_memory");
+	int all = online ? hwloc_bitmap_weight(online) : -1;
+
+	*empty = 0;
+	if (online && with) {
+		hwloc_bitmap_andnot(online, online, with);
+		*empty = hwloc_bitmap_weight(online);
+	}
+	hwloc_bitmap_free(online);
+	hwloc_bitmap_free(with);
+	return all;
+}
+
+/* What a memory policy leaves out is for its own line to say. */
 static void look_nodes(const struct patient *p, struct finding *f)
 {
-	hwloc_bitmap_t online = sysfs_list(p->root, NODES "/online");
-	int all = online ? hwloc_bitmap_weight(online) : -1, ours = 0;
+	const struct machine *m = p->machine;
+	int empty, all = count_nodes(p->root, &empty), ours = 0;
 
-	for (unsigned i = 0; i < p->machine->nodes; i++)
-		ours += machine_has_memory(p->machine, &p->machine->node[i]);
+	for (unsigned i = 0; i < m->nodes; i++)
+		ours += machine_has_memory(m, &m->node[i]) || m->node[i].lack == NOT_IN_POLICY;
 	if (all < 0)
 		find(f, UNKNOWN, NODES " can't be seen: all is taken for one node");
-	else if (ours < all)
-		find(f, MISSING, "the memory of %d of %d is ours", ours, all);
+	else if (ours < all - empty)
+		find(f, MISSING, "the memory of %d of %d is ours", ours, all - empty);
 	else
 		find(f, GOOD, "%d", all);
-	hwloc_bitmap_free(online);
+	for (unsigned i = 0; i < m->nodes; i++) {
+		const struct node *n = &m->node[i];
+
+		if (!n->cpus || n->lack != NO_MEMORY || machine_has_memory(m, n))
+			continue;
+		if (f->state == GOOD)
+			mend(f, "sudo dmidecode -t memory # tells which slots are empty");
+		f->state = MISSING;
+		add(f, "; node %d has no memory: what its CPUs touch first lies on node %d",
+		    n->number, n->first_touch);
+	}
+}
+
+static void look_policy(const struct patient *p, struct finding *f)
+{
+	struct memory_policy policy;
+
+	memory_policy_read(p->root, &policy);
+	if (!*policy.text)
+		find(f, UNKNOWN, "/proc/self/numa_maps can't be read");
+	else if (policy.kind == BOUND)
+		find(f, MISSING, "%.100s: memory of these nodes only", policy.text);
+	else if (policy.kind == STEERED)
+		find(f, WRONG,
+		     "%.100s: pages lie there, and not with the threads that touch them first",
+		     policy.text);
+	else
+		find(f, GOOD, "%.100s: pages lie with the threads that touch them first",
+		     policy.text);
 }
 
 static void look_quota(const struct patient *p, struct finding *f)
@@ -192,11 +294,13 @@ static void look_quota(const struct patient *p, struct finding *f)
 
 static void look_isolated(const struct patient *p, struct finding *f)
 {
-	char *isolated = sysfs_line(p->root, CPUS "/isolated"), *tickless = sysfs_line(p->root, CPUS "/nohz_full");
+	char *isolated = sysfs_line(p->root, CPUS "/isolated"),
+	     *tickless = sysfs_line(p->root, CPUS "/nohz_full");
 	bool none = !tickless || strstr(tickless, "null"); /* some kernels print "(null)" */
 
-	find(f, sysfs_hidden(p->root, CPUS) ? UNKNOWN : GOOD, "isolated: %.80s; without tick (nohz_full): %.80s",
-	     isolated ? isolated : "none", none ? "none" : tickless);
+	find(f, sysfs_hidden(p->root, CPUS) ? UNKNOWN : GOOD,
+	     "isolated: %.80s; without tick (nohz_full): %.80s", isolated ? isolated : "none",
+	     none ? "none" : tickless);
 	free(isolated);
 	free(tickless);
 }
@@ -224,8 +328,8 @@ static void look_load(const struct patient *p, struct finding *f)
 	busy = (after.busy - before.busy) / (clock_now() - begin);
 	steal = (after.steal - before.steal) / (clock_now() - begin);
 	find(f, busy + steal >= BUSY ? WRONG : GOOD,
-	     "%.1f of %u CPUs busy, %.1f stolen by the host, while we slept; load average %.*s", busy, n, steal,
-	     average ? (int)strcspn(average, " ") : 1, average ? average : "?");
+	     "%.1f of %u CPUs busy, %.1f stolen by the host, while we slept; load average %.*s",
+	     busy, n, steal, average ? (int)strcspn(average, " ") : 1, average ? average : "?");
 out:
 	free(cpus);
 	free(average);
@@ -235,27 +339,41 @@ out:
 
 static void look_memory(const struct patient *p, struct finding *f)
 {
+	struct {
+		int node;
+		struct node_memory m;
+	} least = { 0 }, fullest = { 0 };
 	char available[BYTES_TEXT], total[BYTES_TEXT];
-	struct node_memory m, tightest = { 0 };
-	unsigned known = 0, nodes = p->machine->nodes;
-	int node = 0;
+	unsigned known = 0;
+	struct node_memory m;
 
-	for (unsigned i = 0; i < nodes; i++) {
-		if (node_memory_read(p->root, p->machine->node[i].number, &m) || !m.total)
+	for (unsigned i = 0; i < p->machine->nodes; i++) {
+		const int node = p->machine->node[i].number;
+
+		if (node_memory_read(p->root, node, &m) || !m.total)
 			continue;
-		if (!known++ || (double)m.available / (double)m.total < (double)tightest.available / (double)tightest.total) {
-			tightest = m;
-			node = p->machine->node[i].number;
+		if (!known || m.available < least.m.available) {
+			least.node = node;
+			least.m = m;
+		}
+		if (!known++ || (double)m.available / (double)m.total <
+					(double)fullest.m.available / (double)fullest.m.total) {
+			fullest.node = node;
+			fullest.m = m;
 		}
 	}
 	if (!known) {
 		find(f, UNKNOWN, "neither /proc/meminfo nor the nodes tell");
 		return;
 	}
-	bytes_text(available, tightest.available);
-	bytes_text(total, tightest.total);
-	find(f, tightest.available < tightest.total / 2 ? MISSING : GOOD,
-	     nodes > 1 ? "%s of %s available on node %d, and no less on others" : "%s of %s available", available, total, node);
+	find(f, fullest.m.available < fullest.m.total / 2 ? MISSING : GOOD, "%s of %s available",
+	     bytes_text(available, least.m.available), bytes_text(total, least.m.total));
+	if (known == 1)
+		return;
+	add(f, " on node %d, the least of %u nodes", least.node, known);
+	if (f->state == MISSING && fullest.node != least.node)
+		add(f, "; node %d is the fullest: %s of %s", fullest.node,
+		    bytes_text(available, fullest.m.available), bytes_text(total, fullest.m.total));
 }
 
 static void look_memory_limit(const struct patient *p, struct finding *f)
@@ -268,10 +386,11 @@ static void look_memory_limit(const struct patient *p, struct finding *f)
 	cgroup_read(p->root, &c);
 	memory_limit_read(p->root, &l);
 	bytes_text(available, l.available);
-	if (node_memory_read(p->root, 0, &m))
+	if (node_memory_read(p->root, ALL_NODES, &m))
 		m.total = NO_LIMIT;
 	if (c.memory_limit < m.total)
-		find(f, MISSING, "%s by a cgroup; %s can be taken now", bytes_text(limit, c.memory_limit), available);
+		find(f, MISSING, "%s by a cgroup; %s can be taken now",
+		     bytes_text(limit, c.memory_limit), available);
 	else if (l.available == NO_LIMIT)
 		find(f, UNKNOWN, "/proc/meminfo does not say what is available");
 	else
@@ -310,13 +429,15 @@ static void look_huge_pages(const struct patient *p, struct finding *f)
 			continue;
 		if (huge_pages_read(p->root, sizes[i], ALL_NODES, &pages))
 			state = state == GOOD ? UNKNOWN : state;
-		snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of %" PRIu64 " of %s", used ? ", " : "", pages.available,
-			 pages.total, bytes_text(size, sizes[i]));
+		snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of %" PRIu64 " of %s",
+			 used ? ", " : "", pages.available, pages.total,
+			 bytes_text(size, sizes[i]));
 		if (pages.available)
 			continue;
 		state = MISSING;
-		mend(f, "%secho %zu | sudo tee " HUGE "/hugepages-%zukB/nr_hugepages", *f->remedy ? " && " : "",
-		     sizes[i] < wanted ? wanted / sizes[i] : 1, sizes[i] / 1024);
+		mend(f, "%secho %zu | sudo tee " HUGE "/hugepages-%zukB/nr_hugepages",
+		     *f->remedy ? " && " : "", sizes[i] < wanted ? wanted / sizes[i] : 1,
+		     sizes[i] / 1024);
 	}
 	if (!n && sysfs_hidden(p->root, MM))
 		find(f, UNKNOWN, MM " can't be seen");
@@ -329,27 +450,33 @@ static void look_balancing(const struct patient *p, struct finding *f)
 	uint64_t mode;
 
 	if (sysfs_number(p->root, &mode, "/proc/sys/kernel/numa_balancing"))
-		find(f, sysfs_hidden(p->root, "/proc/sys/kernel") ? UNKNOWN : GOOD, "not in this kernel, or not to be seen");
+		find(f, sysfs_hidden(p->root, "/proc/sys/kernel") ? UNKNOWN : GOOD,
+		     "not in this kernel, or not to be seen");
 	else if (!mode)
 		find(f, GOOD, "off");
 	else
 		find(f, p->machine->nodes > 1 ? WRONG : GOOD,
-		     p->machine->nodes > 1 ? "on (%" PRIu64 ")" : "on (%" PRIu64 "), but there is one node", mode);
+		     p->machine->nodes > 1 ? "on (%" PRIu64 ")"
+					   : "on (%" PRIu64 "), but there is one node",
+		     mode);
 }
 
 static void look_swap(const struct patient *p, struct finding *f)
 {
-	char *meminfo = sysfs_text(p->root, "/proc/meminfo"), *swappiness = sysfs_line(p->root, "/proc/sys/vm/swappiness");
+	char *meminfo = sysfs_text(p->root, "/proc/meminfo"),
+	     *swappiness = sysfs_line(p->root, "/proc/sys/vm/swappiness");
 	char all[BYTES_TEXT], used[BYTES_TEXT];
 	uint64_t total, free_bytes;
 
-	if (!text_number(meminfo, "SwapTotal", &total) || !text_number(meminfo, "SwapFree", &free_bytes) || free_bytes > total)
+	if (!text_number(meminfo, "SwapTotal", &total) ||
+	    !text_number(meminfo, "SwapFree", &free_bytes) || free_bytes > total)
 		find(f, UNKNOWN, "/proc/meminfo does not say");
 	else if (!total)
 		find(f, GOOD, "none");
 	else
-		find(f, free_bytes < total ? WRONG : GOOD, "%s of %s in use, swappiness %.8s", bytes_text(used, total - free_bytes),
-		     bytes_text(all, total), swappiness ? swappiness : "?");
+		find(f, free_bytes < total ? WRONG : GOOD, "%s of %s in use, swappiness %.8s",
+		     bytes_text(used, total - free_bytes), bytes_text(all, total),
+		     swappiness ? swappiness : "?");
 	free(meminfo);
 	free(swappiness);
 }
@@ -367,7 +494,8 @@ static void look_move_pages(const struct patient *p, struct finding *f)
 	}
 	*(volatile char *)memory = 1;
 	if (move_pages(0, 1, &memory, NULL, &status, 0) || status < 0) {
-		find(f, MISSING, "asking for a page's node: %s", strerror(status < 0 && status != -1 ? -status : errno));
+		find(f, MISSING, "asking for a page's node: %s",
+		     strerror(status < 0 && status != -1 ? -status : errno));
 	} else {
 		node = status;
 		if (move_pages(0, 1, &memory, &node, &status, MPOL_MF_MOVE) < 0)
@@ -398,8 +526,12 @@ static void look_paranoid(const struct patient *p, struct finding *f)
 	char *line = sysfs_line(p->root, "/proc/sys/kernel/perf_event_paranoid"), *end;
 	long level = line ? strtol(line, &end, 10) : 0;
 	struct reason why;
-	/* Who has the capability is not asked by the kernel, but turned away by PAPI, which only looks at the number. */
-	bool allowed = level > 2 && !strcmp(p->root, THIS_MACHINE) && !counters_forbidden(BY_KERNEL, &why);
+	/*
+	 * Who has the capability is not asked by the kernel, but turned away by PAPI, which only
+	 * looks at the number.
+	 */
+	bool allowed =
+		level > 2 && !strcmp(p->root, THIS_MACHINE) && !counters_forbidden(BY_KERNEL, &why);
 
 	if (!line || end == line || *end)
 		find(f, UNKNOWN, "perf_event_paranoid can't be read");
@@ -417,7 +549,8 @@ static void look_watchdog(const struct patient *p, struct finding *f)
 	uint64_t on;
 
 	if (sysfs_number(p->root, &on, "/proc/sys/kernel/nmi_watchdog"))
-		find(f, sysfs_hidden(p->root, "/proc/sys/kernel") ? UNKNOWN : GOOD, "not in this kernel, or not to be seen");
+		find(f, sysfs_hidden(p->root, "/proc/sys/kernel") ? UNKNOWN : GOOD,
+		     "not in this kernel, or not to be seen");
 	else
 		find(f, on ? MISSING : GOOD, on ? "on" : "off");
 }
@@ -425,8 +558,9 @@ static void look_watchdog(const struct patient *p, struct finding *f)
 /* By counting: the events that most processors have, and how many of them at a time. */
 static void look_pmu(const struct patient *p, struct finding *f)
 {
-	static const char *const names[] = { "perf::CYCLES",	   "perf::INSTRUCTIONS",    "perf::BRANCH-MISSES",
-					     "perf::CACHE-MISSES", "perf::LLC-LOAD-MISSES", "perf::DTLB-LOAD-MISSES" };
+	static const char *const names[] = { "perf::CYCLES",	      "perf::INSTRUCTIONS",
+					     "perf::BRANCH-MISSES",   "perf::CACHE-MISSES",
+					     "perf::LLC-LOAD-MISSES", "perf::DTLB-LOAD-MISSES" };
 	const size_t prefix = strlen("perf::");
 	char counted[128] = "", silent[128] = "";
 	struct counters *c;
@@ -445,10 +579,13 @@ static void look_pmu(const struct patient *p, struct finding *f)
 		size_t used = strlen(list);
 
 		if (e->source)
-			snprintf(list + used, sizeof(counted) - used, "%s%s", used ? ", " : "", names[i] + prefix);
+			snprintf(list + used, sizeof(counted) - used, "%s%s", used ? ", " : "",
+				 names[i] + prefix);
 	}
-	find(f, *counted ? GOOD : MISSING, "%s, in %u pass%s%s%s", *counted ? counted : "nothing that counts", c ? counters_passes(c) : 0,
-	     c && counters_passes(c) == 1 ? "" : "es", *silent ? "; can be asked for, but count nothing: " : "", silent);
+	find(f, *counted ? GOOD : MISSING, "%s, in %u pass%s%s%s",
+	     *counted ? counted : "nothing that counts", c ? counters_passes(c) : 0,
+	     c && counters_passes(c) == 1 ? "" : "es",
+	     *silent ? "; can be asked for, but count nothing: " : "", silent);
 	counters_close(c);
 }
 
@@ -473,7 +610,8 @@ static void look_schedstat(const struct patient *p, struct finding *f)
 	if (!line || sscanf(line, "%llu %llu %llu", &ran, &waited, &slices) != 3)
 		find(f, MISSING, "/proc/self/schedstat is not there");
 	else
-		find(f, ran ? GOOD : MISSING, "%s", ran ? "kept" : "all zero: the kernel does not keep it");
+		find(f, ran ? GOOD : MISSING, "%s",
+		     ran ? "kept" : "all zero: the kernel does not keep it");
 	free(line);
 }
 
@@ -490,7 +628,8 @@ static void look_mitigations(const struct patient *p, struct finding *f)
 
 		known += line != NULL;
 		if (line && !strncmp(line, "Mitigation", 10))
-			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "", names[i]);
+			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+				 names[i]);
 		free(line);
 	}
 	find(f, known ? GOOD : UNKNOWN, "%s%s", known ? "mitigated: " : "the kernel does not say",
@@ -507,7 +646,8 @@ static void look_papi(const struct patient *p, struct finding *f)
 
 	(void)p;
 	if (presets) {
-		find(f, GOOD, "%s; %u of its presets can be counted: papi_avail -a", version, presets);
+		find(f, GOOD, "%s; %u of its presets can be counted: papi_avail -a", version,
+		     presets);
 		return;
 	}
 	find(f, MISSING, "%s%s%.200s", version, *version ? ": " : "", why.what);
@@ -515,10 +655,17 @@ static void look_papi(const struct patient *p, struct finding *f)
 }
 
 #if defined(__x86_64__)
-/* What likwid-perfctr reads the processor's counters by: by itself, or by a daemon that is allowed to. */
+#define GET_LIKWID "sudo apt-get install likwid # Fedora: likwid, Spack: likwid"
+
+/*
+ * What likwid-perfctr reads the processor's counters by: by itself, or by a daemon that is allowed
+ * to.
+ */
 static void look_registers(const char *library, struct finding *f)
 {
-	static const char *const daemons[] = { "/usr/sbin/likwid-accessD", "/usr/local/sbin/likwid-accessD", "/usr/bin/likwid-accessD" };
+	static const char *const daemons[] = { "/usr/sbin/likwid-accessD",
+					       "/usr/local/sbin/likwid-accessD",
+					       "/usr/bin/likwid-accessD" };
 	const char *const file = "/dev/cpu/0/msr";
 	bool daemon = false;
 
@@ -527,16 +674,23 @@ static void look_registers(const char *library, struct finding *f)
 	if (!access(file, R_OK | W_OK)) {
 		find(f, GOOD, "%s; %s can be read by us", library, file);
 	} else if (errno == ENOENT) {
-		find(f, MISSING, "%s, but no %s, which likwid-perfctr needs unless built for perf_event", library, file);
+		find(f, MISSING,
+		     "%s, but no %s, which likwid-perfctr needs unless built for perf_event",
+		     library, file);
 		mend(f, "sudo modprobe msr");
 	} else if (daemon) {
 		find(f, GOOD, "%s; %s is for likwid-accessD to read", library, file);
 	} else {
 		find(f, MISSING, "%s, but neither %s nor likwid-accessD for us", library, file);
-		mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s /usr/sbin/likwid-accessD");
+		mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
+			"/usr/sbin/likwid-accessD");
 	}
 }
 #else
+#define GET_LIKWID                                                                               \
+	"spack install likwid # it counts by perf_event; Debian and Ubuntu have LIKWID for x86 " \
+	"alone"
+
 static void look_registers(const char *library, struct finding *f)
 {
 	find(f, GOOD, "%s; likwid-perfctr counts by perf_event_open", library);
@@ -573,7 +727,8 @@ static pid_t start(const char *program, char *const *arguments, int *output)
 	posix_spawn_file_actions_adddup2(&files, ends[1], 1);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* so that what it starts can be ended with it */
+	/* so that what it starts can be ended with it */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	error = posix_spawnp(&child, program, &files, &attributes, arguments, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
@@ -602,7 +757,8 @@ static int listen_to(int output, char *text, size_t size)
 
 		if (left <= 0)
 			return -1;
-		if (poll(&wait, 1, (int)(left * 1000) + 1) <= 0) /* a signal, or the deadline, which is seen above */
+		/* a signal, or the deadline, which is seen above */
+		if (poll(&wait, 1, (int)(left * 1000) + 1) <= 0)
 			continue;
 		n = read(output, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
@@ -617,14 +773,17 @@ static int listen_to(int output, char *text, size_t size)
 
 static void look_python(const struct patient *p, struct finding *f)
 {
-	static const char script[] = "import sys\n"
-				     "if sys.version_info < (3, 9): sys.exit(print('is older than 3.9'))\n"
-				     "missing = []\n"
-				     "for name in '" LOCUS_PYTHON_MODULES "'.split():\n"
-				     "    try: __import__(name)\n"
-				     "    except Exception: missing.append(name)\n"
-				     "print('lacks ' + ', '.join(missing) if missing else 'has all that the report needs')\n";
-	const char *given = getenv("LOCUS_PYTHON"), *python = given && *given ? given : LOCUS_PYTHON_PATH;
+	static const char script[] =
+		"import sys\n"
+		"if sys.version_info < (3, 9): sys.exit(print('is older than 3.9'))\n"
+		"missing = []\n"
+		"for name in '" LOCUS_PYTHON_MODULES "'.split():\n"
+		"    try: __import__(name)\n"
+		"    except Exception: missing.append(name)\n"
+		"print('lacks ' + ', '.join(missing) if missing else 'has all that the report "
+		"needs')\n";
+	const char *given = getenv("LOCUS_PYTHON"),
+		   *python = given && *given ? given : LOCUS_PYTHON_PATH;
 	char *const arguments[] = { (char *)python, "-c", (char *)script, NULL };
 	char answer[128];
 	int output, late;
@@ -648,9 +807,11 @@ static void look_python(const struct patient *p, struct finding *f)
 		;
 	answer[strcspn(answer, "\n")] = '\0';
 	if (late)
-		find(f, UNKNOWN, "%.120s took more than %g s to import what the report needs", python, PATIENCE);
+		find(f, UNKNOWN, "%.120s took more than %g s to import what the report needs",
+		     python, PATIENCE);
 	else
-		find(f, strstr(answer, "has all") ? GOOD : MISSING, "%.120s %s", python, *answer ? answer : "does not run");
+		find(f, strstr(answer, "has all") ? GOOD : MISSING, "%.120s %s", python,
+		     *answer ? answer : "does not run");
 }
 
 /* ---- the table ---- */
@@ -661,46 +822,60 @@ static const struct check {
 	const char *remedy;
 	bool live; /* tries, instead of reading: this machine only */
 } checks[] = {
-	{ "load", "others' work on the same CPUs makes samples longer", look_load, "ps -eo pcpu,pid,user,comm --sort=-pcpu | head",
-	  true },
+	{ "load", "others' work on the same CPUs makes samples longer", look_load,
+	  "ps -eo pcpu,pid,user,comm --sort=-pcpu | head", true },
 	{ "governor", "the clock follows the load: what runs first runs slower", look_governor,
 	  "sudo cpupower frequency-set --governor performance", false },
-	{ "turbo", "the clock depends on heat and on how many cores are busy", look_turbo, NULL, false },
+	{ "turbo", "the clock depends on heat and on how many cores are busy", look_turbo, NULL,
+	  false },
 	{ "clock source", "reading the clock is slow, or leaves the process", look_clock_source,
 	  "sudo dmesg | grep -i tsc # says why it is not used", false },
-	{ "virtual machine", "the host moves the CPUs about and takes time away (steal)", look_virtual, NULL, false },
-	{ "CPUs", "what needs all cores or nodes is impossible", look_cpus,
+	{ "virtual machine", "the host moves the CPUs about and takes time away (steal)",
+	  look_virtual, NULL, false },
+	{ "CPUs", "layouts and default numbers of threads leave the others out", look_cpus,
 	  "taskset -c \"$(cat " CPUS "/online)\" locus ... # SLURM: --exclusive", false },
-	{ "NUMA nodes", "what needs all nodes is impossible", look_nodes, "sbatch --exclusive --mem=0 ... # by hand: cpuset.mems of the cgroup",
-	  false },
+	{ "NUMA nodes", "what needs all nodes is impossible", look_nodes,
+	  "sbatch --exclusive --mem=0 ... # by hand: cpuset.mems of the cgroup", false },
+	{ "memory policy", "data can't lie on other nodes, or not where a trial wants them",
+	  look_policy, "numactl --localalloc locus ... # SLURM: srun --mem-bind=none", false },
 	{ "CPU quota", "the kernel stops the process when its share is used up", look_quota,
-	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup", false },
+	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup",
+	  false },
 	{ "hardware threads", "siblings share a core", look_smt, NULL, false },
-	{ "isolated CPUs", "free of others' work, and used only when named", look_isolated, NULL, false },
-	{ "memory", "large sizes don't fit, or spill onto other nodes", look_memory,
+	{ "isolated CPUs", "free of others' work, and used only when named", look_isolated, NULL,
+	  false },
+	{ "memory", "larger data can't lie on that node", look_memory,
 	  "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", false },
 	{ "memory limit", "sizes beyond it are impossible", look_memory_limit,
-	  "sbatch --mem=0 ... # by hand: raise memory.max (memory.limit_in_bytes) of the cgroup", false },
+	  "sbatch --mem=0 ... # by hand: raise memory.max (memory.limit_in_bytes) of the cgroup",
+	  false },
 	{ "transparent pages", "pages=thp is impossible", look_thp, NULL, false },
 	{ "hugetlb pages", "pages=2M or pages=1G is impossible", look_huge_pages, NULL, false },
-	{ "NUMA balancing", "the kernel moves pages while they are measured", look_balancing, "sudo sysctl kernel.numa_balancing=0",
+	{ "NUMA balancing", "the kernel moves pages while they are measured", look_balancing,
+	  "sudo sysctl kernel.numa_balancing=0", false },
+	{ "swap", "pages may have to come back from disk", look_swap,
+	  "sudo swapoff -a && sudo swapon -a", false },
+	{ "move_pages", "placement can only be counted or not verified at all, nor migrated",
+	  look_move_pages, "docker run --cap-add SYS_NICE ... # seccomp forbids it", true },
+	{ "locked memory", "MPI over InfiniBand and counters may fail", look_memlock,
+	  "ulimit -l unlimited", false },
+	{ "schedstat", "waiting for a CPU can't be told from running", look_schedstat, NULL,
 	  false },
-	{ "swap", "pages may have to come back from disk", look_swap, "sudo swapoff -a && sudo swapon -a", false },
-	{ "move_pages", "placement can only be counted or not verified at all, nor migrated", look_move_pages,
-	  "docker run --cap-add SYS_NICE ... # seccomp forbids it", true },
-	{ "locked memory", "MPI over InfiniBand and counters may fail", look_memlock, "ulimit -l unlimited", false },
-	{ "schedstat", "waiting for a CPU can't be told from running", look_schedstat, NULL, false },
-	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them for that", look_paranoid,
-	  "sudo sysctl kernel.perf_event_paranoid=1", false },
-	{ "NMI watchdog", "it takes one of the processor's counters", look_watchdog, "sudo sysctl kernel.nmi_watchdog=0", false },
-	{ "hardware counters", "no cycles, misses or bandwidth beside the times", look_pmu, NULL, true },
-	{ "software counters", "no perf::CONTEXT-SWITCHES and the like; the kernel's own are there", look_software, NULL, true },
-	{ "PAPI", "no counters through PAPI", look_papi, NULL, true },
-	{ "LIKWID", "no counters of regions by likwid-perfctr", look_likwid, "sudo apt-get install likwid # Fedora: likwid, Spack: likwid",
+	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them for that",
+	  look_paranoid, "sudo sysctl kernel.perf_event_paranoid=1", false },
+	{ "NMI watchdog", "it takes one of the processor's counters", look_watchdog,
+	  "sudo sysctl kernel.nmi_watchdog=0", false },
+	{ "hardware counters", "no cycles, misses or bandwidth beside the times", look_pmu, NULL,
 	  true },
-	{ "mitigations", "they lengthen system calls and indirect branches", look_mitigations, NULL, false },
+	{ "software counters", "no perf::CONTEXT-SWITCHES and the like; the kernel's own are there",
+	  look_software, NULL, true },
+	{ "PAPI", "no counters through PAPI", look_papi, NULL, true },
+	{ "LIKWID", "no counters of regions by likwid-perfctr", look_likwid, GET_LIKWID, true },
+	{ "mitigations", "they lengthen system calls and indirect branches", look_mitigations, NULL,
+	  false },
 	{ "Python", "locus report does not work", look_python,
-	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 jsonschema-rs numpy vl-convert-python && "
+	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 "
+	  "jsonschema-rs numpy vl-convert-python && "
 	  "export LOCUS_PYTHON=~/locus-python/bin/python",
 	  true },
 };
@@ -734,8 +909,8 @@ int doctor_at(const char *root, const struct machine *machine, FILE *out)
 		print(out, &checks[i], &f);
 		fflush(out);
 	}
-	fprintf(out, "%u spoil measurements [!!], %u are missing [--], %u unknown [??]\n", count[WRONG], count[MISSING],
-		count[UNKNOWN]);
+	fprintf(out, "%u spoil measurements [!!], %u are missing [--], %u unknown [??]\n",
+		count[WRONG], count[MISSING], count[UNKNOWN]);
 	return fflush(out) || ferror(out) || count[WRONG] ? 1 : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this machine lacks or has set wrong for measuring, why that matters, and the command that mends it. It looks and tries,
+ * What this machine lacks or has set wrong for measuring, why that matters, and the command that
+ * mends it. It looks and tries,
  *needs no root, changes nothing, and takes about a second.
  *
  *	[ok]  as it should be, or for information
@@ -15,7 +16,10 @@
 
 struct machine;
 
-/* An exit status: 0, or 1 where something spoils measurements (a [!!]) or the stream can't be written. */
+/*
+ * An exit status: 0, or 1 where something spoils measurements (a [!!]) or the stream can't be
+ * written.
+ */
 int doctor(const struct machine *, FILE *);
 /* The same of a copy of /proc and /sys (sysfs.h); what can only be tried out is unknown there. */
 int doctor_at(const char *root, const struct machine *, FILE *);

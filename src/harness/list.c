@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <errno.h>
 #include <string.h>
 
 #include "harness/counting.h"
@@ -10,7 +12,7 @@ void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
 	for (; *table; table++)
 		if (!(*table)->internal)
-			fprintf(f, "%-12s %s\n", (*table)->name, (*table)->summary);
+			fprintf(f, "%-13s %s\n", (*table)->name, (*table)->summary);
 }
 
 static void list_parameter(const struct parameter *p, FILE *f)
@@ -25,23 +27,28 @@ static void list_parameter(const struct parameter *p, FILE *f)
 	fprintf(f, "\n");
 }
 
-/* An option of every benchmark, of which this one has defaults of its own, as a parameter; without a name: it has none. */
-static struct parameter own_default(const char *name, const char *help, const char *const *value)
-{
-	struct parameter p = { .name = value[QUICK] ? name : NULL, .help = help };
-
-	memcpy(p.value, value, sizeof(p.value));
-	return p;
-}
-
+/*
+ * Options of every benchmark of which this one has defaults of its own, as parameters. Without a
+ * name: it has none.
+ */
 static struct parameter own_variants(const struct benchmark *b)
 {
-	return own_default("variant", "those to run", b->chosen);
+	struct parameter p = { .name = b->preset[QUICK].variants ? "variant" : NULL,
+			       .help = "those to run" };
+
+	for (enum profile i = QUICK; i < PROFILES; i++)
+		p.value[i] = b->preset[i].variants;
+	return p;
 }
 
 static struct parameter own_threads(const struct benchmark *b)
 {
-	return own_default("threads", "numbers of threads", b->threads);
+	struct parameter p = { .name = b->preset[QUICK].threads ? "threads" : NULL,
+			       .help = "numbers of threads" };
+
+	for (enum profile i = QUICK; i < PROFILES; i++)
+		p.value[i] = b->preset[i].threads;
+	return p;
 }
 
 void list_benchmark(const struct benchmark *b, FILE *f)
@@ -54,21 +61,26 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 		fprintf(f, "source: %s\n", b->source);
 	fprintf(f, "\nvariants\n");
 	for (const struct variant *v = b->variants; v->name; v++)
-		fprintf(f, "  %-16s %s%s\n", v->name, v->summary, v->divided ? "; can be divided over ranks" : "");
+		fprintf(f, "  %-16s %s%s\n", v->name, v->summary,
+			v->divided ? "; can be divided over ranks" : "");
 	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
-		list_parameter(p, f);
+		if (p->type != P_FOUND)
+			list_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i].name)
 			list_parameter(&own[i], f);
 	fprintf(f, "\nmetrics\n");
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		fprintf(f, "  %-16s %s (%s)\n", m->name, m->help, m->unit);
-	fprintf(f, "  %-16s wall time of a sample for each %s that a worker did (s/%s)\n", "time", b->unit, b->unit);
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
-		fprintf(f, "  %-16s %s (%s, %s/%s)\n", r->name, r->help, r->metric ? r->metric : "time", r->of, r->to);
+		fprintf(f, "  %-16s %s (%s, %s/%s)\n", r->name, r->help,
+			r->metric ? r->metric : "time", r->of, r->to);
 	if (b->counters)
-		fprintf(f, "\ncounters (--counters default; for each %s; of several, the first that can be counted here)\n", per_name(b));
+		fprintf(f,
+			"\ncounters (--counters default; for each %s; of several, the first that "
+			"can be counted here)\n",
+			per_name(b));
 	for (const struct explained *e = b->counters; e && e->events; e++)
 		fprintf(f, "  %s\n  %16s %s\n", e->events, "", e->what);
 }
@@ -79,21 +91,30 @@ void list_names(const struct benchmark *const *table, const struct benchmark *b,
 		if (!(*table)->internal)
 			fprintf(f, "%s\n", (*table)->name);
 	for (const struct parameter *p = b ? b->parameters : NULL; p && p->name; p++)
-		fprintf(f, "--%s\n", p->name);
+		if (p->type != P_FOUND)
+			fprintf(f, "--%s\n", p->name);
 	for (const struct option_row *o = option_rows; b && o->name; o++)
 		fprintf(f, "--%s\n", o->name);
 }
 
-/* Text for troff: a hyphen that can be copied, no command at the start of a line, alternatives that may stand on several. */
+/*
+ * Text for troff: a hyphen that can be copied, no command at the start of a line, alternatives that
+ * may stand on several.
+ */
 static void put_man(const char *text, FILE *f)
 {
 	if (*text == '.' || *text == '\'')
 		fputs("\\&", f);
 	for (; *text; text++)
-		fputs(*text == '-' ? "\\-" : *text == '\\' ? "\\e" : *text == '|' ? "|\\:" : (char[]){ *text, 0 }, f);
+		fputs(*text == '-'    ? "\\-"
+		      : *text == '\\' ? "\\e"
+		      : *text == '|'  ? "|\\:"
+				      : (char[]){ *text, 0 },
+		      f);
 }
 
-static void put_tagged(const char *before, const char *name, const char *argument, const char *text, FILE *f)
+static void put_tagged(const char *before, const char *name, const char *argument, const char *text,
+		       FILE *f)
 {
 	fprintf(f, ".TP\n\\fB");
 	put_man(before, f);
@@ -141,19 +162,22 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, ".\n.PP\nVariants:\n");
 	for (const struct variant *v = b->variants; v->name; v++)
 		put_variant(v, f);
-	fprintf(f, ".PP\nParameters, with their values by profile (one without takes the one before it):\n");
+	fprintf(f, ".PP\nParameters, with their values by profile (one without takes the one "
+		   "before it):\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
-		put_parameter(p, f);
+		if (p->type != P_FOUND)
+			put_parameter(p, f);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i].name)
 			put_parameter(&own[i], f);
-	fprintf(f, ".PP\nMetrics, beside the time of a %s:\n", b->unit);
+	fprintf(f, ".PP\nMetrics:\n");
 	for (const struct metric *m = b->metrics; m && m->name; m++)
 		put_tagged("", m->name, m->unit, m->help, f);
 	for (const struct ratio *r = b->ratios; r && r->name; r++) {
 		char times[128];
 
-		snprintf(times, sizeof(times), "%s%s%s/%s", r->metric ? r->metric : "", r->metric ? ", " : "", r->of, r->to);
+		snprintf(times, sizeof(times), "%s%s%s/%s", r->metric ? r->metric : "",
+			 r->metric ? ", " : "", r->of, r->to);
 		put_tagged("", r->name, times, r->help, f);
 	}
 	if (b->counters)
@@ -187,8 +211,9 @@ const struct benchmark *find_benchmark(const struct benchmark *const *table, con
 	}
 	near = nearest(name, names, n);
 	if (near >= 0)
-		fprintf(stderr, "locus: there is no benchmark '%s'; did you mean '%s'?\n", name, names[near]);
+		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
 	else
-		fprintf(stderr, "locus: there is no benchmark '%s'; `locus list` shows them\n", name);
+		warnx("there is no benchmark '%s'; `%s list` shows them", name,
+		      program_invocation_short_name);
 	return NULL;
 }

@@ -6,15 +6,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/measure.h"
+#include "kit/shares.h"
 #include "harness/statistics.h"
 #include "harness/text.h"
 #include "machine/topology.h"
+#include "machine/watchdog.h"
 
 enum { MOST_PER_BATCH = 32 };
 
-/* A sample is noisy when more of it than this was lost to others: a share of its wall time, and what reading the evidence costs; s. */
+/*
+ * A sample is noisy when more of it than this was lost to others: a share of its wall time, and
+ * what reading the evidence costs; s.
+ */
 #define DISTURBED_SHARE 0.01
 #define DISTURBED_LEAST 5e-6
 
@@ -25,23 +30,47 @@ enum { MOST_PER_BATCH = 32 };
 #define SKEW_FACTOR 1000.0
 /* ... and of those that end by a deadline, this many times what they last beyond it. */
 #define LATE_FACTOR 100.0
-/* ... but no more than this many times what the benchmark aims at: a skew beyond is the scheduler's, not the barrier's. */
+/*
+ * ... but no more than this many times what the benchmark aims at: a skew beyond is the
+ * scheduler's, not the barrier's.
+ */
 #define LONGEST_FACTOR 20.0
 
 #define CHAIN 49152 /* links: about 16 us */
 
-/* A sample of so many times what was aimed at is believed when it is seen twice: a pause of a host's looks like it. */
+/*
+ * A sample of so many times what was aimed at is believed when it is seen twice: a pause of a
+ * host's looks like it.
+ */
 #define PAUSE_FACTOR 2
 
-/* Calibration takes disturbed samples again for so many times the length of one; on a core that is never quiet it must end too. */
+/*
+ * Calibration takes disturbed samples again for so many times the length of one; on a core that is
+ * never quiet it must end too.
+ */
 #define RETRY_FACTOR 5
 /* ... and no longer than this (s): something disturbs every sample of seconds. */
 #define RETRY_MOST 1.0
+
+/* What the main thread does while it is away from the books: the object is a trial. */
+#define PREPARING "preparing"
+#define MEASURING "measuring"
+#define CHECKING  "checking"
 
 struct result {
 	struct series *series;
 	double wall, communicated;
 };
+
+bool is_time(const struct metric *m)
+{
+	return !strcmp(m->name, "time");
+}
+
+static bool is_reported(const struct metric *m)
+{
+	return !m->amount && !is_time(m);
+}
 
 unsigned metric_count(const struct benchmark *b)
 {
@@ -58,8 +87,8 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 
 	*s = (struct series){ .planned = p, .skew = INFINITY };
 	s->value = calloc(metric_count(t->benchmark) + 1, sizeof(*s->value));
-	if (t->variant->meetings && t->threads > 1) {
-		s->meetings = t->variant->meetings(t);
+	if (t->benchmark->scored == IN_PAIRS && t->threads > 1) {
+		s->meetings = p->needs.meetings;
 		s->pairs = pairs_open(t);
 	}
 	if (tally_open(&s->tally, counting, t) && s->value && !s->meetings == !s->pairs)
@@ -111,7 +140,7 @@ static bool grow(struct series *s, size_t n)
 	for (unsigned i = 0; i < metric_count(b); i++) {
 		double *value;
 
-		if (b->metrics[i].amount)
+		if (!is_reported(&b->metrics[i]))
 			continue;
 		value = realloc(s->value[i], room * sizeof(*value));
 		if (!value)
@@ -140,7 +169,11 @@ double communicated(const struct result *r)
 	return r->communicated;
 }
 
-/* NULL: all workers are alike. */
+static const struct ops *ops_of(const struct trial *t)
+{
+	return t->variant->ops ? t->variant->ops : &t->benchmark->ops;
+}
+
 static const struct role *roles_of(const struct trial *t)
 {
 	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
@@ -151,17 +184,22 @@ static bool seat(struct series *s, struct team *team)
 	const struct trial *t = &s->planned->trial;
 	const struct role *role = roles_of(t);
 	unsigned culprit, left;
+	int failed;
 
-	if (team_seat(team, t->place, t->threads, &culprit)) {
+	watchdog_away(PREPARING);
+	failed = team_seat(team, t->place, t->threads, &culprit);
+	watchdog_back();
+	if (failed) {
 		free(s->failure);
-		s->failure = text_of("thread %u could not be pinned to CPU %d: %s", culprit, culprit < t->threads ? t->place[culprit].cpu : -1,
-				     strerror(errno));
+		s->failure =
+			text_of("thread %u could not be pinned to CPU %d: %s", culprit,
+				culprit < t->threads ? t->place[culprit].cpu : -1, strerror(errno));
 		return false;
 	}
-	left = role ? role->threads : 0;
-	for (unsigned i = 0, number = 0; role && i < t->threads; i++) {
-		while (left == 0 && role[number].threads && role[number + 1].name)
-			left = role[++number].threads;
+	left = role->workers;
+	for (unsigned i = 0, number = 0; i < t->threads; i++) {
+		while (left == 0 && role[number].workers && role[number + 1].name)
+			left = role[++number].workers;
 		team_worker(team, i)->role = number;
 		left -= left > 0;
 	}
@@ -180,52 +218,42 @@ static bool all_seated(struct series *s, struct team *team)
 /* The workers whose units count, and whose end ends the sample: those of the first role. */
 static unsigned leading(const struct trial *t)
 {
-	const struct role *role = roles_of(t);
+	const unsigned workers = roles_of(t)->workers;
 
-	return role && role->threads && role->threads < t->threads ? role->threads : t->threads;
+	return workers && workers < t->threads ? workers : t->threads;
 }
 
-/* The units that count() fixes; of worker 0, 0: none are. */
-static uint64_t fixed_count(const struct trial *t, unsigned worker)
+/*
+ * What ends the work of those who play a role. Where all play the same one, fixed units end it and
+ * no deadline.
+ */
+static enum until until_of_role(const struct series *s, unsigned number)
 {
-	return t->benchmark->count ? t->benchmark->count(t, worker) : 0;
+	const struct role *role = roles_of(&s->planned->trial);
+	const bool fixed = s->planned->needs.units && !role[1].name;
+
+	return role[number].until == BY_DEADLINE && fixed ? BY_COUNT : role[number].until;
 }
 
-/* What ends the work of those who play a part. */
-static enum bound bound_of_role(const struct trial *t, unsigned role)
+static enum until until_of(const struct series *s)
 {
-	const struct role *roles = roles_of(t);
-	enum bound bound = roles ? roles[role].bound : t->variant->bound ? t->variant->bound : t->benchmark->bound;
-
-	return bound == BY_DEADLINE && !roles && fixed_count(t, 0) ? BY_COUNT : bound;
-}
-
-static enum bound bound_of(const struct trial *t)
-{
-	return bound_of_role(t, 0);
+	return until_of_role(s, 0);
 }
 
 /* More workers than CPUs are never at work together. */
 static bool scored_together(const struct series *s)
 {
-	return s->planned->trial.variant->together && !s->planned->trial.oversubscribed;
+	return s->planned->trial.benchmark->scored == TOGETHER && !s->planned->trial.oversubscribed;
 }
 
-/* s: the sample to aim at. */
-static double aim_of(const struct trial *t)
-{
-	return t->variant->sample > 0 ? t->variant->sample : t->benchmark->sample;
-}
-
-/* Units that a worker is to do, by the part that it plays. */
+/* Units that a worker is to do. It may be none, where there are more workers than units. */
 static uint64_t share(const struct series *s, const struct worker *w)
 {
-	const struct trial *t = &s->planned->trial;
-	const bool fixed = fixed_count(t, 0) && !s->warming;
+	const uint64_t units = s->warming ? 0 : s->planned->needs.units;
 
-	if (bound_of_role(t, s->pairs ? 0 : w->role) == BY_DEADLINE)
+	if (until_of_role(s, s->pairs ? 0 : w->role) == BY_DEADLINE)
 		return UINT64_MAX;
-	return fixed ? fixed_count(t, w->index) : s->units; /* which may be none, where there are more workers than units */
+	return units ? share_size(units, w->index, leading(&s->planned->trial)) : s->units;
 }
 
 static bool lost(double seconds, double wall)
@@ -237,7 +265,8 @@ static bool lost(double seconds, double wall)
 static bool witness(struct noise *n, const struct attendance *a, int cpu)
 {
 	const struct usage *x = &a->before, *y = &a->after;
-	double wall = y->wall - x->wall, off = fmax(0, wall - (y->cpu - x->cpu)), delay = y->delay - x->delay;
+	double wall = y->wall - x->wall, off = fmax(0, wall - (y->cpu - x->cpu)),
+	       delay = y->delay - x->delay;
 	bool moved = x->on_cpu != cpu || y->on_cpu != cpu;
 	bool blocked = y->voluntary != x->voluntary; /* time off the CPU is then the work's own */
 
@@ -248,21 +277,25 @@ static bool witness(struct noise *n, const struct attendance *a, int cpu)
 	n->minor_faults += y->minor_faults - x->minor_faults;
 	n->major_faults += y->major_faults - x->major_faults;
 	n->migrations += moved;
-	return moved || y->involuntary != x->involuntary || y->major_faults != x->major_faults || lost(delay, wall) ||
-	       (!blocked && lost(off, wall));
+	return moved || y->involuntary != x->involuntary || y->major_faults != x->major_faults ||
+	       lost(delay, wall) || (!blocked && lost(off, wall));
 }
 
 struct sample {
-	double wall, time, skew;           /* s; s per unit; s */
-	double communicated;               /* s; NAN: there are no ranks */
-	double done;                       /* units of the workers of the first role together; of pairs, of the first of each: this rank's */
+	double wall, time, skew; /* s; s per unit; s */
+	double communicated;	 /* s; NAN: there are no ranks */
+	/*
+	 * units of the workers of the first role together; of pairs, of the first of each: this
+	 * rank's
+	 */
+	double done;
 	bool noisy;
 };
 
 /* Whose turn it is, where workers meet in pairs. */
 struct turn {
 	unsigned round, meeting;
-	unsigned table;                    /* the pair that plays; EVERY: each of the round */
+	unsigned table; /* the pair that plays; EVERY: each of the round */
 };
 #define EVERY (~0u)
 
@@ -274,14 +307,16 @@ static void pair_up(struct series *s, struct team *team, struct turn turn)
 	for (unsigned i = 0; i < players; i++)
 		team_worker(team, i)->group = IDLE;
 	for (unsigned table = 0, pair = 0, a, b; table < pairs_tables(players); table++) {
-		if (!pairs_at(players, turn.round, table, &a, &b)) /* a table with one player is no pair */
+		/* a table with one player is no pair */
+		if (!pairs_at(players, turn.round, table, &a, &b))
 			continue;
 		for (unsigned i = 0; i < 2 && (turn.table == EVERY || turn.table == table); i++) {
 			struct worker *w = team_worker(team, i ? b : a);
 
 			w->group = pair;
 			w->meeting = turn.meeting;
-			w->role = i ^ (turn.meeting & 1); /* each of the two begins in half of their meetings */
+			/* each of the two begins in half of their meetings */
+			w->role = i ^ (turn.meeting & 1);
 		}
 		pair++; /* the same alone as beside others */
 	}
@@ -292,14 +327,18 @@ static void work_in_pair(void *argument, struct worker *w)
 	const struct series *s = argument;
 
 	if (w->group != IDLE)
-		s->planned->trial.variant->work(s->state, w);
+		ops_of(&s->planned->trial)->work(s->state, w);
 }
 
-/* What each pair took, from when both were there until both were done; the median of all, with its noise, is the sample. */
-static void score_pairs(struct series *s, struct team *team, struct turn turn, struct noise *noise, bool keep, struct sample *sample)
+/*
+ * What each pair took, from when both were there until both were done; the median of all, with its
+ * noise, is the sample.
+ */
+static void score_pairs(struct series *s, struct team *team, struct turn turn, struct noise *noise,
+			bool keep, struct sample *sample)
 {
 	const struct trial *t = &s->planned->trial;
-	double times[t->threads / 2 + 1];
+	double *times = calloc(t->threads / 2 + 1, sizeof(*times));
 	size_t n = 0, disturbed = 0;
 
 	for (unsigned table = 0, a, b; table < pairs_tables(t->threads); table++) {
@@ -307,7 +346,8 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 		bool disturbed_one, disturbed_other;
 		double time, units;
 
-		if ((turn.table != EVERY && turn.table != table) || !pairs_at(t->threads, turn.round, table, &a, &b))
+		if ((turn.table != EVERY && turn.table != table) ||
+		    !pairs_at(t->threads, turn.round, table, &a, &b))
 			continue;
 		one = team_attendance(team, a);
 		other = team_attendance(team, b);
@@ -318,7 +358,7 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 		disturbed += disturbed_one || disturbed_other;
 		noise->wall += 2 * time;
 		sample->wall = fmax(sample->wall, time);
-		if (units > 0)
+		if (times && units > 0)
 			times[n++] = time / units;
 		if (keep && units > 0)
 			pairs_add(s->pairs, a, b, time / units, turn.table != EVERY);
@@ -328,6 +368,7 @@ static void score_pairs(struct series *s, struct team *team, struct turn turn, s
 	sort(times, n);
 	sample->time = n ? quantile(times, n, 0.5) : NAN;
 	sample->noisy = (double)disturbed > NOISY_PAIRS * (double)n;
+	free(times);
 }
 
 static void score(struct series *s, struct team *team, struct noise *noise, struct sample *sample)
@@ -360,27 +401,33 @@ static void score(struct series *s, struct team *team, struct noise *noise, stru
 	noise->wall += sample->wall * t->threads;
 }
 
-/* All ranks have the same samples: it takes as long as the last of them; the least that one spends in calls to others is what these take. */
+/*
+ * All ranks have the same samples: it takes as long as the last of them; the least that one spends
+ * in calls to others is what these take.
+ */
 static void agree_sample(const struct ranks *ranks, struct sample *s)
 {
-	double x[] = { s->wall, isfinite(s->time) ? s->time : INFINITY, s->skew, s->noisy, -s->communicated };
+	double x[] = { s->wall, isfinite(s->time) ? s->time : INFINITY, s->skew, s->noisy,
+		       -s->communicated };
 
-	ranks->most(x, sizeof(x) / sizeof(*x));
+	agree_largest(ranks, x, sizeof(x) / sizeof(*x));
 	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], s->done, x[3] > 0 };
 }
 
 /* One timed execution; `keep`: what pairs took is kept. */
-static struct sample take(struct series *s, struct team *team, struct noise *noise, struct turn turn, bool keep)
+static struct sample take(struct series *s, struct team *team, struct noise *noise,
+			  struct turn turn, bool keep)
 {
 	const struct trial *t = &s->planned->trial;
-	const struct variant *v = t->variant;
+	const struct ops *ops = ops_of(t);
 	const unsigned lead = leading(t);
-	const bool by_deadline = bound_of(t) == BY_DEADLINE;
+	const bool by_deadline = until_of(s) == BY_DEADLINE;
 	struct sample sample = { .communicated = NAN };
 	double spent;
 
-	if (v->reset)
-		v->reset(s->state);
+	watchdog_away(MEASURING);
+	if (ops->reset)
+		ops->reset(s->state);
 	if (s->pairs)
 		pair_up(s, team, turn);
 	for (unsigned i = 0; i < t->threads; i++) {
@@ -391,9 +438,11 @@ static struct sample take(struct series *s, struct team *team, struct noise *noi
 	}
 	agree_any(t->ranks, false); /* all are here: none waits for another's reset in its sample */
 	spent = t->ranks ? t->ranks->spent() : NAN;
-	team_time(team, s->pairs ? work_in_pair : v->work, s->pairs ? s : s->state, by_deadline ? s->duration : 0, by_deadline ? 0 : lead,
-		  v->together ? 1 : lead);
+	team_time(team, s->pairs ? work_in_pair : ops->work, s->pairs ? s : s->state,
+		  by_deadline ? s->duration : 0, by_deadline ? 0 : lead,
+		  t->benchmark->scored == TOGETHER ? 1 : lead);
 	sample.communicated = t->ranks ? t->ranks->spent() - spent : NAN;
+	watchdog_back();
 	s->worked = true;
 	if (s->pairs)
 		score_pairs(s, team, turn, noise, keep, &sample);
@@ -412,18 +461,13 @@ static struct turn turn_of(const struct series *s, unsigned i)
 	return (struct turn){ i % rounds, i / rounds, EVERY };
 }
 
-static bool interrupted(const struct series *s)
-{
-	return s->interrupted && *s->interrupted;
-}
-
 /* Some pairs once more, while nobody else is at work. */
 static void take_alone(struct series *s, struct team *team)
 {
 	struct noise unused = { 0 };
 
 	for (unsigned i = 0; i < pairs_alone(s->pairs); i++)
-		for (unsigned meeting = 0; meeting < s->meetings && !interrupted(s); meeting++) {
+		for (unsigned meeting = 0; meeting < s->meetings && !watchdog_signal(); meeting++) {
 			struct turn turn = { .meeting = meeting };
 
 			pairs_alone_at(s->pairs, i, &turn.round, &turn.table);
@@ -436,7 +480,8 @@ static void keep_placement(struct series *s, struct placement *after)
 {
 	struct placement *before = &s->now;
 
-	if (s->placed && before->misplaced + after->misplaced <= s->before.misplaced + s->after.misplaced) {
+	if (s->placed &&
+	    before->misplaced + after->misplaced <= s->before.misplaced + s->after.misplaced) {
 		placement_free(before);
 		placement_free(after);
 	} else {
@@ -454,16 +499,14 @@ static void keep_placement(struct series *s, struct placement *after)
 /* One execution of as many units as the benchmark says; it counts for nothing. */
 static void warm_up(struct series *s, struct team *team)
 {
-	const struct trial *t = &s->planned->trial;
 	const uint64_t units = s->units;
 	struct noise unused = { 0 };
 
-	if (!t->benchmark->warm || bound_of(t) != BY_COUNT)
+	if (!s->planned->needs.warm || until_of(s) != BY_COUNT)
 		return;
-	s->units = t->benchmark->warm(t);
+	s->units = s->planned->needs.warm;
 	s->warming = true;
-	if (s->units)
-		take(s, team, &unused, turn_of(s, 0), false);
+	take(s, team, &unused, turn_of(s, 0), false);
 	s->warming = false;
 	s->units = units;
 }
@@ -473,16 +516,18 @@ static void give_back(struct series *s)
 {
 	struct trial *t = &s->planned->trial;
 
-	if (s->state && t->variant->release)
-		t->variant->release(s->state);
+	watchdog_away("giving back the memory of");
+	if (s->state && ops_of(t)->release)
+		ops_of(t)->release(s->state);
 	if (t->arena)
 		arena_close(t->arena);
+	watchdog_back();
 	t->arena = NULL;
 	s->state = NULL;
 	s->ready = false;
 }
 
-/* Why it could not be prepared. Where another rank is to say that, prepare() ends with ECANCELED. */
+/* Why it could not be prepared. */
 static void note_refusal(struct series *s)
 {
 	const struct trial *t = &s->planned->trial;
@@ -490,14 +535,44 @@ static void note_refusal(struct series *s)
 
 	if (refusal)
 		s->impossible = strdup(refusal);
-	else if (errno != ECANCELED)
-		s->failure = text_of("its memory could not be prepared: %s", strerror(errno ? errno : ENOMEM));
+	else
+		s->failure = text_of("its memory could not be prepared: %s",
+				     strerror(errno ? errno : ENOMEM));
+}
+
+/*
+ * Before the first touch, which would end the process, or fall to other nodes, where there is too
+ * little memory.
+ */
+static bool has_room(const struct trial *t)
+{
+	int64_t need[2 * t->machine->nodes];
+
+	arena_need(t->arena, need);
+	if (t->ranks)
+		t->ranks->sum_here(need, sizeof(need) / sizeof(*need));
+	return !arena_room(t->arena, need);
+}
+
+/* Ends the preparation on all ranks, where one of them could not be prepared; true: none failed. */
+static bool all_prepared(struct series *s, bool prepared)
+{
+	const struct ranks *ranks = s->planned->trial.ranks;
+
+	if (!prepared)
+		note_refusal(s);
+	if (!agree_any(ranks, !prepared))
+		return true;
+	agree_words(ranks, &s->impossible);
+	agree_words(ranks, &s->failure);
+	give_back(s);
+	return false;
 }
 
 bool series_allocate(struct series *s, struct team *team)
 {
 	struct trial *t = &s->planned->trial;
-	const struct variant *v = t->variant;
+	const struct ops *ops = ops_of(t);
 	double began = clock_now();
 
 	if (s->failure || s->impossible || !all_seated(s, team))
@@ -506,19 +581,18 @@ bool series_allocate(struct series *s, struct team *team)
 	t->team = team;
 	t->arena = arena_open(t->machine);
 	errno = t->arena ? 0 : errno;
-	s->state = t->arena && v->prepare ? v->prepare(t) : NULL;
-	if (!t->arena || (v->prepare && !s->state))
-		note_refusal(s);
-	if (agree_any(t->ranks, !t->arena || (v->prepare && !s->state))) {
-		agree_words(t->ranks, &s->impossible);
-		agree_words(t->ranks, &s->failure);
-		give_back(s);
+	watchdog_away(PREPARING);
+	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
+	watchdog_back();
+	if (!all_prepared(s, t->arena && (!ops->prepare || s->state)) ||
+	    !all_prepared(s, has_room(t)))
 		return false;
-	}
-	if (v->enter)
-		team_run(team, v->enter, s->state);
+	watchdog_away(PREPARING);
+	if (ops->enter)
+		team_run(team, ops->enter, s->state);
 	if (arena_placement(t->arena, &s->now))
 		s->now = (struct placement){ 0 };
+	watchdog_back();
 	s->allocations++;
 	s->ready = true;
 	s->worked = false;
@@ -528,18 +602,18 @@ bool series_allocate(struct series *s, struct team *team)
 }
 
 /* Without a count of its own, the work is doubled and doubled until a sample is long enough. */
-void series_calibrate(struct series *s, struct team *team, double target, double batch, double most)
+void series_calibrate(struct series *s, struct team *team, double batch, double most)
 {
 	const struct trial *t = &s->planned->trial;
 	struct noise unused = { 0 };
-	const uint64_t fixed = fixed_count(t, 0);
-	double began = clock_now(), aim = target > 0 ? target : aim_of(t), spent = 0;
+	const uint64_t fixed = s->planned->needs.units;
+	double began = clock_now(), aim = s->planned->sample, spent = 0;
 	bool long_before = false;
 
 	if (!all_seated(s, team))
 		return;
 	s->duration = aim;
-	if (bound_of(t) == BY_COUNT)
+	if (until_of(s) == BY_COUNT)
 		s->units = fixed ? fixed : 1;
 	for (int turn = 0; turn < 64 && spent < most;) {
 		struct sample sample = take(s, team, &unused, turn_of(s, 0), false);
@@ -552,12 +626,16 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 		s->skew = fmin(s->skew, sample.skew);
 		if (t->threads > 1 && !s->pairs) /* pairs are scored from when both are there */
 			goal = fmin(fmax(goal, SKEW_FACTOR * s->skew), LONGEST_FACTOR * aim);
-		/* What is done after a deadline - a last block, an end that comes late - is part of the result: it has to be little. */
-		if (bound_of(t) != BY_DEADLINE)
+		/*
+		 * What is done after a deadline - a last block, an end that comes late - is part of
+		 * the result: it has to be little.
+		 */
+		if (until_of(s) != BY_DEADLINE)
 			s->duration = sample.wall;
 		else
-			s->duration = fmin(fmax(goal, LATE_FACTOR * (sample.wall - s->duration)), LONGEST_FACTOR * aim);
-		if (bound_of(t) != BY_COUNT || fixed)
+			s->duration = fmin(fmax(goal, LATE_FACTOR * (sample.wall - s->duration)),
+					   LONGEST_FACTOR * aim);
+		if (until_of(s) != BY_COUNT || fixed)
 			break;
 		if (!long_before && sample.wall > PAUSE_FACTOR * goal && sample.wall < RETRY_MOST) {
 			long_before = true;
@@ -566,15 +644,20 @@ void series_calibrate(struct series *s, struct team *team, double target, double
 		if (sample.wall >= 0.7 * goal)
 			break;
 		long_before = false;
-		s->units = (uint64_t)ceil((double)s->units * fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
+		s->units = (uint64_t)ceil((double)s->units *
+					  fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
 	}
-	s->per_batch = (unsigned)fmin(MOST_PER_BATCH, fmax(1, round(batch / fmax(s->duration, 1e-6))));
+	s->per_batch =
+		(unsigned)fmin(MOST_PER_BATCH, fmax(1, round(batch / fmax(s->duration, 1e-6))));
 	if (s->pairs)
 		s->per_batch = pairs_rounds(t->threads) * s->meetings;
 	s->elapsed += clock_now() - began;
 }
 
-/* Workers measure their core's cycle at the same time, so that as many cores are busy as in the samples. */
+/*
+ * Workers measure their core's cycle at the same time, so that as many cores are busy as in the
+ * samples.
+ */
 struct cycles {
 	double of[1024];
 };
@@ -592,7 +675,9 @@ static double median_cycle(struct team *team)
 	struct cycles c;
 	size_t n = team_threads(team);
 
+	watchdog_away(MEASURING);
 	team_run(team, time_cycle, &c);
+	watchdog_back();
 	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);
 	sort(c.of, n);
 	return quantile(c.of, n, 0.5);
@@ -628,13 +713,17 @@ static void neighbours_end(const struct neighbours *n, const struct planned *p, 
 		return;
 	}
 	noise->steal += after.steal - n->before.steal;
-	/* Ticks against nanoseconds: what a batch rounds away, another gains; the sum may still end a tick below zero. */
+	/*
+	 * Ticks against nanoseconds: what a batch rounds away, another gains; the sum may still end
+	 * a tick below zero.
+	 */
 	noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
 }
 
 static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
 {
-	return quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL, b->samples, s->planned->trial.benchmark->quantile);
+	return quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL, b->samples,
+			      0.5);
 }
 
 static bool room_for_batch(struct series *s)
@@ -655,11 +744,15 @@ static bool room_for_batch(struct series *s)
 
 static struct batch *new_batch(struct series *s)
 {
-	s->batch[s->batches] = (struct batch){ .first = s->samples, .allocation = s->allocations - 1 };
+	s->batch[s->batches] =
+		(struct batch){ .first = s->samples, .allocation = s->allocations - 1 };
 	return &s->batch[s->batches++];
 }
 
-/* LIKWID's region is around a batch, never a short sample: what is between the samples is in it too, and `marked` is told for that reason. */
+/*
+ * LIKWID's region is around a batch, never a short sample: what is between the samples is in it
+ * too, and `marked` is told for that reason.
+ */
 static void enter_region(struct series *s, struct team *team)
 {
 	if (s->markers)
@@ -693,7 +786,7 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 	enter_region(s, team);
 	neighbours_begin(&neighbours, s->planned);
 	/* A tournament may take seconds: a signal ends it, and it is then no estimate. */
-	for (unsigned i = 0; i < samples && !(s->pairs && interrupted(s)); i++) {
+	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
 		struct sample sample = take(s, team, &s->noise, turn_of(s, i), true);
 
 		tally_add(&s->tally, number, b->pass, sample.done, s->pairs ? 1 : leading(t));
@@ -705,8 +798,11 @@ bool series_batch(struct series *s, struct team *team, unsigned samples, bool wa
 				s->value[m][s->samples] = NAN;
 		result.wall = sample.wall;
 		result.communicated = sample.communicated;
-		if (t->variant->collect)
-			t->variant->collect(s->state, t, &result);
+		if (ops_of(t)->collect) {
+			watchdog_away(CHECKING);
+			ops_of(t)->collect(s->state, t, &result);
+			watchdog_back();
+		}
 		s->marked += sample.wall;
 		s->samples++;
 		b->samples++;
@@ -732,15 +828,21 @@ void series_release(struct series *s, struct team *team)
 	struct trial *t = &s->planned->trial;
 	struct placement after;
 	const char *wrong;
+	bool placed;
 
 	if (!s->ready)
 		return;
-	if (s->now.pages && !arena_placement(t->arena, &after))
+	watchdog_away(CHECKING);
+	placed = s->now.pages && !arena_placement(t->arena, &after);
+	watchdog_back();
+	if (placed)
 		keep_placement(s, &after);
 	else
 		placement_free(&s->now);
 	all_seated(s, team);
-	wrong = s->worked && t->variant->verify ? t->variant->verify(s->state, t) : NULL;
+	watchdog_away(CHECKING);
+	wrong = s->worked && ops_of(t)->verify ? ops_of(t)->verify(s->state, t) : NULL;
+	watchdog_back();
 	if (wrong && !s->wrong)
 		s->wrong = strdup(wrong);
 	agree_words(t->ranks, &s->wrong);
@@ -752,19 +854,20 @@ static void sum_time(const struct ranks *ranks, double *s)
 {
 	int64_t x[] = { isfinite(*s) ? llround(*s * 1e9) : 0, !isfinite(*s) };
 
-	ranks->sum(x, 2);
+	agree_total(ranks, x, 2);
 	*s = x[1] ? NAN : (double)x[0] * 1e-9;
 }
 
 static void sum_noise(const struct ranks *ranks, struct noise *n)
 {
 	double *time[] = { &n->wall, &n->off_cpu, &n->delay, &n->steal, &n->foreign };
-	uint64_t *count[] = { &n->involuntary, &n->voluntary, &n->minor_faults, &n->major_faults, &n->migrations };
+	uint64_t *count[] = { &n->involuntary, &n->voluntary, &n->minor_faults, &n->major_faults,
+			      &n->migrations };
 
 	for (size_t i = 0; i < sizeof(time) / sizeof(*time); i++)
 		sum_time(ranks, time[i]);
 	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
-		ranks->sum((int64_t *)count[i], 1);
+		agree_total(ranks, (int64_t *)count[i], 1);
 }
 
 /* Node by node: node 1 is that of each machine. */
@@ -781,7 +884,7 @@ static void sum_nodes(const struct ranks *ranks, struct placement *p)
 	for (unsigned i = 0; i < nodes; i++) {
 		int64_t pages = i < p->nodes ? (int64_t)p->on_node[i] : 0;
 
-		ranks->sum(&pages, 1);
+		agree_total(ranks, &pages, 1);
 		if (i < p->nodes)
 			p->on_node[i] = (uint64_t)pages;
 	}
@@ -789,10 +892,11 @@ static void sum_nodes(const struct ranks *ranks, struct placement *p)
 
 static void sum_placement(const struct ranks *ranks, struct placement *p)
 {
-	uint64_t *count[] = { &p->pages, &p->unmapped, &p->misplaced, &p->local, &p->used, &p->huge, &p->thp };
+	uint64_t *count[] = { &p->pages, &p->unmapped, &p->misplaced, &p->local,
+			      &p->used,	 &p->huge,     &p->thp };
 
 	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
-		ranks->sum((int64_t *)count[i], 1);
+		agree_total(ranks, (int64_t *)count[i], 1);
 	sum_nodes(ranks, p);
 	p->how = (unsigned)agree_most(ranks, p->how);
 	agree_words(ranks, &p->why_not);
@@ -862,7 +966,7 @@ static json_t *list_of(const double *values, size_t n)
 
 json_t *series_units_json(const struct series *s)
 {
-	return bound_of(&s->planned->trial) == BY_DEADLINE ? json_null() : json_integer((json_int_t)s->did);
+	return until_of(s) == BY_DEADLINE ? json_null() : json_integer((json_int_t)s->did);
 }
 
 json_t *series_batch_json(const struct series *s, double at)
@@ -878,11 +982,14 @@ json_t *series_batch_json(const struct series *s, double at)
 			json_array_append_new(noisy, json_integer((json_int_t)i));
 	for (unsigned m = 0; raw && m < metric_count(t->benchmark); m++)
 		if (s->value[m])
-			json_object_set_new(values, t->benchmark->metrics[m].name, list_of(s->value[m] + b->first, b->samples));
-	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", s->planned->id, "allocation", (int)b->allocation, "batch",
-			 (int)s->batches - 1, "at", number(at), "units", series_units_json(s), "times",
-			 raw ? list_of(time, b->samples) : json_null(), "noisy", noisy, "cycle", b->cycle > 0 ? number(b->cycle) : json_null(),
-			 "values", values, "counters", tally_batch_json(&s->tally, s->batches - 1, b->pass));
+			json_object_set_new(values, t->benchmark->metrics[m].name,
+					    list_of(s->value[m] + b->first, b->samples));
+	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
+			 s->planned->id, "allocation", (int)b->allocation, "batch",
+			 (int)s->batches - 1, "at", number(at), "units", series_units_json(s),
+			 "times", raw ? list_of(time, b->samples) : json_null(), "noisy", noisy,
+			 "cycle", b->cycle > 0 ? number(b->cycle) : json_null(), "values", values,
+			 "counters", tally_batch_json(&s->tally, s->batches - 1, b->pass));
 	if (!raw) {
 		double *sorted = calloc(b->samples + 1, sizeof(*sorted));
 		size_t n = 0;
@@ -890,7 +997,9 @@ json_t *series_batch_json(const struct series *s, double at)
 		for (size_t k = 0; sorted && k < b->samples; k++)
 			if (isfinite(time[k]))
 				sorted[n++] = time[k];
-		json_object_set_new(line, "sketch", json_pack("{s:i, s:o}", "n", (int)n, "quantiles", quantiles_json(sorted, n)));
+		json_object_set_new(line, "sketch",
+				    json_pack("{s:i, s:o}", "n", (int)n, "quantiles",
+					      quantiles_json(sorted, n)));
 		free(sorted);
 	}
 	return line;

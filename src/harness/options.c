@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,32 +10,81 @@
 #include "harness/options.h"
 #include "harness/values.h"
 
-const char *const profile_names[PROFILES] = { [QUICK] = "quick", [STANDARD] = "standard", [PAPER] = "paper" };
+const char *const profile_names[PROFILES] = {
+	[QUICK] = "quick", [STANDARD] = "standard", [PAPER] = "paper"
+};
 
 enum key {
-	VARIANT = 0x100, THREADS, BIND, PROFILE, OUTPUT, RESUME, APPEND, REPEATS, DURATION, TIME_BUDGET, CASE_BUDGET, DRY_RUN, TOPOLOGY,
-	OVERSUBSCRIBE, SEED, QUIET, COUNTERS, COUNTERS_OPTIONAL, MULTIPLEX, PARAMETER
+	VARIANT = 0x100,
+	THREADS,
+	BIND,
+	PROFILE,
+	OUTPUT,
+	RESUME,
+	APPEND,
+	REPEATS,
+	DURATION,
+	TIME_BUDGET,
+	CASE_BUDGET,
+	DRY_RUN,
+	TOPOLOGY,
+	OVERSUBSCRIBE,
+	SEED,
+	QUIET,
+	COUNTERS,
+	COUNTERS_OPTIONAL,
+	MULTIPLEX,
+	USAGE,
+	PARAMETER
 };
 
 const struct option_row option_rows[] = {
 	{ "variant", "LIST", "only these variants", VARIANT },
-	{ "threads", "LIST", "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; with a layout, the cores of one node)", THREADS },
-	{ "bind", "WHERE", "close, spread, or a list of CPUs such as 0,2-5 (default: as bound from outside, else close)", BIND },
-	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so", OVERSUBSCRIBE },
-	{ "profile", "NAME", "quick (seconds), standard, or paper: the published setting (default: standard)", PROFILE },
+	{ "threads", "LIST",
+	  "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; a layout "
+	  "has its "
+	  "own)",
+	  THREADS },
+	{ "bind", "WHERE",
+	  "close, spread, or a list of CPUs such as 0,2-5, to use only these; with a layout, "
+	  "within each "
+	  "node (default: as bound from outside, else close)",
+	  BIND },
+	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
+	  OVERSUBSCRIBE },
+	{ "profile", "NAME",
+	  "quick (seconds), standard, or paper: the published setting (default: standard)",
+	  PROFILE },
 	{ "output", "FILE", "write the record (JSON Lines) to FILE, which must not exist", OUTPUT },
-	{ "resume", NULL, "go on in --output: trials that are complete there are not run again", RESUME },
-	{ "append", NULL, "add this run to --output", APPEND },
-	{ "repeats", "N", "samples of each trial, whatever their spread (default: until the interval is within 1 %, or the budget spent)", REPEATS },
+	{ "resume", NULL, "go on in --output: trials that are complete there are not run again",
+	  RESUME },
+	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
+	{ "repeats", "N",
+	  "samples of each trial, whatever their spread (default: until the interval is within 1 "
+	  "%, or the budget spent)",
+	  REPEATS },
 	{ "duration", "TIME", "length of a sample to aim at", DURATION },
 	{ "time-budget", "TIME", "of the whole command, such as 60s", TIME_BUDGET },
 	{ "case-budget", "TIME", "of one trial", CASE_BUDGET },
 	{ "seed", "N", "of everything random (default: 1)", SEED },
-	{ "counters", "LIST", "count these events beside the time: names of PAPI, perf::NAME, the kernel's own (faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` shows", COUNTERS },
-	{ "counters-optional", NULL, "go on, too, where none of them can be counted", COUNTERS_OPTIONAL },
-	{ "multiplex", NULL, "more events than the processor can count take turns within a sample, and are extrapolated (default: within a trial, each counted all the time)", MULTIPLEX },
-	{ "dry-run", NULL, "print the trials, where their threads would sit, and the time they would take; run nothing", DRY_RUN },
-	{ "topology", "WHAT", "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file", TOPOLOGY },
+	{ "counters", "LIST",
+	  "count these events beside the time: names of PAPI, perf::NAME, the kernel's own "
+	  "(faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` "
+	  "shows",
+	  COUNTERS },
+	{ "counters-optional", NULL, "go on, too, where none of them can be counted",
+	  COUNTERS_OPTIONAL },
+	{ "multiplex", NULL,
+	  "more events than the processor can count take turns within a sample, and are "
+	  "extrapolated (default: within a trial, each counted all the time)",
+	  MULTIPLEX },
+	{ "dry-run", NULL,
+	  "print the trials, where their threads would sit, and the time they would take; run "
+	  "nothing",
+	  DRY_RUN },
+	{ "topology", "WHAT",
+	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
+	  TOPOLOGY },
 	{ "quiet", NULL, "no progress on stderr", QUIET },
 	{ 0 }
 };
@@ -57,6 +107,11 @@ unsigned variant_count(const struct benchmark *b)
 	return n;
 }
 
+bool has_parameter(const struct benchmark *b, const struct variant *v, unsigned parameter)
+{
+	return !(v->unused & BIT(parameter)) && b->parameters[parameter].type != P_FOUND;
+}
+
 bool options_select(const struct options *o)
 {
 	bool selected = o->variant || o->threads || o->bind || o->profile == PAPER;
@@ -66,54 +121,58 @@ bool options_select(const struct options *o)
 	return selected;
 }
 
+/*
+ * For argp to end with. Nothing here ends the program: whoever called may have something to put
+ * away.
+ */
 static error_t refuse(struct argp_state *state, const char *option, const char *why)
 {
 	fprintf(stderr, "%s: --%s: %s\n", state->name, option, why);
-	exit(EXIT_COMMAND_LINE);
+	return EINVAL;
 }
 
-static enum profile parse_profile(struct argp_state *state, const char *text)
+static error_t parse_profile(struct argp_state *state, const char *text, enum profile *profile)
 {
 	char why[256];
 	int near;
 
-	for (enum profile p = 0; p < PROFILES; p++)
-		if (strcmp(profile_names[p], text) == 0)
-			return p;
+	for (*profile = 0; *profile < PROFILES; ++*profile)
+		if (strcmp(profile_names[*profile], text) == 0)
+			return 0;
 	near = nearest(text, profile_names, PROFILES);
-	snprintf(why, sizeof(why), "there is no '%s'; expected quick, standard or paper%s%s%s", text, near < 0 ? "" : "; did you mean '",
-		 near < 0 ? "" : profile_names[near], near < 0 ? "" : "'?");
-	refuse(state, "profile", why);
-	return STANDARD;
+	snprintf(why, sizeof(why), "there is no '%s'; expected quick, standard or paper%s%s%s",
+		 text, near < 0 ? "" : "; did you mean '", near < 0 ? "" : profile_names[near],
+		 near < 0 ? "" : "'?");
+	return refuse(state, "profile", why);
 }
 
-static double positive_seconds(struct argp_state *state, const char *option, const char *text)
+static error_t positive_seconds(struct argp_state *state, const char *option, const char *text,
+				double *s)
 {
 	char why[256];
-	double s;
 
-	if (parse_seconds(text, &s, why, sizeof(why)))
-		refuse(state, option, why);
-	if (s == 0)
-		refuse(state, option, "must be more than no time");
-	return s;
+	if (parse_seconds(text, s, why, sizeof(why)))
+		return refuse(state, option, why);
+	return *s == 0 ? refuse(state, option, "must be more than no time") : 0;
 }
 
-static uint64_t whole(struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most)
+static error_t whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
+		     uint64_t most, uint64_t *n)
 {
 	char why[256];
-	uint64_t n;
 
-	if (parse_count(text, &n, why, sizeof(why)))
-		refuse(state, option, why);
-	if (n < least || n > most) {
-		snprintf(why, sizeof(why), "%s is not between %llu and %llu", text, (unsigned long long)least, (unsigned long long)most);
-		refuse(state, option, why);
-	}
-	return n;
+	if (parse_count(text, n, why, sizeof(why)))
+		return refuse(state, option, why);
+	if (*n >= least && *n <= most)
+		return 0;
+	snprintf(why, sizeof(why), "%s is not between %llu and %llu", text,
+		 (unsigned long long)least, (unsigned long long)most);
+	return refuse(state, option, why);
 }
 
-/* Names stand between ",", and those of which the first that can be counted is meant, between "|". */
+/*
+ * Names stand between ",", and those of which the first that can be counted is meant, between "|".
+ */
 static bool has_empty_name(const char *list)
 {
 	size_t length;
@@ -126,81 +185,140 @@ static bool has_empty_name(const char *list)
 }
 
 /* What is there to be counted turns out when the machine is asked; what is no list, at once. */
-static const char *check_events(struct argp_state *state, const char *list)
+static error_t check_events(struct argp_state *state, const char *list)
 {
 	char word[256], other[256], why[320];
 	const char *rest = list;
 
 	if (has_empty_name(list))
-		refuse(state, "counters", "there is an empty name in the list");
+		return refuse(state, "counters", "there is an empty name in the list");
 	for (const char *c = list; *c; c++)
-		if (iscntrl((unsigned char)*c)) /* it would break the lines in which the name is told */
-			refuse(state, "counters", "there is a control character in the list: a line break?");
+		/* it would break the lines in which the name is told */
+		if (iscntrl((unsigned char)*c))
+			return refuse(state, "counters",
+				      "there is a control character in the list: a line break?");
 	while (next_word(&rest, word, sizeof(word))) {
 		const char *others = rest;
 
 		snprintf(why, sizeof(why), "%s is there twice", word);
 		while (next_word(&others, other, sizeof(other)))
 			if (!strcmp(word, other))
-				refuse(state, "counters", why);
+				return refuse(state, "counters", why);
 	}
-	return list;
+	return 0;
+}
+
+/* Options that need others, or exclude them. */
+static error_t check_together(struct argp_state *state, const struct options *o)
+{
+	if ((o->resume || o->append) && !o->output)
+		return refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
+	if (o->resume && o->append)
+		return refuse(state, "resume", "--append is something else: give one of them");
+	if ((o->counters_optional || o->multiplex) && !o->counters)
+		return refuse(state, o->multiplex ? "multiplex" : "counters-optional",
+			      "needs --counters LIST");
+	if (o->topology && !o->dry_run)
+		return refuse(
+			state, "topology",
+			"nothing can be run on a machine that is only described; add --dry-run");
+	return 0;
+}
+
+/* Printed; nothing is left to be done. */
+static error_t print_help(struct argp_state *state, unsigned flags)
+{
+	argp_state_help(state, state->out_stream, flags);
+	return ECANCELED;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	error_t failed = 0;
+	uint64_t n = 0;
 
 	switch (key) {
-	case VARIANT: o->variant = arg; break;
-	case THREADS: o->threads = arg; break;
-	case BIND: o->bind = arg; break;
-	case OVERSUBSCRIBE: o->oversubscribe = true; break;
-	case PROFILE: o->profile = parse_profile(state, arg); break;
-	case OUTPUT: o->output = arg; break;
-	case RESUME: o->resume = true; break;
-	case APPEND: o->append = true; break;
-	case REPEATS: o->repeats = (unsigned)whole(state, "repeats", arg, 1, 1000000); break;
-	case DURATION: o->duration = positive_seconds(state, "duration", arg); break;
-	case TIME_BUDGET: o->time_budget = positive_seconds(state, "time-budget", arg); break;
-	case CASE_BUDGET: o->case_budget = positive_seconds(state, "case-budget", arg); break;
-	case SEED: o->seed = whole(state, "seed", arg, 0, UINT64_C(1) << 53); break;
-	case DRY_RUN: o->dry_run = true; break;
-	case TOPOLOGY: o->topology = arg; break;
-	case QUIET: o->quiet = true; break;
-	case COUNTERS: o->counters = check_events(state, arg); break;
-	case COUNTERS_OPTIONAL: o->counters_optional = true; break;
-	case MULTIPLEX: o->multiplex = true; break;
-	case ARGP_KEY_ARG:
-		fprintf(stderr, "%s: '%s' is not an option; options begin with --, as in --variant LIST\n", state->name, arg);
-		exit(EXIT_COMMAND_LINE);
-	case ARGP_KEY_END:
-		if ((o->resume || o->append) && !o->output)
-			refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
-		if (o->resume && o->append)
-			refuse(state, "resume", "--append is something else: give one of them");
-		if ((o->counters_optional || o->multiplex) && !o->counters)
-			refuse(state, o->multiplex ? "multiplex" : "counters-optional", "needs --counters LIST");
-		if (o->topology && !o->dry_run)
-			refuse(state, "topology", "nothing can be run on a machine that is only described; add --dry-run");
+	case VARIANT:
+		o->variant = arg;
 		break;
+	case THREADS:
+		o->threads = arg;
+		break;
+	case BIND:
+		o->bind = arg;
+		break;
+	case OVERSUBSCRIBE:
+		o->oversubscribe = true;
+		break;
+	case PROFILE:
+		return parse_profile(state, arg, &o->profile);
+	case OUTPUT:
+		o->output = arg;
+		break;
+	case RESUME:
+		o->resume = true;
+		break;
+	case APPEND:
+		o->append = true;
+		break;
+	case REPEATS:
+		failed = whole(state, "repeats", arg, 1, 1000000, &n);
+		o->repeats = (unsigned)n;
+		break;
+	case DURATION:
+		return positive_seconds(state, "duration", arg, &o->duration);
+	case TIME_BUDGET:
+		return positive_seconds(state, "time-budget", arg, &o->time_budget);
+	case CASE_BUDGET:
+		return positive_seconds(state, "case-budget", arg, &o->case_budget);
+	case SEED:
+		return whole(state, "seed", arg, 0, UINT64_C(1) << 53, &o->seed);
+	case DRY_RUN:
+		o->dry_run = true;
+		break;
+	case TOPOLOGY:
+		o->topology = arg;
+		break;
+	case QUIET:
+		o->quiet = true;
+		break;
+	case COUNTERS:
+		o->counters = arg;
+		return check_events(state, arg);
+	case COUNTERS_OPTIONAL:
+		o->counters_optional = true;
+		break;
+	case MULTIPLEX:
+		o->multiplex = true;
+		break;
+	case '?':
+		return print_help(state, ARGP_HELP_STD_HELP);
+	case USAGE:
+		return print_help(state, ARGP_HELP_USAGE);
+	case ARGP_KEY_ARG:
+		fprintf(stderr,
+			"%s: '%s' is not an option; options begin with --, as in --variant LIST\n",
+			state->name, arg);
+		return EINVAL;
+	case ARGP_KEY_END:
+		return check_together(state, o);
 	default:
 		if (key < PARAMETER || key >= PARAMETER + MOST_PARAMETERS)
 			return ARGP_ERR_UNKNOWN;
 		o->parameter[key - PARAMETER] = arg;
 	}
-	return 0;
+	return failed;
 }
 
 /* Long options that getopt would not know: it has no word for what was meant. */
-static int check_names(const char *program, const struct argp_option *known, size_t n, int argc, char **argv)
+static int check_names(const char *program, const struct argp_option *known, size_t n, int argc,
+		       char **argv)
 {
-	static const char *const own[] = { "help", "usage" };
-	const char *names[n + 2];
+	const char *names[n];
 
 	for (size_t i = 0; i < n; i++)
 		names[i] = known[i].name;
-	names[n] = own[0], names[n + 1] = own[1];
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		char name[64];
 		int near, matches = 0;
@@ -208,15 +326,17 @@ static int check_names(const char *program, const struct argp_option *known, siz
 		if (strncmp(argv[i], "--", 2))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-		for (size_t j = 0; j < n + 2; j++)
+		for (size_t j = 0; j < n; j++)
 			matches += strncmp(names[j], name, strlen(name)) == 0;
 		if (matches)
 			continue;
-		near = nearest(name, names, n + 2);
+		near = nearest(name, names, n);
 		if (near >= 0)
-			fprintf(stderr, "%s: there is no option --%s; did you mean --%s?\n", program, name, names[near]);
+			fprintf(stderr, "%s: there is no option --%s; did you mean --%s?\n",
+				program, name, names[near]);
 		else
-			fprintf(stderr, "%s: there is no option --%s; %s --help lists them\n", program, name, program);
+			fprintf(stderr, "%s: there is no option --%s; %s --help lists them\n",
+				program, name, program);
 		return EXIT_COMMAND_LINE;
 	}
 	return 0;
@@ -245,8 +365,11 @@ static char *parameter_help(const struct parameter *p)
 
 static const char *argument_of(const struct parameter *p)
 {
-	static const char *const argument[] = { [COUNT] = "LIST", [SIZE] = "SIZES",   [REAL] = "NUMBERS", [CHOICE] = "LIST",
-						[PATH] = "FILE",  [LAYOUT] = "LAYOUTS", [NODE] = "NODES" };
+	static const char *const argument[] = {
+		[P_COUNT] = "LIST",  [P_SIZE] = "SIZES", [P_REAL] = "NUMBERS",
+		[P_CHOICE] = "LIST", [P_PATH] = "FILE",	 [P_LAYOUT] = "LAYOUTS",
+		[P_NODE] = "NODES"
+	};
 
 	return argument[p->type];
 }
@@ -260,42 +383,65 @@ static char *documentation(const struct benchmark *b)
 	if (!f)
 		return NULL;
 	if (!b) {
-		fprintf(f, "Runs every benchmark, and splits the time budget over them by their weight.");
+		fprintf(f, "Runs every benchmark, and splits the time budget evenly over them.");
 	} else {
 		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
 		for (const struct variant *v = b->variants; v->name; v++)
 			fprintf(f, "  %-14s %s\n", v->name, v->summary);
 	}
-	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step); a comma in a file's name is \\,. "
-		   "Exit status: 0 good, also when noisy; 1 wrong, misplaced, failed, or output unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
+	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step); a comma in a "
+		   "file's name is \\,. "
+		   "Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, ns. "
+		   "Exit status: 0 good, also when noisy; 1 wrong, misplaced, failed, or output "
+		   "unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
 	fclose(f);
 	return text;
 }
 
+/* argp's own two end the program. */
+static const struct argp_option helps[] = {
+	{ .name = "help", .key = '?', .doc = "Give this help list", .group = -1 },
+	{ .name = "usage", .key = USAGE, .doc = "Give a short usage message", .group = -1 },
+};
+
 int options_parse(struct options *o, const struct benchmark *b, int argc, char **argv)
 {
-	const size_t rows = sizeof(option_rows) / sizeof(*option_rows) - 1;
+	const size_t rows = sizeof(option_rows) / sizeof(*option_rows) - 1,
+		     all = sizeof(helps) / sizeof(*helps);
 	const unsigned parameters = b ? parameter_count(b) : 0;
-	struct argp_option table[rows + MOST_PARAMETERS + 1];
+	struct argp_option table[MOST_PARAMETERS + rows + all + 1];
 	char *help[MOST_PARAMETERS] = { 0 }, *text;
 	struct argp argp = { .options = table, .parser = parse_option };
+	unsigned options = 0;
+	error_t failed;
 	int status;
 
-	*o = (struct options){ .benchmark = b, .profile = STANDARD, .seed = 1, .argc = argc, .argv = argv };
+	*o = (struct options){
+		.benchmark = b, .profile = STANDARD, .seed = 1, .argc = argc, .argv = argv
+	};
 	memset(table, 0, sizeof(table));
 	for (unsigned i = 0; i < parameters; i++) {
+		if (b->parameters[i].type == P_FOUND)
+			continue;
 		help[i] = parameter_help(&b->parameters[i]);
-		table[i] = (struct argp_option){ .name = b->parameters[i].name, .key = PARAMETER + (int)i, .arg = argument_of(&b->parameters[i]),
-						 .doc = help[i], .group = 1 };
+		table[options++] = (struct argp_option){ .name = b->parameters[i].name,
+							 .key = PARAMETER + (int)i,
+							 .arg = argument_of(&b->parameters[i]),
+							 .doc = help[i],
+							 .group = 1 };
 	}
 	for (size_t i = 0; i < rows; i++)
-		table[parameters + i] = (struct argp_option){ .name = option_rows[i].name, .key = option_rows[i].key,
-							      .arg = option_rows[i].argument, .doc = option_rows[i].help, .group = 2 };
+		table[options + i] = (struct argp_option){ .name = option_rows[i].name,
+							   .key = option_rows[i].key,
+							   .arg = option_rows[i].argument,
+							   .doc = option_rows[i].help,
+							   .group = 2 };
+	memcpy(table + options + rows, helps, sizeof(helps));
 	argp.doc = text = documentation(b);
-	argp_err_exit_status = EXIT_COMMAND_LINE;
-	status = check_names(argv[0], table, parameters + rows, argc, argv);
-	if (!status && argp_parse(&argp, argc, argv, 0, NULL, o))
-		status = EXIT_COMMAND_LINE;
+	status = check_names(argv[0], table, options + rows + all, argc, argv);
+	failed = status ? 0 : argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, o);
+	if (failed)
+		status = failed == ECANCELED ? HELPED : EXIT_COMMAND_LINE;
 	for (unsigned i = 0; i < parameters; i++)
 		free(help[i]);
 	free(text);

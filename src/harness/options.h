@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of a benchmark and of the suite: one table of options, and one more option for each parameter of the benchmark. */
+/*
+ * The command line of a benchmark and of the suite: one table of options, and one more option for
+ * each parameter of the benchmark.
+ */
 #ifndef LOCUS_OPTIONS_H
 #define LOCUS_OPTIONS_H
 
@@ -7,11 +10,11 @@
 
 /* The statuses that a program ends with. */
 enum {
-	EXIT_GOOD = 0,                     /* also when noisy or unconverged */
-	EXIT_BAD = 1,                      /* wrong, misplaced, failed; output unwritable or full */
+	EXIT_GOOD = 0, /* also when noisy or unconverged */
+	EXIT_BAD = 1,  /* wrong, misplaced, failed; output unwritable or full */
 	EXIT_COMMAND_LINE = 2,
-	EXIT_IMPOSSIBLE = 3,               /* here, and asked for by name */
-	EXIT_SIGNAL = 128,                 /* + its number */
+	EXIT_IMPOSSIBLE = 3, /* here, and asked for by name */
+	EXIT_SIGNAL = 128,   /* + its number */
 };
 
 enum { MOST_PARAMETERS = 32 };
@@ -21,8 +24,8 @@ struct options {
 	const struct benchmark *benchmark; /* NULL: the suite */
 	enum profile profile;
 	const char *variant, *threads, *bind, *topology, *output;
-	const char *counters;              /* "default,PAPI_TOT_INS": no name empty, none twice */
-	const char *parameter[MOST_PARAMETERS]; /* as the benchmark's */
+	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
+	const char *parameter[MOST_PARAMETERS];	   /* as the benchmark's */
 	double time_budget, case_budget, duration; /* s */
 	unsigned repeats;
 	uint64_t seed;
@@ -31,16 +34,23 @@ struct options {
 	char **argv;
 };
 
-/* True if the user asked for a part of the benchmark's trials by name: what is impossible then is an error. */
+/*
+ * True if the user asked for a part of the benchmark's trials by name: what is impossible then is
+ * an error.
+ */
 bool options_select(const struct options *);
 
 /*
- * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0, or the status to exit with after a message; --help and --usage print and
- * exit themselves.
+ * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0: go on; HELPED: --help or
+ * --usage has been printed, and that is all; else the status to exit with, after a message.
  */
+enum { HELPED = -1 };
 int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
 
-/* The tables, for the list of options in `locus list`, completion and the man page: name, argument (NULL: none), help; NULL at the end. */
+/*
+ * The tables, for the list of options in `locus list`, completion and the man page: name, argument
+ * (NULL: none), help; NULL at the end.
+ */
 struct option_row {
 	const char *name, *argument, *help;
 	int key;
@@ -50,5 +60,10 @@ extern const char *const profile_names[PROFILES];
 
 unsigned parameter_count(const struct benchmark *);
 unsigned variant_count(const struct benchmark *);
+/*
+ * Whether trials of the variant differ by this parameter: it means something there, and people can
+ * give it.
+ */
+bool has_parameter(const struct benchmark *, const struct variant *, unsigned parameter);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/pairs.h"
-#include "harness/random.h"
+#include "kit/random.h"
 #include "harness/record.h"
 #include "harness/statistics.h"
 #include "machine/topology.h"
@@ -11,8 +11,11 @@
 /* As many pairs of each level are measured alone as well. */
 enum { ALONE = 2, MOST_ALONE = ALONE * LEVELS };
 
-/* A worker stands out when its pairs of a level are off the level's median by more than this share, and by more of the usual scatter than that. */
-#define OUTSTANDING_SHARE 0.05
+/*
+ * A worker stands out when its pairs of a level are off the level's median by more than this share,
+ * and by more of the usual scatter than that.
+ */
+#define OUTSTANDING_SHARE   0.05
 #define OUTSTANDING_SCATTER 5.0
 /* ... which takes so many workers to be known. */
 enum { LEAST_WORKERS = 5 };
@@ -22,19 +25,21 @@ enum { LEAST_WORKERS = 5 };
 struct list {
 	double *x;
 	size_t n, room;
-	size_t batch;                      /* of these, those before this batch */
+	size_t batch; /* of these, those before this batch */
 };
 
 struct pairs {
 	unsigned players;
-	struct list *met;                  /* by number_of() */
-	unsigned char *level;              /* likewise: enum level */
+	struct list *met;     /* by number_of() */
+	unsigned char *level; /* likewise: enum level */
 	unsigned alone;
 	unsigned alone_round[MOST_ALONE], alone_table[MOST_ALONE];
 	struct list met_alone[MOST_ALONE];
 };
 
-/* The circle method (Kirkman 1850): one stays where it is, the others move on by a seat each round. */
+/*
+ * The circle method (Kirkman 1850): one stays where it is, the others move on by a seat each round.
+ */
 static unsigned seats(unsigned players)
 {
 	return players + players % 2;
@@ -71,7 +76,10 @@ static size_t pair_count(const struct pairs *p)
 	return (size_t)p->players * (p->players - 1) / 2;
 }
 
-/* Anywhere in the tournament, of each level, and no pair twice. A level with few pairs takes many tries. */
+/*
+ * Anywhere in the tournament, of each level, and no pair twice. A level with few pairs takes many
+ * tries.
+ */
 static void choose_alone(struct pairs *p, uint64_t seed)
 {
 	const unsigned rounds = pairs_rounds(p->players), tables = pairs_tables(p->players);
@@ -82,11 +90,13 @@ static void choose_alone(struct pairs *p, uint64_t seed)
 	for (size_t i = 0; i < pair_count(p); i++)
 		wanted += there[p->level[i]]++ < ALONE;
 	for (uint64_t tries = 0; tries < 20000 && p->alone < wanted; tries++) {
-		unsigned round = (unsigned)(mix(seed + 2 * tries) % rounds), table = (unsigned)(mix(seed + 2 * tries + 1) % tables), i = 0;
+		unsigned round = (unsigned)(mix(seed + 2 * tries) % rounds),
+			 table = (unsigned)(mix(seed + 2 * tries + 1) % tables), i = 0;
 
 		while (i < p->alone && (p->alone_round[i] != round || p->alone_table[i] != table))
 			i++;
-		if (i < p->alone || !pairs_at(p->players, round, table, &a, &b) || chosen[p->level[number_of(p, a, b)]] == ALONE)
+		if (i < p->alone || !pairs_at(p->players, round, table, &a, &b) ||
+		    chosen[p->level[number_of(p, a, b)]] == ALONE)
 			continue;
 		chosen[p->level[number_of(p, a, b)]]++;
 		p->alone_round[p->alone] = round;
@@ -109,7 +119,8 @@ struct pairs *pairs_open(const struct trial *t)
 	}
 	for (unsigned i = 0; i < p->players; i++)
 		for (unsigned j = i + 1; j < p->players; j++)
-			p->level[number_of(p, i, j)] = (unsigned char)machine_level(t->machine, t->place[i].cpu, t->place[j].cpu);
+			p->level[number_of(p, i, j)] = (unsigned char)machine_level(
+				t->machine, t->place[i].cpu, t->place[j].cpu);
 	choose_alone(p, t->seed);
 	return p;
 }
@@ -158,7 +169,8 @@ static struct list *alone_list(struct pairs *p, unsigned a, unsigned b)
 	unsigned one, other;
 
 	for (unsigned i = 0; i < p->alone; i++)
-		if (pairs_at(p->players, p->alone_round[i], p->alone_table[i], &one, &other) && one == a && other == b)
+		if (pairs_at(p->players, p->alone_round[i], p->alone_table[i], &one, &other) &&
+		    one == a && other == b)
 			return &p->met_alone[i];
 	return NULL;
 }
@@ -208,10 +220,14 @@ static json_t *quantiles(const struct list *l)
 	return object;
 }
 
-/* A column for each quantile: thousands of pairs as objects of their own would say each key thousands of times. */
+/*
+ * A column for each quantile: thousands of pairs as objects of their own would say each key
+ * thousands of times.
+ */
 static json_t *cells_json(const struct pairs *p, const struct trial *t)
 {
-	json_t *a = json_array(), *b = json_array(), *level = json_array(), *n = json_array(), *of[SHOWN], *cells;
+	json_t *a = json_array(), *b = json_array(), *level = json_array(), *n = json_array(),
+	       *of[SHOWN], *cells;
 
 	for (unsigned q = 0; q < SHOWN; q++)
 		of[q] = json_array();
@@ -221,7 +237,8 @@ static json_t *cells_json(const struct pairs *p, const struct trial *t)
 
 			json_array_append_new(a, json_integer(t->place[i].cpu));
 			json_array_append_new(b, json_integer(t->place[j].cpu));
-			json_array_append_new(level, json_string(level_names[p->level[number_of(p, i, j)]]));
+			json_array_append_new(
+				level, json_string(level_names[p->level[number_of(p, i, j)]]));
 			json_array_append_new(n, json_integer((json_int_t)l->n));
 			for (unsigned q = 0; q < SHOWN; q++)
 				json_array_append_new(of[q], number(quantile_of(l, shown[q].q)));
@@ -233,7 +250,8 @@ static json_t *cells_json(const struct pairs *p, const struct trial *t)
 }
 
 /* Adds the median of each pair of worker i with one of first.. at a level. */
-static void gather(const struct pairs *p, enum level level, unsigned i, unsigned first, struct list *medians)
+static void gather(const struct pairs *p, enum level level, unsigned i, unsigned first,
+		   struct list *medians)
 {
 	for (unsigned j = first; j < p->players; j++) {
 		size_t pair = j == i ? 0 : number_of(p, i < j ? i : j, i < j ? j : i);
@@ -259,7 +277,10 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 	return object;
 }
 
-/* The median of a worker's pairs of a level; NAN where it has one only, of which nobody knows whose fault it is. */
+/*
+ * The median of a worker's pairs of a level; NAN where it has one only, of which nobody knows whose
+ * fault it is.
+ */
 static double usual(const struct pairs *p, enum level level, unsigned i)
 {
 	struct list medians = { 0 };
@@ -272,31 +293,44 @@ static double usual(const struct pairs *p, enum level level, unsigned i)
 	return middle;
 }
 
-/* Workers of a node whose pairs of a level are not like those of the node's others: where lines have a home, nodes differ. */
-static void find_outstanding(const struct pairs *p, const struct trial *t, enum level level, int node, json_t *list)
+/*
+ * Workers of a node whose pairs of a level are not like those of the node's others: where lines
+ * have a home, nodes differ.
+ */
+static void find_outstanding(const struct pairs *p, const struct trial *t, enum level level,
+			     int node, json_t *list)
 {
-	double own[p->players], sorted[p->players], off[p->players], middle, scatter;
+	double *own = calloc(p->players, 3 * sizeof(*own)), *sorted = own + p->players,
+	       *off = sorted + p->players, middle, scatter;
 	size_t n = 0;
 
+	if (!own)
+		return;
 	for (unsigned i = 0; i < p->players; i++) {
 		own[i] = t->place[i].node == node ? usual(p, level, i) : NAN;
 		if (isfinite(own[i]))
 			sorted[n++] = own[i];
 	}
-	if (n < LEAST_WORKERS)
-		return;
 	sort(sorted, n);
-	middle = quantile(sorted, n, 0.5);
+	middle = n < LEAST_WORKERS ? NAN : quantile(sorted, n, 0.5);
 	for (size_t i = 0; i < n; i++)
 		off[i] = fabs(sorted[i] - middle);
 	sort(off, n);
-	scatter = NORMAL_MAD * quantile(off, n, 0.5);
+	scatter = n ? NORMAL_MAD * quantile(off, n, 0.5) : NAN;
 	for (unsigned i = 0; i < p->players; i++)
-		if (fabs(own[i] - middle) > fmax(OUTSTANDING_SHARE * middle, OUTSTANDING_SCATTER * scatter)) /* false where there is none */
-			json_array_append_new(list, json_pack("{s:i, s:s, s:f, s:f}", "cpu", t->place[i].cpu, "level", level_names[level], "median", own[i], "of", middle));
+		/* false where there is none */
+		if (fabs(own[i] - middle) >
+		    fmax(OUTSTANDING_SHARE * middle, OUTSTANDING_SCATTER * scatter))
+			json_array_append_new(
+				list, json_pack("{s:i, s:s, s:o, s:o}", "cpu", t->place[i].cpu,
+						"level", level_names[level], "median",
+						number(own[i]), "of", number(middle)));
+	free(own);
 }
 
-/* What pairs took in their rounds over what they took alone, of a level or of all (LEVELS): sorted. */
+/*
+ * What pairs took in their rounds over what they took alone, of a level or of all (LEVELS): sorted.
+ */
 static size_t crowding(const struct pairs *p, enum level level, double ratio[MOST_ALONE])
 {
 	size_t n = 0;
@@ -306,7 +340,8 @@ static size_t crowding(const struct pairs *p, enum level level, double ratio[MOS
 
 		pairs_at(p->players, p->alone_round[i], p->alone_table[i], &a, &b);
 		met = &p->met[number_of(p, a, b)];
-		if (alone->n && met->n && (level == LEVELS || p->level[number_of(p, a, b)] == level))
+		if (alone->n && met->n &&
+		    (level == LEVELS || p->level[number_of(p, a, b)] == level))
 			ratio[n++] = quantile_of(met, 0.5) / quantile_of(alone, 0.5);
 	}
 	sort(ratio, n);
@@ -326,11 +361,15 @@ static json_t *crowding_json(const struct pairs *p)
 	double ratio[MOST_ALONE];
 	size_t n = crowding(p, LEVELS, ratio);
 
-	return n ? json_pack("{s:i, s:f, s:f}", "pairs", (int)n, "median", quantile(ratio, n, 0.5), "most", ratio[n - 1]) : json_null();
+	if (!n)
+		return json_null();
+	return json_pack("{s:i, s:o, s:o}", "pairs", (int)n, "median",
+			 number(quantile(ratio, n, 0.5)), "most", number(ratio[n - 1]));
 }
 
 /* From those that share most to those that share least. */
-static void levels_json(const struct pairs *p, const struct trial *t, json_t *levels, json_t *outstanding)
+static void levels_json(const struct pairs *p, const struct trial *t, json_t *levels,
+			json_t *outstanding)
 {
 	struct list medians = { 0 };
 
@@ -377,6 +416,7 @@ json_t *pairs_json(struct pairs *p, const struct trial *t)
 	levels_json(p, t, levels, outstanding);
 	if (crowded) /* workers that share a CPU say more of each other than of it */
 		json_array_clear(outstanding);
-	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "rounds", (int)pairs_rounds(p->players), "levels", levels, "outstanding", outstanding, "crowding",
-			 crowding_json(p), "cells", cells_json(p, t));
+	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "rounds", (int)pairs_rounds(p->players),
+			 "levels", levels, "outstanding", outstanding, "crowding", crowding_json(p),
+			 "cells", cells_json(p, t));
 }

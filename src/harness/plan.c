@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
 
 #include "machine/names.h"
 #include "harness/pairs.h"
 #include "harness/plan.h"
 #include "harness/text.h"
 #include "harness/values.h"
+#include "machine/sysfs.h"
+#include "machine/places.h"
 #include "machine/topology.h"
 
-/* Share of the available memory that trials sampled in turn may hold together: page tables and other programs need some too. */
+/*
+ * Share of the available memory that trials sampled in turn may hold together: page tables and
+ * other programs need some too.
+ */
 #define MEMORY_SHARE 0.8
 
 enum { MOST_TRIALS = 20000 };
@@ -24,11 +30,13 @@ struct lists {
 	const struct benchmark *benchmark;
 	const struct options *options;
 	const struct setting *setting;
-	bool *wanted;                      /* by index of the variants */
+	bool *wanted;  /* by index of the variants */
+	json_t *known; /* by id of each trial that is planned already */
 	unsigned variants, parameters;
+	uint64_t told; /* BIT() of layouts whose equal words have been told */
 	/* of the variant at hand */
 	const struct variant *variant;
-	struct values threads;             /* 0 for "as the layout says" */
+	struct values threads; /* 0 for "as the layout says" */
 	struct values parameter[MOST_PARAMETERS];
 };
 
@@ -38,6 +46,42 @@ static const char *of_profile(const char *const *value, enum profile profile)
 	while (profile > QUICK && !value[profile])
 		profile--;
 	return value[profile];
+}
+
+/* What a profile sets, by itself or as the profile before it. */
+static struct preset preset_of(const struct benchmark *b, enum profile profile)
+{
+	struct preset p = { 0 };
+
+	for (unsigned i = QUICK; i <= profile; i++) {
+		const struct preset *own = &b->preset[i];
+
+		p = (struct preset){ own->variants ? own->variants : p.variants,
+				     own->threads ? own->threads : p.threads,
+				     own->sample > 0 ? own->sample : p.sample,
+				     own->repeats ? own->repeats : p.repeats };
+	}
+	return p;
+}
+
+/* The default that a variant has instead of a parameter's; NULL: none. */
+static const char *default_of(const struct variant *v, unsigned parameter, enum profile profile)
+{
+	for (const struct override *o = v->defaults; o && o->value[QUICK]; o++)
+		if (o->parameter == parameter)
+			return of_profile(o->value, profile);
+	return NULL;
+}
+
+static double sample_of(const struct benchmark *b, const struct options *o)
+{
+	return o->duration > 0 ? o->duration : preset_of(b, o->profile).sample;
+}
+
+/* Asked for, or published; a budget of one's own is not cut by what was published. */
+static unsigned repeats_of(const struct benchmark *b, const struct options *o)
+{
+	return o->repeats || o->case_budget > 0 ? o->repeats : preset_of(b, o->profile).repeats;
 }
 
 static uint64_t one_a_core(const struct machine *m, enum profile profile)
@@ -52,12 +96,16 @@ static uint64_t one_a_cpu(const struct machine *m, enum profile profile)
 	return m->cpus;
 }
 
-static const struct parameter thread_parameter = { .name = "threads", .help = "numbers of threads", .type = COUNT, .automatic = one_a_core,
+static const struct parameter thread_parameter = { .name = "threads",
+						   .help = "numbers of threads",
+						   .type = P_COUNT,
+						   .automatic = one_a_core,
 						   .all = one_a_cpu };
 
 static int complain(const struct lists *l, const char *option, const char *why)
 {
-	fprintf(stderr, "locus %s: --%s: %s\n", l->benchmark->name, option, why);
+	fprintf(stderr, "%s %s: --%s: %s\n", program_invocation_short_name, l->benchmark->name,
+		option, why);
 	return EXIT_COMMAND_LINE;
 }
 
@@ -73,7 +121,7 @@ static int choose_variants(struct lists *l)
 	char word[128], why[512];
 
 	if (!list && !l->setting->ranks)
-		list = of_profile(l->benchmark->chosen, l->options->profile);
+		list = preset_of(l->benchmark, l->options->profile).variants;
 
 	for (unsigned i = 0; i < n; i++) {
 		names[i] = l->benchmark->variants[i].name;
@@ -86,7 +134,10 @@ static int choose_variants(struct lists *l)
 		while (i < n && strcmp(names[i], word))
 			i++;
 		if (i < n && !possible(l, i)) {
-			snprintf(why, sizeof(why), "%s is not divided over ranks; `locus list %s` says which variants are", word, l->benchmark->name);
+			snprintf(why, sizeof(why),
+				 "%s is not divided over ranks; `locus list %s` says which "
+				 "variants are",
+				 word, l->benchmark->name);
 			return complain(l, "variant", why);
 		}
 		if (i < n) {
@@ -94,8 +145,10 @@ static int choose_variants(struct lists *l)
 			continue;
 		}
 		near = nearest(word, names, n);
-		snprintf(why, sizeof(why), "%s has no variant '%s'%s%s%s `locus list %s` shows them", l->benchmark->name, word,
-			 near < 0 ? ";" : "; did you mean '", near < 0 ? "" : names[near], near < 0 ? "" : "'?", l->benchmark->name);
+		snprintf(why, sizeof(why),
+			 "%s has no variant '%s'%s%s%s `locus list %s` shows them",
+			 l->benchmark->name, word, near < 0 ? ";" : "; did you mean '",
+			 near < 0 ? "" : names[near], near < 0 ? "" : "'?", l->benchmark->name);
 		return complain(l, "variant", why);
 	}
 	return 0;
@@ -104,7 +157,7 @@ static int choose_variants(struct lists *l)
 static bool has_layout(const struct benchmark *b, const struct variant *v, unsigned *which)
 {
 	for (unsigned i = 0; i < parameter_count(b); i++) {
-		if (b->parameters[i].type != LAYOUT || v->lacks & LACKS(i))
+		if (b->parameters[i].type != P_LAYOUT || !has_parameter(b, v, i))
 			continue;
 		if (which)
 			*which = i;
@@ -119,31 +172,33 @@ static int choose_threads(struct lists *l)
 	char why[512];
 
 	if (!text)
-		text = l->variant->threads;
+		text = default_of(l->variant, P_THREADS, l->options->profile);
 	if (!text)
-		text = of_profile(l->benchmark->threads, l->options->profile);
+		text = preset_of(l->benchmark, l->options->profile).threads;
 	if (!text)
 		text = has_layout(l->benchmark, l->variant, NULL) ? "0" : "auto";
-	if (values_parse(&thread_parameter, text, l->setting->machine, l->options->profile, &l->threads, why, sizeof(why)))
+	if (values_parse(&thread_parameter, text, l->setting->machine, l->options->profile,
+			 &l->threads, why, sizeof(why)))
 		return complain(l, "threads", why);
 	for (unsigned i = 0; l->options->threads && i < l->threads.n; i++) {
 		if (l->threads.value[i].count >= 1 && l->threads.value[i].count <= 65536)
 			continue;
-		snprintf(why, sizeof(why), "%" PRIu64 " is not between 1 and 65536", l->threads.value[i].count);
+		snprintf(why, sizeof(why), "%" PRIu64 " is not between 1 and 65536",
+			 l->threads.value[i].count);
 		return complain(l, "threads", why);
 	}
 	return 0;
 }
 
-/* What the user gave, or the variant has, or the parameter. */
+/* The user's value, else the variant's default, else the parameter's. */
 static const char *given_for(const struct lists *l, unsigned parameter)
 {
 	const char *text = l->options->parameter[parameter];
 
-	for (const struct instead *i = l->variant->instead; !text && i && i->value[QUICK]; i++)
-		if (i->parameter == parameter)
-			text = of_profile(i->value, l->options->profile);
-	return text ? text : of_profile(l->benchmark->parameters[parameter].value, l->options->profile);
+	if (!text)
+		text = default_of(l->variant, parameter, l->options->profile);
+	return text ? text
+		    : of_profile(l->benchmark->parameters[parameter].value, l->options->profile);
 }
 
 /* A value that isn't on this machine has no trial to be recorded with: it is refused at once. */
@@ -155,10 +210,11 @@ static int choose_parameters(struct lists *l)
 		const struct parameter *p = &l->benchmark->parameters[i];
 		int status;
 
-		if (l->variant->lacks & LACKS(i))
+		if (!has_parameter(l->benchmark, l->variant, i))
 			continue;
-		status = values_parse(p, given_for(l, i), l->setting->machine, l->options->profile, &l->parameter[i], why, sizeof(why));
-		if (!status && p->aside && l->parameter[i].n > 1) {
+		status = values_parse(p, given_for(l, i), l->setting->machine, l->options->profile,
+				      &l->parameter[i], why, sizeof(why));
+		if (!status && p->output && l->parameter[i].n > 1) {
 			snprintf(why, sizeof(why), "one value, not %zu", (size_t)l->parameter[i].n);
 			status = EXIT_COMMAND_LINE;
 		}
@@ -168,6 +224,57 @@ static int choose_parameters(struct lists *l)
 		return status;
 	}
 	return 0;
+}
+
+/* The one layout that a word stands for, or NULL. */
+static char **only_layout(const struct lists *l, const char *word, unsigned threads)
+{
+	const char *why;
+	unsigned n;
+	char **layout = machine_layouts(l->setting->machine, word, threads, &n, &why);
+
+	if (!layout || n == 1)
+		return layout;
+	free(layout);
+	return NULL;
+}
+
+/* Tells which words come to the same layout: they make one trial. */
+static void tell_equal_layouts(const struct lists *l, unsigned parameter, unsigned threads)
+{
+	const struct values *words = &l->parameter[parameter];
+
+	for (size_t i = 1; i < words->n; i++) {
+		char **own = only_layout(l, words->value[i].text, threads), **other = NULL;
+		size_t j = 0;
+
+		for (; own && j < i; j++, free(other)) {
+			other = only_layout(l, words->value[j].text, threads);
+			if (!other || strcmp(*own, *other))
+				continue;
+			fprintf(stderr, "%s %s: --%s: %s is the same as %s on this machine, ",
+				program_invocation_short_name, l->benchmark->name,
+				l->benchmark->parameters[parameter].name, words->value[i].text,
+				words->value[j].text);
+			fprintf(stderr, "%s: measured once\n", *own);
+			free(other);
+			break;
+		}
+		free(own);
+	}
+}
+
+/* Once for each parameter, and not on a single node, where all words are the same. */
+static void tell_repetitions(struct lists *l)
+{
+	unsigned at;
+
+	if (machine_cpu_nodes(l->setting->machine) < 2 ||
+	    !has_layout(l->benchmark, l->variant, &at) || l->told & BIT(at))
+		return;
+	l->told |= BIT(at);
+	for (size_t i = 0; i < l->threads.n; i++)
+		tell_equal_layouts(l, at, (unsigned)l->threads.value[i].count);
 }
 
 static void forget_choices(struct lists *l)
@@ -192,19 +299,22 @@ static void identify(struct planned *p)
 	const struct trial *t = &p->trial;
 	size_t size;
 	FILE *f = open_memstream(&p->identity, &size);
-	char text[PATH_MAX];
+	char text[VALUE_ROOM];
 
 	if (!f)
 		return;
 	fprintf(f, "%s/%s", t->benchmark->name, t->variant->name);
 	for (unsigned i = 0; i < parameter_count(t->benchmark); i++)
-		if (!(t->variant->lacks & LACKS(i)) && !t->benchmark->parameters[i].aside)
+		if (has_parameter(t->benchmark, t->variant, i) &&
+		    !t->benchmark->parameters[i].output)
 			fprintf(f, " %s=%s", t->benchmark->parameters[i].name,
-				value_print(&t->benchmark->parameters[i], t->value[i], text, sizeof(text)));
+				value_print(&t->benchmark->parameters[i], t->value[i], text,
+					    sizeof(text)));
 	fprintf(f, " threads=%u", t->threads);
 	if (t->ranks && t->ranks->ranks > 1)
 		fprintf(f, " ranks=%u", t->ranks->ranks);
-	fprintf(f, " bind=%s%s protocol=%08" PRIx64, p->bind, t->oversubscribed ? " oversubscribed" : "", hash(t->benchmark->protocol) >> 32);
+	fprintf(f, " bind=%s%s protocol=%08" PRIx64, p->bind,
+		t->oversubscribed ? " oversubscribed" : "", hash(t->benchmark->protocol) >> 32);
 	fclose(f);
 	p->hash = hash(p->identity);
 	snprintf(p->id, sizeof(p->id), "%016" PRIx64, p->hash);
@@ -217,6 +327,12 @@ const char *plan_bind(const struct options *o, const struct affinity *a, unsigne
 	return a && a->threads >= threads ? "inherited" : "close";
 }
 
+/* With a layout, close is the default, which has a name of its own. */
+static const char *layout_bind(const struct options *o)
+{
+	return o->bind && strcmp(o->bind, "close") ? o->bind : "layout";
+}
+
 /* 0, or an exit status after a message. */
 static int settle(const struct planned *p, const struct lists *l, union value *value)
 {
@@ -224,11 +340,11 @@ static int settle(const struct planned *p, const struct lists *l, union value *v
 	const char *why;
 
 	for (unsigned i = 0; i < l->parameters; i++)
-		given |= l->options->parameter[i] ? LACKS(i) : 0;
+		given |= l->options->parameter[i] ? BIT(i) : 0;
 	why = l->benchmark->settle ? l->benchmark->settle(&p->trial, value, given) : NULL;
 	if (!why)
 		return 0;
-	fprintf(stderr, "locus %s: %s\n", l->benchmark->name, why);
+	fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, l->benchmark->name, why);
 	return EXIT_COMMAND_LINE;
 }
 
@@ -260,9 +376,9 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	if (!place)
 		return EXIT_BAD;
 	t->place = place;
-	p->bind = layout ? "layout" : plan_bind(l->options, a, t->threads);
+	p->bind = layout ? layout_bind(l->options) : plan_bind(l->options, a, t->threads);
 	if (layout) {
-		failed = machine_layout(m, layout, l->options->oversubscribe, place, &why);
+		failed = machine_layout(m, layout, p->bind, l->options->oversubscribe, place, &why);
 	} else if (!l->options->bind && strcmp(p->bind, "inherited") == 0) {
 		for (unsigned i = 0; i < t->threads; i++) {
 			const struct cpu *cpu = machine_cpu(m, a->cpu_of[i]);
@@ -270,7 +386,8 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 			place[i] = (struct place){ a->cpu_of[i], cpu ? cpu->node : 0 };
 		}
 	} else {
-		failed = machine_bind(m, p->bind, t->threads, l->options->oversubscribe, place, &why);
+		failed = machine_bind(m, p->bind, t->threads, l->options->oversubscribe, place,
+				      &why);
 	}
 	if (failed && errno == EINVAL)
 		return complain(l, layout ? "layout" : "bind", why);
@@ -282,45 +399,69 @@ static int seat(struct planned *p, const struct lists *l, const char *layout)
 	else if (l->setting->crowd && !l->options->oversubscribe)
 		p->refusal = strdup(l->setting->crowd);
 	else if (t->oversubscribed && !l->options->oversubscribe)
-		p->refusal = text_of("%u threads were bound to %u CPUs from outside; ask for fewer, or allow more than one on a CPU with --oversubscribe",
-				   t->threads, p->cpus);
+		p->refusal = text_of("%u threads were bound to %u CPUs from outside; ask for "
+				     "fewer, or allow more than one on a CPU with --oversubscribe",
+				     t->threads, p->cpus);
 	return 0;
 }
 
-/* Page tables and claims take 12 bytes a page; samples and stacks are kept too. Short of these, the kernel kills instead of refusing. */
-static uint64_t beside(uint64_t bytes)
+/* A node that was asked for by number may have no memory that we may use. */
+static char *refuse_nodes(const struct trial *t)
 {
-	return bytes / 256 + (4 << 20);
+	char lack[NODE_TEXT];
+
+	for (unsigned i = 0; i < parameter_count(t->benchmark); i++) {
+		const struct parameter *p = &t->benchmark->parameters[i];
+		const bool given = p->type == P_NODE && has_parameter(t->benchmark, t->variant, i);
+		const struct node *node =
+			given ? machine_node(t->machine, (int)t->value[i].count) : NULL;
+
+		if (node && !machine_has_memory(t->machine, node))
+			return text_of("--%s %d: its data can't lie on node %d, %s; `locus "
+				       "topology` lists nodes with memory",
+				       p->name, node->number, node->number,
+				       node_lack(t->machine, node, lack));
+	}
+	return NULL;
 }
 
+/* The largest footprint that is not refused on any rank. */
+static size_t most_of_one(const struct setting *setting)
+{
+	const double most = setting->most > 0 ? setting->most : (double)setting->memory.available;
+
+	return setting->memory.available == NO_LIMIT
+		       ? 0
+		       : (size_t)fmax(1, (most - (4 << 20)) * 256 / 257);
+}
+
+/* Short of what a trial needs, the kernel kills instead of refusing. */
 static void weigh(struct planned *p, const struct lists *l)
 {
 	const struct memory_limit *memory = &l->setting->memory;
-	const uint64_t ranks = l->setting->here > 1 ? l->setting->here : 1, most = memory->available / ranks;
+	const uint64_t ranks = l->setting->here > 1 ? l->setting->here : 1,
+		       most = memory->available / ranks;
 	char needed[BYTES_TEXT], more[BYTES_TEXT], there[BYTES_TEXT], parts[64] = "";
 
 	if (ranks > 1)
 		snprintf(parts, sizeof(parts), ", shared by %" PRIu64 " ranks", ranks);
-	if (p->refusal || !p->trial.benchmark->footprint)
-		return; /* applies() was not asked either: values may be beyond what a benchmark counts in */
-	p->footprint = p->trial.benchmark->footprint(&p->trial);
-	if (p->footprint && p->footprint + beside(p->footprint) > most)
-		p->refusal = text_of("it needs %s of memory and %s beside it (page tables, samples), but only %s can be had, because of %s%s; choose a smaller size",
-				   bytes_text(needed, p->footprint), bytes_text(more, beside(p->footprint)), bytes_text(there, most), memory->what, parts);
-}
-
-static bool known(const struct plan *plan, uint64_t hash)
-{
-	for (unsigned i = 0; i < plan->trials; i++)
-		if (plan->trial[i].hash == hash)
-			return true;
-	return false;
+	if (p->refusal)
+		return;
+	p->refusal = refuse_nodes(&p->trial);
+	if (!p->refusal && p->needs.bytes && p->needs.bytes + memory_beside(p->needs.bytes) > most)
+		p->refusal =
+			text_of("it needs %s of memory and %s beside it (page tables, samples), "
+				"but only %s can be had, because of %s%s; choose a smaller size",
+				bytes_text(needed, p->needs.bytes),
+				bytes_text(more, memory_beside(p->needs.bytes)),
+				bytes_text(there, most), memory->what, parts);
 }
 
 static void planned_free(struct planned *p)
 {
 	for (unsigned i = 0; p->trial.value && i < parameter_count(p->trial.benchmark); i++)
-		if (p->trial.benchmark->parameters[i].type == LAYOUT || p->trial.benchmark->parameters[i].type == PATH)
+		if (p->trial.benchmark->parameters[i].type == P_LAYOUT ||
+		    p->trial.benchmark->parameters[i].type == P_PATH)
 			free((char *)p->trial.value[i].text);
 	free((void *)p->trial.value);
 	free((void *)p->trial.place);
@@ -329,13 +470,24 @@ static void planned_free(struct planned *p)
 	free(p->refusal);
 }
 
-/* Adds one trial, unless it makes no sense or is there already (layouts may come to the same thing). Takes over `value`. A status, as above. */
-static int add(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads, const char *layout)
+/*
+ * Adds one trial, unless it makes no sense or is there already (layouts may come to the same
+ * thing). Takes over `value`. A status, as above.
+ */
+static int add(struct plan *plan, const struct lists *l, const struct variant *v,
+	       union value *value, unsigned threads, const char *layout)
 {
-	struct planned p = { .trial = { .benchmark = l->benchmark, .variant = v, .value = value, .threads = threads, .machine = l->setting->machine,
-					.seed = l->options->seed, .ranks = l->setting->ranks } };
+	struct planned p = { .trial = { .benchmark = l->benchmark,
+					.variant = v,
+					.value = value,
+					.threads = threads,
+					.machine = l->setting->machine,
+					.seed = l->options->seed,
+					.ranks = l->setting->ranks,
+					.memory = most_of_one(l->setting) },
+			     .sample = sample_of(l->benchmark, l->options),
+			     .repeats = repeats_of(l->benchmark, l->options) };
 	struct planned *grown;
-	const char *why = NULL;
 	int status = value ? settle(&p, l, value) : EXIT_BAD;
 
 	if (!status)
@@ -343,9 +495,11 @@ static int add(struct plan *plan, const struct lists *l, const struct variant *v
 	if (status)
 		goto fail;
 	status = EXIT_BAD;
-	if (!p.refusal && l->benchmark->applies && !l->benchmark->applies(&p.trial, &why)) {
+	if (!p.refusal && l->benchmark->needs)
+		p.needs = l->benchmark->needs(&p.trial);
+	if (p.needs.pointless) {
 		if (!plan->refused++)
-			plan->why_refused = why;
+			plan->why_refused = p.needs.pointless;
 		planned_free(&p);
 		return 0;
 	}
@@ -353,46 +507,53 @@ static int add(struct plan *plan, const struct lists *l, const struct variant *v
 	identify(&p);
 	if (!p.identity)
 		goto fail;
-	if (known(plan, p.hash)) {
+	if (json_object_get(l->known, p.id)) {
 		planned_free(&p);
 		return 0;
 	}
 	if (plan->trials == MOST_TRIALS) {
-		fprintf(stderr, "locus %s: more than %d trials; choose fewer values\n", l->benchmark->name, MOST_TRIALS);
+		fprintf(stderr, "%s %s: more than %d trials; choose fewer values\n",
+			program_invocation_short_name, l->benchmark->name, MOST_TRIALS);
 		status = EXIT_COMMAND_LINE;
 		goto fail;
 	}
 	if ((plan->trials & (plan->trials - 1)) == 0) { /* full: room for twice as many */
-		grown = realloc(plan->trial, (plan->trials ? 2UL * plan->trials : 1) * sizeof(*grown));
+		grown = realloc(plan->trial,
+				(plan->trials ? 2UL * plan->trials : 1) * sizeof(*grown));
 		if (!grown)
 			goto fail;
 		plan->trial = grown;
 	}
+	if (json_object_set_new(l->known, p.id, json_true()))
+		goto fail;
 	plan->trial[plan->trials++] = p;
 	if (!p.refusal && threads > plan->threads)
 		plan->threads = threads;
 	return 0;
 fail:
 	if (status == EXIT_BAD)
-		fprintf(stderr, "locus %s: out of memory\n", l->benchmark->name);
+		fprintf(stderr, "%s %s: out of memory\n", program_invocation_short_name,
+			l->benchmark->name);
 	planned_free(&p);
 	return status;
 }
 
 static union value *copy_values(const struct lists *l, const union value *value)
 {
-	union value *copy = calloc(l->parameters + 1, sizeof(*copy));
+	union value *copy = calloc(l->parameters, sizeof(*copy));
 
 	for (unsigned i = 0; copy && i < l->parameters; i++) {
 		copy[i] = value[i];
-		if (l->benchmark->parameters[i].type == LAYOUT || l->benchmark->parameters[i].type == PATH)
+		if (l->benchmark->parameters[i].type == P_LAYOUT ||
+		    l->benchmark->parameters[i].type == P_PATH)
 			copy[i].text = value[i].text ? strdup(value[i].text) : NULL;
 	}
 	return copy;
 }
 
 /* One point of the product: a word of a layout may stand for several. */
-static int add_point(struct plan *plan, const struct lists *l, const struct variant *v, union value *value, unsigned threads)
+static int add_point(struct plan *plan, const struct lists *l, const struct variant *v,
+		     union value *value, unsigned threads)
 {
 	const struct machine *m = l->setting->machine;
 	const char *why = NULL, *word;
@@ -409,15 +570,18 @@ static int add_point(struct plan *plan, const struct lists *l, const struct vari
 		complain(l, l->benchmark->parameters[at].name, why);
 		return status;
 	}
-	if (!layout) { /* "all" among the defaults, and --threads says otherwise: nobody asked for both */
+	/* "all" among the defaults, and --threads says otherwise: nobody asked for both */
+	if (!layout) {
 		if (!plan->refused++)
-			plan->why_refused = "a layout that comes with its own number of threads, against --threads";
+			plan->why_refused = "a layout that comes with its own number of threads, "
+					    "against --threads";
 		return 0;
 	}
 	for (unsigned i = 0; i < n; i++) {
 		value[at].text = layout[i];
 		if (!status)
-			status = add(plan, l, v, copy_values(l, value), layout_threads(layout[i]), layout[i]);
+			status = add(plan, l, v, copy_values(l, value), layout_threads(layout[i]),
+				     layout[i]);
 	}
 	free(layout);
 	value[at].text = word;
@@ -434,12 +598,13 @@ static int multiply(struct plan *plan, const struct lists *l, unsigned threads)
 
 	do {
 		for (i = 0; i < l->parameters; i++)
-			value[i] = v->lacks & LACKS(i) ? (union value){ 0 } : l->parameter[i].value[at[i]];
+			value[i] = has_parameter(l->benchmark, v, i) ? l->parameter[i].value[at[i]]
+								     : (union value){ 0 };
 		status = add_point(plan, l, v, value, threads);
 		if (status)
 			return status;
 		for (i = l->parameters; i-- > 0;) {
-			if (!(v->lacks & LACKS(i)) && ++at[i] < l->parameter[i].n)
+			if (has_parameter(l->benchmark, v, i) && ++at[i] < l->parameter[i].n)
 				break;
 			at[i] = 0;
 		}
@@ -450,7 +615,7 @@ static int multiply(struct plan *plan, const struct lists *l, unsigned threads)
 /* By a ratio; a parameter, or what numbers of threads differ in. */
 static bool compared(const struct benchmark *b, unsigned parameter)
 {
-	if (parameter != OF_THREADS && b->parameters[parameter].in_turn)
+	if (parameter != P_THREADS && b->parameters[parameter].curve)
 		return true;
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
 		if (r->parameter == parameter)
@@ -458,79 +623,124 @@ static bool compared(const struct benchmark *b, unsigned parameter)
 	return false;
 }
 
-/* Sampled in turn: all that differ in nothing but the variant, the layout, the node, and what a ratio compares. */
+/*
+ * Sampled in turn: all that differ in nothing but the variant, the layout, the node, and what a
+ * ratio compares.
+ */
 static uint64_t kinship(const struct planned *p)
 {
 	const struct trial *t = &p->trial;
-	char key[3 * PATH_MAX], text[PATH_MAX];
-	int used = snprintf(key, sizeof(key), "%u", compared(t->benchmark, OF_THREADS) ? 0 : t->threads);
+	char key[3 * VALUE_ROOM], text[VALUE_ROOM];
+	int used = snprintf(key, sizeof(key), "%u",
+			    compared(t->benchmark, P_THREADS) ? 0 : t->threads);
 
-	if (t->benchmark->alone && t->benchmark->alone(t))
+	if (p->needs.alone)
 		return p->hash;
 
 	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
 		const struct parameter *q = &t->benchmark->parameters[i];
 
-		if (q->type != LAYOUT && q->type != NODE && !compared(t->benchmark, i))
+		if (q->type != P_LAYOUT && q->type != P_NODE && !compared(t->benchmark, i))
 			used += snprintf(key + used, sizeof(key) - (size_t)used, " %s",
-					 t->variant->lacks & LACKS(i) ? "" : value_print(q, t->value[i], text, sizeof(text)));
+					 has_parameter(t->benchmark, t->variant, i)
+						 ? value_print(q, t->value[i], text, sizeof(text))
+						 : "");
 	}
 	return hash(key);
 }
 
-/* What a group may hold: where there are several nodes, no more than the least of them, for all of it may have to lie there. */
+/*
+ * What a group may hold: where there are several nodes, no more than the least of them has, for all
+ * of it may have to lie there.
+ */
 double plan_room(const struct setting *setting)
 {
 	const struct machine *m = setting->machine;
 	double least = (double)setting->memory.available;
+	struct node_memory now;
 
-	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++)
-		if (m->node[i].memory && (double)m->node[i].memory < least)
-			least = (double)m->node[i].memory;
+	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++) {
+		bool known = m->here && m->node[i].memory &&
+			     !node_memory_read(THIS_MACHINE, m->node[i].number, &now);
+		double has = known ? (double)now.available : (double)m->node[i].memory;
+
+		if (m->node[i].memory && has < least)
+			least = has;
+	}
 	return MEMORY_SHARE * least / (setting->here > 1 ? setting->here : 1);
+}
+
+/* A trial's number, and that of the first of its kin. */
+struct order {
+	unsigned first, number;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The trials, those of one kin after each other; NULL: no memory. */
+static struct planned *sort_kin(struct plan *plan)
+{
+	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
+	struct order *order = calloc(plan->trials, sizeof(*order));
+	json_t *first = json_object(); /* by kin */
+
+	for (unsigned i = 0; order && i < plan->trials; i++) {
+		char key[17];
+
+		snprintf(key, sizeof(key), "%016" PRIx64, plan->trial[i].kin);
+		if (!json_object_get(first, key))
+			json_object_set_new(first, key, json_integer(i));
+		order[i] =
+			(struct order){ (unsigned)json_integer_value(json_object_get(first, key)),
+					i };
+	}
+	if (order)
+		qsort(order, plan->trials, sizeof(*order), compare_order);
+	for (unsigned i = 0; sorted && order && i < plan->trials; i++)
+		sorted[i] = plan->trial[order[i].number];
+	if (!order) {
+		free(sorted);
+		sorted = NULL;
+	}
+	json_decref(first);
+	free(order);
+	return sorted;
 }
 
 /* Brings kin together (stably), and splits what memory can't hold at once. */
 void plan_group(struct plan *plan, const struct setting *setting)
 {
 	const double most = setting->room > 0 ? setting->room : plan_room(setting);
-	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
-	unsigned filled = 0;
+	struct planned *sorted;
+	double bytes = 0;
 
-	plan->groups = 0;
 	for (unsigned i = 0; i < plan->trials; i++)
 		plan->trial[i].kin = kinship(&plan->trial[i]);
-	if (!sorted) /* each on its own is a right answer too */
-		for (unsigned i = 0; i < plan->trials; i++)
-			plan->trial[i].group = plan->groups++;
-	for (unsigned i = 0; sorted && i < plan->trials; i++) {
-		uint64_t kin;
-		double bytes = 0;
-
-		if (!plan->trial[i].identity)
-			continue; /* moved already */
-		kin = plan->trial[i].kin;
-		for (unsigned j = i; j < plan->trials; j++) {
-			struct planned *p = &plan->trial[j];
-
-			if (!p->identity || p->kin != kin)
-				continue;
-			if (bytes > 0 && !p->refusal && bytes + (double)p->footprint > most) {
-				bytes = 0;
-				plan->groups++;
-			}
-			bytes += p->refusal ? 0 : (double)p->footprint;
-			p->group = plan->groups;
-			sorted[filled++] = *p;
-			p->identity = NULL;
-		}
-		plan->groups++;
+	sorted = sort_kin(plan);
+	if (sorted) {
+		free(plan->trial);
+		plan->trial = sorted;
 	}
-	if (!sorted)
-		return;
-	assert(filled == plan->trials);
-	free(plan->trial);
-	plan->trial = sorted;
+	plan->groups = 0;
+	for (unsigned i = 0; i < plan->trials; i++) {
+		struct planned *p = &plan->trial[i];
+		const bool kin = i && p->kin == p[-1].kin,
+			   fits = p->refusal || bytes <= 0 ||
+				  bytes + (double)p->needs.bytes <= most;
+
+		if (!kin || !fits)
+			bytes = 0;
+		plan->groups += !kin || !fits;
+		bytes += p->refusal ? 0 : (double)p->needs.bytes;
+		p->group = plan->groups - 1;
+	}
 }
 
 /* What is done with an answer takes one answer. 0, or a status after a message. */
@@ -545,9 +755,13 @@ static int check_asides(const struct plan *plan, const struct lists *l)
 		const struct parameter *p = &l->benchmark->parameters[i];
 		const char *given = l->options->parameter[i];
 
-		if (!p->aside || !given || !strcmp(given, of_profile(p->value, l->options->profile)))
+		if (!p->output || !given ||
+		    !strcmp(given, of_profile(p->value, l->options->profile)))
 			continue;
-		snprintf(why, sizeof(why), "it is for one trial, and there are %u: choose one with --variant, --threads and the parameters (--dry-run shows them)", trials);
+		snprintf(why, sizeof(why),
+			 "it is for one trial, and there are %u: choose one with --variant, "
+			 "--threads and the parameters (--dry-run shows them)",
+			 trials);
 		return complain(l, p->name, why);
 	}
 	return 0;
@@ -559,7 +773,7 @@ static void name_trials(struct plan *plan)
 	const struct benchmark *b = plan->benchmark;
 	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* that has the parameter */
 	bool varies[MOST_PARAMETERS] = { 0 }, threads = false;
-	char text[PATH_MAX], other[PATH_MAX];
+	char text[VALUE_ROOM], other[VALUE_ROOM];
 
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct trial *t = &plan->trial[i].trial;
@@ -568,37 +782,49 @@ static void name_trials(struct plan *plan)
 		for (unsigned j = 0; j < parameter_count(b); j++) {
 			const struct parameter *p = &b->parameters[j];
 
-			if (t->variant->lacks & LACKS(j)) /* places are always worth a word, where some have none */
-				varies[j] |= p->type == LAYOUT || p->type == NODE;
+			/* places are always worth a word, where some have none */
+			if (!has_parameter(b, t->variant, j))
+				varies[j] |= p->type == P_LAYOUT || p->type == P_NODE;
 			else if (!first[j])
 				first[j] = t;
 			else
 				varies[j] |= strcmp(value_print(p, t->value[j], text, sizeof(text)),
-						    value_print(p, first[j]->value[j], other, sizeof(other))) != 0;
+						    value_print(p, first[j]->value[j], other,
+								sizeof(other))) != 0;
 		}
 	}
 	for (unsigned i = 0; i < plan->trials; i++) {
 		struct planned *p = &plan->trial[i];
-		int used = snprintf(p->name, sizeof(p->name), "%s/%s", b->name, p->trial.variant->name);
+		int used = snprintf(p->name, sizeof(p->name), "%s/%s", b->name,
+				    p->trial.variant->name);
 
 		for (unsigned j = 0; j < parameter_count(b) && used < (int)sizeof(p->name); j++)
-			if (varies[j] && !(p->trial.variant->lacks & LACKS(j)))
-				used += snprintf(p->name + used, sizeof(p->name) - (size_t)used, " %s=%s", b->parameters[j].name,
-						 value_show(&b->parameters[j], p->trial.value[j], text, sizeof(text)));
+			if (varies[j] && has_parameter(b, p->trial.variant, j))
+				used += snprintf(p->name + used, sizeof(p->name) - (size_t)used,
+						 " %s=%s", b->parameters[j].name,
+						 value_show(&b->parameters[j], p->trial.value[j],
+							    text, sizeof(text)));
 		if (threads && used < (int)sizeof(p->name))
-			snprintf(p->name + used, sizeof(p->name) - (size_t)used, " threads=%u", p->trial.threads);
+			snprintf(p->name + used, sizeof(p->name) - (size_t)used, " threads=%u",
+				 p->trial.threads);
 	}
 }
 
-int plan_make(struct plan *plan, const struct benchmark *b, const struct options *o, const struct setting *setting)
+int plan_make(struct plan *plan, const struct benchmark *b, const struct options *o,
+	      const struct setting *setting)
 {
 	const unsigned variants = variant_count(b);
 	bool wanted[variants];
-	struct lists l = { .benchmark = b, .options = o, .setting = setting, .wanted = wanted, .variants = variants,
+	struct lists l = { .benchmark = b,
+			   .options = o,
+			   .setting = setting,
+			   .wanted = wanted,
+			   .variants = variants,
 			   .parameters = parameter_count(b) };
 	int status;
 
 	*plan = (struct plan){ .benchmark = b };
+	l.known = json_object();
 	status = choose_variants(&l);
 	for (unsigned v = 0; !status && v < variants; v++) {
 		if (!wanted[v])
@@ -607,17 +833,21 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 		status = choose_threads(&l);
 		if (!status)
 			status = choose_parameters(&l);
+		if (!status)
+			tell_repetitions(&l);
 		for (unsigned i = 0; !status && i < l.threads.n; i++)
 			status = multiply(plan, &l, (unsigned)l.threads.value[i].count);
 		forget_choices(&l);
 	}
 	if (!status && !plan->trials) {
-		fprintf(stderr, "locus %s: no trial is left: %s\n", b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");
+		fprintf(stderr, "%s %s: no trial is left: %s\n", program_invocation_short_name,
+			b->name, plan->why_refused ? plan->why_refused : "no variant was chosen");
 		status = o->benchmark ? EXIT_COMMAND_LINE : 0; /* in a suite the others go on */
 	} else if (!status && !(status = check_asides(plan, &l))) {
 		plan_group(plan, setting);
 		name_trials(plan);
 	}
+	json_decref(l.known);
 	if (status)
 		plan_free(plan);
 	return status;
@@ -638,7 +868,8 @@ static unsigned row_length(const struct place *place, unsigned n)
 	unsigned length = 1;
 
 	while (length < n && place[length].node == place[0].node &&
-	       place[length].cpu - place[length - 1].cpu == place[1].cpu - place[0].cpu && place[1].cpu > place[0].cpu)
+	       place[length].cpu - place[length - 1].cpu == place[1].cpu - place[0].cpu &&
+	       place[1].cpu > place[0].cpu)
 		length++;
 	return length;
 }
@@ -668,9 +899,10 @@ double plan_tournament(const struct planned *p)
 {
 	const struct trial *t = &p->trial;
 
-	if (!t->variant->meetings || p->refusal)
+	if (t->benchmark->scored != IN_PAIRS || p->refusal)
 		return 0;
-	return (double)pairs_rounds(t->threads) * t->variant->meetings(t) * (t->variant->sample + 20e-6 + 2e-6 * t->threads);
+	return (double)pairs_rounds(t->threads) * p->needs.meetings *
+	       (p->sample + 20e-6 + 2e-6 * t->threads);
 }
 
 void plan_print(const struct plan *plan, const struct setting *setting, double s, FILE *f)
@@ -678,7 +910,8 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	char text[BYTES_TEXT];
 	double most = 0, bytes = 0;
 
-	fprintf(f, "%s on %s: %u trials in %u groups, each sampled in turn\n", plan->benchmark->name, setting->machine->name, plan->trials, plan->groups);
+	fprintf(f, "%s on %s: %u trials in %u groups, each sampled in turn\n",
+		plan->benchmark->name, setting->machine->name, plan->trials, plan->groups);
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct planned *p = &plan->trial[i];
 
@@ -691,16 +924,21 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 			fprintf(f, "    impossible: %s\n", p->refusal);
 			continue;
 		}
-		bytes += (double)p->footprint;
+		bytes += (double)p->needs.bytes;
 		most = bytes > most ? bytes : most;
-		fprintf(f, "    %u thread%s on CPU%s", p->trial.threads, p->trial.threads > 1 ? "s" : "", p->trial.threads > 1 ? "s" : "");
+		fprintf(f, "    %u thread%s on CPU%s", p->trial.threads,
+			p->trial.threads > 1 ? "s" : "", p->trial.threads > 1 ? "s" : "");
 		print_places(p, f);
-		fprintf(f, "; %s\n", bytes_text(text, p->footprint));
-		if (p->trial.variant->meetings)
-			fprintf(f, "    %u rounds of %u disjoint pairs, %u times each: about %.2g s a batch\n", pairs_rounds(p->trial.threads),
-				p->trial.threads / 2, p->trial.variant->meetings(&p->trial), plan_tournament(p));
+		fprintf(f, "; %s\n", bytes_text(text, p->needs.bytes));
+		if (p->trial.benchmark->scored == IN_PAIRS)
+			fprintf(f,
+				"    %u rounds of %u disjoint pairs, %u times each: about %.2g s a "
+				"batch\n",
+				pairs_rounds(p->trial.threads), p->trial.threads / 2,
+				p->needs.meetings, plan_tournament(p));
 	}
 	if (plan->refused)
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
-	fprintf(f, "memory held at once: %s; estimated time: %.0f s\n", bytes_text(text, (uint64_t)most), s);
+	fprintf(f, "memory held at once: %s; estimated time: %.0f s\n",
+		bytes_text(text, (uint64_t)most), s);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,15 +14,21 @@
 
 #include "harness/options.h"
 #include "harness/record.h"
+#include "machine/utf8.h"
 
 struct record {
 	char *path;
-	int file;                          /* -1: none */
-	off_t end;                         /* of the last whole line; -1 where there is no such thing (a pipe) */
+	int file; /* -1: none */
+	/* of the last whole line; -1 where there is no such thing (a pipe) */
+	off_t end;
 	bool failed;
-	char run[17], host[256];
-	bool ours;                         /* what is read now was measured on this host */
-	json_t *runs, *complete;           /* list of run ids; by id of each complete trial, an object with the names of its counters */
+	char run[17], host[UTF8_ROOM(256)];
+	bool ours; /* what is read now was measured on this host */
+	/*
+	 * Of the file's last run and those that it resumed: their ids; by id of each complete
+	 * trial, the names of its counters.
+	 */
+	json_t *runs, *complete;
 };
 
 json_t *number(double x)
@@ -29,21 +36,30 @@ json_t *number(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
+json_t *interval(double low, double high)
+{
+	return isfinite(low) && isfinite(high) ? json_pack("[f, f]", low, high) : json_null();
+}
+
 double real_of(const json_t *value)
 {
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+static const char exists[] =
+	"exists; give another name, or --resume to go on in it, or --append to add a run";
+
 static int complain(const char *path, const char *what, int status)
 {
-	fprintf(stderr, "locus: --output: %s: %s\n", path, what);
+	warnx("--output: %s: %s", path, what);
 	return status;
 }
 
 /* What need not be run again; what was wrong or misplaced must, or a resumed job would end well. */
 static bool is_complete(const char *status)
 {
-	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") || !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
+	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") ||
+			  !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
 }
 
 static json_t *counter_names(const json_t *trial)
@@ -52,27 +68,41 @@ static json_t *counter_names(const json_t *trial)
 	json_t *names = json_object();
 	size_t i;
 
-	json_array_foreach(json_object_get(trial, "counters"), i, counter)
-		json_object_set_new(names, json_string_value(json_object_get(counter, "name")), json_true());
+	json_array_foreach(json_object_get(trial, "counters"), i, counter) json_object_set_new(
+		names, json_string_value(json_object_get(counter, "name")), json_true());
 	return names;
+}
+
+static void begin_anew(struct record *r)
+{
+	json_array_clear(r->runs);
+	json_object_clear(r->complete);
 }
 
 /* Takes note of a line that is there already. NULL, or what is wrong with it. */
 static const char *take_note(struct record *r, json_t *line, bool first)
 {
+	json_t *const run = json_object_get(line, "run");
 	const char *type = json_string_value(json_object_get(line, "type"));
 	const char *schema = json_string_value(json_object_get(line, "schema"));
-	const char *id = json_string_value(json_object_get(line, "id")), *host = json_string_value(json_object_get(line, "host"));
+	const char *id = json_string_value(json_object_get(line, "id")),
+		   *host = json_string_value(json_object_get(line, "host"));
 
 	if (!type || (first && strcmp(type, "header")))
 		return "this is no record of locus";
 	if (strcmp(type, "header") == 0) {
+		if (!json_is_string(run))
+			return "this header names no run, as locus does; give another file";
 		if (!schema || strcmp(schema, RECORD_SCHEMA))
-			return "this record has another schema than " RECORD_SCHEMA ", which this locus writes; give another file";
-		json_array_append(r->runs, json_object_get(line, "run"));
+			return "this record has another schema than " RECORD_SCHEMA
+			       ", which this locus writes; give another file";
+		if (json_array_size(json_object_get(line, "resumes")) == 0)
+			begin_anew(r);
+		json_array_append(r->runs, run);
 		r->ours = host && strcmp(host, r->host) == 0;
 	}
-	if (strcmp(type, "trial") == 0 && r->ours && id && is_complete(json_string_value(json_object_get(line, "status"))))
+	if (strcmp(type, "trial") == 0 && r->ours && id &&
+	    is_complete(json_string_value(json_object_get(line, "status"))))
 		json_object_set_new(r->complete, id, counter_names(line));
 	return NULL;
 }
@@ -99,7 +129,9 @@ static int read_back(struct record *r)
 		r->end += length;
 	}
 	/* Only what we had begun to write ourselves may be cut off. */
-	if (!wrong && length > 0 && (*line || !n) && strncmp(line, start, (size_t)length < sizeof(start) - 1 ? (size_t)length : sizeof(start) - 1)) {
+	if (!wrong && length > 0 && (*line || !n) &&
+	    strncmp(line, start,
+		    (size_t)length < sizeof(start) - 1 ? (size_t)length : sizeof(start) - 1)) {
 		wrong = "this is no record of locus";
 		n++;
 	}
@@ -111,43 +143,65 @@ static int read_back(struct record *r)
 	return complain(r->path, what, EXIT_COMMAND_LINE);
 }
 
-static int open_existing(struct record *r)
+/* A file system without locks is told of, and taken: most clusters have one. */
+static int lock_file(const struct record *r)
 {
-	int status;
+	if (flock(r->file, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return complain(r->path,
+				"another process is writing it; wait for its end, or give another "
+				"name",
+				EXIT_BAD);
+	warnx("--output: %s: no lock (%s): make sure that no other process writes it", r->path,
+	      strerror(errno));
+	return 0;
+}
 
-	if (flock(r->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return complain(r->path, "another process is writing it", EXIT_BAD);
+/*
+ * Whoever has the lock looks at what is there: between open() and flock(), another process may
+ * have taken the file, even one that this process made, and have written its run.
+ */
+static int take_file(struct record *r, enum record_mode mode)
+{
+	int status = lock_file(r);
+	struct stat s;
+
+	if (status)
+		return status;
+	if (mode == RECORD_NEW && fstat(r->file, &s) == 0 && s.st_size)
+		return complain(r->path, exists, EXIT_COMMAND_LINE);
 	status = read_back(r);
 	if (!status && ftruncate(r->file, r->end))
 		return complain(r->path, strerror(errno), EXIT_BAD);
+	if (mode == RECORD_APPEND)
+		begin_anew(r);
 	return status;
 }
 
 static int open_file(struct record *r, enum record_mode mode)
 {
+	const int own = mode == RECORD_NEW ? O_EXCL : 0;
 	struct stat s;
 
-	r->file = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-	if (r->file >= 0) {
-		(void)!flock(r->file, LOCK_EX | LOCK_NB); /* some file systems have no locks */
-		return 0;
-	}
-	if (errno != EEXIST)
-		return complain(r->path, strerror(errno), EXIT_BAD);
-	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) { /* a pipe or terminal: nothing to lose there */
+	/* a pipe, a terminal: nothing to lose */
+	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
 		r->end = -1;
 		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
 		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
 	}
-	if (mode == RECORD_NEW)
-		return complain(r->path, "exists; give another name, or --resume to go on in it, or --append to add a run", EXIT_COMMAND_LINE);
-	r->file = open(r->path, O_RDWR | O_APPEND | O_CLOEXEC);
-	return r->file >= 0 ? open_existing(r) : complain(r->path, strerror(errno), EXIT_BAD);
+	r->file = open(r->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | own, 0666);
+	if (r->file >= 0)
+		return take_file(r, mode);
+	if (errno == EEXIST)
+		return complain(r->path, exists, EXIT_COMMAND_LINE);
+	return complain(r->path, strerror(errno), EXIT_BAD);
 }
 
 int record_open(struct record **out, const char *path, enum record_mode mode)
 {
 	struct record *r = calloc(1, sizeof(*r));
+	char host[256] = "";
 	uint64_t id;
 	int status;
 
@@ -155,7 +209,8 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 	if (!r)
 		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
 	r->file = -1;
-	gethostname(r->host, sizeof(r->host) - 1);
+	gethostname(host, sizeof(host) - 1);
+	utf8_print(host, r->host, sizeof(r->host));
 	r->runs = json_array();
 	r->complete = json_object();
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
@@ -208,7 +263,9 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!ftruncate(r->file, r->end);
-	fprintf(stderr, "locus: --output: %s: %s; what was measured until here is in it\n", r->path, strerror(error));
+	warnx("--output: %s: %s; what was measured until here is in it: mend that, then --resume "
+	      "goes on",
+	      r->path, strerror(error));
 }
 
 void record_line(struct record *r, const char *type, json_t *object, bool settle)
@@ -219,8 +276,8 @@ void record_line(struct record *r, const char *type, json_t *object, bool settle
 
 	if (r->file < 0 || r->failed)
 		goto out;
-	json_object_update(line, object);
-	text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	if (object && !json_object_update(line, object))
+		text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));
 	if (!text) {
 		errno = ENOMEM;
 		fail(r);
@@ -228,7 +285,8 @@ void record_line(struct record *r, const char *type, json_t *object, bool settle
 	}
 	length = strlen(text);
 	text[length] = '\n'; /* in the place of the final zero: the line goes out in one piece */
-	if (!write_whole(r, text, length + 1) || (settle && r->end >= 0 && fdatasync(r->file) && errno != EINVAL))
+	if (!write_whole(r, text, length + 1) ||
+	    (settle && r->end >= 0 && fdatasync(r->file) && errno != EINVAL))
 		fail(r);
 out:
 	free(text);

@@ -13,20 +13,25 @@ struct record;
 enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
 
 /*
- * Opens a file for writing; `path` NULL writes nothing, and all calls below do nothing. RECORD_NEW refuses a file that exists; the others
- * make one that does not, check what is in one that does, cut off an unfinished last line, and write behind it. Nothing is ever overwritten.
- * 0, or the status to exit with after a message.
+ * Opens a file for writing; `path` NULL writes nothing, and all calls below do nothing. RECORD_NEW
+ * refuses a file that exists; the others make one that does not, check what is in one that does,
+ * cut off an unfinished last line, and write behind it. Nothing is ever overwritten. 0, or the
+ * status to exit with after a message.
  */
 int record_open(struct record **, const char *path, enum record_mode);
 
-/* With RECORD_RESUME: ids of the runs in the file; whether a trial is complete there, measured on this host, and has this counter. */
+/*
+ * With RECORD_RESUME: the run ids of the file's last run and of those that it resumed; whether a
+ * trial is complete in these, measured on this host, and has this counter. Else there are none.
+ */
 json_t *record_runs(const struct record *); /* borrowed; a list */
 bool record_has(const struct record *, const char *trial_id);
 bool record_has_counter(const struct record *, const char *trial_id, const char *event);
 
 /*
- * Writes one line (type and run are added) and drops the reference. A line is written whole, or not at all: what a full disk left of it is
- * cut off again. `settle` puts it on the disk as well. After a failure, of which it speaks once, it writes nothing more.
+ * Writes one line (type and run are added) and drops the reference. A line is written whole, or not
+ * at all: what a full disk left of it is cut off again. `settle` puts it on the disk as well. After
+ * a failure, of which it speaks once, it writes nothing more.
  */
 void record_line(struct record *, const char *type, json_t *object, bool settle);
 bool record_failed(const struct record *);
@@ -36,6 +41,7 @@ bool record_close(struct record *);
 
 /* null where it isn't a number: JSON has no word for that. */
 json_t *number(double);
-double real_of(const json_t *);            /* NAN where it isn't a number, or not there */
+json_t *interval(double low, double high); /* a list of the two; null where one isn't a number */
+double real_of(const json_t *);		   /* NAN where it isn't a number, or not there */
 
 #endif

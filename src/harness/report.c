@@ -73,13 +73,18 @@ int analysis_command(int argc, char **argv)
 	char folder[PATH_MAX + 32], *arguments[argc + 4];
 
 	if (!python) {
-		fprintf(stderr, "%s: this locus was built without Python; set LOCUS_PYTHON to an interpreter that has the modules of "
-				"analysis/requirements.txt\n",
+		fprintf(stderr,
+			"%s: this locus was built without Python; set LOCUS_PYTHON to an "
+			"interpreter that has the modules of "
+			"analysis/requirements.txt\n",
 			argv[0]);
 		return EXIT_IMPOSSIBLE;
 	}
 	if (!find_package(folder, sizeof(folder))) {
-		fprintf(stderr, "%s: the Python package locus_analysis was not found beside the program; set LOCUS_ANALYSIS to its folder\n", argv[0]);
+		fprintf(stderr,
+			"%s: the Python package locus_analysis was not found beside the program; "
+			"set LOCUS_ANALYSIS to its folder\n",
+			argv[0]);
 		return EXIT_IMPOSSIBLE;
 	}
 	if (prepend_path(folder)) {
@@ -93,6 +98,7 @@ int analysis_command(int argc, char **argv)
 	for (int i = 1; i <= argc; i++)
 		arguments[i + 3] = argv[i]; /* the NULL at the end too */
 	execvp(python, arguments);
-	fprintf(stderr, "%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter\n", argv[0], python, strerror(errno));
+	fprintf(stderr, "%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter\n",
+		argv[0], python, strerror(errno));
 	return EXIT_IMPOSSIBLE;
 }

@@ -3,9 +3,10 @@
 #define LOCUS_REPORT_H
 
 /*
- * `locus report` and `locus levels` (argv[0] is which): replaces this process by the Python program of analysis/, which lies beside the executable (build tree) or in
- * ../share/locus (installed); LOCUS_ANALYSIS names another folder. The interpreter is LOCUS_PYTHON, else the one that configure found.
- * Returns only when it can't: the exit status, after a message.
+ * `locus report` and `locus levels` (argv[0] is which): replaces this process by the Python program
+ * of analysis/, which lies beside the executable (build tree) or in ../share/locus (installed);
+ * LOCUS_ANALYSIS names another folder. The interpreter is LOCUS_PYTHON, else the one that configure
+ * found. Returns only when it can't: the exit status, after a message.
  */
 int analysis_command(int argc, char **argv);
 

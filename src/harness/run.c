@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/measure.h"
-#include "harness/random.h"
+#include "kit/random.h"
 #include "harness/record.h"
 #include "harness/run.h"
 #include "harness/statistics.h"
@@ -19,21 +20,42 @@
 #include "harness/table.h"
 #include "harness/text.h"
 #include "machine/affinity.h"
+#include "machine/cpuset.h"
 #include "machine/markers.h"
 #include "machine/provenance.h"
 #include "machine/sysfs.h"
+#include "machine/places.h"
 #include "machine/topology.h"
+#include "machine/utf8.h"
+#include "machine/watchdog.h"
 
-/* How long and how often a profile measures; --time-budget, --case-budget and --repeats cut it. s; 0: no bound. */
+/*
+ * How long and how often a profile measures; --time-budget, --case-budget and --repeats cut it. s;
+ * 0: no bound.
+ */
 static const struct {
-	double time, one;                  /* the whole command; one trial */
-	unsigned allocations;              /* at least */
+	double time, one;     /* the whole command; one trial */
+	unsigned allocations; /* at least */
 } efforts[PROFILES] = {
 	[QUICK] = { 8, 0, 2 },
 	[STANDARD] = { 0, 4, 3 },
 	[PAPER] = { 0, 60, 5 },
 };
 enum { MOST_ALLOCATIONS = 50 };
+
+/*
+ * How long main may stay away: s after a signal, on the rank that writes the record and on the
+ * others, which must not be lost before it has written (mpirun then kills it); and beyond the time
+ * budget.
+ */
+#define GRACE		0.7
+#define GRACE_OF_OTHERS 1.2
+#define OVERTIME_SHARE	0.1
+#define OVERTIME	1.0
+/* s for the watchdog to write lines of trials without samples: thousands would take longer. */
+#define LINES 0.5
+
+#define MORE "give more with --time-budget, or choose smaller sizes"
 
 /* What the user gave, or else the profile has; s, 0: no bound. */
 static double time_budget(const struct options *o)
@@ -46,86 +68,49 @@ static double case_budget(const struct options *o)
 	return o->case_budget > 0 ? o->case_budget : efforts[o->profile].one;
 }
 
-/* Samples of a trial that are asked for, or published; 0: until its result is known. */
-static unsigned repeats_of(const struct options *o, const struct benchmark *b)
-{
-	return o->repeats || o->case_budget > 0 ? o->repeats : b->fixed[o->profile].repeats;
-}
-
-/* s of a sample that are asked for, or published; 0: what the benchmark aims at. */
-static double sample_of(const struct options *o, const struct benchmark *b)
-{
-	return o->duration > 0 ? o->duration : b->fixed[o->profile].sample;
-}
-
-/* A batch covers about this long, so that batches are less alike than neighbouring samples; s. Less, where the budget is too small for enough of them. */
+/*
+ * A batch covers about this long, so that batches are less alike than neighbouring samples; s.
+ * Less, where the budget is too small for enough of them.
+ */
 #define BATCH 0.02
 
 struct run {
 	const struct options *options;
-	const struct ranks *ranks;         /* NULL: this process has it all */
+	const struct ranks *ranks; /* NULL: this process has it all */
 	struct machine *machine;
 	struct affinity affinity;
 	struct setting setting;
-	struct plan *plan;                 /* one for each benchmark */
+	struct plan *plan; /* one for each benchmark */
 	unsigned plans, trials, finished;
 	struct record *record;
 	struct progress progress;
 	struct team *team;
-	struct counting *counting;         /* NULL: nothing was asked for */
-	struct markers *markers;           /* regions for LIKWID, one for each of `marked`; NULL: none, see why */
-	const struct planned **marked;     /* trials that have one, all that are to be measured */
+	struct counting *counting; /* NULL: nothing was asked for */
+	struct markers *markers;   /* regions for LIKWID, one a trial; NULL: none, see why */
 	unsigned regions;
-	char *why_no_markers;              /* NULL: nobody asked for them */
+	char *why_no_markers; /* NULL: nobody asked for them */
 	struct clock_quality clock;
-	double began;                      /* clock_now() */
-	double deadline, until;            /* s from then on, INFINITY: of all; of the share of the benchmark at hand */
-	uint64_t random;                   /* state of the generator that shuffles */
+	double began; /* clock_now() */
+	/* s from then on, INFINITY: of all; of the share of the benchmark at hand */
+	double deadline, until;
+	double last;	 /* the same: when the watchdog ends it */
+	bool measured;	 /* there is a batch of some trial */
+	uint64_t random; /* state of the generator that shuffles */
 	unsigned count[STATUSES], skipped;
-	int signal;                        /* that ends it, on all ranks; 0: none */
-	bool unwritable;                   /* so does the record */
+	int signal;	 /* that ends it, on all ranks; 0: none */
+	bool unwritable; /* so does the record */
+	/* How far it is */
+	bool headed;		    /* the record has its header */
+	unsigned plan_at, trial_at; /* the first trial that was in no group yet */
+	struct group *group;	    /* at hand; NULL: none */
+	const struct planned *hand; /* the trial that was begun last; NULL: none */
+	struct table table;
 };
-
-/* The signal that asked us to end. A handler can reach nothing else. */
-static volatile sig_atomic_t caught;
-
-static const struct {
-	int number;
-	const char *name;
-} signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
-enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
-
-static void catch(int signal)
-{
-	if (!caught)
-		caught = signal;
-}
-
-/* A second ^C ends the program at once. The others don't come from a hand, and batch systems send them several times. */
-static void watch_signals(const struct options *o)
-{
-	for (unsigned i = 0; i < SIGNALS; i++) {
-		struct sigaction action = { .sa_handler = catch, .sa_flags = signals[i].number == SIGINT ? (int)SA_RESETHAND : 0 };
-
-		sigaction(signals[i].number, &action, NULL);
-	}
-	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
-	if (o->output)
-		signal(SIGPIPE, SIG_IGN); /* nobody reads the table any more, but the record goes on */
-}
-
-static const char *signal_name(int number)
-{
-	for (unsigned i = 0; i < SIGNALS; i++)
-		if (signals[i].number == number)
-			return signals[i].name;
-	return NULL;
-}
 
 /* A signal may come to one rank, and the record is rank 0's: that ends them all. */
 static bool ended(struct run *r)
 {
-	r->signal = (int)agree_most(r->ranks, caught);
+	r->signal = (int)agree_most(r->ranks, watchdog_signal());
 	r->unwritable = agree_any(r->ranks, record_failed(r->record));
 	return r->signal || r->unwritable;
 }
@@ -134,6 +119,15 @@ static bool ended(struct run *r)
 static double now(const struct run *r)
 {
 	return agree_most(r->ranks, clock_now() - r->began);
+}
+
+/*
+ * Until when something may be begun. Until there is a batch that is as long as the watchdog waits,
+ * so that each run that is resumed gets on, however small its budget and slow the machine.
+ */
+static double limit(const struct run *r)
+{
+	return r->measured ? r->until : fmax(r->until, r->last);
 }
 
 /* SplitMix64 (Steele, Lea and Flood 2014). */
@@ -175,21 +169,27 @@ struct group {
 	struct run *run;
 	struct series *series;
 	unsigned n, *order;
-	unsigned repeats;                  /* samples of each trial; 0: until the result is known */
-	double end;                        /* now() when its budget is spent */
-	double batch;                      /* s */
-	unsigned allocations;              /* at least */
-	unsigned rounds;                   /* batches of each trial in an allocation, at least */
+	unsigned told;	      /* trials whose lines are in the record */
+	unsigned repeats;     /* samples of each trial; 0: until the result is known */
+	double end;	      /* now() when its budget is spent */
+	double batch;	      /* s */
+	unsigned allocations; /* at least */
+	unsigned rounds;      /* batches of each trial in an allocation, at least */
+	char started[40];
 };
 
 static bool converged(const struct series *s, int allocation)
 {
 	struct estimate e = series_estimate(s, allocation, NULL);
 
-	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value; /* false where one is not a number */
+	/* false where one is not a number */
+	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value;
 }
 
-/* True if all that can be measured have converged. Ranks compute that from the same samples, but maybe not with the same libm. */
+/*
+ * True if all that can be measured have converged. Ranks compute that from the same samples, but
+ * maybe not with the same libm.
+ */
 static bool all_converged(const struct group *g, int allocation)
 {
 	bool wanting = false;
@@ -201,24 +201,57 @@ static bool all_converged(const struct group *g, int allocation)
 
 static void show(struct run *r, const struct series *s)
 {
-	progress_show(&r->progress, s->planned->name, r->finished, r->trials, clock_now() - r->began, isfinite(r->deadline) ? r->deadline : 0);
+	r->hand = s->planned;
+	progress_show(&r->progress, s->planned->name, r->finished, r->trials,
+		      clock_now() - r->began, isfinite(r->deadline) ? r->deadline : 0);
 }
 
-static bool allocate(struct group *g)
+/* True if any could be allocated; then the rest waits when so much time is spent. */
+static bool allocate(struct group *g, double enough, unsigned *reached)
 {
+	struct run *r = g->run;
 	bool any = false;
 
-	for (unsigned i = 0; i < g->n && !ended(g->run) && now(g->run) < g->run->until; i++) {
-		show(g->run, &g->series[i]);
-		any |= series_allocate(&g->series[i], g->run->team);
+	for (*reached = 0; *reached < g->n && !ended(r); ++*reached) {
+		struct series *s = &g->series[*reached];
+
+		if (now(r) >= (any ? fmin(enough, r->until) : limit(r)))
+			break;
+		show(r, s);
+		any |= series_allocate(s, r->team);
 	}
+	return any;
+}
+
+/* Leaves the series from the n-th on to a later group. */
+static void split(struct group *g, unsigned n)
+{
+	while (g->n > n)
+		series_close(&g->series[--g->n]);
+}
+
+/*
+ * The first allocation. Where it takes half of the group's time, as memory that is slow to be
+ * touched does, those that have memory by then are measured, instead of none.
+ */
+static bool allocate_first(struct group *g)
+{
+	const double began = now(g->run);
+	unsigned reached;
+	bool any = allocate(g, isfinite(g->run->until) ? began + (g->end - began) / 2 : INFINITY,
+			    &reached);
+
+	if (any && !ended(g->run))
+		split(g, reached);
 	return any;
 }
 
 static void release(struct group *g)
 {
-	for (unsigned i = 0; i < g->n; i++)
+	for (unsigned i = 0; i < g->n; i++) {
+		g->run->hand = g->series[i].planned;
 		series_release(&g->series[i], g->run->team);
+	}
 }
 
 static void calibrate(struct group *g)
@@ -226,26 +259,42 @@ static void calibrate(struct group *g)
 	for (unsigned i = 0; i < g->n && !ended(g->run); i++) {
 		struct series *s = &g->series[i];
 
-		if (s->ready)
-			series_calibrate(s, g->run->team, sample_of(g->run->options, s->planned->trial.benchmark), g->batch, g->run->until - now(g->run));
+		if (!s->ready)
+			continue;
+		show(g->run, s);
+		series_calibrate(s, g->run->team, g->batch,
+				 (i ? g->run->until : limit(g->run)) - now(g->run));
 	}
 }
 
-/* A batch of every trial, in random order. */
-static void take_round(struct group *g)
+/* False for a sample that the watchdog would cut off: it would not end within the time budget. */
+static bool fits(const struct run *r, const struct series *s)
+{
+	return now(r) + s->duration <= r->last;
+}
+
+/* A batch of every trial, in random order. False: there was none to take. */
+static bool take_round(struct group *g)
 {
 	struct run *r = g->run;
+	bool any = false;
 
 	shuffle(g->order, g->n, &r->random);
-	for (unsigned i = 0; i < g->n && !ended(r) && now(r) < r->until; i++) {
+	for (unsigned i = 0; i < g->n && !ended(r) && now(r) < limit(r); i++) {
 		struct series *s = &g->series[g->order[i]];
 
-		if (!s->ready)
+		if (!s->ready || !fits(r, s))
 			continue;
+		any = true;
 		show(r, s);
-		if (series_batch(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch, (g->n > 1 || r->counting) && s->duration < 0.02))
-			record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began), false);
+		if (!series_batch(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch,
+				  (g->n > 1 || r->counting) && s->duration < 0.02))
+			continue;
+		r->measured = true;
+		record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began),
+			    false);
 	}
+	return any;
 }
 
 /* All rounds of one allocation. */
@@ -253,12 +302,14 @@ static void take_rounds(struct group *g, int allocation, double until)
 {
 	struct run *r = g->run;
 
-	for (unsigned round = 0; !ended(r) && now(r) < r->until; round++) {
-		if (round >= g->rounds && (g->repeats || now(r) >= until || all_converged(g, allocation)))
+	for (unsigned round = 0; !ended(r) && now(r) < limit(r); round++) {
+		if (round >= g->rounds &&
+		    (g->repeats || now(r) >= until || all_converged(g, allocation)))
 			break;
 		if (round && now(r) >= g->end && isfinite(r->until))
 			break; /* the rest of the budget belongs to other trials */
-		take_round(g);
+		if (!take_round(g))
+			break;
 	}
 }
 
@@ -266,15 +317,16 @@ static enum stopped measure_rounds(struct group *g)
 {
 	struct run *r = g->run;
 	const unsigned repeats = g->repeats;
-	unsigned left = repeats;
+	unsigned left = repeats, reached;
 
 	for (unsigned a = 0; a < MOST_ALLOCATIONS; a++) {
-		double began = now(r), slice = (g->end - began) / fmax(1, (double)g->allocations - a);
+		double began = now(r),
+		       slice = (g->end - began) / fmax(1, (double)g->allocations - a);
 		bool any;
 
 		if (repeats)
 			g->rounds = (left + g->allocations - a - 1) / (g->allocations - a);
-		any = allocate(g);
+		any = a ? allocate(g, INFINITY, &reached) : allocate_first(g);
 		if (a == 0)
 			calibrate(g);
 		if (any)
@@ -295,29 +347,55 @@ static enum stopped measure_rounds(struct group *g)
 	return BUDGET;
 }
 
-static void finish(struct run *r, struct table *table, struct group *g, enum stopped stopped, const char *started)
+/* Why a trial ended, where the whole group ended for this reason. */
+static enum stopped why_stopped(const struct group *g, const struct series *s, enum stopped stopped)
 {
-	progress_clear(&r->progress);
-	for (unsigned i = 0; i < g->n; i++) {
-		struct series *s = &g->series[i];
-		enum status status;
-		json_t *line;
+	if (stopped == REPEATS && s->samples < g->repeats)
+		return BUDGET;
+	if (stopped == BUDGET && !g->repeats && s->allocations >= g->allocations && !s->ready &&
+	    converged(s, -1))
+		return CONVERGED;
+	return stopped;
+}
 
-		series_gather(s);
-		s->stopped = stopped;
-		if (stopped == REPEATS && s->samples < g->repeats)
-			s->stopped = BUDGET;
-		else if (stopped == BUDGET && !g->repeats && s->allocations >= g->allocations && converged(s, -1))
-			s->stopped = CONVERGED;
-		line = summary(s, g->series, g->n, started, &status);
-		if (is_first(r->ranks))
-			table_row(table, s->planned, line);
-		record_line(r->record, "trial", line, true);
-		r->count[status]++;
-		r->finished++;
+/*
+ * The line of the next trial, and its row. The disk is waited for once a group: what was measured
+ * is in the batches' lines.
+ */
+static void tell_next(struct group *g, enum stopped stopped)
+{
+	struct run *r = g->run;
+	struct series *s = &g->series[g->told];
+	enum status status;
+	json_t *line;
+
+	if (s->planned->again && !s->samples) { /* what an earlier run found holds */
+		g->told++;
+		r->skipped++;
+		return;
 	}
-	for (unsigned i = 0; i < g->n; i++)
-		series_close(&g->series[i]);
+	s->stopped = why_stopped(g, s, stopped);
+	line = summary(s, g->series, g->n, g->started, &status);
+	g->told++;
+	record_line(r->record, "trial", json_incref(line), g->told == g->n && s->samples);
+	/* a row is shown once a kill cannot lose its line any more */
+	if (line && is_first(r->ranks))
+		table_row(&r->table, s->planned, line);
+	json_decref(line);
+	r->count[status]++;
+	r->finished++;
+}
+
+static void finish(struct group *g, enum stopped stopped)
+{
+	progress_clear(&g->run->progress);
+	while (g->told < g->n) {
+		series_gather(&g->series[g->told]);
+		tell_next(g, stopped);
+		/* Of very many lines: the watchdog may take over between two. */
+		watchdog_away("writing the line of");
+		watchdog_back();
+	}
 }
 
 /* Batches of a trial in each of so many allocations that make an interval. */
@@ -338,57 +416,113 @@ static bool all_open(struct series *s, struct planned *p, struct counting *count
 	return false;
 }
 
-/* Where LIKWID wraps us. */
-static void give_region(const struct run *r, struct series *s)
+static bool is_wanted(const struct planned *p)
 {
-	for (unsigned i = 0; r->markers && i < r->regions; i++)
-		if (r->marked[i] == s->planned) {
-			s->markers = r->markers;
-			s->region = i;
-		}
+	return !p->done || p->again;
 }
 
-/* Trials first..first+n-1 of the plan, which can all be held at once; those found done in a resumed file are left out. */
-static void measure_group(struct run *r, struct table *table, struct planned *p, unsigned n, double budget)
+/* Two threads on a CPU would share a region of LIKWID's, and count each other. */
+static bool has_region(const struct planned *p)
 {
-	const unsigned repeats = repeats_of(r->options, p->trial.benchmark), allocations = efforts[r->options->profile].allocations;
-	struct series series[n];
-	unsigned order[n];
-	struct group g = { .run = r, .series = series, .order = order, .repeats = repeats, .end = now(r) + budget };
-	enum stopped stopped = SIGNAL;
-	char started[40];
+	return is_wanted(p) && !p->refusal && !p->trial.oversubscribed;
+}
 
+/* Whether one is left to be measured, and not only wanted again. */
+static bool any_left(const struct planned *p, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!p[i].done)
+			return true;
+	return false;
+}
+
+/* The series of those that are to be measured; others are left out. -1: no memory. */
+static int open_group(struct group *g, struct planned *p, unsigned n)
+{
+	struct run *r = g->run;
+	const bool left = any_left(p, n);
+
+	g->series = calloc(n, sizeof(*g->series));
+	g->order = calloc(n, sizeof(*g->order));
+	if (agree_any(r->ranks, !g->series || !g->order) || !g->series || !g->order)
+		return -1;
 	for (unsigned i = 0; i < n; i++) {
-		if (p[i].done || !all_open(&series[g.n], &p[i], r->counting))
+		struct series *s = &g->series[g->n];
+
+		r->skipped += p[i].again && !left;
+		if (!(left ? is_wanted(&p[i]) : !p[i].done) || !all_open(s, &p[i], r->counting))
 			continue;
-		order[g.n] = g.n;
-		series[g.n].overhead = r->clock.overhead;
-		series[g.n].interrupted = &caught;
-		give_region(r, &series[g.n]);
+		g->order[g->n] = g->n;
+		s->overhead = r->clock.overhead;
+		if (r->markers && has_region(&p[i])) {
+			s->markers = r->markers;
+			s->region = p[i].region;
+		}
 		if (p[i].refusal)
-			series[g.n].impossible = strdup(p[i].refusal);
-		g.n++;
+			s->impossible = strdup(p[i].refusal);
+		g->n++;
 	}
+	return 0;
+}
+
+static void close_group(struct group *g)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		series_close(&g->series[i]);
+	free(g->series);
+	free(g->order);
+}
+
+/*
+ * Trials of the plan which can all be held at once; those found done in a resumed file are left
+ * out. Returns how many it took: where memory took too long to be touched, the rest is another
+ * group.
+ */
+static unsigned measure_group(struct run *r, struct planned *p, unsigned n, double budget)
+{
+	const unsigned repeats = p->repeats, allocations = efforts[r->options->profile].allocations;
+	struct group g = { .run = r, .repeats = repeats, .end = now(r) + budget };
+	enum stopped stopped = SIGNAL;
+	unsigned opened, taken = n;
+
+	utc(g.started, sizeof(g.started));
 	g.allocations = repeats && repeats < allocations ? repeats : allocations;
+	if (open_group(&g, p, n)) {
+		r->trial_at += n;
+		warnx("no memory for a group of %u trials: choose fewer values", n);
+		r->count[FAILED] += n;
+		close_group(&g);
+		return n;
+	}
+	r->group = &g;
+	r->trial_at += n;
+	opened = g.n;
 	g.rounds = least_rounds(g.allocations);
 	for (unsigned i = 0; i < g.n; i++) /* each pass, and a batch without */
-		g.rounds = series[i].tally.passes >= g.rounds ? series[i].tally.passes + 1 : g.rounds;
+		g.rounds = g.series[i].tally.passes >= g.rounds ? g.series[i].tally.passes + 1
+								: g.rounds;
 	g.batch = fmin(BATCH, budget / (2.0 * n * g.rounds * g.allocations));
-	utc(started, sizeof(started));
 	if (g.n && !ended(r))
-		stopped = now(r) < r->until ? measure_rounds(&g) : BUDGET;
-	finish(r, table, &g, stopped, started);
+		stopped = now(r) < limit(r) ? measure_rounds(&g) : BUDGET;
+	if (g.n < opened)
+		taken = (unsigned)(g.series[g.n].planned - p);
+	finish(&g, stopped);
+	r->group = NULL;
+	r->trial_at -= n - taken;
+	close_group(&g);
+	return taken;
 }
 
 /* --- the run --- */
 
-static int exit_status(struct run *r)
+static int exit_status(const struct run *r)
 {
-	if (ended(r) && r->signal)
+	if (r->signal)
 		return EXIT_SIGNAL + r->signal;
 	if (r->unwritable || r->count[WRONG] || r->count[MISPLACED] || r->count[FAILED])
 		return EXIT_BAD;
-	if (r->count[IMPOSSIBLE] && r->options->benchmark && (options_select(r->options) || r->count[IMPOSSIBLE] == r->trials))
+	if (r->count[IMPOSSIBLE] && r->options->benchmark &&
+	    (options_select(r->options) || r->count[IMPOSSIBLE] == r->trials))
 		return EXIT_IMPOSSIBLE;
 	return counting_status(r->counting);
 }
@@ -410,23 +544,34 @@ static json_t *altered(const struct options *o)
 
 static json_t *binding(const struct run *r)
 {
-	json_t *affinity = json_array(), *inherited = r->affinity.threads ? json_array() : json_null();
+	json_t *affinity = json_array(),
+	       *inherited = r->affinity.threads ? json_array() : json_null();
+	const char *policy = r->machine->policy.text;
 
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &r->affinity.allowed))
-			json_array_append_new(affinity, json_integer(cpu));
+	unsigned cpu;
+
+	hwloc_bitmap_foreach_begin(cpu, r->affinity.allowed)
+		json_array_append_new(affinity, json_integer(cpu));
+	hwloc_bitmap_foreach_end();
 	for (unsigned i = 0; i < r->affinity.threads; i++)
 		json_array_append_new(inherited, json_integer(r->affinity.cpu_of[i]));
-	return json_pack("{s:s?, s:o, s:s, s:o, s:b}", "bound_by", r->affinity.bound_by, "affinity", affinity, "bind",
-			 plan_bind(r->options, &r->affinity, 1), "inherited", inherited, "oversubscribe", r->options->oversubscribe);
+	return json_pack("{s:s?, s:o, s:o?, s:o, s:b, s:o?, s:s*}", "bound_by",
+			 r->affinity.bound_by, "affinity", affinity, "bind",
+			 utf8_json(plan_bind(r->options, &r->affinity, 1)), "inherited", inherited,
+			 "oversubscribe", r->options->oversubscribe, "memory_policy",
+			 *policy ? utf8_json(policy) : NULL, "memory_policy_why",
+			 *policy ? NULL : "/proc/self/numa_maps can't be read");
 }
 
 static json_t *clock_json(const struct run *r)
 {
 	const struct clock_quality q = r->clock;
-	char *source = sysfs_line(THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-	json_t *clock = json_pack("{s:s, s:f, s:f, s:s?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead", q.overhead, "resolution", q.resolution,
-				  "kernel_source", source, "cycle_chain", clock_chain());
+	char *source = sysfs_line(
+		THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	json_t *clock =
+		json_pack("{s:s, s:o, s:o, s:o?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead",
+			  number(q.overhead), "resolution", number(q.resolution), "kernel_source",
+			  utf8_json(source), "cycle_chain", clock_chain());
 
 	free(source);
 	return clock;
@@ -441,9 +586,10 @@ static json_t *markers_json(const struct markers *m)
 		return json_null();
 	}
 	for (unsigned i = 0; i < markers_groups(m); i++)
-		json_array_append_new(groups, json_string(markers_group(m, i)));
-	return json_pack("{s:s, s:s, s:s, s:o, s:i}", "library", markers_library(m), "mode", markers_mode(m), "cpus", markers_cpus(m), "groups", groups,
-			 "regions", (int)markers_regions(m));
+		json_array_append_new(groups, utf8_json(markers_group(m, i)));
+	return json_pack("{s:o?, s:o?, s:o?, s:o, s:i}", "library", utf8_json(markers_library(m)),
+			 "mode", utf8_json(markers_mode(m)), "cpus", utf8_json(markers_cpus(m)),
+			 "groups", groups, "regions", (int)markers_regions(m));
 }
 
 static void write_header(struct run *r)
@@ -456,17 +602,24 @@ static void write_header(struct run *r)
 	json_array_append_new(command, json_string(r->ranks ? "locus-mpi" : "locus"));
 	json_array_append_new(command, json_string(o->benchmark ? o->benchmark->name : "suite"));
 	for (int i = 1; i < o->argc; i++)
-		json_array_append_new(command, json_string(o->argv[i]));
+		json_array_append_new(command, utf8_json(o->argv[i]));
 	record_line(r->record, "header",
-		    json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:s*}", "schema", RECORD_SCHEMA,
-			      "started", utc(started, sizeof(started)), "host", host, "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(), "resumes",
-			      record_runs(r->record), "program", provenance_program(), "command", command, "profile", profile_names[o->profile], "altered",
+		    json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, "
+			      "s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o*}",
+			      "schema", RECORD_SCHEMA, "started", utc(started, sizeof(started)),
+			      "host", utf8_json(host), "rank", 0, "ranks",
+			      r->ranks ? (int)r->ranks->ranks : 1, "job", provenance_job(),
+			      "resumes", record_runs(r->record), "program", provenance_program(),
+			      "command", command, "profile", profile_names[o->profile], "altered",
 			      altered(o), "seed", (json_int_t)o->seed, "budget", "time",
 			      isfinite(r->deadline) ? json_real(r->deadline) : json_null(), "case",
-			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock", clock_json(r), "binding", binding(r), "counters",
-			      counting_header_json(r->counting), "machine", provenance_machine(r->machine), "markers", markers_json(r->markers), "markers_why",
-			      r->why_no_markers),
+			      o->case_budget > 0 ? json_real(o->case_budget) : json_null(), "clock",
+			      clock_json(r), "binding", binding(r), "counters",
+			      counting_header_json(r->counting), "machine",
+			      provenance_machine(r->machine), "markers", markers_json(r->markers),
+			      "markers_why", utf8_json(r->why_no_markers)),
 		    true);
+	r->headed = true;
 }
 
 static void write_end(struct run *r, int status)
@@ -475,46 +628,65 @@ static void write_end(struct run *r, int status)
 
 	for (enum status s = OK; s < STATUSES; s++)
 		if (r->count[s])
-			json_object_set_new(trials, status_names[s], json_integer((json_int_t)r->count[s]));
+			json_object_set_new(trials, status_names[s],
+					    json_integer((json_int_t)r->count[s]));
 	record_line(r->record, "end",
-		    json_pack("{s:i, s:s?, s:o, s:i, s:f}", "status", status, "signal", signal_name(r->signal), "trials", trials, "skipped",
-			      (int)r->skipped, "elapsed", clock_now() - r->began),
+		    json_pack("{s:i, s:s?, s:o, s:i, s:o}", "status", status, "signal",
+			      watchdog_signal_name(r->signal), "trials", trials, "skipped",
+			      (int)r->skipped, "elapsed", number(clock_now() - r->began)),
 		    true);
 }
 
-/* What a trial may take of the time, relative to others: measuring takes them all as long, touching memory does not. */
+/*
+ * What a trial may take of the time, relative to others: measuring takes them all as long, touching
+ * memory does not.
+ */
 static double weigh(const struct planned *p, unsigned n)
 {
 	double weight = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (!p[i].done && !p[i].refusal)
-			weight += 1 + (double)p[i].footprint / (16 << 20);
+		if (is_wanted(&p[i]) && !p[i].refusal)
+			weight += 1 + (double)p[i].needs.bytes / (16 << 20);
 	return weight;
 }
 
-/* The share of n trials in the time that is left for `left` of them, themselves included; and no more than cases may have. */
-static double share(const struct run *r, const struct planned *p, unsigned n, unsigned left)
+/* The share of n trials in the time left, by their weight; no more than cases may have. */
+static double share(const struct run *r, double weight, double left, unsigned n)
 {
 	const double one = case_budget(r->options);
-	double budget = isfinite(r->until) ? (r->until - now(r)) * weigh(p, n) / fmax(1, weigh(p, left)) : INFINITY;
+	double budget =
+		isfinite(r->until) ? (r->until - now(r)) * weight / fmax(1, left) : INFINITY;
 
 	return one > 0 ? fmin(budget, one * n) : budget;
 }
 
-static void measure_plan(struct run *r, struct plan *plan)
+static void begin_plan(struct run *r)
 {
-	struct table table;
+	if (r->plan_at)
+		printf("\n");
+	if (is_first(r->ranks))
+		table_begin(&r->table, &r->plan[r->plan_at]);
+	r->trial_at = 0;
+}
+
+static void measure_plan(struct run *r)
+{
+	struct plan *plan = &r->plan[r->plan_at];
+	double left = weigh(plan->trial, plan->trials);
 	unsigned n;
 
-	if (is_first(r->ranks))
-		table_begin(&table, plan);
-	for (unsigned i = 0; i < plan->trials; i += n) {
+	begin_plan(r);
+	for (unsigned i = 0, taken; i < plan->trials; i += taken) {
 		struct planned *first = &plan->trial[i];
 
 		for (n = 1; i + n < plan->trials && first[n].group == first->group;)
 			n++;
-		measure_group(r, &table, first, n, share(r, first, n, plan->trials - i));
+		taken = measure_group(r, first, n, share(r, weigh(first, n), left, n));
+		left -= weigh(first, taken);
+		for (unsigned j = taken; j < n; j++)
+			first[j].group = plan->groups;
+		plan->groups += taken < n;
 	}
 }
 
@@ -526,27 +698,22 @@ static bool go_on(const struct run *r, char *why_not)
 	agree_words(r->ranks, &why_not);
 	good = !why_not;
 	if (why_not && is_first(r->ranks))
-		fprintf(stderr, "locus: %s\n", why_not);
+		warnx("%s", why_not);
 	free(why_not);
 	return good;
-}
-
-/* Two threads on a CPU would share a region of LIKWID's, and count each other. */
-static bool has_region(const struct planned *p)
-{
-	return !p->done && !p->refusal && !p->trial.oversubscribed;
 }
 
 static bool name_regions(struct run *r, char **name)
 {
 	for (unsigned i = 0; i < r->plans; i++)
 		for (unsigned j = 0; j < r->plan[i].trials; j++) {
-			const struct planned *p = &r->plan[i].trial[j];
+			struct planned *p = &r->plan[i].trial[j];
 
 			if (!has_region(p))
 				continue;
-			r->marked[r->regions] = p;
-			name[r->regions] = text_of("%.24s_%.32s_%s", p->trial.benchmark->name, p->trial.variant->name, p->id);
+			p->region = r->regions;
+			name[r->regions] = text_of("%.24s_%.32s_%s", p->trial.benchmark->name,
+						   p->trial.variant->name, p->id);
 			if (!name[r->regions++])
 				return false;
 		}
@@ -554,56 +721,177 @@ static bool name_regions(struct run *r, char **name)
 }
 
 /* A region for each trial, where LIKWID wraps us. Without its library we say so, and go on. */
-static void open_markers(struct run *r)
+static void register_markers(struct run *r)
 {
 	char **name = calloc(r->trials + 1, sizeof(*name));
 
-	r->marked = calloc(r->trials + 1, sizeof(*r->marked));
-	if (name && r->marked && name_regions(r, name))
-		r->markers = markers_open(r->team, (const char *const *)name, r->regions, &r->why_no_markers);
+	if (r->markers && name && name_regions(r, name) && r->regions &&
+	    !markers_register(r->markers, (const char *const *)name, r->regions,
+			      &r->why_no_markers)) {
+		markers_close(r->markers);
+		r->markers = NULL;
+	}
 	for (unsigned i = 0; name && i < r->regions; i++)
 		free(name[i]);
 	free(name);
 	agree_words(r->ranks, &r->why_no_markers);
 	if (r->why_no_markers && is_first(r->ranks))
-		fprintf(stderr, "locus: no regions for LIKWID: %s\n", r->why_no_markers);
+		warnx("no regions for LIKWID: %s", r->why_no_markers);
+}
+
+/* Whether LIKWID read more than zeros on all CPUs of a trial. */
+static bool all_counted(const struct run *r, const struct planned *p)
+{
+	for (unsigned i = 0; i < p->trial.threads; i++)
+		if (!markers_counted(r->markers, p->region, p->trial.place[i].cpu))
+			return false;
+	return true;
+}
+
+static void report_lost_counts(const struct run *r)
+{
+	unsigned lost = 0, entered = 0;
+
+	for (unsigned i = 0; r->markers && r->regions && i < r->plans; i++)
+		for (unsigned j = 0; j < r->plan[i].trials; j++) {
+			const struct planned *p = &r->plan[i].trial[j];
+
+			if (!has_region(p) || !markers_calls(r->markers, p->region))
+				continue;
+			entered++;
+			lost += !all_counted(r, p);
+		}
+	if (lost && is_first(r->ranks))
+		fprintf(stderr,
+			"locus: LIKWID's counters read nothing but zeros on some CPU in %u of %u "
+			"regions, see the notes of their trials: "
+			"do not believe what it adds up of them\n",
+			lost, entered);
 }
 
 static void close_markers(struct run *r)
 {
+	report_lost_counts(r);
 	markers_close(r->markers);
-	free(r->marked);
-	free(r->why_no_markers);
+	r->markers = NULL;
 }
 
 static int measure(struct team *team, void *argument)
 {
 	struct run *r = argument;
-	double weights = 0;
 	int status;
 
 	if (!go_on(r, NULL))
 		return EXIT_BAD;
 	r->team = team;
-	open_markers(r);
+	watchdog_away("preparing LIKWID's regions");
+	register_markers(r);
+	watchdog_back();
 	write_header(r);
-	for (unsigned i = 0; i < r->plans; i++)
-		weights += r->plan[i].benchmark->weight;
 	for (unsigned i = 0; i < r->plans; i++) {
-		double weight = r->plan[i].benchmark->weight, begun = now(r);
+		double begun = now(r);
 
-		if (i)
-			printf("\n");
-		r->until = i + 1 < r->plans ? begun + (r->deadline - begun) * weight / weights : r->deadline;
-		measure_plan(r, &r->plan[i]);
-		weights -= weight;
+		r->until = i + 1 < r->plans ? begun + (r->deadline - begun) / (r->plans - i)
+					    : r->deadline;
+		r->plan_at = i;
+		measure_plan(r);
 	}
 	if (r->skipped)
 		printf("%u trials were complete in the file already\n", r->skipped);
 	close_markers(r);
+	ended(r);
+	if (!r->measured && r->count[INTERRUPTED] && !r->signal && !r->unwritable &&
+	    is_first(r->ranks))
+		fprintf(stderr,
+			"locus: the time budget was spent before any trial had a batch: " MORE
+			"\n");
 	status = exit_status(r);
 	write_end(r, status);
 	return status;
+}
+
+/* Lines of the group at hand, of all that has samples and, until then, of the rest. */
+static void tell_rest(struct group *g, enum stopped stopped, double enough)
+{
+	while (g->told < g->n)
+		if (g->series[g->told].samples || clock_now() < enough)
+			tell_next(g, stopped);
+		else
+			g->told++;
+}
+
+/* A line for each trial of the plan at hand that was in no group yet, until then. */
+static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
+{
+	const struct plan *plan = &r->plan[r->plan_at];
+
+	for (; r->trial_at < plan->trials && clock_now() < enough; r->trial_at++) {
+		struct planned *p = &plan->trial[r->trial_at];
+		struct series series;
+		struct group g = { .run = r, .series = &series, .n = 1 };
+
+		utc(g.started, sizeof(g.started));
+		/* To divide what counts a package, ranks would have to be asked. */
+		r->skipped += p->again;
+		if (p->done || series_open(&series, p, r->ranks ? NULL : r->counting))
+			continue;
+		if (p->refusal)
+			series.impossible = strdup(p->refusal);
+		tell_next(&g, stopped);
+		series_close(&series);
+	}
+}
+
+/* Main did not come back in time: closes the books on the watchdog's thread. The exit status. */
+static int cut(void *argument, int signal, const char *what)
+{
+	struct run *r = argument;
+	const struct options *o = r->options;
+	const enum stopped stopped = signal ? SIGNAL : BUDGET;
+	const double enough = clock_now() + LINES;
+	int status;
+
+	r->signal = signal;
+	if (!is_first(r->ranks))
+		return exit_status(r);
+	progress_clear(&r->progress);
+	warnx("%s: cut off while %s%s%s%s%s%s",
+	      signal ? watchdog_signal_name(signal) : "time budget spent", what, r->hand ? " " : "",
+	      r->hand ? r->hand->name : "", o->output ? "; what was measured before is in " : "",
+	      o->output ? o->output : "", signal ? "" : "; " MORE);
+	if (!r->headed) /* there is no record yet */
+		return exit_status(r);
+	if (r->group)
+		tell_rest(r->group, stopped, enough);
+	tell_unbegun(r, stopped, enough);
+	while (++r->plan_at < r->plans && clock_now() < enough) {
+		begin_plan(r);
+		tell_unbegun(r, stopped, enough);
+	}
+	r->unwritable = record_failed(r->record);
+	status = exit_status(r);
+	write_end(r, status);
+	fflush(stdout);
+	return record_failed(r->record) && !status ? EXIT_BAD : status;
+}
+
+/* Without a thread for it, main alone looks for signals: between samples. */
+static void start_watchdog(struct run *r)
+{
+	const double grace = is_first(r->ranks) ? GRACE : GRACE_OF_OTHERS;
+	struct watch watch = { .grace = grace, .cut = cut, .argument = r };
+
+	/* However long it took to plan: there is time for something. */
+	r->last = fmax((1 + OVERTIME_SHARE) * r->deadline, now(r)) + OVERTIME;
+	watch.deadline = r->began + r->last + grace - GRACE;
+	if (watchdog_start(&watch))
+		fprintf(stderr,
+			"locus: no thread for the watchdog (%s): a signal ends this run after the "
+			"sample at hand; look at ulimit -u\n",
+			strerror(errno));
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
+	if (r->options->output)	  /* nobody reads the table any more, but the record goes on */
+		signal(SIGPIPE, SIG_IGN);
 }
 
 static int plan_all(struct run *r, const struct benchmark *const *table)
@@ -630,13 +918,12 @@ static int plan_all(struct run *r, const struct benchmark *const *table)
 /* s of one trial: its budget, or what is fixed, or what it takes at least. */
 static double estimate_one(const struct run *r, const struct planned *p)
 {
-	const struct options *o = r->options;
-	const struct benchmark *b = p->trial.benchmark;
-	const unsigned allocations = efforts[o->profile].allocations;
+	const unsigned allocations = efforts[r->options->profile].allocations;
 
-	if (b->fixed[o->profile].repeats && repeats_of(o, b))
-		return repeats_of(o, b) * sample_of(o, b);
-	return fmax(case_budget(o), least_rounds(allocations) * allocations * plan_tournament(p));
+	if (p->repeats)
+		return p->repeats * fmax(p->sample, plan_tournament(p));
+	return fmax(case_budget(r->options),
+		    least_rounds(allocations) * allocations * plan_tournament(p));
 }
 
 /* Without a budget of time: the sum of the trials'. */
@@ -652,17 +939,46 @@ static double estimate(const struct run *r)
 	return time > 0 && (one <= 0 || time < sum) ? time : sum;
 }
 
-/* A ratio takes two trials that were sampled in turn: where one of a group is left, none is done. */
+static bool any_possible(const struct planned *p, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!p[i].refusal)
+			return true;
+	return false;
+}
+
+/* Those that are left come first: there may not be time for all. The order is else kept. */
+static unsigned sort_left(struct planned *p, unsigned n)
+{
+	struct planned *done = calloc(n, sizeof(*done));
+	unsigned left = 0, others = 0;
+
+	for (unsigned i = 0; done && i < n; i++)
+		if (p[i].done)
+			done[others++] = p[i];
+		else
+			p[left++] = p[i];
+	if (done)
+		memcpy(p + left, done, others * sizeof(*done));
+	free(done);
+	return left;
+}
+
+/*
+ * A ratio takes two trials that were sampled in turn: where one of a group is left, the others are
+ * wanted again.
+ */
 static void keep_together(struct plan *plan)
 {
 	for (unsigned i = 0, n; i < plan->trials; i += n) {
 		struct planned *first = &plan->trial[i];
-		bool all = true;
+		unsigned left;
 
 		for (n = 0; i + n < plan->trials && first[n].group == first->group; n++)
-			all &= first[n].done || first[n].refusal;
-		for (unsigned j = 0; j < n && !all; j++)
-			first[j].done = false;
+			;
+		left = sort_left(first, n);
+		for (unsigned j = left; j < n && any_possible(first, left); j++)
+			first[j].again = true;
 	}
 }
 
@@ -671,7 +987,8 @@ static bool lacks_counters(const struct run *r, const struct planned *p)
 {
 	const char *event;
 
-	for (unsigned i = 0; p->done && (event = counting_event(r->counting, p->trial.benchmark, i)); i++)
+	for (unsigned i = 0;
+	     !is_wanted(p) && (event = counting_event(r->counting, p->trial.benchmark, i)); i++)
 		if (!record_has_counter(r->record, p->id, event))
 			return true;
 	return false;
@@ -683,18 +1000,21 @@ static void find_done(struct run *r)
 
 	for (unsigned i = 0; i < r->plans; i++)
 		for (unsigned j = 0; j < r->plan[i].trials; j++)
-			r->plan[i].trial[j].done = agree_any(r->ranks, record_has(r->record, r->plan[i].trial[j].id));
+			r->plan[i].trial[j].done =
+				agree_any(r->ranks, record_has(r->record, r->plan[i].trial[j].id));
 	for (unsigned i = 0; i < r->plans; i++) {
 		if (r->plan[i].benchmark->ratios)
 			keep_together(&r->plan[i]);
 		for (unsigned j = 0; j < r->plan[i].trials; j++) {
-			r->skipped += r->plan[i].trial[j].done;
+			r->skipped += !is_wanted(&r->plan[i].trial[j]);
 			lacking += lacks_counters(r, &r->plan[i].trial[j]);
 		}
 	}
 	if (lacking && is_first(r->ranks))
-		fprintf(stderr, "locus: --resume: %u of the trials that are complete in %s have not counted what --counters names: "
-				"give another --output to count it\n", lacking, r->options->output);
+		warnx("--resume: %u of the trials that are complete in %s have not counted what "
+		      "--counters names: "
+		      "give another --output to count it",
+		      lacking, r->options->output);
 }
 
 static int find_counters(struct run *r)
@@ -711,7 +1031,10 @@ static int perform(struct run *r)
 	const struct options *o = r->options;
 	unsigned threads = 1;
 	const char *output = is_first(r->ranks) ? o->output : NULL;
-	int status = record_open(&r->record, output, o->resume ? RECORD_RESUME : o->append ? RECORD_APPEND : RECORD_NEW);
+	int status = record_open(&r->record, output,
+				 o->resume   ? RECORD_RESUME
+				 : o->append ? RECORD_APPEND
+					     : RECORD_NEW);
 
 	if (agree_any(r->ranks, status)) {
 		if (r->record)
@@ -720,7 +1043,7 @@ static int perform(struct run *r)
 	}
 	if (o->resume)
 		find_done(r);
-	watch_signals(o);
+	start_watchdog(r);
 	progress_begin(&r->progress, o->quiet || !is_first(r->ranks));
 	r->clock = clock_measure();
 	for (unsigned i = 0; i < r->plans; i++)
@@ -728,10 +1051,13 @@ static int perform(struct run *r)
 	errno = 0;
 	status = team_open(threads, measure, r);
 	if (status < 0) {
-		go_on(r, text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, OMP_DYNAMIC and ulimit -u", threads, strerror(errno)));
+		go_on(r, text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, "
+				 "OMP_DYNAMIC and ulimit -u",
+				 threads, strerror(errno)));
 		write_header(r);
 		status = EXIT_BAD;
 	}
+	watchdog_stop();
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
 }
 
@@ -742,16 +1068,24 @@ static int find_machine(struct run *r)
 	const char *error = NULL;
 
 	if (!o->topology && affinity_inherit(&r->affinity)) {
-		fprintf(stderr, "locus: the CPUs that we may use could not be found out: %s\n", strerror(errno));
+		warnx("the CPUs that we may use could not be found out: %s", strerror(errno));
 		return EXIT_BAD;
 	}
 	r->machine = machine_open(o->topology, &error);
 	if (!r->machine) {
-		fprintf(stderr, "locus: %s%s\n", o->topology ? "--topology: " : "", error);
+		warnx("%s%s", o->topology ? "--topology: " : "", error);
 		return o->topology ? EXIT_COMMAND_LINE : EXIT_BAD;
 	}
-	r->setting = (struct setting){ .machine = r->machine, .affinity = o->topology ? NULL : &r->affinity,
-				       .memory = { .available = NO_LIMIT }, .ranks = r->ranks, .here = 1 };
+	topology_warn(r->machine);
+	if (o->bind && machine_restrict(r->machine, o->bind, &error)) {
+		warnx("--bind: %s", error);
+		return EXIT_COMMAND_LINE;
+	}
+	r->setting = (struct setting){ .machine = r->machine,
+				       .affinity = o->topology ? NULL : &r->affinity,
+				       .memory = { .available = NO_LIMIT },
+				       .ranks = r->ranks,
+				       .here = 1 };
 	if (!o->topology)
 		memory_limit_read(THIS_MACHINE, &r->setting.memory);
 	return 0;
@@ -760,19 +1094,28 @@ static int find_machine(struct run *r)
 /* What ranks of one node share: its memory, and CPUs where nobody has bound each to its own. */
 static void look_around(struct run *r)
 {
-	int64_t here = 1, on_cpu[CPU_SETSIZE];
+	const unsigned room = cpuset_room();
+	int64_t here = 1, on_cpu[room];
+	bool mine[room];
 
 	if (!r->ranks)
 		return;
 	r->ranks->sum_here(&here, 1);
 	r->setting.here = (unsigned)here;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		on_cpu[cpu] = r->setting.affinity && CPU_ISSET(cpu, &r->affinity.allowed);
-	r->ranks->sum_here(on_cpu, CPU_SETSIZE);
-	for (int cpu = 0; cpu < CPU_SETSIZE && !r->setting.crowd; cpu++)
-		if (on_cpu[cpu] > 1 && CPU_ISSET(cpu, &r->affinity.allowed))
-			r->setting.crowd = text_of("%d ranks of this node may use CPU %d: bind each to CPUs of its own (srun -c N --cpu-bind=cores, mpirun "
-						   "--map-by slot:PE=N), or allow more than one on a CPU with --oversubscribe", (int)on_cpu[cpu], cpu);
+	r->setting.most =
+		-agree_most(r->ranks, -(double)r->setting.memory.available / (double)here);
+	for (unsigned cpu = 0; cpu < room; cpu++)
+		on_cpu[cpu] = mine[cpu] =
+			r->setting.affinity && hwloc_bitmap_isset(r->affinity.allowed, cpu);
+	r->ranks->sum_here(on_cpu, room);
+	for (unsigned cpu = 0; cpu < room && !r->setting.crowd; cpu++)
+		if (on_cpu[cpu] > 1 && mine[cpu])
+			r->setting.crowd =
+				text_of("%d ranks of this node may use CPU %u: bind each to CPUs "
+					"of its own (srun -c N --cpu-bind=cores, mpirun "
+					"--map-by slot:PE=N), or allow more than one on a CPU with "
+					"--oversubscribe",
+					(int)on_cpu[cpu], cpu);
 	agree_words(r->ranks, &r->setting.crowd);
 }
 
@@ -785,10 +1128,23 @@ static struct planned *trial_of(const struct run *r, unsigned n)
 	return NULL;
 }
 
-/* What a benchmark settled for itself, such as the length of a file. */
-static uint64_t settled(const struct planned *p)
+/*
+ * The parameter that settle() finds, such as the length of a file; behind the last: there is none.
+ */
+static unsigned found_parameter(const struct benchmark *b)
 {
-	return p && p->trial.benchmark->settle ? p->trial.value[parameter_count(p->trial.benchmark)].count : 0;
+	unsigned i = 0;
+
+	while (i < parameter_count(b) && b->parameters[i].type != P_FOUND)
+		i++;
+	return i;
+}
+
+static uint64_t found(const struct planned *p)
+{
+	const unsigned i = p ? found_parameter(p->trial.benchmark) : 0;
+
+	return p && i < parameter_count(p->trial.benchmark) ? p->trial.value[i].count : 0;
 }
 
 static uint64_t plan_hash(const struct run *r)
@@ -796,13 +1152,13 @@ static uint64_t plan_hash(const struct run *r)
 	uint64_t hash = 0;
 
 	for (unsigned i = 0; i < r->trials; i++)
-		hash = mix(mix(hash + trial_of(r, i)->hash) + settled(trial_of(r, i)));
+		hash = mix(mix(hash + trial_of(r, i)->hash) + found(trial_of(r, i)));
 	return hash;
 }
 
 /*
- * Ranks in lockstep need the same trials, which machines that differ do not give; and the same groups of them: what is refused on one is on all,
- * and the least room decides.
+ * Ranks in lockstep need the same trials, which machines that differ do not give; and the same
+ * groups of them: what is refused on one is on all, and the least room decides.
  */
 static int agree_plan(struct run *r)
 {
@@ -813,19 +1169,26 @@ static int agree_plan(struct run *r)
 	for (unsigned i = 0; differ && i < most; i++) {
 		const struct planned *p = trial_of(r, i);
 		struct {
-			uint64_t hash, settled;
+			uint64_t hash, found;
 			char identity[1024];
-		} own = { .hash = p ? p->hash : 0, .settled = settled(p) }, first;
+		} own = { .hash = p ? p->hash : 0, .found = found(p) }, first;
 
 		snprintf(own.identity, sizeof(own.identity), "%s", p ? p->identity : "none");
 		first = own;
 		agree_copy(r->ranks, 0, &first, sizeof(first));
 		if (!difference && own.hash != first.hash)
-			difference = text_of("trial %u would be another than on rank 0: %.400s, and not %.400s; give --threads and sizes, or take nodes of one kind",
-					     i + 1, own.identity, first.identity);
-		else if (!difference && own.settled != first.settled)
-			difference = text_of("trial %u would be another than on rank 0: its file has %" PRIu64 " rows, and not %" PRIu64 ": %.400s", i + 1,
-					     own.settled, first.settled, own.identity);
+			difference = text_of(
+				"trial %u would be another than on rank 0: %.400s, and not %.400s; "
+				"give --threads and sizes, or take nodes of one kind",
+				i + 1, own.identity, first.identity);
+		else if (!difference && p && own.found != first.found)
+			difference = text_of(
+				"trial %u would be another than on rank 0: its file has %" PRIu64
+				" %s, and not %" PRIu64 ": %.400s",
+				i + 1, own.found,
+				p->trial.benchmark->parameters[found_parameter(p->trial.benchmark)]
+					.name,
+				first.found, own.identity);
 	}
 	if (differ && !go_on(r, difference))
 		return EXIT_COMMAND_LINE;
@@ -842,7 +1205,7 @@ static int plan_trials(struct run *r, const struct benchmark *const *table)
 	int status = plan_all(r, table);
 
 	if (!status && !r->plans) {
-		fprintf(stderr, "locus suite: no trial is left in any benchmark\n");
+		warnx("suite: no trial is left in any benchmark");
 		status = EXIT_COMMAND_LINE;
 	}
 	return status;
@@ -851,10 +1214,17 @@ static int plan_trials(struct run *r, const struct benchmark *const *table)
 int run(const struct options *o, const struct benchmark *const *table, const struct ranks *ranks)
 {
 	const double time = time_budget(o);
-	struct run r = { .options = o, .ranks = ranks, .began = clock_now(), .deadline = time > 0 ? time : INFINITY, .random = o->seed };
+	struct run r = { .options = o,
+			 .ranks = ranks,
+			 .began = clock_now(),
+			 .deadline = time > 0 ? time : INFINITY,
+			 .random = o->seed };
 	struct aside aside;
 	int status;
 
+	/* Before the first parallel region, which is find_machine()'s: see markers.h. */
+	if (!o->dry_run)
+		r.markers = markers_open(&r.why_no_markers);
 	aside_begin(&aside, ranks);
 	status = find_machine(&r);
 	aside_end(&aside, ranks, &status);
@@ -878,6 +1248,8 @@ out:
 		plan_free(&r.plan[i]);
 	free(r.plan);
 	free(r.setting.crowd);
+	markers_close(r.markers);
+	free(r.why_no_markers);
 	if (r.machine)
 		machine_close(r.machine);
 	affinity_free(&r.affinity);

@@ -6,8 +6,9 @@
 #include "harness/options.h"
 
 /*
- * Plans and measures a benchmark, or with options->benchmark NULL every row of the table that is not internal. Prints the table, writes the
- * record; returns the exit status. With ranks it is one of so many processes that measure together: rank 0 prints and writes for all of them, and they
+ * Plans and measures a benchmark, or with options->benchmark NULL every row of the table that is
+ * not internal. Prints the table, writes the record; returns the exit status. With ranks it is one
+ * of so many processes that measure together: rank 0 prints and writes for all of them, and they
  * end with the same status.
  */
 int run(const struct options *, const struct benchmark *const *table, const struct ranks *);

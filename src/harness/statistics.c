@@ -55,14 +55,18 @@ bool median_interval(const double *sorted, size_t n, double *low, double *high)
 			break;
 		term += log((double)(n - k) / (double)(k + 1));
 	}
-	/* The k values below and the k above are outside with at most 5 %; k > 0 since n >= LEAST_VALUES. */
+	/*
+	 * The k values below and the k above are outside with at most 5 %; k > 0 since n >=
+	 * LEAST_VALUES.
+	 */
 	*low = sorted[k - 1];
 	*high = sorted[n - k];
 	return true;
 }
 
 /* The medians of the groups, in any order; how many groups have a value. */
-static size_t group_medians(const double *x, const unsigned *group, size_t n, double *scratch, double *medians)
+static size_t group_medians(const double *x, const unsigned *group, size_t n, double *scratch,
+			    double *medians)
 {
 	unsigned last = 0;
 	size_t groups = 0;
@@ -133,7 +137,8 @@ double deviation(const double *x, size_t n)
 
 unsigned humps(const double *sorted, size_t n)
 {
-	double total = 0, squares = 0, left = 0, left_squares = 0, best = INFINITY, distance = 0, gap = 0;
+	double total = 0, squares = 0, left = 0, left_squares = 0, best = INFINITY, distance = 0,
+	       gap = 0;
 	size_t least = n / 10, split = 0;
 
 	if (n < 20)
@@ -146,7 +151,8 @@ unsigned humps(const double *sorted, size_t n)
 		squares += x * x;
 	}
 	for (size_t i = 1; i + least <= n; i++) {
-		double x = sorted[i - 1] - sorted[n / 2], a = (double)i, b = (double)(n - i), within, va, vb;
+		double x = sorted[i - 1] - sorted[n / 2], a = (double)i, b = (double)(n - i),
+		       within, va, vb;
 
 		left += x;
 		left_squares += x * x;

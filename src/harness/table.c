@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,9 @@ void table_begin(struct table *t, const struct plan *plan)
 	refusal = refusal_of(plan, &others);
 	t->silent = refusal != NULL;
 	if (refusal)
-		fprintf(stderr, "locus %s: impossible here: %s%s\n", plan->benchmark->name, refusal, others ? " (and other trials for other reasons)" : "");
+		fprintf(stderr, "%s %s: impossible here: %s%s\n", program_invocation_short_name,
+			plan->benchmark->name, refusal,
+			others ? " (and other trials for other reasons)" : "");
 	for (unsigned i = 0; i < plan->trials; i++)
 		if ((int)strlen(plan->trial[i].name) > t->width)
 			t->width = (int)strlen(plan->trial[i].name);
@@ -44,13 +47,15 @@ static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
 	const struct ranks *ranks = t->plan->trial[0].trial.ranks;
-	const bool time_first = b->time_first || !metric_count(b);
+	const bool time_first = is_time(&b->metrics[0]);
 
 	if (ranks)
-		printf("%s over %u rank%s with so many threads each: %s\n", b->name, ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol);
+		printf("%s over %u rank%s with so many threads each: %s\n", b->name, ranks->ranks,
+		       ranks->ranks > 1 ? "s" : "", b->protocol);
 	else
 		printf("%s: %s\n", b->name, b->protocol);
-	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads", time_first ? "time" : b->metrics[0].name, "95 % interval",
+	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads",
+	       time_first ? "time" : b->metrics[0].name, "95 % interval",
 	       time_first ? "core cycles" : "time", "local", "status");
 	t->titled = true;
 }
@@ -62,7 +67,9 @@ static char *show_interval(const json_t *metric, char *text, size_t size)
 	double value = real_of(json_object_get(metric, "value"));
 
 	if (json_is_array(ci) && value != 0)
-		snprintf(text, size, "%+.1f %+.1f %%", 100 * (real_of(json_array_get(ci, 0)) / value - 1), 100 * (real_of(json_array_get(ci, 1)) / value - 1));
+		snprintf(text, size, "%+.1f %+.1f %%",
+			 100 * (real_of(json_array_get(ci, 0)) / value - 1),
+			 100 * (real_of(json_array_get(ci, 1)) / value - 1));
 	else
 		snprintf(text, size, "-");
 	return text;
@@ -70,7 +77,8 @@ static char *show_interval(const json_t *metric, char *text, size_t size)
 
 static char *show_metric(const json_t *metric, char *text, size_t size)
 {
-	return show_number(real_of(json_object_get(metric, "value")), json_string_value(json_object_get(metric, "unit")), text, size);
+	return show_number(real_of(json_object_get(metric, "value")),
+			   json_string_value(json_object_get(metric, "unit")), text, size);
 }
 
 static void print_sentences(const json_t *list)
@@ -78,8 +86,7 @@ static void print_sentences(const json_t *list)
 	const json_t *sentence;
 	size_t i;
 
-	json_array_foreach(list, i, sentence)
-		printf("      %s\n", json_string_value(sentence));
+	json_array_foreach(list, i, sentence) printf("      %s\n", json_string_value(sentence));
 }
 
 static bool is_said_already(struct table *t, const char *status, const json_t *reasons)
@@ -101,30 +108,45 @@ static void print_ratios(const json_t *list)
 	size_t i;
 
 	json_array_foreach(list, i, ratio)
-		printf("      %s %s/%s, %s: %.3g (%s)\n", json_string_value(json_object_get(ratio, "name")), json_string_value(json_object_get(ratio, "of")),
-		       json_string_value(json_object_get(ratio, "to")), json_string_value(json_object_get(ratio, "metric")), real_of(json_object_get(ratio, "value")),
+		printf("      %s %s/%s, %s: %.3g (%s)\n",
+		       json_string_value(json_object_get(ratio, "name")),
+		       json_string_value(json_object_get(ratio, "of")),
+		       json_string_value(json_object_get(ratio, "to")),
+		       json_string_value(json_object_get(ratio, "metric")),
+		       real_of(json_object_get(ratio, "value")),
 		       show_interval(ratio, interval, sizeof(interval)));
 }
 
-/* What was asked for, and found; what can't be counted anywhere was said at the beginning. What the kernel tells of all samples is in the notes, if anything. */
+/*
+ * What was asked for, and found; what can't be counted anywhere was said at the beginning. What the
+ * kernel tells of all samples is in the notes, if anything.
+ */
 static void print_counters(const json_t *list)
 {
 	const json_t *counter;
 	char value[64], interval[64];
 	size_t i;
 
-	json_array_foreach(list, i, counter) {
-		const char *source = json_string_value(json_object_get(counter, "source")), *name = json_string_value(json_object_get(counter, "name"));
-		const bool known = json_is_number(json_object_get(counter, "value")), own = source && !strcmp(source, "kernel");
-		const bool asked = json_is_array(json_object_get(counter, "per_thread")) || !json_integer_value(json_object_get(counter, "samples"));
+	json_array_foreach(list, i, counter)
+	{
+		const char *source = json_string_value(json_object_get(counter, "source")),
+			   *name = json_string_value(json_object_get(counter, "name"));
+		const bool known = json_is_number(json_object_get(counter, "value")),
+			   own = source && !strcmp(source, "kernel");
+		const bool asked = json_is_array(json_object_get(counter, "per_thread")) ||
+				   !json_integer_value(json_object_get(counter, "samples"));
 
 		if (!source || (own && !asked))
 			continue;
 		if (known)
-			printf("      %s%s: %s per %s (%s)\n", name, json_is_true(json_object_get(counter, "trusted")) ? "" : " ?", show_metric(counter, value, sizeof(value)),
-			       json_string_value(json_object_get(counter, "per")), show_interval(counter, interval, sizeof(interval)));
+			printf("      %s%s: %s per %s (%s)\n", name,
+			       json_is_true(json_object_get(counter, "trusted")) ? "" : " ?",
+			       show_metric(counter, value, sizeof(value)),
+			       json_string_value(json_object_get(counter, "per")),
+			       show_interval(counter, interval, sizeof(interval)));
 		else
-			printf("      %s: %s\n", name, json_string_value(json_object_get(counter, "why")));
+			printf("      %s: %s\n", name,
+			       json_string_value(json_object_get(counter, "why")));
 	}
 }
 
@@ -134,14 +156,20 @@ static char *show_medians(const json_t *level, char *text, size_t size)
 	char least[64], most[64];
 
 	if (json_integer_value(json_object_get(level, "pairs")) > 1)
-		snprintf(text, size, "%s to %s", show_number(real_of(json_object_get(level, "0")), "s", least, sizeof(least)),
-			 show_number(real_of(json_object_get(level, "0.99")), "s", most, sizeof(most)));
+		snprintf(text, size, "%s to %s",
+			 show_number(real_of(json_object_get(level, "0")), "s", least,
+				     sizeof(least)),
+			 show_number(real_of(json_object_get(level, "0.99")), "s", most,
+				     sizeof(most)));
 	else
 		snprintf(text, size, "-");
 	return text;
 }
 
-/* Meetings by what the two share, how their pairs differ, and the CPUs that are not like the others. */
+/*
+ * Meetings by what the two share, how their pairs differ, and the CPUs that are not like the
+ * others.
+ */
 static void print_pairs(const json_t *pairs)
 {
 	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
@@ -151,24 +179,33 @@ static void print_pairs(const json_t *pairs)
 
 	if (!json_is_object(pairs))
 		return;
-	printf("      %-8s %7s  %10s %10s %10s %10s %10s  %s\n", "share", "pairs", "least", "1/4", "median", "3/4", "99 %",
-	       "medians of pairs");
-	json_array_foreach(json_object_get(pairs, "levels"), i, level) {
-		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")), (int)json_integer_value(json_object_get(level, "pairs")));
+	printf("      %-8s %7s  %10s %10s %10s %10s %10s  %s\n", "share", "pairs", "least", "1/4",
+	       "median", "3/4", "99 %", "medians of pairs");
+	json_array_foreach(json_object_get(pairs, "levels"), i, level)
+	{
+		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")),
+		       (int)json_integer_value(json_object_get(level, "pairs")));
 		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
-			printf(" %10s", show_number(real_of(json_object_get(json_object_get(level, "meetings"), column[q])), "s", value, sizeof(value)));
+			printf(" %10s",
+			       show_number(real_of(json_object_get(
+						   json_object_get(level, "meetings"), column[q])),
+					   "s", value, sizeof(value)));
 		printf("  %s\n", show_medians(level, medians, sizeof(medians)));
 	}
-	json_array_foreach(json_object_get(pairs, "outstanding"), i, one)
-		printf("      CPU %d stands out at %s: %s, the others %s\n", (int)json_integer_value(json_object_get(one, "cpu")),
-		       json_string_value(json_object_get(one, "level")), show_number(real_of(json_object_get(one, "median")), "s", value, sizeof(value)),
-		       show_number(real_of(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+	json_array_foreach(json_object_get(pairs, "outstanding"), i, one) printf(
+		"      CPU %d stands out at %s: %s, the others %s\n",
+		(int)json_integer_value(json_object_get(one, "cpu")),
+		json_string_value(json_object_get(one, "level")),
+		show_number(real_of(json_object_get(one, "median")), "s", value, sizeof(value)),
+		show_number(real_of(json_object_get(one, "of")), "s", usual, sizeof(usual)));
 }
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
-	const json_t *metrics = json_object_get(trial, "metrics"), *first = json_array_get(metrics, 0);
-	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1); /* last, unless it is first */
+	const json_t *metrics = json_object_get(trial, "metrics"),
+		     *first = json_array_get(metrics, 0);
+	/* last, unless it is first */
+	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1);
 	const json_t *reasons = json_object_get(trial, "reasons");
 	const char *status = json_string_value(json_object_get(trial, "status"));
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
@@ -181,19 +218,23 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		print_title(t);
 	if (isfinite(local))
 		snprintf(share, sizeof(share), "%.0f %%", 100 * local);
-	else if (placement && strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
+	else if (placement &&
+		 strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
-	if (p->trial.benchmark->time_first)
-		show_number(real_of(json_object_get(trial, "cycles")), "1", seconds, sizeof(seconds));
+	if (is_time(&p->trial.benchmark->metrics[0]))
+		show_number(real_of(json_object_get(trial, "cycles")), "1", seconds,
+			    sizeof(seconds));
 	else
 		show_metric(time, seconds, sizeof(seconds));
-	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads, show_metric(first, value, sizeof(value)),
+	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads,
+	       show_metric(first, value, sizeof(value)),
 	       show_interval(first, interval, sizeof(interval)), seconds, share, status);
 	if (!is_said_already(t, status, reasons))
 		print_sentences(reasons);
 	print_sentences(json_object_get(trial, "notes"));
 	print_ratios(json_object_get(trial, "ratios"));
-	if (json_is_object(json_object_get(trial, "samples"))) /* else that is why nothing was counted */
+	/* else that is why nothing was counted */
+	if (json_is_object(json_object_get(trial, "samples")))
 		print_counters(json_object_get(trial, "counters"));
 	print_pairs(json_object_get(trial, "pairs"));
 	fflush(stdout);
@@ -204,7 +245,8 @@ void progress_begin(struct progress *p, bool quiet)
 	*p = (struct progress){ .wanted = !quiet, .terminal = isatty(STDERR_FILENO) };
 }
 
-void progress_show(struct progress *p, const char *what, unsigned done, unsigned all, double elapsed, double budget)
+void progress_show(struct progress *p, const char *what, unsigned done, unsigned all,
+		   double elapsed, double budget)
 {
 	double now = clock_now();
 

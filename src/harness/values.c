@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -11,38 +12,86 @@
 #include "harness/values.h"
 #include "machine/limits.h"
 #include "machine/topology.h"
+#include "machine/utf8.h"
 
 enum { MOST_VALUES = 100000, WORD = 256 };
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 struct suffix {
 	const char *name;
 	double factor;
 };
 
-static const struct suffix binary[] = {
-	{ "", 1 }, { "B", 1 },
-	{ "K", 0x1p10 }, { "KiB", 0x1p10 }, { "M", 0x1p20 }, { "MiB", 0x1p20 },
-	{ "G", 0x1p30 }, { "GiB", 0x1p30 }, { "T", 0x1p40 }, { "TiB", 0x1p40 }, { 0 }
+static const struct suffix binary[] = { { "", 1 },
+					{ "B", 1 },
+					{ "K", 0x1p10 },
+					{ "KiB", 0x1p10 },
+					{ "M", 0x1p20 },
+					{ "MiB", 0x1p20 },
+					{ "G", 0x1p30 },
+					{ "GiB", 0x1p30 },
+					{ "T", 0x1p40 },
+					{ "TiB", 0x1p40 },
+					{ 0 } };
+static const struct suffix decimal[] = {
+	{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { 0 }
 };
-static const struct suffix decimal[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { 0 } };
-static const struct suffix seconds[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { 0 } };
+/* From the largest to the smallest: in this order they may follow each other. */
+static const struct suffix seconds[] = { { "h", 3600 },	 { "min", 60 },	 { "m", 60 },	 { "s", 1 },
+					 { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { 0 } };
 
-/* A finite number, not negative, and one of the suffixes. */
-static int parse_scaled(const char *text, const struct suffix *suffix, double *number)
+/*
+ * A decimal number, not negative: no sign, no space, nothing hexadecimal, no infinity. NULL: there
+ * is none; else what follows it.
+ */
+static const char *parse_decimal(const char *text, double *number)
 {
 	char *end;
 
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return NULL;
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return NULL;
 	errno = 0;
 	*number = strtod(text, &end);
-	if (end == text || errno || !isfinite(*number) || *number < 0 || strpbrk(text, "xXnN"))
+	return end == text || errno ? NULL : end;
+}
+
+/* A number and one of the suffixes. */
+static int parse_scaled(const char *text, const struct suffix *suffix, double *number)
+{
+	const char *end = parse_decimal(text, number);
+
+	while (end && suffix->name && strcasecmp(end, suffix->name))
+		suffix++;
+	if (!end || !suffix->name)
 		return -1;
-	for (; suffix->name; suffix++) {
-		if (strcasecmp(end, suffix->name))
-			continue;
-		*number *= suffix->factor;
-		return 0;
-	}
-	return -1;
+	*number *= suffix->factor;
+	return isfinite(*number) ? 0 : -1;
+}
+
+/* "1h30m": numbers, each with a smaller unit than the one before. */
+static int parse_units(const char *text, double *sum)
+{
+	double last = INFINITY, number;
+
+	*sum = 0;
+	do {
+		const struct suffix *unit = seconds;
+		size_t length;
+
+		text = parse_decimal(text, &number);
+		length = text ? strspn(text, LETTERS) : 0;
+		while (length && unit->name &&
+		       (strncasecmp(text, unit->name, length) || unit->name[length]))
+			unit++;
+		if (!length || !unit->name || unit->factor >= last)
+			return -1;
+		last = unit->factor;
+		*sum += number * unit->factor;
+		text += length;
+	} while (*text);
+	return isfinite(*sum) ? 0 : -1;
 }
 
 static int parse_whole(const char *text, const struct suffix *suffix, uint64_t *number)
@@ -59,7 +108,8 @@ int parse_size(const char *text, uint64_t *number, char *why, size_t size)
 {
 	if (!parse_whole(text, binary, number))
 		return 0;
-	snprintf(why, size, "'%s' is no size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)", text);
+	snprintf(why, size,
+		 "'%s' is no size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)", text);
 	return -1;
 }
 
@@ -67,15 +117,22 @@ int parse_count(const char *text, uint64_t *number, char *why, size_t size)
 {
 	if (!parse_whole(text, decimal, number))
 		return 0;
-	snprintf(why, size, "'%s' is no count: expected a whole number, as 12, 1e9, 10k, 2M (powers of 1000)", text);
+	snprintf(why, size,
+		 "'%s' is no count: expected a whole number, as 12, 1e9, 10k, 2M (powers of 1000)",
+		 text);
 	return -1;
 }
 
 int parse_seconds(const char *text, double *number, char *why, size_t size)
 {
-	if (!parse_scaled(text, seconds, number))
+	static const struct suffix none[] = { { "", 1 }, { 0 } };
+
+	if (!parse_scaled(text, none, number) || !parse_units(text, number))
 		return 0;
-	snprintf(why, size, "'%s' is no time: expected seconds, or as 500ms, 60s, 2m, 1h", text);
+	snprintf(why, size,
+		 "'%s' is no time: expected seconds, or h, min (m), s, ms, us, ns, the larger "
+		 "first: 60s, 500ms, 1h30m",
+		 text);
 	return -1;
 }
 
@@ -127,13 +184,15 @@ static int refuse_choice(const struct parameter *p, const char *word, char *why,
 	}
 	near = nearest(word, names, n);
 	if (near >= 0)
-		snprintf(why, size, "there is no '%s'; did you mean '%s'? Expected one of %s", word, names[near], p->choices);
+		snprintf(why, size, "there is no '%s'; did you mean '%s'? Expected one of %s", word,
+			 names[near], p->choices);
 	else
 		snprintf(why, size, "there is no '%s'; expected one of %s", word, p->choices);
 	return 2;
 }
 
-static int parse_node(const char *word, const struct machine *m, struct values *list, char *why, size_t size)
+static int parse_node(const char *word, const struct machine *m, struct values *list, char *why,
+		      size_t size)
 {
 	const bool first = strcmp(word, "first") == 0;
 	union value v;
@@ -156,16 +215,18 @@ static int parse_node(const char *word, const struct machine *m, struct values *
 		return 2;
 	}
 	if (!machine_node(m, (int)v.count)) {
-		used = (size_t)snprintf(why, size, "there is no node %s on %s; there is", word, m->name);
+		used = (size_t)snprintf(why, size, "there is no node %s on %s; there is", word,
+					m->name);
 		for (unsigned i = 0; i < m->nodes && used < size; i++)
-			used += (size_t)snprintf(why + used, size - used, "%s %d", i ? "," : "", m->node[i].number);
+			used += (size_t)snprintf(why + used, size - used, "%s %d", i ? "," : "",
+						 m->node[i].number);
 		return 3;
 	}
 	return append(list, v) ? 2 : 0;
 }
 
-static int parse_integer(const struct parameter *p, const char *word, const struct machine *m, enum profile profile, uint64_t *number, char *why,
-			 size_t size)
+static int parse_integer(const struct parameter *p, const char *word, const struct machine *m,
+			 enum profile profile, uint64_t *number, char *why, size_t size)
 {
 	if (p->automatic && strcmp(word, "auto") == 0) {
 		*number = p->automatic(m, profile);
@@ -175,12 +236,36 @@ static int parse_integer(const struct parameter *p, const char *word, const stru
 		*number = p->all(m, profile);
 		return 0;
 	}
-	return (p->type == SIZE ? parse_size : parse_count)(word, number, why, size);
+	return (p->type == P_SIZE ? parse_size : parse_count)(word, number, why, size);
+}
+
+/*
+ * From low to high, each larger than the last: a small factor rounds to the same number more than
+ * once. The last product may miss high by a rounding error.
+ */
+static int append_range(struct values *list, uint64_t low, uint64_t high, uint64_t step,
+			double factor)
+{
+	const double end = (double)high * (1 + 1e-12);
+	uint64_t last = low;
+	double x = (double)low;
+
+	for (unsigned steps = 0; steps < MOST_VALUES; steps++) {
+		if ((!steps || low > last) && append(list, (union value){ .count = low }))
+			return -1;
+		last = low;
+		x *= factor;
+		if (step ? high - low < step : x > end)
+			return 0;
+		low = step ? low + step : x < (double)high ? (uint64_t)(x + 0.5) : high;
+	}
+	return -1;
 }
 
 /* "from..to", "from..to*factor", "from..to+step": at least one value, each larger than the last. */
-static int parse_range(const struct parameter *p, const char *word, const char *dots, const struct machine *m, enum profile profile,
-		       struct values *list, char *why, size_t size)
+static int parse_range(const struct parameter *p, const char *word, const char *dots,
+		       const struct machine *m, enum profile profile, struct values *list,
+		       char *why, size_t size)
 {
 	char from[WORD], to[WORD];
 	const char *sign = strpbrk(dots + 2, "*+");
@@ -189,7 +274,8 @@ static int parse_range(const struct parameter *p, const char *word, const char *
 
 	snprintf(from, sizeof(from), "%.*s", (int)(dots - word), word);
 	snprintf(to, sizeof(to), "%.*s", sign ? (int)(sign - dots - 2) : WORD - 1, dots + 2);
-	if (parse_integer(p, from, m, profile, &low, why, size) || parse_integer(p, to, m, profile, &high, why, size))
+	if (parse_integer(p, from, m, profile, &low, why, size) ||
+	    parse_integer(p, to, m, profile, &high, why, size))
 		return 2;
 	if (sign && *sign == '+' && parse_integer(p, sign + 1, m, profile, &step, why, size))
 		return 2;
@@ -198,56 +284,56 @@ static int parse_range(const struct parameter *p, const char *word, const char *
 		return 2;
 	}
 	if (low > high || (sign && *sign == '+' && !step) || (!low && !step)) {
-		snprintf(why, size, "'%s' is an empty or endless range: expected from..to*factor or from..to+step, with from <= to", word);
+		snprintf(why, size,
+			 "'%s' is an empty or endless range: expected from..to*factor or "
+			 "from..to+step, with from <= to",
+			 word);
 		return 2;
 	}
-	for (double x = (double)low; x <= (double)high * (1 + 1e-12); x = step ? x + (double)step : x * factor) {
-		uint64_t whole = (uint64_t)(x + 0.5);
-
-		if (list->n && list->value[list->n - 1].count == whole && whole != low)
-			continue; /* a small factor may round to the same number twice */
-		if (append(list, (union value){ .count = whole })) {
-			snprintf(why, size, "'%s' has more than %d values", word, MOST_VALUES);
-			return 2;
-		}
-	}
-	return 0;
+	if (!append_range(list, low, high, step, factor))
+		return 0;
+	snprintf(why, size,
+		 "'%s' has more than %d values, or steps between them; choose larger steps", word,
+		 MOST_VALUES);
+	return 2;
 }
 
-static int parse_word(const struct parameter *p, const char *word, const struct machine *m, enum profile profile, struct values *list, char *why,
-		      size_t size)
+static int parse_word(const struct parameter *p, const char *word, const struct machine *m,
+		      enum profile profile, struct values *list, char *why, size_t size)
 {
 	const char *dots = strstr(word, "..");
 	union value v = { 0 };
 
 	switch (p->type) {
-	case COUNT:
-	case SIZE:
+	case P_COUNT:
+	case P_SIZE:
 		if (dots)
 			return parse_range(p, word, dots, m, profile, list, why, size);
 		if (parse_integer(p, word, m, profile, &v.count, why, size))
 			return 2;
 		break;
-	case REAL:
+	case P_REAL:
 		if (parse_real(word, &v.real, why, size))
 			return 2;
 		break;
-	case CHOICE:
+	case P_CHOICE:
 		if (choice_of(p, word, &v.choice))
 			return refuse_choice(p, word, why, size);
 		break;
-	case NODE:
+	case P_NODE:
 		return parse_node(word, m, list, why, size);
-	case LAYOUT:
-	case PATH:
+	case P_LAYOUT:
+	case P_PATH:
 		v.text = strdup(word);
 		if (!v.text)
 			return 2;
 		break;
+	case P_FOUND: /* nobody can give it */
+		return 2;
 	}
 	if (append(list, v) == 0)
 		return 0;
-	if (p->type == LAYOUT || p->type == PATH)
+	if (p->type == P_LAYOUT || p->type == P_PATH)
 		free((char *)v.text);
 	return 2;
 }
@@ -267,8 +353,8 @@ static void next_path(const char **list, char *path, size_t size)
 	*list = *c ? c + 1 : NULL;
 }
 
-int values_parse(const struct parameter *p, const char *text, const struct machine *m, enum profile profile, struct values *list, char *why,
-		 size_t size)
+int values_parse(const struct parameter *p, const char *text, const struct machine *m,
+		 enum profile profile, struct values *list, char *why, size_t size)
 {
 	char word[PATH_MAX];
 	int status;
@@ -276,7 +362,7 @@ int values_parse(const struct parameter *p, const char *text, const struct machi
 	*list = (struct values){ 0 };
 	snprintf(why, size, "too many values, or out of memory");
 	do {
-		if (p->type == PATH)
+		if (p->type == P_PATH)
 			next_path(&text, word, sizeof(word));
 		else
 			next_word(&text, word, sizeof(word));
@@ -296,7 +382,7 @@ int values_parse(const struct parameter *p, const char *text, const struct machi
 
 void values_free(const struct parameter *p, struct values *list)
 {
-	for (unsigned i = 0; (p->type == LAYOUT || p->type == PATH) && i < list->n; i++)
+	for (unsigned i = 0; (p->type == P_LAYOUT || p->type == P_PATH) && i < list->n; i++)
 		free((char *)list->value[i].text);
 	free(list->value);
 	*list = (struct values){ 0 };
@@ -307,31 +393,51 @@ char *value_print(const struct parameter *p, union value v, char *text, size_t s
 	const char *list = p->choices;
 
 	switch (p->type) {
-	case COUNT:
-	case SIZE:
-	case NODE:
+	case P_COUNT:
+	case P_SIZE:
+	case P_NODE:
+	case P_FOUND:
 		snprintf(text, size, "%llu", (unsigned long long)v.count);
 		break;
-	case REAL:
+	case P_REAL:
 		snprintf(text, size, "%.12g", v.real);
 		break;
-	case CHOICE:
+	case P_CHOICE:
 		for (unsigned i = 0; i <= v.choice; i++)
 			next_word(&list, text, size);
 		break;
-	case LAYOUT:
-	case PATH:
-		snprintf(text, size, "%s", v.text);
+	case P_LAYOUT:
+	case P_PATH:
+		utf8_print(v.text, text, size);
 		break;
 	}
 	return text;
+}
+
+bool value_same(const struct parameter *p, union value a, union value b)
+{
+	switch (p->type) {
+	case P_COUNT:
+	case P_SIZE:
+	case P_NODE:
+	case P_FOUND:
+		return a.count == b.count;
+	case P_REAL:
+		return a.real == b.real;
+	case P_CHOICE:
+		return a.choice == b.choice;
+	case P_LAYOUT:
+	case P_PATH:
+		return strcmp(a.text, b.text) == 0;
+	}
+	return false;
 }
 
 char *value_show(const struct parameter *p, union value v, char *text, size_t size)
 {
 	char bytes[BYTES_TEXT];
 
-	if (p->type != SIZE)
+	if (p->type != P_SIZE)
 		return value_print(p, v, text, size);
 	snprintf(text, size, "%s", bytes_text(bytes, v.count));
 	return text;

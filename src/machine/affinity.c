@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,17 +10,13 @@
 #include <unistd.h>
 
 #include "machine/affinity.h"
+#include "machine/cpuset.h"
 #include "machine/sysfs.h"
 
-static int first_cpu(const cpu_set_t *set)
-{
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, set))
-			return cpu;
-	return -1;
-}
-
-/* The parent of a process, its command line's words apart by zeros in `line`, and an empty one behind the last; 0: not to be seen. */
+/*
+ * The parent of a process, its command line's words apart by zeros in `line`, and an empty one
+ * behind the last; 0: not to be seen.
+ */
 static int parent_of(int process, char *line, size_t size)
 {
 	char *status = sysfs_text(THIS_MACHINE, "/proc/%d/status", process), path[64];
@@ -38,7 +35,10 @@ static int parent_of(int process, char *line, size_t size)
 	return n ? (int)parent : 0;
 }
 
-/* Is a word of a command line, less its folder, this one? A script's name is the second word, behind its interpreter's; words behind are its own. */
+/*
+ * Is a word of a command line, less its folder, this one? A script's name is the second word,
+ * behind its interpreter's; words behind are its own.
+ */
 static bool runs(const char *line, const char *name, bool begins)
 {
 	for (unsigned i = 0; i < 4 && *line; i++, line += strlen(line) + 1) {
@@ -55,9 +55,10 @@ enum { ANCESTORS = 6 };
 static bool is_ancestor(const char *name, bool begins)
 {
 	int process = getpid();
-	char line[2000];                   /* as much of it as tells: names come first */
+	char line[2000]; /* as much of it as tells: names come first */
 
-	for (unsigned i = 0; i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++)
+	for (unsigned i = 0;
+	     i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++)
 		if (runs(line, name, begins))
 			return true;
 	return false;
@@ -79,8 +80,9 @@ bool started_by_perfctr(void)
 }
 
 /*
- * Which of LIKWID's tools pinned us. All three set the same variables (likwid-perfctr some more, with -m); likwid-mpirun starts ranks by a script
- * of its own, which calls one of the others. Where /proc shows no ancestors, the variables have to do.
+ * Which of LIKWID's tools pinned us. All three set the same variables (likwid-perfctr some more,
+ * with -m); likwid-mpirun starts ranks by a script of its own, which calls one of the others. Where
+ * /proc shows no ancestors, the variables have to do.
  */
 static const char *who_of_likwid(void)
 {
@@ -88,14 +90,21 @@ static const char *who_of_likwid(void)
 		return "likwid-mpirun";
 	if (started_by_perfctr())
 		return "likwid-perfctr";
-	return getenv("LIKWID_MODE") && !is_ancestor("likwid-pin", false) ? "likwid-perfctr" : "likwid-pin";
+	return getenv("LIKWID_MODE") && !is_ancestor("likwid-pin", false) ? "likwid-perfctr"
+									  : "likwid-pin";
+}
+
+/* Of one thread, likwid-pin and likwid-perfctr -C pin without their library. */
+static bool pinned_by_likwid(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return getenv("LIKWID_PIN") || (preload && strstr(preload, "likwidpin"));
 }
 
 static const char *who(const char *otherwise)
 {
-	const char *preload = getenv("LD_PRELOAD");
-
-	if (getenv("LIKWID_PIN") || (preload && strstr(preload, "likwidpin")))
+	if (pinned_by_likwid())
 		return who_of_likwid();
 	if (omp_get_proc_bind() != omp_proc_bind_false)
 		return "OMP_PROC_BIND";
@@ -103,64 +112,79 @@ static const char *who(const char *otherwise)
 }
 
 /* OpenMP's places are ours to use, also those that its default number of threads leaves empty. */
-static void add_places(cpu_set_t *set)
+static void add_places(hwloc_bitmap_t set)
 {
-	for (int place = 0; omp_get_proc_bind() != omp_proc_bind_false && place < omp_get_num_places(); place++) {
+	for (int place = 0;
+	     omp_get_proc_bind() != omp_proc_bind_false && place < omp_get_num_places(); place++) {
 		int n = omp_get_place_num_procs(place), *cpu = calloc((size_t)n + 1, sizeof(*cpu));
 
 		if (cpu)
 			omp_get_place_proc_ids(place, cpu);
 		for (int i = 0; cpu && i < n; i++)
-			CPU_SET((size_t)cpu[i], set);
+			hwloc_bitmap_set(set, (unsigned)cpu[i]);
 		free(cpu);
 	}
+}
+
+static void free_masks(hwloc_bitmap_t *mask, unsigned n)
+{
+	for (unsigned i = 0; mask && i < n; i++)
+		hwloc_bitmap_free(mask[i]);
+	free(mask);
 }
 
 int affinity_inherit(struct affinity *a)
 {
 	unsigned threads = (unsigned)omp_get_max_threads();
-	cpu_set_t *mask = calloc(threads, sizeof(*mask));
+	hwloc_bitmap_t *mask = calloc(threads, sizeof(hwloc_bitmap_t));
 	int failed = 0;
 
-	*a = (struct affinity){ 0 };
+	*a = (struct affinity){ .allowed = hwloc_bitmap_alloc() };
 	a->cpu_of = calloc(threads, sizeof(*a->cpu_of));
-	if (!mask || !a->cpu_of)
+	if (!mask || !a->cpu_of || !a->allowed)
 		goto fail;
 #pragma omp parallel num_threads(threads) default(none) shared(a, mask) reduction(| : failed)
 	{
 		if (omp_get_thread_num() == 0)
 			a->threads = (unsigned)omp_get_num_threads();
-		failed |= sched_getaffinity(0, sizeof(*mask), &mask[omp_get_thread_num()]) != 0;
+		mask[omp_get_thread_num()] = cpuset_get();
+		failed |= mask[omp_get_thread_num()] ? 0 : errno;
 	}
-	/* Else its threads would spin through our samples, where OMP_WAIT_POLICY or KMP_BLOCKTIME says so. */
+	/*
+	 * Else its threads would spin through our samples, where OMP_WAIT_POLICY or KMP_BLOCKTIME
+	 * says so.
+	 */
 	omp_pause_resource_all(omp_pause_soft);
+	errno = failed;
 	if (failed)
 		goto fail;
 	for (unsigned i = 0; i < a->threads; i++) {
-		CPU_OR(&a->allowed, &a->allowed, &mask[i]);
-		a->cpu_of[i] = first_cpu(&mask[i]);
+		hwloc_bitmap_or(a->allowed, a->allowed, mask[i]);
+		a->cpu_of[i] = hwloc_bitmap_first(mask[i]);
 	}
-	add_places(&a->allowed);
-	a->cpus = (unsigned)CPU_COUNT(&a->allowed);
-	if (a->threads > 1 && !CPU_EQUAL(&mask[0], &mask[1])) {
+	add_places(a->allowed);
+	a->cpus = (unsigned)hwloc_bitmap_weight(a->allowed);
+	if (a->threads > 1 && !hwloc_bitmap_isequal(mask[0], mask[1])) {
 		a->bound_by = who("a launcher");
 	} else {
 		a->threads = 0;
-		if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN))
+		if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN) || pinned_by_likwid())
 			a->bound_by = who("taskset or cpuset");
 	}
-	if (sched_setaffinity(0, sizeof(a->allowed), &a->allowed))
+	if (cpuset_set(a->allowed))
 		goto fail;
-	free(mask);
+	free_masks(mask, threads);
 	return 0;
 fail:
-	free(mask);
+	free_masks(mask, threads);
 	affinity_free(a);
 	return -1;
 }
 
 void affinity_free(struct affinity *a)
 {
+	hwloc_bitmap_free(a->allowed);
+	a->allowed = NULL;
 	free(a->cpu_of);
 	a->cpu_of = NULL;
 	a->threads = 0;

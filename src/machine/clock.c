@@ -20,7 +20,8 @@ struct clock_quality clock_measure(void)
 	for (int i = 0; i < READINGS; i++) {
 		double begin = clock_now(), end;
 
-		for (int j = 0; j < 8; j++) /* several, so that the clock's own resolution does not hide the cost */
+		/* several, so that the clock's own resolution does not hide the cost */
+		for (int j = 0; j < 8; j++)
 			end = clock_now();
 		step[i] = (end - begin) / 8;
 	}
@@ -38,21 +39,22 @@ struct clock_quality clock_measure(void)
 }
 
 /*
- * Exclusive or of two registers takes 1 cycle on every x86-64 and 64-bit Arm core, by their optimisation guides; and it is not done away with
- * at rename, as moves, additions of small constants (on some cores), and exclusive or of a register with itself are. Multiplications, the other
- * choice, take 3 cycles on most cores, but 4 or 5 on some.
+ * Exclusive or of two registers takes 1 cycle on every x86-64 and 64-bit Arm core, by their
+ * optimisation guides; and it is not done away with at rename, as moves, additions of small
+ * constants (on some cores), and exclusive or of a register with itself are. Multiplications, the
+ * other choice, take 3 cycles on most cores, but 4 or 5 on some.
  */
 #if defined(__x86_64__)
-#define LINK "xor %1, %0\n\t"
+#define LINK	    "xor %1, %0\n\t"
 #define LINK_CYCLES 1
-#define LINK_NAME "xor, 1 cycle"
+#define LINK_NAME   "xor, 1 cycle"
 #elif defined(__aarch64__)
-#define LINK "eor %0, %0, %1\n\t"
+#define LINK	    "eor %0, %0, %1\n\t"
 #define LINK_CYCLES 1
-#define LINK_NAME "eor, 1 cycle"
+#define LINK_NAME   "eor, 1 cycle"
 #else
 #define LINK_CYCLES 0
-#define LINK_NAME "none known for this architecture"
+#define LINK_NAME   "none known for this architecture"
 #endif
 
 const char *clock_chain(void)
@@ -71,7 +73,10 @@ double clock_cycle(unsigned links)
 		double begin = clock_now(), took;
 
 		for (unsigned i = 0; i < sixteens; i++)
-			__asm__ volatile(LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK : "+r"(x) : "r"(y));
+			__asm__ volatile(LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK LINK
+						 LINK LINK LINK LINK
+					 : "+r"(x)
+					 : "r"(y));
 		took = (clock_now() - begin) / (16.0 * sixteens * LINK_CYCLES);
 		if (took < least)
 			least = took;

@@ -11,8 +11,9 @@
 #include <time.h>
 
 #include "machine/counters.h"
+#include "machine/cpuset.h"
 #include "machine/names.h"
-#include "machine/opaque.h"
+#include "kit/opaque.h"
 #include "machine/provider.h"
 #include "machine/team.h"
 #include "machine/usage.h"
@@ -48,11 +49,13 @@ bool too_few_files(int error, struct reason *why)
 		return false;
 	because(why, "too few file descriptors: an event takes one for each thread");
 	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
-		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: raise fs.file-max, or count fewer events");
+		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: "
+			      "raise fs.file-max, or count fewer events");
 	else if (files.rlim_max > files.rlim_cur)
 		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
 	else
-		remedied(why, "ulimit -n %ju # by root; or count fewer events", (uintmax_t)files.rlim_cur * 4);
+		remedied(why, "ulimit -n %ju # by root; or count fewer events",
+			 (uintmax_t)files.rlim_cur * 4);
 	return true;
 }
 
@@ -144,8 +147,8 @@ static bool kernel_find(void *library, struct wanted *w, struct reason *why)
 	return false;
 }
 
-static void *kernel_start(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex, const struct wanted **failed,
-			  struct reason *why)
+static void *kernel_start(void *library, struct wanted *const *w, unsigned n, int cpu,
+			  bool multiplex, const struct wanted **failed, struct reason *why)
 {
 	struct kernel_set *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
 
@@ -164,7 +167,8 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 			continue;
 		*failed = w[i];
 		if (!too_few_files(usage_error(), why))
-			because(why, "this kernel keeps no schedstat: it takes one with CONFIG_SCHED_INFO");
+			because(why, "this kernel keeps no schedstat: it takes one with "
+				     "CONFIG_SCHED_INFO");
 		free(s);
 		return NULL;
 	}
@@ -185,15 +189,20 @@ static void kernel_read(void *set, bool after, double *value)
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct kernel_event *e = s->of[i].event;
 
-		value[s->of[i].index] = e->value ? e->value(&now) - e->value(&s->before) : now.on_cpu != s->before.on_cpu;
+		value[s->of[i].index] = e->value ? e->value(&now) - e->value(&s->before)
+						 : now.on_cpu != s->before.on_cpu;
 	}
 }
 
-static const struct provider kernel = { "kernel", NULL, NULL, kernel_find, kernel_start, kernel_read, NULL, free };
+static const struct provider kernel = { "kernel",     NULL,	   NULL, kernel_find,
+					kernel_start, kernel_read, NULL, free };
 
 /* ---- all that count, in the order in which they are asked ---- */
 
-/* PAPI counts in user space, where the kernel's events do not happen: perf::CONTEXT-SWITCHES would be 0. So those are the kernel's first. */
+/*
+ * PAPI counts in user space, where the kernel's events do not happen: perf::CONTEXT-SWITCHES would
+ * be 0. So those are the kernel's first.
+ */
 enum { KERNEL, SOFTWARE, PAPI, HARDWARE, PROVIDERS };
 static const struct provider *const providers[PROVIDERS] = {
 	[KERNEL] = &kernel, [SOFTWARE] = &perf_software, [PAPI] = &papi, [HARDWARE] = &perf_hardware
@@ -202,9 +211,10 @@ static const struct provider *const providers[PROVIDERS] = {
 /* What a worker counts in this pass. */
 struct station {
 	_Alignas(APART) void *set[PROVIDERS]; /* NULL: nothing of this provider */
-	double *value;                        /* by event; NAN: not counted */
-	char **why;                           /* by event: why it could not be started, or read; NULL: it could, or is not to be */
-	struct wanted **list;                 /* room for all events */
+	double *value;			      /* by event; NAN: not counted */
+	/* by event: why it could not be started, or read; NULL: it could, or is not to be */
+	char **why;
+	struct wanted **list; /* room for all events */
 };
 
 struct counters {
@@ -216,23 +226,27 @@ struct counters {
 		void *library;
 		struct reason why;
 	} of[PROVIDERS];
-	unsigned stations;                    /* one for each worker so far, unless memory was short */
+	/* one for each worker so far, unless memory was short */
+	unsigned stations;
 	struct station *station;
-	unsigned pass, threads;               /* that are started */
-	const bool *duty;                     /* while they are; NULL: all that is in the pass is this thread's to try */
+	unsigned pass, threads; /* that are started */
+	/* while they are; NULL: all that is in the pass is this thread's to try */
+	const bool *duty;
 };
 
 /* ---- on one thread ---- */
 
 /* The events of the pass that a provider counts, and that are this worker's to count. */
-static unsigned choose(const struct counters *c, unsigned provider, unsigned worker, struct wanted **list)
+static unsigned choose(const struct counters *c, unsigned provider, unsigned worker,
+		       struct wanted **list)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < c->n; i++) {
 		struct wanted *w = &c->wanted[i];
 
-		if (w->provider == providers[provider] && w->event.pass == c->pass && (!c->duty || c->duty[(size_t)i * c->threads + worker]))
+		if (w->provider == providers[provider] && w->event.pass == c->pass &&
+		    (!c->duty || c->duty[(size_t)i * c->threads + worker]))
 			list[n++] = w;
 	}
 	return n;
@@ -266,7 +280,8 @@ static bool start(struct counters *c, unsigned worker, int cpu)
 			const struct wanted *failed;
 			struct reason why;
 
-			s->set[p] = providers[p]->start(c->of[p].library, s->list, n, cpu, c->multiplex, &failed, &why);
+			s->set[p] = providers[p]->start(c->of[p].library, s->list, n, cpu,
+							c->multiplex, &failed, &why);
 			if (s->set[p])
 				continue;
 			all = false;
@@ -277,7 +292,10 @@ static bool start(struct counters *c, unsigned worker, int cpu)
 	return all;
 }
 
-/* What costs least stands next to the task: the kernel's own is asked first before it, and last after it. */
+/*
+ * What costs least stands next to the task: the kernel's own is asked first before it, and last
+ * after it.
+ */
 static void read_all(struct station *s, bool after)
 {
 	for (unsigned i = 0; i < PROVIDERS; i++) {
@@ -317,7 +335,8 @@ static void station_free(struct station *s, unsigned n)
 static bool station_make(struct station *s, unsigned n)
 {
 	*s = (struct station){
-		.value = aligned_alloc(APART, (n * sizeof(*s->value) / APART + 1) * APART), /* lines of its own, since workers write them at the same time */
+		/* lines of its own, since workers write them at the same time */
+		.value = aligned_alloc(APART, (n * sizeof(*s->value) / APART + 1) * APART),
 		.why = calloc(n + 1, sizeof(*s->why)),
 		.list = calloc(n + 1, sizeof(*s->list)),
 	};
@@ -356,12 +375,16 @@ static bool reachable(struct counters *c, unsigned p)
 static bool is_alone(const struct counters *c, const struct wanted *w)
 {
 	for (unsigned i = 0; i < c->n; i++)
-		if (&c->wanted[i] != w && c->wanted[i].provider && c->wanted[i].event.pass == w->event.pass)
+		if (&c->wanted[i] != w && c->wanted[i].provider &&
+		    c->wanted[i].event.pass == w->event.pass)
 			return false;
 	return true;
 }
 
-/* Whether the event can be counted together with all that is in its pass already, whoever counts that: some share the processor's counters. */
+/*
+ * Whether the event can be counted together with all that is in its pass already, whoever counts
+ * that: some share the processor's counters.
+ */
 static bool fits(struct counters *c, const struct wanted *w)
 {
 	bool good;
@@ -401,7 +424,8 @@ static void compare(void *argument, const char *name)
 	bool some = s->nearest;
 	char *better;
 
-	s->known |= !strcmp(s->name, name); /* but not to be counted: for another reason than its name */
+	/* but not to be counted: for another reason than its name */
+	s->known |= !strcmp(s->name, name);
 	if (nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
 		return;
 	free(s->nearest);
@@ -421,26 +445,36 @@ static void suggest(struct counters *c, struct wanted *w, struct reason *why)
 	if (c->of[PAPI].library)
 		papi_names(c->of[PAPI].library, compare, &s);
 	if (s.nearest && !s.known) {
-		because(why, "%.200s (did you mean %.100s?)", *said.what ? said.what : "no such event", s.nearest);
+		because(why, "%.200s (did you mean %.100s?)",
+			*said.what ? said.what : "no such event", s.nearest);
 		remedied(why, "%s", said.remedy);
 	}
 	free(s.nearest);
 }
 
-/* Where the kernel does not say what package a CPU belongs to, nobody knows how many there are to count. */
+/*
+ * Where the kernel does not say what package a CPU belongs to, nobody knows how many there are to
+ * count.
+ */
 static bool has_packages(const struct wanted *w, char **why)
 {
 	struct reason said;
 
-	if (w->event.scope != PER_PACKAGE || w->package != EACH_PACKAGE || package_of(sched_getcpu()) >= 0)
+	if (w->event.scope != PER_PACKAGE || w->package != EACH_PACKAGE ||
+	    package_of(sched_getcpu()) >= 0)
 		return true;
-	because(&said, "each package would have to be counted, and the kernel does not tell which CPUs belong to one");
-	remedied(&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by a container?");
+	because(&said, "each package would have to be counted, and the kernel does not tell which "
+		       "CPUs belong to one");
+	remedied(&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by "
+			"a container?");
 	*why = in_words(&said);
 	return false;
 }
 
-/* The reason that counts is that of the last who knew the name; else PAPI's, who may know any. False: no memory. */
+/*
+ * The reason that counts is that of the last who knew the name; else PAPI's, who may know any.
+ * False: no memory.
+ */
 static bool find(struct counters *c, struct wanted *w)
 {
 	struct reason unknown = { 0 };
@@ -464,7 +498,11 @@ static bool find(struct counters *c, struct wanted *w)
 		why = NULL;
 		if (has_packages(w, &why) && place(c, w, p, &why))
 			return true;
-		if (p != PAPI) /* perf may know the processor where PAPI does not; but what the kernel refuses, PAPI would have as a zero */
+		/*
+		 * perf may know the processor where PAPI does not; but what the kernel refuses,
+		 * PAPI would have as a zero
+		 */
+		if (p != PAPI)
 			break;
 	}
 	w->event = asked;
@@ -476,13 +514,17 @@ static bool find(struct counters *c, struct wanted *w)
 	return why;
 }
 
-/* ---- the probe: a little of everything, so that whatever counts here at all has counted something ---- */
+/*
+ * ---- the probe: a little of everything, so that whatever counts here at all has counted something
+ * ----
+ */
 
 static uint64_t exercise(void)
 {
 	const size_t size = 4u << 20, line = 64;
 	const struct timespec nap = { 0, 50000 };
-	uint64_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *memory =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t random = 88172645463325252u, sum = 0;
 	double real = 1;
 
@@ -587,7 +629,8 @@ unsigned counters_passes(const struct counters *c)
 
 const char *counters_library(const struct counters *c, const char **why)
 {
-	const char *said = c->of[PAPI].asked ? c->of[PAPI].why.what : "no event asked for is PAPI's";
+	const char *said =
+		c->of[PAPI].asked ? c->of[PAPI].why.what : "no event asked for is PAPI's";
 
 	if (why)
 		*why = c->of[PAPI].library ? NULL : said;
@@ -612,54 +655,70 @@ unsigned counters_presets(char version[32], struct reason *why)
 
 /* Where the processes of a node sit. */
 struct node {
-	double first[CPU_SETSIZE + 1];     /* minus the lowest rank on a CPU, -INFINITY: nobody; behind them, minus the lowest of the node */
-	int package[CPU_SETSIZE];          /* of CPUs where somebody sits */
+	unsigned cpus;
+	/*
+	 * By CPU, minus the lowest rank on it (-INFINITY: none); one more: minus the node's lowest.
+	 */
+	double *first;
+	int *package; /* of CPUs where somebody sits */
 };
 enum { NOBODY = -1 };
 
-static void look_around(struct node *n, const struct place *place, unsigned threads, unsigned rank, void (*most_here)(double *, size_t))
+static void look_around(struct node *n, const struct place *place, unsigned threads, unsigned rank,
+			void (*most_here)(double *, size_t))
 {
-	for (unsigned i = 0; i <= CPU_SETSIZE; i++)
+	for (unsigned i = 0; i <= n->cpus; i++)
 		n->first[i] = -INFINITY;
-	n->first[CPU_SETSIZE] = -(double)rank;
+	n->first[n->cpus] = -(double)rank;
 	for (unsigned i = 0; i < threads; i++)
 		n->first[place[i].cpu] = -(double)rank;
 	if (most_here)
-		most_here(n->first, CPU_SETSIZE + 1);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		most_here(n->first, n->cpus + 1);
+	for (unsigned cpu = 0; cpu < n->cpus; cpu++)
 		if (isfinite(n->first[cpu]))
-			n->package[cpu] = package_of(cpu);
+			n->package[cpu] = package_of((int)cpu);
 }
 
-/* Which of our workers counts for a package; for one that nobody of the node sits on, and for the node itself, the lowest rank's worker 0 does. */
-static int who_counts(const struct node *n, int package, const struct place *place, unsigned threads, unsigned rank)
+/*
+ * Which of our workers counts for a package; for one that nobody of the node sits on, and for the
+ * node itself, the lowest rank's worker 0 does.
+ */
+static int who_counts(const struct node *n, int package, const struct place *place,
+		      unsigned threads, unsigned rank)
 {
 	double lowest = INFINITY;
 
-	for (int cpu = 0; cpu < CPU_SETSIZE && package != WHOLE_NODE; cpu++)
+	for (unsigned cpu = 0; cpu < n->cpus && package != WHOLE_NODE; cpu++)
 		if (isfinite(n->first[cpu]) && n->package[cpu] == package)
 			lowest = fmin(lowest, -n->first[cpu]);
 	if (!isfinite(lowest))
-		return -n->first[CPU_SETSIZE] == rank ? 0 : NOBODY;
+		return -n->first[n->cpus] == rank ? 0 : NOBODY;
 	for (unsigned i = 0; i < threads && lowest == rank; i++)
 		if (n->package[place[i].cpu] == package)
 			return (int)i;
 	return NOBODY;
 }
 
-bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads, unsigned rank, void (*most_here)(double *, size_t))
+bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads,
+		      unsigned rank, void (*most_here)(double *, size_t))
 {
 	bool *duty = calloc((size_t)c->n * threads + 1, sizeof(*duty));
-	struct node node;
+	const unsigned cpus = cpuset_room();
+	double first[cpus + 1];
+	int package_of_cpu[cpus];
+	struct node node = { cpus, first, package_of_cpu };
 
 	look_around(&node, place, threads, rank, most_here);
 	for (unsigned i = 0; duty && i < c->n; i++) {
 		const struct wanted *w = &c->wanted[i];
 
 		for (unsigned j = 0; j < threads; j++) {
-			const int package = w->package == EACH_PACKAGE ? node.package[place[j].cpu] : w->package;
+			const int package = w->package == EACH_PACKAGE ? node.package[place[j].cpu]
+								       : w->package;
 
-			duty[(size_t)i * threads + j] = w->event.scope == PER_THREAD || who_counts(&node, package, place, threads, rank) == (int)j;
+			duty[(size_t)i * threads + j] =
+				w->event.scope == PER_THREAD ||
+				who_counts(&node, package, place, threads, rank) == (int)j;
 		}
 	}
 	return duty;
@@ -739,5 +798,7 @@ const char *counters_failure(const struct counters *c, unsigned event)
 
 double counters_value(const struct counters *c, unsigned worker, unsigned event)
 {
-	return worker < c->threads && worker < c->stations && event < c->n ? c->station[worker].value[event] : NAN;
+	return worker < c->threads && worker < c->stations && event < c->n
+		       ? c->station[worker].value[event]
+		       : NAN;
 }

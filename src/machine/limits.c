@@ -31,7 +31,8 @@ const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes)
 	if (bytes == NO_LIMIT)
 		snprintf(text, BYTES_TEXT, "unlimited");
 	else
-		snprintf(text, BYTES_TEXT, "%.4g %s", value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
+		snprintf(text, BYTES_TEXT, "%.4g %s",
+			 value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
 	return text;
 }
 
@@ -57,10 +58,14 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* Lines "4:memory:/job" (version 1) and "0::/job" (version 2); version 1 has the controller where both have a line. */
+/*
+ * Lines "4:memory:/job" (version 1) and "0::/job" (version 2); version 1 has the controller where
+ * both have a line.
+ */
 static int find_path(const char *root, const char *controller, struct hierarchy *h)
 {
-	char *text = sysfs_text(root, "/proc/self/cgroup"), *rest = text, *line, *controllers, *path;
+	char *text = sysfs_text(root, "/proc/self/cgroup"), *rest = text, *line, *controllers,
+	     *path;
 
 	h->version = 0;
 	while (rest && (line = strsep(&rest, "\n"))) {
@@ -97,12 +102,16 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/* The part of path that lies below the part of the hierarchy that is mounted; "" where it lies elsewhere (namespaces). */
+/*
+ * The part of path that lies below the part of the hierarchy that is mounted; "" where it lies
+ * elsewhere (namespaces).
+ */
 static const char *below(const char *path, const char *mounted)
 {
 	size_t length = strcmp(mounted, "/") ? strlen(mounted) : 0;
 
-	if (strstr(path, "/..") || strncmp(path, mounted, length) || (path[length] && path[length] != '/'))
+	if (strstr(path, "/..") || strncmp(path, mounted, length) ||
+	    (path[length] && path[length] != '/'))
 		return "";
 	return strcmp(path + length, "/") ? path + length : "";
 }
@@ -110,12 +119,14 @@ static const char *below(const char *path, const char *mounted)
 /* A line of mountinfo: does it mount this hierarchy? Then mount and group are set. */
 static bool mounts(char *line, const char *controller, struct hierarchy *h)
 {
-	char *separator = strstr(line, " - "), *mounted = NULL, *mount = NULL, *type = NULL, *options = NULL;
+	char *separator = strstr(line, " - "), *mounted = NULL, *mount = NULL, *type = NULL,
+	     *options = NULL;
 	bool found = false;
 
 	if (!separator || sscanf(separator, " - %ms %*s %ms", &type, &options) != 2)
 		goto out;
-	if (strcmp(type, h->version == 1 ? "cgroup" : "cgroup2") || (h->version == 1 && !listed(options, controller)))
+	if (strcmp(type, h->version == 1 ? "cgroup" : "cgroup2") ||
+	    (h->version == 1 && !listed(options, controller)))
 		goto out;
 	if (sscanf(line, "%*s %*s %*s %ms %ms", &mounted, &mount) != 2)
 		goto out;
@@ -149,7 +160,10 @@ static int find_hierarchy(const char *root, const char *controller, struct hiera
 	return found ? 0 : -1;
 }
 
-/* From a group to its parent, as far as it is mounted. Groups that can't be seen (containers) limit nothing that we could read. */
+/*
+ * From a group to its parent, as far as it is mounted. Groups that can't be seen (containers) limit
+ * nothing that we could read.
+ */
 static bool step_up(struct hierarchy *h)
 {
 	char *slash = strrchr(h->group, '/');
@@ -170,12 +184,19 @@ static const char *group_name(const struct hierarchy *h)
 
 /* ---- control groups: what they allow ---- */
 
-/* The files of memory, by version. What a group has cached of files is dropped before anything fails. */
+/*
+ * The files of memory, by version. What a group has cached of files is dropped before anything
+ * fails.
+ */
 static const struct {
 	const char *limit[2], *usage, *cached[3];
 } memory_files[] = {
-	[1] = { { "memory.limit_in_bytes" }, "memory.usage_in_bytes", { "total_inactive_file", "total_active_file" } },
-	[2] = { { "memory.max", "memory.high" }, "memory.current", { "inactive_file", "active_file", "slab_reclaimable" } },
+	[1] = { { "memory.limit_in_bytes" },
+		"memory.usage_in_bytes",
+		{ "total_inactive_file", "total_active_file" } },
+	[2] = { { "memory.max", "memory.high" },
+		"memory.current",
+		{ "inactive_file", "active_file", "slab_reclaimable" } },
 };
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -224,10 +245,13 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, const char
 {
 	uint64_t limit;
 
-	return file && !sysfs_number(root, &limit, "%s/%s", h->group, file) && limit < NONE_BEYOND ? limit : NO_LIMIT;
+	return file && !sysfs_number(root, &limit, "%s/%s", h->group, file) && limit < NONE_BEYOND
+		       ? limit
+		       : NO_LIMIT;
 }
 
-static __attribute__((format(printf, 3, 4))) void consider(struct memory_limit *l, uint64_t available, const char *format, ...)
+static __attribute__((format(printf, 3, 4))) void
+consider(struct memory_limit *l, uint64_t available, const char *format, ...)
 {
 	va_list arguments;
 
@@ -255,8 +279,9 @@ static void consider_cgroups(const char *root, struct memory_limit *l)
 			if (limit == NO_LIMIT || !(own || counts_children(root, &h)))
 				continue;
 			held = memory_held(root, &h);
-			consider(l, less(limit, held), "%s %s of cgroup %s, with %s in use", file, bytes_text(limit_text, limit),
-				 group_name(&h), bytes_text(held_text, held));
+			consider(l, less(limit, held), "%s %s of cgroup %s, with %s in use", file,
+				 bytes_text(limit_text, limit), group_name(&h),
+				 bytes_text(held_text, held));
 		}
 		own = false;
 	} while (step_up(&h));
@@ -270,13 +295,15 @@ static double quota_of(const char *root, const struct hierarchy *h)
 	double cpus = INFINITY;
 
 	if (h->version == 1) {
-		if (!sysfs_number(root, &quota, "%s/cpu.cfs_quota_us", h->group) && /* "-1" is no number, and no quota */
+		/* "-1" is no number, and no quota */
+		if (!sysfs_number(root, &quota, "%s/cpu.cfs_quota_us", h->group) &&
 		    !sysfs_number(root, &period, "%s/cpu.cfs_period_us", h->group) && period)
 			cpus = (double)quota / (double)period;
 		return cpus;
 	}
 	line = sysfs_line(root, "%s/cpu.max", h->group);
-	if (line && sscanf(line, "%23s %" SCNu64, word, &period) == 2 && !parse_number(word, &quota) && quota != NO_LIMIT && period)
+	if (line && sscanf(line, "%23s %" SCNu64, word, &period) == 2 &&
+	    !parse_number(word, &quota) && quota != NO_LIMIT && period)
 		cpus = (double)quota / (double)period;
 	free(line);
 	return cpus;
@@ -295,7 +322,10 @@ static double least_quota(const char *root)
 	return cpus;
 }
 
-/* A group of version 2 has the file only where its parent hands the controller down; else the parent's set holds. */
+/*
+ * A group of version 2 has the file only where its parent hands the controller down; else the
+ * parent's set holds.
+ */
 static char *find_cpuset(const char *root)
 {
 	static const char *const files[3][3] = {
@@ -318,14 +348,18 @@ void cgroup_read(const char *root, struct cgroup *c)
 {
 	struct hierarchy h;
 
-	*c = (struct cgroup){ .memory_limit = NO_LIMIT, .cpu_quota = least_quota(root), .cpuset = find_cpuset(root) };
+	*c = (struct cgroup){ .memory_limit = NO_LIMIT,
+			      .cpu_quota = least_quota(root),
+			      .cpuset = find_cpuset(root) };
 	if (find_hierarchy(root, "memory", &h))
 		return;
 	c->version = h.version;
 	c->path = strdup(h.path);
 	do
 		for (unsigned i = 0; i < 2; i++)
-			c->memory_limit = least(c->memory_limit, limit_of(root, &h, memory_files[h.version].limit[i]));
+			c->memory_limit =
+				least(c->memory_limit,
+				      limit_of(root, &h, memory_files[h.version].limit[i]));
 	while (step_up(&h));
 }
 
@@ -338,91 +372,63 @@ void cgroup_free(struct cgroup *c)
 
 /* ---- memory ---- */
 
-static bool several_nodes(const char *root)
+uint64_t memory_beside(uint64_t bytes)
 {
-	hwloc_bitmap_t online = sysfs_list(root, NODES "/online");
-	bool several = online && hwloc_bitmap_weight(online) > 1;
-
-	hwloc_bitmap_free(online);
-	return several;
+	return bytes / 256 + (4 << 20);
 }
 
-/* Keys of a node's file carry its number: "Node 1 MemFree: 17 kB". */
-static bool node_number(const char *text, const char *prefix, const char *key, uint64_t *value)
+/*
+ * What is left of `nodes`, and of `by`, who left it, where a limit allows no more than `allowed`;
+ * takes over the latter.
+ */
+static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char **by,
+			const char *limit)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "%s%s", prefix, key);
-	return text_number(text, name, value);
-}
-
-static int read_meminfo(const char *text, const char *prefix, struct node_memory *m)
-{
-	static const char *const droppable[] = { "Active(file)", "Inactive(file)" };
-	uint64_t bytes;
-
-	if (!node_number(text, prefix, "MemTotal", &m->total) || !node_number(text, prefix, "MemFree", &m->free)) {
-		errno = ENODATA;
-		return -1;
+	if (allowed && !hwloc_bitmap_isincluded(nodes, allowed)) {
+		hwloc_bitmap_and(nodes, nodes, allowed);
+		*by = limit;
 	}
-	if (node_number(text, prefix, "MemAvailable", &m->available)) /* kernels before 3.14, and nodes, don't say */
-		return 0;
-	m->available = m->free;
-	for (unsigned i = 0; i < 2; i++)
-		if (node_number(text, prefix, droppable[i], &bytes))
-			m->available += bytes;
-	m->available = least(m->available, m->total);
-	return 0;
+	hwloc_bitmap_free(allowed);
 }
 
-static int machine_memory_read(const char *root, struct node_memory *m)
-{
-	char *text = sysfs_text(root, "/proc/meminfo");
-	int result = text ? read_meminfo(text, "", m) : -1;
-
-	free(text);
-	return result;
-}
-
-int node_memory_read(const char *root, int node, struct node_memory *m)
-{
-	char *text, prefix[32];
-	int result;
-
-	if (!several_nodes(root)) {
-		if (node && !sysfs_exists(root, NODES "/node%d", node)) {
-			errno = ENOENT;
-			return -1;
-		}
-		return machine_memory_read(root, m);
-	}
-	text = sysfs_text(root, NODES "/node%d/meminfo", node);
-	snprintf(prefix, sizeof(prefix), "Node %d ", node);
-	result = text ? read_meminfo(text, prefix, m) : -1;
-	free(text);
-	return result;
-}
-
-/* A cpuset (or a job's share) may leave us only some of the nodes. */
+/*
+ * A cpuset (or a job's share), or a policy that binds (numactl --membind), may leave us only some
+ * of the nodes.
+ */
 static void consider_nodes(const char *root, struct memory_limit *l)
 {
-	char *status = sysfs_text(root, "/proc/self/status"), *list = text_value(status, "Mems_allowed_list");
-	hwloc_bitmap_t with = sysfs_list(root, NODES "/has_memory"), allowed = list ? parse_list(list) : NULL;
+	char *status = sysfs_text(root, "/proc/self/status"),
+	     *cpuset = text_value(status, "Mems_allowed_list"), *list = NULL;
+	hwloc_bitmap_t nodes = sysfs_list(root, NODES "/has_memory");
+	struct memory_policy policy;
+	const char *by = NULL;
 	struct node_memory m;
+	char words[300];
 	uint64_t sum = 0;
+	bool known = false;
 	int node;
 
-	if (!with || !allowed || hwloc_bitmap_isincluded(with, allowed))
+	memory_policy_read(root, &policy);
+	snprintf(words, sizeof(words), "memory policy %s", policy.text);
+	if (nodes && cpuset)
+		restrict_to(nodes, parse_list(cpuset), &by, "cpuset");
+	if (nodes && policy.kind == BOUND)
+		restrict_to(nodes, memory_policy_nodes(&policy), &by, words);
+	if (!by || hwloc_bitmap_list_asprintf(&list, nodes) < 0)
 		goto out;
-	hwloc_bitmap_foreach_begin(node, allowed) if (!node_memory_read(root, node, &m)) sum += m.available;
-	hwloc_bitmap_foreach_end();
-	if (sum)
-		consider(l, sum, "the memory available on node%s %s, which the cpuset allows alone", strpbrk(list, ",-") ? "s" : "",
-			 list);
+	for (node = hwloc_bitmap_first(nodes); node >= 0; node = hwloc_bitmap_next(nodes, node)) {
+		if (node_memory_read(root, node, &m))
+			continue;
+		sum += m.available;
+		known = true;
+	}
+	if (known)
+		consider(l, sum, "the memory available on node%s %s, which the %s allows alone",
+			 strpbrk(list, ",-") ? "s" : "", list, by);
 out:
-	hwloc_bitmap_free(with);
-	hwloc_bitmap_free(allowed);
+	hwloc_bitmap_free(nodes);
 	free(list);
+	free(cpuset);
 	free(status);
 }
 
@@ -434,8 +440,10 @@ static void consider_commit(const char *root, struct memory_limit *l)
 	if (sysfs_number(root, &mode, "/proc/sys/vm/overcommit_memory") || mode != 2)
 		return;
 	meminfo = sysfs_text(root, "/proc/meminfo");
-	if (text_number(meminfo, "CommitLimit", &limit) && text_number(meminfo, "Committed_AS", &committed))
-		consider(l, less(limit, committed), "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
+	if (text_number(meminfo, "CommitLimit", &limit) &&
+	    text_number(meminfo, "Committed_AS", &committed))
+		consider(l, less(limit, committed),
+			 "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
 			 bytes_text(text, limit));
 	free(meminfo);
 }
@@ -448,17 +456,20 @@ static void consider_ulimits(const char *root, struct memory_limit *l)
 		{ "Max address space", "VmSize", "ulimit -v" },
 		{ "Max data size", "VmData", "ulimit -d" },
 	};
-	char *limits = sysfs_text(root, "/proc/self/limits"), *status = sysfs_text(root, "/proc/self/status");
+	char *limits = sysfs_text(root, "/proc/self/limits"),
+	     *status = sysfs_text(root, "/proc/self/status");
 	char word[24], text[BYTES_TEXT];
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const char *soft = text_find(limits, rows[i].limit);
 		uint64_t limit, used = 0;
 
-		if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit) || limit == NO_LIMIT)
+		if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit) ||
+		    limit == NO_LIMIT)
 			continue;
 		text_number(status, rows[i].used, &used);
-		consider(l, less(limit, used), "%s %s, less what is mapped", rows[i].name, bytes_text(text, limit));
+		consider(l, less(limit, used), "%s %s, less what is mapped", rows[i].name,
+			 bytes_text(text, limit));
 	}
 	free(limits);
 	free(status);
@@ -468,8 +479,9 @@ void memory_limit_read(const char *root, struct memory_limit *l)
 {
 	struct node_memory m;
 
-	*l = (struct memory_limit){ .available = NO_LIMIT, .what = "nothing that this machine tells" };
-	if (!machine_memory_read(root, &m))
+	*l = (struct memory_limit){ .available = NO_LIMIT,
+				    .what = "nothing that this machine tells" };
+	if (!node_memory_read(root, ALL_NODES, &m))
 		consider(l, m.available, "the memory available on this machine (MemAvailable)");
 	consider_nodes(root, l);
 	consider_cgroups(root, l);
@@ -497,7 +509,8 @@ unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES])
 	snprintf(path, sizeof(path), "%s" HUGE, root);
 	folder = opendir(path);
 	while (folder && n < MOST_HUGE_SIZES && (entry = readdir(folder)))
-		if (sscanf(entry->d_name, "hugepages-%zukB", &kib) == 1 && kib && kib <= SIZE_MAX / 1024)
+		if (sscanf(entry->d_name, "hugepages-%zukB", &kib) == 1 && kib &&
+		    kib <= SIZE_MAX / 1024)
 			sizes[n++] = kib * 1024;
 	if (folder)
 		closedir(folder);
@@ -514,7 +527,8 @@ void huge_limit_read(const char *root, size_t size, struct memory_limit *l)
 	char kind[40], file[64], limit_text[BYTES_TEXT], usage_text[BYTES_TEXT];
 	struct hierarchy h;
 
-	*l = (struct memory_limit){ .available = NO_LIMIT, .what = "nothing that this machine tells" };
+	*l = (struct memory_limit){ .available = NO_LIMIT,
+				    .what = "nothing that this machine tells" };
 	snprintf(kind, sizeof(kind), "hugetlb.%zu%s", size >> (10 * (unit + 1)), units[unit]);
 	if (find_hierarchy(root, "hugetlb", &h))
 		return;
@@ -525,7 +539,8 @@ void huge_limit_read(const char *root, size_t size, struct memory_limit *l)
 		limit = limit_of(root, &h, file);
 		sysfs_number(root, &usage, "%s/%s.%s", h.group, kind, usages[h.version]);
 		if (limit != NO_LIMIT)
-			consider(l, less(limit, usage), "%s %s of cgroup %s, with %s in use", file, bytes_text(limit_text, limit), group_name(&h),
+			consider(l, less(limit, usage), "%s %s of cgroup %s, with %s in use", file,
+				 bytes_text(limit_text, limit), group_name(&h),
 				 bytes_text(usage_text, usage));
 	} while (step_up(&h));
 }
@@ -550,9 +565,11 @@ int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *
 	if (node == ALL_NODES)
 		snprintf(folder, sizeof(folder), HUGE "/hugepages-%zukB", kib);
 	else
-		snprintf(folder, sizeof(folder), NODES "/node%d/hugepages/hugepages-%zukB", node, kib);
+		snprintf(folder, sizeof(folder), NODES "/node%d/hugepages/hugepages-%zukB", node,
+			 kib);
 	*p = (struct huge_pages){ 0 };
-	if (sysfs_number(root, &p->total, "%s/nr_hugepages", folder) || sysfs_number(root, &p->free, "%s/free_hugepages", folder))
+	if (sysfs_number(root, &p->total, "%s/nr_hugepages", folder) ||
+	    sysfs_number(root, &p->free, "%s/free_hugepages", folder))
 		return -1;
 	/* Reservations are not kept by node: any of them may be meant for this one. */
 	sysfs_number(root, &reserved, HUGE "/hugepages-%zukB/resv_hugepages", kib);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this process may take: memory, huge pages, CPUs. Read anew at each call; `root` as in sysfs.h. Limits that no file tells are
- * no limits, so that nothing here fails for want of a cgroup or of /sys.
+ * What this process may take: memory, huge pages, CPUs. Read anew at each call; `root` as in
+ * sysfs.h. Limits that no file tells are no limits, so that nothing here fails for want of a cgroup
+ * or of /sys.
  */
 #ifndef LOCUS_LIMITS_H
 #define LOCUS_LIMITS_H
@@ -9,36 +10,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "machine/nodes.h"
+
 #define NO_LIMIT UINT64_MAX
 
-/* The least of MemAvailable, cgroups (v1 or v2, with all ancestors), nodes that the cpuset allows, commit limit and ulimits. */
+/*
+ * The least of MemAvailable, cgroups (v1 or v2, with all ancestors), the nodes that the cpuset and
+ * the inherited memory policy allow, commit limit and ulimits.
+ */
 struct memory_limit {
 	uint64_t available; /* bytes that can still be taken; NO_LIMIT where nothing is known */
-	char what[512];	    /* what says so, after "because of": "memory.max 2 GiB of cgroup /job_7, with 1 GiB in use" */
+	/*
+	 * what says so, after "because of": "memory.max 2 GiB of cgroup /job_7, with 1 GiB in use"
+	 */
+	char what[512];
 };
 void memory_limit_read(const char *root, struct memory_limit *);
 
 /*
- * Of one node, in bytes. With a single node it is the machine's (/proc/meminfo): a guest's node may show a balloon's size.
- * -1 with errno: ENOENT there is no such node, ENODATA it doesn't say.
+ * Bytes that are kept beside a trial's data: page tables and claims, 12 bytes a page; samples and
+ * stacks.
  */
-struct node_memory {
-	uint64_t total, free;
-	uint64_t available; /* free, or a file's and dropped when needed */
-};
-int node_memory_read(const char *root, int node, struct node_memory *);
+uint64_t memory_beside(uint64_t bytes);
 
 /* Pages of hugetlb of one size. */
 struct huge_pages {
 	uint64_t total, free;
-	uint64_t available; /* can still be had: unreserved, with what the kernel makes when asked, as far as the cgroup allows */
+	/*
+	 * can still be had: unreserved, with what the kernel makes when asked, as far as the cgroup
+	 * allows
+	 */
+	uint64_t available;
 };
 #define MOST_HUGE_SIZES 8
 /* The sizes there are (bytes, ascending); returns how many, 0 where there are none. */
 unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
 /* -1 with errno: ENOENT there is no such size or node. */
-#define ALL_NODES (-1)
-/* What cgroups still allow of one size. Beyond it touching ends in a SIGBUS: nothing is refused before. */
+/*
+ * What cgroups still allow of one size. Beyond it touching ends in a SIGBUS: nothing is refused
+ * before.
+ */
 void huge_limit_read(const char *root, size_t size, struct memory_limit *);
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
@@ -53,7 +64,9 @@ struct cgroup {
 void cgroup_read(const char *root, struct cgroup *);
 void cgroup_free(struct cgroup *);
 
-/* "1.5 GiB", "512 MiB", "17 B": at most 3 digits and a half, for people; "unlimited" for NO_LIMIT. */
+/*
+ * "1.5 GiB", "512 MiB", "17 B": at most 3 digits and a half, for people; "unlimited" for NO_LIMIT.
+ */
 #define BYTES_TEXT 24
 const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes);
 

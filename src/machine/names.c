@@ -31,8 +31,10 @@ static int edits(const char *a, const char *b)
 	for (int i = 1; a[i - 1]; i++) {
 		now[0] = i;
 		for (int j = 1; j <= n; j++) {
-			now[j] = least(last[j] + 1, now[j - 1] + 1, last[j - 1] + differ(a[i - 1], b[j - 1]));
-			if (i > 1 && j > 1 && !differ(a[i - 1], b[j - 2]) && !differ(a[i - 2], b[j - 1]))
+			now[j] = least(last[j] + 1, now[j - 1] + 1,
+				       last[j - 1] + differ(a[i - 1], b[j - 1]));
+			if (i > 1 && j > 1 && !differ(a[i - 1], b[j - 2]) &&
+			    !differ(a[i - 2], b[j - 1]))
 				now[j] = least(now[j], before[j - 2] + 1, INT_MAX);
 		}
 		spare = before, before = last, last = now, now = spare;

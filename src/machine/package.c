@@ -8,5 +8,9 @@ int package_of(int cpu)
 {
 	uint64_t package;
 
-	return sysfs_number(THIS_MACHINE, &package, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu) || package > INT_MAX ? -1 : (int)package;
+	return sysfs_number(THIS_MACHINE, &package,
+			    "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu) ||
+			       package > INT_MAX
+		       ? -1
+		       : (int)package;
 }

@@ -18,7 +18,8 @@ static void *papi_open(bool multiplex, struct reason *why)
 {
 	(void)multiplex;
 	because(why, "built without PAPI");
-	remedied(why, "./configure --with-papi # after: sudo apt-get install libpapi-dev; Fedora: papi-devel, Spack: papi");
+	remedied(why, "./configure --with-papi # after: sudo apt-get install libpapi-dev; Fedora: "
+		      "papi-devel, Spack: papi");
 	return NULL;
 }
 
@@ -52,38 +53,38 @@ unsigned papi_presets(void *library, struct reason *why)
 
 /* ---- the library ---- */
 
-#define CALLS(CALL)                                                                                                                        \
-	CALL(library_init)                                                                                                                 \
-	CALL(shutdown)                                                                                                                     \
-	CALL(get_opt)                                                                                                                      \
-	CALL(set_opt)                                                                                                                      \
-	CALL(strerror)                                                                                                                     \
-	CALL(thread_init)                                                                                                                  \
-	CALL(multiplex_init)                                                                                                               \
-	CALL(register_thread)                                                                                                              \
-	CALL(unregister_thread)                                                                                                            \
-	CALL(num_components)                                                                                                               \
-	CALL(get_component_info)                                                                                                           \
-	CALL(get_event_component)                                                                                                          \
-	CALL(event_name_to_code)                                                                                                           \
-	CALL(event_code_to_name)                                                                                                           \
-	CALL(query_event)                                                                                                                  \
-	CALL(get_event_info)                                                                                                               \
-	CALL(enum_event)                                                                                                                   \
-	CALL(enum_cmp_event)                                                                                                               \
-	CALL(create_eventset)                                                                                                              \
-	CALL(assign_eventset_component)                                                                                                    \
-	CALL(set_multiplex)                                                                                                                \
-	CALL(add_event)                                                                                                                    \
-	CALL(start)                                                                                                                        \
-	CALL(read)                                                                                                                         \
-	CALL(stop)                                                                                                                         \
-	CALL(cleanup_eventset)                                                                                                             \
+#define CALLS(CALL)                     \
+	CALL(library_init)              \
+	CALL(shutdown)                  \
+	CALL(get_opt)                   \
+	CALL(set_opt)                   \
+	CALL(strerror)                  \
+	CALL(thread_init)               \
+	CALL(multiplex_init)            \
+	CALL(register_thread)           \
+	CALL(unregister_thread)         \
+	CALL(num_components)            \
+	CALL(get_component_info)        \
+	CALL(get_event_component)       \
+	CALL(event_name_to_code)        \
+	CALL(event_code_to_name)        \
+	CALL(query_event)               \
+	CALL(get_event_info)            \
+	CALL(enum_event)                \
+	CALL(enum_cmp_event)            \
+	CALL(create_eventset)           \
+	CALL(assign_eventset_component) \
+	CALL(set_multiplex)             \
+	CALL(add_event)                 \
+	CALL(start)                     \
+	CALL(read)                      \
+	CALL(stop)                      \
+	CALL(cleanup_eventset)          \
 	CALL(destroy_eventset)
 
 struct papi {
 	void *file;
-	pthread_t owner;                   /* who loaded it: known to it until the end */
+	pthread_t owner; /* who loaded it: known to it until the end */
 	bool multiplex;
 	char version[32];
 #define CALL(name) __typeof__(PAPI_##name) *(name);
@@ -93,9 +94,9 @@ struct papi {
 
 static bool load_calls(struct papi *p)
 {
-#define CALL(name)                                                                                                                         \
-	p->name = (__typeof__(p->name))dlsym(p->file, "PAPI_" #name);                                                                      \
-	if (!p->name)                                                                                                                      \
+#define CALL(name)                                                    \
+	p->name = (__typeof__(p->name))dlsym(p->file, "PAPI_" #name); \
+	if (!p->name)                                                 \
 		return false;
 	CALLS(CALL)
 #undef CALL
@@ -104,7 +105,8 @@ static bool load_calls(struct papi *p)
 
 static void version_text(int version, char *text, size_t size)
 {
-	snprintf(text, size, "%d.%d.%d.%d", PAPI_VERSION_MAJOR(version), PAPI_VERSION_MINOR(version), PAPI_VERSION_REVISION(version),
+	snprintf(text, size, "%d.%d.%d.%d", PAPI_VERSION_MAJOR(version),
+		 PAPI_VERSION_MINOR(version), PAPI_VERSION_REVISION(version),
 		 PAPI_VERSION_INCREMENT(version));
 }
 
@@ -118,9 +120,12 @@ static bool start_library(struct papi *p, const char *name, struct reason *why)
 		return true;
 	}
 	if (version >= 0 || version == PAPI_EINVAL) {
-		because(why, "%s is there, but of another version than the papi.h that locus was built with: %d.%d", name,
-			PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-		remedied(why, "./configure --with-papi && make # with the papi.h that belongs to it");
+		because(why,
+			"%s is there, but of another version than the papi.h that locus was built "
+			"with: %d.%d",
+			name, PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
+		remedied(why,
+			 "./configure --with-papi && make # with the papi.h that belongs to it");
 	} else {
 		because(why, "%s does not start: %.100s", name, p->strerror(version));
 		remedied(why, "papi_component_avail # says more");
@@ -132,8 +137,17 @@ static bool start_library(struct papi *p, const char *name, struct reason *why)
 static void *papi_open(bool multiplex, struct reason *why)
 {
 	char own[32];
-	/* Its own; who builds programs has the second; the others, so that it can be said what is there. The first that is found decides. */
-	const char *const names[] = { own, "libpapi.so", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.6.0" }, *const *name = names;
+	/*
+	 * Its own; who builds programs has the second; the others, so that it can be said what is
+	 * there. The first that is found decides.
+	 */
+	const char *const names[] = { own,
+				      "libpapi.so",
+				      "libpapi.so.7.2",
+				      "libpapi.so.7.1",
+				      "libpapi.so.7.0",
+				      "libpapi.so.6.0" },
+			  *const *name = names;
 	struct papi *p;
 
 	if (hardware_owned(why)) /* it would count in its very beginning, to find out what it can */
@@ -143,12 +157,16 @@ static void *papi_open(bool multiplex, struct reason *why)
 		because(why, "no memory");
 		return NULL;
 	}
-	snprintf(own, sizeof(own), "libpapi.so.%d.%d", PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
+	snprintf(own, sizeof(own), "libpapi.so.%d.%d", PAPI_VERSION_MAJOR(PAPI_VERSION),
+		 PAPI_VERSION_MINOR(PAPI_VERSION));
 	because(why, "%s is not here", own);
-	remedied(why, "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set LD_LIBRARY_PATH to where it is",
+	remedied(why,
+		 "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set "
+		 "LD_LIBRARY_PATH to where it is",
 		 PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
 	/* Not unloaded again: it keeps memory for its next start. */
-	while (name < names + sizeof(names) / sizeof(names[0]) && !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
+	while (name < names + sizeof(names) / sizeof(names[0]) &&
+	       !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
 		name++;
 	if (!p->file || !start_library(p, *name, why)) {
 		free(p);
@@ -156,9 +174,11 @@ static void *papi_open(bool multiplex, struct reason *why)
 	}
 	p->owner = pthread_self();
 	p->multiplex = multiplex;
-	if (p->thread_init(pthread_self) == PAPI_OK && (!multiplex || p->multiplex_init() == PAPI_OK))
+	if (p->thread_init(pthread_self) == PAPI_OK &&
+	    (!multiplex || p->multiplex_init() == PAPI_OK))
 		return p;
-	because(why, "PAPI %s can't be used by threads%s", p->version, multiplex ? ", or not multiplex" : "");
+	because(why, "PAPI %s can't be used by threads%s", p->version,
+		multiplex ? ", or not multiplex" : "");
 	remedied(why, "papi_component_avail # says more");
 	papi.close(p);
 	return NULL;
@@ -188,11 +208,15 @@ static void disabled(const PAPI_component_info_t *c, struct reason *why)
 	if (c->CmpIdx || !hardware_why(&hardware)) {
 		because(why, "PAPI's component %.32s is off: %.200s", c->name, c->disabled_reason);
 		/* It keeps to what users may, whoever asks. */
-		remedied(why, "%s", strstr(c->disabled_reason, "paranoid") ? "sudo sysctl kernel.perf_event_paranoid=1" :
-									  "papi_component_avail # says more; PAPI may be older than this machine");
+		remedied(why, "%s",
+			 strstr(c->disabled_reason, "paranoid")
+				 ? "sudo sysctl kernel.perf_event_paranoid=1"
+				 : "papi_component_avail # says more; PAPI may be older than this "
+				   "machine");
 		return;
 	}
-	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason, hardware.what);
+	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason,
+		hardware.what);
 	remedied(why, "%s", hardware.remedy);
 }
 
@@ -212,7 +236,10 @@ static bool refuse(struct papi *p, const char *name, int code, struct reason *wh
 	return true;
 }
 
-/* Whose native event it would be: "rapl:::..." says so itself, all others are the processor's. NULL: PAPI has no such component. */
+/*
+ * Whose native event it would be: "rapl:::..." says so itself, all others are the processor's.
+ * NULL: PAPI has no such component.
+ */
 static const PAPI_component_info_t *owner_of(struct papi *p, const char *name)
 {
 	const char *end = strstr(name, ":::");
@@ -220,7 +247,9 @@ static const PAPI_component_info_t *owner_of(struct papi *p, const char *name)
 	for (int i = 0; i < p->num_components(); i++) {
 		const PAPI_component_info_t *c = p->get_component_info(i);
 
-		if (!end ? !i : !strncmp(c->short_name, name, (size_t)(end - name)) && !c->short_name[end - name])
+		if (!end ? !i
+			 : !strncmp(c->short_name, name, (size_t)(end - name)) &&
+				    !c->short_name[end - name])
 			return c;
 	}
 	return NULL;
@@ -232,8 +261,10 @@ static void no_such_event(struct papi *p, const char *name, struct reason *why)
 
 	if (!c) {
 		because(why, "PAPI %s was built without the component of this event", p->version);
-		remedied(why, "papi_component_avail # those it has; a PAPI of your own: ./configure --with-components=...");
-	} else if (c->disabled && strstr(name, "::") && strncmp(name, "perf::", 6)) { /* its events are not even known by name */
+		remedied(why, "papi_component_avail # those it has; a PAPI of your own: "
+			      "./configure --with-components=...");
+		/* its events are not even known by name */
+	} else if (c->disabled && strstr(name, "::") && strncmp(name, "perf::", 6)) {
 		disabled(c, why);
 	} else {
 		because(why, "PAPI %s knows no event of this name here", p->version);
@@ -247,8 +278,9 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 		const char *theirs, *unit;
 		double factor;
 	} units[] = {
-		{ "nJ", "J", 1e-9 }, { "uJ", "J", 1e-6 }, { "mJ", "J", 1e-3 }, { "J", "J", 1 },	 { "ns", "s", 1e-9 },
-		{ "us", "s", 1e-6 }, { "ms", "s", 1e-3 }, { "s", "s", 1 },     { "B", "B", 1 }, { "bytes", "B", 1 },
+		{ "nJ", "J", 1e-9 }, { "uJ", "J", 1e-6 }, { "mJ", "J", 1e-3 }, { "J", "J", 1 },
+		{ "ns", "s", 1e-9 }, { "us", "s", 1e-6 }, { "ms", "s", 1e-3 }, { "s", "s", 1 },
+		{ "B", "B", 1 },     { "bytes", "B", 1 },
 	};
 
 	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -257,7 +289,8 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 		w->event.unit = units[i].unit;
 		w->factor = units[i].factor;
 	}
-	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) { /* the kernel's, of which libpfm4 says in words only that its unit is 2^-32 J */
+	/* the kernel's, of which libpfm4 says in words only that its unit is 2^-32 J */
+	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) {
 		w->event.unit = "J";
 		w->factor = ldexp(1, -32);
 	}
@@ -296,7 +329,8 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 	int code;
 
 	if (p->multiplex && perf_hardware.find(NULL, w, why)) {
-		because(why, "perf extrapolates it over the samples alone, and PAPI over what is between them, too");
+		because(why, "perf extrapolates it over the samples alone, and PAPI over what is "
+			     "between them, too");
 		return false;
 	}
 	if (p->event_name_to_code(w->event.name, &code) != PAPI_OK) {
@@ -308,7 +342,8 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 	if (p->get_event_info(code, &info) == PAPI_OK)
 		find_unit(&info, w);
 	if (info.value_type == PAPI_VALUETYPE_ABSOLUTE || info.data_type == PAPI_DATATYPE_FP64) {
-		because(why, "it is a level%s%.16s, and not a count", *info.units ? " in " : "", info.units);
+		because(why, "it is a level%s%.16s, and not a count", *info.units ? " in " : "",
+			info.units);
 		return false;
 	}
 	w->type = (uint64_t)p->get_event_component(code);
@@ -328,7 +363,8 @@ void papi_names(void *library, void (*each)(void *, const char *), void *argumen
 	char name[PAPI_HUGE_STR_LEN];
 	int code = (int)PAPI_PRESET_MASK;
 
-	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK; e = p->enum_event(&code, PAPI_ENUM_EVENTS))
+	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK;
+	     e = p->enum_event(&code, PAPI_ENUM_EVENTS))
 		if (p->event_code_to_name(code, name) == PAPI_OK)
 			each(argument, name);
 	for (int component = 0; component < p->num_components(); component++) {
@@ -351,7 +387,8 @@ unsigned papi_presets(void *library, struct reason *why)
 		disabled(c, why);
 		return 0;
 	}
-	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK; e = p->enum_event(&code, PAPI_ENUM_EVENTS))
+	for (int e = p->enum_event(&code, PAPI_ENUM_FIRST); e == PAPI_OK;
+	     e = p->enum_event(&code, PAPI_ENUM_EVENTS))
 		n += p->query_event(code) == PAPI_OK;
 	if (n)
 		return n;
@@ -366,10 +403,10 @@ unsigned papi_presets(void *library, struct reason *why)
 
 /* The events of one component on one thread. */
 struct part {
-	int set;                           /* PAPI_NULL: not made */
+	int set; /* PAPI_NULL: not made */
 	bool started, multiplexed;
-	int error;                         /* of the last reading that failed */
-	unsigned first, n;                 /* of the events below */
+	int error;	   /* of the last reading that failed */
+	unsigned first, n; /* of the events below */
 };
 
 struct papi_set {
@@ -410,7 +447,8 @@ static struct papi_set *new_set(struct papi *p, unsigned n)
 /* A set of events is of one component, and where it is tied to a CPU, all are. */
 static bool belong_together(const struct wanted *a, const struct wanted *b)
 {
-	return a->type == b->type && a->event.scope == b->event.scope && (a->package == EACH_PACKAGE) == (b->package == EACH_PACKAGE);
+	return a->type == b->type && a->event.scope == b->event.scope &&
+	       (a->package == EACH_PACKAGE) == (b->package == EACH_PACKAGE);
 }
 
 static void divide(struct papi_set *s, struct wanted *const *w)
@@ -433,7 +471,10 @@ static void divide(struct papi_set *s, struct wanted *const *w)
 	}
 }
 
-/* Counters of a package belong to no thread: they are asked for by a CPU of it, in all that it does. */
+/*
+ * Counters of a package belong to no thread: they are asked for by a CPU of it, in all that it
+ * does.
+ */
 static int attach(struct papi *p, int set, int cpu)
 {
 	PAPI_option_t at = { .cpu = { .eventset = set, .cpu_num = (unsigned)cpu } };
@@ -449,7 +490,8 @@ static int attach(struct papi *p, int set, int cpu)
 	return PAPI_OK;
 }
 
-static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, const struct wanted **failed)
+static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex,
+		const struct wanted **failed)
 {
 	struct papi *p = s->papi;
 	const struct wanted *first = s->wanted[part->first];
@@ -477,22 +519,29 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex, 
 	return part->started ? p->read(part->set, s->now + part->first) : error;
 }
 
-static void explain(const struct papi *p, const struct wanted *w, int error, int of_system, struct reason *why)
+static void explain(const struct papi *p, const struct wanted *w, int error, int of_system,
+		    struct reason *why)
 {
 	const PAPI_component_info_t *c = p->get_component_info((int)w->type);
 
-	if (too_few_files(of_system, why)) /* of which each PAPI makes another error of its own: ESYS, EINVAL, ECOUNT */
+	/* of which each PAPI makes another error of its own: ESYS, EINVAL, ECOUNT */
+	if (too_few_files(of_system, why))
 		return;
 	if (error == PAPI_EPERM && w->event.scope == PER_PACKAGE) {
 		uncore_why(why);
-	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type && hardware_why(why)) {
-		return; /* PAPI may know a processor that this kernel, or the host, does not count on */
+	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type &&
+		   hardware_why(why)) {
+		/* PAPI may know a processor that this kernel, or the host, does not count on */
+		return;
 	} else if (error == PAPI_ECNFLCT || error == PAPI_ENOCNTR) {
 		because(why, "no counter of the processor is free for it");
-		remedied(why, "sudo sysctl kernel.nmi_watchdog=0 # which takes one; or others count");
+		remedied(why,
+			 "sudo sysctl kernel.nmi_watchdog=0 # which takes one; or others count");
 	} else {
-		because(why, "PAPI: %.100s%s%.120s", p->strerror(error), c && *c->disabled_reason ? ": " : "", c ? c->disabled_reason : "");
-		remedied(why, "papi_component_avail; papi_command_line %.100s # say more", w->event.name);
+		because(why, "PAPI: %.100s%s%.120s", p->strerror(error),
+			c && *c->disabled_reason ? ": " : "", c ? c->disabled_reason : "");
+		remedied(why, "papi_component_avail; papi_command_line %.100s # say more",
+			 w->event.name);
 	}
 }
 
@@ -514,8 +563,8 @@ static void papi_stop(void *set)
 	free_set(s);
 }
 
-static void *papi_start(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex, const struct wanted **failed,
-			struct reason *why)
+static void *papi_start(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex,
+			const struct wanted **failed, struct reason *why)
 {
 	struct papi *p = library;
 	struct papi_set *s = new_set(p, n);
@@ -541,7 +590,10 @@ static void *papi_start(void *library, struct wanted *const *w, unsigned n, int 
 	return NULL;
 }
 
-/* Of those that take turns, PAPI says 0 until the first turn has come, and then an estimate since the start, which may fall. */
+/*
+ * Of those that take turns, PAPI says 0 until the first turn has come, and then an estimate since
+ * the start, which may fall.
+ */
 static void take(const struct papi_set *s, struct part *part, long long *to)
 {
 	int error = s->papi->read(part->set, to + part->first);
@@ -562,7 +614,8 @@ static void papi_read(void *set, bool after, double *value)
 	for (unsigned k = 0; after && k < s->n; k++) {
 		const bool counted = s->before[k] != NONE && s->now[k] != NONE;
 
-		value[s->wanted[k]->index] = counted ? (double)(s->now[k] - s->before[k]) * s->wanted[k]->factor : NAN;
+		value[s->wanted[k]->index] =
+			counted ? (double)(s->now[k] - s->before[k]) * s->wanted[k]->factor : NAN;
 	}
 }
 
@@ -574,13 +627,15 @@ static bool papi_unread(const void *set, unsigned index, struct reason *why)
 		for (unsigned k = part->first; k < part->first + part->n; k++) {
 			if (s->wanted[k]->index != index || part->error == PAPI_OK)
 				continue;
-			because(why, "PAPI started it, and could not read it: %.200s", s->papi->strerror(part->error));
+			because(why, "PAPI started it, and could not read it: %.200s",
+				s->papi->strerror(part->error));
 			return true;
 		}
 	}
 	return false;
 }
 
-const struct provider papi = { "papi", papi_open, papi_close, papi_find, papi_start, papi_read, papi_unread, papi_stop };
+const struct provider papi = { "papi",	   papi_open, papi_close,  papi_find,
+			       papi_start, papi_read, papi_unread, papi_stop };
 
 #endif

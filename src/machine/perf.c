@@ -67,9 +67,12 @@ static const struct name {
 	{ "LOADS", PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16 },
 	{ "LOAD-MISSES", PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
 	{ "STORES", PERF_COUNT_HW_CACHE_OP_WRITE << 8 | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16 },
-	{ "STORE-MISSES", PERF_COUNT_HW_CACHE_OP_WRITE << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
-	{ "PREFETCHES", PERF_COUNT_HW_CACHE_OP_PREFETCH << 8 | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16 },
-	{ "PREFETCH-MISSES", PERF_COUNT_HW_CACHE_OP_PREFETCH << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
+	{ "STORE-MISSES",
+	  PERF_COUNT_HW_CACHE_OP_WRITE << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
+	{ "PREFETCHES",
+	  PERF_COUNT_HW_CACHE_OP_PREFETCH << 8 | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16 },
+	{ "PREFETCH-MISSES",
+	  PERF_COUNT_HW_CACHE_OP_PREFETCH << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
 };
 
 static const struct name *lookup(const struct name *names, size_t n, const char *name)
@@ -91,7 +94,8 @@ static bool known(struct wanted *w, const struct name *n, uint64_t type)
 
 static const char *bare(const struct wanted *w)
 {
-	return strncasecmp(w->event.name, PREFIX, strlen(PREFIX)) ? NULL : w->event.name + strlen(PREFIX);
+	return strncasecmp(w->event.name, PREFIX, strlen(PREFIX)) ? NULL
+								  : w->event.name + strlen(PREFIX);
 }
 
 static bool software_find(void *library, struct wanted *w, struct reason *why)
@@ -99,7 +103,8 @@ static bool software_find(void *library, struct wanted *w, struct reason *why)
 	const char *name = bare(w);
 
 	(void)library, (void)why;
-	if (!name || !known(w, lookup(software_names, LENGTH(software_names), name), PERF_TYPE_SOFTWARE))
+	if (!name ||
+	    !known(w, lookup(software_names, LENGTH(software_names), name), PERF_TYPE_SOFTWARE))
 		return false;
 	if (w->code == PERF_COUNT_SW_CPU_CLOCK || w->code == PERF_COUNT_SW_TASK_CLOCK) {
 		w->event.unit = "s";
@@ -122,7 +127,8 @@ static bool hardware_find(void *library, struct wanted *w, struct reason *why)
 		size_t length = strlen(cache_names[i].name);
 
 		if (strncasecmp(name, cache_names[i].name, length) ||
-		    !known(w, lookup(access_names, LENGTH(access_names), name + length), PERF_TYPE_HW_CACHE))
+		    !known(w, lookup(access_names, LENGTH(access_names), name + length),
+			   PERF_TYPE_HW_CACHE))
 			continue;
 		w->code |= cache_names[i].code;
 		return true;
@@ -130,7 +136,8 @@ static bool hardware_find(void *library, struct wanted *w, struct reason *why)
 	return false;
 }
 
-static void list(const char *prefix, const struct name *names, size_t n, void (*each)(void *, const char *), void *argument)
+static void list(const char *prefix, const struct name *names, size_t n,
+		 void (*each)(void *, const char *), void *argument)
 {
 	char name[64];
 
@@ -164,15 +171,20 @@ static int perf_open(const struct wanted *w, bool in_kernel)
 	return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* By what LIKWID shows to have the processor's counters; NULL: it has not. Only with -m does likwid-perfctr set a variable. */
+/*
+ * By what LIKWID shows to have the processor's counters; NULL: it has not. Only with -m does
+ * likwid-perfctr set a variable.
+ */
 static const char *owner(void)
 {
-	return markers_asked() ? "LIKWID_MODE is set" : started_by_perfctr() ? "it started us" : NULL;
+	return markers_asked()	      ? "LIKWID_MODE is set"
+	       : started_by_perfctr() ? "it started us"
+				      : NULL;
 }
 
 /*
- * What happens to a program is counted wherever the kernel notes it; what the program does, where it runs itself, as PAPI does. The processor's
- * counters have one owner.
+ * What happens to a program is counted wherever the kernel notes it; what the program does, where
+ * it runs itself, as PAPI does. The processor's counters have one owner.
  */
 static int perf_try(const struct wanted *w)
 {
@@ -188,7 +200,8 @@ static int perf_try(const struct wanted *w)
 	return -1;
 }
 
-static const struct wanted cycles = { .type = PERF_TYPE_HARDWARE, .code = PERF_COUNT_HW_CPU_CYCLES };
+static const struct wanted cycles = { .type = PERF_TYPE_HARDWARE,
+				      .code = PERF_COUNT_HW_CPU_CYCLES };
 
 /* Of the kernel's setting; -2 (nothing is forbidden is -1) where it can't be read. */
 static int paranoid(void)
@@ -202,17 +215,25 @@ static int paranoid(void)
 	return (int)level;
 }
 
-/* It could be had up to a level; where it can't at this one, that is not the reason, or not the only one. */
+/*
+ * It could be had up to a level; where it can't at this one, that is not the reason, or not the
+ * only one.
+ */
 static void forbidden(int highest, int enough, struct reason *why)
 {
 	int level = paranoid();
 
 	if (level > highest) {
 		because(why, "forbidden by perf_event_paranoid=%d", level);
-		remedied(why, "sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add PERFMON", enough);
+		remedied(why,
+			 "sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add "
+			 "PERFMON",
+			 enough);
 	} else {
-		because(why, "forbidden, and not by perf_event_paranoid: by seccomp, as in a container?");
-		remedied(why, "docker run --cap-add PERFMON ... # or with another profile of seccomp");
+		because(why, "forbidden, and not by perf_event_paranoid: by seccomp, as in a "
+			     "container?");
+		remedied(why,
+			 "docker run --cap-add PERFMON ... # or with another profile of seccomp");
 	}
 }
 
@@ -221,7 +242,9 @@ void uncore_why(struct reason *why)
 	forbidden(0, 0, why);
 }
 
-/* From 2 on the kernel's inside is hidden, from 3 on all is; but a container may forbid all at any. */
+/*
+ * From 2 on the kernel's inside is hidden, from 3 on all is; but a container may forbid all at any.
+ */
 static void forbidden_event(const struct wanted *w, struct reason *why)
 {
 	bool inside = w->type == PERF_TYPE_SOFTWARE && w->code & INSIDE;
@@ -238,7 +261,8 @@ static void uncounted(const struct wanted *w, struct reason *why)
 		because(why, "this kernel does not count it");
 	} else if (w == &cycles) {
 		because(why, "no PMU (hidden by the host, or unknown to this kernel)");
-		remedied(why, "# in a virtual machine, ask who runs its host for a virtual PMU (QEMU: -cpu host,pmu=on); in a cloud, take a metal type");
+		remedied(why, "# in a virtual machine, ask who runs its host for a virtual PMU "
+			      "(QEMU: -cpu host,pmu=on); in a cloud, take a metal type");
 	} else if (!hardware_why(why)) { /* else that is the reason */
 		because(why, "this processor counts cycles, but not this");
 		remedied(why, "perf list hw cache # what it counts");
@@ -252,12 +276,18 @@ static void no_such_call(const struct wanted *w, struct reason *why)
 	remedied(why, "docker run --cap-add PERFMON ... # on a kernel with CONFIG_PERF_EVENTS");
 }
 
-/* LIKWID writes the counters' registers behind the kernel's back, or lets the kernel, and then does not ask for how long they counted: nobody would notice. */
+/*
+ * LIKWID writes the counters' registers behind the kernel's back, or lets the kernel, and then does
+ * not ask for how long they counted: nobody would notice.
+ */
 bool hardware_owned(struct reason *why)
 {
 	if (!owner())
 		return false;
-	because(why, "likwid-perfctr has the processor's counters (%s), and two owners would both count wrong", owner());
+	because(why,
+		"likwid-perfctr has the processor's counters (%s), and two owners would both count "
+		"wrong",
+		owner());
 	remedied(why, "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
 	return true;
 }
@@ -272,11 +302,12 @@ static void owned(const struct wanted *w, struct reason *why)
 }
 
 static const struct cause {
-	int error;                         /* of perf_event_open() */
+	int error; /* of perf_event_open() */
 	void (*explain)(const struct wanted *, struct reason *);
 } causes[] = {
-	{ EACCES, forbidden_event }, { EPERM, forbidden_event }, { ENOENT, uncounted },	   { ENODEV, uncounted },
-	{ EOPNOTSUPP, uncounted },   { EINVAL, uncounted },	 { ENOSYS, no_such_call }, { EBUSY, owned },
+	{ EACCES, forbidden_event }, { EPERM, forbidden_event }, { ENOENT, uncounted },
+	{ ENODEV, uncounted },	     { EOPNOTSUPP, uncounted },	 { EINVAL, uncounted },
+	{ ENOSYS, no_such_call },    { EBUSY, owned },
 };
 
 static void explain(const struct wanted *w, int error, struct reason *why)
@@ -310,7 +341,8 @@ bool hardware_why(struct reason *why)
 
 bool counters_forbidden(enum counted what, struct reason *why)
 {
-	static const struct wanted switches = { .type = PERF_TYPE_SOFTWARE, .code = PERF_COUNT_SW_CONTEXT_SWITCHES | INSIDE };
+	static const struct wanted switches = { .type = PERF_TYPE_SOFTWARE,
+						.code = PERF_COUNT_SW_CONTEXT_SWITCHES | INSIDE };
 
 	return what == BY_PROCESSOR ? hardware_why(why) : unopened(&switches, why);
 }
@@ -336,15 +368,17 @@ struct reading {
 };
 
 /*
- * Each event is read by itself. A group could be read by one call (PERF_FORMAT_GROUP; PAPI's sets are such), for as many descriptors; but a group has
- * all of its counters or none, so that one event without would leave all without a value, and events that take turns can't be in one.
+ * Each event is read by itself. A group could be read by one call (PERF_FORMAT_GROUP; PAPI's sets
+ * are such), for as many descriptors; but a group has all of its counters or none, so that one
+ * event without would leave all without a value, and events that take turns can't be in one.
  */
 struct perf_event {
 	int file;
 	unsigned index;
 	double factor;
-	struct reading before;             /* the task */
-	struct reading measured;           /* in all tasks since it first had a counter; only of those that take turns */
+	struct reading before; /* the task */
+	/* in all tasks since it first had a counter; only of those that take turns */
+	struct reading measured;
 };
 
 struct perf_set {
@@ -358,7 +392,8 @@ static struct reading reading(int file)
 {
 	struct reading r;
 
-	return read(file, &r, sizeof(r)) == sizeof(r) ? r : (struct reading){ .running = UINT64_MAX };
+	return read(file, &r, sizeof(r)) == sizeof(r) ? r
+						      : (struct reading){ .running = UINT64_MAX };
 }
 
 static bool is_read(const struct reading *r)
@@ -397,8 +432,8 @@ static unsigned first_idle(const struct perf_set *s)
 	return s->n;
 }
 
-static void *perf_start(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex, const struct wanted **failed,
-			struct reason *why)
+static void *perf_start(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex,
+			const struct wanted **failed, struct reason *why)
 {
 	struct perf_set *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
 	unsigned idle;
@@ -433,12 +468,15 @@ static double extrapolated(const struct reading *r)
 }
 
 /*
- * What was counted in a task. Of events that take turns, by how much what is known of all tasks has changed: tasks are shorter than turns, so that the
- * sum tells, and what one task seems to add may be negative. Before its first turn nothing is known of an event.
+ * What was counted in a task. Of events that take turns, by how much what is known of all tasks has
+ * changed: tasks are shorter than turns, so that the sum tells, and what one task seems to add may
+ * be negative. Before its first turn nothing is known of an event.
  */
 static double counted(struct perf_event *e, const struct reading *now, bool multiplex)
 {
-	const struct reading task = { now->value - e->before.value, now->enabled - e->before.enabled, now->running - e->before.running };
+	const struct reading task = { now->value - e->before.value,
+				      now->enabled - e->before.enabled,
+				      now->running - e->before.running };
 	const double known = extrapolated(&e->measured);
 
 	if (!is_read(&e->before) || !is_read(now))
@@ -468,5 +506,7 @@ static void perf_read(void *set, bool after, double *value)
 	}
 }
 
-const struct provider perf_software = { "perf", NULL, NULL, software_find, perf_start, perf_read, NULL, perf_stop };
-const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, perf_start, perf_read, NULL, perf_stop };
+const struct provider perf_software = { "perf",	    NULL,      NULL, software_find,
+					perf_start, perf_read, NULL, perf_stop };
+const struct provider perf_hardware = { "perf",	    NULL,      NULL, hardware_find,
+					perf_start, perf_read, NULL, perf_stop };

@@ -15,29 +15,39 @@ enum { EACH_PACKAGE = -1, WHOLE_NODE = -2 };
 /* An event that somebody asked for. */
 struct wanted {
 	struct event event;
-	unsigned index;                    /* of it, in the list of the counters */
-	const struct provider *provider;   /* NULL: it can't be counted */
-	int package;                       /* that it is about; PER_PACKAGE only */
-	uint64_t type, code;               /* the provider's own names for it */
-	double factor;                     /* count times this is in the event's unit */
+	unsigned index;			 /* of it, in the list of the counters */
+	const struct provider *provider; /* NULL: it can't be counted */
+	int package;			 /* that it is about; PER_PACKAGE only */
+	uint64_t type, code;		 /* the provider's own names for it */
+	double factor;			 /* count times this is in the event's unit */
 };
 
 struct provider {
 	const char *source;
-	/* What the others are handed as `library`. NULL: it can't be had. Without open(), that is NULL, and fine. */
+	/*
+	 * What the others are handed as `library`. NULL: it can't be had. Without open(), that is
+	 * NULL, and fine.
+	 */
 	void *(*open)(bool multiplex, struct reason *);
 	void (*close)(void *library);
-	/* Whether it knows this name: fills in `wanted` from event.unit on, as far as it is other than 1, per thread and not proven. */
+	/*
+	 * Whether it knows this name: fills in `wanted` from event.unit on, as far as it is other
+	 * than 1, per thread and not proven.
+	 */
 	bool (*find)(void *library, struct wanted *, struct reason *);
 	/*
-	 * Makes and starts the n events on the calling thread, which sits on that CPU. NULL: *failed is the first that it can't be done for. That may be
-	 * for want of counters, if n is more than 1.
+	 * Makes and starts the n events on the calling thread, which sits on that CPU. NULL:
+	 * *failed is the first that it can't be done for. That may be for want of counters, if n is
+	 * more than 1.
 	 */
-	void *(*start)(void *library, struct wanted *const *, unsigned n, int cpu, bool multiplex, const struct wanted **failed, struct reason *);
+	void *(*start)(void *library, struct wanted *const *, unsigned n, int cpu, bool multiplex,
+		       const struct wanted **failed, struct reason *);
 	/*
-	 * Before a task, remembers; after it, sets value[index] to what was counted in between, in the event's unit. NAN: that is not known, since it was
-	 * not counted all the time, or, where it is extrapolated, at no time. What is extrapolated is the difference of two estimates, as it is: the later
-	 * one may take back what the first had too much, so it may be 0 or less, and only the sum over tasks means something.
+	 * Before a task, remembers; after it, sets value[index] to what was counted in between, in
+	 * the event's unit. NAN: that is not known, since it was not counted all the time, or,
+	 * where it is extrapolated, at no time. What is extrapolated is the difference of two
+	 * estimates, as it is: the later one may take back what the first had too much, so it may
+	 * be 0 or less, and only the sum over tasks means something.
 	 */
 	void (*read)(void *set, bool after, double *value);
 	/* Whether an event could not be read since the start, and why. NULL: they don't say. */

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "machine/limits.h"
+#include "machine/maps.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
 
@@ -26,6 +27,8 @@ struct arena {
 	const struct machine *machine;
 	struct region *regions; /* the last one first */
 	char *refusal;
+	struct node_memory *before; /* by node, when it was opened; 0 bytes: unknown; NULL: at most
+				       one node has memory */
 };
 
 struct region {
@@ -60,13 +63,26 @@ bool is_hugetlb_choice(size_t bytes)
 
 static const char out_of_memory[] = "out of memory";
 
-struct arena *arena_open(const struct machine *machine)
+static unsigned memory_nodes(const struct machine *m);
+
+struct arena *arena_open_at(const char *root, const struct machine *machine)
 {
 	struct arena *a = calloc(1, sizeof(*a));
 
-	if (a)
-		a->machine = machine;
+	if (!a)
+		return NULL;
+	a->machine = machine;
+	if (root && memory_nodes(machine) > 1)
+		a->before = calloc(machine->nodes, sizeof(*a->before));
+	for (unsigned i = 0; a->before && i < machine->nodes; i++)
+		if (node_memory_read(root, machine->node[i].number, &a->before[i]))
+			a->before[i] = (struct node_memory){ 0 };
 	return a;
+}
+
+struct arena *arena_open(const struct machine *machine)
+{
+	return arena_open_at(machine->here ? THIS_MACHINE : NULL, machine);
 }
 
 static void region_free(struct region *r)
@@ -89,6 +105,7 @@ void arena_close(struct arena *a)
 	}
 	if (a->refusal != out_of_memory)
 		free(a->refusal);
+	free(a->before);
 	free(a);
 }
 
@@ -124,11 +141,15 @@ static int log2_of(size_t power)
 	return __builtin_ctzl(power);
 }
 
-/* Reserved huge pages of a size: of the machine (node ANY_NODE) or of a node. -1: the kernel has none of this size. */
+/*
+ * Reserved huge pages of a size: of the machine (node ANY_NODE) or of a node. -1: the kernel has
+ * none of this size.
+ */
 static int huge_pages(size_t size, int node, const char *which, uint64_t *n)
 {
 	if (node == ANY_NODE)
-		return sysfs_number(THIS_MACHINE, n, MACHINE_HUGE "/%s_hugepages", size >> 10, which);
+		return sysfs_number(THIS_MACHINE, n, MACHINE_HUGE "/%s_hugepages", size >> 10,
+				    which);
 	return sysfs_number(THIS_MACHINE, n, NODE_HUGE "/%s_hugepages", node, size >> 10, which);
 }
 
@@ -150,7 +171,8 @@ static void refuse_huge(struct region *r)
 
 	if (huge_pages(size, ANY_NODE, "nr", &total))
 		cannot(r->arena,
-		       "%s needs huge pages of %s, which this kernel does not have; /sys/kernel/mm/hugepages lists those it has",
+		       "%s needs huge pages of %s, which this kernel does not have; "
+		       "/sys/kernel/mm/hugepages lists those it has",
 		       r->name, unit);
 	else if (unused < need)
 		cannot(r->arena,
@@ -160,14 +182,16 @@ static void refuse_huge(struct region *r)
 		       (unsigned long long)(total + need - unused), size >> 10);
 	else
 		cannot(r->arena,
-		       "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of the cgroup, hugetlb.*.max, or "
+		       "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of "
+		       "the cgroup, hugetlb.*.max, or "
 		       "of the process)",
-		       r->name, (unsigned long long)need, unit, (unsigned long long)unused, strerror(errno));
+		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
+		       strerror(errno));
 }
 
 /*
- * A stretch without access around the region keeps its mapping apart from its neighbours', so that what /proc/self/smaps says of it
- * is true of it alone; and it catches who runs over the end.
+ * A stretch without access around the region keeps its mapping apart from its neighbours', so that
+ * what /proc/self/smaps says of it is true of it alone; and it catches who runs over the end.
  */
 static int reserve(struct region *r)
 {
@@ -178,7 +202,8 @@ static int reserve(struct region *r)
 		return -1;
 	}
 	r->reserved_bytes = r->bytes + 2 * gap;
-	r->reserved = mmap(NULL, r->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	r->reserved = mmap(NULL, r->reserved_bytes, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r->reserved == MAP_FAILED) {
 		r->reserved = NULL;
 		return -1;
@@ -198,7 +223,10 @@ static uint64_t untouched(const struct region *r)
 	return n;
 }
 
-/* A fault beyond the limit of a cgroup kills the process (SIGBUS), so what is to be touched is held against it first. */
+/*
+ * A fault beyond the limit of a cgroup kills the process (SIGBUS), so what is to be touched is held
+ * against it first.
+ */
 static int check_limit(struct region *r)
 {
 	char needed[BYTES_TEXT], there[BYTES_TEXT];
@@ -207,10 +235,14 @@ static int check_limit(struct region *r)
 
 	huge_limit_read(THIS_MACHINE, r->granule, &limit);
 	for (const struct region *other = r->arena->regions; other; other = other->next)
-		need += other->granule == r->granule && backings[other->pages].hugetlb ? untouched(other) * other->granule : 0;
+		need += other->granule == r->granule && backings[other->pages].hugetlb
+				? untouched(other) * other->granule
+				: 0;
 	if (need <= limit.available)
 		return 0;
-	cannot(r->arena, "%s and what was mapped before it need %s more in huge pages, but only %s can be had, because of %s; choose a smaller size",
+	cannot(r->arena,
+	       "%s and what was mapped before it need %s more in huge pages, but only %s can be "
+	       "had, because of %s; choose a smaller size",
 	       r->name, bytes_text(needed, need), bytes_text(there, limit.available), limit.what);
 	errno = ENOMEM;
 	return -1;
@@ -231,7 +263,10 @@ static int back(struct region *r)
 			refuse_huge(r);
 		return -1;
 	}
-	/* A kernel built without transparent huge pages refuses the advice; what it gives is read back anyway. */
+	/*
+	 * A kernel built without transparent huge pages refuses the advice; what it gives is read
+	 * back anyway.
+	 */
 	if (b->advice != MADV_NORMAL)
 		madvise(r->base, r->bytes, b->advice);
 	return 0;
@@ -300,65 +335,7 @@ size_t region_takes(const struct machine *m, size_t bytes, enum pages pages)
 	return pages == PAGES_THP ? round_up(bytes, granule_of(m, pages)) : bytes;
 }
 
-/* Policies. */
-
-static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
-{
-	if (!mbind(r->base, r->bytes, policy, nodes->maskp, nodes->size + 1, MPOL_MF_STRICT))
-		return 0;
-	if (errno != EPERM && errno != ENOSYS)
-		return -1;
-	if (r->arena->machine->nodes == 1) /* there is nothing to choose */
-		return 0;
-	cannot(r->arena, "%s can't be placed: the kernel refuses mbind (%s); in a container, allow CAP_SYS_NICE", r->name,
-	       strerror(errno));
-	return -1;
-}
-
-/* A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are counted first. */
-static int check_huge(struct region *r, int node)
-{
-	size_t size = r->granule;
-	uint64_t unused, total, need = 0;
-
-	if (!backings[r->pages].hugetlb || huge_pages(size, node, "free", &unused))
-		return 0;
-	for (const struct region *other = r->arena->regions; other; other = other->next)
-		if (other == r || (other->bound == node && other->granule == size && backings[other->pages].hugetlb))
-			need += untouched(other);
-	if (need <= unused)
-		return 0;
-	huge_pages(size, node, "nr", &total);
-	cannot(r->arena,
-	       "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, as root: "
-	       "echo %llu > " NODE_HUGE "/nr_hugepages",
-	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)unused,
-	       (unsigned long long)(total + need - unused), node, size >> 10);
-	errno = ENOMEM;
-	return -1;
-}
-
-static unsigned memory_nodes(const struct machine *m);
-
-/* A node that is full when it is the only one allowed calls the OOM killer, so its memory is looked at first. */
-static int check_room(struct region *r, int node)
-{
-	struct node_memory memory;
-	char needed[BYTES_TEXT], there[BYTES_TEXT];
-	uint64_t need = 0;
-
-	if (backings[r->pages].hugetlb || memory_nodes(r->arena->machine) < 2 || node_memory_read(THIS_MACHINE, node, &memory))
-		return 0;
-	for (const struct region *other = r->arena->regions; other; other = other->next)
-		if (other == r || (other->bound == node && !backings[other->pages].hugetlb))
-			need += other->bytes;
-	if (need <= memory.available)
-		return 0;
-	cannot(r->arena, "%s and what is bound to node %d with it need %s there, and %s are available; choose a smaller size", r->name, node,
-	       bytes_text(needed, need), bytes_text(there, memory.available));
-	errno = ENOMEM;
-	return -1;
-}
+/* Room. */
 
 static int highest_node(const struct machine *m)
 {
@@ -374,9 +351,158 @@ static unsigned memory_nodes(const struct machine *m)
 	return n;
 }
 
+/* Where pages lie that CPUs of a node touch first. */
+static int touched_from(const struct machine *m, int number)
+{
+	const struct node *node = machine_node(m, number);
+
+	return node ? node->first_touch : number;
+}
+
+/*
+ * By first touch (which another node's memory may have to serve), and under a policy that allows no
+ * other node.
+ */
+enum { TOUCHED, ALONE, NEEDS };
+
+/* Reserved huge pages are counted apart. */
+static void add_need(const struct region *r, int64_t *need)
+{
+	const struct machine *m = r->arena->machine;
+	const unsigned nodes = memory_nodes(m);
+	size_t on[MOST_NODES + 1] = { 0 }, granules = r->bytes / r->granule, evenly;
+
+	for (size_t i = 0; i < granules; i++)
+		on[r->bound == ANY_NODE ? r->home[i] : r->bound + 1]++;
+	evenly = r->even && nodes ? on[0] / nodes : 0; /* on[0]: of no node in particular */
+	for (unsigned i = 0; i < m->nodes; i++) {
+		const int number = m->node[i].number;
+		size_t here = number < MOST_NODES ? on[number + 1] : 0;
+
+		here += machine_has_memory(m, &m->node[i]) ? evenly : 0;
+		need[NEEDS * i + (r->bound == ANY_NODE ? TOUCHED : ALONE)] +=
+			(int64_t)(here * r->granule);
+	}
+}
+
+void arena_need(const struct arena *a, int64_t *need)
+{
+	memset(need, 0, sizeof(*need) * NEEDS * a->machine->nodes);
+	for (const struct region *r = a->regions; r; r = r->next)
+		if (!backings[r->pages].hugetlb)
+			add_need(r, need);
+}
+
+/*
+ * First touch falls to other nodes as long as these have something to spare; only then are files
+ * dropped for it.
+ */
+static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < a->machine->nodes; i++)
+		if (i != node && machine_has_memory(a->machine, &a->machine->node[i]))
+			sum += a->before[i].spare;
+	return sum;
+}
+
+static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t alone)
+{
+	const struct node_memory *m = &a->before[i];
+	const uint64_t need = touched + alone, all = need + memory_beside(need),
+		       share = touched / 1000; /* that may be misplaced */
+	const bool full = all > m->available;
+	const bool falls = touched && all > m->spare && all - m->spare > share &&
+			   spare_elsewhere(a, i) > share;
+	char needed[BYTES_TEXT], more[BYTES_TEXT], there[BYTES_TEXT], total[BYTES_TEXT],
+		cached[BYTES_TEXT], files[200] = "";
+
+	if (!need || !m->total || (!full && !falls))
+		return 0;
+	if (!full)
+		snprintf(files, sizeof(files),
+			 ", and %s of cached files, for which first touch goes to another node (as "
+			 "root: echo 3 > "
+			 "/proc/sys/vm/drop_caches)",
+			 bytes_text(cached, m->available - m->spare));
+	cannot(a,
+	       "it needs %s and %s beside it (page tables, samples) on node %d, which has %s %s of "
+	       "%s%s; choose a smaller size",
+	       bytes_text(needed, need), bytes_text(more, memory_beside(need)),
+	       a->machine->node[i].number, bytes_text(there, full ? m->available : m->spare),
+	       full ? "available" : "free", bytes_text(total, m->total), files);
+	errno = ENOMEM;
+	return -1;
+}
+
+int arena_room(struct arena *a, const int64_t *need)
+{
+	for (unsigned i = 0; a->before && i < a->machine->nodes; i++)
+		if (check_room(a, i, (uint64_t)need[NEEDS * i + TOUCHED],
+			       (uint64_t)need[NEEDS * i + ALONE]))
+			return -1;
+	return 0;
+}
+
+/* For what is touched while a trial is prepared. */
+static int all_have_room(struct arena *a)
+{
+	int64_t need[NEEDS * a->machine->nodes];
+
+	arena_need(a, need);
+	return arena_room(a, need);
+}
+
+/* Policies. */
+
+static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
+{
+	if (!mbind(r->base, r->bytes, policy, nodes->maskp, nodes->size + 1, MPOL_MF_STRICT))
+		return 0;
+	if (errno != EPERM && errno != ENOSYS)
+		return -1;
+	if (r->arena->machine->nodes == 1) /* there is nothing to choose */
+		return 0;
+	cannot(r->arena,
+	       "%s can't be placed: the kernel refuses mbind (%s); in a container, allow "
+	       "CAP_SYS_NICE",
+	       r->name, strerror(errno));
+	return -1;
+}
+
+/*
+ * A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are
+ * counted first.
+ */
+static int check_huge(struct region *r, int node)
+{
+	size_t size = r->granule;
+	uint64_t unused, total, need = 0;
+
+	if (!backings[r->pages].hugetlb || huge_pages(size, node, "free", &unused))
+		return 0;
+	for (const struct region *other = r->arena->regions; other; other = other->next)
+		if (other == r || (other->bound == node && other->granule == size &&
+				   backings[other->pages].hugetlb))
+			need += untouched(other);
+	if (need <= unused)
+		return 0;
+	huge_pages(size, node, "nr", &total);
+	cannot(r->arena,
+	       "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, "
+	       "as root: "
+	       "echo %llu > " NODE_HUGE "/nr_hugepages",
+	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)unused,
+	       (unsigned long long)(total + need - unused), node, size >> 10);
+	errno = ENOMEM;
+	return -1;
+}
+
 int region_bind(struct region *r, int node)
 {
 	const struct machine *m = r->arena->machine;
+	char lack[NODE_TEXT];
 	struct bitmask *nodes;
 	int status;
 
@@ -384,10 +510,11 @@ int region_bind(struct region *r, int node)
 	if (!machine_node(m, node))
 		return -1;
 	if (!machine_has_memory(m, machine_node(m, node))) {
-		cannot(r->arena, "%s can't lie on node %d, which has no memory that this process may use", r->name, node);
+		cannot(r->arena, "%s can't lie on node %d, %s", r->name, node,
+		       node_lack(m, machine_node(m, node), lack));
 		return -1;
 	}
-	if (check_huge(r, node) || check_room(r, node))
+	if (check_huge(r, node))
 		return -1;
 	nodes = numa_bitmask_alloc((unsigned)highest_node(m) + 1);
 	if (!nodes)
@@ -404,7 +531,8 @@ void *region_on_node(struct arena *a, const char *name, size_t bytes, int node)
 {
 	struct region *r = region_map(a, name, bytes, PAGES_BASE);
 
-	if (!r || (a->machine->nodes > 1 && region_bind(r, node)))
+	if (!r || (a->machine->nodes > 1 && region_bind(r, touched_from(a->machine, node))) ||
+	    all_have_room(a))
 		return NULL;
 	region_home(r, 0, bytes, node);
 	return memset(region_base(r), 0, bytes);
@@ -430,10 +558,12 @@ int region_interleave(struct region *r)
 
 static void claim(const struct region *r, int16_t *of, size_t offset, size_t bytes, int node)
 {
-	size_t end = bytes > r->bytes - (offset < r->bytes ? offset : r->bytes) ? r->bytes : offset + bytes;
+	size_t end = bytes > r->bytes - (offset < r->bytes ? offset : r->bytes) ? r->bytes
+										: offset + bytes;
 	size_t first = offset / r->granule + (offset % r->granule > 0),
 	       last = end >= r->asked ? r->bytes / r->granule : end / r->granule;
-	int16_t value = (int16_t)(node < 0 ? 0 : node < MOST_NODES ? node + 1 : MOST_NODES); /* the last one: surely not there */
+	/* the last one: surely not there */
+	int16_t value = (int16_t)(node < 0 ? 0 : node < MOST_NODES ? node + 1 : MOST_NODES);
 
 	for (size_t granule = first; granule < last; granule++)
 		of[granule] = value;
@@ -441,7 +571,7 @@ static void claim(const struct region *r, int16_t *of, size_t offset, size_t byt
 
 void region_home(struct region *r, size_t offset, size_t bytes, int node)
 {
-	claim(r, r->home, offset, bytes, node);
+	claim(r, r->home, offset, bytes, touched_from(r->arena->machine, node));
 }
 
 void region_user(struct region *r, size_t offset, size_t bytes, int node)
@@ -454,7 +584,10 @@ void region_even(struct region *r)
 	r->even = true;
 }
 
-/* Reading back, in steps: a reserved huge page at once, since all of it is on one node; anything else by the system's page. */
+/*
+ * Reading back, in steps: a reserved huge page at once, since all of it is on one node; anything
+ * else by the system's page.
+ */
 
 static size_t step_of(const struct region *r)
 {
@@ -480,13 +613,16 @@ struct chunk {
 	int status[CHUNK]; /* where it is; negative: not there */
 };
 
-/* Takes the next pages of a region, or those that have a user. *offset is moved behind them; false at the end. */
+/*
+ * Takes the next pages of a region, or those that have a user. *offset is moved behind them; false
+ * at the end.
+ */
 static bool next_chunk(const struct region *r, bool used, size_t *offset, struct chunk *c)
 {
 	size_t step = step_of(r), extent = extent_of(r);
 
 	for (c->n = 0; c->n < CHUNK && *offset < extent; *offset += step) {
-		c->node[c->n] = claimed(r, r->user, *offset);
+		c->node[c->n] = touched_from(r->arena->machine, claimed(r, r->user, *offset));
 		c->address[c->n] = r->base + *offset;
 		c->n += !used || c->node[c->n] >= 0;
 	}
@@ -498,12 +634,17 @@ static int ask(struct chunk *c)
 	return move_pages(0, c->n, c->address, NULL, c->status, 0) ? -1 : 0;
 }
 
-/* Of one region, by node: pages found there, pages claimed for it, pages found that have no home. */
+/*
+ * Of one region, by node: pages found there, pages claimed for it, pages found that have no home.
+ */
 struct tally {
 	uint64_t found[MOST_NODES], home[MOST_NODES], homeless[MOST_NODES];
 };
 
-/* Of the pages that are to be even, those that a node has beyond its share; the granule is what interleaving can't divide. */
+/*
+ * Of the pages that are to be even, those that a node has beyond its share; the granule is what
+ * interleaving can't divide.
+ */
 static uint64_t uneven(const struct region *r, const uint64_t *on)
 {
 	const struct machine *m = r->arena->machine;
@@ -521,7 +662,8 @@ static uint64_t uneven(const struct region *r, const uint64_t *on)
 	return excess;
 }
 
-static void note(const struct region *r, size_t offset, int node, struct tally *t, struct placement *p)
+static void note(const struct region *r, size_t offset, int node, struct tally *t,
+		 struct placement *p)
 {
 	int home = claimed(r, r->home, offset), user = claimed(r, r->user, offset);
 	uint64_t pages = step_of(r) / p->page;
@@ -548,7 +690,8 @@ static void add_found(const uint64_t *found, struct placement *p)
 	}
 }
 
-static int verify_region(const struct region *r, struct chunk *c, struct tally *t, struct placement *p)
+static int verify_region(const struct region *r, struct chunk *c, struct tally *t,
+			 struct placement *p)
 {
 	memset(t, 0, sizeof(*t));
 	for (size_t offset = 0; next_chunk(r, false, &offset, c);) {
@@ -577,20 +720,6 @@ static int verify(const struct arena *a, struct tally *t, struct placement *p)
 	return status;
 }
 
-/* "7f12 bind:0 anon=3 N0=2 N1=1 kernelpagesize_kB=4": adds the counts, in system pages. */
-static void add_counts(char *line, size_t page, uint64_t *found)
-{
-	const char *unit = strstr(line, "kernelpagesize_kB=");
-	uint64_t pages = unit ? (strtoull(strchr(unit, '=') + 1, NULL, 10) << 10) / page : 1;
-	unsigned long long count;
-	unsigned node;
-	char *rest;
-
-	for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		if (sscanf(word, "N%u=%llu", &node, &count) == 2 && node < MOST_NODES)
-			found[node] += count * pages;
-}
-
 /* Is the address in this region? */
 static bool holds(const struct region *r, uintptr_t address)
 {
@@ -616,24 +745,24 @@ static void compare(const struct region *r, struct tally *t, struct placement *p
 	p->pages += pages;
 	p->unmapped += pages > found ? pages - found : 0;
 	if (r->even)
-		p->misplaced += uneven(r, t->homeless) + (pages - homes > homeless ? pages - homes - homeless : 0);
+		p->misplaced += uneven(r, t->homeless) +
+				(pages - homes > homeless ? pages - homes - homeless : 0);
 	add_found(t->found, p);
 }
 
-static int count_region(const struct region *r, const char *maps, struct tally *t, struct placement *p)
+static int count_region(const struct region *r, const char *maps, struct tally *t,
+			struct placement *p)
 {
-	memset(t, 0, sizeof(*t));
-	for (const char *line = maps; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		char *copy;
+	char *copy = strdup(maps), *rest = copy, *line;
+	uintptr_t begin;
 
-		if (!holds(r, strtoull(line, NULL, 16)))
-			continue;
-		copy = strndup(line, strcspn(line, "\n"));
-		if (!copy)
-			return -1;
-		add_counts(copy, p->page, t->found);
-		free(copy);
-	}
+	if (!copy)
+		return -1;
+	memset(t, 0, sizeof(*t));
+	while ((line = numa_maps_next(&rest, &begin)))
+		if (holds(r, begin))
+			numa_maps_add(line, p->page, t->found, MOST_NODES);
+	free(copy);
 	compare(r, t, p);
 	return 0;
 }
@@ -660,7 +789,9 @@ static void forget(const struct arena *a, struct placement *p)
 	uint64_t *on_node = p->on_node;
 
 	memset(on_node, 0, MOST_NODES * sizeof(*on_node));
-	*p = (struct placement){ .page = a->machine->page, .on_node = on_node, .nodes = (unsigned)highest_node(a->machine) + 1 };
+	*p = (struct placement){ .page = a->machine->page,
+				 .on_node = on_node,
+				 .nodes = (unsigned)highest_node(a->machine) + 1 };
 }
 
 static const struct region *region_at(const struct arena *a, uintptr_t address)
@@ -680,31 +811,30 @@ static void add_huge(uint64_t bytes, size_t page, struct placement *p)
 
 static int read_huge(const struct arena *a, struct placement *p)
 {
-	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest;
-	const struct region *r = NULL;
+	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest = text;
+	struct mapping m;
 
-	for (r = a->regions; r; r = r->next)
+	for (const struct region *r = a->regions; r; r = r->next)
 		p->thp += r->pages == PAGES_THP ? r->asked : 0;
 	p->huge_unknown = !text;
 	if (!text)
 		return errno == ENOMEM ? -1 : 0;
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		unsigned long long begin, end, kib;
+	while (smaps_next(&rest, &m)) {
+		const struct region *r = region_at(a, m.begin);
 
-		if (sscanf(line, "%llx-%llx ", &begin, &end) == 2)
-			r = region_at(a, (uintptr_t)begin);
-		else if (r && sscanf(line, "AnonHugePages: %llu", &kib) == 1)
-			add_huge(kib << 10, a->machine->huge_page, p);
-		else if (r && (sscanf(line, "Private_Hugetlb: %llu", &kib) == 1 || sscanf(line, "Shared_Hugetlb: %llu", &kib) == 1))
-			add_huge(kib << 10, r->granule, p); /* shared: since a fork */
+		if (!r)
+			continue;
+		add_huge(m.transparent, a->machine->huge_page, p);
+		add_huge(m.hugetlb, r->granule, p);
 	}
 	free(text);
 	return 0;
 }
 
 /*
- * Some kernels (6.1 is one) hide from move_pages, as if they were not there, pages without access: so NUMA balancing leaves those
- * that it watches. The counts know of them; where they find no more than was verified, that stands.
+ * Some kernels (6.1 is one) hide from move_pages, as if they were not there, pages without access:
+ * so NUMA balancing leaves those that it watches. The counts know of them; where they find no more
+ * than was verified, that stands.
  */
 static int count_hidden(const struct arena *a, struct tally *t, struct placement *p)
 {
@@ -717,7 +847,9 @@ static int count_hidden(const struct arena *a, struct tally *t, struct placement
 		return verify(a, t, p);
 	}
 	p->how = COUNTED;
-	length = asprintf(&p->why_not, "move_pages: %llu pages are there, but hidden, as NUMA balancing leaves those that it watches",
+	length = asprintf(&p->why_not,
+			  "move_pages: %llu pages are there, but hidden, as NUMA balancing leaves "
+			  "those that it watches",
 			  (unsigned long long)(unmapped - p->unmapped));
 	return length < 0 ? -1 : 0;
 }
@@ -741,7 +873,10 @@ static int read_nodes(const struct arena *a, struct tally *t, struct placement *
 	forget(a, p);
 	count_nothing(a, p);
 	p->how = UNVERIFIED;
-	return asprintf(&p->why_not, "move_pages: %s; /proc/self/numa_maps: %s", forbidden, strerror(errno)) < 0 ? -1 : 0;
+	return asprintf(&p->why_not, "move_pages: %s; /proc/self/numa_maps: %s", forbidden,
+			strerror(errno)) < 0
+		       ? -1
+		       : 0;
 }
 
 int arena_placement(const struct arena *a, struct placement *p)
@@ -783,14 +918,18 @@ static int keep_strangers(struct chunk *c)
 	return 0;
 }
 
-/* A page that is busy at one moment (just being written back, or looked at) may move at the next; so it is asked twice. */
+/*
+ * A page that is busy at one moment (just being written back, or looked at) may move at the next;
+ * so it is asked twice.
+ */
 static int move(struct chunk *c)
 {
 	if (keep_strangers(c))
 		return -1;
 	for (int try = 0; try < 2 && c->n; try++) {
 		/* ENOENT: old kernels say so when no page was left to move. */
-		if (move_pages(0, c->n, c->address, c->node, c->status, MPOL_MF_MOVE) < 0 && errno != ENOENT)
+		if (move_pages(0, c->n, c->address, c->node, c->status, MPOL_MF_MOVE) < 0 &&
+		    errno != ENOENT)
 			return -1;
 		if (keep_strangers(c))
 			return -1;
@@ -814,5 +953,6 @@ long region_migrate(struct region *r)
 	errno = error;
 	if (!status)
 		return stuck;
-	return m->nodes == 1 && (error == EPERM || error == ENOSYS) ? 0 : -1; /* with one node all are where they can be */
+	/* with one node all are where they can be */
+	return m->nodes == 1 && (error == EPERM || error == ENOSYS) ? 0 : -1;
 }

@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST	  (16u << 20) /* bytes of a file: /proc/cpuinfo of the largest machines has about 4 MiB */
-#define MOST_LIST (1 << 20)   /* numbers of CPUs and nodes are below it, so that garbage can't make a set of gigabytes */
+/* bytes of a file: /proc/cpuinfo of the largest machines has about 4 MiB */
+#define MOST (16u << 20)
+/* numbers of CPUs and nodes are below it, so that garbage can't make a set of gigabytes */
+#define MOST_LIST (1 << 20)
 
 static int path_of(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
 {
@@ -45,7 +47,8 @@ static char *read_all(int file)
 			return NULL;
 		}
 		text = larger;
-		while ((n = read(file, text + used, size - 1 - used)) > 0 || (n < 0 && errno == EINTR))
+		while ((n = read(file, text + used, size - 1 - used)) > 0 ||
+		       (n < 0 && errno == EINTR))
 			used += n > 0 ? (size_t)n : 0;
 		if (n < 0) {
 			free(text);
@@ -210,7 +213,9 @@ static const char *next_line(const char *text)
 	return text ? text + 1 : NULL;
 }
 
-/* Behind "key:", "key =" or "key "; in a line with a colon the key is all before it ("model" isn't the key of "model name: ...").
+/*
+ * Behind "key:", "key =" or "key "; in a line with a colon the key is all before it ("model" isn't
+ * the key of "model name: ...").
  */
 static const char *behind_key(const char *line, const char *key, size_t length)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small files of /proc and /sys. `root` is put before every path: "" for this machine, a folder that holds a copy in tests.
- * Paths are printf formats ("/sys/devices/system/node/node%d/meminfo", 1). Whatever a file holds, and whether it is there or not,
- * nothing here crashes or waits. Texts are the caller's to free.
+ * The small files of /proc and /sys. `root` is put before every path: "" for this machine, a folder
+ * that holds a copy in tests. Paths are printf formats ("/sys/devices/system/node/node%d/meminfo",
+ * 1). Whatever a file holds, and whether it is there or not, nothing here crashes or waits. Texts
+ * are the caller's to free.
  */
 #ifndef LOCUS_SYSFS_H
 #define LOCUS_SYSFS_H
@@ -17,18 +18,31 @@
 /* The whole file (up to 16 MiB). NULL with errno: ENOENT no such file, EACCES forbidden, EFBIG. */
 char *sysfs_text(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Its first line, without blanks at both ends. NULL with errno; ENODATA where there is nothing on it. */
+/*
+ * Its first line, without blanks at both ends. NULL with errno; ENODATA where there is nothing on
+ * it.
+ */
 char *sysfs_line(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The word in brackets, of "always [madvise] never"; the line itself where none is. NULL with errno. */
+/*
+ * The word in brackets, of "always [madvise] never"; the line itself where none is. NULL with
+ * errno.
+ */
 char *sysfs_choice(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The number on the first line; "max" and "unlimited" are UINT64_MAX. -1 with errno: EINVAL where it isn't a number, ERANGE. */
-int sysfs_number(const char *root, uint64_t *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/*
+ * The number on the first line; "max" and "unlimited" are UINT64_MAX. -1 with errno: EINVAL where
+ * it isn't a number, ERANGE.
+ */
+int sysfs_number(const char *root, uint64_t *value, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/* The set that the first line lists ("0-3,8", as cpusets and nodes are; empty is a set too). NULL with errno; hwloc_bitmap_free()
- * it. */
-hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * The set that the first line lists ("0-3,8", as cpusets and nodes are; empty is a set too). NULL
+ * with errno; hwloc_bitmap_free() it.
+ */
+hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Is a folder not there, or empty? So containers hide what they do not want to be read. */
 bool sysfs_hidden(const char *root, const char *folder);
@@ -37,16 +51,21 @@ bool sysfs_hidden(const char *root, const char *folder);
 bool sysfs_exists(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Texts of lines "key: value", "key = value" and "key value". The first line that begins with the key (as a whole word, blanks
- * before it allowed) counts. text may be NULL, and then holds no key.
+ * Texts of lines "key: value", "key = value" and "key value". The first line that begins with the
+ * key (as a whole word, blanks before it allowed) counts. text may be NULL, and then holds no key.
  */
-const char *text_find(const char *text, const char *key); /* where the value begins; NULL: no such key */
-char *text_value(const char *text, const char *key); /* the value, to the line's end, without blanks at both ends; NULL: none */
+/* where the value begins; NULL: no such key */
+const char *text_find(const char *text, const char *key);
+/* the value, to the line's end, without blanks at both ends; NULL: none */
+char *text_value(const char *text, const char *key);
 bool text_number(const char *text, const char *key,
-		 uint64_t *value); /* "kB" after it multiplies by 1024; false: none, value untouched */
+		 /* "kB" after it multiplies by 1024; false: none, value untouched */
+		 uint64_t *value);
 
-/* One number as the files write it: decimal, "max", "unlimited"; blanks around it allowed, nothing else after it. -1 with errno
- * EINVAL, ERANGE. */
+/*
+ * One number as the files write it: decimal, "max", "unlimited"; blanks around it allowed, nothing
+ * else after it. -1 with errno EINVAL, ERANGE.
+ */
 int parse_number(const char *text, uint64_t *value);
 /* A list of numbers below 2^20 ("0-3,8"). NULL with errno EINVAL, ENOMEM. */
 hwloc_bitmap_t parse_list(const char *text);

@@ -12,12 +12,19 @@
 #include <unistd.h>
 
 #include "machine/clock.h"
-#include "machine/relax.h"
+#include "machine/cpuset.h"
+#include "kit/relax.h"
 #include "machine/team.h"
 
-/* Turns of a waiting loop before it yields: some 10 us, more than a barrier of pinned threads takes, less than a slice of the scheduler. */
+/*
+ * Turns of a waiting loop before it yields: some 10 us, more than a barrier of pinned threads
+ * takes, less than a slice of the scheduler.
+ */
 #define SPINS 2000
-/* Yields before an idle worker sleeps: workers that wait while worker 0 prepares must not take power, or time from an SMT sibling. */
+/*
+ * Yields before an idle worker sleeps: workers that wait while worker 0 prepares must not take
+ * power, or time from an SMT sibling.
+ */
 #define YIELDS 50
 
 struct order {
@@ -27,7 +34,10 @@ struct order {
 	unsigned watched;
 };
 
-/* Where a worker finds that there is an order: one each, so that those without a seat are left asleep. */
+/*
+ * Where a worker finds that there is an order: one each, so that those without a seat are left
+ * asleep.
+ */
 struct mailbox {
 	_Alignas(APART) _Atomic uint32_t orders; /* so far; a futex */
 	_Atomic uint32_t asleep;
@@ -38,14 +48,15 @@ struct team {
 	struct worker *worker;
 	struct mailbox *mailbox;
 	struct attendance *attendance;
-	int *pin_error;                    /* by worker: errno of its last pinning */
+	int *pin_error; /* by worker: errno of its last pinning */
 	struct order order;
 	void (*read)(void *, struct worker *, bool after); /* team_watch() */
 	void *reader;
 	/* Each on a line of its own: they are what the threads wait on. */
-	_Alignas(APART) _Atomic uint32_t busy;   /* workers that have not finished the order */
+	_Alignas(APART) _Atomic uint32_t busy; /* workers that have not finished the order */
 	_Alignas(APART) _Atomic uint32_t arrived, phase;
-	_Alignas(APART) _Atomic uint32_t wanting; /* ends of watched workers until the stop flag is raised */
+	/* ends of watched workers until the stop flag is raised */
+	_Alignas(APART) _Atomic uint32_t wanting;
 	_Alignas(APART) _Atomic bool stop;
 };
 
@@ -58,14 +69,16 @@ void team_barrier(struct team *t)
 		atomic_store_explicit(&t->phase, phase + 1, memory_order_release);
 		return;
 	}
-	for (unsigned turn = 0; atomic_load_explicit(&t->phase, memory_order_acquire) == phase; turn++)
+	for (unsigned turn = 0; atomic_load_explicit(&t->phase, memory_order_acquire) == phase;
+	     turn++)
 		relax(turn, SPINS);
 }
 
 static void work(struct team *t, struct worker *w, struct attendance *a)
 {
 	team_barrier(t);
-	usage_read(&a->before); /* after a first barrier, so that waiting for the others is not taken for noise */
+	/* after a first barrier, so that waiting for the others is not taken for noise */
+	usage_read(&a->before);
 	team_barrier(t);
 	if (t->read)
 		t->read(t->reader, w, false);
@@ -73,7 +86,8 @@ static void work(struct team *t, struct worker *w, struct attendance *a)
 	t->order.task(t->order.argument, w);
 	a->end = clock_now();
 	/* Before counters are read, which takes a while: others go on until they see it. */
-	if (w->index < t->order.watched && atomic_fetch_sub_explicit(&t->wanting, 1, memory_order_acq_rel) == 1)
+	if (w->index < t->order.watched &&
+	    atomic_fetch_sub_explicit(&t->wanting, 1, memory_order_acq_rel) == 1)
 		atomic_store_explicit(&t->stop, true, memory_order_release);
 	if (t->read)
 		t->read(t->reader, w, true);
@@ -90,8 +104,8 @@ static void obey(struct team *t, unsigned index)
 }
 
 /*
- * The sequentially consistent flag and the futex's own comparison close the gap between a worker's last look and its sleep: either the
- * sender sees the flag, or the kernel sees the new number.
+ * The sequentially consistent flag and the futex's own comparison close the gap between a worker's
+ * last look and its sleep: either the sender sees the flag, or the kernel sees the new number.
  */
 static void sleep_until_ordered(struct mailbox *m, uint32_t known)
 {
@@ -106,7 +120,8 @@ static void serve(struct team *t, unsigned index)
 	struct mailbox *m = &t->mailbox[index];
 
 	for (uint32_t known = 0;; known++) {
-		for (unsigned turn = 0; atomic_load_explicit(&m->orders, memory_order_acquire) == known; turn++) {
+		for (unsigned turn = 0;
+		     atomic_load_explicit(&m->orders, memory_order_acquire) == known; turn++) {
 			if (turn < SPINS + YIELDS)
 				relax(turn, SPINS);
 			else
@@ -127,7 +142,8 @@ static void give(struct team *t, struct order order)
 	for (unsigned i = 1; i < last; i++) {
 		atomic_fetch_add(&t->mailbox[i].orders, 1);
 		if (atomic_load(&t->mailbox[i].asleep))
-			syscall(SYS_futex, &t->mailbox[i].orders, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+			syscall(SYS_futex, &t->mailbox[i].orders, FUTEX_WAKE_PRIVATE, 1, NULL, NULL,
+				0);
 	}
 	if (order.quit)
 		return;
@@ -149,9 +165,14 @@ static void raise_stop(int signal, siginfo_t *info, void *context)
 
 static bool set_alarm(struct team *t, double seconds, timer_t *timer)
 {
-	struct sigaction action = { .sa_sigaction = raise_stop, .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_ptr = (void *)&t->stop };
-	struct itimerspec due = { .it_value = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) } };
+	struct sigaction action = { .sa_sigaction = raise_stop,
+				    .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+				  .sigev_signo = SIGRTMIN,
+				  .sigev_value.sival_ptr = (void *)&t->stop };
+	struct itimerspec due = {
+		.it_value = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) }
+	};
 
 	sigset_t set;
 
@@ -169,7 +190,8 @@ static bool set_alarm(struct team *t, double seconds, timer_t *timer)
 	return false;
 }
 
-void team_time(struct team *t, void (*task)(void *, struct worker *), void *argument, double deadline, unsigned watched, unsigned enough)
+void team_time(struct team *t, void (*task)(void *, struct worker *), void *argument,
+	       double deadline, unsigned watched, unsigned enough)
 {
 	timer_t timer;
 	bool alarmed;
@@ -179,9 +201,11 @@ void team_time(struct team *t, void (*task)(void *, struct worker *), void *argu
 	atomic_store(&t->stop, false);
 	atomic_store(&t->wanting, enough < watched ? enough : watched);
 	alarmed = deadline > 0 && set_alarm(t, deadline, &timer);
-	if (deadline > 0 && !alarmed) /* no timer to be had: a sample of no length is better than one without end */
+	/* no timer to be had: a sample of no length is better than one without end */
+	if (deadline > 0 && !alarmed)
 		atomic_store(&t->stop, true);
-	give(t, (struct order){ .task = task, .argument = argument, .timed = true, .watched = watched });
+	give(t, (struct order){
+			.task = task, .argument = argument, .timed = true, .watched = watched });
 	if (alarmed)
 		timer_delete(timer);
 }
@@ -206,14 +230,12 @@ static void sit(void *argument, struct worker *w)
 {
 	const struct seating *s = argument;
 	int cpu = s->place[w->index].cpu;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
 	s->team->pin_error[w->index] = 0;
-	if (sched_setaffinity(0, sizeof(set), &set))
+	if (cpuset_set_one(cpu))
 		s->team->pin_error[w->index] = errno;
-	else if (sched_getcpu() != cpu) /* read back: the kernel moves us before it returns, or something is wrong */
+	/* read back: the kernel moves us before it returns, or something is wrong */
+	else if (sched_getcpu() != cpu)
 		s->team->pin_error[w->index] = EXDEV;
 	w->place = s->place[w->index];
 }
@@ -297,7 +319,8 @@ int team_open(unsigned threads, int (*body)(struct team *, void *), void *argume
 	if (!t)
 		return -1;
 	omp_set_dynamic(0);
-#pragma omp parallel num_threads(threads) default(none) shared(t, threads, body, argument, result, error)
+#pragma omp parallel num_threads(threads) default(none) \
+	shared(t, threads, body, argument, result, error)
 	{
 		if ((unsigned)omp_get_num_threads() == threads) {
 			if (omp_get_thread_num() == 0) {

@@ -27,14 +27,16 @@ struct list {
 	unsigned n;
 };
 
-static void add(struct list *l, unsigned level, const char *type, unsigned pages, uint64_t ways, uint64_t entries)
+static void add(struct list *l, unsigned level, const char *type, unsigned pages, uint64_t ways,
+		uint64_t entries)
 {
 	/* "2 or 4 MiB" is 2 but in 32-bit mode without PAE. */
 	if (pages & P2M)
 		pages &= ~(unsigned)P4M;
 	for (unsigned i = 0; i < LENGTH(page_bytes) && l->n < MOST_TLBS && level && entries; i++)
 		if (pages & 1u << i)
-			l->tlb[l->n++] = (struct tlb){ level, type, page_bytes[i], entries, ways == FULLY ? entries : ways };
+			l->tlb[l->n++] = (struct tlb){ level, type, page_bytes[i], entries,
+						       ways == FULLY ? entries : ways };
 }
 
 /* Beyond the last leaf a CPU answers with another one's registers. */
@@ -49,12 +51,14 @@ static struct cpuid registers_of(const struct list *l, uint32_t leaf, uint32_t s
 
 static void add_subleaf(struct list *l, const struct cpuid *r)
 {
-	static const char *const types[32] = { NULL, "data", "instruction", "unified", "load", "store" };
+	static const char *const types[32] = { NULL,	  "data", "instruction",
+					       "unified", "load", "store" };
 	const char *type = types[r->edx & 0x1f];
 	uint64_t ways = r->ebx >> 16;
 
 	if (type)
-		add(l, r->edx >> 5 & 7, type, r->ebx & 0xf, r->edx & 1 << 8 ? FULLY : ways, ways * r->ecx);
+		add(l, r->edx >> 5 & 7, type, r->ebx & 0xf, r->edx & 1 << 8 ? FULLY : ways,
+		    ways * r->ecx);
 }
 
 /* Deterministic address translation parameters. Subleaves without a TLB may lie between others. */
@@ -70,8 +74,9 @@ static void decode_parameters(struct list *l)
 }
 
 /*
- * Table "Encoding of CPUID Leaf 2 Descriptors". Of levels it says only "uTLB", "TLB0", "TLB1", "2nd-level"; that 0x64 is behind
- * 0xa0, and 0x6b to 0x6d behind 0x6a, is in the Optimization Reference Manual (Goldmont, Knights Landing).
+ * Table "Encoding of CPUID Leaf 2 Descriptors". Of levels it says only "uTLB", "TLB0", "TLB1",
+ * "2nd-level"; that 0x64 is behind 0xa0, and 0x6b to 0x6d behind 0x6a, is in the Optimization
+ * Reference Manual (Goldmont, Knights Landing).
  */
 static const struct {
 	uint8_t descriptor, level;
@@ -128,8 +133,8 @@ static void add_descriptor(struct list *l, uint8_t descriptor)
 {
 	for (unsigned i = 0; i < LENGTH(descriptors); i++)
 		if (descriptors[i].descriptor == descriptor)
-			add(l, descriptors[i].level, descriptors[i].type, descriptors[i].pages, descriptors[i].ways,
-			    descriptors[i].entries);
+			add(l, descriptors[i].level, descriptors[i].type, descriptors[i].pages,
+			    descriptors[i].ways, descriptors[i].entries);
 }
 
 /* A descriptor in each byte, of registers whose highest bit is 0; but AL is not one. */
@@ -152,10 +157,15 @@ static void decode_intel(struct list *l)
 
 /* ---- AMD: Architecture Programmer's Manual, volume 3, appendix E ---- */
 
-/* Half a register: 8 bits of ways and 8 of entries (units 0), or 4 bits of a code and 12 of entries, in units. */
-static void add_half(struct list *l, unsigned level, const char *type, unsigned page, unsigned units, unsigned half)
+/*
+ * Half a register: 8 bits of ways and 8 of entries (units 0), or 4 bits of a code and 12 of
+ * entries, in units.
+ */
+static void add_half(struct list *l, unsigned level, const char *type, unsigned page,
+		     unsigned units, unsigned half)
 {
-	static const uint64_t ways[16] = { 0, 1, 2, 3, 4, 6, 8, UNTOLD, 16, UNTOLD, 32, 48, 64, 96, 128, FULLY };
+	static const uint64_t ways[16] = { 0,  1,      2,  3,  4,  6,  8,   UNTOLD,
+					   16, UNTOLD, 32, 48, 64, 96, 128, FULLY };
 
 	if (!units)
 		add(l, level, type, page, half >> 8 == 0xff ? FULLY : half >> 8, half & 0xff);
@@ -163,17 +173,22 @@ static void add_half(struct list *l, unsigned level, const char *type, unsigned 
 		add(l, level, type, page, ways[half >> 12], (uint64_t)(half & 0xfff) * units);
 }
 
-/* Of pages of 2 and 4 MiB, the number of 2 MiB is told. Level 2 without a data TLB is one TLB for both. */
+/*
+ * Of pages of 2 and 4 MiB, the number of 2 MiB is told. Level 2 without a data TLB is one TLB for
+ * both.
+ */
 static void decode_amd(struct list *l)
 {
-	unsigned units = registers_of(l, 0x80000021, 0).eax & 1 << 14 ? 32 : 1; /* L2TlbSizeX32: 12 bits were too few */
+	/* L2TlbSizeX32: 12 bits were too few */
+	unsigned units = registers_of(l, 0x80000021, 0).eax & 1 << 14 ? 32 : 1;
 	const struct {
 		uint32_t leaf;
 		bool ebx;
 		unsigned level, page, units;
 	} registers[] = {
-		{ 0x80000005, false, 1, P2M, 0 },    { 0x80000005, true, 1, P4K, 0 },  { 0x80000006, false, 2, P2M, units },
-		{ 0x80000006, true, 2, P4K, units }, { 0x80000019, false, 1, P1G, 1 }, { 0x80000019, true, 2, P1G, units },
+		{ 0x80000005, false, 1, P2M, 0 },     { 0x80000005, true, 1, P4K, 0 },
+		{ 0x80000006, false, 2, P2M, units }, { 0x80000006, true, 2, P4K, units },
+		{ 0x80000019, false, 1, P1G, 1 },     { 0x80000019, true, 2, P1G, units },
 	};
 
 	for (unsigned i = 0; i < LENGTH(registers); i++) {
@@ -182,7 +197,8 @@ static void decode_amd(struct list *l)
 		uint32_t value = registers[i].ebx ? r.ebx : r.eax, data = value >> 16;
 
 		add_half(l, level, "data", page, registers[i].units, data);
-		add_half(l, level, data || level == 1 ? "instruction" : "unified", page, registers[i].units, value & 0xffff);
+		add_half(l, level, data || level == 1 ? "instruction" : "unified", page,
+			 registers[i].units, value & 0xffff);
 	}
 }
 
@@ -203,7 +219,8 @@ static int in_order(const void *a, const void *b)
 	return order ? order : compare(x->entries, y->entries);
 }
 
-unsigned tlb_decode(struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf), struct tlb tlbs[MOST_TLBS], const char **why)
+unsigned tlb_decode(struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf),
+		    struct tlb tlbs[MOST_TLBS], const char **why)
 {
 	static const struct {
 		const char *name;
@@ -261,7 +278,8 @@ void tlb_print(const struct tlb *tlbs, unsigned n, FILE *out)
 
 		if (t->ways)
 			snprintf(ways, sizeof(ways), "%llu", (unsigned long long)t->ways);
-		fprintf(out, "L%-4u  %9s  %7llu  %9s  %s\n", t->level, bytes_text(page, t->page), (unsigned long long)t->entries,
-			t->ways == t->entries ? "all" : ways, t->type);
+		fprintf(out, "L%-4u  %9s  %7llu  %9s  %s\n", t->level, bytes_text(page, t->page),
+			(unsigned long long)t->entries, t->ways == t->entries ? "all" : ways,
+			t->type);
 	}
 }

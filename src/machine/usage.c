@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -12,11 +13,13 @@
 #include <unistd.h>
 
 #include "machine/clock.h"
+#include "machine/sysfs.h"
 #include "machine/usage.h"
 
 /*
- * Kept open for each thread: opening costs more than a short sample may. It is closed with the process. Where it can't be opened, minus the error; for want of
- * a descriptor it is tried again, as at first.
+ * Kept open for each thread: opening costs more than a short sample may. It is closed with the
+ * process. Where it can't be opened, minus the error; for want of a descriptor it is tried again,
+ * as at first.
  */
 static _Thread_local int schedstat = -EMFILE;
 
@@ -75,23 +78,21 @@ static int contains(const int *cpus, unsigned n, int cpu)
 	return 0;
 }
 
-int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
+int cpu_time_of(char *text, const int *cpus, unsigned n, struct cpu_time *t)
 {
 	const double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
 	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
-	FILE *f = fopen("/proc/stat", "re");
-	char line[512];
 	unsigned found = 0;
+	char *line;
 	int cpu;
 
 	*t = (struct cpu_time){ 0 };
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f)) {
-		if (line[3] == ' ') /* the sum of all */
+	while ((line = strsep(&text, "\n"))) {
+		/* A number follows at once: "cpu " is the sum of all. */
+		if (strncmp(line, "cpu", 3) || !isdigit((unsigned char)line[3]))
 			continue;
-		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice, &system, &idle, &iowait, &irq, &softirq,
-			   &steal) != 9 ||
+		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
+			   &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 9 ||
 		    !contains(cpus, n, cpu))
 			continue;
 		t->busy += (double)(user + nice + system + irq + softirq) * tick;
@@ -99,6 +100,14 @@ int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
 		t->idle += (double)(idle + iowait) * tick;
 		found++;
 	}
-	fclose(f);
 	return found == n ? 0 : -1;
+}
+
+int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
+{
+	char *text = sysfs_text(THIS_MACHINE, "/proc/stat");
+	const int status = text ? cpu_time_of(text, cpus, n, t) : -1;
+
+	free(text);
+	return status;
 }

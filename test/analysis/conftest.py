@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every picture that a test makes is held against the schema of Vega-Lite: the report itself takes it for granted."""
+"""Every picture that a test makes is held against the schema of Vega-Lite: the report itself
+takes it for granted."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from locus_analysis.charts import Picture
 def quoted(schema: Any) -> Any:
     """With references as the standard has them; Vega-Lite's hold characters as they are."""
     if isinstance(schema, dict):
-        return {key: quote(value, "#/") if key == "$ref" else quoted(value) for key, value in schema.items()}
+        return {
+            key: quote(value, "#/") if key == "$ref" else quoted(value)
+            for key, value in schema.items()
+        }
     return [quoted(item) for item in schema] if isinstance(schema, list) else schema
 
 
@@ -37,7 +41,9 @@ def pictures_are_valid() -> Iterator[None]:
         make(picture, *arguments, **named)
         if not validator.is_valid(picture.spec):
             root(picture.spec).to_dict()  # it says best what is wrong
-            raise AssertionError(f"{picture.name} is not valid: {next(validator.iter_errors(picture.spec))}")
+            raise AssertionError(
+                f"{picture.name} is not valid: {next(validator.iter_errors(picture.spec))}"
+            )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Picture, "__init__", made)

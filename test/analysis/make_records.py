@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes records of machines and runs that never were, for the tests of the analysis: valid, repeatable, with every status.
+"""Makes records of machines and runs that never were, for the tests of the analysis: valid,
+repeatable, with every status.
 
 python make_records.py DIR writes one file for each machine.
 """
@@ -49,14 +50,24 @@ class Machine:
         return self.local * self.remote * (0.5 if memory_node >= self.cpu_nodes else 1)
 
 
-ONE = Machine("cloud-7", "AMD EPYC 7R13 Processor", cpu_nodes=1, cores=2, local=23e9, virtual="kvm", governor=None)
+ONE = Machine(
+    "cloud-7",
+    "AMD EPYC 7R13 Processor",
+    cpu_nodes=1,
+    cores=2,
+    local=23e9,
+    virtual="kvm",
+    governor=None,
+)
 TWO = Machine("n042", "Intel(R) Xeon(R) Gold 5218 CPU @ 2.30GHz", cpu_nodes=2, cores=16)
 FOUR = Machine("cxl1", "Intel(R) Xeon(R) 6972P", cpu_nodes=3, memory_nodes=1, cores=32, local=240e9)
 MACHINES = {"one": ONE, "two": TWO, "four": FOUR}
 
 
 def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Line:
-    cpus = [list(range(n * machine.cores, (n + 1) * machine.cores)) for n in range(machine.cpu_nodes)]
+    cpus = [
+        list(range(n * machine.cores, (n + 1) * machine.cores)) for n in range(machine.cpu_nodes)
+    ]
     cpus += [[]] * machine.memory_nodes
     all_cpus = [*chain.from_iterable(cpus)]
     free = [rng.randrange(20 << 30, 60 << 30) for _ in cpus]
@@ -76,7 +87,13 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
             "revision_why": "not built from a git checkout",
             "compiler": "gcc 12.2.0",
             "flags": "-O2 -g",
-            "built_with": {"hwloc": "2.9.0", "libnuma": "2.0.16", "jansson": "2.14", "openmp": "201511", "mpi": None},
+            "built_with": {
+                "hwloc": "2.9.0",
+                "libnuma": "2.0.16",
+                "jansson": "2.14",
+                "openmp": "201511",
+                "mpi": None,
+            },
         },
         "command": ["locus", "numa", "--output", "numa.jsonl"],
         "profile": "standard",
@@ -90,7 +107,13 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
             "kernel_source": "tsc",
             "cycle_chain": "imul, 3 cycles",
         },
-        "binding": {"bound_by": None, "affinity": all_cpus, "bind": "close", "inherited": None, "oversubscribe": False},
+        "binding": {
+            "bound_by": None,
+            "affinity": all_cpus,
+            "bind": "close",
+            "inherited": None,
+            "oversubscribe": False,
+        },
         "machine": {
             "cpu": {
                 "vendor": machine.model.split("(")[0].split()[0],
@@ -111,14 +134,24 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                 "allowed": f"0-{len(all_cpus) - 1}",
                 "smt": 1,
                 "nodes": [
-                    {"node": n, "memory": 64 << 30, "free": free[n], "cpus": c, "memory_only": not c} for n, c in enumerate(cpus)
+                    {
+                        "node": n,
+                        "memory": 64 << 30,
+                        "free": free[n],
+                        "cpus": c,
+                        "memory_only": not c,
+                    }
+                    for n, c in enumerate(cpus)
                 ],
                 "caches": [
                     _cache(1, "data", 32 << 10, 8, len(all_cpus), 1),
                     _cache(2, "unified", 1 << 20, 16, len(all_cpus), 1),
                     _cache(3, "unified", 22 << 20, 11, machine.cpu_nodes, machine.cores),
                 ],
-                "distances": [[10 if a == b else 21 for b in range(machine.nodes)] for a in range(machine.nodes)],
+                "distances": [
+                    [10 if a == b else 21 for b in range(machine.nodes)]
+                    for a in range(machine.nodes)
+                ],
                 "hwloc": f"numa:{machine.nodes} core:{machine.cores} pu:1",
             },
             "tlb": [
@@ -139,14 +172,20 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                         "size": 2 << 20,
                         "total": 0,
                         "free": 0,
-                        "per_node": [{"node": n, "total": 0, "free": 0} for n in range(machine.nodes)],
+                        "per_node": [
+                            {"node": n, "total": 0, "free": 0} for n in range(machine.nodes)
+                        ],
                     }
                 ],
                 "overcommit": 0,
                 "swappiness": 60,
                 "zone_reclaim": 0,
             },
-            "kernel": {"release": "6.1.0-18-amd64", "version": "#1 SMP Debian 6.1.76-1", "command_line": "ro quiet"},
+            "kernel": {
+                "release": "6.1.0-18-amd64",
+                "version": "#1 SMP Debian 6.1.76-1",
+                "command_line": "ro quiet",
+            },
             "frequency": {
                 "driver": "intel_pstate" if machine.governor else None,
                 "governor": machine.governor,
@@ -158,7 +197,13 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
             },
             "numa_balancing": 1,
             "mitigations": {"spectre_v2": "Mitigation: Enhanced IBRS", "meltdown": "Not affected"},
-            "cgroup": {"version": 2, "path": "/user.slice", "memory_limit": None, "cpu_quota": None, "cpuset": None},
+            "cgroup": {
+                "version": 2,
+                "path": "/user.slice",
+                "memory_limit": None,
+                "cpu_quota": None,
+                "cpuset": None,
+            },
             "perf_event_paranoid": 3,
             "environment": {"OMP_NUM_THREADS": "16"},
             "libc": "glibc 2.36",
@@ -173,7 +218,15 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
 
 
 def _cache(level: int, kind: str, size: int, ways: int, count: int, shared_by: int) -> Line:
-    return {"level": level, "type": kind, "size": size, "line": 64, "ways": ways, "count": count, "shared_by": shared_by}
+    return {
+        "level": level,
+        "type": kind,
+        "size": size,
+        "line": 64,
+        "ways": ways,
+        "count": count,
+        "shared_by": shared_by,
+    }
 
 
 def _tlb(level: int, kind: str, page: int, entries: int, ways: int) -> Line:
@@ -191,24 +244,33 @@ class Point:
     seconds: float  # s per unit
     unit: str = "pass"
     amount: Optional[tuple[str, str, float]] = None  # metric, unit, amount of a unit of work
-    headline: Optional[tuple[str, str, float]] = None  # metric, unit, value, where neither that nor time is: as steady as time
+    headline: Optional[tuple[str, str, float]] = (
+        None  # metric, unit, value, where neither that nor time is: as steady as time
+    )
     bind: str = "layout"
     on_node: Optional[dict[str, int]] = None
     local: Optional[float] = None
     status: str = "ok"
     reasons: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    others: dict[str, tuple[str, Optional[float]]] = field(default_factory=dict)  # metrics after time: unit and value
+    others: dict[str, tuple[str, Optional[float]]] = field(
+        default_factory=dict
+    )  # metrics after time: unit and value
     huge: float = 0  # share of its bytes on huge pages
     noise: float = 0.006
-    ratios: list[tuple[str, str, str, float]] = field(default_factory=list)  # parameter, of, to, and the time of the other
+    ratios: list[tuple[str, str, str, float]] = field(
+        default_factory=list
+    )  # parameter, of, to, and the time of the other
     other: str = "0" * 16  # its id
     pairs: Optional[Line] = None
 
     @property
     def identity(self) -> str:
         parameters = " ".join(f"{k}={v}" for k, v in self.parameters.items())
-        return f"{self.benchmark}/{self.variant} {parameters} threads={self.threads} bind={self.bind} protocol=1"
+        return (
+            f"{self.benchmark}/{self.variant} {parameters} threads={self.threads} bind={self.bind}"
+            " protocol=1"
+        )
 
     @property
     def id(self) -> str:
@@ -223,8 +285,12 @@ def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]
     lines: list[Line] = []
     for batch in range(BATCHES):
         drift = 1 + 0.01 * batch / BATCHES
-        times = [point.seconds * drift * (1 + abs(rng.gauss(0, point.noise))) for _ in range(SAMPLES)]
-        hit = [i for i in range(SAMPLES) if rng.random() < (0.3 if point.status == "noisy" else 0.01)]
+        times = [
+            point.seconds * drift * (1 + abs(rng.gauss(0, point.noise))) for _ in range(SAMPLES)
+        ]
+        hit = [
+            i for i in range(SAMPLES) if rng.random() < (0.3 if point.status == "noisy" else 0.01)
+        ]
         for i in hit:
             times[i] *= rng.uniform(1.1, 2.5)
         lines.append(
@@ -248,7 +314,9 @@ def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]
     return [*lines, _trial(point, run, batches, noisy, at)]
 
 
-def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[int]], at: float) -> Line:
+def _trial(
+    point: Point, run: str, batches: list[list[float]], noisy: list[list[int]], at: float
+) -> Line:
     samples = sorted(chain.from_iterable(batches))
     medians = sorted(statistics.median(b) for b in batches)
     nothing = point.reasons[0] if not samples else None
@@ -274,7 +342,16 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
         metrics.insert(0, _metric(name, unit, "lower", typical if ends else None, ends, nothing))
     for name, (unit, value) in point.others.items():
         why = nothing or (None if value is not None else "not reported for this trial")
-        metrics.append(_metric(name, unit, None, value if samples else None, [value, value] if samples and value else None, why))
+        metrics.append(
+            _metric(
+                name,
+                unit,
+                None,
+                value if samples else None,
+                [value, value] if samples and value else None,
+                why,
+            )
+        )
     n_noisy = sum(map(len, noisy))
     return {
         "type": "trial",
@@ -293,47 +370,65 @@ def _trial(point: Point, run: str, batches: list[list[float]], noisy: list[list[
         "reasons": point.reasons,
         "notes": point.notes,
         "unit": point.unit,
-        "statistic": {"quantile": 0.5, "of": "samples in a batch", "then": "median over batches, then over allocations"},
+        "statistic": {
+            "quantile": 0.5,
+            "of": "samples in a batch",
+            "then": "median over batches, then over allocations",
+        },
         "metrics": metrics,
-        "samples": {
-            "n": len(samples),
-            "batches": len(batches),
-            "noisy": n_noisy,
-            "duration": time,
-            "units": 1,
-            "quantiles": {q: samples[min(len(samples) - 1, int(float(q) * len(samples)))] for q in QUANTILES},
-            "mean": statistics.fmean(samples),
-            "deviation": statistics.stdev(samples),
-            "humps": 2 if point.status == "noisy" else 1,
-        }
-        if samples
-        else None,
+        "samples": (
+            {
+                "n": len(samples),
+                "batches": len(batches),
+                "noisy": n_noisy,
+                "duration": time,
+                "units": 1,
+                "quantiles": {
+                    q: samples[min(len(samples) - 1, int(float(q) * len(samples)))]
+                    for q in QUANTILES
+                },
+                "mean": statistics.fmean(samples),
+                "deviation": statistics.stdev(samples),
+                "humps": 2 if point.status == "noisy" else 1,
+            }
+            if samples
+            else None
+        ),
         "allocations": [{"time": time, "batches": len(batches) // 2}] * 2 if samples else [],
         "spread_within": 0.011 if samples else None,
         "spread_between": 0.004 if samples else None,
         "placement": _placements(point) if samples else None,
-        "noise": {
-            "samples": n_noisy / len(samples),
-            "off_cpu": 0.002 * n_noisy,
-            "run_delay": None,
-            "run_delay_why": "the kernel keeps no schedstat",
-            "involuntary": n_noisy,
-            "voluntary": 3,
-            "minor_faults": 12,
-            "major_faults": 0,
-            "migrations": 0,
-            "steal": 0.0,
-            "foreign": 0.01,
-            "wall": sum(samples),
-        }
-        if samples
-        else None,
+        "noise": (
+            {
+                "samples": n_noisy / len(samples),
+                "off_cpu": 0.002 * n_noisy,
+                "run_delay": None,
+                "run_delay_why": "the kernel keeps no schedstat",
+                "involuntary": n_noisy,
+                "voluntary": 3,
+                "minor_faults": 12,
+                "major_faults": 0,
+                "migrations": 0,
+                "steal": 0.0,
+                "foreign": 0.01,
+                "wall": sum(samples),
+            }
+            if samples
+            else None
+        ),
         "cycle": 4.3e-10 if samples else None,
         "cycles": time / 4.3e-10 if time else None,
         "skew": 2e-7 if samples and point.threads > 1 else None,
-        "alternated_with": [],
+        "group": 0,
         "ratios": [
-            {"name": "slowdown", "parameter": p, "of": of, "to": to, "trial": point.other, **_over(time, ci, t)}
+            {
+                "name": "slowdown",
+                "parameter": p,
+                "of": of,
+                "to": to,
+                "trial": point.other,
+                **_over(time, ci, t),
+            }
             for p, of, to, t in point.ratios
             if time and ci
         ],
@@ -353,7 +448,15 @@ STOPPED = {"impossible": None, "failed": None, "interrupted": "signal", "unconve
 
 def _metric(name: str, unit: str, better: Optional[str], value: Any, ci: Any, why: Any) -> Line:
     quiet = value and value * (0.99 if better == "lower" else 1.01)
-    return {"name": name, "unit": unit, "better": better, "value": value, "ci": ci, "without_noise": quiet, "why": why}
+    return {
+        "name": name,
+        "unit": unit,
+        "better": better,
+        "value": value,
+        "ci": ci,
+        "without_noise": quiet,
+        "why": why,
+    }
 
 
 def _placements(point: Point) -> Optional[Line]:
@@ -374,8 +477,11 @@ def _placements(point: Point) -> Optional[Line]:
     return {"before": after, "after": after}
 
 
-def numa(machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: int = 1 << 30) -> list[Point]:
-    """Placements, kernels and layouts; the matrix. Bandwidth from a model: the slowest part of the work decides."""
+def numa(
+    machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: int = 1 << 30
+) -> list[Point]:
+    """Placements, kernels and layouts; the matrix. Bandwidth from a model: the slowest part of
+    the work decides."""
     pages = size // PAGE
     n, m = machine.cpu_nodes, machine.cores
     layouts = {"+".join(str(m if i == 0 else 0) for i in range(n)): [1.0] + [0.0] * (n - 1)}
@@ -390,12 +496,18 @@ def numa(machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: in
                     speed = (
                         min(
                             machine.local * len([u for u in users if u]),
-                            min(machine.local / share for share in on if share) * (machine.remote + (1 - machine.remote) * local),
+                            min(machine.local / share for share in on if share)
+                            * (machine.remote + (1 - machine.remote) * local),
                         )
                         * (0.9 if kernel == "triad" else 1)
                         * (1.06 if huge == "thp" else 1)
                     )
-                    parameters: dict[str, Any] = {"kernel": kernel, "size": size, "pages": huge, "layout": layout}
+                    parameters: dict[str, Any] = {
+                        "kernel": kernel,
+                        "size": size,
+                        "pages": huge,
+                        "layout": layout,
+                    }
                     if variant == "bind":
                         parameters["node"] = 0
                     points.append(
@@ -417,7 +529,13 @@ def numa(machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: in
                 Point(
                     "numa",
                     "matrix",
-                    {"kernel": "sum", "size": size, "pages": "base", "from": source, "to": memory_node},
+                    {
+                        "kernel": "sum",
+                        "size": size,
+                        "pages": "base",
+                        "from": source,
+                        "to": memory_node,
+                    },
                     threads=m,
                     seconds=size / machine.rate(cpu_node, memory_node),
                     amount=("bandwidth", "B/s", size),
@@ -440,7 +558,11 @@ def _model(variant: str, users: list[float], nodes: int) -> tuple[list[float], f
 
 
 LINE = 64
-CACHES = ((32 << 10, 2.2e-9), (1 << 20, 4.0e-9), (22 << 20, 15e-9))  # bytes; s for each load while in it, then:
+CACHES = (
+    (32 << 10, 2.2e-9),
+    (1 << 20, 4.0e-9),
+    (22 << 20, 15e-9),
+)  # bytes; s for each load while in it, then:
 MEMORY = 82e-9
 TLBS = ((64, 3e-9), (1536, 12e-9))  # pages; s more for each load beyond
 
@@ -452,19 +574,36 @@ def time_of_load(lines: float, pages: float) -> float:
     last = CACHES[-1][0]
     if last < size < 2 * last:
         time = CACHES[-1][1] + (MEMORY - CACHES[-1][1]) * (size / last - 1)
-    return time + sum(t * min(1.0, max(0.0, math.log2(pages / n)) + (n == 64)) for n, t in TLBS if pages > n)
+    return time + sum(
+        t * min(1.0, max(0.0, math.log2(pages / n)) + (n == 64)) for n, t in TLBS if pages > n
+    )
 
 
 def sizes(first: int, last: int, octave: int) -> list[int]:
-    return sorted({round(first * 2 ** (i / octave)) // LINE * LINE for i in range(int(math.log2(last / first) * octave) + 1)})
+    return sorted(
+        {
+            round(first * 2 ** (i / octave)) // LINE * LINE
+            for i in range(int(math.log2(last / first) * octave) + 1)
+        }
+    )
 
 
 def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Point]:
     """Curves of all patterns, several chains, load in the background, the matrix."""
     points = []
 
-    def add(variant: str, size: int, pages: str, seconds: float, threads: int = 1, **more: Any) -> None:
-        parameters = {"size": size, "pages": pages, "element": "pointer", "stride": 0, "chains": 1, "loads": 0, **more}
+    def add(
+        variant: str, size: int, pages: str, seconds: float, threads: int = 1, **more: Any
+    ) -> None:
+        parameters = {
+            "size": size,
+            "pages": pages,
+            "element": "pointer",
+            "stride": 0,
+            "chains": 1,
+            "loads": 0,
+            **more,
+        }
         background = parameters.pop("background", None)
         bind = "layout" if "from" in parameters else "close"
         points.append(
@@ -480,7 +619,10 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
                 local=1.0,
                 others={
                     "background": ("B/s", background),
-                    "nodes": ("node", size // (PAGE if variant in ("page-random", "page-stride") else LINE)),
+                    "nodes": (
+                        "node",
+                        size // (PAGE if variant in ("page-random", "page-stride") else LINE),
+                    ),
                 },
                 huge=float(pages != "base"),
             )
@@ -506,7 +648,16 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
         for pause in (0, 50, 100, 200, 400, 800, 1600, 6400):
             rate = machine.local * most / (1 + pause / 100)
             used = rate / machine.local / (most + 0.05)
-            add("loaded", last, "thp", MEMORY / (1 - used * 0.8), machine.cores, mix=mix, pause=pause, background=rate)
+            add(
+                "loaded",
+                last,
+                "thp",
+                MEMORY / (1 - used * 0.8),
+                machine.cores,
+                mix=mix,
+                pause=pause,
+                background=rate,
+            )
     for cpu_node in range(machine.cpu_nodes):
         for node in range(machine.nodes):
             source = "+".join(str(int(i == cpu_node)) for i in range(machine.cpu_nodes))
@@ -517,11 +668,21 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
 
 
 LOCKS = ("mutex", "spin", "ticket", "mcs")
-FLOOR = {"add": 1.2e-9, "fetch-add": 5e-9, "compare-exchange": 6e-9, "mutex": 18e-9, "spin": 9e-9, "ticket": 11e-9, "mcs": 16e-9}
+FLOOR = {
+    "add": 1.2e-9,
+    "fetch-add": 5e-9,
+    "compare-exchange": 6e-9,
+    "mutex": 18e-9,
+    "spin": 9e-9,
+    "ticket": 11e-9,
+    "mcs": 16e-9,
+}
 CROSSING = 60e-9  # s for a line, from core to core
 
 
-def sharing(machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8, 16), line: int = 64) -> list[Point]:
+def sharing(
+    machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8, 16), line: int = 64
+) -> list[Point]:
     """Words on one line and apart, locks; distances. On one line the threads take turns."""
     points = []
     for name, floor in FLOOR.items():
@@ -542,7 +703,14 @@ def sharing(machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8, 16), line:
                         others={
                             "throughput": ("operation/s", n / seconds),
                             "fairness": ("1", 0.4 if layout == "shared" and n > 1 else 0.98),
-                            "lost": ("1", (1 - 1 / n if layout == "shared" else 0.0) if name == "add" else None),
+                            "lost": (
+                                "1",
+                                (
+                                    (1 - 1 / n if layout == "shared" else 0.0)
+                                    if name == "add"
+                                    else None
+                                ),
+                            ),
                         },
                         ratios=[] if layout == "padded" else [("layout", layout, "padded", floor)],
                     )
@@ -578,18 +746,22 @@ PROTOCOLS = {"compare-exchange": 1.0, "store-load": 1.1, "two-lines": 1.9, "mess
 QUARTILES = {"0": 0.9, "0.25": 0.97, "0.5": 1.0, "0.75": 1.04, "0.99": 1.4}
 
 
-def handover(
-    machine: Machine, odd: tuple[int, ...] = (), crowding: Optional[float] = 1.02, protocols: Any = PROTOCOLS
+def core_to_core(
+    machine: Machine,
+    odd: tuple[int, ...] = (),
+    crowding: Optional[float] = 1.02,
+    protocols: Any = PROTOCOLS,
 ) -> list[Point]:
-    """Cores two by two; four share an L3, one node is one package. The odd ones take 1.5 times as long as they should."""
+    """Cores two by two; four share an L3, one node is one package. The odd ones take 1.5 times
+    as long as they should."""
     return [
         Point(
-            "sharing",
-            "handover",
+            "core-to-core",
+            "ping-pong",
             {"protocol": protocol, "lines": 16, "home": home},
             machine.cpu_nodes * machine.cores,
             TIMES["L3"] * PROTOCOLS[protocol],
-            unit="operation",
+            unit="transfer",
             bind="close",
             pairs=_pairs(machine, PROTOCOLS[protocol] * (1 + 0.1 * home), odd, crowding),
         )
@@ -604,35 +776,71 @@ def _pairs(machine: Machine, times: float, odd: tuple[int, ...], crowding: Optio
     cells: Line = {"a": [], "b": [], "level": [], "n": [], **{q: [] for q in QUARTILES}}
     for a in range(cpus):
         for b in range(a + 1, cpus):
-            level = "machine" if a // machine.cores != b // machine.cores else "L3" if a // 4 == b // 4 else "node"
-            median = TIMES[level] * times * rng.uniform(0.97, 1.03) * (1.5 if a in odd or b in odd else 1)
-            for key, value in {"a": a, "b": b, "level": level, "n": 64, **{q: median * f for q, f in QUARTILES.items()}}.items():
+            level = (
+                "machine"
+                if a // machine.cores != b // machine.cores
+                else "L3"
+                if a // 4 == b // 4
+                else "node"
+            )
+            median = (
+                TIMES[level]
+                * times
+                * rng.uniform(0.97, 1.03)
+                * (1.5 if a in odd or b in odd else 1)
+            )
+            for key, value in {
+                "a": a,
+                "b": b,
+                "level": level,
+                "n": 64,
+                **{q: median * f for q, f in QUARTILES.items()},
+            }.items():
                 cells[key].append(value)
     levels = []
     for level in dict.fromkeys(sorted(cells["level"], key=list(TIMES).index)):
         own = sorted(m for m, of in zip(cells["0.5"], cells["level"]) if of == level)
         medians = {q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}
         meetings = {"n": 64 * len(own), **{q: medians[q] * f for q, f in QUARTILES.items()}}
-        levels.append({"level": level, "pairs": len(own), "meetings": meetings, "crowding": crowding, **medians})
+        levels.append(
+            {
+                "level": level,
+                "pairs": len(own),
+                "meetings": meetings,
+                "crowding": crowding,
+                **medians,
+            }
+        )
     return {
         "rounds": cpus - 1 + cpus % 2,
         "levels": levels,
-        "outstanding": [{"cpu": c, "level": "node", "median": 1.5 * TIMES["node"], "of": TIMES["node"]} for c in odd],
+        "outstanding": [
+            {"cpu": c, "level": "node", "median": 1.5 * TIMES["node"], "of": TIMES["node"]}
+            for c in odd
+        ],
         "crowding": {"pairs": 8, "median": crowding, "most": crowding * 1.05} if crowding else None,
         "cells": cells,
     }
 
 
 def checkpoint(
-    machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8), bodies: tuple[str, ...] = ("loop", "reverse"), apart: float = 1.0
+    machine: Machine,
+    threads: tuple[int, ...] = (1, 2, 4, 8),
+    bodies: tuple[str, ...] = ("loop", "reverse"),
+    apart: float = 1.0,
 ) -> list[Point]:
-    """One pair of counters for all, and one for each; `apart`: what taking the two of a pair apart makes of the time."""
+    """One pair of counters for all, and one for each; `apart`: what taking the two of a pair
+    apart makes of the time."""
     points = []
     for body in bodies:
         floor = 0.8e-9 if body == "loop" else 6e-9
         for n in threads:
             shared = floor + 4e-9 * (n - 1)
-            times = {"together": shared, "apart": floor + (shared - floor) * apart, "per-thread-dense": (floor + shared) / 2}
+            times = {
+                "together": shared,
+                "apart": floor + (shared - floor) * apart,
+                "per-thread-dense": (floor + shared) / 2,
+            }
             for variant, seconds in {**times, "per-thread": floor}.items():
                 raced = n > 1 and variant in ("together", "apart")
                 points.append(
@@ -654,7 +862,14 @@ def checkpoint(
     return points
 
 
-SMALL_CASE = {"points": "200000", "dimensions": 2, "clusters": 81, "iterations": 108, "type": "double", "data": "uniform"}
+SMALL_CASE = {
+    "points": "200000",
+    "dimensions": 2,
+    "clusters": 81,
+    "iterations": 108,
+    "type": "double",
+    "data": "uniform",
+}
 PAIR = 2e-9  # s for a point and a cluster, on one thread
 # Time over that of 2p: on one thread, and on several.
 LADDER = {
@@ -668,7 +883,10 @@ LADDER = {
 
 
 def kmeans(
-    threads: tuple[int, ...] = (1, 2, 4, 8), work: Any = SMALL_CASE, prunes: tuple[str, ...] = ("auto",), **ladder: Any
+    threads: tuple[int, ...] = (1, 2, 4, 8),
+    work: Any = SMALL_CASE,
+    prunes: tuple[str, ...] = ("auto",),
+    **ladder: Any,
 ) -> list[Point]:
     """Published shapes, but for what `ladder` says; `best` is 20 times as fast."""
     pairs = int(work["points"]) * work["clusters"]
@@ -698,19 +916,39 @@ def kmeans(
 
 
 def best(threads: int, work: Any, seconds: float, communication: Optional[float] = None) -> Point:
-    others = {**_solved(seconds, int(work["points"]) * work["clusters"]), "computed": ("1", 0.04), "fma-share": ("1", 0.72)}
+    others = {
+        **_solved(seconds, int(work["points"]) * work["clusters"]),
+        "computed": ("1", 0.04),
+        "fma-share": ("1", 0.72),
+    }
     if communication is not None:
         others["communication"] = ("s/iteration", communication)
-    return Point("kmeans", "best", dict(work), threads, seconds, "iteration", bind="close", others=others)
+    return Point(
+        "kmeans", "best", dict(work), threads, seconds, "iteration", bind="close", others=others
+    )
 
 
 def _solved(seconds: float, pairs: int) -> dict[str, tuple[str, Optional[float]]]:
-    return {"pair-time": ("s", seconds / pairs), "total": ("s", seconds * 108), "iterations": ("1", 108), "inertia": ("1", 1234.5)}
+    return {
+        "pair-time": ("s", seconds / pairs),
+        "total": ("s", seconds * 108),
+        "iterations": ("1", 108),
+        "inertia": ("1", 1234.5),
+    }
 
 
 SIZES = tuple(1 << i for i in range(14, 30, 2))  # of the published array
-LEVELS = ((32 << 10, 1.2e-9), (1 << 20, 3e-9), (22 << 20, 9e-9), (1 << 62, 40e-9))  # s for a step of a search, by what is searched
-MISSED, DEALT, PACKET = 3.5e-9, 2.5e-9, 128  # s for a branch that goes wrong half of the time, and to deal a key
+LEVELS = (
+    (32 << 10, 1.2e-9),
+    (1 << 20, 3e-9),
+    (22 << 20, 9e-9),
+    (1 << 62, 40e-9),
+)  # s for a step of a search, by what is searched
+MISSED, DEALT, PACKET = (
+    3.5e-9,
+    2.5e-9,
+    128,
+)  # s for a branch that goes wrong half of the time, and to deal a key
 DEALERS = ("whole", "routed", "divided", "weighted", "stealing")
 OWNED = DEALERS[2:]
 UNIFORM, ZIPF, HOT = ("uniform", 0.0), ("zipf", 1.0), ("hot", 0.9)
@@ -722,7 +960,8 @@ def step(size: float) -> float:
 
 
 def key_time(variant: str, method: str, size: int, owners: int) -> float:
-    """Halving: a step of the whole array, or of a part, on what that step has of it; of a part the first steps are foreseen."""
+    """Halving: a step of the whole array, or of a part, on what that step has of it; of a part
+    the first steps are foreseen."""
     steps, first = math.log2(size / 4), math.log2(owners)
     if variant == "best":
         return steps * 0.12e-9 + step(size) / 10
@@ -730,7 +969,9 @@ def key_time(variant: str, method: str, size: int, owners: int) -> float:
     took = 0.0
     for i in range(int(steps - (first if of_part else 0))):
         touched = 64 * 2.0**i / (1 if variant == "whole" or of_part else min(owners, 2**i))
-        took += step(min(touched, size)) + (MISSED if method == "branchy" and (variant != "routed" or i >= first) else 0.3e-9)
+        took += step(min(touched, size)) + (
+            MISSED if method == "branchy" and (variant != "routed" or i >= first) else 0.3e-9
+        )
     return took
 
 
@@ -742,7 +983,8 @@ def search(
     types: tuple[str, ...] = ("u32",),
     variants: tuple[str, ...] = (*DEALERS, "partitioned", "best"),
 ) -> list[Point]:
-    """A dispatcher that deals as fast as DEALT allows, and searchers; or threads that search packets of their own."""
+    """A dispatcher that deals as fast as DEALT allows, and searchers; or threads that search
+    packets of their own."""
     points = []
     for variant in variants:
         for n in threads:
@@ -753,11 +995,15 @@ def search(
     return points
 
 
-def searched(variant: str, threads: int, method: str, kind: str, skew: tuple[str, float], size: int) -> Point:
+def searched(
+    variant: str, threads: int, method: str, kind: str, skew: tuple[str, float], size: int
+) -> Point:
     dealt = variant in DEALERS
     searchers = threads - dealt
     key = key_time(variant, method, size, searchers) * (1.3 if kind == "u64" else 1)
-    busiest = min(BUSIEST[skew], searchers) if variant in ("routed", "divided", "partitioned") else 1.02
+    busiest = (
+        min(BUSIEST[skew], searchers) if variant in ("routed", "divided", "partitioned") else 1.02
+    )
     slow = busiest if variant in ("routed", "divided", "partitioned") else 1.03
     most = searchers / key / slow
     rate = min(most, 1 / DEALT) if dealt else most
@@ -765,7 +1011,9 @@ def searched(variant: str, threads: int, method: str, kind: str, skew: tuple[str
     parameters: Line = {"size": size, "type": kind}
     if variant != "best":
         parameters["search"] = method
-    parameters.update(packet=PACKET, keys=skew[0], skew=skew[1], pages="thp" if variant == "best" else "base")
+    parameters.update(
+        packet=PACKET, keys=skew[0], skew=skew[1], pages="thp" if variant == "best" else "base"
+    )
     others: dict[str, tuple[str, Optional[float]]] = {
         "key-time": ("s", key),
         "search-median": ("s", key * PACKET * 0.98 if variant != "best" else None),
@@ -794,9 +1042,15 @@ def searched(variant: str, threads: int, method: str, kind: str, skew: tuple[str
 
 
 def over_ranks(
-    ranks: int, size: int, threads: int = 2, skew: tuple[str, float] = UNIFORM, kind: str = "u32", pages: str = "thp"
+    ranks: int,
+    size: int,
+    threads: int = 2,
+    skew: tuple[str, float] = UNIFORM,
+    kind: str = "u32",
+    pages: str = "thp",
 ) -> Point:
-    """An array in parts, one a rank: half of what it takes to send keys and answers is hidden behind the search."""
+    """An array in parts, one a rank: half of what it takes to send keys and answers is hidden
+    behind the search."""
     key = key_time("best", "", size // ranks, threads) * (1.3 if kind == "u64" else 1)
     wire = (12 if kind == "u64" else 8) * (ranks - 1) / ranks
     spent = PACKET * threads * wire / 10e9 / 2
@@ -811,9 +1065,26 @@ def over_ranks(
         "communication": ("s", spent),
         "wire": ("B", wire),
     }
-    parameters = {"size": size, "type": kind, "packet": PACKET, "keys": skew[0], "skew": skew[1], "pages": pages}
+    parameters = {
+        "size": size,
+        "type": kind,
+        "packet": PACKET,
+        "keys": skew[0],
+        "skew": skew[1],
+        "pages": pages,
+    }
     headline = ("search-time", "s", key * PACKET)
-    return Point("search", "distributed", parameters, threads, seconds, "packet", headline=headline, bind="close", others=others)
+    return Point(
+        "search",
+        "distributed",
+        parameters,
+        threads,
+        seconds,
+        "packet",
+        headline=headline,
+        bind="close",
+        others=others,
+    )
 
 
 def peer(run: str, **changes: Any) -> Line:
@@ -838,25 +1109,51 @@ def peer(run: str, **changes: Any) -> Line:
     return {**line, **changes}
 
 
-Model = Callable[[Line], Optional[float]]  # what an event counts for each unit of a trial; None: it can't be counted in that trial
-OWN = {"minor-faults": "minor_faults", "major-faults": "major_faults", "voluntary-switches": "voluntary"}
-OWN.update({"involuntary-switches": "involuntary", "migrations": "migrations", "steal": "steal"})  # in a trial's noise
+Model = Callable[
+    [Line], Optional[float]
+]  # what an event counts for each unit of a trial; None: it can't be counted in that trial
+OWN = {
+    "minor-faults": "minor_faults",
+    "major-faults": "major_faults",
+    "voluntary-switches": "voluntary",
+}
+OWN.update(
+    {"involuntary-switches": "involuntary", "migrations": "migrations", "steal": "steal"}
+)  # in a trial's noise
 
 
 def event(name: str, source: Optional[str] = "papi", turn: int = 0, **changes: Any) -> Line:
     """Of a header's counters; `turn` is its pass."""
     why = None if source else "no PMU: this virtual machine has none; ask for one"
-    found = {"name": name, "source": source, "unit": "1", "scope": "thread", "pass": turn if source else None}
+    found = {
+        "name": name,
+        "source": source,
+        "unit": "1",
+        "scope": "thread",
+        "pass": turn if source else None,
+    }
     return {**found, "proven": bool(source), "why": why, **changes}
 
 
-def count(lines: list[Line], events: dict[str, tuple[Line, Model]], slower: float = 1.001, **changes: Any) -> list[Line]:
-    """A record with counters: these events, and the kernel's own; without events, those alone. `slower`: what counting costs."""
+def count(
+    lines: list[Line], events: dict[str, tuple[Line, Model]], slower: float = 1.001, **changes: Any
+) -> list[Line]:
+    """A record with counters: these events, and the kernel's own; without events, those alone.
+    `slower`: what counting costs."""
     passes = 1 + max((e["pass"] or 0 for e, _ in events.values()), default=0)
-    told = {"asked": list(events), "optional": False, "multiplexed": False, "passes": passes, "papi": "7.0.0.0", "papi_why": None}
+    told = {
+        "asked": list(events),
+        "optional": False,
+        "multiplexed": False,
+        "passes": passes,
+        "papi": "7.0.0.0",
+        "papi_why": None,
+    }
     for line in lines:
         if line["type"] == "header":
-            line["counters"] = {**told, "events": [e for e, _ in events.values()], **changes} if events else None
+            line["counters"] = (
+                {**told, "events": [e for e, _ in events.values()], **changes} if events else None
+            )
         elif line["type"] == "samples":
             line["counters"] = {}
         elif line["type"] == "trial":
@@ -868,7 +1165,11 @@ def count(lines: list[Line], events: dict[str, tuple[Line, Model]], slower: floa
 
 def _counter(trial: Line, of: Line, model: Model) -> Line:
     value = model(trial) if trial["samples"] and of["source"] else None
-    why = of["why"] or (trial["reasons"] or ["it was counted all through in no sample"])[0] if value is None else None
+    why = (
+        of["why"] or (trial["reasons"] or ["it was counted all through in no sample"])[0]
+        if value is None
+        else None
+    )
     doubtful = value == 0 and not of["proven"]
     n, threads = trial["samples"]["n"] if trial["samples"] else 0, trial["threads"]
     return {
@@ -880,7 +1181,9 @@ def _counter(trial: Line, of: Line, model: Model) -> Line:
         "total": None if value is None else value * n * 1000,
         "samples": n,
         "trusted": not doubtful,
-        "why": "it reads zero in all samples, and no probe saw it count either" if doubtful else why,
+        "why": (
+            "it reads zero in all samples, and no probe saw it count either" if doubtful else why
+        ),
     }
 
 
@@ -890,7 +1193,13 @@ def _ratio(counters: list[Line]) -> list[Line]:
         return []
     of, over = by_name["PAPI_TOT_INS"], by_name["PAPI_TOT_CYC"]
     value = of["value"] / over["value"]
-    named = {"name": "instructions per cycle", "source": "ratio", "per": "cycle", "per_thread": None, "total": None}
+    named = {
+        "name": "instructions per cycle",
+        "source": "ratio",
+        "per": "cycle",
+        "per_thread": None,
+        "total": None,
+    }
     return [{**of, **named, "value": value, "ci": [value * 0.98, value * 1.02]}]
 
 
@@ -913,7 +1222,11 @@ def _own(trial: Line) -> list[Line]:
                 "total": total,
                 "samples": n,
                 "trusted": True,
-                "why": (trial["reasons"] or ["the kernel did not tell it"])[0] if total is None else None,
+                "why": (
+                    (trial["reasons"] or ["the kernel did not tell it"])[0]
+                    if total is None
+                    else None
+                ),
             }
         )
     return found
@@ -942,7 +1255,14 @@ PEERS: tuple[Line, ...] = (
         "goal": 30,
         "agreement": "inertia within 1e-6",
     },
-    {"case": "2M x 8, k=256", "ours": 0.9, "theirs": 6.3, "ratio": 7.02, "ci": [6.8, 7.2], "goal": 7},
+    {
+        "case": "2M x 8, k=256",
+        "ours": 0.9,
+        "theirs": 6.3,
+        "ratio": 7.02,
+        "ci": [6.8, 7.2],
+        "goal": 7,
+    },
     {
         "case": "2M x 8, k=256",
         "threads": 2,
@@ -959,7 +1279,15 @@ PEERS: tuple[Line, ...] = (
 
 def dummy() -> list[Point]:
     return [
-        Point("dummy", variant, {"delay": delay, "noise": noise}, threads, seconds=delay * threads, unit="call", bind="close")
+        Point(
+            "dummy",
+            variant,
+            {"delay": delay, "noise": noise},
+            threads,
+            seconds=delay * threads,
+            unit="call",
+            bind="close",
+        )
         for variant in ("fixed", "random")
         for delay in (0.001, 0.002)
         for noise in (0, 0.5)
@@ -972,7 +1300,10 @@ FLAGS = {
     "unconverged": "the interval is 4.1 % wide, 1 % was wanted; the budget of 2 s was spent",
     "misplaced": "52428 of 262144 pages lie on node 0, node 1 was claimed",
     "wrong": "the sum is 12.5, expected 13",
-    "impossible": "pages=2M: 0 huge pages of 2 MiB are free, 512 are needed; as root: sysctl vm.nr_hugepages=512",
+    "impossible": (
+        "pages=2M: 0 huge pages of 2 MiB are free, 512 are needed; as root: sysctl"
+        " vm.nr_hugepages=512"
+    ),
     "failed": "mmap of 1 GiB: cannot allocate memory",
     "interrupted": "SIGINT after 3 of 8 batches",
 }
@@ -982,11 +1313,15 @@ def flag(points: list[Point], every: int = 4) -> list[Point]:
     """Gives each status to one of the points."""
     for (status, reason), point in zip(FLAGS.items(), points[1::every]):
         point.status, point.reasons = status, [reason]
-    points[0].notes = ["its samples fall into two heaps: look at the quantiles, one number does not tell it"]
+    points[0].notes = [
+        "its samples fall into two heaps: look at the quantiles, one number does not tell it"
+    ]
     return points
 
 
-def record(machine: Machine, points: list[Point], run: str, seed: int = 1, **changes: Any) -> list[Line]:
+def record(
+    machine: Machine, points: list[Point], run: str, seed: int = 1, **changes: Any
+) -> list[Line]:
     """A whole run."""
     rng = random.Random(seed)
     lines = [header(machine, run, rng, **changes)]
@@ -998,7 +1333,15 @@ def record(machine: Machine, points: list[Point], run: str, seed: int = 1, **cha
     bad = any(statuses[s] for s in ("wrong", "misplaced", "failed"))
     return [
         *lines,
-        {"type": "end", "run": run, "status": int(bad), "signal": None, "trials": dict(statuses), "skipped": 0, "elapsed": at},
+        {
+            "type": "end",
+            "run": run,
+            "status": int(bad),
+            "signal": None,
+            "trials": dict(statuses),
+            "skipped": 0,
+            "elapsed": at,
+        },
     ]
 
 
@@ -1009,7 +1352,9 @@ def run_id(text: str) -> str:
 def machine_record(name: str) -> list[Line]:
     """One whole run on one of MACHINES: numa with every status, and dummy."""
     machine = MACHINES[name]
-    return record(machine, flag(numa(machine), every=2) + flag(dummy(), every=2), run_id(name), seed=len(name))
+    return record(
+        machine, flag(numa(machine), every=2) + flag(dummy(), every=2), run_id(name), seed=len(name)
+    )
 
 
 def write(path: Path, lines: list[Line]) -> Path:
@@ -1020,17 +1365,30 @@ def write(path: Path, lines: list[Line]) -> Path:
 if __name__ == "__main__":
     for machine_name, its_machine in MACHINES.items():
         print(write(Path(sys.argv[1]) / f"{machine_name}.jsonl", machine_record(machine_name)))
-        lines = record(its_machine, flag(latency(its_machine), every=23), run_id("latency" + machine_name))
+        lines = record(
+            its_machine, flag(latency(its_machine), every=23), run_id("latency" + machine_name)
+        )
         print(write(Path(sys.argv[1]) / f"latency-{machine_name}.jsonl", lines))
-        shared = sharing(its_machine) + handover(its_machine, odd=(5,)) + checkpoint(its_machine)
+        shared = (
+            sharing(its_machine) + core_to_core(its_machine, odd=(5,)) + checkpoint(its_machine)
+        )
         lines = record(its_machine, flag(shared, every=13), run_id("sharing" + machine_name))
         print(write(Path(sys.argv[1]) / f"sharing-{machine_name}.jsonl", lines))
         lines = record(its_machine, flag(kmeans(), every=5), run_id("kmeans" + machine_name))
         print(write(Path(sys.argv[1]) / f"kmeans-{machine_name}.jsonl", lines))
-        searches = search() + search(sizes=SIZES[2:3], methods=("branchy",), keys=(ZIPF, HOT), variants=OWNED)
+        searches = search() + search(
+            sizes=SIZES[2:3], methods=("branchy",), keys=(ZIPF, HOT), variants=OWNED
+        )
         lines = record(its_machine, flag(searches, every=9), run_id("search" + machine_name))
         print(write(Path(sys.argv[1]) / f"search-{machine_name}.jsonl", lines))
         for ranks in (1, 2, 4):
-            divided = [over_ranks(ranks, size, pages=pages) for size in SIZES for pages in ("base", "thp")]
-            lines = record(its_machine, flag(divided, every=9), run_id(f"search {ranks} {machine_name}"), ranks=ranks)
+            divided = [
+                over_ranks(ranks, size, pages=pages) for size in SIZES for pages in ("base", "thp")
+            ]
+            lines = record(
+                its_machine,
+                flag(divided, every=9),
+                run_id(f"search {ranks} {machine_name}"),
+                ranks=ranks,
+            )
             print(write(Path(sys.argv[1]) / f"search-{machine_name}-{ranks}-ranks.jsonl", lines))

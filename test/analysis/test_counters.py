@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of counters: every count with its interval, no zero that may be none, each reason once, curves below time's."""
+"""What is made of counters: every count with its interval, no zero that may be none, each reason
+once, curves below time's."""
 
 from __future__ import annotations
 
@@ -34,11 +35,15 @@ from make_records import (
     sharing,
     write,
 )
+from some import some
 from test_report import HOSTILE, Page, make, trials
 
 SOURCE = Path(__file__).parents[2] / "src"
 CYCLE = 4.3e-10
-PARANOID = "perf_event_paranoid=3 forbids it: sysctl kernel.perf_event_paranoid=1, or in a container --cap-add PERFMON"
+PARANOID = (
+    "perf_event_paranoid=3 forbids it: sysctl kernel.perf_event_paranoid=1, or in a container"
+    " --cap-add PERFMON"
+)
 Events = dict[str, tuple[Line, Model]]
 
 
@@ -52,7 +57,9 @@ def cycles(trial: Line) -> Optional[float]:
 
 def misses(trial: Line) -> Optional[float]:
     """Of the L3, by what a load took."""
-    return min(1.0, time_of(trial) / MEMORY) if trial["parameters"]["size"] > CACHES[-1][0] else 0.001
+    return (
+        min(1.0, time_of(trial) / MEMORY) if trial["parameters"]["size"] > CACHES[-1][0] else 0.001
+    )
 
 
 EVENTS: Events = {
@@ -63,7 +70,11 @@ EVENTS: Events = {
 
 
 def curve(machine: Any = TWO, octave: int = 2) -> list[Point]:
-    return [p for p in latency(machine, octave, last=128 << 20) if p.variant == "cycle" and p.parameters["chains"] == 1]
+    return [
+        p
+        for p in latency(machine, octave, last=128 << 20)
+        if p.variant == "cycle" and p.parameters["chains"] == 1
+    ]
 
 
 def told(lines: list[Line], benchmark: str, folder: Path) -> tuple[Any, list[dict[str, Any]]]:
@@ -86,14 +97,23 @@ def test_records_without_counters_say_nothing_of_them(tmp_path: Path) -> None:
     page = make(tmp_path, machine_record("one"))
     assert "Counters of" not in page.text and "counted" not in page.text
     assert "The kernel's own" not in page.text
-    assert not any("counter" in name for name in page.ids)
+    assert not any("counter" in name for name in some(page.ids))
 
 
 def test_all_that_was_counted_is_in_the_table(tmp_path: Path) -> None:
     lines = count(record(TWO, flag(numa(TWO, kernels=("sum",)), every=2), run_id("a")), EVENTS)
     db, own = told(lines, "numa", tmp_path)
     given = [
-        (t["id"], c["name"], c["source"], c["value"], *(c["ci"] or (None, None)), c["total"], c["per_thread"], c["trusted"])
+        (
+            t["id"],
+            c["name"],
+            c["source"],
+            c["value"],
+            *(c["ci"] or (None, None)),
+            c["total"],
+            c["per_thread"],
+            c["trusted"],
+        )
         for t in trials([lines])
         for c in t["counters"]
     ]
@@ -113,7 +133,10 @@ def test_counts_stand_on_the_page_with_interval_and_unit(tmp_path: Path) -> None
     for trial in trials([lines]):
         for c in trial["counters"]:
             if c["source"] in ("papi", "ratio"):
-                assert (units.count(c["value"]), f"{units.count(c['ci'][0])} to {units.count(c['ci'][1])}") in cells
+                assert (
+                    units.count(c["value"]),
+                    f"{units.count(c['ci'][0])} to {units.count(c['ci'][1])}",
+                ) in cells
     assert "per pass" in page.text
     assert "In 2 passes" in page.text and "PAPI 7.0.0.0" in page.text
     for name in (*EVENTS, "instructions per cycle"):
@@ -121,7 +144,9 @@ def test_counts_stand_on_the_page_with_interval_and_unit(tmp_path: Path) -> None
 
 
 def test_a_zero_in_doubt_is_never_shown_as_one(tmp_path: Path) -> None:
-    doubtful: Events = {"perf::CACHE-MISSES": (event("perf::CACHE-MISSES", "perf", proven=False), lambda _: 0.0)}
+    doubtful: Events = {
+        "perf::CACHE-MISSES": (event("perf::CACHE-MISSES", "perf", proven=False), lambda _: 0.0)
+    }
     lines = count(record(TWO, curve(), run_id("a")), {**EVENTS, **doubtful})
     for t in trials([lines]):
         c = next(c for c in t["counters"] if not c["trusted"])
@@ -133,14 +158,16 @@ def test_a_zero_in_doubt_is_never_shown_as_one(tmp_path: Path) -> None:
     assert page.text.count("no probe saw it count") == 1
     assert f"read zero in {n} trials" in page.text
     assert page.text.count("something else") == n
-    assert not any("CACHE-MISSES" in str(spec) for spec in page.specs)
+    assert not any("CACHE-MISSES" in str(spec) for spec in some(page.specs))
     found = of_run(lines, "latency", tmp_path)
     place = [c["name"] for c in found["columns"]].index("perf::CACHE-MISSES")
     assert {line["cells"][place]["text"] for line in found["lines"]} == {"not counted?"}
 
 
 def test_a_proven_zero_is_a_number(tmp_path: Path) -> None:
-    lines = count(plain(), {"perf::PAGE-FAULTS": (event("perf::PAGE-FAULTS", "perf"), lambda _: 0.0)})
+    lines = count(
+        plain(), {"perf::PAGE-FAULTS": (event("perf::PAGE-FAULTS", "perf"), lambda _: 0.0)}
+    )
     found = of_run(lines, "numa", tmp_path)
     assert {line["cells"][0]["text"] for line in found["lines"]} == {"0"}
     assert found["untrusted"] == []
@@ -159,9 +186,16 @@ def test_what_could_not_be_counted_is_told_once_for_each_reason(tmp_path: Path) 
     page = make(tmp_path, lines)
     assert page.text.count(PARANOID) == 1
     found = {row["why"]: row for row in of_run(lines, "numa", tmp_path)["lacking"]}
-    assert found[PARANOID]["names"] == ["PAPI_L3_TCA", "PAPI_BR_MSP"] and found[PARANOID]["trials"] is None
+    assert (
+        found[PARANOID]["names"] == ["PAPI_L3_TCA", "PAPI_BR_MSP"]
+        and found[PARANOID]["trials"] is None
+    )
     assert found["it was counted all through in no sample"]["trials"] == singles
-    assert [c["name"] for c in of_run(lines, "numa", tmp_path)["columns"]] == [*EVENTS, "PAPI_L1_DCM", "instructions per cycle"]
+    assert [c["name"] for c in of_run(lines, "numa", tmp_path)["columns"]] == [
+        *EVENTS,
+        "PAPI_L1_DCM",
+        "instructions per cycle",
+    ]
 
 
 def test_a_benchmark_is_not_told_of_events_of_another(tmp_path: Path) -> None:
@@ -211,10 +245,15 @@ def test_unequal_threads_are_told(tmp_path: Path) -> None:
 
 def test_energies_are_in_joules(tmp_path: Path) -> None:
     rapl: Events = {
-        "rapl:::PACKAGE_ENERGY:PACKAGE0": (event("rapl:::PACKAGE_ENERGY:PACKAGE0", unit="nJ", scope="package"), lambda _: 4.2e9)
+        "rapl:::PACKAGE_ENERGY:PACKAGE0": (
+            event("rapl:::PACKAGE_ENERGY:PACKAGE0", unit="nJ", scope="package"),
+            lambda _: 4.2e9,
+        )
     }
     found = of_run(count(plain(), rapl), "numa", tmp_path)
-    assert {(c["text"], c["below"]) for line in found["lines"] for c in line["cells"]} == {("4.20 J", "4.16 J to 4.24 J")}
+    assert {(c["text"], c["below"]) for line in found["lines"] for c in line["cells"]} == {
+        ("4.20 J", "4.16 J to 4.24 J")
+    }
     assert found["columns"][0]["scope"] == "once a package" and found["columns"][0]["meaning"]
 
 
@@ -244,7 +283,10 @@ def test_what_happened_is_told_of_the_trials_in_which_it_did(tmp_path: Path) -> 
     (line,) = found["lines"]
     assert line["id"] == trials([lines])[1]["id"]
     assert [c["text"] for c in line["cells"]] == ["7", "12.5 ms"]
-    assert "something happened in 1 of 3 trials (migrations in 1, steal in 1)" in make(tmp_path / "page", lines).text
+    assert (
+        "something happened in 1 of 3 trials (migrations in 1, steal in 1)"
+        in make(tmp_path / "page", lines).text
+    )
 
 
 def test_of_many_trials_each_variant_has_a_row(tmp_path: Path) -> None:
@@ -277,7 +319,11 @@ def test_what_was_asked_for_of_the_kernel_is_no_aside(tmp_path: Path) -> None:
     }
     lines = count(quiet(plain()), asked)
     for t in trials([lines]):  # as the harness has it: asked for, it is not told again
-        t["counters"] = [c for i, c in enumerate(t["counters"]) if c["name"] not in [b["name"] for b in t["counters"][:i]]]
+        t["counters"] = [
+            c
+            for i, c in enumerate(t["counters"])
+            if c["name"] not in [b["name"] for b in t["counters"][:i]]
+        ]
     found = of_run(lines, "numa", tmp_path)
     assert [c["name"] for c in found["columns"]] == ["migrations", "cpu-time"]
     assert "migrations" not in found["kernel"]["quiet"]
@@ -307,7 +353,12 @@ def drawn(spec: Any) -> dict[str, list[dict[str, Any]]]:
                 sets = {layer["data"]["name"] for layer in part["layer"] if "data" in layer} | (
                     {part["data"]["name"]} if "data" in part else set()
                 )
-                found.setdefault(name, []).extend(r for s in sorted(sets) for r in spec["datasets"][s] if "x" in r and "value" in r)
+                found.setdefault(name, []).extend(
+                    r
+                    for s in sorted(sets)
+                    for r in spec["datasets"][s]
+                    if "x" in r and "value" in r
+                )
             else:
                 for key in ("vconcat", "hconcat", "concat"):
                     look(part.get(key, []))
@@ -324,7 +375,9 @@ def x_scales(part: Any) -> list[Any]:
         return []
     x = part.get("x")
     own = [x["scale"]] if isinstance(x, dict) and x.get("field") == "x" else []
-    return own + [found for key, each in part.items() if key != "datasets" for found in x_scales(each)]
+    return own + [
+        found for key, each in part.items() if key != "datasets" for found in x_scales(each)
+    ]
 
 
 def test_counters_stand_below_the_curve_of_time(tmp_path: Path) -> None:
@@ -333,13 +386,17 @@ def test_counters_stand_below_the_curve_of_time(tmp_path: Path) -> None:
     page = make(tmp_path, lines)
     (spec,) = panels(page, "latency")
     found = drawn(spec)
-    assert [name for name in found if name] == [f"{name} per load" for name in steps] + ["instructions per cycle"]
+    assert [name for name in found if name] == [f"{name} per load" for name in steps] + [
+        "instructions per cycle"
+    ]
     time = {(r["id"], r["x"]) for r in found[""] if r["value"] is not None}
     for name in steps:
         rows = [r for r in found[f"{name} per load"] if r["id"]]
         assert {(r["id"], r["x"]) for r in rows} == time
         of = {t["id"]: c for t in trials([lines]) for c in t["counters"] if c["name"] == name}
-        assert {(r["id"], r["value"], r["low"], r["high"]) for r in rows} == {(i, c["value"], *c["ci"]) for i, c in of.items()}
+        assert {(r["id"], r["value"], r["low"], r["high"]) for r in rows} == {
+            (i, c["value"], *c["ci"]) for i, c in of.items()
+        }
     assert len({str(scale) for scale in x_scales(spec)}) == 1
     marks = [r["label"] for rows in spec["datasets"].values() for r in rows if "at" in r]
     assert {"L1 ends", "L2 ends", "L3 ends"} <= set(marks)
@@ -347,7 +404,10 @@ def test_counters_stand_below_the_curve_of_time(tmp_path: Path) -> None:
 
 def test_what_is_not_trusted_is_not_drawn_and_the_rest_is(tmp_path: Path) -> None:
     part: Events = {
-        "PAPI_L2_DCM": (event("PAPI_L2_DCM", proven=False), lambda t: 0.0 if t["parameters"]["size"] < 1 << 20 else 0.5)
+        "PAPI_L2_DCM": (
+            event("PAPI_L2_DCM", proven=False),
+            lambda t: 0.0 if t["parameters"]["size"] < 1 << 20 else 0.5,
+        )
     }
     lines = count(record(TWO, curve(), run_id("a")), part)
     (spec,) = panels(make(tmp_path, lines), "latency")
@@ -367,8 +427,12 @@ def test_what_is_not_trusted_is_not_drawn_and_the_rest_is(tmp_path: Path) -> Non
         (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains"}),
     ],
 )
-def test_each_benchmark_with_a_curve_has_one_of_its_counters(points: Any, benchmark: str, over: set[str], tmp_path: Path) -> None:
-    lines = count(record(TWO, points(), run_id("a")), {"PAPI_TOT_CYC": (event("PAPI_TOT_CYC"), cycles)})
+def test_each_benchmark_with_a_curve_has_one_of_its_counters(
+    points: Any, benchmark: str, over: set[str], tmp_path: Path
+) -> None:
+    lines = count(
+        record(TWO, points(), run_id("a")), {"PAPI_TOT_CYC": (event("PAPI_TOT_CYC"), cycles)}
+    )
     lines = [line for line in lines if line["type"] != "samples"]
     db, own = told(lines, benchmark, tmp_path)
     machine = records.machines(db)[run_id("a")]
@@ -393,7 +457,9 @@ def test_best_is_in_the_panels_of_both_methods(tmp_path: Path) -> None:
 
 
 def test_one_point_is_no_curve(tmp_path: Path) -> None:
-    lines = count(record(TWO, [p for p in curve() if p.parameters["size"] == 1 << 20], run_id("a")), EVENTS)
+    lines = count(
+        record(TWO, [p for p in curve() if p.parameters["size"] == 1 << 20], run_id("a")), EVENTS
+    )
     page = make(tmp_path, lines)
     assert panels(page, "latency") == [] and "Counters of latency" in page.text
 
@@ -402,21 +468,32 @@ def test_one_point_is_no_curve(tmp_path: Path) -> None:
 
 
 def test_runs_with_and_without_counters_make_one_page(tmp_path: Path) -> None:
-    first, second, third = (record(ONE, curve(ONE), run_id(str(i)), started=f"2025-03-1{i}T00:00:00.000Z") for i in (1, 2, 3))
+    first, second, third = (
+        record(ONE, curve(ONE), run_id(str(i)), started=f"2025-03-1{i}T00:00:00.000Z")
+        for i in (1, 2, 3)
+    )
     page = make(tmp_path, first, count(second, EVENTS), count(third, {}))
     assert page.text.count("What was counted") == 1
-    assert len(panels(page, "latency")) == 1 and "2025-03-12" in str(panels(page, "latency")[0]["title"]["text"])
+    assert len(panels(page, "latency")) == 1 and "2025-03-12" in str(
+        panels(page, "latency")[0]["title"]["text"]
+    )
     assert page.text.count("something happened") == 2
 
 
 def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:
     points = curve(ONE)
     first = count(record(ONE, points[:4], run_id("1")), EVENTS)
-    again = record(ONE, points[4:], run_id("2"), resumes=[run_id("1")], started="2025-03-15T00:00:00.000Z")
+    again = record(
+        ONE, points[4:], run_id("2"), resumes=[run_id("1")], started="2025-03-15T00:00:00.000Z"
+    )
     second = count(again, {"PAPI_L2_DCM": (event("PAPI_L2_DCM"), lambda _: 0.5)})
     db, own = told(first[:-1] + second, "latency", tmp_path)
     found = counters.section(db, own)[run_id("2")]
-    assert {c["name"] for c in found["columns"]} == {*EVENTS, "PAPI_L2_DCM", "instructions per cycle"}
+    assert {c["name"] for c in found["columns"]} == {
+        *EVENTS,
+        "PAPI_L2_DCM",
+        "instructions per cycle",
+    }
     assert len(found["lines"]) == len(points)
     passes = {c["name"]: c["pass"] for c in found["columns"]}
     assert (passes["PAPI_L3_TCM"], passes["PAPI_L2_DCM"], found["asked"]["passes"]) == (1, 0, 2)
@@ -425,7 +502,10 @@ def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:
 def test_a_resumed_run_that_measured_nothing_has_no_word(tmp_path: Path) -> None:
     """Of how many passes there were, and which an event was in."""
     first = count(record(ONE, curve(ONE), run_id("1")), EVENTS)
-    more: Events = {"PAPI_TOT_CYC": (event("PAPI_TOT_CYC", turn=1), cycles), "PAPI_L2_DCM": (event("PAPI_L2_DCM", turn=2), cycles)}
+    more: Events = {
+        "PAPI_TOT_CYC": (event("PAPI_TOT_CYC", turn=1), cycles),
+        "PAPI_L2_DCM": (event("PAPI_L2_DCM", turn=2), cycles),
+    }
     again = record(ONE, [], run_id("2"), resumes=[run_id("1")], started="2025-03-15T00:00:00.000Z")
     found = of_run(first[:-1] + count(again, more), "latency", tmp_path)
     passes = {c["name"]: c["pass"] for c in found["columns"] if c["name"] in EVENTS}
@@ -454,7 +534,10 @@ def test_nothing_that_a_record_says_of_counters_becomes_part_of_the_page(tmp_pat
 def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
     names = set()
     for path in sorted(SOURCE.glob("bench/**/*.c")):
-        for table in re.findall(r"struct explained counters\[\] = \{(.*?)\n\};", path.read_text(encoding="utf-8"), re.S):
+        for table in re.findall(
+            r"struct explained counters\[\] = \{(.*?)\n\};", path.read_text(encoding="utf-8"), re.S
+        ):
+            table = re.sub(r'"\s*\n\s*"', "", table)  # literals that stand side by side are one
             names |= {name for row in re.findall(r'\{ "([^"]+)"', table) for name in row.split("|")}
     counting = (SOURCE / "harness/counting.c").read_text(encoding="utf-8")
     ratios = re.findall(r'\{ "([^"]+)", "[^"]+", "([^"]+)", "([^"]+)" \}', counting)
@@ -482,7 +565,15 @@ def test_counts_read_well(value: float, unit: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(16384, "16 Ki"), (1 << 30, "1 Gi"), (200000, "200 k"), (0, "0"), (81, "81"), ("base", "base"), (0.5, "0.5")],
+    [
+        (16384, "16 Ki"),
+        (1 << 30, "1 Gi"),
+        (200000, "200 k"),
+        (0, "0"),
+        (81, "81"),
+        ("base", "base"),
+        (0.5, "0.5"),
+    ],
 )
 def test_parameters_read_well(value: Any, text: str) -> None:
     assert units.short(value).replace("\u00a0", " ") == text

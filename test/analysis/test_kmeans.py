@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of records of kmeans: the mystery held against them, published ratios beside, scaling, other libraries."""
+"""What is made of records of kmeans: the mystery held against them, published ratios beside,
+scaling, other libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +15,20 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import kmeans, peers, records, scaling
 from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
-from make_records import FLAGS, PEERS, SMALL_CASE, Line, Machine, best, flag, header, peer, record, run_id, write
+from make_records import (
+    FLAGS,
+    PEERS,
+    SMALL_CASE,
+    Line,
+    Machine,
+    best,
+    flag,
+    header,
+    peer,
+    record,
+    run_id,
+    write,
+)
 from make_records import kmeans as points
 from test_report import HOSTILE, Page, make, names, trials
 
@@ -64,7 +78,9 @@ def test_published_times_are_told_as_ratios() -> None:
             },
         ),
     ]
-    assert [(s["machine"], s["variant"], s["threads"], s["value"]) for s in kmeans.published_speed_ups()] == [
+    assert [
+        (s["machine"], s["variant"], s["threads"], s["value"]) for s in kmeans.published_speed_ups()
+    ] == [
         ("i7-4870HQ", "2p", 8, pytest.approx(4.24 / 1.31)),
         ("i7-4870HQ", "2q", 8, pytest.approx(4.019 / 2.234)),
     ]
@@ -74,11 +90,20 @@ def test_published_times_are_told_as_ratios() -> None:
     ("changes", "said"),
     [
         ({}, "The work is as published, but for points and centres, which were not."),
-        ({"points": 200000}, "The work is as published, but for points and centres, which were not."),
-        ({"iterations": 0}, "Not the published work: iterations until nothing changes instead of 108."),
+        (
+            {"points": 200000},
+            "The work is as published, but for points and centres, which were not.",
+        ),
+        (
+            {"iterations": 0},
+            "Not the published work: iterations until nothing changes instead of 108.",
+        ),
         (
             {"points": "data/iris.csv", "clusters": 3},
-            "Not the published work: points iris.csv instead of 200\u00a0k, clusters 3 instead of 81.",
+            (
+                "Not the published work: points iris.csv instead of 200\u00a0k, clusters 3 instead"
+                " of 81."
+            ),
         ),
     ],
 )
@@ -106,7 +131,9 @@ def test_amounts_read_well(value: Any, text: str) -> None:
 # The mystery.
 
 
-def of(variant: str, threads: int, value: Optional[float], width: Optional[float] = 0.01, **more: Any) -> dict[str, Any]:
+def of(
+    variant: str, threads: int, value: Optional[float], width: Optional[float] = 0.01, **more: Any
+) -> dict[str, Any]:
     known = value is not None and width is not None
     status = more.get("status", "ok")
     return {
@@ -155,7 +182,8 @@ def test_the_published_ratios_agree_with_the_lesson() -> None:
     assert [c["why"] for c in found] == [
         "2q takes 5.2 % less than 2p",
         "2q takes 7.72 times as long as 2p",
-        "it takes away 94.2 % (93.8 % to 94.6 %) of what 2q costs over 2p",  # (7.72 - 1.39) / (7.72 - 1)
+        # (7.72 - 1.39) / (7.72 - 1)
+        "it takes away 94.2 % (93.8 % to 94.6 %) of what 2q costs over 2p",
         "3p takes 35.2 % less than 2p",
     ]
     assert [c["published"] for c in found] == [
@@ -204,8 +232,16 @@ def test_what_cannot_be_told_is_not_told(other: dict[str, Any], why: str) -> Non
 
 
 def test_whether_padding_cures_is_open_where_the_disease_is() -> None:
-    found = {c["claim"]: c for c in kmeans.claims([of("2p", 2, 1.0, width=0.5), of("2q", 2, 1.2), of("2q-padded", 2, 0.8)])}
-    assert (found[PADDING]["verdict"], found[PADDING]["why"]) == (UNSURE, "whether 2q costs anything is open")
+    found = {
+        c["claim"]: c
+        for c in kmeans.claims(
+            [of("2p", 2, 1.0, width=0.5), of("2q", 2, 1.2), of("2q-padded", 2, 0.8)]
+        )
+    }
+    assert (found[PADDING]["verdict"], found[PADDING]["why"]) == (
+        UNSURE,
+        "whether 2q costs anything is open",
+    )
 
 
 def test_many_threads_are_those_with_a_cpu_each() -> None:
@@ -229,37 +265,77 @@ def test_without_a_mystery_there_is_no_claim() -> None:
 
 def test_ratios_are_of_the_times_of_the_record() -> None:
     lines = record(EIGHT, points(threads=(1, 2)), RUN)
-    time = {(t["variant"], t["threads"]): next(m for m in t["metrics"] if m["name"] == "time") for t in trials([lines])}
+    time = {
+        (t["variant"], t["threads"]): next(m for m in t["metrics"] if m["name"] == "time")
+        for t in trials([lines])
+    }
     found = kmeans.ratio_rows(told(lines))
     assert [row["threads"] for row in found] == [1, 2]
     for row in found:
-        assert list(row["by"]) == ["2q", "2q-padded", "3p", "private-dense", "private-padded", "best"]
+        assert list(row["by"]) == [
+            "2q",
+            "2q-padded",
+            "3p",
+            "private-dense",
+            "private-padded",
+            "best",
+        ]
         for variant, ratio in row["by"].items():
             one, base = time[variant, row["threads"]], time["2p", row["threads"]]
             assert ratio["value"] == one["value"] / base["value"]
-            assert (ratio["low"], ratio["high"]) == (one["ci"][0] / base["ci"][1], one["ci"][1] / base["ci"][0])
+            assert (ratio["low"], ratio["high"]) == (
+                one["ci"][0] / base["ci"][1],
+                one["ci"][1] / base["ci"][0],
+            )
 
 
 def test_speed_up_is_over_the_fewest_threads_of_the_same_kind() -> None:
     def pruned(how: str, threads: int, value: float) -> dict[str, Any]:
         return of("best", threads, value, parameters={**SMALL_CASE, "prune": how})
 
-    own = [pruned("none", 1, 8.0), pruned("none", 4, 2.5), pruned("cells", 2, 3.0), pruned("cells", 4, 2.0), of("2p", 4, 1.0)]
+    own = [
+        pruned("none", 1, 8.0),
+        pruned("none", 4, 2.5),
+        pruned("cells", 2, 3.0),
+        pruned("cells", 4, 2.0),
+        of("2p", 4, 1.0),
+    ]
     found = [kmeans.speed_up(t, own) for t in own]
-    assert [f and f["value"] for f in found] == [None, pytest.approx(3.2), None, pytest.approx(1.5), None]
-    assert [kmeans.line_of(t, own) for t in own] == ["best, none", "best, none", "best, cells", "best, cells", "2p"]
+    assert [f and f["value"] for f in found] == [
+        None,
+        pytest.approx(3.2),
+        None,
+        pytest.approx(1.5),
+        None,
+    ]
+    assert [kmeans.line_of(t, own) for t in own] == [
+        "best, none",
+        "best, none",
+        "best, cells",
+        "best, cells",
+        "2p",
+    ]
 
 
 # Scaling.
 
 
-def rank_run(ranks: int, *of_points: tuple[int, float, Optional[float]], machine: Machine = EIGHT, **changes: Any) -> list[Line]:
+def rank_run(
+    ranks: int,
+    *of_points: tuple[int, float, Optional[float]],
+    machine: Machine = EIGHT,
+    **changes: Any,
+) -> list[Line]:
     """Trials of best by points, time of an iteration, and communication."""
     made = [best(2, {**SMALL_CASE, "points": str(n)}, time, spent) for n, time, spent in of_points]
     changes = {"started": f"2025-03-14T09:{ranks:02}:00.000Z", **changes}
     lines = record(machine, made, run_id(f"{ranks} {changes}"), ranks=ranks, **changes)
-    for trial, (_, time, _) in zip(trials([lines]), of_points):  # exact, to be computed with by hand
-        next(m for m in trial["metrics"] if m["name"] == "time").update(value=time, ci=[time * 0.99, time * 1.01])
+    for trial, (_, time, _) in zip(
+        trials([lines]), of_points
+    ):  # exact, to be computed with by hand
+        next(m for m in trial["metrics"] if m["name"] == "time").update(
+            value=time, ci=[time * 0.99, time * 1.01]
+        )
     return lines
 
 
@@ -275,21 +351,37 @@ def test_strong_and_weak_scaling_by_hand() -> None:
     assert (strong["kind"], weak["kind"]) == ("strong", "weak")
     assert strong["name"] == "best, 1200 × 2, k\u00a0=\u00a081, 108 iterations, double"
     assert weak["name"] == "best, 1200 a rank × 2, k\u00a0=\u00a081, 108 iterations, double"
-    assert [line["ranks"] for line in strong["lines"]] == [line["ranks"] for line in weak["lines"]] == [1, 2, 4]
-    assert [line["speed_up"]["value"] for line in strong["lines"]] == pytest.approx([1, 8 / 4.2, 3.2])
-    assert [line["efficiency"]["value"] for line in strong["lines"]] == pytest.approx([1, 8 / 8.4, 0.8])
-    assert [line["communication_share"] for line in strong["lines"]] == [None, pytest.approx(0.05), pytest.approx(0.2)]
+    assert (
+        [line["ranks"] for line in strong["lines"]]
+        == [line["ranks"] for line in weak["lines"]]
+        == [1, 2, 4]
+    )
+    assert [line["speed_up"]["value"] for line in strong["lines"]] == pytest.approx(
+        [1, 8 / 4.2, 3.2]
+    )
+    assert [line["efficiency"]["value"] for line in strong["lines"]] == pytest.approx(
+        [1, 8 / 8.4, 0.8]
+    )
+    assert [line["communication_share"] for line in strong["lines"]] == [
+        None,
+        pytest.approx(0.05),
+        pytest.approx(0.2),
+    ]
     four = strong["lines"][2]["efficiency"]
     assert (four["low"], four["high"]) == pytest.approx((0.8 * 0.99 / 1.01, 0.8 * 1.01 / 0.99))
     assert [line["speed_up"] for line in weak["lines"]] == [None] * 3
-    assert [line["efficiency"]["value"] for line in weak["lines"]] == pytest.approx([1, 8 / 8.4, 0.8])
+    assert [line["efficiency"]["value"] for line in weak["lines"]] == pytest.approx(
+        [1, 8 / 8.4, 0.8]
+    )
     assert [line["amount"] for line in weak["lines"]] == ["1200", "2400", "4800"]
 
 
 def test_what_does_not_compare_makes_no_curve() -> None:
     one, two, _ = STRONG
     assert scaling.found_in(told(one)) == []
-    other = rank_run(2, (1200, 4.0, 0.1), machine=Machine("n9", "another machine", cpu_nodes=1, cores=8))
+    other = rank_run(
+        2, (1200, 4.0, 0.1), machine=Machine("n9", "another machine", cpu_nodes=1, cores=8)
+    )
     assert scaling.found_in(told(one, other)) == []
     assert scaling.found_in(told(one, rank_run(2, (1201, 4.0, 0.1)))) == []
     assert scaling.found_in(told(one, rank_run(2, (1200, 4.0, 0.1), rank=1))) == []
@@ -317,9 +409,13 @@ def test_of_several_runs_with_as_many_ranks_the_last_counts() -> None:
 def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     page = make(tmp_path, *STRONG)
     text = text_of(page)
-    assert "Strong scaling: best, 1200 × 2" in text and "Weak scaling: best, 1200 a rank × 2" in text
+    assert (
+        "Strong scaling: best, 1200 × 2" in text and "Weak scaling: best, 1200 a rank × 2" in text
+    )
     assert re.search(
-        r"n8 ?1200 ?2\.50 s ?2\.48 to 2\.52 s ?500 ms ?20 % ?3\.20 \(3\.14 to 3\.26\) ?0\.800 \(0\.784 to 0\.816\)", text
+        r"n8 ?1200 ?2\.50 s ?2\.48 to 2\.52 s ?500 ms ?20 % ?3\.20 \(3\.14 to 3\.26\) ?0\.800"
+        r" \(0\.784 to 0\.816\)",
+        text,
     )
     assert "n8, 4 ranks" in text and "Scaling: no two runs" not in text
     assert {"kmeans-scaling.svg", "kmeans-scaling.png"} <= set(names(tmp_path / "report-pictures"))
@@ -352,12 +448,15 @@ def test_a_goal_is_reached_by_the_whole_interval(
     assert peers.reached({"value": value, "low": low, "high": high, "goal": goal}) == reached
 
 
-def test_a_record_of_peers_alone_makes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_of_peers_alone_makes_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = make(tmp_path, compared())
     text = text_of(page)
     assert "4 comparisons with other libraries." in text
     assert re.search(
-        r"200k x 2, k=81double, uniform, 1 thread ?scikit-learn lloyd1\.9\.1 ?9 ?1\.41 s ?30\.0 ms ?47\.0\(46\.0 to 48\.5\)"
+        r"200k x 2, k=81double, uniform, 1 thread ?scikit-learn lloyd1\.9\.1 ?9 ?1\.41 s ?30\.0 ms"
+        r" ?47\.0\(46\.0 to 48\.5\)"
         r" ?45\.0reached",
         text,
     )
@@ -367,10 +466,20 @@ def test_a_record_of_peers_alone_makes_a_page(tmp_path: Path, capsys: pytest.Cap
     assert "locus, one thread" in text and "None" not in text
     assert names(tmp_path / "report-pictures") == ["kmeans-peers.png", "kmeans-peers.svg"]
     bars = [(r["value"], r["low"], r["high"], r["goal"]) for r in page.rows("value", "goal")]
-    assert bars == [(47.0, 46.0, 48.5, 45), (28.0, 27.1, 28.8, 30), (7.02, 6.8, 7.2, 7), (6.2, None, None, None)]
+    assert bars == [
+        (47.0, 46.0, 48.5, 45),
+        (28.0, 27.1, 28.8, 30),
+        (7.02, 6.8, 7.2, 7),
+        (6.2, None, None, None),
+    ]
     assert "adds the point to its sums" not in text  # no lesson without its measurement
     assert "Other libraries: no comparison" not in text
-    for why in ("Time over threads", "Ratios, and published", "The fastest: best was not run", "Scaling: no two runs"):
+    for why in (
+        "Time over threads",
+        "Ratios, and published",
+        "The fastest: best was not run",
+        "Scaling: no two runs",
+    ):
         assert why in text
     assert program.main(["validate", str(tmp_path / "0.jsonl")]) == GOOD
     assert "cut off" not in text  # it needs no end
@@ -391,14 +500,18 @@ def test_a_record_of_peers_alone_makes_a_page(tmp_path: Path, capsys: pytest.Cap
         {"price": 1},
     ],
 )
-def test_the_schema_refuses_peers_that_are_none(changes: Line, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_schema_refuses_peers_that_are_none(
+    changes: Line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path / "a.jsonl", compared(changes))
     assert program.main(["validate", str(path)]) == BAD_INPUT
     assert f"{path}:2: is not a line of a record: $" in capsys.readouterr().err
 
 
 def test_what_a_peer_says_of_itself_stays_text(tmp_path: Path) -> None:
-    page = make(tmp_path, compared(dict.fromkeys(("case", "peer", "version", "agreement"), HOSTILE)))
+    page = make(
+        tmp_path, compared(dict.fromkeys(("case", "peer", "version", "agreement"), HOSTILE))
+    )
     assert page.text.count(HOSTILE) >= 4
     assert page.tags.count("script") == make(tmp_path / "plain", compared({})).tags.count("script")
 
@@ -422,7 +535,11 @@ Whole = tuple[Path, Page, list[Line]]
 
 def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
     _, page, lines = whole
-    shown = {row["id"]: (row["value"], row["low"], row["high"]) for row in page.rows("id", "value", "x") if row["id"]}
+    shown = {
+        row["id"]: (row["value"], row["low"], row["high"])
+        for row in page.rows("id", "value", "x")
+        if row["id"]
+    }
     expected = {}
     for trial in trials([lines]):
         time = next(m for m in trial["metrics"] if m["name"] == "time")
@@ -445,27 +562,39 @@ def test_published_ratios_stand_beside_ours(whole: Whole) -> None:
     bars = list(page.rows("theirs", "point"))
     theirs = [(r["trial"], r["value"]) for r in bars if r["theirs"]]
     expected = [
-        (f"{variant}, published: {r['machine']}, {r['threads']} thread{'s' * (r['threads'] > 1)}", r["by"][variant])
+        (
+            (
+                f"{variant}, published: {r['machine']}, {r['threads']}"
+                f" thread{'s' * (r['threads'] > 1)}"
+            ),
+            r["by"][variant],
+        )
         for variant in ("2q", "2q-padded", "3p")
         for r in kmeans.published_ratios()
         if variant in r["by"]
     ]
     assert theirs == expected and len(theirs) == 7
-    # Of ours: with one thread, with as many as published, with the most; of the published work, not of the other one.
+    # Of ours: with one thread, with as many as published, with the most; of the published work, not
+    # of the other one.
     assert [(r["first"], r["point"]) for r in bars if not r["theirs"]] == [
         ("", f"here, {n}") for _ in ("2q", "2q-padded", "3p") for n in ("1 thread", "8 threads")
     ]
     assert any(r["line"].startswith("Here: 200 k × 2, k = 81") for r in page.rows("line", "row"))
     rows = kmeans.ratio_rows([t for t in told(whole[2]) if t["parameters"]["dimensions"] == 2])
     ours = {(r["threads"], v): x["value"] for r in rows for v, x in r["by"].items()}
-    assert [r["value"] for r in bars if not r["theirs"]] == [ours[n, v] for v in ("2q", "2q-padded", "3p") for n in (1, 8)]
+    assert [r["value"] for r in bars if not r["theirs"]] == [
+        ours[n, v] for v in ("2q", "2q-padded", "3p") for n in (1, 8)
+    ]
 
 
 def test_published_ratios_are_in_the_table_of_the_published_work_alone(whole: Whole) -> None:
     _, page, _ = whole
     text = text_of(page)
     assert text.count("published: 2x Xeon E5-2680 v348 threads") == 1
-    assert text.count("Not the published work: points 2 M instead of 200 k, dimensions 8 instead of 2") == 2
+    assert (
+        text.count("Not the published work: points 2 M instead of 200 k, dimensions 8 instead of 2")
+        == 2
+    )
     for value in ("0.948", "1.71", "7.72", "0.999", "1.39", "0.965", "0.648", "3.24", "1.80"):
         assert value in text
 
@@ -474,7 +603,11 @@ def test_tables_tell_what_best_did(whole: Whole) -> None:
     _, page, lines = whole
     text = text_of(page)
     pair = next(
-        m for t in trials([lines]) if t["variant"] == "best" and t["threads"] == 1 for m in t["metrics"] if m["name"] == "pair-time"
+        m
+        for t in trials([lines])
+        if t["variant"] == "best" and t["threads"] == 1
+        for m in t["metrics"]
+        if m["name"] == "pair-time"
     )
     assert pair["value"] == pytest.approx(100e-12)
     assert re.search(r"200 k × 2, k = 81, 108 iterations, double ?auto ?1 ?100 ps ?4 % ?72 %", text)
@@ -495,7 +628,11 @@ def test_what_is_missing_is_named_and_what_is_there_is_not(tmp_path: Path) -> No
     ladder_only = [p for p in points() if p.variant != "best"]
     for folder, own, missing in (
         ("all", [*STRONG, record(EIGHT, points(), RUN), compared()], []),
-        ("ladder", [record(EIGHT, ladder_only, RUN)], ["The fastest", "Scaling", "Other libraries"]),
+        (
+            "ladder",
+            [record(EIGHT, ladder_only, RUN)],
+            ["The fastest", "Scaling", "Other libraries"],
+        ),
         (
             "one",
             [record(EIGHT, points(threads=(1,)), RUN)],
@@ -516,7 +653,9 @@ def test_what_is_missing_is_named_and_what_is_there_is_not(tmp_path: Path) -> No
             "Scaling: ",
             "Other libraries: ",
         )
-        assert [why for why in whys if f"{why}" in text] == [why for why in whys if any(why.startswith(m) for m in missing)], folder
+        assert [why for why in whys if f"{why}" in text] == [
+            why for why in whys if any(why.startswith(m) for m in missing)
+        ], folder
         assert ("Not on this page" in text) == bool(missing)
 
 
@@ -538,12 +677,20 @@ def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
         p.status, p.reasons = "impossible", ["8 threads don't fit on 2 CPUs"]
     text = text_of(make(tmp_path, record(EIGHT, own, RUN)))
     assert f"{len(own)} impossible" in text
-    assert "Time over threads, and speed-up: no work has values with several numbers of threads" in text
+    assert (
+        "Time over threads, and speed-up: no work has values with several numbers of threads"
+        in text
+    )
 
 
 def test_a_variant_that_is_not_known_is_shown_last(tmp_path: Path) -> None:
     own = told(record(EIGHT, points(threads=(1, 2), later=(1, 1)), RUN))
-    (picture,) = kmeans.over_threads(own, header(EIGHT, RUN, random.Random(1))["machine"], "kmeans", "kmeans")
+    (picture,) = kmeans.over_threads(
+        own, header(EIGHT, RUN, random.Random(1))["machine"], "kmeans", "kmeans"
+    )
     rows = chain.from_iterable(picture.spec["datasets"].values())
-    assert list(dict.fromkeys(r["series"] for r in rows if "series" in r))[-2:] == ["7 best", "8 later"]
+    assert list(dict.fromkeys(r["series"] for r in rows if "series" in r))[-2:] == [
+        "7 best",
+        "8 later",
+    ]
     assert kmeans.section(own)["works"][0]["trials"][-1]["variant"] == "later"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of records of latency: names of levels, held against what the system reports; tables and pictures."""
+"""What is made of records of latency: names of levels, held against what the system reports;
+tables and pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +15,22 @@ from locus_analysis import __main__ as program
 from locus_analysis import levels, records
 from locus_analysis.levels import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
 from locus_analysis.steps import Edge, Plateau, Steps, find
-from make_records import FOUR, ONE, TWO, Line, Machine, Point, flag, latency, numa, record, run_id, time_of_load, write
+from make_records import (
+    FOUR,
+    ONE,
+    TWO,
+    Line,
+    Machine,
+    Point,
+    flag,
+    latency,
+    numa,
+    record,
+    run_id,
+    time_of_load,
+    write,
+)
+from some import some
 from test_report import Page, make, trials
 
 GOOD = 0
@@ -27,12 +43,20 @@ def brief(lines: list[Line]) -> list[Line]:
 
 
 def findings(lines: list[Line]) -> list[Finding]:
-    given = records.Records([("a.jsonl", number, line) for number, line in enumerate(brief(lines), 1)])
+    given = records.Records(
+        [("a.jsonl", number, line) for number, line in enumerate(brief(lines), 1)]
+    )
     return levels.findings(records.tables(given))
 
 
-def curves(machine: Machine, *variants: str, pages: tuple[str, ...] = ("base", "thp"), octave: int = 4) -> list[Point]:
-    return [p for p in latency(machine, octave) if p.variant in variants and p.parameters["pages"] in pages]
+def curves(
+    machine: Machine, *variants: str, pages: tuple[str, ...] = ("base", "thp"), octave: int = 4
+) -> list[Point]:
+    return [
+        p
+        for p in latency(machine, octave)
+        if p.variant in variants and p.parameters["pages"] in pages
+    ]
 
 
 def the_one(found: list[Finding], what: str) -> Finding:
@@ -54,8 +78,12 @@ def test_levels_are_named_and_agree_with_what_is_reported() -> None:
         ("L3", "22 MiB", AGREES),
         ("memory", "", ""),
     ]
-    assert [level.time for level in caches.levels] == pytest.approx([2.2e-9, 4e-9, 15e-9, 83e-9], rel=0.05)
-    assert [level.cycles for level in caches.levels] == pytest.approx([t.time / 4.3e-10 for t in caches.levels if t.time], rel=0.01)
+    assert [level.time for level in caches.levels] == pytest.approx(
+        [2.2e-9, 4e-9, 15e-9, 83e-9], rel=0.05
+    )
+    assert [level.cycles for level in caches.levels] == pytest.approx(
+        [t.time / 4.3e-10 for t in caches.levels if t.time], rel=0.01
+    )
     assert caches.remarks == []
     tlb = the_one(found, "TLB")
     assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
@@ -66,7 +94,9 @@ def test_on_system_pages_steps_of_the_tlb_are_told_apart() -> None:
     found = findings(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a")))
     base = next(f for f in found if f.what == "caches" and f.pages == "base")
     verdicts = [level.verdict for level in base.levels]
-    assert verdicts == [f"the end of {name}" for name in ("L1", "L1 TLB", "L2", "L2 TLB", "L3")] + [""]
+    assert verdicts == [f"the end of {name}" for name in ("L1", "L1 TLB", "L2", "L2 TLB", "L3")] + [
+        ""
+    ]
     assert not base.first and base.levels[-1].name == "memory"
 
 
@@ -78,7 +108,10 @@ def test_without_huge_pages_it_cautions() -> None:
     assert any("names go by order, so one may be misnamed" in r for r in caches.remarks)
     assert any("was not measured on huge pages" in r for r in tlb.remarks)
     # 512 pages are 512 lines, all that the L1 of 32 KiB holds: that step is none of the TLB's.
-    assert any("the step at 512 pages is where a cache, found to end at 32 KiB, is full of lines" in r for r in tlb.remarks)
+    assert any(
+        "the step at 512 pages is where a cache, found to end at 32 KiB, is full of lines" in r
+        for r in tlb.remarks
+    )
     assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
 
 
@@ -90,9 +123,14 @@ def test_a_virtual_machine_may_report_more_cache_than_it_has() -> None:
     level = the_one(found, "caches").levels[2]
     assert level.verdict == DIFFERS
     assert re.fullmatch(
-        r"found at 19 MiB–26.9 MiB where 260 MiB is reported: a virtual machine may report its host's cache, .*", level.remark
+        r"found at 19 MiB–26.9 MiB where 260 MiB is reported: a virtual machine may report its"
+        r" host's cache, .*",
+        level.remark,
     )
-    assert any("is less than 4 times the last cache that is reported" in r for r in the_one(found, "caches").remarks)
+    assert any(
+        "is less than 4 times the last cache that is reported" in r
+        for r in the_one(found, "caches").remarks
+    )
     assert [v for _, _, v in told(the_one(found, "TLB"))] == [UNREPORTED] * 2
     assert any("does not tell how many entries" in r for r in the_one(found, "TLB").remarks)
 
@@ -109,24 +147,40 @@ def test_pages_that_are_not_huge_after_all_do_not_count() -> None:
 
 def test_what_does_not_count_is_left_out_and_told() -> None:
     points = curves(TWO, "cycle", pages=("thp",))
-    for i, (status, seconds) in enumerate({"wrong": 9e-9, "misplaced": 8e-9, "noisy": None}.items()):
+    for i, (status, seconds) in enumerate(
+        {"wrong": 9e-9, "misplaced": 8e-9, "noisy": None}.items()
+    ):
         points[7 + i].status, points[7 + i].reasons = status, ["so it is"]
         points[7 + i].seconds = seconds or points[7 + i].seconds
     points[5].status, points[5].reasons = "impossible", ["no such page"]
     caches = the_one(findings(record(TWO, points, run_id("a"))), "caches")
-    assert caches.remarks == ["3 sizes were left out: impossible, misplaced, wrong", "1 of 70 points are noisy or unconverged"]
+    assert caches.remarks == [
+        "3 sizes were left out: impossible, misplaced, wrong",
+        "1 of 70 points are noisy or unconverged",
+    ]
     assert [v for _, _, v in told(caches)] == [AGREES] * 3 + [""]
 
 
-def steps(*levels_: tuple[float, float, float], edges: Optional[list[Edge]] = None, ends: bool = False) -> Steps:
-    plateaus = [Plateau(first, last, ns * 1e-9, ns * 1e-9, ns * 1e-9, 9) for first, last, ns in levels_]
-    given = [Edge(a.last, a.last, b.first, b.first, i) for i, (a, b) in enumerate(zip(plateaus, plateaus[1:]))]
+def steps(
+    *levels_: tuple[float, float, float], edges: Optional[list[Edge]] = None, ends: bool = False
+) -> Steps:
+    plateaus = [
+        Plateau(first, last, ns * 1e-9, ns * 1e-9, ns * 1e-9, 9) for first, last, ns in levels_
+    ]
+    given = [
+        Edge(a.last, a.last, b.first, b.first, i)
+        for i, (a, b) in enumerate(zip(plateaus, plateaus[1:]))
+    ]
     return Steps(plateaus, given if edges is None else edges, ends_on_ramp=ends)
 
 
-def named(found: Steps, reported: dict[int, list[float]], virtual: bool = False) -> tuple[dict[str, Level], list[str]]:
+def named(
+    found: Steps, reported: dict[int, list[float]], virtual: bool = False
+) -> tuple[dict[str, Level], list[str]]:
     remarks: list[str] = []
-    return {level.name: level for level in levels.name_caches(found, reported, virtual, remarks)}, remarks
+    return {
+        level.name: level for level in levels.name_caches(found, reported, virtual, remarks)
+    }, remarks
 
 
 def test_memory_is_what_no_cache_could_take_so_long_for() -> None:
@@ -138,15 +192,25 @@ def test_memory_is_what_no_cache_could_take_so_long_for() -> None:
 
 
 def test_a_level_that_is_reported_and_not_found_is_told() -> None:
-    found, remarks = named(steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {1: [32 * KIB], 2: [MIB]})
+    found, remarks = named(
+        steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {1: [32 * KIB], 2: [MIB]}
+    )
     assert (found["L2"].verdict, found["L2"].reported) == (NOT_FOUND, "1 MiB")
-    assert "1 level of cache found, 2 reported: names go by order, so one may be misnamed" in remarks
+    assert (
+        "1 level of cache found, 2 reported: names go by order, so one may be misnamed" in remarks
+    )
 
 
 def test_an_edge_that_is_another_level_s_says_so() -> None:
-    found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, 20 * MIB, 15), (30 * MIB, GIB, 80)), {2: [MIB], 3: [22 * MIB]})
+    found, _ = named(
+        steps((KIB, 32 * KIB, 1), (40 * KIB, 20 * MIB, 15), (30 * MIB, GIB, 80)),
+        {2: [MIB], 3: [22 * MIB]},
+    )
     assert found["L2"].verdict == DIFFERS
-    assert found["L2"].remark == "found at 20 MiB–30 MiB where 1 MiB is reported; L3 is reported to end there"
+    assert (
+        found["L2"].remark
+        == "found at 20 MiB–30 MiB where 1 MiB is reported; L3 is reported to end there"
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,9 +225,14 @@ def test_an_edge_that_is_another_level_s_says_so() -> None:
         (None, UNREPORTED),
     ],
 )
-def test_agreement_is_within_the_interval_or_the_rise(reported: Optional[int], verdict: str) -> None:
+def test_agreement_is_within_the_interval_or_the_rise(
+    reported: Optional[int], verdict: str
+) -> None:
     edge = Edge(32 * KIB, 32 * KIB, 40 * KIB, 64 * KIB, 0)
-    found, _ = named(steps((KIB, 32 * KIB, 1), (64 * KIB, GIB, 80), edges=[edge]), {1: [reported]} if reported else {})
+    found, _ = named(
+        steps((KIB, 32 * KIB, 1), (64 * KIB, GIB, 80), edges=[edge]),
+        {1: [reported]} if reported else {},
+    )
     assert found["L1"].verdict == verdict
 
 
@@ -171,7 +240,10 @@ def test_a_long_rise_agrees_with_nothing() -> None:
     edge = Edge(2 * MIB, 2 * MIB, 3 * MIB, 90 * MIB, 0)
     found, _ = named(steps((KIB, 2 * MIB, 4), (90 * MIB, GIB, 80), edges=[edge]), {1: [22 * MIB]})
     assert found["L1"].verdict == UNSURE
-    assert found["L1"].remark == "the rise begins at 2 MiB and goes on to 90 MiB; what is reported lies within"
+    assert (
+        found["L1"].remark
+        == "the rise begins at 2 MiB and goes on to 90 MiB; what is reported lies within"
+    )
 
 
 def test_cores_may_have_different_caches() -> None:
@@ -184,12 +256,17 @@ def test_noisy_samples_do_not_make_steps() -> None:
     lines = brief(record(TWO, points, run_id("a")))
     for trial in trials([lines])[3:20:2]:
         metric = trial["metrics"][0]
-        metric.update(value=3 * metric["value"], without_noise=metric["value"], ci=[metric["value"], 3 * metric["value"]])
+        metric.update(
+            value=3 * metric["value"],
+            without_noise=metric["value"],
+            ci=[metric["value"], 3 * metric["value"]],
+        )
     assert [v for _, _, v in told(the_one(findings(lines), "caches"))] == [AGREES] * 3 + [""]
 
 
 def test_steps_that_huge_pages_do_not_take_away_are_the_tlb_s_too() -> None:
-    """A hypervisor pieced the huge pages together from small ones: their curve has the first step as well."""
+    """A hypervisor pieced the huge pages together from small ones: their curve has the first
+    step as well."""
     points = curves(TWO, "cycle", "page-random")
     for p in points:
         n = p.parameters["size"] / 4096
@@ -197,12 +274,21 @@ def test_steps_that_huge_pages_do_not_take_away_are_the_tlb_s_too() -> None:
             p.seconds = time_of_load(n, n if p.parameters["pages"] == "base" else min(n, 1536))
     tlb = the_one(findings(record(TWO, points, run_id("a"))), "TLB")
     assert told(tlb) == [("L1 TLB", "64 pages", AGREES), ("L2 TLB", "1536 pages", AGREES)]
-    assert any("the step at 64 pages is no cache's, and huge pages do not take it away" in r for r in tlb.remarks)
+    assert any(
+        "the step at 64 pages is no cache's, and huge pages do not take it away" in r
+        for r in tlb.remarks
+    )
 
 
 def test_the_difference_is_what_translation_costs() -> None:
-    base = [{"size": n, "value": (5 + n) * 1e-9, "low": (4 + n) * 1e-9, "high": (6 + n) * 1e-9} for n in (1, 2, 3)]
-    huge = [{"size": n, "value": (4 + n) * 1e-9, "low": None if n == 2 else 4e-9, "high": 8e-9} for n in (1, 2)]
+    base = [
+        {"size": n, "value": (5 + n) * 1e-9, "low": (4 + n) * 1e-9, "high": (6 + n) * 1e-9}
+        for n in (1, 2, 3)
+    ]
+    huge = [
+        {"size": n, "value": (4 + n) * 1e-9, "low": None if n == 2 else 4e-9, "high": 8e-9}
+        for n in (1, 2)
+    ]
     points = levels.difference(base, huge)
     assert [p["size"] for p in points] == [1, 2]
     assert [p["value"] for p in points] == pytest.approx([6e-9, 6e-9])
@@ -211,10 +297,19 @@ def test_the_difference_is_what_translation_costs() -> None:
 
 
 def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path / "a.jsonl", brief(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a"))))
+    path = write(
+        tmp_path / "a.jsonl", brief(record(TWO, curves(TWO, "cycle", "page-random"), run_id("a")))
+    )
     other = write(
         tmp_path / "b.jsonl",
-        brief(record(ONE, curves(ONE, "cycle", pages=("base",), octave=2), run_id("b"), started="2025-03-15T00:00:00.000Z")),
+        brief(
+            record(
+                ONE,
+                curves(ONE, "cycle", pages=("base",), octave=2),
+                run_id("b"),
+                started="2025-03-15T00:00:00.000Z",
+            )
+        ),
     )
     assert program.main(["levels", str(path), str(other)]) == GOOD
     text = capsys.readouterr().out
@@ -222,11 +317,17 @@ def test_levels_for_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str
         "n042, 2025-03-14T09:26:53Z",
         "cloud-7, 2025-03-15T00:00:00Z",
     ]
-    assert re.search(r"^  L2 +38 KiB to 1 MiB +3\.99 +9\.\d\d +1 MiB to 1\.19 MiB +1 MiB +agrees$", text, re.MULTILINE)
+    assert re.search(
+        r"^  L2 +38 KiB to 1 MiB +3\.99 +9\.\d\d +1 MiB to 1\.19 MiB +1 MiB +agrees$",
+        text,
+        re.MULTILINE,
+    )
     assert re.search(r"^  L2 TLB +76 to 1448 pages .* 1536 pages +agrees$", text, re.MULTILINE)
 
 
-def test_records_without_curves_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_without_curves_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path / "a.jsonl", brief(record(TWO, numa(TWO)[:2], run_id("a"))))
     assert program.main(["levels", str(path)]) == GOOD
     assert "no curve of latency over working set" in capsys.readouterr().out
@@ -245,10 +346,16 @@ Whole = tuple[Path, Page, list[Line]]
 
 def test_every_trial_is_in_a_picture_with_its_numbers(whole: Whole) -> None:
     _, page, lines = whole
-    shown = {(r["id"], r["value"], r["low"], r["high"]) for r in page.rows("id", "value", "low", "high") if r["id"]}
+    shown = {
+        (r["id"], r["value"], r["low"], r["high"])
+        for r in page.rows("id", "value", "low", "high")
+        if r["id"]
+    }
     for trial in trials([lines]):
         time = next(m for m in trial["metrics"] if m["name"] == "time")
-        assert (trial["id"], time["value"], *(time["ci"] or (None, None))) in shown, trial["identity"]
+        assert (trial["id"], time["value"], *(time["ci"] or (None, None))) in shown, trial[
+            "identity"
+        ]
 
 
 def test_flagged_points_are_marked(whole: Whole) -> None:
@@ -259,7 +366,9 @@ def test_flagged_points_are_marked(whole: Whole) -> None:
     for trial in flagged:
         own = [r for r in rows if r["id"] == trial["id"]]
         assert own and all(r["mark"] == f"▲{r['flag']} {trial['status']}" for r in own)
-    drawn = "".join(p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/latency*.svg"))
+    drawn = "".join(
+        p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/latency*.svg")
+    )
     assert all(trial["reasons"][0][:20] in drawn for trial in flagged)
 
 
@@ -268,14 +377,33 @@ def test_pictures_of_latency(whole: Whole) -> None:
     names = sorted(p.stem.split("Z")[-1] for p in folder.glob("report-pictures/latency-*.svg"))
     assert names == ["", "-chains", "-loaded", "-matrix", "-published", "-tlb"]
     assert not list(folder.glob("report-pictures/numa*matrix*"))  # it stands beside that of latency
-    for svg in folder.glob("report-pictures/latency-*.svg"):
-        assert "NaN" not in svg.read_text(encoding="utf-8") and "Infinity" not in svg.read_text(encoding="utf-8")
-    text = {p.stem.split("Z")[-1]: p.read_text(encoding="utf-8") for p in folder.glob("report-pictures/latency-*.svg")}
-    for words in ("L1: 2.2", "L3 ends", "memory: 8", "cycle, system pages", "page-cycle, transparent huge", "64 KiB"):
+    for svg in some(folder.glob("report-pictures/latency-*.svg")):
+        assert "NaN" not in svg.read_text(encoding="utf-8") and "Infinity" not in svg.read_text(
+            encoding="utf-8"
+        )
+    text = {
+        p.stem.split("Z")[-1]: p.read_text(encoding="utf-8")
+        for p in folder.glob("report-pictures/latency-*.svg")
+    }
+    for words in (
+        "L1: 2.2",
+        "L3 ends",
+        "memory: 8",
+        "cycle, system pages",
+        "page-cycle, transparent huge",
+        "64 KiB",
+    ):
         assert words in text[""], words
     for words in ("L2 TLB ends", "TLB share", "against transparent huge"):
         assert words in text["-tlb"], words
-    for words in ("i7-7660U", "berestovskyy2019", "sestoft2017", "Peter Sestoft", "other machines", "cxl1"):
+    for words in (
+        "i7-7660U",
+        "berestovskyy2019",
+        "sestoft2017",
+        "Peter Sestoft",
+        "other machines",
+        "cxl1",
+    ):
         assert words in text["-published"], words
     for mix in ("read", "copy", "write", "GB/s"):
         assert mix in text["-loaded"], mix
@@ -296,14 +424,24 @@ def test_the_page_tells_levels_and_the_tlb_share(whole: Whole) -> None:
     }
     size = 256 * MIB
     share = 1 - of[size, "thp"] / of[size, "base"]
-    row = f"256 MiB thp {of[size, 'base'] * 1e9:.1f} ns {of[size, 'thp'] * 1e9:.1f} ns {100 * share:.3g} %"
+    row = (
+        f"256 MiB thp {of[size, 'base'] * 1e9:.1f} ns {of[size, 'thp'] * 1e9:.1f} ns"
+        f" {100 * share:.3g} %"
+    )
     assert row.replace(" ", "") in text.replace(" ", "")
 
 
 def test_the_matrices_of_two_runs_each_stand_alone(tmp_path: Path) -> None:
     points = [p for p in latency(TWO) if p.variant == "matrix"]
-    runs = [brief(record(TWO, points, run_id(name), started=f"2025-03-1{i}T00:00:00.000Z")) for i, name in enumerate("ab")]
-    page = make(tmp_path, *runs, brief(record(TWO, [p for p in numa(TWO) if p.variant == "matrix"], run_id("c"))))
+    runs = [
+        brief(record(TWO, points, run_id(name), started=f"2025-03-1{i}T00:00:00.000Z"))
+        for i, name in enumerate("ab")
+    ]
+    page = make(
+        tmp_path,
+        *runs,
+        brief(record(TWO, [p for p in numa(TWO) if p.variant == "matrix"], run_id("c"))),
+    )
     assert len(list(tmp_path.glob("report-pictures/*-matrix.svg"))) == 3
     assert len(list(page.rows("threads_node"))) == 3 * 4
 
@@ -336,7 +474,9 @@ def test_load_without_a_known_bandwidth_is_not_drawn(tmp_path: Path) -> None:
 
 
 def test_synthetic_curves_have_the_edges_they_were_made_with() -> None:
-    points = [p for p in latency(TWO, octave=8) if p.variant == "cycle" and p.parameters["pages"] == "thp"]
+    points = [
+        p for p in latency(TWO, octave=8) if p.variant == "cycle" and p.parameters["pages"] == "thp"
+    ]
     found = find([p.parameters["size"] for p in points], [p.seconds for p in points])
     assert [edge.size for edge in found.edges][:2] == [32 * KIB, MIB]
     assert math.isclose(found.plateaus[0].time, 2.2e-9)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LIKWID's tables: read as LIKWID 5.2.2 writes them (likwid-zeros.*: in a guest), joined, and told beside ours."""
+"""LIKWID's tables: read as LIKWID 5.2.2 writes them (likwid-zeros.*: in a guest), joined, and
+told beside ours."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ from test_report import Page
 
 HERE = Path(__file__).parent
 ZEROS = HERE / "likwid-zeros.csv"
-MEM: dict[str, list[float]] = {"Runtime (RDTSC) [s]": [0.5, 0.5], "CPI": [0.5, 1.5], "Memory bandwidth [MBytes/s]": [4000.0, 500.0]}
+MEM: dict[str, list[float]] = {
+    "Runtime (RDTSC) [s]": [0.5, 0.5],
+    "CPI": [0.5, 1.5],
+    "Memory bandwidth [MBytes/s]": [4000.0, 500.0],
+}
 REGION = {"name": "numa_static_0", "calls": 6, "seconds": 2.0, "measured": 1.5}
 
 
@@ -37,27 +42,45 @@ def table(
     cpus = [f"HWThread {i}" for i in range(len(calls))]
 
     def rows(head: str, body: Mapping[str, Sequence[Any]]) -> list[str]:
-        return [",".join([head, *cpus])] + [",".join([name, *map(str, values)]) for name, values in body.items()]
+        return [",".join([head, *cpus])] + [
+            ",".join([name, *map(str, values)]) for name, values in body.items()
+        ]
 
     lines = ["STRUCT,Info,3", "CPU name:,x", "CPU type:,y", "CPU clock:,2.5 GHz"]
     lines += [f"TABLE,Region {region},Group {number} Raw,{group},{len(events)}"]
     lines += rows("Region Info", {"RDTSC Runtime [s]": [0.5] * len(calls), "call count": calls})
     lines += rows("Event,Counter", events)
-    lines += [f"TABLE,Region {region},Group {number} Raw STAT,{group},{len(events)}", "Event,Counter,Sum,Min,Max,Avg"]
+    lines += [
+        f"TABLE,Region {region},Group {number} Raw STAT,{group},{len(events)}",
+        "Event,Counter,Sum,Min,Max,Avg",
+    ]
     lines += [f"{name} STAT,1,1,1,1".replace(",", " STAT,", 1) for name in events]
-    lines += [f"TABLE,Region {region},Group {number} Metric,{group},{len(metrics)}", *rows("Metric", metrics)]
-    lines += [f"TABLE,Region {region},Group {number} Metric STAT,{group},{len(metrics)}", "Metric,Sum,Min,Max,Avg"]
+    lines += [
+        f"TABLE,Region {region},Group {number} Metric,{group},{len(metrics)}",
+        *rows("Metric", metrics),
+    ]
+    lines += [
+        f"TABLE,Region {region},Group {number} Metric STAT,{group},{len(metrics)}",
+        "Metric,Sum,Min,Max,Avg",
+    ]
     lines += [f"{name} STAT,1,inf,nan,1" for name in metrics]
     width = max(line.count(",") for line in lines)
     return "".join(line + "," * (width - line.count(",")) + "\n" for line in lines)
 
 
-def marked(folder: Path, name: str = "n1", changes: Optional[Line] = None, machine: Any = ONE) -> tuple[Path, Line]:
+def marked(
+    folder: Path, name: str = "n1", changes: Optional[Line] = None, machine: Any = ONE
+) -> tuple[Path, Line]:
     """A record, the region of whose first trial of numa that has a bandwidth is this."""
     folder.mkdir(exist_ok=True)
     lines = machine_record("one" if machine is ONE else "two")
-    trial = next(t for t in lines if t["type"] == "trial" and t["benchmark"] == "numa" and t["metrics"][0]["value"])
+    trial = next(
+        t
+        for t in lines
+        if t["type"] == "trial" and t["benchmark"] == "numa" and t["metrics"][0]["value"]
+    )
     trial["region"] = {**REGION, **(changes or {})}
+    trial["cpus"] = [0, 1]
     return write(folder / f"{name}.jsonl", lines), trial
 
 
@@ -79,7 +102,11 @@ def give(path: Path, text: str) -> Path:
 def test_what_likwid_itself_wrote() -> None:
     one, other = likwid.read([ZEROS])
     assert (one.region, one.number, one.group) == ("numa_single_1c188ddc1aaa88f5", 1, "CLOCK")
-    assert one.threads == ["HWThread 0", "HWThread 1"] and one.calls == [6, 6] and one.times == [1.38788, 1.361571]
+    assert (
+        one.threads == ["HWThread 0", "HWThread 1"]
+        and one.calls == [6, 6]
+        and one.times == [1.38788, 1.361571]
+    )
     assert list(one.events) == [
         "ACTUAL_CPU_CLOCK (FIXC1)",
         "MAX_CPU_CLOCK (FIXC2)",
@@ -87,16 +114,25 @@ def test_what_likwid_itself_wrote() -> None:
         "CPU_CLOCKS_UNHALTED (PMC1)",
         "RAPL_PKG_ENERGY (PWR1)",
     ]
-    assert one.metrics["CPI"] == [None, None] and one.metrics["Energy [J]"] == [0, 0] and "CPI STAT" not in one.metrics
+    assert (
+        one.metrics["CPI"] == [None, None]
+        and one.metrics["Energy [J]"] == [0, 0]
+        and "CPI STAT" not in one.metrics
+    )
     assert one.nothing and other.nothing and other.region == "numa_static_44c831c0ce2304bb"
 
 
 def test_zeros_are_no_measurement(tmp_path: Path) -> None:
     page = report(tmp_path, HERE / "likwid-zeros.jsonl", ZEROS)
-    assert "LIKWID counted nothing in 2 of 2 regions of group CLOCK: all its counters read zero" in page.text
+    assert (
+        "LIKWID counted nothing in 2 of 2 regions of group CLOCK: all its counters read zero"
+        in page.text
+    )
     found, notes = joined(HERE / "likwid-zeros.jsonl", ZEROS)
     (group,) = found["numa"]
-    assert not notes and [(line["variant"], line["nothing"], line["theirs"]) for line in group["lines"]] == [
+    assert not notes and [
+        (line["variant"], line["nothing"], line["theirs"]) for line in group["lines"]
+    ] == [
         ("single", True, None),
         ("static", True, None),
     ]
@@ -105,32 +141,55 @@ def test_zeros_are_no_measurement(tmp_path: Path) -> None:
 def test_a_region_without_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is missing is said, on the page and on stderr; of records without regions, nothing."""
     record, _ = marked(tmp_path)
-    said = f"{record}: 1 trial was measured in a region of LIKWID's that no table given here has: give likwid-perfctr's CSV"
+    said = (
+        f"{record}: 1 trial was measured in a region of LIKWID's that no table given here has: give"
+        " likwid-perfctr's CSV"
+    )
     page = report(tmp_path, record).text
-    assert said in page and "What LIKWID counted" not in page and f"locus: note: {said}" in capsys.readouterr().err
-    assert "LIKWID" not in report(tmp_path, write(tmp_path / "plain.jsonl", machine_record("one"))).text
+    assert (
+        said in page
+        and "What LIKWID counted" not in page
+        and f"locus: note: {said}" in capsys.readouterr().err
+    )
+    assert (
+        "LIKWID"
+        not in report(tmp_path, write(tmp_path / "plain.jsonl", machine_record("one"))).text
+    )
     assert not capsys.readouterr().err
 
 
-INTERRUPTED: Line = {"status": "interrupted", "reasons": ["the run was interrupted before this trial was complete"]}
+INTERRUPTED: Line = {
+    "status": "interrupted",
+    "reasons": ["the run was interrupted before this trial was complete"],
+}
 
 
 def again(folder: Path, first: int, second: int, last: Optional[Line] = None) -> Path:
-    """A record of two runs: the first was interrupted in a region entered so often, the second measured its trial again."""
+    """A record of two runs: the first was interrupted in a region entered so often, the second
+    measured its trial again."""
     record, trial = marked(folder, changes={"calls": first})
     lines = [json.loads(line) for line in record.read_text().splitlines()]
     begun = next(line for line in lines if line["type"] == "trial" and line["id"] == trial["id"])
     begun.update(INTERRUPTED)
-    header = {**lines[0], "run": "a" * 16, "started": "2099-01-01T00:00:00.000Z", "resumes": [lines[0]["run"]]}
+    header = {
+        **lines[0],
+        "run": "a" * 16,
+        "started": "2099-01-01T00:00:00.000Z",
+        "resumes": [lines[0]["run"]],
+    }
     done = {**trial, "run": "a" * 16, "region": {**REGION, "calls": second}, **(last or {})}
     return write(folder / "n1.jsonl", [*lines, header, done])
 
 
 @pytest.mark.parametrize("first", [4, 6])
 def test_a_job_that_went_on(tmp_path: Path, first: int) -> None:
-    """The counts of a trial that was measured again are those of the last time, however alike they are."""
+    """The counts of a trial that was measured again are those of the last time, however alike
+    they are."""
     record = again(tmp_path, first, 6)
-    old = give(tmp_path / "n1.csv", table(calls=(first, first), metrics={"Memory bandwidth [MBytes/s]": [1, 1]}))
+    old = give(
+        tmp_path / "n1.csv",
+        table(calls=(first, first), metrics={"Memory bandwidth [MBytes/s]": [1, 1]}),
+    )
     new = give(tmp_path / "n1.1.csv", table())
     for files in ((old, new), (new, old)):
         found, notes = joined(record, *files)
@@ -141,7 +200,10 @@ def test_a_job_that_went_on(tmp_path: Path, first: int) -> None:
 
 def test_only_what_was_interrupted_has_a_table(tmp_path: Path) -> None:
     found, (note,) = joined(again(tmp_path, 4, 6), give(tmp_path / "n1.csv", table(calls=(4, 4))))
-    assert not found and "1 trial was measured in a region of LIKWID's that no table given here has" in note
+    assert (
+        not found
+        and "1 trial was measured in a region of LIKWID's that no table given here has" in note
+    )
 
 
 def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
@@ -149,24 +211,102 @@ def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
     record = again(tmp_path, 4, 6, INTERRUPTED)
     file = give(tmp_path / "n1.1.csv", table())
     (line,) = joined(record, file)[0]["numa"][0]["lines"]
-    assert line["theirs"] is None and line["while_measured"] is None and line["doubt"] == "interrupted"
+    assert (
+        line["theirs"] is None and line["while_measured"] is None and line["doubt"] == "interrupted"
+    )
     page = report(tmp_path, record, file).text
-    assert "What LIKWID counted" in page and "4.50 GB/s" not in page and "4500" not in page and "counted nothing" not in page
+    assert (
+        "What LIKWID counted" in page
+        and "4.50 GB/s" not in page
+        and "4500" not in page
+        and "counted nothing" not in page
+    )
 
 
 def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
-    """The sum over the threads, in the region; and as if no bytes moved while nothing was measured."""
+    """The sum over the threads, in the region; and as if no bytes moved while nothing was
+    measured."""
     record, trial = marked(tmp_path)
     found, notes = joined(record, give(tmp_path / "n1.csv", table()))
     (group,) = found["numa"]
     (line,) = group["lines"]
-    assert not notes and (group["name"], group["metrics"], line["id"]) == ("MEM", list(MEM), trial["id"])
-    assert line["theirs"] == pytest.approx(4.5e9) and line["share"] == 0.75 and line["while_measured"] == pytest.approx(6e9)
-    assert line["ours"] == trial["metrics"][0]["value"] and line["ratio"] == pytest.approx(6e9 / line["ours"])
-    assert line["metrics"]["CPI"] == {"how": "mean", "value": 1.0} and not line["nothing"] and not line["zeros"]
+    assert not notes and (group["name"], group["metrics"], line["id"]) == (
+        "MEM",
+        list(MEM),
+        trial["id"],
+    )
+    assert (
+        line["theirs"] == pytest.approx(4.5e9)
+        and line["share"] == 0.75
+        and line["while_measured"] == pytest.approx(6e9)
+    )
+    assert line["ours"] == trial["metrics"][0]["value"] and line["ratio"] == pytest.approx(
+        6e9 / line["ours"]
+    )
+    assert (
+        line["metrics"]["CPI"] == {"how": "mean", "value": 1.0}
+        and not line["nothing"]
+        and not line["zeros"]
+    )
     page = report(tmp_path, record, tmp_path / "n1.csv")
-    assert "What LIKWID counted: group MEM (1 trial)" in page.text and "4.50 GB/s" in page.text and "6.00 GB/s" in page.text
-    assert "75 %" in page.text and "counted nothing" not in page.text.replace("nothing was counted", "")
+    assert (
+        "What LIKWID counted: group MEM (1 trial)" in page.text
+        and "4.50 GB/s" in page.text
+        and "6.00 GB/s" in page.text
+    )
+    assert "75 %" in page.text and "counted nothing" not in page.text.replace(
+        "nothing was counted", ""
+    )
+
+
+ZERO: dict[str, list[Any]] = {"INSTR_RETIRED_ANY,FIXC0": [7, 0], "L2,PMC0": [3, "-"]}
+LOST: dict[str, tuple[Line, str, str]] = {
+    "zeros": ({}, table(events=ZERO), "all its counters read zero"),
+    "not entered": ({}, table(calls=(6, 0)), "did not enter the region"),
+    "not there": (
+        {},
+        table(calls=(6,), events={"X,PMC0": [7]}, metrics={"CPI": [1]}),
+        "did not enter the region",
+    ),
+    "by locus": ({"uncounted": [1]}, table(), "all its counters read zero"),
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_a_thread_that_was_lost_is_not_left_out_of_a_sum_in_silence(
+    tmp_path: Path, case: str
+) -> None:
+    """Neither the sum of those that were counted is shown, nor a bandwidth of it, and the page
+    says which one is missing."""
+    changes, text, why = LOST[case]
+    record, _ = marked(tmp_path, changes=changes)
+    file = give(tmp_path / "n1.csv", text)
+    (line,) = joined(record, file)[0]["numa"][0]["lines"]
+    assert (
+        line["doubt"] == "threads not counted"
+        and line["lost"] == [f"HWThread 1 {why}"]
+        and line["theirs"] is None
+    )
+    page = report(tmp_path, record, file).text
+    assert (
+        "LIKWID lost threads of these trials in group MEM" in page and f"HWThread 1 {why}" in page
+    )
+    assert "4.50 GB/s" not in page and "4500" not in page
+
+
+def test_what_a_socket_counts_is_read_on_one_cpu(tmp_path: Path) -> None:
+    """Zeros of the others are no loss: alone, or beside what each core counts. Nor are CPUs that
+    are not the trial's."""
+    alone = {"CAS_COUNT_RD,MBOX0C0": [9, 0]}
+    for events in (alone, {**alone, "INSTR_RETIRED_ANY,FIXC0": [7, 8]}):
+        record, _ = marked(tmp_path)
+        (line,) = joined(record, give(tmp_path / "n1.csv", table(events=events)))[0]["numa"][0][
+            "lines"
+        ]
+        assert line["lost"] == [] and line["doubt"] is None
+    three = table(calls=(6, 6, 0), events={"X,PMC0": [7, 8, 0]}, metrics={"CPI": [1, 1, "nan"]})
+    (line,) = joined(record, give(tmp_path / "n1.csv", three))[0]["numa"][0]["lines"]
+    assert line["lost"] == [] and line["doubt"] is None
 
 
 def test_some_counters_read_zero(tmp_path: Path) -> None:
@@ -174,8 +314,13 @@ def test_some_counters_read_zero(tmp_path: Path) -> None:
     events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8], "DRAM_CHANNEL_0,DFC0": [0, 0]}
     metrics: dict[str, list[float]] = {**MEM, "Memory bandwidth [MBytes/s]": [0, 0]}
     record, _ = marked(tmp_path)
-    page = report(tmp_path, record, give(tmp_path / "n1.csv", table(events=events, metrics=metrics)))
-    assert "DRAM_CHANNEL_0 (DFC0)" in page.text and page.text.count("0 B/s ?") == page.text.count("0 B/s") == 1
+    page = report(
+        tmp_path, record, give(tmp_path / "n1.csv", table(events=events, metrics=metrics))
+    )
+    assert (
+        "DRAM_CHANNEL_0 (DFC0)" in page.text
+        and page.text.count("0 B/s ?") == page.text.count("0 B/s") == 1
+    )
     assert "0 Σ ?" in page.text
 
 
@@ -191,7 +336,10 @@ def test_counters_that_could_not_be_read_are_no_zeros(tmp_path: Path) -> None:
     (line,) = joined(record, file)[0]["numa"][0]["lines"]
     assert (line["zeros"], line["unread"]) == (["B (PMC1)"], ["A (PMC0)"])
     page = report(tmp_path, record, file).text
-    assert "Counters of group MEM that LIKWID could not read in a region:" in page and "A (PMC0)" in page
+    assert (
+        "Counters of group MEM that LIKWID could not read in a region:" in page
+        and "A (PMC0)" in page
+    )
 
 
 def test_several_groups(tmp_path: Path) -> None:
@@ -206,21 +354,36 @@ def test_several_groups(tmp_path: Path) -> None:
 
 def test_events_without_metrics(tmp_path: Path) -> None:
     """Custom events: their runtime stands among them."""
-    text = table(group="Custom", events={"Runtime (RDTSC) [s],TSC": [0.5, 0.5], "X,PMC0": ["-", "nan"]}, metrics={})
+    text = table(
+        group="Custom",
+        events={"Runtime (RDTSC) [s],TSC": [0.5, 0.5], "X,PMC0": ["-", "nan"]},
+        metrics={},
+    )
     (counted,) = likwid.read([give(tmp_path / "a.csv", text)])
-    assert counted.times == [0.5, 0.5] and counted.events == {"X (PMC0)": [None, None]} and counted.nothing
+    assert (
+        counted.times == [0.5, 0.5]
+        and counted.events == {"X (PMC0)": [None, None]}
+        and counted.nothing
+    )
 
 
 def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
     """LIKWID calls each of them Custom."""
     runtime = {"Runtime (RDTSC) [s]": [0.5, 0.5]}
     first = table(group="Custom", calls=(3, 3), events={"X,PMC0": [7, 8]}, metrics=runtime)
-    second = table(group="Custom", number=2, calls=(3, 3), events={"Y,PMC0": [20, 30]}, metrics=runtime)
+    second = table(
+        group="Custom", number=2, calls=(3, 3), events={"Y,PMC0": [20, 30]}, metrics=runtime
+    )
     record, _ = marked(tmp_path)
     file = give(tmp_path / "n1.csv", first + second)
     found, notes = joined(record, file)
-    assert not notes and [group["name"] for group in found["numa"]] == ["Custom: X (PMC0)", "Custom: Y (PMC0)"]
-    assert [group["lines"][0]["metrics"][group["metrics"][-1]]["value"] for group in found["numa"]] == [15, 50]
+    assert not notes and [group["name"] for group in found["numa"]] == [
+        "Custom: X (PMC0)",
+        "Custom: Y (PMC0)",
+    ]
+    assert [
+        group["lines"][0]["metrics"][group["metrics"][-1]]["value"] for group in found["numa"]
+    ] == [15, 50]
     page = report(tmp_path, record, file).text
     assert "group Custom: X (PMC0) (1 trial)" in page and "50.0 Σ" in page
 
@@ -228,21 +391,34 @@ def test_lists_of_events_are_told_apart_and_counted(tmp_path: Path) -> None:
 def test_threads_of_several_ranks(tmp_path: Path) -> None:
     """As likwid-mpirun writes it: no info of the region, calls and time among the events."""
     text = (
-        "TABLE,Region r,Group 1 Raw,MEM,2,,\nEvent,Counter,n1:0:0,n2:1:0,\nRuntime (RDTSC) [s],TSC,1,2,\nRegion calls,CTR,6,6,\n"
-        "X,PMC0,5,6,\nTABLE,Region r,Group 1 Raw STAT,MEM,2,,\nEvent,Counter,Sum,Min,Max,Avg\nX STAT,PMC0,1,2,3,4\n"
-        "TABLE,Region r,Group 1 Metric,MEM,1,,\nMetric,n1:0:0,n2:1:0,,\nMemory bandwidth [MBytes/s],10,20,,\n"
+        "TABLE,Region r,Group 1 Raw,MEM,2,,\nEvent,Counter,n1:0:0,n2:1:0,\nRuntime (RDTSC)"
+        " [s],TSC,1,2,\nRegion calls,CTR,6,6,\nX,PMC0,5,6,\nTABLE,Region r,Group 1 Raw"
+        " STAT,MEM,2,,\nEvent,Counter,Sum,Min,Max,Avg\nX STAT,PMC0,1,2,3,4\nTABLE,Region r,Group 1"
+        " Metric,MEM,1,,\nMetric,n1:0:0,n2:1:0,,\nMemory bandwidth [MBytes/s],10,20,,\n"
     )
     (counted,) = likwid.read([give(tmp_path / "a.csv", text)])
-    assert counted.threads == ["n1:0:0", "n2:1:0"] and counted.calls == [6, 6] and counted.times == [1, 2]
+    assert (
+        counted.threads == ["n1:0:0", "n2:1:0"]
+        and counted.calls == [6, 6]
+        and counted.times == [1, 2]
+    )
     assert counted.events == {"X (PMC0)": [5, 6]}
 
 
 def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
     """Whatever its name, wherever it stands; and behind what locus printed, as -O leaves it."""
     record, _ = marked(tmp_path)
-    said = "numa: all threads go over the arrays together\ntrial  threads\nnuma/static  2  1,2 GB/s\n"
+    said = (
+        "numa: all threads go over the arrays together\ntrial  threads\nnuma/static  2  1,2 GB/s\n"
+    )
     long = said * 10000
-    texts = {"a": table(), "b.jsonl": table(), "c.txt": said + table(), "d.csv": table().replace("\n", "\r\n"), "e": long + table()}
+    texts = {
+        "a": table(),
+        "b.jsonl": table(),
+        "c.txt": said + table(),
+        "d.csv": table().replace("\n", "\r\n"),
+        "e": long + table(),
+    }
     for name, text in texts.items():
         file = give(tmp_path / name, text)
         assert likwid.is_table(file) and not likwid.is_table(record)
@@ -261,9 +437,14 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["validate", "levels"])
-def test_only_the_report_reads_them(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_report_reads_them(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert program.main([command, str(marked(tmp_path)[0]), str(ZEROS)]) == 2
-    assert "likwid-zeros.csv: a table of LIKWID's, not a record: locus report reads it" in capsys.readouterr().err
+    assert (
+        "likwid-zeros.csv: a table of LIKWID's, not a record: locus report reads it"
+        in capsys.readouterr().err
+    )
 
 
 def test_without_its_record(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,8 +458,16 @@ ERRORS = {
     "RDTSC Runtime [s],0.5,half": ("RDTSC Runtime [s],0.5,0.5", 7, "'half' is not a number"),
     "call count,6": ("call count,6,6", 8, "1 numbers for 2 hardware threads"),
     "call count,6,6,6": ("call count,6,6", 8, "3 numbers for 2 hardware threads"),
-    "Event,Counter,HWThread 0,HWThread 7": ("Event,Counter,HWThread 0,HWThread 1", 9, "are not those that its table began with"),
-    "INSTR,FIXC0,1,1": ("Region Info,HWThread 0,HWThread 1", 6, "before the row that names the hardware threads"),
+    "Event,Counter,HWThread 0,HWThread 7": (
+        "Event,Counter,HWThread 0,HWThread 1",
+        9,
+        "are not those that its table began with",
+    ),
+    "INSTR,FIXC0,1,1": (
+        "Region Info,HWThread 0,HWThread 1",
+        6,
+        "before the row that names the hardware threads",
+    ),
 }
 
 
@@ -309,13 +498,22 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
     """Nodes of a job have the same trials."""
     first, _ = marked(tmp_path, "n1")
     second, _ = marked(tmp_path, "n2", machine=TWO)
-    files = [give(tmp_path / "n1.csv", table()), give(tmp_path / "n2.1.csv", table(metrics={"CPI": [1, 1]}))]
+    files = [
+        give(tmp_path / "n1.csv", table()),
+        give(tmp_path / "n2.1.csv", table(metrics={"CPI": [1, 1]})),
+    ]
     notes: list[str] = []
     found = likwid.join(records.tables(records.read([first, second])), likwid.read(files), notes)
     by_host = {line["file"]: line["metrics"] for group in found["numa"] for line in group["lines"]}
-    assert not notes and by_host[str(first)].keys() == MEM.keys() and by_host[str(second)].keys() == {"CPI"}
+    assert (
+        not notes
+        and by_host[str(first)].keys() == MEM.keys()
+        and by_host[str(second)].keys() == {"CPI"}
+    )
     elsewhere = give(tmp_path / "other.csv", table())
-    found = likwid.join(records.tables(records.read([first, second])), likwid.read([elsewhere]), notes)
+    found = likwid.join(
+        records.tables(records.read([first, second])), likwid.read([elsewhere]), notes
+    )
     assert not found and "fits 2 trials alike" in notes[0]
 
 
@@ -324,24 +522,42 @@ def test_of_several_beside_it_the_one_of_its_name(tmp_path: Path) -> None:
     first, _ = marked(tmp_path, "n1")
     second, _ = marked(tmp_path, "n1.cluster", machine=TWO)
     notes: list[str] = []
-    files = [give(tmp_path / "n1.cluster.csv", table(metrics={"CPI": [1, 1]})), give(tmp_path / "n1.csv", table())]
+    files = [
+        give(tmp_path / "n1.cluster.csv", table(metrics={"CPI": [1, 1]})),
+        give(tmp_path / "n1.csv", table()),
+    ]
     found = likwid.join(records.tables(records.read([first, second])), likwid.read(files), notes)
-    by_record = {line["file"]: line["metrics"].keys() for group in found["numa"] for line in group["lines"]}
+    by_record = {
+        line["file"]: line["metrics"].keys() for group in found["numa"] for line in group["lines"]
+    }
     assert not notes and by_record == {str(second): {"CPI"}, str(first): MEM.keys()}
 
 
 def test_of_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record, _ = marked(tmp_path, changes={"calls": 9})
-    page = report(tmp_path, record, give(tmp_path / "n1.csv", table() + table(region="numa_other_1")))
-    assert "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out" in capsys.readouterr().err
-    assert "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out" in page.text
-    assert "no trial of these records was measured in region numa_other_1" in page.text and "What LIKWID counted" not in page.text
+    page = report(
+        tmp_path, record, give(tmp_path / "n1.csv", table() + table(region="numa_other_1"))
+    )
+    assert (
+        "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out"
+        in capsys.readouterr().err
+    )
+    assert (
+        "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out"
+        in page.text
+    )
+    assert (
+        "no trial of these records was measured in region numa_other_1" in page.text
+        and "What LIKWID counted" not in page.text
+    )
 
 
 def test_text_of_others_does_not_reach_the_page_as_such(tmp_path: Path) -> None:
     record, _ = marked(tmp_path)
     metrics = {"<script>alert(1)</script>": [1, 1]}
-    page = report(tmp_path, record, give(tmp_path / "n1.csv", table(group="<b>G</b>", metrics=metrics)))
+    page = report(
+        tmp_path, record, give(tmp_path / "n1.csv", table(group="<b>G</b>", metrics=metrics))
+    )
     assert "<script>alert(1)</script>" in page.text and "<b>G</b>" in page.text
 
 

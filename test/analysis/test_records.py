@@ -26,7 +26,12 @@ LATER = {
     "counting",
     "markers",
     "region",
-}  # keys that the first records did not have
+    "group",
+    "alternated_with",
+    "memory_policy",
+    "first_touch",
+    "uncounted",
+}  # keys that the first records did not have, or the last have not
 
 
 def validate(*paths: Path) -> int:
@@ -48,7 +53,10 @@ def counted() -> list[Line]:
     misses = {"name": "PAPI_L3_TCM", "source": None, **event, "why": "no PMU"}
     for line in lines:
         if line["type"] == "header":
-            events = [{**faults, "pass": 0, "proven": True, "why": None}, {**misses, "pass": None, "proven": False}]
+            events = [
+                {**faults, "pass": 0, "proven": True, "why": None},
+                {**misses, "pass": None, "proven": False},
+            ]
             asked = ["faults", "PAPI_L3_TCM"]
             line["counters"] = {
                 "asked": asked,
@@ -61,10 +69,30 @@ def counted() -> list[Line]:
         elif line["type"] == "samples":
             line["counters"] = {"faults": 3.0}
         elif line["type"] == "trial":
-            none = {"per": "pass", "value": None, "ci": None, "per_thread": None, "total": None, "samples": 0, "trusted": True}
-            value = {"value": 0.5, "ci": [0.4, 0.6], "per_thread": [0.5, None], "total": 6, "samples": 12, "why": None}
+            none = {
+                "per": "pass",
+                "value": None,
+                "ci": None,
+                "per_thread": None,
+                "total": None,
+                "samples": 0,
+                "trusted": True,
+            }
+            value = {
+                "value": 0.5,
+                "ci": [0.4, 0.6],
+                "per_thread": [0.5, None],
+                "total": 6,
+                "samples": 12,
+                "why": None,
+            }
             line["counters"] = [{**faults, **none, **value}, {**none, **misses}]
-            line["counting"] = {"with": 2e-3, "with_ci": [1e-3, 3e-3], "without": 2e-3, "without_ci": None}
+            line["counting"] = {
+                "with": 2e-3,
+                "with_ci": [1e-3, 3e-3],
+                "without": 2e-3,
+                "without_ci": None,
+            }
     return lines
 
 
@@ -146,7 +174,9 @@ def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path
     lines = counted()
     place = next(i for i, line in enumerate(lines) if line["type"] == kind)
     change(lines[place])
-    with pytest.raises(records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$"):
+    with pytest.raises(
+        records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$"
+    ):
         records.read([write(tmp_path / "a.jsonl", lines)])
 
 
@@ -159,7 +189,11 @@ def test_every_key_is_required_and_no_other_allowed() -> None:
         if "properties" in part and not path.endswith(("/if", "/then", "/else", "/contains")):
             assert part.get("additionalProperties") is False, path
             patterns = part.get("patternProperties", {})
-            required = {key for key in part["required"] if not any(re.search(pattern, key) for pattern in patterns)}
+            required = {
+                key
+                for key in part["required"]
+                if not any(re.search(pattern, key) for pattern in patterns)
+            }
             assert set(part["properties"]) ^ required <= {"type", "run", "sketch", *LATER}, path
         for key, value in part.items():
             look(value, f"{path}/{key}")
@@ -172,7 +206,9 @@ def test_a_sketch_may_stand_for_the_times(tmp_path: Path) -> None:
     sample = next(line for line in lines if line["type"] == "samples")
     sample.update(times=None, sketch={"n": 7, "quantiles": {"0": 0.01, "0.5": 0.02, "1": 0.05}})
     db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
-    kept = records.rows(db, "SELECT time FROM sample WHERE id = ? ORDER BY moment LIMIT 3", sample["trial"])
+    kept = records.rows(
+        db, "SELECT time FROM sample WHERE id = ? ORDER BY moment LIMIT 3", sample["trial"]
+    )
     assert [row["time"] for row in kept] == [0.01, 0.02, 0.05]
 
 
@@ -182,7 +218,9 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     path.write_bytes(whole[:-10])
     given = records.read([path])
     assert len(given.lines) == len(machine_record("one")) - 1
-    assert given.notes == [f"{path}:{len(given.lines) + 1}: the last line was cut off, and is left out"]
+    assert given.notes == [
+        f"{path}:{len(given.lines) + 1}: the last line was cut off, and is left out"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -201,11 +239,16 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
         (b'{"type": "end", "run": "\\ud800"}\n', ":1: is not JSON"),
         (b'{"run": ' + b"9" * 10_000 + b"}\n", ":1: is not"),
         (b'{"run": ' + b"9" * 1_000 + b"}\n", ":1: is not a line of a record: $"),
-        (b'{"type": "end", "run": ' + b"[" * 900 + b"]" * 900 + b"}\n", ":1: is not a line of a record: $"),
+        (
+            b'{"type": "end", "run": ' + b"[" * 900 + b"]" * 900 + b"}\n",
+            ":1: is not a line of a record: $",
+        ),
         (b'{"type": "end", "run": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n", ":1: is not"),
     ],
 )
-def test_what_is_no_record_is_named(content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_record_is_named(
+    content: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     assert validate(path) == BAD_INPUT
@@ -214,12 +257,16 @@ def test_what_is_no_record_is_named(content: bytes, told: str, tmp_path: Path, c
     assert told in complaint
 
 
-def test_what_is_wrong_is_told_in_one_short_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_wrong_is_told_in_one_short_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = machine_record("one")
     lines[0]["machine"]["cpu"].update({"a\n\x1b[2J\u2028": 1, "b" * 10_000: 2})
     assert validate(write(tmp_path / "a.jsonl", lines)) == BAD_INPUT
     complaint = capsys.readouterr().err
-    assert complaint.startswith(f"locus: {tmp_path}/a.jsonl:1: is not a line of a record: $.machine.cpu: ")
+    assert complaint.startswith(
+        f"locus: {tmp_path}/a.jsonl:1: is not a line of a record: $.machine.cpu: "
+    )
     assert r"'a\n\x1b[2J\u2028'" in complaint
     assert complaint.count("\n") == 1 and complaint[:-1].isprintable()
     assert len(complaint) < len(str(tmp_path)) + 300
@@ -230,12 +277,15 @@ def test_the_place_of_what_is_wrong_is_named(tmp_path: Path) -> None:
     place = next(i for i, line in enumerate(lines) if line["type"] == "samples")
     lines[place]["times"][1] = "1"
     with pytest.raises(
-        records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$\.times\[1\]: .*1.* not of type"
+        records.BadInput,
+        match=rf"a.jsonl:{place + 1}: is not a line of a record: \$\.times\[1\]: .*1.* not of type",
     ):
         records.read([write(tmp_path / "a.jsonl", lines)])
 
 
-def test_garbage_in_the_middle_is_named_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_garbage_in_the_middle_is_named_by_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path / "a.jsonl", machine_record("one"))
     lines = path.read_bytes().splitlines(keepends=True)
     lines[6] = b"\x00" * 300 + b"\n"
@@ -244,7 +294,9 @@ def test_garbage_in_the_middle_is_named_by_its_line(tmp_path: Path, capsys: pyte
     assert f"{path}:7: is not JSON" in capsys.readouterr().err
 
 
-def test_a_huge_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_huge_line_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(records, "LONGEST", 1 << 20)
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * (3 << 20))
@@ -279,7 +331,9 @@ def test_an_integer_of_more_than_64_bits_is_a_number_or_refused(tmp_path: Path) 
         assert "is not a line of a record: $: int too big" in str(error)
 
 
-def test_another_schema_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_schema_version_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = machine_record("one")
     lines[0]["schema"] = "locus-record-2"
     lines[0]["news"] = "what version 2 may have"
@@ -289,16 +343,22 @@ def test_another_schema_version_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert "'locus-record-2'" in complaint[0] and "'locus-record-1'" in complaint[0]
 
 
-def test_a_missing_file_and_a_folder_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_and_a_folder_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert validate(tmp_path / "none.jsonl") == BAD_INPUT
     assert validate(tmp_path) == BAD_INPUT
-    assert [line.partition(": cannot be read: ")[2] for line in capsys.readouterr().err.splitlines()] == [
+    assert [
+        line.partition(": cannot be read: ")[2] for line in capsys.readouterr().err.splitlines()
+    ] == [
         "No such file or directory",
         "Is a directory",
     ]
 
 
-def test_a_line_without_its_header_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_without_its_header_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path / "a.jsonl", machine_record("one")[1:])
     assert validate(path) == BAD_INPUT
     assert f"{path}:1: run {run_id('one')} has no header" in capsys.readouterr().err
@@ -311,14 +371,24 @@ def test_a_run_that_is_given_twice_counts_once(tmp_path: Path) -> None:
     assert len(given.notes) == 1 and str(paths[0]) in given.notes[0]
 
 
-def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("started", ["2025-03-14T10:00:00.000Z", "2015-03-14T10:00:00.000Z"])
+def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path, started: str) -> None:
+    """Also where the clock was set back meanwhile."""
     first = machine_record("one")
-    trial = next(line for line in first if line["type"] == "trial" and line["status"] == "interrupted")
+    trial = next(
+        line for line in first if line["type"] == "trial" and line["status"] == "interrupted"
+    )
     cut = first[: first.index(trial) + 1]
     again = copy.deepcopy(trial)
     again.update(run=run_id("again"), status="ok", reasons=[])
     second = [
-        header(MACHINES["one"], run_id("again"), random.Random(2), resumes=[run_id("one")], started="2025-03-14T10:00:00.000Z"),
+        header(
+            MACHINES["one"],
+            run_id("again"),
+            random.Random(2),
+            resumes=[run_id("one")],
+            started=started,
+        ),
         again,
     ]
     db = records.tables(records.read([write(tmp_path / "a.jsonl", cut + second)]))
@@ -328,6 +398,26 @@ def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path) -> 
     assert len(trials) == sum(line["type"] == "trial" for line in cut)
 
 
+def test_an_appended_run_is_a_repeat(tmp_path: Path) -> None:
+    """As `--append` writes it: the same trials once more, in the same file, that resume nothing."""
+    first = machine_record("one")
+    trials = [line for line in first if line["type"] == "trial"]
+    second = [
+        header(
+            MACHINES["one"], run_id("again"), random.Random(2), started="2025-03-14T10:00:00.000Z"
+        ),
+        *({**copy.deepcopy(trial), "run": run_id("again")} for trial in trials),
+    ]
+    db = records.tables(records.read([write(tmp_path / "a.jsonl", first + second)]))
+    shown = [
+        (row["whole"], row["id"]) for row in records.rows(db, "SELECT whole, id FROM headline")
+    ]
+    assert trials and sorted(shown) == sorted(
+        (run_id(run), trial["id"]) for run in ("one", "again") for trial in trials
+    )
+    assert [row["resumed_by"] for row in records.rows(db, "FROM outcome")] == [None, None]
+
+
 def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> None:
     lines = machine_record("two")
     for line in lines:
@@ -335,7 +425,10 @@ def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> 
             line["at"], line["units"] = 1, 0
     path = tmp_path / "a.jsonl"
     write(path, lines)
-    drawn = [records.tables(records.read([path])).execute("FROM drift ORDER BY ALL").fetchall() for _ in range(4)]
+    drawn = [
+        records.tables(records.read([path])).execute("FROM drift ORDER BY ALL").fetchall()
+        for _ in range(4)
+    ]
     assert drawn[0] and drawn[1:] == drawn[:-1]
 
 
@@ -350,7 +443,18 @@ def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
         text = bytearray(whole)
         for _ in range(rng.randrange(1, 4)):
             at, length = rng.randrange(len(text)), rng.randrange(1, 40)
-            piece = rng.choice((b"", rng.randbytes(length), bytes(text[at : at + length]) * 2, b"null", b"-1", b"\n", b'"', b"{}"))
+            piece = rng.choice(
+                (
+                    b"",
+                    rng.randbytes(length),
+                    bytes(text[at : at + length]) * 2,
+                    b"null",
+                    b"-1",
+                    b"\n",
+                    b'"',
+                    b"{}",
+                )
+            )
             text[at : at + length] = piece
         path.write_bytes(text)
         try:

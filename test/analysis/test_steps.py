@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step finder: on curves whose steps are known, on curves without steps, and on curves that others published."""
+"""The step finder: on curves whose steps are known, on curves without steps, and on curves that
+others published."""
 
 from __future__ import annotations
 
@@ -22,11 +23,16 @@ class Synthetic:
     sizes: Any
     times: Any
     values: list[float]  # of the levels
-    edges: list[tuple[float, float]] = field(default_factory=list)  # log2 of the size where each ramp begins, where it is over
+    edges: list[tuple[float, float]] = field(
+        default_factory=list
+    )  # log2 of the size where each ramp begins, where it is over
 
 
-def synthetic(seed: int, levels: int, noise: float, ramp: float, density: int, outliers: float = 0) -> Synthetic:
-    """Levels of 2 to 5 octaves, 1.8 to 5 times apart; between them ramps of up to so many octaves, of two shapes."""
+def synthetic(
+    seed: int, levels: int, noise: float, ramp: float, density: int, outliers: float = 0
+) -> Synthetic:
+    """Levels of 2 to 5 octaves, 1.8 to 5 times apart; between them ramps of up to so many
+    octaves, of two shapes."""
     rng = np.random.default_rng([seed, levels, round(1000 * noise), round(10 * ramp), density])
     at = 10 + rng.uniform(2.5, 5)
     curve = Synthetic(None, None, [rng.uniform(1e-9, 2e-9)])
@@ -40,7 +46,11 @@ def synthetic(seed: int, levels: int, noise: float, ramp: float, density: int, o
     straight_in_logarithms = bool(rng.integers(2))
     for (a, b), low, high in zip(curve.edges, curve.values, curve.values[1:]):
         risen = np.clip((x - a) / (b - a), 0, 1) if b > a else np.ones(len(x))
-        up = np.log2(low) + risen * np.log2(high / low) if straight_in_logarithms else np.log2(low + risen * (high - low))
+        up = (
+            np.log2(low) + risen * np.log2(high / low)
+            if straight_in_logarithms
+            else np.log2(low + risen * (high - low))
+        )
         y = np.where(x > a, up, y)
     y = y + rng.normal(0, math.log2(1 + noise), len(x))
     hit = rng.random(len(x)) < outliers
@@ -53,19 +63,28 @@ def flaw(found: Steps, curve: Synthetic, noise: float, density: int) -> str:
     """What is wrong with what was found; empty when nothing is."""
     if len(found.edges) != len(curve.edges) or len(found.plateaus) != len(curve.values):
         return f"{len(found.plateaus)} plateaus and {len(found.edges)} edges"
-    for edge, (begin, end), low, high in zip(found.edges, curve.edges, curve.values, curve.values[1:]):
+    for edge, (begin, end), low, high in zip(
+        found.edges, curve.edges, curve.values, curve.values[1:]
+    ):
         # A ramp begins to be seen when it leaves the noise.
-        seen = begin + (end - begin) * min(1, max(3 * noise, 0.1) / min(high / low - 1, math.log(high / low)))
+        seen = begin + (end - begin) * min(
+            1, max(3 * noise, 0.1) / min(high / low - 1, math.log(high / low))
+        )
         if not math.log2(edge.low) <= seen + 1 / density or not begin <= math.log2(edge.high):
-            return f"an edge at {math.log2(edge.low):.2f} to {math.log2(edge.high):.2f} instead of {begin:.2f} to {seen:.2f}"
+            return (
+                f"an edge at {math.log2(edge.low):.2f} to {math.log2(edge.high):.2f} instead of"
+                f" {begin:.2f} to {seen:.2f}"
+            )
     for plateau, value in zip(found.plateaus, curve.values):
         if abs(plateau.time / value - 1) > 0.05 + 2 * noise:
             return f"a plateau at {plateau.time} instead of {value}"
     return ""
 
 
-# Measured with 300 curves each: so many were found whole: all edges and plateaus, edges within their intervals. Most that failed
-# with outliers have one next to an edge, where no curve can tell it from a softer one. The tests take fewer, and allow for that.
+# Measured with 300 curves each: so many were found whole: all edges and plateaus, edges within
+# their intervals. Most that failed
+# with outliers have one next to an edge, where no curve can tell it from a softer one. The tests
+# take fewer, and allow for that.
 MEASURED = {  # (share of outliers, noise): by points an octave
     (0, 0): {2: 1.00, 4: 1.00, 8: 1.00},
     (0, 0.02): {2: 1.00, 4: 1.00, 8: 1.00},
@@ -109,7 +128,9 @@ def test_a_ramp_all_the_way_has_no_level(slope: float, noise: float) -> None:
         for seed in range(10):
             rng = np.random.default_rng(seed)
             x = np.arange(10, 28, 1 / density)
-            found = find(2**x, 1e-9 * 2 ** (slope * (x - 10) + rng.normal(0, math.log2(1 + noise), len(x))))
+            found = find(
+                2**x, 1e-9 * 2 ** (slope * (x - 10) + rng.normal(0, math.log2(1 + noise), len(x)))
+            )
             assert (found.plateaus, found.edges) == ([], [])
             assert "without a plateau: no level can be told" in found.remarks[0]
 
@@ -186,12 +207,20 @@ def test_it_says_when_it_cannot_tell() -> None:
     noisy = find(sizes, times * np.random.default_rng(3).choice([1, 3], len(sizes)))
     assert noisy.remarks[0].startswith("too noisy") and not noisy.edges
     cut = find(sizes, times)
-    assert cut.ends_on_ramp and "at its end (512 MiB) it still rises: the last plateau is not reached" in cut.remarks
+    assert (
+        cut.ends_on_ramp
+        and "at its end (512 MiB) it still rises: the last plateau is not reached" in cut.remarks
+    )
     assert cut.edges[-1].settled is None
     late = find(*curve_of((10, 10, 0.3), (13, 17, 4), (17.25, 20, 20)))
-    assert late.begins_on_ramp and any(r.startswith("it rises from its start (1 KiB)") for r in late.remarks)
+    assert late.begins_on_ramp and any(
+        r.startswith("it rises from its start (1 KiB)") for r in late.remarks
+    )
     long = find(*curve_of((10, 15, 1), (15.25, 18, 5), (22, 26, 90)))
-    assert any("it rises without a plateau: a level that ends there can't be told" in r for r in long.remarks)
+    assert any(
+        "it rises without a plateau: a level that ends there can't be told" in r
+        for r in long.remarks
+    )
 
 
 def test_a_fall_is_no_edge() -> None:
@@ -216,7 +245,9 @@ def published_curve(machine: str, *runs: str) -> tuple[list[float], list[float]]
     """Nodes, or bytes where the source gives no nodes; and times."""
     own = [f for f in published.figures("latency", "latency") if machine in f.machine]
     own = [f for f in own if not runs or f.parameters["run"] in runs]
-    return [float(f.parameters.get("nodes") or f.parameters["working_set_bytes"]) for f in own], [f.value for f in own]
+    return [float(f.parameters.get("nodes") or f.parameters["working_set_bytes"]) for f in own], [
+        f.value for f in own
+    ]
 
 
 def machine_of(name: str) -> dict[str, float]:
@@ -231,18 +262,26 @@ def machine_of(name: str) -> dict[str, float]:
         (("l2-zoom",), ("stlb 4KiB+2MiB",)),
     ],
 )
-def test_the_tlb_of_kaby_lake_comes_out_of_its_published_curve(runs: tuple[str, ...], items: tuple[str, ...]) -> None:
+def test_the_tlb_of_kaby_lake_comes_out_of_its_published_curve(
+    runs: tuple[str, ...], items: tuple[str, ...]
+) -> None:
     nodes, times = published_curve("Kaby Lake", *runs)
     found, each = find(nodes, times), sorted(set(nodes))
     for entries in (machine_of("Kaby Lake")[item] for item in items):
         assert entries in (64, 1536)
         edge = next(e for e in found.edges if e.size == entries)
-        assert (edge.low, edge.high) == (entries, each[each.index(entries) + 1])  # as exactly as the published sizes allow
+        assert (edge.low, edge.high) == (
+            entries,
+            each[each.index(entries) + 1],
+        )  # as exactly as the published sizes allow
 
 
 def test_the_overview_alone_gives_what_its_sizes_resolve() -> None:
     found = find(*published_curve("Kaby Lake", "overview"))
-    assert [(e.low, e.high) for e in found.edges][:2] == [(64, 128), (512, 1024)]  # the TLB; 512 lines, 32 KiB, of the L1
+    assert [(e.low, e.high) for e in found.edges][:2] == [
+        (64, 128),
+        (512, 1024),
+    ]  # the TLB; 512 lines, 32 KiB, of the L1
     assert [round(p.time * 1e9, 1) for p in found.plateaus] == [1.0, 3.3, 14.2]
 
 
@@ -255,9 +294,17 @@ def test_the_caches_come_out_of_the_curves_of_sestoft(name: str) -> None:
     assert len(found.edges) == 3
     for edge, cache in zip(found.edges, caches):
         assert edge.high == 2 * edge.low and edge.low <= cache < edge.high
-    reached = name == "i7-4870HQ"  # the other has 30 MiB of L3, and was measured up to 128 MiB: two points beyond the ramp
+    reached = (
+        name == "i7-4870HQ"
+    )  # the other has 30 MiB of L3, and was measured up to 128 MiB: two points beyond the ramp
     assert len(found.plateaus) == 3 + reached and found.ends_on_ramp is not reached
 
 
 def test_sizes_are_said_as_people_do() -> None:
-    assert [steps.size_text(n) for n in (64, 1 << 10, 1536, 5 << 20, 3 << 30)] == ["64 B", "1 KiB", "1.5 KiB", "5 MiB", "3 GiB"]
+    assert [steps.size_text(n) for n in (64, 1 << 10, 1536, 5 << 20, 3 << 30)] == [
+        "64 B",
+        "1 KiB",
+        "1.5 KiB",
+        "5 MiB",
+        "3 GiB",
+    ]

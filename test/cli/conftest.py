@@ -10,12 +10,14 @@ import subprocess
 import tempfile
 
 import pytest
+from some import some
 
 Done = collections.namedtuple("Done", "status out err")
 
 
 class Program:
-    """locus("numa --profile quick --output", file, env={...}, prefix=["taskset", "1"]) runs it; the first text is split."""
+    """locus("numa --profile quick --output", file, env={...}, prefix=["taskset", "1"]) runs it;
+    the first text is split."""
 
     def __init__(self):
         self.path = os.environ.get("LOCUS") or shutil.which("locus") or ""
@@ -42,19 +44,37 @@ def locus():
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    """Make runs these tests side by side, on the same CPUs: what would blur what one looks at, `alone` keeps from it."""
-    with pathlib.Path(os.environ.get("BUILD") or tempfile.gettempdir(), "turns.lock").open("w") as turns:
+    """Make runs these tests side by side, on the same CPUs: what would blur what one looks at,
+    `alone` keeps from it."""
+    with pathlib.Path(os.environ.get("BUILD") or tempfile.gettempdir(), "turns.lock").open(
+        "w"
+    ) as turns:
         fcntl.flock(turns, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         yield
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: not beside other tests of the program")
+    config.addinivalue_line(
+        "markers",
+        "native(why, of=sanitizer): not asked again of a build with that, or any, sanitizer",
+    )
+
+
+def pytest_collection_modifyitems(items):
+    sanitizer = os.environ.get("SANITIZER", "")
+    for item in items if sanitizer else ():
+        for marker in item.iter_markers("native"):
+            if marker.kwargs.get("of", "") in sanitizer:
+                item.add_marker(
+                    pytest.mark.skip(reason=f"asked of the native build: {marker.args[0]}")
+                )
 
 
 @pytest.fixture(scope="session")
 def often():
-    """How often to run what must hold each time. Lanes that ask another question, and have it run here already, say less."""
+    """How often to run what must hold each time. Lanes that ask another question, and have it
+    run here already, say less."""
     return int(os.environ.get("OFTEN", 100))
 
 
@@ -63,7 +83,10 @@ def trials(read):
     """{variant: trial line} of a record."""
 
     def by_variant(path):
-        return {line["variant"]: line for line in read(path) if line["type"] == "trial"}
+        return {
+            line["variant"]: line
+            for line in some(line for line in read(path) if line["type"] == "trial")
+        }
 
     return by_variant
 

@@ -34,6 +34,7 @@ CASES = [
     (["numa", "--profile", "quik"], 2, ["--profile", "quik", "quick"]),
     (["numa", "--time-budget", "soon"], 2, ["--time-budget", "soon", "60s"]),
     (["numa", "--time-budget", "0"], 2, ["--time-budget"]),
+    (["numa", "--time-budget", "30m1h"], 2, ["--time-budget", "30m1h", "1h30m"]),
     (["numa", "--repeats", "0"], 2, ["--repeats", "0"]),
     (["numa", "--seed", "x"], 2, ["--seed", "x"]),
     (["numa", "quick"], 2, ["quick", "--"]),
@@ -54,7 +55,18 @@ CASES = [
     (["numa", "--size", "64T"], 3, ["64 TiB", "memory"]),
     (["numa", "--size", "8", "--threads", "1"], 2, ["cache line"]),
     (["dummy", "--threads", "60000"], 3, ["60000 threads", "--oversubscribe"]),
-    (["dummy", "--bind", "1023", "--threads", "1"], 3, ["1023"]),
+    (
+        ["dummy", "--bind", "1023,1021", "--threads", "1"],
+        2,
+        ["--bind: CPUs 1021,1023 of", "not there", "usable: "],
+    ),
+    (
+        ["numa", "--bind", "1023", "--variant", "static"],
+        2,
+        ["--bind: CPU 1023 of", "not there", "usable: "],
+    ),
+    (["numa", "--bind", "sideways"], 2, ["sideways", "close", "spread"]),
+    (["suite", "--bind", "1023"], 2, ["--bind: CPU 1023 of"]),
     (["dummy", "--bind", "sideways"], 2, ["sideways"]),
     (["dummy", "--bind", "inherited"], 2, ["inherited", "close"]),
     (["dummy", "--delay", "ten"], 2, ["--delay", "ten"]),
@@ -77,7 +89,12 @@ def test_an_existing_output_is_left_alone(locus, tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text("dear diary\n")
     done = locus("dummy --variant steady --output", file)
-    assert done.status == 2 and str(file) in done.err and "--resume" in done.err and "--append" in done.err
+    assert (
+        done.status == 2
+        and str(file) in done.err
+        and "--resume" in done.err
+        and "--append" in done.err
+    )
     for mode in ("--resume", "--append"):
         done = locus("dummy --variant steady --output", file, mode)
         assert done.status == 2 and "line 1" in done.err
@@ -95,14 +112,18 @@ def test_another_schema_version_is_refused(locus, tmp_path):
 
 def test_no_hugepages(locus, tmp_path, trials):
     file = tmp_path / "huge.jsonl"
-    done = locus("numa --variant static --kernel sum --size 1G --pages 1G --threads 1 --profile quick --output", file)
+    done = locus(
+        "numa --variant static --kernel sum --size 1G --pages 1G --threads 1 --profile quick"
+        " --output",
+        file,
+    )
     if done.status == 0:
         pytest.skip("this machine has 1 GiB pages reserved")
     assert done.status == 3 and "hugepages" in done.out + done.err
     assert trials(file)["static"]["status"] == "impossible"
 
 
-def test_an_unreadable_folder_and_a_read_only_file_system(locus):
+def test_a_folder_in_which_nothing_can_be_made(locus):
     done = locus("dummy --variant steady --output /proc/nothing.jsonl")
     assert done.status == 1 and "/proc/nothing.jsonl" in done.err
 
@@ -110,5 +131,7 @@ def test_an_unreadable_folder_and_a_read_only_file_system(locus):
 def test_omp_thread_limit(locus, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
-    done = locus("dummy --variant steady --threads 2 --profile quick", env={"OMP_THREAD_LIMIT": "1"})
+    done = locus(
+        "dummy --variant steady --threads 2 --profile quick", env={"OMP_THREAD_LIMIT": "1"}
+    )
     assert done.status == 1 and "OMP_THREAD_LIMIT" in done.err

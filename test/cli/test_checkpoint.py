@@ -4,6 +4,7 @@
 import re
 
 import pytest
+from retries import tries
 
 LAYOUTS = ["together", "apart", "per-thread-dense", "per-thread"]
 MEASURED = ("ok", "noisy", "unconverged")
@@ -38,7 +39,9 @@ def test_every_layout_and_body_is_right(ticked, cpus):
     assert done.status == 0
     found = [(trial["variant"], trial["parameters"]["body"], trial["threads"]) for trial in trials]
     threads = [1, 2] if len(cpus) > 1 else [1]
-    assert sorted(found) == sorted((layout, body, n) for layout in LAYOUTS for body in ("loop", "reverse") for n in threads)
+    assert sorted(found) == sorted(
+        (layout, body, n) for layout in LAYOUTS for body in ("loop", "reverse") for n in threads
+    )
     for trial in trials:
         assert trial["status"] in MEASURED, trial["reasons"]
         assert trial["samples"]["units"] == 100000 / trial["threads"]
@@ -58,27 +61,36 @@ def test_shared_counters_keep_a_share(ticked):
 
 
 def test_shared_ticks_get_lost(run, cpus):
-    """Tried for a while: on a busy machine two threads may take turns, each a slice at a time."""
+    """On a busy machine two threads may take turns, each a slice at a time: then it is tried
+    again."""
     if len(cpus) < 2:
         pytest.skip("one CPU")
-    for _ in range(10):
+    for _ in tries(10, "no tick was lost where two threads tick one counter"):
         done, trials = run("--variant together --threads 2 --repeats 10 --duration 10ms")
         assert done.status == 0
         if value(trials[0], "kept") < 1:
             return
-    pytest.fail("no tick was lost where two threads tick one counter")
 
 
 def test_ratios_have_their_partners(ticked):
     by_id = {trial["id"]: trial for trial in ticked[1]}
-    partners = {"together": ["per-thread", "apart"], "apart": ["per-thread"], "per-thread-dense": ["per-thread"], "per-thread": []}
+    partners = {
+        "together": ["per-thread", "apart"],
+        "apart": ["per-thread"],
+        "per-thread-dense": ["per-thread"],
+        "per-thread": [],
+    }
     for trial in by_id.values():
         assert [ratio["to"] for ratio in trial["ratios"]] == partners[trial["variant"]]
         for ratio in trial["ratios"]:
             other = by_id[ratio["trial"]]
-            assert (other["variant"], other["threads"], other["parameters"]) == (ratio["to"], trial["threads"], trial["parameters"])
+            assert (other["variant"], other["threads"], other["parameters"]) == (
+                ratio["to"],
+                trial["threads"],
+                trial["parameters"],
+            )
             assert ratio["value"] == pytest.approx(value(trial, "time") / value(other, "time"))
-            assert other["id"] in trial["alternated_with"]
+            assert other["group"] == trial["group"]
 
 
 @pytest.mark.parametrize("every", [1, 2, 1024])
@@ -96,7 +108,11 @@ def test_what_is_no_power_of_two(locus, every):
 def test_fewer_ticks_than_a_firing_takes(run):
     """No firing is due: there is no share of none."""
     done, trials = run(f"--variant per-thread --threads 1 --ticks 100 {SHORT}")
-    assert done.status == 0 and value(trials[0], "kept") == 1 and value(trials[0], "fired-error") is None
+    assert (
+        done.status == 0
+        and value(trials[0], "kept") == 1
+        and value(trials[0], "fired-error") is None
+    )
 
 
 def test_more_threads_than_cpus_end(run):
@@ -106,7 +122,9 @@ def test_more_threads_than_cpus_end(run):
 
 def test_published_settings(locus):
     done = locus("checkpoint", "--profile", "paper", "--dry-run", "--topology", "core:4 pu:1")
-    plans = re.findall(r"checkpoint/(\S+) ticks=(\d+) every=(\d+) body=(\w+) threads=(\d+)", done.out)
+    plans = re.findall(
+        r"checkpoint/(\S+) ticks=(\d+) every=(\d+) body=(\w+) threads=(\d+)", done.out
+    )
     assert {(ticks, every) for _, ticks, every, *_ in plans} == {("1000000000", "256")}
     assert sorted((layout, body, int(n)) for layout, _, _, body, n in plans) == sorted(
         (layout, body, n) for layout in LAYOUTS for body in ("loop", "reverse") for n in (1, 2)

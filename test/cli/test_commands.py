@@ -21,6 +21,27 @@ def test_help_names_every_command_and_benchmark(locus, ask):
     assert "dummy" not in done.out
 
 
+@pytest.mark.parametrize(
+    "command", ["list", "topology", "doctor", "help", "version", "suite", "numa"]
+)
+def test_help_of_each_command(locus, command):
+    for words in (f"{command} --help", f"help {command}", f"--help {command}"):
+        done = locus(words)
+        assert done.status == 0 and not done.err, (words, done)
+        assert (
+            re.match(rf"usage: locus {command}\b", done.out, re.I)
+            and len(done.out.splitlines()) > 2
+        ), (words, done.out)
+    if command not in ("suite", "numa"):  # options of getopt
+        assert locus(command, "-h").out == done.out
+
+
+def test_help_of_what_is_not_there(locus):
+    assert "did you mean 'numa'" in locus("help nmua").err
+    for words in ("help nmua", "help list numa", "version now", "doctor --halp"):
+        assert locus(words).status == 2, words
+
+
 def test_version(locus):
     done = locus("--version")
     assert done.status == 0 and re.match(r"locus \d+\.\d+", done.out)
@@ -42,12 +63,17 @@ def test_tables_of_the_man_page(locus):
 
 def test_each_default_event_has_its_line_in_the_methods(locus):
     """What it means and where it lies; and no other has one."""
-    text = (pathlib.Path(__file__).parents[2] / "doc/methods.md").read_text(encoding="utf-8")
-    table = text.split("| event | means | lies |\n")[1].split("\n\n")[0]
-    explained = [name for row in table.splitlines() for name in re.findall("`([^`]+)`", row.split("|")[1])]
+    text = (pathlib.Path(__file__).parents[2] / "doc/methods/counters.md").read_text(
+        encoding="utf-8"
+    )
+    part = text.split("\n## What the events mean")[1].split("\n## ")[0]
+    rows = re.findall(r"^- ((?:`[^`]+`,?\s+)*`[^`]+`):", part, re.M)
+    explained = [name for row in rows for name in re.findall("`([^`]+)`", row)]
     named = set()
     for benchmark in (*(line.split()[0] for line in locus("list").out.splitlines()), "dummy"):
-        own = re.findall(r"^  (\S+)$", locus("list", benchmark).out.partition("\ncounters (")[2], re.M)
+        own = re.findall(
+            r"^  (\S+)$", locus("list", benchmark).out.partition("\ncounters (")[2], re.M
+        )
         assert own, benchmark
         named |= {event for alternatives in own for event in alternatives.split("|")}
     assert sorted(explained) == sorted(named)
@@ -57,7 +83,10 @@ def test_the_man_page_names_its_version(locus):
     page = pathlib.Path(locus.path).parent / "doc/locus.1"
     if not page.exists():
         pytest.skip("not beside the program: it is an installed one, or a cross build's")
-    assert f'"locus {locus("--version").out.split()[1]}"' in page.read_text(encoding="utf-8").splitlines()[1]
+    assert (
+        f'"locus {locus("--version").out.split()[1]}"'
+        in page.read_text(encoding="utf-8").splitlines()[1]
+    )
 
 
 def test_completion_asks_for_names(locus):
@@ -72,14 +101,22 @@ def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     python = tmp_path / "python"
     python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\nexit 5\n')
     python.chmod(0o755)
-    done = locus(command, "--output", "a page.html", env={"LOCUS_PYTHON": python, "PYTHONPATH": "/mine"})
+    assert (
+        f"-m locus_analysis {command} --help\n"
+        in locus("help", command, env={"LOCUS_PYTHON": python}).out
+    )
+    done = locus(
+        command, "--output", "a page.html", env={"LOCUS_PYTHON": python, "PYTHONPATH": "/mine"}
+    )
     path, arguments = done.out.split(" ", 1)
     assert done.status == 5 and arguments == f"-m locus_analysis {command} --output a page.html\n"
     analysis, mine = path.split(":")
     assert (pathlib.Path(analysis) / "locus_analysis/report.py").exists() and mine == "/mine"
 
 
-@pytest.mark.parametrize("variable, value", [("LOCUS_PYTHON", "/nonexistent/python"), ("LOCUS_ANALYSIS", "/nonexistent")])
+@pytest.mark.parametrize(
+    "variable, value", [("LOCUS_PYTHON", "/nonexistent/python"), ("LOCUS_ANALYSIS", "/nonexistent")]
+)
 def test_what_the_report_needs_is_said(locus, variable, value):
     done = locus("report", env={variable: value})
     assert done.status == 3 and variable in done.err and len(done.err.splitlines()) == 1
@@ -88,8 +125,26 @@ def test_what_the_report_needs_is_said(locus, variable, value):
 def test_help_of_a_benchmark_has_its_parameters_and_the_common_options(locus):
     done = locus("numa --help")
     assert done.status == 0
-    for option in ("--kernel", "--pages", "--variant", "--threads", "--output", "--resume", "--dry-run", "--time-budget"):
+    for option in (
+        "--kernel",
+        "--pages",
+        "--variant",
+        "--threads",
+        "--output",
+        "--resume",
+        "--dry-run",
+        "--time-budget",
+    ):
         assert option in done.out
+
+
+@pytest.mark.parametrize("ask", ["--help", "--usage", "--he", "-?"])
+def test_help_ends_the_command_and_says_so_where_it_was_not_written(locus, ask):
+    done = locus("numa", ask)
+    assert done.status == 0 and not done.err and "--kernel" in done.out
+    with pathlib.Path("/dev/full").open("w") as full:
+        done = locus("numa", ask, stdout=full)
+    assert done.status == 1 and "No space left" in done.err
 
 
 def test_topology_of_this_machine_and_of_one_that_is_described(locus):
@@ -99,10 +154,31 @@ def test_topology_of_this_machine_and_of_one_that_is_described(locus):
     assert locus("topology nonsense:?").status == 2
 
 
+def test_another_machine_in_the_environment_is_ignored(locus, tmp_path, read):
+    other = {"HWLOC_SYNTHETIC": "node:8 core:16 pu:2", "HWLOC_THISSYSTEM": "1"}
+    told = "locus: ignored: HWLOC_SYNTHETIC, HWLOC_THISSYSTEM; this machine itself is read"
+    for words in ("topology", "numa --size 1M --dry-run"):
+        misled = locus(words, env=other)
+        assert (
+            misled.out == locus(words).out
+            and misled.err.count("\n") == 1
+            and misled.err.startswith(told)
+        )
+    file = tmp_path / "record.jsonl"
+    done = locus("dummy --variant steady --threads 1 --repeats 1 --quiet --output", file, env=other)
+    assert done.status == 0 and done.err.startswith(told)
+    assert len(read(file)[0]["machine"]["topology"]["nodes"]) < 8
+    described = locus("numa --size 1M --dry-run --topology", "node:2 core:4 pu:1", env=other)
+    assert (described.status, described.err) == (0, "") and "on node:2 core:4 pu:1" in described.out
+
+
 def test_topology_says_what_is_left_by_a_cpuset(locus, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
-    assert f"only CPUs {cpus[-1]} of " in locus("topology", prefix=["taskset", "-c", str(cpus[-1])]).out
+    assert (
+        f"only CPUs {cpus[-1]} of "
+        in locus("topology", prefix=["taskset", "-c", str(cpus[-1])]).out
+    )
 
 
 def test_doctor_has_a_word_on_every_check_and_never_needs_root(locus):
@@ -112,20 +188,40 @@ def test_doctor_has_a_word_on_every_check_and_never_needs_root(locus):
 
 
 def test_dry_run_measures_nothing_and_shows_places(locus, tmp_path):
-    done = locus("numa --dry-run --topology", "node:2 core:16 pu:2", "--profile", "paper", "--output", tmp_path / "none.jsonl")
+    done = locus(
+        "numa --dry-run --topology",
+        "node:2 core:16 pu:2",
+        "--profile",
+        "paper",
+        "--output",
+        tmp_path / "none.jsonl",
+    )
     assert done.status == 0 and not list(tmp_path.iterdir())
-    assert "layout=16+0" in done.out and "layout=8+8" in done.out and "(node 1)" in done.out and "estimated time" in done.out
+    assert (
+        "layout=16+0" in done.out
+        and "layout=8+8" in done.out
+        and "(node 1)" in done.out
+        and "estimated time" in done.out
+    )
     assert "kernel=sum-scalar size=8589934592" in done.out
 
 
 def test_dry_run_of_the_matrix_has_every_pair_of_nodes(locus):
-    done = locus("numa --variant matrix --kernel sum --pages base --dry-run --topology", "node:4 core:2 pu:1")
+    done = locus(
+        "numa --variant matrix --kernel sum --pages base --dry-run --topology", "node:4 core:2 pu:1"
+    )
     pairs = set(re.findall(r"from=(\S+) to=(\d)", done.out))
-    assert pairs == {(layout, str(to)) for layout in ("2+0+0+0", "0+2+0+0", "0+0+2+0", "0+0+0+2") for to in range(4)}
+    assert pairs == {
+        (layout, str(to))
+        for layout in ("2+0+0+0", "0+2+0+0", "0+0+2+0", "0+0+0+2")
+        for to in range(4)
+    }
 
 
 def test_a_long_plan_for_a_large_machine_is_planned_at_once(locus):
-    done = locus("numa --dry-run --topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=60)
+    done = locus(
+        "numa --dry-run --topology", "node:8 core:16 pu:2", "--threads", "1..16*2", timeout=60
+    )
     assert done.status == 0 and "impossible" not in done.out
 
 

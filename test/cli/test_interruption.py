@@ -5,14 +5,18 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import time
 
 import pytest
+from some import some
 
 MANY = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20 --repeats 60 --quiet"
 BRIEF = f"{MANY} --duration 200us"  # as many samples, and as long a file, in half a second
+OTHER = pytest.mark.native("other values run the same code")
+ONE_THREAD = pytest.mark.native("it has one thread", of="thread")
 PATIENCE = 180  # s: what takes longer hangs
 
 
@@ -24,7 +28,12 @@ def wait_for(condition, what):
 
 
 def cpu_time(pid):
-    user, system = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[11:13]
+    user, system = (
+        pathlib.Path(f"/proc/{pid}/stat")
+        .read_text(encoding="ascii")
+        .rsplit(")", 1)[1]
+        .split()[11:13]
+    )
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -41,21 +50,33 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
     out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     lines = read(file)
-    assert lines[-1]["type"] == "end" and lines[-1]["signal"] == number.name and lines[-1]["status"] == 128 + number
+    assert (
+        lines[-1]["type"] == "end"
+        and lines[-1]["signal"] == number.name
+        and lines[-1]["status"] == 128 + number
+    )
     measured = [line for line in lines if line["type"] == "trial"]
     assert {t["status"] for t in measured} == {"interrupted"} and len(measured) == 2
     for t in measured:
-        assert t["samples"]["n"] == sum(len(s["times"]) for s in lines if s["type"] == "samples" and s["trial"] == t["id"])
+        assert t["samples"]["n"] == sum(
+            len(s["times"]) for s in lines if s["type"] == "samples" and s["trial"] == t["id"]
+        )
     assert "interrupted" in out
 
 
 def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
     file = tmp_path / "resumed.jsonl"
     process = locus.start(MANY, "--output", file)
-    wait_for(lambda: file.exists() and file.read_bytes().count(b'"type":"trial"') > 3, "a few trials")
+    wait_for(
+        lambda: file.exists() and file.read_bytes().count(b'"type":"trial"') > 3, "a few trials"
+    )
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
-    complete = {line["id"] for line in read(file) if line["type"] == "trial" and line["status"] not in ("interrupted", "wrong")}
+    complete = {
+        line["id"]
+        for line in read(file)
+        if line["type"] == "trial" and line["status"] not in ("interrupted", "wrong")
+    }
     assert locus(MANY, "--output", file, "--resume").status == 1  # of the wrong ones
     lines = read(file)
     headers = [i for i, line in enumerate(lines) if line["type"] == "header"]
@@ -66,30 +87,91 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
     assert len(final) == 20 and "interrupted" not in final.values()
 
 
+def whole_lines(file):
+    content = file.read_bytes() if file.exists() else b""
+    return content[: content.rfind(b"\n") + 1]
+
+
+def rows_of(out):
+    """The trials whose rows a table has: "dummy/jitter delay=5"."""
+    return {" ".join(line.split()[:2]) for line in out.splitlines() if line.startswith("dummy/")}
+
+
+def rows_in(lines):
+    """The same, of a record."""
+    return {
+        f"{line['benchmark']}/{line['variant']} delay={line['parameters']['delay']:g}"
+        for line in lines
+        if line["type"] == "trial"
+    }
+
+
+@ONE_THREAD
+def test_a_row_is_printed_when_its_line_is_written(locus):
+    """Both go to one pipe, which keeps them in order."""
+    written: set = set()
+    rows = 0
+    for line in locus(BRIEF, "--output", "/dev/stdout").out.splitlines():
+        if line.startswith("{"):
+            written |= rows_in([json.loads(line)])
+        assert rows_of(line) <= written, line
+        rows += bool(rows_of(line))
+    assert rows == len(written) == 20
+
+
+@ONE_THREAD
 def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
-    """A last line may lack its end; nothing else may be amiss, and nothing measured may be lost from one moment to the next."""
+    """What was told before the kill is in the file after it: each line that somebody else had
+    read there, and the trial of each row of the table. Of the rest a last line may lack its end;
+    nothing else may be amiss.
+    """
+    reference = tmp_path / "whole.jsonl"
+    assert locus(BRIEF, "--output", reference).status == 1  # of the wrong ones
     choose = random.Random(9)
+    read_before = rows = 0
     for n in range(often):
-        file = tmp_path / f"{n}.jsonl"
-        process = locus.start(BRIEF, "--output", file)
-        time.sleep(choose.uniform(0, 0.4))  # the moment: nothing waits for it
-        process.kill()
-        process.communicate(timeout=PATIENCE)
-        if not file.exists():
-            continue
+        file, moment = tmp_path / f"{n}.jsonl", choose.randrange(reference.stat().st_size)
+        with locus.start(BRIEF, "--output", file) as process:
+            while process.poll() is None and (not file.exists() or file.stat().st_size < moment):
+                time.sleep(0.001)
+            seen = whole_lines(file)
+            process.kill()
+            out, _ = process.communicate(timeout=PATIENCE)
+        assert file.read_bytes().startswith(seen)
         lines = read(file, whole=False)
+        assert rows_of(out) <= rows_in(lines)
+        read_before += seen.count(b"\n")
+        rows += len(rows_of(out))
         for a, b in zip(lines, lines[1:]):
             assert a["type"] != "end"
             if a["type"] == b["type"] == "samples" and a["trial"] == b["trial"]:
                 assert b["batch"] == a["batch"] + 1
+    assert read_before > often and rows > often, (
+        "too little was told before the kills for them to lose anything"
+    )
+    complete = {
+        line["id"] for line in lines if line["type"] == "trial" and line["status"] != "wrong"
+    }
     assert locus(BRIEF, "--output", file, "--resume").status == 1
-    final = {line["id"] for line in read(file) if line["type"] == "trial"}
-    assert len(final) == 20
+    lines = read(file)
+    assert len({line["id"] for line in lines if line["type"] == "trial"}) == 20 and lines[-1][
+        "skipped"
+    ] == len(complete)
 
 
+@ONE_THREAD
 def test_an_unfinished_last_line_is_cut_off_and_nothing_else(locus, tmp_path, read):
     file = tmp_path / "torn.jsonl"
-    arguments = ["dummy", "--variant", "steady,jitter", "--repeats", "3", "--output", file, "--resume"]
+    arguments = [
+        "dummy",
+        "--variant",
+        "steady,jitter",
+        "--repeats",
+        "3",
+        "--output",
+        file,
+        "--resume",
+    ]
     assert locus(*arguments).status == 0
     whole = file.read_bytes()
     for cut in (1, 20, 300):
@@ -104,7 +186,10 @@ def limit_file_size(most):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-@pytest.mark.parametrize("room", [100, 5000, 20000, 20001, 33333])
+@ONE_THREAD
+@pytest.mark.parametrize(
+    "room", [100, 5000, *(pytest.param(more, marks=OTHER) for more in (20000, 20001, 33333))]
+)
 def test_a_file_that_can_grow_no_more(locus, tmp_path, read, room):
     file = tmp_path / "full.jsonl"
     process = locus.start(BRIEF, "--output", file, preexec_fn=limit_file_size(room))
@@ -119,11 +204,14 @@ def test_a_file_that_can_grow_no_more(locus, tmp_path, read, room):
         assert read(file)[-1]["type"] == "end"
 
 
+@ONE_THREAD
 def test_dev_full(locus):
     done = locus(BRIEF, "--output", "/dev/full")
     assert done.status == 1 and "/dev/full" in done.err and "No space left" in done.err
+    assert "time budget" not in done.err
 
 
+@ONE_THREAD
 def test_two_writers_of_one_file(locus, tmp_path, read):
     file = tmp_path / "shared.jsonl"
     first = locus.start(MANY, "--output", file)
@@ -135,7 +223,8 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
 
 
 def test_the_second_signal_ends_it_at_once(locus, tmp_path):
-    """A single turn of 10 minutes cannot be waited for. What burns CPU time is in it: all before takes next to none."""
+    """A single turn of 10 minutes cannot be waited for. What burns CPU time is in it: all before
+    takes next to none."""
     process = locus.start("dummy --variant steady --delay 6e8 --output", tmp_path / "stuck.jsonl")
     wait_for(lambda: cpu_time(process.pid) > 0.5, "half a second of the turn")
     end = time.monotonic() + PATIENCE
@@ -149,7 +238,8 @@ def test_the_second_signal_ends_it_at_once(locus, tmp_path):
 
 
 def test_sigterm_may_come_several_times(locus, tmp_path, read):
-    """As at the end of a job: the batch system sends it to the whole step, and srun what it got itself."""
+    """As at the end of a job: the batch system sends it to the whole step, and srun what it got
+    itself."""
     file = tmp_path / "term.jsonl"
     process = locus.start("dummy --variant steady,jitter --output", file)
     wait_for(has_batches(file), "a few batches")
@@ -162,6 +252,7 @@ def test_sigterm_may_come_several_times(locus, tmp_path, read):
     assert read(file)[-1]["signal"] == "SIGTERM"
 
 
+@ONE_THREAD
 def test_resume_runs_again_what_was_wrong_and_says_so_again(locus, tmp_path, read):
     file = tmp_path / "wrong.jsonl"
     arguments = ["dummy", "--variant", "steady,wrong", "--repeats", "2", "--output", file]
@@ -170,6 +261,7 @@ def test_resume_runs_again_what_was_wrong_and_says_so_again(locus, tmp_path, rea
     assert read(file)[-1]["skipped"] == 1
 
 
+@ONE_THREAD
 def test_another_hosts_results_are_not_ours(locus, tmp_path, read):
     file = tmp_path / "host.jsonl"
     arguments = ["dummy", "--variant", "steady", "--repeats", "2", "--output", file]
@@ -180,6 +272,7 @@ def test_another_hosts_results_are_not_ours(locus, tmp_path, read):
     assert read(file)[-1]["skipped"] == 0
 
 
+@ONE_THREAD
 @pytest.mark.parametrize("text", ["thesis", "a,b\n1,2", '{"name": "somebody\'s own"}'])
 @pytest.mark.parametrize("mode", ["--append", "--resume"])
 def test_a_foreign_file_without_a_final_newline_is_left_alone(locus, tmp_path, text, mode):
@@ -190,18 +283,66 @@ def test_a_foreign_file_without_a_final_newline_is_left_alone(locus, tmp_path, t
     assert file.read_text() == text
 
 
+@ONE_THREAD
 def test_what_the_budget_cut_short_is_not_called_wrong(locus, tmp_path, read):
     """Stores into an allocation that no sample ran in are not there."""
     file = tmp_path / "short.jsonl"
-    words = "numa --kernel copy --variant single,static,random --layout packed --pages base --size 64M --time-budget 300ms --output"
+    words = (
+        "numa --kernel copy --variant single,static,random --layout packed --pages base --size 64M"
+        " --time-budget 300ms --output"
+    )
     done = locus(words, file)
     assert done.status == 0
-    assert {line["status"] for line in read(file) if line["type"] == "trial"} <= {"ok", "noisy", "unconverged", "interrupted"}
+    found = {line["status"] for line in some(read(file)) if line["type"] == "trial"}
+    assert found and found <= {"ok", "noisy", "unconverged", "interrupted"}
 
 
+@ONE_THREAD
+@pytest.mark.parametrize(
+    "words", ["dummy --variant steady,jitter,humps", "checkpoint --profile quick --threads 1"]
+)
+def test_each_resumed_run_gets_on(locus, tmp_path, read, words):
+    """Also where the budget is spent before anything begins, and where trials of a ratio belong
+    together."""
+    file = tmp_path / "bit-by-bit.jsonl"
+    complete: set[str] = set()
+    left = True
+    for _ in range(20):
+        done = locus(f"{words} --quiet --time-budget 1ms --resume --output", file)
+        lines = read(file)
+        end, before = lines[-1], complete
+        complete = {
+            t["id"]
+            for t in lines
+            if t["type"] == "trial" and t["status"] in ("ok", "noisy", "unconverged")
+        }
+        left = "interrupted" in end["trials"]
+        assert done.status == 0 and before <= complete
+        assert before < complete or "--time-budget" in done.err
+        if not left:
+            break
+    assert not left and len(complete) >= 3
+
+
+@ONE_THREAD
+@pytest.mark.parametrize("words", ["steady --delay 7e5", "stuck --where prepare --delay 4e6"])
+def test_a_run_that_gets_nothing_done_says_what_to_do(locus, tmp_path, words):
+    """A calibration leaves no time for a batch; a preparation that the watchdog cuts off."""
+    done = locus(
+        f"dummy --variant {words} --quiet --time-budget 1ms --output", tmp_path / "nothing.jsonl"
+    )
+    assert done.status == 0 and done.err.count("\n") == 1
+    assert re.match(
+        r"locus: (the )?time budget (was )?spent.*[:;] give more with --time-budget", done.err
+    )
+
+
+@ONE_THREAD
 def test_fewer_repeats_than_asked_for_are_not_called_complete(locus, tmp_path, read):
     file = tmp_path / "fewer.jsonl"
     locus("dummy --variant steady --repeats 100000 --delay 10000 --time-budget 3s --output", file)
     trial = next(line for line in read(file) if line["type"] == "trial")
     assert trial["samples"]["n"] < 100000 and trial["stopped"] == "budget"
-    assert trial["status"] in ("unconverged", "noisy") and trial["reasons"][0].startswith("the budget was spent before")
+    assert trial["status"] in ("unconverged", "noisy") and trial["reasons"][0].startswith(
+        "the budget was spent before"
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 5 beside an independent library: the same points and start centres, and the same answer."""
+"""Experiment 5 beside an independent library: the same points and start centres, and the same
+answer."""
 
 import pytest
 from lacking import lacking
@@ -25,7 +26,9 @@ def uniform(random, n, d):
 
 
 def blobs(random, n, d):
-    return random.uniform(-10, 10, (12, d))[random.integers(12, size=n)] + random.standard_normal((n, d))
+    return random.uniform(-10, 10, (12, d))[random.integers(12, size=n)] + random.standard_normal(
+        (n, d)
+    )
 
 
 def twice(random, n, d):
@@ -58,7 +61,8 @@ CASES = [
 
 
 def clear(x, centres, margin):
-    """Whether Lloyd's k-means, done plainly, has one answer: no point between two centres, no cluster without points."""
+    """Whether Lloyd's k-means, done plainly, has one answer: no point between two centres, no
+    cluster without points."""
     labels = None
     while True:
         squares = np.sort(d := ((x[:, None] - centres) ** 2).sum(2), axis=1)
@@ -74,7 +78,9 @@ def clear(x, centres, margin):
 
 def theirs(x, start, iterations):
     with threadpool_limits(1):  # more would spin, and wait for those that other tests keep busy
-        found = KMeans(len(start), init=start, n_init=1, tol=0, max_iter=iterations).fit(x.astype("f8"))
+        found = KMeans(len(start), init=start, n_init=1, tol=0, max_iter=iterations).fit(
+            x.astype("f8")
+        )
     return found.cluster_centers_, found.labels_, found.inertia_, found.n_iter_
 
 
@@ -104,10 +110,18 @@ def ours(locus, read, tmp_path, problem):
     _, _, kind, folder, _ = problem
 
     def cluster(variant, iterations):
-        record, labels, centres = (tmp_path / f"{variant}-{iterations}.{end}" for end in ("jsonl", "labels", "centres"))
+        record, labels, centres = (
+            tmp_path / f"{variant}-{iterations}.{end}" for end in ("jsonl", "labels", "centres")
+        )
         done = locus(
-            f"kmeans --threads 2 --oversubscribe --repeats 1 --quiet --type {kind} --iterations {iterations}",
-            *("--variant", variant.split("-")[0] if variant in PRUNED else variant, "--output", record),
+            f"kmeans --threads 2 --oversubscribe --repeats 1 --quiet --type {kind} --iterations"
+            f" {iterations}",
+            *(
+                "--variant",
+                variant.split("-")[0] if variant in PRUNED else variant,
+                "--output",
+                record,
+            ),
             *(("--prune", PRUNED[variant]) if variant in PRUNED else ()),
             *("--points", folder / "points.npy", "--centres", folder / "start.npy"),
             *("--save-labels", labels, "--save-centres", centres),
@@ -126,7 +140,12 @@ def name(word):
 
 @pytest.mark.parametrize(
     ("problem", "variant"),
-    [(case, variant) for case in CASES for variant in [*LADDER, *PRUNED] if variant != "best-cells" or case[2] <= CELLS],
+    [
+        (case, variant)
+        for case in CASES
+        for variant in [*LADDER, *PRUNED]
+        if variant != "best-cells" or case[2] <= CELLS
+    ],
     indirect=["problem"],
     scope="module",
     ids=name,
@@ -139,7 +158,8 @@ def test_the_same_answer_as_another_library(problem, ours, variant):
     assert (labels == their_labels).all() and iterations == their_iterations
     assert centres == pytest.approx(their_centres, rel=0, abs=rounding)
     assert inertia == pytest.approx(their_inertia, rel=1e-4 if kind == "float" else 1e-9)
-    # On the way there, too. Their labels are those of the centres that they return: those of our next iteration.
+    # On the way there, too. Their labels are those of the centres that they return: those of our
+    # next iteration.
     their_centres, their_labels, _, _ = forced
     centres, _, _, iterations = ours(variant, FORCED)
     assert centres == pytest.approx(their_centres, rel=0, abs=rounding) and iterations == FORCED

@@ -15,7 +15,10 @@ def value(trial, name):
 @pytest.fixture(scope="module")
 def patterns(locus, tmp_path_factory, trials):
     file = tmp_path_factory.mktemp("latency") / "patterns.jsonl"
-    done = locus(f"latency --variant {','.join(PATTERNS)} --size 512K --pages base --repeats 6 --output", file)
+    done = locus(
+        f"latency --variant {','.join(PATTERNS)} --size 512K --pages base --repeats 6 --output",
+        file,
+    )
     return done, trials(file)
 
 
@@ -24,13 +27,19 @@ def test_every_pattern_is_measured_and_right(patterns):
     assert done.status == 0 and sorted(found) == sorted(PATTERNS)
     for trial in found.values():
         assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/load"
-        assert value(trial, "time") > 0 and trial["cycles"] > 1  # no load takes less than a cycle when it waits for another
+        assert (
+            value(trial, "time") > 0 and trial["cycles"] > 1
+        )  # no load takes less than a cycle when it waits for another
         assert trial["placement"]["before"]["misplaced"] == 0
 
 
 def test_nodes_may_be_ints(locus, tmp_path, trials):
     file = tmp_path / "ints.jsonl"
-    done = locus("latency --variant cycle --element int --stride 64 --size 64K --pages base --repeats 2 --output", file)
+    done = locus(
+        "latency --variant cycle --element int --stride 64 --size 64K --pages base --repeats 2"
+        " --output",
+        file,
+    )
     assert done.status == 0 and value(trials(file)["cycle"], "nodes") == 1024
 
 
@@ -39,24 +48,33 @@ def test_numbers_of_nodes(patterns):
     page = found["cycle"]["placement"]["before"]["page"]
     line = 512 * 1024 / value(found["cycle"], "nodes")
     assert line in (32, 64, 128, 256)
-    assert value(found["page-cycle"], "nodes") == value(found["line-stride"], "nodes") == value(found["cycle"], "nodes")
+    assert (
+        value(found["page-cycle"], "nodes")
+        == value(found["line-stride"], "nodes")
+        == value(found["cycle"], "nodes")
+    )
     assert value(found["page-random"], "nodes") == 512 * 1024 / page
     assert value(found["page-stride"], "nodes") == (512 * 1024 - 8) // (page + 8) + 1
 
 
 def test_small_sets_are_sampled_in_turn_and_large_ones_alone(locus, tmp_path, trials, patterns):
-    for trial in patterns[1].values():
-        assert len(trial["alternated_with"]) == len(PATTERNS) - 1
+    assert (
+        len(patterns[1]) == len(PATTERNS)
+        and len({trial["group"] for trial in patterns[1].values()}) == 1
+    )
     file = tmp_path / "large.jsonl"
     locus("latency --variant cycle,line-stride --size 4M --pages base --repeats 2 --output", file)
-    for trial in trials(file).values():
-        assert trial["alternated_with"] == []
+    assert sorted(trial["group"] for trial in trials(file).values()) == [0, 1]
 
 
 @pytest.mark.parametrize("chains", [1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
 def test_parallel_chains(locus, tmp_path, trials, chains):
     file = tmp_path / "parallel.jsonl"
-    done = locus(f"latency --variant parallel --size 64K --chains {chains} --pages base --repeats 2 --output", file)
+    done = locus(
+        f"latency --variant parallel --size 64K --chains {chains} --pages base --repeats 2"
+        " --output",
+        file,
+    )
     assert done.status == 0 and trials(file)["parallel"]["parameters"]["chains"] == chains
 
 
@@ -65,24 +83,38 @@ def test_a_number_of_chains_that_has_no_kernel(locus):
     assert done.status == 2 and "1, 2, 3, 4, 6, 8" in done.err
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_the_background_is_throttled(locus, tmp_path, read, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
     file = tmp_path / "loaded.jsonl"
-    done = locus("latency --variant loaded --size 4M --pages base --pause 0,100000 --repeats 3 --duration 100ms --output", file)
+    done = locus(
+        "latency --variant loaded --size 4M --pages base --pause 0,100000 --repeats 3 --duration"
+        " 100ms --output",
+        file,
+    )
     assert done.status == 0
     rate = {}
     for trial in (line for line in read(file) if line["type"] == "trial"):
         rate[trial["parameters"]["mix"], trial["parameters"]["pause"]] = value(trial, "background")
     assert len(rate) == 6
     for mix in ("read", "copy", "write"):
-        assert rate[mix, 0] > 10 * rate[mix, 100000] > 0  # by a factor of some thousand, if it were alone
+        assert (
+            rate[mix, 0] > 10 * rate[mix, 100000] > 0
+        )  # by a factor of some thousand, if it were alone
 
 
 def test_published_settings(locus):
     done = locus("latency --profile paper --dry-run --topology", "node:1 core:4 pu:1")
-    plans = re.findall(r"latency/(\S+) size=(\d+) pages=base element=(\w+) stride=(\d+) chains=1 loads=(\d+)", done.out)
-    ints = [int(size) for variant, size, *rest in plans if (variant, *rest) == ("cycle", "int", "4", "33554432")]
+    plans = re.findall(
+        r"latency/(\S+) size=(\d+) pages=base element=(\w+) stride=(\d+) chains=1 loads=(\d+)",
+        done.out,
+    )
+    ints = [
+        int(size)
+        for variant, size, *rest in plans
+        if (variant, *rest) == ("cycle", "int", "4", "33554432")
+    ]
     assert ints == [8192 << i for i in range(15)]
     strided = [int(size) for variant, size, *_ in plans if variant == "page-stride"]
     assert strided == [(16 << i) * 4104 for i in range(15)]
@@ -110,5 +142,12 @@ def test_rows_tell_what_differs(locus, cpus):
     """Also where only some of the variants have the parameter."""
     if len(cpus) < 2:
         pytest.skip("one CPU")
-    done = locus("latency --variant cycle,loaded --size 64K --pages base --mix read,write --pause 7 --repeats 1")
-    assert "latency/loaded mix=read" in done.out and "latency/loaded mix=write" in done.out and "pause=" not in done.out
+    done = locus(
+        "latency --variant cycle,loaded --size 64K --pages base --mix read,write --pause 7"
+        " --repeats 1"
+    )
+    assert (
+        "latency/loaded mix=read" in done.out
+        and "latency/loaded mix=write" in done.out
+        and "pause=" not in done.out
+    )

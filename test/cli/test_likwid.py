@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under LIKWID: a region for each trial, and who pinned us. A stand-in aborts where LIKWID could not bear what is asked."""
+"""Under LIKWID: a region for each trial, and who pinned us. A stand-in aborts where LIKWID could
+not bear what is asked."""
 
 import os
 import pathlib
@@ -12,17 +13,25 @@ import time
 
 import pytest
 from lacking import lacking
+from some import some
 
 STANDIN = pathlib.Path(os.environ.get("BUILD", ".")) / "test/likwid"
 # LIKWID's own libraries leak where they cannot count, and are loaded before a sanitizer's.
-FORGIVING = {"ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0:verify_asan_link_order=0"]))}
+FORGIVING = {
+    "ASAN_OPTIONS": ":".join(
+        filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0:verify_asan_link_order=0"])
+    )
+}
 SHORT = "dummy --variant steady,jitter,sums --profile quick --repeats 6 --quiet --output"
 
 
 def left_out():
     """True if this build has no regions, wherever it runs."""
     configured = subprocess.run(
-        [STANDIN.parents[1] / "config.status", "--config"], capture_output=True, text=True, check=True
+        [STANDIN.parents[1] / "config.status", "--config"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     return "--without-likwid" in configured or "--with-likwid=no" in configured
 
@@ -31,9 +40,15 @@ def left_out():
 def wrapped(tmp_path, cpus):
     """The environment that likwid-perfctr -m makes; its library is the stand-in."""
 
-    def environment(groups="MEM", where=None, library=STANDIN):
+    def environment(groups="MEM", where=None, library=None, version="5.2", does=""):
+        folder = tmp_path / version
+        if not folder.exists():
+            folder.mkdir()
+            shutil.copy(STANDIN / "liblikwid.so.5.2", folder / f"liblikwid.so.{version}")
+            (folder / "liblikwid.so").symlink_to(f"liblikwid.so.{version}")
         return {
-            "LD_LIBRARY_PATH": str(library),
+            "LIKWID_STANDIN": does,
+            "LD_LIBRARY_PATH": str(library or folder),
             "LIKWID_MODE": "1",
             "LIKWID_FILEPATH": str(tmp_path / "markers"),
             "LIKWID_EVENTS": groups,
@@ -48,13 +63,16 @@ def wrapped(tmp_path, cpus):
 
 @pytest.fixture
 def marked(tmp_path):
-    """{(region, group): {CPU: calls}} of the file that LIKWID's library leaves for likwid-perfctr."""
+    """{(region, group): {CPU: calls}} of the file that LIKWID's library leaves for
+    likwid-perfctr."""
 
     def read_file():
         first, *lines = (tmp_path / "markers").read_text().splitlines()
         names = dict(line.split(":") for line in lines if ":" in line)
         found: dict = {}
-        for number, group, cpu, calls, *_ in (line.split() for line in lines if ":" not in line):
+        for number, group, cpu, calls, *_ in some(
+            line.split() for line in lines if ":" not in line
+        ):
             region, _, its_group = names[number].rpartition("-")
             assert its_group == group
             found.setdefault((region, int(group)), {})[int(cpu)] = int(calls)
@@ -65,16 +83,21 @@ def marked(tmp_path):
 
 
 def trial_lines(lines):
-    return [line for line in lines if line["type"] == "trial"]
+    return some(line for line in lines if line["type"] == "trial")
 
 
-def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus):
+# By the rules of 5.2, which counts by CPU, and of 5.5, which counts by thread.
+VERSIONS = ["5.2", "5.5"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus, version):
     file = tmp_path / "a.jsonl"
-    done = locus(SHORT, file, env=wrapped())
+    done = locus(SHORT, file, env=wrapped(version=version))
     assert done.status == 0 and done.err == "", done
     lines = read(file)
     assert lines[0]["markers"] == {
-        "library": "liblikwid.so.5.2",
+        "library": f"liblikwid.so.{version}",
         "mode": "accessdaemon",
         "cpus": ",".join(map(str, cpus)),
         "groups": ["MEM"],
@@ -87,8 +110,13 @@ def test_a_region_for_each_trial(locus, read, wrapped, marked, tmp_path, cpus):
         assert region["name"] == f"dummy_{trial['variant']}_{trial['id']}"
         assert region["calls"] == trial["samples"]["batches"]
         assert 0 < region["measured"] <= region["seconds"] <= trial["elapsed"]
+        assert region["uncounted"] == [] and not [
+            note for note in trial["notes"] if "LIKWID" in note
+        ]
         calls = found[region["name"], 0]
-        assert {cpu: n for cpu, n in calls.items() if n} == dict.fromkeys(trial["cpus"], region["calls"])
+        assert {cpu: n for cpu, n in calls.items() if n} == dict.fromkeys(
+            trial["cpus"], region["calls"]
+        )
 
 
 def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
@@ -103,28 +131,90 @@ def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
         assert (first + second, first - second) == (region["calls"], region["calls"] % 2)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    "words", ["sharing --variant fetch-add,handover --protocol two-lines", "search --variant partitioned --size 64K"]
+    "words", ["core-to-core --protocol two-lines", "search --variant partitioned --size 64K"]
 )
-def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words):
-    """Threads on other CPUs from trial to trial, workers in pairs, a deadline: else than by the book, the stand-in aborts."""
+def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words, version):
+    """Threads on other CPUs from trial to trial, workers in pairs, a deadline: else than by the
+    book, the stand-in aborts."""
     file = tmp_path / "a.jsonl"
-    done = locus(f"{words} --profile quick --repeats 3 --quiet --output", file, env=wrapped("MEM|CLOCK"))
+    done = locus(
+        f"{words} --profile quick --repeats 3 --quiet --output",
+        file,
+        env=wrapped("MEM|CLOCK", version=version),
+    )
     assert done.status == 0 and done.err == "", done
-    regions = {t["region"]["name"]: t["region"]["calls"] for t in trial_lines(read(file)) if t["region"]}
+    regions = {
+        t["region"]["name"]: t["region"]["calls"] for t in trial_lines(read(file)) if t["region"]
+    }
     sums: dict[str, int] = {}
     for (name, _), calls in marked().items():
         sums[name] = sums.get(name, 0) + max(calls.values())
     assert regions and regions == sums
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_fewer_threads_than_cpus(locus, read, wrapped, marked, tmp_path, cpus, version):
+    """LIKWID 5.5 reads as many columns as it counts CPUs, and finds a thread's counts in that of
+    the CPU where it met it."""
+    file = tmp_path / "a.jsonl"
+    words = (
+        f"dummy --variant steady --threads 1 --bind {cpus[-1]} --profile quick --repeats 3 --quiet"
+        " --output"
+    )
+    done = locus(words, file, env=wrapped(version=version))
+    assert done.status == 0 and done.err == "", done
+    (trial,) = trial_lines(read(file))
+    assert trial["cpus"] == [cpus[-1]]
+    calls = marked()[trial["region"]["name"], 0]
+    assert {cpu: n for cpu, n in calls.items() if n} == {cpus[-1]: trial["region"]["calls"]}
+
+
+def lost(locus, read, file, env, threads):
+    """The trial's region and its note of what LIKWID lost, and what was said of that in the end."""
+    words = (
+        f"dummy --variant steady --threads {threads} --profile quick --repeats 3 --quiet --output"
+    )
+    done = locus(words, file, env=env)
+    assert done.status == 0, done
+    (said,) = done.err.splitlines()
+    (trial,) = trial_lines(read(file))
+    (note,) = [note for note in trial["notes"] if "LIKWID" in note]
+    assert "read nothing but zeros on some CPU in 1 of 1 regions" in said, said
+    return trial["region"], note
+
+
+def test_a_cpu_whose_counters_read_zero(locus, read, wrapped, tmp_path, cpus):
+    """Beside others that count: what was lost is not added up without a word."""
+    if len(cpus) == 1:
+        lacking("a second CPU", "a machine with two")
+    region, note = lost(locus, read, tmp_path / "a.jsonl", wrapped(does=f"zero={cpus[1]}"), 2)
+    assert region["uncounted"] == [cpus[1]]
+    assert (
+        f"all of LIKWID's counters read zero on CPU {cpus[1]}, where a thread of this trial ran"
+        in note
+    )
+
+
+def test_all_counters_read_zero(locus, read, wrapped, tmp_path, cpus):
+    region, note = lost(locus, read, tmp_path / "a.jsonl", wrapped(does="zero=all"), len(cpus))
+    assert region["uncounted"] == cpus and "so it counted nothing" in note
+
+
 def test_two_threads_on_a_cpu_have_no_region(locus, read, wrapped, tmp_path, cpus):
     file, threads = tmp_path / "a.jsonl", len(cpus) + 1
-    words = f"dummy --variant steady --threads 1,{threads} --oversubscribe --profile quick --repeats 3 --quiet --output"
+    words = (
+        f"dummy --variant steady --threads 1,{threads} --oversubscribe --profile quick --repeats 3"
+        " --quiet --output"
+    )
     done = locus(words, file, env=wrapped())
     assert done.status == 0 and done.err == "", done
     lines = read(file)
-    assert {t["threads"]: bool(t["region"]) for t in trial_lines(lines)} == {1: True, threads: False}
+    assert {t["threads"]: bool(t["region"]) for t in trial_lines(lines)} == {
+        1: True,
+        threads: False,
+    }
     assert lines[0]["markers"]["regions"] == 1
 
 
@@ -133,11 +223,16 @@ def test_cpus_that_likwid_does_not_count(locus, read, wrapped, marked, tmp_path,
         lacking("a second CPU", "a machine with two")
     file = tmp_path / "a.jsonl"
     done = locus(
-        "dummy --variant steady --threads 2 --profile quick --repeats 3 --quiet --output", file, env=wrapped(where=cpus[:1])
+        "dummy --variant steady --threads 2 --profile quick --repeats 3 --quiet --output",
+        file,
+        env=wrapped(where=cpus[:1]),
     )
     assert done.status == 0 and done.err == "", done
     (trial,) = trial_lines(read(file))
-    assert any(f"LIKWID counted on CPUs {cpus[0]} alone, where 1 of its 2 threads were not" in note for note in trial["notes"])
+    assert any(
+        f"LIKWID counted on CPUs {cpus[0]} alone, where 1 of its 2 threads were not" in note
+        for note in trial["notes"]
+    )
     assert marked() == {(trial["region"]["name"], 0): {cpus[0]: trial["region"]["calls"]}}
 
 
@@ -148,12 +243,15 @@ def test_resumed(locus, read, wrapped, marked, tmp_path):
     done = locus(f"{SHORT} {file} --resume", env=wrapped())
     assert done.status == 0, done
     lines = read(file)
-    assert [line["markers"] and line["markers"]["regions"] for line in lines if line["type"] == "header"] == [None, 1]
+    assert [
+        line["markers"] and line["markers"]["regions"] for line in lines if line["type"] == "header"
+    ] == [None, 1]
     assert [name.split("_")[1] for name, _ in marked()] == ["sums"]
 
 
 def test_resumed_with_nothing_left(locus, read, wrapped, tmp_path):
-    """The library is not asked for regions of which there are none: it would say so, and write no file."""
+    """The library is not asked for regions of which there are none: it would say so, and write
+    no file."""
     file = tmp_path / "a.jsonl"
     assert locus(SHORT, file).status == 0
     done = locus(f"{SHORT} {file} --resume", env=wrapped())
@@ -165,7 +263,9 @@ def test_resumed_with_nothing_left(locus, read, wrapped, tmp_path):
 def test_interrupted_the_file_is_written(locus, read, wrapped, marked, tmp_path):
     file = tmp_path / "a.jsonl"
     with locus.start(
-        "dummy --variant steady --repeats 1000000 --time-budget 100s --quiet --output", file, env=wrapped()
+        "dummy --variant steady --repeats 1000000 --time-budget 100s --quiet --output",
+        file,
+        env=wrapped(),
     ) as process:
         while not (file.exists() and '"samples"' in file.read_text()):
             assert process.poll() is None
@@ -180,7 +280,11 @@ def test_interrupted_the_file_is_written(locus, read, wrapped, marked, tmp_path)
 def libraries(locus, tmp_path, env=None):
     """The names that the dynamic linker looked for."""
     log = tmp_path / "linker"
-    done = locus(SHORT, tmp_path / "a.jsonl", env={**(env or {}), "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(log)})
+    done = locus(
+        SHORT,
+        tmp_path / "a.jsonl",
+        env={**(env or {}), "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(log)},
+    )
     assert done.status == 0 and done.err == "", done
     return "".join(path.read_text() for path in tmp_path.glob("linker.*"))
 
@@ -218,23 +322,44 @@ def test_without_the_library_it_says_so_and_goes_on(locus, read, wrapped, tmp_pa
     for name in ("liblikwid.so", *(f"liblikwid.so.5.{minor}" for minor in range(6))):
         (folder / name).write_text("no library\n")
     env = wrapped(library=folder)
-    done = goes_on_without(locus, read, tmp_path / "a.jsonl", env, "could not be loaded", "LD_LIBRARY_PATH")
+    done = goes_on_without(
+        locus, read, tmp_path / "a.jsonl", env, "could not be loaded", "LD_LIBRARY_PATH"
+    )
     assert len(done.err.splitlines()) == 1
 
 
 def test_a_library_that_does_not_begin(locus, read, wrapped, tmp_path):
-    env = {**wrapped(), "LIKWID_STANDIN": "refuse"}
-    done = goes_on_without(locus, read, tmp_path / "a.jsonl", env, "liblikwid.so.5.2 could not begin to count", "access daemon")
+    env = wrapped(does="refuse")
+    done = goes_on_without(
+        locus,
+        read,
+        tmp_path / "a.jsonl",
+        env,
+        "liblikwid.so.5.2 could not begin to count",
+        "access daemon",
+    )
+    assert len(done.err.splitlines()) == 1 and not (tmp_path / "markers").exists()
+
+
+def test_events_that_nobody_can_read(locus, read, wrapped, tmp_path):
+    """As where a variable that was left over names those of another processor: LIKWID reads "not
+    a number"."""
+    env = wrapped("NONSENSE:PMC0", does="unreadable")
+    words = ["no event of LIKWID_EVENTS (NONSENSE:PMC0) can be read", "likwid-perfctr -e"]
+    done = goes_on_without(locus, read, tmp_path / "a.jsonl", env, *words)
     assert len(done.err.splitlines()) == 1 and not (tmp_path / "markers").exists()
 
 
 def test_a_variable_that_was_left_over(locus, read, tmp_path):
-    words = ["built --without-likwid"] if left_out() else ["not LIKWID_FILEPATH", "unset LIKWID_MODE"]
+    words = (
+        ["built --without-likwid"] if left_out() else ["not LIKWID_FILEPATH", "unset LIKWID_MODE"]
+    )
     goes_on_without(locus, read, tmp_path / "a.jsonl", {"LIKWID_MODE": "1"}, *words)
 
 
 def test_the_real_library(locus, read, wrapped, tmp_path):
-    """It counts, or says why not; the run goes on. Counters read directly: where its daemon is missing it ends the program."""
+    """It counts, or says why not; the run goes on. Counters read directly: where its daemon is
+    missing it ends the program."""
     if not shutil.which("likwid-perfctr"):
         lacking("LIKWID", "Debian: likwid")
     env = {**wrapped(groups="CLOCK"), "LIKWID_MODE": "0", **FORGIVING}
@@ -243,7 +368,9 @@ def test_the_real_library(locus, read, wrapped, tmp_path):
     lines = read(tmp_path / "a.jsonl")
     assert done.status == 0 and lines[-1]["type"] == "end", done
     counts = lines[0]["markers"] is not None
-    assert ("no regions for LIKWID" in done.err) != counts and {bool(t["region"]) for t in trial_lines(lines)} == {counts}
+    assert ("no regions for LIKWID" in done.err) != counts and {
+        bool(t["region"]) for t in trial_lines(lines)
+    } == {counts}
 
 
 ### Who pinned us
@@ -251,7 +378,10 @@ def test_the_real_library(locus, read, wrapped, tmp_path):
 
 def bound(locus, read, file, *prefix, env=None):
     done = locus(
-        "dummy --variant steady --profile quick --repeats 3 --quiet --output", file, prefix=prefix, env={**FORGIVING, **(env or {})}
+        "dummy --variant steady --profile quick --repeats 3 --quiet --output",
+        file,
+        prefix=prefix,
+        env={**FORGIVING, **(env or {})},
     )
     assert done.status == 0, done
     return read(file)[0]["binding"]
@@ -259,10 +389,16 @@ def bound(locus, read, file, *prefix, env=None):
 
 @pytest.fixture
 def pin(cpus):
-    """Words of likwid-pin. By places in its own list of our CPUs: in a cpuset it takes plain numbers for such, too."""
+    """Words of likwid-pin. By places in its own list of our CPUs: in a cpuset it takes plain
+    numbers for such, too."""
     if not shutil.which("likwid-pin"):
         lacking("likwid-pin", "Debian: likwid")
-    said = subprocess.run(["likwid-pin", "-p", "-c", f"N:0-{len(cpus) - 1}"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["likwid-pin", "-p", "-c", f"N:0-{len(cpus) - 1}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     place = {int(cpu): str(i) for i, cpu in enumerate(said.split()[-1].split(","))}
     return lambda wanted: ("likwid-pin", "-q", "-c", "N:" + ",".join(place[cpu] for cpu in wanted))
 
@@ -294,32 +430,42 @@ def test_likwid_perfctr(locus, read, tmp_path, cpus):
         "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n"
     )
     binding = bound(locus, read, tmp_path / "a.jsonl", sys.executable, script)
-    alone = len(cpus) == 1
-    assert (binding["bound_by"], binding["affinity"]) == (None if alone else "likwid-perfctr", cpus[-1:])
+    assert (binding["bound_by"], binding["affinity"]) == ("likwid-perfctr", cpus[-1:])
 
 
-@pytest.mark.parametrize(("set_by", "name"), [({}, "likwid-pin"), ({"LIKWID_MODE": "1"}, "likwid-perfctr")])
+@pytest.mark.parametrize(
+    ("set_by", "name"), [({}, "likwid-pin"), ({"LIKWID_MODE": "1"}, "likwid-perfctr")]
+)
 def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
     if len(cpus) == 1 or not shutil.which("taskset"):
         lacking("a second CPU, or taskset", "a machine with two; Debian: util-linux")
     env = {"LIKWID_PIN": str(cpus[0]), **set_by}
-    assert bound(locus, read, tmp_path / "a.jsonl", "taskset", "-c", str(cpus[0]), env=env)["bound_by"] == name
+    assert (
+        bound(locus, read, tmp_path / "a.jsonl", "taskset", "-c", str(cpus[0]), env=env)["bound_by"]
+        == name
+    )
 
 
 SMALL = {"latency": "--size 64K", "numa": "--size 1M"}  # whose trials are many, or large
 
 
 def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):
-    """Every benchmark and variant: letters that LIKWID's file, its CSV and likwid-mpirun can bear."""
+    """Every benchmark and variant: letters that LIKWID's file, its CSV and likwid-mpirun can
+    bear."""
     for benchmark in [line.split()[0] for line in locus("list").out.splitlines()]:
         listed = locus("list", benchmark).out.partition("\nvariants\n")[2].partition("\n\n")[0]
         variants = re.findall(r"^  (\S+)", listed, re.M)
         file = tmp_path / f"{benchmark}.jsonl"
-        words = f"{benchmark} --variant {','.join(variants)} {SMALL.get(benchmark, '')} --profile quick --repeats 1 --duration 1us"
+        words = (
+            f"{benchmark} --variant {','.join(variants)} {SMALL.get(benchmark, '')} --profile quick"
+            " --repeats 1 --duration 1us"
+        )
         done = locus(f"{words} --time-budget 100s --quiet --output", file, env=wrapped())
         assert "stand-in" not in done.err and done.status in (0, 3), done
         trials = trial_lines(read(file))
-        assert {t["variant"] for t in trials if t["region"] or t["status"] == "impossible"} == set(variants), done
+        assert {t["variant"] for t in trials if t["region"] or t["status"] == "impossible"} == set(
+            variants
+        ), done
         names = [trial["region"]["name"] for trial in trials if trial["region"]]
         assert set(names) == {name for name, _ in marked()} and len(set(names)) == len(names) > 0
         assert all(re.fullmatch(r"[A-Za-z0-9_]{1,80}", name) for name in names)

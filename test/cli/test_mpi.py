@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus-mpi: ranks that measure together, and speak and end as one. They outnumber the CPUs: the times say nothing."""
+"""locus-mpi: ranks that measure together, and speak and end as one. They outnumber the CPUs: the
+times say nothing."""
 
 import math
 import os
@@ -13,10 +14,16 @@ import time
 import pytest
 from conftest import Program
 from lacking import lacking
+from retries import tries
+from some import some
 from test_kmeans import save, write_csv
 
+OTHER = pytest.mark.native("other values run the same code")
 PATIENCE = 180  # s: for what takes a second or two on a machine with nothing else to do
-ENDLESS = "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000 --output"
+ENDLESS = (
+    "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000"
+    " --output"
+)
 SETTING = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -34,7 +41,10 @@ class Ranks(Program):
     def __init__(self, locus):
         self.path = str(pathlib.Path(locus.path).with_name("locus-mpi"))
         if not os.access(self.path, os.X_OK):
-            lacking("locus-mpi", "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again")
+            lacking(
+                "locus-mpi",
+                "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again",
+            )
         if not shutil.which("mpirun"):
             lacking("mpirun", "Debian: openmpi-bin, Fedora: openmpi, or a module of your site")
         done = Program.__call__(self, "list", ranks=1)
@@ -42,7 +52,12 @@ class Ranks(Program):
             lacking("an mpirun that works", f"it says: {' '.join(done.err.split())[:300]}")
 
     def start(self, *words, ranks=2, env=None, prefix=(), **more):
-        return super().start(*words, env={**SETTING, **(env or {})}, prefix=["mpirun", "-n", str(ranks), *prefix], **more)
+        return super().start(
+            *words,
+            env={**SETTING, **(env or {})},
+            prefix=["mpirun", "-n", str(ranks), *prefix],
+            **more,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +82,13 @@ def wait_for(condition, what):
 def gone(pid):
     """Dead, and maybe waiting for its parent to notice."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] in "ZX"
+        return (
+            pathlib.Path(f"/proc/{pid}/stat")
+            .read_text(encoding="ascii")
+            .rsplit(")", 1)[1]
+            .split()[0]
+            in "ZX"
+        )
     except OSError:
         return True
 
@@ -75,14 +96,19 @@ def gone(pid):
 def test_ranks_count_together(mpi, tmp_path, read):
     """What each worker of each rank contributes adds up; what none can count is said once."""
     file = tmp_path / "counted.jsonl"
-    words = "dummy --variant sums --repeats 5 --oversubscribe --threads 2 --counters faults,cpu-time,PAPI_NO_SUCH --output"
+    words = (
+        "dummy --variant sums --repeats 5 --oversubscribe --threads 2 --counters"
+        " faults,cpu-time,PAPI_NO_SUCH --output"
+    )
     done = mpi(words, file, ranks=3)
     assert done.status == 0 and done.err.count("--counters: PAPI_NO_SUCH: ") == 1
     lines = read(file)
     (trial,) = (line for line in lines if line["type"] == "trial")
     batches = [line["counters"] for line in lines if line["type"] == "samples"]
     seconds = next(c for c in trial["counters"] if c["name"] == "cpu-time")
-    assert len(seconds["per_thread"]) == 6 and sum(seconds["per_thread"]) == pytest.approx(seconds["value"])
+    assert len(seconds["per_thread"]) == 6 and sum(seconds["per_thread"]) == pytest.approx(
+        seconds["value"]
+    )
     assert seconds["total"] == pytest.approx(sum(b.get("cpu-time", 0) for b in batches))
     assert all(v > 0 for v in seconds["per_thread"])
     assert [c["value"] for c in trial["counters"] if c["name"] == "PAPI_NO_SUCH"] == [None]
@@ -99,24 +125,39 @@ def find_stand_in():
 
 def test_what_one_rank_can_not_count_takes_no_room_on_the_others(mpi, tmp_path, read, stand_in):
     file = tmp_path / "counted.jsonl"
-    lacking_one = 'test $OMPI_COMM_WORLD_RANK = 0 || PAPI_STAND_IN="counters=1 absent=PAPI_TOT_INS"; exec "$@"'
-    words = "dummy --variant sums --repeats 4 --oversubscribe --threads 1 --counters PAPI_TOT_INS,PAPI_TOT_CYC --output"
+    lacking_one = (
+        'test $OMPI_COMM_WORLD_RANK = 0 || PAPI_STAND_IN="counters=1 absent=PAPI_TOT_INS"; exec'
+        ' "$@"'
+    )
+    words = (
+        "dummy --variant sums --repeats 4 --oversubscribe --threads 1 --counters"
+        " PAPI_TOT_INS,PAPI_TOT_CYC --output"
+    )
     env = {"LD_LIBRARY_PATH": stand_in, "PAPI_STAND_IN": "counters=1"}
     done = mpi(words, file, ranks=2, env=env, prefix=["sh", "-c", lacking_one, "sh"])
     header, *_, trial, _ = read(file)
     assert done.status == 0 and header["counters"]["passes"] == 1
     instructions, cycles = trial["counters"][:2]
-    assert instructions["value"] is None and instructions["why"].startswith(f"on rank 1 ({os.uname().nodename}): PAPI ")
-    assert done.err == f"locus: --counters: PAPI_TOT_INS: {instructions['why']}\n"
+    assert instructions["value"] is None and instructions["why"].startswith(
+        f"on rank 1 ({os.uname().nodename}): PAPI "
+    )
+    assert done.err == f"locus-mpi: --counters: PAPI_TOT_INS: {instructions['why']}\n"
     assert cycles["total"] == 2 * 2 * 1000
 
 
 def test_a_package_is_counted_once_by_ranks_that_share_it(mpi, tmp_path, read, stand_in):
-    """A package that somebody sits on, one that nobody does, and the node: one worker of all counts each."""
+    """A package that somebody sits on, one that nobody does, and the node: one worker of all
+    counts each."""
     file = tmp_path / "counted.jsonl"
-    of_a_sample = {"rapl:::PACKAGE_ENERGY:PACKAGE0": 23e-6, "rapl:::PACKAGE_ENERGY:PACKAGE1": 24e-6, "net:::lo:rx:bytes": 26e3}
+    of_a_sample = {
+        "rapl:::PACKAGE_ENERGY:PACKAGE0": 23e-6,
+        "rapl:::PACKAGE_ENERGY:PACKAGE1": 24e-6,
+        "net:::lo:rx:bytes": 26e3,
+    }
     words = "dummy --variant sums --repeats 6 --oversubscribe --threads 2 --counters"
-    done = mpi(words, ",".join(of_a_sample), "--output", file, ranks=3, env={"LD_LIBRARY_PATH": stand_in})
+    done = mpi(
+        words, ",".join(of_a_sample), "--output", file, ranks=3, env={"LD_LIBRARY_PATH": stand_in}
+    )
     assert done.status == 0, done
     (trial,) = (line for line in read(file) if line["type"] == "trial")
     for name, count in of_a_sample.items():
@@ -127,20 +168,32 @@ def test_a_package_is_counted_once_by_ranks_that_share_it(mpi, tmp_path, read, s
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "ranks", [1, pytest.param(2, marks=OTHER), 3, pytest.param(4, marks=OTHER)]
+)
 def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
     file = tmp_path / "together.jsonl"
     words = f"dummy --variant sums --repeats 20 --oversubscribe --threads {threads} --output"
     done = mpi(words, file, ranks=ranks)
     assert done.status == 0, done
     header, *_, trial, end = read(file)
-    assert (header["rank"], header["ranks"], header["command"][:2]) == (0, ranks, ["locus-mpi", "dummy"])
+    assert (header["rank"], header["ranks"], header["command"][:2]) == (
+        0,
+        ranks,
+        ["locus-mpi", "dummy"],
+    )
     assert trial["status"] in ("ok", "noisy") and trial["samples"]["n"] == 20 and end["status"] == 0
     assert (f" ranks={ranks} " in trial["identity"]) == (ranks > 1)
-    (communication,) = (metric["value"] for metric in trial["metrics"] if metric["name"] == "communication")
-    assert 0 < communication < max(trial["samples"]["quantiles"].values()) * trial["samples"]["units"]
+    (communication,) = (
+        metric["value"] for metric in trial["metrics"] if metric["name"] == "communication"
+    )
+    assert (
+        0 < communication < max(trial["samples"]["quantiles"].values()) * trial["samples"]["units"]
+    )
     assert done.out.count("95 % interval") == 1 and done.err == ""
-    assert done.out.startswith(f"dummy over {ranks} rank{'s' if ranks > 1 else ''} with so many threads each: ")
+    assert done.out.startswith(
+        f"dummy over {ranks} rank{'s' if ranks > 1 else ''} with so many threads each: "
+    )
     if ranks == 1 and threads == 2:  # nothing is divided: the same trial
         assert f"  {trial['id']}  " in locus(words.replace("--output", "--dry-run")).out
 
@@ -152,17 +205,29 @@ def test_what_is_wrong_on_one_rank_is_told_of_all(mpi, tmp_path, trials):
     assert done.status == 1, done
     found = trials(file)
     assert {name: trial["status"] for name, trial in found.items() if name != "steady"} == {
-        name: {"failing": "failed"}.get(name, name) for name in ("failing", "impossible", "wrong", "misplaced")
+        name: {"failing": "failed"}.get(name, name)
+        for name in ("failing", "impossible", "wrong", "misplaced")
     }
     host = os.uname().nodename
-    for name, why in (("failing", "its memory could not be prepared"), ("impossible", "it was told"), ("wrong", "it was told")):
+    for name, why in (
+        ("failing", "its memory could not be prepared"),
+        ("impossible", "it was told"),
+        ("wrong", "it was told"),
+    ):
         assert found[name]["reasons"][0].startswith(f"on rank 2 ({host}): {why}")
     assert found["misplaced"]["placement"]["before"]["misplaced"] > 0
 
 
 def test_pages_are_those_of_all_ranks(mpi, tmp_path, trials):
     file = tmp_path / "pages.jsonl"
-    assert mpi("dummy --oversubscribe --repeats 2 --size 1M --variant steady,misplaced --output", file, ranks=4).status == 1
+    assert (
+        mpi(
+            "dummy --oversubscribe --repeats 2 --size 1M --variant steady,misplaced --output",
+            file,
+            ranks=4,
+        ).status
+        == 1
+    )
     found = {name: trial["placement"]["before"] for name, trial in trials(file).items()}
     pages = 4 * (1 << 20) // os.sysconf("SC_PAGESIZE")
     assert {name: (place["pages"], place["misplaced"]) for name, place in found.items()} == {
@@ -173,9 +238,12 @@ def test_pages_are_those_of_all_ranks(mpi, tmp_path, trials):
 
 def test_what_can_be_divided_is_listed_and_the_rest_refused(mpi, locus):
     listed = mpi("list").out.splitlines()
-    assert not any(line.startswith(("numa ", "sharing ", "latency ")) for line in listed)
+    assert not any(line.startswith(("numa ", "sharing ", "latency ")) for line in some(listed))
     done = mpi("numa")
-    assert done.status == 2 and "numa is not divided over ranks; run `locus numa` on each node" in done.err
+    assert (
+        done.status == 2
+        and "numa is not divided over ranks; run `locus numa` on each node" in done.err
+    )
     assert "can be divided over ranks" in locus("list dummy").out
 
 
@@ -184,6 +252,17 @@ def test_what_can_be_divided_is_listed_and_the_rest_refused(mpi, locus):
     [
         ("", 2, "usage: locus-mpi BENCHMARK"),
         ("dumy", 2, "there is no 'dumy'"),
+        ("help dumy", 2, "there is no 'dumy'"),
+        ("list dumy", 2, "there is no benchmark 'dumy'"),
+        ("list dummy more", 2, "'more' is one argument too many"),
+        ("version more", 2, "'more' is one argument too many"),
+        ("list --help", 0, "usage: locus-mpi list"),
+        ("help dummy", 0, "Usage: locus-mpi dummy"),
+        ("dummy --repeats 0", 2, "--repeats: 0 is not between"),
+        ("dummy --no-such", 2, "there is no option --no-such"),
+        ("dummy --delay", 2, "requires an argument"),
+        ("dummy --counters PAPI_NO_SUCH", 3, "--counters: PAPI_NO_SUCH"),
+        ("dummy --resume", 2, "--resume"),
         ("dummy --delay x", 2, "'x' is no number"),
         ("dummy --variant stedy", 2, "did you mean 'steady'"),
         ("dummy --output /dev/full", 1, "No space left"),
@@ -192,13 +271,16 @@ def test_what_can_be_divided_is_listed_and_the_rest_refused(mpi, locus):
     ],
 )
 def test_an_error_of_all_is_said_once(mpi, words, status, what):
-    done = mpi(words, *(["--oversubscribe", "--quiet", "--repeats", "1"] if "dummy" in words else []), ranks=3)
+    done = mpi(re.sub("^dummy ", "dummy --oversubscribe --quiet --repeats 1 ", words), ranks=3)
     assert done.status == status, done
     assert done.err.count(what) + done.out.count(what) == 1, done
+    assert not re.search(r"(?m)^locus(?!-mpi)", done.err), "a message is another program's"
 
 
 def test_other_arguments_on_another_rank(mpi):
-    done = mpi("dummy --repeats 1", prefix=[mpi.path, "dummy", "--repeats", "2", ":", "-n", "1"], ranks=1)
+    done = mpi(
+        "dummy --repeats 1", prefix=[mpi.path, "dummy", "--repeats", "2", ":", "-n", "1"], ranks=1
+    )
     assert done.status == 2, done
     assert done.err.count("on rank 1 ") == 1 and "its command line is" in done.err
 
@@ -210,16 +292,31 @@ def test_other_arguments_on_another_rank(mpi):
             "--threads auto",
             ("0,1", "0"),
             2,
-            "trial 1 would be another than on rank 0: dummy/steady delay=10 size=0 threads=1 ranks=2",
+            (
+                "trial 1 would be another than on rank 0: dummy/steady delay=10 size=0 threads=1"
+                " ranks=2"
+            ),
         ),
-        ("--bind 0", ("0", "1"), 3, 'CPU 0 of "0" is not there'),
+        ("--bind 0", ("0", "1"), 2, 'CPU 0 of "0" is not there'),
     ],
 )
 def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what):
     if cpus[:2] != [0, 1]:
         lacking("CPUs 0 and 1", "a machine with two")
     words = ["dummy", "--variant", "steady", "--repeats", "1", *words.split()]
-    prefix = ["taskset", "-c", places[0], mpi.path, *words, ":", "-n", "1", "taskset", "-c", places[1]]
+    prefix = [
+        "taskset",
+        "-c",
+        places[0],
+        mpi.path,
+        *words,
+        ":",
+        "-n",
+        "1",
+        "taskset",
+        "-c",
+        places[1],
+    ]
     done = mpi(*words, prefix=prefix, ranks=1)
     assert done.status == status, done
     assert done.err.count("on rank 1 ") == 1 and what in done.err
@@ -235,8 +332,14 @@ def test_tasks_that_do_not_know_each_other(mpi):
 def test_ranks_on_the_same_cpus_are_refused(mpi):
     prefix = ["taskset", "-c", "0"]
     done = mpi("dummy --variant steady --repeats 1", prefix=prefix)
-    assert done.status == 3 and "2 ranks of this node may use CPU 0: bind each to CPUs of its own" in done.err, done
-    assert "oversubscribed" in mpi("dummy --variant steady --dry-run --oversubscribe", prefix=prefix).out
+    assert (
+        done.status == 3
+        and "2 ranks of this node may use CPU 0: bind each to CPUs of its own" in done.err
+    ), done
+    assert (
+        "oversubscribed"
+        in mpi("dummy --variant steady --dry-run --oversubscribe", prefix=prefix).out
+    )
 
 
 def test_resumed(mpi, tmp_path, read):
@@ -259,7 +362,40 @@ def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom
         process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     end = read(file)[-1]
-    assert end["type"] == "end" and end["signal"] == "SIGTERM" and end["status"] == 128 + signal.SIGTERM
+    assert (
+        end["type"] == "end"
+        and end["signal"] == "SIGTERM"
+        and end["status"] == 128 + signal.SIGTERM
+    )
+
+
+@pytest.mark.parametrize("whom", ["mpirun", 0, 2])
+def test_sigterm_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read, whom):
+    """Of ten minutes on the last rank, for which the others wait."""
+    file = tmp_path / "cut.jsonl"
+    words = "dummy --variant stuck --where collect --delay 6e8 --oversubscribe --quiet --output"
+    for _ in tries(3, "a busy machine had no second in which to close the record"):
+        file.unlink(missing_ok=True)
+        with mpi.start(words, file, ranks=3) as process:
+            ranks = pids(process, 3)
+            wait_for(lambda: file.exists() and b'"header"' in file.read_bytes(), "the header")
+            os.kill(process.pid if whom == "mpirun" else ranks[whom], signal.SIGTERM)
+            process.communicate(timeout=PATIENCE)
+        assert process.returncode != 0
+        trial, end = read(file)[-2:]
+        if end["type"] == "end" and trial["type"] == "trial":
+            break
+    assert trial["status"] == "interrupted"
+    assert end["type"] == "end" and end["signal"] == "SIGTERM"
+
+
+def test_the_time_budget_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read):
+    file = tmp_path / "cut.jsonl"
+    words = "dummy --variant stuck --where verify --delay 6e8 --oversubscribe --quiet"
+    done = mpi(f"{words} --time-budget 500ms --output", file, ranks=3)
+    assert done.err.count("locus-mpi: time budget spent: cut off while ") == 1
+    trial, end = read(file)[-2:]
+    assert trial["status"] == "interrupted" and (end["status"], end["signal"]) == (0, None)
 
 
 @pytest.mark.parametrize("whom", [0, 1])
@@ -273,7 +409,9 @@ def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
     assert process.returncode != 0 and "signal 9" in err, err
     wait_for(lambda: all(map(gone, ranks)), "the end of all ranks")
     lines = read(file, whole=False)
-    assert lines[0]["type"] == "header" and lines[-1]["type"] != "end"
+    assert lines[0]["type"] == "header"
+    # mpirun sends the others SIGTERM; rank 0 may have the time to close the record.
+    assert lines[-1]["type"] != "end" or lines[-1]["signal"] == "SIGTERM"
     resumed = ENDLESS.replace("1000000", "2")
     assert mpi(resumed, file, "--resume", ranks=3).status == 0
     assert read(file)[-1]["status"] == 0
@@ -284,7 +422,8 @@ def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
 
 @pytest.fixture(scope="module")
 def cluster(mpi, locus, tmp_path_factory):
-    """cluster(3, "--threads 2 --points", file): labels and centres as saved, by so many ranks; 0: by locus."""
+    """cluster(3, "--threads 2 --points", file): labels and centres as saved, by so many ranks;
+    0: by locus."""
 
     def run(ranks, *words):
         folder = tmp_path_factory.mktemp("answer")
@@ -305,8 +444,10 @@ def rows():
     return [[1e4 * (i % 2) + numbers.gauss(0, 1) for _ in range(3)] for i in range(501)]
 
 
-@pytest.mark.parametrize("data", ["uniform", "blobs", "npy", "csv"])
-def test_the_answer_is_the_same_for_any_number_of_ranks_and_threads(cluster, tmp_path, rows, data, often):
+@pytest.mark.parametrize("data", ["uniform", pytest.param("blobs", marks=OTHER), "npy", "csv"])
+def test_the_answer_is_the_same_for_any_number_of_ranks_and_threads(
+    cluster, tmp_path, rows, data, often
+):
     words = ["--clusters", 9]
     if data == "npy":
         words += ["--points", save(tmp_path / "points.npy", rows)]
@@ -317,7 +458,9 @@ def test_the_answer_is_the_same_for_any_number_of_ranks_and_threads(cluster, tmp
     alone = cluster(0, *words, "--threads", 1)
     numbers = [(ranks, threads) for ranks in (1, 2, 3, 4) for threads in (1, 2)]
     for ranks, threads in numbers[:: 1 if often == 100 else 3]:
-        assert cluster(ranks, *words, "--threads", threads) == alone, f"{ranks} ranks of {threads} threads"
+        assert cluster(ranks, *words, "--threads", threads) == alone, (
+            f"{ranks} ranks of {threads} threads"
+        )
 
 
 def test_ranks_may_have_a_point_each(cluster):
@@ -328,24 +471,39 @@ def test_ranks_may_have_a_point_each(cluster):
 def test_so_many_points_for_each_rank_are_as_many_as_for_all(cluster, mpi, locus):
     words = ["--clusters", 7, "--threads", 1, "--points"]
     assert cluster(3, *words, "500/rank") == cluster(0, *words, 1500)
-    assert "points=1500 " in mpi("kmeans --points 500/rank,1.5k --oversubscribe --dry-run", ranks=3).out
+    assert (
+        "points=1500 "
+        in mpi("kmeans --points 500/rank,1.5k --oversubscribe --dry-run", ranks=3).out
+    )
     assert "points=500 " in locus("kmeans --points 500/rank --variant best --dry-run").out
 
 
 def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
     """Of which none is one rank's alone."""
-    words = "kmeans --variant best --points 5000 --clusters 20 --prune none --threads 1 --repeats 2 --oversubscribe --output"
+    words = (
+        "kmeans --variant best --points 5000 --clusters 20 --prune none --threads 1 --repeats 2"
+        " --oversubscribe --output"
+    )
     of = []
     for ranks, run in ((1, locus), (3, mpi)):
         done = run(words, tmp_path / f"{ranks}.jsonl", **({"ranks": 3} if ranks > 1 else {}))
         assert done.status == 0, done
         trial = trials(tmp_path / f"{ranks}.jsonl")["best"]
-        of.append({metric["name"]: metric["value"] for metric in trial["metrics"]} | {"identity": trial["identity"]})
+        of.append(
+            {metric["name"]: metric["value"] for metric in trial["metrics"]}
+            | {"identity": trial["identity"]}
+        )
     alone, together = of
-    assert together["iterations"] == alone["iterations"] and together["computed"] == alone["computed"] == 1
+    assert (
+        together["iterations"] == alone["iterations"]
+        and together["computed"] == alone["computed"] == 1
+    )
     assert together["inertia"] == pytest.approx(alone["inertia"], rel=1e-9)
     assert alone["communication"] is None and 0 < together["communication"] < together["time"]
-    assert together["identity"].replace(" ranks=3", "").replace(" oversubscribed", "") == alone["identity"]
+    assert (
+        together["identity"].replace(" ranks=3", "").replace(" oversubscribed", "")
+        == alone["identity"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -356,61 +514,130 @@ def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
         ("--points 2 --clusters 1", 2, "each rank needs at least one"),
         ("--points {csv} --clusters 2", 3, "on rank 2 ({host}): {csv}: line 100, value 1: 'nan'"),
         ("--points {csv}/rank", 2, "points.csv/rank: Not a directory"),
-        ("--points 100 --clusters 2 --save-labels /nowhere/labels.npy", 1, "/nowhere/labels.npy: No such file"),
-        ("--points 100 --clusters 2 --save-centres /nowhere/centres.npy", 1, "/nowhere/centres.npy: No such file"),
+        (
+            "--points 100 --clusters 2 --save-labels /nowhere/labels.npy",
+            1,
+            "/nowhere/labels.npy: No such file",
+        ),
+        (
+            "--points 100 --clusters 2 --save-centres /nowhere/centres.npy",
+            1,
+            "/nowhere/centres.npy: No such file",
+        ),
     ],
 )
 def test_what_is_wrong_with_points_is_said_once(mpi, tmp_path, words, status, what):
     csv = write_csv(tmp_path / "points.csv", [[i if i < 99 else math.nan] for i in range(100)])
     host = os.uname().nodename
-    done = mpi("kmeans --threads 1 --oversubscribe --repeats 1 --quiet", *words.format(csv=csv).split(), ranks=3)
+    done = mpi(
+        "kmeans --threads 1 --oversubscribe --repeats 1 --quiet",
+        *words.format(csv=csv).split(),
+        ranks=3,
+    )
     assert done.status == status, done
     assert (done.out + done.err).count(what.format(csv=csv, host=host)) == 1, done
 
 
 def test_a_file_that_another_rank_has_not(mpi, tmp_path, rows):
-    words = ["kmeans", "--points", "points.npy", "--clusters", "2", "--threads", "1", "--oversubscribe"]
+    words = [
+        "kmeans",
+        "--points",
+        "points.npy",
+        "--clusters",
+        "2",
+        "--threads",
+        "1",
+        "--oversubscribe",
+    ]
     save(tmp_path / "points.npy", rows)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    done = mpi(*words, prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)], ranks=1, cwd=tmp_path)
+    done = mpi(
+        *words,
+        prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)],
+        ranks=1,
+        cwd=tmp_path,
+    )
     assert done.status == 2, done
     assert re.search(r"on rank 1 .*--points: points.npy: No such file", done.err)
 
 
 def test_a_file_that_is_another_on_another_rank(mpi, tmp_path, rows):
-    words = ["kmeans", "--points", "points.npy", "--clusters", "2", "--threads", "1", "--oversubscribe"]
+    words = [
+        "kmeans",
+        "--points",
+        "points.npy",
+        "--clusters",
+        "2",
+        "--threads",
+        "1",
+        "--oversubscribe",
+    ]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     save(tmp_path / "points.npy", rows)
     save(elsewhere / "points.npy", rows[1:])
-    done = mpi(*words, prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)], ranks=1, cwd=tmp_path)
+    done = mpi(
+        *words,
+        prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)],
+        ranks=1,
+        cwd=tmp_path,
+    )
     assert done.status == 2, done
-    assert re.search(r"on rank 1 .*: trial 1 would be another .* rank 0: its file has 500 rows, and not 501: kmeans/best", done.err)
+    assert re.search(
+        r"on rank 1 .*: trial 1 would be another .* rank 0: its file has 500 rows, and not 501:"
+        r" kmeans/best",
+        done.err,
+    )
 
 
 # locus-mpi search
 
 
-@pytest.mark.parametrize(("ranks", "threads", "kind"), [(1, 1, "u32"), (2, 2, "u64"), (3, 1, "u64"), (4, 2, "u32")])
+@pytest.mark.parametrize(
+    ("ranks", "threads", "kind"),
+    [
+        pytest.param(1, 1, "u32", marks=OTHER),
+        (2, 2, "u64"),
+        *(pytest.param(*more, marks=OTHER) for more in [(3, 1, "u64"), (4, 2, "u32")]),
+    ],
+)
 def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, threads, kind):
-    """Each rank checks the answers to its own keys; the bytes are those of keys that belong elsewhere."""
+    """Each rank checks the answers to its own keys; the bytes are those of keys that belong
+    elsewhere."""
     file, width = tmp_path / "search.jsonl", {"u32": 4, "u64": 8}[kind]
-    words = f"search --size {8 * ranks * threads},1K,1M --type {kind} --keys uniform,zipf,hot --pages base --packet 50"
-    done = mpi(f"{words} --threads {threads} --repeats 2 --duration 2ms --oversubscribe --quiet --output", file, ranks=ranks)
+    words = (
+        f"search --size {8 * ranks * threads},1K,1M --type {kind} --keys uniform,zipf,hot --pages"
+        " base --packet 50"
+    )
+    done = mpi(
+        f"{words} --threads {threads} --repeats 2 --duration 2ms --oversubscribe --quiet --output",
+        file,
+        ranks=ranks,
+    )
     assert done.status == 0, done
     found = [line for line in read(file) if line["type"] == "trial"]
-    assert len(found) == 9 and {trial["status"] for trial in found} <= {"ok", "noisy", "unconverged"}
+    assert len(found) == 9 and {trial["status"] for trial in found} <= {
+        "ok",
+        "noisy",
+        "unconverged",
+    }
     for trial in found:
         metric = {m["name"]: m["value"] for m in trial["metrics"]}
         assert 0 <= metric["wire"] <= width + 4 and 1 <= metric["imbalance"] <= ranks
         assert (metric["wire"] > 0) == (ranks > 1) and metric["communication"] > 0
         if trial["parameters"]["keys"] == "uniform" and trial["parameters"]["size"] > 1000:
             share, keys = (ranks - 1) / ranks, trial["samples"]["units"] * threads * ranks * 50
-            allowed = 6 * math.sqrt(share * (1 - share) / keys) + 3 / 256  # six deviations; parts differ by an element
-            assert metric["wire"] == pytest.approx((width + 4) * share, rel=0, abs=(width + 4) * allowed)
+            allowed = (
+                6 * math.sqrt(share * (1 - share) / keys) + 3 / 256
+            )  # six deviations; parts differ by an element
+            assert metric["wire"] == pytest.approx(
+                (width + 4) * share, rel=0, abs=(width + 4) * allowed
+            )
 
 
 def test_an_array_has_an_element_for_each_rank(mpi):
     done = mpi("search --size 8 --pages base --oversubscribe --threads 1", ranks=3)
-    assert done.status == 2 and "an element at least, and each rank one" in done.err + done.out, done
+    assert done.status == 2 and "an element at least, and each rank one" in done.err + done.out, (
+        done
+    )

@@ -2,12 +2,31 @@
 """Experiment 2 as a user runs it; what only several nodes can show is shown elsewhere."""
 
 import pathlib
+import re
 
 import pytest
 
 PLACEMENTS = ["single", "random", "static", "interleave", "bind", "migrate", "matrix"]
-KERNELS = ["sum", "sum-scalar", "copy", "scale", "add", "triad", "copy-nt", "scale-nt", "add-nt", "triad-nt"]
-WORDS = {"sum": (1, 0), "sum-scalar": (1, 0), "copy": (1, 1), "scale": (1, 1), "add": (2, 1), "triad": (2, 1)}
+KERNELS = [
+    "sum",
+    "sum-scalar",
+    "copy",
+    "scale",
+    "add",
+    "triad",
+    "copy-nt",
+    "scale-nt",
+    "add-nt",
+    "triad-nt",
+]
+WORDS = {
+    "sum": (1, 0),
+    "sum-scalar": (1, 0),
+    "copy": (1, 1),
+    "scale": (1, 1),
+    "add": (2, 1),
+    "triad": (2, 1),
+}
 
 
 def value(trial, name):
@@ -30,15 +49,21 @@ def test_every_placement_is_measured_and_verified(placed):
             placement = trial["placement"][when]
             if "not permitted" in (placement["why"] or ""):
                 pytest.skip(f"nothing can be verified here: {placement['why']}")
-            assert placement["how"] == "verified" and placement["misplaced"] == 0 and placement["unmapped"] == 0
-            assert sum(placement["on_node"].values()) == placement["pages"] == (8 << 20) // placement["page"]
+            assert (
+                placement["how"] == "verified"
+                and placement["misplaced"] == 0
+                and placement["unmapped"] == 0
+            )
+            assert (
+                sum(placement["on_node"].values())
+                == placement["pages"]
+                == (8 << 20) // placement["page"]
+            )
             assert 0 < placement["local_share"] <= 1
 
 
 def test_all_placements_were_alternated(placed):
-    ids = {t["id"] for t in placed[1].values()}
-    for trial in placed[1].values():
-        assert set(trial["alternated_with"]) == ids - {trial["id"]}
+    assert len(placed[1]) > 1 and len({trial["group"] for trial in placed[1].values()}) == 1
 
 
 def test_bandwidth_is_bytes_over_time(placed):
@@ -50,7 +75,10 @@ def test_bandwidth_is_bytes_over_time(placed):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_kernel_is_right(locus, tmp_path, trials, kernel):
     file = tmp_path / "kernel.jsonl"
-    words = f"numa --kernel {kernel} --variant static,single --size 1000040 --threads 1 --repeats 2 --pages base --output"
+    words = (
+        f"numa --kernel {kernel} --variant static,single --size 1000040 --threads 1 --repeats 2"
+        " --pages base --output"
+    )
     done = locus(words, file)
     if done.status == 3 and "needs stores that pass the caches" in done.out + done.err:
         pytest.skip(done.out + done.err)
@@ -60,14 +88,18 @@ def test_every_kernel_is_right(locus, tmp_path, trials, kernel):
         time = value(trial, "time")
         assert value(trial, "bandwidth") * time == pytest.approx(1000040 * (reads + writes))
         allocated = 0 if kernel.endswith("-nt") else writes
-        assert value(trial, "traffic") * time == pytest.approx(1000040 * (reads + writes + allocated))
+        assert value(trial, "traffic") * time == pytest.approx(
+            1000040 * (reads + writes + allocated)
+        )
 
 
 def test_thp_is_read_back(locus, tmp_path, trials):
     file = tmp_path / "thp.jsonl"
     locus("numa --variant static --size 16M --pages base --repeats 1 --output", file)
     assert trials(file)["static"]["placement"]["before"]["huge_bytes"] == 0
-    if "[never]" in pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="ascii"):
+    if "[never]" in pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(
+        encoding="ascii"
+    ):
         pytest.skip("transparent huge pages are off")
     file = tmp_path / "thp2.jsonl"
     locus("numa --variant static --size 16M --pages thp --repeats 1 --output", file)
@@ -77,7 +109,11 @@ def test_thp_is_read_back(locus, tmp_path, trials):
 
 def test_layouts_that_come_to_the_same_are_run_once(locus, tmp_path, read, cpus):
     file = tmp_path / "layouts.jsonl"
-    locus("numa --variant static --size 1M --pages base --kernel sum --layout packed,all --repeats 1 --output", file)
+    locus(
+        "numa --variant static --size 1M --pages base --kernel sum --layout packed,all --repeats 1"
+        " --output",
+        file,
+    )
     ids = [line["id"] for line in read(file) if line["type"] == "trial"]
     assert len(ids) == len(set(ids)) >= 1
 
@@ -87,6 +123,98 @@ def test_within_a_cpuset_it_stays_there(locus, tmp_path, trials, cpus):
     words = "numa --variant static --size 1M --pages base --kernel sum --repeats 1 --output"
     done = locus(words, file, prefix=["taskset", "-c", str(cpus[-1])])
     assert done.status == 0 and trials(file)["static"]["cpus"] == [cpus[-1]]
+
+
+def test_a_list_restricts_a_layout_as_a_cpuset_does(locus, tmp_path, trials, cpus):
+    file = tmp_path / "list.jsonl"
+    words = (
+        f"numa --variant static --size 1M --pages base --kernel sum --repeats 1 --bind {cpus[-1]}"
+        " --output"
+    )
+    done = locus(words, file)
+    assert done.status == 0 and trials(file)["static"]["cpus"] == [cpus[-1]]
+    assert (trials(file)["static"]["bind"], trials(file)["static"]["threads"]) == (str(cpus[-1]), 1)
+
+
+def planned(done):
+    """{(layout or node of the threads, of the memory): CPUs} of a dry run."""
+    assert done.status == 0, done
+    lines = done.out.splitlines()
+    places = {}
+    for line, place in zip(lines, lines[1:]):
+        values = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if "protocol" in values:
+            places[values.get("layout", values.get("from")), values.get("to")] = (
+                place.split(" CPU")[-1].lstrip("s ").split(";")[0]
+            )
+    return places
+
+
+# Nodes of 3 and 1 CPUs, and of 1 and 3: each node has as many threads as it has cores itself.
+UNEQUAL = {
+    "0-2,4": {
+        "packed": "3+0: 0-2 (node 0)",
+        "split": "2+1: 0 1 (node 0) 4 (node 1)",
+        "all": "3+1: 0-2 (node 0) 4 (node 1)",
+        "node:1": "0+1: 4 (node 1)",
+        "split --threads 4": "3+1: 0-2 (node 0) 4 (node 1)",
+    },
+    "0,4-6": {
+        "packed": "0+3: 4-6 (node 1)",
+        "split": "1+2: 0 (node 0) 4 5 (node 1)",
+        "node:0": "1+0: 0 (node 0)",
+        "split --threads 4": "1+3: 0 (node 0) 4-6 (node 1)",
+    },
+}
+FOUR = ["--profile", "quick", "--dry-run", "--topology", "node:2 core:4 pu:1"]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "words"), [(cpus, words) for cpus, layouts in UNEQUAL.items() for words in layouts]
+)
+def test_layouts_on_unequal_nodes(locus, cpus, words):
+    found = planned(locus(f"numa --variant static --bind {cpus} --layout {words}", *FOUR))
+    assert [f"{layout}: {places}" for (layout, _), places in found.items()] == [
+        UNEQUAL[cpus][words]
+    ]
+
+
+def test_the_matrix_of_unequal_nodes_has_every_cell(locus):
+    found = planned(locus("numa --variant matrix --bind 0-2,4", *FOUR))
+    rows = {"3+0": "0-2 (node 0)", "0+1": "4 (node 1)"}
+    assert found == {(row, to): places for row, places in rows.items() for to in "01"}
+
+
+def test_a_list_restricts_a_whole_suite(locus):
+    done = locus("suite --bind 6,2", *FOUR)
+    places = [
+        re.sub(r"\(node \d\)", "", place).split()
+        for place in re.findall(r" on CPUs? ([^;]*);", done.out)
+    ]
+    cpus = {cpu for place in places for cpu in place}
+    assert done.status == 0 and "impossible" not in done.out and cpus == {"2", "6"}, done
+    assert re.search(
+        r"numa/static .* layout=1\+0 threads=1 bind=6,2 .*\n    1 thread on CPU 2 \(node 0\)",
+        done.out,
+    )
+
+
+def test_layouts_that_are_the_same_are_told(locus):
+    one_core = locus("numa --dry-run --layout packed,each,split --topology", "node:2 core:1 pu:1")
+    told = "locus numa: --layout: split is the same as packed on this machine, 1+0: measured once\n"
+    assert (one_core.status, one_core.err) == (0, told) and "layout=1+0" in one_core.out
+    assert locus("numa", *FOUR).err == ""
+
+
+def test_spread_is_within_each_node(locus):
+    words = "numa --variant static --profile quick --layout 2+2 --dry-run --bind"
+    topology = "pack:2 [numa] l3:2 core:2 pu:1"
+    assert planned(locus(words, "spread", "--topology", topology)) == {
+        ("2+2", None): "0 2 (node 0) 4 6 (node 1)"
+    }
+    assert planned(locus(words, "close", "--topology", topology)) == {
+        ("2+2", None): "0 1 (node 0) 4 5 (node 1)"
+    }
 
 
 def test_paper_profile_says_what_it_needs(locus):

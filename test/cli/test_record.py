@@ -9,8 +9,15 @@ import select
 import statistics
 
 import pytest
+from retries import tries
+from some import some
 
-FAULTS = {"failing": "failed", "impossible": "impossible", "wrong": "wrong", "misplaced": "misplaced"}
+FAULTS = {
+    "failing": "failed",
+    "impossible": "impossible",
+    "wrong": "wrong",
+    "misplaced": "misplaced",
+}
 NAMES = ["steady", "jitter", "humps", "idle", "sums", *FAULTS]
 
 
@@ -36,7 +43,10 @@ def test_statuses(run, trials):
     assert found["idle"]["status"] == "failed" and "no unit" in found["idle"]["reasons"][0]
     for variant in ("steady", "jitter", "humps", "sums"):
         assert found[variant]["status"] in ("ok", "noisy", "unconverged"), found[variant]["reasons"]
-        assert bool(found[variant]["reasons"]) == (found[variant]["status"] != "ok") or variant == "humps"
+        assert (
+            bool(found[variant]["reasons"]) == (found[variant]["status"] != "ok")
+            or variant == "humps"
+        )
     assert run[0].status == 1
     for reason in (r for t in found.values() for r in t["reasons"]):
         assert reason in run[0].out
@@ -50,8 +60,10 @@ def test_what_was_not_measured_is_null_with_a_reason(run, trials):
         assert trial["samples"] is None and trial["stopped"] is None
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
-    """The least time is the delay: noise can only add. (The delay is waited for by the clock that also measures it.)"""
+    """The least time is the delay: noise can only add. (The delay is waited for by the clock
+    that also measures it.)"""
     file = tmp_path / "steady.jsonl"
     locus("dummy --variant steady --delay 50 --profile quick --time-budget 3s --output", file)
     trial = trials(file)["steady"]
@@ -63,21 +75,23 @@ def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
 
 
 @pytest.mark.alone
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
-    """On one thread, and repeated until it was quiet: what disturbs a sample blurs the heaps."""
-    found: list[tuple] = []
-    while found[-1:] != [(1, 2)] and len(found) < 20:
-        file = tmp_path / f"{len(found)}.jsonl"
+    """On one thread. What disturbs a sample blurs the heaps: then it is tried again."""
+    for n in tries(20, "samples of two heaps were not told from those of one"):
+        file = tmp_path / f"{n}.jsonl"
         locus("dummy --variant steady,humps --threads 1 --repeats 200 --output", file)
         by_variant = trials(file)
-        found.append(tuple(by_variant[variant]["samples"]["humps"] for variant in ("steady", "humps")))
-    assert found[-1] == (1, 2), found
+        if [by_variant[variant]["samples"]["humps"] for variant in ("steady", "humps")] == [1, 2]:
+            return
 
 
 def test_raw_samples_and_their_summary_agree(run, read):
     lines = read(run[1])
-    for trial in (line for line in lines if line["type"] == "trial" and line["samples"]):
-        batches = [line for line in lines if line["type"] == "samples" and line["trial"] == trial["id"]]
+    for trial in some(line for line in lines if line["type"] == "trial" and line["samples"]):
+        batches = [
+            line for line in lines if line["type"] == "samples" and line["trial"] == trial["id"]
+        ]
         times = [t for b in batches for t in b["times"]]
         assert len(times) == trial["samples"]["n"] and len(batches) == trial["samples"]["batches"]
         assert sum(len(b["noisy"]) for b in batches) == trial["samples"]["noisy"]
@@ -86,17 +100,26 @@ def test_raw_samples_and_their_summary_agree(run, read):
         assert min(times) == pytest.approx(trial["samples"]["quantiles"]["0"])
         assert statistics.median(times) == pytest.approx(trial["samples"]["quantiles"]["0.5"])
         allocations = {b["allocation"] for b in batches}
-        medians = [statistics.median(statistics.median(b["times"]) for b in batches if b["allocation"] == a) for a in allocations]
+        medians = [
+            statistics.median(
+                statistics.median(b["times"]) for b in batches if b["allocation"] == a
+            )
+            for a in allocations
+        ]
         assert trial["metrics"][-1]["value"] == pytest.approx(statistics.median(medians))
 
 
 def test_variants_were_sampled_in_turn(run, read):
     lines = read(run[1])
     order = [line["trial"] for line in lines if line["type"] == "samples"]
-    for trial in {trial for trial in order if order.count(trial) > 1}:  # a busy machine may come to one batch
+    for trial in some(
+        {trial for trial in order if order.count(trial) > 1}
+    ):  # a busy machine may come to one batch
         first = order.index(trial)
         last = len(order) - 1 - order[::-1].index(trial)
-        assert {t for t in order if t != trial} & set(order[first:last]), "one trial's batches came all at once"
+        assert {t for t in order if t != trial} & set(order[first:last]), (
+            "one trial's batches came all at once"
+        )
     changes = sum(a != b for a, b in zip(order, order[1:]))
     assert changes > len(order) / 2
 
@@ -105,7 +128,10 @@ def test_identity_and_id(run, read):
     trials = [line for line in read(run[1]) if line["type"] == "trial"]
     assert len({t["id"] for t in trials}) == len(trials)
     for t in trials:
-        assert re.fullmatch(rf"dummy/{t['variant']} delay=10 size=0 threads=1 bind=\S+ protocol=[0-9a-f]{{8}}", t["identity"])
+        assert re.fullmatch(
+            rf"dummy/{t['variant']} delay=10 size=0 threads=1 bind=\S+ protocol=[0-9a-f]{{8}}",
+            t["identity"],
+        )
 
 
 def test_the_same_trial_has_the_same_identity_in_another_run(locus, run, trials, tmp_path):
@@ -116,12 +142,14 @@ def test_the_same_trial_has_the_same_identity_in_another_run(locus, run, trials,
 
 def test_budgets_are_recorded(locus, tmp_path, read):
     file = tmp_path / "budgets.jsonl"
-    assert locus("dummy --variant steady --repeats 1 --time-budget 1m --case-budget 2s --duration 1ms --output", file).status == 0
+    words = (
+        "dummy --variant steady --repeats 1 --time-budget 2min --case-budget 1m30s --duration 900us"
+        " --output"
+    )
+    assert locus(words, file).status == 0
     header = read(file)[0]
-    assert header["altered"] == ["repeats", "duration", "case-budget", "time-budget"] and header["budget"] == {
-        "time": 60,
-        "case": 2,
-    }
+    assert header["altered"] == ["repeats", "duration", "case-budget", "time-budget"]
+    assert header["budget"] == {"time": 120, "case": 90}
 
 
 def test_repeats_are_exactly_so_many(locus, tmp_path, read):
@@ -130,7 +158,7 @@ def test_repeats_are_exactly_so_many(locus, tmp_path, read):
         assert locus("dummy --variant steady,jitter --repeats", n, "--output", file).status == 0
         lines = read(file)
         assert lines[0]["altered"] == ["repeats"]
-        for trial in (line for line in lines if line["type"] == "trial"):
+        for trial in some(line for line in lines if line["type"] == "trial"):
             assert trial["samples"]["n"] == n
             assert (trial["metrics"][-1]["ci"] is None) == (n < 6)
 
@@ -145,7 +173,9 @@ def test_beyond_ten_thousand_samples_a_sketch(locus, tmp_path, read):
 
 def test_header_tells_who_bound_us(locus, tmp_path, read, cpus):
     file = tmp_path / "bound.jsonl"
-    locus("dummy --variant steady --repeats 1 --output", file, prefix=["taskset", "-c", str(cpus[-1])])
+    locus(
+        "dummy --variant steady --repeats 1 --output", file, prefix=["taskset", "-c", str(cpus[-1])]
+    )
     header = read(file)[0]
     assert header["binding"]["affinity"] == [cpus[-1]]
     if len(cpus) > 1:
@@ -162,7 +192,10 @@ def test_a_map_of_openmp_is_kept(locus, tmp_path, read, cpus):
     map_of_openmp = {"OMP_PLACES": places, "OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "2"}
     locus("dummy --variant steady --threads 2 --repeats 1 --output", file, env=map_of_openmp)
     header, *rest = read(file)
-    assert header["binding"]["bound_by"] == "OMP_PROC_BIND" and header["binding"]["inherited"] == cpus[1::-1]
+    assert (
+        header["binding"]["bound_by"] == "OMP_PROC_BIND"
+        and header["binding"]["inherited"] == cpus[1::-1]
+    )
     trial = next(line for line in rest if line["type"] == "trial")
     assert trial["bind"] == "inherited" and trial["cpus"] == cpus[1::-1]
 
@@ -170,15 +203,24 @@ def test_a_map_of_openmp_is_kept(locus, tmp_path, read, cpus):
 def test_oversubscription_is_recorded(locus, tmp_path, trials, cpus):
     file = tmp_path / "over.jsonl"
     n = len(cpus) + 1
-    done = locus("dummy --variant steady --threads", n, "--oversubscribe", "--repeats", "2", "--output", file)
+    done = locus(
+        "dummy --variant steady --threads", n, "--oversubscribe", "--repeats", "2", "--output", file
+    )
     assert done.status == 0
     trial = trials(file)["steady"]
-    assert trial["oversubscribed"] and trial["threads"] == n and "oversubscribed" in trial["identity"]
+    assert (
+        trial["oversubscribed"] and trial["threads"] == n and "oversubscribed" in trial["identity"]
+    )
 
 
 def test_job_of_slurm(locus, tmp_path, read):
     file = tmp_path / "job.jsonl"
-    job = {"SLURM_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": "3", "SLURM_JOB_NUM_NODES": "2", "SLURM_RESTART_COUNT": "1"}
+    job = {
+        "SLURM_JOB_ID": "77",
+        "SLURM_ARRAY_TASK_ID": "3",
+        "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_RESTART_COUNT": "1",
+    }
     locus("dummy --variant steady --repeats 1 --output", file, env=job)
     job = read(file)[0]["job"]
     assert job["system"] == "slurm" and job["id"] == "77" and job["array_task"] == "3"
@@ -189,7 +231,26 @@ def test_append_adds_a_run(locus, tmp_path, read):
     for _ in range(2):
         assert locus("dummy --variant steady --repeats 1 --output", file, "--append").status == 0
     lines = read(file)
-    assert [line["type"] for line in lines].count("header") == 2 and len({line["run"] for line in lines}) == 2
+    assert [line["resumes"] for line in lines if line["type"] == "header"] == [[], []] and len(
+        {line["run"] for line in lines}
+    ) == 2
+
+
+def test_an_appended_run_is_resumed_by_itself(locus, tmp_path, read):
+    """What the run before it had measured is a repeat, and still to be done."""
+    file = tmp_path / "two.jsonl"
+    measure = "dummy --variant steady,jitter --repeats 1 --output"
+    assert locus(measure, file).status == 0
+    assert locus("dummy --variant steady --repeats 1 --output", file, "--append").status == 0
+    assert locus(measure, file, "--resume").status == 0
+    _, second, third = (line for line in read(file) if line["type"] == "header")
+    assert third["resumes"] == [second["run"]] and read(file)[-1]["skipped"] == 1
+    last = [
+        line["variant"]
+        for line in read(file)
+        if line["type"] == "trial" and line["run"] == third["run"]
+    ]
+    assert last == ["jitter"]
 
 
 def test_progress_is_quiet_off_a_terminal(run):
@@ -204,7 +265,9 @@ def test_progress_on_a_terminal(locus):
         said += os.read(ours, 100000).decode()
     os.close(its)
     os.close(ours)
-    assert done.status == 0 and re.match(r"\r\x1b\[K0 of 2  dummy/(steady|jitter)  0 s of 60 s\r", said)
+    assert done.status == 0 and re.match(
+        r"\r\x1b\[K0 of 2  dummy/(steady|jitter)  0 s of 60 s\r", said
+    )
     assert said.endswith("\r\x1b[K")  # nothing of it is left
 
 
@@ -227,6 +290,9 @@ def test_suite_takes_no_longer_than_its_budget(locus, tmp_path, read):
     file = tmp_path / "suite.jsonl"
     done = locus("suite --profile quick --time-budget 4s --output", file)
     lines = read(file)
-    assert done.status == lines[-1]["status"] and "dummy" not in {line.get("benchmark") for line in lines}
-    # A batch or a first touch may be under way when the time is up; the plan alone would take minutes.
+    assert done.status == lines[-1]["status"] and "dummy" not in {
+        line.get("benchmark") for line in lines
+    }
+    # A batch or a first touch may be under way when the time is up; the plan alone would take
+    # minutes.
     assert lines[-1]["elapsed"] < 30

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 8 as a user runs it; numbers are counts, or held against each other, never against a clock."""
+"""Experiment 8 as a user runs it; numbers are counts, or held against each other, never against
+a clock."""
 
 import re
 import signal
 import time
 
 import pytest
+from some import some
 
 DEALT = ["whole", "routed", "divided", "weighted", "stealing"]
 VARIANTS = [*DEALT, "partitioned", "best"]
+OTHER = pytest.mark.native("other values run the same code")
 MEASURED = ("ok", "noisy", "unconverged")
 SHORT = "--repeats 2 --duration 2ms"
 OF_PACKETS = ["search-median", "search-p99", "search-deviation"]
@@ -43,8 +46,12 @@ def run(locus, tmp_path_factory, read):
 def right(trials):
     for trial in trials:
         assert trial["status"] in MEASURED, trial["reasons"]
-        assert trial["placement"]["before"]["misplaced"] == trial["placement"]["after"]["misplaced"] == 0
-    return trials
+        assert (
+            trial["placement"]["before"]["misplaced"]
+            == trial["placement"]["after"]["misplaced"]
+            == 0
+        )
+    return some(trials)
 
 
 # Each variant, on two threads
@@ -53,15 +60,24 @@ def right(trials):
 @pytest.fixture(scope="module")
 def searched(run):
     kinds = "--type u32,u64 --search branchy,branchless --keys uniform --pages base"
-    return run(f"--variant {','.join(VARIANTS)} --size 64K {kinds} --threads 2 --oversubscribe {SHORT}")
+    return run(
+        f"--variant {','.join(VARIANTS)} --size 64K {kinds} --threads 2 --oversubscribe {SHORT}"
+    )
 
 
 def test_every_variant_type_and_search_is_right(searched):
     done, trials = searched
     assert done.status == 0, done.err
-    found = [(t["variant"], t["parameters"]["type"], t["parameters"].get("search")) for t in right(trials)]
-    wanted = [(v, t, s) for v in VARIANTS[:-1] for t in ("u32", "u64") for s in ("branchy", "branchless")]
-    assert sorted(map(str, found)) == sorted(map(str, wanted + [("best", t, None) for t in ("u32", "u64")]))
+    found = [
+        (t["variant"], t["parameters"]["type"], t["parameters"].get("search"))
+        for t in right(trials)
+    ]
+    wanted = [
+        (v, t, s) for v in VARIANTS[:-1] for t in ("u32", "u64") for s in ("branchy", "branchless")
+    ]
+    assert sorted(map(str, found)) == sorted(
+        map(str, wanted + [("best", t, None) for t in ("u32", "u64")])
+    )
 
 
 def test_what_means_nothing_is_not_reported(searched):
@@ -75,7 +91,9 @@ def test_numbers_are_possible(searched):
     for trial in searched[1]:
         packet, feeders = trial["parameters"]["packet"], 1 if trial["variant"] in DEALT else 2
         assert trial["metrics"][0]["name"] == "search-time"
-        assert value(trial, "search-time") == pytest.approx(packet * value(trial, "key-time"), rel=0.5)  # medians, each
+        assert value(trial, "search-time") == pytest.approx(
+            packet * value(trial, "key-time"), rel=0.5
+        )  # medians, each
         assert value(trial, "key-time") > 0
         if trial["variant"] != "best":
             assert 0 < value(trial, "search-median") <= value(trial, "search-p99")
@@ -83,7 +101,10 @@ def test_numbers_are_possible(searched):
         assert value(trial, "throughput") * value(trial, "time") == pytest.approx(packet * feeders)
         if trial["variant"] in DEALT:
             assert value(trial, "imbalance") == 1  # one searcher
-            assert 0 <= value(trial, "waiting") == value(trial, "idle") <= 1 and 0 <= value(trial, "held-up") <= 1
+            assert (
+                0 <= value(trial, "waiting") == value(trial, "idle") <= 1
+                and 0 <= value(trial, "held-up") <= 1
+            )
             assert value(trial, "dispatcher-bound") in (0, 0.5, 1)
         if trial["variant"] == "partitioned":
             assert 1 <= value(trial, "imbalance") < 1.1
@@ -99,55 +120,87 @@ def test_ratios_have_their_partners(searched):
         "divided": {"weighted": "throughput", "stealing": "throughput"},
     }
     for trial in by_id.values():
-        found = {ratio["to"]: ratio["metric"] for ratio in trial["ratios"] if ratio["parameter"] == "variant"}
+        found = {
+            ratio["to"]: ratio["metric"]
+            for ratio in trial["ratios"]
+            if ratio["parameter"] == "variant"
+        }
         assert found == metrics.get(trial["variant"], {})
-        assert (("branchy", "branchless") in ratios(trial)) == (trial["parameters"].get("search") == "branchy")
+        assert (("branchy", "branchless") in ratios(trial)) == (
+            trial["parameters"].get("search") == "branchy"
+        )
         for ratio in trial["ratios"]:
             other, name = by_id[ratio["trial"]], ratio["metric"]
-            assert other["id"] in trial["alternated_with"]
+            assert other["group"] == trial["group"]
             over = value(trial, name) / value(other, name)
             assert ratio["value"] == pytest.approx(1 / over if name == "throughput" else over)
 
 
 def test_all_are_sampled_in_turn(searched):
     for trial in searched[1]:
-        same = {t["id"] for t in searched[1] if t["parameters"]["type"] == trial["parameters"]["type"]} - {trial["id"]}
-        assert same <= set(trial["alternated_with"])
+        same = [
+            t["group"]
+            for t in searched[1]
+            if t["parameters"]["type"] == trial["parameters"]["type"]
+        ]
+        assert set(same) == {trial["group"]}
 
 
+@pytest.mark.native("few keys are no other threads", of="thread")
 @pytest.mark.parametrize("size", ["8", "12", "64", "68", "1020"])
-@pytest.mark.parametrize("type", ["u32", "u64"])
+@pytest.mark.parametrize("type", ["u32", pytest.param("u64", marks=OTHER)])
 def test_small_and_odd_arrays(run, size, type):
     """Of the smallest, a tenth or the rank of an element is a matter of rounding, too."""
     keys = "uniform,zipf,hot" if int(size) < 64 else "uniform"
     kinds = f"--size {size} --type {type} --keys {keys} --pages base"
-    done, trials = run(f"--variant {','.join(VARIANTS)} {kinds} --threads 2 --oversubscribe --repeats 1 --duration 1ms")
+    done, trials = run(
+        f"--variant {','.join(VARIANTS)} {kinds} --threads 2 --oversubscribe --repeats 1"
+        " --duration 1ms"
+    )
     assert done.status == 0, done.err
     right(trials)
 
 
-@pytest.mark.parametrize("packet", [1, 7, 128, 5000])
+@pytest.mark.parametrize(
+    "packet", [pytest.param(1, marks=OTHER), 7, pytest.param(128, marks=OTHER), 5000]
+)
 def test_packets_of_any_size(run, packet):
     kinds = f"--size 64K --packet {packet} --search branchless --keys uniform,hot --pages base"
-    done, trials = run(f"--variant {','.join(VARIANTS)} {kinds} --threads 3 --oversubscribe --repeats 1 --duration 1ms")
+    done, trials = run(
+        f"--variant {','.join(VARIANTS)} {kinds} --threads 3 --oversubscribe --repeats 1"
+        " --duration 1ms"
+    )
     assert done.status == 0, done.err
     right(trials)
 
 
 @pytest.mark.parametrize("pages", ["base", "thp"])
 def test_pages(run, pages):
-    done, trials = run(f"--variant whole,best --size 4M --pages {pages} --threads 2 --oversubscribe --repeats 1 --duration 1ms")
+    done, trials = run(
+        f"--variant whole,best --size 4M --pages {pages} --threads 2 --oversubscribe --repeats 1"
+        " --duration 1ms"
+    )
     assert done.status == 0 and {trial["parameters"]["pages"] for trial in right(trials)} == {pages}
 
 
 # More threads than CPUs
 
 
-@pytest.mark.parametrize(("keys", "threads"), [("uniform", 2), ("zipf", 3), ("hot", 3), ("uniform", 9), ("zipf", 9), ("hot", 9)])
+@pytest.mark.parametrize(
+    ("keys", "threads"),
+    [
+        ("uniform", 2),
+        ("zipf", 3),
+        *(
+            pytest.param(*more, marks=OTHER)
+            for more in [("hot", 3), ("uniform", 9), ("zipf", 9), ("hot", 9)]
+        ),
+    ],
+)
 def test_more_threads_than_cpus(run, keys, threads):
     done, trials = run(
-        f"--variant {','.join(VARIANTS)} --search branchless --size 256K --keys {keys} --threads {threads} --pages base"
-        f" --oversubscribe {SHORT}"
+        f"--variant {','.join(VARIANTS)} --search branchless --size 256K --keys {keys} --threads"
+        f" {threads} --pages base --oversubscribe {SHORT}"
     )
     assert done.status == 0, done.err
     assert len(right(trials)) == len(VARIANTS)
@@ -156,22 +209,32 @@ def test_more_threads_than_cpus(run, keys, threads):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_all_on_one_cpu(run, cpus, variant):
     one = ["taskset", "-c", str(cpus[0])]
-    words = f"--variant {variant} --size 64K --keys hot --threads 4 --pages base --oversubscribe --repeats 1 --duration 1ms"
+    words = (
+        f"--variant {variant} --size 64K --keys hot --threads 4 --pages base --oversubscribe"
+        " --repeats 1 --duration 1ms"
+    )
     done, trials = run(words, prefix=one)
     assert done.status == 0 and right(trials)[0]["oversubscribed"]
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_no_sample_is_empty(run):
     """Time may be up before the dispatcher begins."""
     kinds = "--size 64K --search branchless --keys uniform --pages base"
-    done, trials = run(f"--variant {','.join(VARIANTS)} {kinds} --threads 9 --oversubscribe --repeats 5 --duration 1us")
+    done, trials = run(
+        f"--variant {','.join(VARIANTS)} {kinds} --threads 9 --oversubscribe --repeats 5"
+        " --duration 1us"
+    )
     assert done.status == 0 and all(value(trial, "search-time") > 0 for trial in right(trials))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_signal_ends_it(locus, tmp_path, read, variant):
     file = tmp_path / "cut.jsonl"
-    words = f"search --variant {variant} --keys zipf --size 4M --threads 9 --oversubscribe --repeats 100000 --output"
+    words = (
+        f"search --variant {variant} --keys zipf --size 4M --threads 9 --oversubscribe --repeats"
+        " 100000 --output"
+    )
     process = locus.start(words, file)
     end = time.monotonic() + 180
     while not file.exists() or file.read_bytes().count(b'"type":"samples"') < 2:
@@ -190,28 +253,40 @@ def test_a_signal_ends_it(locus, tmp_path, read, variant):
 def skewed(run):
     """Samples that are long enough for all 4 searchers to have the CPUs in turn."""
     variants = "--variant whole,routed,divided,weighted,stealing,partitioned --search branchless"
-    done, trials = run(f"{variants} --size 1M --keys uniform,zipf,hot --threads 5 --oversubscribe --repeats 3 --duration 20ms")
+    done, trials = run(
+        f"{variants} --size 1M --keys uniform,zipf,hot --threads 5 --oversubscribe --repeats 3"
+        " --duration 20ms"
+    )
     assert done.status == 0, done.err
     return {(t["parameters"]["keys"], t["variant"]): t for t in right(trials)}
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_defaults_of_skew(skewed):
-    assert {(keys, t["parameters"]["skew"]) for (keys, _), t in skewed.items()} == {("uniform", 0), ("zipf", 1), ("hot", 0.9)}
+    assert {(keys, t["parameters"]["skew"]) for (keys, _), t in skewed.items()} == {
+        ("uniform", 0),
+        ("zipf", 1),
+        ("hot", 0.9),
+    }
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_keys_without_skew_are_balanced(skewed):
     for variant in ("whole", "routed", "divided", "weighted"):
         assert 1 <= value(skewed["uniform", variant], "imbalance") < 1.2
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_skew_unbalances_who_divides(skewed):
-    """Of 4 searchers the first has all hot keys, 3.7 times the mean, and the first quarter of 2^18 elements most of zipf's."""
+    """Of 4 searchers the first has all hot keys, 3.7 times the mean, and the first quarter of
+    2^18 elements most of zipf's."""
     for keys, least in (("hot", 3.5), ("zipf", 3.3)):
         for variant in ("routed", "divided"):
             assert least < value(skewed[keys, variant], "imbalance") <= 4
         assert value(skewed[keys, "whole"], "imbalance") < 1.2
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_cures_balance_again(skewed):
     for keys in ("hot", "zipf"):
         worst = value(skewed[keys, "divided"], "imbalance")
@@ -219,13 +294,22 @@ def test_cures_balance_again(skewed):
         assert value(skewed[keys, "stealing"], "imbalance") < worst
 
 
+@pytest.mark.native("what is measured is no question of memory or threads")
 def test_skew_is_what_one_says(run):
     done, trials = run(
-        f"--variant divided --search branchless --keys uniform,hot --skew 0.5,1 --size 64K --threads 3 --oversubscribe {SHORT}"
+        "--variant divided --search branchless --keys uniform,hot --skew 0.5,1 --size 64K"
+        f" --threads 3 --oversubscribe {SHORT}"
     )
     assert done.status == 0
-    found = {(t["parameters"]["keys"], t["parameters"]["skew"]): value(t, "imbalance") for t in right(trials)}
-    assert set(found) == {("uniform", 0), ("hot", 0.5), ("hot", 1)}  # uniform keys have no skew, and are one trial
+    found = {
+        (t["parameters"]["keys"], t["parameters"]["skew"]): value(t, "imbalance")
+        for t in right(trials)
+    }
+    assert set(found) == {
+        ("uniform", 0),
+        ("hot", 0.5),
+        ("hot", 1),
+    }  # uniform keys have no skew, and are one trial
     assert found["uniform", 0] < found["hot", 0.5] < found["hot", 1] <= 2
 
 
@@ -250,7 +334,12 @@ BAD = [
 
 @pytest.mark.parametrize(("words", "status", "said"), BAD)
 def test_bad_input(locus, words, status, said):
-    done = locus("search", "--dry-run", *([] if "--threads" in words else ["--threads", "2", "--oversubscribe"]), *words.split())
+    done = locus(
+        "search",
+        "--dry-run",
+        *([] if "--threads" in words else ["--threads", "2", "--oversubscribe"]),
+        *words.split(),
+    )
     assert done.status == status and said in done.err, done.err
 
 
@@ -259,7 +348,9 @@ def test_answers_have_32_bits(locus, type, size):
     words = "search --variant whole --threads 2 --dry-run --type"
     done = locus(words, type, "--size", size, "--topology", "core:9 pu:1")
     assert done.status == 2 and "2^32" in done.err
-    done = locus(words, type, "--size", str(int(size[:-1]) * 2**30 - 8), "--topology", "core:9 pu:1")
+    done = locus(
+        words, type, "--size", str(int(size[:-1]) * 2**30 - 8), "--topology", "core:9 pu:1"
+    )
     assert done.status == 0
 
 
@@ -267,22 +358,36 @@ def test_standard_shows_skew_and_its_cures(locus):
     plans = locus("search", "--dry-run", "--topology", "core:9 pu:1").out
     for variant in DEALT:
         found = set(re.findall(rf"search/{variant} .* keys=(\w+) ", plans))
-        assert found == ({"uniform", "zipf", "hot"} if variant in ("divided", "weighted", "stealing") else {"uniform"})
+        assert found == (
+            {"uniform", "zipf", "hot"}
+            if variant in ("divided", "weighted", "stealing")
+            else {"uniform"}
+        )
 
 
 def test_what_no_machine_has_room_for_is_not_weighed(locus):
-    """2^50 keys are more than a tree counts layers for; the trial is impossible already, for its threads."""
-    done = locus("search --variant best --type u64 --size 8388600G --threads 99 --dry-run --topology", "core:2 pu:1")
+    """2^50 keys are more than a tree counts layers for; the trial is impossible already, for its
+    threads."""
+    done = locus(
+        "search --variant best --type u64 --size 8388600G --threads 99 --dry-run --topology",
+        "core:2 pu:1",
+    )
     assert done.status == 0 and done.out.count("impossible: 99 threads") == 2, done.err
 
 
 def test_published_settings(locus):
     done = locus("search", "--profile", "paper", "--dry-run", "--topology", "core:16 pu:1")
     plans = re.findall(
-        r"search/(\w+) size=(\d+) type=u32 search=branchy packet=128 keys=uniform skew=0 pages=base threads=9 ", done.out
+        r"search/(\w+) size=(\d+) type=u32 search=branchy packet=128 keys=uniform skew=0 pages=base"
+        r" threads=9 ",
+        done.out,
     )
-    assert sorted(plans) == sorted((variant, str(2**size)) for variant in ("whole", "divided") for size in range(14, 29, 2))
-    assert re.findall(r"estimated time: (\d+)", done.out) == ["1600"]  # 16 points of 20 samples of 5 s
+    assert sorted(plans) == sorted(
+        (variant, str(2**size)) for variant in ("whole", "divided") for size in range(14, 29, 2)
+    )
+    assert re.findall(r"estimated time: (\d+)", done.out) == [
+        "1600"
+    ]  # 16 points of 20 samples of 5 s
 
 
 def test_published_settings_can_be_cut(run):
@@ -290,7 +395,9 @@ def test_published_settings_can_be_cut(run):
     done, (trial,) = run(words)
     assert done.status == 0 and trial["samples"]["n"] == 20 and trial["stopped"] == "repeats"
     assert (
-        trial["parameters"]["packet"] == 128 and trial["parameters"]["search"] == "branchy" and trial["parameters"]["type"] == "u32"
+        trial["parameters"]["packet"] == 128
+        and trial["parameters"]["search"] == "branchy"
+        and trial["parameters"]["type"] == "u32"
     )
     done, (trial,) = run(f"{words} --repeats 3")
     assert done.status == 0 and trial["samples"]["n"] == 3
@@ -300,7 +407,14 @@ def test_published_settings_can_be_cut(run):
 
 def test_it_is_listed(locus):
     done = locus("list search")
-    for word in (*VARIANTS, "--packet", "search-p99", "dispatcher-bound", "whole/divided", "branchy,branchless"):
+    for word in (
+        *VARIANTS,
+        "--packet",
+        "search-p99",
+        "dispatcher-bound",
+        "whole/divided",
+        "branchy,branchless",
+    ):
         assert done.status == 0 and word in done.out
     assert "(search-time, whole/divided)" in done.out
     assert "search-time, whole/divided" in locus("list --man").out.replace("\\-", "-")

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 3 as a user runs it; numbers are held against each other, never against a clock."""
+"""sharing and core-to-core as a user runs them; numbers are held against each other, never
+against a clock."""
 
+import functools
 import re
 
 import pytest
+from retries import tries
+from some import some
 
 LOCKS = ["mutex", "spin", "ticket", "mcs"]
 PROTOCOLS = ["compare-exchange", "store-load", "two-lines", "message"]
@@ -27,10 +31,13 @@ def seconds(text):
 
 
 def measured(trials):
-    """Those with a time. A trial may have none where a busy machine never ran its threads side by side; else something is wrong."""
+    """Those with a time. A trial may have none where a busy machine never ran its threads side
+    by side; else something is wrong."""
     for trial in trials:
         assert trial["status"] in MEASURED, trial["reasons"]
-        assert (value(trial, "time") is None) == any("never at work together" in reason for reason in trial["reasons"])
+        assert (value(trial, "time") is None) == any(
+            "never at work together" in reason for reason in trial["reasons"]
+        )
     return [trial for trial in trials if value(trial, "time") is not None]
 
 
@@ -42,13 +49,16 @@ def two(cpus):
 
 @pytest.fixture(scope="module")
 def run(locus, tmp_path_factory, read):
-    """Runs sharing with a record: how it ended, and the lines of the record by their type."""
+    """Runs sharing, or another benchmark, with a record: how it ended, and the lines of the
+    record by their type."""
 
-    def with_record(arguments, **more):
+    def with_record(arguments, benchmark="sharing", **more):
         file = tmp_path_factory.mktemp("sharing") / "record.jsonl"
-        done = locus("sharing", *arguments.split(), "--output", file, timeout=300, **more)
+        done = locus(benchmark, *arguments.split(), "--output", file, timeout=300, **more)
         lines = read(file)
-        return done, {kind: [line for line in lines if line["type"] == kind] for kind in ("samples", "trial")}
+        return done, {
+            kind: [line for line in lines if line["type"] == kind] for kind in ("samples", "trial")
+        }
 
     return with_record
 
@@ -58,7 +68,10 @@ def run(locus, tmp_path_factory, read):
 
 @pytest.fixture(scope="module")
 def updates(run, two):
-    return run(f"--variant {','.join(UPDATES)} --lock {','.join(LOCKS)} --threads 2 --operations 100000 {SHORT}")
+    return run(
+        f"--variant {','.join(UPDATES)} --lock {','.join(LOCKS)} --threads 2 --operations 100000"
+        f" {SHORT}"
+    )
 
 
 def what(trial):
@@ -68,7 +81,9 @@ def what(trial):
 def test_every_operation_layout_and_lock_is_right(updates):
     done, lines = updates
     operations = [(variant, "") for variant in UPDATES[:3]] + [("lock", lock) for lock in LOCKS]
-    assert sorted(map(what, lines["trial"])) == sorted((*operation, layout) for operation in operations for layout in LAYOUTS)
+    assert sorted(map(what, lines["trial"])) == sorted(
+        (*operation, layout) for operation in operations for layout in LAYOUTS
+    )
     assert measured(lines["trial"]) and done.status == 0
 
 
@@ -77,16 +92,19 @@ def test_operations_are_shared_out(updates):
 
 
 def test_numbers_are_possible(updates):
-    for trial in measured(updates[1]["trial"]):
-        assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/operation"
+    for trial in some(measured(updates[1]["trial"])):
+        assert (
+            trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/operation"
+        )
         assert value(trial, "throughput") * value(trial, "time") == pytest.approx(2)
-        assert 0 < value(trial, "fairness") <= 1
+        assert 0 <= value(trial, "fairness") <= 1  # 0: a thread of a busy machine may have no time
         if trial["variant"] != "add":
             assert value(trial, "lost") is None
         elif trial["parameters"]["layout"] == "shared":
             assert 0 <= value(trial, "lost") < 1
         else:
             assert value(trial, "lost") == 0
+    assert any(value(trial, "fairness") > 0 for trial in measured(updates[1]["trial"]))
 
 
 def test_ratios_have_their_partners(updates):
@@ -96,14 +114,28 @@ def test_ratios_have_their_partners(updates):
         for ratio in trial["ratios"]:
             partner = timed[variant, lock, "padded"]
             assert (ratio["parameter"], ratio["of"], ratio["to"]) == ("layout", layout, "padded")
-            assert ratio["trial"] == partner["id"] and ratio["trial"] in trial["alternated_with"]
+            assert ratio["trial"] == partner["id"] and partner["group"] == trial["group"]
             assert ratio["value"] == pytest.approx(value(trial, "time") / value(partner, "time"))
+
+
+def test_a_group_of_15000_trials(locus, tmp_path, read):
+    """As many as there may be, nearly: all in one group, held at once. No line grows with the
+    group."""
+    file = tmp_path / "many.jsonl"
+    words = "sharing --variant distance --distance 4..60000+4 --operation add --threads 2"
+    done = locus(f"{words} --oversubscribe --quiet --time-budget 2s --output", file)
+    assert done.status == 0
+    lines = [line for line in read(file) if line["type"] == "trial"]
+    assert lines and {line["group"] for line in lines} <= {0, 1}
+    assert max(map(len, file.read_text().splitlines()[1:])) < 20000
 
 
 def test_layouts_of_an_operation_are_sampled_in_turn(updates):
     for trial in updates[1]["trial"]:
-        kin = {other["id"] for other in updates[1]["trial"] if what(other)[:2] == what(trial)[:2]} - {trial["id"]}
-        assert kin <= set(trial["alternated_with"])
+        kin = [
+            other["group"] for other in updates[1]["trial"] if what(other)[:2] == what(trial)[:2]
+        ]
+        assert set(kin) == {trial["group"]}
 
 
 def test_what_does_not_divide_is_done_by_the_first(run, two):
@@ -115,22 +147,26 @@ def test_what_does_not_divide_is_done_by_the_first(run, two):
 def test_as_many_as_there_is_time_for(run, two):
     """On a busy machine a thread may have no time at all, but not always."""
     _, lines = run(f"--variant fetch-add,compare-exchange --threads 2 {LONGER}")
-    assert len(lines["trial"]) == 6 and {trial["parameters"]["operations"] for trial in lines["trial"]} == {0}
+    assert len(lines["trial"]) == 6 and {
+        trial["parameters"]["operations"] for trial in lines["trial"]
+    } == {0}
     fairness = [value(trial, "fairness") for trial in measured(lines["trial"])]
-    assert all(0 <= f <= 1 for f in fairness) and any(fairness)
+    assert all(0 <= f <= 1 for f in some(fairness)) and any(fairness)
 
 
 def test_shared_additions_get_lost(run, two):
-    """Tried for a while: on a busy machine two threads may take turns, each a slice at a time."""
-    for _ in range(10):
+    """On a busy machine two threads may take turns, each a slice at a time: then it is tried
+    again."""
+    for _ in tries(10, "no update was lost where two threads add to one word"):
         _, lines = run("--variant add --layout shared --threads 2 --repeats 10 --duration 10ms")
         if any(value(trial, "lost") > 0 for trial in measured(lines["trial"])):
             return
-    pytest.fail("no update was lost where two threads add to one word")
 
 
 def test_one_thread_shares_with_nobody(run):
-    done, lines = run(f"--variant add,lock --lock {','.join(LOCKS)} --layout shared --threads 1 {SHORT}")
+    done, lines = run(
+        f"--variant add,lock --lock {','.join(LOCKS)} --layout shared --threads 1 {SHORT}"
+    )
     assert done.status == 0 and len(lines["trial"]) == 5
     for trial in lines["trial"]:
         assert value(trial, "fairness") == 1
@@ -141,59 +177,105 @@ def test_one_thread_shares_with_nobody(run):
 
 
 def test_words_apart(run, two):
-    _, lines = run("--variant distance --threads 2 --operation add,fetch-add --distance 4,8,12,64,4096 --repeats 1 --duration 20ms")
+    _, lines = run(
+        "--variant distance --threads 2 --operation add,fetch-add --distance 4,8,12,64,4096"
+        " --repeats 1 --duration 20ms"
+    )
     assert len(lines["trial"]) == 10
-    for trial in measured(lines["trial"]):
-        assert trial["threads"] == 2 and "layout" not in trial["parameters"] and "operations" not in trial["parameters"]
-        assert value(trial, "lost") == (0 if trial["parameters"]["operation"] == "add" else None)  # each its own word
+    for trial in some(measured(lines["trial"])):
+        assert (
+            trial["threads"] == 2
+            and "layout" not in trial["parameters"]
+            and "operations" not in trial["parameters"]
+        )
+        assert value(trial, "lost") == (
+            0 if trial["parameters"]["operation"] == "add" else None
+        )  # each its own word
 
 
 @pytest.mark.parametrize("distance", [0, 3, 6])
 def test_distances_that_words_can_not_have(locus, distance):
-    done = locus("sharing", "--variant", "distance", "--threads", 2, "--oversubscribe", "--distance", distance)
+    done = locus(
+        "sharing",
+        "--variant",
+        "distance",
+        "--threads",
+        2,
+        "--oversubscribe",
+        "--distance",
+        distance,
+    )
     assert done.status == 2 and "4 bytes" in done.err
 
 
 # Lines from core to core
 
 
-def test_lines_are_handed_over(run, two):
-    done, lines = run("--variant handover --threads 2 --lines 3 --repeats 2")
-    assert done.status == 0 and sorted(trial["parameters"]["protocol"] for trial in lines["trial"]) == sorted(PROTOCOLS)
+@pytest.fixture(scope="module")
+def pairs(run):
+    return functools.partial(run, benchmark="core-to-core")
+
+
+def test_lines_go_from_core_to_core(pairs, two):
+    done, lines = pairs("--profile standard --threads 2 --lines 3 --repeats 2")
+    assert done.status == 0 and sorted(
+        trial["parameters"]["protocol"] for trial in lines["trial"]
+    ) == sorted(PROTOCOLS)
     for trial in lines["trial"]:
-        pairs, cells = trial["pairs"], trial["pairs"]["cells"]
+        met, cells = trial["pairs"], trial["pairs"]["cells"]
         assert trial["status"] in MEASURED, trial["reasons"]
-        assert pairs["rounds"] == 1 and pairs["crowding"] is None and pairs["outstanding"] == []
+        assert met["rounds"] == 1 and met["crowding"] is None and met["outstanding"] == []
         assert trial["statistic"]["of"] == "meetings of a pair in a batch"
-        assert sorted(cells["a"] + cells["b"]) == sorted(trial["cpus"]) and cells["n"] == [2 * 3]  # so many lines in each batch
+        assert sorted(cells["a"] + cells["b"]) == sorted(trial["cpus"]) and cells["n"] == [
+            2 * 3
+        ]  # so many lines in each batch
         quantiles = [cells[q][0] for q in QUANTILES]
         assert quantiles == sorted(quantiles) and quantiles[0] > 0
-        assert pairs["levels"][0]["meetings"] == {"n": 2 * 3, **dict(zip(QUANTILES, quantiles))}
-        assert [(level["level"], level["pairs"]) for level in pairs["levels"]] == [(cells["level"][0], 1)]
+        assert met["levels"][0]["meetings"] == {"n": 2 * 3, **dict(zip(QUANTILES, quantiles))}
+        assert [(level["level"], level["pairs"]) for level in met["levels"]] == [
+            (cells["level"][0], 1)
+        ]
         assert trial["placement"]["before"]["misplaced"] == 0
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_levels_on_the_terminal_are_of_all_meetings(run, two, threads):
-    done, lines = run(f"--variant handover --protocol store-load --threads {threads} --oversubscribe --lines 4 --repeats 2")
+def test_levels_on_the_terminal_are_of_all_meetings(pairs, two, threads):
+    done, lines = pairs(
+        f"--protocol store-load --threads {threads} --oversubscribe --lines 4 --repeats 2"
+    )
     levels = lines["trial"][0]["pairs"]["levels"]
     table = done.out.splitlines()
     head = next(i for i, line in enumerate(table) if line.split()[:1] == ["share"])
-    assert re.split(r"\s{2,}", table[head].strip()) == ["share", "pairs", *COLUMNS, "medians of pairs"]
+    assert re.split(r"\s{2,}", table[head].strip()) == [
+        "share",
+        "pairs",
+        *COLUMNS,
+        "medians of pairs",
+    ]
     for level, line in zip(levels, table[head + 1 :]):
-        name, pairs, *quantiles, medians = re.split(r"\s{2,}", line.strip())
-        assert (name, int(pairs), level["meetings"]["n"]) == (level["level"], level["pairs"], 4 * 2 * level["pairs"])
-        assert [seconds(q) for q in quantiles] == pytest.approx([level["meetings"][q] for q in QUANTILES], rel=1e-3)
+        name, of, *quantiles, medians = re.split(r"\s{2,}", line.strip())
+        assert (name, int(of), level["meetings"]["n"]) == (
+            level["level"],
+            level["pairs"],
+            4 * 2 * level["pairs"],
+        )
+        assert [seconds(q) for q in quantiles] == pytest.approx(
+            [level["meetings"][q] for q in QUANTILES], rel=1e-3
+        )
         if level["pairs"] == 1:
             assert medians == "-"  # one number says nothing of how pairs differ
         else:
-            assert [seconds(m) for m in medians.split(" to ")] == pytest.approx([level["0"], level["0.99"]], rel=1e-3)
+            assert [seconds(m) for m in medians.split(" to ")] == pytest.approx(
+                [level["0"], level["0.99"]], rel=1e-3
+            )
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_lines_are_handed_over_on_one_cpu(run, cpus, protocol):
+def test_lines_go_to_and_fro_on_one_cpu(pairs, cpus, protocol):
     one = ["taskset", "-c", str(cpus[0])]
-    done, lines = run(f"--variant handover --protocol {protocol} --threads 2 --oversubscribe --lines 2 --repeats 1", prefix=one)
+    done, lines = pairs(
+        f"--protocol {protocol} --threads 2 --oversubscribe --lines 2 --repeats 1", prefix=one
+    )
     (trial,) = lines["trial"]
     assert done.status == 0 and trial["oversubscribed"]
     assert trial["pairs"]["cells"]["a"] == trial["pairs"]["cells"]["b"] == [cpus[0]]
@@ -202,59 +284,87 @@ def test_lines_are_handed_over_on_one_cpu(run, cpus, protocol):
 
 @pytest.mark.parametrize("threads", [7, 8])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_more_threads_than_cpus_hand_over(run, protocol, threads):
-    done, lines = run(f"--variant handover --protocol {protocol} --threads {threads} --oversubscribe --lines 1 --repeats 1")
+def test_more_threads_than_cpus_meet(pairs, protocol, threads):
+    done, lines = pairs(
+        f"--protocol {protocol} --threads {threads} --oversubscribe --lines 1 --repeats 1"
+    )
     (trial,) = lines["trial"]
     assert done.status == 0 and trial["status"] in MEASURED, trial["reasons"]
-    assert trial["pairs"]["rounds"] == 7 and len(trial["pairs"]["cells"]["a"]) == threads * (threads - 1) / 2
+    assert (
+        trial["pairs"]["rounds"] == 7
+        and len(trial["pairs"]["cells"]["a"]) == threads * (threads - 1) / 2
+    )
     assert set(trial["pairs"]["cells"]["n"]) == {1} and trial["pairs"]["crowding"]["pairs"] > 0
 
 
 def test_pairs_take_two(locus):
-    for variant in ("handover", "distance"):
-        done = locus("sharing", "--variant", variant, "--threads", 1)
+    for words in ("core-to-core", "sharing --variant distance"):
+        done = locus(words, "--threads", 1)
         assert done.status == 2 and "two threads" in done.err
-    done = locus("sharing", "--variant", "handover", "--oversubscribe", "--threads", 2, "--lines", 0)
+    done = locus("core-to-core", "--oversubscribe", "--threads", 2, "--lines", 0)
     assert done.status == 2 and "line" in done.err
 
 
 def test_a_node_of_128_cores_is_127_rounds(locus):
     seconds = {}
     for lines in 16, 160:
-        words = f"sharing --variant handover --protocol compare-exchange --lines {lines} --dry-run --topology"
+        words = f"core-to-core --protocol compare-exchange --lines {lines} --dry-run --topology"
         done = locus(words, "package:2 l3:8 core:8 pu:1")
-        assert done.status == 0 and f"127 rounds of 64 disjoint pairs, {lines} times each" in done.out
+        assert (
+            done.status == 0 and f"127 rounds of 64 disjoint pairs, {lines} times each" in done.out
+        )
         seconds[lines] = float(re.findall(r"estimated time: (\d+) s", done.out)[0])
-    assert 1 < seconds[16] < 15 and 9 < seconds[160] / seconds[16] < 11  # of each protocol and home: a minute for four
+    assert (
+        1 < seconds[16] < 15 and 9 < seconds[160] / seconds[16] < 11
+    )  # of each protocol and home: a minute for four
 
 
 @pytest.mark.parametrize("machine", ["package:2 l3:8 core:8 pu:1", "package:2 l3:8 core:8 pu:2"])
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_a_node_of_128_cores_takes_a_minute(locus, machine, nodes):
-    """All protocols, homes and batches: a core is one player, whatever threads it has; siblings play where --threads says so."""
+    """All protocols, homes and batches: a core is one player, whatever threads it has; siblings
+    play where --threads says so."""
     machine = machine.replace("package:2", "package:2 numa:1" if nodes == 2 else "numa:1 package:2")
-    words = "sharing --variant handover --profile standard --dry-run --topology"
+    words = "core-to-core --profile standard --dry-run --topology"
     done = locus(words, machine)
     assert done.status == 0 and done.out.count("127 rounds of 64 disjoint pairs") == 4 * nodes
     assert int(re.findall(r"estimated time: (\d+) s", done.out)[0]) <= 60
     if "pu:2" in machine:
-        assert "255 rounds of 128 disjoint pairs" in locus(words.replace("--dry-run", "--threads all --dry-run"), machine).out
+        assert (
+            "255 rounds of 128 disjoint pairs"
+            in locus(words.replace("--dry-run", "--threads all --dry-run"), machine).out
+        )
 
 
 def test_ratios_are_listed_with_what_they_compare(locus):
     for words in "list sharing", "list --man":
         done = locus(words)
-        assert done.status == 0 and "what false sharing costs" in done.out and "dense/padded" in done.out
+        assert (
+            done.status == 0
+            and "what false sharing costs" in done.out
+            and "dense/padded" in done.out
+        )
 
 
 def test_distances_are_sampled_in_turn(locus):
-    done = locus("sharing --variant distance --operation add --threads 2 --distance 4,64,128 --dry-run --topology", "core:2 pu:1")
+    done = locus(
+        "sharing --variant distance --operation add --threads 2 --distance 4,64,128 --dry-run"
+        " --topology",
+        "core:2 pu:1",
+    )
     assert "3 trials in 1 groups" in done.out
 
 
 def test_lines_have_a_home_on_each_node(locus):
     machine = "numa:4 core:2 pu:1"
-    done = locus("sharing", "--variant", "handover", "--protocol", "message", "--dry-run", "--topology", machine)
+    done = locus(
+        "core-to-core --profile standard",
+        "--protocol",
+        "message",
+        "--dry-run",
+        "--topology",
+        machine,
+    )
     assert sorted(re.findall(r"home=(\d)", done.out)) == ["0", "1", "2", "3"]
     assert len(re.findall(r"^group ", done.out, re.MULTILINE)) == 1  # sampled in turn
 
@@ -264,7 +374,10 @@ def test_lines_have_a_home_on_each_node(locus):
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_more_threads_than_cpus_get_the_lock(run, lock):
-    _, lines = run(f"--variant lock --lock {lock} --layout shared --threads 8 --oversubscribe --repeats 1 --duration 2ms")
+    _, lines = run(
+        f"--variant lock --lock {lock} --layout shared --threads 8 --oversubscribe --repeats 1"
+        " --duration 2ms"
+    )
     (trial,) = lines["trial"]
     measured([trial])
     assert trial["oversubscribed"] and trial["samples"]["n"] > 0
@@ -285,7 +398,10 @@ def test_fair_locks_are_left_out_where_they_would_take_hours(locus, cpus):
 
 def test_published_settings(locus):
     done = locus("sharing", "--profile", "paper", "--dry-run", "--topology", "core:64 pu:1")
-    pattern = r"sharing/(?:add|fetch-add|compare-exchange|lock) layout=(\w+)(?: lock=\w+)? operations=(\d+) threads=(\d+)"
+    pattern = (
+        r"sharing/(?:add|fetch-add|compare-exchange|lock) layout=(\w+)(?: lock=\w+)?"
+        r" operations=(\d+) threads=(\d+)"
+    )
     plans = re.findall(pattern, done.out)
     assert {operations for _, operations, _ in plans} == {str(2**25)}
     assert {int(threads) for *_, threads in plans} == {1, 2, 4, 8, 16, 32, 64}
@@ -293,15 +409,27 @@ def test_published_settings(locus):
 
 
 def test_a_ratio_is_measured_again_with_both_of_its_trials(locus, read, tmp_path):
-    """The one was complete when the run was killed; beside the other it is sampled again, in turn."""
+    """The one was complete when the run was killed; beside the other it is sampled again, in
+    turn."""
     file = tmp_path / "killed.jsonl"
-    words = "sharing --variant add --layout dense,padded --threads 1 --repeats 2 --duration 1ms --output"
+    words = (
+        "sharing --variant add --layout dense,padded --threads 1 --repeats 2 --duration 1ms"
+        " --output"
+    )
     assert locus(words, file).status == 0
-    kept = [line for line in file.read_text().splitlines() if '"type":"end"' not in line and '"layout":"dense"' not in line]
+    kept = [
+        line
+        for line in file.read_text().splitlines()
+        if '"type":"end"' not in line and '"layout":"dense"' not in line
+    ]
     file.write_text("\n".join(kept) + "\n")
     done = locus(words, file, "--resume")
     assert done.status == 0 and "complete in the file already" not in done.out
-    dense = [line for line in read(file) if line["type"] == "trial" and line["parameters"]["layout"] == "dense"]
+    dense = [
+        line
+        for line in read(file)
+        if line["type"] == "trial" and line["parameters"]["layout"] == "dense"
+    ]
     assert len(dense) == 1 and [ratio["to"] for ratio in dense[0]["ratios"]] == ["padded"]
     again = locus(words, file, "--resume")
     assert again.status == 0 and "2 trials were complete in the file already" in again.out

@@ -27,20 +27,36 @@ def source(tmp_path):
 def installed(tmp_path_factory):
     """The prefix of an installation."""
     prefix = tmp_path_factory.mktemp("prefix")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("M")}  # MAKEFLAGS and its like
-    ask(os.environ.get("MAKE", "make"), "-C", os.environ["BUILD"], "install", f"prefix={prefix}", env=environment)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("M")
+    }  # MAKEFLAGS and its like
+    ask(
+        os.environ.get("MAKE", "make"),
+        "-C",
+        os.environ["BUILD"],
+        "install",
+        f"prefix={prefix}",
+        env=environment,
+    )
     return prefix
 
 
 @pytest.fixture
 def submit(nodes, source):
-    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. They end with the test, all nodes idle."""
+    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. They end
+    with the test, all nodes idle."""
     jobs = []
 
     def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
         script = script if "/" in str(script) else f"jobs/{script}.slurm"
-        environment = {**os.environ, "PATH": path + os.environ["PATH"], **({"LOCUS_RESULTS": results} if results else {})}
-        number = ask("sbatch", "--parsable", *sbatch, script, *arguments, cwd=folder, env=environment).strip()
+        environment = {
+            **os.environ,
+            "PATH": path + os.environ["PATH"],
+            **({"LOCUS_RESULTS": results} if results else {}),
+        }
+        number = ask(
+            "sbatch", "--parsable", *sbatch, script, *arguments, cwd=folder, env=environment
+        ).strip()
         jobs.append(Job(number, pathlib.Path(script).stem, folder, results))
         return jobs[-1]
 
@@ -51,14 +67,35 @@ def submit(nodes, source):
 
 
 @pytest.fixture
+def over_ranks(monkeypatch):
+    """Options of a short run of kmeans-mpi. All nodes are on the same CPUs, so ranks that wait
+    yield; and everybody is root."""
+    if not os.access(os.environ["BUILD"] + "/locus-mpi", os.X_OK):
+        lacking(
+            "locus-mpi",
+            "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again",
+        )
+    for name in (
+        "OMPI_MCA_mpi_yield_when_idle",
+        "OMPI_ALLOW_RUN_AS_ROOT",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+    ):
+        monkeypatch.setenv(name, "1")
+    return ["--profile", "quick", "--points", "2k,500/rank", "--clusters", "7", "--repeats", "2"]
+
+
+@pytest.fixture
 def group():
-    """group("memory", {"memory.limit_in_bytes": "1G"}, {"memory.max": "1G"}): n1's daemon, and so its jobs, go into a control group
-    with these limits, of version 1 or 2. Returns its name: that of the cluster, which removes it if we can't."""
+    """group("memory", {"memory.limit_in_bytes": "1G"}, {"memory.max": "1G"}): n1's daemon, and
+    so its jobs, go into a control group with these limits, of version 1 or 2. Returns its name:
+    that of the cluster, which removes it if we can't."""
     name = pathlib.Path(os.environ["MINICLUSTER"]).name
     made = []
 
     def put(folder):
-        minicluster("on", "n1", "sh", "-c", f'cat "$MINICLUSTER/spool/slurmd.pid" >{folder}/cgroup.procs')
+        minicluster(
+            "on", "n1", "sh", "-c", f'cat "$MINICLUSTER/spool/slurmd.pid" >{folder}/cgroup.procs'
+        )
 
     def make(controller, *versions):
         for top, limits in zip((f"/sys/fs/cgroup/{controller}", "/sys/fs/cgroup"), versions):
@@ -72,7 +109,10 @@ def group():
             except OSError as error:
                 why = error
         else:
-            lacking(f"a group of {controller}", f"{why}; root of a machine, or of a container that may write to /sys/fs/cgroup")
+            lacking(
+                f"a group of {controller}",
+                f"{why}; root of a machine, or of a container that may write to /sys/fs/cgroup",
+            )
         put(folder)
         return name
 

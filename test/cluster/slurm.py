@@ -1,19 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job, as its user sees it: watched until it is what is expected."""
 
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-DEADLINE = 300  # s: of what takes seconds on a machine with nothing else to do
+DEADLINE = int(
+    os.environ.get("PATIENCE", "300")
+)  # s: of what takes seconds on a machine with nothing else to do
+CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
+ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]  # of numa
+TRIALS = 20
+MANY = [
+    *ONE,
+    "--size",
+    "256K..5M+256K",
+    "--duration",
+    "4ms",
+    "--repeats",
+    "50",
+    "--time-budget",
+    "600s",
+]
 FINAL = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
 
 
 def ask(*command, **more):
     """What a command prints."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=DEADLINE, check=False, **more)
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+        **more,
+    )
     assert done.returncode == 0, f"{command}: {done.stderr or done.stdout}"
     return done.stdout
 
@@ -29,7 +54,8 @@ def names(folder):
 
 
 def wait_for(condition, what):
-    """The condition's first true value. What: anything that can be printed, at the end of our patience."""
+    """The condition's first true value. What: anything that can be printed, at the end of our
+    patience."""
     end = time.monotonic() + DEADLINE
     while not (value := condition()):
         assert time.monotonic() < end, f"not within {DEADLINE} s: {what}"
@@ -39,12 +65,39 @@ def wait_for(condition, what):
 
 def wait_until_idle():
     """All nodes, also of the ends of jobs that have been."""
-    wait_for(lambda: set(ask("sinfo", "--noheader", "--Node", "--format=%T").split()) == {"idle"}, "all nodes idle")
+    wait_for(
+        lambda: set(ask("sinfo", "--noheader", "--Node", "--format=%T").split()) == {"idle"},
+        "all nodes idle",
+    )
+
+
+def check_complete(job, read, record="n1", runs=None, trials=TRIALS):
+    """All trials are there (0: some), each measured once, and the last of so many runs came to a
+    good end."""
+    lines = read(job.record(record))
+    assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0
+    assert runs in (None, sum(line["type"] == "header" for line in lines))
+    complete = [
+        line["id"] for line in lines if line["type"] == "trial" and line["status"] != "interrupted"
+    ]
+    assert len(complete) == len(set(complete)) == (trials or max(1, len(complete)))
+
+
+def check_good(job, read, *nodes):
+    """It came to its end by itself, in one run, and has nothing to complain of."""
+    assert job.until("COMPLETED") == 0
+    for node in nodes:
+        check_complete(job, read, node, runs=1)
+    assert "no good end" not in job.out() and "to go on" not in job.out()
 
 
 class Job:
     def __init__(self, number, name, folder, results=None):
-        self.id, self.name, self.folder = number, name, folder  # the id as SLURM writes it: 7, or 7_2 in an array
+        self.id, self.name, self.folder = (
+            number,
+            name,
+            folder,
+        )  # the id as SLURM writes it: 7, or 7_2 in an array
         self.given = results
         self.results = folder / (results or f"results/{name}-{number}")
 
@@ -63,11 +116,19 @@ class Job:
     def said(self):
         """All that it printed."""
         return "".join(
-            file.read_text() for file in [self.folder / f"slurm-{self.id}.out", *self.results.glob("*.txt")] if file.exists()
+            file.read_text()
+            for file in [self.folder / f"slurm-{self.id}.out", *self.results.glob("*.txt")]
+            if file.exists()
         )
 
+    def out(self):
+        """What it printed but for the tables of its nodes."""
+        file = self.folder / f"slurm-{self.id}.out"
+        return file.read_text() if file.exists() else ""
+
     def until(self, *states):
-        """Waits, and returns the exit status. A final state that is none of these is an error at once."""
+        """Waits, and returns the exit status. A final state that is none of these is an error at
+        once."""
         state = wait_for(lambda: self["JobState"] in (*states, *FINAL) and self["JobState"], self)
         assert state in states, f"not {states}: {self}"
         return int(self["ExitCode"].split(":")[0])
@@ -76,32 +137,57 @@ class Job:
         return self.results / f"{node}.jsonl"
 
     def has(self, text, node="n1", times=1):
-        """Waits until its record holds this."""
+        """Waits until its record holds this; it must not end before."""
         record = self.record(node)
-        wait_for(lambda: record.exists() and record.read_text().count(text) >= times, f"{text} in {record}")
+
+        def holds():
+            return record.exists() and record.read_text().count(text) >= times
+
+        wait_for(lambda: holds() or self["JobState"] in FINAL, f"{text} in {record}: {self}")
+        assert holds(), f"{text} is not in {record}: {self}"
+
+    def writes(self, text, node="n1", times=1):
+        """Waits until its record holds this, also where SLURM does not answer."""
+        record = self.record(node)
+        wait_for(
+            lambda: record.exists() and record.read_text().count(text) >= times,
+            f"{text} in {record}",
+        )
 
     def tasks(self, count):
         return [
-            Job(f"{self.id}_{task}", self.name, self.folder, self.given and f"{self.given}_{task}") for task in range(1, count + 1)
+            Job(f"{self.id}_{task}", self.name, self.folder, self.given and f"{self.given}_{task}")
+            for task in range(1, count + 1)
         ]
 
     def go_on(self, submit, instead=None, **more):
         """Submits what its last words advise, word by word; or another script."""
-        found = re.search(r"to go on: LOCUS_RESULTS=(\S+) sbatch (--.*?) (jobs/\S+) (.*)\n", self.said())
+        found = re.search(
+            r"to go on: LOCUS_RESULTS=(\S+) sbatch (--.*?) (\S+\.slurm)(.*)\n", self.said()
+        )
         assert found, self
         results, sbatch, script, arguments = found.groups()
-        return submit(instead or script, *arguments.split(), sbatch=sbatch.split(), results=results, folder=self.folder, **more)
+        return submit(
+            instead or self.folder / script,
+            *shlex.split(arguments),
+            sbatch=shlex.split(sbatch),
+            results=results,
+            folder=self.folder,
+            **more,
+        )
 
     def cancel(self):
         subprocess.run(["scancel", self.id], check=False)
         wait_for(lambda: self["JobState"] in FINAL, self)
 
     def start_again(self):
-        """
-        One that is requeued waits two minutes, in which all of it ends, also on a node that was lost: else its next step may find
-        that node missing, or busy for ever. Not now: a node refuses what was signed before it saw the job's last end.
+        """One that is requeued waits two minutes, in which all of it ends, also on a node that
+        was lost: else its next step may find that node missing, or busy for ever. Not now: a
+        node refuses what was signed before it saw the job's last end.
         """
         self.until("PENDING")
         wait_until_idle()
-        wait_for(lambda: not ask("squeue", "--noheader", "--steps", "--jobs", self.id).strip(), self)
+        wait_for(
+            lambda: not ask("squeue", "--noheader", "--steps", "--jobs", self.id).strip(), self
+        )
         ask("scontrol", "update", f"JobId={self.id}", "StartTime=now+2")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a job ends, each node's record is valid and says how; a job that is put back into the queue goes on."""
+"""However a job ends, each node's record is valid and says how; a job that is put back into the
+queue goes on."""
 
 import os
 import re
@@ -7,42 +8,58 @@ import signal
 
 import pytest
 from lacking import lacking
-from slurm import ask, minicluster, wait_for
+from slurm import MANY, ONE, TRIALS, ask, minicluster, wait_for
 
-ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
 ENDLESS = [*ONE, "--size", "256K", "--repeats", "1000000", "--time-budget", "600s"]
-TRIALS = 20
-MANY = [*ONE, "--size", "256K..5M+256K", "--duration", "4ms", "--repeats", "50", "--time-budget", "600s"]
 
 
 def check_interrupted(job, read, node="n1"):
     last = read(job.record(node))[-1]
-    assert last["type"] == "end" and last["signal"] == "SIGTERM" and last["status"] == 128 + signal.SIGTERM
+    assert (
+        last["type"] == "end"
+        and last["signal"] == "SIGTERM"
+        and last["status"] == 128 + signal.SIGTERM
+    )
     assert "interrupted" in (job.results / f"{node}.txt").read_text()
 
 
 def check_resumed(job, read, node="n1", restart="1"):
-    """Two runs; what was complete in the first was not measured again, and in the end all are. Returns how many that were."""
+    """Two runs; what was complete in the first was not measured again, and in the end all are.
+    Returns how many that were."""
     lines = read(job.record(node))
     first, second = (i for i, line in enumerate(lines) if line["type"] == "header")
     assert (lines[second]["job"]["id"], lines[second]["job"]["restart"]) == (job.id, restart)
     assert lines[second]["resumes"] == [lines[first]["run"]]
-    complete = [line["id"] for line in lines[:second] if line["type"] == "trial" and line["status"] != "interrupted"]
+    complete = [
+        line["id"]
+        for line in lines[:second]
+        if line["type"] == "trial" and line["status"] != "interrupted"
+    ]
     then = [line["id"] for line in lines[second:] if line["type"] == "trial"]
-    assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[-1]["skipped"] == len(complete)
+    assert (
+        lines[-1]["type"] == "end"
+        and lines[-1]["status"] == 0
+        and lines[-1]["skipped"] == len(complete)
+    )
     assert len(set(complete + then)) == len(complete + then) == TRIALS
     return len(complete)
 
 
 def test_time_limit(submit, read):
-    """SLURM looks at the time each half minute. One job gets the signal that it asked for; one has no time left for that."""
+    """SLURM looks at the time each half minute. One job gets the signal that it asked for; one
+    has no time left for that."""
     warned = submit("numa", *ENDLESS, sbatch=["--nodelist=n1"])
     overrun = submit("numa", *ENDLESS, sbatch=["--nodelist=n2", "--signal=KILL@0"])
     for job, node, left in ((warned, "n1", 50), (overrun, "n2", 1)):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
     assert warned.until("FAILED") == 128 + signal.SIGTERM
-    assert f"to go on: LOCUS_RESULTS=results/numa-{warned.id} sbatch --nodes=1 --nodelist=n1 jobs/numa.slurm" in warned.said()
+    way = "--nodes=1 --nodelist=n1 --time=01:00:00 --partition=main jobs/numa.slurm --profile quick"
+    assert f"to go on: LOCUS_RESULTS=results/numa-{warned.id} sbatch {way}" in warned.said()
+    assert re.search(
+        r"no good end on n1: time: SIGTERM came \d+ s before the end of the job's time limit of",
+        warned.said(),
+    )
     overrun.until("TIMEOUT")
     check_interrupted(warned, read)
     check_interrupted(overrun, read, "n2")
@@ -50,7 +67,16 @@ def test_time_limit(submit, read):
 
 def test_cancelled(submit, read):
     job = submit(
-        "latency", "--profile", "quick", "--size", "16K", "--repeats", "1000000", "--time-budget", "600s", sbatch=["--nodes=2"]
+        "latency",
+        "--profile",
+        "quick",
+        "--size",
+        "16K",
+        "--repeats",
+        "1000000",
+        "--time-budget",
+        "600s",
+        sbatch=["--nodes=2"],
     )
     for node in ("n1", "n2"):
         job.has('"samples"', node)
@@ -58,12 +84,23 @@ def test_cancelled(submit, read):
     job.until("CANCELLED")
     for node in ("n1", "n2"):
         check_interrupted(job, read, node)
+        wait_for(
+            lambda lost=node: (
+                f"no good end on {lost}: ended by SIGTERM, which scancel" in job.out()
+            ),
+            job,
+        )
+    wait_for(lambda: "to go on: " in job.out(), job)
 
 
 def requeue(job, submit):
     """As SLURM does after the loss of a node."""
     ask("scontrol", "requeue", job.id)
     job.start_again()
+    assert (
+        "SLURM starts this job again, and it goes on by itself" in job.out()
+        and "to go on:" not in job.out()
+    )
     return job
 
 
@@ -97,9 +134,12 @@ def test_on_another_node_it_begins_anew(submit, read):
 
 
 def test_only_what_is_left_goes_on(submit, read, source):
-    """In an array's folder, too; and a node that fails by itself does not end the others, nor is it advised to go on."""
+    """In an array's folder, too; and a node that fails by itself does not end the others, nor is
+    it advised to go on."""
     (source / "results/mine_1/n2.jsonl").mkdir(parents=True)
-    (job,) = submit("numa", *MANY, sbatch=["--array=1", "--nodes=3"], results="results/mine").tasks(1)
+    (job,) = submit("numa", *MANY, sbatch=["--array=1", "--nodes=3"], results="results/mine").tasks(
+        1
+    )
     assert job.results.name == "mine_1"
     for node in ("n1", "n3"):
         job.has('"type":"trial"', node)
@@ -108,7 +148,11 @@ def test_only_what_is_left_goes_on(submit, read, source):
     assert job.until("FAILED") != 0
     assert read(job.record())[-1]["status"] == 0
     said = job.said()
-    assert "no good end on n1" not in said and "no good end on n2" in said and "no good end on n3" in said
+    assert (
+        "no good end on n1" not in said
+        and "no good end on n2" in said
+        and "no good end on n3" in said
+    )
     assert "sbatch --nodes=1 --nodelist=n3 " in said
     job = job.go_on(submit)
     assert job.until("COMPLETED") == 0
@@ -116,7 +160,8 @@ def test_only_what_is_left_goes_on(submit, read, source):
 
 
 def test_loss_of_a_node(submit, read):
-    """A job ends with its node, and is put back into the queue. One that goes on without it must not end well, though srun may."""
+    """A job ends with its node, and is put back into the queue. One that goes on without it must
+    not end well, though srun may."""
     ends = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n1,n2"])
     goes_on = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n3,n4", "--no-kill"])
     for job, node in ((ends, "n1"), (ends, "n2"), (goes_on, "n3"), (goes_on, "n4")):
@@ -142,9 +187,23 @@ LIMIT = 400  # MiB
 
 
 def check_memory(submit, read, sbatch, cause):
-    """With less than a trial would take by itself, it is smaller, and we return the header; one that was asked for is refused."""
-    default = ["--variant", "single", "--layout", "1", "--kernel", "sum", "--pages", "base", "--repeats", "3"]
-    (size,) = map(int, re.findall(r" size=(\d+) ", ask(os.environ["LOCUS"], "numa", "--dry-run", *default)))
+    """With less than a trial would take by itself, it is smaller, and we return the header; one
+    that was asked for is refused."""
+    default = [
+        "--variant",
+        "single",
+        "--layout",
+        "1",
+        "--kernel",
+        "sum",
+        "--pages",
+        "base",
+        "--repeats",
+        "3",
+    ]
+    (size,) = map(
+        int, re.findall(r" size=(\d+) ", ask(os.environ["LOCUS"], "numa", "--dry-run", *default))
+    )
     fitting = submit("numa", *default, sbatch=sbatch)
     refused = submit("numa", *ONE, "--size", "2G", sbatch=sbatch)
     assert fitting.until("COMPLETED") == 0
@@ -172,5 +231,7 @@ def test_memory_of_the_job(submit, read):
 def test_memory_of_the_group(submit, read, group):
     """Beyond it the kernel kills."""
     name = group("memory", {"memory.limit_in_bytes": f"{LIMIT}M"}, {"memory.max": f"{LIMIT}M"})
-    header = check_memory(submit, read, ["--nodelist=n1"], rf"memory\.\S+ {LIMIT} MiB of cgroup /{name}")
+    header = check_memory(
+        submit, read, ["--nodelist=n1"], rf"memory\.\S+ {LIMIT} MiB of cgroup /{name}"
+    )
     assert header["machine"]["cgroup"]["memory_limit"] == LIMIT << 20

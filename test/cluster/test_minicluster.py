@@ -24,15 +24,23 @@ def processes(word):
 
 def test_the_commands_status_is_returned(nodes):
     done = subprocess.run(
-        [MINICLUSTER, "1", "sh", "-c", 'srun hostname; echo "$MINICLUSTER"; exit 7'], capture_output=True, text=True, check=False
+        [MINICLUSTER, "1", "sh", "-c", 'srun hostname; echo "$MINICLUSTER"; exit 7'],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 7
     name, folder = done.stdout.split()
-    assert name == "n1" and folder != os.environ["MINICLUSTER"] and not pathlib.Path(folder).exists()
+    assert (
+        name == "n1" and folder != os.environ["MINICLUSTER"] and not pathlib.Path(folder).exists()
+    )
 
 
 def groups(folder):
-    return [*pathlib.Path("/sys/fs/cgroup").glob(folder.name), *pathlib.Path("/sys/fs/cgroup").glob(f"*/{folder.name}")]
+    return [
+        *pathlib.Path("/sys/fs/cgroup").glob(folder.name),
+        *pathlib.Path("/sys/fs/cgroup").glob(f"*/{folder.name}"),
+    ]
 
 
 GROUPED = """for top in /sys/fs/cgroup/memory /sys/fs/cgroup; do
@@ -50,7 +58,9 @@ def test_nothing_is_left_of_it(nodes, number):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # who runs tests in the background ignores it
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # who runs tests in the background ignores it
     )
     assert process.stdout
     folder = pathlib.Path(process.stdout.readline().strip())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks on several nodes: the same answer as one process, records of each number of nodes, and an end when one of them is lost."""
+"""Ranks on several nodes: the same answer as one process, records of each number of nodes, and
+an end when one of them is lost."""
 
 import os
 import re
@@ -8,29 +9,32 @@ import signal
 
 import pytest
 from lacking import lacking
+from retries import tries
 from slurm import SOURCE, ask, minicluster, names
+from some import some
 
 SOON = ["--profile", "quick", "--points", "2k,500/rank", "--clusters", "7", "--repeats", "2"]
 ENDLESS = ["--points", "2k", "--clusters", "7", "--repeats", "1000000", "--time-budget", "600s"]
 
 
 @pytest.fixture(autouse=True)
-def setting(monkeypatch):
-    """All nodes are on the same CPUs, so ranks that wait have to yield; and everybody is root here."""
-    if not os.access(os.environ["BUILD"] + "/locus-mpi", os.X_OK):
-        lacking("locus-mpi", "Debian: libopenmpi-dev openmpi-bin, Fedora: openmpi-devel; then configure again")
-    for name in ("OMPI_MCA_mpi_yield_when_idle", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
-        monkeypatch.setenv(name, "1")
+def setting(over_ranks):
+    """All of these are."""
 
 
-# Open MPI 4.1 by PMIx, in 1 of 40 launches, then in none of 121: a rank that is still in MPI_Init has another's first message, and
-# calls what is not there yet, so that its stack shows no frame of anybody (open-mpi/ompi#12495 is alike).
-IN_MPI_INIT = re.compile(r"Failing at address: \(nil\)\n.*\[ 0\] .*libc\.so.*\n.*\*\*\* End of error message")
+# Open MPI 4.1 by PMIx, in 1 of 40 launches, then in none of 121: a rank that is still in MPI_Init
+# has another's first message, and
+# calls what is not there yet, so that its stack shows no frame of anybody (open-mpi/ompi#12495 is
+# alike).
+IN_MPI_INIT = re.compile(
+    r"Failing at address: \(nil\)\n.*\[ 0\] .*libc\.so.*\n.*\*\*\* End of error message"
+)
 
 
 @pytest.fixture
 def completed(submit):
-    """As submit, and waits for its good end; what died in MPI_Init goes without a trace, and is submitted again."""
+    """As submit, and waits for its good end; what died in MPI_Init goes without a trace, and is
+    submitted again."""
 
     def run(*arguments, **more):
         for _ in range(3):
@@ -50,9 +54,13 @@ def completed(submit):
 def check_good(job, read, ranks, benchmark="kmeans"):
     lines = read(job.record(f"{ranks}-ranks"))
     assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0 and lines[0]["host"] == "n1"
-    assert lines[0]["ranks"] == ranks and lines[0]["rank"] == 0 and lines[0]["command"][:2] == ["locus-mpi", benchmark]
+    assert (
+        lines[0]["ranks"] == ranks
+        and lines[0]["rank"] == 0
+        and lines[0]["command"][:2] == ["locus-mpi", benchmark]
+    )
     trials = [line for line in lines if line["type"] == "trial"]
-    assert {trial["status"] for trial in trials} <= {"ok", "noisy", "unconverged"}
+    assert {trial["status"] for trial in some(trials)} <= {"ok", "noisy", "unconverged"}
     assert (job.results / f"{ranks}-ranks.txt").read_text().count("95 % interval") == 1
     return lines[0], {trial["parameters"].get("points") for trial in trials}
 
@@ -60,7 +68,16 @@ def check_good(job, read, ranks, benchmark="kmeans"):
 @pytest.mark.parametrize("count", [2, 4])
 def test_search_over_nodes(completed, read, count):
     """Every answer is checked by the rank that asked."""
-    job = completed("search-mpi", "--size", "64K,1M", "--repeats", "2", "--duration", "2ms", sbatch=[f"--nodes={count}"])
+    job = completed(
+        "search-mpi",
+        "--size",
+        "64K,1M",
+        "--repeats",
+        "2",
+        "--duration",
+        "2ms",
+        sbatch=[f"--nodes={count}"],
+    )
     for ranks in [1, 2, 4][: count // 2 + 1]:
         check_good(job, read, ranks, "search")
 
@@ -75,7 +92,10 @@ def test_one_rank_a_node(completed, source, read, count, ranks):
         assert header["binding"]["affinity"] == list(range(os.sysconf("SC_NPROCESSORS_ONLN")))
         assert points == {"2000", str(500 * n)}
     said = (source / f"slurm-{job.id}.out").read_text().splitlines()
-    waited = ("step creation temporarily disabled", "Step created for job")  # for nodes that were slow to end the step before
+    waited = (
+        "step creation temporarily disabled",
+        "Step created for job",
+    )  # for nodes that were slow to end the step before
     assert [line for line in said if not any(words in line for words in waited)] == []
 
 
@@ -91,7 +111,12 @@ def test_several_ranks_a_node(completed, read):
 
 def test_installed(completed, installed, read, tmp_path_factory):
     empty = tmp_path_factory.mktemp("empty")
-    job = completed(installed / "share/locus/jobs/kmeans-mpi.slurm", *SOON, folder=empty, path=f"{installed}/bin:")
+    job = completed(
+        installed / "share/locus/jobs/kmeans-mpi.slurm",
+        *SOON,
+        folder=empty,
+        path=f"{installed}/bin:",
+    )
     for ranks in (1, 2):
         check_good(job, read, ranks)
 
@@ -99,14 +124,20 @@ def test_installed(completed, installed, read, tmp_path_factory):
 def test_without_locus_mpi(submit, tmp_path_factory):
     job = submit(SOURCE / "jobs/kmeans-mpi.slurm", folder=tmp_path_factory.mktemp("empty"))
     assert job.until("FAILED") == 127
-    assert "no locus-mpi in PATH" in job.said() and not job.results.exists()
+    assert "no locus-job in PATH" in job.said() and not job.results.exists()
 
 
-@pytest.mark.parametrize(("status", "arguments"), [(2, ["--clusters", "0"]), (2, ["--variant", "2p"]), (3, ["--points", "900G"])])
+@pytest.mark.parametrize(
+    ("status", "arguments"),
+    [(2, ["--clusters", "0"]), (2, ["--variant", "2p"]), (3, ["--points", "900G"])],
+)
 def test_the_status_is_passed_on(submit, status, arguments):
     job = submit("kmeans-mpi", *SOON, *arguments)
     assert job.until("FAILED") == status
-    assert f"no good end on 1 of 2 nodes, see results/kmeans-mpi-{job.id}/1-ranks.txt\n" in job.said()
+    assert re.search(
+        rf"no good end on 1 of 2 nodes: .*, see results/kmeans-mpi-{job.id}/1-ranks.txt\n",
+        job.said(),
+    )
     assert "to go on" not in job.said()
 
 
@@ -114,29 +145,46 @@ def test_the_status_is_passed_on(submit, status, arguments):
 @pytest.mark.parametrize("count", [2, 4])
 def test_the_answer_of_one_process(completed, source, launcher, count):
     """Labels and centres, byte for byte."""
-    words = "kmeans --variant best --points 3001 --dimensions 3 --data blobs --clusters 9 --threads 2 --oversubscribe --repeats 1"
+    words = (
+        "kmeans --variant best --points 3001 --dimensions 3 --data blobs --clusters 9 --threads 2"
+        " --oversubscribe --repeats 1"
+    )
     save = "--save-labels {0}-labels.npy --save-centres {0}-centres.npy"
     ask(os.environ["LOCUS"], *words.split(), *save.format("one").split(), cwd=source)
     script = source / "answer.sh"
     script.write_text(f"#!/bin/sh\nexec {launcher} build/locus-mpi {words} {save.format('all')}\n")
     completed(script, sbatch=[f"--nodes={count}", "--ntasks-per-node=1", "-c2"])
     for what in ("labels", "centres"):
-        assert (source / f"all-{what}.npy").read_bytes() == (source / f"one-{what}.npy").read_bytes()
+        assert (source / f"all-{what}.npy").read_bytes() == (
+            source / f"one-{what}.npy"
+        ).read_bytes()
 
 
 @pytest.fixture
 def at_work(submit, source):
-    """at_work("--no-kill"): a job of one step, with ranks on n1 and n2, that does not end by itself."""
+    """at_work("--no-kill"): a job of one step, with ranks on n1 and n2, that does not end by
+    itself."""
 
     def run(*sbatch):
+        program = (SOURCE / "jobs/locus-job").read_text()
+        text = program.replace("for ((n = 1; n <= all;", "for ((n = all; n <= all;")
+        assert text != program
+        (source / "bin").mkdir(exist_ok=True)
+        (source / "bin/locus-job").write_text(text)
+        (source / "bin/locus-job").chmod(0o755)
         script = (source / "jobs/kmeans-mpi.slurm").read_text()
-        text = script.replace("for ((n = 1;", "for ((n = nodes;")
-        assert text != script
         file = source / "kmeans-mpi.slurm"
-        file.write_text(text)
-        job = submit(file, *ENDLESS, sbatch=["--nodelist=n1,n2", *sbatch])
-        job.has('"samples"', "2-ranks")
-        return job
+        file.write_text(script.replace("PATH=", "PATH=$SLURM_SUBMIT_DIR/bin:", 1))
+        for _ in tries(3, "a rank died in MPI_Init"):
+            job = submit(file, *ENDLESS, sbatch=["--nodelist=n1,n2", *sbatch])
+            try:
+                job.has('"samples"', "2-ranks")
+            except AssertionError:
+                if not IN_MPI_INIT.search(job.said()):
+                    raise
+            else:
+                return job
+        return pytest.fail(str(job))
 
     return run
 
@@ -146,7 +194,11 @@ def test_cancelled(at_work, read):
     ask("scancel", job.id)
     job.until("CANCELLED")
     end = read(job.record("2-ranks"))[-1]
-    assert end["type"] == "end" and end["signal"] == "SIGTERM" and end["status"] == 128 + signal.SIGTERM
+    assert (
+        end["type"] == "end"
+        and end["signal"] == "SIGTERM"
+        and end["status"] == 128 + signal.SIGTERM
+    )
 
 
 def test_sigterm_before_the_time_is_up(at_work, submit, source, read):
@@ -156,8 +208,14 @@ def test_sigterm_before_the_time_is_up(at_work, submit, source, read):
     assert read(job.record("2-ranks"))[-1]["signal"] == "SIGTERM"
     again = job.go_on(submit, source / "kmeans-mpi.slurm")
     again.has('"header"', "2-ranks", times=2)
-    first, second = (line for line in read(job.record("2-ranks"), whole=False) if line["type"] == "header")
-    assert second["resumes"] == [first["run"]] and second["job"]["id"] == again.id and again["NodeList"] == job["NodeList"]
+    first, second = (
+        line for line in read(job.record("2-ranks"), whole=False) if line["type"] == "header"
+    )
+    assert (
+        second["resumes"] == [first["run"]]
+        and second["job"]["id"] == again.id
+        and again["NodeList"] == job["NodeList"]
+    )
 
 
 @pytest.mark.parametrize("node", ["n1", "n2"])
@@ -165,12 +223,18 @@ def test_a_lost_rank_ends_the_job(at_work, read, node):
     job = at_work()
     minicluster("on", node, "pkill", "-KILL", "-x", "locus-mpi")
     assert job.until("FAILED") != 0
-    assert "Killed" in job.said() and "no good end on 2 of 2 nodes" in job.said()
-    assert read(job.record("2-ranks"), whole=False)[-1]["type"] != "end"
+    assert (
+        re.search("Killed|killed by SIGKILL", job.out())
+        and "no good end on 2 of 2 nodes" in job.out()
+    )
+    last = read(job.record("2-ranks"), whole=False)[-1]
+    # Rank 0 may have had time for an end.
+    assert last["type"] != "end" or (node == "n2" and last["signal"] == "SIGTERM")
 
 
 def test_a_lost_node_ends_the_job(at_work, read):
-    """It is put back into the queue; one that goes on without the node must not end well, nor wait for it."""
+    """It is put back into the queue; one that goes on without the node must not end well, nor
+    wait for it."""
     for more in ([], ["--no-kill"]):
         job = at_work(*more)
         try:

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@pytest.mark.guest(GUESTS, COMMANDS) makes a test of each command in each guest; `done` is what came of it.
+"""@pytest.mark.guest(GUESTS, COMMANDS) makes a test of each command in each guest; `done` is
+what came of it.
 
-Guests: one name, or a list. Commands: one, a list, or {what the test is called: command}. A command is a shell script; it leaves
-its record in record.jsonl, and other files as it likes. All that the chosen tests run in a guest is run in one boot, once each.
+Guests: one name, or a list. Commands: one, a list, or {what the test is called: command}. A
+command is a shell script; it leaves its record in record.jsonl, and other files as it likes. All
+that the chosen tests run in a guest is run in one boot, once each.
 """
 
 import concurrent.futures
 import dataclasses
+import re
 
 import guests
 import pytest
+import retries
 from lacking import lacking
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "guest(guests, commands): run in guests, and given what came of it as `done`")
+    config.addinivalue_line(
+        "markers", "guest(guests, commands): run in guests, and given what came of it as `done`"
+    )
 
 
 def named(one_or_more):
@@ -28,7 +34,11 @@ def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("guest")
     if marker:
         names, commands = map(named, marker.args)
-        runs = {f"{name} {called}".strip(): (name, command) for name in names.values() for called, command in commands.items()}
+        runs = {
+            f"{name} {called}".strip(): (name, command)
+            for name in names.values()
+            for called, command in commands.items()
+        }
         metafunc.parametrize("done", runs.values(), indirect=True, ids=runs)
 
 
@@ -56,11 +66,19 @@ def boot(need):
     return boot_if_possible
 
 
+def count_retries(name, came_of_it):
+    """Of a guest that died and was booted again, and of steps that say so."""
+    done = [it for it in came_of_it.values() if isinstance(it, guests.Done)]
+    retries.count(f"the guest '{name}' died", any(it.before for it in done))
+    for why in re.findall(r"^retried: (.*)", "\n".join(it.out for it in done), re.M):
+        retries.count(why)
+
+
 @pytest.fixture(scope="session")
 def booted(request, boot):
-    """
-    booted(guest): {command: what came of it}. Two run at once, since a boot is mostly one CPU's; the first calls its kind.
-    Rarely, an emulated kernel hangs or ends: what does so twice fails.
+    """booted(guest): {command: what came of it}. Two run at once, since a boot is mostly one
+    CPU's; the first calls its kind. Rarely, an emulated kernel hangs or ends: what does so twice
+    fails.
     """
     steps: dict = {}  # by guest, in the order of the tests
     for item in request.session.items:
@@ -68,6 +86,12 @@ def booted(request, boot):
             name, command = item.callspec.params["done"]
             steps.setdefault(name, {})[command] = None
     running: dict = {}
+
+    def boot_twice(name, own):
+        came_of_it = boot(name, own, boots=2)
+        count_retries(name, came_of_it)
+        return came_of_it
+
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
 
         def result(name):
@@ -75,7 +99,7 @@ def booted(request, boot):
                 kind = guests.GUESTS[name].architecture
                 running.update(
                     {
-                        guest: pool.submit(boot, guest, list(own), boots=2)
+                        guest: pool.submit(boot_twice, guest, list(own))
                         for guest, own in steps.items()
                         if guests.GUESTS[guest].architecture == kind
                     }

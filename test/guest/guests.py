@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests: machines that QEMU makes of software alone (no KVM), with the nodes, threads and processors that a test asks for.
+"""Guests: machines that QEMU makes of software alone (no KVM), with the nodes, threads and
+processors that a test asks for.
 
-A guest runs shell scripts - the steps - on Debian's kernel, with what was built here or by a cross build: places are real there,
-speeds are not. BUILD/guest/ARCHITECTURE holds the kernel (vmlinuz) and Debian's packages, unpacked (root/) and never run here.
+A guest runs shell scripts - the steps - on Debian's kernel, with what was built here or by a
+cross build: places are real there, speeds are not. BUILD/guest/ARCHITECTURE holds the kernel
+(vmlinuz) and Debian's packages, unpacked (root/) and never run here.
 """
 
 import contextlib
@@ -24,8 +26,13 @@ HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
 SLOT = 32  # MiB of the drive, for what a step leaves
 LIMIT = 240  # s for a step
-DEADLINE = 1200  # s for a guest: this and the above are many times what it takes, for machines that have the CPUs of others
-OPENED = ("libgcc_s.so.1", "libpthread.so.0")  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
+# s for a guest: this and the above are many times what it takes, for machines that have the CPUs of
+# others
+DEADLINE = 1200
+OPENED = (
+    "libgcc_s.so.1",
+    "libpthread.so.0",
+)  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
 
 
 PACKING = threading.Lock()
@@ -40,7 +47,9 @@ class Architecture:
     package: str  # of qemu
     console: str
     shape: str  # of the machine, for QEMU
-    host: bool = False  # programs are those built here, and so for this machine; else a cross build's, with the libraries in root/
+    # programs are those built here, and so for this machine; else a cross build's, with the
+    # libraries in root/
+    host: bool = False
     tools: tuple[str, ...] = ("busybox", "numactl")  # of Debian's packages
     disk: str = "nvme"
     modules: tuple[str, ...] = ()  # that its kernel needs for the disk, or for a test
@@ -60,14 +69,29 @@ class Architecture:
         return BUILD if self.host else self.folder / "build"
 
 
-# A PC's timer is not tested: that fails where the emulator does not get a CPU in time. LIKWID reads a processor's registers (msr).
+# A PC's timer is not tested: that fails where the emulator does not get a CPU in time. LIKWID reads
+# a processor's registers (msr).
 AMD64 = Architecture(
-    "amd64", "qemu-system-x86_64", "qemu-system-x86", "ttyS0", "-machine q35", host=True, modules=("msr",), words="no_timer_check"
+    "amd64",
+    "qemu-system-x86_64",
+    "qemu-system-x86",
+    "ttyS0",
+    "-machine q35",
+    host=True,
+    modules=("msr",),
+    words="no_timer_check",
 )
 ARM64 = Architecture(
-    "arm64", "qemu-system-aarch64", "qemu-system-arm", "ttyAMA0", "-machine virt", tools=("busybox", "numactl", "objdump")
+    "arm64",
+    "qemu-system-aarch64",
+    "qemu-system-arm",
+    "ttyAMA0",
+    "-machine virt",
+    tools=("busybox", "numactl", "objdump", "lua5.3"),
 )
-ARM64_16K = dataclasses.replace(ARM64, kernel="arm64-16k", disk="virtio-blk-pci", modules=("virtio_blk",))
+ARM64_16K = dataclasses.replace(
+    ARM64, kernel="arm64-16k", disk="virtio-blk-pci", modules=("virtio_blk",)
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,45 +103,99 @@ class Guest:
     emulator: str
 
 
-# As fast as it goes; or with a clock that is the number of instructions (each of 2 ns), so that these can be counted at all.
+# As fast as it goes; or with a clock that is the number of instructions (each of 2 ns), so that
+# these can be counted at all.
 FAST = "-accel tcg,thread=multi"
 COUNTED = "-accel tcg -icount shift=1,sleep=off"
 
 
-def guest(*nodes, threads=1, cpu="max", distances=None, kernel="numa_balancing=disable", architecture=AMD64, emulator=FAST):
-    """A guest of nodes of (CPUs, MiB); those with CPUs, equally many, are sockets, whose cores have so many threads.
+def guest(
+    *nodes,
+    threads=1,
+    cpu="max",
+    distances=None,
+    kernel="numa_balancing=disable",
+    architecture=AMD64,
+    emulator=FAST,
+    access=None,
+):
+    """A guest of nodes of (CPUs, MiB), each 0 or more, whose cores have so many threads.
 
-    Unless distances says otherwise, two neighbours are near, all others far. Balancing would move what a test has placed.
+    A node with CPUs is a socket; where they have unequal numbers of CPUs, each core is one.
+    Unless distances says otherwise, two neighbours are near, all others far. Balancing would
+    move what a test has placed.
     """
     numbers = itertools.count()
     cpus = tuple(tuple(itertools.islice(numbers, n)) for n, _ in nodes)
-    sockets = [own for own in cpus if own]
+    sockets = {len(own) for own in cpus if own}
+    cores = min(sockets) // threads if len(sockets) == 1 else 1
+    total = sum(map(len, cpus))
     shape = f"-cpu {cpu} -m {sum(memory for _, memory in nodes)}M"
-    shape += f" -smp {sum(map(len, sockets))},sockets={len(sockets)},cores={len(sockets[0]) // threads},threads={threads}"
+    shape += f" -smp {total},sockets={total // cores // threads},cores={cores},threads={threads}"
     for i, (own, (_, memory)) in enumerate(zip(cpus, nodes)):
-        shape += f" -object memory-backend-ram,id=m{i},size={memory}M -numa node,nodeid={i},memdev=m{i}"
-        shape += f",cpus={own[0]}-{own[-1]}" if own else ""
+        shape += f" -object memory-backend-ram,id=m{i},size={memory}M" if memory else ""
+        shape += (
+            f" -numa node,nodeid={i}"
+            + (f",memdev=m{i}" if memory else "")
+            + (f",cpus={own[0]}-{own[-1]}" if own else "")
+        )
     for i, j in itertools.combinations(range(len(nodes)), 2):
-        shape += f" -numa dist,src={i},dst={j},val={distances[i, j] if distances else 20 if i // 2 == j // 2 else 32}"
+        far = distances[i, j] if distances else 20 if i // 2 == j // 2 else 32
+        shape += f" -numa dist,src={i},dst={j},val={far}"
+    shape += " -machine hmat=on" if access else ""
+    for (i, j), values in (access or {}).items():
+        for what, value in zip(("latency", "bandwidth"), values):
+            lb = f" -numa hmat-lb,initiator={i},target={j},hierarchy=memory,data-type="
+            shape += f"{lb}read-{what},{what}={value} {lb}write-{what},{what}={value}"
     return Guest(cpus, shape, kernel, architecture, emulator)
 
 
+# From the CPUs of a node to the memory of another: ns, bytes/s.
+ACCESS = {(0, 0): (80, "40G"), (0, 1): (160, "20G"), (1, 0): (160, "20G"), (1, 1): (90, "36G")}
+
 GUESTS = {
     "one": guest((1, 512)),
-    "2x2": guest((2, 2048), (2, 2048), kernel="numa_balancing=disable hugepagesz=1G hugepages=1:1"),  # on node 1, one
+    "2x2": guest(
+        (2, 2048), (2, 2048), kernel="numa_balancing=disable hugepagesz=1G hugepages=1:1"
+    ),  # on node 1, one
     # Another version of control groups: a controller that one had does not soon come to the other.
     "v1": guest((2, 1024), (2, 1024), kernel="numa_balancing=disable cgroups=v1"),
     "4x2": guest((2, 512), (2, 512), (2, 512), (2, 512)),
+    # Nodes of 3 CPUs and of 1, a CPU without memory whose nearest is node 1, and little memory
+    # without a CPU.
+    "uneven": guest(
+        (3, 768),
+        (1, 512),
+        (1, 0),
+        (0, 256),
+        distances={(0, 1): 20, (0, 2): 30, (0, 3): 30, (1, 2): 15, (1, 3): 30, (2, 3): 25},
+    ),
     "cxl": guest((2, 512), (2, 512), (0, 1024), distances={(0, 1): 21, (0, 2): 17, (1, 2): 28}),
-    "smt": guest((4, 1024), (4, 1024), threads=2, cpu="max,vendor=GenuineIntel"),  # what QEMU calls AMD's has no hardware threads
+    # A kernel with room for more CPUs than the 1024 of glibc's sets, and firmware (HMAT) that tells
+    # how fast memory is.
+    "many": guest(
+        (2, 1024), (2, 1024), kernel="numa_balancing=disable possible_cpus=1100", access=ACCESS
+    ),
+    "smt": guest(
+        (4, 1024), (4, 1024), threads=2, cpu="max,vendor=GenuineIntel"
+    ),  # what QEMU calls AMD's has no hardware threads
     "balancing": guest((2, 1024), (2, 1024), kernel="numa_balancing=enable"),
-    "cortex-a57": guest((1, 1024), (1, 1024), cpu="cortex-a57", architecture=ARM64),  # no atomics of one instruction (LSE)
+    "cortex-a57": guest(
+        (1, 1024), (1, 1024), cpu="cortex-a57", architecture=ARM64
+    ),  # no atomics of one instruction (LSE)
     "neoverse-n1": guest((1, 1024), (1, 1024), cpu="neoverse-n1", architecture=ARM64),  # with them
-    "16k": guest((1, 1536), (1, 1536), cpu="neoverse-n1", architecture=ARM64_16K),  # pages of 16 KiB, huge ones of 32 MiB
-    # With counters. Of one CPU, since an emulated one counts the instructions of all. Presets of PAPI, and native events only.
+    "16k": guest(
+        (1, 1536), (1, 1536), cpu="neoverse-n1", architecture=ARM64_16K
+    ),  # pages of 16 KiB, huge ones of 32 MiB
+    # With counters. Of one CPU, since an emulated one counts the instructions of all. Presets of
+    # PAPI, and native events only.
     "pmu": guest((1, 1024), cpu="cortex-a57", architecture=ARM64, emulator=COUNTED),
+    # Of two, for LIKWID, which counts by CPU.
+    "pmu-2": guest((2, 1024), cpu="cortex-a57", architecture=ARM64, emulator=COUNTED),
     "pmu-n1": guest((1, 1024), cpu="neoverse-n1", architecture=ARM64, emulator=COUNTED),
-    "zeros": guest((2, 1024), cpu="EPYC-Rome"),  # a processor that LIKWID knows, with registers that do not count
+    "zeros": guest(
+        (2, 1024), cpu="EPYC-Rome"
+    ),  # a processor that LIKWID knows, with registers that do not count
 }
 
 
@@ -143,7 +221,10 @@ def foreign(name):
     """Why this machine can't have such a guest, whatever is installed; or None."""
     architecture = GUESTS[name].architecture
     if architecture.host and platform.machine() != "x86_64":
-        return f"a guest of {architecture.debian} runs programs built here, and this is {platform.machine()}"
+        return (
+            f"a guest of {architecture.debian} runs programs built here, and this is"
+            f" {platform.machine()}"
+        )
     return None
 
 
@@ -155,7 +236,10 @@ def missing(name):
     if not shutil.which("cpio"):
         return "cpio", "Debian: cpio"
     if not (architecture.kernel_folder / "vmlinuz").exists():
-        return f"the guests' kernel for {architecture.kernel or architecture.debian}", "./quickstart check fetches it"
+        return (
+            f"the guests' kernel for {architecture.kernel or architecture.debian}",
+            "./quickstart check fetches it",
+        )
     if not (architecture.build / "locus").exists():
         return f"locus for {architecture.debian}", "./quickstart check builds it"
     return None
@@ -164,7 +248,9 @@ def missing(name):
 def units(architecture):
     """The unit tests that were built: {name in the guest: file}."""
     found = sorted((architecture.build / "test/unit").glob("test_*"))
-    return {f"unit/{file.name}": file for file in found if not file.suffix and os.access(file, os.X_OK)}
+    return {
+        f"unit/{file.name}": file for file in found if not file.suffix and os.access(file, os.X_OK)
+    }
 
 
 def stand_ins(architecture):
@@ -174,40 +260,74 @@ def stand_ins(architecture):
     return {**found, **{f"stand-in/{file.name}": file for file in test.glob("stand-in/*.so.*")}}
 
 
+# It asks for bash, and needs no more of it than any shell has.
+BASH = '#!/bin/sh\n[ "$1" != --noprofile ] || shift\nexec sh "$@"\n'
+
+
+def likwids():
+    """Those that were built for aarch64, by version: the folder that is /opt/likwidVERSION in a
+    guest, without dots."""
+    return {
+        folder.parent.name.removeprefix("likwid-"): folder
+        for folder in sorted((BUILD / "guest").glob("likwid-*/root"))
+    }
+
+
 def likwid():
-    """What likwid-pin and likwid-perfctr need, at the same paths: {} where they are not installed."""
+    """What likwid-pin and likwid-perfctr need, at the same paths: {} where they are not
+    installed."""
     tool = shutil.which("likwid-perfctr")
     if not tool:
         return {}
     prefix = pathlib.Path(tool).resolve().parents[1]
-    interpreter = pathlib.Path(tool).read_text(encoding="utf-8").splitlines()[0].removeprefix("#!").split()[0]
+    interpreter = (
+        pathlib.Path(tool).read_text(encoding="utf-8").splitlines()[0].removeprefix("#!").split()[0]
+    )
     files = [pathlib.Path(tool), pathlib.Path(interpreter), prefix / "share/lua/likwid.lua"]
-    more = "bin/likwid-pin sbin/likwid-accessD share/likwid/perfgroups/zen2/* lib/liblikwid*.so* lib/*/liblikwid*.so*"
+    more = (
+        "bin/likwid-pin sbin/likwid-accessD share/likwid/perfgroups/zen2/* lib/liblikwid*.so*"
+        " lib/*/liblikwid*.so*"
+    )
     files += itertools.chain.from_iterable(map(prefix.glob, more.split()))
-    shell = '#!/bin/sh\n[ "$1" != --noprofile ] || shift\nexec sh "$@"\n'
-    return {"bin/bash": shell, **{str(file)[1:]: file for file in files}}
+    return {"bin/bash": BASH, **{str(file)[1:]: file for file in files}}
 
 
 def papi():
     """PAPI's library, at the same path: {} where it is not installed."""
     said = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
-    return {path[1:]: pathlib.Path(path) for path in re.findall(r"libpapi\.so\.\d+\.\d+ \(libc6,x86-64.*=> (\S+)", said)}
+    return {
+        path[1:]: pathlib.Path(path)
+        for path in re.findall(r"libpapi\.so\.\d+\.\d+ \(libc6,x86-64.*=> (\S+)", said)
+    }
 
 
 def libraries(architecture, programs):
-    """The shared libraries of programs. Of another architecture, all that were unpacked: nothing here can ask its loader."""
+    """The shared libraries of programs. Of another architecture, all that were unpacked: nothing
+    here can ask its loader."""
     if architecture.host:
-        said = "".join(subprocess.run(["ldd", file], capture_output=True, text=True).stdout for file in programs)
+        said = "".join(
+            subprocess.run(["ldd", file], capture_output=True, text=True).stdout
+            for file in programs
+        )
         found = {pathlib.Path(path) for path in re.findall(r"(/\S+) \(0x", said)}
-        by_name = {libc.with_name(name) for libc in found if libc.name == "libc.so.6" for name in OPENED}
+        by_name = {
+            libc.with_name(name) for libc in found if libc.name == "libc.so.6" for name in OPENED
+        }
         return {str(path)[1:]: path for path in found | by_name if path.exists()}
     root = architecture.folder / "root"
-    folders = [folder for lib in ("lib", "usr/lib") for folder in (root / lib, *root.glob(f"{lib}/*-linux-gnu"))]
-    return {str(file.relative_to(root)): file for folder in folders for file in folder.glob("*.so*")}
+    folders = [
+        folder
+        for lib in ("lib", "usr/lib")
+        for folder in (root / lib, *root.glob(f"{lib}/*-linux-gnu"))
+    ]
+    return {
+        str(file.relative_to(root)): file for folder in folders for file in folder.glob("*.so*")
+    }
 
 
 def archive(files, image):
-    """Appends an archive of {name: file, or what is in it} to what is to be a guest's first file system."""
+    """Appends an archive of {name: file, or what is in it} to what is to be a guest's first file
+    system."""
     with tempfile.TemporaryDirectory() as stage:
         for name, file in files.items():
             to = pathlib.Path(stage, name)
@@ -231,20 +351,39 @@ def system(architecture):
 
 @functools.cache
 def packed(architecture):
-    """The archive that all guests of an architecture begin with; not compressed, since a guest is slow to undo that."""
+    """The archive that all guests of an architecture begin with; not compressed, since a guest
+    is slow to undo that."""
     root = architecture.folder / "root"
-    files = {"init": HERE / "init", "bin/locus": architecture.build / "locus", "bin/run-unit": HERE.parent / "run-unit"}
+    files = {
+        "init": HERE / "init",
+        "bin/locus": architecture.build / "locus",
+        "bin/run-unit": HERE.parent / "run-unit",
+    }
     files.update({**units(architecture), **stand_ins(architecture)})
     for tool in architecture.tools:
         places = [f"bin/{tool}", f"usr/bin/{tool}", f"usr/bin/*-linux-gnu-{tool}"]
         files[f"bin/{tool}"] = next(file for place in places for file in root.glob(place))
     for module in architecture.modules:
         (file,) = architecture.kernel_folder.glob(f"root/lib/modules/**/{module}.ko*")
-        files[f"modules/{file.name.removesuffix('.xz')}"] = (lzma.decompress if file.suffix == ".xz" else bytes)(file.read_bytes())
+        files[f"modules/{file.name.removesuffix('.xz')}"] = (
+            lzma.decompress if file.suffix == ".xz" else bytes
+        )(file.read_bytes())
     if architecture.host:
         files.update({**likwid(), **papi()})
         files["bin/forbid"] = BUILD / "test/forbid"
-    files.update(libraries(architecture, [file for file in files.values() if isinstance(file, pathlib.Path)]))
+    else:
+        files["bin/bash"] = BASH
+        for version, folder in likwids().items():
+            own = (file for file in folder.rglob("*") if file.is_file())
+            files.update(
+                {
+                    f"opt/likwid{version.replace('.', '')}/{file.relative_to(folder)}": file
+                    for file in own
+                }
+            )
+    files.update(
+        libraries(architecture, [file for file in files.values() if isinstance(file, pathlib.Path)])
+    )
     image = architecture.kernel_folder / "system"
     with image.open("wb") as to:
         archive(files, to)
@@ -252,21 +391,26 @@ def packed(architecture):
 
 
 def unpack(drive, slot, folder):
-    """Status, output, errors and folder, as the step of a slot left them; None if it did not come to its end."""
+    """Status, output, errors and folder, as the step of a slot left them; None if it did not
+    come to its end."""
     drive.seek(slot * SLOT << 20)
     with tarfile.open(fileobj=drive, mode="r|") as tar:  # zeros are an archive of nothing
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(folder)
     if not (folder / "status").exists():
         return None
-    out, err, status = ((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err", "status"))
+    out, err, status = (
+        (folder / name).read_text(encoding="utf-8", errors="replace")
+        for name in ("out", "err", "status")
+    )
     return int(status), out, err, folder
 
 
 def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     """
-    Runs the steps in a guest, one after another: {step: Done, or Died}. Its parts and its console stay in BUILD/guest/run, by its
-    name, or by what this one is called: others of that name may run. What a dead guest left undone is for the next of its boots.
+    Runs the steps in a guest, one after another: {step: Done, or Died}. Its console stays in
+    BUILD/guest/run, by its name, or by what this one is called: others of that name may run. Its
+    other parts, some 100 MB, stay if it died. What it left undone is for the next of its boots.
     """
     architecture = GUESTS[name].architecture
     folder = BUILD / "guest/run" / (called or name)
@@ -281,18 +425,38 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     os.truncate(drive, len(steps) * SLOT << 20)
     # It ends with the thread that waits for it, and so with this process, however that ends.
     command = ["setpriv", "--pdeathsig", "KILL", "--", architecture.qemu]
-    command += [*architecture.shape.split(), *GUESTS[name].shape.split(), *GUESTS[name].emulator.split()]
+    command += [
+        *architecture.shape.split(),
+        *GUESTS[name].shape.split(),
+        *GUESTS[name].emulator.split(),
+    ]
     command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
-    # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang. What it does against Spectre
+    # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang.
+    # What it does against Spectre
     # and Meltdown at each system call is two fifths of the time on aarch64.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1"
-    command += [f"{kernel} cryptomgr.notests mitigations=off kpti=off SLOT={SLOT} LIMIT={limit} {GUESTS[name].kernel}"]
+    command += [
+        f"{kernel} cryptomgr.notests mitigations=off kpti=off SLOT={SLOT} LIMIT={limit}"
+        f" {GUESTS[name].kernel}"
+    ]
     command += ["-drive", f"file={drive},format=raw,if=none,id=drive,cache=unsafe"]
     command += ["-device", f"{architecture.disk},drive=drive,serial=results"]
-    command += ["-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none"]
+    command += [
+        "-display",
+        "none",
+        "-nic",
+        "none",
+        "-no-reboot",
+        "-serial",
+        "stdio",
+        "-monitor",
+        "none",
+    ]
     ended = f"the guest '{name}' was ended after {deadline} s."
     with console.open("wb") as to, contextlib.suppress(subprocess.TimeoutExpired):
-        status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=to, stderr=to, timeout=deadline).returncode
+        status = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=to, stderr=to, timeout=deadline
+        ).returncode
         ended = f"the guest '{name}' ended before this step did (QEMU's status {status})."
     with drive.open("rb") as file:
         left = [unpack(file, n, folder / f"{n:03}") for n in range(len(steps))]
@@ -300,7 +464,14 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     died = Died("\n".join([ended, "Its console's last lines:", *lines[-50:]]))
     came_of_it = {step: Done(name, step, *it) if it else died for step, it in zip(steps, left)}
     undone = [step for step, it in came_of_it.items() if it is died]
+    if not undone:  # of a guest that died, they tell what it was given
+        initrd.unlink()
+        drive.unlink()
     if undone and boots > 1:
-        for step, it in boot(name, undone, deadline, limit, f"{called or name}-again", boots - 1).items():
-            came_of_it[step] = it if isinstance(it, Died) else dataclasses.replace(it, before=str(died))
+        for step, it in boot(
+            name, undone, deadline, limit, f"{called or name}-again", boots - 1
+        ).items():
+            came_of_it[step] = (
+                it if isinstance(it, Died) else dataclasses.replace(it, before=str(died))
+            )
     return came_of_it

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters where there are some, and where they lie. With a clock of instructions, a processor counts these exactly, each time."""
+"""Counters where there are some, and where they lie. With a clock of instructions, a processor
+counts these exactly, each time."""
 
 import re
 
 import guests
 import pytest
 from lacking import lacking
+from some import some
 from test_restricted import as_user
 from test_units import all_is_well, commands, unit
 
@@ -19,14 +21,16 @@ SHORT = "--duration 1ms --time-budget 50s --output record.jsonl"
 ONCE = f"--repeats 4 {SHORT}"  # two samples with counters, two without
 CHASE = "locus latency --variant cycle --size 4K,8K --pages base"
 TURNS = "locus dummy --variant steady"
-# What a chase is made of, as test_latency_loops sees it in the machine code: 16 loads, one that counts, and one that jumps.
+# What a chase is made of, as test_latency_loops sees it in the machine code: 16 loads, one that
+# counts, and one that jumps.
 OF_A_LOAD = 18 / 16
-# What is counted beside it: reading the counters and the clock. A clock that the kernel was just setting is read again.
+# What is counted beside it: reading the counters and the clock. A clock that the kernel was just
+# setting is read again.
 BESIDE, AGAIN = range(100, 2000), 50
 
 
 def of_type(done, kind):
-    return [line for line in done.record if line["type"] == kind]
+    return some(line for line in done.record if line["type"] == kind)
 
 
 def counted(trial, name):
@@ -46,10 +50,18 @@ def always_the_same(beside):
 
 def cycles_are_twice_the_instructions(done):
     found = [line["counters"] for line in of_type(done, "samples") if line["counters"]]
-    assert found and all(counters[CYCLES] == 2 * counters[INSTRUCTIONS] for counters in found), found
+    assert found and all(counters[CYCLES] == 2 * counters[INSTRUCTIONS] for counters in found), (
+        found
+    )
 
 
-@pytest.mark.guest(PMU, {name: f"{ALLOWED}; {command}" for name, command in commands(["test_counters", "test_papi"]).items()})
+@pytest.mark.guest(
+    PMU,
+    {
+        name: f"{ALLOWED}; {command}"
+        for name, command in commands(["test_counters", "test_papi"]).items()
+    },
+)
 def test_units(done):
     all_is_well(done)
 
@@ -63,13 +75,20 @@ def test_a_known_loop_is_counted_exactly_and_alike(done):
     """By each of four threads on one CPU: what it did, and little that is always the same."""
     parts = done.out.split("\nok ")
     for by in BY[done.guest]:
-        (part,) = (before for before, after in zip(parts, parts[1:]) if f"_known_loop_by_{by}" in after.splitlines()[0])
+        (part,) = (
+            before
+            for before, after in zip(parts, parts[1:])
+            if f"_known_loop_by_{by}" in after.splitlines()[0]
+        )
         lines = re.findall(r"worker (\d): (\d+) instructions of (\d+)", part)
         assert len(lines) >= 12 and {int(worker) for worker, *_ in lines} == {0, 1, 2, 3}, done.out
         always_the_same([int(count) - int(wanted) for _, count, wanted in lines])
 
 
-@pytest.mark.guest("pmu", f"{ALLOWED}; {CHASE} {BOTH} {ONCE}; rm -f first; mv record.jsonl first; {CHASE} {BOTH} {ONCE}")
+@pytest.mark.guest(
+    "pmu",
+    f"{ALLOWED}; {CHASE} {BOTH} {ONCE}; rm -f first; mv record.jsonl first; {CHASE} {BOTH} {ONCE}",
+)
 def test_a_load_takes_the_instructions_that_it_is_made_of(done, read):
     """In all samples of all trials: what one counted is not in the next. And so in the next run."""
     assert done.status == 0, done
@@ -77,26 +96,45 @@ def test_a_load_takes_the_instructions_that_it_is_made_of(done, read):
     trials = of_type(done, "trial")
     assert len(trials) == 2
     always_the_same(
-        [count - OF_A_LOAD * trial["samples"]["units"] for trial in trials for count in samples(done, trial, INSTRUCTIONS)]
+        [
+            count - OF_A_LOAD * trial["samples"]["units"]
+            for trial in trials
+            for count in samples(done, trial, INSTRUCTIONS)
+        ]
     )
     for trial in trials:
-        assert counted(trial, INSTRUCTIONS)["samples"] == 2 and counted(trial, INSTRUCTIONS)["trusted"], trial
-        assert counted(trial, INSTRUCTIONS)["value"] == pytest.approx(OF_A_LOAD, rel=max(BESIDE) / 440_000)
+        assert (
+            counted(trial, INSTRUCTIONS)["samples"] == 2 and counted(trial, INSTRUCTIONS)["trusted"]
+        ), trial
+        assert counted(trial, INSTRUCTIONS)["value"] == pytest.approx(
+            OF_A_LOAD, rel=max(BESIDE) / 440_000
+        )
         assert counted(trial, "instructions per cycle")["value"] == 0.5
-    first = [line for line in read(done.folder / "first") if line["type"] == "trial"]
+    first = some(line for line in read(done.folder / "first") if line["type"] == "trial")
     for one, other in zip(first, trials):
-        # Loads in a sample may be some more or fewer: calibration is interrupted by the kernel's timer.
-        assert counted(one, INSTRUCTIONS)["value"] == pytest.approx(counted(other, INSTRUCTIONS)["value"], rel=1e-4)
+        # Loads in a sample may be some more or fewer: calibration is interrupted by the kernel's
+        # timer.
+        assert counted(one, INSTRUCTIONS)["value"] == pytest.approx(
+            counted(other, INSTRUCTIONS)["value"], rel=1e-4
+        )
 
 
-@pytest.mark.guest("pmu", f"{ALLOWED}; locus numa --variant static --kernel sum,copy --size 1M,2M --pages base {BOTH} {ONCE}")
+@pytest.mark.guest(
+    "pmu",
+    f"{ALLOWED}; locus numa --variant static --kernel sum,copy --size 1M,2M --pages base {BOTH}"
+    f" {ONCE}",
+)
 def test_a_line_takes_the_same_instructions_whatever_the_size(done):
     assert done.status == 0, done
     cycles_are_twice_the_instructions(done)
     for kernel in "sum", "copy":
-        small, large = (trial for trial in of_type(done, "trial") if trial["parameters"]["kernel"] == kernel)
+        small, large = (
+            trial for trial in of_type(done, "trial") if trial["parameters"]["kernel"] == kernel
+        )
         per_line = [counted(trial, INSTRUCTIONS)["value"] for trial in (small, large)]
-        assert counted(small, INSTRUCTIONS)["per"] == "line" and per_line[0] == pytest.approx(per_line[1], rel=2e-3), per_line
+        assert counted(small, INSTRUCTIONS)["per"] == "line" and per_line[0] == pytest.approx(
+            per_line[1], rel=2e-3
+        ), per_line
         for trial in small, large:
             counts = samples(done, trial, INSTRUCTIONS)
             assert len(counts) == 2 and max(counts) - min(counts) <= AGAIN, counts
@@ -110,28 +148,49 @@ def test_reading_counters_changes_no_time(done):
         assert not [note for note in trial["notes"] if "count" in note], trial
 
 
-@pytest.mark.guest("pmu", f"{ALLOWED}; {TURNS} --threads 4 --oversubscribe --counters {INSTRUCTIONS},{CYCLES},cpu-time {ONCE}")
+@pytest.mark.guest(
+    "pmu",
+    f"{ALLOWED}; {TURNS} --threads 4 --oversubscribe --counters {INSTRUCTIONS},{CYCLES},cpu-time"
+    f" {ONCE}",
+)
 def test_threads_count_their_own(done):
-    """Four on one CPU: none counts what another did, so that all together are what the CPU could do in this time."""
+    """Four on one CPU: none counts what another did, so that all together are what the CPU could
+    do in this time."""
     assert done.status == 0, done
     cycles_are_twice_the_instructions(done)
     (trial,) = of_type(done, "trial")
     found = counted(trial, INSTRUCTIONS)
     assert len(found["per_thread"]) == 4 and all(share > 0 for share in found["per_thread"]), found
     assert sum(found["per_thread"]) == pytest.approx(found["value"])
-    # Cycles are nanoseconds here: those in the program, while the CPU time has those in the kernel, too.
-    assert 0.1 < counted(trial, CYCLES)["total"] * 1e-9 / counted(trial, "cpu-time")["total"] < 1, trial["counters"]
+    # Cycles are nanoseconds here: those in the program, while the CPU time has those in the kernel,
+    # too.
+    assert 0.1 < counted(trial, CYCLES)["total"] * 1e-9 / counted(trial, "cpu-time")["total"] < 1, (
+        trial["counters"]
+    )
 
 
-MANY = ["PAPI_L1_DCM", "PAPI_BR_MSP", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L2_DCM", "PAPI_BR_INS", "PAPI_FP_INS", "PAPI_VEC_INS"]
+MANY = [
+    "PAPI_L1_DCM",
+    "PAPI_BR_MSP",
+    "PAPI_LD_INS",
+    "PAPI_SR_INS",
+    "PAPI_L2_DCM",
+    "PAPI_BR_INS",
+    "PAPI_FP_INS",
+    "PAPI_VEC_INS",
+]
 
 
 @pytest.mark.guest("pmu", f"{ALLOWED}; {TURNS} {BOTH},{','.join(MANY)} --repeats 6 {SHORT}")
 def test_more_events_than_counters_take_passes(done):
-    """Six counters for ten events. Those that this processor does not count read zero, and that is no measurement."""
+    """Six counters for ten events. Those that this processor does not count read zero, and that
+    is no measurement."""
     assert done.status == 0, done
     events = done.record[0]["counters"]["events"]
-    passes = [{event["name"] for event in events if event["pass"] == n} for n in range(done.record[0]["counters"]["passes"])]
+    passes = [
+        {event["name"] for event in events if event["pass"] == n}
+        for n in range(done.record[0]["counters"]["passes"])
+    ]
     assert len(passes) > 1 and set.union(*passes) == {INSTRUCTIONS, CYCLES, *MANY}
     # In turn, and then a batch without.
     expected = [*passes, set()]
@@ -140,11 +199,18 @@ def test_more_events_than_counters_take_passes(done):
     (trial,) = of_type(done, "trial")
     for name in MANY:
         found = counted(trial, name)
-        assert (found["value"], found["trusted"]) == (0, False) and "reads zero in all samples" in found["why"], found
+        assert (found["value"], found["trusted"]) == (
+            0,
+            False,
+        ) and "reads zero in all samples" in found["why"], found
         assert f"{name} ?: 0 per" in done.out, done.out
         assert [note for note in trial["notes"] if note.startswith(f"{name} is not to be trusted")]
     assert counted(trial, INSTRUCTIONS)["trusted"] and counted(trial, INSTRUCTIONS)["samples"] == 2
-    assert not [counter for counter in trial["counters"] if counter["source"] == "ratio" and not counter["trusted"]], trial
+    assert not [
+        counter
+        for counter in trial["counters"]
+        if counter["source"] == "ratio" and not counter["trusted"]
+    ], trial
 
 
 # One event by ten names: perf does not look at capitals.
@@ -152,53 +218,82 @@ SPELLED = [f"perf::{'instructions'[:n].upper()}{'instructions'[n:]}" for n in ra
 TAKE_TURNS = "--multiplex --time-budget 50s --output record.jsonl"
 
 
-@pytest.mark.guest(PMU, f"{ALLOWED}; {CHASE} --counters {','.join(SPELLED)} --duration 1ms --case-budget 4s {TAKE_TURNS}")
+@pytest.mark.guest(
+    PMU,
+    f"{ALLOWED}; {CHASE} --counters {','.join(SPELLED)} --duration 1ms --case-budget 4s"
+    f" {TAKE_TURNS}",
+)
 def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
-    """Six counters for ten events, whose turns are longer than a sample: what one sample lacks another has."""
+    """Six counters for ten events, whose turns are longer than a sample: what one sample lacks
+    another has."""
     assert done.status == 0, done
-    assert done.record[0]["counters"]["passes"] == 1 and {e["source"] for e in done.record[0]["counters"]["events"]} == {"perf"}
+    assert done.record[0]["counters"]["passes"] == 1 and {
+        e["source"] for e in done.record[0]["counters"]["events"]
+    } == {"perf"}
     for trial in of_type(done, "trial"):
         found = [counted(trial, name) for name in SPELLED]
-        assert [counter["value"] for counter in found] == pytest.approx([OF_A_LOAD] * len(SPELLED), rel=0.02), found
+        assert [counter["value"] for counter in found] == pytest.approx(
+            [OF_A_LOAD] * len(SPELLED), rel=0.02
+        ), found
         # The last in the list have to wait for their first turn.
         assert found[-1]["samples"] < found[0]["samples"]
 
 
-@pytest.mark.guest("pmu", f"{ALLOWED}; {CHASE} {BOTH},{','.join(MANY)} --duration 200ms --repeats 8 {TAKE_TURNS}")
+@pytest.mark.guest(
+    "pmu", f"{ALLOWED}; {CHASE} {BOTH},{','.join(MANY)} --duration 200ms --repeats 8 {TAKE_TURNS}"
+)
 def test_papis_estimates_are_good_for_many_turns(done):
     """What this processor does not count reads zero, which may be one that had no turn."""
     assert done.status == 0, done
     for trial in of_type(done, "trial"):
         assert counted(trial, INSTRUCTIONS)["value"] == pytest.approx(OF_A_LOAD, rel=0.05), trial
         assert counted(trial, CYCLES)["value"] == pytest.approx(2 * OF_A_LOAD, rel=0.05), trial
-        assert {counted(trial, name)["value"] for name in MANY} == {None} and all(counted(trial, name)["why"] for name in MANY)
+        assert {counted(trial, name)["value"] for name in MANY} == {None} and all(
+            counted(trial, name)["why"] for name in MANY
+        )
 
 
-@pytest.mark.guest(PMU, f"{ALLOWED}; locus latency --variant cycle --size 4K --pages base --counters default {ONCE}")
+@pytest.mark.guest(
+    PMU,
+    f"{ALLOWED}; locus latency --variant cycle --size 4K --pages base --counters default {ONCE}",
+)
 def test_default_counters(done):
     """The first of the alternatives that is there, and a reason for what is not."""
     assert done.status == 0, done
     (trial,) = of_type(done, "trial")
     cycles = counted(trial, {"pmu": CYCLES, "pmu-n1": "perf::CPU-CYCLES"}[done.guest])
-    assert cycles["value"] == pytest.approx(2 * OF_A_LOAD, rel=max(BESIDE) / 440_000) and cycles["per"] == "load"
+    assert (
+        cycles["value"] == pytest.approx(2 * OF_A_LOAD, rel=max(BESIDE) / 440_000)
+        and cycles["per"] == "load"
+    )
     missing = counted(trial, "PAPI_L3_TCM")
-    assert (missing["source"], missing["value"], missing["total"]) == (None, None, None) and "papi_avail" in missing["why"]
+    assert (missing["source"], missing["value"], missing["total"]) == (
+        None,
+        None,
+        None,
+    ) and "papi_avail" in missing["why"]
     (said,) = [line for line in done.err.splitlines() if "PAPI_L3_TCM" in line]
     assert said.endswith(missing["why"]), said
 
 
 @pytest.mark.guest(
-    PMU, f"{ALLOWED}; {CHASE} --counters INST_RETIRED,perf::INSTRUCTIONS,perf::CYCLES,perf::NONSENSE,L1D_CACH,{INSTRUCTIONS} {ONCE}"
+    PMU,
+    f"{ALLOWED}; {CHASE} --counters"
+    f" INST_RETIRED,perf::INSTRUCTIONS,perf::CYCLES,perf::NONSENSE,L1D_CACH,{INSTRUCTIONS} {ONCE}",
 )
 def test_native_events(done):
     """PAPI's own, and the kernel's names for them; wrong names spoil none of the others."""
     assert done.status == 0, done
     for trial in of_type(done, "trial"):
         native, perf = (counted(trial, name) for name in ("INST_RETIRED", "perf::INSTRUCTIONS"))
-        assert native["source"] == "papi" and perf["trusted"] and perf["total"] == native["total"] > 0, trial
+        assert (
+            native["source"] == "papi" and perf["trusted"] and perf["total"] == native["total"] > 0
+        ), trial
         assert native["value"] == pytest.approx(OF_A_LOAD, rel=max(BESIDE) / 440_000)
         assert counted(trial, "perf::CYCLES")["total"] == 2 * perf["total"]
-        assert counted(trial, INSTRUCTIONS)["value"] == (native["value"] if done.guest == "pmu" else None)
+        assert counted(trial, INSTRUCTIONS)["value"] == (
+            native["value"] if done.guest == "pmu" else None
+        )
         for name in "perf::NONSENSE", "L1D_CACH":
             assert counted(trial, name)["value"] is None and counted(trial, name)["why"], trial
 
@@ -219,15 +314,23 @@ def test_doctor_counts(done):
 def test_what_is_forbidden_is_told_with_the_remedy(done):
     (line,) = done.err.splitlines()
     assert done.status == 3 and not done.out and not done.record, done
-    assert line.startswith(f"locus: --counters: {INSTRUCTIONS}, {CYCLES}: ") and line.endswith(REMEDY), line
+    assert line.startswith(f"locus: --counters: {INSTRUCTIONS}, {CYCLES}: ") and line.endswith(
+        REMEDY
+    ), line
     assert "paranoid=3" in line, line
 
 
 @pytest.mark.guest("pmu", f"{FORBIDDEN}; {TURNS} {BOTH} --counters-optional {ONCE}")
 def test_what_is_forbidden_and_optional_is_null(done):
     (trial,) = of_type(done, "trial")
-    assert done.status == 0 and trial["status"] in ("ok", "noisy", "unconverged") and trial["counting"] is None, done
-    assert done.record[0]["counters"]["passes"] == 0 and done.record[0]["counters"]["papi"], done.record[0]
+    assert (
+        done.status == 0
+        and trial["status"] in ("ok", "noisy", "unconverged")
+        and trial["counting"] is None
+    ), done
+    assert done.record[0]["counters"]["passes"] == 0 and done.record[0]["counters"]["papi"], (
+        done.record[0]
+    )
     for name in INSTRUCTIONS, CYCLES:
         found = counted(trial, name)
         assert (found["value"], found["source"], found["samples"]) == (None, None, 0), found
@@ -255,22 +358,30 @@ def test_what_a_user_may_not_count_is_told_with_the_remedy(done):
 def test_a_user_who_may_not_count_measures_all_the_same(done):
     (trial,) = of_type(done, "trial")
     assert done.status == 0 and trial["status"] in ("ok", "noisy", "unconverged"), done
-    assert counted(trial, CYCLES)["value"] is None and MAY in counted(trial, CYCLES)["why"], trial["counters"]
+    assert counted(trial, CYCLES)["value"] is None and MAY in counted(trial, CYCLES)["why"], trial[
+        "counters"
+    ]
 
 
 @pytest.mark.guest("pmu", by_a_user(2))
 def test_a_user_who_may_counts(done):
     (trial,) = of_type(done, "trial")
-    assert done.status == 0 and counted(trial, CYCLES)["value"] == pytest.approx(2 * OF_A_LOAD, rel=max(BESIDE) / 440_000), done
+    assert done.status == 0 and counted(trial, CYCLES)["value"] == pytest.approx(
+        2 * OF_A_LOAD, rel=max(BESIDE) / 440_000
+    ), done
 
 
 # The kernel lets root count all the same: asked for by its own names, it does.
-@pytest.mark.guest("pmu", f"{FORBIDDEN}; {CHASE} --counters perf::INSTRUCTIONS,perf::CYCLES,{INSTRUCTIONS} {ONCE}")
+@pytest.mark.guest(
+    "pmu", f"{FORBIDDEN}; {CHASE} --counters perf::INSTRUCTIONS,perf::CYCLES,{INSTRUCTIONS} {ONCE}"
+)
 def test_the_kernel_counts_what_papi_does_not_dare(done):
     assert done.status == 0 and done.err.count("--counters:") == 1, done
     for trial in of_type(done, "trial"):
         instructions = counted(trial, "perf::INSTRUCTIONS")
-        assert instructions["source"] == "perf" and instructions["value"] == pytest.approx(OF_A_LOAD, rel=max(BESIDE) / 440_000)
+        assert instructions["source"] == "perf" and instructions["value"] == pytest.approx(
+            OF_A_LOAD, rel=max(BESIDE) / 440_000
+        )
         assert counted(trial, INSTRUCTIONS)["value"] is None
 
 
@@ -278,11 +389,19 @@ def test_the_kernel_counts_what_papi_does_not_dare(done):
 def papi():
     """In guests that run what was built here: those of another architecture bring their own."""
     if not guests.papi() or not list(guests.BUILD.glob("test/stand-in/libpapi.so.*")):
-        lacking("PAPI, or a locus that was built with it", "Debian: libpapi-dev; then configure again")
+        lacking(
+            "PAPI, or a locus that was built with it", "Debian: libpapi-dev; then configure again"
+        )
 
 
 # PAPI knows this processor, and the kernel can't count on it: at 3, PAPI does not even ask.
-@pytest.mark.guest("zeros", {level: f"echo {level} >{PARANOID}; {TURNS} {BOTH},perf::CYCLES {ONCE}" for level in ("1", "3")})
+@pytest.mark.guest(
+    "zeros",
+    {
+        level: f"echo {level} >{PARANOID}; {TURNS} {BOTH},perf::CYCLES {ONCE}"
+        for level in ("1", "3")
+    },
+)
 def test_no_pmu(papi, done):
     lines = done.err.splitlines()
     assert done.status == 3 and not done.record, done
@@ -292,20 +411,47 @@ def test_no_pmu(papi, done):
 
 
 # Built with PAPI, which a node may be without.
-@pytest.mark.guest("smt", f"find /lib /usr/lib -name 'libpapi.so*' -exec rm {{}} +; {TURNS} {BOTH},perf::PAGE-FAULTS {ONCE}")
+@pytest.mark.guest(
+    "smt",
+    f"find /lib /usr/lib -name 'libpapi.so*' -exec rm {{}} +; {TURNS} {BOTH},perf::PAGE-FAULTS"
+    f" {ONCE}",
+)
 def test_without_the_library_what_needs_none_is_counted(done):
     (line,) = done.err.splitlines()
-    assert done.status == 0 and INSTRUCTIONS in line and CYCLES in line and "apt-get install libpapi" in line, done
-    assert done.record[0]["counters"]["papi"] is None and "libpapi" in done.record[0]["counters"]["papi_why"], done.record[0]
+    assert (
+        done.status == 0
+        and INSTRUCTIONS in line
+        and CYCLES in line
+        and "apt-get install libpapi" in line
+    ), done
+    assert (
+        done.record[0]["counters"]["papi"] is None
+        and "libpapi" in done.record[0]["counters"]["papi_why"]
+    ), done.record[0]
     (trial,) = of_type(done, "trial")
-    assert counted(trial, "perf::PAGE-FAULTS")["source"] == "perf" and counted(trial, INSTRUCTIONS)["value"] is None
+    assert (
+        counted(trial, "perf::PAGE-FAULTS")["source"] == "perf"
+        and counted(trial, INSTRUCTIONS)["value"] is None
+    )
 
 
-@pytest.mark.guest("zeros", f"{ALLOWED}; {TURNS} --counters {INSTRUCTIONS},perf::PAGE-FAULTS,faults,context-switches {ONCE}")
+@pytest.mark.guest(
+    "zeros",
+    f"{ALLOWED}; {TURNS} --counters {INSTRUCTIONS},perf::PAGE-FAULTS,faults,context-switches"
+    f" {ONCE}",
+)
 def test_without_a_pmu_the_kernels_own_are_counted(done):
     assert done.status == 0, done
     (trial,) = of_type(done, "trial")
     assert counted(trial, INSTRUCTIONS)["value"] is None
-    for name, source in {"perf::PAGE-FAULTS": "perf", "faults": "kernel", "context-switches": "kernel"}.items():
+    for name, source in {
+        "perf::PAGE-FAULTS": "perf",
+        "faults": "kernel",
+        "context-switches": "kernel",
+    }.items():
         found = counted(trial, name)
-        assert (found["source"], found["trusted"], found["value"] >= 0) == (source, True, True), found
+        assert (found["source"], found["trusted"], found["value"] >= 0) == (
+            source,
+            True,
+            True,
+        ), found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LIKWID for real, on a processor that it knows and whose counters read zero: regions, tables, and what the report says."""
+"""LIKWID for real, on a processor that it knows and whose counters read zero: regions, tables,
+and what the report says."""
 
 import os
 import re
@@ -8,14 +9,16 @@ import subprocess
 import guests
 import pytest
 from lacking import lacking
+from some import some
 
 WRAPPED = "likwid-perfctr -g CLOCK -m -o counts.csv"
-SHORT = (
-    "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"  # so that no sample is left out
-)
+# so that no sample is left out
+SHORT = "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"
 NUMA = f"locus numa --variant static,single --size 256K {SHORT}"
 REGION = re.compile(
-    r"^TABLE,Region (\w+),Group (\d+) Raw,.*\nRegion Info,(.*)\n.*\ncall count,(.*)\n((?:(?!TABLE|STRUCT).*\n)*)", re.MULTILINE
+    r"^TABLE,Region (\w+),Group (\d+) Raw,.*\nRegion Info,(.*)\n.*\ncall"
+    r" count,(.*)\n((?:(?!TABLE|STRUCT).*\n)*)",
+    re.MULTILINE,
 )
 
 
@@ -27,29 +30,41 @@ def likwid():
 
 def trials(done):
     assert done.status == 0 and done.record, done
-    return [line for line in done.record if line["type"] == "trial"]
+    return some(line for line in done.record if line["type"] == "trial")
 
 
 def counted(done):
     """{region: {group: {CPU: calls}}} of LIKWID's tables; and all that its counters read."""
     found: dict = {}
     values = set()
-    for region, group, cpus, calls, events in REGION.findall((done.folder / "counts.csv").read_text()):
+    for region, group, cpus, calls, events in REGION.findall(
+        (done.folder / "counts.csv").read_text()
+    ):
         columns = zip(re.findall(r"HWThread (\d+)", cpus), map(int, calls.rstrip(",").split(",")))
         found.setdefault(region, {})[int(group)] = {int(cpu): n for cpu, n in columns if n}
-        values |= {value for line in events.splitlines()[1:] for value in line.rstrip(",").split(",")[2:]}
+        values |= {
+            value for line in events.splitlines()[1:] for value in line.rstrip(",").split(",")[2:]
+        }
     return found, values
 
 
 @pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 {NUMA}")
 def test_regions_are_ours_and_counters_read_zero(done):
     header, (found, values) = done.record[0], counted(done)
-    assert (header["binding"]["bound_by"], header["binding"]["inherited"]) == ("likwid-perfctr", [0, 1]), done
-    assert header["markers"]["library"].startswith("liblikwid.so.5.") and header["markers"]["mode"] in ("direct", "accessdaemon")
+    assert (header["binding"]["bound_by"], header["binding"]["inherited"]) == (
+        "likwid-perfctr",
+        [0, 1],
+    ), done
+    assert header["markers"]["library"].startswith("liblikwid.so.5.") and header["markers"][
+        "mode"
+    ] in ("direct", "accessdaemon")
     assert len(found) == len(trials(done)) == header["markers"]["regions"] == 2
     for trial in trials(done):
         region = trial["region"]
-        assert region["name"] == f"numa_{trial['variant']}_{trial['id']}" and region["calls"] == trial["samples"]["batches"]
+        assert (
+            region["name"] == f"numa_{trial['variant']}_{trial['id']}"
+            and region["calls"] == trial["samples"]["batches"]
+        )
         assert found[region["name"]] == {1: dict.fromkeys(trial["cpus"], region["calls"])}
     assert values == {"0"}, "LIKWID counts here: then test what it counted"
 
@@ -71,26 +86,42 @@ def test_the_report_says_that_nothing_was_counted(done, tmp_path):
 @pytest.mark.guest("zeros", f"{WRAPPED} -c 0,1 -g BRANCH {NUMA} --threads 1 --bind 1 --layout 1")
 def test_groups_take_turns_and_a_cpu_without_work(done):
     found, _ = counted(done)
-    assert done.record[0]["markers"]["groups"] == ["CLOCK", "BRANCH"] and done.record[0]["binding"]["bound_by"] is None
+    assert (
+        done.record[0]["markers"]["groups"] == ["CLOCK", "BRANCH"]
+        and done.record[0]["binding"]["bound_by"] is None
+    )
     assert len(found) == len(trials(done)) == 2
     for trial in trials(done):
         calls = dict.fromkeys(trial["cpus"], trial["region"]["calls"] // 2)
-        assert trial["region"]["calls"] == 6 and found[trial["region"]["name"]] == {1: calls, 2: calls}
+        assert trial["region"]["calls"] == 6 and found[trial["region"]["name"]] == {
+            1: calls,
+            2: calls,
+        }
 
 
-@pytest.mark.guest("zeros", f"{WRAPPED} -c 0,1 locus dummy --variant steady --threads 1 --bind 1 {SHORT}")
+@pytest.mark.guest(
+    "zeros", f"{WRAPPED} -c 0,1 locus dummy --variant steady --threads 1 --bind 1 {SHORT}"
+)
 def test_only_the_second_cpu_works(done):
     found, _ = counted(done)
     (trial,) = trials(done)
-    assert trial["cpus"] == [1] and found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
+    assert trial["cpus"] == [1] and found == {
+        trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}
+    }
 
 
-# Where not all CPUs are allowed, LIKWID takes numbers for places among those that are. All of them have a name.
-@pytest.mark.guest("zeros", f"taskset -c 1 {WRAPPED} -c N locus dummy --variant steady --threads 1 {SHORT}")
+# Where not all CPUs are allowed, LIKWID takes numbers for places among those that are. All of them
+# have a name.
+@pytest.mark.guest(
+    "zeros", f"taskset -c 1 {WRAPPED} -c N locus dummy --variant steady --threads 1 {SHORT}"
+)
 def test_all_cpus_of_a_cpuset(done):
     found, _ = counted(done)
     (trial,) = trials(done)
-    assert (done.record[0]["markers"]["cpus"], done.record[0]["binding"]["bound_by"]) == ("1", "taskset or cpuset")
+    assert (done.record[0]["markers"]["cpus"], done.record[0]["binding"]["bound_by"]) == (
+        "1",
+        "taskset or cpuset",
+    )
     assert found == {trial["region"]["name"]: {1: {1: trial["region"]["calls"]}}}
 
 
@@ -101,28 +132,59 @@ PIN = f"likwid-pin -q -c {{}} locus dummy --variant steady {SHORT}"
 def test_pinned_on_four_nodes(done):
     """In the order that was asked for."""
     binding, (trial,) = done.record[0]["binding"], trials(done)
-    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [0, 2, 4, 6], [6, 4, 2, 0]), done
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == (
+        "likwid-pin",
+        [0, 2, 4, 6],
+        [6, 4, 2, 0],
+    ), done
     assert trial["cpus"] == [6, 4, 2, 0]
 
 
-@pytest.mark.guest("4x2", {words: f"taskset -c 1,7 {PIN.format(words)} --threads 1" for words in ("N", "N:1,0", "0,1")})
+@pytest.mark.guest("one", f"{PIN.format('0')} --threads 1")
+def test_pinned_where_there_is_one_cpu(done):
+    """Then nothing shows it but LIKWID itself."""
+    binding = done.record[0]["binding"]
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == (
+        "likwid-pin",
+        [0],
+        None,
+    ), done
+
+
+@pytest.mark.guest(
+    "4x2",
+    {words: f"taskset -c 1,7 {PIN.format(words)} --threads 1" for words in ("N", "N:1,0", "0,1")},
+)
 def test_places_in_a_cpuset(done):
     """As doc/likwid.md says."""
     binding = done.record[0]["binding"]
     inherited = [7, 1] if "N:1,0" in done.command else [1, 7]
-    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [1, 7], inherited), done
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == (
+        "likwid-pin",
+        [1, 7],
+        inherited,
+    ), done
 
 
-# A suite has more trials than are measured in that time: LIKWID says so of their regions, and has the others.
-@pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 8s --quiet --output record.jsonl")
+# A suite has more trials than are measured in that time: LIKWID says so of their regions, and has
+# the others.
+@pytest.mark.guest(
+    "zeros",
+    f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 8s --quiet --output record.jsonl",
+)
 def test_a_suite(done):
     found, _ = counted(done)
-    regions = {trial["region"]["name"]: trial["region"]["calls"] for trial in trials(done) if trial["region"]}
+    regions = {
+        trial["region"]["name"]: trial["region"]["calls"]
+        for trial in trials(done)
+        if trial["region"]
+    }
     assert {name: max(groups[1].values()) for name, groups in found.items()} == regions, done
     assert done.record[0]["markers"]["regions"] >= len(regions)
 
 
-# SIGTERM for all, as at the end of a job's time. LIKWID, as jobs/likwid.slurm starts it, lives to write its tables, though
+# SIGTERM for all, as at the end of a job's time. LIKWID, as jobs/likwid.slurm starts it, lives to
+# write its tables, though
 # its access daemon does not.
 STOPPED = f"""trap '' TERM PIPE
 {WRAPPED} -C 0,1 {NUMA.replace("--repeats 6", "--repeats 1000000")} &
@@ -135,5 +197,5 @@ wait $!"""
 def test_a_signal(done):
     assert done.status == 128 + 15 and done.record[-1]["signal"] == "SIGTERM", done
     found, _ = counted(done)
-    (trial, *_) = [line for line in done.record if line["type"] == "trial" and line["region"]]
+    trial, *_ = [line for line in done.record if line["type"] == "trial" and line["region"]]
     assert max(found[trial["region"]["name"]][1].values()) == trial["region"]["calls"] > 0

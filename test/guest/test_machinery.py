@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guests themselves: what goes wrong in one is told, and in bounded time; and so is what it would take to have one."""
+"""The guests themselves: what goes wrong in one is told, and in bounded time; and so is what it
+would take to have one."""
 
 import os
 import pathlib
@@ -15,18 +16,29 @@ TESTS = pathlib.Path(__file__).parents[1]
 
 
 def test_a_step_that_kills_the_guest_takes_no_other_with_it(boot):
-    came_of_it = boot("one", ["echo fine; exit 3", "echo c >/proc/sysrq-trigger", "echo never"], called="machinery")
+    came_of_it = boot(
+        "one",
+        ["echo fine; exit 3", "echo c >/proc/sysrq-trigger", "echo never"],
+        called="machinery",
+    )
     fine, died, never = came_of_it.values()
     assert (fine.status, fine.out) == (3, "fine\n")
     for one in died, never:
-        assert "ended before this step did" in str(one) and "Kernel panic" in str(one) and "echo c >" in str(one)
+        assert (
+            "ended before this step did" in str(one)
+            and "Kernel panic" in str(one)
+            and "echo c >" in str(one)
+        )
 
 
 def test_a_step_that_hangs_is_ended(boot):
     steps = ["echo before; sleep 1000", "echo after; pidof sleep; nonsense"]
     hung, after = boot("one", steps, limit=3, called="machinery").values()
     assert (hung.status, hung.out) == (137, "before\n")
-    assert (after.status, after.out) == (127, "after\n") and "nonsense: not found" in after.err, after
+    assert (after.status, after.out) == (
+        127,
+        "after\n",
+    ) and "nonsense: not found" in after.err, after
 
 
 def test_a_guest_that_hangs_is_ended(boot):
@@ -39,7 +51,9 @@ def test_what_a_dead_guest_left_undone_is_done_by_another(boot, tmp_path, monkey
     qemu = guests.GUESTS["one"].architecture.qemu
     emulator = tmp_path / qemu
     emulator.write_text(
-        f'#!/bin/sh\nmkdir {tmp_path}/called 2>/dev/null && exit 3\nexec {shutil.which(qemu)} "$@"\n', encoding="utf-8"
+        f"#!/bin/sh\nmkdir {tmp_path}/called 2>/dev/null && exit 3\nexec {shutil.which(qemu)}"
+        ' "$@"\n',
+        encoding="utf-8",
     )
     emulator.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -61,7 +75,11 @@ def test_a_guest_ends_with_who_made_it_however_that_ends(need, tmp_path):
     os.mkfifo(pid)
     emulator.write_text(f"#!/bin/sh\necho $$ >{pid}\nexec sleep 120\n", encoding="utf-8")
     emulator.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     told = os.open(pid, os.O_RDWR)
     with subprocess.Popen([sys.executable, "-c", IN_A_THREAD], env=environment) as maker:
         assert select.select([told], [], [], 60)[0], "no emulator began"
@@ -76,9 +94,13 @@ def test_a_guest_ends_with_who_made_it_however_that_ends(need, tmp_path):
 def test_without_qemu_the_remedy_is_named(ci):
     environment = {**os.environ, "PATH": "/nowhere", "CI": ci, "PYTHON": sys.executable}
     tests = [TESTS / "run-pytest", TESTS / "guest/test_pages.py"]
-    said = subprocess.run(tests, env=environment, capture_output=True, text=True, timeout=180).stdout
+    said = subprocess.run(
+        tests, env=environment, capture_output=True, text=True, timeout=180
+    ).stdout
     assert "qemu-system-x86_64 is missing (Debian: qemu-system-x86)" in said
-    assert ("\nok " in said, "\nnot ok " in said) == ((False, True) if ci == "true" else (True, False)), said
+    assert ("\nok " in said, "\nnot ok " in said) == (
+        (False, True) if ci == "true" else (True, False)
+    ), said
 
 
 def test_on_another_processor_the_reason_is_named(monkeypatch):

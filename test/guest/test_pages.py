@@ -19,10 +19,17 @@ def reserve(on_0, on_1):
 def on_huge_pages(trial, size, bytes_of_a_page):
     for when in "before", "after":
         placement = trial["placement"][when]
-        assert (placement["huge_bytes"], placement["huge_page"]) == (size, bytes_of_a_page), placement
+        assert (placement["huge_bytes"], placement["huge_page"]) == (
+            size,
+            bytes_of_a_page,
+        ), placement
 
 
-@pytest.mark.guest("2x2", f"locus numa --variant single,static,interleave --pages base,thp --layout split --size 8M {ONCE}")
+@pytest.mark.guest(
+    "2x2",
+    "locus numa --variant single,static,interleave --pages base,thp --layout split --size 8M"
+    f" {ONCE}",
+)
 def test_transparent_huge_pages(done):
     halves = {0: 1024, 1: 1024}
     for variant, nodes in {"single": {0: 2048}, "static": halves, "interleave": halves}.items():
@@ -39,13 +46,22 @@ RESERVED = f"{reserve(8, 4)}locus numa --pages 2M --layout split"
 @pytest.mark.guest("2x2", f"{RESERVED} --variant single,static,interleave --size 8M {ONCE}")
 def test_reserved_pages(done):
     assert done.status == 0, done
-    for variant, nodes in {"single": {0: 2048}, "static": {0: 1024, 1: 1024}, "interleave": {0: 1024, 1: 1024}}.items():
+    for variant, nodes in {
+        "single": {0: 2048},
+        "static": {0: 1024, 1: 1024},
+        "interleave": {0: 1024, 1: 1024},
+    }.items():
         (trial,) = trials(done, variant)
         on_huge_pages(trial, 8 * MIB, 2 * MIB)
-        assert verified(trial) == nodes and local_share(trial) == (1 if variant == "static" else 0.5)
+        assert verified(trial) == nodes and local_share(trial) == (
+            1 if variant == "static" else 0.5
+        )
 
 
-@pytest.mark.guest("2x2", f"{reserve(4, 4)}locus numa --variant single --pages 2M --layout packed --size 16M {ONCE}")
+@pytest.mark.guest(
+    "2x2",
+    f"{reserve(4, 4)}locus numa --variant single --pages 2M --layout packed --size 16M {ONCE}",
+)
 def test_pages_of_another_node_where_the_own_has_too_few_are_misplaced(done):
     (trial,) = trials(done, "single")
     assert done.status == 1 and trial["status"] == "misplaced", done
@@ -54,19 +70,32 @@ def test_pages_of_another_node_where_the_own_has_too_few_are_misplaced(done):
 
 
 MORE = {
-    "in all": (f"{RESERVED} --variant static --size 64M {ONCE}", "needs 32 huge pages of 2 MiB, and 12 are free"),
-    "on a node": (f"{RESERVED} --variant bind --to 1 --size 16M {ONCE}", "on node 1, and 4 are free"),
-    "of 1 GiB": (f"locus numa --pages 1G --layout split --variant bind --to 0 {ONCE}", "on node 0, and 0 are free"),
+    "in all": (
+        f"{RESERVED} --variant static --size 64M {ONCE}",
+        "needs 32 huge pages of 2 MiB, and 12 are free",
+    ),
+    "on a node": (
+        f"{RESERVED} --variant bind --to 1 --size 16M {ONCE}",
+        "on node 1, and 4 are free",
+    ),
+    "of 1 GiB": (
+        f"locus numa --pages 1G --layout split --variant bind --to 0 {ONCE}",
+        "on node 0, and 0 are free",
+    ),
 }
 
 
 @pytest.mark.guest("2x2", {name: command for name, (command, _) in MORE.items()})
 def test_more_than_is_reserved_is_impossible(done):
     words = dict(MORE.values())[done.command]
-    assert done.status == 3 and words in done.out and "reserve more, as root: echo" in done.out, done
+    assert done.status == 3 and words in done.out and "reserve more, as root: echo" in done.out, (
+        done
+    )
 
 
-@pytest.mark.guest("2x2", f"locus numa --variant bind --to 1 --pages 1G --layout split --size 8M {ONCE}")
+@pytest.mark.guest(
+    "2x2", f"locus numa --variant bind --to 1 --pages 1G --layout split --size 8M {ONCE}"
+)
 def test_a_page_of_1_gib(done):
     assert done.status == 0, done
     (trial,) = trials(done, "bind")

@@ -33,9 +33,13 @@ def test_by_default_a_core_has_one_thread(done):
 
 @pytest.mark.guest("2x2", f"numactl --cpunodebind=1 {STATIC} --layout all")
 def test_layouts_are_made_of_the_cpus_that_are_ours(done):
-    assert done.record[0]["binding"]["bound_by"] == "taskset or cpuset" and done.record[0]["binding"]["affinity"] == [2, 3]
+    assert done.record[0]["binding"]["bound_by"] == "taskset or cpuset" and done.record[0][
+        "binding"
+    ]["affinity"] == [2, 3]
     (trial,) = trials(done, "static")
-    assert (trial["parameters"]["layout"], trial["cpus"]) == ("2", [2, 3]) and verified(trial) == {1: 256}
+    assert (trial["parameters"]["layout"], trial["cpus"]) == ("2", [2, 3]) and verified(trial) == {
+        1: 256
+    }
 
 
 @pytest.fixture
@@ -46,10 +50,17 @@ def likwid():
 
 # Threads of no layout keep the CPUs that likwid-pin gave them; layouts are made of these CPUs.
 @pytest.mark.usefixtures("likwid")
-@pytest.mark.guest("2x2", f"likwid-pin -q -c 3,1 locus latency --variant loaded --size 64K --mix read --pause 0 {ONCE}")
+@pytest.mark.guest(
+    "2x2",
+    f"likwid-pin -q -c 3,1 locus latency --variant loaded --size 64K --mix read --pause 0 {ONCE}",
+)
 def test_likwid_pin_is_respected(done):
     binding = done.record[0]["binding"]
-    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == ("likwid-pin", [1, 3], [3, 1]), done
+    assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == (
+        "likwid-pin",
+        [1, 3],
+        [3, 1],
+    ), done
     for trial in trials(done, "loaded"):
         assert (trial["bind"], trial["cpus"]) == ("inherited", [3, 1])
 

@@ -5,9 +5,21 @@ import guests
 import pytest
 from lacking import lacking
 
-PLACES = ["test_measure", "test_numa_claims", "test_provenance", "test_region", "test_team", "test_topology"]
+PLACES = [
+    "test_measure",
+    "test_numa_claims",
+    "test_provenance",
+    "test_region",
+    "test_team",
+    "test_topology",
+]
 # Not to be skipped there.
-ESSENTIAL = {"many_pages", "reserved_pages", "reserved_pages_on_another_node", "test_loops_are_what_was_meant"}
+ESSENTIAL = {
+    "many_pages",
+    "reserved_pages",
+    "reserved_pages_on_another_node",
+    "test_loops_are_what_was_meant",
+}
 
 
 def unit(program):
@@ -21,7 +33,10 @@ def commands(programs):
 def all_is_well(done):
     program = done.command.split()[-1]
     if f"unit/{program}" not in guests.units(guests.GUESTS[done.guest].architecture):
-        lacking(f"{program}, and with it cmocka,", "Debian: libcmocka-dev; then configure again, and make check")
+        lacking(
+            f"{program}, and with it cmocka,",
+            "Debian: libcmocka-dev; then configure again, and make check",
+        )
     lines = [line for line in done.out.splitlines() if line.startswith(("ok ", "not ok "))]
     skipped = [line for line in lines if "# SKIP" in line]
     assert not [line for line in lines if line.startswith("not ok")], f"{done.out}{done.err}"

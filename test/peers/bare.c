@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bare - what test/peers/sharing holds against `locus sharing`: the same operations without a harness, and another ping-pong.
+ * bare - what test/peers/sharing holds against `locus sharing`: the same operations without a
+ * harness, and another ping-pong.
  *
- *	bare CPU [CPU]		s of each operation on the first CPU, uncontended; with a second one, of a hand-over between the two:
+ *	bare CPU [CPU]		s of each operation on the first CPU, uncontended; with a second
+ *                              one, of a transfer of a line between the two:
  *				of samples what one in 10 is below, of lines one in 4
  *
- * Nothing of locus is in it. Operations are loops in assembly, of the instructions, a decrement and a jump; on other processors than x86-64 they are loops of
- * the compiler's builtins. The ping-pong's word is a number that each side makes the next, by the __sync builtins, timed by the clock of one side around
- * all of its turns but the first.
+ * Nothing of locus is in it. Operations are loops in assembly, of the instructions, a decrement and
+ * a jump; on other processors than x86-64 they are loops of the compiler's builtins. The
+ * ping-pong's word is a number that each side makes the next, by the __sync builtins, timed by the
+ * clock of one side around all of its turns but the first.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -61,7 +64,7 @@ static void stay_on(int cpu)
 /* A lock, if any, and the word that it guards; MCS wants a node as well. */
 struct place {
 	union {
-		uint64_t word[2];          /* of locks of 8 bytes, the second one */
+		uint64_t word[2]; /* of locks of 8 bytes, the second one */
 		struct {
 			pthread_mutex_t mutex;
 			uint64_t guarded;
@@ -73,10 +76,10 @@ struct place {
 #ifdef __x86_64__
 #define HOW "assembly"
 /* n times: what is given, which may use %rax and %rdx, has the place in %0 and a node in %2. */
-#define LOOP(BODY)                                                                                                                             \
-	__asm__ volatile("1:\n\t" BODY "\n\tsub $1, %1\n\tjnz 1b"                                                                              \
-			 : "+r"(p), "+r"(n)                                                                                                    \
-			 : "r"(p->node)                                                                                                        \
+#define LOOP(BODY)                                                \
+	__asm__ volatile("1:\n\t" BODY "\n\tsub $1, %1\n\tjnz 1b" \
+			 : "+r"(p), "+r"(n)                       \
+			 : "r"(p->node)                           \
 			 : "rax", "rdx", "memory", "cc")
 static void add(struct place *p, uint64_t n)
 {
@@ -95,25 +98,29 @@ static void compare_exchange(struct place *p, uint64_t n)
 
 static void spin(struct place *p, uint64_t n)
 {
-	LOOP("mov $1, %%eax\n\txchg %%eax, (%0)\n\ttest %%eax, %%eax\n\tjne 1b\n\taddq $1, 8(%0)\n\tmovl $0, (%0)");
+	LOOP("mov $1, %%eax\n\txchg %%eax, (%0)\n\ttest %%eax, %%eax\n\tjne 1b\n\taddq $1, "
+	     "8(%0)\n\tmovl $0, (%0)");
 }
 
 static void ticket(struct place *p, uint64_t n)
 {
-	LOOP("mov $1, %%eax\n\tlock xadd %%eax, (%0)\n2:\tmov 4(%0), %%edx\n\tcmp %%edx, %%eax\n\tjne 2b\n\taddq $1, 8(%0)\n\taddl $1, 4(%0)");
+	LOOP("mov $1, %%eax\n\tlock xadd %%eax, (%0)\n2:\tmov 4(%0), %%edx\n\tcmp %%edx, "
+	     "%%eax\n\tjne 2b\n\taddq $1, 8(%0)\n\taddl $1, 4(%0)");
 }
 
 static void mcs(struct place *p, uint64_t n)
 {
-	LOOP("movq $0, (%2)\n\tmovb $1, 8(%2)\n\tmov %2, %%rdx\n\txchg %%rdx, (%0)\n\ttest %%rdx, %%rdx\n\tjne 3f\n\taddq $1, 8(%0)\n"
-	     "\tcmpq $0, (%2)\n\tjne 3f\n\txor %%edx, %%edx\n\tmov %2, %%rax\n\tlock cmpxchg %%rdx, (%0)\n\tje 4f\n3:\tud2\n4:");
+	LOOP("movq $0, (%2)\n\tmovb $1, 8(%2)\n\tmov %2, %%rdx\n\txchg %%rdx, (%0)\n\ttest %%rdx, "
+	     "%%rdx\n\tjne 3f\n\taddq $1, 8(%0)\n"
+	     "\tcmpq $0, (%2)\n\tjne 3f\n\txor %%edx, %%edx\n\tmov %2, %%rax\n\tlock cmpxchg "
+	     "%%rdx, (%0)\n\tje 4f\n3:\tud2\n4:");
 }
 #else
-#define HOW "builtins"
+#define HOW  "builtins"
 #define LOOP for (; n; n--)
 static void add(struct place *p, uint64_t n)
 {
-	LOOP ++*(volatile uint64_t *)p->word;
+	LOOP++ *(volatile uint64_t *)p->word;
 }
 
 static void fetch_add(struct place *p, uint64_t n)
@@ -123,17 +130,20 @@ static void fetch_add(struct place *p, uint64_t n)
 
 static void compare_exchange(struct place *p, uint64_t n)
 {
-	LOOP {
+	LOOP
+	{
 		uint64_t value = __atomic_load_n(p->word, __ATOMIC_RELAXED);
 
-		while (!__atomic_compare_exchange_n(p->word, &value, value + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		while (!__atomic_compare_exchange_n(p->word, &value, value + 1, true,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			;
 	}
 }
 
 static void spin(struct place *p, uint64_t n)
 {
-	LOOP {
+	LOOP
+	{
 		while (__atomic_exchange_n((uint32_t *)p->word, 1, __ATOMIC_ACQUIRE))
 			;
 		++*(volatile uint64_t *)&p->word[1];
@@ -145,7 +155,8 @@ static void ticket(struct place *p, uint64_t n)
 {
 	uint32_t *next = (uint32_t *)p->word, *serving = next + 1;
 
-	LOOP {
+	LOOP
+	{
 		const uint32_t mine = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
 
 		while (__atomic_load_n(serving, __ATOMIC_ACQUIRE) != mine)
@@ -157,7 +168,8 @@ static void ticket(struct place *p, uint64_t n)
 
 static void mcs(struct place *p, uint64_t n)
 {
-	LOOP {
+	LOOP
+	{
 		uint64_t me = (uintptr_t)p->node;
 
 		__atomic_store_n(&p->node[0], 0, __ATOMIC_RELAXED);
@@ -166,7 +178,8 @@ static void mcs(struct place *p, uint64_t n)
 			abort();
 		++*(volatile uint64_t *)&p->word[1];
 		if (__atomic_load_n(&p->node[0], __ATOMIC_ACQUIRE) ||
-		    !__atomic_compare_exchange_n(p->word, &me, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		    !__atomic_compare_exchange_n(p->word, &me, 0, false, __ATOMIC_RELEASE,
+						 __ATOMIC_RELAXED))
 			abort();
 	}
 }
@@ -184,7 +197,7 @@ static void mutex(struct place *p, uint64_t n)
 static const struct {
 	const char *name;
 	void (*run)(struct place *, uint64_t);
-	size_t word;                       /* where what is counted is */
+	size_t word; /* where what is counted is */
 } operations[] = {
 	{ "add", add, 0 },
 	{ "fetch-add", fetch_add, 0 },
@@ -215,7 +228,8 @@ static double time_operation(unsigned which)
 	}
 	memcpy(&did, (const unsigned char *)&place + operations[which].word, sizeof(did));
 	if (did != told) {
-		fprintf(stderr, "bare: %s did not count as often as it was told\n", operations[which].name);
+		fprintf(stderr, "bare: %s did not count as often as it was told\n",
+			operations[which].name);
 		exit(2);
 	}
 	return undisturbed(times, SAMPLES, 10);
@@ -260,7 +274,7 @@ static void *serve_ball(void *argument)
 }
 
 /* The line goes over 2 * TURNS times; the clock starts when it has done so 3 times. */
-static double time_handover(const int cpu[2])
+static double time_transfer(const int cpu[2])
 {
 	static _Alignas(PAGE) struct {
 		_Alignas(256) uint64_t number;
@@ -273,7 +287,8 @@ static double time_handover(const int cpu[2])
 		for (unsigned j = 0; j < 2; j++) {
 			side[j].number = &line[i].number;
 			side[j].cpu = cpu[j];
-			if (pthread_create(&side[j].thread, NULL, j ? return_ball : serve_ball, &side[j]))
+			if (pthread_create(&side[j].thread, NULL, j ? return_ball : serve_ball,
+					   &side[j]))
 				exit(2);
 		}
 		for (unsigned j = 0; j < 2; j++)
@@ -288,7 +303,9 @@ static void *nothing(void *unused)
 	return unused;
 }
 
-/* The C library's mutex does without atomic instructions as long as there has been one thread only. */
+/*
+ * The C library's mutex does without atomic instructions as long as there has been one thread only.
+ */
 static void be_several(void)
 {
 	pthread_t thread;
@@ -312,6 +329,6 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < sizeof(operations) / sizeof(*operations); i++)
 		printf("%s: %.6g\n", operations[i].name, time_operation(i));
 	if (argc == 3)
-		printf("hand-over: %.6g\n", time_handover(cpu));
+		printf("core-to-core: %.6g\n", time_transfer(cpu));
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ways to measure the same thing, side by side: the time of a thread, and a line for the pairs of runs. */
+/*
+ * Two ways to measure the same thing, side by side: the time of a thread, and a line for the pairs
+ * of runs.
+ */
 #ifndef LOCUS_BESIDE_H
 #define LOCUS_BESIDE_H
 
@@ -19,8 +22,12 @@ static inline double cpu_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The medians of both (s), of the ratios of the pairs with its 95 % interval, and whether it is within `limit` of 1. Sorts both. */
-static inline void print_beside(const char *what, double *ours, double *theirs, unsigned pairs, double limit, bool *differ)
+/*
+ * The medians of both (s), of the ratios of the pairs with its 95 % interval, and whether it is
+ * within `limit` of 1. Sorts both.
+ */
+static inline void print_beside(const char *what, double *ours, double *theirs, unsigned pairs,
+				double limit, bool *differ)
 {
 	double ratio[pairs], low = NAN, high = NAN, middle;
 
@@ -32,8 +39,9 @@ static inline void print_beside(const char *what, double *ours, double *theirs, 
 	middle = quantile(ratio, pairs, 0.5);
 	median_interval(ratio, pairs, &low, &high);
 	*differ |= fabs(middle - 1) > limit;
-	printf("%-26s  %8.3f ns  %8.3f ns  %6.3f  [%.3f, %.3f]  within %2.0f %%: %s\n", what, 1e9 * quantile(ours, pairs, 0.5),
-	       1e9 * quantile(theirs, pairs, 0.5), middle, low, high, 100 * limit, fabs(middle - 1) > limit ? "NO" : "yes");
+	printf("%-26s  %8.3f ns  %8.3f ns  %6.3f  [%.3f, %.3f]  within %2.0f %%: %s\n", what,
+	       1e9 * quantile(ours, pairs, 0.5), 1e9 * quantile(theirs, pairs, 0.5), middle, low,
+	       high, 100 * limit, fabs(middle - 1) > limit ? "NO" : "yes");
 	fflush(stdout);
 }
 

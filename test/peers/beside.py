@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparisons in Python have in common: runs that alternate, and the median of the ratios of pairs with its interval."""
+"""What the comparisons in Python have in common: runs that alternate, and the median of the
+ratios of pairs with its interval."""
 
 import argparse
 import math
@@ -14,8 +15,15 @@ LOCUS = os.environ.get("LOCUS", "locus")
 
 def options(description, pairs, words, more=()):
     """What the command line asks for; ends where no comparison is possible."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=pairs, help=f"alternating runs of each ({pairs}; at least 6 for an interval)")
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        default=pairs,
+        help=f"alternating runs of each ({pairs}; at least 6 for an interval)",
+    )
     parser.add_argument("case", nargs="*", help=f"only cases with these words: {words}")
     for name in more:
         parser.add_argument(name, **more[name])
@@ -23,7 +31,10 @@ def options(description, pairs, words, more=()):
     if given.pairs < 6:
         parser.error(f"--pairs {given.pairs}: an interval of 95 % needs at least 6")
     if not shutil.which(LOCUS):
-        sys.exit(f"peers: there is no program {LOCUS}; LOCUS=PATH says where locus is, as `make peers` does")
+        sys.exit(
+            f"peers: there is no program {LOCUS}; LOCUS=PATH says where locus is, as `make peers`"
+            " does"
+        )
     return given
 
 
@@ -36,13 +47,18 @@ def chosen(cases, words, of):
 def say_if_busy():
     busy = os.getloadavg()[0]
     if busy > 0.5:
-        print(f"The machine is not quiet (load average {busy:.1f}): expect wide intervals, and don't trust medians.")
+        print(
+            f"The machine is not quiet (load average {busy:.1f}): expect wide intervals, and don't"
+            " trust medians."
+        )
 
 
 def run(command, **more):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     if done.returncode:
-        sys.exit(f"peers: {' '.join(command)}: status {done.returncode}\n{done.stderr or done.stdout}")
+        sys.exit(
+            f"peers: {' '.join(command)}: status {done.returncode}\n{done.stderr or done.stdout}"
+        )
     return done.stdout
 
 
@@ -56,7 +72,8 @@ def alternate(ours, theirs, pairs):
 
 
 def median_interval(values):
-    """Of the median, at 95 % or more: the k-th value from either end, by the binomial distribution."""
+    """Of the median, at 95 % or more: the k-th value from either end, by the binomial
+    distribution."""
     values, n = sorted(values), len(values)
     outside = k = 0
     while outside + 2 * math.comb(n, k) / 2**n <= 0.05:

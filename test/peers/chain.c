@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain - a second opinion on `locus latency`: another chain in the same buffer, written apart and by another method.
+ * chain - a second opinion on `locus latency`: another chain in the same buffer, written apart and
+ * by another method.
  *
  *			locus						the other
- *	nodes		a line						32 bytes, one of the two in each line, by lot
- *	order		Feistel network, no table			Sattolo's shuffle of a table (1986), drawn by xorshift
- *	steps		pointer = *pointer, 16 a turn			node = node->next, 8 a turn (an index or offset would add a cycle in L1)
- *	timing		samples of about 1 ms, CLOCK_MONOTONIC_RAW	one long run each, CLOCK_THREAD_CPUTIME_ID: preemption does not count
+ *	nodes		a line                                          32 bytes, one of the two in
+ *                      each line, by lot
+ *	order		Feistel network, no table                       Sattolo's shuffle of a table
+ *                      (1986), drawn by xorshift
+ *	steps		pointer = *pointer, 16 a turn                   node = node->next, 8 a turn
+ *                      (an index or offset would add a cycle in L1)
+ *	timing		samples of about 1 ms, CLOCK_MONOTONIC_RAW      one long run each,
+ *                      CLOCK_THREAD_CPUTIME_ID: preemption does not count
  *
- * Both chains lie in the buffer at once, in different words of its lines, and are followed alternately, so they meet the same pages,
- * caches and moments. Prints, for each working set, the median of the ratios and its 95 % interval, and ends with 1 where the two differ by
- * more than they may: 3 % on plateaus, 15 % at edges. For a quiet machine.
+ * Both chains lie in the buffer at once, in different words of its lines, and are followed
+ * alternately, so they meet the same pages, caches and moments. Prints, for each working set, the
+ * median of the ratios and its 95 % interval, and ends with 1 where the two differ by more than
+ * they may: 3 % on plateaus, 15 % at edges. For a quiet machine.
  */
 #include <math.h>
 #include <sched.h>
@@ -95,7 +101,8 @@ static double time_other(const struct other **at, uint64_t steps)
 	double begin = cpu_now();
 
 	*at = walk(*at, steps);
-	__asm__ volatile("" : : "r"(*at) : "memory"); /* it is wanted, and before the clock is read */
+	/* it is wanted, and before the clock is read */
+	__asm__ volatile("" : : "r"(*at) : "memory");
 	return (cpu_now() - begin) / (double)walked;
 }
 
@@ -125,7 +132,12 @@ struct point {
 
 static int compare(const struct machine *m, const struct point *p, unsigned pairs, bool *differ)
 {
-	struct chain chain = { .pattern = CYCLE, .bytes = p->bytes, .stride = m->line, .page = m->page, .line = m->line, .seed = 1 };
+	struct chain chain = { .pattern = CYCLE,
+			       .bytes = p->bytes,
+			       .stride = m->line,
+			       .page = m->page,
+			       .line = m->line,
+			       .seed = 1 };
 	const size_t lines = chain_nodes(&chain);
 	double ours[pairs], theirs[pairs], each;
 	char what[64];
@@ -144,11 +156,15 @@ static int compare(const struct machine *m, const struct point *p, unsigned pair
 	if (shuffle_cycle(base, m->line, lines, &other))
 		return -1;
 	at.node = base + chain_at(&chain, 0);
-	chase_choose(1, false)(&at, base, 2 * lines / chase_loads(1) + 64); /* warm, and an estimate */
+	/* warm, and an estimate */
+	chase_choose(1, false)(&at, base, 2 * lines / chase_loads(1) + 64);
 	each = time_locus(base, &at, 64);
 	rounds = (uint64_t)(1e-3 / each / chase_loads(1)) + 1;
 	for (unsigned i = 0; i < pairs; i++) {
-		/* A round before each where a round is short: what stays in the caches is to be the chain's own. */
+		/*
+		 * A round before each where a round is short: what stays in the caches is to be the
+		 * chain's own.
+		 */
 		uint64_t warm = (double)lines * each < 0.05 ? lines : 0;
 
 		chase_choose(1, false)(&at, base, warm / chase_loads(1));
@@ -190,10 +206,14 @@ int main(int argc, char **argv)
 	l1 = cache(m, HWLOC_OBJ_L1CACHE, 32 << 10);
 	l2 = cache(m, HWLOC_OBJ_L2CACHE, 256 << 10);
 	top = (m->last_cache > (16 << 20) ? m->last_cache : 16 << 20) / (1 << 20) * (4 << 20);
-	printf("A chain of locus against another in the same buffer, %u alternating pairs, CPU %d\n", pairs, m->cpu[m->cpus - 1].number);
-	printf("%-8s %17s  %11s  %11s  %6s  95 %% interval\n", "where", "working set", "locus", "other", "ratio");
+	printf("A chain of locus against another in the same buffer, %u alternating pairs, CPU "
+	       "%d\n",
+	       pairs, m->cpu[m->cpus - 1].number);
+	printf("%-8s %17s  %11s  %11s  %6s  95 %% interval\n", "where", "working set", "locus",
+	       "other", "ratio");
 	const struct point points[] = {
-		{ "L1", l1 / 2, 0.03 }, { "L1 edge", l1, 0.15 }, { "mid L2", l2 / 2, 0.03 }, { "L2 edge", l2, 0.15 }, { "memory", top, 0.03 },
+		{ "L1", l1 / 2, 0.03 },	 { "L1 edge", l1, 0.15 }, { "mid L2", l2 / 2, 0.03 },
+		{ "L2 edge", l2, 0.15 }, { "memory", top, 0.03 },
 	};
 	for (unsigned i = 0; i < sizeof(points) / sizeof(*points); i++)
 		if (compare(m, &points[i], pairs, &differ)) {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * search - how fast the tree of `locus search` is beside other ways to search the same array (searchers.h, standard.cc).
+ * search - how fast the tree of `locus search` is beside other ways to search the same array
+ * (searchers.h, standard.cc).
  *
- *	S+ tree		the best known: packets of 128 through lines with FAN + 1 children, AVX2, prefetch
+ *	S+ tree		the best known: packets of 128 through lines with FAN + 1 children, AVX2,
+ *                      prefetch
  *	Eytzinger	batches of 16, prefetch four levels ahead
  *	branch-free	one key after the other
  *	std::lower_bound	left out where there was no C++ compiler
  *
- * One pinned thread, the same array and keys, all on huge pages; both in turn, first the one, then the other. Keys are so many that nothing
- * learns them. Prints medians, that of the ratios with its 95 % interval, and ends with 1 where the tree misses a goal: 1.15 times as fast as the S+ tree
- * at 16 KiB, and 1.3 times from 256 KiB. Rows without a goal tell what the parts are worth: ours called for each packet, and ours with AVX2. For a
- * quiet machine.
+ * One pinned thread, the same array and keys, all on huge pages; both in turn, first the one, then
+ * the other. Keys are so many that nothing learns them. Prints medians, that of the ratios with its
+ * 95 % interval, and ends with 1 where the tree misses a goal: 1.15 times as fast as the S+ tree at
+ * 16 KiB, and 1.3 times from 256 KiB. Rows without a goal tell what the parts are worth: ours
+ * called for each packet, and ours with AVX2. For a quiet machine.
  */
 #include <math.h>
 #include <sched.h>
@@ -20,7 +23,7 @@
 
 #include "beside.h"
 #include "bench/search/tree.h"
-#include "harness/random.h"
+#include "kit/random.h"
 #include "machine/affinity.h"
 #include "machine/clock.h"
 #include "machine/region.h"
@@ -29,7 +32,8 @@
 enum {
 	PACKET = 128,
 	BATCH = 16,
-	FETCHED = 3,        /* from this layer of the S+ tree on lines are prefetched: those before are some KiB */
+	/* from this layer of the S+ tree on lines are prefetched: those before are some KiB */
+	FETCHED = 3,
 	CALL = 32 * PACKET, /* keys of a call; their answers stay in the first cache */
 	KEYS = 1 << 22,
 };
@@ -43,13 +47,15 @@ struct other {
 	search *search;
 };
 
-void standard_lower_bound_u32(const uint32_t *sorted, size_t n, const uint32_t *keys, size_t count, uint32_t *answers) __attribute__((weak));
-void standard_lower_bound_u64(const uint64_t *sorted, size_t n, const uint64_t *keys, size_t count, uint32_t *answers) __attribute__((weak));
+void standard_lower_bound_u32(const uint32_t *sorted, size_t n, const uint32_t *keys, size_t count,
+			      uint32_t *answers) __attribute__((weak));
+void standard_lower_bound_u64(const uint64_t *sorted, size_t n, const uint64_t *keys, size_t count,
+			      uint32_t *answers) __attribute__((weak));
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #define SPLUS_TARGET __attribute__((target("avx2,popcnt")))
-#define INLINE SPLUS_TARGET static inline __attribute__((always_inline))
+#define INLINE	     SPLUS_TARGET static inline __attribute__((always_inline))
 typedef __m256i vector_u32, vector_u64;
 
 INLINE __m256i splat_u32(uint32_t key)
@@ -60,7 +66,8 @@ INLINE __m256i splat_u32(uint32_t key)
 INLINE unsigned rank_u32(const uint32_t *line, __m256i q)
 {
 	const __m256i *v = (const __m256i *)line;
-	const __m256i less = _mm256_packs_epi32(_mm256_cmpgt_epi32(q, v[0]), _mm256_cmpgt_epi32(q, v[1]));
+	const __m256i less =
+		_mm256_packs_epi32(_mm256_cmpgt_epi32(q, v[0]), _mm256_cmpgt_epi32(q, v[1]));
 
 	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(less)) / 2;
 }
@@ -73,7 +80,8 @@ INLINE __m256i splat_u64(uint64_t key)
 INLINE unsigned rank_u64(const uint64_t *line, __m256i q)
 {
 	const __m256i *v = (const __m256i *)line;
-	const __m256i less = _mm256_packs_epi32(_mm256_cmpgt_epi64(q, v[0]), _mm256_cmpgt_epi64(q, v[1]));
+	const __m256i less =
+		_mm256_packs_epi32(_mm256_cmpgt_epi64(q, v[0]), _mm256_cmpgt_epi64(q, v[1]));
 
 	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(less)) / 4;
 }
@@ -146,7 +154,8 @@ static void search_ours(const struct scene *s, size_t first, size_t count)
 		s->ours(&s->tree, key_at(s, first + i), s->per_call, s->answers + i % CALL);
 }
 
-static void search_theirs(const struct scene *s, const struct other *o, const void *memory, size_t first, size_t count)
+static void search_theirs(const struct scene *s, const struct other *o, const void *memory,
+			  size_t first, size_t count)
 {
 	for (size_t i = 0; i < count; i += CALL)
 		o->search(memory, key_at(s, first + i), CALL, s->answers);
@@ -161,7 +170,8 @@ static double time_ours(const struct scene *s, size_t first, size_t count)
 	return (cpu_now() - begin) / (double)count;
 }
 
-static double time_theirs(const struct scene *s, const struct other *o, const void *memory, size_t first, size_t count)
+static double time_theirs(const struct scene *s, const struct other *o, const void *memory,
+			  size_t first, size_t count)
 {
 	double begin = cpu_now();
 
@@ -196,7 +206,8 @@ static void *map(struct arena *arena, size_t bytes)
 }
 
 /* `goal`: 0, there is none. */
-static void print_times(const struct scene *s, const char *what, double *ours, double *theirs, double goal, bool *missed)
+static void print_times(const struct scene *s, const char *what, double *ours, double *theirs,
+			double goal, bool *missed)
 {
 	double ratio[s->pairs], low = NAN, high = NAN, middle;
 
@@ -207,7 +218,8 @@ static void print_times(const struct scene *s, const char *what, double *ours, d
 	sort(ratio, s->pairs);
 	middle = quantile(ratio, s->pairs, 0.5);
 	median_interval(ratio, s->pairs, &low, &high);
-	printf("u%-2u %7zu KiB  %-38s  %7.2f ns  %7.2f ns  %6.2f  [%.2f, %.2f]", 8 * s->width, s->n * s->width >> 10, what, 1e9 * quantile(ours, s->pairs, 0.5),
+	printf("u%-2u %7zu KiB  %-38s  %7.2f ns  %7.2f ns  %6.2f  [%.2f, %.2f]", 8 * s->width,
+	       s->n * s->width >> 10, what, 1e9 * quantile(ours, s->pairs, 0.5),
 	       1e9 * quantile(theirs, s->pairs, 0.5), middle, low, high);
 	if (goal > 0) {
 		printf("  goal %.2f: %s", goal, middle < goal ? "NO" : "yes");
@@ -217,7 +229,8 @@ static void print_times(const struct scene *s, const char *what, double *ours, d
 	fflush(stdout);
 }
 
-static void compare(struct scene *s, const struct other *o, const void *memory, const char *what, double goal)
+static void compare(struct scene *s, const struct other *o, const void *memory, const char *what,
+		    double goal)
 {
 	double ours[s->pairs], theirs[s->pairs];
 	size_t count = CALL;
@@ -261,9 +274,12 @@ static void fill(void *to, size_t n, unsigned width, bool sorted)
 		const uint64_t random = mix(sorted ? i + 1 : ~i);
 
 		if (width == sizeof(uint32_t))
-			((uint32_t *)to)[i] = (uint32_t)(sorted ? UINT32_MAX / n * i + random % (UINT32_MAX / n) : random);
+			((uint32_t *)to)[i] =
+				(uint32_t)(sorted ? UINT32_MAX / n * i + random % (UINT32_MAX / n)
+						  : random);
 		else
-			((uint64_t *)to)[i] = sorted ? UINT64_MAX / n * i + random % (UINT64_MAX / n) : random;
+			((uint64_t *)to)[i] =
+				sorted ? UINT64_MAX / n * i + random % (UINT64_MAX / n) : random;
 	}
 }
 
@@ -276,7 +292,8 @@ static void build_tree(struct scene *s, struct arena *arena)
 	memset(memory, 0, bytes); /* what the kernel takes for new pages is not part of it */
 	begin = clock_now();
 	tree_build(&s->tree, s->sorted, s->n, s->width, memory);
-	printf("u%-2u %7zu KiB  the tree was built in %.3g ms, and takes %.1f %% of the array\n", 8 * s->width, s->n * s->width >> 10, 1e3 * (clock_now() - begin),
+	printf("u%-2u %7zu KiB  the tree was built in %.3g ms, and takes %.1f %% of the array\n",
+	       8 * s->width, s->n * s->width >> 10, 1e3 * (clock_now() - begin),
 	       100 * (double)bytes / (double)(s->n * s->width));
 	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++)
 		if (instruction_set_usable(set) && tree_searcher(s->width, set))
@@ -305,7 +322,8 @@ static void compare_all(struct scene *s, size_t bytes)
 				continue;
 		o->build(memory, sorted, s->n);
 		if (!agree(s, o, memory)) {
-			printf("u%u %zu KiB: %s and the tree do not agree\n", 8 * s->width, bytes >> 10, o->name);
+			printf("u%u %zu KiB: %s and the tree do not agree\n", 8 * s->width,
+			       bytes >> 10, o->name);
 			s->missed = true;
 		}
 		compare(s, o, memory, o->name, i ? 0 : bytes < 256 << 10 ? 1.15 : 1.3);
@@ -315,7 +333,8 @@ static void compare_all(struct scene *s, size_t bytes)
 	}
 	if (!arena_placement(arena, &p)) {
 		if (!p.huge_unknown && p.huge < p.thp)
-			printf("... only %.0f %% of the array and the tree were on huge pages\n", 100 * (double)p.huge / (double)p.thp);
+			printf("... only %.0f %% of the array and the tree were on huge pages\n",
+			       100 * (double)p.huge / (double)p.thp);
 		placement_free(&p);
 	}
 	arena_close(arena);
@@ -331,15 +350,20 @@ int main(int argc, char **argv)
 	cpu_set_t set;
 
 	if (!m || s.pairs < LEAST_VALUES || s.pairs > 1000) {
-		fprintf(stderr, "search: %s\n", m ? "usage: search [PAIRS [MIB]], PAIRS from 6 to 1000, arrays of up to so many MiB" : error);
+		fprintf(stderr, "search: %s\n",
+			m ? "usage: search [PAIRS [MIB]], PAIRS from 6 to 1000, arrays of up to so "
+			    "many MiB"
+			  : error);
 		return 2;
 	}
 	s.machine = m;
 	CPU_ZERO(&set);
 	CPU_SET((size_t)m->cpu[m->cpus - 1].number, &set);
 	sched_setaffinity(0, sizeof(set), &set);
-	printf("The tree of locus against other searches, %u alternating pairs, CPU %d\n", s.pairs, m->cpu[m->cpus - 1].number);
-	printf("%-15s  %-38s  %10s  %10s  %6s  95 %% interval\n", "array", "against", "locus", "other", "faster");
+	printf("The tree of locus against other searches, %u alternating pairs, CPU %d\n", s.pairs,
+	       m->cpu[m->cpus - 1].number);
+	printf("%-15s  %-38s  %10s  %10s  %6s  95 %% interval\n", "array", "against", "locus",
+	       "other", "faster");
 	for (s.width = sizeof(uint32_t); s.width <= sizeof(uint64_t); s.width *= 2) {
 		struct arena *arena = arena_open(m);
 		void *keys = map(arena, (size_t)KEYS * s.width);
@@ -347,7 +371,10 @@ int main(int argc, char **argv)
 		fill(keys, KEYS, s.width, false);
 		s.keys = keys;
 		s.answers = map(arena, CALL * sizeof(*s.answers));
-		for (size_t bytes = (size_t)16 << 10; bytes <= most; bytes *= bytes < 4 << 20 ? 16 : bytes < 64 << 20 ? 16 : 4)
+		for (size_t bytes = (size_t)16 << 10; bytes <= most; bytes *= bytes < 4 << 20 ? 16
+									      : bytes < 64 << 20
+										      ? 16
+										      : 4)
 			compare_all(&s, bytes);
 		arena_close(arena);
 	}

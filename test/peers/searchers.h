@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other ways to search a sorted array, each as fast as we could write it: no header, but what search.c includes once for each width of keys, with KEY,
- * NAME(function) and RANK(line, key). All give indexes of the sorted array. The elements are a power of two.
+ * Other ways to search a sorted array, each as fast as we could write it: no header, but what
+ * search.c includes once for each width of keys, with KEY, NAME(function) and RANK(line, key). All
+ * give indexes of the sorted array. The elements are a power of two.
  */
 #define FAN (64 / sizeof(KEY))
 
 /*
- * S+ tree: nodes of a line, FAN + 1 children; a packet of 128 goes through it layer by layer. Keys are kept with their highest bit turned, since AVX2 compares
- * signed integers only.
+ * S+ tree: nodes of a line, FAN + 1 children; a packet of 128 goes through it layer by layer. Keys
+ * are kept with their highest bit turned, since AVX2 compares signed integers only.
  */
 enum { NAME(MOST) = 12 };
 struct NAME(splus) {
@@ -47,8 +48,9 @@ static void NAME(splus_build)(void *memory, const void *sorted, size_t n)
 	}
 }
 
-SPLUS_TARGET __attribute__((always_inline)) static inline void NAME(splus_layer)(const KEY *layer, const KEY *below, const bool fetch, const NAME(vector) *q,
-									 uint32_t *at)
+SPLUS_TARGET __attribute__((always_inline)) static inline void
+NAME(splus_layer)(const KEY *layer, const KEY *below, const bool fetch, const NAME(vector) * q,
+		  uint32_t *at)
 {
 	for (unsigned i = 0; i < PACKET; i++) {
 		at[i] = at[i] * (uint32_t)(FAN + 1) + NAME(rank)(layer + (size_t)at[i] * FAN, q[i]);
@@ -57,7 +59,8 @@ SPLUS_TARGET __attribute__((always_inline)) static inline void NAME(splus_layer)
 	}
 }
 
-SPLUS_TARGET static void NAME(splus)(const void *memory, const void *keys, size_t count, uint32_t *answers)
+SPLUS_TARGET static void NAME(splus)(const void *memory, const void *keys, size_t count,
+				     uint32_t *answers)
 {
 	const struct NAME(splus) *s = memory;
 	const KEY *key = keys;
@@ -76,11 +79,15 @@ SPLUS_TARGET static void NAME(splus)(const void *memory, const void *keys, size_
 			else
 				NAME(splus_layer)(s->layer[l], s->layer[l - 1], true, q, at);
 		for (unsigned i = 0; i < PACKET; i++)
-			answers[packet + i] = at[i] * (uint32_t)FAN + NAME(rank)(s->layer[0] + (size_t)at[i] * FAN, q[i]);
+			answers[packet + i] = at[i] * (uint32_t)FAN +
+					      NAME(rank)(s->layer[0] + (size_t)at[i] * FAN, q[i]);
 	}
 }
 
-/* Eytzinger's order, 1 is the root; four levels of a node's subtree are in a line (three, of 8 bytes). The largest element is apart. */
+/*
+ * Eytzinger's order, 1 is the root; four levels of a node's subtree are in a line (three, of 8
+ * bytes). The largest element is apart.
+ */
 struct NAME(eytzinger) {
 	unsigned levels;
 	KEY largest;
@@ -97,10 +104,12 @@ static void NAME(eytzinger_build)(void *memory, const void *sorted, size_t n)
 	struct NAME(eytzinger) *e = memory;
 	KEY *node = (KEY *)((char *)memory + 64);
 
-	*e = (struct NAME(eytzinger)){ (unsigned)__builtin_ctzll(n), ((const KEY *)sorted)[n - 1], node };
+	*e = (struct NAME(eytzinger)){ (unsigned)__builtin_ctzll(n), ((const KEY *)sorted)[n - 1],
+				       node };
 	for (unsigned level = 0; level < e->levels; level++)
 		for (size_t i = 0; i < (size_t)1 << level; i++)
-			node[((size_t)1 << level) + i] = ((const KEY *)sorted)[((2 * i + 1) << (e->levels - 1 - level)) - 1];
+			node[((size_t)1 << level) + i] =
+				((const KEY *)sorted)[((2 * i + 1) << (e->levels - 1 - level)) - 1];
 }
 
 static void NAME(eytzinger)(const void *memory, const void *keys, size_t count, uint32_t *answers)
@@ -119,7 +128,8 @@ static void NAME(eytzinger)(const void *memory, const void *keys, size_t count, 
 				at[i] = 2 * at[i] + (node[at[i]] < key[batch + i]);
 			}
 		for (unsigned i = 0; i < BATCH; i++)
-			answers[batch + i] = (uint32_t)(at[i] - ((size_t)1 << e->levels)) + (e->largest < key[batch + i]);
+			answers[batch + i] = (uint32_t)(at[i] - ((size_t)1 << e->levels)) +
+					     (e->largest < key[batch + i]);
 	}
 }
 
@@ -163,7 +173,8 @@ static void NAME(standard)(const void *memory, const void *keys, size_t count, u
 
 static const struct other NAME(others)[] = {
 	{ "S+ tree, packets of 128", NAME(splus_bytes), NAME(splus_build), NAME(splus) },
-	{ "Eytzinger, batches of 16", NAME(eytzinger_bytes), NAME(eytzinger_build), NAME(eytzinger) },
+	{ "Eytzinger, batches of 16", NAME(eytzinger_bytes), NAME(eytzinger_build),
+	  NAME(eytzinger) },
 	{ "branch-free", NAME(array_bytes), NAME(array_build), NAME(branch_free) },
 	{ "std::lower_bound", NAME(array_bytes), NAME(array_build), NAME(standard) },
 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stand-in for libpapi, built by `make check` under that library's own name: found by LD_LIBRARY_PATH, the program can't tell it from PAPI, on a machine
- * without counters and always with the same counts. From one PAPI_read() of a set to the next an event counts
+ * A stand-in for libpapi, built by `make check` under that library's own name: found by
+ * LD_LIBRARY_PATH, the program can't tell it from PAPI, on a machine without counters and always
+ * with the same counts. From one PAPI_read() of a set to the next an event counts
  *
  *   1000 * (its row in the table below, from 1) + who
  *
- * where `who` is the number of the thread (0: the one that loaded the library; the smallest free number to each that registers) or, for what belongs
- * to a CPU, its number. It is strict: what breaks PAPI's rules is said on stderr and ends the program by abort(). What was not given back
- * is said at the end.
+ * where `who` is the number of the thread (0: the one that loaded the library; the smallest free
+ * number to each that registers) or, for what belongs to a CPU, its number. It is strict: what
+ * breaks PAPI's rules is said on stderr and ends the program by abort(). What was not given back is
+ * said at the end.
  *
  * $PAPI_STAND_IN is a list of words between blanks:
  *   counters=N       an event set of the processor has room for N (4)
@@ -16,10 +18,12 @@
  *   denied=EVENT     can't be added, for want of permission
  *   wrong=EVENT      can't be added, for no reason that is known
  *   late=EVENT       can be added by the thread that loaded the library only
- *   scarce=EVENT     can be added by the thread that loaded the library, and by others each fourth time
+ *   scarce=EVENT     can be added by the thread that loaded the library, and by others each fourth
+ *                    time
  *   broken=EVENT     sets with it can be started, and read once, but not again
  *   files=EVENT      can't be added, for want of a file descriptor
- *   falls=EVENT      takes turns, and has its first after the third reading: 0 until then, and then an estimate that falls by what others rise by
+ *   falls=EVENT      takes turns, and has its first after the third reading: 0 until then, and then
+ *                    an estimate that falls by what others rise by
  *   off=COMPONENT    is disabled: perf_event, perf_event_uncore, rapl, net
  *   version=N.N      the version that it claims to be
  *   sick             can't be initialised
@@ -37,7 +41,7 @@
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define PUBLIC __attribute__((visibility("default")))
+#define PUBLIC	      __attribute__((visibility("default")))
 
 enum { MOST_SETS = 4096, MOST_EVENTS = 64, MOST_THREADS = 1024 };
 enum { CPU, UNCORE, RAPL, NET, COMPONENTS };
@@ -55,14 +59,29 @@ static const struct row {
 	const char *units;
 	bool level;
 } rows[] = {
-	{ "PAPI_TOT_CYC", CPU, "", false },	   { "PAPI_TOT_INS", CPU, "", false },	 { "PAPI_L1_DCM", CPU, "", false },
-	{ "PAPI_L2_DCM", CPU, "", false },	   { "PAPI_L3_TCM", CPU, "", false },	 { "PAPI_TLB_DM", CPU, "", false },
-	{ "PAPI_BR_INS", CPU, "", false },	   { "PAPI_BR_MSP", CPU, "", false },	 { "PAPI_LD_INS", CPU, "", false },
-	{ "PAPI_SR_INS", CPU, "", false },	   { "PAPI_L3_TCA", CPU, "", false },	 { "PAPI_RES_STL", CPU, "", false },
-	{ "PAPI_CA_SNP", CPU, "", false },	   { "PAPI_FP_OPS", CPU, "", false },	 { "standin::NATIVE", CPU, "", false },
-	{ "standin::OTHER", CPU, "", false },	   { "perf::CYCLES", CPU, "", false },	 { "perf::INSTRUCTIONS", CPU, "", false },
-	{ "perf::CACHE-MISSES", CPU, "", false },  { "imc::READS", UNCORE, "", false },	 { "imc::WRITES", UNCORE, "", false },
-	{ "imc::READS:cpu=0", UNCORE, "", false }, { "rapl:::PACKAGE_ENERGY:PACKAGE0", RAPL, "nJ", false },
+	{ "PAPI_TOT_CYC", CPU, "", false },
+	{ "PAPI_TOT_INS", CPU, "", false },
+	{ "PAPI_L1_DCM", CPU, "", false },
+	{ "PAPI_L2_DCM", CPU, "", false },
+	{ "PAPI_L3_TCM", CPU, "", false },
+	{ "PAPI_TLB_DM", CPU, "", false },
+	{ "PAPI_BR_INS", CPU, "", false },
+	{ "PAPI_BR_MSP", CPU, "", false },
+	{ "PAPI_LD_INS", CPU, "", false },
+	{ "PAPI_SR_INS", CPU, "", false },
+	{ "PAPI_L3_TCA", CPU, "", false },
+	{ "PAPI_RES_STL", CPU, "", false },
+	{ "PAPI_CA_SNP", CPU, "", false },
+	{ "PAPI_FP_OPS", CPU, "", false },
+	{ "standin::NATIVE", CPU, "", false },
+	{ "standin::OTHER", CPU, "", false },
+	{ "perf::CYCLES", CPU, "", false },
+	{ "perf::INSTRUCTIONS", CPU, "", false },
+	{ "perf::CACHE-MISSES", CPU, "", false },
+	{ "imc::READS", UNCORE, "", false },
+	{ "imc::WRITES", UNCORE, "", false },
+	{ "imc::READS:cpu=0", UNCORE, "", false },
+	{ "rapl:::PACKAGE_ENERGY:PACKAGE0", RAPL, "nJ", false },
 	{ "rapl:::PACKAGE_ENERGY:PACKAGE1", RAPL, "nJ", false },
 	{ "rapl:::THERMAL_SPEC:PACKAGE0", RAPL, "W", true },
 	{ "net:::lo:rx:bytes", NET, "B", false },
@@ -72,7 +91,7 @@ static const struct row {
 struct set {
 	bool used, multiplex, running, attached;
 	pthread_t owner;
-	int component, cpu;                /* -1: not said yet */
+	int component, cpu; /* -1: not said yet */
 	unsigned who, n, reads;
 	unsigned row[MOST_EVENTS];
 };
@@ -81,7 +100,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool loaded, threaded, multiplex;
 	pthread_t owner;
-	unsigned made, asked;              /* sets; for what is scarce */
+	unsigned made, asked; /* sets; for what is scarce */
 	struct {
 		bool used;
 		pthread_t id;
@@ -103,14 +122,18 @@ static __attribute__((noreturn, format(printf, 1, 2))) void wrong(const char *fo
 
 /* ---- what it is told ---- */
 
-/* The value of a word of $PAPI_STAND_IN, the i-th of these; NULL: no more. It is followed by a blank or the end. */
+/*
+ * The value of a word of $PAPI_STAND_IN, the i-th of these; NULL: no more. It is followed by a
+ * blank or the end.
+ */
 static const char *told(const char *key, unsigned i)
 {
 	const char *text = getenv("PAPI_STAND_IN");
 	size_t length = strlen(key);
 
 	for (; text && *text; text += strcspn(text, " "), text += strspn(text, " "))
-		if (!strncmp(text, key, length) && (text[length] == '=' || text[length] == ' ' || !text[length]) && !i--)
+		if (!strncmp(text, key, length) &&
+		    (text[length] == '=' || text[length] == ' ' || !text[length]) && !i--)
 			return text[length] == '=' ? text + length + 1 : text + length;
 	return NULL;
 }
@@ -162,7 +185,8 @@ static void left_behind(void)
 	for (unsigned i = 0; i < MOST_THREADS; i++)
 		threads += it.thread[i].used;
 	if (sets || threads || it.loaded)
-		fprintf(stderr, "PAPI's stand-in: not given back: %u event sets, %u threads%s\n", sets, threads, it.loaded ? ", the library" : "");
+		fprintf(stderr, "PAPI's stand-in: not given back: %u event sets, %u threads%s\n",
+			sets, threads, it.loaded ? ", the library" : "");
 	else if (told("loud", 0) && it.made)
 		fprintf(stderr, "PAPI's stand-in: %u event sets, all given back\n", it.made);
 }
@@ -204,7 +228,8 @@ PUBLIC int PAPI_get_opt(int option, PAPI_option_t *value)
 PUBLIC int PAPI_thread_init(unsigned long (*id)(void))
 {
 	if (!it.loaded || it.threaded || id != pthread_self)
-		wrong("PAPI_thread_init: %s", it.loaded ? "again, or not with pthread_self" : "before PAPI_library_init");
+		wrong("PAPI_thread_init: %s",
+		      it.loaded ? "again, or not with pthread_self" : "before PAPI_library_init");
 	it.threaded = !told("threadless", 0);
 	return it.threaded ? PAPI_OK : PAPI_EINVAL;
 }
@@ -321,7 +346,10 @@ PUBLIC int PAPI_query_event(int code)
 {
 	int row = row_of(code);
 
-	return row < 0 || components[rows[row].component].disabled || is_told("absent", rows[row].name) ? PAPI_ENOEVNT : PAPI_OK;
+	return row < 0 || components[rows[row].component].disabled ||
+			       is_told("absent", rows[row].name)
+		       ? PAPI_ENOEVNT
+		       : PAPI_OK;
 }
 
 PUBLIC int PAPI_get_event_component(int code)
@@ -335,7 +363,8 @@ PUBLIC int PAPI_get_event_info(int code, PAPI_event_info_t *info)
 
 	if (row < 0)
 		return PAPI_ENOEVNT;
-	*info = (PAPI_event_info_t){ .event_code = (unsigned)code, .component_index = rows[row].component };
+	*info = (PAPI_event_info_t){ .event_code = (unsigned)code,
+				     .component_index = rows[row].component };
 	snprintf(info->symbol, sizeof(info->symbol), "%s", rows[row].name);
 	snprintf(info->units, sizeof(info->units), "%s", rows[row].units);
 	if (rows[row].level) {
@@ -352,7 +381,8 @@ static int enumerate(int *code, int modifier, int component)
 	unsigned row = modifier == PAPI_ENUM_FIRST ? 0 : (unsigned)row_of(*code) + 1;
 
 	for (; row < LENGTH(rows); row++) {
-		if (is_preset(row) != presets || !is_known(row) || (!presets && rows[row].component != component))
+		if (is_preset(row) != presets || !is_known(row) ||
+		    (!presets && rows[row].component != component))
 			continue;
 		*code = code_of(row);
 		return PAPI_OK;
@@ -393,7 +423,11 @@ PUBLIC int PAPI_create_eventset(int *number)
 		wrong("PAPI_create_eventset on a thread that is not registered");
 	while (i < MOST_SETS - 1 && it.set[i].used)
 		i++;
-	it.set[i] = (struct set){ .used = true, .owner = pthread_self(), .component = -1, .cpu = -1, .who = (unsigned)who };
+	it.set[i] = (struct set){ .used = true,
+				  .owner = pthread_self(),
+				  .component = -1,
+				  .cpu = -1,
+				  .who = (unsigned)who };
 	it.made++;
 	pthread_mutex_unlock(&it.lock);
 	*number = i;
@@ -464,7 +498,8 @@ PUBLIC int PAPI_add_event(int number, int code)
 	}
 	if (is_told("late", rows[row].name) && s->who)
 		return PAPI_ECNFLCT;
-	if (is_told("scarce", rows[row].name) && s->who && __atomic_fetch_add(&it.asked, 1, __ATOMIC_RELAXED) % 4)
+	if (is_told("scarce", rows[row].name) && s->who &&
+	    __atomic_fetch_add(&it.asked, 1, __ATOMIC_RELAXED) % 4)
 		return PAPI_ECNFLCT;
 	if (s->n == MOST_EVENTS || (s->component == CPU && !s->multiplex && s->n >= room()))
 		return PAPI_ECNFLCT;

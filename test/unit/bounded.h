@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-enum { PATIENCE = 300 };                   /* s: what takes longer hangs */
+enum { PATIENCE = 300 }; /* s: what takes longer hangs */
 
 static int begin_bounded(void **state)
 {

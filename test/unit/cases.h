@@ -4,19 +4,16 @@
 
 #include <stdlib.h>
 
-/* How many random cases are tried: of n all, or one in four with a sanitizer, in ten where the processor is emulated: each takes that much longer. */
+/*
+ * How many random cases are tried: of n all, or one in four with a sanitizer, in ten where the
+ * processor is emulated: each takes that much longer.
+ */
 static inline unsigned cases(unsigned n)
 {
 	const char *sanitizer = getenv("SANITIZER");
 	const unsigned one_in = getenv("LOCUS_EMULATED") ? 10 : sanitizer && *sanitizer ? 4 : 1;
 
 	return (n + one_in - 1) / one_in;
-}
-
-/* How many damaged inputs: all of them with a sanitizer, too, which sees best what they do. */
-static inline unsigned inputs(unsigned n)
-{
-	return getenv("LOCUS_EMULATED") ? cases(n) : n;
 }
 
 #endif

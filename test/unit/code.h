@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at the machine code of the running program: a kernel is what its loop consists of, whatever the compiler made of its source. */
+/*
+ * Looking at the machine code of the running program: a kernel is what its loop consists of,
+ * whatever the compiler made of its source.
+ */
 #ifndef LOCUS_TEST_CODE_H
 #define LOCUS_TEST_CODE_H
 
@@ -13,8 +16,9 @@
 #include <unistd.h>
 
 /*
- * What the loop of a kernel must consist of: at least so many of an instruction, with these registers, and besides nothing but
- * `also`: what counts, compares, jumps, and loads where the instruction itself can't. Both gcc and clang are on the list.
+ * What the loop of a kernel must consist of: at least so many of an instruction, with these
+ * registers, and besides nothing but `also`: what counts, compares, jumps, and loads where the
+ * instruction itself can't. Both gcc and clang are on the list.
  */
 struct expectation {
 	const char *function, *instruction, *registers;
@@ -43,12 +47,16 @@ struct code {
 	struct instruction list[MOST_INSTRUCTIONS];
 };
 
-/* Of a jump, like "jne    4005d0 <f+0x10>" or "cbnz	x2, 4005d0 <f+0x10>"; 0: it is none, or a call. */
+/*
+ * Of a jump, like "jne    4005d0 <f+0x10>" or "cbnz       x2, 4005d0 <f+0x10>"; 0: it is none, or a
+ * call.
+ */
 static inline uint64_t target_of(const struct instruction *i)
 {
 	const char *label = strstr(i->operands, " <"), *digits = label;
 
-	if (!label || !strchr("jbct", i->name[0]) || strncmp(i->name, "call", 4) == 0 || strncmp(i->name, "bl", 2) == 0)
+	if (!label || !strchr("jbct", i->name[0]) || strncmp(i->name, "call", 4) == 0 ||
+	    strncmp(i->name, "bl", 2) == 0)
 		return 0;
 	while (digits > i->operands && isxdigit((unsigned char)digits[-1]))
 		digits--;
@@ -63,7 +71,8 @@ static inline bool read_instruction(const char *line, struct instruction *i)
 	memset(i, 0, sizeof(*i));
 	if (sscanf(line, " %" SCNx64 ":\t%15s", &i->at, i->name) != 2)
 		return false;
-	operands = strstr(strchr(line, ':'), i->name) + strlen(i->name); /* "1b4:\tb\t1c8": not the b of the address */
+	/* "1b4:\tb\t1c8": not the b of the address */
+	operands = strstr(strchr(line, ':'), i->name) + strlen(i->name);
 	snprintf(i->operands, sizeof(i->operands), "%.*s", (int)strcspn(operands, "\n"), operands);
 	i->target = target_of(i);
 	return true;
@@ -74,8 +83,9 @@ static inline void disassemble(const char *function, struct code *code)
 	char command[256], line[512];
 	FILE *f;
 
-	snprintf(command, sizeof(command), "objdump -d --no-show-raw-insn --disassemble=%s /proc/%d/exe 2>/dev/null", function,
-		 getpid());
+	snprintf(command, sizeof(command),
+		 "objdump -d --no-show-raw-insn --disassemble=%s /proc/%d/exe 2>/dev/null",
+		 function, getpid());
 	code->n = 0;
 	f = popen(command, "r");
 	if (!f)
@@ -101,7 +111,10 @@ static inline bool wanted(const struct expectation *e, const struct instruction 
 	return listed(i->name, e->instruction) && strstr(i->operands, e->registers);
 }
 
-/* Is there a loop, from the target of a jump back to the jump, of what is expected and nothing else? */
+/*
+ * Is there a loop, from the target of a jump back to the jump, of what is expected and nothing
+ * else?
+ */
 static inline bool has_loop(const struct expectation *e, const struct code *code)
 {
 	for (unsigned end = 0; end < code->n; end++) {
@@ -130,13 +143,14 @@ static inline void loop_is_what_was_meant(void **state)
 	if (!code.n)
 		fail_msg("%s: no such function in this program", e->function);
 	if (!has_loop(e, &code))
-		fail_msg("%s: no loop of at least %u %s on %s and only%s", e->function, e->least, e->instruction, e->registers,
-			 e->also);
+		fail_msg("%s: no loop of at least %u %s on %s and only%s", e->function, e->least,
+			 e->instruction, e->registers, e->also);
 }
 
 /*
- * Where one instruction does not tell it: extended regular expressions, each for a whole instruction ("mov (%rdi),%rax"). Each of `must` is
- * there, and beside them nothing but `may` - in some loop, or in ALL of the function.
+ * Where one instruction does not tell it: extended regular expressions, each for a whole
+ * instruction ("mov (%rdi),%rax"). Each of `must` is there, and beside them nothing but `may` - in
+ * some loop, or in ALL of the function.
  */
 struct shape {
 	const char *function;
@@ -146,20 +160,24 @@ struct shape {
 
 /* Pieces of such expressions, as objdump writes them. */
 #ifdef __x86_64__
-#define R	"%[a-z0-9]+"
-#define AT	"(-?0x[0-9a-f]+)?\\(" R "(," R "(,[1248])?)?\\)"
+#define R	 "%[a-z0-9]+"
+#define AT	 "(-?0x[0-9a-f]+)?\\(" R "(," R "(,[1248])?)?\\)"
 #define ON_STACK "(0x[0-9a-f]+)?\\(%rsp\\)"
-#define NUMBER	"\\$-?0x[0-9a-f]+"
-#define ADDED	"add[lq]? \\$0x1," R "|inc[lq]? " R "|lea 0x1\\(" R "\\)," R
-#define LOADED	"mov(zbl|b|l|q)? " AT "," R
-#define STORED	"mov[blq]? " R "," AT
-#define CALL(F) "call [0-9a-f]+ <" F "(@plt)?>"
+#define NUMBER	 "\\$-?0x[0-9a-f]+"
+#define ADDED	 "add[lq]? \\$0x1," R "|inc[lq]? " R "|lea 0x1\\(" R "\\)," R
+#define LOADED	 "mov(zbl|b|l|q)? " AT "," R
+#define STORED	 "mov[blq]? " R "," AT
+#define CALL(F)	 "call [0-9a-f]+ <" F "(@plt)?>"
 /* what counts, compares and jumps, and touches no memory */
-#define ARITHMETIC                                                                                                                             \
-	"(add|sub|and|or|shl|shr|cmp|test|mov)[lqbw]? (" R "|" NUMBER ")," R "|(inc|dec|not|neg|shl|shr)[lq]? " R "|xor " R "," R              \
-	"|movzbl " R "," R "|(cmov|set)[a-z]+ " R ".*|lea " AT "," R "|j[a-z]+ .*|(cs |data16 )*nop[wl]?( .*)?|xchg %ax,%ax"
+#define ARITHMETIC                                                              \
+	"(add|sub|and|or|shl|shr|cmp|test|mov)[lqbw]? (" R "|" NUMBER ")," R    \
+	"|(inc|dec|not|neg|shl|shr)[lq]? " R "|xor " R "," R "|movzbl " R "," R \
+	"|(cmov|set)[a-z]+ " R ".*|lea " AT "," R                               \
+	"|j[a-z]+ .*|(cs |data16 )*nop[wl]?( .*)?|xchg %ax,%ax"
 /* ... and what begins and ends a function, or keeps what there is no register for */
-#define AROUND ARITHMETIC "|push " R "|pop " R "|ret|endbr64|[a-z]+ (" R "|" NUMBER ")," ON_STACK "|[a-z]+ " ON_STACK "," R
+#define AROUND                                                                             \
+	ARITHMETIC "|push " R "|pop " R "|ret|endbr64|[a-z]+ (" R "|" NUMBER ")," ON_STACK \
+		   "|[a-z]+ " ON_STACK "," R
 #elif defined(__aarch64__)
 #define R	"([wx]([0-9]+|zr)|sp)"
 #define AT	"\\[[^]]+\\]"
@@ -167,15 +185,16 @@ struct shape {
 #define LOADED	"(ldr|ldrb|ldar|ldarb|ldapr|ldaprb) " R ", " AT
 #define STORED	"(str|strb|stlr|stlrb) " R ", " AT
 #define CALL(F) "bl [0-9a-f]+ <" F "(@plt)?>"
-#define ARITHMETIC                                                                                                                             \
-	"(add|sub|subs|cmp|ccmp|tst|mov|and|orr|eor|mvn|bic|cset|csel|csinc|lsl|lsr|ubfiz|ubfx) .*|nop|b(\\.[a-z]+)? .*|cbn?z .*|tbn?z .*"
+#define ARITHMETIC                                                                                \
+	"(add|sub|subs|cmp|ccmp|tst|mov|and|orr|eor|mvn|bic|cset|csel|csinc|lsl|lsr|ubfiz|ubfx) " \
+	".*|nop|b(\\.[a-z]+)? .*|cbn?z .*|tbn?z .*"
 #define AROUND ARITHMETIC "|(stp|ldp|str|ldr) [^[]*\\[sp.*|ret|paciasp|autiasp|bti .*|hint .*"
 #endif
 
 enum { MOST_PATTERNS = 8 };
 struct patterns {
 	unsigned n;
-	regex_t of[MOST_PATTERNS + 1];     /* the last one: may */
+	regex_t of[MOST_PATTERNS + 1]; /* the last one: may */
 };
 
 static inline void compile_pattern(regex_t *r, const char *text)
@@ -192,7 +211,8 @@ static inline void print_instruction(const struct instruction *i, char *text, si
 {
 	size_t n = (size_t)snprintf(text, size, "%s", i->name);
 
-	for (const char *c = i->operands; *c && n + 2 < size && strncmp(c, "//", 2) && strncmp(c, " # ", 3); c++)
+	for (const char *c = i->operands;
+	     *c && n + 2 < size && strncmp(c, "//", 2) && strncmp(c, " # ", 3); c++)
 		if (!isspace((unsigned char)*c))
 			text[n++] = *c;
 		else if (text[n - 1] != ' ')
@@ -202,8 +222,13 @@ static inline void print_instruction(const struct instruction *i, char *text, si
 	text[n] = '\0';
 }
 
-/* Are the instructions from first to last of this shape? `culprit`: the first that may not be there, or the pattern that is missing. */
-static inline bool has_shape(const struct patterns *p, const struct shape *s, const struct code *code, unsigned first, unsigned last, char *culprit, size_t size)
+/*
+ * Are the instructions from first to last of this shape? `culprit`: the first that may not be
+ * there, or the pattern that is missing.
+ */
+static inline bool has_shape(const struct patterns *p, const struct shape *s,
+			     const struct code *code, unsigned first, unsigned last, char *culprit,
+			     size_t size)
 {
 	bool found[MOST_PATTERNS] = { false };
 	char text[128];
@@ -260,7 +285,10 @@ static inline void has_the_shape_that_was_meant(void **state)
 		regfree(&p.of[i]);
 	regfree(&p.of[MOST_PATTERNS]);
 	if (!right)
-		fail_msg("%s: %s: %s", s->function, s->extent == ALL ? "not of the shape that was meant" : "no loop of the shape that was meant", culprit);
+		fail_msg("%s: %s: %s", s->function,
+			 s->extent == ALL ? "not of the shape that was meant"
+					  : "no loop of the shape that was meant",
+			 culprit);
 }
 
 /* Why machine code can't be looked at here; NULL: it can. */
@@ -268,7 +296,9 @@ static inline const char *unreadable(void)
 {
 	if (!PLAIN)
 		return "built without optimisation, or with sanitizers";
-	return system("objdump --version >/dev/null 2>&1") ? "objdump is missing (Debian, Fedora, Spack: binutils)" : NULL;
+	return system("objdump --version >/dev/null 2>&1")
+		       ? "objdump is missing (Debian, Fedora, Spack: binutils)"
+		       : NULL;
 }
 
 #endif

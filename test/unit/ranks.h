@@ -32,7 +32,7 @@ static struct shared {
 	int64_t integer[RANKS][MOST_VALUES];
 	double real[RANKS][16];
 	struct mailbox mail[RANKS][RANKS]; /* from, to */
-} *shared;
+} * shared;
 static unsigned me;
 
 static void sum(int64_t *x, size_t n)
@@ -84,7 +84,10 @@ static void *begin(const struct piece *out, struct piece *in)
 	return in;
 }
 
-/* Letters of one rank come in the order in which they were sent, and exchanges are finished in the order in which they were begun. */
+/*
+ * Letters of one rank come in the order in which they were sent, and exchanges are finished in the
+ * order in which they were begun.
+ */
 static void finish(void *exchange)
 {
 	struct piece *in = exchange;
@@ -110,7 +113,10 @@ static double spent(void)
 	return 0;
 }
 
-/* Runs it on all ranks, and returns the exit status, which has to be the same; what rank 0 said on stderr is in `said`. */
+/*
+ * Runs it on all ranks, and returns the exit status, which has to be the same; what rank 0 said on
+ * stderr is in `said`.
+ */
 static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
 {
 	pthread_barrierattr_t between_processes;
@@ -118,7 +124,8 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 	pid_t pid[RANKS];
 	int pipes[RANKS][2], status[RANKS];
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	assert_ptr_not_equal(shared, MAP_FAILED);
 	pthread_barrierattr_init(&between_processes);
 	pthread_barrierattr_setpshared(&between_processes, PTHREAD_PROCESS_SHARED);
@@ -128,7 +135,15 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 		pid[me] = fork();
 		assert_true(pid[me] >= 0);
 		if (pid[me] == 0) {
-			struct ranks ranks = { .rank = me, .ranks = RANKS, .sum = sum, .most = most, .sum_here = sum, .most_here = most_here, .spent = spent, .begin = begin, .finish = finish };
+			struct ranks ranks = { .rank = me,
+					       .ranks = RANKS,
+					       .sum = sum,
+					       .most = most,
+					       .sum_here = sum,
+					       .most_here = most_here,
+					       .spent = spent,
+					       .begin = begin,
+					       .finish = finish };
 
 			dup2(pipes[me][1], STDERR_FILENO);
 			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
@@ -141,12 +156,14 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 		size_t length = 0;
 		ssize_t n;
 
-		while ((n = read(pipes[rank][0], errors[rank] + length, sizeof(errors[rank]) - 1 - length)) > 0)
+		while ((n = read(pipes[rank][0], errors[rank] + length,
+				 sizeof(errors[rank]) - 1 - length)) > 0)
 			length += (size_t)n;
 		close(pipes[rank][0]);
 		waitpid(pid[rank], &status[rank], 0);
 		if (status[rank] != status[0] || (rank && *errors[rank]))
-			print_message("rank %u ends with %#x and says: %s\n", rank, status[rank], errors[rank]);
+			print_message("rank %u ends with %#x and says: %s\n", rank, status[rank],
+				      errors[rank]);
 		assert_true(WIFEXITED(status[rank]));
 		assert_int_equal(WEXITSTATUS(status[rank]), WEXITSTATUS(status[0]));
 		if (rank)

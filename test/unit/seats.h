@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of what workers count: all sit on one CPU, the first that we may use, and are told what is theirs to count. */
+/*
+ * For tests of what workers count: all sit on one CPU, the first that we may use, and are told what
+ * is theirs to count.
+ */
 #ifndef LOCUS_SEATS_H
 #define LOCUS_SEATS_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks without MPI: processes that share a page. They agree, and a run of several ends alike in each of them. */
+/*
+ * Ranks without MPI: processes that share a page. They agree, and a run of several ends alike in
+ * each of them.
+ */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
@@ -18,13 +22,13 @@
 #include <cmocka.h>
 
 #include "benchmarks.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/run.h"
 #include "ranks.h"
 
-#define CHECK(IT)          \
-	do {               \
-		if (!(IT)) \
+#define CHECK(IT)                                  \
+	do {                                       \
+		if (!(IT))                         \
 			return __LINE__ % 200 + 1; \
 	} while (0)
 
@@ -38,12 +42,14 @@ static int agree(const struct ranks *ranks)
 	CHECK(agree_same(ranks, UINT64_MAX) && !agree_same(ranks, UINT64_MAX / (ranks->rank + 1)));
 	memset(text, 'a' + (int)ranks->rank, sizeof(text));
 	agree_copy(ranks, 2, text, sizeof(text) - 1);
-	CHECK(text[0] == 'c' && text[sizeof(text) - 2] == 'c' && text[sizeof(text) - 1] == 'a' + (int)ranks->rank);
+	CHECK(text[0] == 'c' && text[sizeof(text) - 2] == 'c' &&
+	      text[sizeof(text) - 1] == 'a' + (int)ranks->rank);
 	agree_words(ranks, &none);
 	CHECK(!none);
 	words = ranks->rank ? strdup("it rains") : NULL;
 	agree_words(ranks, &words);
-	CHECK(strncmp(words, "on rank 1 (", 11) == 0 && strcmp(strrchr(words, ':'), ": it rains") == 0);
+	CHECK(strncmp(words, "on rank 1 (", 11) == 0 &&
+	      strcmp(strrchr(words, ':'), ": it rains") == 0);
 	free(words);
 	words = strdup("it shines");
 	agree_words(ranks, &words);
@@ -97,7 +103,8 @@ static void alone_all_is_as_it_was(void **state)
 	int status = 3;
 
 	(void)state;
-	assert_true(is_first(NULL) && agree_any(NULL, true) && !agree_any(NULL, false) && agree_same(NULL, 1));
+	assert_true(is_first(NULL) && agree_any(NULL, true) && !agree_any(NULL, false) &&
+		    agree_same(NULL, 1));
 	assert_true(agree_most(NULL, -2) == -2);
 	agree_words(NULL, &words);
 	assert_null(words);
@@ -108,27 +115,40 @@ static void alone_all_is_as_it_was(void **state)
 	assert_int_equal(status, 3);
 }
 
+/* s: an emulated machine is slow, and must not be cut off. */
+enum { ENOUGH = 3600 };
+
 static int run_with(const struct ranks *ranks, struct options options)
 {
 	options.benchmark = &dummy_benchmark;
 	options.repeats = 3;
+	options.time_budget = ENOUGH;
 	options.quiet = true;
 	return run(&options, benchmarks, ranks);
 }
 
 static int run_all(const struct ranks *ranks)
 {
-	return run_with(ranks, (struct options){ .variant = "steady,sums,failing,impossible,wrong,misplaced", .oversubscribe = true });
+	return run_with(ranks, (struct options){
+				       .variant = "steady,sums,failing,impossible,wrong,misplaced",
+				       .oversubscribe = true });
 }
 
 static int run_good(const struct ranks *ranks)
 {
-	return run_with(ranks, (struct options){ .variant = "steady,sums", .threads = "1,2", .parameter = { NULL, "64K" }, .oversubscribe = true });
+	return run_with(ranks, (struct options){ .variant = "steady,sums",
+						 .threads = "1,2",
+						 .parameter = { NULL, "64K" },
+						 .oversubscribe = true });
 }
 
 static int run_to_the_budget(const struct ranks *ranks)
 {
-	struct options options = { .benchmark = &dummy_benchmark, .variant = "steady,humps", .time_budget = 0.2, .oversubscribe = true, .quiet = true };
+	struct options options = { .benchmark = &dummy_benchmark,
+				   .variant = "steady,humps",
+				   .time_budget = 0.2,
+				   .oversubscribe = true,
+				   .quiet = true };
 
 	return run(&options, benchmarks, ranks);
 }
@@ -136,8 +156,15 @@ static int run_to_the_budget(const struct ranks *ranks)
 /* Of --points, --dimensions and --clusters. */
 static int run_kmeans(const struct ranks *ranks)
 {
-	struct options options = { .benchmark = &kmeans_benchmark, .variant = "best", .threads = "1,2", .parameter = { "700/rank", "3", "9" }, .repeats = 2,
-				   .seed = 1, .oversubscribe = true, .quiet = true };
+	struct options options = { .benchmark = &kmeans_benchmark,
+				   .variant = "best",
+				   .threads = "1,2",
+				   .parameter = { "700/rank", "3", "9" },
+				   .time_budget = ENOUGH,
+				   .repeats = 2,
+				   .seed = 1,
+				   .oversubscribe = true,
+				   .quiet = true };
 
 	return run(&options, benchmarks, ranks);
 }
@@ -149,22 +176,29 @@ static int run_crowded(const struct ranks *ranks)
 
 static int run_differing(const struct ranks *ranks)
 {
-	return run_with(ranks, (struct options){ .variant = "steady", .threads = ranks->rank == 2 ? "1,2" : "1", .oversubscribe = true });
+	return run_with(ranks, (struct options){ .variant = "steady",
+						 .threads = ranks->rank == 2 ? "1,2" : "1",
+						 .oversubscribe = true });
 }
 
 static int run_badly_told(const struct ranks *ranks)
 {
-	return run_with(ranks, (struct options){ .variant = ranks->rank == 2 ? "stedy" : "steady", .oversubscribe = true });
+	return run_with(ranks, (struct options){ .variant = ranks->rank == 2 ? "stedy" : "steady",
+						 .oversubscribe = true });
 }
 
 static int run_unwritable(const struct ranks *ranks)
 {
-	return run_with(ranks, (struct options){ .variant = "steady", .oversubscribe = true, .output = "/dev/full" });
+	return run_with(ranks, (struct options){ .variant = "steady",
+						 .oversubscribe = true,
+						 .output = "/dev/full" });
 }
 
 static int run_nowhere(const struct ranks *ranks)
 {
-	return run_with(ranks, (struct options){ .variant = "steady", .oversubscribe = true, .output = "/nowhere/at/all" });
+	return run_with(ranks, (struct options){ .variant = "steady",
+						 .oversubscribe = true,
+						 .output = "/nowhere/at/all" });
 }
 
 static void be_told(void *state, struct worker *w)
@@ -175,12 +209,26 @@ static void be_told(void *state, struct worker *w)
 	w->done = 1;
 }
 
+static const struct role to_completion[] = { { "worker", 0, TO_COMPLETION }, { 0 } };
+static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
+static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_FOUND }, { 0 } };
+
 /* On one rank, while it measures. */
 static int run_until_signalled(const struct ranks *ranks)
 {
-	static const struct variant variants[] = { { .name = "told", .summary = "is told to end", .work = be_told, .divided = true }, { 0 } };
-	static const struct benchmark benchmark = { .name = "told", .summary = "is told to end", .protocol = "none", .unit = "turn", .sample = 1e-3,
-						    .quantile = 0.5, .bound = TO_COMPLETION, .threads = { "1" }, .variants = variants };
+	static const struct variant variants[] = {
+		{ .name = "told", .summary = "is told to end", .divided = true }, { 0 }
+	};
+	static const struct benchmark benchmark = { .name = "told",
+						    .summary = "is told to end",
+						    .protocol = "none",
+						    .unit = "turn",
+						    .metrics = just_time,
+						    .variants = variants,
+						    .ops = { .work = be_told },
+						    .roles = to_completion,
+						    .preset = { [QUICK] = { .threads = "1",
+									    .sample = 1e-3 } } };
 	const struct benchmark *const table[] = { &benchmark, NULL };
 	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
 
@@ -197,9 +245,20 @@ static const char *find_by_rank(const struct trial *t, union value *value, uint6
 /* On rank 1 the file is another. */
 static int run_with_other_files(const struct ranks *ranks)
 {
-	static const struct variant variants[] = { { .name = "reads", .summary = "reads", .work = be_told, .divided = true }, { 0 } };
-	static const struct benchmark benchmark = { .name = "file", .summary = "has a file", .protocol = "none", .unit = "turn", .sample = 1e-3,
-						    .quantile = 0.5, .bound = TO_COMPLETION, .threads = { "1" }, .variants = variants,
+	static const struct variant variants[] = {
+		{ .name = "reads", .summary = "reads", .divided = true }, { 0 }
+	};
+	static const struct benchmark benchmark = { .name = "file",
+						    .summary = "has a file",
+						    .protocol = "none",
+						    .unit = "turn",
+						    .parameters = of_files,
+						    .metrics = just_time,
+						    .variants = variants,
+						    .ops = { .work = be_told },
+						    .roles = to_completion,
+						    .preset = { [QUICK] = { .threads = "1",
+									    .sample = 1e-3 } },
 						    .settle = find_by_rank };
 	const struct benchmark *const table[] = { &benchmark, NULL };
 	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
@@ -209,7 +268,9 @@ static int run_with_other_files(const struct ranks *ranks)
 
 static int run_undivided(const struct ranks *ranks)
 {
-	struct options options = { .benchmark = &numa_benchmark, .variant = "single", .quiet = true };
+	struct options options = { .benchmark = &numa_benchmark,
+				   .variant = "single",
+				   .quiet = true };
 
 	return run(&options, benchmarks, ranks);
 }
@@ -226,8 +287,12 @@ static void a_run_ends_alike_on_all_ranks(void **state)
 		{ run_to_the_budget, 0, "" },
 		{ run_kmeans, 0, "" },
 		{ run_crowded, 3, "3 ranks of this node may use CPU " },
-		{ run_differing, 2, "trial 2 would be another than on rank 0: dummy/steady delay=10 size=0 threads=2 ranks=3" },
-		{ run_with_other_files, 2, "trial 1 would be another than on rank 0: its file has 7 rows, and not 9: file/reads" },
+		{ run_differing, 2,
+		  "trial 2 would be another than on rank 0: dummy/steady delay=10 size=0 threads=2 "
+		  "ranks=3" },
+		{ run_with_other_files, 2,
+		  "trial 1 would be another than on rank 0: its file has 7 rows, and not 9: "
+		  "file/reads" },
 		{ run_badly_told, 2, "did you mean 'steady'" },
 		{ run_unwritable, 1, "No space left" },
 		{ run_nowhere, 1, "No such file" },
@@ -256,5 +321,6 @@ int main(void)
 		cmocka_unit_test(a_run_ends_alike_on_all_ranks),
 	};
 
+	program_invocation_short_name = (char *)"locus"; /* as program_main() sets it */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

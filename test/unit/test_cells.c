@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* k-means pruned by cells: the same as brute force, bit for bit, on data that is easy, hard or degenerate; and it does prune. */
+/*
+ * k-means pruned by cells: the same as brute force, bit for bit, on data that is easy, hard or
+ * degenerate; and it does prune.
+ */
 #include <float.h>
 #include <math.h>
 #include <sched.h>
@@ -15,8 +18,8 @@
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/method.h"
 #include "cases.h"
-#include "harness/random.h"
-#include "machine/instructions.h"
+#include "kit/random.h"
+#include "kit/instructions.h"
 
 #ifdef __aarch64__
 #define FUSED true /* the baseline has the instruction */
@@ -88,8 +91,9 @@ static const struct {
 	const char *name;
 	double (*value)(size_t i, unsigned j);
 } kinds[] = {
-	{ "spread out", spread_out }, { "lumps", lumps }, { "lattice", lattice }, { "collinear", collinear },
-	{ "twice", twice },	      { "equal", equal }, { "outlier", outlier }, { "far away", far_away },
+	{ "spread out", spread_out }, { "lumps", lumps },	{ "lattice", lattice },
+	{ "collinear", collinear },   { "twice", twice },	{ "equal", equal },
+	{ "outlier", outlier },	      { "far away", far_away },
 };
 
 /* Points of a kind, and centres that are points, with a multiple here and there. */
@@ -103,8 +107,12 @@ static struct problem make(unsigned kind, enum real real, size_t n, unsigned d, 
 		for (unsigned j = 0; j < d; j++)
 			real_set(real, x, i * d + j, kinds[kind].value(i, j));
 	for (unsigned c = 0; c < k; c++)
-		memcpy(start + c * d * value, x + (c % 16 == 15 ? 0 : (size_t)(uniform() * (double)n)) * d * value, d * value);
-	return (struct problem){ .points = { real, n, d, x }, .all = n, .k = k, .start = start, .threads = 1 };
+		memcpy(start + c * d * value,
+		       x + (c % 16 == 15 ? 0 : (size_t)(uniform() * (double)n)) * d * value,
+		       d * value);
+	return (struct problem){
+		.points = { real, n, d, x }, .all = n, .k = k, .start = start, .threads = 1
+	};
 }
 
 static void unmake(struct problem *p)
@@ -204,7 +212,8 @@ static double score_of(const struct scene *s, size_t i, unsigned c)
 		float score = ((const float *)s->half)[c];
 
 		for (unsigned j = 0; j < d; j++) {
-			const float x = ((const float *)s->x)[i * d + j], y = ((const float *)s->centre)[c * d + j];
+			const float x = ((const float *)s->x)[i * d + j],
+				    y = ((const float *)s->centre)[c * d + j];
 
 			score = s->fused ? fmaf(-x, y, score) : score - x * y;
 		}
@@ -213,7 +222,8 @@ static double score_of(const struct scene *s, size_t i, unsigned c)
 	double score = ((const double *)s->half)[c];
 
 	for (unsigned j = 0; j < d; j++) {
-		const double x = ((const double *)s->x)[i * d + j], y = ((const double *)s->centre)[c * d + j];
+		const double x = ((const double *)s->x)[i * d + j],
+			     y = ((const double *)s->centre)[c * d + j];
 
 		score = s->fused ? fma(-x, y, score) : score - x * y;
 	}
@@ -250,10 +260,15 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 {
 	const enum real real = p.points.real;
 	const unsigned d = p.points.d;
-	const size_t n = p.points.n, value = real_bytes(real), length = sums_length(d, p.k) * sizeof(int64_t);
+	const size_t n = p.points.n, value = real_bytes(real),
+		     length = sums_length(d, p.k) * sizeof(int64_t);
 	double square = 0;
 
-	*s = (struct scene){ .p = p, .fused = widest != BASELINE || FUSED, .x = some(n * d * value), .centre = some(p.k * d * value), .half = some(p.k * value) };
+	*s = (struct scene){ .p = p,
+			     .fused = widest != BASELINE || FUSED,
+			     .x = some(n * d * value),
+			     .centre = some(p.k * d * value),
+			     .half = some(p.k * value) };
 	s->moved = some(p.k * sizeof(double));
 	s->row = some(length);
 	s->total = memset(some(length), 0, length);
@@ -268,7 +283,9 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 		real_set(real, s->origin, j, s->low[j] / 2 + s->high[j] / 2);
 		real_set(real, s->origin, d, 1);
 		for (size_t i = 0; i < n; i++)
-			real_set(real, s->x, i * d + j, real_get(real, p.points.x, i * d + j) - real_get(real, s->origin, j));
+			real_set(real, s->x, i * d + j,
+				 real_get(real, p.points.x, i * d + j) -
+					 real_get(real, s->origin, j));
 		real_set(real, s->half, 0, s->low[j] - real_get(real, s->origin, j));
 		s->low[j] = real_get(real, s->half, 0);
 		real_set(real, s->half, 0, s->high[j] - real_get(real, s->origin, j));
@@ -281,15 +298,31 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 		double to[3];
 
 		for (unsigned j = 0; j < d; j++)
-			to[j] = real_get(real, p.start, (size_t)c * d + j) - real_get(real, s->origin, j);
+			to[j] = real_get(real, p.start, (size_t)c * d + j) -
+				real_get(real, s->origin, j);
 		put(s, c, to);
 		s->moved[c] = 0;
 	}
-	s->stage = (struct stage){ .widest = widest, .real = real, .d = d, .k = p.k, .all = n, .origin = s->origin, .centre = s->centre, .half = s->half,
-				   .low = s->low, .high = s->high, .moved = s->moved, .scale = s->scale,
-				   .reach = sqrt(square) * (1 + 16 * DBL_EPSILON), .forced = true };
-	s->stage.slack = (d + 4) * ((real == FLOAT ? FLT_EPSILON : DBL_EPSILON) * 1.5 * square + (real == FLOAT ? FLT_MIN : DBL_MIN));
-	s->share = (struct share){ .n = n, .x = p.points.x, .memory = some(cells.bytes(n, d, p.k, real)), .label = s->label };
+	s->stage = (struct stage){ .widest = widest,
+				   .real = real,
+				   .d = d,
+				   .k = p.k,
+				   .all = n,
+				   .origin = s->origin,
+				   .centre = s->centre,
+				   .half = s->half,
+				   .low = s->low,
+				   .high = s->high,
+				   .moved = s->moved,
+				   .scale = s->scale,
+				   .reach = sqrt(square) * (1 + 16 * DBL_EPSILON),
+				   .forced = true };
+	s->stage.slack = (d + 4) * ((real == FLOAT ? FLT_EPSILON : DBL_EPSILON) * 1.5 * square +
+				    (real == FLOAT ? FLT_MIN : DBL_MIN));
+	s->share = (struct share){ .n = n,
+				   .x = p.points.x,
+				   .memory = some(cells.bytes(n, d, p.k, real)),
+				   .label = s->label };
 	s->share.change = sums_at(s->row, d, p.k);
 }
 
@@ -305,12 +338,16 @@ static void close_scene(struct scene *s)
 	free(s->label);
 }
 
-/* Whether all labels are those of the least scores, and the changes add up to the sums of the clusters. */
+/*
+ * Whether all labels are those of the least scores, and the changes add up to the sums of the
+ * clusters.
+ */
 static void check_scene(struct scene *s, const char *kind)
 {
 	const unsigned d = s->p.points.d, k = s->p.k;
 	const size_t n = s->p.points.n;
-	struct sums total = sums_at(s->total, d, k), fresh = sums_at(some(sums_length(d, k) * sizeof(int64_t)), d, k);
+	struct sums total = sums_at(s->total, d, k),
+		    fresh = sums_at(some(sums_length(d, k) * sizeof(int64_t)), d, k);
 
 	for (size_t i = 0; i < sums_length(d, k); i++)
 		s->total[i] = (int64_t)((uint64_t)s->total[i] + (uint64_t)s->row[i]);
@@ -326,19 +363,26 @@ static void check_scene(struct scene *s, const char *kind)
 			least = score < least ? score : least;
 		}
 		if (s->label[i] != nearest)
-			fail_msg("%s: n %zu, d %u, k %u, %s, up to %s, iteration %d: point %zu has label %u, not %u", kind, n, d, k,
-				 s->p.points.real == FLOAT ? "float" : "double", instruction_set_name(s->stage.widest),
-				 (int)s->stage.iteration, i, s->label[i], nearest);
+			fail_msg("%s: n %zu, d %u, k %u, %s, up to %s, iteration %d: point %zu has "
+				 "label %u, not %u",
+				 kind, n, d, k, s->p.points.real == FLOAT ? "float" : "double",
+				 instruction_set_name(s->stage.widest), (int)s->stage.iteration, i,
+				 s->label[i], nearest);
 		if (s->p.points.real == FLOAT)
-			sums_move_float(&fresh, (const float *)s->x + i * d, s->scale, SUM_NONE, nearest);
+			sums_move_float(&fresh, (const float *)s->x + i * d, s->scale, SUM_NONE,
+					nearest);
 		else
-			sums_move_double(&fresh, (const double *)s->x + i * d, s->scale, SUM_NONE, nearest);
+			sums_move_double(&fresh, (const double *)s->x + i * d, s->scale, SUM_NONE,
+					 nearest);
 	}
 	assert_memory_equal(total.sum, fresh.sum, (size_t)k * (d + 1) * sizeof(int64_t));
 	free(fresh.sum);
 }
 
-/* Centres go to the means of their points, or almost; in some iterations one of them jumps, or nothing moves. */
+/*
+ * Centres go to the means of their points, or almost; in some iterations one of them jumps, or
+ * nothing moves.
+ */
 static void next_centres(struct scene *s)
 {
 	const unsigned d = s->p.points.d, k = s->p.k;
@@ -349,7 +393,8 @@ static void next_centres(struct scene *s)
 		double to[3];
 
 		for (unsigned j = 0; j < d; j++) {
-			const uint64_t sum = (uint64_t)total.sum[c * d + j] - (uint64_t)total.count[c] * (uint64_t)SUM_MAGIC_BITS;
+			const uint64_t sum = (uint64_t)total.sum[c * d + j] -
+					     (uint64_t)total.count[c] * (uint64_t)SUM_MAGIC_BITS;
 
 			to[j] = real_get(s->stage.real, s->centre, c * d + j);
 			if (s->stage.iteration % 5 == 3 && c == 0)
@@ -366,10 +411,13 @@ static void same(const struct run *ours, const struct run *brute, const char *ki
 {
 	const struct problem *p = &ours->problem;
 
-	if (ours->iterations != brute->iterations || memcmp(ours->label, brute->label, p->points.n * sizeof(*ours->label)) != 0 ||
-	    memcmp(ours->centre, brute->centre, (size_t)p->k * p->points.d * sizeof(*ours->centre)) != 0 ||
+	if (ours->iterations != brute->iterations ||
+	    memcmp(ours->label, brute->label, p->points.n * sizeof(*ours->label)) != 0 ||
+	    memcmp(ours->centre, brute->centre,
+		   (size_t)p->k * p->points.d * sizeof(*ours->centre)) != 0 ||
 	    memcmp(ours->count, brute->count, p->k * sizeof(*ours->count)) != 0)
-		fail_msg("%s: n %zu, d %u, k %u, %s, %u threads: not what brute force finds", kind, p->points.n, p->points.d, p->k,
+		fail_msg("%s: n %zu, d %u, k %u, %s, %u threads: not what brute force finds", kind,
+			 p->points.n, p->points.d, p->k,
 			 p->points.real == FLOAT ? "float" : "double", p->threads);
 }
 
@@ -394,7 +442,8 @@ static void always_least(void **argument)
 
 				if (!instruction_set_usable(width))
 					continue;
-				p = make(kind, real, sizes[i % LENGTH(sizes)].n, d, sizes[i % LENGTH(sizes)].k);
+				p = make(kind, real, sizes[i % LENGTH(sizes)].n, d,
+					 sizes[i % LENGTH(sizes)].k);
 				open_scene(&s, p, width);
 				cells.build(&s.share, &s.stage);
 				for (int turn = 0; turn < (int)cases(8); turn++) {
@@ -421,7 +470,8 @@ static void is_brute_force(void **argument)
 
 			p.iterations = 25;
 			run(&brute, p, PRUNE_NONE);
-			for (p.threads = 1 + (n + (unsigned)real) % 2; p.threads <= 4; p.threads += 2) {
+			for (p.threads = 1 + (n + (unsigned)real) % 2; p.threads <= 4;
+			     p.threads += 2) {
 				run(&ours, p, p.threads == 2 ? PRUNE_AUTO : PRUNE_CELLS);
 				same(&ours, &brute, kinds[kind].name);
 				drop(&ours);
@@ -437,7 +487,8 @@ static void few_distances(void **argument)
 
 	(void)argument;
 	if (getenv("LOCUS_EMULATED")) {
-		print_message("it is the same anywhere, and takes minutes on an emulated machine\n");
+		print_message(
+			"it is the same anywhere, and takes minutes on an emulated machine\n");
 		skip();
 	}
 	for (int real = DOUBLE; real <= FLOAT; real++)
@@ -448,7 +499,8 @@ static void few_distances(void **argument)
 			p.iterations = 40;
 			run(&ours, p, PRUNE_CELLS);
 			if ((double)ours.distances > most[d - 1] * 50000. * 80 * 40)
-				fail_msg("%u dimensions: %.3f of all distances", d, (double)ours.distances / (50000. * 80 * 40));
+				fail_msg("%u dimensions: %.3f of all distances", d,
+					 (double)ours.distances / (50000. * 80 * 40));
 			drop(&ours);
 			unmake(&p);
 		}
@@ -472,7 +524,10 @@ static void chosen_where_it_pays(void **argument)
 		unsigned k;
 		uint64_t iterations;
 		bool pays;
-	} cases[] = { { 20000, 81, 108, true }, { 20000, 81, 0, true }, { 20000, 2, 1, false }, { 500, 81, 108, false } };
+	} cases[] = { { 20000, 81, 108, true },
+		      { 20000, 81, 0, true },
+		      { 20000, 2, 1, false },
+		      { 500, 81, 108, false } };
 
 	(void)argument;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -488,7 +543,10 @@ static void chosen_where_it_pays(void **argument)
 	}
 }
 
-/* Where one point is far from all others, nearly all distances are computed: another method goes on, which leaves out none, and finds the same. */
+/*
+ * Where one point is far from all others, nearly all distances are computed: another method goes
+ * on, which leaves out none, and finds the same.
+ */
 static void hands_over_where_it_does_not_pay(void **argument)
 {
 	unsigned kind = 0;
@@ -522,7 +580,8 @@ int main(void)
 
 	for (unsigned i = 0; i < LENGTH(kinds); i++) {
 		number[i] = i;
-		snprintf(name[n], sizeof(name[n]), "%s: labels are the least scores'", kinds[i].name);
+		snprintf(name[n], sizeof(name[n]), "%s: labels are the least scores'",
+			 kinds[i].name);
 		tests[n] = (struct CMUnitTest){ name[n], always_least, NULL, NULL, &number[i] };
 		n++;
 		snprintf(name[n], sizeof(name[n]), "%s: the same as brute force", kinds[i].name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains: every order visits every node once and comes back, whatever the pattern and the size; kernels follow them load by load. */
+/*
+ * Chains: every order visits every node once and comes back, whatever the pattern and the size;
+ * kernels follow them load by load.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,15 +18,24 @@ enum { PAGE = 4096, LINE = 64, MOST = 3 << 20 };
 static const enum pattern patterns[] = { CYCLE, PAGE_CYCLE, PAGE_RANDOM, PAGE_STRIDE, LINE_STRIDE };
 enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };
 
-static const size_t sizes[] = { 64, 128, 192, 1000, 1024, 4095, 4096, 4104, 4160, 5000, 8192, 12288, 65536, 65664, 100000, 262144, 1000003, MOST };
+static const size_t sizes[] = { 64,   128,  192,   1000,  1024,	 4095,	 4096,	 4104,	  4160,
+				5000, 8192, 12288, 65536, 65664, 100000, 262144, 1000003, MOST };
 enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 static struct chain chain(enum pattern pattern, size_t bytes, size_t stride, uint64_t seed)
 {
-	return (struct chain){ .pattern = pattern, .bytes = bytes, .stride = stride, .page = PAGE, .line = LINE, .seed = seed };
+	return (struct chain){ .pattern = pattern,
+			       .bytes = bytes,
+			       .stride = stride,
+			       .page = PAGE,
+			       .line = LINE,
+			       .seed = seed };
 }
 
-/* One round over links laid in memory: as many steps as nodes, each node once, inside the buffer, and back at the start. */
+/*
+ * One round over links laid in memory: as many steps as nodes, each node once, inside the buffer,
+ * and back at the start.
+ */
 static void check_links(const struct chain *c, char *memory, unsigned char *seen)
 {
 	const size_t nodes = chain_nodes(c);
@@ -95,12 +107,14 @@ static void test_ints(void **state)
 
 static void test_page_orders(void **state)
 {
-	struct chain cycle = chain(PAGE_CYCLE, 64 * PAGE, LINE, 7), random = chain(PAGE_RANDOM, 1000 * PAGE, LINE, 7);
+	struct chain cycle = chain(PAGE_CYCLE, 64 * PAGE, LINE, 7),
+		     random = chain(PAGE_RANDOM, 1000 * PAGE, LINE, 7);
 	unsigned lines[PAGE / LINE] = { 0 }, changed = 0;
 
 	(void)state;
 	for (size_t i = 1; i < chain_nodes(&cycle); i++) /* a page is used up before the next */
-		assert_int_equal(chain_at(&cycle, i) / PAGE == chain_at(&cycle, i - 1) / PAGE, i % (PAGE / LINE) != 0);
+		assert_int_equal(chain_at(&cycle, i) / PAGE == chain_at(&cycle, i - 1) / PAGE,
+				 i % (PAGE / LINE) != 0);
 	assert_int_equal(chain_nodes(&random), 1000);
 	for (size_t i = 0; i < 1000; i++) {
 		lines[chain_at(&random, i) % PAGE / LINE]++;
@@ -137,8 +151,9 @@ static void test_random_orders_have_no_favourite_step(void **state)
 		if (++steps[step + NODES] > most)
 			most = steps[step + NODES];
 	}
-	assert_true(most < 12);          /* of 16383 steps over 32767 values: a Poisson mean of at most 1 */
-	assert_true(near < 20);          /* expected: 4 */
+	/* of 16383 steps over 32767 values: a Poisson mean of at most 1 */
+	assert_true(most < 12);
+	assert_true(near < 20); /* expected: 4 */
 	free(steps);
 }
 
@@ -160,7 +175,9 @@ static void test_kernels_follow_their_chains(void **state)
 			at[i].node = memory + chain_at(&c, nodes / chains * i);
 		chase_choose(chains, false)(at, memory, 1000);
 		for (unsigned i = 0; i < chains; i++)
-			assert_true(at[i].node == memory + chain_at(&c, (nodes / chains * i + 1000ul * each) % nodes));
+			assert_true(at[i].node ==
+				    memory + chain_at(&c, (nodes / chains * i + 1000ul * each) %
+								  nodes));
 		chase_choose(chains, false)(at, memory, 0);
 		assert_true(at[0].node == memory + chain_at(&c, 1000ul * each % nodes));
 	}
@@ -171,14 +188,18 @@ static void test_kernels_follow_their_chains(void **state)
 	free(memory);
 }
 
-/* A chase may have one counter and one branch for 16 loads at least, and nothing else; many chains keep some positions on the stack. */
+/*
+ * A chase may have one counter and one branch for 16 loads at least, and nothing else; many chains
+ * keep some positions on the stack.
+ */
 static const struct expectation expectations[] = {
 #ifdef __x86_64__
 #define COUNTING " sub add dec inc cmp test jne "
 	{ "chase_1", "mov", "(%r", 16, COUNTING },
 	{ "chase_2", "mov", "(%r", 16, COUNTING },
 	{ "chase_8", "mov", "(%r", 16, COUNTING },
-	{ "chase_32", "mov", "(%r", 32, COUNTING "subq addq mov " }, /* the counter too may be on the stack */
+	/* the counter too may be on the stack */
+	{ "chase_32", "mov", "(%r", 32, COUNTING "subq addq mov " },
 	{ "chase_ints", "movslq movsxd", "(%r", 16, COUNTING },
 #endif
 #ifdef __aarch64__

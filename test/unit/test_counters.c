@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting on this machine, as it is: the kernel's events are exact; so are instructions of a loop that is known, where there is a PMU. What the team's
- * callback sees is the task and nothing else.
+ * Counting on this machine, as it is: the kernel's events are exact; so are instructions of a loop
+ * that is known, where there is a PMU. What the team's callback sees is the task and nothing else.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -34,7 +34,9 @@ static struct counters *opened(bool multiplex, unsigned n, const char *const *na
 	return c;
 }
 
-#define OPEN(...) opened(false, LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
+#define OPEN(...)                                                     \
+	opened(false, LENGTH(((const char *const[]){ __VA_ARGS__ })), \
+	       (const char *const[]){ __VA_ARGS__ })
 
 static void start_whole(struct counters *c, struct team *t, unsigned pass)
 {
@@ -87,7 +89,8 @@ static int watch(struct team *t, void *argument)
 	for (unsigned i = 0; i < THREADS; i++) {
 		const struct attendance *a = team_attendance(t, i);
 
-		assert_true(v.of[i].before <= a->begin && a->begin <= a->end && a->end <= v.of[i].after);
+		assert_true(v.of[i].before <= a->begin && a->begin <= a->end &&
+			    a->end <= v.of[i].after);
 	}
 	return 0;
 }
@@ -138,7 +141,8 @@ static void nap(void *argument, struct worker *w)
 	(void)argument;
 	getrusage(RUSAGE_THREAD, &now);
 	enough = now.ru_nvcsw + (long)times(w->index);
-	while (now.ru_nvcsw < enough) { /* on a slow processor a nap may be over before it has begun, and is no switch */
+	/* on a slow processor a nap may be over before it has begun, and is no switch */
+	while (now.ru_nvcsw < enough) {
 		nanosleep(&(struct timespec){ 0, 1 }, NULL);
 		getrusage(RUSAGE_THREAD, &now);
 	}
@@ -155,7 +159,8 @@ static int count(struct team *t, void *argument)
 	start_whole(h->c, t, 0);
 	for (unsigned turn = 0; turn < 3; turn++) {
 		for (unsigned i = 0; i < THREADS; i++) {
-			h->memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			h->memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			assert_ptr_not_equal(h->memory[i], MAP_FAILED);
 			madvise(h->memory[i], size, MADV_NOHUGEPAGE); /* a fault for each page */
 		}
@@ -184,7 +189,10 @@ static int count(struct team *t, void *argument)
 
 static void test_faults_of_touched_pages(void **state)
 {
-	struct happening h = { .c = OPEN("faults", "minor-faults"), .source = "kernel", .task = fault, .least = SANITIZED };
+	struct happening h = { .c = OPEN("faults", "minor-faults"),
+			       .source = "kernel",
+			       .task = fault,
+			       .least = SANITIZED };
 
 	(void)state;
 	assert_int_equal(team_open(THREADS, count, &h), 0);
@@ -193,7 +201,10 @@ static void test_faults_of_touched_pages(void **state)
 
 static void test_switches_of_who_sleeps(void **state)
 {
-	struct happening h = { .c = OPEN("voluntary-switches", "context-switches"), .source = "kernel", .task = nap, .least = true };
+	struct happening h = { .c = OPEN("voluntary-switches", "context-switches"),
+			       .source = "kernel",
+			       .task = nap,
+			       .least = true };
 
 	(void)state;
 	assert_int_equal(team_open(THREADS, count, &h), 0);
@@ -202,8 +213,9 @@ static void test_switches_of_who_sleeps(void **state)
 
 static void test_all_of_the_kernels_are_there(void **state)
 {
-	struct counters *c = OPEN("faults", "minor-faults", "major-faults", "context-switches", "voluntary-switches", "involuntary-switches",
-				  "migrations", "cpu-time");
+	struct counters *c =
+		OPEN("faults", "minor-faults", "major-faults", "context-switches",
+		     "voluntary-switches", "involuntary-switches", "migrations", "cpu-time");
 
 	(void)state;
 	assert_int_equal(counters_passes(c), 1);
@@ -238,8 +250,10 @@ static int seconds(struct team *t, void *argument)
 
 		/* Each has a clock of its own. */
 		assert_true(cpu > 0 && cpu <= 1.01 * wall);
-		assert_true(!delays || (counters_value(c, i, 1) >= 0 && counters_value(c, i, 1) <= 1.01 * wall));
-		assert_true(!clocks || (counters_value(c, i, 2) > 0 && counters_value(c, i, 2) <= 1.01 * wall));
+		assert_true(!delays || (counters_value(c, i, 1) >= 0 &&
+					counters_value(c, i, 1) <= 1.01 * wall));
+		assert_true(!clocks || (counters_value(c, i, 2) > 0 &&
+					counters_value(c, i, 2) <= 1.01 * wall));
 	}
 	counters_stop(c, t);
 	return 0;
@@ -266,7 +280,10 @@ static void skip_for(struct counters *c, const char *why)
 
 static void test_perf_counts_the_same_faults(void **state)
 {
-	struct happening h = { .c = OPEN("perf::PAGE-FAULTS", "perf::minor-faults"), .source = "perf", .task = fault, .least = SANITIZED };
+	struct happening h = { .c = OPEN("perf::PAGE-FAULTS", "perf::minor-faults"),
+			       .source = "perf",
+			       .task = fault,
+			       .least = SANITIZED };
 
 	(void)state;
 	if (!counters_passes(h.c))
@@ -277,7 +294,10 @@ static void test_perf_counts_the_same_faults(void **state)
 
 static void test_perf_counts_the_same_switches(void **state)
 {
-	struct happening h = { .c = OPEN("perf::CONTEXT-SWITCHES", "perf::CS"), .source = "perf", .task = nap, .least = true };
+	struct happening h = { .c = OPEN("perf::CONTEXT-SWITCHES", "perf::CS"),
+			       .source = "perf",
+			       .task = nap,
+			       .least = true };
 
 	(void)state;
 	if (!counters_passes(h.c))
@@ -289,7 +309,9 @@ static void test_perf_counts_the_same_switches(void **state)
 
 static void test_what_doctor_says_is_what_can_be_counted(void **state)
 {
-	static const char *const of[] = { [BY_PROCESSOR] = "perf::CYCLES", [BY_KERNEL] = "perf::CONTEXT-SWITCHES" };
+	static const char *const of[] = {
+		[BY_PROCESSOR] = "perf::CYCLES", [BY_KERNEL] = "perf::CONTEXT-SWITCHES"
+	};
 
 	(void)state;
 	for (unsigned what = 0; what < LENGTH(of); what++) {
@@ -298,7 +320,8 @@ static void test_what_doctor_says_is_what_can_be_counted(void **state)
 
 		assert_int_equal(counters_forbidden(what, &why), !counters_passes(c));
 		if (*why.what && what == BY_KERNEL)
-			assert_non_null(strstr(counters_event(c, 0)->why, why.what)); /* and so it is not left to PAPI, which would say 0 */
+			/* and so it is not left to PAPI, which would say 0 */
+			assert_non_null(strstr(counters_event(c, 0)->why, why.what));
 		counters_close(c);
 	}
 }
@@ -306,8 +329,12 @@ static void test_what_doctor_says_is_what_can_be_counted(void **state)
 static void test_names_that_nobody_knows(void **state)
 {
 	/* Not "FAULTS": where PAPI knows the processor, it knows that, as perf::FAULTS. */
-	struct counters *c = OPEN("", "perf::", "perf::CYCLE", "falts", "faults ", "NOBODY_KNOWS_THIS", "perf::L1-DCACHE-LOAD", "FALTS", "defualt", "Default");
-	static const char *const meant[] = { NULL, NULL, "perf::CYCLES", "faults", "faults", NULL, "perf::L1-DCACHE-LOADS", "faults", "default", "default" };
+	struct counters *c =
+		OPEN("", "perf::", "perf::CYCLE", "falts", "faults ", "NOBODY_KNOWS_THIS",
+		     "perf::L1-DCACHE-LOAD", "FALTS", "defualt", "Default");
+	static const char *const meant[] = { NULL,	NULL,	  "perf::CYCLES",	   "faults",
+					     "faults",	NULL,	  "perf::L1-DCACHE-LOADS", "faults",
+					     "default", "default" };
 
 	(void)state;
 	for (unsigned i = 0; i < counters_events(c); i++) {
@@ -338,7 +365,7 @@ static void test_no_event_is_no_pass(void **state)
 /* ---- a loop whose instructions are known ---- */
 
 #define TURNS(worker) (100000 * ((uint64_t)(worker) + 1))
-#define OF_A_TURN 10 /* eight that do nothing, one that counts, one that jumps */
+#define OF_A_TURN     10 /* eight that do nothing, one that counts, one that jumps */
 
 static void loop(uint64_t turns)
 {
@@ -382,7 +409,8 @@ static int known_loops(struct team *t, void *argument)
 		for (unsigned i = 0; i < THREADS; i++) {
 			double value = counters_value(c, i, 0);
 
-			printf("# worker %u: %.0f instructions of %.0f\n", i, value, (double)TURNS(i) * OF_A_TURN);
+			printf("# worker %u: %.0f instructions of %.0f\n", i, value,
+			       (double)TURNS(i) * OF_A_TURN);
 			assert_true(counted(value, i));
 			assert_true(turn == 0 || fabs(value - first[i]) <= 0.001 * first[i]);
 			first[i] = value;
@@ -392,7 +420,8 @@ static int known_loops(struct team *t, void *argument)
 		team_run(t, known_work, NULL);
 		team_time(t, nothing, NULL, 0, 0, 0);
 		for (unsigned i = 0; i < THREADS; i++)
-			assert_true(counters_value(c, i, 0) <= 0.001 * (double)TURNS(0) * OF_A_TURN);
+			assert_true(counters_value(c, i, 0) <=
+				    0.001 * (double)TURNS(0) * OF_A_TURN);
 		counters_stop(c, t);
 	}
 	return 0;
@@ -408,7 +437,8 @@ static void count_loops(const char *event)
 	if (!counters_passes(c))
 		skip_for(c, counters_event(c, 0)->why);
 	if (!counters_event(c, 0)->proven)
-		skip_for(c, "the event can be opened, but counts nothing: an emulator without -icount?");
+		skip_for(c, "the event can be opened, but counts nothing: an emulator without "
+			    "-icount?");
 	assert_int_equal(team_open(THREADS, known_loops, c), 0);
 	counters_close(c);
 }
@@ -428,9 +458,14 @@ static void test_instructions_of_a_known_loop_by_papi(void **state)
 /* More than any processor has counters for: passes that each count, or, when asked for, one. */
 static void test_more_events_than_counters(void **state)
 {
-	static const char *const names[] = { "perf::CYCLES",	     "perf::INSTRUCTIONS", "perf::BRANCHES",	   "perf::BRANCH-MISSES",
-					     "perf::CACHE-REFERENCES", "perf::CACHE-MISSES", "perf::L1-DCACHE-LOADS", "perf::L1-DCACHE-LOAD-MISSES",
-					     "perf::DTLB-LOADS",     "perf::DTLB-LOAD-MISSES", "perf::LLC-LOADS",  "perf::LLC-LOAD-MISSES" };
+	static const char *const names[] = {
+		"perf::CYCLES",		  "perf::INSTRUCTIONS",
+		"perf::BRANCHES",	  "perf::BRANCH-MISSES",
+		"perf::CACHE-REFERENCES", "perf::CACHE-MISSES",
+		"perf::L1-DCACHE-LOADS",  "perf::L1-DCACHE-LOAD-MISSES",
+		"perf::DTLB-LOADS",	  "perf::DTLB-LOAD-MISSES",
+		"perf::LLC-LOADS",	  "perf::LLC-LOAD-MISSES"
+	};
 	struct counters *c = opened(false, LENGTH(names), names);
 	unsigned passes = counters_passes(c);
 

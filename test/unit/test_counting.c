@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run counts beside its times: which events, in which batches, and what is made of the counts. The machine's counters are doubles here, which
- * count what this file says they do.
+ * What a run counts beside its times: which events, in which batches, and what is made of the
+ * counts. The machine's counters are doubles here, which count what this file says they do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include <jansson.h>
 
 #include "benchmark.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "harness/measure.h"
 #include "harness/run.h"
 #include "machine/counters.h"
@@ -35,34 +35,61 @@ enum { EVERYWHERE = 99, MOST_EVENTS = 16, ALWAYS = 1000 };
 
 static const struct countable {
 	struct event event;
-	double rate;                       /* counts for each unit that a worker did */
-	unsigned not_on;                   /* this rank */
-	unsigned fails;                    /* so many times, before it starts */
+	double rate;	 /* counts for each unit that a worker did */
+	unsigned not_on; /* this rank */
+	unsigned fails;	 /* so many times, before it starts */
 } countable[] = {
 	{ { .name = "ones", .source = "kernel", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
-	{ { .name = "seconds", .source = "papi", .unit = "s", .proven = true }, 0.125, EVERYWHERE, 0 },
-	{ { .name = "threes", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 3, EVERYWHERE, 0 },
-	{ { .name = "joules", .source = "papi", .unit = "J", .scope = PER_PACKAGE, .pass = 1, .proven = true }, 0.5, EVERYWHERE, 0 },
+	{ { .name = "seconds", .source = "papi", .unit = "s", .proven = true },
+	  0.125,
+	  EVERYWHERE,
+	  0 },
+	{ { .name = "threes", .source = "papi", .unit = "1", .pass = 1, .proven = true },
+	  3,
+	  EVERYWHERE,
+	  0 },
+	{ { .name = "joules",
+	    .source = "papi",
+	    .unit = "J",
+	    .scope = PER_PACKAGE,
+	    .pass = 1,
+	    .proven = true },
+	  0.5,
+	  EVERYWHERE,
+	  0 },
 	{ { .name = "none", .source = "papi", .unit = "1", .proven = false }, 0, EVERYWHERE, 0 },
 	{ { .name = "rare", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },
-	{ { .name = "busy", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, ALWAYS },
+	{ { .name = "busy", .source = "papi", .unit = "1", .proven = true },
+	  1,
+	  EVERYWHERE,
+	  ALWAYS },
 	{ { .name = "late", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 2 },
 	{ { .name = "local", .source = "papi", .unit = "1", .proven = true }, 1, 1, 0 },
-	{ { .name = "stuck", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },      /* does not start on rank 1 */
-	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, 0 },   /* others take its counter away */
-	{ { .name = "guessed", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },    /* `guess` */
-	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },      /* by rank, it is in another pass */
-	{ { .name = "PAPI_TOT_INS", .source = "papi", .unit = "1", .proven = true }, 6, EVERYWHERE, 0 },
-	{ { .name = "PAPI_TOT_CYC", .source = "papi", .unit = "1", .pass = 1, .proven = true }, 4, EVERYWHERE, 0 },
+	/* does not start on rank 1 */
+	{ { .name = "stuck", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
+	/* others take its counter away */
+	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, 0 },
+	/* `guess` */
+	{ { .name = "guessed", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },
+	/* by rank, it is in another pass */
+	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
+	{ { .name = "PAPI_TOT_INS", .source = "papi", .unit = "1", .proven = true },
+	  6,
+	  EVERYWHERE,
+	  0 },
+	{ { .name = "PAPI_TOT_CYC", .source = "papi", .unit = "1", .pass = 1, .proven = true },
+	  4,
+	  EVERYWHERE,
+	  0 },
 };
-static double guess[2];                    /* what each worker counts of it */
+static double guess[2]; /* what each worker counts of it */
 
 struct counters {
 	struct event event[MOST_EVENTS];
 	const struct countable *of[MOST_EVENTS];
 	unsigned n, pass, starts[MOST_EVENTS];
 	const bool *duty;
-	struct team *team;                 /* NULL: stopped */
+	struct team *team; /* NULL: stopped */
 };
 static bool multiplexed;
 
@@ -83,7 +110,9 @@ struct counters *counters_open(const char *const *names, unsigned n, bool multip
 	c->n = n;
 	for (unsigned i = 0; i < n; i++) {
 		c->of[i] = find(names[i]);
-		c->event[i] = c->of[i] ? c->of[i]->event : (struct event){ .unit = "1", .why = strdup("it is not in the table") };
+		c->event[i] = c->of[i] ? c->of[i]->event
+				       : (struct event){ .unit = "1",
+							 .why = strdup("it is not in the table") };
 		c->event[i].name = strdup(names[i]);
 		if (!strcmp(names[i], "moves"))
 			c->event[i].pass = me == 1;
@@ -115,7 +144,8 @@ const char *counters_library(const struct counters *c, const char **why)
 }
 
 /* Of a package that all share, the first worker of the first rank. */
-bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads, unsigned rank, void (*most)(double *, size_t))
+bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads,
+		      unsigned rank, void (*most)(double *, size_t))
 {
 	bool *duty = calloc(c->n * threads, sizeof(*duty));
 	double first = -(double)rank;
@@ -124,7 +154,8 @@ bool *counters_duties(const struct counters *c, const struct place *place, unsig
 	if (most)
 		most(&first, 1);
 	for (unsigned i = 0; i < c->n * threads; i++)
-		duty[i] = c->event[i / threads].scope == PER_THREAD || (i % threads == 0 && -first == rank);
+		duty[i] = c->event[i / threads].scope == PER_THREAD ||
+			  (i % threads == 0 && -first == rank);
 	return duty;
 }
 
@@ -144,7 +175,9 @@ const char *counters_failure(const struct counters *c, unsigned event)
 
 	if (!e->source || e->pass != c->pass)
 		return NULL;
-	return c->starts[event] <= c->of[event]->fails || (me == 1 && !strcmp(e->name, "stuck")) ? "it does not start" : NULL;
+	return c->starts[event] <= c->of[event]->fails || (me == 1 && !strcmp(e->name, "stuck"))
+		       ? "it does not start"
+		       : NULL;
 }
 
 void counters_stop(struct counters *c, struct team *team)
@@ -161,7 +194,9 @@ double counters_value(const struct counters *c, unsigned worker, unsigned event)
 	assert_true(c->duty[event * team_threads(c->team) + worker]);
 	if (!e->source || e->pass != c->pass || counters_failure(c, event))
 		return NAN;
-	return strcmp(e->name, "guessed") ? c->of[event]->rate * (double)team_worker(c->team, worker)->done : guess[worker];
+	return strcmp(e->name, "guessed")
+		       ? c->of[event]->rate * (double)team_worker(c->team, worker)->done
+		       : guess[worker];
 }
 
 /* ---- a benchmark whose workers do 10, 11, 12... units in each sample ---- */
@@ -182,17 +217,31 @@ static double four(const struct trial *t)
 	return 4;
 }
 
-static const struct role roles[] = { { "first", 1, TO_COMPLETION }, { "others", 0, TO_COMPLETION }, { 0 } };
-static const struct variant variants[] = { { .name = "plain", .summary = "works", .work = work, .divided = true },
-					   { .name = "led", .summary = "has a role", .work = work, .roles = roles, .divided = true },
-					   { 0 } };
-static const struct explained set[] = { { "lacking|threes|ones", "the first that there is" }, { "lacking", "not here" }, { "ones", "here" }, { 0 } };
-#define BENCHMARK(NAME, ...)                                                                                                                  \
-	{ .name = (NAME), .summary = "counts", .protocol = "none", .unit = "turn", .sample = 1e-3, .quantile = 0.5, .bound = TO_COMPLETION,       \
-	  .threads = { "2" }, .variants = variants, .counters = set, __VA_ARGS__ }
-static const struct benchmark plain = BENCHMARK("plain"), fourfold = BENCHMARK("fourfold", .per = { "quarter", four }),
-			      bare = { .name = "bare", .summary = "has no set", .protocol = "none", .unit = "turn", .sample = 1e-3, .quantile = 0.5,
-				       .bound = TO_COMPLETION, .threads = { "2" }, .variants = variants };
+static const struct role roles[] = { { "first", 1, TO_COMPLETION },
+				     { "others", 0, TO_COMPLETION },
+				     { 0 } };
+static const struct variant variants[] = {
+	{ .name = "plain", .summary = "works", .divided = true },
+	{ .name = "led", .summary = "has a role", .roles = roles, .divided = true },
+	{ 0 }
+};
+static const struct explained set[] = { { "lacking|threes|ones", "the first that there is" },
+					{ "lacking", "not here" },
+					{ "ones", "here" },
+					{ 0 } };
+static const struct role alike[] = { { "worker", 0, TO_COMPLETION }, { 0 } };
+static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
+#define BENCHMARK(NAME, ...)                                                                \
+	{                                                                                   \
+		.name = (NAME), .summary = "counts", .protocol = "none", .unit = "turn",    \
+		.metrics = just_time, .variants = variants, .ops = { .work = work },        \
+		.roles = alike, .preset = { [QUICK] = { .threads = "2", .sample = 1e-3 } }, \
+		__VA_ARGS__                                                                 \
+	}
+static const struct benchmark plain = BENCHMARK("plain", .counters = set),
+			      fourfold = BENCHMARK("fourfold", .counters = set,
+						   .part = { "quarter", four }),
+			      bare = BENCHMARK("bare", .counters = NULL);
 static const struct benchmark *const table[] = { &plain, &fourfold, &bare, NULL };
 
 /* ---- a run, and what it left ---- */
@@ -201,8 +250,15 @@ static char path[] = "/tmp/test_counting.XXXXXX";
 
 static struct options options(const struct benchmark *b, const char *counters)
 {
-	return (struct options){ .benchmark = b, .variant = "plain", .counters = counters, .repeats = 7, .oversubscribe = true, .quiet = true, .output = path,
-				 .argv = (char *[]){ "locus", NULL }, .argc = 1 };
+	return (struct options){ .benchmark = b,
+				 .variant = "plain",
+				 .counters = counters,
+				 .repeats = 7,
+				 .oversubscribe = true,
+				 .quiet = true,
+				 .output = path,
+				 .argv = (char *[]){ "locus", NULL },
+				 .argc = 1 };
 }
 
 /* What a run says is of other tests. */
@@ -241,9 +297,9 @@ static json_t *first(json_t *lines, const char *type)
 	json_t *line;
 	size_t i;
 
-	json_array_foreach(lines, i, line)
-		if (!strcmp(json_string_value(json_object_get(line, "type")), type))
-			return line;
+	json_array_foreach(lines, i,
+			   line) if (!strcmp(json_string_value(json_object_get(line, "type")),
+					     type)) return line;
 	fail_msg("there is no line of type %s", type);
 	return NULL;
 }
@@ -253,9 +309,9 @@ static json_t *named(json_t *list, const char *name)
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, one)
-		if (!strcmp(json_string_value(json_object_get(one, "name")), name))
-			return one;
+	json_array_foreach(
+		list, i,
+		one) if (!strcmp(json_string_value(json_object_get(one, "name")), name)) return one;
 	return NULL;
 }
 
@@ -291,10 +347,13 @@ static void is(double value, double expected)
 /* That there is no number, and why. */
 static void is_none(json_t *counter, const char *why)
 {
-	assert_true(json_is_null(json_object_get(counter, "value")) && json_is_null(json_object_get(counter, "per_thread")));
-	assert_true(json_is_null(json_object_get(counter, "total")) && json_is_null(json_object_get(counter, "ci")));
+	assert_true(json_is_null(json_object_get(counter, "value")) &&
+		    json_is_null(json_object_get(counter, "per_thread")));
+	assert_true(json_is_null(json_object_get(counter, "total")) &&
+		    json_is_null(json_object_get(counter, "ci")));
 	if (!strstr(json_string_value(json_object_get(counter, "why")), why))
-		fail_msg("'%s' has no '%s'", json_string_value(json_object_get(counter, "why")), why);
+		fail_msg("'%s' has no '%s'", json_string_value(json_object_get(counter, "why")),
+			 why);
 }
 
 /* ---- tests ---- */
@@ -302,7 +361,9 @@ static void is_none(json_t *counter, const char *why)
 /* Passes in turn, then a batch without; what batches counted adds up to the trial's total. */
 static void passes_take_turns(void **state)
 {
-	static const char *const counted[3][2] = { { "ones", "seconds" }, { "threes", "joules" }, { NULL } };
+	static const char *const counted[3][2] = { { "ones", "seconds" },
+						   { "threes", "joules" },
+						   { NULL } };
 	struct options o = options(&plain, "ones,seconds,threes,joules");
 	json_t *lines, *line, *trial;
 	double sum = 0;
@@ -312,7 +373,8 @@ static void passes_take_turns(void **state)
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	trial = first(lines, "trial");
-	json_array_foreach(lines, i, line) {
+	json_array_foreach(lines, i, line)
+	{
 		json_t *counts = json_object_get(line, "counters");
 
 		if (strcmp(json_string_value(json_object_get(line, "type")), "samples"))
@@ -328,7 +390,8 @@ static void passes_take_turns(void **state)
 	is(real(counter(lines, "ones"), "total"), sum);
 	is(real(counter(lines, "ones"), "samples"), 3);
 	is(real(counter(lines, "threes"), "samples"), 2);
-	assert_true(isfinite(real(json_object_get(trial, "counting"), "with")) && isfinite(real(json_object_get(trial, "counting"), "without")));
+	assert_true(isfinite(real(json_object_get(trial, "counting"), "with")) &&
+		    isfinite(real(json_object_get(trial, "counting"), "without")));
 	is(real(json_object_get(first(lines, "header"), "counters"), "passes"), 2);
 	json_decref(lines);
 }
@@ -347,16 +410,24 @@ static void counts_are_of_the_work_that_was_done(void **state)
 	is(real(counter(lines, "threes"), "value"), 3);
 	is(in_list(counter(lines, "threes"), "per_thread", 0), 3 * 10 / 21.0);
 	is(in_list(counter(lines, "threes"), "per_thread", 1), 3 * 11 / 21.0);
-	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / 21.0); /* one of the two counts for the package */
+	/* one of the two counts for the package */
+	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / 21.0);
 	is(in_list(counter(lines, "joules"), "per_thread", 0), 0.5 * 10 / 21.0);
-	assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), 1)));
-	assert_string_equal(json_string_value(json_object_get(counter(lines, "joules"), "scope")), "package");
-	assert_string_equal(json_string_value(json_object_get(counter(lines, "joules"), "unit")), "J");
-	assert_string_equal(json_string_value(json_object_get(counter(lines, "ones"), "per")), "turn");
+	assert_true(json_is_null(
+		json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), 1)));
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "joules"), "scope")),
+			    "package");
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "joules"), "unit")),
+			    "J");
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "ones"), "per")),
+			    "turn");
 	json_decref(lines);
 }
 
-/* Where a unit is what all do together, it consists of an amount; where there are roles, units are those of the first. */
+/*
+ * Where a unit is what all do together, it consists of an amount; where there are roles, units are
+ * those of the first.
+ */
 static void counts_are_for_each_of_what_the_benchmark_says(void **state)
 {
 	struct options o = options(&fourfold, "ones"), led = options(&plain, "ones");
@@ -366,7 +437,8 @@ static void counts_are_for_each_of_what_the_benchmark_says(void **state)
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	is(real(counter(lines, "ones"), "value"), 21 / (10.5 * 4));
-	assert_string_equal(json_string_value(json_object_get(counter(lines, "ones"), "per")), "quarter");
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "ones"), "per")),
+			    "quarter");
 	json_decref(lines);
 	led.variant = "led";
 	assert_int_equal(quietly(&led), 0);
@@ -388,7 +460,8 @@ static void the_default_set_takes_the_first_event_that_there_is(void **state)
 	assert_int_equal(json_array_size(asked), 3);
 	assert_string_equal(json_string_value(json_array_get(asked, 0)), "default");
 	assert_int_equal(json_array_size(events), 4); /* no event is there twice */
-	assert_string_equal(json_string_value(json_object_get(json_array_get(events, 0), "name")), "threes");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(events, 0), "name")),
+			    "threes");
 	assert_true(json_is_null(json_object_get(named(events, "lacking"), "source")));
 	is(real(counter(lines, "threes"), "value"), 3);
 	is(real(counter(lines, "ones"), "value"), 1);
@@ -405,7 +478,8 @@ static void a_suite_counts_for_each_benchmark_what_is_its_own(void **state)
 	(void)state;
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
-	json_array_foreach(lines, i, line) {
+	json_array_foreach(lines, i, line)
+	{
 		json_t *list = json_object_get(line, "counters");
 
 		if (strcmp(json_string_value(json_object_get(line, "type")), "trial"))
@@ -416,7 +490,8 @@ static void a_suite_counts_for_each_benchmark_what_is_its_own(void **state)
 			continue;
 		}
 		assert_null(named(list, "threes"));
-		is(real(named(list, "seconds"), "samples"), 4); /* one pass of two batches is enough for it */
+		/* one pass of two batches is enough for it */
+		is(real(named(list, "seconds"), "samples"), 4);
 		without++;
 	}
 	assert_int_equal(without, 1);
@@ -438,8 +513,8 @@ static void a_zero_is_believed_of_what_was_seen_to_count(void **state)
 	assert_true(json_is_string(json_object_get(counter(lines, "none"), "why")));
 	assert_true(json_is_true(json_object_get(counter(lines, "rare"), "trusted")));
 	assert_true(json_is_null(json_object_get(counter(lines, "rare"), "why")));
-	json_array_foreach(json_object_get(first(lines, "trial"), "notes"), i, note)
-		notes += strncmp(json_string_value(note), "none is not to be trusted", 25) == 0;
+	json_array_foreach(json_object_get(first(lines, "trial"), "notes"), i, note) notes +=
+		strncmp(json_string_value(note), "none is not to be trusted", 25) == 0;
 	assert_int_equal(notes, 1);
 	json_decref(lines);
 }
@@ -447,14 +522,17 @@ static void a_zero_is_believed_of_what_was_seen_to_count(void **state)
 /* An event that fails is left out; the others of its pass are counted. */
 static void what_was_not_counted_has_a_reason(void **state)
 {
-	struct options o = options(&plain, "busy,ones,shared,threes"), one = options(&plain, "ones,threes");
+	struct options o = options(&plain, "busy,ones,shared,threes"),
+		       one = options(&plain, "ones,threes");
 	json_t *lines;
 
 	(void)state;
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	is_none(counter(lines, "busy"), "does not start");
-	assert_string_equal(json_string_value(json_object_get(counter(lines, "busy"), "source")), "papi"); /* who would have */
+	/* who would have */
+	assert_string_equal(json_string_value(json_object_get(counter(lines, "busy"), "source")),
+			    "papi");
 	is_none(counter(lines, "shared"), "all through in no sample");
 	is(real(counter(lines, "ones"), "value"), 1);
 	json_decref(lines);
@@ -463,11 +541,15 @@ static void what_was_not_counted_has_a_reason(void **state)
 	lines = read_back();
 	is(real(counter(lines, "ones"), "value"), 1);
 	is_none(counter(lines, "threes"), "no batch was left");
-	assert_true(json_is_null(json_object_get(json_object_get(first(lines, "trial"), "counting"), "without")));
+	assert_true(json_is_null(
+		json_object_get(json_object_get(first(lines, "trial"), "counting"), "without")));
 	json_decref(lines);
 }
 
-/* Batches 0, 2, 4 and 6 of a trial are for it, and the first two fail; in the next trial, all do well. */
+/*
+ * Batches 0, 2, 4 and 6 of a trial are for it, and the first two fail; in the next trial, all do
+ * well.
+ */
 static void what_fails_is_tried_again(void **state)
 {
 	struct options o = options(&plain, "late");
@@ -478,16 +560,20 @@ static void what_fails_is_tried_again(void **state)
 	o.variant = "plain,led";
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
-	json_array_foreach(lines, i, line) {
+	json_array_foreach(lines, i, line)
+	{
 		json_t *late = named(json_object_get(line, "counters"), "late");
 
 		if (strcmp(json_string_value(json_object_get(line, "type")), "trial"))
 			continue;
-		assert_true(real(late, "value") >= 1 && json_is_null(json_object_get(late, "why")) && json_is_true(json_object_get(late, "trusted")));
+		assert_true(real(late, "value") >= 1 &&
+			    json_is_null(json_object_get(late, "why")) &&
+			    json_is_true(json_object_get(late, "trusted")));
 		is(real(late, "total"), real(late, "samples") * 21);
 	}
 	line = json_object_get(first(lines, "header"), "counters");
-	assert_true(json_is_null(json_object_get(named(json_object_get(line, "events"), "late"), "why")));
+	assert_true(json_is_null(
+		json_object_get(named(json_object_get(line, "events"), "late"), "why")));
 	json_decref(lines);
 }
 
@@ -495,13 +581,17 @@ static int guesses(struct team *team, void *argument)
 {
 	static const double of[4][3][2] = {
 		{ { 4, 1 }, { -1, 3 }, { 2, 0 } }, /* 5 and 4 */
-		{ { 9, 9 }, { NAN, 5 }, { 9, -10 } }, /* without the sample that one of them did not count, 18 and -1 */
+		/* without the sample that one of them did not count, 18 and -1 */
+		{ { 9, 9 }, { NAN, 5 }, { 9, -10 } },
 		{ { 9, 0 }, { -7, 2 }, { 0, NAN } }, /* 2 and 2 */
 		{ { NAN, 1 }, { 1, NAN }, { NAN, NAN } },
 	};
-	static const char *const why[4] = { NULL, "less than none", NULL, "its turn came in no sample" };
+	static const char *const why[4] = { NULL, "less than none", NULL,
+					    "its turn came in no sample" };
 	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
-	const struct trial trial = { .benchmark = &plain, .variant = variants, .threads = 2, .place = place };
+	const struct trial trial = {
+		.benchmark = &plain, .variant = variants, .threads = 2, .place = place
+	};
 	struct tally t;
 
 	assert_true(tally_open(&t, argument, &trial));
@@ -534,7 +624,9 @@ static int guesses(struct team *team, void *argument)
 static int falls(struct team *team, void *argument)
 {
 	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
-	const struct trial trial = { .benchmark = &plain, .variant = variants, .threads = 2, .place = place };
+	const struct trial trial = {
+		.benchmark = &plain, .variant = variants, .threads = 2, .place = place
+	};
 	struct tally t;
 
 	assert_true(tally_open(&t, argument, &trial));
@@ -584,7 +676,9 @@ static void two_counts_make_a_ratio(void **state)
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	is(real(counter(lines, "instructions per cycle"), "value"), 1.5);
-	assert_string_equal(json_string_value(json_object_get(counter(lines, "instructions per cycle"), "source")), "ratio");
+	assert_string_equal(json_string_value(json_object_get(
+				    counter(lines, "instructions per cycle"), "source")),
+			    "ratio");
 	assert_null(named(json_object_get(first(lines, "trial"), "counters"), "branch miss rate"));
 	json_decref(lines);
 }
@@ -592,7 +686,9 @@ static void two_counts_make_a_ratio(void **state)
 /* Whatever was asked for. */
 static void the_kernels_own_are_always_there(void **state)
 {
-	static const char *const own[] = { "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches", "migrations", "steal" };
+	static const char *const own[] = { "minor-faults",	 "major-faults",
+					   "voluntary-switches", "involuntary-switches",
+					   "migrations",	 "steal" };
 	struct options o = options(&plain, NULL);
 	json_t *lines, *noise;
 
@@ -602,7 +698,8 @@ static void the_kernels_own_are_always_there(void **state)
 	assert_true(json_is_null(json_object_get(first(lines, "header"), "counters")));
 	assert_true(json_is_null(json_object_get(first(lines, "trial"), "counting")));
 	assert_int_equal(json_object_size(json_object_get(first(lines, "samples"), "counters")), 0);
-	assert_int_equal(json_array_size(json_object_get(first(lines, "trial"), "counters")), sizeof(own) / sizeof(*own));
+	assert_int_equal(json_array_size(json_object_get(first(lines, "trial"), "counters")),
+			 sizeof(own) / sizeof(*own));
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
 		json_t *c = counter(lines, own[i]);
 
@@ -621,7 +718,8 @@ static void the_kernels_own_are_always_there(void **state)
 static void what_is_wholly_impossible_ends_the_run(void **state)
 {
 	const int errors = dup(STDERR_FILENO), kept = memfd_create("stderr", MFD_CLOEXEC);
-	struct options o = options(&plain, "lacking,missing"), unset = options(&bare, "default"), failing = options(&plain, "busy,shared,missing");
+	struct options o = options(&plain, "lacking,missing"), unset = options(&bare, "default"),
+		       failing = options(&plain, "busy,shared,missing");
 	char said[1024] = "";
 	json_t *lines;
 
@@ -639,12 +737,15 @@ static void what_is_wholly_impossible_ends_the_run(void **state)
 	dup2(errors, STDERR_FILENO);
 	assert_true(multiplexed);
 	assert_true(pread(kept, said, sizeof(said) - 1, 0) > 0);
-	assert_ptr_equal(strstr(said, "locus: --counters: lacking, missing: it is not in the table\n"
-				      "locus: --counters: there is no default set for bare: name events\n"
-				      "locus: --counters: missing: it is not in the table\n"
-				      "locus: --counters: in no sample could anything be counted: it does not start\n"
-				      "locus: --counters: missing: it is not in the table\n"
-				      "locus: --counters: lacking, missing: it is not in the table\n"), said);
+	assert_ptr_equal(strstr(said,
+				"locus: --counters: lacking, missing: it is not in the table\n"
+				"locus: --counters: there is no default set for bare: name events\n"
+				"locus: --counters: missing: it is not in the table\n"
+				"locus: --counters: in no sample could anything be counted: it "
+				"does not start\n"
+				"locus: --counters: missing: it is not in the table\n"
+				"locus: --counters: lacking, missing: it is not in the table\n"),
+			 said);
 	lines = read_back();
 	is_none(counter(lines, "missing"), "not in the table");
 	is(real(json_object_get(first(lines, "header"), "counters"), "passes"), 0);
@@ -681,11 +782,14 @@ static void ranks_count_together(void **state)
 	is(real(counter(lines, "ones"), "value"), 3 * 21 / (10.5 * 4));
 	is(real(counter(lines, "seconds"), "value"), 0.125 * 3 * 21 / (10.5 * 4));
 	is(real(counter(lines, "ones"), "total"), 3 * 3 * 21);
-	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / (10.5 * 4)); /* of the package that they share */
-	assert_int_equal(json_array_size(json_object_get(counter(lines, "threes"), "per_thread")), 2 * RANKS);
+	/* of the package that they share */
+	is(real(counter(lines, "joules"), "value"), 0.5 * 10 / (10.5 * 4));
+	assert_int_equal(json_array_size(json_object_get(counter(lines, "threes"), "per_thread")),
+			 2 * RANKS);
 	is(in_list(counter(lines, "threes"), "per_thread", 3), 3 * 11 / (10.5 * 4));
 	for (unsigned i = 1; i < 2 * RANKS; i++)
-		assert_true(json_is_null(json_array_get(json_object_get(counter(lines, "joules"), "per_thread"), i)));
+		assert_true(json_is_null(json_array_get(
+			json_object_get(counter(lines, "joules"), "per_thread"), i)));
 	is_none(counter(lines, "local"), "on rank 1 (");
 	is_none(counter(lines, "moves"), "the ranks' processors");
 	is_none(counter(lines, "busy"), "does not start");
@@ -719,14 +823,16 @@ static void reals_are_summed_alike(void **state)
 
 	(void)state;
 	agree_sum(NULL, x, 2);
-	assert_true(x[0] == 0.1 && isnan(x[1])); /* NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+	/* NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+	assert_true(x[0] == 0.1 && isnan(x[1]));
 	assert_int_equal(on_all_ranks(sum_reals, NULL, 0), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks_count_together), /* first: no process can be forked that has threads of OpenMP */
+		/* first: no process can be forked that has threads of OpenMP */
+		cmocka_unit_test(ranks_count_together),
 		cmocka_unit_test(reals_are_summed_alike),
 		cmocka_unit_test(passes_take_turns),
 		cmocka_unit_test(counts_are_of_the_work_that_was_done),
@@ -747,7 +853,8 @@ int main(void)
 	if (file < 0)
 		return 1;
 	close(file);
-	me = EVERYWHERE - 1; /* no rank at all */
+	me = EVERYWHERE - 1;				 /* no rank at all */
+	program_invocation_short_name = (char *)"locus"; /* as program_main() sets it */
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(path);
 	return failed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * K-means: all variants against a plain sequential one, on random problems of the kinds that go wrong; that a wrong answer is found to be one; and
- * where in a cluster things lie.
+ * K-means: all variants against a plain sequential one, on random problems of the kinds that go
+ * wrong; that a wrong answer is found to be one; and where in a cluster things lie.
  */
 #include <math.h>
 #include <sched.h>
@@ -49,10 +49,19 @@ static double uniform(void)
 
 /* ---- problems ---- */
 
-static const char *const kinds[] = { "uniform", "clumps", "duplicates", "one point", "collinear", "far from the origin", "centres out of reach" };
+static const char *const kinds[] = { "uniform",
+				     "clumps",
+				     "duplicates",
+				     "one point",
+				     "collinear",
+				     "far from the origin",
+				     "centres out of reach" };
 enum kind { UNIFORMLY, CLUMPS, DUPLICATES, ONE_POINT, COLLINEAR, FAR_AWAY, OUT_OF_REACH };
 
-/* Sums of what is exact are the same in any order; ties are then possible, and only the same formula breaks them alike. */
+/*
+ * Sums of what is exact are the same in any order; ties are then possible, and only the same
+ * formula breaks them alike.
+ */
 static bool is_exact(enum kind kind)
 {
 	return kind == DUPLICATES || kind == ONE_POINT || kind == COLLINEAR;
@@ -76,19 +85,31 @@ static double coordinate(enum kind kind, unsigned row, unsigned dimension)
 	}
 }
 
-/* Start centres are points, at equal distances in their row, so that with duplicates some are equal. */
-static void invent(struct problem *p, enum kind kind, enum real real, size_t n, unsigned d, unsigned k)
+/*
+ * Start centres are points, at equal distances in their row, so that with duplicates some are
+ * equal.
+ */
+static void invent(struct problem *p, enum kind kind, enum real real, size_t n, unsigned d,
+		   unsigned k)
 {
 	void *start = malloc(k * d * sizeof(double));
 
-	*p = (struct problem){ .points = { .real = real, .n = n, .d = d, .x = malloc(n * d * sizeof(double)) }, .all = n, .k = k, .start = start };
+	*p = (struct problem){
+		.points = { .real = real, .n = n, .d = d, .x = malloc(n * d * sizeof(double)) },
+		.all = n,
+		.k = k,
+		.start = start
+	};
 	assert_non_null(p->points.x);
 	assert_non_null(start);
 	for (size_t i = 0; i < n * d; i++)
-		real_set(real, p->points.x, i, coordinate(kind, (unsigned)(i / d), (unsigned)(i % d)));
+		real_set(real, p->points.x, i,
+			 coordinate(kind, (unsigned)(i / d), (unsigned)(i % d)));
 	for (unsigned c = 0; c < k; c++)
 		for (unsigned j = 0; j < d; j++)
-			real_set(real, start, c * d + j, real_get(real, p->points.x, part_begin(n, c, k) * d + j) + (kind == OUT_OF_REACH && c % 2 ? 100 : 0));
+			real_set(real, start, c * d + j,
+				 real_get(real, p->points.x, share_begin(n, c, k) * d + j) +
+					 (kind == OUT_OF_REACH && c % 2 ? 100 : 0));
 }
 
 static void forget(struct problem *p)
@@ -116,7 +137,9 @@ static uint32_t nearest(const struct problem *p, size_t point, const double *mea
 		float short_sum = 0;
 
 		for (unsigned j = 0; j < p->points.d; j++) {
-			const double x = real_get(p->points.real, p->points.x, point * p->points.d + j), m = mean[c * p->points.d + j];
+			const double x = real_get(p->points.real, p->points.x,
+						  point * p->points.d + j),
+				     m = mean[c * p->points.d + j];
 			const float short_delta = (float)x - (float)m;
 
 			sum += (x - m) * (x - m);
@@ -142,7 +165,8 @@ static void make_means(const struct problem *p, struct answer *a)
 	for (size_t i = 0; i < p->points.n; i++) {
 		a->count[a->label[i]]++;
 		for (unsigned j = 0; j < d; j++)
-			sum[a->label[i] * d + j] += real_get(p->points.real, p->points.x, i * d + j);
+			sum[a->label[i] * d + j] +=
+				real_get(p->points.real, p->points.x, i * d + j);
 	}
 	for (unsigned c = 0; c < p->k; c++)
 		for (unsigned j = 0; j < d && a->count[c]; j++) {
@@ -154,7 +178,8 @@ static void make_means(const struct problem *p, struct answer *a)
 
 static void cluster_plainly(const struct problem *p, struct answer *a)
 {
-	*a = (struct answer){ .label = calloc(p->points.n, sizeof(uint32_t)), .mean = calloc(p->k * p->points.d, sizeof(double)),
+	*a = (struct answer){ .label = calloc(p->points.n, sizeof(uint32_t)),
+			      .mean = calloc(p->k * p->points.d, sizeof(double)),
 			      .count = calloc(p->k, sizeof(uint64_t)) };
 	assert_non_null(a->label);
 	assert_non_null(a->mean);
@@ -230,9 +255,12 @@ static void work(void *argument, struct worker *w)
 
 enum { BEST = RUNGS, VARIANTS };
 
-/* Calls back with the solution of a variant, which is there that long. Done twice, it begins anew. */
+/*
+ * Calls back with the solution of a variant, which is there that long. Done twice, it begins anew.
+ */
 static void solve(struct fixture *f, struct problem *p, unsigned threads, unsigned variant,
-		  void (*then)(const struct problem *, const struct solution *, void *), void *argument)
+		  void (*then)(const struct problem *, const struct solution *, void *),
+		  void *argument)
 {
 	struct arena *arena = arena_open(f->machine);
 	struct job job = { 0 };
@@ -249,7 +277,8 @@ static void solve(struct fixture *f, struct problem *p, unsigned threads, unsign
 	team_run(f->team, enter, &job);
 	for (int time = 0; time < 2; time++) {
 		team_run(f->team, work, &job);
-		then(p, job.ladder ? ladder_solution(job.ladder) : lloyd_solution(job.lloyd), argument);
+		then(p, job.ladder ? ladder_solution(job.ladder) : lloyd_solution(job.lloyd),
+		     argument);
 	}
 	for (unsigned i = 0; job.ladder && i < threads; i++)
 		assert_int_equal(job.done[i], ladder_solution(job.ladder)->iterations);
@@ -278,10 +307,14 @@ static void agrees(const struct problem *p, const struct solution *s, void *answ
 	assert_memory_equal(s->label, a->label, p->points.n * sizeof(uint32_t));
 	assert_memory_equal(s->count, a->count, p->k * sizeof(uint64_t));
 	for (unsigned i = 0; i < p->k * p->points.d; i++)
-		assert_true(fabs(s->centre[i] - a->mean[i]) <= (p->points.real == FLOAT ? 1e-6 : 1e-12) * (1 + fabs(a->mean[i])));
+		assert_true(fabs(s->centre[i] - a->mean[i]) <=
+			    (p->points.real == FLOAT ? 1e-6 : 1e-12) * (1 + fabs(a->mean[i])));
 }
 
-/* Where ties are possible, and where short numbers make them likely, `best` may go another way; but each step of it must be one. */
+/*
+ * Where ties are possible, and where short numbers make them likely, `best` may go another way; but
+ * each step of it must be one.
+ */
 static void try_case(struct fixture *f, struct problem *p, bool exact)
 {
 	struct answer plain;
@@ -309,12 +342,14 @@ static int say_which(void **state)
 static void try_random_case(struct fixture *f, unsigned i)
 {
 	const enum kind kind = (enum kind)(i % LENGTH(kinds));
-	const unsigned n = 1 + below(MOST_POINTS), d = below(3) ? 1 + below(9) : 2, most = n < 24 ? n : 24;
+	const unsigned n = 1 + below(MOST_POINTS), d = below(3) ? 1 + below(9) : 2,
+		       most = n < 24 ? n : 24;
 	const unsigned k = i % 9 == 0 ? 1 : i % 9 == 1 ? most : 1 + below(most);
 	const enum real real = below(4) ? DOUBLE : FLOAT;
 	struct problem p;
 
-	snprintf(at_hand, sizeof(at_hand), "%u: %s, %u x %u, k=%u, %s", i, kinds[kind], n, d, k, real == FLOAT ? "float" : "double");
+	snprintf(at_hand, sizeof(at_hand), "%u: %s, %u x %u, k=%u, %s", i, kinds[kind], n, d, k,
+		 real == FLOAT ? "float" : "double");
 	invent(&p, kind, real, n, d, k);
 	p.iterations = below(3) ? 0 : 1 + below(5);
 	try_case(f, &p, is_exact(kind));
@@ -359,9 +394,11 @@ static int squares_out_of_range(struct team *team, void *argument)
 	static const struct {
 		enum real real;
 		double factor;
-		bool ladder;               /* can do it, too */
-	} extremes[] = { { DOUBLE, 1e200, false }, { DOUBLE, 1e-200, false }, { DOUBLE, 0x1p-1040, false }, { DOUBLE, 1e306, false },
-			 { FLOAT, 1e30, false }, { FLOAT, 1e-30, false }, { DOUBLE, 1e100, true }, { DOUBLE, 1e-100, true } };
+		bool ladder; /* can do it, too */
+	} extremes[] = { { DOUBLE, 1e200, false },     { DOUBLE, 1e-200, false },
+			 { DOUBLE, 0x1p-1040, false }, { DOUBLE, 1e306, false },
+			 { FLOAT, 1e30, false },       { FLOAT, 1e-30, false },
+			 { DOUBLE, 1e100, true },      { DOUBLE, 1e-100, true } };
 	struct fixture *f = argument;
 	struct problem p;
 
@@ -370,9 +407,11 @@ static int squares_out_of_range(struct team *team, void *argument)
 	for (size_t e = 0; e < LENGTH(extremes); e++) {
 		invent(&p, UNIFORMLY, extremes[e].real, 100, 2, 8);
 		for (size_t i = 0; i < 200; i++)
-			real_set(p.points.real, p.points.x, i, real_get(p.points.real, p.points.x, i) * extremes[e].factor);
+			real_set(p.points.real, p.points.x, i,
+				 real_get(p.points.real, p.points.x, i) * extremes[e].factor);
 		for (size_t i = 0; i < 16; i++)
-			real_set(p.points.real, (void *)p.start, i, real_get(p.points.real, p.start, i) * extremes[e].factor);
+			real_set(p.points.real, (void *)p.start, i,
+				 real_get(p.points.real, p.start, i) * extremes[e].factor);
 		snprintf(at_hand, sizeof(at_hand), "values of %g", extremes[e].factor);
 		solve(f, &p, 2, BEST, is_right, NULL);
 		solve(f, &p, 2, TWO_PHASES, extremes[e].ladder ? is_right : is_wrong, NULL);
@@ -392,7 +431,8 @@ static int means_between_doubles(struct team *team, void *argument)
 		seed = i;
 		invent(&p, UNIFORMLY, DOUBLE, 200, 3, 20);
 		for (size_t at = 0; at < 600; at++)
-			real_set(DOUBLE, p.points.x, at, i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
+			real_set(DOUBLE, p.points.x, at,
+				 i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
 		for (size_t at = 0; at < 60; at++)
 			real_set(DOUBLE, (void *)p.start, at, real_get(DOUBLE, p.points.x, at));
 		snprintf(at_hand, sizeof(at_hand), "%u", i);
@@ -501,7 +541,9 @@ static void inertia_is(const struct problem *p, const struct solution *s, void *
 
 	(void)unused;
 	for (size_t i = 0; i < p->points.n * p->points.d; i++) {
-		const double delta = real_get(p->points.real, p->points.x, i) - s->centre[s->label[i / p->points.d] * p->points.d + i % p->points.d];
+		const double delta =
+			real_get(p->points.real, p->points.x, i) -
+			s->centre[s->label[i / p->points.d] * p->points.d + i % p->points.d];
 
 		sum += delta * delta;
 	}
@@ -533,9 +575,13 @@ static void clusters_share_no_line(void **state)
 			const size_t real = values[i];
 
 			assert_int_equal(STRIDE(d, real, false) % LINE, 0);
-			assert_true(SUM_AT(d, real, false) >= d * real && SUM_AT(d, real, false) % sizeof(double) == 0);
-			assert_true(LOCK_AT(d, real, false) + sizeof(struct spin_lock) <= STRIDE(d, real, false));
-			assert_true(STRIDE(d, real, false) - LOCK_AT(d, real, false) - sizeof(struct spin_lock) < LINE);
+			assert_true(SUM_AT(d, real, false) >= d * real &&
+				    SUM_AT(d, real, false) % sizeof(double) == 0);
+			assert_true(LOCK_AT(d, real, false) + sizeof(struct spin_lock) <=
+				    STRIDE(d, real, false));
+			assert_true(STRIDE(d, real, false) - LOCK_AT(d, real, false) -
+					    sizeof(struct spin_lock) <
+				    LINE);
 			assert_int_equal(SUM_AT(d, real, true) % APART, 0);
 			assert_int_equal(STRIDE(d, real, true) % APART, 0);
 			assert_true(SUM_AT(d, real, true) >= d * real);
@@ -563,11 +609,11 @@ static int with_team(int (*body)(struct team *, void *))
 	return status;
 }
 
-#define WITH_TEAM(NAME)                                                                                                                        \
-	static void test_##NAME(void **state)                                                                                                  \
-	{                                                                                                                                      \
-		(void)state;                                                                                                                   \
-		assert_int_equal(with_team(NAME), 0);                                                                                          \
+#define WITH_TEAM(NAME)                               \
+	static void test_##NAME(void **state)         \
+	{                                             \
+		(void)state;                          \
+		assert_int_equal(with_team(NAME), 0); \
 	}
 WITH_TEAM(all_agree)
 WITH_TEAM(every_point_is_a_cluster)

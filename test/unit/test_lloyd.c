@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lloyd's k-means against a plain one, step by step; and against itself: any pruning, any number of threads and any number of ranks give the
- * same, bit for bit.
+ * Lloyd's k-means against a plain one, step by step; and against itself: any pruning, any number of
+ * threads and any number of ranks give the same, bit for bit.
  */
 #include <errno.h>
 #include <float.h>
@@ -21,8 +21,8 @@
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/sums.h"
 #include "cases.h"
-#include "harness/random.h"
-#include "machine/instructions.h"
+#include "kit/random.h"
+#include "kit/instructions.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 
@@ -51,7 +51,7 @@ static double uniform(struct dice *dice)
 /* A problem, with all that it consists of. */
 struct given {
 	struct problem problem;
-	double *x, *start;                 /* exactly the values in the points' type */
+	double *x, *start; /* exactly the values in the points' type */
 	const char *kind;
 	uint64_t seed;
 };
@@ -72,11 +72,15 @@ static void *typed(double *values, size_t n, enum real real)
 }
 
 /* Turns values into a problem, and owns them from then on. */
-static struct given problem_of(enum real real, size_t n, unsigned d, unsigned k, double *x, double *start)
+static struct given problem_of(enum real real, size_t n, unsigned d, unsigned k, double *x,
+			       double *start)
 {
 	struct given g = { .x = x, .start = start };
 
-	g.problem = (struct problem){ .points = { real, n, d, typed(x, n * d, real) }, .all = n, .k = k, .start = typed(start, (size_t)k * d, real) };
+	g.problem = (struct problem){ .points = { real, n, d, typed(x, n * d, real) },
+				      .all = n,
+				      .k = k,
+				      .start = typed(start, (size_t)k * d, real) };
 	return g;
 }
 
@@ -153,18 +157,21 @@ static const struct {
 	const char *name;
 	double (*value)(struct dice *, size_t i, unsigned j);
 } kinds[] = {
-	{ "uniform", unit },	      { "few distinct", few_distinct }, { "grid", grid },	  { "collinear", collinear },
-	{ "one point", one_point },   { "clustered", clustered },	{ "far away", far_away }, { "of all sizes", of_all_sizes },
-	{ "huge", huge },	      { "tiny", tiny },
+	{ "uniform", unit },	    { "few distinct", few_distinct }, { "grid", grid },
+	{ "collinear", collinear }, { "one point", one_point },	      { "clustered", clustered },
+	{ "far away", far_away },   { "of all sizes", of_all_sizes }, { "huge", huge },
+	{ "tiny", tiny },
 };
 
 /* Some centres are points, maybe the same ones; some lie where no point is near. */
 static struct given random_problem(uint64_t seed)
 {
 	struct dice dice = { seed, 0 };
-	const unsigned kind = (unsigned)(seed % LENGTH(kinds)), d = below(&dice, 4) ? 1 + below(&dice, 9) : 1 + below(&dice, 40);
+	const unsigned kind = (unsigned)(seed % LENGTH(kinds)),
+		       d = below(&dice, 4) ? 1 + below(&dice, 9) : 1 + below(&dice, 40);
 	const size_t n = below(&dice, 8) ? 1 + below(&dice, 300) : 1 + below(&dice, 9);
-	const unsigned most = n < 70 ? (unsigned)n : 70, k = below(&dice, 8) ? 1 + below(&dice, most) : most;
+	const unsigned most = n < 70 ? (unsigned)n : 70,
+		       k = below(&dice, 8) ? 1 + below(&dice, most) : most;
 	double *x = malloc(n * d * sizeof(*x)), *start = malloc((size_t)k * d * sizeof(*start));
 	struct given g;
 
@@ -186,8 +193,9 @@ static struct given random_problem(uint64_t seed)
 	return g;
 }
 
-#define SAID(g) (g)->kind, (unsigned long long)(g)->seed, (g)->problem.points.n, (g)->problem.points.d, (g)->problem.k, \
-	(g)->problem.points.real == FLOAT ? "float" : "double"
+#define SAID(g)                                                                                 \
+	(g)->kind, (unsigned long long)(g)->seed, (g)->problem.points.n, (g)->problem.points.d, \
+		(g)->problem.k, (g)->problem.points.real == FLOAT ? "float" : "double"
 #define PROBLEM "%s %llu: %zu x %u, k=%u, %s: "
 
 /* A solution that outlives its solver. */
@@ -209,8 +217,12 @@ static struct kept keep(const struct solution *s, const struct problem *p)
 {
 	const size_t row = p->points.d * sizeof(double);
 
-	return (struct kept){ copy(s->label, p->points.n * sizeof(*s->label)), copy(s->from, p->k * row), copy(s->centre, p->k * row),
-			      copy(s->count, p->k * sizeof(*s->count)), s->iterations, s->distances };
+	return (struct kept){ copy(s->label, p->points.n * sizeof(*s->label)),
+			      copy(s->from, p->k * row),
+			      copy(s->centre, p->k * row),
+			      copy(s->count, p->k * sizeof(*s->count)),
+			      s->iterations,
+			      s->distances };
 }
 
 static void drop(struct kept *k)
@@ -264,7 +276,8 @@ static int solve(struct team *team, void *argument)
 	return 0;
 }
 
-static struct job run(const struct given *g, enum prune prune, unsigned threads, uint64_t iterations)
+static struct job run(const struct given *g, enum prune prune, unsigned threads,
+		      uint64_t iterations)
 {
 	struct job job = { .problem = g->problem, .prune = prune };
 
@@ -274,7 +287,9 @@ static struct job run(const struct given *g, enum prune prune, unsigned threads,
 	return job;
 }
 
-/* Scores are of the points' type, and relative to the middle of the box; so exact they have to be. */
+/*
+ * Scores are of the points' type, and relative to the middle of the box; so exact they have to be.
+ */
 static double tolerance(const struct given *g)
 {
 	const struct points *p = &g->problem.points;
@@ -316,13 +331,15 @@ static void labels_are_right(const struct given *g, const struct kept *s)
 
 		assert_true(s->label[i] < g->problem.k);
 		for (unsigned c = 0; c < g->problem.k; c++) {
-			const double square = square_distance(g->x + i * d, s->from + (size_t)c * d, d);
+			const double square =
+				square_distance(g->x + i * d, s->from + (size_t)c * d, d);
 
 			least = fmin(least, square);
 			own = c == s->label[i] ? square : own;
 		}
 		if (own > least + allowed)
-			fail_msg(PROBLEM "point %zu is at %.17g from %u, but %.17g is possible", SAID(g), i, own, s->label[i], least);
+			fail_msg(PROBLEM "point %zu is at %.17g from %u, but %.17g is possible",
+				 SAID(g), i, own, s->label[i], least);
 	}
 }
 
@@ -345,11 +362,17 @@ static void centres_are_right(const struct given *g, const struct kept *s)
 		for (unsigned j = 0; j < d; j++) {
 			const double is = s->centre[(size_t)c * d + j];
 			const double was = s->from[(size_t)c * d + j];
-			const double mean = count[c] ? (double)(sum[(size_t)c * d + j] / count[c]) : was;
+			const double mean =
+				count[c] ? (double)(sum[(size_t)c * d + j] / count[c]) : was;
 
 			/* of floats: those that are relative to the origin were rounded */
-			if (count[c] ? fabs(is - mean) > largest * (g->problem.points.real == FLOAT ? FLT_EPSILON : 0x1p-46) : is != was)
-				fail_msg(PROBLEM "centre %u has %.17g in dimension %u, but %.17g is the mean", SAID(g), c, is, j, mean);
+			if (count[c] ? fabs(is - mean) > largest * (g->problem.points.real == FLOAT
+									    ? FLT_EPSILON
+									    : 0x1p-46)
+				     : is != was)
+				fail_msg(PROBLEM "centre %u has %.17g in dimension %u, but %.17g "
+						 "is the mean",
+					 SAID(g), c, is, j, mean);
 		}
 	}
 	free(sum);
@@ -369,7 +392,8 @@ static void test_each_iteration_is_a_plain_one(void **state)
 			struct job job = run(&g, PRUNE_NONE, 1, iterations);
 
 			assert_int_equal(job.kept.iterations, iterations);
-			assert_int_equal(job.kept.distances, iterations * g.problem.points.n * g.problem.k);
+			assert_int_equal(job.kept.distances,
+					 iterations * g.problem.points.n * g.problem.k);
 			assert_memory_equal(job.kept.from, centre, g.problem.k * row);
 			labels_are_right(&g, &job.kept);
 			centres_are_right(&g, &job.kept);
@@ -381,24 +405,35 @@ static void test_each_iteration_is_a_plain_one(void **state)
 	}
 }
 
-static void are_same(const struct given *g, const struct kept *a, const struct kept *b, enum prune prune, unsigned threads)
+static void are_same(const struct given *g, const struct kept *a, const struct kept *b,
+		     enum prune prune, unsigned threads)
 {
 	const size_t row = g->problem.points.d * sizeof(double);
 
-	if (a->iterations != b->iterations || memcmp(a->label, b->label, g->problem.points.n * sizeof(*a->label)) ||
-	    memcmp(a->from, b->from, g->problem.k * row) || memcmp(a->centre, b->centre, g->problem.k * row) ||
+	if (a->iterations != b->iterations ||
+	    memcmp(a->label, b->label, g->problem.points.n * sizeof(*a->label)) ||
+	    memcmp(a->from, b->from, g->problem.k * row) ||
+	    memcmp(a->centre, b->centre, g->problem.k * row) ||
 	    memcmp(a->count, b->count, g->problem.k * sizeof(*a->count)))
-		fail_msg(PROBLEM "pruning %u on %u threads gives another result", SAID(g), prune, threads);
+		fail_msg(PROBLEM "pruning %u on %u threads gives another result", SAID(g), prune,
+			 threads);
 }
 
-/* What has no kind of pruning that was asked for is not tried with it; but auto, none and bounds fit all. */
+/*
+ * What has no kind of pruning that was asked for is not tried with it; but auto, none and bounds
+ * fit all.
+ */
 static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
 	struct job plain = run(g, PRUNE_NONE, 1, iterations);
 
 	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_CELLS; prune++) {
-		/* Each kind of data with each number of threads, at another seed: on one CPU, they wait for each other most of the time. */
-		const unsigned threads = 1 + (unsigned)(g->seed + g->seed / LENGTH(kinds) + prune) % MOST_THREADS;
+		/*
+		 * Each kind of data with each number of threads, at another seed: on one CPU, they
+		 * wait for each other most of the time.
+		 */
+		const unsigned threads =
+			1 + (unsigned)(g->seed + g->seed / LENGTH(kinds) + prune) % MOST_THREADS;
 		struct job job = run(g, prune, threads, iterations);
 
 		assert_true(job.fits || prune == PRUNE_CELLS);
@@ -406,7 +441,8 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
 		/* With few points, those from the middles of cells may come on top. */
-		assert_true(job.kept.distances <= 2 * job.kept.iterations * g->problem.points.n * g->problem.k);
+		assert_true(job.kept.distances <=
+			    2 * job.kept.iterations * g->problem.points.n * g->problem.k);
 		drop(&job.kept);
 	}
 	drop(&plain.kept);
@@ -423,7 +459,10 @@ static void test_pruning_and_threads_change_nothing(void **state)
 	}
 }
 
-/* Large enough for blocks, cells and bounds that small ones never fill; clusters, so that something can be pruned. */
+/*
+ * Large enough for blocks, cells and bounds that small ones never fill; clusters, so that something
+ * can be pruned.
+ */
 static struct given larger_problem(uint64_t seed, double shift)
 {
 	static const unsigned dimensions[] = { 1, 2, 3, 4, 8, 17 };
@@ -435,7 +474,8 @@ static struct given larger_problem(uint64_t seed, double shift)
 
 	assert_non_null(x);
 	assert_non_null(start);
-	for (size_t e = 0; e < n * d; e++) /* multiples of 2^-20, so that they can be shifted and stay what they are */
+	/* multiples of 2^-20, so that they can be shifted and stay what they are */
+	for (size_t e = 0; e < n * d; e++)
 		x[e] = floor(clustered(&dice, e / d, (unsigned)(e % d)) * 0x1p20) * 0x1p-20 + shift;
 	for (unsigned c = 0; c < k; c++)
 		memcpy(start + (size_t)c * d, x + below(&dice, (unsigned)n) * d, d * sizeof(*x));
@@ -464,9 +504,12 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 		struct job here = run(&g, PRUNE_AUTO, 2, 12), there = run(&far, PRUNE_AUTO, 2, 12);
 
 		if (g.problem.points.real == DOUBLE) {
-			assert_memory_equal(here.kept.label, there.kept.label, g.problem.points.n * sizeof(uint32_t));
+			assert_memory_equal(here.kept.label, there.kept.label,
+					    g.problem.points.n * sizeof(uint32_t));
 			for (size_t e = 0; e < (size_t)g.problem.k * g.problem.points.d; e++)
-				assert_true(fabs(there.kept.centre[e] - 1e6 - here.kept.centre[e]) < 1e-9); /* the last bit at 1e6 is 1e-10 */
+				/* the last bit at 1e6 is 1e-10 */
+				assert_true(fabs(there.kept.centre[e] - 1e6 - here.kept.centre[e]) <
+					    1e-9);
 		}
 		drop(&here.kept);
 		drop(&there.kept);
@@ -478,13 +521,63 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 /* Cells number the points of a share with 32 bits. */
 static void test_of_more_points_than_a_method_can_count(void **state)
 {
-	struct problem p = { .points = { .real = FLOAT, .n = (size_t)1 << 33, .d = 1 }, .all = (size_t)1 << 33, .k = 4, .threads = 1, .iterations = 100 };
+	struct problem p = { .points = { .real = FLOAT, .n = (size_t)1 << 33, .d = 1 },
+			     .all = (size_t)1 << 33,
+			     .k = 4,
+			     .threads = 1,
+			     .iterations = 100 };
 
 	(void)state;
 	assert_int_equal(lloyd_bytes(&p, PRUNE_CELLS), 0);
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) > 0);
 	p.threads = 4;
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
+}
+
+/* Memory is never the reason to refuse auto where none fits: it prunes less. */
+static void test_of_less_room_than_pruning_needs(void **state)
+{
+	struct problem p = { .points = { .real = DOUBLE, .n = 100000, .d = 32 },
+			     .all = 100000,
+			     .k = 2000,
+			     .threads = 2 };
+	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO), none = lloyd_bytes(&p, PRUNE_NONE);
+	struct lloyd *l;
+
+	(void)state;
+	assert_true(none < automatic);
+	p.room = automatic;
+	assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), automatic);
+	for (p.room = automatic - 1; p.room > 0; p.room = p.room > none ? none
+							  : p.room > 1	? 1
+									: 0) {
+		assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), none);
+		assert_int_equal(lloyd_bytes(&p, PRUNE_BOUNDS), automatic);
+		l = lloyd_open(&p, PRUNE_AUTO);
+		assert_non_null(l);
+		assert_string_equal(lloyd_method(l), "brute");
+		lloyd_close(l);
+	}
+}
+
+/* Two dimensions have cells, which go on with bounds, or else with none. */
+static void test_of_less_room_than_what_follows_needs(void **state)
+{
+	struct problem p = { .points = { .real = DOUBLE, .n = 100000, .d = 2 },
+			     .all = 100000,
+			     .k = 3000,
+			     .threads = 1 };
+	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO);
+	struct lloyd *l;
+
+	(void)state;
+	p.room = automatic - 1;
+	assert_true(lloyd_bytes(&p, PRUNE_AUTO) < automatic &&
+		    lloyd_bytes(&p, PRUNE_AUTO) >= lloyd_bytes(&p, PRUNE_CELLS));
+	l = lloyd_open(&p, PRUNE_AUTO);
+	assert_non_null(l);
+	assert_string_equal(lloyd_method(l), "cells");
+	lloyd_close(l);
 }
 
 static void test_it_ends_when_no_label_changes(void **state)
@@ -494,14 +587,17 @@ static void test_it_ends_when_no_label_changes(void **state)
 		struct given g = random_problem(seed);
 		struct job end = run(&g, PRUNE_AUTO, 1, 0), before;
 
-		assert_memory_equal(end.kept.from, end.kept.centre, g.problem.k * g.problem.points.d * sizeof(double));
+		assert_memory_equal(end.kept.from, end.kept.centre,
+				    g.problem.k * g.problem.points.d * sizeof(double));
 		assert_true(end.kept.iterations >= 2);
 		before = run(&g, PRUNE_AUTO, 1, end.kept.iterations - 1);
-		assert_memory_equal(before.kept.label, end.kept.label, g.problem.points.n * sizeof(uint32_t));
+		assert_memory_equal(before.kept.label, end.kept.label,
+				    g.problem.points.n * sizeof(uint32_t));
 		drop(&before.kept);
 		if (end.kept.iterations > 2) {
 			before = run(&g, PRUNE_AUTO, 1, end.kept.iterations - 2);
-			assert_memory_not_equal(before.kept.label, end.kept.label, g.problem.points.n * sizeof(uint32_t));
+			assert_memory_not_equal(before.kept.label, end.kept.label,
+						g.problem.points.n * sizeof(uint32_t));
 			drop(&before.kept);
 		}
 		drop(&end.kept);
@@ -509,7 +605,10 @@ static void test_it_ends_when_no_label_changes(void **state)
 	}
 }
 
-/* A lump so dense that its distances drown in the rounding of scores: labels change, and change again. */
+/*
+ * A lump so dense that its distances drown in the rounding of scores: labels change, and change
+ * again.
+ */
 static void test_it_ends_where_rounding_leads_in_a_circle(void **state)
 {
 	unsigned circles = 0;
@@ -599,11 +698,16 @@ static void ranks_agree(const struct given *g, enum prune prune)
 
 	for (unsigned r = 0; r < RANKS && alone.fits; r++) {
 		struct problem *part = &rank[r].job.problem;
-		const size_t first = part_begin(p->n, r, RANKS);
+		const size_t first = share_begin(p->n, r, RANKS);
 
-		rank[r] = (struct rank){ .number = r, .ranks = { .rank = r, .ranks = RANKS, .sum = sum_of_ranks, .most = most_of_ranks }, .job = alone };
+		rank[r] = (struct rank){ .number = r,
+					 .ranks = { .rank = r,
+						    .ranks = RANKS,
+						    .sum = sum_of_ranks,
+						    .most = most_of_ranks },
+					 .job = alone };
 		part->points.x = (char *)p->x + first * p->d * real_bytes(p->real);
-		part->points.n = part_size(p->n, r, RANKS);
+		part->points.n = share_size(p->n, r, RANKS);
 		part->threads = 1 + r;
 		part->ranks = &rank[r].ranks;
 		assert_int_equal(pthread_create(&rank[r].thread, NULL, be_rank, &rank[r]), 0);
@@ -613,9 +717,12 @@ static void ranks_agree(const struct given *g, enum prune prune)
 	for (unsigned r = 0; r < RANKS && alone.fits; r++) {
 		assert_int_equal(rank[r].status, 0);
 		assert_int_equal(rank[r].job.kept.iterations, alone.kept.iterations);
-		assert_memory_equal(rank[r].job.kept.centre, alone.kept.centre, g->problem.k * p->d * sizeof(double));
-		assert_memory_equal(rank[r].job.kept.count, alone.kept.count, g->problem.k * sizeof(uint64_t));
-		assert_memory_equal(rank[r].job.kept.label, alone.kept.label + part_begin(p->n, r, RANKS),
+		assert_memory_equal(rank[r].job.kept.centre, alone.kept.centre,
+				    g->problem.k * p->d * sizeof(double));
+		assert_memory_equal(rank[r].job.kept.count, alone.kept.count,
+				    g->problem.k * sizeof(uint64_t));
+		assert_memory_equal(rank[r].job.kept.label,
+				    alone.kept.label + share_begin(p->n, r, RANKS),
 				    rank[r].job.problem.points.n * sizeof(uint32_t));
 		drop(&rank[r].job.kept);
 	}
@@ -645,13 +752,17 @@ static void test_no_sum_can_overflow(void **state)
 			struct dice dice = { (uint64_t)bits, 0 };
 
 			for (int i = 0; points && i < 50; i++) {
-				const double most = ldexp(i ? uniform(&dice) : 1, (int)below(&dice, 1900) - 1000);
+				const double most = ldexp(i ? uniform(&dice) : 1,
+							  (int)below(&dice, 1900) - 1000);
 				const double scale = sum_scale(most, points);
-				const int64_t high = sum_term(most, scale) - SUM_MAGIC_BITS, low = sum_term(-most, scale) - SUM_MAGIC_BITS;
+				const int64_t high = sum_term(most, scale) - SUM_MAGIC_BITS,
+					      low = sum_term(-most, scale) - SUM_MAGIC_BITS;
 
 				assert_true((__int128)high * (__int128)points <= (__int128)1 << 62);
 				assert_int_equal(low, -high);
-				assert_true(high >= INT64_C(1) << (sum_bits(points) - (sum_bits(points) > 0)) || most < 0x1p-900);
+				assert_true(high >= INT64_C(1) << (sum_bits(points) -
+								   (sum_bits(points) > 0)) ||
+					    most < 0x1p-900);
 			}
 		}
 }
@@ -665,7 +776,8 @@ static void test_terms_are_the_nearest_integers(void **state)
 	assert_int_equal(sum_term(0x1p51, 1) - SUM_MAGIC_BITS, INT64_C(1) << 51);
 	assert_int_equal(sum_term(-0x1p51, 1) - SUM_MAGIC_BITS, -(INT64_C(1) << 51));
 	for (int i = 0; i < 10000; i++) {
-		const double most = ldexp(0.5 + uniform(&dice) / 2, (int)below(&dice, 100) - 50), scale = sum_scale(most, 1 + below(&dice, 1u << 30));
+		const double most = ldexp(0.5 + uniform(&dice) / 2, (int)below(&dice, 100) - 50),
+			     scale = sum_scale(most, 1 + below(&dice, 1u << 30));
 		const double x = most * (2 * uniform(&dice) - 1);
 
 		assert_int_equal(sum_term(x, scale) - SUM_MAGIC_BITS, llrint(x * scale));
@@ -717,7 +829,8 @@ static void test_sums_by_changes(void **state)
 }
 
 /* Of the centres of one group. */
-static struct winner plain_winner(const double *x, const double *c, const double *half, unsigned d, unsigned k, unsigned first, unsigned n)
+static struct winner plain_winner(const double *x, const double *c, const double *half, unsigned d,
+				  unsigned k, unsigned first, unsigned n)
 {
 	struct winner w = { INFINITY, INFINITY, 0 };
 
@@ -742,8 +855,10 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 {
 	const size_t bytes = real_bytes(real), n = t->block;
 	struct dice dice = { d * 1000 + k, 0 };
-	double *x = malloc(n * d * sizeof(*x)), *c = malloc((size_t)k * d * sizeof(*c)), *half = calloc(k, sizeof(*half));
-	void *block = aligned_alloc(64, 64 * n * d), *memory = aligned_alloc(64, packed_bytes(d, k, real));
+	double *x = malloc(n * d * sizeof(*x)), *c = malloc((size_t)k * d * sizeof(*c)),
+	       *half = calloc(k, sizeof(*half));
+	void *block = aligned_alloc(64, 64 * n * d),
+	     *memory = aligned_alloc(64, packed_bytes(d, k, real));
 	_Alignas(64) double score[MOST_BLOCK];
 	struct packed packed = packed_at(memory, d, k, real);
 	void *given, *centre, *halves, *origin, *shifted;
@@ -777,7 +892,8 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	t->nearest_two(block, &packed, label, score, bests, seconds);
 	assert_memory_equal(again, label, n * sizeof(*label));
 	t->lower(block, bests, d, packed.groups, 1, lower, squares);
-	for (unsigned i = 0; i < n; i++) /* an order in which nothing lies beside its neighbour, and a number that no four divide */
+	/* an order in which nothing lies beside its neighbour, and a number that no four divide */
+	for (unsigned i = 0; i < n; i++)
 		list[i] = (uint16_t)(i * 5 % (n - 1));
 	for (size_t i = 0; i < n; i++) {
 		const struct winner plain = plain_winner(x + i * d, c, half, d, k, 0, k);
@@ -788,12 +904,17 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	for (unsigned g = 0; g < packed.groups; g++) {
 		t->of_group(given, list, (unsigned)n - 1, &packed, g, winner);
 		for (size_t i = 0; i < n - 1; i++) {
-			const struct winner is = winner[i], plain = plain_winner(x + (size_t)list[i] * d, c, half, d, k, g * t->group, t->group);
-			const double best = real_get(real, bests, ((size_t)g * n) + list[i]), square = 2 * best + squares[list[i]] - 1;
+			const struct winner is = winner[i],
+					    plain = plain_winner(x + (size_t)list[i] * d, c, half,
+								 d, k, g * t->group, t->group);
+			const double best = real_get(real, bests, ((size_t)g * n) + list[i]),
+				     square = 2 * best + squares[list[i]] - 1;
 
-			assert_true(is.score == plain.score && is.second == plain.second && is.label == plain.label && best == plain.score);
+			assert_true(is.score == plain.score && is.second == plain.second &&
+				    is.label == plain.label && best == plain.score);
 			assert_true(lower[list[i] * packed.groups + g] <= sqrt(fmax(square, 0)));
-			assert_true(lower[list[i] * packed.groups + g] >= sqrt(fmax(square, 0)) * (1 - 1e-5));
+			assert_true(lower[list[i] * packed.groups + g] >=
+				    sqrt(fmax(square, 0)) * (1 - 1e-5));
 			if (label[list[i]] == is.label)
 				assert_true(real_get(real, seconds, list[i]) == is.second);
 		}
@@ -811,7 +932,8 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	t->transpose(block, given, shifted, n - 1, d);
 	for (size_t i = 0; i < n; i++)
 		for (unsigned j = 0; j < d; j++)
-			assert_true(real_get(real, block, j * n + i) == (i < n - 1 ? (x[i * d + j] - there[j]) * 0.25 : 0));
+			assert_true(real_get(real, block, j * n + i) ==
+				    (i < n - 1 ? (x[i * d + j] - there[j]) * 0.25 : 0));
 	if (real == FLOAT) {
 		free(given);
 		free(centre);
@@ -834,7 +956,8 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 static void near_is_right(const struct tiles *t, enum real real, unsigned n)
 {
 	struct dice dice = { n, 0 };
-	double *bound = malloc((n + 1) * sizeof(*bound)), *reach = malloc((n + 1) * sizeof(*reach)), least, is;
+	double *bound = malloc((n + 1) * sizeof(*bound)), *reach = malloc((n + 1) * sizeof(*reach)),
+	       least, is;
 	void *bounds, *reaches;
 	uint16_t near[128];
 	unsigned found = 0, wanted = 0;
@@ -892,7 +1015,8 @@ static void box_is_right(const struct tiles *t, enum real real, size_t n, unsign
 
 static void test_each_instruction_set(void **state)
 {
-	static const unsigned d[] = { 1, 2, 3, 7, 8, 16, 33 }, k[] = { 1, 2, 7, 8, 9, 16, 17, 31, 64, 100 };
+	static const unsigned d[] = { 1, 2, 3, 7, 8, 16, 33 },
+			      k[] = { 1, 2, 7, 8, 9, 16, 17, 31, 64, 100 };
 	unsigned sets = 0;
 
 	(void)state;
@@ -900,7 +1024,9 @@ static void test_each_instruction_set(void **state)
 		for (unsigned set = 0; tiles_usable(set, real); set++, sets++) {
 			const struct tiles *t = tiles_usable(set, real);
 
-			assert_true(t->block <= MOST_BLOCK && t->lanes * real_bytes(real) <= MOST_WIDTH && t->block % t->lanes == 0);
+			assert_true(t->block <= MOST_BLOCK &&
+				    t->lanes * real_bytes(real) <= MOST_WIDTH &&
+				    t->block % t->lanes == 0);
 			for (unsigned i = 0; i < 100; i += 1 + i / 20)
 				near_is_right(t, real, i);
 			for (unsigned i = 0; i < LENGTH(d); i++) {
@@ -946,6 +1072,8 @@ int main(void)
 		cmocka_unit_test(test_of_many_points_too),
 		cmocka_unit_test(test_what_is_far_from_zero_loses_nothing),
 		cmocka_unit_test(test_of_more_points_than_a_method_can_count),
+		cmocka_unit_test(test_of_less_room_than_pruning_needs),
+		cmocka_unit_test(test_of_less_room_than_what_follows_needs),
 		cmocka_unit_test(test_it_ends_when_no_label_changes),
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),
 		cmocka_unit_test(test_ranks_change_nothing),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a trial is measured: roles, the three bounds of work, fixed counts, fresh allocations, and what is kept of them. */
+/*
+ * How a trial is measured: roles, the three bounds of work, fixed counts, fresh allocations, and
+ * what is kept of them.
+ */
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -30,7 +33,7 @@ struct diary {
 
 static struct diary *the_diary(const struct trial *t)
 {
-	return (struct diary *)t->variant->layout;
+	return (struct diary *)t->variant->data;
 }
 
 static void *prepare(const struct trial *t)
@@ -115,14 +118,17 @@ static void release(void *state)
 	((struct diary *)state)->released++;
 }
 
-static uint64_t forty(const struct trial *t, unsigned worker)
-{
-	(void)t;
-	return 40 + worker;
-}
-
-static const struct metric metrics[] = { { "ordinal", "1", "number of the sample", NEITHER, NULL }, { 0 } };
-static const struct role roles[] = { { "chase", 1, BY_COUNT }, { "background", 0, BY_DEADLINE }, { 0 } };
+static const struct metric metrics[] = { { "ordinal", "1", "number of the sample", NEITHER, NULL },
+					 TIME_METRIC("turn"),
+					 { 0 } };
+static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } },
+			 timed[] = { { "worker", 0, BY_DEADLINE }, { 0 } },
+			 to_completion[] = { { "worker", 0, TO_COMPLETION }, { 0 } },
+			 roles[] = { { "chase", 1, BY_COUNT },
+				     { "background", 0, BY_DEADLINE },
+				     { 0 } };
+/* In all; of three workers the first two have one more. */
+enum { FIXED = 122 };
 
 struct bench {
 	struct diary diary;
@@ -133,7 +139,6 @@ struct bench {
 	struct planned planned;
 	struct series series;
 	unsigned batches, samples, allocations; /* samples 0: as many as a batch has */
-	double target;
 };
 
 static int measure(struct team *team, void *argument)
@@ -144,16 +149,19 @@ static int measure(struct team *team, void *argument)
 	for (unsigned a = 0; a < b->allocations; a++) {
 		assert_true(series_allocate(&b->series, team));
 		if (a == 0)
-			series_calibrate(&b->series, team, b->target, 0.02, INFINITY);
+			series_calibrate(&b->series, team, 0.02, INFINITY);
 		b->diary.collected = 0;
 		for (unsigned i = 0; i < b->batches; i++)
-			assert_true(series_batch(&b->series, team, b->samples ? b->samples : b->series.per_batch, false));
+			assert_true(series_batch(&b->series, team,
+						 b->samples ? b->samples : b->series.per_batch,
+						 false));
 		series_release(&b->series, team);
 	}
 	return 0;
 }
 
-static void set_up(struct bench *b, void (*work)(void *, struct worker *), unsigned threads, struct benchmark benchmark)
+static void set_up(struct bench *b, void (*work)(void *, struct worker *), unsigned threads,
+		   struct benchmark benchmark)
 {
 	const char *error;
 
@@ -161,15 +169,19 @@ static void set_up(struct bench *b, void (*work)(void *, struct worker *), unsig
 	b->machine = machine_open(NULL, &error);
 	assert_non_null(b->machine);
 	for (unsigned i = 0; i < threads; i++)
-		b->place[i] = (struct place){ b->machine->cpu[i % b->machine->cpus].number, b->machine->cpu[i % b->machine->cpus].node };
-	b->variant[0] = (struct variant){ .name = "only", .layout = &b->diary, .prepare = prepare, .enter = enter, .reset = reset, .work = work,
-					  .collect = collect, .verify = verify, .release = release };
+		b->place[i] = (struct place){ b->machine->cpu[i % b->machine->cpus].number,
+					      b->machine->cpu[i % b->machine->cpus].node };
+	b->variant[0] = (struct variant){ .name = "only", .data = &b->diary };
 	b->benchmark = benchmark;
+	b->benchmark.ops = (struct ops){ prepare, enter, reset, work, collect, verify, release };
 	b->benchmark.variants = b->variant;
 	b->benchmark.metrics = metrics;
-	b->benchmark.quantile = 0.5;
-	b->benchmark.sample = 1e-3;
-	b->planned.trial = (struct trial){ .benchmark = &b->benchmark, .variant = b->variant, .threads = threads, .place = b->place, .machine = b->machine };
+	b->planned.sample = 1e-3;
+	b->planned.trial = (struct trial){ .benchmark = &b->benchmark,
+					   .variant = b->variant,
+					   .threads = threads,
+					   .place = b->place,
+					   .machine = b->machine };
 	b->batches = BATCHES, b->samples = SAMPLES, b->allocations = ALLOCATIONS;
 }
 
@@ -178,7 +190,8 @@ static void go(struct bench *b)
 	assert_int_equal(team_open(b->planned.trial.threads, measure, b), 0);
 }
 
-static void run(struct bench *b, void (*work)(void *, struct worker *), unsigned threads, struct benchmark benchmark)
+static void run(struct bench *b, void (*work)(void *, struct worker *), unsigned threads,
+		struct benchmark benchmark)
 {
 	set_up(b, work, threads, benchmark);
 	go(b);
@@ -195,7 +208,7 @@ static void test_life_of_a_trial(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 2, (struct benchmark){ .bound = BY_COUNT });
+	run(&b, by_count, 2, (struct benchmark){ .roles = by_units });
 	assert_int_equal(b.diary.prepared, 2);
 	assert_int_equal(b.diary.entered, 2);
 	assert_int_equal(b.diary.verified, 2);
@@ -214,8 +227,11 @@ static void test_calibration_finds_a_count(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 1, (struct benchmark){ .bound = BY_COUNT });
-	/* A turn is a microsecond and the reading of a clock, a sample a millisecond; noise can only make turns longer, and so counts smaller. */
+	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
+	/*
+	 * A turn is a microsecond and the reading of a clock, a sample a millisecond; noise can
+	 * only make turns longer, and so counts smaller.
+	 */
 	assert_in_range(b.series.units, 1, 2000);
 	assert_int_equal(b.diary.of[0].count, b.series.units);
 	for (size_t i = 0; i < b.series.samples; i++)
@@ -241,7 +257,7 @@ static void test_a_pause_is_no_unit(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, with_a_pause, 1, (struct benchmark){ .bound = BY_COUNT });
+	run(&b, with_a_pause, 1, (struct benchmark){ .roles = by_units });
 	assert_true(b.diary.of[0].calls >= 2 + b.series.samples);
 	end(&b);
 }
@@ -251,9 +267,11 @@ static void test_a_fixed_count_is_kept(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 3, (struct benchmark){ .bound = BY_COUNT, .count = forty });
+	set_up(&b, by_count, 3, (struct benchmark){ .roles = by_units });
+	b.planned.needs.units = FIXED;
+	go(&b);
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(b.diary.of[i].count, 40 + i);
+		assert_int_equal(b.diary.of[i].count, i < 2 ? 41 : 40);
 	end(&b);
 }
 
@@ -262,8 +280,9 @@ static void test_a_deadline_ends_the_work(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_flag, 2, (struct benchmark){ .bound = BY_DEADLINE });
-	for (size_t i = 0; i < b.series.samples; i++) /* none, where time was up before anybody had begun: a slow machine's */
+	run(&b, by_flag, 2, (struct benchmark){ .roles = timed });
+	/* none, where time was up before anybody had begun: a slow machine's */
+	for (size_t i = 0; i < b.series.samples; i++)
 		assert_true(isnan(b.series.time[i]) || b.series.time[i] > 0);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
 	end(&b);
@@ -274,7 +293,7 @@ static void test_work_that_ends_by_itself(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, to_the_end, 2, (struct benchmark){ .bound = TO_COMPLETION });
+	run(&b, to_the_end, 2, (struct benchmark){ .roles = to_completion });
 	for (size_t i = 0; i < b.series.samples; i++)
 		assert_true(b.series.time[i] >= 0.99e-6);
 	end(&b);
@@ -286,7 +305,7 @@ static void test_roles(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_role, THREADS, (struct benchmark){ .bound = BY_COUNT, .roles = roles });
+	run(&b, by_role, THREADS, (struct benchmark){ .roles = roles });
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(b.diary.of[i].role, i > 0);
 	assert_int_equal(b.diary.of[0].count, b.series.units);
@@ -302,7 +321,8 @@ static void test_roles_of_a_variant(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		set_up(&b, i ? by_count : by_role, THREADS, (struct benchmark){ .bound = BY_COUNT, .roles = i ? roles : NULL });
+		set_up(&b, i ? by_count : by_role, THREADS,
+		       (struct benchmark){ .roles = i ? roles : by_units });
 		b.variant[0].roles = i ? all_alike : roles;
 		go(&b);
 		for (unsigned w = 0; w < THREADS; w++) {
@@ -319,28 +339,31 @@ static void test_batches_become_lines(void **state)
 	json_t *line;
 
 	(void)state;
-	run(&b, by_count, 1, (struct benchmark){ .bound = BY_COUNT });
+	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
 	line = series_batch_json(&b.series, 1.5);
-	assert_int_equal(json_integer_value(json_object_get(line, "batch")), ALLOCATIONS * BATCHES - 1);
+	assert_int_equal(json_integer_value(json_object_get(line, "batch")),
+			 ALLOCATIONS * BATCHES - 1);
 	assert_int_equal(json_array_size(json_object_get(line, "times")), SAMPLES);
-	assert_int_equal(json_array_size(json_object_get(json_object_get(line, "values"), "ordinal")), SAMPLES);
+	assert_int_equal(
+		json_array_size(json_object_get(json_object_get(line, "values"), "ordinal")),
+		SAMPLES);
 	json_decref(line);
 	end(&b);
 }
 
-/* ---- a variant that is other than its benchmark, and what count() fixes ---- */
+/* ---- what the plan says of a trial ---- */
 
-static void test_a_variant_has_its_own_sample_and_bound(void **state)
+static void test_a_sample_is_as_long_as_planned(void **state)
 {
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_flag, 1, (struct benchmark){ .bound = BY_COUNT });
-	b.variant[0].bound = BY_DEADLINE;
-	b.variant[0].sample = 2.5e-3;
+	set_up(&b, by_flag, 1, (struct benchmark){ .roles = timed });
+	b.planned.sample = 2.5e-3;
 	go(&b);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
-	assert_true(b.series.duration >= 2.5e-3 && b.series.duration <= 0.05); /* longer, where ends come late */
+	/* longer, where ends come late */
+	assert_true(b.series.duration >= 2.5e-3 && b.series.duration <= 0.05);
 	end(&b);
 }
 
@@ -349,16 +372,12 @@ static void test_a_fixed_count_is_no_deadline(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 3, (struct benchmark){ .bound = BY_DEADLINE, .count = forty });
+	set_up(&b, by_count, 3, (struct benchmark){ .roles = timed });
+	b.planned.needs.units = FIXED;
+	go(&b);
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(b.diary.of[i].count, 40 + i);
+		assert_int_equal(b.diary.of[i].count, i < 2 ? 41 : 40);
 	end(&b);
-}
-
-static uint64_t two_in_all(const struct trial *t, unsigned worker)
-{
-	(void)t;
-	return worker < 2;
 }
 
 /* Less work than workers: who has none does none. */
@@ -367,7 +386,9 @@ static void test_a_fixed_count_may_be_none(void **state)
 	struct bench b;
 
 	(void)state;
-	run(&b, by_count, 3, (struct benchmark){ .bound = BY_COUNT, .count = two_in_all });
+	set_up(&b, by_count, 3, (struct benchmark){ .roles = by_units });
+	b.planned.needs.units = 2;
+	go(&b);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(b.diary.of[i].count, i < 2);
 	end(&b);
@@ -382,8 +403,9 @@ static double expected[64];
 static unsigned expectations;
 
 /*
- * Worker 0 does what it is told, or a hundred, when the others have done ten; they wait for the flag, and do the rest. So the workers' speeds are
- * as different as can be, and all counts are known.
+ * Worker 0 does what it is told, or a hundred, when the others have done ten; they wait for the
+ * flag, and do the rest. So the workers' speeds are as different as can be, and all counts are
+ * known.
  */
 static void at_unequal_speeds(void *state, struct worker *w)
 {
@@ -416,7 +438,10 @@ static void expect_nobody(void *state)
 	waited_for = 0;
 }
 
-/* From when the last one came to when the first one was done, by what each did on the average until then. */
+/*
+ * From when the last one came to when the first one was done, by what each did on the average until
+ * then.
+ */
 static void expect_together(void *state, const struct trial *t, struct result *r)
 {
 	double late = 0, soon = INFINITY, units = 0;
@@ -432,14 +457,14 @@ static void expect_together(void *state, const struct trial *t, struct result *r
 	expected[expectations++] = (soon - late) / units;
 }
 
-static void score_together(uint64_t (*count)(const struct trial *, unsigned), uint64_t done)
+static void score_together(uint64_t units, uint64_t done)
 {
 	struct bench b;
 
-	set_up(&b, at_unequal_speeds, 3, (struct benchmark){ .bound = BY_DEADLINE, .count = count });
-	b.variant[0].together = true;
-	b.variant[0].reset = expect_nobody;
-	b.variant[0].collect = expect_together;
+	set_up(&b, at_unequal_speeds, 3, (struct benchmark){ .roles = timed, .scored = TOGETHER });
+	b.planned.needs.units = units;
+	b.benchmark.ops.reset = expect_nobody;
+	b.benchmark.ops.collect = expect_together;
 	expectations = 0;
 	go(&b);
 	assert_int_equal(expectations, b.series.samples);
@@ -456,13 +481,13 @@ static void score_together(uint64_t (*count)(const struct trial *, unsigned), ui
 static void test_fixed_work_is_scored_until_the_first_is_done(void **state)
 {
 	(void)state;
-	score_together(forty, 40);
+	score_together(FIXED, 41);
 }
 
 static void test_a_deadline_is_scored_while_all_are_at_work(void **state)
 {
 	(void)state;
-	score_together(NULL, 100);
+	score_together(0, 100);
 }
 
 /* On a busy machine the first may be done before the last one comes; such a sample has no time. */
@@ -480,8 +505,8 @@ static void test_samples_without_a_time_spoil_no_batch(void **state)
 	unsigned none = 0;
 
 	(void)state;
-	set_up(&b, at_work_together_or_not, 1, (struct benchmark){ .bound = TO_COMPLETION });
-	b.variant[0].together = true;
+	set_up(&b, at_work_together_or_not, 1,
+	       (struct benchmark){ .roles = to_completion, .scored = TOGETHER });
 	go(&b);
 	for (size_t i = 0; i < b.series.samples; i++)
 		none += isnan(b.series.time[i]);
@@ -495,20 +520,17 @@ static void test_samples_without_a_time_spoil_no_batch(void **state)
 
 enum { MEETINGS = 4 };
 
-/* Who sits where in an execution, and over all that are samples: how often two met, how often each began, with which number. */
+/*
+ * Who sits where in an execution, and over all that are samples: how often two met, how often each
+ * began, with which number.
+ */
 static struct seats {
-	_Atomic int of[THREADS][2];        /* by group and role: the worker, plus one */
-	_Atomic unsigned number[THREADS];  /* of the meeting, by group */
+	_Atomic int of[THREADS][2];	  /* by group and role: the worker, plus one */
+	_Atomic unsigned number[THREADS]; /* of the meeting, by group */
 	_Atomic unsigned calls;
 	unsigned met[THREADS][THREADS], began[THREADS][THREADS], numbers[THREADS][THREADS];
 	unsigned executions, single;
 } seats;
-
-static unsigned four_meetings(const struct trial *t)
-{
-	(void)t;
-	return MEETINGS;
-}
 
 static void sit_down(void *state, struct worker *w)
 {
@@ -551,7 +573,8 @@ static void note_pairs(void *state, const struct trial *t, struct result *r)
 			continue;
 		seats.met[one < other ? one : other][one < other ? other : one]++;
 		seats.began[one][other]++;
-		seats.numbers[one < other ? one : other][one < other ? other : one] |= 1u << seats.number[i];
+		seats.numbers[one < other ? one : other][one < other ? other : one] |=
+			1u << seats.number[i];
 	}
 }
 
@@ -561,11 +584,11 @@ static void meet(unsigned threads)
 	struct bench b;
 
 	memset(&seats, 0, sizeof(seats));
-	set_up(&b, sit_down, threads, (struct benchmark){ .bound = BY_COUNT });
-	b.variant[0].reset = stand_up;
-	b.variant[0].collect = note_pairs;
-	b.variant[0].meetings = four_meetings;
-	b.variant[0].sample = 1e-5;
+	set_up(&b, sit_down, threads, (struct benchmark){ .roles = by_units, .scored = IN_PAIRS });
+	b.benchmark.ops.reset = stand_up;
+	b.benchmark.ops.collect = note_pairs;
+	b.planned.needs.meetings = MEETINGS;
+	b.planned.sample = 1e-5;
 	b.batches = batches, b.allocations = allocations, b.samples = 0;
 	go(&b);
 	stand_up(NULL);
@@ -579,7 +602,8 @@ static void meet(unsigned threads)
 			assert_int_equal(seats.numbers[i][j], (1u << MEETINGS) - 1);
 		}
 	if (threads > 3) /* beside others: some pairs are measured alone as well, as often */
-		assert_int_equal(seats.single, batches * allocations * pairs_alone(b.series.pairs) * MEETINGS);
+		assert_int_equal(seats.single,
+				 batches * allocations * pairs_alone(b.series.pairs) * MEETINGS);
 	end(&b);
 }
 
@@ -595,8 +619,8 @@ static void test_one_worker_is_no_pair(void **state)
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_count, 1, (struct benchmark){ .bound = BY_COUNT });
-	b.variant[0].meetings = four_meetings;
+	set_up(&b, by_count, 1, (struct benchmark){ .roles = by_units, .scored = IN_PAIRS });
+	b.planned.needs.meetings = MEETINGS;
 	go(&b);
 	assert_null(b.series.pairs);
 	end(&b);
@@ -606,18 +630,26 @@ static void test_one_worker_is_no_pair(void **state)
 
 enum { WORDS, SIZE_OF };
 static const struct parameter ratio_parameters[] = {
-	[WORDS] = { "words", NULL, "where", CHOICE, .choices = "shared,dense,padded", .value = { "shared" } },
-	[SIZE_OF] = { "size", "B", "bytes", SIZE, .value = { "1" } },
+	[WORDS] = { "words", NULL, "where", P_CHOICE, .choices = "shared,dense,padded",
+		    .value = { "shared" } },
+	[SIZE_OF] = { "size", "B", "bytes", P_SIZE, .value = { "1" } },
 	{ 0 }
 };
 static const struct ratio ratio_rows[] = {
 	{ "slowdown", "of a layout", WORDS, "dense", "padded", NULL },
-	{ "slowdown", "of a variant", OF_VARIANTS, "racy", "atomic", NULL },
+	{ "slowdown", "of a variant", P_VARIANT, "racy", "atomic", NULL },
 	{ 0 }
 };
+static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };
-static const struct benchmark ratio_benchmark = { .name = "sample", .protocol = "none", .unit = "turn", .quantile = 0.5, .parameters = ratio_parameters,
-						  .ratios = ratio_rows, .variants = ratio_variants };
+static const struct benchmark ratio_benchmark = { .name = "sample",
+						  .protocol = "none",
+						  .unit = "turn",
+						  .parameters = ratio_parameters,
+						  .metrics = just_time,
+						  .roles = by_units,
+						  .ratios = ratio_rows,
+						  .variants = ratio_variants };
 
 /* A series of ten samples, each a batch: from 0.95 to 1.05 times a time. */
 struct invention {
@@ -625,14 +657,18 @@ struct invention {
 	struct planned planned;
 };
 
-static void invent(struct series *s, struct invention *i, const char *id, unsigned variant, unsigned words, uint64_t size, unsigned threads, double time)
+static void invent(struct series *s, struct invention *i, const char *id, unsigned variant,
+		   unsigned words, uint64_t size, unsigned threads, double time)
 {
 	enum { SAMPLES = 10 };
 
 	i->value[WORDS].choice = words;
 	i->value[SIZE_OF].count = size;
 	i->planned = (struct planned){ .identity = (char *)"", .bind = "close" };
-	i->planned.trial = (struct trial){ .benchmark = &ratio_benchmark, .variant = &ratio_variants[variant], .value = i->value, .threads = threads };
+	i->planned.trial = (struct trial){ .benchmark = &ratio_benchmark,
+					   .variant = &ratio_variants[variant],
+					   .value = i->value,
+					   .threads = threads };
 	strcpy(i->planned.id, id);
 	assert_int_equal(series_open(s, &i->planned, NULL), 0);
 	s->time = calloc(SAMPLES, sizeof(*s->time));
@@ -645,23 +681,31 @@ static void invent(struct series *s, struct invention *i, const char *id, unsign
 	s->noise.wall = SAMPLES;
 	for (unsigned b = 0; b < SAMPLES; b++) {
 		s->time[b] = time * (0.955 + 0.01 * (b * 7 % SAMPLES));
-		s->batch[b] = (struct batch){ .first = b, .samples = 1, .estimate = s->time[b], .clean = s->time[b] };
+		s->batch[b] = (struct batch){
+			.first = b, .samples = 1, .estimate = s->time[b], .clean = s->time[b]
+		};
 	}
 }
 
-/* Threads that begin apart are part of the time, unless that is scored from when all are there: worth a word beyond a hundredth of a sample. */
+/*
+ * Threads that begin apart are part of the time, unless that is scored from when all are there:
+ * worth a word beyond a hundredth of a sample.
+ */
 static void test_a_skew_that_tells_is_noted(void **state)
 {
 	static const struct {
 		double skew;
 		unsigned threads;
 		bool together, noted;
-	} table[] = { { 0.02, 2, false, true }, { 0.005, 2, false, false }, { 0.02, 1, false, false }, { 0.02, 2, true, false } };
+	} table[] = { { 0.02, 2, false, true },
+		      { 0.005, 2, false, false },
+		      { 0.02, 1, false, false },
+		      { 0.02, 2, true, false } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct invention invention;
-		struct variant variant = { .name = "racy", .together = table[i].together };
+		struct benchmark benchmark = ratio_benchmark;
 		const json_t *doubt;
 		enum status status;
 		struct series s;
@@ -670,12 +714,14 @@ static void test_a_skew_that_tells_is_noted(void **state)
 		size_t j;
 
 		invent(&s, &invention, "skewed", 0, 0, 1, table[i].threads, 1);
-		invention.planned.trial.variant = &variant;
+		benchmark.scored = table[i].together ? TOGETHER : SPAN;
+		invention.planned.trial.benchmark = &benchmark;
 		for (size_t k = 0; k < s.samples; k++)
 			s.skews[k] = table[i].skew;
 		line = summary(&s, &s, 1, "now", &status);
-		json_array_foreach(json_object_get(line, "notes"), j, doubt)
-			noted |= strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") != NULL;
+		json_array_foreach(json_object_get(line, "notes"), j, doubt) noted |=
+			strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") !=
+			NULL;
 		assert_int_equal(noted, table[i].noted);
 		json_decref(line);
 		series_close(&s);
@@ -685,7 +731,8 @@ static void test_a_skew_that_tells_is_noted(void **state)
 static json_t *ratios_of(const struct series *s, const struct series *group, unsigned n)
 {
 	enum status status;
-	json_t *line = summary(s, group, n, "now", &status), *list = json_incref(json_object_get(line, "ratios"));
+	json_t *line = summary(s, group, n, "now", &status),
+	       *list = json_incref(json_object_get(line, "ratios"));
 
 	json_decref(line);
 	return list;
@@ -694,18 +741,24 @@ static json_t *ratios_of(const struct series *s, const struct series *group, uns
 static void expect_ratio(const json_t *ratio, const char *to, const char *trial, double value)
 {
 	const json_t *ci = json_object_get(ratio, "ci");
-	const double low = json_number_value(json_array_get(ci, 0)), high = json_number_value(json_array_get(ci, 1));
+	const double low = json_number_value(json_array_get(ci, 0)),
+		     high = json_number_value(json_array_get(ci, 1));
 
 	assert_string_equal(json_string_value(json_object_get(ratio, "name")), "slowdown");
 	assert_string_equal(json_string_value(json_object_get(ratio, "to")), to);
 	assert_string_equal(json_string_value(json_object_get(ratio, "trial")), trial);
 	assert_true(fabs(json_number_value(json_object_get(ratio, "value")) / value - 1) < 1e-9);
-	/* of ten values the interval of the median is from the second to the ninth: 0.965 to 1.035 */
+	/*
+	 * of ten values the interval of the median is from the second to the ninth: 0.965 to 1.035
+	 */
 	assert_true(fabs(low / (value * 0.965 / 1.035) - 1) < 1e-9);
 	assert_true(fabs(high / (value * 1.035 / 0.965) - 1) < 1e-9);
 }
 
-/* Each trial finds, among those that it was sampled with, the one that differs in what is compared and in nothing else. */
+/*
+ * Each trial finds, among those that it was sampled with, the one that differs in what is compared
+ * and in nothing else.
+ */
 static void test_ratios_find_their_trial(void **state)
 {
 	enum { SHARED, DENSE, PADDED, N = 8 };
@@ -724,10 +777,14 @@ static void test_ratios_find_their_trial(void **state)
 	invent(&group[7], &inventions[7], "none", 1, PADDED, 2, 2, 7);
 	group[7].samples = group[7].batches = 0;
 
-	list = ratios_of(&group[2], group, N); /* dense over padded, and over its namesake of the other variant */
+	/* dense over padded, and over its namesake of the other variant */
+	list = ratios_of(&group[2], group, N);
 	assert_int_equal(json_array_size(list), 2);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "parameter")), "words");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "parameter")), "variant");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(list, 0), "parameter")), "words");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(list, 1), "parameter")),
+		"variant");
 	expect_ratio(json_array_get(list, 0), "padded", "racy padded", 3);
 	expect_ratio(json_array_get(list, 1), "atomic", "atomic dense", 2);
 	json_decref(list);
@@ -739,7 +796,8 @@ static void test_ratios_find_their_trial(void **state)
 	assert_int_equal(json_array_size(list), 1);
 	expect_ratio(json_array_get(list, 0), "padded", "atomic padded", 0.375);
 	json_decref(list);
-	for (unsigned i = 0; i < N; i++) { /* alone in what they are, or the one that others are compared with, or not measured */
+	/* alone in what they are, or the one that others are compared with, or not measured */
+	for (unsigned i = 0; i < N; i++) {
 		if (i == 2 || i == 3 || i == 5)
 			continue;
 		list = ratios_of(&group[i], group, N);
@@ -750,7 +808,10 @@ static void test_ratios_find_their_trial(void **state)
 		series_close(&group[i]);
 }
 
-/* What is reported, with a scatter of its own; and what is the time turned over, of which more is better. */
+/*
+ * What is reported, with a scatter of its own; and what is the time turned over, of which more is
+ * better.
+ */
 enum { COST, RATE };
 static double three(const struct trial *t)
 {
@@ -758,11 +819,14 @@ static double three(const struct trial *t)
 	return 3;
 }
 
-static const struct metric ratio_metrics[] = { [COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL }, [RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER, three }, { 0 } };
+static const struct metric ratio_metrics[] = { [COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL },
+					       [RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER,
+							  three },
+					       { 0 } };
 static const struct ratio metric_rows[] = {
-	{ "slowdown", "in cost", OF_VARIANTS, "racy", "atomic", "cost" },
-	{ "slowdown", "in rate", OF_VARIANTS, "racy", "atomic", "rate" },
-	{ "slowdown", "in time", OF_VARIANTS, "racy", "atomic", NULL },
+	{ "slowdown", "in cost", P_VARIANT, "racy", "atomic", "cost" },
+	{ "slowdown", "in rate", P_VARIANT, "racy", "atomic", "rate" },
+	{ "slowdown", "in time", P_VARIANT, "racy", "atomic", NULL },
 	{ 0 }
 };
 
@@ -781,7 +845,8 @@ static void invent_cost(struct series *s, struct invention *i, struct benchmark 
 static void test_a_ratio_of_another_number(void **state)
 {
 	static const char *const metrics_of[] = { "cost", "rate", "time" };
-	static const double values[] = { 5, 3, 3 }; /* the rate of `to` over that of `of`: more than 1 speaks for `to`, as ever */
+	/* the rate of `to` over that of `of`: more than 1 speaks for `to`, as ever */
+	static const double values[] = { 5, 3, 3 };
 	struct benchmark b = ratio_benchmark;
 	struct series group[2];
 	struct invention inventions[2];
@@ -795,7 +860,9 @@ static void test_a_ratio_of_another_number(void **state)
 	list = ratios_of(&group[0], group, 2);
 	assert_int_equal(json_array_size(list), 3);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), "metric")), metrics_of[i]);
+		assert_string_equal(
+			json_string_value(json_object_get(json_array_get(list, i), "metric")),
+			metrics_of[i]);
 		expect_ratio(json_array_get(list, i), "atomic", "atomic", values[i]);
 	}
 	json_decref(list);
@@ -837,14 +904,15 @@ static void test_rarely_together_is_a_note(void **state)
 	s.time[3] = s.time[4] = NAN;
 	line = summary(&s, &s, 1, "now", &status);
 	assert_int_equal(status, OK);
-	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)), "2 of its 10 samples"));
+	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
+			       "2 of its 10 samples"));
 	json_decref(line);
 	series_close(&s);
 }
 
 static void test_never_together_is_said(void **state)
 {
-	static const struct variant together = { .name = "together", .together = true };
+	struct benchmark together = ratio_benchmark;
 	struct series s;
 	struct invention i;
 	enum status status;
@@ -852,17 +920,23 @@ static void test_never_together_is_said(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	i.planned.trial.variant = &together;
+	together.scored = TOGETHER;
+	i.planned.trial.benchmark = &together;
 	for (unsigned b = 0; b < s.batches; b++)
 		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
 	line = summary(&s, &s, 1, "now", &status);
 	assert_int_equal(status, UNCONVERGED); /* others had the CPUs: no fault of the program's */
-	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)), "together"));
+	assert_non_null(
+		strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)),
+		       "together"));
 	json_decref(line);
 	series_close(&s);
 }
 
-/* A wide interval says so itself; that others disturbed what it holds, only the status does. Both reasons are told. */
+/*
+ * A wide interval says so itself; that others disturbed what it holds, only the status does. Both
+ * reasons are told.
+ */
 static void test_noise_is_graver_than_a_wide_interval(void **state)
 {
 	struct series s;
@@ -903,17 +977,24 @@ static void test_what_counting_costs_is_a_note(void **state)
 		for (unsigned b = 0; b < BATCHES; b++) {
 			const unsigned turn = b / 2;
 
-			batch[b] = (struct batch){ .first = b % 10, .samples = 1, .pass = b % 2 ? UNCOUNTED : 0,
-						   .estimate = (b % 2 ? 1 : 1 + slower) * (1 + 0.001 * turn) };
+			batch[b] = (struct batch){ .first = b % 10,
+						   .samples = 1,
+						   .pass = b % 2 ? UNCOUNTED : 0,
+						   .estimate = (b % 2 ? 1 : 1 + slower) *
+							       (1 + 0.001 * turn) };
 		}
 		line = summary(&s, &s, 1, "now", &status);
 		counting = json_object_get(line, "counting");
-		assert_true(fabs(json_real_value(json_object_get(counting, "with")) - (1 + slower) * 1.0025) < 1e-9);
-		assert_true(fabs(json_real_value(json_object_get(counting, "without")) - 1.0025) < 1e-9);
+		assert_true(fabs(json_real_value(json_object_get(counting, "with")) -
+				 (1 + slower) * 1.0025) < 1e-9);
+		assert_true(fabs(json_real_value(json_object_get(counting, "without")) - 1.0025) <
+			    1e-9);
 		assert_int_equal(json_array_size(json_object_get(counting, "with_ci")), 2);
 		assert_int_equal(json_array_size(json_object_get(line, "notes")), slower);
 		if (slower)
-			assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)), "counting changes its time"));
+			assert_non_null(strstr(json_string_value(json_array_get(
+						       json_object_get(line, "notes"), 0)),
+					       "counting changes its time"));
 		json_decref(line);
 	}
 	s.batch = NULL;
@@ -932,7 +1013,7 @@ int main(void)
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_roles_of_a_variant),
 		cmocka_unit_test(test_batches_become_lines),
-		cmocka_unit_test(test_a_variant_has_its_own_sample_and_bound),
+		cmocka_unit_test(test_a_sample_is_as_long_as_planned),
 		cmocka_unit_test(test_a_fixed_count_is_no_deadline),
 		cmocka_unit_test(test_a_fixed_count_may_be_none),
 		cmocka_unit_test(test_fixed_work_is_scored_until_the_first_is_done),

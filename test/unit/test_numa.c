@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numa benchmark through its whole life, without the harness: every variant and kernel, and answers that are wrong on purpose.
+/*
+ * The numa benchmark through its whole life, without the harness: every variant and kernel, and
+ * answers that are wrong on purpose.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +37,8 @@ struct world {
 	struct trial trial;
 };
 
-static void settle(struct world *w, const struct machine *m, struct team *team, const char *variant, unsigned kernel, size_t bytes,
-		   unsigned threads)
+static void settle(struct world *w, const struct machine *m, struct team *team, const char *variant,
+		   unsigned kernel, size_t bytes, unsigned threads)
 {
 	unsigned v = 0;
 
@@ -48,7 +50,8 @@ static void settle(struct world *w, const struct machine *m, struct team *team, 
 	w->value[PAGES].choice = PAGES_BASE;
 	w->value[TO].count = (uint64_t)m->node[0].number;
 	for (unsigned i = 0; i < threads; i++)
-		w->place[i] = (struct place){ m->cpu[i % m->cpus].number, m->cpu[i % m->cpus].node };
+		w->place[i] =
+			(struct place){ m->cpu[i % m->cpus].number, m->cpu[i % m->cpus].node };
 	w->trial = (struct trial){ .benchmark = &numa_benchmark,
 				   .variant = &numa_benchmark.variants[v],
 				   .value = w->value,
@@ -60,9 +63,10 @@ static void settle(struct world *w, const struct machine *m, struct team *team, 
 }
 
 /* What verify() says after `work` ran twice. Pages are read back, if the caller wants. */
-static const char *live(struct world *w, void (*work)(void *, struct worker *), struct placement *placement)
+static const char *live(struct world *w, void (*work)(void *, struct worker *),
+			struct placement *placement)
 {
-	const struct variant *v = w->trial.variant;
+	const struct ops *v = &numa_benchmark.ops;
 	const char *wrong;
 	struct result result = { 0 };
 	unsigned culprit;
@@ -73,7 +77,7 @@ static const char *live(struct world *w, void (*work)(void *, struct worker *), 
 	assert_non_null(w->trial.arena);
 	state = v->prepare(&w->trial);
 	if (!state && arena_refusal(w->trial.arena))
-		fail_msg("%s: %s", v->name, arena_refusal(w->trial.arena));
+		fail_msg("%s: %s", w->trial.variant->name, arena_refusal(w->trial.arena));
 	assert_non_null(state);
 	team_run(w->trial.team, v->enter, state);
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -105,17 +109,24 @@ static void in_team(int (*body)(struct team *, void *))
 static int every_variant_and_kernel(struct team *team, void *machine)
 {
 	const struct machine *m = machine;
-	enum { STRIDE = 3 }; /* through 12 pairs of a size and a number of threads: so each kernel and variant has all of either */
-	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double), 20011 * sizeof(double) };
+	/*
+	 * through 12 pairs of a size and a number of threads: so each kernel and variant has all of
+	 * either
+	 */
+	enum { STRIDE = 3 };
+	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double),
+				 20011 * sizeof(double) };
 	enum instruction_set set;
 	struct world w;
 
 	for (const struct variant *v = numa_benchmark.variants; v->name; v++)
 		for (unsigned kernel = 0; kernel < KERNELS; kernel++)
 			for (size_t i = ((size_t)(v - numa_benchmark.variants) + kernel) % STRIDE;
-			     kernel_choose(&kernels[kernel], &set) && i < 3 * MOST_THREADS; i += STRIDE) {
-				settle(&w, m, team, v->name, kernel, sizes[i / MOST_THREADS], 1 + (unsigned)i % MOST_THREADS);
-				assert_null(live(&w, v->work, NULL));
+			     kernel_choose(&kernels[kernel], &set) && i < 3 * MOST_THREADS;
+			     i += STRIDE) {
+				settle(&w, m, team, v->name, kernel, sizes[i / MOST_THREADS],
+				       1 + (unsigned)i % MOST_THREADS);
+				assert_null(live(&w, numa_benchmark.ops.work, NULL));
 			}
 	return 0;
 }
@@ -136,12 +147,13 @@ static int all_pages(struct team *team, void *machine)
 
 	for (const struct variant *v = numa_benchmark.variants; v->name; v++) {
 		settle(&w, m, team, v->name, TRIAD, bytes, 2);
-		assert_null(live(&w, v->work, &p));
+		assert_null(live(&w, numa_benchmark.ops.work, &p));
 		assert_int_equal(p.pages, 3 * 42);
 		assert_int_equal(p.unmapped, 0);
 		assert_int_equal(p.misplaced, 0);
 		/* One page in each array may be shared by the two. */
-		assert_true(p.how != VERIFIED || (p.used >= 3 * 41 && (m->nodes > 1 || p.local == p.used)));
+		assert_true(p.how != VERIFIED ||
+			    (p.used >= 3 * 41 && (m->nodes > 1 || p.local == p.used)));
 		placement_free(&p);
 	}
 	return 0;
@@ -192,9 +204,10 @@ static void test_bytes_are_counted_with_and_without_allocation(void **state)
 		unsigned kernel;
 		double asked, moved, flops; /* of an element */
 	} rows[] = {
-		{ SUM, 8, 8, 1 },      { SUM_SCALAR, 8, 8, 1 }, { COPY, 16, 24, 0 },	{ SCALE, 16, 24, 1 },
-		{ ADD, 24, 32, 1 },    { TRIAD, 24, 32, 2 },	{ COPY_NT, 16, 16, 0 }, { SCALE_NT, 16, 16, 1 },
-		{ ADD_NT, 24, 24, 1 }, { TRIAD_NT, 24, 24, 2 },
+		{ SUM, 8, 8, 1 },	 { SUM_SCALAR, 8, 8, 1 }, { COPY, 16, 24, 0 },
+		{ SCALE, 16, 24, 1 },	 { ADD, 24, 32, 1 },	  { TRIAD, 24, 32, 2 },
+		{ COPY_NT, 16, 16, 0 },	 { SCALE_NT, 16, 16, 1 }, { ADD_NT, 24, 24, 1 },
+		{ TRIAD_NT, 24, 24, 2 },
 	};
 	const char *error;
 	struct machine *m = machine_open(NULL, &error);
@@ -207,13 +220,16 @@ static void test_bytes_are_counted_with_and_without_allocation(void **state)
 		assert_true(amount("bandwidth", &w.trial) == 1000 * rows[i].asked);
 		assert_true(amount("traffic", &w.trial) == 1000 * rows[i].moved);
 		assert_true(amount("flops", &w.trial) == 1000 * rows[i].flops);
-		assert_int_equal(numa_benchmark.footprint(&w.trial), 1000 * (size_t)rows[i].asked);
+		assert_int_equal(numa_benchmark.needs(&w.trial).bytes,
+				 1000 * (size_t)rows[i].asked);
 	}
 	machine_close(m);
 }
 
-/* Whatever the machine: room for three arrays; 4 times the caches, where there is room for that; all placements, where there is for
- * both. */
+/*
+ * Whatever the machine: room for three arrays; 4 times the caches, where there is room for that;
+ * all placements, where there is for both.
+ */
 static void test_automatic_size_suits_the_machine(void **state)
 {
 	static const struct {
@@ -222,7 +238,8 @@ static void test_automatic_size_suits_the_machine(void **state)
 	} rows[] = {
 		{ "node:2(memory=16GB) core:8 pu:1", UINT64_C(32000000000), 1024 },
 		{ "node:1(memory=1GB) l3:1(size=32MB) core:2 pu:1", UINT64_C(1000000000), 128 },
-		{ "node:8(memory=256GB) l3:1(size=256MB) core:16 pu:2", UINT64_C(2048000000000), 8192 },
+		{ "node:8(memory=256GB) l3:1(size=256MB) core:16 pu:2", UINT64_C(2048000000000),
+		  8192 },
 		{ "node:1(memory=2GB) l3:1(size=1GB) core:4 pu:1", UINT64_C(2000000000), 256 },
 	};
 	const char *error;
@@ -242,17 +259,16 @@ static void test_automatic_size_suits_the_machine(void **state)
 
 static void test_what_is_too_small_is_refused(void **state)
 {
-	const char *why, *error;
+	const char *error;
 	struct machine *m = machine_open(NULL, &error);
 	struct world w;
 
 	(void)state;
 	assert_non_null(m);
 	settle(&w, m, NULL, "static", SUM, 2 * m->line, 2);
-	assert_true(numa_benchmark.applies(&w.trial, &why));
+	assert_null(numa_benchmark.needs(&w.trial).pointless);
 	settle(&w, m, NULL, "static", SUM, 2 * m->line - 1, 2);
-	assert_false(numa_benchmark.applies(&w.trial, &why));
-	assert_non_null(strstr(why, "larger size"));
+	assert_non_null(strstr(numa_benchmark.needs(&w.trial).pointless, "larger size"));
 	machine_close(m);
 }
 

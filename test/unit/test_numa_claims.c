@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the numa benchmark claims its pages to lie, against where they would come to lie on a machine of three nodes, the last
- * without CPUs. Memory is imitated: region.h is implemented here, workers touch one after the other, and the first to change a page
- * owns it.
+ * Where the numa benchmark claims its pages to lie, against where they would come to lie on a
+ * machine of three nodes, the last without CPUs. Memory is imitated: region.h is implemented here,
+ * workers touch one after the other, and the first to change a page owns it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,14 @@
 
 /* The order of the parameters, as numa.c has it. */
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, PARAMETERS };
-enum { THREADS = 4, NODES = 3, PAGE = 1024, ELEMENTS_OF_PAGE = PAGE / sizeof(double), MOST_PAGES = 512, MOST_REGIONS = 3 };
+enum {
+	THREADS = 4,
+	NODES = 3,
+	PAGE = 1024,
+	ELEMENTS_OF_PAGE = PAGE / sizeof(double),
+	MOST_PAGES = 512,
+	MOST_REGIONS = 3
+};
 #define FRESH 77.0 /* no array ever holds it */
 
 struct region {
@@ -137,7 +144,10 @@ struct team {
 	struct worker worker[THREADS];
 };
 
-/* Pages that were changed since the last look belong to whom the policy says, or to who changed them. */
+/*
+ * Pages that were changed since the last look belong to whom the policy says, or to who changed
+ * them.
+ */
 static void fault_in(struct region *r, int toucher)
 {
 	for (size_t page = 0; page < pages_of(r); page++) {
@@ -145,7 +155,9 @@ static void fault_in(struct region *r, int toucher)
 
 		for (size_t i = 0; r->node[page] == ANY_NODE && i < ELEMENTS_OF_PAGE; i++)
 			if (p[i] != FRESH)
-				r->node[page] = r->bound != ANY_NODE ? r->bound : r->interleaved ? (int)(page % NODES) : toucher;
+				r->node[page] = r->bound != ANY_NODE ? r->bound
+						: r->interleaved     ? (int)(page % NODES)
+								     : toucher;
 	}
 }
 
@@ -207,7 +219,10 @@ static void check(const struct expectation *e, const struct region *r, unsigned 
 	assert_true(e->where == WITH_USER || r->even || unclaimed == 0);
 }
 
-/* Random touch is even up to 6 standard deviations of a binomial distribution, and differs between allocations. */
+/*
+ * Random touch is even up to 6 standard deviations of a binomial distribution, and differs between
+ * allocations.
+ */
 static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 {
 	const struct expectation *e = *state;
@@ -222,9 +237,9 @@ static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 	for (unsigned allocation = 0; allocation < 2; allocation++) {
 		struct arena arena = { .regions = 0 };
 		struct team team = { .arena = &arena };
-		union value value[PARAMETERS] = {
-			[KERNEL].choice = TRIAD, [BYTES].count = 317 * PAGE + 3 * 64 + 8, [TO].count = (uint64_t)e->to
-		};
+		union value value[PARAMETERS] = { [KERNEL].choice = TRIAD,
+						  [BYTES].count = 317 * PAGE + 3 * 64 + 8,
+						  [TO].count = (uint64_t)e->to };
 		struct trial t = { .benchmark = &numa_benchmark,
 				   .variant = &numa_benchmark.variants[v],
 				   .value = value,
@@ -238,16 +253,18 @@ static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 		void *s;
 
 		for (unsigned i = 0; i < THREADS; i++)
-			team.worker[i] = (struct worker){ .index = i, .threads = THREADS, .place = place[i], .count = 1 };
-		s = t.variant->prepare(&t);
+			team.worker[i] = (struct worker){
+				.index = i, .threads = THREADS, .place = place[i], .count = 1
+			};
+		s = numa_benchmark.ops.prepare(&t);
 		assert_non_null(s);
-		team_run(&team, t.variant->enter, s);
+		team_run(&team, numa_benchmark.ops.enter, s);
 		assert_int_equal(arena.regions, 3);
 		for (unsigned r = 0; r < arena.regions; r++)
 			check(e, arena.region[r], counts[allocation]);
-		team_run(&team, t.variant->work, s);
-		assert_null(t.variant->verify(s, &t));
-		t.variant->release(s);
+		team_run(&team, numa_benchmark.ops.work, s);
+		assert_null(numa_benchmark.ops.verify(s, &t));
+		numa_benchmark.ops.release(s);
 		for (unsigned r = 0; r < arena.regions; r++)
 			free(arena.region[r]);
 	}
@@ -265,7 +282,8 @@ int main(void)
 	struct CMUnitTest tests[N];
 
 	for (unsigned i = 0; i < N; i++)
-		tests[i] = (struct CMUnitTest){ expectations[i].variant, test_pages_come_to_lie_where_they_are_claimed, NULL, NULL,
-						(void *)&expectations[i] };
+		tests[i] = (struct CMUnitTest){ expectations[i].variant,
+						test_pages_come_to_lie_where_they_are_claimed, NULL,
+						NULL, (void *)&expectations[i] };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streaming kernels, in each instruction set of this CPU: against the plainest loop, and by their machine code. */
+/*
+ * The streaming kernels, in each instruction set of this CPU: against the plainest loop, and by
+ * their machine code.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +23,9 @@
 enum { MOST = 1100, GUARD = 64, ALIGNMENTS = 16 };
 #define UNTOUCHED (-1.0)
 
-/* An array with untouched elements around it, which begins `offset` elements after a boundary of vectors, lines and pairs of lines.
+/*
+ * An array with untouched elements around it, which begins `offset` elements after a boundary of
+ * vectors, lines and pairs of lines.
  */
 struct guarded {
 	_Alignas(ALIGNMENTS * sizeof(double)) double before[GUARD], body[ALIGNMENTS + MOST + GUARD];
@@ -31,7 +36,8 @@ static void prepare(struct guarded *g, size_t offset, size_t n, unsigned period)
 	for (size_t i = 0; i < LENGTH(g->before); i++)
 		g->before[i] = UNTOUCHED;
 	for (size_t i = 0; i < LENGTH(g->body); i++)
-		g->body[i] = i >= offset && i < offset + n && period ? (double)(i * i % period) : UNTOUCHED;
+		g->body[i] = i >= offset && i < offset + n && period ? (double)(i * i % period)
+								     : UNTOUCHED;
 }
 
 /* Is all but g->body[offset .. offset + n) untouched? */
@@ -65,18 +71,24 @@ static void run_once(const struct kernel *k, enum instruction_set set, size_t n,
 	prepare(&to, at_to, n, 0);
 	prepare(&x, at_x, n, 1009);
 	prepare(&y, at_y, n, 503);
-	sum = k->run[set](k->writes ? to.body + at_to : NULL, x.body + at_x, k->reads > 1 ? y.body + at_y : NULL, n, passes);
+	sum = k->run[set](k->writes ? to.body + at_to : NULL, x.body + at_x,
+			  k->reads > 1 ? y.body + at_y : NULL, n, passes);
 	assert_true(sum == (k->writes ? 0 : (double)passes * sum_of(x.body + at_x, n)));
 	assert_true(contained(&to, at_to, k->writes && passes ? n : 0));
 	for (size_t i = 0; k->writes && passes && i < n; i++)
-		assert_true(to.body[at_to + i] == k->of_x * x.body[at_x + i] + k->of_y * y.body[at_y + i]);
+		assert_true(to.body[at_to + i] ==
+			    k->of_x * x.body[at_x + i] + k->of_y * y.body[at_y + i]);
 	assert_true(contained(&x, at_x, n) && contained(&y, at_y, n));
 }
 
-/* All short lengths, and some longer ones around whole turns of the loops, at all alignments of a double. */
+/*
+ * All short lengths, and some longer ones around whole turns of the loops, at all alignments of a
+ * double.
+ */
 static void computes_what_it_says(void **state)
 {
-	static const size_t longer[] = { 95, 96, 127, 128, 129, 255, 256, 257, 511, 512, 515, 1023, 1024, 1025, MOST };
+	static const size_t longer[] = { 95,  96,  127, 128,  129,  255,  256, 257,
+					 511, 512, 515, 1023, 1024, 1025, MOST };
 	const struct kernel *k = *state;
 
 	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++) {
@@ -119,7 +131,8 @@ static void table_has_the_order_of_its_choices(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? "," : "", kernels[i].name);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? "," : "",
+			 kernels[i].name);
 	assert_string_equal(names, KERNEL_CHOICES);
 }
 
@@ -176,7 +189,8 @@ struct suite {
 	struct CMUnitTest test[KERNELS + LENGTH(expectations) + 4];
 };
 
-static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function, const void *about)
+static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function,
+		const void *about)
 {
 	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_%s", subject, what);
 	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, NULL, NULL, (void *)about };
@@ -191,11 +205,14 @@ int main(void)
 	add(&s, "table", "has_the_order_of_its_choices", table_has_the_order_of_its_choices, NULL);
 	add(&s, "choice", "is_the_widest_usable", choice_is_the_widest_usable, NULL);
 	for (unsigned i = 0; i < KERNELS; i++)
-		add(&s, kernels[i].name, "computes_what_it_says", computes_what_it_says, &kernels[i]);
+		add(&s, kernels[i].name, "computes_what_it_says", computes_what_it_says,
+		    &kernels[i]);
 	add(&s, "sum", "counts_every_element_once", every_element_counts_once, &kernels[SUM]);
-	add(&s, "sum-scalar", "counts_every_element_once", every_element_counts_once, &kernels[SUM_SCALAR]);
+	add(&s, "sum-scalar", "counts_every_element_once", every_element_counts_once,
+	    &kernels[SUM_SCALAR]);
 	for (unsigned i = 0; !why_not && i < LENGTH(expectations); i++)
-		add(&s, expectations[i].function, "loops_as_meant", loop_is_what_was_meant, &expectations[i]);
+		add(&s, expectations[i].function, "loops_as_meant", loop_is_what_was_meant,
+		    &expectations[i]);
 	if (why_not)
 		printf("# machine code not looked at: %s\n", why_not);
 	return _cmocka_run_group_tests("numa kernels", s.test, s.n, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs: who meets whom and when, and what is said of them, on machines that are only described, with times that are given. */
+/*
+ * Pairs: who meets whom and when, and what is said of them, on machines that are only described,
+ * with times that are given.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +20,8 @@
 
 /* ---- the tournament ---- */
 
-static const unsigned sizes[] = { 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 63, 64, 65, 127, 128, 255, 256 };
+static const unsigned sizes[] = { 2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12,	13,  14,
+				  15, 16, 17, 18, 19, 20, 63, 64, 65, 127, 128, 255, 256 };
 
 static void every_pair_meets_once(void **unused)
 {
@@ -93,7 +97,9 @@ static void pairs_alone_are_different_ones(void **unused)
 
 		for (uint64_t seed = 0; seed < cases(n > 20 ? 2 : 20); seed++) {
 			struct place place[n];
-			struct trial trial = { .machine = machine, .place = place, .threads = n, .seed = seed };
+			struct trial trial = {
+				.machine = machine, .place = place, .threads = n, .seed = seed
+			};
 			struct pairs *p;
 			unsigned alone;
 			unsigned a[64], b[64];
@@ -104,7 +110,8 @@ static void pairs_alone_are_different_ones(void **unused)
 			alone = pairs_alone(p);
 
 			assert_true(alone <= COUNT_OF(a));
-			assert_int_equal(alone > 0, n / 2 > 1); /* one table alone has nobody beside it */
+			/* one table alone has nobody beside it */
+			assert_int_equal(alone > 0, n / 2 > 1);
 			for (unsigned j = 0, round, table; j < alone; j++) {
 				pairs_alone_at(p, j, &round, &table);
 				assert_true(round < pairs_rounds(n));
@@ -139,9 +146,12 @@ static void begin(struct fixture *f, const char *machine, unsigned step)
 	memset(f, 0, sizeof(*f));
 	f->machine = machine_open(machine, &error);
 	assert_non_null(f->machine);
-	f->trial = (struct trial){ .machine = f->machine, .place = f->place, .threads = f->machine->cpus / step };
+	f->trial = (struct trial){ .machine = f->machine,
+				   .place = f->place,
+				   .threads = f->machine->cpus / step };
 	for (unsigned i = 0; i < f->trial.threads; i++)
-		f->place[i] = (struct place){ f->machine->cpu[i * step].number, f->machine->cpu[i * step].node };
+		f->place[i] = (struct place){ f->machine->cpu[i * step].number,
+					      f->machine->cpu[i * step].node };
 	f->trial.seed = 1;
 	f->pairs = pairs_open(&f->trial);
 	assert_non_null(f->pairs);
@@ -165,7 +175,8 @@ static void meet(struct fixture *f, const struct place *slow, double factor)
 {
 	for (unsigned a = 0; a < f->trial.threads; a++)
 		for (unsigned b = a + 1; b < f->trial.threads; b++) {
-			const bool of_slow = slow && (f->place[a].cpu == slow->cpu || f->place[b].cpu == slow->cpu);
+			const bool of_slow = slow && (f->place[a].cpu == slow->cpu ||
+						      f->place[b].cpu == slow->cpu);
 
 			pairs_add(f->pairs, a, b, usual(f, a, b) * (of_slow ? factor : 1), false);
 		}
@@ -192,7 +203,8 @@ static double real(const json_t *object, const char *key)
 
 static double cell(const struct fixture *f, const char *column, size_t i)
 {
-	return json_number_value(json_array_get(json_object_get(json_object_get(f->json, "cells"), column), i));
+	return json_number_value(
+		json_array_get(json_object_get(json_object_get(f->json, "cells"), column), i));
 }
 
 static void nothing_is_said_before_anything_was_added(void **unused)
@@ -222,8 +234,10 @@ static void every_cell_has_its_cpus_and_its_level(void **unused)
 			assert_int_equal(cell(&f, "a", i), f.place[a].cpu);
 			assert_int_equal(cell(&f, "b", i), f.place[b].cpu);
 			assert_int_equal(cell(&f, "n", i), 1);
-			assert_string_equal(json_string_value(json_array_get(json_object_get(cells, "level"), i)),
-					    level_names[machine_level(f.machine, f.place[a].cpu, f.place[b].cpu)]);
+			assert_string_equal(json_string_value(json_array_get(
+						    json_object_get(cells, "level"), i)),
+					    level_names[machine_level(f.machine, f.place[a].cpu,
+								      f.place[b].cpu)]);
 			assert_true(cell(&f, "0.5", i) == usual(&f, a, b));
 		}
 	assert_int_equal(json_array_size(json_object_get(cells, "a")), i);
@@ -231,13 +245,20 @@ static void every_cell_has_its_cpus_and_its_level(void **unused)
 	end(&f);
 }
 
-/* Of 64 workers: 1 sibling, 6 others under the cache, 8 under the node's other one, 16 on the other node, 32 in the other package. */
+/*
+ * Of 64 workers: 1 sibling, 6 others under the cache, 8 under the node's other one, 16 on the other
+ * node, 32 in the other package.
+ */
 static void levels_count_their_pairs(void **unused)
 {
 	static const struct {
 		enum level level;
 		int partners;
-	} expected[] = { { SAME_CORE, 1 }, { SAME_L3, 6 }, { SAME_NODE, 8 }, { SAME_PACKAGE, 16 }, { SAME_MACHINE, 32 } };
+	} expected[] = { { SAME_CORE, 1 },
+			 { SAME_L3, 6 },
+			 { SAME_NODE, 8 },
+			 { SAME_PACKAGE, 16 },
+			 { SAME_MACHINE, 32 } };
 	struct fixture f;
 	const json_t *levels;
 
@@ -252,13 +273,17 @@ static void levels_count_their_pairs(void **unused)
 
 		assert_string_equal(text(level, "level"), level_names[expected[i].level]);
 		assert_int_equal((unsigned)real(level, "pairs"), 64 * expected[i].partners / 2);
-		assert_true(real(level, "0") == 1e-8 * (1 + (double)expected[i].level) && real(level, "0.99") == real(level, "0"));
+		assert_true(real(level, "0") == 1e-8 * (1 + (double)expected[i].level) &&
+			    real(level, "0.99") == real(level, "0"));
 	}
 	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
 	end(&f);
 }
 
-/* Of one pair: 101 values, not in order. Its level has one pair, whose median is all that there is of medians; its meetings are the pair's. */
+/*
+ * Of one pair: 101 values, not in order. Its level has one pair, whose median is all that there is
+ * of medians; its meetings are the pair's.
+ */
 static void quantiles_are_those_of_what_was_added(void **unused)
 {
 	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
@@ -273,7 +298,8 @@ static void quantiles_are_those_of_what_was_added(void **unused)
 	say(&f);
 	assert_true(cell(&f, "n", 0) == 101);
 	for (size_t i = 0; i < COUNT_OF(column); i++) {
-		const json_t *level = json_array_get(json_object_get(f.json, "levels"), 0), *meetings = json_object_get(level, "meetings");
+		const json_t *level = json_array_get(json_object_get(f.json, "levels"), 0),
+			     *meetings = json_object_get(level, "meetings");
 
 		assert_true(fabs(cell(&f, column[i], 0) - 1e-9 * value[i]) < 1e-15);
 		assert_true(fabs(real(level, column[i]) - 50e-9) < 1e-15);
@@ -283,7 +309,10 @@ static void quantiles_are_those_of_what_was_added(void **unused)
 	end(&f);
 }
 
-/* A level is summed up over its pairs, each with its median: pairs that were measured more often do not count for more. */
+/*
+ * A level is summed up over its pairs, each with its median: pairs that were measured more often do
+ * not count for more.
+ */
 static void each_pair_counts_once_in_its_level(void **unused)
 {
 	struct fixture f;
@@ -299,7 +328,10 @@ static void each_pair_counts_once_in_its_level(void **unused)
 	end(&f);
 }
 
-/* Of two pairs of siblings, and of those that share the cache alone: the meetings of each level are its own, and count alike. */
+/*
+ * Of two pairs of siblings, and of those that share the cache alone: the meetings of each level are
+ * its own, and count alike.
+ */
 static void meetings_of_a_level_are_pooled(void **unused)
 {
 	static const double median[] = { 2e-8, 9e-8 }, of_all[] = { 1e-8, 9e-8 };
@@ -315,10 +347,12 @@ static void meetings_of_a_level_are_pooled(void **unused)
 	}
 	say(&f);
 	for (size_t i = 0; i < COUNT_OF(median); i++) {
-		const json_t *level = json_array_get(json_object_get(f.json, "levels"), i), *meetings = json_object_get(level, "meetings");
+		const json_t *level = json_array_get(json_object_get(f.json, "levels"), i),
+			     *meetings = json_object_get(level, "meetings");
 
 		assert_true(real(meetings, "n") == (i ? 3 : 7));
-		assert_true(real(meetings, "0") == of_all[i] && real(meetings, "0.5") == (i ? 9e-8 : 3e-8));
+		assert_true(real(meetings, "0") == of_all[i] &&
+			    real(meetings, "0.5") == (i ? 9e-8 : 3e-8));
 		assert_true(fabs(real(level, "0.5") - median[i]) < 1e-15);
 	}
 	end(&f);
@@ -333,13 +367,17 @@ static void pairs_that_did_not_meet_have_no_numbers(void **unused)
 	pairs_add(f.pairs, 0, 2, 1e-8, false);
 	say(&f);
 	assert_true(cell(&f, "n", 0) == 0 && cell(&f, "n", 1) == 1 && cell(&f, "n", 2) == 0);
-	assert_true(json_is_null(json_array_get(json_object_get(json_object_get(f.json, "cells"), "0.5"), 0)));
+	assert_true(json_is_null(
+		json_array_get(json_object_get(json_object_get(f.json, "cells"), "0.5"), 0)));
 	assert_true(cell(&f, "0.5", 1) == 1e-8);
 	assert_true(real(json_array_get(json_object_get(f.json, "levels"), 0), "pairs") == 1);
 	end(&f);
 }
 
-/* One worker a core, one of them slow with everybody, or quick: it is named at each level, and nobody is who only met it. */
+/*
+ * One worker a core, one of them slow with everybody, or quick: it is named at each level, and
+ * nobody is who only met it.
+ */
 static void who_stands_out_is_named_alone(void **unused)
 {
 	static const double factors[] = { 1.5, 0.5 };
@@ -358,7 +396,8 @@ static void who_stands_out_is_named_alone(void **unused)
 			const json_t *one = json_array_get(list, j);
 
 			assert_true(real(one, "cpu") == f.place[21].cpu);
-			assert_true(fabs(real(one, "median") / real(one, "of") - factors[i]) < 1e-9);
+			assert_true(fabs(real(one, "median") / real(one, "of") - factors[i]) <
+				    1e-9);
 			levels++;
 		}
 		assert_int_equal(levels, json_array_size(json_object_get(f.json, "levels")));
@@ -380,7 +419,8 @@ static void what_is_little_or_usual_does_not_stand_out(void **unused)
 	begin(&f, "l3:1 core:16 pu:1", 1);
 	for (unsigned a = 0; a < 16; a++)
 		for (unsigned b = a + 1; b < 16; b++)
-			pairs_add(f.pairs, a, b, 1e-8 * (10 + a + b), false); /* each worker has its own: it is spread evenly */
+			/* each worker has its own: it is spread evenly */
+			pairs_add(f.pairs, a, b, 1e-8 * (10 + a + b), false);
 	say(&f);
 	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
 	end(&f);
@@ -412,7 +452,10 @@ static void count_levels(const struct fixture *f, unsigned alone[LEVELS], unsign
 			all[machine_level(f->machine, f->place[i].cpu, f->place[j].cpu)]++;
 }
 
-/* Some of each level, also of the one with the fewest pairs, and also where one worker sits out each round. */
+/*
+ * Some of each level, also of the one with the fewest pairs, and also where one worker sits out
+ * each round.
+ */
 static void each_level_has_pairs_alone(void **unused)
 {
 	(void)unused;
@@ -446,7 +489,9 @@ static void every_pair_may_be_alone(void **unused)
 		for (unsigned i = 0; i < n; i++)
 			place[i] = (struct place){ machine->cpu[i].number, 0 };
 		for (uint64_t seed = 0; seed < 1000; seed++) {
-			struct trial trial = { .machine = machine, .place = place, .threads = n, .seed = seed };
+			struct trial trial = {
+				.machine = machine, .place = place, .threads = n, .seed = seed
+			};
 			struct pairs *p = pairs_open(&trial);
 
 			for (unsigned i = 0, round, table, a, b; i < pairs_alone(p); i++) {
@@ -471,13 +516,17 @@ static void a_node_does_not_stand_out(void **unused)
 	begin(&f, MACHINE, 2);
 	for (unsigned a = 0; a < f.trial.threads; a++)
 		for (unsigned b = a + 1; b < f.trial.threads; b++)
-			pairs_add(f.pairs, a, b, usual(&f, a, b) * (f.place[a].node == 0 ? 0.8 : 1), false);
+			pairs_add(f.pairs, a, b, usual(&f, a, b) * (f.place[a].node == 0 ? 0.8 : 1),
+				  false);
 	say(&f);
 	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
 	end(&f);
 }
 
-/* The mean over the pairs of the medians of a batch: a round has its share of near and far ones, the machine has another. */
+/*
+ * The mean over the pairs of the medians of a batch: a round has its share of near and far ones,
+ * the machine has another.
+ */
 static void a_batch_is_the_mean_of_its_pairs(void **unused)
 {
 	struct fixture f;
@@ -545,7 +594,8 @@ static void two_on_one_cpu(void **unused)
 	f.pairs = pairs_open(&f.trial);
 	pairs_add(f.pairs, 0, 1, 1e-6, false);
 	say(&f);
-	assert_string_equal(text(json_array_get(json_object_get(f.json, "levels"), 0), "level"), level_names[SAME_CPU]);
+	assert_string_equal(text(json_array_get(json_object_get(f.json, "levels"), 0), "level"),
+			    level_names[SAME_CPU]);
 	end(&f);
 }
 

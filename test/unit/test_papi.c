@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting by PAPI, with a stand-in for it (test/stand-in/papi.c) whose counts are known and which ends the program where its rules are broken:
- * passes, threads, packages, reasons.
+ * Counting by PAPI, with a stand-in for it (test/stand-in/papi.c) whose counts are known and which
+ * ends the program where its rules are broken: passes, threads, packages, reasons.
  */
 #include "config.h"
 
@@ -32,9 +32,22 @@
 enum { THREADS = 3 };
 
 /* Rows of the stand-in's table. */
-enum { CYCLES = 1, INSTRUCTIONS, L1, L2, L3, TLB, READS = 20, PACKAGE_0 = 23, PACKAGE_1, NET = 26, ENERGY };
+enum {
+	CYCLES = 1,
+	INSTRUCTIONS,
+	L1,
+	L2,
+	L3,
+	TLB,
+	READS = 20,
+	PACKAGE_0 = 23,
+	PACKAGE_1,
+	NET = 26,
+	ENERGY
+};
 
-static struct counters *opened(const char *told, bool multiplex, unsigned n, const char *const *names)
+static struct counters *opened(const char *told, bool multiplex, unsigned n,
+			       const char *const *names)
 {
 	struct counters *c;
 
@@ -45,8 +58,9 @@ static struct counters *opened(const char *told, bool multiplex, unsigned n, con
 	return c;
 }
 
-#define OPEN(told, multiplex, ...) \
-	opened(told, multiplex, LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
+#define OPEN(told, multiplex, ...)                                              \
+	opened(told, multiplex, LENGTH(((const char *const[]){ __VA_ARGS__ })), \
+	       (const char *const[]){ __VA_ARGS__ })
 
 static const char *why(const struct counters *c, unsigned event)
 {
@@ -106,7 +120,8 @@ static void check(struct expected *e)
 
 static void test_events_of_a_set(void **state)
 {
-	struct counters *c = OPEN("", false, "PAPI_TOT_INS", "faults", "PAPI_TOT_CYC", "standin::NATIVE");
+	struct counters *c =
+		OPEN("", false, "PAPI_TOT_INS", "faults", "PAPI_TOT_CYC", "standin::NATIVE");
 	static const char *const sources[] = { "papi", "kernel", "papi", "papi" };
 	const char *reason = "x";
 
@@ -165,7 +180,8 @@ static void test_each_thread_counts_its_own(void **state)
 
 static void test_more_events_than_counters_take_passes(void **state)
 {
-	struct counters *c = OPEN("counters=2", false, "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "faults", "PAPI_L2_DCM", "PAPI_L3_TCM");
+	struct counters *c = OPEN("counters=2", false, "PAPI_TOT_INS", "PAPI_TOT_CYC",
+				  "PAPI_L1_DCM", "faults", "PAPI_L2_DCM", "PAPI_L3_TCM");
 	static const unsigned pass[] = { 0, 0, 1, 0, 1, 2 };
 
 	(void)state;
@@ -203,14 +219,18 @@ static void test_a_pass_counts_nothing_of_another(void **state)
 
 static void test_multiplexed_only_when_asked(void **state)
 {
-	struct counters *c = OPEN("counters=1", true, "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "imc::READS");
+	struct counters *c = OPEN("counters=1", true, "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM",
+				  "imc::READS");
 
 	(void)state;
 	assert_int_equal(counters_passes(c), 1);
 	counters_close(c);
 }
 
-/* What PAPI takes back of an estimate belongs to the sum; before an event's first turn it tells nothing. */
+/*
+ * What PAPI takes back of an estimate belongs to the sum; before an event's first turn it tells
+ * nothing.
+ */
 static int falling(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -220,7 +240,8 @@ static int falling(struct team *t, void *argument)
 	for (unsigned turn = 0; turn < 3; turn++) {
 		team_time(t, nothing, NULL, 0, 0, 0);
 		assert_true(counters_value(c, 0, 0) == 1000 * INSTRUCTIONS);
-		assert_true(turn ? counters_value(c, 0, 1) == -1000 * CYCLES : isnan(counters_value(c, 0, 1)));
+		assert_true(turn ? counters_value(c, 0, 1) == -1000 * CYCLES
+				 : isnan(counters_value(c, 0, 1)));
 	}
 	counters_stop(c, t);
 	return 0;
@@ -228,7 +249,8 @@ static int falling(struct team *t, void *argument)
 
 static void test_what_takes_turns_may_fall(void **state)
 {
-	struct counters *c = OPEN("counters=1 falls=PAPI_TOT_CYC", true, "PAPI_TOT_INS", "PAPI_TOT_CYC");
+	struct counters *c =
+		OPEN("counters=1 falls=PAPI_TOT_CYC", true, "PAPI_TOT_INS", "PAPI_TOT_CYC");
 
 	(void)state;
 	assert_int_equal(counters_passes(c), 1);
@@ -259,7 +281,8 @@ static void test_too_few_file_descriptors(void **state)
 	struct counters *c = OPEN("files=PAPI_TOT_CYC", false, "PAPI_TOT_CYC", "PAPI_TOT_INS");
 
 	(void)state;
-	assert_says(why(c, 0), "too few file descriptors: an event takes one for each thread: ulimit -n ");
+	assert_says(why(c, 0),
+		    "too few file descriptors: an event takes one for each thread: ulimit -n ");
 	assert_string_equal(counters_event(c, 1)->source, "papi");
 	counters_close(c);
 }
@@ -283,8 +306,10 @@ static void test_likwid_has_the_counters(void **state)
 
 static void test_what_a_package_counts_is_counted_once(void **state)
 {
-	struct counters *c = OPEN("counters=1", false, "imc::READS", "rapl:::PACKAGE_ENERGY:PACKAGE0", "rapl:::PACKAGE_ENERGY:PACKAGE1",
-				  "net:::lo:rx:bytes", "PAPI_TOT_INS", "rapl::RAPL_ENERGY_PKG");
+	struct counters *c =
+		OPEN("counters=1", false, "imc::READS", "rapl:::PACKAGE_ENERGY:PACKAGE0",
+		     "rapl:::PACKAGE_ENERGY:PACKAGE1", "net:::lo:rx:bytes", "PAPI_TOT_INS",
+		     "rapl::RAPL_ENERGY_PKG");
 	static const char *const units[] = { "1", "J", "J", "B", "1", "J" };
 
 	(void)state;
@@ -293,7 +318,10 @@ static void test_what_a_package_counts_is_counted_once(void **state)
 		assert_string_equal(counters_event(c, i)->unit, units[i]);
 		assert_int_equal(counters_event(c, i)->scope, i == 4 ? PER_THREAD : PER_PACKAGE);
 	}
-	/* All sit on one CPU, thus on one package, whose first is worker 0; on the other one nobody sits, and worker 0 looks there, too. */
+	/*
+	 * All sit on one CPU, thus on one package, whose first is worker 0; on the other one nobody
+	 * sits, and worker 0 looks there, too.
+	 */
 	check((struct expected[]){ { c, 0, 0, { 1000 * READS + a_cpu(), NAN, NAN } },
 				   { c, 0, 1, { 1000 * PACKAGE_0 * 1e-9, NAN, NAN } },
 				   { c, 0, 2, { 1000 * PACKAGE_1 * 1e-9, NAN, NAN } },
@@ -308,8 +336,11 @@ static void test_packages_in_names(void **state)
 	const struct {
 		const char *name;
 		int package;
-	} rows[] = { { "rapl:::PACKAGE_ENERGY:PACKAGE0", 0 }, { "rapl:::PACKAGE_ENERGY:PACKAGE1", 1 }, { "imc::READS:cpu=0", package_of(0) },
-		     { "imc::READS", EACH_PACKAGE },	      { "net:::lo:rx:bytes", WHOLE_NODE } };
+	} rows[] = { { "rapl:::PACKAGE_ENERGY:PACKAGE0", 0 },
+		     { "rapl:::PACKAGE_ENERGY:PACKAGE1", 1 },
+		     { "imc::READS:cpu=0", package_of(0) },
+		     { "imc::READS", EACH_PACKAGE },
+		     { "net:::lo:rx:bytes", WHOLE_NODE } };
 	struct reason reason;
 	void *library;
 
@@ -340,20 +371,24 @@ static void test_a_cpu_in_the_name_needs_no_other(void **state)
 
 static void test_an_event_that_reads_zero_is_not_proven(void **state)
 {
-	struct counters *c = OPEN("zero=PAPI_L3_TCM", false, "PAPI_L3_TCM", "PAPI_TOT_INS", "major-faults");
+	struct counters *c =
+		OPEN("zero=PAPI_L3_TCM", false, "PAPI_L3_TCM", "PAPI_TOT_INS", "major-faults");
 
 	(void)state;
 	assert_false(counters_event(c, 0)->proven);
 	assert_string_equal(counters_event(c, 0)->source, "papi");
 	assert_true(counters_event(c, 1)->proven);
-	assert_true(counters_event(c, 2)->proven); /* there may be none: the kernel's zero is true */
+	/* there may be none: the kernel's zero is true */
+	assert_true(counters_event(c, 2)->proven);
 	counters_close(c);
 }
 
 static void test_reasons(void **state)
 {
-	struct counters *c = OPEN("absent=PAPI_FP_OPS denied=PAPI_L1_DCM denied=imc::READS off=net", false, "PAPI_FP_OPS", "PAPI_TOT_IMS", "PAPI_L1_DCM",
-				  "imc::READS", "net:::lo:rx:bytes", "cuda:::x", "rapl:::THERMAL_SPEC:PACKAGE0", "standin::NATIV", "falts");
+	struct counters *c = OPEN("absent=PAPI_FP_OPS denied=PAPI_L1_DCM denied=imc::READS off=net",
+				  false, "PAPI_FP_OPS", "PAPI_TOT_IMS", "PAPI_L1_DCM", "imc::READS",
+				  "net:::lo:rx:bytes", "cuda:::x", "rapl:::THERMAL_SPEC:PACKAGE0",
+				  "standin::NATIV", "falts");
 	static const char *const words[][2] = {
 		{ "no way to count it", "papi_avail" },
 		{ "no event of this name", "did you mean PAPI_TOT_INS?" },
@@ -379,7 +414,8 @@ static void test_reasons(void **state)
 
 static void test_without_counters_of_the_processor(void **state)
 {
-	struct counters *c = OPEN("off=perf_event", false, "PAPI_TOT_INS", "skx::NATIVE", "rapl:::PACKAGE_ENERGY:PACKAGE0", "perf::PAGE-FAULT");
+	struct counters *c = OPEN("off=perf_event", false, "PAPI_TOT_INS", "skx::NATIVE",
+				  "rapl:::PACKAGE_ENERGY:PACKAGE0", "perf::PAGE-FAULT");
 	char version[32];
 	struct reason reason;
 
@@ -458,7 +494,8 @@ static void test_what_can_not_be_started_on_a_worker(void **state)
 
 static void test_what_can_not_be_read_is_no_number(void **state)
 {
-	struct counters *c = OPEN("broken=PAPI_L2_DCM counters=1", false, "PAPI_TOT_INS", "PAPI_L2_DCM");
+	struct counters *c =
+		OPEN("broken=PAPI_L2_DCM counters=1", false, "PAPI_TOT_INS", "PAPI_L2_DCM");
 
 	(void)state;
 	assert_false(counters_event(c, 1)->proven);
@@ -481,8 +518,10 @@ static void test_presets(void **state)
 	assert_true(fewer > 0);
 	assert_int_equal(n - fewer, 2);
 	setenv("PAPI_STAND_IN",
-	       "absent=PAPI_TOT_CYC absent=PAPI_TOT_INS absent=PAPI_L1_DCM absent=PAPI_L2_DCM absent=PAPI_L3_TCM absent=PAPI_TLB_DM absent=PAPI_BR_INS "
-	       "absent=PAPI_BR_MSP absent=PAPI_LD_INS absent=PAPI_SR_INS absent=PAPI_L3_TCA absent=PAPI_RES_STL absent=PAPI_CA_SNP absent=PAPI_FP_OPS",
+	       "absent=PAPI_TOT_CYC absent=PAPI_TOT_INS absent=PAPI_L1_DCM absent=PAPI_L2_DCM "
+	       "absent=PAPI_L3_TCM absent=PAPI_TLB_DM absent=PAPI_BR_INS "
+	       "absent=PAPI_BR_MSP absent=PAPI_LD_INS absent=PAPI_SR_INS absent=PAPI_L3_TCA "
+	       "absent=PAPI_RES_STL absent=PAPI_CA_SNP absent=PAPI_FP_OPS",
 	       1);
 	assert_int_equal(counters_presets(version, &reason), 0);
 	assert_says(reason.what, "no preset for this processor");
@@ -490,7 +529,9 @@ static void test_presets(void **state)
 
 static void test_a_library_that_does_not_start(void **state)
 {
-	static const char *const told[] = { "sick", "threadless" }, *const words[] = { "does not start", "can't be used by threads" };
+	static const char *const told[] = { "sick", "threadless" }, *const words[] = {
+		"does not start", "can't be used by threads"
+	};
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(told); i++) {
@@ -582,7 +623,8 @@ static void test_says_that_it_was_built_without(void **state)
 
 	(void)state;
 	assert_non_null(c);
-	assert_non_null(strstr(counters_event(c, 0)->why, "built without PAPI: ./configure --with-papi"));
+	assert_non_null(
+		strstr(counters_event(c, 0)->why, "built without PAPI: ./configure --with-papi"));
 	assert_null(counters_library(c, &why));
 	assert_string_equal(why, "built without PAPI");
 	assert_string_equal(counters_event(c, 1)->source, "kernel");

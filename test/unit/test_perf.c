@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is made of the kernel's answers, on machines that would not give them: perf_event_open() is this file's here, and each event's
- * readings are in a file that was written before.
+ * What is made of the kernel's answers, on machines that would not give them: perf_event_open() is
+ * this file's here, and each event's readings are in a file that was written before.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -33,8 +33,9 @@ struct reading {
 
 static struct {
 	unsigned calls;
-	int error[MOST];                   /* of each call; 0: it succeeds, and the next is read */
-	struct reading reading[MOST];      /* each event gives them one after another, and then nothing */
+	int error[MOST]; /* of each call; 0: it succeeds, and the next is read */
+	/* each event gives them one after another, and then nothing */
+	struct reading reading[MOST];
 	struct perf_event_attr asked[MOST];
 } kernel_says;
 
@@ -52,7 +53,8 @@ long syscall(long number, ...)
 	call = kernel_says.calls++;
 	assert_true(call < MOST);
 	va_start(arguments, number);
-	memcpy(&kernel_says.asked[call], va_arg(arguments, const struct perf_event_attr *), sizeof(struct perf_event_attr));
+	memcpy(&kernel_says.asked[call], va_arg(arguments, const struct perf_event_attr *),
+	       sizeof(struct perf_event_attr));
 	va_end(arguments);
 	if (kernel_says.error[call]) {
 		errno = kernel_says.error[call];
@@ -60,7 +62,8 @@ long syscall(long number, ...)
 	}
 	file = memfd_create("event", MFD_CLOEXEC);
 	assert_true(file >= 0);
-	assert_int_equal(write(file, kernel_says.reading, sizeof(kernel_says.reading)), sizeof(kernel_says.reading));
+	assert_int_equal(write(file, kernel_says.reading, sizeof(kernel_says.reading)),
+			 sizeof(kernel_says.reading));
 	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
 	return file;
 }
@@ -113,10 +116,12 @@ static void test_what_was_counted_all_the_time(void **state)
 {
 	(void)state;
 	kernel_says.reading[0] = (struct reading){ 5, 100, 100 };
-	kernel_says.reading[1] = (struct reading){ 1000, 2000, 1900 }; /* what was lost before the task is lost to nobody */
+	/* what was lost before the task is lost to nobody */
+	kernel_says.reading[1] = (struct reading){ 1000, 2000, 1900 };
 	kernel_says.reading[2] = (struct reading){ 4000, 3000, 2900 };
 	assert_true(counted(&perf_hardware, "perf::CYCLES", false) == 3000);
-	assert_true(kernel_says.asked[0].exclude_kernel && kernel_says.asked[0].exclude_hv && !kernel_says.asked[0].disabled);
+	assert_true(kernel_says.asked[0].exclude_kernel && kernel_says.asked[0].exclude_hv &&
+		    !kernel_says.asked[0].disabled);
 	assert_int_equal(kernel_says.asked[0].type, PERF_TYPE_HARDWARE);
 }
 
@@ -140,12 +145,20 @@ static void test_multiplexed_counts_are_extrapolated(void **state)
 	assert_true(isnan(counted(&perf_hardware, "perf::CYCLES", true)));
 }
 
-/* Turns are longer than tasks: each task brings what is now known of all, which may be less than before. */
+/*
+ * Turns are longer than tasks: each task brings what is now known of all, which may be less than
+ * before.
+ */
 static void test_turns_are_longer_than_tasks(void **state)
 {
-	/* Each task: its count, the time that it took, and the time that the event had a counter. */
-	static const struct reading task[] = { { 0, 1000, 0 }, { 1000, 1000, 100 }, { 0, 1000, 0 }, { 900, 1000, 900 } };
-	static const double known[] = { NAN, 10000, 20000, 5700 }; /* 1900 counts in 1000 of 3000 ns */
+	/*
+	 * Each task: its count, the time that it took, and the time that the event had a counter.
+	 */
+	static const struct reading task[] = {
+		{ 0, 1000, 0 }, { 1000, 1000, 100 }, { 0, 1000, 0 }, { 900, 1000, 900 }
+	};
+	/* 1900 counts in 1000 of 3000 ns */
+	static const double known[] = { NAN, 10000, 20000, 5700 };
 	struct wanted w = wanted(&perf_hardware, "perf::CYCLES");
 	struct reading *r = kernel_says.reading;
 	struct reason why;
@@ -155,8 +168,11 @@ static void test_turns_are_longer_than_tasks(void **state)
 	(void)state;
 	r[0] = (struct reading){ 0, 50, 50 };
 	for (unsigned i = 0; i < LENGTH(task); i++) {
-		r[2 * i + 1] = (struct reading){ r[2 * i].value + 77, r[2 * i].enabled + 10, r[2 * i].running + 10 }; /* between tasks: nobody's */
-		r[2 * i + 2] = (struct reading){ r[2 * i + 1].value + task[i].value, r[2 * i + 1].enabled + task[i].enabled,
+		/* between tasks: nobody's */
+		r[2 * i + 1] = (struct reading){ r[2 * i].value + 77, r[2 * i].enabled + 10,
+						 r[2 * i].running + 10 };
+		r[2 * i + 2] = (struct reading){ r[2 * i + 1].value + task[i].value,
+						 r[2 * i + 1].enabled + task[i].enabled,
 						 r[2 * i + 1].running + task[i].running };
 	}
 	set = started(&perf_hardware, &w, true, &why);
@@ -208,16 +224,32 @@ static void test_errors_and_their_remedies(void **state)
 		const char *what, *remedy;
 	} rows[] = {
 		{ &perf_hardware, "perf::LLC-LOADS", { ENOENT, ENOENT }, "no PMU", "pmu=on" },
-		{ &perf_hardware, "perf::LLC-LOADS", { EOPNOTSUPP, 0 }, "counts cycles, but not this", "perf list" },
+		{ &perf_hardware,
+		  "perf::LLC-LOADS",
+		  { EOPNOTSUPP, 0 },
+		  "counts cycles, but not this",
+		  "perf list" },
 		{ &perf_hardware, "perf::CYCLES", { EACCES }, "forbidden", "PERFMON" },
 		{ &perf_hardware, "perf::CYCLES", { ENOSYS }, "no perf_event_open", "PERFMON" },
-		{ &perf_hardware, "perf::CYCLES", { EMFILE }, "too few file descriptors: an event takes one for each thread", "ulimit -n" },
-		{ &perf_software, "perf::FAULTS", { ENFILE, ENFILE }, "too few file descriptors", "fs.file-max" },
+		{ &perf_hardware,
+		  "perf::CYCLES",
+		  { EMFILE },
+		  "too few file descriptors: an event takes one for each thread",
+		  "ulimit -n" },
+		{ &perf_software,
+		  "perf::FAULTS",
+		  { ENFILE, ENFILE },
+		  "too few file descriptors",
+		  "fs.file-max" },
 		{ &perf_hardware, "perf::CYCLES", { EBUSY }, "for himself", "pgrep" },
 		{ &perf_hardware, "perf::CYCLES", { EIO }, "Input/output error", "" },
 		{ &perf_software, "perf::FAULTS", { EPERM, EPERM }, "forbidden", "PERFMON" },
 		{ &perf_software, "perf::CS", { EACCES }, "forbidden", "PERFMON" },
-		{ &perf_software, "perf::ALIGNMENT-FAULTS", { ENOENT, ENOENT }, "this kernel does not count it", "" },
+		{ &perf_software,
+		  "perf::ALIGNMENT-FAULTS",
+		  { ENOENT, ENOENT },
+		  "this kernel does not count it",
+		  "" },
 	};
 
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
@@ -227,7 +259,8 @@ static void test_errors_and_their_remedies(void **state)
 		forget(state);
 		memcpy(kernel_says.error, rows[i].error, sizeof(rows[i].error));
 		assert_null(started(rows[i].provider, &w, false, &why));
-		if (!strstr(why.what, rows[i].what) || !strstr(why.remedy, rows[i].remedy) || strchr(why.what, '\n'))
+		if (!strstr(why.what, rows[i].what) || !strstr(why.remedy, rows[i].remedy) ||
+		    strchr(why.what, '\n'))
 			fail_msg("%s: \"%s\", \"%s\"", rows[i].name, why.what, why.remedy);
 	}
 }
@@ -242,7 +275,8 @@ static void test_how_many_descriptors(void **state)
 	assert_false(too_few_files(ENOENT, &why));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	files.rlim_cur = 100;
-	files.rlim_max = files.rlim_max < 5000 ? files.rlim_max : 5000; /* for good: nothing here takes more than a few */
+	/* for good: nothing here takes more than a few */
+	files.rlim_max = files.rlim_max < 5000 ? files.rlim_max : 5000;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	snprintf(remedy, sizeof(remedy), "ulimit -n %ju", (uintmax_t)files.rlim_max);
 	assert_true(too_few_files(EMFILE, &why));
@@ -253,7 +287,10 @@ static void test_how_many_descriptors(void **state)
 	assert_string_equal(why.remedy, "ulimit -n 400 # by root; or count fewer events");
 }
 
-/* The processor's counters are LIKWID's then, and are not even tried; what the kernel counts by itself is not in its way. */
+/*
+ * The processor's counters are LIKWID's then, and are not even tried; what the kernel counts by
+ * itself is not in its way.
+ */
 static void test_under_likwid(void **state)
 {
 	struct wanted cycles = wanted(&perf_hardware, "perf::CYCLES");
@@ -271,7 +308,10 @@ static void test_under_likwid(void **state)
 	unsetenv("LIKWID_MODE");
 }
 
-/* Faults of user space may be counted where those of the kernel may not; switches happen in the kernel only. */
+/*
+ * Faults of user space may be counted where those of the kernel may not; switches happen in the
+ * kernel only.
+ */
 static void test_what_may_be_seen_of_the_kernel(void **state)
 {
 	(void)state;
@@ -327,8 +367,10 @@ static void test_names(void **state)
 	perf_names(known_to_one, &n);
 	assert_int_equal(n, 14 + 12 + 7 * 6);
 	assert_int_equal(wanted(&perf_hardware, "perf::llc-load-misses").code,
-			 PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
-	assert_int_equal(wanted(&perf_hardware, "perf::DTLB-STORES").code, PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_OP_WRITE << 8);
+			 PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 |
+				 PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
+	assert_int_equal(wanted(&perf_hardware, "perf::DTLB-STORES").code,
+			 PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_OP_WRITE << 8);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, forget)

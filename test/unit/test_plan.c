@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The product of the lists: identities, groups, what is left out and what is impossible, on machines that are only described. */
+/*
+ * The product of the lists: identities, groups, what is left out and what is impossible, on
+ * machines that are only described.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,46 +18,57 @@
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
 static const struct parameter parameters[] = {
-	[SIZE_OF] = { "size", "B", "bytes", SIZE, .value = { "1K,2K" } },
-	[KIND] = { "kind", NULL, "which", CHOICE, .choices = "plain,fancy", .value = { "plain", "plain,fancy" } },
-	[WHERE] = { "layout", NULL, "threads", LAYOUT, .value = { "packed,split" } },
-	[FROM] = { "from", NULL, "node", LAYOUT, .value = { "each" } },
-	[TO] = { "to", NULL, "node", NODE, .value = { "all" } },
+	[SIZE_OF] = { "size", "B", "bytes", P_SIZE, .value = { "1K,2K" } },
+	[KIND] = { "kind", NULL, "which", P_CHOICE, .choices = "plain,fancy",
+		   .value = { "plain", "plain,fancy" } },
+	[WHERE] = { "layout", NULL, "threads", P_LAYOUT, .value = { "packed,split" } },
+	[FROM] = { "from", NULL, "node", P_LAYOUT, .value = { "each" } },
+	[TO] = { "to", NULL, "node", P_NODE, .value = { "all" } },
 	{ 0 }
 };
 
 /* So large that what trials need beside it counts for little. */
-static size_t footprint(const struct trial *t)
+static struct needs needs(const struct trial *t)
 {
-	return t->value[SIZE_OF].count << 15;
+	const bool right = t->value[KIND].choice == 0 || t->value[SIZE_OF].count == 1024;
+
+	return (struct needs){ .pointless = right ? NULL : "fancy is for one kibibyte",
+			       .bytes = t->value[SIZE_OF].count << 15 };
 }
 
-static bool applies(const struct trial *t, const char **why_not)
-{
-	*why_not = "fancy is for one kibibyte";
-	return t->value[KIND].choice == 0 || t->value[SIZE_OF].count == 1024;
-}
+static const struct variant variants[] = { { .name = "one", .unused = BIT(FROM) | BIT(TO) },
+					   { .name = "two", .unused = BIT(FROM) | BIT(TO) },
+					   { .name = "matrix", .unused = BIT(WHERE) },
+					   { 0 } };
 
-static const struct variant variants[] = {
-	{ .name = "one", .lacks = LACKS(FROM) | LACKS(TO) },
-	{ .name = "two", .lacks = LACKS(FROM) | LACKS(TO) },
-	{ .name = "matrix", .lacks = LACKS(WHERE) },
-	{ 0 }
-};
-
-/* The same, with a number for what a ratio compares; and a variant that has a number of threads of its own. */
+/*
+ * The same, with a number for what a ratio compares; and a variant that has a number of threads of
+ * its own.
+ */
 static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain", NULL }, { 0 } };
+static const struct override all_threads[] = { { P_THREADS, { "all" } }, { 0 } };
 static const struct variant compared[] = {
-	{ .name = "one", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) },
-	{ .name = "two", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) },
-	{ .name = "wide", .lacks = LACKS(WHERE) | LACKS(FROM) | LACKS(TO) | LACKS(KIND), .threads = "all" },
+	{ .name = "one", .unused = BIT(WHERE) | BIT(FROM) | BIT(TO) },
+	{ .name = "two", .unused = BIT(WHERE) | BIT(FROM) | BIT(TO) },
+	{ .name = "wide",
+	  .unused = BIT(WHERE) | BIT(FROM) | BIT(TO) | BIT(KIND),
+	  .defaults = all_threads },
 	{ 0 }
 };
-static const struct benchmark with_ratios = { .name = "sample", .protocol = "none", .unit = "turn", .parameters = parameters, .variants = compared,
-					      .ratios = of_kinds, .threads = { "1,auto" } };
+static const struct benchmark with_ratios = { .name = "sample",
+					      .protocol = "none",
+					      .unit = "turn",
+					      .parameters = parameters,
+					      .variants = compared,
+					      .ratios = of_kinds,
+					      .preset = { [QUICK] = { .threads = "1,auto" } } };
 
-static const struct benchmark benchmark = { .name = "sample", .protocol = "none", .unit = "turn", .parameters = parameters, .variants = variants,
-					    .applies = applies, .footprint = footprint };
+static const struct benchmark benchmark = { .name = "sample",
+					    .protocol = "none",
+					    .unit = "turn",
+					    .parameters = parameters,
+					    .variants = variants,
+					    .needs = needs };
 
 struct fixture {
 	struct machine *machine;
@@ -70,7 +84,8 @@ static void begin(struct fixture *f, const char *topology, enum profile profile)
 	memset(f, 0, sizeof(*f));
 	f->machine = machine_open(topology, &error);
 	assert_non_null(f->machine);
-	f->setting = (struct setting){ .machine = f->machine, .memory = { .available = NO_LIMIT, .what = "nothing" } };
+	f->setting = (struct setting){ .machine = f->machine,
+				       .memory = { .available = NO_LIMIT, .what = "nothing" } };
 	f->options = (struct options){ .benchmark = &benchmark, .profile = profile, .seed = 1 };
 }
 
@@ -128,6 +143,32 @@ static void test_what_makes_no_sense_is_left_out(void **state)
 	end(&f);
 }
 
+/* "all" leaves a node without memory out; who names it is told why it is impossible. */
+static void test_nodes_without_memory(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "node:2 core:4 pu:1", QUICK);
+	f.machine->node[1].memory = 0;
+	make(&f);
+	assert_int_equal(with(&f.plan, " to=0 "), 2 * 2);
+	assert_int_equal(with(&f.plan, " to=1 "), 0);
+	plan_free(&f.plan);
+	f.options.parameter[TO] = "1";
+	f.options.variant = "matrix";
+	make(&f);
+	assert_int_equal(f.plan.trials, 2 * 2);
+	for (unsigned i = 0; i < f.plan.trials; i++) {
+		const char *refusal = f.plan.trial[i].refusal;
+
+		assert_non_null(refusal);
+		assert_non_null(strstr(
+			refusal, "--to 1: its data can't lie on node 1, which has no memory;"));
+	}
+	end(&f);
+}
+
 static void test_layouts_that_are_one(void **state)
 {
 	struct fixture f;
@@ -151,7 +192,8 @@ static void test_groups_differ_in_variant_and_place_alone(void **state)
 		const struct planned *a = &f.plan.trial[i - 1], *b = &f.plan.trial[i];
 
 		assert_true(b->group >= a->group);
-		assert_int_equal(a->group == b->group, a->trial.value[SIZE_OF].count == b->trial.value[SIZE_OF].count);
+		assert_int_equal(a->group == b->group,
+				 a->trial.value[SIZE_OF].count == b->trial.value[SIZE_OF].count);
 	}
 	end(&f);
 }
@@ -162,13 +204,14 @@ static void test_groups_fit_into_memory(void **state)
 
 	(void)state;
 	begin(&f, "node:2 core:4 pu:1", QUICK);
-	f.setting.memory.available = 6000ull << 15; /* four fifths of it: four of 32 MiB, or two of 64 MiB */
+	/* four fifths of it: four of 32 MiB, or two of 64 MiB */
+	f.setting.memory.available = 6000ull << 15;
 	make(&f);
 	for (unsigned g = 0; g < f.plan.groups; g++) {
 		size_t bytes = 0;
 
 		for (unsigned i = 0; i < f.plan.trials; i++)
-			bytes += f.plan.trial[i].group == g ? f.plan.trial[i].footprint : 0;
+			bytes += f.plan.trial[i].group == g ? f.plan.trial[i].needs.bytes : 0;
 		assert_in_range(bytes, 1024ull << 15, 4800ull << 15);
 	}
 	end(&f);
@@ -204,15 +247,19 @@ static void test_beyond_memory_is_impossible(void **state)
 	struct fixture f;
 
 	(void)state;
-	/* Page tables, samples and the like need something too: what would fit to the last byte does not. */
-	for (uint64_t available = 1024ull << 15; available <= 1536ull << 15; available += 512ull << 15) {
+	/*
+	 * Page tables, samples and the like need something too: what would fit to the last byte
+	 * does not.
+	 */
+	for (uint64_t available = 1024ull << 15; available <= 1536ull << 15;
+	     available += 512ull << 15) {
 		begin(&f, "node:2 core:4 pu:1", QUICK);
 		f.setting.memory.available = available;
 		make(&f);
 		for (unsigned i = 0; i < f.plan.trials; i++) {
 			const struct planned *p = &f.plan.trial[i];
 
-			assert_int_equal(p->refusal != NULL, p->footprint >= available);
+			assert_int_equal(p->refusal != NULL, p->needs.bytes >= available);
 			if (p->refusal)
 				assert_non_null(strstr(p->refusal, "nothing"));
 		}
@@ -231,7 +278,8 @@ static void test_more_threads_than_a_node_has(void **state)
 	make(&f);
 	assert_int_equal(f.plan.trials, 4); /* 8+0 has no room, 4+4 has */
 	for (unsigned i = 0; i < f.plan.trials; i++)
-		assert_int_equal(f.plan.trial[i].refusal != NULL, strstr(f.plan.trial[i].identity, "layout=8+0") != NULL);
+		assert_int_equal(f.plan.trial[i].refusal != NULL,
+				 strstr(f.plan.trial[i].identity, "layout=8+0") != NULL);
 	end(&f);
 	begin(&f, "node:2 core:4 pu:1", QUICK);
 	f.options.threads = "8";
@@ -272,7 +320,8 @@ static void test_siblings_and_far_nodes_in_places(void **state)
 	make(&f);
 	assert_int_equal(f.plan.trials, 2);
 	assert_int_equal(f.plan.trial[0].trial.place[0].cpu, 0);
-	assert_int_equal(f.plan.trial[0].trial.place[1].cpu, 2); /* the second core before the first one's sibling */
+	/* the second core before the first one's sibling */
+	assert_int_equal(f.plan.trial[0].trial.place[1].cpu, 2);
 	assert_int_equal(f.plan.trial[0].trial.place[2].cpu, 1);
 	assert_int_equal(f.plan.trial[0].trial.place[3].cpu, 4);
 	assert_int_equal(f.plan.trial[0].trial.place[3].node, 1);
@@ -299,7 +348,9 @@ static void test_what_a_ratio_compares_is_one_group(void **state)
 	for (unsigned i = 0; i < f.plan.trials; i++)
 		for (unsigned j = 0; j < i; j++) {
 			const struct planned *a = &f.plan.trial[i], *b = &f.plan.trial[j];
-			const bool alike = a->trial.threads == b->trial.threads && a->trial.value[SIZE_OF].count == b->trial.value[SIZE_OF].count;
+			const bool alike =
+				a->trial.threads == b->trial.threads &&
+				a->trial.value[SIZE_OF].count == b->trial.value[SIZE_OF].count;
 
 			assert_int_equal(a->group == b->group, alike);
 		}
@@ -315,9 +366,11 @@ static void test_a_variant_has_its_own_threads(void **state)
 	f.options.parameter[SIZE_OF] = "1024";
 	make_with_ratios(&f);
 	assert_int_equal(with(&f.plan, "sample/one "), 2);
-	assert_int_equal(with(&f.plan, "sample/one size=1024 kind=plain threads=4"), 1); /* auto: one a core */
+	/* auto: one a core */
+	assert_int_equal(with(&f.plan, "sample/one size=1024 kind=plain threads=4"), 1);
 	assert_int_equal(with(&f.plan, "sample/wide "), 1);
-	assert_int_equal(with(&f.plan, "sample/wide size=1024 threads=8"), 1);           /* all: one a CPU */
+	/* all: one a CPU */
+	assert_int_equal(with(&f.plan, "sample/wide size=1024 threads=8"), 1);
 	end(&f);
 	begin(&f, "node:1 core:4 pu:2", QUICK); /* --threads goes before it */
 	f.options.parameter[SIZE_OF] = "1024";
@@ -345,7 +398,10 @@ static void test_a_large_machine(void **state)
 	end(&f);
 }
 
-/* A kernel with pages of 64 KiB has huge ones of 512 MiB, and gives them whole: to a buffer of 4 KiB, too. */
+/*
+ * A kernel with pages of 64 KiB has huge ones of 512 MiB, and gives them whole: to a buffer of 4
+ * KiB, too.
+ */
 static void test_huge_pages_are_taken_whole(void **state)
 {
 	const size_t huge = (size_t)512 << 20;
@@ -363,8 +419,8 @@ static void test_huge_pages_are_taken_whole(void **state)
 		for (unsigned i = 0; i < f.plan.trials; i++) {
 			if (!strstr(f.plan.trial[i].identity, "pages=thp"))
 				continue;
-			assert_true(f.plan.trial[i].footprint >= huge);
-			assert_int_equal(f.plan.trial[i].footprint % huge, 0);
+			assert_true(f.plan.trial[i].needs.bytes >= huge);
+			assert_int_equal(f.plan.trial[i].needs.bytes % huge, 0);
 			found++;
 		}
 		assert_true(found > 0);
@@ -379,6 +435,7 @@ int main(void)
 		cmocka_unit_test(test_huge_pages_are_taken_whole),
 		cmocka_unit_test(test_what_makes_no_sense_is_left_out),
 		cmocka_unit_test(test_layouts_that_are_one),
+		cmocka_unit_test(test_nodes_without_memory),
 		cmocka_unit_test(test_groups_differ_in_variant_and_place_alone),
 		cmocka_unit_test(test_groups_fit_into_memory),
 		cmocka_unit_test(test_groups_are_made_anew),

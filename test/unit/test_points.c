@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points that are made, and points that are read: whatever the division, the same; whatever the file, no harm. */
+/*
+ * Points that are made, and points that are read: whatever the division, the same; whatever the
+ * file, no harm.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -24,9 +27,11 @@
 
 /* Making */
 
-static const struct recipe uniform = { .shape = UNIFORM, .seed = 7 }, blobs = { .shape = BLOBS, .seed = 7, .k = 5, .spread = 0.5 };
+static const struct recipe uniform = { .shape = UNIFORM, .seed = 7 },
+			   blobs = { .shape = BLOBS, .seed = 7, .k = 5, .spread = 0.5 };
 
-static struct points made(const struct recipe *r, enum real real, size_t first, size_t n, unsigned d)
+static struct points made(const struct recipe *r, enum real real, size_t first, size_t n,
+			  unsigned d)
 {
 	struct points p = { real, n, d, calloc(n * d, real_bytes(real)) };
 
@@ -40,26 +45,35 @@ static double value(const struct points *p, size_t row, unsigned column)
 	return real_get(p->real, p->x, row * p->d + column);
 }
 
-/* Seeds are written into records: the numbers that they stand for stay what they are. (Computed by another program, too.) */
+/*
+ * Seeds are written into records: the numbers that they stand for stay what they are. (Computed by
+ * another program, too.)
+ */
 static void test_a_seed_stands_for_its_points(void **state)
 {
 	struct points p = made(&uniform, DOUBLE, 1000, 1, 2), q = made(&blobs, DOUBLE, 1000, 1, 2);
 
 	(void)state;
-	assert_true(value(&p, 0, 0) == 0x1.51860f53a9e4cp-2 && value(&p, 0, 1) == 0x1.de507ac4795ep-6);
-	assert_true(fabs(value(&q, 0, 0) - 6.0513789012635666) < 1e-12 && fabs(value(&q, 0, 1) - 2.4961080694822693) < 1e-12);
+	assert_true(value(&p, 0, 0) == 0x1.51860f53a9e4cp-2 &&
+		    value(&p, 0, 1) == 0x1.de507ac4795ep-6);
+	assert_true(fabs(value(&q, 0, 0) - 6.0513789012635666) < 1e-12 &&
+		    fabs(value(&q, 0, 1) - 2.4961080694822693) < 1e-12);
 	free(p.x);
 	free(q.x);
 }
 
-/* Any row from anywhere, as either type, in more dimensions or fewer. Uniform floats are rounded down, so that none is 1. */
+/*
+ * Any row from anywhere, as either type, in more dimensions or fewer. Uniform floats are rounded
+ * down, so that none is 1.
+ */
 static void test_rows_do_not_depend_on_the_division(void **state)
 {
 	(void)state;
 	for (unsigned turn = 0; turn < 4; turn++) {
 		const struct recipe *r = turn % 2 ? &blobs : &uniform;
 		const enum real real = turn / 2 ? FLOAT : DOUBLE;
-		struct points whole = made(r, DOUBLE, 0, 1000, 5), part = made(r, real, 300, 100, 4);
+		struct points whole = made(r, DOUBLE, 0, 1000, 5),
+			      part = made(r, real, 300, 100, 4);
 
 		for (size_t i = 0; i < 100; i++)
 			for (unsigned j = 0; j < 4; j++) {
@@ -78,17 +92,23 @@ static void test_rows_do_not_depend_on_the_division(void **state)
 }
 
 /*
- * Values in units of their deviation, z, are held against what independent ones would be, within 5 deviations of each estimate. Of fixed seeds, so
- * that a test that passes once always does. Neighbours are those in a row (the two of a Box-Muller pair, and of two pairs) and in a column.
+ * Values in units of their deviation, z, are held against what independent ones would be, within 5
+ * deviations of each estimate. Of fixed seeds, so that a test that passes once always does.
+ * Neighbours are those in a row (the two of a Box-Muller pair, and of two pairs) and in a column.
  */
 static void moments(const struct points *p, double mean, double deviation, double fourth)
 {
 	for (unsigned j = 0; j < p->d; j++) {
-		double sum[5] = { 0 };     /* of z, z^2, z^4, and products with the neighbours */
-		double squares = 0;        /* of what z^2 and the neighbour's z^2 are beyond 1: a pair that shares its radius shows here */
+		double sum[5] = { 0 }; /* of z, z^2, z^4, and products with the neighbours */
+		/*
+		 * of what z^2 and the neighbour's z^2 are beyond 1: a pair that shares its radius
+		 * shows here
+		 */
+		double squares = 0;
 
 		for (size_t i = 0; i + 1 < p->n; i++) {
-			const double z = (value(p, i, j) - mean) / deviation, right = (value(p, i, (j + 1) % p->d) - mean) / deviation,
+			const double z = (value(p, i, j) - mean) / deviation,
+				     right = (value(p, i, (j + 1) % p->d) - mean) / deviation,
 				     below = (value(p, i + 1, j) - mean) / deviation;
 
 			sum[0] += z;
@@ -99,7 +119,8 @@ static void moments(const struct points *p, double mean, double deviation, doubl
 			squares += (z * z - 1) * (right * right - 1);
 		}
 		assert_true(fabs(sum[0]) < 5 * sqrt((double)p->n));
-		assert_true(fabs(sum[1] / (double)p->n - 1) < 5 * sqrt((fourth - 1) / (double)p->n));
+		assert_true(fabs(sum[1] / (double)p->n - 1) <
+			    5 * sqrt((fourth - 1) / (double)p->n));
 		assert_true(fabs(sum[2] / (double)p->n - fourth) < 5 * sqrt(96 / (double)p->n));
 		assert_true(fabs(sum[3]) < 5 * sqrt((double)p->n));
 		assert_true(fabs(sum[4]) < 5 * sqrt((double)p->n));
@@ -169,7 +190,8 @@ static void test_a_blob_is_gaussian(void **state)
 
 static void test_blobs_have_middles_and_shares(void **state)
 {
-	const struct recipe many = { .shape = BLOBS, .seed = 3, .k = 1000 }, few = { .shape = BLOBS, .seed = 3, .k = 20 };
+	const struct recipe many = { .shape = BLOBS, .seed = 3, .k = 1000 },
+			    few = { .shape = BLOBS, .seed = 3, .k = 20 };
 	struct points p = made(&many, DOUBLE, 0, 20000, 2), q = made(&few, FLOAT, 0, 100000, 1);
 	unsigned count[20] = { 0 }, bins[10] = { 0 }, found = 0;
 	float middle[20];
@@ -267,7 +289,8 @@ static struct source *opened(const char *path)
 /* Into memory that ends where the rows do, so that a sanitizer sees what is written behind them. */
 static struct points read_rows(const struct source *s, size_t first, size_t n, enum real as)
 {
-	struct points p = { as, n, source_dimensions(s), malloc(n * source_dimensions(s) * real_bytes(as) + !n) };
+	struct points p = { as, n, source_dimensions(s),
+			    malloc(n * source_dimensions(s) * real_bytes(as) + !n) };
 
 	assert_non_null(p.x);
 	if (source_read(s, first, n, as, p.x, why, sizeof(why)))
@@ -275,7 +298,8 @@ static struct points read_rows(const struct source *s, size_t first, size_t n, e
 	return p;
 }
 
-static void assert_points(const char *path, size_t n, unsigned d, enum real real, const double *values)
+static void assert_points(const char *path, size_t n, unsigned d, enum real real,
+			  const double *values)
 {
 	struct source *s = opened(path);
 
@@ -286,7 +310,8 @@ static void assert_points(const char *path, size_t n, unsigned d, enum real real
 		struct points p = read_rows(s, 0, n, as);
 
 		for (size_t i = 0; i < n * d; i++)
-			assert_true(value(&p, i / d, i % d) == (as == FLOAT ? (double)(float)values[i] : values[i]));
+			assert_true(value(&p, i / d, i % d) ==
+				    (as == FLOAT ? (double)(float)values[i] : values[i]));
 		free(p.x);
 	}
 	source_close(s);
@@ -301,7 +326,8 @@ static void assert_refused(const char *path, const char *word)
 		double *x = malloc(source_points(s) * source_dimensions(s) * sizeof(*x));
 
 		assert_non_null(x);
-		assert_int_equal(source_read(s, 0, source_points(s), DOUBLE, x, why, sizeof(why)), -1);
+		assert_int_equal(source_read(s, 0, source_points(s), DOUBLE, x, why, sizeof(why)),
+				 -1);
 		free(x);
 		source_close(s);
 	}
@@ -328,7 +354,8 @@ static struct bytes npy(unsigned version, const char *header, const void *values
 	struct bytes b = { .n = 0 };
 
 	append(&b, "\x93NUMPY", 6);
-	append(&b, (const char[]){ (char)version, 0, (char)length, (char)(length >> 8), 0, 0 }, version == 1 ? 4 : 6);
+	append(&b, (const char[]){ (char)version, 0, (char)length, (char)(length >> 8), 0, 0 },
+	       version == 1 ? 4 : 6);
 	append(&b, header, length);
 	append(&b, values, n);
 	return b;
@@ -343,9 +370,10 @@ static const char *put_npy(unsigned version, const char *header, const void *val
 }
 
 /* numpy.save(file, numpy.array([[1, 2], [3, 4.5]], "<f4")), with numpy 2.0. */
-static const char of_numpy[] = "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
-			       "                                                          \n"
-			       "\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x90@";
+static const char of_numpy[] =
+	"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
+	"                                                          \n"
+	"\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x90@";
 
 static void test_npy_is_read(void **state)
 {
@@ -356,14 +384,25 @@ static void test_npy_is_read(void **state)
 	put_bytes("/numpy.npy", of_numpy, sizeof(of_numpy) - 1);
 	assert_points(in_tree("/numpy.npy"), 2, 2, FLOAT, x);
 	for (unsigned version = 1; version <= 3; version++) {
-		assert_points(put_npy(version, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), } \n", x, 32), 2, 2, DOUBLE, x);
-		assert_points(put_npy(version, "{\"shape\":(1L,2L),'descr':'<f4','fortran_order':False}", f, 8), 1, 2, FLOAT, x);
+		assert_points(
+			put_npy(version,
+				"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), } \n", x,
+				32),
+			2, 2, DOUBLE, x);
+		assert_points(put_npy(version,
+				      "{\"shape\":(1L,2L),'descr':'<f4','fortran_order':False}", f,
+				      8),
+			      1, 2, FLOAT, x);
 	}
-	assert_points(put_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", x, 32), 4, 1, DOUBLE, x);
-	assert_points(put_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3), }", x, 24), 3, 1, DOUBLE, x);
+	assert_points(
+		put_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", x, 32), 4,
+		1, DOUBLE, x);
+	assert_points(put_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3), }", x, 24),
+		      3, 1, DOUBLE, x);
 }
 
-#define NPY_ENTRIES(type, fortran, shape) "{'descr': " type ", 'fortran_order': " fortran ", 'shape': " shape ", }\n"
+#define NPY_ENTRIES(type, fortran, shape) \
+	"{'descr': " type ", 'fortran_order': " fortran ", 'shape': " shape ", }\n"
 
 static void test_npy_is_refused(void **state)
 {
@@ -373,9 +412,11 @@ static void test_npy_is_refused(void **state)
 		size_t bytes;
 		const char *word;
 	} wrong[] = {
-		{ NPY_ENTRIES("'>f8'", "False", "(2, 1)"), 16, "type '>f8'; expected '<f8' or '<f4'" },
+		{ NPY_ENTRIES("'>f8'", "False", "(2, 1)"), 16,
+		  "type '>f8'; expected '<f8' or '<f4'" },
 		{ NPY_ENTRIES("'<i8'", "False", "(2, 1)"), 16, "type '<i8'" },
-		{ NPY_ENTRIES("[('x', '<f8')]", "False", "(2,)"), 16, "byte 20: the header has '[('x'" },
+		{ NPY_ENTRIES("[('x', '<f8')]", "False", "(2,)"), 16,
+		  "byte 20: the header has '[('x'" },
 		{ NPY_ENTRIES("'<f8'", "True", "(1, 2)"), 16, "Fortran order; expected C order" },
 		{ NPY_ENTRIES("'<f8'", "Maybe", "(1, 2)"), 16, "expected True or False" },
 		{ NPY_ENTRIES("'<f8'", "False", "()"), 8, "0 dimensions" },
@@ -383,16 +424,20 @@ static void test_npy_is_refused(void **state)
 		{ NPY_ENTRIES("'<f8'", "False", "(0, 3)"), 0, "0 rows of 3" },
 		{ NPY_ENTRIES("'<f8'", "False", "(0,)"), 0, "0 rows of 1" },
 		{ NPY_ENTRIES("'<f8'", "False", "(3, 0)"), 0, "3 rows of 0" },
-		{ NPY_ENTRIES("'<f8'", "False", "(1, 4294967297)"), 8, "of 4294967297 values; expected at least one, and at most 4294967295" },
+		{ NPY_ENTRIES("'<f8'", "False", "(1, 4294967297)"), 8,
+		  "of 4294967297 values; expected at least one, and at most 4294967295" },
 		{ NPY_ENTRIES("'<f8'", "False", "(-1, 2)"), 16, "'-1, 2), }" },
 		{ NPY_ENTRIES("'<f8'", "False", "(99999999999999999999, 2)"), 16, "below 2^64" },
 		{ NPY_ENTRIES("'<f8'", "False", "(4611686018427387904, 2)"), 16, "cut off" },
 		{ NPY_ENTRIES("'<f8'", "False", "(2305843009213693953, 1)"), 8, "cut off" },
-		{ NPY_ENTRIES("'<f8'", "False", "(2, 2)"), 31, "31 B of values; expected 2 rows of 2, of 8 B each: it is cut off" },
-		{ NPY_ENTRIES("'<f8'", "False", "(2, 1)"), 17, "there is more than its header says" },
+		{ NPY_ENTRIES("'<f8'", "False", "(2, 2)"), 31,
+		  "31 B of values; expected 2 rows of 2, of 8 B each: it is cut off" },
+		{ NPY_ENTRIES("'<f8'", "False", "(2, 1)"), 17,
+		  "there is more than its header says" },
 		{ NPY_ENTRIES("'<f8'", "False", "(2 1)"), 16, "',' or ')'" },
 		{ NPY_ENTRIES("'<f8'", "False", "2"), 16, "expected '('" },
-		{ NPY_ENTRIES("'<f8'", "False", "(3, 1)"), 24, "row 3, column 1): nan; expected a finite number" },
+		{ NPY_ENTRIES("'<f8'", "False", "(3, 1)"), 24,
+		  "row 3, column 1): nan; expected a finite number" },
 		{ NPY_ENTRIES("'<f8'", "False", "(2, 2)"), 32, "row 2, column 1): nan" },
 		{ "{'descr': '<f8', 'shape': (2, 1)}", 16, "descr, fortran_order and shape" },
 		{ "{'descr': '<f8', 'descr': '<f8'}", 16, "each once" },
@@ -403,7 +448,8 @@ static void test_npy_is_refused(void **state)
 		{ "{'descr", 0, "a name in quotes" },
 		{ "[1, 2]", 16, "expected '{'" },
 		{ "", 16, "expected '{'" },
-		{ "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1)} and so on", 16, "the end of the header" },
+		{ "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1)} and so on", 16,
+		  "the end of the header" },
 		{ "{\x01\xff\n\x7f: 1}", 16, "'??" },
 	};
 
@@ -451,7 +497,9 @@ static void test_csv_is_read(void **state)
 		{ "1,2.5\n-3e2,.25\n", 2, 2 },
 		{ "1,2.5\n-3e2,.25", 2, 2 },
 		{ "1,2.5\r\n-3E+2,0.25\r\n", 2, 2 },
-		{ "\xef\xbb\xbf" "1,2.5\n-3e2,.25\n", 2, 2 },
+		{ "\xef\xbb\xbf"
+		  "1,2.5\n-3e2,.25\n",
+		  2, 2 },
 		{ "x,y\n1,2.5\n-300,+0.25\n", 2, 2 },
 		{ "\n\n \r\nx,y\n\n  1 ,  2.5 \n\n\n-300, 0.25\n \n\n", 2, 2 },
 		{ "1;2.5\n-3e2 ;  .25\n", 2, 2 },
@@ -465,7 +513,10 @@ static void test_csv_is_read(void **state)
 		{ "\"x 1\",\"one, or 2\",z,\xc3\xa4\n1,2.5,-3e2,.25", 1, 4 },
 		{ "width, cm;height, cm\n1;2.5\n-3e2;.25", 2, 2 },
 		{ "x y\n1\t2.5\n", 0, 0 },
-		{ "1.00000000000000000000000000000000000000000000000000000000000000000000000000000000000,2.5\n", 1, 2 },
+		{ "1."
+		  "00000000000000000000000000000000000000000000000000000000000000000000000000000000"
+		  "000,2.5\n",
+		  1, 2 },
 	};
 
 	(void)state;
@@ -474,7 +525,9 @@ static void test_csv_is_read(void **state)
 		if (good[i].n)
 			assert_points(in_tree("/points.csv"), good[i].n, good[i].d, DOUBLE, x);
 		else
-			assert_refused(in_tree("/points.csv"), "line 2: 2 values; expected 1, as there are names in line 1");
+			assert_refused(
+				in_tree("/points.csv"),
+				"line 2: 2 values; expected 1, as there are names in line 1");
 	}
 }
 
@@ -523,7 +576,10 @@ static void test_csv_is_refused(void **state)
 	assert_refused(in_tree("/points.csv"), "byte 6 is 0x00");
 }
 
-/* A name longer than what is read at once; a number longer than any; a name of a file that would break the line. */
+/*
+ * A name longer than what is read at once; a number longer than any; a name of a file that would
+ * break the line.
+ */
 static void test_csv_has_long_fields(void **state)
 {
 	const size_t length = 1 << 19;
@@ -539,14 +595,18 @@ static void test_csv_has_long_fields(void **state)
 	memset(text + 4, '1', length);
 	strcpy(text + 4 + length, ",2\n");
 	put_file("/points.csv", text);
-	assert_refused(in_tree("/points.csv"), "line 2, value 1: '11111111111111111111111111111111'");
+	assert_refused(in_tree("/points.csv"),
+		       "line 2, value 1: '11111111111111111111111111111111'");
 	put_file("/a\nb", "1\nx\n");
 	assert_null(source_open(in_tree("/a\nb\033c"), why, sizeof(why)));
 	assert_reason("/a?b?c: No such file");
 	free(text);
 }
 
-/* Rows among empty lines and comments, so that lines are no rows; more than one block, more than one mark. */
+/*
+ * Rows among empty lines and comments, so that lines are no rows; more than one block, more than
+ * one mark.
+ */
 static void write_both(size_t n, unsigned d, double *x)
 {
 	FILE *f = fopen(in_tree("/many.csv"), "w");
@@ -583,7 +643,8 @@ static void test_parts_are_the_whole(void **state)
 		assert_int_equal(source_points(s), n);
 		for (unsigned parts = 1; parts < 20; parts += 3)
 			for (unsigned i = 0; i < parts; i++) {
-				const size_t first = part_begin(n, i, parts), rows = part_size(n, i, parts);
+				const size_t first = share_begin(n, i, parts),
+					     rows = share_size(n, i, parts);
 				struct points p = read_rows(s, first, rows, DOUBLE);
 
 				assert_memory_equal(p.x, x + first * 3, rows * 3 * sizeof(*x));
@@ -657,10 +718,11 @@ static void test_threads_read_at_once(void **state)
 		struct source *s = opened(in_tree(files[f]));
 
 		for (unsigned i = 0; i < 8; i++) {
-			const size_t first = part_begin(n, i, 8);
+			const size_t first = share_begin(n, i, 8);
 
-			reading[i] = (struct reading){ s, x, first, part_size(n, i, 8), false };
-			assert_int_equal(pthread_create(thread + i, NULL, read_part, reading + i), 0);
+			reading[i] = (struct reading){ s, x, first, share_size(n, i, 8), false };
+			assert_int_equal(pthread_create(thread + i, NULL, read_part, reading + i),
+					 0);
 		}
 		for (unsigned i = 0; i < 8; i++) {
 			pthread_join(thread[i], NULL);
@@ -697,9 +759,11 @@ static void test_a_locale_changes_nothing(void **state)
 	char command[3 * PATH_MAX];
 
 	(void)state;
-	snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s >/dev/null 2>&1", in_tree("/de_DE.UTF-8"));
+	snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s >/dev/null 2>&1",
+		 in_tree("/de_DE.UTF-8"));
 	if (system(command) || setenv("LOCPATH", root, 1) || !setlocale(LC_ALL, "de_DE.UTF-8")) {
-		print_message("no German locale, nor localedef with its sources (Debian: locales)\n");
+		print_message(
+			"no German locale, nor localedef with its sources (Debian: locales)\n");
 		skip();
 	}
 	put_file("/points.csv", "1.5,2.5\n");
@@ -721,7 +785,10 @@ static void test_what_is_no_file_is_refused_at_once(void **state)
 	alarm(0);
 }
 
-/* Runs in a child whose standard input is what `text` came through. Its status is 0 where it is read twice. */
+/*
+ * Runs in a child whose standard input is what `text` came through. Its status is 0 where it is
+ * read twice.
+ */
 static bool reads_input(int input, const char *word)
 {
 	const pid_t child = fork();
@@ -737,7 +804,9 @@ static bool reads_input(int input, const char *word)
 
 			s[i] = source_open("-", why, sizeof(why));
 			if (!s[i])
-				_exit(word && strstr(why, "standard input: ") && strstr(why, word) ? 0 : 1);
+				_exit(word && strstr(why, "standard input: ") && strstr(why, word)
+					      ? 0
+					      : 1);
 			right = right && source_points(s[i]) == 2 && source_dimensions(s[i]) == 2;
 			right = right && !source_read(s[i], 0, 2, DOUBLE, values, why, sizeof(why));
 			for (unsigned j = 0; j < 4; j++)
@@ -779,11 +848,13 @@ static void test_standard_input_is_read_twice(void **state)
 	assert_true(reads_input(file, NULL));
 	assert_true(reads_input(pipe_with("", 0), "is empty"));
 	assert_true(reads_input(pipe_with("1\n2,3\n", 6), NULL) == false);
-	assert_true(reads_input(open("/dev/null", O_RDONLY), "is a device; expected a file or a pipe"));
+	assert_true(
+		reads_input(open("/dev/null", O_RDONLY), "is a device; expected a file or a pipe"));
 	assert_true(reads_input(open(root, O_RDONLY), "is a folder"));
 	assert_true(reads_input(open(in_tree("/points.csv"), O_WRONLY), "Bad file descriptor"));
 	setenv("TMPDIR", "/nowhere", 1);
-	assert_true(reads_input(pipe_with("1,2\n3,4\n", 8), "can't be put into a file in /nowhere: No such file"));
+	assert_true(reads_input(pipe_with("1,2\n3,4\n", 8),
+				"can't be put into a file in /nowhere: No such file"));
 	unsetenv("TMPDIR");
 }
 
@@ -819,7 +890,8 @@ static void test_what_is_saved_is_read(void **state)
 	assert_non_null(file);
 	assert_int_equal(fread(bytes, 1, sizeof(bytes), file), 128 + sizeof(label));
 	fclose(file);
-	assert_non_null(strstr((char *)bytes + 10, "{'descr': '<u4', 'fortran_order': False, 'shape': (3,), } "));
+	assert_non_null(strstr((char *)bytes + 10,
+			       "{'descr': '<u4', 'fortran_order': False, 'shape': (3,), } "));
 	assert_memory_equal(bytes + 128, label, sizeof(label));
 }
 
@@ -844,120 +916,6 @@ static void test_no_half_file_is_left(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(save_npy("/nowhere/x.npy", "<f8", x, 1, 1, why, sizeof(why)), -1);
 	assert_reason("/nowhere/x.npy: No such file");
-}
-
-/* Damage */
-
-/* Either it is refused with a reason, or its rows are there, finite, and the same by any division. */
-static void read_damaged(const char *path, uint64_t *seed)
-{
-	struct source *s = source_open(path, why, sizeof(why));
-	const enum real as = random_number(seed) % 2 ? FLOAT : DOUBLE;
-	struct points whole = { as, 0, 0, NULL }, part;
-	int status;
-
-	if (!s) {
-		assert_reason("");
-		return;
-	}
-	whole.n = source_points(s);
-	whole.d = source_dimensions(s);
-	assert_true(whole.n && whole.d);
-	whole.x = malloc(whole.n * whole.d * real_bytes(as));
-	assert_non_null(whole.x);
-	status = source_read(s, 0, whole.n, as, whole.x, why, sizeof(why));
-	if (status)
-		assert_reason("");
-	for (size_t i = 0; !status && i < whole.n * whole.d; i++)
-		assert_true(isfinite(value(&whole, i / whole.d, i % whole.d)));
-	part = whole;
-	for (size_t first = 0; !status && first < whole.n; first += part.n) {
-		part.n = 1 + random_number(seed) % (whole.n - first);
-		part.x = malloc(part.n * part.d * real_bytes(as));
-		assert_non_null(part.x);
-		assert_int_equal(source_read(s, first, part.n, as, part.x, why, sizeof(why)), 0);
-		assert_memory_equal(part.x, (char *)whole.x + first * part.d * real_bytes(as), part.n * part.d * real_bytes(as));
-		free(part.x);
-	}
-	free(whole.x);
-	source_close(s);
-}
-
-/* Up to four times: a byte changed, a stretch taken out, doubled, or exchanged for something strange. */
-static void damage(struct bytes *b, uint64_t *seed)
-{
-	static const char *const strange[] = { "\n",    "\r\n",	 ",",	 ";",	    "\t",   " ",	  "#",
-					       "\"",    "nan",	 "-inf", "1e999",   "1e-999", "0x1p3",	  "(",
-					       ")",	"{",	 "}",	 "'",	    "L",     "4294967296", "18446744073709551615",
-					       "-1",	"True",	 "<f8",	 "<f4",	    "\xff",  "\xef\xbb\xbf", "1,2,3,4",
-					       "\x93NUMPY" };
-
-	for (uint64_t times = random_number(seed) % 5; times && b->n; times--) {
-		const size_t at = random_number(seed) % b->n, end = at + random_number(seed) % (b->n - at + 1);
-		const char *what = strange[random_number(seed) % LENGTH(strange)];
-		struct bytes rest = { .n = 0 };
-
-		switch (random_number(seed) % 4) {
-		case 0:
-			b->at[at] = (unsigned char)random_number(seed);
-			break;
-		case 1: /* taken out */
-			append(&rest, b->at + end, b->n - end);
-			b->n = at;
-			append(b, rest.at, rest.n);
-			break;
-		case 2: /* cut off */
-			b->n = at;
-			break;
-		default: /* put in */
-			append(&rest, b->at + at, b->n - at);
-			b->n = at;
-			append(b, what, strlen(what));
-			append(b, rest.at, rest.n);
-		}
-	}
-}
-
-static void fuzz(const struct bytes *whole, size_t n, uint64_t seed)
-{
-	for (unsigned turn = 0; turn < inputs(4000); turn++) {
-		struct bytes b = whole[turn % n];
-
-		damage(&b, &seed);
-		put_bytes("/damaged", b.at, b.n);
-		read_damaged(in_tree("/damaged"), &seed);
-	}
-}
-
-static void test_damaged_npy(void **state)
-{
-	static const double x[] = { 1, 2, 3, 4, 5, 6 };
-	const struct bytes whole[] = {
-		npy(1, NPY_ENTRIES("'<f8'", "False", "(3, 2)"), x, 48),
-		npy(1, NPY_ENTRIES("'<f4'", "False", "(12,)"), x, 48),
-		npy(2, NPY_ENTRIES("'<f8'", "False", "(2, 3)"), x, 48),
-		npy(3, "{'shape': (6, 1), 'descr': '<f8', 'fortran_order': False}", x, 48),
-	};
-
-	(void)state;
-	fuzz(whole, LENGTH(whole), 17);
-}
-
-static void test_damaged_csv(void **state)
-{
-	static const char *const texts[] = {
-		"1,2.5\n-3e2,.25\n7,8\n9,10\n",
-		"x;y;z\r\n1;2;3\r\n4;5;6\r\n",
-		"# of a tool\n1 2\n3 4\n\n5 6",
-		"a\tb\n1\t2\n3\t4\n",
-		"1\n2\n3\n4\n5\n6\n7\n",
-	};
-	struct bytes whole[LENGTH(texts)] = { { .n = 0 } };
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(texts); i++)
-		append(whole + i, texts[i], strlen(texts[i]));
-	fuzz(whole, LENGTH(whole), 19);
 }
 
 int main(void)
@@ -985,8 +943,6 @@ int main(void)
 		cmocka_unit_test(test_standard_input_is_read_twice),
 		cmocka_unit_test(test_what_is_saved_is_read),
 		cmocka_unit_test(test_no_half_file_is_left),
-		cmocka_unit_test(test_damaged_npy),
-		cmocka_unit_test(test_damaged_csv),
 	};
 
 	return cmocka_run_group_tests(tests, tree_make, tree_remove);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who counts what, and together with what, on machines that are not here: those who count are doubles, with one set of counters for all of them, and so
- * are the packages.
+ * Who counts what, and together with what, on machines that are not here: those who count are
+ * doubles, with one set of counters for all of them, and so are the packages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,8 @@
 #include "machine/counters.h"
 #include "machine/provider.h"
 #include "machine/team.h"
+#include "machine/cpuset.h"
+#include "many_cpus.h"
 #include "seats.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -29,7 +31,7 @@
 enum { ROOM = 2, CPUS = 8 };
 
 static int package[CPUS];
-static unsigned failing;            /* the start that fails, the first is 1; 0: none */
+static unsigned failing; /* the start that fails, the first is 1; 0: none */
 static _Atomic unsigned starts;
 static _Thread_local unsigned used; /* counters of this CPU */
 
@@ -83,7 +85,8 @@ static void stop_files(void *set)
 }
 
 /* Each event takes a descriptor. */
-static void *start_files(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex, const struct wanted **failed, struct reason *why)
+static void *start_files(void *library, struct wanted *const *w, unsigned n, int cpu,
+			 bool multiplex, const struct wanted **failed, struct reason *why)
 {
 	struct double_set *s = calloc(1, sizeof(*s));
 
@@ -103,7 +106,8 @@ static void *start_files(void *library, struct wanted *const *w, unsigned n, int
 }
 
 /* Events of threads share what counters there are. */
-static void *start_counters(void *library, struct wanted *const *w, unsigned n, int cpu, bool multiplex, const struct wanted **failed, struct reason *why)
+static void *start_counters(void *library, struct wanted *const *w, unsigned n, int cpu,
+			    bool multiplex, const struct wanted **failed, struct reason *why)
 {
 	struct double_set *s = calloc(1, sizeof(*s));
 
@@ -137,9 +141,12 @@ static void read_one(void *set, bool after, double *value)
 		value[s->index[i]] = 1;
 }
 
-const struct provider perf_software = { "perf", NULL, NULL, software_find, start_files, read_one, NULL, stop_files };
-const struct provider perf_hardware = { "perf", NULL, NULL, hardware_find, start_counters, read_one, NULL, stop_counters };
-const struct provider papi = { "papi", NULL, NULL, papi_find, start_counters, read_one, NULL, stop_counters };
+const struct provider perf_software = { "perf",	     NULL,     NULL, software_find,
+					start_files, read_one, NULL, stop_files };
+const struct provider perf_hardware = { "perf",		NULL,	  NULL, hardware_find,
+					start_counters, read_one, NULL, stop_counters };
+const struct provider papi = { "papi",	       NULL,	 NULL, papi_find,
+			       start_counters, read_one, NULL, stop_counters };
 
 void perf_names(void (*each)(void *, const char *), void *argument)
 {
@@ -167,7 +174,8 @@ static int forget(void **state)
 {
 	(void)state;
 	for (int cpu = 0; cpu < CPUS; cpu++)
-		package[cpu] = 36 + cpu / 2; /* four of two CPUs, whose numbers do not begin with 0 */
+		/* four of two CPUs, whose numbers do not begin with 0 */
+		package[cpu] = 36 + cpu / 2;
 	starts = 0;
 	failing = used = 0;
 	return 0;
@@ -182,7 +190,8 @@ static struct counters *opened(unsigned n, const char *const *names)
 	return c;
 }
 
-#define OPEN(...) opened(LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
+#define OPEN(...) \
+	opened(LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
 
 /* ---- what fits ---- */
 
@@ -239,7 +248,10 @@ static void nothing(void *argument, struct worker *w)
 	(void)argument, (void)w;
 }
 
-/* The limit is raised when a start needs more, as far as it may be; beyond, what has none fails with that reason. */
+/*
+ * The limit is raised when a start needs more, as far as it may be; beyond, what has none fails
+ * with that reason.
+ */
 static int count_with_few_files(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -251,7 +263,9 @@ static int count_with_few_files(struct team *t, void *argument)
 	seat(t, THREADS);
 	duty = duties(c, t);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)next + EVENTS, before.rlim_max }), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE,
+				   &(struct rlimit){ (rlim_t)next + EVENTS, before.rlim_max }),
+			 0);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		counters_start(c, t, 0, duty);
 		team_time(t, nothing, NULL, 0, 0, 0);
@@ -264,7 +278,9 @@ static int count_with_few_files(struct team *t, void *argument)
 	}
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
 	assert_int_equal(now.rlim_cur, before.rlim_max);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)next + EVENTS, (rlim_t)next + EVENTS }), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)next + EVENTS,
+								    (rlim_t)next + EVENTS }),
+			 0);
 	counters_start(c, t, 0, duty);
 	assert_string_equal(counters_failure(c, EVENTS - 1), strerror(EMFILE));
 	counters_stop(c, t);
@@ -274,14 +290,18 @@ static int count_with_few_files(struct team *t, void *argument)
 
 static void test_descriptors_for_each_event_and_worker(void **state)
 {
-	struct counters *c = OPEN("file0", "file1", "file2", "file3", "file4", "file5", "file6", "file7");
+	struct counters *c =
+		OPEN("file0", "file1", "file2", "file3", "file4", "file5", "file6", "file7");
 
 	(void)state;
 	assert_int_equal(team_open(THREADS, count_with_few_files, c), 0);
 	counters_close(c);
 }
 
-/* What one worker can't start has a reason, and the others' counts are there; the next start has forgotten it. A smaller team leaves nothing of a larger. */
+/*
+ * What one worker can't start has a reason, and the others' counts are there; the next start has
+ * forgotten it. A smaller team leaves nothing of a larger.
+ */
 static int count_with_failures(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -295,7 +315,8 @@ static int count_with_failures(struct team *t, void *argument)
 	assert_string_equal(counters_failure(c, 0), "no counter is free");
 	assert_string_equal(counters_failure(c, 1), "no counter is free");
 	assert_null(counters_failure(c, 2));
-	assert_true(isnan(counters_value(c, 0, 0)) && counters_value(c, 1, 0) == 1 && counters_value(c, 0, 2) == 1);
+	assert_true(isnan(counters_value(c, 0, 0)) && counters_value(c, 1, 0) == 1 &&
+		    counters_value(c, 0, 2) == 1);
 	counters_stop(c, t);
 	used = 0;
 	seat(t, 1);
@@ -331,11 +352,14 @@ static struct {
 /* By CPU, and of the node. */
 static void most_here(double *x, size_t n)
 {
-	assert_int_equal(n, CPU_SETSIZE + 1);
+	const unsigned cpus = cpuset_room();
+
+	assert_int_equal(n, cpus + 1);
 	for (unsigned rank = 0; rank < seated.ranks; rank++) {
-		x[CPU_SETSIZE] = fmax(x[CPU_SETSIZE], -(double)rank);
+		x[cpus] = fmax(x[cpus], -(double)rank);
 		for (unsigned i = 0; i < THREADS; i++)
-			x[seated.place[rank][i].cpu] = fmax(x[seated.place[rank][i].cpu], -(double)rank);
+			x[seated.place[rank][i].cpu] =
+				fmax(x[seated.place[rank][i].cpu], -(double)rank);
 	}
 }
 
@@ -348,7 +372,8 @@ static void check_duties(struct counters *c)
 
 	for (unsigned rank = 0; rank < seated.ranks; rank++) {
 		const struct place *place = seated.place[rank];
-		bool *duty = counters_duties(c, place, THREADS, rank, seated.ranks > 1 ? most_here : NULL);
+		bool *duty = counters_duties(c, place, THREADS, rank,
+					     seated.ranks > 1 ? most_here : NULL);
 
 		assert_non_null(duty);
 		for (unsigned i = 0; i < THREADS; i++) {
@@ -360,8 +385,10 @@ static void check_duties(struct counters *c)
 			assert_false(duty[EACH * THREADS + i] && of[mine]);
 			of[mine] |= duty[EACH * THREADS + i];
 			if (duty[FIRST * THREADS + i])
-				of[CPUS - 1] = mine == 0; /* by somebody on it, if there is somebody */
-			assert_true(!(duty[NODE * THREADS + i] || duty[ABSENT * THREADS + i]) || (rank == 0 && i == 0));
+				/* by somebody on it, if there is somebody */
+				of[CPUS - 1] = mine == 0;
+			assert_true(!(duty[NODE * THREADS + i] || duty[ABSENT * THREADS + i]) ||
+				    (rank == 0 && i == 0));
 		}
 		free(duty);
 	}
@@ -374,7 +401,10 @@ static void check_duties(struct counters *c)
 	assert_true(of[CPUS - 1] || !sits[0]);
 }
 
-/* However workers and processes sit, each package is counted once. */
+/*
+ * However workers and processes sit, each package is counted once. Every other turn has CPUs beyond
+ * 1024.
+ */
 static void test_a_package_is_counted_once(void **state)
 {
 	struct counters *c = OPEN("papi1", "package", "package=36", "package=99", "node");
@@ -382,14 +412,19 @@ static void test_a_package_is_counted_once(void **state)
 
 	(void)state;
 	for (unsigned turn = 0; turn < 500; turn++) {
-		seated.ranks = 1 + turn % MOST_RANKS;
+		many = turn % 2;
+		seated.ranks = 1 + turn / 2 % MOST_RANKS;
 		for (unsigned rank = 0; rank < seated.ranks; rank++)
 			for (unsigned i = 0; i < THREADS; i++) {
-				random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-				seated.place[rank][i] = (struct place){ (int)(random >> 61), 0 };
+				random = random * UINT64_C(6364136223846793005) +
+					 1442695040888963407;
+				seated.place[rank][i] = (struct place){
+					(int)(random >> 61) + (many ? LAST_OF_MANY : 0), 0
+				};
 			}
 		check_duties(c);
 	}
+	many = false;
 	counters_close(c);
 }
 
@@ -402,7 +437,8 @@ static void test_packages_that_nobody_knows(void **state)
 		package[cpu] = -1;
 	c = OPEN("package", "package=36", "node", "papi1");
 	assert_null(counters_event(c, 0)->source);
-	assert_non_null(strstr(counters_event(c, 0)->why, "the kernel does not tell which CPUs belong to one: "));
+	assert_non_null(strstr(counters_event(c, 0)->why,
+			       "the kernel does not tell which CPUs belong to one: "));
 	for (unsigned i = 1; i < 4; i++)
 		assert_string_equal(counters_event(c, i)->source, "papi");
 	counters_close(c);
@@ -417,7 +453,8 @@ int main(void)
 		cmocka_unit_test_setup(test_a_failure_is_of_its_start, forget),
 		cmocka_unit_test_setup(test_a_package_is_counted_once, forget),
 		cmocka_unit_test_setup(test_packages_that_nobody_knows, forget),
-		cmocka_unit_test_setup(test_descriptors_for_each_event_and_worker, forget), /* last: fewer are left then */
+		/* last: fewer are left then */
+		cmocka_unit_test_setup(test_descriptors_for_each_event_and_worker, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that is there already: what is read of it, and what is cut off; and a fuzzer that damages it. */
+/*
+ * A file that is there already: what is read of it, and what is cut off. Damaged ones: test/fuzz.
+ */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cases.h"
 #include "harness/options.h"
 #include "harness/record.h"
 #include "tree.h"
@@ -38,10 +41,14 @@ static const char *whole_record(void)
 
 	gethostname(host, sizeof(host) - 1);
 	snprintf(text, sizeof(text),
-		 "{\"type\":\"header\",\"run\":\"0123456789abcdef\",\"schema\":\"" RECORD_SCHEMA "\",\"host\":\"%s\"}\n"
-		 "{\"type\":\"samples\",\"run\":\"0123456789abcdef\",\"trial\":\"a\",\"times\":[1e-6,null]}\n"
-		 "{\"type\":\"trial\",\"run\":\"0123456789abcdef\",\"id\":\"a\",\"status\":\"noisy\"}\n"
-		 "{\"type\":\"trial\",\"run\":\"0123456789abcdef\",\"id\":\"b\",\"status\":\"interrupted\"}\n"
+		 "{\"type\":\"header\",\"run\":\"0123456789abcdef\",\"schema\":\"" RECORD_SCHEMA
+		 "\",\"host\":\"%s\"}\n"
+		 "{\"type\":\"samples\",\"run\":\"0123456789abcdef\",\"trial\":\"a\",\"times\":[1e-"
+		 "6,null]}\n"
+		 "{\"type\":\"trial\",\"run\":\"0123456789abcdef\",\"id\":\"a\",\"status\":"
+		 "\"noisy\"}\n"
+		 "{\"type\":\"trial\",\"run\":\"0123456789abcdef\",\"id\":\"b\",\"status\":"
+		 "\"interrupted\"}\n"
 		 "{\"type\":\"end\",\"run\":\"0123456789abcdef\",\"status\":130}\n",
 		 host);
 	return text;
@@ -61,53 +68,172 @@ static void test_what_is_there_is_read(void **state)
 	assert_string_equal(contents().bytes, whole_record());
 }
 
-/* Refused, it is as it was. Taken, it is whole lines from its beginning, and goes on with ours. */
-static void damage(uint64_t *seed)
-{
-	struct contents before, after;
-	struct record *r;
-	int status;
+/* What happens between open() and flock(), if not NULL; and the error of flock(), if not 0. */
+static void (*meanwhile)(void);
+static int no_locks;
 
-	put_damaged((const struct file[]){ { "/record", whole_record() }, { NULL, NULL } }, seed);
-	if (access(in_tree("/record"), F_OK))
-		put_file("/record", "");
-	before = contents();
-	status = record_open(&r, in_tree("/record"), RECORD_RESUME);
-	if (status) {
-		after = contents();
-		assert_int_equal(status, EXIT_COMMAND_LINE);
-		assert_int_equal(after.n, before.n);
-		assert_memory_equal(after.bytes, before.bytes, before.n);
-		return;
-	}
-	after = contents();
-	assert_true(after.n <= before.n && (!after.n || after.bytes[after.n - 1] == '\n'));
-	assert_memory_equal(after.bytes, before.bytes, after.n);
-	assert_null(memchr(before.bytes + after.n, '\n', before.n - after.n));
-	record_line(r, "end", json_pack("{s:i}", "status", 0), false);
-	assert_false(record_close(r));
-	assert_true(contents().n > after.n);
+int flock(int file, int operation)
+{
+	void (*act)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (act)
+		act();
+	if (!no_locks)
+		return (int)syscall(SYS_flock, file, operation);
+	errno = no_locks;
+	return -1;
 }
 
-static void test_damage(void **state)
+/* Opens the record; returns the status and what stood on stderr, in `said`. */
+static char said[1024];
+
+static int open_told(struct record **r, enum record_mode mode)
 {
-	uint64_t seed = 7;
-	int complaints = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+	int before = dup(STDERR_FILENO), pipes[2], status;
+	ssize_t n;
+
+	assert_int_equal(pipe(pipes), 0);
+	dup2(pipes[1], STDERR_FILENO);
+	status = record_open(r, in_tree("/record"), mode);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	close(pipes[1]);
+	n = read(pipes[0], said, sizeof(said) - 1);
+	close(pipes[0]);
+	assert_true(n >= 0);
+	said[n] = '\0';
+	return status;
+}
+
+/* A second process, as it were: a lock belongs to an open file. */
+static struct record *other;
+
+static void another_opens(void)
+{
+	assert_int_equal(record_open(&other, in_tree("/record"), RECORD_RESUME), 0);
+}
+
+static void another_runs(void)
+{
+	another_opens();
+	record_line(other, "header", json_pack("{s:s}", "schema", RECORD_SCHEMA), false);
+	assert_false(record_close(other));
+}
+
+static const enum record_mode modes[] = { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
+
+static void test_of_two_creators_one_writes(void **state)
+{
+	struct record *r;
 
 	(void)state;
-	dup2(nowhere, STDERR_FILENO);
-	for (unsigned turn = 0; turn < inputs(3000); turn++)
-		damage(&seed);
-	dup2(complaints, STDERR_FILENO);
-	close(complaints);
-	close(nowhere);
+	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		remove(in_tree("/record"));
+		meanwhile = another_opens;
+		assert_int_equal(open_told(&r, modes[i]), EXIT_BAD);
+		assert_null(r);
+		assert_non_null(strstr(said, "/record: another process is writing it; wait"));
+		assert_false(record_close(other));
+	}
+}
+
+static void test_a_run_of_another_creator_is_seen(void **state)
+{
+	struct record *r;
+
+	(void)state;
+	remove(in_tree("/record"));
+	meanwhile = another_runs;
+	assert_int_equal(open_told(&r, RECORD_NEW), EXIT_COMMAND_LINE);
+	assert_non_null(strstr(said, "/record: exists; give another name"));
+	remove(in_tree("/record"));
+	meanwhile = another_runs;
+	assert_int_equal(open_told(&r, RECORD_RESUME), 0);
+	assert_int_equal(json_array_size(record_runs(r)), 1);
+	assert_false(record_close(r));
+}
+
+static void test_a_file_system_without_locks_is_told_of(void **state)
+{
+	struct record *r;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		remove(in_tree("/record"));
+		no_locks = ENOLCK;
+		assert_int_equal(open_told(&r, modes[i]), 0);
+		no_locks = 0;
+		assert_non_null(
+			strstr(said, "/record: no lock (No locks available): make sure that"));
+		assert_false(record_close(r));
+	}
+}
+
+static void test_append_resumes_nothing(void **state)
+{
+	struct record *r;
+
+	(void)state;
+	put_file("/record", whole_record());
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_APPEND), 0);
+	assert_int_equal(json_array_size(record_runs(r)), 0);
+	assert_false(record_has(r, "a"));
+	assert_false(record_close(r));
+	assert_string_equal(contents().bytes, whole_record());
+}
+
+/* Adds a run of this host with one trial; `resumes` NULL: none. */
+static void add_run(const char *run, const char *resumes, const char *trial, const char *status)
+{
+	char host[256] = "", text[64] = "";
+	FILE *f = fopen(in_tree("/record"), "a");
+
+	assert_non_null(f);
+	gethostname(host, sizeof(host) - 1);
+	if (resumes)
+		snprintf(text, sizeof(text), "\"%s\"", resumes);
+	fprintf(f,
+		"{\"type\":\"header\",\"run\":\"%s\",\"schema\":\"" RECORD_SCHEMA "\","
+		"\"host\":\"%s\",\"resumes\":[%s]}\n"
+		"{\"type\":\"trial\",\"run\":\"%s\",\"id\":\"%s\",\"status\":\"%s\"}\n",
+		run, host, text, run, trial, status);
+	assert_int_equal(fclose(f), 0);
+}
+
+/*
+ * A run that was appended is a repeat: what the runs before it had measured is still to do in it.
+ */
+static void test_the_last_run_is_resumed_and_what_it_resumed(void **state)
+{
+	struct record *r;
+
+	(void)state;
+	remove(in_tree("/record"));
+	add_run("0000000000000001", NULL, "a", "ok");
+	add_run("0000000000000002", NULL, "b", "ok");
+	add_run("0000000000000003", "0000000000000002", "c", "ok");
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME), 0);
+	assert_int_equal(json_array_size(record_runs(r)), 2);
+	assert_string_equal(json_string_value(json_array_get(record_runs(r), 0)),
+			    "0000000000000002");
+	assert_string_equal(json_string_value(json_array_get(record_runs(r), 1)),
+			    "0000000000000003");
+	assert_false(record_has(r, "a"));
+	assert_true(record_has(r, "b"));
+	assert_true(record_has(r, "c"));
+	assert_false(record_close(r));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_there_is_read),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_of_two_creators_one_writes),
+		cmocka_unit_test(test_a_run_of_another_creator_is_seen),
+		cmocka_unit_test(test_a_file_system_without_locks_is_told_of),
+		cmocka_unit_test(test_append_resumes_nothing),
+		cmocka_unit_test(test_the_last_run_is_resumed_and_what_it_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, tree_make, tree_remove);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regions: what is claimed of memory is held against what the kernel says, also where it says little. Most of it needs one node;
- * what needs several is skipped elsewhere.
+ * Regions: what is claimed of memory is held against what the kernel says, also where it says
+ * little. Most of it needs one node; what needs several is skipped elsewhere.
  */
 #include <errno.h>
 #include <numaif.h>
@@ -87,7 +87,8 @@ static int close_world(void **state)
 
 static void touch(struct region *r, size_t offset, size_t bytes, size_t page)
 {
-	for (volatile char *at = (char *)region_base(r) + offset; bytes >= page; at += page, bytes -= page)
+	for (volatile char *at = (char *)region_base(r) + offset; bytes >= page;
+	     at += page, bytes -= page)
 		*at = 1;
 }
 
@@ -238,7 +239,10 @@ static void reasons_are_kept(void **state)
 	assert_string_equal(arena_refusal(w->arena), "nor for 2");
 }
 
-/* Containers forbid it (seccomp, without CAP_SYS_NICE): then there is nothing to read back page by page, nor to move. */
+/*
+ * Containers forbid it (seccomp, without CAP_SYS_NICE): then there is nothing to read back page by
+ * page, nor to move.
+ */
 static void needs_move_pages(void)
 {
 	if (!move_pages(0, 0, NULL, NULL, NULL, 0))
@@ -305,7 +309,8 @@ static void pages_not_there(void **state)
 	region_home(r, 0, 60 * page, w->here);
 	region_bind(r, w->here);
 	touch(r, 0, 40 * page, page);
-	(void)base[50 * page]; /* read, never written: the kernel's page of zeros, which is nowhere */
+	/* read, never written: the kernel's page of zeros, which is nowhere */
+	(void)base[50 * page];
 	p = look(w);
 	assert_int_equal(p.pages, 100);
 	assert_int_equal(p.unmapped, 60);
@@ -333,7 +338,10 @@ static void pages_withdrawn(void **state)
 	placement_free(&p);
 }
 
-/* Pages with two owners are claimed for neither; the last granule is whole for who has all that was asked for. */
+/*
+ * Pages with two owners are claimed for neither; the last granule is whole for who has all that was
+ * asked for.
+ */
 static void claims_are_rounded_inwards(void **state)
 {
 	struct world *w = *state;
@@ -365,14 +373,18 @@ static void claims_are_rounded_inwards(void **state)
 		p = look(w);
 		assert_int_equal(p.pages, 10);
 		if (p.misplaced != table[i].claimed)
-			fail_msg("%zu + %zu: %zu", table[i].offset, table[i].bytes, (size_t)p.misplaced);
+			fail_msg("%zu + %zu: %zu", table[i].offset, table[i].bytes,
+				 (size_t)p.misplaced);
 		placement_free(&p);
 		arena_close(w->arena);
 		w->arena = arena_open(w->machine);
 	}
 }
 
-/* More pages than are asked about at once, some of them claimed wrongly on both sides of the border. */
+/*
+ * More pages than are asked about at once, some of them claimed wrongly on both sides of the
+ * border.
+ */
 static void many_pages(void **state)
 {
 	struct world *w = *state;
@@ -385,8 +397,10 @@ static void many_pages(void **state)
 
 	needs_move_pages();
 	memory_limit_read(THIS_MACHINE, &limit);
-	if (limit.available < needed || node_memory_read(THIS_MACHINE, w->here, &node) || node.available < needed) {
-		printf("# %zu pages of %zu KiB are more than there are on node %d\n", pages, page >> 10, w->here);
+	if (limit.available < needed || node_memory_read(THIS_MACHINE, w->here, &node) ||
+	    node.available < needed) {
+		printf("# %zu pages of %zu KiB are more than there are on node %d\n", pages,
+		       page >> 10, w->here);
 		skip();
 	}
 	r = map_touched(w, pages * page);
@@ -420,7 +434,10 @@ static void regions_add_up(void **state)
 	placement_free(&p);
 }
 
-/* All on one of the two nodes of a machine that is only said to be so: half is too much, less the granule that is let pass. */
+/*
+ * All on one of the two nodes of a machine that is only said to be so: half is too much, less the
+ * granule that is let pass.
+ */
 static void evenness(void **state)
 {
 	struct world *w = *state;
@@ -431,7 +448,9 @@ static void evenness(void **state)
 	const char *error;
 
 	if (w->here != 0) {
-		print_message("what stands for two nodes is a machine of node 0, and this is node %d\n", w->here);
+		print_message(
+			"what stands for two nodes is a machine of node 0, and this is node %d\n",
+			w->here);
 		skip();
 	}
 	two.machine = machine_open("node:2 core:1 pu:1", &error);
@@ -465,13 +484,17 @@ static int forbid(const int *call, unsigned n, int error)
 	struct sock_filter filter[16];
 	struct sock_fprog program = { 0, filter };
 
-	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+							     offsetof(struct seccomp_data, nr));
 	for (unsigned i = 0; i < n; i++) {
-		filter[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call[i], 0, 1);
-		filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
+		filter[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+								     (unsigned)call[i], 0, 1);
+		filter[program.len++] = (struct sock_filter)BPF_STMT(
+			BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
 	}
 	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 static void see(struct world *w, struct seen *s)
@@ -520,7 +543,8 @@ static void place_without_kernel(struct world *w, void *shared)
 
 static struct seen *see_apart(struct world *w, void (*part)(struct world *, void *))
 {
-	struct seen *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct seen *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	assert_int_equal(apart(part, w, s), 0);
 	if (!s->installed) {
@@ -570,7 +594,9 @@ static void unverified_where_all_is_forbidden(void **state)
 	half_claimed_wrongly(w);
 	s = see_apart(w, see_without_anything);
 	assert_int_equal(s->placement.how, UNVERIFIED);
-	assert_string_equal(s->why_not, "move_pages: Permission denied; /proc/self/numa_maps: Permission denied");
+	assert_string_equal(
+		s->why_not,
+		"move_pages: Permission denied; /proc/self/numa_maps: Permission denied");
 	assert_int_equal(s->placement.pages, 100);
 	assert_int_equal(s->on_here + s->placement.unmapped + s->placement.misplaced, 0);
 	assert_true(s->placement.huge_unknown);
@@ -642,7 +668,8 @@ static void zeros_on_a_node(void **state)
 /* Four granules: one stays, two are moved, and the last is never touched and can't be. */
 static void bind_and_move(struct world *w, int from, int to, enum pages pages)
 {
-	size_t page = w->machine->page, granule = pages == PAGES_THP && w->machine->huge_page ? w->machine->huge_page : page;
+	size_t page = w->machine->page,
+	       granule = pages == PAGES_THP && w->machine->huge_page ? w->machine->huge_page : page;
 	struct region *r = map(w, 4 * granule, pages);
 	size_t each = granule / page;
 	struct placement p;
@@ -679,7 +706,8 @@ static void bound_and_moved(void **state)
 		for (unsigned i = 0; i < m->nodes; i++)
 			for (unsigned j = 0; j < m->nodes; j++)
 				if (m->node[i].memory && m->node[j].memory)
-					bind_and_move(w, m->node[i].number, m->node[j].number, pages);
+					bind_and_move(w, m->node[i].number, m->node[j].number,
+						      pages);
 }
 
 static void moved_to_no_node(void **state)
@@ -710,7 +738,8 @@ static void interleaved(void **state)
 	assert_int_equal(p.misplaced, 0);
 	for (unsigned i = 0; i < m->nodes; i++)
 		if (m->node[i].memory)
-			assert_in_range(p.on_node[m->node[i].number], 1000 / nodes - 1, 1000 / nodes + 1);
+			assert_in_range(p.on_node[m->node[i].number], 1000 / nodes - 1,
+					1000 / nodes + 1);
 	placement_free(&p);
 }
 
@@ -748,7 +777,8 @@ static void transparent_huge_pages(void **state)
 	struct region *r;
 
 	if (!huge || !thp_is_given() || huge > 64 * MIB) {
-		print_message("transparent huge pages: %s\n", huge > 64 * MIB ? "of more than 64 MiB here" : "none are given here");
+		print_message("transparent huge pages: %s\n",
+			      huge > 64 * MIB ? "of more than 64 MiB here" : "none are given here");
 		skip();
 	}
 	touch(map(w, 4 * huge, PAGES_BASE), 0, 4 * huge, w->machine->page);
@@ -773,7 +803,8 @@ static void touch_without_thp(struct world *w, void *shared)
 
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
 		return;
-	touch(map(w, w->machine->huge_page + 1, PAGES_THP), 0, w->machine->huge_page, w->machine->page);
+	touch(map(w, w->machine->huge_page + 1, PAGES_THP), 0, w->machine->huge_page,
+	      w->machine->page);
 	see(w, s);
 }
 
@@ -800,7 +831,10 @@ static void reserved_pages_not_there(void **state)
 	struct world *w = *state;
 	size_t before = virtual_pages();
 
-	/* More than anybody reserves, and within what is left of addresses by Arm's kernels with pages of 64 KiB (42 bits), and by ThreadSanitizer. */
+	/*
+	 * More than anybody reserves, and within what is left of addresses by Arm's kernels with
+	 * pages of 64 KiB (42 bits), and by ThreadSanitizer.
+	 */
 	for (enum pages pages = PAGES_2M; pages <= PAGES_1G; pages++) {
 		assert_null(region_map(w->arena, "matrix", (size_t)1 << 39, pages));
 		assert_int_equal(strncmp(arena_refusal(w->arena), "matrix needs ", 13), 0);
@@ -849,7 +883,8 @@ static void reserved_pages(void **state)
 	struct world *w = *state;
 
 	if (!reserve(w, 4)) {
-		print_message("no huge pages can be reserved (not root, or memory is fragmented)\n");
+		print_message(
+			"no huge pages can be reserved (not root, or memory is fragmented)\n");
 		skip();
 	}
 	use_reserved_pages(w);
@@ -864,9 +899,12 @@ static void reserved_pages_on_another_node(void **state)
 	struct region *r;
 
 	for (unsigned i = 0; i < w->machine->nodes; i++)
-		other = w->machine->node[i].memory && w->machine->node[i].number != w->here ? w->machine->node[i].number : other;
+		other = w->machine->node[i].memory && w->machine->node[i].number != w->here
+				? w->machine->node[i].number
+				: other;
 	if (other < 0 || !reserve(w, 2)) {
-		print_message("%s\n", other < 0 ? "there is no other node with memory" : "no huge pages can be reserved");
+		print_message("%s\n", other < 0 ? "there is no other node with memory"
+						: "no huge pages can be reserved");
 		skip();
 	}
 	r = region_map(w->arena, "matrix", 2 * 2 * MIB, PAGES_2M);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Search over ranks: every key is answered once, and rightly, whoever owns it; in rounds of any length. */
+/*
+ * Search over ranks: every key is answered once, and rightly, whoever owns it; in rounds of any
+ * length.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 
 #include "bench/search/remote.h"
 #include "cases.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 #include "machine/affinity.h"
 #include "machine/topology.h"
 #include "ranks.h"
@@ -20,7 +23,8 @@ enum { PACKET = 16, KEYS = 50 * PACKET };
 static struct setting {
 	size_t n;
 	unsigned width, threads;
-	uint32_t packets;                  /* that each thread asks about; more than there are in the stream begin again */
+	/* that each thread asks about; more than there are in the stream begin again */
+	uint32_t packets;
 	enum distribution distribution;
 } setting;
 
@@ -48,7 +52,8 @@ static void plant(struct all *a, struct tree *tree)
 {
 	const struct ranges *r = a->remote.ranges;
 	const unsigned rank = rank_of(a->ranks);
-	const size_t n = r->begin[rank + 1] - r->begin[rank], padded = tree_padded(n, setting.width);
+	const size_t n = r->begin[rank + 1] - r->begin[rank],
+		     padded = tree_padded(n, setting.width);
 	void *part = apart(padded * setting.width), *above = apart(tree_bytes(n, setting.width));
 
 	recipe_fill_array(&a->recipe, part, r->begin[rank], n, 0, padded);
@@ -71,16 +76,23 @@ static int check(struct all *a, int64_t *others)
 
 	for (unsigned i = 0; i < setting.threads; i++) {
 		for (size_t j = 0; j < setting.packets * (size_t)PACKET; j++) {
-			const size_t right = reference(&a->recipe, NULL, key_get(&a->recipe, r->stream[i].key, j % KEYS));
+			const size_t right = reference(
+				&a->recipe, NULL, key_get(&a->recipe, r->stream[i].key, j % KEYS));
 
 			wanted += right;
-			/* Whoever has the element has the key; beyond the last one, the last rank. */
-			*others += right < r->ranges->begin[rank] || (right >= r->ranges->begin[rank + 1] && rank + 1 < r->ranges->parts);
+			/*
+			 * Whoever has the element has the key; beyond the last one, the last rank.
+			 */
+			*others += right < r->ranges->begin[rank] ||
+				   (right >= r->ranges->begin[rank + 1] &&
+				    rank + 1 < r->ranges->parts);
 		}
 		sum += r->searcher[i].sum;
 		keys += r->searcher[i].keys;
 		for (size_t j = 0; j < r->searcher[i].last_keys; j++)
-			if (r->searcher[i].answers[j] != reference(&a->recipe, NULL, key_get(&a->recipe, r->searcher[i].last, j)))
+			if (r->searcher[i].answers[j] !=
+			    reference(&a->recipe, NULL,
+				      key_get(&a->recipe, r->searcher[i].last, j)))
 				return 1;
 		last += r->searcher[i].last_keys;
 	}
@@ -101,13 +113,22 @@ static int search_in(struct team *team, void *argument)
 	int64_t sent[2] = { 0 };
 	int wrong;
 
-	if (team_seat(team, place, setting.threads, &culprit) || ranges_even(&ranges, &a->recipe, ranks))
+	if (team_seat(team, place, setting.threads, &culprit) ||
+	    ranges_even(&ranges, &a->recipe, ranks))
 		return 10;
-	*r = (struct remote){ .ranks = a->ranks, .team = team, .ranges = &ranges, .threads = setting.threads,
-			      .partition = setting.width == sizeof(uint32_t) ? partition_32 : partition_64,
-			      .stream = apart(setting.threads * sizeof(*r->stream)), .searcher = apart(setting.threads * sizeof(*r->searcher)) };
+	*r = (struct remote){ .ranks = a->ranks,
+			      .team = team,
+			      .ranges = &ranges,
+			      .threads = setting.threads,
+			      .partition = setting.width == sizeof(uint32_t) ? partition_32
+									     : partition_64,
+			      .stream = apart(setting.threads * sizeof(*r->stream)),
+			      .searcher = apart(setting.threads * sizeof(*r->searcher)) };
 	for (unsigned i = 0; i < setting.threads; i++) {
-		r->stream[i] = (struct stream){ .key = apart((size_t)KEYS * setting.width), .keys = KEYS, .packet = PACKET, .width = setting.width };
+		r->stream[i] = (struct stream){ .key = apart((size_t)KEYS * setting.width),
+						.keys = KEYS,
+						.packet = PACKET,
+						.width = setting.width };
 		recipe_fill_stream(&a->recipe, r->stream[i].key, rank * setting.threads + i, KEYS);
 	}
 	plant(a, &tree);
@@ -126,7 +147,9 @@ static int search_in(struct team *team, void *argument)
 
 static int search_on(const struct ranks *ranks)
 {
-	struct all a = { .ranks = ranks, .recipe = recipe_of(3, setting.n, setting.width, setting.distribution, setting.distribution == HOT ? 0.9 : 1) };
+	struct all a = { .ranks = ranks,
+			 .recipe = recipe_of(3, setting.n, setting.width, setting.distribution,
+					     setting.distribution == HOT ? 0.9 : 1) };
 
 	return team_open(setting.threads, search_in, &a);
 }
@@ -147,11 +170,16 @@ static void test_every_key_is_answered_by_its_owner(void **state)
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (unsigned j = 0; j < sizeof(packets) / sizeof(*packets); j++)
 			for (unsigned n = 0; n < 6 && n < cases(12); n++) {
-				const unsigned k = (i + j + 5 * n) % 12; /* others each time; any two of what differs come together */
+				/* others each time; any two of what differs come together */
+				const unsigned k = (i + j + 5 * n) % 12;
 
-				setting = (struct setting){ sizes[i], k % 2 ? 4 : 8, 1 + k / 2 % 2, packets[j], (enum distribution)(k / 4) };
-				print_message("%zu elements of %u bytes, %u threads, %u packets, distribution %u\n", setting.n, setting.width,
-					      setting.threads, setting.packets, setting.distribution);
+				setting =
+					(struct setting){ sizes[i], k % 2 ? 4 : 8, 1 + k / 2 % 2,
+							  packets[j], (enum distribution)(k / 4) };
+				print_message("%zu elements of %u bytes, %u threads, %u packets, "
+					      "distribution %u\n",
+					      setting.n, setting.width, setting.threads,
+					      setting.packets, setting.distribution);
 				assert_int_equal(on_all_ranks(alone_and_together, NULL, 0), 0);
 			}
 }
@@ -161,10 +189,12 @@ static void test_rounds_are_bounded(void **state)
 	(void)state;
 	for (unsigned ranks = 1; ranks < 100000; ranks *= 3)
 		for (unsigned threads = 1; threads < 300; threads *= 3) {
-			const size_t room = (size_t)remote_packets(ranks, threads, 128, 8) * ranks * threads * 128 * 8;
+			const size_t room = (size_t)remote_packets(ranks, threads, 128, 8) * ranks *
+					    threads * 128 * 8;
 
 			assert_true(remote_packets(ranks, threads, 128, 8) >= 1);
-			assert_true(room <= 64 << 20 || remote_packets(ranks, threads, 128, 8) == 1);
+			assert_true(room <= 64 << 20 ||
+				    remote_packets(ranks, threads, 128, 8) == 1);
 			assert_true(remote_bytes(ranks, threads, 128, 8) >= room);
 		}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What search measures: kernels against their definition and in machine code, keys and ranges, rings between threads, and what is said of a sample. */
+/*
+ * What search measures: kernels against their definition and in machine code, keys and ranges,
+ * rings between threads, and what is said of a sample.
+ */
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +20,7 @@
 #include "bounded.h"
 #include "cases.h"
 #include "code.h"
-#include "harness/random.h"
+#include "kit/random.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -59,7 +62,8 @@ static size_t lower_bound(const struct recipe *r, const void *array, size_t n, u
 	return i;
 }
 
-static void check_search(const struct kernel *k, const struct recipe *r, const void *array, size_t n, const void *keys, size_t count)
+static void check_search(const struct kernel *k, const struct recipe *r, const void *array,
+			 size_t n, const void *keys, size_t count)
 {
 	uint32_t *answers = calloc(count + 1, sizeof(*answers));
 
@@ -87,15 +91,22 @@ static size_t around(const struct recipe *r, const void *array, size_t n, void *
 
 static int by_size_32(const void *a, const void *b)
 {
-	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : *(const uint32_t *)a > *(const uint32_t *)b;
+	return *(const uint32_t *)a < *(const uint32_t *)b
+		       ? -1
+		       : *(const uint32_t *)a > *(const uint32_t *)b;
 }
 
 static int by_size_64(const void *a, const void *b)
 {
-	return *(const uint64_t *)a < *(const uint64_t *)b ? -1 : *(const uint64_t *)a > *(const uint64_t *)b;
+	return *(const uint64_t *)a < *(const uint64_t *)b
+		       ? -1
+		       : *(const uint64_t *)a > *(const uint64_t *)b;
 }
 
-/* Every length up to 70, and around powers of two; few different elements, so that most are there several times, and many. */
+/*
+ * Every length up to 70, and around powers of two; few different elements, so that most are there
+ * several times, and many.
+ */
 static void finds_lower_bounds(void **state)
 {
 	static const uint64_t kinds[] = { 1, 2, 5, 50, 100000, UINT64_MAX };
@@ -103,13 +114,15 @@ static void finds_lower_bounds(void **state)
 	enum { MOST = 300 };
 	uint64_t array[MOST], keys[3 * MOST + 2];
 
-	for (size_t n = 0; n <= MOST; n += n < 70 || n == 127 || n == 128 || n == 255 || n == 256 ? 1 : 63) {
+	for (size_t n = 0; n <= MOST;
+	     n += n < 70 || n == 127 || n == 128 || n == 255 || n == 256 ? 1 : 63) {
 		const struct recipe r = of_width(k->width, n);
 
 		for (size_t kind = 0; kind < LENGTH(kinds); kind++) {
 			for (size_t i = 0; i < n; i++)
 				key_put(&r, array, i, mix(n * MOST + i + 1) % kinds[kind]);
-			if (kind + 1 == LENGTH(kinds) && n) /* the largest key is in the array, too */
+			/* the largest key is in the array, too */
+			if (kind + 1 == LENGTH(kinds) && n)
 				key_put(&r, array, 0, recipe_largest(&r));
 			qsort(array, n, k->width, k->width == 4 ? by_size_32 : by_size_64);
 			check_search(k, &r, array, n, keys, around(&r, array, n, keys));
@@ -142,17 +155,18 @@ static void finds_the_first_of_many_equal(void **state)
 /* ---- machine code ---- */
 
 #ifdef __x86_64__
-#define MOVES "cmov"
+#define MOVES	      "cmov"
 #define IS_JUMP(name) ((name)[0] == 'j')
-#define CODE true
+#define CODE	      true
 #elif defined(__aarch64__)
 #define MOVES "csel"
-#define IS_JUMP(name) ((name)[0] == 'b' || strncmp(name, "cb", 2) == 0 || strncmp(name, "tb", 2) == 0)
+#define IS_JUMP(name) \
+	((name)[0] == 'b' || strncmp(name, "cb", 2) == 0 || strncmp(name, "tb", 2) == 0)
 #define CODE true
 #else
-#define MOVES ""
+#define MOVES	      ""
 #define IS_JUMP(name) false
-#define CODE false
+#define CODE	      false
 #endif
 
 /* Of the innermost loop that holds a backward jump, from its target on. */
@@ -167,12 +181,16 @@ static struct inner count_loop(const struct code *code, unsigned end)
 	for (unsigned i = end + 1; i-- > 0 && code->list[i].at >= code->list[end].target;) {
 		found.jumps += IS_JUMP(code->list[i].name);
 		found.moves += strncmp(code->list[i].name, MOVES, strlen(MOVES)) == 0;
-		found.loads += strchr(code->list[i].operands, '(') || strchr(code->list[i].operands, '[');
+		found.loads +=
+			strchr(code->list[i].operands, '(') || strchr(code->list[i].operands, '[');
 	}
 	return found;
 }
 
-/* Some loop is of one jump, which counts its turns, a load and a conditional move; or else of no such move, and of jumps that depend on what is found. */
+/*
+ * Some loop is of one jump, which counts its turns, a load and a conditional move; or else of no
+ * such move, and of jumps that depend on what is found.
+ */
 static void chooses_as_it_says(void **state)
 {
 	static struct code code;
@@ -188,10 +206,12 @@ static void chooses_as_it_says(void **state)
 		if (!code.list[end].target || code.list[end].target >= code.list[end].at)
 			continue;
 		loop = count_loop(&code, end);
-		right |= k->branches ? loop.jumps >= 3 && !loop.moves && loop.loads : loop.jumps == 1 && loop.moves && loop.loads;
+		right |= k->branches ? loop.jumps >= 3 && !loop.moves && loop.loads
+				     : loop.jumps == 1 && loop.moves && loop.loads;
 	}
 	if (!right)
-		fail_msg("%s: no loop that searches by %s", k->name, k->branches ? "branches" : "conditional moves");
+		fail_msg("%s: no loop that searches by %s", k->name,
+			 k->branches ? "branches" : "conditional moves");
 }
 
 /* ---- elements and keys ---- */
@@ -208,17 +228,20 @@ static void elements_are_sorted_and_spread(void **state)
 			uint64_t *array = calloc(n + 3, sizeof(*array));
 
 			assert_non_null(array);
-			recipe_fill_array(&r, array, 0, n, n / 2, n + 3); /* in parts, as threads do */
+			/* in parts, as threads do */
+			recipe_fill_array(&r, array, 0, n, n / 2, n + 3);
 			recipe_fill_array(&r, array, 0, n, 0, n / 2);
 			assert_true(key_get(&r, array, 0) == 0);
 			assert_true(n == 1 || key_get(&r, array, n - 1) == recipe_largest(&r));
 			for (size_t i = 0; i < n; i++) {
-				assert_true(i == 0 || key_get(&r, array, i - 1) < key_get(&r, array, i));
+				assert_true(i == 0 ||
+					    key_get(&r, array, i - 1) < key_get(&r, array, i));
 				assert_int_equal(recipe_about(&r, key_get(&r, array, i)), i);
 			}
 			for (size_t i = n; i < n + 3; i++)
 				assert_true(key_get(&r, array, i) == recipe_largest(&r));
-			recipe_fill_array(&r, array, n / 3, n / 2, 0, n / 2 + 1); /* what a rank has */
+			/* what a rank has */
+			recipe_fill_array(&r, array, n / 3, n / 2, 0, n / 2 + 1);
 			for (size_t i = 0; i < n / 2; i++)
 				assert_true(key_get(&r, array, i) == recipe_element(&r, n / 3 + i));
 			assert_true(key_get(&r, array, n / 2) == recipe_largest(&r));
@@ -240,7 +263,8 @@ static void reference_is_lower_bound(void **state)
 			for (size_t i = 0; equal && i < N; i++)
 				key_put(&r, array, i, key_get(&r, array, i / 100 * 100));
 			for (size_t i = around(&r, array, N, keys); i-- > 0;)
-				assert_int_equal(reference(&r, array, key_get(&r, keys, i)), lower_bound(&r, array, N, key_get(&r, keys, i)));
+				assert_int_equal(reference(&r, array, key_get(&r, keys, i)),
+						 lower_bound(&r, array, N, key_get(&r, keys, i)));
 		}
 }
 
@@ -255,14 +279,18 @@ static void streams_begin_with_extremes(void **state)
 			uint64_t keys[100];
 
 			recipe_fill_stream(&r, keys, 3, 100);
-			assert_true(key_get(&r, keys, 0) == 0 && key_get(&r, keys, 1) == recipe_largest(&r));
+			assert_true(key_get(&r, keys, 0) == 0 &&
+				    key_get(&r, keys, 1) == recipe_largest(&r));
 			for (size_t i = 0; i < 100; i++)
 				assert_true(key_get(&r, keys, i) == recipe_key(&r, 3, i));
 			assert_true(recipe_key(&r, 3, 50) != recipe_key(&r, 4, 50) || d == ZIPF);
 		}
 }
 
-/* A bound that a right distribution exceeds once in a million: the mean, and 6 deviations of chi-square. */
+/*
+ * A bound that a right distribution exceeds once in a million: the mean, and 6 deviations of
+ * chi-square.
+ */
 static bool is_likely(const double *expected, const unsigned *found, unsigned n)
 {
 	double chi = 0;
@@ -296,7 +324,9 @@ static void zipf_is_exact(void **state)
 				found[r - 1]++;
 			}
 			if (n > 1 && !is_likely(expected, found, n))
-				fail_msg("%u numbers, exponent %g: not the probabilities of Zipf's law", n, exponents[e]);
+				fail_msg("%u numbers, exponent %g: not the probabilities of Zipf's "
+					 "law",
+					 n, exponents[e]);
 		}
 }
 
@@ -322,7 +352,8 @@ static void zipf_is_exact_of_many(void **state)
 		for (unsigned i = 0; i < BINS; i++)
 			expected[i] *= draws / sum;
 		for (unsigned i = 0; i < draws; i++)
-			found[31 - __builtin_clz((unsigned)zipf_draw(&z, mix((i + UINT64_C(1)) << 20)))]++;
+			found[31 - __builtin_clz((unsigned)zipf_draw(
+					   &z, mix((i + UINT64_C(1)) << 20)))]++;
 		assert_true(is_likely(expected, found, BINS - 1)); /* the last is of one number */
 	}
 }
@@ -365,7 +396,8 @@ static void hot_keys_are_in_the_first_tenth(void **state)
 				firsts += about < N / TENTH / 2;
 			}
 			assert_true(fabs((double)hot / KEYS - shares[s]) < 0.02);
-			assert_true(fabs((double)firsts / KEYS - shares[s] / 2) < 0.02); /* evenly there */
+			/* evenly there */
+			assert_true(fabs((double)firsts / KEYS - shares[s] / 2) < 0.02);
 		}
 }
 
@@ -379,7 +411,9 @@ static void check_ranges(const struct ranges *r, const struct recipe *recipe)
 		assert_true(r->begin[i] < r->begin[i + 1]);
 	assert_true(r->slots >= r->parts && (r->slots & (r->slots - 1)) == 0);
 	for (unsigned i = 1; i < r->slots; i++)
-		assert_true(key_get(recipe, r->limit, i - 1) == (i < r->parts ? recipe_element(recipe, r->begin[i] - 1) : recipe_largest(recipe)));
+		assert_true(key_get(recipe, r->limit, i - 1) ==
+			    (i < r->parts ? recipe_element(recipe, r->begin[i] - 1)
+					  : recipe_largest(recipe)));
 }
 
 static void ranges_are_as_long_or_as_heavy(void **state)
@@ -391,27 +425,33 @@ static void ranges_are_as_long_or_as_heavy(void **state)
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (size_t p = 0; p < LENGTH(parts); p++)
 			for (unsigned d = UNIFORM; d <= HOT; d++) {
-				const struct recipe few = recipe_of(5, parts[p], width, d, skew[d]), many = recipe_of(5, 100000, width, d, skew[d]);
+				const struct recipe few = recipe_of(5, parts[p], width, d, skew[d]),
+						    many = recipe_of(5, 100000, width, d, skew[d]);
 				struct ranges r;
 
 				assert_int_equal(ranges_even(&r, &few, parts[p]), 0);
 				check_ranges(&r, &few);
 				ranges_free(&r);
-				assert_int_equal(ranges_weighted(&r, &few, parts[p], 0, 1 << 10), 0);
+				assert_int_equal(ranges_weighted(&r, &few, parts[p], 0, 1 << 10),
+						 0);
 				check_ranges(&r, &few);
 				ranges_free(&r);
 				assert_int_equal(ranges_even(&r, &many, parts[p]), 0);
 				check_ranges(&r, &many);
 				for (unsigned i = 0; i < parts[p]; i++)
-					assert_in_range(r.begin[i + 1] - r.begin[i], 100000 / parts[p], 100000 / parts[p] + 1);
+					assert_in_range(r.begin[i + 1] - r.begin[i],
+							100000 / parts[p], 100000 / parts[p] + 1);
 				ranges_free(&r);
-				assert_int_equal(ranges_weighted(&r, &many, parts[p], 0, 1 << 14), 0);
+				assert_int_equal(ranges_weighted(&r, &many, parts[p], 0, 1 << 14),
+						 0);
 				check_ranges(&r, &many);
 				ranges_free(&r);
 			}
 }
 
-/* The busiest of 8 owners has most of the keys, or of weighted ranges hardly more than its share. */
+/*
+ * The busiest of 8 owners has most of the keys, or of weighted ranges hardly more than its share.
+ */
 static void weighted_ranges_are_as_heavy(void **state)
 {
 	enum { PARTS = 8, KEYS = 1 << 16, N = 100000 };
@@ -449,14 +489,16 @@ static uint64_t digest(const struct recipe *r, const void *keys, size_t n)
 
 static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 {
-	uint64_t *keys = calloc(n + 1, sizeof(*keys)), *array = calloc(r->n, sizeof(*array)), before;
+	uint64_t *keys = calloc(n + 1, sizeof(*keys)), *array = calloc(r->n, sizeof(*array)),
+		 before;
 	uint32_t *cut = calloc(2 * (size_t)parts + 1, sizeof(*cut));
 	struct ranges ranges;
 
 	assert_true(keys && array && cut);
 	recipe_fill_array(r, array, 0, r->n, 0, r->n);
 	for (size_t i = 0; i < n; i++)
-		key_put(r, keys, i, i % 3 ? recipe_key(r, 0, i) : recipe_element(r, i % r->n)); /* ends of ranges among them */
+		/* ends of ranges among them */
+		key_put(r, keys, i, i % 3 ? recipe_key(r, 0, i) : recipe_element(r, i % r->n));
 	before = digest(r, keys, n);
 	assert_int_equal(ranges_even(&ranges, r, parts), 0);
 	(r->width == 4 ? partition_32 : partition_64)(keys, n, &ranges, cut, cut + parts + 1);
@@ -485,7 +527,8 @@ static void keys_are_grouped_in_place(void **state)
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (size_t p = 0; p < LENGTH(parts); p++)
 			for (size_t n = 0; n < LENGTH(sizes); n++) {
-				const struct recipe uniform = recipe_of(5, 1000, width, UNIFORM, 0), zipf = recipe_of(5, 64, width, ZIPF, 1.5);
+				const struct recipe uniform = recipe_of(5, 1000, width, UNIFORM, 0),
+						    zipf = recipe_of(5, 64, width, ZIPF, 1.5);
 
 				partition_by(&uniform, parts[p], sizes[n]);
 				partition_by(&zipf, parts[p], sizes[n]);
@@ -558,7 +601,8 @@ struct one {
 	unsigned me;
 };
 
-static struct run *run_new(unsigned searchers, unsigned width, enum distribution distribution, deal *deal, take *take)
+static struct run *run_new(unsigned searchers, unsigned width, enum distribution distribution,
+			   deal *deal, take *take)
 {
 	struct run *r = apart(sizeof(*r));
 
@@ -567,20 +611,34 @@ static struct run *run_new(unsigned searchers, unsigned width, enum distribution
 	assert_int_equal(ranges_even(&r->ranges, &r->recipe, searchers), 0);
 	r->array = apart(ELEMENTS * (size_t)width);
 	recipe_fill_array(&r->recipe, r->array, 0, ELEMENTS, 0, ELEMENTS);
-	r->stream = (struct stream){ .key = apart(STREAM * (size_t)width), .keys = STREAM, .packet = PACKET, .width = width };
+	r->stream = (struct stream){ .key = apart(STREAM * (size_t)width),
+				     .keys = STREAM,
+				     .packet = PACKET,
+				     .width = width };
 	recipe_fill_stream(&r->recipe, r->stream.key, 0, STREAM);
 	for (unsigned i = 0; i < searchers; i++) {
-		const size_t begin = deal == deal_in_turn ? 0 : r->ranges.begin[i], end = deal == deal_in_turn ? ELEMENTS : r->ranges.begin[i + 1];
+		const size_t begin = deal == deal_in_turn ? 0 : r->ranges.begin[i],
+			     end = deal == deal_in_turn ? ELEMENTS : r->ranges.begin[i + 1];
 
-		r->searcher[i] = (struct searcher){ .ring = apart(ring_bytes(PACKET * (size_t)width)), .copy = apart(packet_bytes(PACKET * (size_t)width)),
-						    .answers = apart(PACKET * sizeof(uint32_t)) };
+		r->searcher[i] =
+			(struct searcher){ .ring = apart(ring_bytes(PACKET * (size_t)width)),
+					   .copy = apart(packet_bytes(PACKET * (size_t)width)),
+					   .answers = apart(PACKET * sizeof(uint32_t)) };
 		ring_open(r->searcher[i].ring, PACKET * (size_t)width);
 		r->outlet[i].ring = r->searcher[i].ring;
-		r->part[i] = (struct part){ (char *)r->array + begin * width, end - begin, (uint32_t)begin };
+		r->part[i] = (struct part){ (char *)r->array + begin * width, end - begin,
+					    (uint32_t)begin };
 	}
-	r->flow = (struct flow){ .searchers = searchers, .search = width == 4 ? search_branchy_32 : search_branchless_64, .take = take, .deal = deal,
-				 .part = r->part, .searcher = r->searcher,
-				 .dealer = { .stream = &r->stream, .ranges = &r->ranges, .outlets = searchers, .outlet = r->outlet } };
+	r->flow = (struct flow){ .searchers = searchers,
+				 .search = width == 4 ? search_branchy_32 : search_branchless_64,
+				 .take = take,
+				 .deal = deal,
+				 .part = r->part,
+				 .searcher = r->searcher,
+				 .dealer = { .stream = &r->stream,
+					     .ranges = &r->ranges,
+					     .outlets = searchers,
+					     .outlet = r->outlet } };
 	return r;
 }
 
@@ -605,7 +663,10 @@ static void *search_all(void *argument)
 	return NULL;
 }
 
-/* A dealer that raises the flag itself, after so many packets: what is dealt does not depend on the time. */
+/*
+ * A dealer that raises the flag itself, after so many packets: what is dealt does not depend on the
+ * time.
+ */
 static deal *dealing;
 static uint64_t until;
 static struct run *dealt_to;
@@ -646,7 +707,8 @@ static void check_answers(const struct run *r)
 	uint64_t sum = 0, keys = 0, wanted = 0;
 
 	for (uint64_t i = 0; i < dealt; i++)
-		wanted += reference(&r->recipe, r->array, key_get(&r->recipe, r->stream.key, i % STREAM));
+		wanted += reference(&r->recipe, r->array,
+				    key_get(&r->recipe, r->stream.key, i % STREAM));
 	for (unsigned i = 0; i < r->flow.searchers; i++) {
 		const struct searcher *s = &r->searcher[i];
 
@@ -654,7 +716,8 @@ static void check_answers(const struct run *r)
 		keys += s->keys;
 		assert_true(ring_is_empty(s->ring));
 		for (size_t j = 0; s->last && j < s->last_keys; j++)
-			assert_int_equal(s->answers[j], reference(&r->recipe, r->array, key_get(&r->recipe, s->last, j)));
+			assert_int_equal(s->answers[j], reference(&r->recipe, r->array,
+								  key_get(&r->recipe, s->last, j)));
 	}
 	assert_int_equal(keys, dealt);
 	assert_int_equal(sum, wanted);
@@ -685,9 +748,11 @@ static void every_key_is_answered_on(const struct path *path, unsigned cpus)
 	for (size_t n = 0; n < LENGTH(numbers); n++)
 		for (unsigned type = 0; type < 2; type++)
 			for (unsigned d = UNIFORM; d <= HOT; d++) {
-				struct run *r = run_new(numbers[n], type ? 8 : 4, d, path->deal[type], path->take);
+				struct run *r = run_new(numbers[n], type ? 8 : 4, d,
+							path->deal[type], path->take);
 
-				for (unsigned i = 0; i < 3; i++) /* the second goes round the stream */
+				/* the second goes round the stream */
+				for (unsigned i = 0; i < 3; i++)
 					assert_int_equal(sample(r, 1 + 70 * i), 1 + 70 * i);
 				check_answers(r);
 				run_free(r);
@@ -837,8 +902,13 @@ static int judge(struct team *team, void *argument)
 
 static const char *verdict(const struct run *r, unsigned threads)
 {
-	struct judged j = { .threads = threads, .check = { .recipe = &r->recipe, .array = r->array, .stream = &r->stream, .streams = 1,
-							   .searcher = r->searcher, .searchers = r->flow.searchers } };
+	struct judged j = { .threads = threads,
+			    .check = { .recipe = &r->recipe,
+				       .array = r->array,
+				       .stream = &r->stream,
+				       .streams = 1,
+				       .searcher = r->searcher,
+				       .searchers = r->flow.searchers } };
 
 	cpu_set_t all;
 
@@ -940,10 +1010,12 @@ struct suite {
 	struct CMUnitTest test[64];
 };
 
-static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function, const void *about)
+static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function,
+		const void *about)
 {
 	snprintf(s->name[s->n], sizeof(s->name[0]), "%s%s%s", subject, *subject ? "_" : "", what);
-	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_bounded, (void *)about };
+	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_bounded,
+					     (void *)about };
 	s->n++;
 }
 #define ADD(FUNCTION) add(&s, "", #FUNCTION, FUNCTION, NULL)
@@ -955,9 +1027,11 @@ int main(void)
 
 	for (size_t i = 0; i < LENGTH(kernels); i++) {
 		add(&s, kernels[i].name, "finds_lower_bounds", finds_lower_bounds, &kernels[i]);
-		add(&s, kernels[i].name, "finds_the_first_of_many_equal", finds_the_first_of_many_equal, &kernels[i]);
+		add(&s, kernels[i].name, "finds_the_first_of_many_equal",
+		    finds_the_first_of_many_equal, &kernels[i]);
 		if (!why_not)
-			add(&s, kernels[i].name, "chooses_as_it_says", chooses_as_it_says, &kernels[i]);
+			add(&s, kernels[i].name, "chooses_as_it_says", chooses_as_it_says,
+			    &kernels[i]);
 	}
 	ADD(elements_are_sorted_and_spread);
 	ADD(reference_is_lower_bound);
@@ -974,7 +1048,8 @@ int main(void)
 	ADD(rings_and_what_is_in_them_are_apart);
 	for (size_t i = 0; i < LENGTH(paths); i++) {
 		add(&s, paths[i].name, "every_key_is_answered", every_key_is_answered, &paths[i]);
-		add(&s, paths[i].name, "every_key_is_answered_on_one_cpu", every_key_is_answered_on_one_cpu, &paths[i]);
+		add(&s, paths[i].name, "every_key_is_answered_on_one_cpu",
+		    every_key_is_answered_on_one_cpu, &paths[i]);
 	}
 	ADD(owners_get_what_is_theirs);
 	ADD(turns_are_fair);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sharing measures: the machine code of its kernels, what they compute, its locks, its layouts. */
+/*
+ * sharing and core-to-core: the machine code of their kernels, what they compute, locks, layouts.
+ */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/sharing/sharing.h"
+#include "bench/core-to-core/core-to-core.h"
+#include "bench/sharing/kernels.h"
 #include "benchmarks.h"
 #include "bounded.h"
 #include "code.h"
@@ -25,55 +28,101 @@ enum { MOST_THREADS = 16 };
 /* ---- machine code ---- */
 
 #ifdef __x86_64__
-#define INCREMENT "addq \\$0x1," AT "|incq " AT
-#define FETCHED_ADD "lock xadd " R "," AT
-#define EXCHANGED "xchg " R "," AT
+#define INCREMENT	  "addq \\$0x1," AT "|incq " AT
+#define FETCHED_ADD	  "lock xadd " R "," AT
+#define EXCHANGED	  "xchg " R "," AT
 #define COMPARED_EXCHANGE "lock cmpxchg " R "," AT
-#define RELAXED "pause"
-#define OF_LINES "vzeroupper|v?p?(mov|unpck|shuf|add|srl|broadcast|extr)[a-z0-9]* .*|cmp[lq] " NUMBER "," AT "|lea .*|test[lqbw]? .*"
+#define RELAXED		  "pause"
+#define OF_LINES                                                                             \
+	"vzeroupper|v?p?(mov|unpck|shuf|add|srl|broadcast|extr)[a-z0-9]* .*|cmp[lq] " NUMBER \
+	"," AT "|lea .*|test[lqbw]? .*"
 static const struct shape shapes[] = {
 	{ "update_add", LOOP, ARITHMETIC, { LOADED, ADDED, STORED } },
 	{ "update_add_32", LOOP, ARITHMETIC, { LOADED, ADDED, STORED } },
 	{ "update_fetch_add", LOOP, ARITHMETIC, { FETCHED_ADD } },
 	{ "update_fetch_add_32", LOOP, ARITHMETIC, { FETCHED_ADD } },
 	{ "update_compare_exchange", LOOP, ARITHMETIC, { LOADED, ADDED, COMPARED_EXCHANGE } },
-	{ "update_mutex", LOOP, ARITHMETIC, { CALL("pthread_mutex_lock"), INCREMENT, CALL("pthread_mutex_unlock") } },
-	{ "update_spin", ALL, AROUND, { EXCHANGED, LOADED, RELAXED, CALL("sched_yield"), INCREMENT, "movl \\$0x0," AT } },
-	{ "update_ticket", ALL, AROUND, { FETCHED_ADD, LOADED, RELAXED, CALL("sched_yield"), INCREMENT, STORED "|(addl \\$0x1,|incl )" AT } },
-	{ "update_mcs", ALL, AROUND "|movb \\$0x1," AT,
-	  { "movq \\$0x0," AT, EXCHANGED, STORED, LOADED, RELAXED "|" CALL("sched_yield"), INCREMENT, COMPARED_EXCHANGE, "movb \\$0x0," AT } },
+	{ "update_mutex",
+	  LOOP,
+	  ARITHMETIC,
+	  { CALL("pthread_mutex_lock"), INCREMENT, CALL("pthread_mutex_unlock") } },
+	{ "update_spin",
+	  ALL,
+	  AROUND,
+	  { EXCHANGED, LOADED, RELAXED, CALL("sched_yield"), INCREMENT, "movl \\$0x0," AT } },
+	{ "update_ticket",
+	  ALL,
+	  AROUND,
+	  { FETCHED_ADD, LOADED, RELAXED, CALL("sched_yield"), INCREMENT,
+	    STORED "|(addl \\$0x1,|incl )" AT } },
+	{ "update_mcs",
+	  ALL,
+	  AROUND "|movb \\$0x1," AT,
+	  { "movq \\$0x0," AT, EXCHANGED, STORED, LOADED, RELAXED "|" CALL("sched_yield"),
+	    INCREMENT, COMPARED_EXCHANGE, "movb \\$0x0," AT } },
 	{ "exchange_compare_exchange", ALL, AROUND, { COMPARED_EXCHANGE, CALL("sched_yield") } },
 	/* a look that fails: load, compare, count, and nothing that would delay the next one */
 	{ "exchange_store_load", LOOP, ARITHMETIC, { LOADED } },
 	{ "exchange_store_load", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
 	{ "exchange_two_lines", LOOP, ARITHMETIC, { LOADED } },
 	{ "exchange_two_lines", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
-	{ "exchange_message", ALL, AROUND "|" OF_LINES, { LOADED, STORED, CALL("sched_yield"), "movq \\$0x0," AT } },
+	{ "exchange_message",
+	  ALL,
+	  AROUND "|" OF_LINES,
+	  { LOADED, STORED, CALL("sched_yield"), "movq \\$0x0," AT } },
 };
 #elif defined(__aarch64__)
-/* An instruction of ARMv8.1, a function that chooses it at run time, or a pair that reserves the line. */
-#define ATOMIC(INSTRUCTION, FUNCTION) "(" INSTRUCTION ")[a-z]* .*" AT "|" CALL("__aarch64_" FUNCTION "[48]_[a-z_]+") "|stl?xr .*"
+/*
+ * An instruction of ARMv8.1, a function that chooses it at run time, or a pair that reserves the
+ * line.
+ */
+#define ATOMIC(INSTRUCTION, FUNCTION)                                                             \
+	"(" INSTRUCTION ")[a-z]* .*" AT "|" CALL("__aarch64_" FUNCTION "[48]_[a-z_]+") "|stl?xr " \
+										       ".*"
 #define RESERVED "|lda?xr .*|clrex"
-#define FETCHED_ADD "ldadda?l? " R ", [wx][0-9]+, " AT "|" CALL("__aarch64_ldadd[48]_[a-z_]+") "|stl?xr .*"
-#define EXCHANGED ATOMIC("swp", "swp")
+#define FETCHED_ADD \
+	"ldadda?l? " R ", [wx][0-9]+, " AT "|" CALL("__aarch64_ldadd[48]_[a-z_]+") "|stl?xr .*"
+#define EXCHANGED	  ATOMIC("swp", "swp")
 #define COMPARED_EXCHANGE ATOMIC("cas", "cas")
 static const struct shape shapes[] = {
 	{ "update_add", LOOP, ARITHMETIC, { "ldr x[0-9]+, " AT, ADDED, "str x[0-9]+, " AT } },
 	{ "update_add_32", LOOP, ARITHMETIC, { "ldr w[0-9]+, " AT, ADDED, "str w[0-9]+, " AT } },
 	{ "update_fetch_add", LOOP, ARITHMETIC RESERVED, { FETCHED_ADD } },
 	{ "update_fetch_add_32", LOOP, ARITHMETIC RESERVED, { FETCHED_ADD } },
-	{ "update_compare_exchange", LOOP, ARITHMETIC RESERVED, { LOADED, ADDED, COMPARED_EXCHANGE } },
-	{ "update_mutex", LOOP, ARITHMETIC, { CALL("pthread_mutex_lock"), LOADED, ADDED, STORED, CALL("pthread_mutex_unlock") } },
-	{ "update_spin", ALL, AROUND RESERVED, { EXCHANGED, LOADED, "yield", CALL("sched_yield"), ADDED, STORED, "stlr wzr, " AT } },
-	{ "update_ticket", ALL, AROUND RESERVED "|" LOADED, { FETCHED_ADD, "lda(p)?r w[0-9]+, " AT, "yield", CALL("sched_yield"), ADDED, STORED, "stlr w[0-9]+, " AT } },
-	{ "update_mcs", ALL, AROUND RESERVED "|strb .*",
-	  { EXCHANGED, "stlr x[0-9]+, " AT, "lda(p)?rb .*", "yield", CALL("sched_yield"), ADDED, COMPARED_EXCHANGE, "stlrb wzr, " AT "|" LOADED "|" STORED } },
-	{ "exchange_compare_exchange", ALL, AROUND RESERVED, { COMPARED_EXCHANGE, CALL("sched_yield") } },
+	{ "update_compare_exchange",
+	  LOOP,
+	  ARITHMETIC RESERVED,
+	  { LOADED, ADDED, COMPARED_EXCHANGE } },
+	{ "update_mutex",
+	  LOOP,
+	  ARITHMETIC,
+	  { CALL("pthread_mutex_lock"), LOADED, ADDED, STORED, CALL("pthread_mutex_unlock") } },
+	{ "update_spin",
+	  ALL,
+	  AROUND RESERVED,
+	  { EXCHANGED, LOADED, "yield", CALL("sched_yield"), ADDED, STORED, "stlr wzr, " AT } },
+	{ "update_ticket",
+	  ALL,
+	  AROUND RESERVED "|" LOADED,
+	  { FETCHED_ADD, "lda(p)?r w[0-9]+, " AT, "yield", CALL("sched_yield"), ADDED, STORED,
+	    "stlr w[0-9]+, " AT } },
+	{ "update_mcs",
+	  ALL,
+	  AROUND RESERVED "|strb .*",
+	  { EXCHANGED, "stlr x[0-9]+, " AT, "lda(p)?rb .*", "yield", CALL("sched_yield"), ADDED,
+	    COMPARED_EXCHANGE, "stlrb wzr, " AT "|" LOADED "|" STORED } },
+	{ "exchange_compare_exchange",
+	  ALL,
+	  AROUND RESERVED,
+	  { COMPARED_EXCHANGE, CALL("sched_yield") } },
 	{ "exchange_store_load", LOOP, ARITHMETIC, { "lda(p)?r .*" } },
 	{ "exchange_store_load", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("sched_yield") } },
 	{ "exchange_two_lines", LOOP, ARITHMETIC, { "lda(p)?r .*" } },
 	{ "exchange_two_lines", ALL, AROUND, { "lda(p)?r .*", "stlr .*", CALL("sched_yield") } },
-	{ "exchange_message", ALL, AROUND "|(ld|st)[rp1] .*", { "lda(p)?r .*", "stlr .*", CALL("sched_yield"), "st[rp] .*" } },
+	{ "exchange_message",
+	  ALL,
+	  AROUND "|(ld|st)[rp1] .*",
+	  { "lda(p)?r .*", "stlr .*", CALL("sched_yield"), "st[rp] .*" } },
 };
 #else
 static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };
@@ -139,7 +188,10 @@ static void end_tasks(struct task *tasks, unsigned n)
 
 /* ---- updates ---- */
 
-/* A lock that is first come, first served waits for a thread without a CPU at each turn, LOCK_SPINS looks long: it has fewer turns. */
+/*
+ * A lock that is first come, first served waits for a thread without a CPU at each turn, LOCK_SPINS
+ * looks long: it has fewer turns.
+ */
 enum { MANY_TURNS = 5000, FEW_TURNS = 500 };
 
 struct operation {
@@ -155,10 +207,14 @@ static const struct operation operations[] = {
 	{ "update_fetch_add", update_fetch_add, 0, 8, false, false, MANY_TURNS },
 	{ "update_fetch_add_32", update_fetch_add_32, 0, 4, false, false, MANY_TURNS },
 	{ "update_compare_exchange", update_compare_exchange, 0, 8, false, false, MANY_TURNS },
-	{ "update_mutex", update_mutex, offsetof(struct guarded_by_mutex, word), 8, false, true, MANY_TURNS },
-	{ "update_spin", update_spin, offsetof(struct guarded_by_spin, word), 8, false, false, MANY_TURNS },
-	{ "update_ticket", update_ticket, offsetof(struct guarded_by_ticket, word), 8, false, false, FEW_TURNS },
-	{ "update_mcs", update_mcs, offsetof(struct guarded_by_mcs, word), 8, false, false, FEW_TURNS },
+	{ "update_mutex", update_mutex, offsetof(struct guarded_by_mutex, word), 8, false, true,
+	  MANY_TURNS },
+	{ "update_spin", update_spin, offsetof(struct guarded_by_spin, word), 8, false, false,
+	  MANY_TURNS },
+	{ "update_ticket", update_ticket, offsetof(struct guarded_by_ticket, word), 8, false, false,
+	  FEW_TURNS },
+	{ "update_mcs", update_mcs, offsetof(struct guarded_by_mcs, word), 8, false, false,
+	  FEW_TURNS },
 };
 
 enum { ROOM = 64, BEYOND = 0x5a }; /* bytes: what is updated, at most; what is around it */
@@ -166,7 +222,7 @@ enum { ROOM = 64, BEYOND = 0x5a }; /* bytes: what is updated, at most; what is a
 struct updates {
 	const struct operation *operation;
 	uint64_t each;
-	_Atomic unsigned here;             /* threads */
+	_Atomic unsigned here; /* threads */
 	_Alignas(64) unsigned char place[2 * ROOM];
 };
 
@@ -185,7 +241,8 @@ static uint64_t word_of(const struct updates *u)
 {
 	uint64_t word = 0;
 
-	memcpy(&word, u->place + u->operation->word, u->operation->bytes); /* little-endian, as all that we know */
+	/* little-endian, as all that we know */
+	memcpy(&word, u->place + u->operation->word, u->operation->bytes);
 	for (size_t i = u->operation->word + u->operation->bytes; i < sizeof(u->place); i++)
 		assert_int_equal(u->place[i], BEYOND);
 	return word;
@@ -198,7 +255,8 @@ static void *update_often(void *argument)
 	struct task *t = argument;
 	struct updates *u = t->about;
 
-	for (atomic_fetch_add(&u->here, 1); atomic_load(&u->here) < AT_ONCE;) /* the first would be done before the next one is there */
+	/* the first would be done before the next one is there */
+	for (atomic_fetch_add(&u->here, 1); atomic_load(&u->here) < AT_ONCE;)
 		sched_yield();
 	u->operation->run(u->place, &t->node, u->each);
 	return NULL;
@@ -242,16 +300,16 @@ union any_lock {
 	struct mcs_lock mcs;
 };
 
-#define BY_NAME(KIND)                                                                                                                          \
-	static void acquire_##KIND(union any_lock *l, struct mcs_node *own)                                                                    \
-	{                                                                                                                                      \
-		(void)own;                                                                                                                     \
-		KIND##_acquire(&l->KIND);                                                                                                      \
-	}                                                                                                                                      \
-	static void release_##KIND(union any_lock *l, struct mcs_node *own)                                                                    \
-	{                                                                                                                                      \
-		(void)own;                                                                                                                     \
-		KIND##_release(&l->KIND);                                                                                                      \
+#define BY_NAME(KIND)                                                       \
+	static void acquire_##KIND(union any_lock *l, struct mcs_node *own) \
+	{                                                                   \
+		(void)own;                                                  \
+		KIND##_acquire(&l->KIND);                                   \
+	}                                                                   \
+	static void release_##KIND(union any_lock *l, struct mcs_node *own) \
+	{                                                                   \
+		(void)own;                                                  \
+		KIND##_release(&l->KIND);                                   \
 	}
 BY_NAME(spin)
 BY_NAME(ticket)
@@ -278,7 +336,10 @@ static void release_mcs(union any_lock *l, struct mcs_node *own)
 	mcs_release(&l->mcs, own);
 }
 
-/* How many have come, the holder among them, if the lock tells: its newest comer has a place in the order then. */
+/*
+ * How many have come, the holder among them, if the lock tells: its newest comer has a place in the
+ * order then.
+ */
 static bool ticket_is_drawn(const union any_lock *l, const struct mcs_node *own, unsigned comers)
 {
 	(void)own;
@@ -293,8 +354,10 @@ static bool mcs_is_queued(const union any_lock *l, const struct mcs_node *own, u
 
 struct kind_of_lock {
 	const char *name;
-	void (*acquire)(union any_lock *, struct mcs_node *), (*release)(union any_lock *, struct mcs_node *);
-	bool (*queued)(const union any_lock *, const struct mcs_node *own, unsigned comers); /* NULL: promises no order */
+	void (*acquire)(union any_lock *, struct mcs_node *),
+		(*release)(union any_lock *, struct mcs_node *);
+	/* NULL: promises no order */
+	bool (*queued)(const union any_lock *, const struct mcs_node *own, unsigned comers);
 };
 static const struct kind_of_lock kinds[] = {
 	{ "mutex", acquire_mutex, release_mutex, NULL },
@@ -308,9 +371,9 @@ struct guarded {
 	const struct kind_of_lock *kind;
 	union any_lock lock;
 	unsigned each;
-	bool inside;                       /* somebody */
+	bool inside; /* somebody */
 	uint64_t entries, collisions;
-	unsigned entered[MOST_THREADS];    /* in order */
+	unsigned entered[MOST_THREADS]; /* in order */
 };
 
 static void guard(struct guarded *g, const struct kind_of_lock *kind, unsigned each)
@@ -331,7 +394,8 @@ static void *enter_often(void *argument)
 		g->kind->acquire(&g->lock, &t->node);
 		g->collisions += g->inside;
 		g->inside = true;
-		if (i % MOST_THREADS == t->index) /* with one CPU, others run in here only if they are let */
+		/* with one CPU, others run in here only if they are let */
+		if (i % MOST_THREADS == t->index)
 			sched_yield();
 		g->entries++;
 		g->inside = false;
@@ -342,7 +406,9 @@ static void *enter_often(void *argument)
 
 static void keeps_others_out_on(const struct kind_of_lock *kind, unsigned cpus)
 {
-	const unsigned threads = (unsigned)CPU_COUNT(&all_cpus) + 2 < MOST_THREADS ? (unsigned)CPU_COUNT(&all_cpus) + 2 : MOST_THREADS;
+	const unsigned threads = (unsigned)CPU_COUNT(&all_cpus) + 2 < MOST_THREADS
+					 ? (unsigned)CPU_COUNT(&all_cpus) + 2
+					 : MOST_THREADS;
 	const unsigned each = kind->queued ? 4 * MOST_THREADS : FEW_TURNS;
 	struct guarded g;
 
@@ -375,7 +441,10 @@ static void *enter_once(void *argument)
 	return NULL;
 }
 
-/* While it is held, one after the other comes, each when the one before is seen in the queue; then they are let in. */
+/*
+ * While it is held, one after the other comes, each when the one before is seen in the queue; then
+ * they are let in.
+ */
 static void lets_in_as_they_came_on(const struct kind_of_lock *kind, unsigned cpus)
 {
 	enum { COMERS = 12 };
@@ -390,7 +459,8 @@ static void lets_in_as_they_came_on(const struct kind_of_lock *kind, unsigned cp
 	for (unsigned i = 0; i < COMERS; i++) {
 		const unsigned who = i * 5 % COMERS; /* not in the order of their addresses */
 
-		assert_int_equal(pthread_create(&tasks[who].thread, NULL, enter_once, &tasks[who]), 0);
+		assert_int_equal(pthread_create(&tasks[who].thread, NULL, enter_once, &tasks[who]),
+				 0);
 		while (!kind->queued(&g.lock, &tasks[who].node, i + 2))
 			sched_yield();
 	}
@@ -412,7 +482,10 @@ static void lets_in_as_they_came_on_one_cpu(void **state)
 	lets_in_as_they_came_on(*state, 1);
 }
 
-/* The second comes when the first is long gone, and knows of it by a flag that orders nothing: that the lock does. */
+/*
+ * The second comes when the first is long gone, and knows of it by a flag that orders nothing: that
+ * the lock does.
+ */
 static _Atomic bool gone;
 
 static void *one_after_the_other(void *argument)
@@ -464,7 +537,7 @@ static void is_free_again(void **state)
 struct protocol {
 	const char *name;
 	exchange *run;
-	uint64_t least;                    /* turns, of which all others are multiples */
+	uint64_t least; /* turns, of which all others are multiples */
 };
 static const struct protocol protocols[] = {
 	{ "exchange_compare_exchange", exchange_compare_exchange, 2 },
@@ -488,11 +561,16 @@ static void *play(void *argument)
 	return NULL;
 }
 
-/* Both sides end, the lines are as they were; and again, with the sides the other way round, as the harness has them meet. */
+/*
+ * Both sides end, the lines are as they were; and again, with the sides the other way round, as the
+ * harness has them meet.
+ */
 static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
 {
-	const uint64_t turns[] = { protocol->least, 2 * protocol->least, 3 * protocol->least, 9 * RING };
-	struct meeting m = { .protocol = protocol, .lines = aligned_alloc(APART, sizeof(*m.lines)) };
+	const uint64_t turns[] = { protocol->least, 2 * protocol->least, 3 * protocol->least,
+				   9 * RING };
+	struct meeting m = { .protocol = protocol,
+			     .lines = aligned_alloc(APART, sizeof(*m.lines)) };
 
 	assert_non_null(m.lines);
 	memset(m.lines, 0, sizeof(*m.lines));
@@ -504,10 +582,12 @@ static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
 			assert_int_equal(m.lines->line[j].word, 0);
 		assert_int_equal(m.lines->taken, 0);
 	}
-	if (protocol->run == exchange_message) /* the last RING lines of 2 * turns are what was written last */
+	/* the last RING lines of 2 * turns are what was written last */
+	if (protocol->run == exchange_message)
 		for (uint64_t j = 0; j < RING; j++)
 			for (unsigned k = 0; k < LENGTH(m.lines->line[0].payload); k++)
-				assert_int_equal(m.lines->line[j].payload[k], 2 * m.turns - RING + j);
+				assert_int_equal(m.lines->line[j].payload[k],
+						 2 * m.turns - RING + j);
 	free(m.lines);
 }
 
@@ -535,22 +615,29 @@ struct trial_by_hand {
 
 static void set(struct trial_by_hand *h, const char *name, unsigned value)
 {
-	for (unsigned i = 0; i < parameter_count(&sharing_benchmark); i++)
-		if (strcmp(sharing_benchmark.parameters[i].name, name) == 0) {
-			if (sharing_benchmark.parameters[i].type == CHOICE)
+	const struct parameter *p = h->trial.benchmark->parameters;
+
+	for (unsigned i = 0; p[i].name; i++)
+		if (strcmp(p[i].name, name) == 0) {
+			if (p[i].type == P_CHOICE)
 				h->value[i].choice = value;
 			else
 				h->value[i].count = value;
 		}
 }
 
-static void prepare(struct trial_by_hand *h, const char *variant, unsigned threads, const char *parameter, unsigned value)
+static void prepare(struct trial_by_hand *h, const struct benchmark *benchmark, const char *variant,
+		    unsigned threads, const char *parameter, unsigned value)
 {
 	const char *error;
 
 	memset(h, 0, sizeof(*h));
-	h->trial = (struct trial){ .benchmark = &sharing_benchmark, .variant = sharing_benchmark.variants, .value = h->value, .threads = threads,
-				   .place = h->place, .machine = machine_open("core:16 pu:1", &error) };
+	h->trial = (struct trial){ .benchmark = benchmark,
+				   .variant = benchmark->variants,
+				   .value = h->value,
+				   .threads = threads,
+				   .place = h->place,
+				   .machine = machine_open("core:16 pu:1", &error) };
 	while (strcmp(h->trial.variant->name, variant))
 		h->trial.variant++;
 	set(h, "lines", 16);
@@ -558,30 +645,34 @@ static void prepare(struct trial_by_hand *h, const char *variant, unsigned threa
 	assert_non_null(h->trial.machine);
 	h->trial.arena = arena_open(h->trial.machine);
 	assert_non_null(h->trial.arena);
-	h->state = h->trial.variant->prepare(&h->trial);
+	h->state = benchmark->ops.prepare(&h->trial);
 	assert_non_null(h->state);
-	if (h->trial.variant->reset)
-		h->trial.variant->reset(h->state);
+	if (benchmark->ops.reset)
+		benchmark->ops.reset(h->state);
 }
 
 static const struct worker *run(struct trial_by_hand *h, unsigned worker, uint64_t count)
 {
 	struct worker *w = &h->worker[worker];
 
-	*w = (struct worker){ .index = worker, .threads = h->trial.threads, .count = count, .stop = &h->stop };
-	h->trial.variant->work(h->state, w);
+	*w = (struct worker){
+		.index = worker, .threads = h->trial.threads, .count = count, .stop = &h->stop
+	};
+	h->trial.benchmark->ops.work(h->state, w);
 	return w;
 }
 
 static void release(struct trial_by_hand *h)
 {
-	assert_null(h->trial.variant->verify(h->state, &h->trial));
-	h->trial.variant->release(h->state);
+	assert_null(h->trial.benchmark->ops.verify(h->state, &h->trial));
+	h->trial.benchmark->ops.release(h->state);
 	arena_close(h->trial.arena);
 	machine_close((struct machine *)h->trial.machine);
 }
 
-/* Where the words are, and in what ways: all that a curve's points, or those of a ratio, differ in. */
+/*
+ * Where the words are, and in what ways: all that a curve's points, or those of a ratio, differ in.
+ */
 static const struct {
 	const char *variant, *parameter;
 	unsigned values[6], n;
@@ -591,7 +682,10 @@ static const struct {
 	{ "fetch-add", "layout", { 0, 1, 2 }, 3 },
 };
 
-/* With the stop flag up it is seen after as many operations, wherever the words are: calls and looks are no part of what differs. */
+/*
+ * With the stop flag up it is seen after as many operations, wherever the words are: calls and
+ * looks are no part of what differs.
+ */
 static void looks_are_as_rare_wherever_words_are(void **state)
 {
 	static const unsigned threads[] = { 2, 16 };
@@ -603,16 +697,18 @@ static void looks_are_as_rare_wherever_words_are(void **state)
 				const unsigned last = threads[j] - 1;
 				struct trial_by_hand h;
 
-				prepare(&h, places[i].variant, threads[j], places[i].parameter, places[i].values[k]);
+				prepare(&h, &sharing_benchmark, places[i].variant, threads[j],
+					places[i].parameter, places[i].values[k]);
 				for (unsigned w = 0; w < last; w++)
 					assert_int_equal(run(&h, w, 1)->done, 1);
 				h.stop = true;
 				assert_int_equal(run(&h, last, UINT64_MAX)->done, 1);
-				h.trial.variant->reset(h.state);
+				h.trial.benchmark->ops.reset(h.state);
 				for (unsigned w = 0; w < last; w++)
 					run(&h, w, 1);
 				assert_int_equal(run(&h, last, 25600)->done, 25600);
-				assert_int_equal(h.worker[last].together, 101); /* of a block of 201 that ends after the flag was raised, half */
+				/* of a block of 201 that ends after the flag was raised, half */
+				assert_int_equal(h.worker[last].together, 101);
 				release(&h);
 			}
 }
@@ -623,23 +719,27 @@ static void counts_when_all_are_at_work(void **state)
 	struct trial_by_hand h;
 
 	(void)state;
-	prepare(&h, "fetch-add", 3, "layout", 0);
+	prepare(&h, &sharing_benchmark, "fetch-add", 3, "layout", 0);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned w = 0; w < 2; w++) {
 			assert_int_equal(run(&h, w, 1000)->done, 1000);
 			assert_int_equal(h.worker[w].together, 0);
 		}
 		assert_int_equal(run(&h, 2, 1000)->together, 1000);
-		h.trial.variant->reset(h.state);
+		h.trial.benchmark->ops.reset(h.state);
 	}
 	h.stop = true;
-	assert_int_equal(run(&h, 0, UINT64_MAX)->together, 0); /* it ends, though nobody else comes */
+	/* it ends, though nobody else comes */
+	assert_int_equal(run(&h, 0, UINT64_MAX)->together, 0);
 	release(&h);
 }
 
-/* ---- hand-overs as they are counted: the kernel plays against a side that was written here ---- */
+/* ---- transfers as they are counted: the kernel plays against a side that was written here ---- */
 
-/* A turn of the other side, if it is its turn: how many hand-overs that makes, with the one that led to it. */
+/*
+ * A turn of the other side, if it is its turn: how many transfers that makes, with the one that led
+ * to it.
+ */
 static unsigned give_back_word(struct lines *l, uint64_t turns)
 {
 	(void)turns;
@@ -678,23 +778,22 @@ static const struct {
 };
 
 struct seat_at_a_table {
-	const struct variant *variant;
 	void *state;
 	struct worker worker;
 	_Atomic bool up;
 };
 
-static void *hand_over(void *argument)
+static void *transfer(void *argument)
 {
 	struct task *t = argument;
 	struct seat_at_a_table *seat = t->about;
 
-	seat->variant->work(seat->state, &seat->worker);
+	core_to_core_benchmark.ops.work(seat->state, &seat->worker);
 	atomic_store(&seat->up, true);
 	return NULL;
 }
 
-static void hand_overs_are_all_counted(void **state)
+static void transfers_are_all_counted(void **state)
 {
 	static const uint64_t counts[] = { 1, 16, 17, 100 };
 	enum { MEETING = 3, TABLE = 1 };
@@ -705,22 +804,25 @@ static void hand_overs_are_all_counted(void **state)
 		struct seat_at_a_table seat = { 0 };
 		struct lines *lines;
 
-		prepare(&h, "handover", 4, "protocol", i);
-		lines = handover_lines(h.state, MEETING, TABLE);
+		prepare(&h, &core_to_core_benchmark, "ping-pong", 4, "protocol", i);
+		lines = core_to_core_lines(h.state, MEETING, TABLE);
 		for (unsigned j = 0; j < LENGTH(counts); j++) {
 			uint64_t turns = 0, handed = 0;
 			struct task *task;
 			bool up = false;
 
-			seat.variant = h.trial.variant;
 			seat.state = h.state;
-			seat.worker = (struct worker){ .threads = 4, .group = TABLE, .meeting = MEETING, .count = counts[j] };
+			seat.worker = (struct worker){
+				.threads = 4, .group = TABLE, .meeting = MEETING, .count = counts[j]
+			};
 			atomic_store(&seat.up, false);
-			task = begin_tasks(1, hand_over, &seat);
-			for (unsigned n; (n = others[i].turn(lines, turns)) || !up; turns += n > 0, handed += n) {
+			task = begin_tasks(1, transfer, &seat);
+			for (unsigned n; (n = others[i].turn(lines, turns)) || !up;
+			     turns += n > 0, handed += n) {
 				if (n)
 					continue;
-				up = atomic_load(&seat.up); /* then one more look: it may have played before it got up */
+				/* then one more look: it may have played before it got up */
+				up = atomic_load(&seat.up);
 				sched_yield();
 			}
 			end_tasks(task, 1);
@@ -736,29 +838,32 @@ static void hand_overs_are_all_counted(void **state)
 static void places_are_all_different(void **state)
 {
 	struct trial_by_hand h;
-	struct handover *handover;
+	struct core_to_core *players;
 
 	(void)state;
-	prepare(&h, "handover", 9, "protocol", 0);
-	handover = h.state;
-	assert_int_equal(handover->tables, 4);
-	assert_int_equal(handover->meetings, 16);
+	prepare(&h, &core_to_core_benchmark, "ping-pong", 9, "protocol", 0);
+	players = h.state;
+	assert_int_equal(players->tables, 4);
+	assert_int_equal(players->meetings, 16);
 	for (unsigned meeting = 0; meeting < 16; meeting++)
 		for (unsigned table = 0; table < 4; table++) {
-			struct lines *l = handover_lines(handover, meeting, table);
+			struct lines *l = core_to_core_lines(players, meeting, table);
 
 			assert_int_equal(l->taken, 0);
 			l->taken = 1;
 		}
 	for (unsigned i = 0; i < 16 * 4; i++)
-		assert_int_equal(handover->lines[i].taken, 1);
-	assert_int_equal(sharing_benchmark.footprint(&h.trial), 16 * 4 * sizeof(struct lines));
+		assert_int_equal(players->lines[i].taken, 1);
+	assert_int_equal(core_to_core_benchmark.needs(&h.trial).bytes,
+			 16 * 4 * sizeof(struct lines));
 	release(&h);
 }
 
 /* ---- what lies where ---- */
 
-#define ON_ONE_LINE(TYPE) assert_true(offsetof(TYPE, lock) == 0 && offsetof(TYPE, word) + sizeof(uint64_t) == sizeof(TYPE) && sizeof(TYPE) <= 64)
+#define ON_ONE_LINE(TYPE)                        \
+	assert_true(offsetof(TYPE, lock) == 0 && \
+		    offsetof(TYPE, word) + sizeof(uint64_t) == sizeof(TYPE) && sizeof(TYPE) <= 64)
 
 static void lock_and_word_are_on_one_line(void **state)
 {
@@ -767,7 +872,8 @@ static void lock_and_word_are_on_one_line(void **state)
 	ON_ONE_LINE(struct guarded_by_spin);
 	ON_ONE_LINE(struct guarded_by_ticket);
 	ON_ONE_LINE(struct guarded_by_mcs);
-	assert_int_equal(sizeof(struct guarded_by_mutex), sizeof(pthread_mutex_t) + sizeof(uint64_t));
+	assert_int_equal(sizeof(struct guarded_by_mutex),
+			 sizeof(pthread_mutex_t) + sizeof(uint64_t));
 	assert_int_equal(sizeof(struct guarded_by_spin), 16);
 	assert_int_equal(sizeof(struct guarded_by_ticket), 16);
 	assert_int_equal(sizeof(struct guarded_by_mcs), 16);
@@ -784,22 +890,29 @@ static void nodes_and_lines_are_apart(void **state)
 }
 
 /* Bytes from one thread's word to the next one's, and of what lies there. */
-static size_t stride(const struct machine *m, const char *variant, const char *layout, const char *lock, size_t *size)
+static size_t stride(const struct machine *m, const char *variant, const char *layout,
+		     const char *lock, size_t *size)
 {
-	struct setting setting = { .machine = m, .memory = { .available = NO_LIMIT, .what = "nothing" } };
-	struct options options = { .benchmark = &sharing_benchmark, .profile = QUICK, .variant = variant, .threads = "1,2,8", .seed = 1 };
+	struct setting setting = { .machine = m,
+				   .memory = { .available = NO_LIMIT, .what = "nothing" } };
+	struct options options = { .benchmark = &sharing_benchmark,
+				   .profile = QUICK,
+				   .variant = variant,
+				   .threads = "1,2,8",
+				   .seed = 1 };
 	struct plan plan;
 	size_t bytes[3];
 
 	for (unsigned i = 0; i < parameter_count(&sharing_benchmark); i++) {
-		options.parameter[i] = strcmp(sharing_benchmark.parameters[i].name, "layout") == 0 ? layout : NULL;
+		options.parameter[i] =
+			strcmp(sharing_benchmark.parameters[i].name, "layout") == 0 ? layout : NULL;
 		if (strcmp(sharing_benchmark.parameters[i].name, "lock") == 0)
 			options.parameter[i] = lock;
 	}
 	assert_int_equal(plan_make(&plan, &sharing_benchmark, &options, &setting), 0);
 	assert_int_equal(plan.trials, 3);
 	for (unsigned i = 0; i < 3; i++)
-		bytes[i] = plan.trial[i].footprint;
+		bytes[i] = plan.trial[i].needs.bytes;
 	plan_free(&plan);
 	*size = bytes[0];
 	assert_int_equal(bytes[2] - bytes[0], 7 * (bytes[1] - bytes[0]));
@@ -830,11 +943,15 @@ static void layouts_are_what_they_say(void **state)
 	for (size_t i = 0; i < LENGTH(table); i++)
 		for (size_t j = 0; j < LENGTH(lines); j++) {
 			m->line = lines[j];
-			assert_int_equal(stride(m, table[i].variant, "shared", table[i].lock, &size), 0);
+			assert_int_equal(
+				stride(m, table[i].variant, "shared", table[i].lock, &size), 0);
 			assert_int_equal(size, table[i].size);
-			assert_int_equal(stride(m, table[i].variant, "dense", table[i].lock, &size), table[i].size);
+			assert_int_equal(stride(m, table[i].variant, "dense", table[i].lock, &size),
+					 table[i].size);
 			/* on lines of their own, and no prefetched neighbour is another's */
-			assert_int_equal(stride(m, table[i].variant, "padded", table[i].lock, &size), 2 * lines[j] < 128 ? 128 : 2 * lines[j]);
+			assert_int_equal(
+				stride(m, table[i].variant, "padded", table[i].lock, &size),
+				2 * lines[j] < 128 ? 128 : 2 * lines[j]);
 		}
 	machine_close(m);
 }
@@ -847,10 +964,12 @@ struct suite {
 	struct CMUnitTest test[96];
 };
 
-static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function, const void *about)
+static void add(struct suite *s, const char *subject, const char *what, CMUnitTestFunction function,
+		const void *about)
 {
 	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_%s", subject, what);
-	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_on_all, (void *)about };
+	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], function, begin_bounded, end_on_all,
+					     (void *)about };
 	s->n++;
 }
 
@@ -865,27 +984,34 @@ int main(void)
 	}
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
 		add(&s, kinds[i].name, "keeps_others_out", keeps_others_out, &kinds[i]);
-		add(&s, kinds[i].name, "keeps_others_out_on_one_cpu", keeps_others_out_on_one_cpu, &kinds[i]);
+		add(&s, kinds[i].name, "keeps_others_out_on_one_cpu", keeps_others_out_on_one_cpu,
+		    &kinds[i]);
 		add(&s, kinds[i].name, "is_free_again", is_free_again, &kinds[i]);
-		add(&s, kinds[i].name, "shows_what_was_done_inside", shows_what_was_done_inside, &kinds[i]);
+		add(&s, kinds[i].name, "shows_what_was_done_inside", shows_what_was_done_inside,
+		    &kinds[i]);
 		if (!kinds[i].queued)
 			continue;
 		add(&s, kinds[i].name, "lets_in_as_they_came", lets_in_as_they_came, &kinds[i]);
-		add(&s, kinds[i].name, "lets_in_as_they_came_on_one_cpu", lets_in_as_they_came_on_one_cpu, &kinds[i]);
+		add(&s, kinds[i].name, "lets_in_as_they_came_on_one_cpu",
+		    lets_in_as_they_came_on_one_cpu, &kinds[i]);
 	}
 	for (size_t i = 0; i < LENGTH(protocols); i++) {
 		add(&s, protocols[i].name, "gives_to_and_fro", gives_to_and_fro, &protocols[i]);
-		add(&s, protocols[i].name, "gives_to_and_fro_on_one_cpu", gives_to_and_fro_on_one_cpu, &protocols[i]);
+		add(&s, protocols[i].name, "gives_to_and_fro_on_one_cpu",
+		    gives_to_and_fro_on_one_cpu, &protocols[i]);
 	}
-	add(&s, "looks", "are_as_rare_wherever_words_are", looks_are_as_rare_wherever_words_are, NULL);
+	add(&s, "looks", "are_as_rare_wherever_words_are", looks_are_as_rare_wherever_words_are,
+	    NULL);
 	add(&s, "work", "counts_when_all_are_at_work", counts_when_all_are_at_work, NULL);
-	add(&s, "hand_overs", "are_all_counted", hand_overs_are_all_counted, NULL);
+	add(&s, "transfers", "are_all_counted", transfers_are_all_counted, NULL);
 	add(&s, "places", "of_lines_are_all_different", places_are_all_different, NULL);
 	add(&s, "lock", "and_word_are_on_one_line", lock_and_word_are_on_one_line, NULL);
 	add(&s, "lines", "and_nodes_are_apart", nodes_and_lines_are_apart, NULL);
 	add(&s, "layouts", "are_what_they_say", layouts_are_what_they_say, NULL);
 	for (size_t i = 0; !why_not && i < LENGTH(shapes) && shapes[i].function; i++)
-		add(&s, shapes[i].function, shapes[i].extent == LOOP ? "loops_as_meant" : "is_what_it_claims", has_the_shape_that_was_meant, &shapes[i]);
+		add(&s, shapes[i].function,
+		    shapes[i].extent == LOOP ? "loops_as_meant" : "is_what_it_claims",
+		    has_the_shape_that_was_meant, &shapes[i]);
 	if (why_not)
 		printf("# machine code not looked at: %s\n", why_not);
 	return _cmocka_run_group_tests("sharing", s.test, s.n, remember_cpus, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order statistics against what is known: small cases by hand, coverage of the interval by simulation, heaps by construction. */
+/*
+ * Order statistics against what is known: small cases by hand, coverage of the interval by
+ * simulation, heaps by construction.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,11 +54,14 @@ static void test_interval_of_few_values(void **state)
 		assert_false(median_interval(x, n, &low, &high));
 	assert_true(median_interval(x, 6, &low, &high));
 	assert_true(low == 1 && high == 6);
-	assert_true(median_interval(x, 9, &low, &high)); /* the table of Hahn and Meeker: ranks 2 and 8 */
+	/* the table of Hahn and Meeker: ranks 2 and 8 */
+	assert_true(median_interval(x, 9, &low, &high));
 	assert_true(low == 2 && high == 8);
 }
 
-/* How often it holds the true median: at least 95 %, and not much more where there are many values. */
+/*
+ * How often it holds the true median: at least 95 %, and not much more where there are many values.
+ */
 static void test_interval_covers(void **state)
 {
 	uint64_t seed = 1;
@@ -87,7 +93,8 @@ static void test_interval_of_many_values(void **state)
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)i;
 	assert_true(median_interval(x, n, &low, &high));
-	assert_true(fabs(low - (middle - 980)) < 3 && fabs(high - (middle + 980)) < 3); /* 1.96 sqrt(n) / 2 */
+	/* 1.96 sqrt(n) / 2 */
+	assert_true(fabs(low - (middle - 980)) < 3 && fabs(high - (middle + 980)) < 3);
 	free(x);
 }
 
@@ -102,7 +109,8 @@ static void test_groups_count_alike(void **state)
 	assert_true(fabs(e.value - 1.105) < 1e-12);
 	assert_true(e.low <= 1.01 && e.high >= 9.3); /* holds every group's median */
 	e = estimate_grouped(x, group, 5);
-	assert_true(fabs(e.value - (1.01 + 1.105) / 2) < 1e-12 && isnan(e.low)); /* too few values */
+	/* too few values */
+	assert_true(fabs(e.value - (1.01 + 1.105) / 2) < 1e-12 && isnan(e.low));
 	e = estimate_grouped(x, (unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
 	assert_true(e.low == 1 && e.high == 9); /* six groups: their own interval */
 	e = estimate_grouped(x, group, 0);
@@ -207,7 +215,9 @@ static void test_what_is_known_has_a_quantile(void **state)
 	assert_true(quantile_known(x, NULL, 6, 0.5) == 4);
 	assert_true(quantile_known(x, left_out, 6, 0.5) == 3);
 	assert_true(quantile_known(x, left_out, 6, 0) == 1);
-	assert_true(isnan(quantile_known(x, all, 6, 0.5)) && isnan(quantile_known(x, NULL, 0, 0.5)) && isnan(quantile_known(x + 1, NULL, 1, 0.5)));
+	assert_true(isnan(quantile_known(x, all, 6, 0.5)) &&
+		    isnan(quantile_known(x, NULL, 0, 0.5)) &&
+		    isnan(quantile_known(x + 1, NULL, 1, 0.5)));
 	assert_true(x[0] == 5 && x[5] == 3); /* they stay as they come */
 }
 
@@ -215,9 +225,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_known_has_a_quantile),
-		cmocka_unit_test(test_quantile),		 cmocka_unit_test(test_interval_of_few_values), cmocka_unit_test(test_interval_covers),
-		cmocka_unit_test(test_interval_of_many_values), cmocka_unit_test(test_mean_and_deviation), cmocka_unit_test(test_groups_count_alike),
-		cmocka_unit_test(test_the_interval_of_groups_covers),	cmocka_unit_test(test_humps),
+		cmocka_unit_test(test_quantile),
+		cmocka_unit_test(test_interval_of_few_values),
+		cmocka_unit_test(test_interval_covers),
+		cmocka_unit_test(test_interval_of_many_values),
+		cmocka_unit_test(test_mean_and_deviation),
+		cmocka_unit_test(test_groups_count_alike),
+		cmocka_unit_test(test_the_interval_of_groups_covers),
+		cmocka_unit_test(test_humps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

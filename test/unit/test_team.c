@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The team: every order reaches every seated worker once, in any number; the others are left alone; the barrier starts all together. */
+/*
+ * The team: every order reaches every seated worker once, in any number; the others are left alone;
+ * the barrier starts all together.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -36,7 +39,10 @@ static void seat(struct team *t, unsigned threads, int cpu)
 	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
 }
 
-/* More threads than this machine may have CPUs: the team must yield and sleep, or this would take minutes. */
+/*
+ * More threads than this machine may have CPUs: the team must yield and sleep, or this would take
+ * minutes.
+ */
 static int orders(struct team *t, void *argument)
 {
 	int cpu = *(int *)argument;
@@ -94,8 +100,10 @@ static int timed(struct team *t, void *argument)
 	team_time(t, until_stopped, NULL, 0.02, 0, 0);
 	assert_true(clock_now() - begin >= 0.019);
 	for (unsigned i = 0; i < 4; i++)
-		assert_true(team_attendance(t, i)->end - begin >= 0.019); /* whenever it began: they share a CPU */
-	team_time(t, first_is_quick, NULL, 0, 1, 1); /* worker 0 alone is watched: its end stops the others */
+		/* whenever it began: they share a CPU */
+		assert_true(team_attendance(t, i)->end - begin >= 0.019);
+	/* worker 0 alone is watched: its end stops the others */
+	team_time(t, first_is_quick, NULL, 0, 1, 1);
 	assert_false(atomic_load(team_worker(t, 0)->stop) == false);
 	return 0;
 }
@@ -134,7 +142,8 @@ static void test_the_cycle_is_plausible(void **state)
 	double cycle = clock_cycle(16384);
 
 	(void)state;
-	assert_true(cycle == 0 || (cycle > 1e-10 && cycle < 1e-7)); /* 10 MHz (an emulator) to 10 GHz */
+	/* 10 MHz (an emulator) to 10 GHz */
+	assert_true(cycle == 0 || (cycle > 1e-10 && cycle < 1e-7));
 	assert_true(clock_measure().overhead > 0 && clock_measure().resolution > 0);
 }
 

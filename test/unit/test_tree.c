@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of lines: whatever the size of the array, its duplicates, the key and the instructions, the answer is lower_bound's. */
+/*
+ * The tree of lines: whatever the size of the array, its duplicates, the key and the instructions,
+ * the answer is lower_bound's.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +14,7 @@
 
 #include "bench/search/tree.h"
 #include "cases.h"
-#include "harness/random.h"
+#include "kit/random.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof(*(list)))
 
@@ -53,13 +56,18 @@ static uint64_t all_largest(size_t i, size_t n, uint64_t most)
 	return most;
 }
 
-/* Somewhere in the i-th n-th of all keys, as the benchmark draws them: beyond half of them, where signed keys would be negative. */
+/*
+ * Somewhere in the i-th n-th of all keys, as the benchmark draws them: beyond half of them, where
+ * signed keys would be negative.
+ */
 static uint64_t drawn(size_t i, size_t n, uint64_t most)
 {
 	return most / n * i + mix(i + 1) % (most / n);
 }
 
-static shape *const shapes[] = { apart_by_three, duplicates, one_value, extremes, all_largest, drawn };
+static shape *const shapes[] = {
+	apart_by_three, duplicates, one_value, extremes, all_largest, drawn
+};
 
 /* An array with its tree; canaries around what the tree may write. */
 struct scene {
@@ -80,7 +88,8 @@ static uint64_t largest(unsigned width)
 
 static uint64_t get(const void *keys, size_t i, unsigned width)
 {
-	return width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
+	return width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i]
+					 : ((const uint64_t *)keys)[i];
 }
 
 static void put(void *keys, size_t i, uint64_t key, unsigned width)
@@ -133,7 +142,10 @@ static size_t lower_bound(const struct scene *s, uint64_t key)
 	return from;
 }
 
-/* Keys and answers begin somewhere in a line, and end where their memory does: sanitizers see what goes beyond. */
+/*
+ * Keys and answers begin somewhere in a line, and end where their memory does: sanitizers see what
+ * goes beyond.
+ */
 static void search_and_compare(const struct scene *s, const void *keys, size_t count)
 {
 	uint32_t *answers = malloc((count + 1) * sizeof(*answers));
@@ -146,13 +158,17 @@ static void search_and_compare(const struct scene *s, const void *keys, size_t c
 		const uint64_t key = get(keys, i, s->way.width);
 
 		if (answers[i + 1] != lower_bound(s, key))
-			fail_msg("%zu elements, key %zu of %zu, %#llx: %u instead of %zu", s->n, i, count, (unsigned long long)key, answers[i + 1],
+			fail_msg("%zu elements, key %zu of %zu, %#llx: %u instead of %zu", s->n, i,
+				 count, (unsigned long long)key, answers[i + 1],
 				 lower_bound(s, key));
 	}
 	free(answers);
 }
 
-/* Each of some elements with its neighbours, then extremes, then keys at random: of all, and of those that the array has. */
+/*
+ * Each of some elements with its neighbours, then extremes, then keys at random: of all, and of
+ * those that the array has.
+ */
 static void ask(const struct scene *s, size_t elements, size_t random)
 {
 	const size_t count = 3 * elements + 4 + 2 * random;
@@ -162,7 +178,8 @@ static void ask(const struct scene *s, size_t elements, size_t random)
 
 	assert_non_null(keys);
 	for (size_t i = 0; i < elements; i++) {
-		const uint64_t key = get(s->sorted, elements < s->n ? permute(i, s->n, 7) : i, s->way.width);
+		const uint64_t key =
+			get(s->sorted, elements < s->n ? permute(i, s->n, 7) : i, s->way.width);
 
 		put(keys, to++, key - 1, s->way.width);
 		put(keys, to++, key, s->way.width);
@@ -174,7 +191,8 @@ static void ask(const struct scene *s, size_t elements, size_t random)
 	put(keys, to++, most / 2 + 1, s->way.width);
 	for (size_t i = 0; i < random; i++) {
 		put(keys, to++, mix(i + 1), s->way.width);
-		put(keys, to++, s->n ? get(s->sorted, mix(~i) % s->n, s->way.width) : i, s->way.width);
+		put(keys, to++, s->n ? get(s->sorted, mix(~i) % s->n, s->way.width) : i,
+		    s->way.width);
 	}
 	assert_int_equal(to, count);
 	search_and_compare(s, keys, count);
@@ -202,7 +220,8 @@ static void arrays_that_just_fill_a_layer(void **state)
 	const size_t fan = TREE_LINE / w->width, most = cases(1200000);
 
 	for (size_t full = fan; full <= most; full *= fan)
-		for (size_t times = 1; times < fan && times * full <= most; times = 3 * times + (times > 1))
+		for (size_t times = 1; times < fan && times * full <= most;
+		     times = 3 * times + (times > 1))
 			for (size_t n = times * full - 1; n <= times * full + 1; n++) {
 				struct scene s;
 
@@ -227,7 +246,8 @@ static void any_count_of_keys(void **state)
 
 	open_scene(&s, *w, 5000, drawn);
 	for (size_t count = 0; count <= 300; count++) {
-		unsigned char *keys = malloc(count * w->width + 1), *answers = malloc(count * sizeof(uint32_t) + CANARIES);
+		unsigned char *keys = malloc(count * w->width + 1),
+			      *answers = malloc(count * sizeof(uint32_t) + CANARIES);
 
 		assert_true(keys && answers);
 		memset(answers, CANARY, count * sizeof(uint32_t) + CANARIES);
@@ -235,7 +255,8 @@ static void any_count_of_keys(void **state)
 			put(keys, i, mix(count * 300 + i), w->width);
 		s.search(&s.tree, keys, count, (uint32_t *)answers);
 		for (size_t i = 0; i < count; i++)
-			assert_int_equal(((uint32_t *)answers)[i], lower_bound(&s, get(keys, i, w->width)));
+			assert_int_equal(((uint32_t *)answers)[i],
+					 lower_bound(&s, get(keys, i, w->width)));
 		for (size_t i = 0; i < CANARIES; i++)
 			assert_int_equal(answers[count * sizeof(uint32_t) + i], CANARY);
 		search_and_compare(&s, keys, count);
@@ -278,8 +299,12 @@ struct suite {
 
 static void add(struct suite *s, const struct way *w, const char *what, CMUnitTestFunction function)
 {
-	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_u%u_%s", instruction_set_name(w->set), 8 * w->width, what);
-	s->test[s->n] = (struct CMUnitTest){ s->name[s->n], instruction_set_usable(w->set) ? function : not_on_this_machine, NULL, NULL, (void *)w };
+	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_u%u_%s", instruction_set_name(w->set),
+		 8 * w->width, what);
+	s->test[s->n] = (struct CMUnitTest){ s->name[s->n],
+					     instruction_set_usable(w->set) ? function
+									    : not_on_this_machine,
+					     NULL, NULL, (void *)w };
 	s->n++;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of /proc and /sys in a folder, made by a test and removed after it: setup and teardown of cmocka. */
+/*
+ * A copy of /proc and /sys in a folder, made by a test and removed after it: setup and teardown of
+ * cmocka.
+ */
 #ifndef LOCUS_TEST_TREE_H
 #define LOCUS_TEST_TREE_H
 
@@ -22,7 +25,8 @@ static inline int tree_make(void **state)
 	return mkdtemp(root) ? 0 : -1;
 }
 
-static inline int tree_remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+static inline int tree_remove_one(const char *path, const struct stat *status, int type,
+				  struct FTW *walk)
 {
 	(void)status;
 	(void)type;
@@ -86,71 +90,6 @@ static inline uint64_t random_number(uint64_t *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
-}
-
-/* The files again, each damaged: cut, overwritten, with something strange put in, empty, or gone. */
-static inline void put_damaged(const struct file *files, uint64_t *seed)
-{
-	static const char *const strange[] = { "max",
-					       "-1",
-					       "18446744073709551616",
-					       "9223372036854771712",
-					       "0",
-					       ":",
-					       "=",
-					       "\n",
-					       "\n\n",
-					       "[",
-					       "]",
-					       "%s%n",
-					       "..",
-					       "/",
-					       "0-4294967295",
-					       "\\040",
-					       "\\",
-					       " - ",
-					       "\xff\xfe",
-					       "1-",
-					       "kB",
-					       ",",
-					       "1e9",
-					       "0x" };
-
-	for (; files->path; files++) {
-		size_t length = strlen(files->text), size = length + 64, at = length ? random_number(seed) % length : 0;
-		const char *piece = strange[random_number(seed) % (sizeof(strange) / sizeof(*strange))];
-		char *text = calloc(size, 1);
-
-		if (!text)
-			abort();
-		memcpy(text, files->text, length);
-		switch (random_number(seed) % 6) {
-		case 0: /* cut */
-			length = at;
-			break;
-		case 1: /* overwritten */
-			for (unsigned i = 0; i < 4 && length; i++)
-				text[random_number(seed) % length] = (char)random_number(seed);
-			break;
-		case 2: /* put in */
-			memmove(text + at + strlen(piece), text + at, length - at);
-			memcpy(text + at, piece, strlen(piece));
-			length += strlen(piece);
-			break;
-		case 3: /* nothing else */
-			length = strlen(piece);
-			memcpy(text, piece, length);
-			break;
-		case 4: /* gone */
-			remove(in_tree(files->path));
-			free(text);
-			continue;
-		default: /* whole */
-			break;
-		}
-		put_bytes(files->path, text, length);
-		free(text);
-	}
 }
 
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user without root in a setting like a container's (`setting`), who unpacks and builds the tarball of `make dist`."""
+"""A user without root in a setting like a container's (`setting`), who unpacks and builds the
+tarball of `make dist`."""
 
 import collections
 import os
@@ -18,15 +19,22 @@ Done = collections.namedtuple("Done", "status out err")
 
 
 class User:
-    """user("locus", "doctor", hide=["/sys"], forbid="mbind") runs a command in the folder that is this user's own."""
+    """user("locus", "doctor", hide=["/sys"], forbid="mbind") runs a command in the folder that
+    is this user's own."""
 
     folder = FOLDER
 
     def __call__(self, *command, hide=(), forbid=None, timeout=180):
-        options = [word for path in hide for word in ("--hide", path)] + (["--forbid", forbid] if forbid else [])
+        options = [word for path in hide for word in ("--hide", path)] + (
+            ["--forbid", forbid] if forbid else []
+        )
         environment = {**os.environ, "FORBID": f"{os.environ['BUILD']}/test/forbid"}
         process = subprocess.run(
-            [SETTING, *options, FOLDER, *command], env=environment, capture_output=True, text=True, timeout=timeout
+            [SETTING, *options, FOLDER, *command],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
         )
         return Done(process.returncode, process.stdout, process.stderr)
 
@@ -36,13 +44,18 @@ def user():
     """Runs a command as that user: user("make", "check", hide=["/sys"], forbid="mbind")."""
     if os.geteuid():
         pytest.skip(
-            "only root can make somebody else of itself; you are without root, and `make check` and `make distcheck` are this test"
+            "only root can make somebody else of itself; you are without root, and `make check` and"
+            " `make distcheck` are this test"
         )
     probe = subprocess.run([SETTING, "there"], capture_output=True, text=True)
     if probe.returncode:
-        lacking("the right to make a container's setting", f"{probe.stderr.strip()}; root with CAP_SYS_ADMIN, and util-linux")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir()
+        lacking(
+            "the right to make a container's setting",
+            f"{probe.stderr.strip()}; root with CAP_SYS_ADMIN, and util-linux",
+        )
+    FOLDER.mkdir(exist_ok=True)
+    for path in set(FOLDER.iterdir()) - {FOLDER / "ccache"}:  # what was compiled once
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     os.chown(FOLDER, USER, USER)
 
     return User()
@@ -58,7 +71,8 @@ def built(user):
     done = user(
         "sh",
         "-c",
-        f"tar xf {tarball.name} && cd {folder} && ./configure --enable-werror --with-python={python} && make -j{os.cpu_count()}",
+        f"tar xf {tarball.name} && cd {folder} && ./configure --enable-werror"
+        f" --with-python={python} && make -j{os.cpu_count()}",
         timeout=900,
     )
     assert done.status == 0, (done.out + done.err)[-5000:]

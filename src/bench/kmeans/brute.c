@@ -6,7 +6,7 @@
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/method.h"
 #include "machine/clock.h"
-#include "machine/instructions.h"
+#include "kit/instructions.h"
 
 #define UNROLL _Pragma("GCC unroll 64")
 
@@ -15,42 +15,46 @@
 #define IN_PLACE(v) __asm__ volatile("" : "+v"(v))
 
 /* 32 registers: 24 scores, 3 values of points, one of a centre. */
-#define TARGET TARGET_AVX512
+#define TARGET	TARGET_AVX512
 #define WIDTH	64
 #define VECTORS 3
 #define ROWS	8
 
-#define NAME(function)		  function##_double_avx512
-#define REAL			  double
-#define INT			  int64_t
-#define GROUP			  8
-#define SPLAT(address)		  (NAME(vector))_mm512_set1_pd(*(address))
-#define MINUS_PRODUCT(s, x, c)	  (NAME(vector))_mm512_fnmadd_pd((__m512d)(x), (__m512d)(c), (__m512d)(s))
-#define ROOT(v)			  (NAME(vector))_mm512_sqrt_pd((__m512d)(v))
-#define LEAST_LANE(v)		  _mm512_reduce_min_pd((__m512d)(v))
-#define LESSER(a, b)		  (NAME(vector))_mm512_min_pd((__m512d)(a), (__m512d)(b))
-#define EQUAL(a, b)		  _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ)
-#define AT_MOST(a, b)		  _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_LE_OQ)
-#define NOTE(least, where, s, g)                                                                                                          \
-	((where) = (NAME(integers))_mm512_mask_mov_epi64((__m512i)(where),                                                                \
-							 _mm512_cmp_pd_mask((__m512d)(s), (__m512d)(least), _CMP_LT_OQ), _mm512_set1_epi64((long long)(g))), \
+#define NAME(function) function##_double_avx512
+#define REAL	       double
+#define INT	       int64_t
+#define GROUP	       8
+#define SPLAT(address) (NAME(vector)) _mm512_set1_pd(*(address))
+#define MINUS_PRODUCT(s, x, c) \
+	(NAME(vector)) _mm512_fnmadd_pd((__m512d)(x), (__m512d)(c), (__m512d)(s))
+#define ROOT(v)	      (NAME(vector)) _mm512_sqrt_pd((__m512d)(v))
+#define LEAST_LANE(v) _mm512_reduce_min_pd((__m512d)(v))
+#define LESSER(a, b)  (NAME(vector)) _mm512_min_pd((__m512d)(a), (__m512d)(b))
+#define EQUAL(a, b)   _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ)
+#define AT_MOST(a, b) _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_LE_OQ)
+#define NOTE(least, where, s, g)                                                                   \
+	((where) = (NAME(integers))_mm512_mask_mov_epi64(                                          \
+		 (__m512i)(where), _mm512_cmp_pd_mask((__m512d)(s), (__m512d)(least), _CMP_LT_OQ), \
+		 _mm512_set1_epi64((long long)(g))),                                               \
 	 (least) = LESSER(s, least))
 #include "bench/kmeans/tiles.h"
 
-#define NAME(function)		  function##_float_avx512
-#define REAL			  float
-#define INT			  int32_t
-#define GROUP			  16
-#define SPLAT(address)		  (NAME(vector))_mm512_set1_ps(*(address))
-#define MINUS_PRODUCT(s, x, c)	  (NAME(vector))_mm512_fnmadd_ps((__m512)(x), (__m512)(c), (__m512)(s))
-#define ROOT(v)			  (NAME(vector))_mm512_sqrt_ps((__m512)(v))
-#define LEAST_LANE(v)		  _mm512_reduce_min_ps((__m512)(v))
-#define LESSER(a, b)		  (NAME(vector))_mm512_min_ps((__m512)(a), (__m512)(b))
-#define EQUAL(a, b)		  _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ)
-#define AT_MOST(a, b)		  _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_LE_OQ)
-#define NOTE(least, where, s, g)                                                                                                          \
-	((where) = (NAME(integers))_mm512_mask_mov_epi32((__m512i)(where),                                                                \
-							 _mm512_cmp_ps_mask((__m512)(s), (__m512)(least), _CMP_LT_OQ), _mm512_set1_epi32((int)(g))), \
+#define NAME(function) function##_float_avx512
+#define REAL	       float
+#define INT	       int32_t
+#define GROUP	       16
+#define SPLAT(address) (NAME(vector)) _mm512_set1_ps(*(address))
+#define MINUS_PRODUCT(s, x, c) \
+	(NAME(vector)) _mm512_fnmadd_ps((__m512)(x), (__m512)(c), (__m512)(s))
+#define ROOT(v)	      (NAME(vector)) _mm512_sqrt_ps((__m512)(v))
+#define LEAST_LANE(v) _mm512_reduce_min_ps((__m512)(v))
+#define LESSER(a, b)  (NAME(vector)) _mm512_min_ps((__m512)(a), (__m512)(b))
+#define EQUAL(a, b)   _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ)
+#define AT_MOST(a, b) _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_LE_OQ)
+#define NOTE(least, where, s, g)                                                                 \
+	((where) = (NAME(integers))_mm512_mask_mov_epi32(                                        \
+		 (__m512i)(where), _mm512_cmp_ps_mask((__m512)(s), (__m512)(least), _CMP_LT_OQ), \
+		 _mm512_set1_epi32((int)(g))),                                                   \
 	 (least) = LESSER(s, least))
 #include "bench/kmeans/tiles.h"
 #undef TARGET
@@ -64,28 +68,30 @@
 #define VECTORS 3
 #define ROWS	4
 
-#define NAME(function)		function##_double_avx2
-#define REAL			double
-#define INT			int64_t
-#define GROUP			8
-#define SPLAT(address)		(NAME(vector))_mm256_set1_pd(*(address))
-#define MINUS_PRODUCT(s, x, c)	(NAME(vector))_mm256_fnmadd_pd((__m256d)(x), (__m256d)(c), (__m256d)(s))
-#define ROOT(v)			(NAME(vector))_mm256_sqrt_pd((__m256d)(v))
-#define LESSER(a, b)		(NAME(vector))_mm256_min_pd((__m256d)(a), (__m256d)(b))
-#define EQUAL(a, b)		_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_EQ_OQ))
-#define AT_MOST(a, b)		_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_LE_OQ))
+#define NAME(function) function##_double_avx2
+#define REAL	       double
+#define INT	       int64_t
+#define GROUP	       8
+#define SPLAT(address) (NAME(vector)) _mm256_set1_pd(*(address))
+#define MINUS_PRODUCT(s, x, c) \
+	(NAME(vector)) _mm256_fnmadd_pd((__m256d)(x), (__m256d)(c), (__m256d)(s))
+#define ROOT(v)	      (NAME(vector)) _mm256_sqrt_pd((__m256d)(v))
+#define LESSER(a, b)  (NAME(vector)) _mm256_min_pd((__m256d)(a), (__m256d)(b))
+#define EQUAL(a, b)   _mm256_movemask_pd(_mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_EQ_OQ))
+#define AT_MOST(a, b) _mm256_movemask_pd(_mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_LE_OQ))
 #include "bench/kmeans/tiles.h"
 
-#define NAME(function)		function##_float_avx2
-#define REAL			float
-#define INT			int32_t
-#define GROUP			8
-#define SPLAT(address)		(NAME(vector))_mm256_set1_ps(*(address))
-#define MINUS_PRODUCT(s, x, c)	(NAME(vector))_mm256_fnmadd_ps((__m256)(x), (__m256)(c), (__m256)(s))
-#define ROOT(v)			(NAME(vector))_mm256_sqrt_ps((__m256)(v))
-#define LESSER(a, b)		(NAME(vector))_mm256_min_ps((__m256)(a), (__m256)(b))
-#define EQUAL(a, b)		_mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_EQ_OQ))
-#define AT_MOST(a, b)		_mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_LE_OQ))
+#define NAME(function) function##_float_avx2
+#define REAL	       float
+#define INT	       int32_t
+#define GROUP	       8
+#define SPLAT(address) (NAME(vector)) _mm256_set1_ps(*(address))
+#define MINUS_PRODUCT(s, x, c) \
+	(NAME(vector)) _mm256_fnmadd_ps((__m256)(x), (__m256)(c), (__m256)(s))
+#define ROOT(v)	      (NAME(vector)) _mm256_sqrt_ps((__m256)(v))
+#define LESSER(a, b)  (NAME(vector)) _mm256_min_ps((__m256)(a), (__m256)(b))
+#define EQUAL(a, b)   _mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_EQ_OQ))
+#define AT_MOST(a, b) _mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_LE_OQ))
 #include "bench/kmeans/tiles.h"
 #undef TARGET
 #undef WIDTH
@@ -94,7 +100,10 @@
 #undef IN_PLACE
 #endif
 
-/* What every CPU of the architecture has; whether a product and a difference are rounded once is then the architecture's choice. */
+/*
+ * What every CPU of the architecture has; whether a product and a difference are rounded once is
+ * then the architecture's choice.
+ */
 #ifdef __aarch64__
 #define IN_PLACE(v) __asm__ volatile("" : "+w"(v))
 #elif defined(__x86_64__)
@@ -103,20 +112,20 @@
 #define IN_PLACE(v) __asm__ volatile("" : "+m"(v))
 #endif
 #define TARGET
-#define WIDTH		       16
-#define VECTORS		       2
-#define ROWS		       4
+#define WIDTH	16
+#define VECTORS 2
+#define ROWS	4
 
-#define NAME(function)	       function##_double_baseline
-#define REAL		       double
-#define INT		       int64_t
-#define GROUP		       4
+#define NAME(function) function##_double_baseline
+#define REAL	       double
+#define INT	       int64_t
+#define GROUP	       4
 #include "bench/kmeans/tiles.h"
 
-#define NAME(function)	       function##_float_baseline
-#define REAL		       float
-#define INT		       int32_t
-#define GROUP		       8
+#define NAME(function) function##_float_baseline
+#define REAL	       float
+#define INT	       int32_t
+#define GROUP	       8
 #include "bench/kmeans/tiles.h"
 
 /* The widest first. */
@@ -162,8 +171,9 @@ size_t packed_bytes(unsigned d, unsigned k, enum real real)
 struct packed packed_at(void *memory, unsigned d, unsigned k, enum real real)
 {
 	const unsigned group = tiles_choose(real)->group, groups = (k + group - 1) / group;
+	const size_t squares = apart((size_t)groups * group * real_bytes(real));
 
-	return (struct packed){ d, k, groups, (char *)memory + apart((size_t)groups * group * real_bytes(real)), memory };
+	return (struct packed){ d, k, groups, memory ? (char *)memory + squares : NULL, memory };
 }
 
 static bool fits(const struct problem *p)
@@ -184,7 +194,8 @@ static size_t blocks(size_t n, enum real real)
 
 static size_t bytes(size_t n, unsigned d, unsigned k, enum real real)
 {
-	return apart(sizeof(struct brute)) + packed_bytes(d, k, real) + apart(n * sizeof(uint32_t)) + blocks(n, real) * block_bytes(d, real);
+	return apart(sizeof(struct brute)) + packed_bytes(d, k, real) +
+	       apart(n * sizeof(uint32_t)) + blocks(n, real) * block_bytes(d, real);
 }
 
 static void build(struct share *s, const struct stage *g)
@@ -201,8 +212,8 @@ static void build(struct share *s, const struct stage *g)
 	labels_before(b->label, s);
 }
 
-void brute_force(const struct tiles *t, const struct packed *centres, char *blocks, uint32_t *label, struct share *s, const struct stage *g,
-		 size_t first, size_t last)
+void brute_force(const struct tiles *t, const struct packed *centres, char *blocks, uint32_t *label,
+		 struct share *s, const struct stage *g, size_t first, size_t last)
 {
 	const size_t row = g->d * real_bytes(g->real);
 	uint32_t now[MOST_BLOCK];
@@ -212,7 +223,8 @@ void brute_force(const struct tiles *t, const struct packed *centres, char *bloc
 		const size_t n = last - first < t->block ? last - first : t->block;
 		char *block = blocks + first * row;
 
-		if (g->iteration == s->built) /* not before: now this waits for memory while that computes */
+		/* not before: now this waits for memory while that computes */
+		if (g->iteration == s->built)
 			t->transpose(block, (const char *)s->x + first * row, g->origin, n, g->d);
 		t->nearest(block, centres, now);
 		t->move(&s->change, block, g->scale, n, label + first, now);

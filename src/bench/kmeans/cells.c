@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pruning by cells, for few dimensions. Points are sorted into cells of a grid that gets finer where there are more of them, so that a cell
- * has at most CELL_POINTS; and within a cell along a winding path, so that a tile - as many as a line has room for - is a small patch of it.
+ * Pruning by cells, for few dimensions. Points are sorted into cells of a grid that gets finer
+ * where there are more of them, so that a cell has at most CELL_POINTS; and within a cell along a
+ * winding path, so that a tile - as many as a line has room for - is a small patch of it.
  *
- * A cell knows its candidates: the centres that may be the nearest one of some point in its box (by a linear test, as in Kanungo et al. 2002
- * and Pelleg and Moore 1999). A tile knows how far centres may move until one of its labels can change (as a point does in Hamerly 2010), so
- * that most tiles are not touched in most iterations; the others are compared with their cell's candidates, of which there are 2 or 3 in the
- * plane.
+ * A cell knows its candidates: the centres that may be the nearest one of some point in its box (by
+ * a linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile knows how far centres
+ * may move until one of its labels can change (as a point does in Hamerly 2010), so that most tiles
+ * are not touched in most iterations; the others are compared with their cell's candidates, of
+ * which there are 2 or 3 in the plane.
  *
- * Why labels are those of all scores. Write a for the distance of a point to the nearest centre and b for that to another one, and e for
- * stage->slack. The other one's computed score can't be the least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Where computed
- * scores differ by t, b^2 - a^2 >= 2t - 4e, and with a <= far this makes b - a >= sqrt(far^2 + 2t - 4e) - far, and as long as that is at most
- * `cap`, b - a >= (2t - 4e) / (2 far + cap). From then on b - a gets less by no more than what the two centres have moved.
+ * Why labels are those of all scores. Write a for the distance of a point to the nearest centre and
+ * b for that to another one, and e for stage->slack. The other one's computed score can't be the
+ * least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Where computed scores differ by
+ * t, b^2 - a^2 >= 2t - 4e, and with a <= far this makes b - a >= sqrt(far^2 + 2t - 4e) - far, and
+ * as long as that is at most `cap`, b - a >= (2t - 4e) / (2 far + cap). From then on b - a gets
+ * less by no more than what the two centres have moved.
  */
 #include <errno.h>
 #include <float.h>
@@ -19,61 +23,81 @@
 #include <string.h>
 
 #include "bench/kmeans/method.h"
-#include "harness/agree.h"
-#include "machine/instructions.h"
+#include "kit/instructions.h"
 
 #define UNROLL _Pragma("GCC unroll 64")
 
 enum {
 	MOST_DIMENSIONS = 3,
-	TILE_BYTES = 64,                   /* of its points in one dimension, and of their labels */
-	CELL_POINTS = 512,                 /* of a cell, at most: as many tiles as a mask has bits */
-	PER_CENTRE = 3,                    /* clusters in a cell: with more it has too many candidates */
-	SMALL = 4,                         /* buckets with few points share a cell up to such a part of its room: their box is long */
-	AIM_BUCKETS = 4000,                /* more places to write to at once than caches like */
-	MOST_BUCKETS = 2 * AIM_BUCKETS,    /* what rounding the sides up may make of them */
-	LEVELS = 8,                        /* of grids in full cells of grids */
-	MOST_CANDIDATES = 256,             /* that are listed; if there are more, it is all centres */
-	AHEAD = 8,                         /* iterations for which candidates should last if centres went on as they do */
+	TILE_BYTES = 64, /* of its points in one dimension, and of their labels */
+	/* of a cell, at most: as many tiles as a mask has bits */
+	CELL_POINTS = 512,
+	/* clusters in a cell: with more it has too many candidates */
+	PER_CENTRE = 3,
+	/* buckets with few points share a cell up to such a part of its room: their box is long */
+	SMALL = 4,
+	AIM_BUCKETS = 4000,		/* more places to write to at once than caches like */
+	MOST_BUCKETS = 2 * AIM_BUCKETS, /* what rounding the sides up may make of them */
+	LEVELS = 8,			/* of grids in full cells of grids */
+	/* that are listed; if there are more, it is all centres */
+	MOST_CANDIDATES = 256,
+	/* iterations for which candidates should last if centres went on as they do */
+	AHEAD = 8,
 };
 
-#define FILL 1.28 /* a cell's room over the mean: of evenly spread points, hardly one then has too many */
+/* a cell's room over the mean: of evenly spread points, hardly one then has too many */
+#define FILL 1.28
 
 /* Lengths are upper or lower bounds; margins for rounding are in them. */
 struct cell {
-	uint32_t points, first;            /* its first tile */
-	uint32_t candidates;               /* how many; more than index->most: all */
+	uint32_t points, first; /* its first tile */
+	uint32_t candidates;	/* how many; more than index->most: all */
 	double middle[MOST_DIMENSIONS], half[MOST_DIMENSIONS], radius; /* of its box */
-	double gone;                       /* what any two candidates have moved since they were found */
-	double spent, allowed;             /* what any centre and the nearest one have moved since; when others may become candidates */
-	double cap, slope;                 /* see above: a tile's slack is at most the one; 1 / (far + cap / 2) at any time */
-	double base, limit;                /* a tile's bound is least(limit, base + slope * what scores differ by) */
+	/* what any two candidates have moved since they were found */
+	double gone;
+	/*
+	 * what any centre and the nearest one have moved since; when others may become candidates
+	 */
+	double spent, allowed;
+	/* see above: a tile's slack is at most the one; 1 / (far + cap / 2) at any time */
+	double cap, slope;
+	/* a tile's bound is least(limit, base + slope * what scores differ by) */
+	double base, limit;
 };
 
 /* A tile that has to be looked at. */
 struct due {
-	uint32_t cell, tile;               /* of the cell's */
+	uint32_t cell, tile; /* of the cell's */
 };
 
 /* What is in a share's memory. */
 struct index {
 	unsigned d;
-	uint32_t full, stride;             /* points and tiles that a cell has room for; the latter in whole vectors */
-	uint32_t padded, most;             /* centres, in whole vectors; of a list of candidates, its length */
-	void *record, *spare;              /* n of d + 1 values: sorted by cells; before. spare's memory is tile's, later */
-	uint16_t *bucket;                  /* n */
-	uint32_t *histogram;               /* of each level */
+	/* points and tiles that a cell has room for; the latter in whole vectors */
+	uint32_t full, stride;
+	/* centres, in whole vectors; of a list of candidates, its length */
+	uint32_t padded, most;
+	/* n of d + 1 values: sorted by cells; before. spare's memory is tile's, later */
+	void *record, *spare;
+	uint16_t *bucket;    /* n */
+	uint32_t *histogram; /* of each level */
 	struct cell *cell;
 	uint32_t cells;
-	void *until;                       /* by cell and tile: the cell->gone from which the tile must be looked at */
-	void *tile;                        /* d lines of values and one of labels: -1 in the beginning */
-	uint32_t *from;                    /* of each point in a tile: its number */
-	uint32_t *list, *all;              /* by cell: its candidates, ascending; 0, 1, ... */
-	struct due *due;                   /* no more than there are tiles */
-	void *column, *score;              /* centres by dimension, then their half squares; scratch */
+	/* by cell and tile: the cell->gone from which the tile must be looked at */
+	void *until;
+	/* d lines of values and one of labels: -1 in the beginning */
+	void *tile;
+	uint32_t *from;	      /* of each point in a tile: its number */
+	uint32_t *list, *all; /* by cell: its candidates, ascending; 0, 1, ... */
+	struct due *due;      /* no more than there are tiles */
+	/* centres by dimension, then their half squares; scratch */
+	void *column, *score;
 };
 
-/* Lengths of the sides, counted in buckets: about so many in all, but at least 2 where the box has a length at all. */
+/*
+ * Lengths of the sides, counted in buckets: about so many in all, but at least 2 where the box has
+ * a length at all.
+ */
 static void divide(const double *extent, unsigned d, double buckets, uint32_t *side)
 {
 	double longest = 0, edge = INFINITY, all = 1;
@@ -86,7 +110,8 @@ static void divide(const double *extent, unsigned d, double buckets, uint32_t *s
 			longest = extent[j];
 			widest = j;
 		}
-	for (unsigned turn = 0; turn < d; turn++) { /* sides shorter than an edge make those of the others shorter */
+	/* sides shorter than an edge make those of the others shorter */
+	for (unsigned turn = 0; turn < d; turn++) {
 		double volume = 1;
 		unsigned left = 0;
 
@@ -96,15 +121,21 @@ static void divide(const double *extent, unsigned d, double buckets, uint32_t *s
 				left++;
 			}
 		volume /= buckets;
-		edge = left ? longest * (left == 1 ? volume : left == 2 ? sqrt(volume) : cbrt(volume)) : INFINITY;
+		edge = left ? longest * (left == 1   ? volume
+					 : left == 2 ? sqrt(volume)
+						     : cbrt(volume))
+			    : INFINITY;
 		for (unsigned j = 0; j < d; j++)
 			flat[j] = extent[j] < edge;
 	}
 	for (unsigned j = 0; j < d; j++) {
-		side[j] = flat[j] || !(extent[j] / edge >= 1) ? 1 : (uint32_t)fmin(extent[j] / edge, buckets);
+		side[j] = flat[j] || !(extent[j] / edge >= 1)
+				  ? 1
+				  : (uint32_t)fmin(extent[j] / edge, buckets);
 		all *= side[j];
 	}
-	while (longest > 0 && all < fmax(buckets, 2)) { /* what rounding took: to the side with the longest buckets */
+	/* what rounding took: to the side with the longest buckets */
+	while (longest > 0 && all < fmax(buckets, 2)) {
 		unsigned most = widest;
 
 		for (unsigned j = 0; j < d; j++)
@@ -115,7 +146,9 @@ static void divide(const double *extent, unsigned d, double buckets, uint32_t *s
 	}
 }
 
-/* The next so many records are a cell, or several; or, if there is room, the rest of the last one. */
+/*
+ * The next so many records are a cell, or several; or, if there is room, the rest of the last one.
+ */
 static void cut(struct index *x, size_t records)
 {
 	if (x->cells && x->cell[x->cells - 1].points + records <= x->full / SMALL) {
@@ -223,9 +256,10 @@ __attribute__((target("avx2"))) static inline float avx2_least_float(__m256 a)
 #endif
 
 /* No mask but vectors of all bits; what is picked are bits, too. */
-#define BASELINE_PICK(mask, a, b) ((__typeof__(a))(((mask) & (__typeof__(mask))(a)) | (~(mask) & (__typeof__(mask))(b))))
+#define BASELINE_PICK(mask, a, b) \
+	((__typeof__(a))(((mask) & (__typeof__(mask))(a)) | (~(mask) & (__typeof__(mask))(b))))
 
-#define NAME(function)	      function##_baseline_double
+#define NAME(function) function##_baseline_double
 #define TARGET
 #define REAL		      double
 #define WIDTH		      16
@@ -240,7 +274,7 @@ __attribute__((target("avx2"))) static inline float avx2_least_float(__m256 a)
 #define LEAST(a)	      ((a)[0] < (a)[1] ? (a)[0] : (a)[1])
 #include "bench/kmeans/cells.h"
 
-#define NAME(function)	      function##_baseline_float
+#define NAME(function) function##_baseline_float
 #define TARGET
 #define REAL		      float
 #define WIDTH		      16
@@ -251,14 +285,15 @@ __attribute__((target("avx2"))) static inline float avx2_least_float(__m256 a)
 #define GREATER(a, b)	      ((a) > (b))
 #define DIFFER(a, b)	      ((a) != (b))
 #define PICK(mask, a, b)      BASELINE_PICK(mask, a, b)
-#define BITS(mask)	      ((uint32_t)(((mask)[0] & 1) | ((mask)[1] & 2) | ((mask)[2] & 4) | ((mask)[3] & 8)))
-#define LEAST(a)	      fminf(fminf((a)[0], (a)[1]), fminf((a)[2], (a)[3]))
+#define BITS(mask) \
+	((uint32_t)(((mask)[0] & 1) | ((mask)[1] & 2) | ((mask)[2] & 4) | ((mask)[3] & 8)))
+#define LEAST(a) fminf(fminf((a)[0], (a)[1]), fminf((a)[2], (a)[3]))
 #include "bench/kmeans/cells.h"
 
 /* By width. */
 static const struct {
 	enum instruction_set needs;
-	const struct form *of[2];          /* by type */
+	const struct form *of[2]; /* by type */
 } forms[] = {
 #ifdef __x86_64__
 	{ AVX512, { [DOUBLE] = &form_avx512_double, [FLOAT] = &form_avx512_float } },
@@ -286,18 +321,22 @@ static size_t points_of_share(const struct problem *p)
 
 static bool fits(const struct problem *p)
 {
-	return p->points.d <= MOST_DIMENSIONS && p->k < (p->points.real == FLOAT ? 1u << 24 : UINT32_MAX) && /* a label has the type of the values */
+	/* a label has the type of the values */
+	return p->points.d <= MOST_DIMENSIONS &&
+	       p->k < (p->points.real == FLOAT ? 1u << 24 : UINT32_MAX) &&
 	       points_of_share(p) < UINT32_MAX - 2; /* a point has a number of 32 bits */
 }
 
 /*
- * To sort the points costs as much as some iterations of brute force, which cost more with more centres; and cells with few points to a
- * centre save little. Measured (Sapphire Rapids) with 20,000 to 200,000 points, 2 to 1024 centres, 1 to 108 iterations. How many it takes until
- * nothing changes nobody knows; rarely less than a dozen. The same for all ranks.
+ * To sort the points costs as much as some iterations of brute force, which cost more with more
+ * centres; and cells with few points to a centre save little. Measured (Sapphire Rapids) with
+ * 20,000 to 200,000 points, 2 to 1024 centres, 1 to 108 iterations. How many it takes until nothing
+ * changes nobody knows; rarely less than a dozen. The same for all ranks.
  */
 static bool pays(const struct problem *p)
 {
-	const double iterations = p->iterations ? (double)p->iterations : 12, k = p->k * (p->points.real == FLOAT ? 0.5 : 1);
+	const double iterations = p->iterations ? (double)p->iterations : 12,
+		     k = p->k * (p->points.real == FLOAT ? 0.5 : 1);
 
 	return points_of_share(p) / p->k >= 32 && iterations * (32 + k) >= 300 * p->points.d;
 }
@@ -310,11 +349,16 @@ static void *take(char *base, size_t *cursor, size_t bytes)
 	return base ? base + at : NULL;
 }
 
-/* What a share of n points takes; its parts are noted in the index, from base on, where the index itself is; NULL: they are counted only. */
+/*
+ * What a share of n points takes; its parts are noted in the index, from base on, where the index
+ * itself is; NULL: they are counted only.
+ */
 static size_t place(struct index *at, char *base, size_t n, unsigned d, unsigned k, enum real real)
 {
 	const size_t value = real_bytes(real), tile = TILE_BYTES / value, wish = n / k * PER_CENTRE;
-	const size_t full = wish < 4 * tile ? 4 * tile : wish < CELL_POINTS ? wish / tile * tile : CELL_POINTS;
+	const size_t full = wish < 4 * tile	 ? 4 * tile
+			    : wish < CELL_POINTS ? wish / tile * tile
+						 : CELL_POINTS;
 	const size_t cells = (size_t)2 * SMALL * (n / full + 1), tiles = n / tile + cells;
 	size_t cursor = 0;
 
@@ -327,7 +371,8 @@ static size_t place(struct index *at, char *base, size_t n, unsigned d, unsigned
 	at->record = take(base, &cursor, n * (d + 1) * value);
 	at->spare = at->tile = take(base, &cursor, tiles * TILE_BYTES * (d + 1));
 	at->bucket = take(base, &cursor, n * sizeof(*at->bucket));
-	at->histogram = take(base, &cursor, (size_t)LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));
+	at->histogram =
+		take(base, &cursor, (size_t)LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));
 	at->cell = take(base, &cursor, cells * sizeof(*at->cell));
 	at->until = take(base, &cursor, cells * at->stride * value);
 	at->from = take(base, &cursor, tiles * tile * sizeof(*at->from));

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops of the method `cells`: no header, but what cells.c includes once for each instruction set and type, with
+ * The loops of the method `cells`: no header, but what cells.c includes once for each instruction
+ * set and type, with
  *
  *	NAME(function)         the function's name
- *	TARGET                 the attribute that allows the instructions; empty for those that are always there
+ *	TARGET                 the attribute that allows the instructions; empty for those that are
+ *                             always there
  *	REAL                   the type of the values
  *	WIDTH                  bytes of a vector
  *	ALL(x)                 a vector of nothing but x
@@ -14,15 +16,15 @@
  *	BITS(mask)             as an integer: the first value's bit is the lowest
  *	LEAST(a)               of all values of a vector
  *
- * Vectors are written out, and nothing that has vectors as arguments is a function, as in bench/numa/loops.h. Dimensions are constants: what is
- * INLINE is called with 1, 2 and 3.
+ * Vectors are written out, and nothing that has vectors as arguments is a function, as in
+ * bench/numa/loops.h. Dimensions are constants: what is INLINE is called with 1, 2 and 3.
  */
 #define LANES ((unsigned)(WIDTH / sizeof(REAL)))
 #define TILE  ((unsigned)(TILE_BYTES / sizeof(REAL)))
 #define EVERY ((1u << LANES) - 1)
 
-#define EPSILON _Generic((REAL)0, float: (double)FLT_EPSILON, default: DBL_EPSILON)
-#define MOVE	_Generic((REAL)0, float: sums_move_float, default: sums_move_double)
+#define EPSILON _Generic((REAL)0, float : (double)FLT_EPSILON, default : DBL_EPSILON)
+#define MOVE	_Generic((REAL)0, float : sums_move_float, default : sums_move_double)
 #define INLINE	TARGET static inline __attribute__((always_inline))
 
 typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));
@@ -36,7 +38,10 @@ typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));
 
 /* ---- build ---- */
 
-/* The bucket of a value, of `side` that begin at `low`, `per` to the unit of length. NaN and what is below are in the first. */
+/*
+ * The bucket of a value, of `side` that begin at `low`, `per` to the unit of length. NaN and what
+ * is below are in the first.
+ */
 #define BUCKET(value, low, per, side) NAME(bucket)(((value) - (low)) * (per), (side)-1)
 INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
 {
@@ -46,17 +51,19 @@ INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
 }
 
 /* A grid of about so many buckets, about as long as wide, over a box. Returns how many they are. */
-INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets, uint32_t *side, REAL *per)
+INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets,
+			   uint32_t *side, REAL *per)
 {
 	double extent[MOST_DIMENSIONS];
 	uint32_t all = 1;
 
-	UNROLL for (unsigned j = 0; j < d; j++)
-		extent[j] = (double)high[j] - (double)low[j];
+	UNROLL for (unsigned j = 0; j < d; j++) extent[j] = (double)high[j] - (double)low[j];
 	divide(extent, d, buckets, side);
-	UNROLL for (unsigned j = 0; j < d; j++) {
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
 		per[j] = (REAL)(side[j] / extent[j]);
-		if (side[j] == 1 || !(per[j] * (high[j] - low[j]) > 1)) /* too thin to be cut in this type */
+		/* too thin to be cut in this type */
+		if (side[j] == 1 || !(per[j] * (high[j] - low[j]) > 1))
 			per[j] = 0;
 		all *= side[j];
 	}
@@ -65,10 +72,10 @@ INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double
 
 INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high)
 {
-	UNROLL for (unsigned j = 0; j < d; j++)
-		low[j] = high[j] = r[j];
+	UNROLL for (unsigned j = 0; j < d; j++) low[j] = high[j] = r[j];
 	for (; n; n--, r += d + 1)
-		UNROLL for (unsigned j = 0; j < d; j++) {
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
 			low[j] = r[j] < low[j] ? r[j] : low[j];
 			high[j] = r[j] > high[j] ? r[j] : high[j];
 		}
@@ -77,7 +84,8 @@ INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
 
 /* The record of point i, which is made now, or was put aside. */
-INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *given, const REAL *origin, unsigned d)
+INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *given,
+		       const REAL *origin, unsigned d)
 {
 	const uint32_t number = (uint32_t)i;
 
@@ -85,17 +93,17 @@ INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *giv
 		memcpy(r, SPARE(x, i), (d + 1) * sizeof(REAL));
 		return;
 	}
-	UNROLL for (unsigned j = 0; j < d; j++)
-		r[j] = (given[i * d + j] - origin[j]) * origin[d];
+	UNROLL for (unsigned j = 0; j < d; j++) r[j] = (given[i * d + j] - origin[j]) * origin[d];
 	memcpy(&r[d], &number, sizeof(number));
 }
 
 /*
- * Sorts the n records from `first` on by buckets of a box; those in too full ones, again, LEVELS deep at most. What comes out is cut into
- * cells. They are the points as given; or, without an origin, the spare ones.
+ * Sorts the n records from `first` on by buckets of a box; those in too full ones, again, LEVELS
+ * deep at most. What comes out is cut into cells. They are the points as given; or, without an
+ * origin, the spare ones.
  */
-INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low, const REAL *high, const REAL *given,
-		       const REAL *origin, unsigned d)
+INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low,
+		       const REAL *high, const REAL *given, const REAL *origin, unsigned d)
 {
 	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
 	uint32_t side[MOST_DIMENSIONS], buckets;
@@ -109,8 +117,8 @@ INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, 
 
 		NAME(load)(r, x, i, given, origin, d);
 		bucket = BUCKET(r[0], low[0], per[0], side[0]);
-		UNROLL for (unsigned j = 1; j < d; j++)
-			bucket = bucket * side[j] + BUCKET(r[j], low[j], per[j], side[j]);
+		UNROLL for (unsigned j = 1; j < d; j++) bucket =
+			bucket * side[j] + BUCKET(r[j], low[j], per[j], side[j]);
 		x->bucket[i] = (uint16_t)bucket;
 		end[bucket + 1]++;
 	}
@@ -149,7 +157,10 @@ TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, uns
 		NAME(sort_boxed)(x, first, n, level, 3);
 }
 
-/* Puts the n records of a cell into tiles, along a path that winds through slabs as wide as a tile should be long. */
+/*
+ * Puts the n records of a cell into tiles, along a path that winds through slabs as wide as a tile
+ * should be long.
+ */
 INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, unsigned d)
 {
 	const uint32_t n = cell->points;
@@ -158,7 +169,8 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], per[MOST_DIMENSIONS];
 	REAL *const tile = (REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
 	REAL *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
-	uint32_t *const from = x->from + (size_t)cell->first * TILE, room = (n + TILE - 1) / TILE * TILE;
+	uint32_t *const from = x->from + (size_t)cell->first * TILE,
+			room = (n + TILE - 1) / TILE * TILE;
 	double square = 0;
 
 	NAME(box)(record, n, d, low, high);
@@ -170,10 +182,14 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 		const REAL *r = record + (size_t)i * (d + 1);
 		uint32_t path = 0;
 
-		UNROLL for (unsigned j = 0; j < d; j++) {
-			const uint32_t most = j == d - 1 ? fine : side[j], step = BUCKET(r[j], low[j], per[j], most), back = -(path & 1);
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const uint32_t most = j == d - 1 ? fine : side[j],
+				       step = BUCKET(r[j], low[j], per[j], most),
+				       back = -(path & 1);
 
-			path = path * most + ((step ^ back) + (back & most)); /* every other time backwards */
+			/* every other time backwards */
+			path = path * most + ((step ^ back) + (back & most));
 		}
 		bucket[i] = (uint16_t)path;
 		begin[path + 1]++;
@@ -184,19 +200,19 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 		const uint32_t to = begin[bucket[i]]++;
 		const REAL *r = record + (size_t)i * (d + 1);
 
-		UNROLL for (unsigned j = 0; j < d; j++)
-			LANE(tile, to, j) = r[j];
+		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = r[j];
 		memcpy(&from[to], &r[d], sizeof(*from));
 	}
 	for (uint32_t to = n; to < room; to++) /* as the last one; nobody asks for its label */
-		UNROLL for (unsigned j = 0; j < d; j++)
-			LANE(tile, to, j) = LANE(tile, n - 1, j);
+		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = LANE(tile, n - 1, j);
 	for (uint32_t t = 0; t < x->stride; t++)
 		until[t] = t < room / TILE ? -1 : INFINITY;
 	for (uint32_t to = 0; to < room; to++)
 		LANE(tile, to, d) = -1;
-	UNROLL for (unsigned j = 0; j < d; j++) {
-		const REAL middle = low[j] / 2 + high[j] / 2, above = high[j] - middle, below = middle - low[j];
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		const REAL middle = low[j] / 2 + high[j] / 2, above = high[j] - middle,
+			   below = middle - low[j];
 
 		cell->middle[j] = (double)middle;
 		cell->half[j] = (double)((above > below ? above : below) * (REAL)(1 + 2 * EPSILON));
@@ -215,7 +231,8 @@ INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
 	uint32_t tiles = 0;
 
 	x->cells = 0;
-	UNROLL for (unsigned j = 0; j < d; j++) {
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
 		low[j] = (REAL)g->low[j];
 		high[j] = (REAL)g->high[j];
 	}
@@ -232,13 +249,16 @@ INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
 /* ---- assign ---- */
 
 /*
- * Finds the centres that may be the nearest one of some point in the cell's box, and how far they may move until that has to be done again.
- * The difference of two centres' scores is linear in the point, so its least value in the box is known from that in the middle.
+ * Finds the centres that may be the nearest one of some point in the cell's box, and how far they
+ * may move until that has to be done again. The difference of two centres' scores is linear in the
+ * point, so its least value in the box is known from that in the middle.
  */
-INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g, double pace, unsigned d)
+INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g, double pace,
+		       unsigned d)
 {
 	const REAL *centre = g->centre, *column = x->column, *half = column + (size_t)d * x->padded;
-	REAL *const score = x->score, *until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
+	REAL *const score = x->score,
+		    *until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
 	uint32_t *const list = x->list + (size_t)(cell - x->cell) * x->most;
 	uint32_t was[MOST_CANDIDATES], before = cell->candidates, found = 0, o = 0;
 	const uint32_t *ids;
@@ -251,24 +271,28 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 	for (uint32_t c = 0; c < x->padded; c += LANES) {
 		NAME(vector) s = V(half + c);
 
-		UNROLL for (unsigned j = 0; j < d; j++)
-			s = LESS_PRODUCT(s, ALL((REAL)cell->middle[j]), V(column + (size_t)j * x->padded + c));
+		UNROLL for (unsigned j = 0; j < d; j++) s = LESS_PRODUCT(
+			s, ALL((REAL)cell->middle[j]), V(column + (size_t)j * x->padded + c));
 		V(score + c) = s;
 		least = MIN(least, s);
 	}
 	lead = LEAST(least);
 	lowest = ALL(lead);
-	for (near = 0; star < x->padded && !(near = ~BITS(GREATER(V(score + star), lowest)) & EVERY); star += LANES)
+	for (near = 0;
+	     star < x->padded && !(near = ~BITS(GREATER(V(score + star), lowest)) & EVERY);
+	     star += LANES)
 		;
 	star += near ? (uint32_t)__builtin_ctz(near) : 0;
 	if (star >= g->k) /* no numbers */
 		star = 0;
-	UNROLL for (unsigned j = 0; j < d; j++) {
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
 		const double apart = (double)centre[(size_t)star * d + j] - cell->middle[j];
 
 		square += apart * apart;
 	}
-	far = sqrt(square) * (1 + 8 * DBL_EPSILON) + cell->radius; /* no point is farther from its nearest centre */
+	/* no point is farther from its nearest centre */
+	far = sqrt(square) * (1 + 8 * DBL_EPSILON) + cell->radius;
 	most = fmax(cell->radius, far / 8) / 2;
 	allow = g->iteration ? fmin(fmax(pace * AHEAD, most / 10), most) : most;
 	allow += root;
@@ -277,13 +301,16 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 	for (uint32_t c = 0; c < x->padded; c += LANES) {
 		NAME(vector) s = V(score + c) - lowest, apart;
 
-		UNROLL for (unsigned j = 0; j < d; j++) {
-			apart = V(column + (size_t)j * x->padded + c) - ALL(centre[(size_t)star * d + j]);
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			apart = V(column + (size_t)j * x->padded + c) -
+				ALL(centre[(size_t)star * d + j]);
 			apart = MAX(apart, -apart);
 			s = LESS_PRODUCT(s, apart, ALL((REAL)cell->half[j]));
 		}
 		V(score + c) = s;
-		near = ~BITS(GREATER(s, limit)) & EVERY; /* so that it holds for what is no number, too */
+		/* so that it holds for what is no number, too */
+		near = ~BITS(GREATER(s, limit)) & EVERY;
 		others = MIN(others, PICK(GREATER(s, limit), s, ALL(INFINITY)));
 		for (; near; near &= near - 1) {
 			const uint32_t id = c + (uint32_t)__builtin_ctz(near);
@@ -306,32 +333,40 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 		if (o == before || was[o] != ids[i])
 			enter = fmin(enter, (double)score[ids[i]]);
 	}
-	enter = enter > 4 * g->slack ? sqrt(far * far + 2 * (enter - 4 * g->slack)) * (1 - 4 * DBL_EPSILON) - far - root : -1;
+	enter = enter > 4 * g->slack
+			? sqrt(far * far + 2 * (enter - 4 * g->slack)) * (1 - 4 * DBL_EPSILON) -
+				  far - root
+			: -1;
 	for (uint32_t t = 0; t * TILE < cell->points; t++) {
 		const double left = (double)until[t] - cell->gone;
 
 		until[t] = (REAL)((left > enter ? enter : left) * (1 - 4 * EPSILON));
 	}
 	cell->gone = cell->spent = 0;
-	allow = sqrt(far * far + 2 * ((double)LEAST(others) * (1 - 4 * EPSILON) - 4 * g->slack)) * (1 - 4 * DBL_EPSILON) - far - root;
+	allow = sqrt(far * far + 2 * ((double)LEAST(others) * (1 - 4 * EPSILON) - 4 * g->slack)) *
+			(1 - 4 * DBL_EPSILON) -
+		far - root;
 	cell->allowed = allow > most ? most : allow;
 	cell->cap = most;
 	cell->slope = far > 0 ? (1 - 8 * EPSILON) / (far + 1.5 * most) : 0;
 }
 
 /* The score of centre `id` for the points at p. */
-#define SCORE(s, p, id)                                                                                        \
-	do {                                                                                                   \
-		const REAL *at = centre + (size_t)(id) * d;                                                    \
-                                                                                                               \
-		(s) = LESS_PRODUCT(ALL(half[id]), V(p), ALL(at[0]));                                           \
-		if (d > 1)                                                                                     \
-			(s) = LESS_PRODUCT(s, V((p) + TILE), ALL(at[1]));                                      \
-		if (d > 2)                                                                                     \
-			(s) = LESS_PRODUCT(s, V((p) + 2 * (size_t)TILE), ALL(at[2]));                          \
+#define SCORE(s, p, id)                                                               \
+	do {                                                                          \
+		const REAL *at = centre + (size_t)(id)*d;                             \
+                                                                                      \
+		(s) = LESS_PRODUCT(ALL(half[id]), V(p), ALL(at[0]));                  \
+		if (d > 1)                                                            \
+			(s) = LESS_PRODUCT(s, V((p) + TILE), ALL(at[1]));             \
+		if (d > 2)                                                            \
+			(s) = LESS_PRODUCT(s, V((p) + 2 * (size_t)TILE), ALL(at[2])); \
 	} while (0)
 
-/* Centres by dimension, and behind them what never is nearest. Returns how far the fastest one moved. */
+/*
+ * Centres by dimension, and behind them what never is nearest. Returns how far the fastest one
+ * moved.
+ */
 INLINE double NAME(columns)(struct index *x, const struct stage *g, unsigned d)
 {
 	const REAL *centre = g->centre, *half = g->half;
@@ -339,8 +374,8 @@ INLINE double NAME(columns)(struct index *x, const struct stage *g, unsigned d)
 	double fastest = 0;
 
 	for (uint32_t c = 0; c < x->padded; c++) {
-		UNROLL for (unsigned j = 0; j < d; j++)
-			column[(size_t)j * x->padded + c] = c < g->k ? centre[(size_t)c * d + j] : 0;
+		UNROLL for (unsigned j = 0; j < d; j++) column[(size_t)j * x->padded + c] =
+			c < g->k ? centre[(size_t)c * d + j] : 0;
 		column[(size_t)d * x->padded + c] = c < g->k ? half[c] : (REAL)INFINITY;
 	}
 	for (unsigned c = 0; c < g->k; c++)
@@ -364,7 +399,8 @@ INLINE size_t NAME(survey)(struct index *x, const struct stage *g, uint64_t *com
 		NAME(vector) gone;
 
 		for (uint32_t i = 0; i < cell->candidates; i++) {
-			const double moved = g->moved[ids[i]], lesser = moved < first ? moved : first;
+			const double moved = g->moved[ids[i]],
+				     lesser = moved < first ? moved : first;
 
 			second = lesser > second ? lesser : second;
 			first = moved > first ? moved : first;
@@ -388,7 +424,8 @@ INLINE size_t NAME(survey)(struct index *x, const struct stage *g, uint64_t *com
 }
 
 /* Moves the points of a tile that have a new label. */
-INLINE void NAME(move)(struct sums *change, const struct stage *g, const REAL *tile, const REAL *old, uint32_t changed, unsigned d)
+INLINE void NAME(move)(struct sums *change, const struct stage *g, const REAL *tile,
+		       const REAL *old, uint32_t changed, unsigned d)
 {
 	const REAL *label = tile + (size_t)d * TILE;
 
@@ -396,9 +433,9 @@ INLINE void NAME(move)(struct sums *change, const struct stage *g, const REAL *t
 		const uint32_t lane = (uint32_t)__builtin_ctz(changed);
 		REAL point[MOST_DIMENSIONS];
 
-		UNROLL for (unsigned j = 0; j < d; j++)
-			point[j] = tile[j * TILE + lane];
-		MOVE(change, point, g->scale, old[lane] < 0 ? SUM_NONE : (uint32_t)old[lane], (uint32_t)label[lane]);
+		UNROLL for (unsigned j = 0; j < d; j++) point[j] = tile[j * TILE + lane];
+		MOVE(change, point, g->scale, old[lane] < 0 ? SUM_NONE : (uint32_t)old[lane],
+		     (uint32_t)label[lane]);
 	}
 }
 
@@ -414,10 +451,14 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 	for (size_t i = 0; i < due; i++) {
 		const struct due next = x->due[i + 6 < due ? i + 6 : i], this = x->due[i];
 		struct cell *const cell = &x->cell[this.cell];
-		const uint32_t *const ids = candidates(x, cell), n = cell->candidates, here = cell->points - this.tile * TILE;
-		REAL *const tile = (REAL *)x->tile + ((size_t)cell->first + this.tile) * TILE * (d + 1);
+		const uint32_t *const ids = candidates(x, cell), n = cell->candidates,
+				      here = cell->points - this.tile * TILE;
+		REAL *const tile =
+			(REAL *)x->tile + ((size_t)cell->first + this.tile) * TILE * (d + 1);
 		REAL *const label = tile + (size_t)d * TILE;
-		const char *ahead = (const char *)((REAL *)x->tile + ((size_t)x->cell[next.cell].first + next.tile) * TILE * (d + 1));
+		const char *ahead = (const char *)((REAL *)x->tile +
+						   ((size_t)x->cell[next.cell].first + next.tile) *
+							   TILE * (d + 1));
 		NAME(vector) apart = ALL(INFINITY);
 		REAL old[TILE] __attribute__((aligned(TILE_BYTES)));
 		uint32_t changed = 0;
@@ -428,7 +469,9 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 		for (unsigned v = 0; v < TILE; v += LANES) {
 			const REAL *p = tile + v;
 			uint32_t id = ids[0];
-			NAME(vector) best, other = ALL(INFINITY), which = ALL((REAL)id), score, had = V(label + v);
+			NAME(vector)
+			best, other = ALL(INFINITY), which = ALL((REAL)id), score,
+			      had = V(label + v);
 
 			SCORE(best, p, id);
 			for (uint32_t c = 1; c < n; c++) {
@@ -445,10 +488,12 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 		}
 		computed += (uint64_t)n * (here < TILE ? here : TILE);
 		until = (double)LEAST(apart) * cell->slope + cell->base;
-		until = until > cell->limit ? cell->limit : until; /* what is no number stays none */
+		/* what is no number stays none */
+		until = until > cell->limit ? cell->limit : until;
 		((REAL *)x->until)[(size_t)this.cell * x->stride + this.tile] = (REAL)until;
 		if (changed)
-			NAME(move)(&change, g, tile, old, here < TILE ? changed & ((1u << here) - 1) : changed, d);
+			NAME(move)
+		(&change, g, tile, old, here < TILE ? changed & ((1u << here) - 1) : changed, d);
 	}
 	*s->change.computed += (int64_t)computed;
 }

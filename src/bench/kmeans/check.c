@@ -6,19 +6,20 @@
 #include <string.h>
 
 #include "bench/kmeans/check.h"
-#include "harness/agree.h"
+#include "kit/agree.h"
 
 /* Differences of coordinates that all points may take; beyond, some are looked at. */
 #define MOST_DIFFERENCES (UINT64_C(1) << 25)
 
 /* What a worker finds in its part. */
 struct finding {
-	_Alignas(APART) size_t point;      /* a wrong one */
-	uint32_t other;                    /* centre that is nearer; the label itself: there is no such centre */
+	_Alignas(APART) size_t point; /* a wrong one */
+	/* centre that is nearer; the label itself: there is no such centre */
+	uint32_t other;
 	bool wrong;
 	double inertia;
-	double *most;                      /* 2 d: the largest of x and of -x, by dimension */
-	int64_t *sum;                      /* k rows of d, and k counts */
+	double *most; /* 2 d: the largest of x and of -x, by dimension */
+	int64_t *sum; /* k rows of d, and k counts */
 };
 
 struct check {
@@ -26,10 +27,11 @@ struct check {
 	const struct solution *solution;
 	unsigned d;
 	uint32_t k;
-	double *middle, *scale;            /* d; scale 0: sums of this dimension can't be had */
-	double unit;                       /* a power of two: squares of differences times it leave no type's range */
-	double bound;                      /* of squared distances, in that unit */
-	size_t every;                      /* so many points one is looked at */
+	double *middle, *scale; /* d; scale 0: sums of this dimension can't be had */
+	/* a power of two: squares of differences times it leave no type's range */
+	double unit;
+	double bound; /* of squared distances, in that unit */
+	size_t every; /* so many points one is looked at */
 	struct finding *finding;
 };
 
@@ -43,7 +45,8 @@ static double squared_distance(const struct check *k, size_t point, const double
 	double sum = 0;
 
 	for (unsigned j = 0; j < k->d; j++) {
-		const double delta = (value_at(&k->problem->points, point * k->d + j) - centre[j]) * k->unit;
+		const double delta =
+			(value_at(&k->problem->points, point * k->d + j) - centre[j]) * k->unit;
 
 		sum += delta * delta;
 	}
@@ -52,7 +55,7 @@ static double squared_distance(const struct check *k, size_t point, const double
 
 static size_t begin_of(const struct check *k, unsigned worker)
 {
-	return part_begin(k->problem->points.n, worker, k->problem->threads);
+	return share_begin(k->problem->points.n, worker, k->problem->threads);
 }
 
 static void find_box(void *check, struct worker *self)
@@ -77,7 +80,8 @@ static bool check_label(const struct check *k, size_t i, struct finding *f)
 	const double own = squared_distance(k, i, k->solution->from + (size_t)label * k->d);
 
 	for (uint32_t c = 0; c < k->k; c++)
-		if (!(own <= squared_distance(k, i, k->solution->from + (size_t)c * k->d) + k->bound)) {
+		if (!(own <=
+		      squared_distance(k, i, k->solution->from + (size_t)c * k->d) + k->bound)) {
 			f->other = c;
 			return false;
 		}
@@ -91,7 +95,8 @@ static void check_part(void *check, struct worker *self)
 	struct finding *f = &k->finding[self->index];
 
 	memset(f->sum, 0, k->k * ((size_t)k->d + 1) * sizeof(*f->sum));
-	for (f->point = begin_of(k, self->index); f->point < begin_of(k, self->index + 1); f->point++) {
+	for (f->point = begin_of(k, self->index); f->point < begin_of(k, self->index + 1);
+	     f->point++) {
 		const size_t i = f->point;
 
 		f->other = k->solution->label[i];
@@ -99,7 +104,8 @@ static void check_part(void *check, struct worker *self)
 		if (f->wrong)
 			return;
 		for (unsigned j = 0; j < k->d; j++)
-			f->sum[(size_t)f->other * k->d + j] += llrint((value_at(p, i * k->d + j) - k->middle[j]) * k->scale[j]);
+			f->sum[(size_t)f->other * k->d + j] +=
+				llrint((value_at(p, i * k->d + j) - k->middle[j]) * k->scale[j]);
 		f->sum[(size_t)k->k * k->d + f->other]++;
 	}
 }
@@ -110,7 +116,8 @@ static void sum_inertia(void *check, struct worker *self)
 	double sum = 0;
 
 	for (size_t i = begin_of(k, self->index); i < begin_of(k, self->index + 1); i++)
-		sum += squared_distance(k, i, k->solution->centre + (size_t)k->solution->label[i] * k->d);
+		sum += squared_distance(k, i,
+					k->solution->centre + (size_t)k->solution->label[i] * k->d);
 	k->finding[self->index].inertia = sum;
 }
 
@@ -125,7 +132,8 @@ static void check_close(struct check *k)
 	free(k->scale);
 }
 
-static int check_open(struct check *k, const struct problem *p, const struct solution *s, bool whole)
+static int check_open(struct check *k, const struct problem *p, const struct solution *s,
+		      bool whole)
 {
 	const unsigned d = p->points.d;
 
@@ -149,7 +157,8 @@ static int check_open(struct check *k, const struct problem *p, const struct sol
 
 size_t solution_check_bytes(const struct problem *p)
 {
-	return p->threads * (p->k * ((size_t)p->points.d + 1) * sizeof(int64_t) + (size_t)2 * p->points.d * sizeof(double));
+	return p->threads * (p->k * ((size_t)p->points.d + 1) * sizeof(int64_t) +
+			     (size_t)2 * p->points.d * sizeof(double));
 }
 
 /* A power of two, by which a length comes to about 1. */
@@ -183,7 +192,11 @@ static void measure_box(struct check *k)
 	for (unsigned j = 0; j < k->d; j++) {
 		const double half = (most[j] + most[k->d + j]) / 2;
 		/* A centre of `from` is a double near to where it was. */
-		const double rounding = half > 0 ? (DBL_EPSILON * fmax(fabs(most[j]), fabs(most[k->d + j])) + DBL_TRUE_MIN) * k->unit : 0;
+		const double rounding =
+			half > 0 ? (DBL_EPSILON * fmax(fabs(most[j]), fabs(most[k->d + j])) +
+				    DBL_TRUE_MIN) *
+					   k->unit
+				 : 0;
 		double high = most[j], low = -most[k->d + j];
 
 		k->middle[j] = most[j] / 2 - most[k->d + j] / 2;
@@ -206,9 +219,11 @@ static double tolerance(const struct check *k, unsigned j, uint64_t count)
 {
 	const double *most = k->finding[0].most;
 	const double unit = k->problem->points.real == FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
-	const double largest = fmax(fabs(most[j]), fabs(most[k->d + j])), width = most[j] + most[k->d + j];
+	const double largest = fmax(fabs(most[j]), fabs(most[k->d + j])),
+		     width = most[j] + most[k->d + j];
 
-	return (4 * unit + (double)count * 0x1p-52) * largest + (k->scale[j] > 0 ? (double)k->problem->all * 0x1p-60 : 1) * width;
+	return (4 * unit + (double)count * 0x1p-52) * largest +
+	       (k->scale[j] > 0 ? (double)k->problem->all * 0x1p-60 : 1) * width;
 }
 
 static const char *check_centre(const struct check *k, uint32_t c, char *sentence, size_t size)
@@ -218,8 +233,9 @@ static const char *check_centre(const struct check *k, uint32_t c, char *sentenc
 	const uint64_t count = (uint64_t)sum[(size_t)k->k * k->d + c];
 
 	if (count != s->count[c]) {
-		snprintf(sentence, size, "cluster %u is said to have %llu points, but %llu are labelled so", c, (unsigned long long)s->count[c],
-			 (unsigned long long)count);
+		snprintf(sentence, size,
+			 "cluster %u is said to have %llu points, but %llu are labelled so", c,
+			 (unsigned long long)s->count[c], (unsigned long long)count);
 		return sentence;
 	}
 	for (unsigned j = 0; j < k->d; j++) {
@@ -230,12 +246,18 @@ static const char *check_centre(const struct check *k, uint32_t c, char *sentenc
 		if (count && k->scale[j] > 0)
 			mean += (double)sum[at] / (double)count / k->scale[j];
 		if (!(fabs(s->centre[at] - mean) <= off)) {
-			snprintf(sentence, size, "in dimension %u, centre %u of %llu points is %.17g, and not their mean, %.17g, to within %.3g", j, c,
-				 (unsigned long long)count, s->centre[at], mean, off);
+			snprintf(sentence, size,
+				 "in dimension %u, centre %u of %llu points is %.17g, and not "
+				 "their mean, %.17g, to within %.3g",
+				 j, c, (unsigned long long)count, s->centre[at], mean, off);
 			return sentence;
 		}
-		if (!k->problem->iterations && s->iterations < MOST_ITERATIONS && !(fabs(s->centre[at] - s->from[at]) <= 2 * off)) {
-			snprintf(sentence, size, "it ended while centre %u still moved, from %.17g to %.17g in dimension %u", c, s->from[at], s->centre[at], j);
+		if (!k->problem->iterations && s->iterations < MOST_ITERATIONS &&
+		    !(fabs(s->centre[at] - s->from[at]) <= 2 * off)) {
+			snprintf(sentence, size,
+				 "it ended while centre %u still moved, from %.17g to %.17g in "
+				 "dimension %u",
+				 c, s->from[at], s->centre[at], j);
 			return sentence;
 		}
 	}
@@ -257,9 +279,12 @@ static const char *check_all(struct check *k, char *sentence, size_t size)
 			const uint32_t label = k->solution->label[f->point];
 
 			if (label >= p->k)
-				snprintf(sentence, size, "point %zu has label %u, which is none", f->point, label);
+				snprintf(sentence, size, "point %zu has label %u, which is none",
+					 f->point, label);
 			else
-				snprintf(sentence, size, "point %zu has label %u, but centre %u is nearer", f->point, label, f->other);
+				snprintf(sentence, size,
+					 "point %zu has label %u, but centre %u is nearer",
+					 f->point, label, f->other);
 			wrong = sentence;
 		}
 		for (size_t j = 0; i && j < sums; j++)

@@ -2,8 +2,9 @@
 /*
  * kmeans - a program that became slower the more threads it had, and what cures it.
  *
- * Lloyd's k-means. The variants 2p, 2q and 3p, 200,000 points of two dimensions, 81 clusters and 108 iterations are those of P. Sestoft, "A
- * multicore performance mystery solved" (2017), sections 1 to 3; so is the padding that cures 2q. `best` is as fast as we know how.
+ * Lloyd's k-means. The variants 2p, 2q and 3p, 200,000 points of two dimensions, 81 clusters and
+ * 108 iterations are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections
+ * 1 to 3; so is the padding that cures 2q. `best` is as fast as we know how.
  */
 #include <errno.h>
 #include <float.h>
@@ -20,66 +21,110 @@
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/points.h"
 #include "benchmark.h"
-#include "harness/agree.h"
 #include "harness/values.h"
+#include "kit/agree.h"
 #include "machine/topology.h"
 
-enum { POINTS, DIMENSIONS, CLUSTERS, ITERATIONS, TYPE, DATA, SPREAD, CENTRES, PRUNE, SAVE_LABELS, SAVE_CENTRES, ROWS /* settle() finds how many */ };
+enum {
+	POINTS,
+	DIMENSIONS,
+	CLUSTERS,
+	ITERATIONS,
+	TYPE,
+	DATA,
+	SPREAD,
+	CENTRES,
+	PRUNE,
+	SAVE_LABELS,
+	SAVE_CENTRES,
+	ROWS
+};
 enum { FROM_FILE = BLOBS + 1 };
 enum { MOST_DIMENSIONS = 65536 };
 #define NONE  "none"
 #define DRAWN "drawn"
 static const struct parameter parameters[] = {
-	[POINTS] = { "points", NULL, "how many to generate (of locus-mpi, also for each rank: 200k/rank), or a FILE of them: NPY, CSV, or - for standard input (a file with a number's name is ./NAME)", PATH,
-		     .value = { "2000", "20000", "200000" } },
-	[DIMENSIONS] = { "dimensions", NULL, "of a point; a file's are its own", COUNT, .value = { "2" } },
-	[CLUSTERS] = { "clusters", NULL, "how many; a file of centres has its own", COUNT, .value = { "81" } },
-	[ITERATIONS] = { "iterations", NULL, "how many; 0: until no assignment changes, and 10000 at most", COUNT, .value = { "0", NULL, "108" } },
-	[TYPE] = { "type", NULL, "of coordinates", CHOICE, .choices = REAL_CHOICES, .value = { "double" } },
-	[DATA] = { "data", NULL, "points to generate: uniform in [0,1), or Gaussian blobs, as many as clusters, about middles uniform in [-10,10); a file's are its own",
-		   CHOICE, .choices = SHAPE_CHOICES ",file", .value = { "uniform" } },
-	[SPREAD] = { "spread", NULL, "standard deviation of blobs", REAL, .value = { "1" } },
-	[CENTRES] = { "centres", NULL, "FILE of those to start from; drawn: points drawn by the seed", PATH, .value = { DRAWN } },
-	[PRUNE] = { "prune", NULL, "what best leaves out: none, by bounds of each point's distances, or by cells of a grid, in few dimensions", CHOICE,
-		    .choices = PRUNE_CHOICES, .value = { "auto" } },
-	[SAVE_LABELS] = { "save-labels", NULL, "FILE (NPY) for the cluster of each point; none: nowhere", PATH, .value = { NONE }, .aside = true },
-	[SAVE_CENTRES] = { "save-centres", NULL, "FILE (NPY) for the centres found; none: nowhere", PATH, .value = { NONE }, .aside = true },
+	[POINTS] = { "points", NULL,
+		     "how many to generate (of locus-mpi, also for each rank: 200k/rank), or a "
+		     "FILE of them: NPY, CSV, or - for standard input (a file with a number's name "
+		     "is ./NAME)",
+		     P_PATH, .value = { "2000", "20000", "200000" } },
+	[DIMENSIONS] = { "dimensions", NULL, "of a point; a file's are its own", P_COUNT,
+			 .value = { "2" } },
+	[CLUSTERS] = { "clusters", NULL, "how many; a file of centres has its own", P_COUNT,
+		       .value = { "81" } },
+	[ITERATIONS] = { "iterations", NULL,
+			 "how many; 0: until no assignment changes, and 10000 at most", P_COUNT,
+			 .value = { "0", NULL, "108" } },
+	[TYPE] = { "type", NULL, "of coordinates", P_CHOICE, .choices = REAL_CHOICES,
+		   .value = { "double" } },
+	[DATA] = { "data", NULL,
+		   "points to generate: uniform in [0,1), or Gaussian blobs, as many as clusters, "
+		   "about middles uniform in [-10,10); a file's are its own",
+		   P_CHOICE, .choices = SHAPE_CHOICES ",file", .value = { "uniform" } },
+	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" } },
+	[CENTRES] = { "centres", NULL,
+		      "FILE of those to start from; drawn: points drawn by the seed", P_PATH,
+		      .value = { DRAWN } },
+	[PRUNE] = { "prune", NULL,
+		    "what best leaves out: none, by bounds of each point's distances, or by cells "
+		    "of a grid, in few dimensions",
+		    P_CHOICE, .choices = PRUNE_CHOICES, .value = { "auto" } },
+	[SAVE_LABELS] = { "save-labels", NULL,
+			  "FILE (NPY) for the cluster of each point; none: nowhere", P_PATH,
+			  .value = { NONE }, .output = true },
+	[SAVE_CENTRES] = { "save-centres", NULL, "FILE (NPY) for the centres found; none: nowhere",
+			   P_PATH, .value = { NONE }, .output = true },
+	[ROWS] = { "rows", NULL, "points of all ranks, of a file or generated", P_FOUND },
 	{ 0 }
 };
 
-enum { PAIR_TIME, TOTAL, TURNS, INERTIA, COMPUTED, FMA_SHARE, COMMUNICATION };
+enum { TIME, PAIR_TIME, TOTAL, TURNS, INERTIA, COMPUTED, FMA_SHARE, COMMUNICATION };
 static const struct metric metrics[] = {
-	[PAIR_TIME] = { "pair-time", "s", "an iteration's time, for each point and cluster", LOWER_IS_BETTER, NULL },
+	[TIME] = TIME_METRIC("iteration"),
+	[PAIR_TIME] = { "pair-time", "s", "an iteration's time, for each point and cluster",
+			LOWER_IS_BETTER, NULL },
 	[TOTAL] = { "total", "s", "the whole clustering", LOWER_IS_BETTER, NULL },
 	[TURNS] = { "iterations", "iteration", "done", NEITHER, NULL },
-	[INERTIA] = { "inertia", "1", "sum of squared distances of points to their centres", NEITHER, NULL },
-	[COMPUTED] = { "computed", "1", "share of the distances between points and centres that were computed", NEITHER, NULL },
-	[FMA_SHARE] = { "fma-share", "1", "of the multiply-adds that the cores can do, those that computed distances", HIGHER_IS_BETTER, NULL },
-	[COMMUNICATION] = { "communication", "s", "an iteration's time in calls to other ranks: of the rank that waits least", LOWER_IS_BETTER, NULL },
+	[INERTIA] = { "inertia", "1", "sum of squared distances of points to their centres",
+		      NEITHER, NULL },
+	[COMPUTED] = { "computed", "1",
+		       "share of the distances between points and centres that were computed",
+		       NEITHER, NULL },
+	[FMA_SHARE] = { "fma-share", "1",
+			"of the multiply-adds that the cores can do, those that computed distances",
+			HIGHER_IS_BETTER, NULL },
+	[COMMUNICATION] = { "communication", "s",
+			    "an iteration's time in calls to other ranks: of the rank that waits "
+			    "least",
+			    LOWER_IS_BETTER, NULL },
 	{ 0 }
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what the one phase costs that gains where nothing is shared", OF_VARIANTS, "2q", "2p", NULL },
-	{ "slowdown", "what is left of that when means and sums are apart", OF_VARIANTS, "2q-padded", "2p", NULL },
-	{ "slowdown", "what false sharing of threads' own sums costs", OF_VARIANTS, "private-dense", "private-padded", NULL },
-	{ "gain", "by all that we know", OF_VARIANTS, "2p", "best", NULL },
+	{ "slowdown", "what the one phase costs that gains where nothing is shared", P_VARIANT,
+	  "2q", "2p", NULL },
+	{ "slowdown", "what is left of that when means and sums are apart", P_VARIANT, "2q-padded",
+	  "2p", NULL },
+	{ "slowdown", "what false sharing of threads' own sums costs", P_VARIANT, "private-dense",
+	  "private-padded", NULL },
+	{ "gain", "by all that we know", P_VARIANT, "2p", "best", NULL },
 	{ "gain", "by pruning", PRUNE, "none", "auto", NULL },
-	{ "speed-up", "by threads", OF_THREADS, "fewest", "more", NULL },
+	{ "speed-up", "by threads", P_THREADS, "fewest", "more", NULL },
 	{ 0 }
 };
 
 struct state {
 	struct problem problem;
-	size_t first;                      /* row of this rank's first point */
+	size_t first; /* row of this rank's first point */
 	struct recipe recipe;
-	struct source *source;             /* NULL: points are generated */
+	struct source *source; /* NULL: points are generated */
 	void *start;
-	struct ladder *ladder;             /* or */
+	struct ladder *ladder; /* or */
 	struct lloyd *lloyd;
-	atomic_flag told;                  /* why is taken */
-	char why[PATH_MAX + 256];          /* what is wrong with the points; "": nothing is */
-	double rate[];                     /* of each worker, multiply-adds/s */
+	atomic_flag told;	  /* why is taken */
+	char why[PATH_MAX + 256]; /* what is wrong with the points; "": nothing is */
+	double rate[];		  /* of each worker, multiply-adds/s */
 };
 
 /* Planning. */
@@ -89,7 +134,8 @@ static bool generated(const struct trial *t, const union value *value, uint64_t 
 {
 	static const char each[] = "/rank";
 	const size_t length = strlen(value[POINTS].text), number = length - (sizeof(each) - 1);
-	const bool of_each = length > sizeof(each) - 1 && !strcmp(value[POINTS].text + number, each);
+	const bool of_each =
+		length > sizeof(each) - 1 && !strcmp(value[POINTS].text + number, each);
 	char text[64], why[128];
 
 	if (length >= sizeof(text))
@@ -126,7 +172,8 @@ static bool agree(union value *value, size_t found, bool given)
 }
 
 /* NULL, or what is wrong with a file; its shape in rows and columns. */
-static const char *shape_of(const char *option, const char *path, size_t *rows, unsigned *columns, char *why, size_t size)
+static const char *shape_of(const char *option, const char *path, size_t *rows, unsigned *columns,
+			    char *why, size_t size)
 {
 	const int used = snprintf(why, size, "--%s: ", option);
 	struct source *source = source_open(path, why + used, size - (size_t)used);
@@ -139,7 +186,8 @@ static const char *shape_of(const char *option, const char *path, size_t *rows, 
 	return NULL;
 }
 
-static const char *settle_points(const struct trial *t, union value *value, uint64_t given, char *why, size_t size)
+static const char *settle_points(const struct trial *t, union value *value, uint64_t given,
+				 char *why, size_t size)
 {
 	char number[32];
 	const char *wrong;
@@ -157,14 +205,17 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 	if (is(value, POINTS, "-") && ranks_of(t->ranks) > 1)
 		return "--points: standard input is one rank's only; give a file that all can read";
 	wrong = shape_of("points", value[POINTS].text, &n, &d, why, size);
-	if (wrong && strchr("+-0123456789", *value[POINTS].text) && access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
-		snprintf(why + strlen(why), size - strlen(why), "; nor is that a number of points, as 12, 1e9, 10k, 2M");
+	if (wrong && strchr("+-0123456789", *value[POINTS].text) &&
+	    access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
+		snprintf(why + strlen(why), size - strlen(why),
+			 "; nor is that a number of points, as 12, 1e9, 10k, 2M");
 	if (wrong)
 		return wrong;
-	if (given & LACKS(DATA) && value[DATA].choice != FROM_FILE)
+	if (given & BIT(DATA) && value[DATA].choice != FROM_FILE)
 		return "--data: that is for points to be generated, and not for those of a file";
-	if (!agree(&value[DIMENSIONS], d, given & LACKS(DIMENSIONS))) {
-		snprintf(why, size, "--dimensions: points of %s have %u, not %llu", value[POINTS].text, d, (unsigned long long)value[DIMENSIONS].count);
+	if (!agree(&value[DIMENSIONS], d, given & BIT(DIMENSIONS))) {
+		snprintf(why, size, "--dimensions: points of %s have %u, not %llu",
+			 value[POINTS].text, d, (unsigned long long)value[DIMENSIONS].count);
 		return why;
 	}
 	value[ROWS].count = n;
@@ -173,7 +224,8 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 	return NULL;
 }
 
-static const char *settle_centres(const struct trial *t, union value *value, uint64_t given, char *why, size_t size)
+static const char *settle_centres(const struct trial *t, union value *value, uint64_t given,
+				  char *why, size_t size)
 {
 	const char *wrong;
 	unsigned d;
@@ -184,28 +236,33 @@ static const char *settle_centres(const struct trial *t, union value *value, uin
 	if (is(value, CENTRES, "-") && is(value, POINTS, "-"))
 		return "--centres: standard input holds the points already";
 	if (is(value, CENTRES, "-") && ranks_of(t->ranks) > 1)
-		return "--centres: standard input is one rank's only; give a file that all can read";
+		return "--centres: standard input is one rank's only; give a file that all can "
+		       "read";
 	wrong = shape_of("centres", value[CENTRES].text, &k, &d, why, size);
 	if (wrong)
 		return wrong;
 	if (d != value[DIMENSIONS].count) {
-		snprintf(why, size, "--centres: those of %s have %u dimensions, but the points %llu", value[CENTRES].text, d,
-			 (unsigned long long)value[DIMENSIONS].count);
+		snprintf(why, size,
+			 "--centres: those of %s have %u dimensions, but the points %llu",
+			 value[CENTRES].text, d, (unsigned long long)value[DIMENSIONS].count);
 		return why;
 	}
-	if (!agree(&value[CLUSTERS], k, given & LACKS(CLUSTERS))) {
-		snprintf(why, size, "--clusters: %s has %zu centres, not %llu", value[CENTRES].text, k, (unsigned long long)value[CLUSTERS].count);
+	if (!agree(&value[CLUSTERS], k, given & BIT(CLUSTERS))) {
+		snprintf(why, size, "--clusters: %s has %zu centres, not %llu", value[CENTRES].text,
+			 k, (unsigned long long)value[CLUSTERS].count);
 		return why;
 	}
 	return NULL;
 }
 
 /* Better now than when the work is done. */
-static const char *settle_output(const union value *value, unsigned parameter, char *why, size_t size)
+static const char *settle_output(const union value *value, unsigned parameter, char *why,
+				 size_t size)
 {
 	if (is(value, parameter, NONE) || access(value[parameter].text, F_OK))
 		return NULL;
-	snprintf(why, size, "--%s: %s exists already", parameters[parameter].name, value[parameter].text);
+	snprintf(why, size, "--%s: %s exists already", parameters[parameter].name,
+		 value[parameter].text);
 	return why;
 }
 
@@ -218,39 +275,55 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 		wrong = settle_centres(t, value, given, why, sizeof(why));
 	for (unsigned i = SAVE_LABELS; !wrong && i <= SAVE_CENTRES; i++)
 		wrong = settle_output(value, i, why, sizeof(why));
-	if (!wrong && !is(value, SAVE_LABELS, NONE) && is(value, SAVE_CENTRES, value[SAVE_LABELS].text))
+	if (!wrong && !is(value, SAVE_LABELS, NONE) &&
+	    is(value, SAVE_CENTRES, value[SAVE_LABELS].text))
 		wrong = "--save-centres: that is the file of --save-labels; give another name";
 	return wrong;
 }
 
+/* Numbers of 32 bits, also after they are rounded up to whole vectors. */
+#define MOST_CLUSTERS UINT32_C(0xffff0000)
+
 /* NULL: it is best. */
 static const enum rung *rung_of(const struct trial *t)
 {
-	return t->variant->layout;
+	return t->variant->data;
 }
 
-static bool applies(const struct trial *t, const char **why_not)
+/* NULL: it makes sense. */
+static const char *pointless(const struct trial *t)
 {
-	*why_not = ranks_of(t->ranks) > 1 ? "--points: each rank needs at least one" : "--points: at least one is needed";
-	if (t->value[ROWS].count < ranks_of(t->ranks))
-		return false;
-	*why_not = "--dimensions: points have 1 to 65536";
+	const double farthest = t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX;
+	const uint64_t rows = t->value[ROWS].count, clusters = t->value[CLUSTERS].count;
+
+	if (rows < ranks_of(t->ranks))
+		return ranks_of(t->ranks) > 1 ? "--points: each rank needs at least one"
+					      : "--points: at least one is needed";
 	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
-		return false;
-	*why_not = "--spread: blobs that wide have points that no number of the type can be";
-	if (t->value[DATA].choice == BLOBS && !(farthest_of_blobs(t->value[SPREAD].real) <= (t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX)))
-		return false;
-	*why_not = "--clusters: at least one is needed, and no more than there are points";
-	return t->value[CLUSTERS].count && t->value[CLUSTERS].count <= t->value[ROWS].count && t->value[CLUSTERS].count < UINT32_MAX;
+		return "--dimensions: points have 1 to 65536";
+	if (t->value[DATA].choice == BLOBS &&
+	    !(farthest_of_blobs(t->value[SPREAD].real) <= farthest))
+		return "--spread: blobs that wide have points that no number of the type can be";
+	if (!clusters || clusters > rows)
+		return "--clusters: at least one is needed, and no more than there are points";
+	if (clusters > MOST_CLUSTERS)
+		return "--clusters: more than 4294901760 cannot be numbered; choose fewer";
+	return NULL;
 }
 
 static struct problem problem_of(const struct trial *t)
 {
 	return (struct problem){
-		.points = { .real = (enum real)t->value[TYPE].choice, .n = part_size(t->value[ROWS].count, rank_of(t->ranks), ranks_of(t->ranks)),
+		.points = { .real = (enum real)t->value[TYPE].choice,
+			    .n = share_size(t->value[ROWS].count, rank_of(t->ranks),
+					    ranks_of(t->ranks)),
 			    .d = (unsigned)t->value[DIMENSIONS].count },
-		.all = t->value[ROWS].count, .k = (unsigned)t->value[CLUSTERS].count, .iterations = t->value[ITERATIONS].count,
-		.threads = t->threads, .team = t->team, .ranks = t->ranks,
+		.all = t->value[ROWS].count,
+		.k = (unsigned)t->value[CLUSTERS].count,
+		.iterations = t->value[ITERATIONS].count,
+		.threads = t->threads,
+		.team = t->team,
+		.ranks = t->ranks,
 	};
 }
 
@@ -264,18 +337,34 @@ static size_t centres_bytes(const struct problem *p)
 	return (size_t)p->k * p->points.d * real_bytes(p->points.real);
 }
 
-static size_t footprint(const struct trial *t)
+/* The memory that is left beside the points and the check. */
+static size_t room_of(const struct trial *t, const struct problem *p)
+{
+	struct problem largest = *p; /* of the ranks' parts, so that all choose alike */
+	size_t beside;
+
+	largest.points.n = share_size(p->all, 0, ranks_of(t->ranks));
+	beside = points_bytes(&largest.points) + solution_check_bytes(&largest);
+	if (!t->memory)
+		return 0;
+	return t->memory > beside ? t->memory - beside : 1;
+}
+
+static size_t bytes_of(const struct trial *t)
 {
 	struct problem p = problem_of(t);
 	const enum rung *rung = rung_of(t);
 	double values;
 
-	p.points.n = part_size(p.all, 0, ranks_of(t->ranks)); /* the largest part: ranks are to refuse alike */
+	/* the largest part: ranks are to refuse alike */
+	p.points.n = share_size(p.all, 0, ranks_of(t->ranks));
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
 	if (values > 0x1p50) /* more than any machine has, and than may be counted */
 		return (size_t)1 << 60;
-	return points_bytes(&p.points) + solution_check_bytes(&p) + (rung ? ladder_bytes(*rung, p.points.n, p.points.d, p.k, p.threads, p.points.real)
-					       : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
+	p.room = room_of(t, &p);
+	return points_bytes(&p.points) + solution_check_bytes(&p) +
+	       (rung ? ladder_bytes(*rung, p.points.n, p.points.d, p.k, p.threads, p.points.real)
+		     : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
 }
 
 /* Points and centres. */
@@ -305,8 +394,9 @@ static void bring(void *state, struct worker *self)
 {
 	struct state *s = state;
 	const struct points *p = &s->problem.points;
-	const size_t row = p->d * real_bytes(p->real), begin = part_begin(p->n, self->index, self->threads),
-		     end = part_begin(p->n, self->index + 1, self->threads);
+	const size_t row = p->d * real_bytes(p->real),
+		     begin = share_begin(p->n, self->index, self->threads),
+		     end = share_begin(p->n, self->index + 1, self->threads);
 
 	if (!get_rows(s, s->first + begin, end - begin, (unsigned char *)p->x + begin * row))
 		memset((unsigned char *)p->x + begin * row, 0, (end - begin) * row);
@@ -322,7 +412,8 @@ static int map_points(struct state *s, const struct trial *t)
 		return -1;
 	p->x = region_base(region);
 	for (unsigned i = 0; i < t->threads; i++) {
-		const size_t begin = part_begin(p->n, i, t->threads) * row, end = part_begin(p->n, i + 1, t->threads) * row;
+		const size_t begin = share_begin(p->n, i, t->threads) * row,
+			     end = share_begin(p->n, i + 1, t->threads) * row;
 
 		region_home(region, begin, end - begin, t->place[i].node);
 		region_user(region, begin, end - begin, t->place[i].node);
@@ -331,15 +422,19 @@ static int map_points(struct state *s, const struct trial *t)
 	return 0;
 }
 
-/* A file may have been written anew since the trials were planned: what there is room for is what it had then. */
+/*
+ * A file may have been written anew since the trials were planned: what there is room for is what
+ * it had then.
+ */
 static bool is_as_planned(struct state *s, const struct source *file, const char *path, size_t rows)
 {
 	char why[sizeof(s->why)];
 
 	if (source_points(file) == rows && source_dimensions(file) == s->problem.points.d)
 		return true;
-	snprintf(why, sizeof(why), "%s: has %zu rows of %u now; when the trials were planned it had %zu of %u", path, source_points(file),
-		 source_dimensions(file), rows, s->problem.points.d);
+	snprintf(why, sizeof(why),
+		 "%s: has %zu rows of %u now; when the trials were planned it had %zu of %u", path,
+		 source_points(file), source_dimensions(file), rows, s->problem.points.d);
 	tell(s, why);
 	return false;
 }
@@ -354,7 +449,8 @@ static bool get_centres(struct state *s, const struct trial *t)
 
 	if (is(t->value, CENTRES, DRAWN)) {
 		for (size_t c = 0; c < p->k && got; c++)
-			got = get_rows(s, points_drawn(t->seed, p->all, c), 1, (unsigned char *)s->start + c * row);
+			got = get_rows(s, points_drawn(t->seed, p->all, c), 1,
+				       (unsigned char *)s->start + c * row);
 		return got;
 	}
 	file = source_open(t->value[CENTRES].text, why, sizeof(why));
@@ -385,7 +481,8 @@ static int fill(struct state *s, const struct trial *t)
 {
 	if (t->value[DATA].choice == FROM_FILE) {
 		s->source = source_open(t->value[POINTS].text, s->why, sizeof(s->why));
-		if (!s->source || !is_as_planned(s, s->source, t->value[POINTS].text, s->problem.all))
+		if (!s->source ||
+		    !is_as_planned(s, s->source, t->value[POINTS].text, s->problem.all))
 			return -1;
 	}
 	s->start = malloc(centres_bytes(&s->problem));
@@ -399,7 +496,8 @@ static int fill(struct state *s, const struct trial *t)
 	} else {
 		s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice);
 		if (!s->lloyd && errno == EINVAL)
-			tell(s, "this kind of pruning is none for so many dimensions, or points of a thread (--prune)");
+			tell(s, "this kind of pruning is none for so many dimensions, or points of "
+				"a thread (--prune)");
 	}
 	return s->ladder || s->lloyd ? 0 : -1;
 }
@@ -411,8 +509,12 @@ static void *prepare(const struct trial *t)
 	if (!s)
 		return NULL;
 	s->problem = problem_of(t);
-	s->first = part_begin(s->problem.all, rank_of(t->ranks), ranks_of(t->ranks));
-	s->recipe = (struct recipe){ .shape = (enum shape)t->value[DATA].choice, .seed = t->seed, .k = s->problem.k, .spread = t->value[SPREAD].real };
+	s->problem.room = room_of(t, &s->problem);
+	s->first = share_begin(s->problem.all, rank_of(t->ranks), ranks_of(t->ranks));
+	s->recipe = (struct recipe){ .shape = (enum shape)t->value[DATA].choice,
+				     .seed = t->seed,
+				     .k = s->problem.k,
+				     .spread = t->value[SPREAD].real };
 	atomic_flag_clear(&s->told);
 	if (!fill(s, t))
 		return s;
@@ -432,7 +534,10 @@ static void enter(void *state, struct worker *self)
 	ladder_enter(((struct state *)state)->ladder, self);
 }
 
-/* Each rank has the start centres, but its libm may be another, and so the last bits of blobs: rank 0's are everybody's. */
+/*
+ * Each rank has the start centres, but its libm may be another, and so the last bits of blobs: rank
+ * 0's are everybody's.
+ */
 static void enter_best(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -489,7 +594,8 @@ static void collect(void *state, const struct trial *t, struct result *result)
 	report(result, INERTIA, solution_inertia(p, solution));
 	report(result, COMPUTED, (double)of_all[0] / iterations / (double)p->all / p->k);
 	if (s->lloyd)
-		report(result, FMA_SHARE, (double)of_all[0] * p->points.d / elapsed(result) / (double)of_all[1]);
+		report(result, FMA_SHARE,
+		       (double)of_all[0] * p->points.d / elapsed(result) / (double)of_all[1]);
 	report(result, COMMUNICATION, communicated(result) / iterations);
 }
 
@@ -507,12 +613,15 @@ static const char *save_labels(const struct state *s, const struct trial *t)
 
 	*why = 0;
 	if (is_first(t->ranks))
-		file = npy_create(t->value[SAVE_LABELS].text, "<u4", s->problem.all, 0, why, sizeof(why));
+		file = npy_create(t->value[SAVE_LABELS].text, "<u4", s->problem.all, 0, why,
+				  sizeof(why));
 	for (unsigned rank = 0; rank < ranks_of(t->ranks); rank++) {
-		const size_t n = part_size(s->problem.all, rank, ranks_of(t->ranks));
+		const size_t n = share_size(s->problem.all, rank, ranks_of(t->ranks));
 
 		for (size_t at = 0, length; at < n; at += length) {
-			length = n - at < sizeof(piece) / sizeof(*piece) ? n - at : sizeof(piece) / sizeof(*piece);
+			length = n - at < sizeof(piece) / sizeof(*piece)
+					 ? n - at
+					 : sizeof(piece) / sizeof(*piece);
 			if (rank == rank_of(t->ranks))
 				memcpy(piece, solution_of(s)->label + at, length * sizeof(*piece));
 			agree_copy(t->ranks, rank, piece, length * sizeof(*piece));
@@ -530,7 +639,9 @@ static const char *save_centres(const struct state *s, const struct trial *t)
 	static _Thread_local char why[PATH_MAX + 256];
 	const struct problem *p = &s->problem;
 
-	if (!is_first(t->ranks) || !save_npy(t->value[SAVE_CENTRES].text, "<f8", solution_of(s)->centre, p->k, p->points.d, why, sizeof(why)))
+	if (!is_first(t->ranks) ||
+	    !save_npy(t->value[SAVE_CENTRES].text, "<f8", solution_of(s)->centre, p->k, p->points.d,
+		      why, sizeof(why)))
 		return NULL;
 	return why;
 }
@@ -547,23 +658,41 @@ static const char *verify(void *state, const struct trial *t)
 	return wrong;
 }
 
-static const enum rung two_phases = TWO_PHASES, one_phase = ONE_PHASE, one_phase_padded = ONE_PHASE_PADDED, three_phases = THREE_PHASES,
+static const enum rung two_phases = TWO_PHASES, one_phase = ONE_PHASE,
+		       one_phase_padded = ONE_PHASE_PADDED, three_phases = THREE_PHASES,
 		       private_dense = PRIVATE_DENSE, private_padded = PRIVATE_PADDED;
 
-#define LADDER(NAME, SUMMARY, RUNG)                                                                                                            \
-	{ .name = (NAME), .summary = (SUMMARY), .layout = &(RUNG), .lacks = LACKS(PRUNE), .prepare = prepare, .enter = enter, .work = work,                                   \
-	  .collect = collect, .verify = verify, .release = release }
+static struct needs needs(const struct trial *t)
+{
+	const char *why = pointless(t);
+
+	return why ? (struct needs){ .pointless = why } : (struct needs){ .bytes = bytes_of(t) };
+}
+
+static const struct ops best_ops = {
+	prepare, enter_best, NULL, work_best, collect, verify, release
+};
 static const struct variant variants[] = {
-	LADDER("2p", "all points are assigned, then each is added to its cluster, under the cluster's lock", two_phases),
-	LADDER("2q", "a point is added as soon as it is assigned: to the line that others read the cluster's mean from", one_phase),
-	LADDER("2q-padded", "the same, with means and sums on lines of their own", one_phase_padded),
-	LADDER("3p", "each thread groups its own points; then the groups are merged: nothing is shared", three_phases),
-	LADDER("private-dense", "each thread has sums of its own, but between those of others", private_dense),
-	LADDER("private-padded", "each thread has sums of its own, apart from those of others", private_padded),
-	{ .name = "best", .summary = "all that we know: vectors, integers for sums, what need not be computed left out", .prepare = prepare, .enter = enter_best,
-	  .work = work_best, .collect = collect, .verify = verify, .release = release, .divided = true },
+	{ "2p",
+	  "all points are assigned; then each is added to its cluster under the cluster's lock",
+	  &two_phases, BIT(PRUNE) },
+	{ "2q",
+	  "a point is added as soon as it is assigned, to the line from which others read the mean",
+	  &one_phase, BIT(PRUNE) },
+	{ "2q-padded", "the same, with means and sums on lines of their own", &one_phase_padded,
+	  BIT(PRUNE) },
+	{ "3p", "each thread groups its own points; then the groups are merged: nothing is shared",
+	  &three_phases, BIT(PRUNE) },
+	{ "private-dense", "each thread has sums of its own, packed beside those of others",
+	  &private_dense, BIT(PRUNE) },
+	{ "private-padded", "each thread has sums of its own, on lines of their own",
+	  &private_padded, BIT(PRUNE) },
+	{ "best", "fastest: SIMD, pruning, order-independent integer sums", .ops = &best_ops,
+	  .divided = true },
 	{ 0 }
 };
+
+static const struct role roles[] = { { "thread", 0, TO_COMPLETION }, { 0 } };
 
 /* Of all ranks. */
 static double distances(const struct trial *trial)
@@ -573,33 +702,40 @@ static double distances(const struct trial *trial)
 
 static const struct explained counters[] = {
 	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "what pruning and vectors save" },
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "with the instructions, whether threads work or wait for lines" },
-	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS", "floating-point operations: 3 a dimension where every distance is computed" },
-	{ "PAPI_L2_DCM", "lines that moved between cores, or came from below: sums that threads share" },
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that no cache had: points that are more than the last cache" },
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES",
+	  "with the instructions, whether threads work or wait for lines" },
+	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS",
+	  "floating-point operations: 3 a dimension where every distance is computed" },
+	{ "PAPI_L2_DCM",
+	  "lines that moved between cores, or came from below: sums that threads share" },
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
+	  "lines that no cache had: points that are more than the last cache" },
 	{ 0 }
 };
 
 const struct benchmark kmeans_benchmark = {
 	.name = "kmeans",
-	.summary = "a clustering that became slower the more threads it had, its cures, and the fastest we know",
-	.protocol = "Lloyd's iterations from the same centres, until no assignment changes or as many as asked for; a sample is a whole clustering, all that is built for it included",
+	.summary = "k-means: false sharing that cancels the gain of threads, its fixes, "
+		   "and a fast version",
+	.protocol = "Lloyd's iterations from the same centres, until no assignment changes or as "
+		    "many as asked for; a sample is a whole clustering, all that is built for it "
+		    "included",
 	.source = "sestoft2017",
 	.unit = "iteration",
-	.sample = 10e-3,
-	.quantile = 0.5,
-	.bound = TO_COMPLETION,
-	.chosen = { "2p,2q,2q-padded,3p,private-padded,best", "2p,2q,2q-padded,3p,private-dense,private-padded,best" },
-	.threads = { "1,auto", "1..auto*2,auto", "1,8,48,auto" },
-	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
-	.per = { "point x cluster", distances },
+	.part = { "point x cluster", distances },
 	.ratios = ratios,
-	.time_first = true,
 	.variants = variants,
+	.ops = { prepare, enter, NULL, work, collect, verify, release },
+	.roles = roles,
+	.preset = {
+		[QUICK] = { "2p,2q,2q-padded,3p,private-padded,best", "1,auto", .sample = 10e-3 },
+		[STANDARD] = { "2p,2q,2q-padded,3p,private-dense,private-padded,best",
+			       "1..auto*2,auto" },
+		[PAPER] = { .threads = "1,8,48,auto" },
+	},
 	.settle = settle,
-	.applies = applies,
-	.footprint = footprint,
+	.needs = needs,
 };

@@ -9,23 +9,27 @@
 /* What a worker alone writes. */
 struct own {
 	_Alignas(APART) uint64_t changed;
-	double *sum;                       /* d: of the cluster at hand */
-	size_t *group;                     /* k + 1: where its points of each cluster end in its part of the order */
+	double *sum; /* d: of the cluster at hand */
+	/* k + 1: where its points of each cluster end in its part of the order */
+	size_t *group;
 };
 
 struct ladder {
 	struct problem problem;
 	const struct steps *steps;
 	enum rung rung;
-	bool apart;                        /* means from sums */
-	size_t stride, entry, block;       /* bytes: of clusters, of a thread's own sums; from one thread's sums to the next one's */
+	bool apart; /* means from sums */
+	/* bytes: of clusters, of a thread's own sums; from one thread's sums to the next one's */
+	size_t stride, entry, block;
 	unsigned char *clusters, *sums;
-	size_t *order;                     /* THREE_PHASES: points by worker, then by cluster */
+	size_t *order; /* THREE_PHASES: points by worker, then by cluster */
 	struct solution solution;
 	struct own *own;
 };
 
-/* An iteration: assign; where there is a second phase, all meet, and add; all meet, and make means. */
+/*
+ * An iteration: assign; where there is a second phase, all meet, and add; all meet, and make means.
+ */
 typedef uint64_t step(struct ladder *, unsigned worker);
 struct steps {
 	step *assign, *add;
@@ -36,7 +40,7 @@ enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, TALLY };
 
 static size_t begin_of(const struct ladder *l, unsigned worker)
 {
-	return part_begin(l->problem.points.n, worker, l->problem.threads);
+	return share_begin(l->problem.points.n, worker, l->problem.threads);
 }
 
 static size_t end_of(const struct ladder *l, unsigned worker)
@@ -58,7 +62,10 @@ static struct ladder *forget_groups(struct ladder *l, unsigned worker)
 	return l;
 }
 
-/* A counting sort of the worker's points by cluster. group[c + 1] holds how many there are; when it is done, group[c] is where they end. */
+/*
+ * A counting sort of the worker's points by cluster. group[c + 1] holds how many there are; when it
+ * is done, group[c] is where they end.
+ */
 static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed)
 {
 	const size_t begin = begin_of(l, worker), end = end_of(l, worker);
@@ -71,13 +78,13 @@ static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed
 	return changed;
 }
 
-#define INLINE static inline __attribute__((always_inline))
-#define REAL double
+#define INLINE	   static inline __attribute__((always_inline))
+#define REAL	   double
 #define NAME(name) name##_double
 #include "bench/kmeans/rungs.h"
 #undef REAL
 #undef NAME
-#define REAL float
+#define REAL	   float
 #define NAME(name) name##_float
 #include "bench/kmeans/rungs.h"
 
@@ -91,12 +98,14 @@ static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *co
 	*count = 0;
 	switch (l->rung) {
 	case THREE_PHASES:
-		(l->problem.points.real == FLOAT ? add_groups_float : add_groups_double)(l, c, sum, count);
+		(l->problem.points.real == FLOAT ? add_groups_float : add_groups_double)(l, c, sum,
+											 count);
 		return;
 	case PRIVATE_DENSE:
 	case PRIVATE_PADDED:
 		for (unsigned worker = 0; worker < l->problem.threads; worker++) {
-			const double *own = (const double *)(l->sums + worker * l->block + c * l->entry);
+			const double *own =
+				(const double *)(l->sums + worker * l->block + c * l->entry);
 
 			for (unsigned j = 0; j < d; j++)
 				sum[j] += own[j];
@@ -113,7 +122,8 @@ static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *co
 
 static void set_mean(const struct ladder *l, uint32_t c, const double *mean)
 {
-	(l->problem.points.real == FLOAT ? set_mean_float : set_mean_double)(l->clusters + c * l->stride, mean, l->problem.points.d);
+	(l->problem.points.real == FLOAT ? set_mean_float : set_mean_double)(
+		l->clusters + c * l->stride, mean, l->problem.points.d);
 }
 
 static void get_mean(const struct ladder *l, uint32_t c, double *mean)
@@ -131,7 +141,8 @@ static void make_means(struct ladder *l, unsigned worker, bool last)
 	double *sum = l->own[worker].sum;
 	uint64_t count;
 
-	for (uint32_t c = (uint32_t)part_begin(l->problem.k, worker, threads); c < part_begin(l->problem.k, worker + 1, threads); c++) {
+	for (uint32_t c = (uint32_t)share_begin(l->problem.k, worker, threads);
+	     c < share_begin(l->problem.k, worker + 1, threads); c++) {
 		gather(l, c, sum, &count);
 		if (last)
 			get_mean(l, c, l->solution.from + (size_t)c * d);
@@ -154,7 +165,8 @@ static void begin(struct ladder *l, unsigned worker)
 
 	for (size_t i = begin_of(l, worker); i < end_of(l, worker); i++)
 		l->solution.label[i] = UINT32_MAX;
-	for (uint32_t c = (uint32_t)part_begin(l->problem.k, worker, threads); c < part_begin(l->problem.k, worker + 1, threads); c++) {
+	for (uint32_t c = (uint32_t)share_begin(l->problem.k, worker, threads);
+	     c < share_begin(l->problem.k, worker + 1, threads); c++) {
 		(l->problem.points.real == FLOAT ? start_float : start_double)(l, c, sum);
 		set_mean(l, c, sum);
 	}
@@ -212,13 +224,18 @@ struct sizes {
 static struct sizes sizes_of(const struct ladder *l)
 {
 	const struct problem *p = &l->problem;
-	const bool grouped = l->rung == THREE_PHASES, own = l->rung == PRIVATE_DENSE || l->rung == PRIVATE_PADDED;
+	const bool grouped = l->rung == THREE_PHASES,
+		   own = l->rung == PRIVATE_DENSE || l->rung == PRIVATE_PADDED;
 
-	return (struct sizes){ .label = p->points.n * sizeof(uint32_t),
-			       .order = grouped ? p->points.n * sizeof(size_t) : 0,
-			       .clusters = p->k * l->stride,
-			       .sums = own ? p->threads * ROUND_UP(p->k * ENTRY(p->points.d), (size_t)APART) : 0,
-			       .desk = ROUND_UP(p->points.d * sizeof(double) + (grouped ? p->k + (size_t)1 : 0) * sizeof(size_t), (size_t)APART) };
+	return (struct sizes){
+		.label = p->points.n * sizeof(uint32_t),
+		.order = grouped ? p->points.n * sizeof(size_t) : 0,
+		.clusters = p->k * l->stride,
+		.sums = own ? p->threads * ROUND_UP(p->k * ENTRY(p->points.d), (size_t)APART) : 0,
+		.desk = ROUND_UP(p->points.d * sizeof(double) +
+					 (grouped ? p->k + (size_t)1 : 0) * sizeof(size_t),
+				 (size_t)APART)
+	};
 }
 
 static void lay_out(struct ladder *l)
@@ -229,17 +246,23 @@ static void lay_out(struct ladder *l)
 	l->apart = l->rung == ONE_PHASE_PADDED;
 	l->stride = l->rung < THREE_PHASES ? STRIDE(d, real, l->apart) : d * real;
 	l->entry = ENTRY(d) * (l->rung == PRIVATE_DENSE ? l->problem.threads : 1);
-	l->block = l->rung == PRIVATE_DENSE ? ENTRY(d) : ROUND_UP(l->problem.k * ENTRY(d), (size_t)APART);
+	l->block = l->rung == PRIVATE_DENSE ? ENTRY(d)
+					    : ROUND_UP(l->problem.k * ENTRY(d), (size_t)APART);
 }
 
-size_t ladder_bytes(enum rung rung, size_t n, unsigned d, unsigned k, unsigned threads, enum real real)
+size_t ladder_bytes(enum rung rung, size_t n, unsigned d, unsigned k, unsigned threads,
+		    enum real real)
 {
-	struct ladder l = { .problem = { .points = { .n = n, .d = d, .real = real }, .k = k, .threads = threads }, .rung = rung };
+	struct ladder l = { .problem = { .points = { .n = n, .d = d, .real = real },
+					 .k = k,
+					 .threads = threads },
+			    .rung = rung };
 	struct sizes sizes;
 
 	lay_out(&l);
 	sizes = sizes_of(&l);
-	return sizes.label + sizes.order + sizes.clusters + sizes.sums + threads * sizes.desk + sizeof(double) * k * (2 * (size_t)d + 1);
+	return sizes.label + sizes.order + sizes.clusters + sizes.sums + threads * sizes.desk +
+	       sizeof(double) * k * (2 * (size_t)d + 1);
 }
 
 static int node_of(const struct ladder *l, unsigned worker)
@@ -265,14 +288,16 @@ static void *map_shared(const struct ladder *l, struct arena *arena, const char 
 }
 
 /* Each worker's is its own: `each` bytes of it, or of each of its points. */
-static void *map_apart(const struct ladder *l, struct arena *arena, const char *name, size_t each, bool by_points)
+static void *map_apart(const struct ladder *l, struct arena *arena, const char *name, size_t each,
+		       bool by_points)
 {
 	const unsigned threads = l->problem.threads;
 	struct region *region;
 	void *base = map(arena, name, each * (by_points ? l->problem.points.n : threads), &region);
 
 	for (unsigned i = 0; base && i < threads; i++) {
-		const size_t from = each * (by_points ? begin_of(l, i) : i), to = each * (by_points ? end_of(l, i) : i + 1);
+		const size_t from = each * (by_points ? begin_of(l, i) : i),
+			     to = each * (by_points ? end_of(l, i) : i + 1);
 
 		region_home(region, from, to - from, node_of(l, i));
 		region_user(region, from, to - from, node_of(l, i));
@@ -284,7 +309,8 @@ static int allocate(struct ladder *l, struct arena *arena)
 {
 	const struct sizes sizes = sizes_of(l);
 	const size_t values = (size_t)l->problem.k * l->problem.points.d;
-	unsigned char *desk = map_apart(l, arena, "what a thread has for itself", sizes.desk, false);
+	unsigned char *desk =
+		map_apart(l, arena, "what a thread has for itself", sizes.desk, false);
 
 	l->own = aligned_alloc(APART, l->problem.threads * sizeof(*l->own));
 	l->solution.label = map_apart(l, arena, "labels", sizeof(uint32_t), true);
@@ -298,12 +324,15 @@ static int allocate(struct ladder *l, struct arena *arena)
 		l->sums = map_shared(l, arena, "sums, packed", sizes.sums);
 	else if (sizes.sums)
 		l->sums = map_apart(l, arena, "sums, apart", l->block, false);
-	if (!desk || !l->own || !l->solution.label || !l->clusters || !l->solution.from || !l->solution.centre || !l->solution.count ||
-	    (sizes.order && !l->order) || (sizes.sums && !l->sums))
+	if (!desk || !l->own || !l->solution.label || !l->clusters || !l->solution.from ||
+	    !l->solution.centre || !l->solution.count || (sizes.order && !l->order) ||
+	    (sizes.sums && !l->sums))
 		return -1;
 	for (unsigned i = 0; i < l->problem.threads; i++)
-		l->own[i] = (struct own){ .sum = (double *)(desk + i * sizes.desk),
-					  .group = (size_t *)(desk + i * sizes.desk + l->problem.points.d * sizeof(double)) };
+		l->own[i] =
+			(struct own){ .sum = (double *)(desk + i * sizes.desk),
+				      .group = (size_t *)(desk + i * sizes.desk +
+							  l->problem.points.d * sizeof(double)) };
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 /* Tried in this order by PRUNE_AUTO. */
 static const struct {
 	const struct method *method;
-	enum prune prune;                  /* asks for it by name */
+	enum prune prune; /* asks for it by name */
 } methods[] = {
 	{ &cells, PRUNE_CELLS },
 	{ &bounds, PRUNE_BOUNDS },
@@ -22,7 +22,10 @@ static const struct {
 };
 enum { METHODS = sizeof(methods) / sizeof(*methods) };
 
-/* Of the distances: a method that still computes more than this share of them in its second iteration does not pay. */
+/*
+ * Of the distances: a method that still computes more than this share of them in its second
+ * iteration does not pay.
+ */
 #define MOST_COMPUTED 0.7
 
 #define FARTHEST 1e17 /* of which the square fits a float, in any dimension that there may be */
@@ -30,16 +33,20 @@ enum { METHODS = sizeof(methods) / sizeof(*methods) };
 struct lloyd {
 	struct problem problem;
 	const struct method *method;
-	const struct method *otherwise;    /* goes on where the method only thought that it pays; NULL: it does in any case */
+	/* goes on where the method only thought that it pays; NULL: it does in any case */
+	const struct method *otherwise;
 	struct stage stage;
 	struct solution solution;
-	struct share *share;               /* by worker */
+	struct share *share; /* by worker */
 	/* What the stage shows as constant. */
 	void *origin, *centre, *half;
 	double *low, *high, *moved, *scale;
-	double *box;                       /* by worker: the least values of its points, the negated largest, and scratch APART from it */
+	/*
+	 * by worker: the least values of its points, the negated largest, and scratch APART from it
+	 */
+	double *box;
 	size_t box_stride;
-	struct sums change, total;         /* of this rank, then of all; of all iterations */
+	struct sums change, total; /* of this rank, then of all; of all iterations */
 	char *memory;
 	size_t bytes;
 };
@@ -90,15 +97,16 @@ static size_t place_common(struct lloyd *l, char *base)
 static size_t place_share(const struct lloyd *l, struct share *s, unsigned worker, char *base)
 {
 	const struct points *p = &l->problem.points;
-	const size_t first = part_begin(p->n, worker, l->problem.threads);
+	const size_t first = share_begin(p->n, worker, l->problem.threads);
 	size_t cursor = 0, room, other = 0;
 
-	s->n = part_size(p->n, worker, l->problem.threads);
+	s->n = share_size(p->n, worker, l->problem.threads);
 	if (base) {
 		s->x = (const char *)p->x + first * p->d * real_bytes(p->real);
 		s->label = l->solution.label + first;
 	}
-	s->change = sums_at(take(base, &cursor, sums_length(p->d, l->problem.k) * sizeof(int64_t)), p->d, l->problem.k);
+	s->change = sums_at(take(base, &cursor, sums_length(p->d, l->problem.k) * sizeof(int64_t)),
+			    p->d, l->problem.k);
 	room = l->method->bytes(s->n, p->d, l->problem.k, p->real);
 	if (l->otherwise)
 		other = l->otherwise->bytes(s->n, p->d, l->problem.k, p->real);
@@ -113,28 +121,55 @@ static size_t place(struct lloyd *l, char *base)
 	struct share share;
 
 	for (unsigned i = 0; i < l->problem.threads; i++)
-		bytes += place_share(l, base ? &l->share[i] : &share, i, base ? base + bytes : NULL);
+		bytes +=
+			place_share(l, base ? &l->share[i] : &share, i, base ? base + bytes : NULL);
 	return bytes;
 }
 
-/* The first that fits, from one of the table's on. */
-static const struct method *choose(const struct problem *p, enum prune prune, int first)
+/* The first that fits, from one of the table's on; METHODS: none does. */
+static int choose(const struct problem *p, enum prune prune, int first)
 {
 	for (int i = first; i < METHODS; i++) {
 		const struct method *m = methods[i].method;
-		const bool wanted = prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == methods[i].prune;
+		const bool wanted =
+			prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == methods[i].prune;
 
 		if (wanted && m->fits(p))
-			return m;
+			return i;
 	}
-	return NULL;
+	return METHODS;
 }
 
+/* For the rank with most points, so that all choose alike. */
+static bool has_room(const struct lloyd *l)
+{
+	struct lloyd largest = *l;
+
+	largest.problem.points.n =
+		share_size(l->problem.all, 0, l->problem.ranks ? l->problem.ranks->ranks : 1);
+	return !l->problem.room || place(&largest, NULL) <= l->problem.room;
+}
+
+/*
+ * Of the methods that auto would take, those that need more memory than there is are left out. The
+ * last needs least: where it has no room, it is for the planner to refuse.
+ */
 static void choose_methods(struct lloyd *l, enum prune prune)
 {
-	l->method = choose(&l->problem, prune, 0);
-	if (prune == PRUNE_AUTO && l->method && l->method->pays)
-		l->otherwise = choose(&l->problem, prune, 1);
+	const struct problem *p = &l->problem;
+
+	for (int i = choose(p, prune, 0); i < METHODS; i = choose(p, prune, i + 1)) {
+		l->method = methods[i].method;
+		l->otherwise = NULL;
+		if (prune != PRUNE_AUTO || !l->method->pays)
+			return;
+		for (int j = choose(p, prune, i ? i : 1); j < METHODS;
+		     j = choose(p, prune, j + 1)) {
+			l->otherwise = methods[j].method;
+			if (has_room(l))
+				return;
+		}
+	}
 }
 
 size_t lloyd_bytes(const struct problem *p, enum prune prune)
@@ -160,16 +195,28 @@ struct lloyd *lloyd_open(const struct problem *p, enum prune prune)
 	}
 	memset(l->share, 0, p->threads * sizeof(*l->share));
 	l->bytes = place(l, NULL);
-	l->memory = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	l->memory = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (l->memory == MAP_FAILED) {
 		l->memory = NULL;
 		goto fail;
 	}
-	madvise(l->memory, l->bytes, MADV_HUGEPAGE); /* where there are none, it is slower and nothing else */
+	/* where there are none, it is slower and nothing else */
+	madvise(l->memory, l->bytes, MADV_HUGEPAGE);
 	place(l, l->memory);
-	l->stage = (struct stage){ .real = p->points.real, .d = p->points.d, .k = p->k, .all = p->all, .origin = l->origin, .centre = l->centre,
-				   .half = l->half, .low = l->low, .high = l->high, .moved = l->moved, .scale = l->scale,
-				   .widest = INSTRUCTION_SETS - 1, .forced = prune != PRUNE_AUTO };
+	l->stage = (struct stage){ .real = p->points.real,
+				   .d = p->points.d,
+				   .k = p->k,
+				   .all = p->all,
+				   .origin = l->origin,
+				   .centre = l->centre,
+				   .half = l->half,
+				   .low = l->low,
+				   .high = l->high,
+				   .moved = l->moved,
+				   .scale = l->scale,
+				   .widest = INSTRUCTION_SETS - 1,
+				   .forced = prune != PRUNE_AUTO };
 	return l;
 fail:
 	lloyd_close(l);
@@ -226,14 +273,18 @@ static void join_boxes(struct lloyd *l)
 	}
 }
 
-/* In the points' type. Not so far that its square could not be had; only from there on a first centre is not where it was given. */
+/*
+ * In the points' type. Not so far that its square could not be had; only from there on a first
+ * centre is not where it was given.
+ */
 static double relative(const struct lloyd *l, double given, unsigned j)
 {
 	const unsigned d = l->stage.d;
 	double value;
 
 	if (l->stage.real == FLOAT)
-		value = (double)(((float)given - ((const float *)l->origin)[j]) * ((const float *)l->origin)[d]);
+		value = (double)(((float)given - ((const float *)l->origin)[j]) *
+				 ((const float *)l->origin)[d]);
 	else
 		value = (given - ((const double *)l->origin)[j]) * ((const double *)l->origin)[d];
 	return fmax(-FARTHEST, fmin(value, FARTHEST));
@@ -258,7 +309,10 @@ static double put_centre(struct lloyd *l, unsigned c, const double *value)
 	return sqrt(moved) * (1 + (d + 4) * DBL_EPSILON);
 }
 
-/* The relative points lie in the box; where centres may be, which rounds scores, is known from it and from the first ones. */
+/*
+ * The relative points lie in the box; where centres may be, which rounds scores, is known from it
+ * and from the first ones.
+ */
 static void bound(struct lloyd *l)
 {
 	const unsigned d = l->stage.d;
@@ -274,7 +328,9 @@ static void bound(struct lloyd *l)
 	far = square;
 	for (unsigned c = 0; c < l->problem.k; c++)
 		far = fmax(far, 2 * real_get(l->stage.real, l->half, c));
-	l->stage.slack = (d + 4) * ((is_float ? FLT_EPSILON : DBL_EPSILON) * (far / 2 + sqrt(far * square)) + (is_float ? FLT_MIN : DBL_MIN));
+	l->stage.slack =
+		(d + 4) * ((is_float ? FLT_EPSILON : DBL_EPSILON) * (far / 2 + sqrt(far * square)) +
+			   (is_float ? FLT_MIN : DBL_MIN));
 }
 
 /* A power of two, by which what is at most `half` comes to lie between -1 and 1. */
@@ -297,7 +353,8 @@ static void prepare(struct lloyd *l)
 	join_boxes(l);
 	for (unsigned j = 0; j < d; j++) {
 		real_set(l->stage.real, l->origin, j, l->low[j] / 2 + l->high[j] / 2);
-		half = fmax(half, fmax(l->high[j] - real_get(l->stage.real, l->origin, j), real_get(l->stage.real, l->origin, j) - l->low[j]));
+		half = fmax(half, fmax(l->high[j] - real_get(l->stage.real, l->origin, j),
+				       real_get(l->stage.real, l->origin, j) - l->low[j]));
 	}
 	real_set(l->stage.real, l->origin, d, unit(half, l->stage.real));
 	for (unsigned j = 0; j < d; j++) {
@@ -327,7 +384,8 @@ static void begin(struct lloyd *l, struct worker *w)
 	double *least = l->box + w->index * l->box_stride;
 
 	tiles_choose(p->real)->box(s->x, s->n, p->d, least, least + p->d,
-				   least + apart((size_t)2 * p->d * sizeof(double)) / sizeof(double));
+				   least + apart((size_t)2 * p->d * sizeof(double)) /
+						   sizeof(double));
 	team_barrier(l->problem.team);
 	if (w->index == 0)
 		prepare(l);
@@ -337,12 +395,14 @@ static void begin(struct lloyd *l, struct worker *w)
 }
 
 /*
- * Whether it pays is a guess before there are iterations; after them, what the method computes is known. The worker goes on with another one where
- * that is most of the distances: labels are the same by any.
+ * Whether it pays is a guess before there are iterations; after them, what the method computes is
+ * known. The worker goes on with another one where that is most of the distances: labels are the
+ * same by any.
  */
 static const struct method *judge(const struct lloyd *l, struct share *s, const struct method *m)
 {
-	if (m == l->otherwise || !l->otherwise || l->stage.iteration < 2 || (double)*s->change.computed < MOST_COMPUTED * (double)s->n * l->stage.k)
+	if (m == l->otherwise || !l->otherwise || l->stage.iteration < 2 ||
+	    (double)*s->change.computed < MOST_COMPUTED * (double)s->n * l->stage.k)
 		return m;
 	m->labels(s, &l->stage);
 	s->built = l->stage.iteration;
@@ -389,18 +449,24 @@ static void move_centres(struct lloyd *l, unsigned first, unsigned last, double 
 			l->total.sum[row + j] += l->change.sum[row + j];
 		for (unsigned j = 0; j < d && count; j++) {
 			mean[j] = (double)l->total.sum[row + j] / l->scale[j] / (double)count;
-			l->solution.centre[row + j] = real_get(l->stage.real, l->origin, j) + mean[j] / real_get(l->stage.real, l->origin, d);
+			l->solution.centre[row + j] =
+				real_get(l->stage.real, l->origin, j) +
+				mean[j] / real_get(l->stage.real, l->origin, d);
 		}
 		if (count)
 			l->moved[c] = put_centre(l, c, mean);
 	}
 }
 
-/* Ends an iteration, of which `done` were before. Whether another one is to come: all workers of all ranks find the same. */
+/*
+ * Ends an iteration, of which `done` were before. Whether another one is to come: all workers of
+ * all ranks find the same.
+ */
 static bool update(struct lloyd *l, struct worker *w, uint64_t done)
 {
 	const struct problem *p = &l->problem;
-	const unsigned first = (unsigned)part_begin(p->k, w->index, w->threads), last = (unsigned)part_begin(p->k, w->index + 1, w->threads);
+	const unsigned first = (unsigned)share_begin(p->k, w->index, w->threads),
+		       last = (unsigned)share_begin(p->k, w->index + 1, w->threads);
 	bool more;
 
 	team_barrier(p->team);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The variant `best`: Lloyd's k-means (Lloyd 1982) by the fastest method that fits the problem. Labels, centres and counts are bit for bit the same
- * with any method, any number of threads and any number of ranks: method.h says why. How to add a method is written there, too.
+ * The variant `best`: Lloyd's k-means (Lloyd 1982) by the fastest method that fits the problem.
+ * Labels, centres and counts are bit for bit the same with any method, any number of threads and
+ * any number of ranks: method.h says why. How to add a method is written there, too.
  */
 #ifndef LOCUS_LLOYD_H
 #define LOCUS_LLOYD_H
@@ -9,30 +10,37 @@
 #include "bench/kmeans/kmeans.h"
 
 enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
-#define PRUNE_CHOICES "auto,none,bounds,cells" /* the choices of a parameter, in the order of enum prune */
+/* the choices of a parameter, in the order of enum prune */
+#define PRUNE_CHOICES "auto,none,bounds,cells"
 
 struct lloyd;
 
 /*
- * Memory only, mapped and not touched. NULL with errno: ENOMEM; EINVAL for a kind of pruning that does not fit the problem (cells, of more
- * dimensions than pay). The problem is copied; what it points to stays the caller's, and has to be there until lloyd_close(). The points
- * themselves may come later: nothing reads them before lloyd_work().
+ * Memory only, mapped and not touched. NULL with errno: ENOMEM; EINVAL for a kind of pruning that
+ * does not fit the problem (cells, of more dimensions than pay). The problem is copied; what it
+ * points to stays the caller's, and has to be there until lloyd_close(). The points themselves may
+ * come later: nothing reads them before lloyd_work().
  */
 struct lloyd *lloyd_open(const struct problem *, enum prune);
-void lloyd_enter(struct lloyd *, struct worker *);   /* each worker: touches what will be its own */
+void lloyd_enter(struct lloyd *, struct worker *); /* each worker: touches what will be its own */
 /*
- * All workers: from the points as they are given to labels and centres, indices and all. May be called again, and then begins anew. Whether it
- * ends is for all ranks together: they do the same iterations.
+ * All workers: from the points as they are given to labels and centres, indices and all. May be
+ * called again, and then begins anew. Whether it ends is for all ranks together: they do the same
+ * iterations.
  */
 void lloyd_work(struct lloyd *, struct worker *);
-const struct solution *lloyd_solution(const struct lloyd *); /* valid until lloyd_close() or the next lloyd_work() */
-const char *lloyd_method(const struct lloyd *);      /* its name: "brute", "bounds", "cells" */
-void lloyd_close(struct lloyd *);                    /* NULL is fine */
+/* valid until lloyd_close() or the next lloyd_work() */
+const struct solution *lloyd_solution(const struct lloyd *);
+const char *lloyd_method(const struct lloyd *); /* its name: "brute", "bounds", "cells" */
+void lloyd_close(struct lloyd *);		/* NULL is fine */
 
 /* What lloyd_open() maps, in bytes; 0: it does not fit. Where points lie need not be known. */
 size_t lloyd_bytes(const struct problem *, enum prune);
 
-/* 1/s: multiply-adds (of one value of a vector) that the calling thread's core does, measured now in about a millisecond. */
+/*
+ * 1/s: multiply-adds (of one value of a vector) that the calling thread's core does, measured now
+ * in about a millisecond.
+ */
 double fma_rate(enum real);
 
 #endif

@@ -12,13 +12,15 @@
 #include <unistd.h>
 
 #include "bench/kmeans/points.h"
-#include "harness/random.h"
+#include "kit/random.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "NPY files are read and written as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "NPY files are read and written as they lie in memory");
 
 /*
- * Numbers at random, each by its place in a stream and not by those before it: a finalizer of multiples of the golden ratio (Steele, Lea and
- * Flood 2014). Words of a stream are streams again: of a row, say.
+ * Numbers at random, each by its place in a stream and not by those before it: a finalizer of
+ * multiples of the golden ratio (Steele, Lea and Flood 2014). Words of a stream are streams again:
+ * of a row, say.
  */
 static uint64_t word(uint64_t stream, uint64_t i)
 {
@@ -52,21 +54,28 @@ static void uniform_row(const struct points *p, size_t at, uint64_t row)
 		put(p, at + j, unit(word(row, j) & kept));
 }
 
-/* Two normal deviates of two words (Box and Muller 1958). They end at 8.57 deviations, where 53 bits do. */
-static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t middle, double spread)
+/*
+ * Two normal deviates of two words (Box and Muller 1958). They end at 8.57 deviations, where 53
+ * bits do.
+ */
+static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t middle,
+		     double spread)
 {
 	for (unsigned j = 0; j < p->d; j += 2) {
-		const double radius = spread * sqrt(-2 * log(1 - unit(word(row, j)))), angle = 2 * M_PI * unit(word(row, j + 1));
+		const double radius = spread * sqrt(-2 * log(1 - unit(word(row, j)))),
+			     angle = 2 * M_PI * unit(word(row, j + 1));
 
 		put(p, at + j, 20 * unit(word(middle, j)) - 10 + radius * cos(angle));
 		if (j + 1 < p->d)
-			put(p, at + j + 1, 20 * unit(word(middle, j + 1)) - 10 + radius * sin(angle));
+			put(p, at + j + 1,
+			    20 * unit(word(middle, j + 1)) - 10 + radius * sin(angle));
 	}
 }
 
 void points_generate(const struct recipe *r, size_t first, struct points *part)
 {
-	const uint64_t rows = stream(r->seed, OF_ROWS), choices = stream(r->seed, OF_CHOICES), middles = stream(r->seed, OF_MIDDLES);
+	const uint64_t rows = stream(r->seed, OF_ROWS), choices = stream(r->seed, OF_CHOICES),
+		       middles = stream(r->seed, OF_MIDDLES);
 
 	for (size_t i = 0; i < part->n; i++) {
 		const uint64_t row = word(rows, first + i);
@@ -74,7 +83,9 @@ void points_generate(const struct recipe *r, size_t first, struct points *part)
 		if (r->shape == UNIFORM)
 			uniform_row(part, i * part->d, row);
 		else
-			blob_row(part, i * part->d, row, word(middles, (word(choices, first + i) >> 32) * r->k >> 32), r->spread);
+			blob_row(part, i * part->d, row,
+				 word(middles, (word(choices, first + i) >> 32) * r->k >> 32),
+				 r->spread);
 	}
 }
 
@@ -87,25 +98,26 @@ size_t points_drawn(uint64_t seed, size_t n, size_t turn)
 }
 
 /*
- * Files. No well-kept C library reads NPY, whose header is one line; and a CSV file of numbers is strtod and a separator: both are read here.
- * With pread only, so that threads need not agree on a position; and not mapped, since a file that is cut off meanwhile would be SIGBUS.
+ * Files. No well-kept C library reads NPY, whose header is one line; and a CSV file of numbers is
+ * strtod and a separator: both are read here. With pread only, so that threads need not agree on a
+ * position; and not mapped, since a file that is cut off meanwhile would be SIGBUS.
  */
 struct source {
 	int file;
-	char *name;                        /* for messages */
+	char *name; /* for messages */
 	size_t bytes;
 	size_t n;
 	unsigned d;
 	enum real real;
-	size_t data;                       /* NPY: where the values begin */
-	char separator;                    /* CSV; 0: NPY */
-	struct mark *mark;                 /* CSV: of every ROWS_APART-th row */
-	locale_t c;                        /* CSV: where the decimal point is one */
+	size_t data;	   /* NPY: where the values begin */
+	char separator;	   /* CSV; 0: NPY */
+	struct mark *mark; /* CSV: of every ROWS_APART-th row */
+	locale_t c;	   /* CSV: where the decimal point is one */
 };
 
 /* Where a line begins. */
 struct mark {
-	size_t offset, line;               /* the first line is 1 */
+	size_t offset, line; /* the first line is 1 */
 };
 #define ROWS_APART 1024
 
@@ -146,7 +158,8 @@ static char *plain(char *text)
 }
 
 /* Of what is there, as much as was asked for; fewer only at the end of the file. */
-static ssize_t read_some(const struct source *s, void *to, size_t bytes, size_t offset, struct reason why)
+static ssize_t read_some(const struct source *s, void *to, size_t bytes, size_t offset,
+			 struct reason why)
 {
 	size_t done = 0;
 	ssize_t n = 1;
@@ -158,16 +171,21 @@ static ssize_t read_some(const struct source *s, void *to, size_t bytes, size_t 
 	return n < 0 ? wrong(why, "byte %zu can't be read: %m", offset + done) : (ssize_t)done;
 }
 
-static int read_all(const struct source *s, void *to, size_t bytes, size_t offset, struct reason why)
+static int read_all(const struct source *s, void *to, size_t bytes, size_t offset,
+		    struct reason why)
 {
 	const ssize_t n = read_some(s, to, bytes, offset, why);
 
 	if (n >= 0 && (size_t)n < bytes)
-		return wrong(why, "byte %zu: the file ends; expected %zu B more", offset + (size_t)n, bytes - (size_t)n);
+		return wrong(why, "byte %zu: the file ends; expected %zu B more",
+			     offset + (size_t)n, bytes - (size_t)n);
 	return n < 0 ? -1 : 0;
 }
 
-/* The header of an NPY file: a Python dict, {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), } */
+/*
+ * The header of an NPY file: a Python dict, {'descr': '<f8', 'fortran_order': False, 'shape': (3,
+ * 2), }
+ */
 struct header {
 	char *at;
 	char type[16];
@@ -270,7 +288,7 @@ static const char *take_header(struct header *h, const char *end)
 	return expected;
 }
 
-#define BLOCK ((size_t)1 << 18)            /* bytes read at once */
+#define BLOCK ((size_t)1 << 18) /* bytes read at once */
 
 static const char npy_magic[] = "\x93NUMPY";
 #define MAGIC (sizeof(npy_magic) - 1)
@@ -283,13 +301,16 @@ static int npy_preamble(const struct source *s, size_t *begin, size_t *length, s
 	if (read_all(s, start, MAGIC + 4, 0, why))
 		return -1;
 	if (start[6] < 1 || start[6] > 3 || start[7])
-		return wrong(why, "byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0", start[6], start[7]);
+		return wrong(why, "byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0", start[6],
+			     start[7]);
 	*begin = start[6] == 1 ? 10 : 12;
 	if (read_all(s, start, *begin, 0, why))
 		return -1;
-	*length = start[8] | (size_t)start[9] << 8 | (size_t)start[10] << 16 | (size_t)start[11] << 24;
+	*length = start[8] | (size_t)start[9] << 8 | (size_t)start[10] << 16 |
+		  (size_t)start[11] << 24;
 	if (*length > UINT16_MAX)
-		return wrong(why, "byte 8: a header of %zu B; expected at most %u", *length, UINT16_MAX);
+		return wrong(why, "byte 8: a header of %zu B; expected at most %u", *length,
+			     UINT16_MAX);
 	return 0;
 }
 
@@ -308,21 +329,34 @@ static int npy_describe(struct source *s, struct header *h, struct reason why)
 	while (t < sizeof(types) / sizeof(*types) && strcmp(h->type, types[t].name))
 		t++;
 	if (t == sizeof(types) / sizeof(*types))
-		return wrong(why, "the header says type '%s'; expected '<f8' or '<f4' (float64 or float32, little endian)", plain(h->type));
+		return wrong(why,
+			     "the header says type '%s'; expected '<f8' or '<f4' (float64 or "
+			     "float32, little endian)",
+			     plain(h->type));
 	if (h->fortran)
 		return wrong(why, "the header says Fortran order; expected C order");
 	if (h->dimensions < 1 || h->dimensions > 2)
-		return wrong(why, "the header says %u dimensions; expected rows and columns, or one column", h->dimensions);
+		return wrong(
+			why,
+			"the header says %u dimensions; expected rows and columns, or one column",
+			h->dimensions);
 	s->real = types[t].real;
 	s->n = h->shape[0];
 	s->d = h->dimensions == 1 ? 1 : (unsigned)h->shape[1];
 	if (!s->n || !s->d || (h->dimensions == 2 && h->shape[1] > UINT_MAX))
-		return wrong(why, "the header says %zu rows of %zu values; expected at least one, and at most %u in a row", s->n,
-			     h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
-	huge = __builtin_mul_overflow(s->n, s->d, &bytes) || __builtin_mul_overflow(bytes, real_bytes(s->real), &bytes);
+		return wrong(why,
+			     "the header says %zu rows of %zu values; expected at least one, and "
+			     "at most %u in a row",
+			     s->n, h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
+	huge = __builtin_mul_overflow(s->n, s->d, &bytes) ||
+	       __builtin_mul_overflow(bytes, real_bytes(s->real), &bytes);
 	if (huge || bytes != there)
-		return wrong(why, "byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s", s->data, there, s->n, s->d,
-			     real_bytes(s->real), huge || bytes > there ? "it is cut off" : "there is more than its header says");
+		return wrong(
+			why,
+			"byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
+			s->data, there, s->n, s->d, real_bytes(s->real),
+			huge || bytes > there ? "it is cut off"
+					      : "there is more than its header says");
 	return 0;
 }
 
@@ -343,13 +377,17 @@ static int npy_open(struct source *s, struct reason why)
 	status = read_all(s, text, length, begin, why);
 	expected = status ? NULL : take_header(&h, text + length);
 	if (expected)
-		status = wrong(why, "byte %zu: the header has '%s'; expected %s", begin + (size_t)(h.at - text), plain(h.at), expected);
+		status = wrong(why, "byte %zu: the header has '%s'; expected %s",
+			       begin + (size_t)(h.at - text), plain(h.at), expected);
 	free(text);
 	s->data = begin + length;
 	return status ? -1 : npy_describe(s, &h, why);
 }
 
-/* Values become values of the type wanted. Which of them is the first that is not finite; n: none is. */
+/*
+ * Values become values of the type wanted. Which of them is the first that is not finite; n: none
+ * is.
+ */
 static size_t convert(const void *from, enum real real, void *to, enum real as, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -360,9 +398,11 @@ static size_t convert(const void *from, enum real real, void *to, enum real as, 
 	return n;
 }
 
-static int npy_read(const struct source *s, size_t first, size_t n, enum real as, void *to, struct reason why)
+static int npy_read(const struct source *s, size_t first, size_t n, enum real as, void *to,
+		    struct reason why)
 {
-	const size_t each = real_bytes(s->real), most = BLOCK / each, begin = first * s->d, values = n * s->d;
+	const size_t each = real_bytes(s->real), most = BLOCK / each, begin = first * s->d,
+		     values = n * s->d;
 	void *block = calloc(BLOCK, 1);
 	int status = 0;
 
@@ -376,8 +416,11 @@ static int npy_read(const struct source *s, size_t first, size_t n, enum real as
 			const size_t at = begin + i + bad;
 			const double found = real_get(s->real, block, bad);
 
-			status = wrong(why, "byte %zu (row %zu, column %zu): %g; expected a finite number%s", s->data + at * each, at / s->d + 1,
-				       at % s->d + 1, found, as == FLOAT ? " of type float" : "");
+			status = wrong(
+				why,
+				"byte %zu (row %zu, column %zu): %g; expected a finite number%s",
+				s->data + at * each, at / s->d + 1, at % s->d + 1, found,
+				as == FLOAT ? " of type float" : "");
 		}
 	}
 	free(block);
@@ -389,8 +432,8 @@ struct reader {
 	const struct source *s;
 	struct reason why;
 	char *block;
-	size_t at, end, offset, line;      /* in the block; of the block in the file */
-	bool failed;                       /* and said why */
+	size_t at, end, offset, line; /* in the block; of the block in the file */
+	bool failed;		      /* and said why */
 };
 
 static bool reader_open(struct reader *r, const struct source *s, struct reason why)
@@ -439,12 +482,14 @@ static bool separates(const struct reader *r, int c)
 {
 	const char separator = r->s->separator;
 
-	return separator == ANY ? c == ',' || c == ';' || c == '\t' : c == separator || (separator == ' ' && c == '\t');
+	return separator == ANY ? c == ',' || c == ';' || c == '\t'
+				: c == separator || (separator == ' ' && c == '\t');
 }
 
 static bool is_blank(const struct reader *r, int c)
 {
-	return c == ' ' || c == '\r' || (c == '\t' && r->s->separator != '\t' && r->s->separator != ANY);
+	return c == ' ' || c == '\r' ||
+	       (c == '\t' && r->s->separator != '\t' && r->s->separator != ANY);
 }
 
 static void skip_blanks(struct reader *r)
@@ -475,7 +520,10 @@ struct field {
 	size_t length;
 };
 
-/* Without the blanks around it. Leaves the reader at what ends it: in a name in quotes, no separator does. */
+/*
+ * Without the blanks around it. Leaves the reader at what ends it: in a name in quotes, no
+ * separator does.
+ */
 static void take_field(struct reader *r, struct field *f)
 {
 	bool quoted = false;
@@ -483,7 +531,8 @@ static void take_field(struct reader *r, struct field *f)
 
 	f->length = 0;
 	skip_blanks(r);
-	for (size_t n = 0; (c = peek(r)) != EOF && c != '\n' && (quoted || !separates(r, c)); r->at++) {
+	for (size_t n = 0; (c = peek(r)) != EOF && c != '\n' && (quoted || !separates(r, c));
+	     r->at++) {
 		quoted ^= c == '"';
 		if (n < sizeof(f->text) - 1)
 			f->text[n] = (char)c;
@@ -509,7 +558,10 @@ static bool more_fields(struct reader *r)
 	return true;
 }
 
-/* Of what strtod takes, not hexadecimal digits. NaN and infinity are numbers here, for they are no names. */
+/*
+ * Of what strtod takes, not hexadecimal digits. NaN and infinity are numbers here, for they are no
+ * names.
+ */
 static bool is_number(const struct source *s, const struct field *f, double *value)
 {
 	char *end;
@@ -569,7 +621,10 @@ static int csv_is_text(struct reader *r)
 		const unsigned char c = (unsigned char)r->block[i];
 
 		if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f)
-			return wrong(r->why, "byte %zu is 0x%02x; expected an NPY file, which begins with \\x93NUMPY, or text (CSV)", i, c);
+			return wrong(r->why,
+				     "byte %zu is 0x%02x; expected an NPY file, which begins with "
+				     "\\x93NUMPY, or text (CSV)",
+				     i, c);
 	}
 	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
 		r->at = 3; /* a mark of UTF-8 */
@@ -583,24 +638,35 @@ static int csv_first_lines(struct source *s, struct reader *r, struct mark *firs
 
 	s->separator = ' ';
 	if (!look_at_line(s, r, &values))
-		return r->failed ? -1 : wrong(r->why, "line %zu: the file ends; expected points", r->line);
+		return r->failed
+			       ? -1
+			       : wrong(r->why, "line %zu: the file ends; expected points", r->line);
 	if (!values.numbers) {
 		names.mark = values.mark;
 		next_line(r);
 		if (!look_at_line(s, r, &values))
-			return r->failed ? -1 : wrong(r->why, "line %zu: the file ends, after a line without numbers; expected points", r->line);
+			return r->failed ? -1
+					 : wrong(r->why,
+						 "line %zu: the file ends, after a line without "
+						 "numbers; expected points",
+						 r->line);
 		count_fields(r, &names);
 	}
 	if (r->failed)
 		return -1;
 	if (s->separator == ANY)
-		return wrong(r->why, "line %zu: has two of comma, semicolon and tab; expected one between values, and points in numbers",
+		return wrong(r->why,
+			     "line %zu: has two of comma, semicolon and tab; expected one between "
+			     "values, and points in numbers",
 			     values.mark.line);
 	if (names.fields && names.fields != values.fields)
-		return wrong(r->why, "line %zu: %zu value%s; expected %zu, as there are names in line %zu", values.mark.line,
-			     values.fields, values.fields == 1 ? "" : "s", names.fields, names.mark.line);
+		return wrong(r->why,
+			     "line %zu: %zu value%s; expected %zu, as there are names in line %zu",
+			     values.mark.line, values.fields, values.fields == 1 ? "" : "s",
+			     names.fields, names.mark.line);
 	if (values.fields > UINT_MAX)
-		return wrong(r->why, "line %zu: %zu values; expected at most %u", values.mark.line, values.fields, UINT_MAX);
+		return wrong(r->why, "line %zu: %zu values; expected at most %u", values.mark.line,
+			     values.fields, UINT_MAX);
 	s->d = (unsigned)values.fields;
 	*first = values.mark;
 	return 0;
@@ -656,16 +722,20 @@ static int csv_row(struct reader *r, enum real as, void *to)
 		take_field(r, &f);
 		if (j++ >= s->d || r->failed)
 			continue;
-		if (!is_number(s, &f, &value) || convert(&value, DOUBLE, (char *)to + (j - 1) * real_bytes(as), as, 1) == 0)
-			return wrong(r->why, "line %zu, value %zu: '%s'; expected a finite number%s", r->line, j, plain(f.text),
-				     as == FLOAT ? " of type float" : "");
+		if (!is_number(s, &f, &value) ||
+		    convert(&value, DOUBLE, (char *)to + (j - 1) * real_bytes(as), as, 1) == 0)
+			return wrong(
+				r->why, "line %zu, value %zu: '%s'; expected a finite number%s",
+				r->line, j, plain(f.text), as == FLOAT ? " of type float" : "");
 	} while (more_fields(r));
 	if (!r->failed && j != s->d)
-		return wrong(r->why, "line %zu: %zu value%s; expected %u, as in line %zu", r->line, j, j == 1 ? "" : "s", s->d, s->mark->line);
+		return wrong(r->why, "line %zu: %zu value%s; expected %u, as in line %zu", r->line,
+			     j, j == 1 ? "" : "s", s->d, s->mark->line);
 	return r->failed ? -1 : 0;
 }
 
-static int csv_read(const struct source *s, size_t first, size_t n, enum real as, void *to, struct reason why)
+static int csv_read(const struct source *s, size_t first, size_t n, enum real as, void *to,
+		    struct reason why)
 {
 	struct reader r;
 	struct mark mark;
@@ -674,9 +744,14 @@ static int csv_read(const struct source *s, size_t first, size_t n, enum real as
 	if (!reader_open(&r, s, why))
 		return -1;
 	go_to(&r, s->mark[first / ROWS_APART]);
-	for (size_t i = first / ROWS_APART * ROWS_APART; !status && i < first + n; i++, next_line(&r)) {
+	for (size_t i = first / ROWS_APART * ROWS_APART; !status && i < first + n;
+	     i++, next_line(&r)) {
 		if (!find_row(&r, &mark))
-			status = r.failed ? -1 : wrong(why, "line %zu: the file ends; rows expected after it: %zu", r.line, first + n - i);
+			status = r.failed ? -1
+					  : wrong(why,
+						  "line %zu: the file ends; rows expected after "
+						  "it: %zu",
+						  r.line, first + n - i);
 		else if (i >= first)
 			status = csv_row(&r, as, (char *)to + (i - first) * s->d * real_bytes(as));
 	}
@@ -694,7 +769,9 @@ static int open_path(struct source *s, const char *path, struct reason why)
 		return wrong(why, "%m");
 	if (!S_ISREG(status.st_mode))
 		return wrong(why, "is %s; expected a file, or - for standard input",
-			     S_ISDIR(status.st_mode) ? "a folder" : S_ISFIFO(status.st_mode) ? "a pipe" : "a device");
+			     S_ISDIR(status.st_mode)	? "a folder"
+			     : S_ISFIFO(status.st_mode) ? "a pipe"
+							: "a device");
 	return 0;
 }
 
@@ -719,7 +796,8 @@ static int open_unlinked(void)
 
 	folder = folder && *folder ? folder : "/tmp";
 	file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (file >= 0 || snprintf(path, sizeof(path), "%s/locus-XXXXXX", folder) >= (int)sizeof(path))
+	if (file >= 0 ||
+	    snprintf(path, sizeof(path), "%s/locus-XXXXXX", folder) >= (int)sizeof(path))
 		return file;
 	file = mkostemp(path, O_CLOEXEC);
 	if (file >= 0)
@@ -741,7 +819,8 @@ static int spool(struct reason why)
 	}
 	good = good && lseek(file, 0, SEEK_SET) == 0 && dup2(file, STDIN_FILENO) >= 0;
 	if (!good)
-		wrong(why, "can't be put into a file in %s: %m", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+		wrong(why, "can't be put into a file in %s: %m",
+		      getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	free(block);
 	if (file >= 0)
 		close(file);
@@ -756,7 +835,9 @@ static int open_input(struct source *s, struct reason why)
 		return wrong(why, "%m");
 	if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode))
 		return wrong(why, "is %s; expected a file or a pipe",
-			     isatty(STDIN_FILENO) ? "a terminal" : S_ISDIR(status.st_mode) ? "a folder" : "a device");
+			     isatty(STDIN_FILENO)      ? "a terminal"
+			     : S_ISDIR(status.st_mode) ? "a folder"
+						       : "a device");
 	/* Of a file of which others have read the beginning, only the rest is meant. */
 	if ((!S_ISREG(status.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR)) && spool(why))
 		return -1;
@@ -779,7 +860,8 @@ static int open_either(struct source *s, struct reason why)
 		return wrong(why, "is empty; expected points");
 	if (n < 0)
 		return -1;
-	return n == MAGIC && memcmp(start, npy_magic, MAGIC) == 0 ? npy_open(s, why) : csv_open(s, why);
+	return n == MAGIC && memcmp(start, npy_magic, MAGIC) == 0 ? npy_open(s, why)
+								  : csv_open(s, why);
 }
 
 struct source *source_open(const char *path, char *why, size_t size)
@@ -796,7 +878,8 @@ struct source *source_open(const char *path, char *why, size_t size)
 	s->name = strdup(reason.file);
 	if (!s->name)
 		wrong(reason, "%m");
-	else if (!(input ? open_input(s, reason) : open_path(s, path, reason)) && !open_either(s, reason))
+	else if (!(input ? open_input(s, reason) : open_path(s, path, reason)) &&
+		 !open_either(s, reason))
 		return s;
 	source_close(s);
 	return NULL;
@@ -817,13 +900,15 @@ enum real source_real(const struct source *s)
 	return s->real;
 }
 
-int source_read(const struct source *s, size_t first, size_t n, enum real as, void *to, char *why, size_t size)
+int source_read(const struct source *s, size_t first, size_t n, enum real as, void *to, char *why,
+		size_t size)
 {
 	const struct reason reason = { s->name, why, size };
 
 	if (!n)
 		return 0;
-	return s->separator ? csv_read(s, first, n, as, to, reason) : npy_read(s, first, n, as, to, reason);
+	return s->separator ? csv_read(s, first, n, as, to, reason)
+			    : npy_read(s, first, n, as, to, reason);
 }
 
 void source_close(struct source *s)
@@ -839,7 +924,7 @@ void source_close(struct source *s)
 
 struct npy {
 	const char *path;
-	int file, error;                   /* errno of what failed first; 0: nothing did */
+	int file, error; /* errno of what failed first; 0: nothing did */
 };
 
 void npy_add(struct npy *f, const void *values, size_t bytes)
@@ -848,7 +933,8 @@ void npy_add(struct npy *f, const void *values, size_t bytes)
 		f->error = errno;
 }
 
-struct npy *npy_create(const char *path, const char *type, size_t rows, size_t columns, char *why, size_t size)
+struct npy *npy_create(const char *path, const char *type, size_t rows, size_t columns, char *why,
+		       size_t size)
 {
 	const struct reason reason = { path, why, size };
 	struct npy *f = malloc(sizeof(*f));
@@ -859,7 +945,8 @@ struct npy *npy_create(const char *path, const char *type, size_t rows, size_t c
 		wrong(reason, "%m");
 		return NULL;
 	}
-	*f = (struct npy){ .path = path, .file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) };
+	*f = (struct npy){ .path = path,
+			   .file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) };
 	if (f->file < 0) {
 		wrong(reason, errno == EEXIST ? "exists; give another name" : "%m");
 		free(f);
@@ -867,8 +954,9 @@ struct npy *npy_create(const char *path, const char *type, size_t rows, size_t c
 	}
 	/* A header of version 1.0, filled up so that the values begin at a multiple of 64. */
 	snprintf(shape, sizeof(shape), columns ? "%zu, %zu" : "%zu,", rows, columns);
-	length = snprintf(header, sizeof(header), "%s%c%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", npy_magic, 1, 0,
-			  (int)(sizeof(header) - MAGIC - 4), 0, type, shape);
+	length = snprintf(header, sizeof(header),
+			  "%s%c%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+			  npy_magic, 1, 0, (int)(sizeof(header) - MAGIC - 4), 0, type, shape);
 	memset(header + length, ' ', sizeof(header) - (size_t)length);
 	header[sizeof(header) - 1] = '\n';
 	npy_add(f, header, sizeof(header));
@@ -894,7 +982,8 @@ int npy_finish(struct npy *f, char *why, size_t size)
 	return status;
 }
 
-int save_npy(const char *path, const char *type, const void *values, size_t rows, size_t columns, char *why, size_t size)
+int save_npy(const char *path, const char *type, const void *values, size_t rows, size_t columns,
+	     char *why, size_t size)
 {
 	struct npy *f = npy_create(path, type, rows, columns, why, size);
 

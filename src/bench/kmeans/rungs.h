@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of the ladder, for points of type REAL; included by ladder.c for each type. Each is one loop, of which the number of dimensions, where
- * it is 2, the layout and what is done with a point are constants: no step asks which it is.
+ * The steps of the ladder, for points of type REAL; included by ladder.c for each type. Each is one
+ * loop, of which the number of dimensions, where it is 2, the layout and what is done with a point
+ * are constants: no step asks which it is.
  */
-INLINE uint32_t NAME(nearest)(const unsigned char *means, size_t stride, uint32_t k, const REAL *x, unsigned d)
+INLINE uint32_t NAME(nearest)(const unsigned char *means, size_t stride, uint32_t k, const REAL *x,
+			      unsigned d)
 {
 	uint32_t nearest = 0;
 	REAL least = (REAL)INFINITY;
@@ -34,12 +36,18 @@ INLINE void NAME(add_locked)(unsigned char *cluster, const REAL *x, unsigned d, 
 	struct spin_lock *lock = (struct spin_lock *)(cluster + LOCK_AT(d, sizeof(REAL), apart));
 
 	spin_acquire(lock);
-	NAME(add)(cluster + SUM_AT(d, sizeof(REAL), apart), cluster + COUNT_AT(d, sizeof(REAL), apart), x, d);
+	NAME(add)
+	(cluster + SUM_AT(d, sizeof(REAL), apart), cluster + COUNT_AT(d, sizeof(REAL), apart), x,
+	 d);
 	spin_release(lock);
 }
 
-/* Assigns the worker's points, and does with each at once what the step is for. Returns how many assignments changed. */
-INLINE uint64_t NAME(assign)(struct ladder *l, unsigned worker, unsigned d, size_t stride, enum then then)
+/*
+ * Assigns the worker's points, and does with each at once what the step is for. Returns how many
+ * assignments changed.
+ */
+INLINE uint64_t NAME(assign)(struct ladder *l, unsigned worker, unsigned d, size_t stride,
+			     enum then then)
 {
 	const size_t end = end_of(l, worker), entry = l->entry;
 	const uint32_t k = l->problem.k;
@@ -60,7 +68,8 @@ INLINE uint64_t NAME(assign)(struct ladder *l, unsigned worker, unsigned d, size
 		if (then == ADD_APART)
 			NAME(add_locked)(clusters + c * stride, x, d, true);
 		if (then == ADD_OWN)
-			NAME(add)(sums + c * entry, sums + c * entry + ENTRY(d) - sizeof(uint64_t), x, d);
+			NAME(add)
+		(sums + c * entry, sums + c * entry + ENTRY(d) - sizeof(uint64_t), x, d);
 		if (then == TALLY)
 			groups[c + 1]++;
 	}
@@ -75,7 +84,8 @@ INLINE uint64_t NAME(add_all)(struct ladder *l, unsigned worker, unsigned d)
 	const uint32_t *label = l->solution.label;
 
 	for (size_t i = begin_of(l, worker); i < end; i++)
-		NAME(add_locked)(l->clusters + label[i] * STRIDE(d, sizeof(REAL), false), points + i * d, d, false);
+		NAME(add_locked)
+	(l->clusters + label[i] * STRIDE(d, sizeof(REAL), false), points + i * d, d, false);
 	return 0;
 }
 
@@ -85,10 +95,13 @@ static void NAME(add_groups)(const struct ladder *l, uint32_t c, double *sum, ui
 	const unsigned d = l->problem.points.d;
 
 	for (unsigned worker = 0; worker < l->problem.threads; worker++) {
-		const size_t *end = l->own[worker].group + c, *order = l->order + begin_of(l, worker);
+		const size_t *end = l->own[worker].group + c,
+			     *order = l->order + begin_of(l, worker);
 
 		for (size_t i = c ? end[-1] : 0; i < *end; i++)
-			NAME(add)((unsigned char *)sum, (unsigned char *)count, (const REAL *)l->problem.points.x + order[i] * d, d);
+			NAME(add)
+		((unsigned char *)sum, (unsigned char *)count,
+		 (const REAL *)l->problem.points.x + order[i] * d, d);
 	}
 }
 
@@ -106,35 +119,37 @@ static void NAME(start)(const struct ladder *l, uint32_t c, double *mean)
 		mean[j] = ((const REAL *)l->problem.start)[(size_t)c * d + j];
 }
 
-#define STEP(STEP_NAME, CALL)                                                                                                                  \
-	static uint64_t NAME(STEP_NAME##_2)(struct ladder *l, unsigned worker)                                                                 \
-	{                                                                                                                                      \
-		const unsigned d = 2;                                                                                                          \
-                                                                                                                                               \
-		return CALL;                                                                                                                   \
-	}                                                                                                                                      \
-	static uint64_t NAME(STEP_NAME##_d)(struct ladder *l, unsigned worker)                                                                 \
-	{                                                                                                                                      \
-		const unsigned d = l->problem.points.d;                                                                                        \
-                                                                                                                                               \
-		return CALL;                                                                                                                   \
+#define STEP(STEP_NAME, CALL)                                                   \
+	static uint64_t NAME(STEP_NAME##_2)(struct ladder * l, unsigned worker) \
+	{                                                                       \
+		const unsigned d = 2;                                           \
+                                                                                \
+		return CALL;                                                    \
+	}                                                                       \
+	static uint64_t NAME(STEP_NAME##_d)(struct ladder * l, unsigned worker) \
+	{                                                                       \
+		const unsigned d = l->problem.points.d;                         \
+                                                                                \
+		return CALL;                                                    \
 	}
 STEP(assign_only, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), false), NOTHING))
 STEP(add_after, NAME(add_all)(l, worker, d))
 STEP(add_together, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), false), ADD_TOGETHER))
 STEP(add_apart, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), true), ADD_APART))
 STEP(add_own, NAME(assign)(forget(l, worker), worker, d, d * sizeof(REAL), ADD_OWN))
-STEP(group, put_in_order(l, worker, NAME(assign)(forget_groups(l, worker), worker, d, d * sizeof(REAL), TALLY)))
+STEP(group,
+     put_in_order(l, worker,
+		  NAME(assign)(forget_groups(l, worker), worker, d, d * sizeof(REAL), TALLY)))
 #undef STEP
 
-#define STEPS(D)                                                                                                                               \
-	{                                                                                                                                      \
-		[TWO_PHASES] = { .assign = NAME(assign_only_##D), .add = NAME(add_after_##D) },                                                \
-		[ONE_PHASE] = { .assign = NAME(add_together_##D) },                                                                            \
-		[ONE_PHASE_PADDED] = { .assign = NAME(add_apart_##D) },                                                                        \
-		[THREE_PHASES] = { .assign = NAME(group_##D) },                                                                                \
-		[PRIVATE_DENSE] = { .assign = NAME(add_own_##D) },                                                                             \
-		[PRIVATE_PADDED] = { .assign = NAME(add_own_##D) },                                                                            \
+#define STEPS(D)                                                                                \
+	{                                                                                       \
+		[TWO_PHASES] = { .assign = NAME(assign_only_##D), .add = NAME(add_after_##D) }, \
+		[ONE_PHASE] = { .assign = NAME(add_together_##D) },                             \
+		[ONE_PHASE_PADDED] = { .assign = NAME(add_apart_##D) },                         \
+		[THREE_PHASES] = { .assign = NAME(group_##D) },                                 \
+		[PRIVATE_DENSE] = { .assign = NAME(add_own_##D) },                              \
+		[PRIVATE_PADDED] = { .assign = NAME(add_own_##D) },                             \
 	}
 static const struct steps NAME(steps)[RUNGS] = STEPS(d), NAME(steps_of_2)[RUNGS] = STEPS(2);
 #undef STEPS

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that come out the same in any order, so with any number of threads and ranks: of integers. A value x becomes the integer nearest to
- * x * scale, where scale is a power of two; a sum is 64 bits wide.
+ * Sums that come out the same in any order, so with any number of threads and ranks: of integers. A
+ * value x becomes the integer nearest to x * scale, where scale is a power of two; a sum is 64 bits
+ * wide.
  *
- * Range: |x| * scale <= 2^SUM_BITS(points) <= 2^51, and points * 2^SUM_BITS <= 2^62: no sum of all points can overflow.
- * Resolution: half a unit a value, so a mean is at most 2^-(SUM_BITS + 1) of the box's half width off (per dimension): 2^-45 with 200,000 points,
- * 2^-42 with 2 million.
+ * Range: |x| * scale <= 2^SUM_BITS(points) <= 2^51, and points * 2^SUM_BITS <= 2^62: no sum of all
+ * points can overflow. Resolution: half a unit a value, so a mean is at most 2^-(SUM_BITS + 1) of
+ * the box's half width off (per dimension): 2^-45 with 200,000 points, 2^-42 with 2 million.
  *
- * Since integers can be taken off again without a trace, sums are kept by their changes: points whose label stays the same are not looked at.
+ * Since integers can be taken off again without a trace, sums are kept by their changes: points
+ * whose label stays the same are not looked at.
  */
 #ifndef LOCUS_KMEANS_SUMS_H
 #define LOCUS_KMEANS_SUMS_H
@@ -17,17 +19,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To add this makes the low bits of a double an integer. It is left in, and taken off when all terms are summed up: sums_settle(). */
-#define SUM_MAGIC 0x1.8p52
+/*
+ * To add this makes the low bits of a double an integer. It is left in, and taken off when all
+ * terms are summed up: sums_settle().
+ */
+#define SUM_MAGIC      0x1.8p52
 #define SUM_MAGIC_BITS INT64_C(0x4338000000000000)
 
 /* All in one row, from sum on, so that ranks can add them up in one call. */
 struct sums {
 	unsigned d, k;
-	int64_t *sum;                      /* of the values: k rows of d */
-	int64_t *count;                    /* of the points: k */
-	int64_t *moves;                    /* points that went from one cluster to another, or to their first */
-	int64_t *computed;                 /* distances computed */
+	int64_t *sum;	/* of the values: k rows of d */
+	int64_t *count; /* of the points: k */
+	/* points that went from one cluster to another, or to their first */
+	int64_t *moves;
+	int64_t *computed; /* distances computed */
 };
 
 static inline size_t sums_length(unsigned d, unsigned k)
@@ -57,7 +63,10 @@ static inline int sum_bits(size_t points)
 	return bits < 51 ? bits : 51;
 }
 
-/* For values of at most this absolute value. No less than 2^-1000 and no more than 2^1000, so that a product with it is exact enough. */
+/*
+ * For values of at most this absolute value. No less than 2^-1000 and no more than 2^1000, so that
+ * a product with it is exact enough.
+ */
 static inline double sum_scale(double most, size_t points)
 {
 	int exponent;
@@ -69,7 +78,10 @@ static inline double sum_scale(double most, size_t points)
 	return ldexp(1, exponent > 1000 ? 1000 : exponent);
 }
 
-/* Of a value, the integer plus SUM_MAGIC_BITS. The product is exact, so it does not matter whether it is fused. */
+/*
+ * Of a value, the integer plus SUM_MAGIC_BITS. The product is exact, so it does not matter whether
+ * it is fused.
+ */
 static inline int64_t sum_term(double x, double scale)
 {
 	const double shifted = x * scale + SUM_MAGIC;
@@ -90,7 +102,10 @@ static inline void sums_join(struct sums *to, const struct sums *from, unsigned 
 		sum[j] += more[j];
 }
 
-/* Takes SUM_MAGIC_BITS off cluster c: what went round the end comes back, and the sum is the integers'. */
+/*
+ * Takes SUM_MAGIC_BITS off cluster c: what went round the end comes back, and the sum is the
+ * integers'.
+ */
 static inline void sums_settle(struct sums *s, unsigned c)
 {
 	uint64_t *sum = (uint64_t *)s->sum + (size_t)c * s->d;
@@ -101,7 +116,10 @@ static inline void sums_settle(struct sums *s, unsigned c)
 
 #define SUM_NONE UINT32_MAX /* no cluster */
 
-/* A point goes from one cluster to another, or from nowhere: what is counted, then its values, by dimension. */
+/*
+ * A point goes from one cluster to another, or from nowhere: what is counted, then its values, by
+ * dimension.
+ */
 static inline void sums_count(struct sums *s, uint32_t from, uint32_t to)
 {
 	++*s->moves;
@@ -110,7 +128,8 @@ static inline void sums_count(struct sums *s, uint32_t from, uint32_t to)
 		s->count[from]--;
 }
 
-static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint32_t from, uint32_t to)
+static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint32_t from,
+				 uint32_t to)
 {
 	uint64_t *sum = (uint64_t *)s->sum;
 
@@ -120,24 +139,29 @@ static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint3
 }
 
 /* The same of eight dimensions, from j on, of which the terms are the bits of these numbers. */
-typedef double eight_reals __attribute__((vector_size(8 * sizeof(double)), aligned(sizeof(double)), may_alias));
-typedef uint64_t eight_integers __attribute__((vector_size(8 * sizeof(uint64_t)), aligned(sizeof(uint64_t)), may_alias));
-#define SUMS_MOVE_EIGHT(s, j, reals, from, to)                                                                                                 \
-	do {                                                                                                                                   \
-		const eight_reals terms = (reals);                                                                                             \
-                                                                                                                                               \
-		*(eight_integers *)((s)->sum + (size_t)(to) * (s)->d + (j)) += (eight_integers)terms;                                          \
-		if ((from) != SUM_NONE)                                                                                                        \
-			*(eight_integers *)((s)->sum + (size_t)(from) * (s)->d + (j)) -= (eight_integers)terms;                                \
+typedef double eight_reals
+	__attribute__((vector_size(8 * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef uint64_t eight_integers
+	__attribute__((vector_size(8 * sizeof(uint64_t)), aligned(sizeof(uint64_t)), may_alias));
+#define SUMS_MOVE_EIGHT(s, j, reals, from, to)                                           \
+	do {                                                                             \
+		const eight_reals terms = (reals);                                       \
+                                                                                         \
+		*(eight_integers *)((s)->sum + (size_t)(to) * (s)->d + (j)) +=           \
+			(eight_integers)terms;                                           \
+		if ((from) != SUM_NONE)                                                  \
+			*(eight_integers *)((s)->sum + (size_t)(from) * (s)->d + (j)) -= \
+				(eight_integers)terms;                                   \
 	} while (0)
 
 /* All of it. One for each type of values. */
-#define SUMS_MOVE(name, REAL)                                                                                                                  \
-	static inline void name(struct sums *s, const REAL *x, const double *scale, uint32_t from, uint32_t to)                                \
-	{                                                                                                                                      \
-		sums_count(s, from, to);                                                                                                       \
-		for (unsigned j = 0; j < s->d; j++)                                                                                            \
-			sums_move_one(s, j, sum_term((double)x[j], scale[j]), from, to);                                                       \
+#define SUMS_MOVE(name, REAL)                                                                      \
+	static inline void name(struct sums *s, const REAL *x, const double *scale, uint32_t from, \
+				uint32_t to)                                                       \
+	{                                                                                          \
+		sums_count(s, from, to);                                                           \
+		for (unsigned j = 0; j < s->d; j++)                                                \
+			sums_move_one(s, j, sum_term((double)x[j], scale[j]), from, to);           \
 	}
 SUMS_MOVE(sums_move_double, double)
 SUMS_MOVE(sums_move_float, float)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/latency/chain.h"
-#include "harness/random.h"
+#include "kit/random.h"
 
 static size_t per_page(const struct chain *c)
 {
@@ -33,7 +33,8 @@ size_t chain_nodes(const struct chain *c)
 		break;
 	}
 	/* The last node needs room for itself, not for a whole stride. */
-	return c->bytes < sizeof(void *) ? c->bytes / stride : (c->bytes - sizeof(void *)) / stride + 1;
+	return c->bytes < sizeof(void *) ? c->bytes / stride
+					 : (c->bytes - sizeof(void *)) / stride + 1;
 }
 
 /* Within a page the order differs from page to page, so that no stride repeats. */
@@ -52,7 +53,8 @@ size_t chain_at(const struct chain *c, size_t turn)
 	case CYCLE:
 		return permute(turn, chain_nodes(c), c->seed) * c->stride;
 	case PAGE_CYCLE:
-		return below_a_page(c) ? permute(turn, chain_nodes(c), c->seed) * c->stride : at_in_pages(c, turn);
+		return below_a_page(c) ? permute(turn, chain_nodes(c), c->seed) * c->stride
+				       : at_in_pages(c, turn);
 	case PAGE_RANDOM:
 		page = permute(turn, chain_nodes(c), c->seed);
 		return page * c->page + mix(c->seed ^ ~page) % (c->page / c->line) * c->line;
@@ -80,25 +82,29 @@ void chain_lay(const struct chain *c, void *base, bool ints, size_t begin, size_
 }
 
 /*
- * The kernels: nothing but loads that each wait for the one before on their chain; one counter and branch for LOADS of them at least. Positions
- * are in registers, as far as there are enough; beyond some 14 chains they are on the stack, where a load that misses its cache does not notice.
+ * The kernels: nothing but loads that each wait for the one before on their chain; one counter and
+ * branch for LOADS of them at least. Positions are in registers, as far as there are enough; beyond
+ * some 14 chains they are on the stack, where a load that misses its cache does not notice.
  */
-#define LOADS 16
-#define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains) - 1) / (chains) : 1)
+#define LOADS	      16
+#define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains)-1) / (chains) : 1)
 
-#define CHASE(chains)                                                                                                                          \
-	static __attribute__((noinline)) void chase_##chains(union position *at, const void *base, uint64_t rounds)                            \
-	{                                                                                                                                      \
-		void *p[chains];                                                                                                               \
-                                                                                                                                               \
-		(void)base;                                                                                                                    \
-		for (unsigned i = 0; i < (chains); i++)                                                                                        \
-			p[i] = at[i].node;                                                                                                     \
-		for (; rounds; rounds--)                                                                                                       \
-			_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(chains); step++)                                         \
-				_Pragma("GCC unroll 32") for (unsigned i = 0; i < (chains); i++) p[i] = *(void **)p[i];                        \
-		for (unsigned i = 0; i < (chains); i++)                                                                                        \
-			at[i].node = p[i];                                                                                                     \
+#define CHASE(chains)                                                                              \
+	static __attribute__((noinline)) void chase_##chains(union position *at, const void *base, \
+							     uint64_t rounds)                      \
+	{                                                                                          \
+		void *p[chains];                                                                   \
+                                                                                                   \
+		(void)base;                                                                        \
+		for (unsigned i = 0; i < (chains); i++)                                            \
+			p[i] = at[i].node;                                                         \
+		for (; rounds; rounds--)                                                           \
+			_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(chains);     \
+						      step++)                                      \
+				_Pragma("GCC unroll 32") for (unsigned i = 0; i < (chains); i++)   \
+					p[i] = *(void **)p[i];                                     \
+		for (unsigned i = 0; i < (chains); i++)                                            \
+			at[i].node = p[i];                                                         \
 	}
 CHASE(1)
 CHASE(2)
@@ -111,21 +117,24 @@ CHASE(16)
 CHASE(24)
 CHASE(32)
 
-static __attribute__((noinline)) void chase_ints(union position *at, const void *base, uint64_t rounds)
+static __attribute__((noinline)) void chase_ints(union position *at, const void *base,
+						 uint64_t rounds)
 {
 	const int *array = base;
 	uint64_t i = at[0].index;
 
 	for (; rounds; rounds--)
-		_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(1); step++) i = (uint64_t)(int64_t)array[i];
+		_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(1); step++) i =
+			(uint64_t)(int64_t)array[i];
 	at[0].index = i;
 }
 
 static const struct {
 	unsigned chains;
 	chase *run;
-} kernels[] = { { 1, chase_1 }, { 2, chase_2 },	  { 3, chase_3 },   { 4, chase_4 },   { 6, chase_6 },
-		{ 8, chase_8 }, { 12, chase_12 }, { 16, chase_16 }, { 24, chase_24 }, { 32, chase_32 } };
+} kernels[] = { { 1, chase_1 },	  { 2, chase_2 },  { 3, chase_3 },   { 4, chase_4 },
+		{ 6, chase_6 },	  { 8, chase_8 },  { 12, chase_12 }, { 16, chase_16 },
+		{ 24, chase_24 }, { 32, chase_32 } };
 
 chase *chase_choose(unsigned chains, bool ints)
 {

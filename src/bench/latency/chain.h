@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of pointers through a buffer: in which order the nodes are visited, and the code that follows them.
+ * Chains of pointers through a buffer: in which order the nodes are visited, and the code that
+ * follows them.
  *
- * An order is a function from the turn (0, 1, ...) to the node, a bijection by construction: so the chain is one cycle through all nodes,
- * whatever the size, and can be laid by several threads at once without a table. (Indexes drawn by rand() would fall into a short
- * cycle after some sqrt(n) steps.)
+ * An order is a function from the turn (0, 1, ...) to the node, a bijection by construction: so the
+ * chain is one cycle through all nodes, whatever the size, and can be laid by several threads at
+ * once without a table. (Indexes drawn by rand() would fall into a short cycle after some sqrt(n)
+ * steps.)
  */
 #ifndef LOCUS_CHAIN_H
 #define LOCUS_CHAIN_H
@@ -14,25 +16,31 @@
 #include <stdint.h>
 
 enum pattern {
-	CYCLE,                             /* all nodes, at random */
-	PAGE_CYCLE,                        /* all nodes, at random, but a page is used up before the next */
-	PAGE_RANDOM,                       /* one node a page, pages at random, at a line that varies */
-	PAGE_STRIDE,                       /* nodes a page and 8 bytes apart, in order */
-	LINE_STRIDE,                       /* all nodes, in order */
+	CYCLE, /* all nodes, at random */
+	/* all nodes, at random, but a page is used up before the next */
+	PAGE_CYCLE,
+	/* one node a page, pages at random, at a line that varies */
+	PAGE_RANDOM,
+	PAGE_STRIDE, /* nodes a page and 8 bytes apart, in order */
+	LINE_STRIDE, /* all nodes, in order */
 };
 
 struct chain {
 	enum pattern pattern;
-	size_t bytes;                      /* of the buffer that nodes lie in */
-	size_t stride;                     /* bytes from one node to its neighbour */
-	size_t page, line;                 /* bytes of the system's page and of a cache line */
+	size_t bytes;	   /* of the buffer that nodes lie in */
+	size_t stride;	   /* bytes from one node to its neighbour */
+	size_t page, line; /* bytes of the system's page and of a cache line */
 	uint64_t seed;
 };
 
-size_t chain_nodes(const struct chain *);              /* 0: the buffer is too small for one */
-size_t chain_at(const struct chain *, size_t turn);    /* offset in bytes of the node visited at that turn, turn < chain_nodes() */
+size_t chain_nodes(const struct chain *); /* 0: the buffer is too small for one */
+/* offset in bytes of the node visited at that turn, turn < chain_nodes() */
+size_t chain_at(const struct chain *, size_t turn);
 
-/* Lays the links of turns begin..end-1: each node gets the address (or, of ints, the index) of the node of the next turn. */
+/*
+ * Lays the links of turns begin..end-1: each node gets the address (or, of ints, the index) of the
+ * node of the next turn.
+ */
 void chain_lay(const struct chain *, void *base, bool ints, size_t begin, size_t end);
 
 /* Parallel chains that a kernel follows; pointers to nodes, or indexes into ints. */
@@ -42,10 +50,16 @@ union position {
 	uint64_t index;
 };
 
-/* Follows `chains` chains `rounds` times for chase_step() loads each, from where they stand; base only matters for ints. */
+/*
+ * Follows `chains` chains `rounds` times for chase_step() loads each, from where they stand; base
+ * only matters for ints.
+ */
 typedef void chase(union position *at, const void *base, uint64_t rounds);
 
-/* NULL where there is no such kernel: 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers, 1 of ints. */
+/*
+ * NULL where there is no such kernel: 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers, 1 of
+ * ints.
+ */
 chase *chase_choose(unsigned chains, bool ints);
 /* Loads of one round, over all chains. */
 unsigned chase_loads(unsigned chains);

@@ -2,7 +2,7 @@
 #include "bench/numa/kernels.h"
 
 #ifdef __FAST_MATH__
-#error "sum-scalar is a chain of additions in order; -ffast-math (-Ofast) would make another kernel of it: leave it out of CFLAGS"
+#error "sum-scalar adds in order; -ffast-math (-Ofast) would not: leave it out of CFLAGS"
 #endif
 
 #define FACTOR 3.0
@@ -36,18 +36,21 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#define STREAM_END _mm_sfence() /* else another CPU may not see yet what is still in the write-combining buffers */
+/* else another CPU may not see yet what is still in the write-combining buffers */
+#define STREAM_END _mm_sfence()
 
 #define NAME(kernel) kernel##_avx512
-#define TARGET TARGET_AVX512
-#define WIDTH		 64
-#define STREAM(to, v, w) (_mm512_stream_pd(to, (__m512d)(v)), _mm512_stream_pd((to) + 8, (__m512d)(w)))
+#define TARGET	     TARGET_AVX512
+#define WIDTH	     64
+#define STREAM(to, v, w) \
+	(_mm512_stream_pd(to, (__m512d)(v)), _mm512_stream_pd((to) + 8, (__m512d)(w)))
 #include "bench/numa/loops.h"
 
-#define NAME(kernel)	 kernel##_avx2
-#define TARGET		 TARGET_AVX2
-#define WIDTH		 32
-#define STREAM(to, v, w) (_mm256_stream_pd(to, (__m256d)(v)), _mm256_stream_pd((to) + 4, (__m256d)(w)))
+#define NAME(kernel) kernel##_avx2
+#define TARGET	     TARGET_AVX2
+#define WIDTH	     32
+#define STREAM(to, v, w) \
+	(_mm256_stream_pd(to, (__m256d)(v)), _mm256_stream_pd((to) + 4, (__m256d)(w)))
 #include "bench/numa/loops.h"
 
 #define STREAM(to, v, w) (_mm_stream_pd(to, (__m128d)(v)), _mm_stream_pd((to) + 2, (__m128d)(w)))
@@ -63,7 +66,10 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #define WIDTH 16
 #include "bench/numa/loops.h"
 
-/* As published: each addition waits for the one before, since a C compiler may not change their order. */
+/*
+ * As published: each addition waits for the one before, since a C compiler may not change their
+ * order.
+ */
 static double sum_scalar(double *to, const double *x, const double *y, size_t n, uint64_t passes)
 {
 	double sum = 0;
@@ -79,7 +85,10 @@ static double sum_scalar(double *to, const double *x, const double *y, size_t n,
 
 /* clang-format off */
 #ifdef __x86_64__
-#define EACH(kernel) { [BASELINE] = kernel##_baseline, [AVX2] = kernel##_avx2, [AVX512] = kernel##_avx512 }
+/* clang-format off */
+#define EACH(kernel)                                                         \
+	{ [BASELINE] = kernel##_baseline, [AVX2] = kernel##_avx2, [AVX512] = kernel##_avx512 }
+/* clang-format on */
 #else
 #define EACH(kernel) { [BASELINE] = kernel##_baseline }
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streaming kernels: one pass over arrays of double. Each is written once (loops.h) and compiled for each instruction set, so that
- * one binary serves every node of a cluster; which one is used is decided when the program runs.
+ * Streaming kernels: one pass over arrays of double. Each is written once (loops.h) and compiled
+ * for each instruction set, so that one binary serves every node of a cluster; which one is used is
+ * decided when the program runs.
  */
 #ifndef LOCUS_NUMA_KERNELS_H
 #define LOCUS_NUMA_KERNELS_H
@@ -10,27 +11,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine/instructions.h"
+#include "kit/instructions.h"
 
 /*
- * Goes `passes` times over n elements: to[i] = f(x[i], y[i]), each time anew, and 0; or, of kernels that write nothing, the sum of
- * x[i] over all passes. The arrays don't overlap and are aligned to doubles; one that the kernel has no use for may be NULL.
+ * Goes `passes` times over n elements: to[i] = f(x[i], y[i]), each time anew, and 0; or, of kernels
+ * that write nothing, the sum of x[i] over all passes. The arrays don't overlap and are aligned to
+ * doubles; one that the kernel has no use for may be NULL.
  */
 typedef double stream(double *to, const double *x, const double *y, size_t n, uint64_t passes);
 
 struct kernel {
 	const char *name;
-	unsigned reads, writes, flops; /* words that an element reads and writes; operations on it */
-	bool streaming;		       /* stores pass the caches by: no line is read only to be overwritten */
+	/* words that an element reads and writes; operations on it */
+	unsigned reads, writes, flops;
+	/* stores pass the caches by: no line is read only to be overwritten */
+	bool streaming;
 	double of_x, of_y;	       /* with writes: to[i] = of_x * x[i] + of_y * y[i] */
 	stream *run[INSTRUCTION_SETS]; /* NULL: not written for it, or not on this architecture */
 };
 
 enum { SUM, SUM_SCALAR, COPY, SCALE, ADD, TRIAD, COPY_NT, SCALE_NT, ADD_NT, TRIAD_NT, KERNELS };
-#define KERNEL_CHOICES "sum,sum-scalar,copy,scale,add,triad,copy-nt,scale-nt,add-nt,triad-nt" /* in this order */
+/* in this order */
+#define KERNEL_CHOICES "sum,sum-scalar,copy,scale,add,triad,copy-nt,scale-nt,add-nt,triad-nt"
 extern const struct kernel kernels[KERNELS];
 
-/* The widest form that this CPU can run, and its instruction set; NULL where there is none (no streaming stores for this architecture). */
+/*
+ * The widest form that this CPU can run, and its instruction set; NULL where there is none (no
+ * streaming stores for this architecture).
+ */
 stream *kernel_choose(const struct kernel *, enum instruction_set *);
 
 #endif

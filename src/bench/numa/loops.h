@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops of the streaming kernels: no header, but what kernels.c includes once for each instruction set, with
+ * The loops of the streaming kernels: no header, but what kernels.c includes once for each
+ * instruction set, with
  *
  *	NAME(kernel)       the function's name
- *	TARGET             the attribute that allows the instructions; empty for those that are always there
+ *	TARGET             the attribute that allows the instructions; empty for those that are
+ *                         always there
  *	WIDTH              bytes of a vector
- *	STREAM(to, v, w)   stores two vectors past the caches; left undefined where there is no such store
+ *	STREAM(to, v, w)   stores two vectors past the caches; left undefined where there is no such
+ *                         store
  *	STREAM_END         what makes such stores visible to others
  *
- * Vectors are written out, so that what is measured depends neither on the vectoriser nor on -O3. A template and not inline functions of
- * vectors, since gcc cuts vectors down to what the function that names them may use before it inlines. No software prefetch: it gained
- * nothing from memory, and took half of the speed in L1 and a quarter in L2 (Sapphire Rapids, 512 B to 8 KiB ahead).
+ * Vectors are written out, so that what is measured depends neither on the vectoriser nor on -O3. A
+ * template and not inline functions of vectors, since gcc cuts vectors down to what the function
+ * that names them may use before it inlines. No software prefetch: it gained nothing from memory,
+ * and took half of the speed in L1 and a quarter in L2 (Sapphire Rapids, 512 B to 8 KiB ahead).
  */
 #define LANES (WIDTH / sizeof(double))
 
@@ -28,12 +32,14 @@ typedef double NAME(vector) __attribute__((vector_size(WIDTH), aligned(sizeof(do
 	ADD(sum, (k) + 3)
 
 /*
- * An addition waits 3 or 4 cycles for the one before and two can start in each: from L1, 8 sums keep both units busy (more were no
- * faster). From further away the widest vectors come more slowly than that: 4 chains suffice, and since they hold back loads that
- * could not be served yet, they are faster (Sapphire Rapids, L2: 98 % of what loads alone reach, against 91 %). The sums live
+ * An addition waits 3 or 4 cycles for the one before and two can start in each: from L1, 8 sums
+ * keep both units busy (more were no faster). From further away the widest vectors come more slowly
+ * than that: 4 chains suffice, and since they hold back loads that could not be served yet, they
+ * are faster (Sapphire Rapids, L2: 98 % of what loads alone reach, against 91 %). The sums live
  * through all passes; bringing them together after each took 5 % of the speed in L1.
  */
-TARGET static double NAME(sum)(double *to, const double *x, const double *y, size_t n, uint64_t passes)
+TARGET static double NAME(sum)(double *to, const double *x, const double *y, size_t n,
+			       uint64_t passes)
 {
 	NAME(vector) s[8] = { 0 }, all;
 	double sum = 0;
@@ -66,7 +72,10 @@ TARGET static double NAME(sum)(double *to, const double *x, const double *y, siz
 			sum += x[i];
 		AGAIN(x);
 	}
-	/* Written out, and in another variable: an array that is indexed by a variable lives in memory. */
+	/*
+	 * Written out, and in another variable: an array that is indexed by a variable lives in
+	 * memory.
+	 */
 	all = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 	for (size_t lane = 0; lane < LANES; lane++)
 		sum += all[lane];
@@ -76,26 +85,32 @@ TARGET static double NAME(sum)(double *to, const double *x, const double *y, siz
 #undef CHAIN
 #undef ADD
 
-/* to[i] = RESULT(x[i], y[i]): element by element to where the stores are aligned, then four vectors a turn, then what is left. */
-#define MAP(kernel, RESULT, STORE, END)                                                                                        \
-	TARGET static double NAME(kernel)(double *to, const double *x, const double *y, size_t n, uint64_t passes)             \
-	{                                                                                                                      \
-		(void)y;                                                                                                       \
-		for (size_t head = unaligned(to, WIDTH, n); passes; passes--) {                                                \
-			size_t i = 0;                                                                                          \
-                                                                                                                               \
-			for (; i < head; i++)                                                                                  \
-				to[i] = RESULT(x[i], y[i]);                                                                    \
-			for (; n - i >= 4 * LANES; i += 4 * LANES) {                                                           \
-				STORE(to + i, RESULT(V(x + i, 0), V(y + i, 0)), RESULT(V(x + i, 1), V(y + i, 1)));             \
-				STORE(to + i + 2 * LANES, RESULT(V(x + i, 2), V(y + i, 2)), RESULT(V(x + i, 3), V(y + i, 3))); \
-			}                                                                                                      \
-			for (; i < n; i++)                                                                                     \
-				to[i] = RESULT(x[i], y[i]);                                                                    \
-			END;                                                                                                   \
-			AGAIN(x);                                                                                              \
-		}                                                                                                              \
-		return 0;                                                                                                      \
+/*
+ * to[i] = RESULT(x[i], y[i]): element by element to where the stores are aligned, then four vectors
+ * a turn, then what is left.
+ */
+#define MAP(kernel, RESULT, STORE, END)                                                           \
+	TARGET static double NAME(kernel)(double *to, const double *x, const double *y, size_t n, \
+					  uint64_t passes)                                        \
+	{                                                                                         \
+		(void)y;                                                                          \
+		for (size_t head = unaligned(to, WIDTH, n); passes; passes--) {                   \
+			size_t i = 0;                                                             \
+                                                                                                  \
+			for (; i < head; i++)                                                     \
+				to[i] = RESULT(x[i], y[i]);                                       \
+			for (; n - i >= 4 * LANES; i += 4 * LANES) {                              \
+				STORE(to + i, RESULT(V(x + i, 0), V(y + i, 0)),                   \
+				      RESULT(V(x + i, 1), V(y + i, 1)));                          \
+				STORE(to + i + 2 * LANES, RESULT(V(x + i, 2), V(y + i, 2)),       \
+				      RESULT(V(x + i, 3), V(y + i, 3)));                          \
+			}                                                                         \
+			for (; i < n; i++)                                                        \
+				to[i] = RESULT(x[i], y[i]);                                       \
+			END;                                                                      \
+			AGAIN(x);                                                                 \
+		}                                                                                 \
+		return 0;                                                                         \
 	}
 
 #define STORE(to, v, w) (V(to, 0) = (v), V(to, 1) = (w))

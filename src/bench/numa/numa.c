@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * numa - who touches a page first decides which node it lies on, and so how fast the others get at it.
+ * numa - who touches a page first decides which node it lies on, and so how fast the others get at
+ * it.
  *
- * Arrays of double are first touched in different ways, or placed by policy, and then streamed through by all workers, each its own
- * contiguous part as OpenMP's schedule(static) would deal it. The work is the same in all variants; only where the pages lie
- * differs. After Johnny's Software Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static
- * took 2.65 : 1.47 : 1.
+ * Arrays of double are first touched in different ways, or placed by policy, and then streamed
+ * through by all workers, each its own contiguous part as OpenMP's schedule(static) would deal it.
+ * The work is the same in all variants; only where the pages lie differs. After Johnny's Software
+ * Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static took
+ * 2.65 : 1.47 : 1.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmark.h"
-#include "harness/random.h"
+#include "kit/random.h"
 #include "machine/limits.h"
 #include "machine/sysfs.h"
 #include "machine/topology.h"
@@ -29,16 +31,18 @@ static uint64_t largest_size(const struct machine *, enum profile);
 
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
 static const struct parameter parameters[] = {
-	[KERNEL] = { "kernel", NULL, "what is done with the arrays; -nt: by stores that pass the caches", CHOICE,
+	[KERNEL] = { "kernel", NULL,
+		     "what is done with the arrays; -nt: by stores that pass the caches", P_CHOICE,
 		     .choices = KERNEL_CHOICES, .value = { "sum", "sum,triad", "sum-scalar" } },
-	[BYTES] = { "size", "B", "of each array; a kernel has 1 to 3", SIZE, .value = { "128M", "auto", "8G" },
-		    .automatic = largest_size },
-	[PAGES] = { "pages", NULL, "what the arrays are mapped with", CHOICE, .choices = PAGES_CHOICES,
-		    .value = { "base", "base,thp" } },
-	[THREADS_ON] = { "layout", NULL, "threads on each node", LAYOUT,
+	[BYTES] = { "size", "B", "of each array; a kernel has 1 to 3", P_SIZE,
+		    .value = { "128M", "auto", "8G" }, .automatic = largest_size },
+	[PAGES] = { "pages", NULL, "what the arrays are mapped with", P_CHOICE,
+		    .choices = PAGES_CHOICES, .value = { "base", "base,thp" } },
+	[THREADS_ON] = { "layout", NULL, "threads on each node", P_LAYOUT,
 			 .value = { "packed,split", "packed,split,all", "packed,split" } },
-	[FROM] = { "from", NULL, "node of the threads, in the matrix", LAYOUT, .value = { "each" } },
-	[TO] = { "to", NULL, "node of the memory", NODE, .value = { "all" } },
+	[FROM] = { "from", NULL, "node of the threads, in the matrix", P_LAYOUT,
+		   .value = { "each" } },
+	[TO] = { "to", NULL, "node of the memory", P_NODE, .value = { "all" } },
 	{ 0 }
 };
 
@@ -48,29 +52,41 @@ static double operations(const struct trial *);
 
 enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK };
 static const struct metric metrics[] = {
-	[BANDWIDTH] = { "bandwidth", "B/s", "what the kernel reads and writes", HIGHER_IS_BETTER, .amount = bytes_asked_for },
-	[TRAFFIC] = { "traffic", "B/s", "the same, and the lines that are read only to be overwritten (some CPUs know better)",
+	[BANDWIDTH] = { "bandwidth", "B/s", "what the kernel reads and writes", HIGHER_IS_BETTER,
+			.amount = bytes_asked_for },
+	[TRAFFIC] = { "traffic", "B/s",
+		      "the same, and the lines that are read only to be overwritten (some CPUs "
+		      "know better)",
 		      HIGHER_IS_BETTER, .amount = bytes_with_allocation },
-	[FLOPS] = { "flops", "flop/s", "additions and multiplications", HIGHER_IS_BETTER, .amount = operations },
-	[WIDTH] = { "vector", "B", "width of the vectors that this CPU let the kernel use", .better = NEITHER },
-	[GRANULE] = { "granule", "B", "that are touched, and so placed, together", .better = NEITHER },
-	[STUCK] = { "stuck", "page", "pages that would not move to the node that uses them", .better = LOWER_IS_BETTER },
+	[FLOPS] = { "flops", "flop/s", "additions and multiplications", HIGHER_IS_BETTER,
+		    .amount = operations },
+	[WIDTH] = { "vector", "B", "width of the vectors that this CPU let the kernel use",
+		    .better = NEITHER },
+	[GRANULE] = { "granule", "B", "that are touched, and so placed, together",
+		      .better = NEITHER },
+	[STUCK] = { "stuck", "page", "pages that would not move to the node that uses them",
+		    .better = LOWER_IS_BETTER },
+	TIME_METRIC("pass"),
 	{ 0 }
 };
 
 /* What makes the variants differ. */
 struct rule {
 	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM } touch; /* who touches a page first, */
-	enum { BY_TOUCH, BIND, INTERLEAVE } policy;	    /* whether that decides where it lies, */
-	bool moved;					    /* and whether it stays there */
+	/* whether that decides where it lies, */
+	enum { BY_TOUCH, BIND, INTERLEAVE } policy;
+	bool moved; /* and whether it stays there */
 };
-static const struct rule single = { FIRST_ALL, BY_TOUCH, false }, at_random = { AT_RANDOM, BY_TOUCH, false },
-			 by_part = { EACH_ITS_PART, BY_TOUCH, false }, interleave = { EACH_ITS_PART, INTERLEAVE, false },
-			 bound = { EACH_ITS_PART, BIND, false }, migrate = { FIRST_ALL, BY_TOUCH, true };
+static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
+			 at_random = { AT_RANDOM, BY_TOUCH, false },
+			 by_part = { EACH_ITS_PART, BY_TOUCH, false },
+			 interleave = { EACH_ITS_PART, INTERLEAVE, false },
+			 bound = { EACH_ITS_PART, BIND, false },
+			 migrate = { FIRST_ALL, BY_TOUCH, true };
 
 /*
- * Small integers, so that sums are exact in whatever order; their periods are prime, so that no whole line, vector or page is
- * another's like. The result begins as what no kernel stores.
+ * Small integers, so that sums are exact in whatever order; their periods are prime, so that no
+ * whole line, vector or page is another's like. The result begins as what no kernel stores.
  */
 static const struct content {
 	const char *name;
@@ -151,21 +167,19 @@ static double lines(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that no cache had: 1 where all comes from memory, less where prefetchers were first and their reads are not counted" },
-	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
+	  "lines that no cache had: 1 where all comes from memory, less where prefetchers were "
+	  "first and their reads are not counted" },
+	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_"
+	  "CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
 	  "loads that another node's memory served" },
-	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know: 1 in 64 with pages of 4 KiB, hardly any with huge ones" },
+	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know: 1 in 64 "
+						"with pages of 4 KiB, hardly any with huge ones" },
 	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a line's cycles, of all threads together" },
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "how many instructions a line took: less with wider vectors" },
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS",
+	  "how many instructions a line took: less with wider vectors" },
 	{ 0 }
 };
-
-static size_t footprint(const struct trial *trial)
-{
-	const struct kernel *k = kernel_of(trial);
-
-	return (k->reads + k->writes) * region_takes(trial->machine, elements_of(trial) * sizeof(double), trial->value[PAGES].choice);
-}
 
 /* The value of `auto`. */
 
@@ -194,12 +208,14 @@ static uint64_t memory_of(const struct machine *m)
 }
 
 /*
- * So small that all placements of the threads can be held at once and sampled in turn, and so large that the caches don't matter: 4
- * times the last one. Where memory has no room for both, the second counts for more.
+ * So small that all placements of the threads can be held at once and sampled in turn, and so large
+ * that the caches don't matter: 4 times the last one. Where memory has no room for both, the second
+ * counts for more.
  */
 static uint64_t largest_size(const struct machine *m, enum profile profile)
 {
-	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS, beyond_caches = power_above(4 * m->last_cache);
+	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS,
+		       beyond_caches = power_above(4 * m->last_cache);
 	uint64_t size = power_below(share / PLACEMENTS);
 
 	(void)profile;
@@ -292,14 +308,14 @@ static void touch(void *state, struct worker *self)
 }
 
 /* Says of elements of an array where they are to lie, or who uses them. */
-static void claim(const struct state *s, void (*as)(struct region *, size_t, size_t, int), unsigned array, size_t begin, size_t end,
-		  int node)
+static void claim(const struct state *s, void (*as)(struct region *, size_t, size_t, int),
+		  unsigned array, size_t begin, size_t end, int node)
 {
 	as(s->region[array], begin * sizeof(double), (end - begin) * sizeof(double), node);
 }
 
-static void claim_by_part(const struct state *s, void (*as)(struct region *, size_t, size_t, int), unsigned array,
-			  const struct trial *trial)
+static void claim_by_part(const struct state *s, void (*as)(struct region *, size_t, size_t, int),
+			  unsigned array, const struct trial *trial)
 {
 	for (unsigned i = 0; i < s->threads; i++)
 		claim(s, as, array, s->part[i].begin, s->part[i].end, trial->place[i].node);
@@ -350,7 +366,8 @@ static int move(struct state *s, const struct trial *trial)
 
 		if (stuck < 0) {
 			cannot(trial->arena,
-			       "pages can't be moved to another node: %s (a container may forbid move_pages; --variant leaves "
+			       "pages can't be moved to another node: %s (a container may forbid "
+			       "move_pages; --variant leaves "
 			       "migrate out)",
 			       strerror(errno));
 			return -1;
@@ -367,7 +384,8 @@ static int map(struct state *s, const struct trial *trial)
 	for (unsigned a = 0; a < ARRAYS; a++) {
 		if (!uses(s->kernel, a))
 			continue;
-		s->region[a] = region_map(trial->arena, contents[a].name, s->elements * sizeof(double), trial->value[PAGES].choice);
+		s->region[a] = region_map(trial->arena, contents[a].name,
+					  s->elements * sizeof(double), trial->value[PAGES].choice);
 		if (!s->region[a])
 			return -1;
 		s->array[a] = region_base(s->region[a]);
@@ -397,14 +415,15 @@ static void *prepare(const struct trial *trial)
 
 	if (!run)
 		return cannot(trial->arena,
-			      "%s needs stores that pass the caches, which this program does not have for this architecture",
+			      "%s needs stores that pass the caches, which this program does not "
+			      "have for this architecture",
 			      kernel->name);
 	s = aligned_alloc(_Alignof(struct state), bytes);
 	if (!s)
 		return NULL;
 	memset(s, 0, bytes);
 	s->kernel = kernel;
-	s->rule = trial->variant->layout;
+	s->rule = trial->variant->data;
 	s->run = run;
 	s->width = instruction_set_width(set);
 	s->elements = elements_of(trial);
@@ -482,7 +501,8 @@ static void check(void *state, struct worker *self)
 
 static const char *verify(void *state, const struct trial *trial)
 {
-	static _Thread_local char sentence[200]; /* until the next one: the state will be gone when it is read */
+	/* until the next one: the state will be gone when it is read */
+	static _Thread_local char sentence[200];
 	struct state *s = state;
 
 	if (s->kernel->writes)
@@ -491,58 +511,67 @@ static const char *verify(void *state, const struct trial *trial)
 		const struct part *p = &s->part[i];
 
 		if (!s->kernel->writes && p->sum != expected_sum(p)) {
-			snprintf(sentence, sizeof(sentence), "worker %u summed %.17g in %llu passes, not %.17g", i, p->sum,
+			snprintf(sentence, sizeof(sentence),
+				 "worker %u summed %.17g in %llu passes, not %.17g", i, p->sum,
 				 (unsigned long long)p->passes, expected_sum(p));
 			return sentence;
 		}
 		if (s->kernel->writes && p->wrong < p->end) {
-			snprintf(sentence, sizeof(sentence), "element %zu of the result is %.17g, not %.17g (worker %u)", p->wrong,
-				 s->array[RESULT][p->wrong], expected(s->kernel, p->wrong), i);
+			snprintf(sentence, sizeof(sentence),
+				 "element %zu of the result is %.17g, not %.17g (worker %u)",
+				 p->wrong, s->array[RESULT][p->wrong],
+				 expected(s->kernel, p->wrong), i);
 			return sentence;
 		}
 	}
 	return NULL;
 }
 
-static bool applies(const struct trial *trial, const char **why_not)
+static struct needs needs(const struct trial *trial)
 {
-	*why_not = "each thread needs at least one cache line of the arrays; choose a larger size";
-	return trial->value[BYTES].count / trial->machine->line >= trial->threads;
+	const struct kernel *k = kernel_of(trial);
+
+	if (trial->value[BYTES].count / trial->machine->line < trial->threads)
+		return (struct needs){ .pointless = "each thread needs at least one cache line of "
+						    "the arrays; choose a larger size" };
+	return (struct needs){
+		.bytes = (k->reads + k->writes) * region_takes(trial->machine,
+							       elements_of(trial) * sizeof(double),
+							       trial->value[PAGES].choice),
+	};
 }
 
-#define VARIANT(NAME, SUMMARY, RULE, LACKING)                                                                            \
-	{                                                                                                                \
-		.name = (NAME), .summary = (SUMMARY), .layout = &(RULE), .lacks = (LACKING), .prepare = prepare, .enter = enter, \
-		.work = work, .collect = collect, .verify = verify, .release = free                                      \
-	}
+enum { MATRIX_ONLY = BIT(FROM) | BIT(TO) };
 static const struct variant variants[] = {
-	VARIANT("single", "one thread touches all pages: they lie on its node", single, LACKS(FROM) | LACKS(TO)),
-	VARIANT("random", "threads touch pages at random, by granules (huge pages make it another experiment)", at_random,
-		LACKS(FROM) | LACKS(TO)),
-	VARIANT("static", "each thread touches what it will use", by_part, LACKS(FROM) | LACKS(TO)),
-	VARIANT("interleave", "pages in turn on all nodes with memory, whoever touches them", interleave, LACKS(FROM) | LACKS(TO)),
-	VARIANT("bind", "all pages on one node, whoever touches them", bound, LACKS(FROM)),
-	VARIANT("migrate", "as single, then moved to where they are used", migrate, LACKS(FROM) | LACKS(TO)),
-	VARIANT("matrix", "threads on one node, pages on another: node x node", bound, LACKS(THREADS_ON)),
+	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY },
+	{ "random",
+	  "threads touch pages at random, by granules (huge pages make it another experiment)",
+	  &at_random, MATRIX_ONLY },
+	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY },
+	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
+	  MATRIX_ONLY },
+	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM) },
+	{ "migrate", "as single, then moved to where they are used", &migrate, MATRIX_ONLY },
+	{ "matrix", "threads on one node, pages on another: node x node", &bound, BIT(THREADS_ON) },
 	{ 0 }
 };
+
+static const struct role roles[] = { { "thread", 0, BY_COUNT }, { 0 } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",
 	.summary = "what it costs that pages lie on another node than the threads that use them",
-	.protocol = "all threads go over the arrays together, each over a contiguous part of its own, as often as fills the sample",
+	.protocol = "all threads go over the arrays together, each over a contiguous part of its "
+		    "own, as often as fills the sample",
 	.source = "jsl2023",
 	.unit = "pass",
-	.sample = 10e-3,
-	.quantile = 0.5,
-	.bound = BY_COUNT,
-	.threads = { [PAPER] = "16" },
-	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
-	.per = { "line", lines },
+	.part = { "line", lines },
 	.variants = variants,
-	.applies = applies,
-	.footprint = footprint,
+	.ops = { prepare, enter, NULL, work, collect, verify, free },
+	.roles = roles,
+	.preset = { [QUICK] = { .sample = 10e-3 }, [PAPER] = { .threads = "16" } },
+	.needs = needs,
 };

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 #include "bench/search/check.h"
-#include "harness/parts.h"
+#include "kit/shares.h"
 
 /* Of so many elements one is made again: enough to know the array by, and soon done. */
 enum { PROBED = 16 };
 
 /* What one thread finds. */
 struct finding {
-	_Alignas(APART) uint64_t sum;      /* of what should have been answered */
+	_Alignas(APART) uint64_t sum; /* of what should have been answered */
 	bool unsorted, other;
 };
 
@@ -22,11 +22,13 @@ struct findings {
 /* Each key of a stream was dealt in every round, and those before where it stands once more. */
 static uint64_t sum_of(const struct check *c, const struct stream *s, size_t first, size_t last)
 {
-	const uint64_t dealt = s->dealt * s->packet, rounds = dealt / s->keys, rest = dealt % s->keys;
+	const uint64_t dealt = s->dealt * s->packet, rounds = dealt / s->keys,
+		       rest = dealt % s->keys;
 	uint64_t sum = 0;
 
 	for (size_t i = first; i < last && (rounds || i < rest); i++)
-		sum += (rounds + (i < rest)) * reference(c->recipe, c->array, key_get(c->recipe, s->key, i));
+		sum += (rounds + (i < rest)) *
+		       reference(c->recipe, c->array, key_get(c->recipe, s->key, i));
 	return sum;
 }
 
@@ -35,18 +37,21 @@ static void find(void *argument, struct worker *self)
 	const struct findings *all = argument;
 	const struct check *c = all->check;
 	struct finding *f = &all->of[self->index];
-	const size_t n = c->recipe->n, end = part_begin(n, self->index + 1, self->threads);
+	const size_t n = c->recipe->n, end = share_begin(n, self->index + 1, self->threads);
 
 	f->sum = 0;
 	f->unsorted = f->other = false;
-	for (size_t i = part_begin(n, self->index, self->threads); c->array && i < end; i++) {
-		f->unsorted |= i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
-		f->other |= i % PROBED == 0 && key_get(c->recipe, c->array, i) != recipe_element(c->recipe, i);
+	for (size_t i = share_begin(n, self->index, self->threads); c->array && i < end; i++) {
+		f->unsorted |=
+			i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
+		f->other |= i % PROBED == 0 &&
+			    key_get(c->recipe, c->array, i) != recipe_element(c->recipe, i);
 	}
 	for (unsigned i = 0; i < c->streams; i++) {
 		const struct stream *s = &c->stream[i];
 
-		f->sum += sum_of(c, s, part_begin(s->keys, self->index, self->threads), part_begin(s->keys, self->index + 1, self->threads));
+		f->sum += sum_of(c, s, share_begin(s->keys, self->index, self->threads),
+				 share_begin(s->keys, self->index + 1, self->threads));
 	}
 }
 
@@ -68,8 +73,11 @@ static const char *compare(const struct check *c, const struct finding *of, unsi
 		sum += c->searcher[i].sum;
 	}
 	if (keys != dealt)
-		return "not as many keys were answered as were dealt: a packet was lost, or searched twice";
-	return sum == wanted ? NULL : "the sum of all answers is not what lower_bound gives: a key was answered wrongly, or by another's answer";
+		return "not as many keys were answered as were dealt: a packet was lost, or "
+		       "searched twice";
+	return sum == wanted ? NULL
+			     : "the sum of all answers is not what lower_bound gives: a key was "
+			       "answered wrongly, or by another's answer";
 }
 
 static const char *check_last(const struct check *c)
@@ -78,8 +86,10 @@ static const char *check_last(const struct check *c)
 		const struct searcher *s = &c->searcher[i];
 
 		for (size_t j = 0; s->last && j < s->last_keys; j++)
-			if (s->answers[j] != reference(c->recipe, c->array, key_get(c->recipe, s->last, j)))
-				return "an answer of a searcher's last packet is not what lower_bound gives";
+			if (s->answers[j] !=
+			    reference(c->recipe, c->array, key_get(c->recipe, s->last, j)))
+				return "an answer of a searcher's last packet is not what "
+				       "lower_bound gives";
 	}
 	return NULL;
 }

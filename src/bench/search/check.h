@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is every key answered once, and right? Against the definition of lower_bound, after the fact, by all threads. */
+/*
+ * Is every key answered once, and right? Against the definition of lower_bound, after the fact, by
+ * all threads.
+ */
 #ifndef LOCUS_SEARCH_CHECK_H
 #define LOCUS_SEARCH_CHECK_H
 
@@ -7,9 +10,9 @@
 
 struct check {
 	const struct recipe *recipe;
-	const void *array;                 /* NULL: this process has a part only */
-	const struct stream *stream;       /* what was dealt */
-	const struct searcher *searcher;   /* what was answered */
+	const void *array;		 /* NULL: this process has a part only */
+	const struct stream *stream;	 /* what was dealt */
+	const struct searcher *searcher; /* what was answered */
 	unsigned streams, searchers;
 };
 

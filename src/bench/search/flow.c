@@ -23,7 +23,8 @@ uint64_t flow_deal(struct flow *f, const _Atomic bool *stop)
 	deal_rest(d);
 	f->ended = clock_ticks();
 	atomic_store_explicit(&f->closed, true, memory_order_release);
-	for (unsigned turn = 0; atomic_load_explicit(&f->finished, memory_order_acquire) != f->searchers; turn++)
+	for (unsigned turn = 0;
+	     atomic_load_explicit(&f->finished, memory_order_acquire) != f->searchers; turn++)
 		relax(turn, RING_SPINS);
 	return dealt;
 }
@@ -81,7 +82,8 @@ void flow_search(struct flow *f, unsigned me)
 
 	s->tally = (struct tally){ .began = ended };
 	for (;;) {
-		const bool closed = atomic_load_explicit(&f->closed, memory_order_acquire); /* before the look: what comes after it there is none */
+		/* before the look: what comes after it there is none */
+		const bool closed = atomic_load_explicit(&f->closed, memory_order_acquire);
 		const struct packet *p = take(f, me, &owner);
 
 		if (!p && closed)
@@ -93,7 +95,8 @@ void flow_search(struct flow *f, unsigned me)
 		began = clock_ticks();
 		s->tally.waiting += turn ? began - ended : 0;
 		turn = 0;
-		search(f->part[owner].array, f->part[owner].n, f->part[owner].first, p->key, p->keys, s->answers);
+		search(f->part[owner].array, f->part[owner].n, f->part[owner].first, p->key,
+		       p->keys, s->answers);
 		ended = clock_ticks();
 		searcher_note(s, p->key, p->keys, packet, ended - began);
 	}
@@ -102,7 +105,8 @@ void flow_search(struct flow *f, unsigned me)
 	atomic_fetch_add_explicit(&f->finished, 1, memory_order_release);
 }
 
-void search_block(struct searcher *s, search *search, const struct part *part, unsigned width, uint32_t packet, const unsigned char *keys, size_t n)
+void search_block(struct searcher *s, search *search, const struct part *part, unsigned width,
+		  uint32_t packet, const unsigned char *keys, size_t n)
 {
 	for (size_t at = 0, count; at < n; at += count) {
 		const unsigned char *from = keys + at * width;
@@ -115,11 +119,14 @@ void search_block(struct searcher *s, search *search, const struct part *part, u
 	}
 }
 
-void search_tree(struct searcher *s, const struct tree *tree, tree_search *search, struct stream *stream, uint64_t packets)
+void search_tree(struct searcher *s, const struct tree *tree, tree_search *search,
+		 struct stream *stream, uint64_t packets)
 {
 	for (uint32_t n; packets; packets -= n) {
 		const unsigned char *keys = stream_next(stream);
-		const uint64_t began = clock_ticks(), left = (stream->keys - stream->at) / stream->packet, most = packets_at_once(stream->packet);
+		const uint64_t began = clock_ticks(),
+			       left = (stream->keys - stream->at) / stream->packet,
+			       most = packets_at_once(stream->packet);
 
 		n = (uint32_t)(packets < left ? packets : left);
 		n = n < most ? n : (uint32_t)most;

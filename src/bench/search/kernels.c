@@ -3,15 +3,21 @@
 
 #include "bench/search/kernels.h"
 #include "machine/clock.h"
-#include "machine/opaque.h"
+#include "kit/opaque.h"
 
-/* `at` becomes `next` where probe < key, by a conditional move: compilers that are only asked for one (gcc 12, clang 14) branch nevertheless. */
+/*
+ * `at` becomes `next` where probe < key, by a conditional move: compilers that are only asked for
+ * one (gcc 12, clang 14) branch nevertheless.
+ */
 #if defined(__x86_64__)
 #define MOVE_IF_LESS(at, next, probe, key) \
 	__asm__("cmp %2, %1\n\tcmovb %3, %0" : "+r"(at) : "rm"(probe), "r"(key), "r"(next) : "cc")
 #elif defined(__aarch64__)
-#define MOVE_IF_LESS(at, next, probe, key) \
-	__asm__("cmp %" REGISTER "1, %" REGISTER "2\n\tcsel %0, %3, %0, lo" : "+r"(at) : "r"(probe), "r"(key), "r"(next) : "cc")
+#define MOVE_IF_LESS(at, next, probe, key)                                  \
+	__asm__("cmp %" REGISTER "1, %" REGISTER "2\n\tcsel %0, %3, %0, lo" \
+		: "+r"(at)                                                  \
+		: "r"(probe), "r"(key), "r"(next)                           \
+		: "cc")
 #else
 #define MOVE_IF_LESS(at, next, probe, key) ((at) = (probe) < (key) ? (next) : (at))
 #endif
@@ -65,12 +71,12 @@ void deal_rest(struct dealer *d)
 			send_packet(&d->outlet[i]);
 }
 
-#define KEY uint32_t
-#define REGISTER "w"
+#define KEY	       uint32_t
+#define REGISTER       "w"
 #define NAME(function) function##_32
 #include "bench/search/widths.h"
 
-#define KEY uint64_t
-#define REGISTER "x"
+#define KEY	       uint64_t
+#define REGISTER       "x"
 #define NAME(function) function##_64
 #include "bench/search/widths.h"

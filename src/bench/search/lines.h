@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search in a tree of lines: no header, but what tree.c includes once for each instruction set and width of keys, with
+ * The search in a tree of lines: no header, but what tree.c includes once for each instruction set
+ * and width of keys, with
  *
  *	NAME(function)     the function's name
- *	TARGET             the attribute that allows the instructions; empty for those that are always there
+ *	TARGET             the attribute that allows the instructions; empty for those that are
+ *                         always there
  *	KEY                the type of a key
  *	RANK(line, key)    how many keys of a line are less; may be left out
  *	FIRST(tree)        the layer in which searches begin
@@ -13,7 +15,7 @@
  *	STORE(to, v)       lanes to uint32_t
  */
 #define FAN    (TREE_LINE / sizeof(KEY))
-#define LEVELS (unsigned)__builtin_ctzll(TOP_LINES * FAN)
+#define LEVELS (unsigned)__builtin_ctzll(TOP_LINES *FAN)
 
 #ifndef RANK
 #define RANK NAME(rank)
@@ -25,17 +27,20 @@ TARGET static inline unsigned NAME(rank)(const KEY *line, KEY key)
 	NAME(vector) less = { 0 };
 	KEY sum = 0;
 
-	UNROLL for (unsigned i = 0; i < TREE_LINE / sizeof(*v); i++)
-		less -= (NAME(vector))(v[i] < keys);
-	UNROLL for (unsigned lane = 0; lane < sizeof(*v) / sizeof(KEY); lane++)
-		sum += less[lane];
+	UNROLL for (unsigned i = 0; i < TREE_LINE / sizeof(*v); i++) less -=
+		(NAME(vector))(v[i] < keys);
+	UNROLL for (unsigned lane = 0; lane < sizeof(*v) / sizeof(KEY); lane++) sum += less[lane];
 	return (unsigned)sum;
 }
 #endif
 
 #ifdef OP
-/* What each lane's node of a level is: a permutation looks up in a line or two, and ignores the higher bits of k. */
-TARGET __attribute__((always_inline)) static inline __m512i NAME(look_up)(const __m512i *line, __m512i k, const unsigned nodes)
+/*
+ * What each lane's node of a level is: a permutation looks up in a line or two, and ignores the
+ * higher bits of k.
+ */
+TARGET __attribute__((always_inline)) static inline __m512i
+NAME(look_up)(const __m512i *line, __m512i k, const unsigned nodes)
 {
 #define TWO(i)		   OP(permutex2var)(line[i], k, line[(i) + 1])
 #define EITHER(a, bits, b) OP(mask_mov)(a, HAS(k, bits), b)
@@ -48,22 +53,29 @@ TARGET __attribute__((always_inline)) static inline __m512i NAME(look_up)(const 
 	case 4:
 		return EITHER(TWO(4), 2 * FAN, TWO(6));
 	default:
-		return EITHER(EITHER(TWO(8), 2 * FAN, TWO(10)), 4 * FAN, EITHER(TWO(12), 2 * FAN, TWO(14)));
+		return EITHER(EITHER(TWO(8), 2 * FAN, TWO(10)), 4 * FAN,
+			      EITHER(TWO(12), 2 * FAN, TWO(14)));
 	}
 #undef TWO
 #undef EITHER
 }
 #endif
 
-/* Where a group comes into the layers, by the first slot of a line for each key. In the top a key, in a lane of its own, goes from node k to 2k or 2k + 1. */
-TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struct tree *t, const KEY *keys, uint32_t *at)
+/*
+ * Where a group comes into the layers, by the first slot of a line for each key. In the top a key,
+ * in a lane of its own, goes from node k to 2k or 2k + 1.
+ */
+TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struct tree *t,
+								     const KEY *keys, uint32_t *at)
 {
 #ifdef OP
-	UNROLL for (unsigned i = 0; i < GROUP; i += FAN) {
+	UNROLL for (unsigned i = 0; i < GROUP; i += FAN)
+	{
 		const __m512i key = _mm512_loadu_si512(keys + i);
 		__m512i k = OP(set1)(1);
 
-		UNROLL for (unsigned level = 0; level < LEVELS; level++) {
+		UNROLL for (unsigned level = 0; level < LEVELS; level++)
+		{
 			__mmask16 right;
 
 			if (level == t->depth)
@@ -80,8 +92,12 @@ TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struc
 #endif
 }
 
-/* From a line, by its first slot, to one in the layer below; in the bottom, `times` is 1, and it is an index. One key at a time, whatever compilers think. */
-TARGET __attribute__((always_inline)) static inline uint32_t NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)
+/*
+ * From a line, by its first slot, to one in the layer below; in the bottom, `times` is 1, and it is
+ * an index. One key at a time, whatever compilers think.
+ */
+TARGET __attribute__((always_inline)) static inline uint32_t
+NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)
 {
 	uint32_t slot = (from + RANK(layer + from, key)) * times;
 
@@ -90,9 +106,11 @@ TARGET __attribute__((always_inline)) static inline uint32_t NAME(descend)(const
 }
 
 /* A group goes through a layer. */
-TARGET __attribute__((always_inline)) static inline void NAME(pass)(const KEY *layer, const KEY *below, const bool fetch, const KEY *keys, uint32_t *at)
+TARGET __attribute__((always_inline)) static inline void
+NAME(pass)(const KEY *layer, const KEY *below, const bool fetch, const KEY *keys, uint32_t *at)
 {
-	UNROLL for (unsigned i = 0; i < GROUP; i++) {
+	UNROLL for (unsigned i = 0; i < GROUP; i++)
+	{
 		at[i] = NAME(descend)(layer, at[i], keys[i], FAN);
 		if (fetch)
 			__builtin_prefetch(below + at[i]);
@@ -100,7 +118,8 @@ TARGET __attribute__((always_inline)) static inline void NAME(pass)(const KEY *l
 }
 
 /* A batch: all its groups through a layer, then through the next one. */
-TARGET static void NAME(search_batch)(const struct tree *t, const KEY *keys, size_t count, uint32_t *answers)
+TARGET static void NAME(search_batch)(const struct tree *t, const KEY *keys, size_t count,
+				      uint32_t *answers)
 {
 	uint32_t at[BATCH] __attribute__((aligned(TREE_LINE)));
 	unsigned l = FIRST(t);
@@ -114,12 +133,13 @@ TARGET static void NAME(search_batch)(const struct tree *t, const KEY *keys, siz
 		for (size_t i = 0; i < count; i += GROUP)
 			NAME(pass)(t->layer[l], t->layer[l + 1], true, keys + i, at + i);
 	for (size_t i = 0; i < count; i += GROUP)
-		UNROLL for (unsigned j = 0; j < GROUP; j++)
-			answers[i + j] = NAME(descend)(t->layer[l], at[i + j], keys[i + j], 1);
+		UNROLL for (unsigned j = 0; j < GROUP; j++) answers[i + j] =
+			NAME(descend)(t->layer[l], at[i + j], keys[i + j], 1);
 }
 
 /* See tree_search. */
-TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t count, uint32_t *answers)
+TARGET static void NAME(search)(const struct tree *t, const void *keys, size_t count,
+				uint32_t *answers)
 {
 	const KEY *from = keys;
 	const size_t left = count % GROUP, whole = count - left;

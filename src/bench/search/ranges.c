@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "bench/search/ranges.h"
-#include "harness/parts.h"
+#include "kit/shares.h"
 
 static int allocate(struct ranges *r, unsigned parts)
 {
@@ -20,7 +20,9 @@ static int allocate(struct ranges *r, unsigned parts)
 static void set_limits(struct ranges *r, const struct recipe *recipe)
 {
 	for (unsigned i = 1; i < r->slots; i++)
-		key_put(recipe, r->limit, i - 1, i < r->parts ? recipe_element(recipe, r->begin[i] - 1) : recipe_largest(recipe));
+		key_put(recipe, r->limit, i - 1,
+			i < r->parts ? recipe_element(recipe, r->begin[i] - 1)
+				     : recipe_largest(recipe));
 }
 
 int ranges_even(struct ranges *r, const struct recipe *recipe, unsigned parts)
@@ -28,7 +30,7 @@ int ranges_even(struct ranges *r, const struct recipe *recipe, unsigned parts)
 	if (allocate(r, parts))
 		return -1;
 	for (unsigned i = 0; i <= parts; i++)
-		r->begin[i] = part_begin(recipe->n, i, parts);
+		r->begin[i] = share_begin(recipe->n, i, parts);
 	set_limits(r, recipe);
 	return 0;
 }
@@ -40,7 +42,8 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int ranges_weighted(struct ranges *r, const struct recipe *recipe, unsigned parts, unsigned stream, size_t samples)
+int ranges_weighted(struct ranges *r, const struct recipe *recipe, unsigned parts, unsigned stream,
+		    size_t samples)
 {
 	size_t *at = calloc(samples, sizeof(*at));
 
@@ -53,7 +56,8 @@ int ranges_weighted(struct ranges *r, const struct recipe *recipe, unsigned part
 	qsort(at, samples, sizeof(*at), compare);
 	r->begin[parts] = recipe->n;
 	for (unsigned i = 1; i < parts; i++) {
-		const size_t least = r->begin[i - 1] + 1, most = recipe->n - (parts - i), wanted = at[samples / parts * i];
+		const size_t least = r->begin[i - 1] + 1, most = recipe->n - (parts - i),
+			     wanted = at[samples / parts * i];
 
 		r->begin[i] = wanted < least ? least : wanted > most ? most : wanted;
 	}

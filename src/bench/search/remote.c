@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/search/remote.h"
-#include "harness/agree.h"
-#include "harness/parts.h"
+#include "kit/shares.h"
 #include "machine/clock.h"
 
 enum {
-	MOST_PACKETS = 64,                 /* of a thread in a round: some 100 us of search */
-	MOST_ROOM = 64 << 20,              /* bytes for the keys that others send in a round */
+	MOST_PACKETS = 64,    /* of a thread in a round: some 100 us of search */
+	MOST_ROOM = 64 << 20, /* bytes for the keys that others send in a round */
 };
 
 /* ---- memory ---- */
@@ -18,7 +17,10 @@ uint32_t remote_packets(unsigned ranks, unsigned threads, uint32_t packet, unsig
 	return packets > MOST_PACKETS ? MOST_PACKETS : packets ? (uint32_t)packets : 1;
 }
 
-/* Memory piece by piece, each apart from the others; from NULL nothing, but `used` is what they come to. */
+/*
+ * Memory piece by piece, each apart from the others; from NULL nothing, but `used` is what they
+ * come to.
+ */
 struct store {
 	unsigned char *memory;
 	size_t used;
@@ -76,7 +78,8 @@ void remote_open(struct remote *r, void *memory)
 	r->own = cut_off(&s, r->threads * sizeof(*r->own));
 	for (unsigned i = 0; i < r->threads; i++) {
 		r->own[i].block = cut_off(&s, block * width);
-		r->own[i].cut = cut_off(&s, (2 * (size_t)ranks_of(r->ranks) + 1) * sizeof(uint32_t));
+		r->own[i].cut =
+			cut_off(&s, (2 * (size_t)ranks_of(r->ranks) + 1) * sizeof(uint32_t));
 		r->own[i].next = r->own[i].cut + ranks_of(r->ranks) + 1;
 	}
 }
@@ -98,10 +101,14 @@ static void group(struct remote *r, unsigned me, uint64_t packets)
 		memcpy(r->own[me].block + i * bytes, stream_next(stream), bytes);
 		stream_go_on(stream, 1);
 	}
-	r->partition(r->own[me].block, packets * stream->packet, r->ranges, r->own[me].cut, r->own[me].next);
+	r->partition(r->own[me].block, packets * stream->packet, r->ranges, r->own[me].cut,
+		     r->own[me].next);
 }
 
-/* ... to those of the others, owner by owner. Each thread puts its own there; thread 0 notes where they are. */
+/*
+ * ... to those of the others, owner by owner. Each thread puts its own there; thread 0 notes where
+ * they are.
+ */
 static void gather(struct remote *r, unsigned me, struct remote_round *to)
 {
 	const unsigned width = r->stream->width;
@@ -113,13 +120,17 @@ static void gather(struct remote *r, unsigned me, struct remote_round *to)
 
 		for (unsigned i = 0; i < r->threads; i++) {
 			if (i == me)
-				memcpy(to->room_for_keys + at * width, r->own[me].block + (size_t)cut[rank] * width,
+				memcpy(to->room_for_keys + at * width,
+				       r->own[me].block + (size_t)cut[rank] * width,
 				       (size_t)(cut[rank + 1] - cut[rank]) * width);
 			at += r->own[i].cut[rank + 1] - r->own[i].cut[rank];
 		}
 		if (me == 0) {
-			to->keys[rank] = (struct piece){ to->room_for_keys + begin * width, (at - begin) * width };
-			to->answers[rank] = (struct piece){ to->room_for_answers + begin * sizeof(uint32_t), (at - begin) * sizeof(uint32_t) };
+			to->keys[rank] = (struct piece){ to->room_for_keys + begin * width,
+							 (at - begin) * width };
+			to->answers[rank] =
+				(struct piece){ to->room_for_answers + begin * sizeof(uint32_t),
+						(at - begin) * sizeof(uint32_t) };
 		}
 	}
 	if (me == 0)
@@ -156,7 +167,8 @@ static void get_asked(struct remote *r, struct remote_round *of)
 
 	finish(r, of->asking);
 	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++)
-		of->found[rank] = (struct piece){ of->room_for_found + rank * room, of->asked[rank].size / width * sizeof(uint32_t) };
+		of->found[rank] = (struct piece){ of->room_for_found + rank * room,
+						  of->asked[rank].size / width * sizeof(uint32_t) };
 	of->found[rank_of(r->ranks)] = of->answers[rank_of(r->ranks)];
 }
 
@@ -168,12 +180,14 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 	struct tally *tally = &r->searcher[self->index].tally;
 
 	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++) {
-		const size_t n = of->asked[rank].size / width, from = part_begin(n, self->index, r->threads),
-			     to = part_begin(n, self->index + 1, r->threads);
+		const size_t n = of->asked[rank].size / width,
+			     from = share_begin(n, self->index, r->threads),
+			     to = share_begin(n, self->index + 1, r->threads);
 		uint32_t *found = (uint32_t *)of->found[rank].bytes + from;
 		const uint64_t began = clock_ticks();
 
-		r->search(r->tree, (unsigned char *)of->asked[rank].bytes + from * width, to - from, found);
+		r->search(r->tree, (unsigned char *)of->asked[rank].bytes + from * width, to - from,
+			  found);
 		for (size_t i = 0; i < to - from; i++)
 			found[i] += first;
 		tally->searching += clock_ticks() - began;
@@ -185,7 +199,8 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 static void add_up(struct remote *r, struct worker *self, struct remote_round *of)
 {
 	struct searcher *s = &r->searcher[self->index];
-	const size_t from = part_begin(of->count, self->index, r->threads), to = part_begin(of->count, self->index + 1, r->threads);
+	const size_t from = share_begin(of->count, self->index, r->threads),
+		     to = share_begin(of->count, self->index + 1, r->threads);
 	uint64_t sum = 0;
 
 	s->answers = (uint32_t *)of->room_for_answers + from;
@@ -204,11 +219,14 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 
 	for (uint64_t n = 0; n < rounds + 2; n++) {
 		struct remote_round *new = n < rounds ? round_at(r, n) : NULL;
-		struct remote_round *under_way = n > 0 && n - 1 < rounds ? round_at(r, n - 1) : NULL;
+		struct remote_round *under_way =
+			n > 0 && n - 1 < rounds ? round_at(r, n - 1) : NULL;
 		struct remote_round *old = n > 1 ? round_at(r, n - 2) : NULL;
 
 		if (new)
-			group(r, self->index, packets - n * r->packets < r->packets ? packets - n * r->packets : r->packets);
+			group(r, self->index,
+			      packets - n * r->packets < r->packets ? packets - n * r->packets
+								    : r->packets);
 		team_barrier(r->team);
 		if (new)
 			gather(r, self->index, new);

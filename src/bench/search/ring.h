@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of keys from one thread to another: a bounded queue of one producer and one consumer (Lamport 1983), each of which keeps what it last saw of
- * the other's counter, and looks again only when that says "full" or "empty" (Giacomoni et al. 2008). A packet is filled, and searched, where it lies.
+ * Packets of keys from one thread to another: a bounded queue of one producer and one consumer
+ * (Lamport 1983), each of which keeps what it last saw of the other's counter, and looks again only
+ * when that says "full" or "empty" (Giacomoni et al. 2008). A packet is filled, and searched, where
+ * it lies.
  *
  * With ring_take_shared() there may be several consumers; they, and no others, come one at a time.
  */
@@ -13,16 +15,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "machine/spin.h"
+#include "kit/spin.h"
 #include "machine/team.h"
 
 enum {
-	RING = 16,                         /* packets: what is on its way at the end has to be little, beside a sample */
-	RING_SPINS = 1000,                 /* looks before a side that waits yields: some 10 us */
+	/* packets: what is on its way at the end has to be little, beside a sample */
+	RING = 16,
+	RING_SPINS = 1000, /* looks before a side that waits yields: some 10 us */
 };
 
 struct packet {
-	uint32_t keys;                     /* how many */
+	uint32_t keys; /* how many */
 	_Alignas(64) unsigned char key[];
 };
 
@@ -31,8 +34,8 @@ struct ring {
 	uint64_t seen_taken;
 	_Alignas(APART) _Atomic uint64_t taken; /* the consumer's */
 	uint64_t seen_put;
-	struct spin_lock lock;             /* of several consumers */
-	_Alignas(APART) size_t stride;     /* bytes of a packet; nobody writes this line */
+	struct spin_lock lock;	       /* of several consumers */
+	_Alignas(APART) size_t stride; /* bytes of a packet; nobody writes this line */
 	_Alignas(APART) unsigned char packet[];
 };
 
@@ -72,7 +75,8 @@ static inline struct packet *ring_room(struct ring *r)
 /* ... which is then the consumer's. */
 static inline void ring_put(struct ring *r)
 {
-	atomic_store_explicit(&r->put, atomic_load_explicit(&r->put, memory_order_relaxed) + 1, memory_order_release);
+	atomic_store_explicit(&r->put, atomic_load_explicit(&r->put, memory_order_relaxed) + 1,
+			      memory_order_release);
 }
 
 /* The consumer: the first packet, or NULL: the ring is empty. */
@@ -88,16 +92,21 @@ static inline const struct packet *ring_first(struct ring *r)
 /* ... which is then the producer's. */
 static inline void ring_took(struct ring *r)
 {
-	atomic_store_explicit(&r->taken, atomic_load_explicit(&r->taken, memory_order_relaxed) + 1, memory_order_release);
+	atomic_store_explicit(&r->taken, atomic_load_explicit(&r->taken, memory_order_relaxed) + 1,
+			      memory_order_release);
 }
 
 /* By anybody, and by then maybe not true any more. */
 static inline bool ring_is_empty(const struct ring *r)
 {
-	return atomic_load_explicit(&r->put, memory_order_acquire) == atomic_load_explicit(&r->taken, memory_order_relaxed);
+	return atomic_load_explicit(&r->put, memory_order_acquire) ==
+	       atomic_load_explicit(&r->taken, memory_order_relaxed);
 }
 
-/* One of several consumers: a copy of the first packet; false: the ring is empty. Who finds it so leaves the lock to others. */
+/*
+ * One of several consumers: a copy of the first packet; false: the ring is empty. Who finds it so
+ * leaves the lock to others.
+ */
 static inline bool ring_take_shared(struct ring *r, struct packet *copy)
 {
 	const struct packet *first;

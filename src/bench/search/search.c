@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * search - a sorted array that is divided among threads, with the keys sent to where they belong, against one that all search.
+ * search - a sorted array that is divided among threads, with the keys sent to where they belong,
+ * against one that all search.
  *
- * A dispatcher that deals packets of 128 keys to 8 searchers, arrays of 16 KiB to 256 MiB, 5 s a point and 20 repeats: the experiment of jsl2023.
- * Taken apart here: what comes from where the keys go (routed), what from the shorter search (divided), what from branches (--search); what skewed keys do
- * to it, and two cures; and `best`, a tree of cache lines.
+ * A dispatcher that deals packets of 128 keys to 8 searchers, arrays of 16 KiB to 256 MiB, 5 s a
+ * point and 20 repeats: the experiment of jsl2023. Taken apart here: what comes from where the keys
+ * go (routed), what from the shorter search (divided), what from branches (--search); what skewed
+ * keys do to it, and two cures; and `best`, a tree of cache lines.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,86 +15,151 @@
 #include "bench/search/check.h"
 #include "bench/search/remote.h"
 #include "benchmark.h"
-#include "harness/agree.h"
-#include "harness/parts.h"
+#include "kit/shares.h"
 #include "machine/clock.h"
 #include "machine/topology.h"
 
 enum { SIZE_OF_ARRAY, TYPE, SEARCH, PACKET, KEYS, SKEW, PAGES };
 enum { U32, U64 };
 static const struct parameter parameters[] = {
-	[SIZE_OF_ARRAY] = { "size", "B", "of the sorted array", SIZE,
-			    .value = { "64K,4M", "16K..256M*4", "16K,64K,256K,1M,4M,16M,64M,256M" } },
-	[TYPE] = { "type", NULL, "of keys: unsigned integers of 32 or of 64 bits", CHOICE, .choices = "u32,u64", .value = { "u32" } },
-	[SEARCH] = { "search", NULL, "each step by branches, three ways, or by a conditional move", CHOICE, .choices = "branchy,branchless",
+	[SIZE_OF_ARRAY] = { "size", "B", "of the sorted array", P_SIZE,
+			    .value = { "64K,4M", "16K..256M*4",
+				       "16K,64K,256K,1M,4M,16M,64M,256M" } },
+	[TYPE] = { "type", NULL, "of keys: unsigned integers of 32 or of 64 bits", P_CHOICE,
+		   .choices = "u32,u64", .value = { "u32" } },
+	[SEARCH] = { "search", NULL, "each step by branches, three ways, or by a conditional move",
+		     P_CHOICE, .choices = "branchy,branchless",
 		     .value = { "branchless", "branchy,branchless", "branchy" } },
-	[PACKET] = { "packet", "keys", "keys that are dealt, and searched, at once", COUNT, .value = { "128" } },
-	[KEYS] = { "keys", NULL, "any is as likely; zipf: elements, the r-th of the array as 1 / r^skew; hot: a share of skew in the first tenth of the array", CHOICE,
-		   .choices = DISTRIBUTIONS, .value = { "uniform" } },
-	[SKEW] = { "skew", NULL, "exponent of zipf keys, share of hot ones; 0 stands for 1 and for 0.9; uniform keys have none", REAL, .value = { "0" } },
-	[PAGES] = { "pages", NULL, "pages of the array, and of the tree", CHOICE, .choices = PAGES_CHOICES, .value = { "base" } },
+	[PACKET] = { "packet", "keys", "keys that are dealt, and searched, at once", P_COUNT,
+		     .value = { "128" } },
+	[KEYS] = { "keys", NULL,
+		   "any is as likely; zipf: elements, the r-th of the array as 1 / r^skew; hot: a "
+		   "share of skew in the first tenth of the array",
+		   P_CHOICE, .choices = DISTRIBUTIONS, .value = { "uniform" } },
+	[SKEW] = { "skew", NULL,
+		   "exponent of zipf keys, share of hot ones; 0 stands for 1 and for 0.9; uniform "
+		   "keys have none",
+		   P_REAL, .value = { "0" } },
+	[PAGES] = { "pages", NULL, "pages of the array, and of the tree", P_CHOICE,
+		    .choices = PAGES_CHOICES, .value = { "base" } },
 	{ 0 }
 };
 
 /* Share of the searchers' time that is waiting, and of the dispatcher's that is not. */
 #define WAITED 0.05
 
-enum { SEARCH_TIME, KEY_TIME, SEARCH_MEDIAN, SEARCH_P99, SEARCH_DEVIATION, THROUGHPUT, WAITING, HELD_UP, DISPATCHER_BOUND, IMBALANCE, IDLE_SHARE, BUILD_TIME, OVERHEAD, COMMUNICATION, WIRE };
+enum {
+	SEARCH_TIME,
+	KEY_TIME,
+	SEARCH_MEDIAN,
+	SEARCH_P99,
+	SEARCH_DEVIATION,
+	THROUGHPUT,
+	WAITING,
+	HELD_UP,
+	DISPATCHER_BOUND,
+	IMBALANCE,
+	IDLE_SHARE,
+	BUILD_TIME,
+	OVERHEAD,
+	COMMUNICATION,
+	WIRE
+};
 static double keys_a_unit(const struct trial *);
 static const struct metric metrics[] = {
-	[SEARCH_TIME] = { "search-time", "s", "a packet's, in the search alone", LOWER_IS_BETTER, NULL },
+	[SEARCH_TIME] = { "search-time", "s", "a packet's, in the search alone", LOWER_IS_BETTER,
+			  NULL },
 	[KEY_TIME] = { "key-time", "s", "a key's, in the search alone", LOWER_IS_BETTER, NULL },
-	[SEARCH_MEDIAN] = { "search-median", "s", "a packet's, in the search alone, that half of them do not exceed", LOWER_IS_BETTER, NULL },
-	[SEARCH_P99] = { "search-p99", "s", "a packet's, in the search alone, that 99 of 100 do not exceed", LOWER_IS_BETTER, NULL },
-	[SEARCH_DEVIATION] = { "search-deviation", "s", "a packet's, in the search alone: standard deviation from packet to packet", LOWER_IS_BETTER, NULL },
-	[THROUGHPUT] = { "throughput", "key/s", "keys that all searchers together answered, end to end", HIGHER_IS_BETTER, keys_a_unit },
-	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search", LOWER_IS_BETTER, NULL },
-	[HELD_UP] = { "held-up", "1", "share of the dispatcher's time in which a searcher's ring was full", NEITHER, NULL },
+	[SEARCH_MEDIAN] = { "search-median", "s",
+			    "a packet's, in the search alone, that half of them do not exceed",
+			    LOWER_IS_BETTER, NULL },
+	[SEARCH_P99] = { "search-p99", "s",
+			 "a packet's, in the search alone, that 99 of 100 do not exceed",
+			 LOWER_IS_BETTER, NULL },
+	[SEARCH_DEVIATION] = { "search-deviation", "s",
+			       "a packet's, in the search alone: standard deviation from packet to "
+			       "packet",
+			       LOWER_IS_BETTER, NULL },
+	[THROUGHPUT] = { "throughput", "key/s",
+			 "keys that all searchers together answered, end to end", HIGHER_IS_BETTER,
+			 keys_a_unit },
+	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search",
+		      LOWER_IS_BETTER, NULL },
+	[HELD_UP] = { "held-up", "1",
+		      "share of the dispatcher's time in which a searcher's ring was full", NEITHER,
+		      NULL },
 	[DISPATCHER_BOUND] = { "dispatcher-bound", "1",
-			       "1 where the dispatcher was too slow: searchers waited more than 5 % of their time, and it was held up for less than that; else 0",
+			       "1 where the dispatcher was too slow: searchers waited more than 5 "
+			       "% of their time, and it was held up for less than that; else 0",
 			       NEITHER, NULL },
-	[IMBALANCE] = { "imbalance", "1", "keys of the busiest searcher (of distributed: the busiest rank) over the mean of all", LOWER_IS_BETTER, NULL },
-	[IDLE_SHARE] = { "idle", "1", "share of its time that the least busy searcher was without a packet to search", LOWER_IS_BETTER, NULL },
-	[BUILD_TIME] = { "build-time", "s", "time to build the tree; of partitioned, to group the keys of a sample by range", LOWER_IS_BETTER, NULL },
-	[OVERHEAD] = { "overhead", "1", "memory of the tree beyond the array's, over the array's", LOWER_IS_BETTER, NULL },
-	[COMMUNICATION] = { "communication", "s", "a packet's time in calls to other ranks: of the rank that waits least", LOWER_IS_BETTER, NULL },
-	[WIRE] = { "wire", "B", "that a key and its answer take between ranks, on average", NEITHER, NULL },
+	[IMBALANCE] = { "imbalance", "1",
+			"keys of the busiest searcher (of distributed: the busiest rank) over the "
+			"mean of all",
+			LOWER_IS_BETTER, NULL },
+	[IDLE_SHARE] = { "idle", "1",
+			 "share of its time that the least busy searcher was without a packet to "
+			 "search",
+			 LOWER_IS_BETTER, NULL },
+	[BUILD_TIME] = { "build-time", "s",
+			 "time to build the tree; of partitioned, to group the keys of a sample by "
+			 "range",
+			 LOWER_IS_BETTER, NULL },
+	[OVERHEAD] = { "overhead", "1", "memory of the tree beyond the array's, over the array's",
+		       LOWER_IS_BETTER, NULL },
+	[COMMUNICATION] = { "communication", "s",
+			    "a packet's time in calls to other ranks: of the rank that waits least",
+			    LOWER_IS_BETTER, NULL },
+	[WIRE] = { "wire", "B", "that a key and its answer take between ranks, on average", NEITHER,
+		   NULL },
+	TIME_METRIC("packet"),
 	{ 0 }
 };
 
 static const struct ratio ratios[] = {
-	{ "gain", "of each key sent to the owner of its range", OF_VARIANTS, "whole", "divided", "search-time" },
-	{ "gain", "... by where keys go: the owner still searches the whole array", OF_VARIANTS, "whole", "routed", "search-time" },
-	{ "gain", "... by the shorter search", OF_VARIANTS, "routed", "divided", "search-time" },
-	{ "gain", "of ranges cut by the weight of the keys", OF_VARIANTS, "divided", "weighted", "throughput" },
-	{ "gain", "of taking packets from others", OF_VARIANTS, "divided", "stealing", "throughput" },
-	{ "gain", "of a tree of cache lines", OF_VARIANTS, "whole", "best", "search-time" },
+	{ "gain", "of each key sent to the owner of its range", P_VARIANT, "whole", "divided",
+	  "search-time" },
+	{ "gain", "... by where keys go: the owner still searches the whole array", P_VARIANT,
+	  "whole", "routed", "search-time" },
+	{ "gain", "... by the shorter search", P_VARIANT, "routed", "divided", "search-time" },
+	{ "gain", "of ranges cut by the weight of the keys", P_VARIANT, "divided", "weighted",
+	  "throughput" },
+	{ "gain", "of taking packets from others", P_VARIANT, "divided", "stealing", "throughput" },
+	{ "gain", "of a tree of cache lines", P_VARIANT, "whole", "best", "search-time" },
 	{ "gain", "of conditional moves", SEARCH, "branchy", "branchless", "search-time" },
-	{ "speed-up", "by threads", OF_THREADS, "fewest", "more", "throughput" },
+	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
 
-static const struct role flow_roles[] = { { "dispatcher", 1, BY_DEADLINE }, { "search", 0, TO_COMPLETION }, { 0 } },
-			 tree_roles[] = { { "search", 0, BY_COUNT }, { 0 } }, partition_roles[] = { { "search", 0, TO_COMPLETION }, { 0 } };
+static const struct role flow_roles[] = { { "dispatcher", 1, BY_DEADLINE },
+					  { "search", 0, TO_COMPLETION },
+					  { 0 } },
+			 tree_roles[] = { { "search", 0, BY_COUNT }, { 0 } },
+			 partition_roles[] = { { "search", 0, TO_COMPLETION }, { 0 } };
 
 /* What makes a variant. */
 struct way {
 	enum { FLOW, PARTITION, TREE, REMOTE } kind;
-	bool by_range, apart;              /* keys go to the owner of their range, which searches nothing else */
+	/* keys go to the owner of their range, which searches nothing else */
+	bool by_range, apart;
 	bool weighted, stealing;
 };
-static const struct way whole = { .kind = FLOW }, routed = { .kind = FLOW, .by_range = true }, divided = { .kind = FLOW, .by_range = true, .apart = true },
-			weighted = { .kind = FLOW, .by_range = true, .apart = true, .weighted = true },
-			stealing = { .kind = FLOW, .by_range = true, .apart = true, .stealing = true },
-			partitioned = { .kind = PARTITION, .by_range = true, .apart = true }, best = { .kind = TREE },
-			distributed = { .kind = REMOTE, .by_range = true };
+static const struct way
+	whole = { .kind = FLOW },
+	routed = { .kind = FLOW, .by_range = true },
+	divided = { .kind = FLOW, .by_range = true, .apart = true },
+	weighted = { .kind = FLOW, .by_range = true, .apart = true, .weighted = true },
+	stealing = { .kind = FLOW, .by_range = true, .apart = true, .stealing = true },
+	partitioned = { .kind = PARTITION, .by_range = true, .apart = true },
+	best = { .kind = TREE }, distributed = { .kind = REMOTE, .by_range = true };
 
 enum {
-	LEAST_KEYS = 1 << 20,              /* different ones of a stream: more than a branch predictor knows by heart */
-	BLOCK = 1 << 17,                   /* ... that a worker partitions in a sample, about */
-	WEIGHED = 1 << 16,                 /* keys by which ranges are cut */
+	/* different ones of a stream: more than a branch predictor knows by heart */
+	LEAST_KEYS = 1 << 20,
+	BLOCK = 1 << 17,   /* ... that a worker partitions in a sample, about */
+	WEIGHED = 1 << 16, /* keys by which ranges are cut */
 	LINE = 64,
-	MOST_PACKET = 1 << 16,             /* what is still in the rings when time is up is searched, too */
+	/* what is still in the rings when time is up is searched, too */
+	MOST_PACKET = 1 << 16,
 	MOST_SKEW = 100,
 };
 
@@ -105,18 +172,20 @@ struct state {
 	struct part *part;
 	struct outlet *outlet;
 	void *array;
-	size_t first, held;                /* elements that are here: from which on, and how many */
-	size_t padded;                     /* elements, with those behind the end */
+	size_t first, held; /* elements that are here: from which on, and how many */
+	size_t padded;	    /* elements, with those behind the end */
 	struct stream *stream;
-	unsigned streams, first_stream;    /* those of this process, of all */
-	unsigned char *own;                /* ring, copy of a packet and answers of each searcher, own_stride bytes apart */
+	unsigned streams, first_stream; /* those of this process, of all */
+	/* ring, copy of a packet and answers of each searcher, own_stride bytes apart */
+	unsigned char *own;
 	size_t own_stride;
 	/* partitioned */
-	uint32_t block;                    /* packets of each worker in a sample */
+	uint32_t block; /* packets of each worker in a sample */
 	unsigned char *blocks;
 	size_t block_stride;
 	partition *partition;
-	uint32_t *cuts;                    /* of each worker's block: threads + 1, and as many for partition() */
+	/* of each worker's block: threads + 1, and as many for partition() */
+	uint32_t *cuts;
 	/* best, distributed */
 	struct tree tree;
 	tree_search *tree_search;
@@ -131,7 +200,7 @@ struct state {
 
 static const struct way *way_of(const struct trial *t)
 {
-	return t->variant->layout;
+	return t->variant->data;
 }
 
 /* Workers before the searchers. */
@@ -168,7 +237,7 @@ static bool has_tree(const struct trial *t)
 /* Elements that a rank holds; rank 0 has as many as any other. */
 static size_t held(const struct trial *t, unsigned rank)
 {
-	return part_size(elements(t), rank, ranks_of(t->ranks));
+	return share_size(elements(t), rank, ranks_of(t->ranks));
 }
 
 /* What there is room for: all ranks are to refuse alike. */
@@ -195,12 +264,17 @@ static size_t block_of(const struct trial *t)
 	return packet < BLOCK ? BLOCK / packet : 1;
 }
 
-/* So many different keys of all streams together that caches cannot hold what they touch, if they cannot hold the array. */
+/*
+ * So many different keys of all streams together that caches cannot hold what they touch, if they
+ * cannot hold the array.
+ */
 static size_t stream_keys(const struct trial *t)
 {
-	const size_t packet = t->value[PACKET].count, lines = t->value[SIZE_OF_ARRAY].count / LINE, wanted = 2 * lines / streams(t);
+	const size_t packet = t->value[PACKET].count, lines = t->value[SIZE_OF_ARRAY].count / LINE,
+		     wanted = 2 * lines / streams(t);
 
-	return round_up(wanted > LEAST_KEYS ? wanted : LEAST_KEYS, way_of(t)->kind == PARTITION ? packet * block_of(t) : packet);
+	return round_up(wanted > LEAST_KEYS ? wanted : LEAST_KEYS,
+			way_of(t)->kind == PARTITION ? packet * block_of(t) : packet);
 }
 
 static size_t packet_room(const struct trial *t)
@@ -210,9 +284,12 @@ static size_t packet_room(const struct trial *t)
 
 static size_t own_stride(const struct trial *t)
 {
-	const size_t packet = t->value[PACKET].count, at_once = way_of(t)->kind == TREE ? packets_at_once((uint32_t)packet) : 1;
+	const size_t packet = t->value[PACKET].count,
+		     at_once = way_of(t)->kind == TREE ? packets_at_once((uint32_t)packet) : 1;
 
-	return round_up(ring_bytes(packet_room(t)) + packet_bytes(packet_room(t)) + at_once * packet * sizeof(uint32_t), t->machine->page);
+	return round_up(ring_bytes(packet_room(t)) + packet_bytes(packet_room(t)) +
+				at_once * packet * sizeof(uint32_t),
+			t->machine->page);
 }
 
 static size_t stream_stride(const struct trial *t)
@@ -222,7 +299,9 @@ static size_t stream_stride(const struct trial *t)
 
 static size_t block_stride(const struct trial *t)
 {
-	return way_of(t)->kind == PARTITION ? round_up(block_of(t) * packet_room(t), t->machine->page) : 0;
+	return way_of(t)->kind == PARTITION
+		       ? round_up(block_of(t) * packet_room(t), t->machine->page)
+		       : 0;
 }
 
 static size_t tree_room(const struct trial *t)
@@ -232,15 +311,10 @@ static size_t tree_room(const struct trial *t)
 
 static size_t remote_room(const struct trial *t)
 {
-	return way_of(t)->kind == REMOTE ? remote_bytes(ranks_of(t->ranks), t->threads, (uint32_t)t->value[PACKET].count, width_of(t)) : 0;
-}
-
-static size_t footprint(const struct trial *t)
-{
-	const enum pages pages = t->value[PAGES].choice;
-
-	return region_takes(t->machine, padded(t) * width_of(t), pages) + (tree_room(t) ? region_takes(t->machine, tree_room(t), pages) : 0) +
-	       searchers(t) * own_stride(t) + streams(t) * stream_stride(t) + t->threads * block_stride(t) + remote_room(t);
+	return way_of(t)->kind == REMOTE
+		       ? remote_bytes(ranks_of(t->ranks), t->threads,
+				      (uint32_t)t->value[PACKET].count, width_of(t))
+		       : 0;
 }
 
 static const char *settle(const struct trial *t, union value *value, uint64_t given)
@@ -255,25 +329,40 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 		return "--skew: 0 to 100";
 	if (!(value[SKEW].real > 0) || keys == UNIFORM)
 		value[SKEW].real = skew[keys];
-	return keys == HOT && value[SKEW].real > 1 ? "--skew: of hot keys it is a share, 1 at most" : NULL;
+	return keys == HOT && value[SKEW].real > 1 ? "--skew: of hot keys it is a share, 1 at most"
+						   : NULL;
 }
 
-static bool applies(const struct trial *t, const char **why_not)
+static struct needs needs(const struct trial *t)
 {
-	*why_not = "a dispatcher and a searcher are two threads";
+	const enum pages pages = t->value[PAGES].choice;
+
 	if (way_of(t)->kind == FLOW && t->threads < 2)
-		return false;
-	*why_not = "--size: answers are numbers of 32 bits, so the array has less than 2^32 elements: 16 GiB of u32, 32 GiB of u64";
+		return (struct needs){ .pointless = "a dispatcher and a searcher are two threads" };
 	if (elements(t) > UINT32_MAX)
-		return false;
-	*why_not = "--size: each searcher needs an element at least, and each rank one";
-	return elements(t) >= searchers(t) && elements(t) >= ranks_of(t->ranks);
+		return (struct needs){ .pointless = "--size: answers are numbers of 32 bits, so "
+						    "the array has less than 2^32 elements: "
+						    "16 GiB of u32, 32 GiB of u64" };
+	if (elements(t) < searchers(t) || elements(t) < ranks_of(t->ranks))
+		return (struct needs){
+			.pointless =
+				"--size: each searcher needs an element at least, and each rank one"
+		};
+	return (struct needs){
+		.bytes = region_takes(t->machine, padded(t) * width_of(t), pages) +
+			 (tree_room(t) ? region_takes(t->machine, tree_room(t), pages) : 0) +
+			 searchers(t) * own_stride(t) + streams(t) * stream_stride(t) +
+			 t->threads * block_stride(t) + remote_room(t),
+	};
 }
 
 /* ---- memory ---- */
 
-/* One piece for each worker from `first` on, that it touches first; what nobody else uses says so. */
-static unsigned char *map_pieces(const struct trial *t, const char *name, unsigned first, unsigned pieces, size_t stride, bool used_alone)
+/*
+ * One piece for each worker from `first` on, that it touches first; what nobody else uses says so.
+ */
+static unsigned char *map_pieces(const struct trial *t, const char *name, unsigned first,
+				 unsigned pieces, size_t stride, bool used_alone)
 {
 	struct region *region = region_map(t->arena, name, pieces * stride, PAGES_BASE);
 
@@ -290,14 +379,16 @@ static size_t piece_begin(const struct state *s, unsigned searcher)
 {
 	if (searcher == s->flow.searchers)
 		return s->padded;
-	return s->way->kind == REMOTE ? part_begin(s->held, searcher, s->flow.searchers) : s->ranges.begin[searcher];
+	return s->way->kind == REMOTE ? share_begin(s->held, searcher, s->flow.searchers)
+				      : s->ranges.begin[searcher];
 }
 
 /* Each range is where its owner is, for it touches it first. */
 static int map_array(struct state *s, const struct trial *t)
 {
 	const unsigned width = width_of(t), first = dispatchers(t);
-	struct region *region = region_map(t->arena, "the array", s->padded * width, t->value[PAGES].choice);
+	struct region *region =
+		region_map(t->arena, "the array", s->padded * width, t->value[PAGES].choice);
 
 	if (!region)
 		return -1;
@@ -337,12 +428,15 @@ static int map(struct state *s, const struct trial *t)
 	unsigned char *keys;
 
 	s->own_stride = own_stride(t);
-	s->own = map_pieces(t, "packets and answers", dispatchers(t), searchers(t), s->own_stride, false);
+	s->own = map_pieces(t, "packets and answers", dispatchers(t), searchers(t), s->own_stride,
+			    false);
 	keys = map_pieces(t, "streams of keys", 0, s->streams, stream_stride(t), true);
 	if (!s->own || !keys || map_array(s, t) || (has_tree(t) && map_tree(s, t)))
 		return -1;
 	for (unsigned i = 0; i < s->streams; i++)
-		s->stream[i] = (struct stream){ .key = keys + i * stream_stride(t), .keys = stream_keys(t), .packet = (uint32_t)t->value[PACKET].count,
+		s->stream[i] = (struct stream){ .key = keys + i * stream_stride(t),
+						.keys = stream_keys(t),
+						.packet = (uint32_t)t->value[PACKET].count,
 						.width = width_of(t) };
 	if (s->way->kind != PARTITION)
 		return 0;
@@ -384,7 +478,9 @@ static struct state *allocate(const struct trial *t)
 	s->part = apart(searchers(t) * sizeof(*s->part));
 	s->outlet = apart(searchers(t) * sizeof(*s->outlet));
 	s->stream = apart(streams(t) * sizeof(*s->stream));
-	s->cuts = way_of(t)->kind == PARTITION ? apart((size_t)t->threads * (t->threads + 1) * 2 * sizeof(*s->cuts)) : NULL;
+	s->cuts = way_of(t)->kind == PARTITION
+			  ? apart((size_t)t->threads * (t->threads + 1) * 2 * sizeof(*s->cuts))
+			  : NULL;
 	if (s->part && s->outlet && s->stream && (s->cuts || way_of(t)->kind != PARTITION))
 		return s;
 	release(s);
@@ -395,7 +491,8 @@ static int cut(struct state *s, const struct trial *t)
 {
 	const unsigned parts = s->way->kind == REMOTE ? ranks_of(t->ranks) : searchers(t);
 
-	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED) : ranges_even(&s->ranges, &s->recipe, parts);
+	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED)
+				: ranges_even(&s->ranges, &s->recipe, parts);
 }
 
 /* For the widest vectors. */
@@ -412,7 +509,8 @@ static tree_search *choose_searcher(unsigned width)
 /* The kernels of this trial: chosen once, so that none asks. */
 static void choose(struct state *s, const struct trial *t)
 {
-	static search *const searches[][2] = { { search_branchy_32, search_branchy_64 }, { search_branchless_32, search_branchless_64 } };
+	static search *const searches[][2] = { { search_branchy_32, search_branchy_64 },
+					       { search_branchless_32, search_branchless_64 } };
 	static deal *const by_range[] = { deal_by_range_32, deal_by_range_64 };
 	static partition *const partitions[] = { partition_32, partition_64 };
 	const unsigned type = t->value[TYPE].choice;
@@ -424,7 +522,10 @@ static void choose(struct state *s, const struct trial *t)
 	s->flow.deal = s->way->by_range ? by_range[type] : deal_in_turn;
 	s->flow.part = s->part;
 	s->flow.searcher = s->searcher;
-	s->flow.dealer = (struct dealer){ .stream = s->stream, .ranges = &s->ranges, .outlets = searchers(t), .outlet = s->outlet };
+	s->flow.dealer = (struct dealer){ .stream = s->stream,
+					  .ranges = &s->ranges,
+					  .outlets = searchers(t),
+					  .outlet = s->outlet };
 }
 
 static void lay_out(struct state *s, unsigned searchers)
@@ -434,11 +535,16 @@ static void lay_out(struct state *s, unsigned searchers)
 
 	for (unsigned i = 0; i < searchers; i++) {
 		unsigned char *own = s->own + i * s->own_stride;
-		const size_t begin = s->way->apart ? s->ranges.begin[i] : 0, end = s->way->apart ? s->ranges.begin[i + 1] : s->recipe.n;
+		const size_t begin = s->way->apart ? s->ranges.begin[i] : 0,
+			     end = s->way->apart ? s->ranges.begin[i + 1] : s->recipe.n;
 
-		s->part[i] = (struct part){ (const unsigned char *)s->array + begin * stream->width, end - begin, (uint32_t)begin };
-		s->searcher[i] = (struct searcher){ .ring = (struct ring *)own, .copy = (struct packet *)(own + ring_bytes(keys)),
-						    .answers = (uint32_t *)(own + ring_bytes(keys) + packet_bytes(keys)) };
+		s->part[i] = (struct part){ (const unsigned char *)s->array + begin * stream->width,
+					    end - begin, (uint32_t)begin };
+		s->searcher[i] = (struct searcher){
+			.ring = (struct ring *)own,
+			.copy = (struct packet *)(own + ring_bytes(keys)),
+			.answers = (uint32_t *)(own + ring_bytes(keys) + packet_bytes(keys))
+		};
 		s->outlet[i].ring = s->searcher[i].ring;
 	}
 }
@@ -455,17 +561,25 @@ static void *prepare(const struct trial *t)
 	s->flow.searchers = searchers(t);
 	s->padded = padded(t);
 	s->held = held(t, rank_of(t->ranks));
-	s->first = part_begin(elements(t), rank_of(t->ranks), ranks_of(t->ranks));
+	s->first = share_begin(elements(t), rank_of(t->ranks), ranks_of(t->ranks));
 	s->first_stream = rank_of(t->ranks) * s->streams;
-	s->recipe = recipe_of(t->seed, elements(t), width_of(t), t->value[KEYS].choice, t->value[SKEW].real);
+	s->recipe = recipe_of(t->seed, elements(t), width_of(t), t->value[KEYS].choice,
+			      t->value[SKEW].real);
 	if (cut(s, t) || map(s, t)) {
 		release(s);
 		return NULL;
 	}
 	choose(s, t);
 	lay_out(s, searchers(t));
-	s->remote = (struct remote){ .ranks = t->ranks, .team = t->team, .ranges = &s->ranges, .tree = &s->tree, .search = s->tree_search, .partition = s->partition,
-				     .stream = s->stream, .searcher = s->searcher, .threads = t->threads };
+	s->remote = (struct remote){ .ranks = t->ranks,
+				     .team = t->team,
+				     .ranges = &s->ranges,
+				     .tree = &s->tree,
+				     .search = s->tree_search,
+				     .partition = s->partition,
+				     .stream = s->stream,
+				     .searcher = s->searcher,
+				     .threads = t->threads };
 	return s;
 }
 
@@ -474,7 +588,8 @@ static void enter_searcher(struct state *s, unsigned me)
 {
 	memset(s->own + me * s->own_stride, 0, s->own_stride);
 	ring_open(s->searcher[me].ring, (size_t)s->stream->packet * s->stream->width);
-	recipe_fill_array(&s->recipe, s->array, s->first, s->held, piece_begin(s, me), piece_begin(s, me + 1));
+	recipe_fill_array(&s->recipe, s->array, s->first, s->held, piece_begin(s, me),
+			  piece_begin(s, me + 1));
 }
 
 static void enter(void *state, struct worker *self)
@@ -483,7 +598,8 @@ static void enter(void *state, struct worker *self)
 	const unsigned first = self->threads - s->flow.searchers;
 
 	if (self->index < s->streams)
-		recipe_fill_stream(&s->recipe, s->stream[self->index].key, s->first_stream + self->index, s->stream[self->index].keys);
+		recipe_fill_stream(&s->recipe, s->stream[self->index].key,
+				   s->first_stream + self->index, s->stream[self->index].keys);
 	if (self->index >= first)
 		enter_searcher(s, self->index - first);
 	if (s->blocks)
@@ -499,7 +615,8 @@ static void enter_tree(void *state, struct worker *self)
 	team_barrier(s->team);
 	if (self->index)
 		return;
-	memset(s->tree_memory, 0, tree_bytes(s->held, s->recipe.width)); /* the kernel's part of it is not the building */
+	/* the kernel's part of it is not the building */
+	memset(s->tree_memory, 0, tree_bytes(s->held, s->recipe.width));
 	began = clock_now();
 	tree_build(&s->tree, s->array, s->held, s->recipe.width, s->tree_memory);
 	s->build_time = clock_now() - began;
@@ -512,7 +629,9 @@ static void enter_remote(void *state, struct worker *self)
 	enter_tree(state, self);
 	if (self->index)
 		return;
-	memset(s->remote_memory, 0, remote_bytes(s->ranges.parts, s->remote.threads, s->stream->packet, s->stream->width));
+	memset(s->remote_memory, 0,
+	       remote_bytes(s->ranges.parts, s->remote.threads, s->stream->packet,
+			    s->stream->width));
 	remote_open(&s->remote, s->remote_memory);
 }
 
@@ -533,7 +652,8 @@ static void restore(void *state, struct worker *self)
 	struct state *s = state;
 	struct stream *stream = &s->stream[self->index];
 
-	memcpy(s->blocks + self->index * s->block_stride, stream_next(stream), (size_t)s->block * stream->packet * stream->width);
+	memcpy(s->blocks + self->index * s->block_stride, stream_next(stream),
+	       (size_t)s->block * stream->packet * stream->width);
 	stream_go_on(stream, s->block);
 }
 
@@ -563,14 +683,18 @@ static void work_partitioned(void *state, struct worker *self)
 
 	me->tally = (struct tally){ .began = clock_ticks() };
 	me->last = NULL; /* other keys are there now */
-	s->partition(s->blocks + self->index * s->block_stride, (size_t)s->block * packet, &s->ranges, cuts, cuts + threads + 1);
+	s->partition(s->blocks + self->index * s->block_stride, (size_t)s->block * packet,
+		     &s->ranges, cuts, cuts + threads + 1);
 	team_barrier(s->team);
 	me->tally.partitioning = clock_ticks() - me->tally.began;
 	for (unsigned i = 0; i < threads; i++) {
-		const unsigned from = self->index + i < threads ? self->index + i : self->index + i - threads; /* not all at the same block */
+		/* not all at the same block */
+		const unsigned from =
+			self->index + i < threads ? self->index + i : self->index + i - threads;
 		const uint32_t *range = s->cuts + (size_t)from * 2 * (threads + 1) + self->index;
 
-		search_block(me, s->flow.search, &s->part[self->index], width, packet, s->blocks + from * s->block_stride + (size_t)range[0] * width,
+		search_block(me, s->flow.search, &s->part[self->index], width, packet,
+			     s->blocks + from * s->block_stride + (size_t)range[0] * width,
 			     range[1] - range[0]);
 	}
 	me->tally.ended = clock_ticks();
@@ -620,11 +744,11 @@ struct totals {
 static struct totals add_up(const struct state *s, const struct trial *t)
 {
 	const unsigned n = searchers(t);
-	const struct tally *tally[n];
+	const struct tally **tally = calloc(n, sizeof(*tally));
+	double *tick = calloc(n, sizeof(*tick));
 	struct totals sum = { 0 };
-	double tick[n];
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; tally && tick && i < n; i++) {
 		const struct tally *one = tally[i] = &s->searcher[i].tally;
 		const double waited = (double)one->waiting / (double)(one->ended - one->began);
 
@@ -636,7 +760,10 @@ static struct totals add_up(const struct state *s, const struct trial *t)
 		sum.keys += one->keys;
 		sum.most_keys = one->keys > sum.most_keys ? one->keys : sum.most_keys;
 	}
-	sum.packet = tally_times(tally, tick, n);
+	if (tally && tick)
+		sum.packet = tally_times(tally, tick, n);
+	free(tally);
+	free(tick);
 	return sum;
 }
 
@@ -651,16 +778,19 @@ static void collect_flow(const struct state *s, const struct totals *sum, struct
 }
 
 /* Of all ranks, for any may search another's keys. */
-static void collect_remote(struct state *s, const struct trial *t, const struct totals *here, struct result *result)
+static void collect_remote(struct state *s, const struct trial *t, const struct totals *here,
+			   struct result *result)
 {
-	int64_t of_all[] = { llround(here->searching * 1e9), (int64_t)here->keys, (int64_t)s->remote.sent };
+	int64_t of_all[] = { llround(here->searching * 1e9), (int64_t)here->keys,
+			     (int64_t)s->remote.sent };
 	double busiest = (double)here->keys;
 
 	if (t->ranks) {
 		t->ranks->sum(of_all, sizeof(of_all) / sizeof(*of_all));
 		t->ranks->most(&busiest, 1);
 	}
-	report(result, SEARCH_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1] * (double)t->value[PACKET].count);
+	report(result, SEARCH_TIME,
+	       (double)of_all[0] * 1e-9 / (double)of_all[1] * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1]);
 	report(result, IMBALANCE, busiest * ranks_of(t->ranks) / (double)of_all[1]);
 	report(result, BUILD_TIME, s->build_time);
@@ -692,49 +822,64 @@ static void collect(void *state, const struct trial *t, struct result *result)
 		report(result, BUILD_TIME, sum.partitioned);
 	if (s->way->kind == TREE) {
 		report(result, BUILD_TIME, s->build_time);
-		report(result, OVERHEAD, ((double)s->padded * s->recipe.width + (double)tree_room(t)) / bytes - 1);
+		report(result, OVERHEAD,
+		       ((double)s->padded * s->recipe.width + (double)tree_room(t)) / bytes - 1);
 	}
 }
 
 static const char *verify(void *state, const struct trial *t)
 {
 	const struct state *s = state;
-	const struct check c = { .recipe = &s->recipe, .array = s->way->kind == REMOTE ? NULL : s->array, .stream = s->stream, .streams = s->streams, .searcher = s->searcher,
+	const struct check c = { .recipe = &s->recipe,
+				 .array = s->way->kind == REMOTE ? NULL : s->array,
+				 .stream = s->stream,
+				 .streams = s->streams,
+				 .searcher = s->searcher,
 				 .searchers = searchers(t) };
 
 	return check(&c, t->team, t->threads);
 }
 
 /* Of even keys there is nothing to cure. */
-static const struct instead owned_instead[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } };
-static const struct instead best_instead[] = { { PAGES, { "base,thp" } }, { 0 } };
-
-#define WAY(NAME, SUMMARY, LAYOUT, ROLES, RESET, WORK, ...)                                                                                    \
-	{ .name = (NAME), .summary = (SUMMARY), .layout = &(LAYOUT), .roles = (ROLES), .prepare = prepare, .enter = enter, .reset = (RESET),           \
-	  .work = (WORK), .collect = collect, .verify = verify, .release = release, __VA_ARGS__ }
-#define DEALT(NAME, SUMMARY, LAYOUT, ...) WAY(NAME, SUMMARY, LAYOUT, flow_roles, reset, work_flow, __VA_ARGS__)
-#define OWNED	     .instead = owned_instead
+static const struct override
+	owned_defaults[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } },
+	best_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "1,auto" } }, { 0 } },
+	distributed_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "auto" } }, { 0 } };
+static const struct
+	ops partition_ops = { prepare, enter,  reset_blocks, work_partitioned,
+			      collect, verify, release },
+	    tree_ops = { prepare, enter_tree, NULL, work_tree, collect, verify, release },
+	    remote_ops = { prepare, enter_remote, reset_remote, work_remote,
+			   collect, verify,	  release };
 static const struct variant variants[] = {
-	DEALT("whole", "keys are dealt in turn; each searcher searches the whole array", whole),
-	DEALT("routed", "keys go to the owner of their range, which still searches the whole array", routed),
-	DEALT("divided", "keys go to the owner of their range, which searches that alone", divided, OWNED),
-	DEALT("weighted", "as divided, with ranges cut so that each has as many of the keys", weighted, OWNED),
-	DEALT("stealing", "as divided; a searcher without packets takes those of others", stealing, OWNED),
-	WAY("partitioned", "no dispatcher: all threads partition the keys in place by range, and each searches its own", partitioned, partition_roles, reset_blocks,
-	    work_partitioned),
-	{ .name = "best", .summary = "a tree of cache lines, which each thread searches for keys of its own", .layout = &best, .roles = tree_roles,
-	  .lacks = LACKS(SEARCH), .prepare = prepare, .enter = enter_tree, .work = work_tree, .collect = collect, .verify = verify, .release = release,
-	  .instead = best_instead, .threads = "1,auto" },
-	{ .name = "distributed", .summary = "the tree, in parts, one a rank: keys travel to the rank of their range, and answers back", .layout = &distributed,
-	  .roles = tree_roles, .lacks = LACKS(SEARCH), .prepare = prepare, .enter = enter_remote, .reset = reset_remote, .work = work_remote,
-	  .collect = collect, .verify = verify, .release = release, .instead = best_instead, .threads = "auto", .divided = true },
+	{ "whole", "keys are dealt in turn; each searcher searches the whole array", &whole },
+	{ "routed", "keys go to the owner of their range, which still searches the whole array",
+	  &routed },
+	{ "divided", "keys go to the owner of their range, which searches that alone", &divided,
+	  .defaults = owned_defaults },
+	{ "weighted", "as divided, with ranges cut so that each has as many of the keys", &weighted,
+	  .defaults = owned_defaults },
+	{ "stealing", "as divided; a searcher without packets takes those of others", &stealing,
+	  .defaults = owned_defaults },
+	{ "partitioned",
+	  "no dispatcher: all threads partition the keys in place by range, and each searches its "
+	  "own",
+	  &partitioned, .ops = &partition_ops, .roles = partition_roles },
+	{ "best", "a tree of cache lines, which each thread searches for keys of its own", &best,
+	  BIT(SEARCH), best_defaults, &tree_ops, tree_roles },
+	{ "distributed",
+	  "the tree in parts, one a rank: keys travel to the rank of their range, and answers back",
+	  &distributed, BIT(SEARCH), distributed_defaults, &remote_ops, tree_roles,
+	  .divided = true },
 	{ 0 }
 };
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a key's cycles, of all threads, those included that they wait in loops" },
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES",
+	  "a key's cycles, of all threads, those included that they wait in loops" },
 	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "steps of the search, and of loops that wait" },
-	{ "PAPI_BR_MSP|perf::BRANCH-MISSES", "wrong guesses: half the steps of a branchy search, hardly any of a branchless one" },
+	{ "PAPI_BR_MSP|perf::BRANCH-MISSES",
+	  "wrong guesses: half the steps of a branchy search, hardly any of a branchless one" },
 	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "steps that the first cache did not serve" },
 	{ "PAPI_L2_DCM", "... nor the second" },
 	{ "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES", "... nor the last" },
@@ -744,23 +889,25 @@ static const struct explained counters[] = {
 
 const struct benchmark search_benchmark = {
 	.name = "search",
-	.summary = "what it gains to divide a sorted array among threads, and to send each key to where it belongs",
-	.protocol = "keys are drawn before the clock starts; a dispatcher deals them in packets, through a ring to each searcher, until time is up and all are answered; without a dispatcher, each thread has packets of its own",
+	.summary = "lookups in a sorted array: shared by all threads, or partitioned among them",
+	.protocol = "keys are drawn before the clock starts; a dispatcher deals them in packets, "
+		    "through a ring to each searcher, until time is up and all are answered; "
+		    "without a dispatcher, each thread has packets of its own",
 	.source = "jsl2023",
 	.unit = "packet",
-	.sample = 10e-3,
-	.quantile = 0.5,
-	.fixed = { [PAPER] = { .sample = 5, .repeats = 20 } },
-	.chosen = { "whole,routed,divided,partitioned,best", "whole,routed,divided,weighted,stealing,partitioned,best", "whole,divided" },
-	.threads = { "auto", NULL, "9" },
-	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
-	.per = { "key", keys_a_unit },
+	.part = { "key", keys_a_unit },
 	.ratios = ratios,
 	.variants = variants,
+	.ops = { prepare, enter, reset, work_flow, collect, verify, release },
+	.roles = flow_roles,
+	.preset = {
+		[QUICK] = { "whole,routed,divided,partitioned,best", "auto", .sample = 10e-3 },
+		[STANDARD] = { "whole,routed,divided,weighted,stealing,partitioned,best" },
+		[PAPER] = { "whole,divided", "9", .sample = 5, .repeats = 20 },
+	},
 	.settle = settle,
-	.applies = applies,
-	.footprint = footprint,
+	.needs = needs,
 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/search/stream.h"
-#include "harness/random.h"
+#include "kit/random.h"
 
 /* Of the golden ratio: what SplitMix64 (Steele, Lea and Flood 2014) counts by. */
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
@@ -78,14 +78,20 @@ static wide keys_of(const struct recipe *r)
 /* The first key of the i-th n-th of them. */
 static wide begin_of(const struct recipe *r, size_t i)
 {
-	if (r->width == sizeof(uint32_t)) /* the shorter division: it is most of what an element costs */
+	/* the shorter division: it is most of what an element costs */
+	if (r->width == sizeof(uint32_t))
 		return (((uint64_t)i << 32) + r->n - 1) / r->n;
 	return (keys_of(r) * i + r->n - 1) / r->n;
 }
 
-struct recipe recipe_of(uint64_t seed, size_t n, unsigned width, enum distribution distribution, double skew)
+struct recipe recipe_of(uint64_t seed, size_t n, unsigned width, enum distribution distribution,
+			double skew)
 {
-	struct recipe r = { .seed = mix(seed + STEP), .n = n, .width = width, .distribution = distribution, .skew = skew };
+	struct recipe r = { .seed = mix(seed + STEP),
+			    .n = n,
+			    .width = width,
+			    .distribution = distribution,
+			    .skew = skew };
 
 	if (distribution == ZIPF)
 		r.zipf = zipf_of(n, skew);
@@ -157,10 +163,12 @@ void key_put(const struct recipe *r, void *keys, size_t i, uint64_t key)
 
 uint64_t key_get(const struct recipe *r, const void *keys, size_t i)
 {
-	return r->width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
+	return r->width == sizeof(uint32_t) ? ((const uint32_t *)keys)[i]
+					    : ((const uint64_t *)keys)[i];
 }
 
-void recipe_fill_array(const struct recipe *r, void *array, size_t offset, size_t length, size_t first, size_t last)
+void recipe_fill_array(const struct recipe *r, void *array, size_t offset, size_t length,
+		       size_t first, size_t last)
 {
 	const size_t end = last < length ? last : length;
 	wide here = begin_of(r, offset + first), next;

@@ -15,15 +15,21 @@ static int compare(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* What was kept of all, to be freed, and how many. A searcher's stand for as many packets as it had. */
-static struct weighted *gather(const struct tally *const *tally, const double *s_per_tick, unsigned tallies, size_t *n)
+/*
+ * What was kept of all, to be freed, and how many. A searcher's stand for as many packets as it
+ * had.
+ */
+static struct weighted *gather(const struct tally *const *tally, const double *s_per_tick,
+			       unsigned tallies, size_t *n)
 {
 	struct weighted *all = calloc((size_t)tallies * KEPT + 1, sizeof(*all));
 
 	*n = 0;
 	for (unsigned i = 0; all && i < tallies; i++)
 		for (unsigned j = 0; j < tally[i]->kept; j++)
-			all[(*n)++] = (struct weighted){ tally[i]->time[j] * s_per_tick[i], (double)tally[i]->packets / tally[i]->kept };
+			all[(*n)++] =
+				(struct weighted){ tally[i]->time[j] * s_per_tick[i],
+						   (double)tally[i]->packets / tally[i]->kept };
 	return all;
 }
 
@@ -39,7 +45,8 @@ static double quantile(const struct weighted *all, size_t n, double weight)
 	return found;
 }
 
-struct packet_times tally_times(const struct tally *const *tally, const double *s_per_tick, unsigned tallies)
+struct packet_times tally_times(const struct tally *const *tally, const double *s_per_tick,
+				unsigned tallies)
 {
 	struct packet_times found = { NAN, NAN, NAN };
 	double weight = 0, mean = 0, square = 0;
@@ -59,7 +66,8 @@ struct packet_times tally_times(const struct tally *const *tally, const double *
 	mean /= weight;
 	for (size_t i = 0; i < n; i++)
 		square += all[i].weight * (all[i].time - mean) * (all[i].time - mean);
-	found = (struct packet_times){ quantile(all, n, 0.5 * weight), quantile(all, n, 0.99 * weight), sqrt(square / weight) };
+	found = (struct packet_times){ quantile(all, n, 0.5 * weight),
+				       quantile(all, n, 0.99 * weight), sqrt(square / weight) };
 	free(all);
 	return found;
 }

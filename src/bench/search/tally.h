@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a searcher did in a sample, by ticks of its CPU's counter. Nothing here is shared while it is written.
+ * What a searcher did in a sample, by ticks of its CPU's counter. Nothing here is shared while it
+ * is written.
  */
 #ifndef LOCUS_SEARCH_TALLY_H
 #define LOCUS_SEARCH_TALLY_H
@@ -8,15 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every 2^k-th packet's time is kept; when there is no more room, every other one goes, and k grows. */
+/*
+ * Every 2^k-th packet's time is kept; when there is no more room, every other one goes, and k
+ * grows.
+ */
 enum { KEPT = 512 };
 
 struct tally {
-	uint64_t began, ended;             /* the counter */
+	uint64_t began, ended;			   /* the counter */
 	uint64_t searching, waiting, partitioning; /* ticks */
-	uint64_t keys, packets;            /* packets: whole ones */
-	unsigned kept, every;              /* every: 2^k - 1 */
-	uint32_t time[KEPT];               /* ticks; those that do not fit are as long as can be said */
+	uint64_t keys, packets;			   /* packets: whole ones */
+	unsigned kept, every;			   /* every: 2^k - 1 */
+	/* ticks; those that do not fit are as long as can be said */
+	uint32_t time[KEPT];
 };
 
 static inline void tally_halve(struct tally *t)
@@ -27,7 +32,10 @@ static inline void tally_halve(struct tally *t)
 	t->every = 2 * t->every + 1;
 }
 
-/* A whole packet took so long. Where there is no room, its number is a multiple of twice the step: it is kept still. */
+/*
+ * A whole packet took so long. Where there is no room, its number is a multiple of twice the step:
+ * it is kept still.
+ */
 static inline void tally_packet(struct tally *t, uint64_t ticks)
 {
 	if (t->packets++ & t->every)
@@ -37,12 +45,16 @@ static inline void tally_packet(struct tally *t, uint64_t ticks)
 	t->time[t->kept++] = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
-/* s, of all packets of some searchers: what was kept of one stands for as many packets as it had. NAN: there was none, or no memory. */
+/*
+ * s, of all packets of some searchers: what was kept of one stands for as many packets as it had.
+ * NAN: there was none, or no memory.
+ */
 struct packet_times {
 	double median, p99, deviation;
 };
 
 /* Tally i's ticks are s_per_tick[i] each. */
-struct packet_times tally_times(const struct tally *const *, const double *s_per_tick, unsigned tallies);
+struct packet_times tally_times(const struct tally *const *, const double *s_per_tick,
+				unsigned tallies);
 
 #endif

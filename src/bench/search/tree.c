@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "bench/search/tree.h"
-#include "machine/opaque.h"
+#include "kit/opaque.h"
 
 /* Lines of the top. It tells TOP_LINES lines of a layer apart for each slot of a line. */
 #define TOP_LINES 16
 
-/* A layer of more bytes than this is prefetched; a core's caches keep what is less, and order of execution hides what they take. */
+/*
+ * A layer of more bytes than this is prefetched; a core's caches keep what is less, and order of
+ * execution hides what they take.
+ */
 #define NEAR ((size_t)64 << 10)
 
 static size_t fan(unsigned width)
@@ -53,7 +56,8 @@ static uint64_t last_key(const void *layer, size_t lines, size_t line, unsigned 
 
 	if (line + 1 >= lines)
 		return UINT64_MAX;
-	return width == sizeof(uint32_t) ? ((const uint32_t *)layer)[slot] : ((const uint64_t *)layer)[slot];
+	return width == sizeof(uint32_t) ? ((const uint32_t *)layer)[slot]
+					 : ((const uint64_t *)layer)[slot];
 }
 
 static void put(void *to, size_t slot, uint64_t key, unsigned width)
@@ -64,13 +68,19 @@ static void put(void *to, size_t slot, uint64_t key, unsigned width)
 		((uint64_t *)to)[slot] = key;
 }
 
-/* In Eytzinger order, separator i of a level is between lines that halving 2^depth of them (level + 1) times leaves together. */
+/*
+ * In Eytzinger order, separator i of a level is between lines that halving 2^depth of them (level +
+ * 1) times leaves together.
+ */
 static void lay_top(const struct tree *t, void *top, size_t lines)
 {
 	put(top, 0, UINT64_MAX, t->width);
 	for (unsigned level = 0; level < t->depth; level++)
 		for (size_t i = 0; i < (size_t)1 << level; i++)
-			put(top, ((size_t)1 << level) + i, last_key(t->layer[t->first], lines, ((2 * i + 1) << (t->depth - 1 - level)) - 1, t->width), t->width);
+			put(top, ((size_t)1 << level) + i,
+			    last_key(t->layer[t->first], lines,
+				     ((2 * i + 1) << (t->depth - 1 - level)) - 1, t->width),
+			    t->width);
 }
 
 void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, void *memory)
@@ -80,7 +90,9 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 	char *at = (char *)memory + (size_t)TOP_LINES * TREE_LINE;
 	const unsigned layers = count_lines(n, width, lines);
 
-	*t = (struct tree){ .n = n, .width = width, .layers = layers, .far = layers + 1, .top = memory };
+	*t = (struct tree){
+		.n = n, .width = width, .layers = layers, .far = layers + 1, .top = memory
+	};
 	t->layer[layers] = sorted;
 	for (unsigned up = 1; up <= layers; up++) {
 		for (size_t slot = 0; slot < lines[up] * fan(width); slot++)
@@ -101,7 +113,10 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 
 #define UNROLL _Pragma("GCC unroll 64")
 
-/* Keys that go down one after the other without a branch; keys of a batch, long enough for a line to come before its turn. */
+/*
+ * Keys that go down one after the other without a branch; keys of a batch, long enough for a line
+ * to come before its turn.
+ */
 enum { GROUP = 16, BATCH = 256 };
 
 #ifdef __x86_64__
@@ -111,7 +126,8 @@ enum { GROUP = 16, BATCH = 256 };
 
 TARGET static inline unsigned rank_u32_avx512(const uint32_t *line, uint32_t key)
 {
-	unsigned less = _mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)key));
+	unsigned less =
+		_mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)key));
 
 	OPAQUE(less); /* or else compilers count 16 bits, and clear 16 others */
 	return (unsigned)__builtin_popcount(less);
@@ -119,7 +135,8 @@ TARGET static inline unsigned rank_u32_avx512(const uint32_t *line, uint32_t key
 
 TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key)
 {
-	unsigned less = _mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)key));
+	unsigned less =
+		_mm512_cmplt_epu64_mask(_mm512_load_si512(line), _mm512_set1_epi64((long long)key));
 
 	OPAQUE(less);
 	return (unsigned)__builtin_popcount(less);
@@ -152,17 +169,24 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 TARGET static inline unsigned rank_u32_avx2(const void *line, uint32_t key)
 {
 	const __m256i *v = line, q = _mm256_set1_epi32((int)key);
-	const __m256i low = _mm256_cmpeq_epi32(_mm256_max_epu32(v[0], q), v[0]), high = _mm256_cmpeq_epi32(_mm256_max_epu32(v[1], q), v[1]);
+	const __m256i low = _mm256_cmpeq_epi32(_mm256_max_epu32(v[0], q), v[0]),
+		      high = _mm256_cmpeq_epi32(_mm256_max_epu32(v[1], q), v[1]);
 
-	return 16 - (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) / 2;
+	return 16 - (unsigned)__builtin_popcount(
+			    (unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) /
+			    2;
 }
 
 TARGET static inline unsigned rank_u64_avx2(const void *line, uint64_t key)
 {
-	const __m256i *v = line, sign = _mm256_set1_epi64x(INT64_MIN), q = _mm256_set1_epi64x((long long)key) ^ sign;
-	const __m256i low = _mm256_cmpgt_epi64(q, v[0] ^ sign), high = _mm256_cmpgt_epi64(q, v[1] ^ sign);
+	const __m256i *v = line, sign = _mm256_set1_epi64x(INT64_MIN),
+		      q = _mm256_set1_epi64x((long long)key) ^ sign;
+	const __m256i low = _mm256_cmpgt_epi64(q, v[0] ^ sign),
+		      high = _mm256_cmpgt_epi64(q, v[1] ^ sign);
 
-	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) / 4;
+	return (unsigned)__builtin_popcount(
+		       (unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(low, high))) /
+	       4;
 }
 
 #define KEY	       uint32_t

@@ -7,7 +7,9 @@
  *	REGISTER         how the assembler of aarch64 calls registers of that width
  */
 
-__attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n, uint32_t first, const void *keys, size_t count, uint32_t *answers)
+__attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n, uint32_t first,
+						    const void *keys, size_t count,
+						    uint32_t *answers)
 {
 	const KEY *a = array, *k = keys;
 
@@ -20,7 +22,8 @@ __attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n,
 
 			if (a[middle] < key) {
 				low = middle + 1;
-				OPAQUE(low); /* else a compiler may make a conditional move of the branch */
+				/* else a compiler may make a conditional move of the branch */
+				OPAQUE(low);
 			} else if (a[middle] > key) {
 				high = middle;
 				OPAQUE(high);
@@ -35,7 +38,9 @@ __attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n,
 	}
 }
 
-__attribute__((noinline)) void NAME(search_branchless)(const void *array, size_t n, uint32_t first, const void *keys, size_t count, uint32_t *answers)
+__attribute__((noinline)) void NAME(search_branchless)(const void *array, size_t n, uint32_t first,
+						       const void *keys, size_t count,
+						       uint32_t *answers)
 {
 	const KEY *k = keys;
 

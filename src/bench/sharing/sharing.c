@@ -2,34 +2,38 @@
 /*
  * sharing - threads update words that lie on one line, or apart.
  *
- * The operations and layouts, and 2^25 operations over 1 to 64 threads, after P. Sestoft, "A multicore performance mystery solved" (2017),
- * section 4.2. Beyond that: words at any distance, and the time that a line takes from each core to each other.
+ * The operations and layouts, and 2^25 operations over 1 to 64 threads, after P. Sestoft, "A
+ * multicore performance mystery solved" (2017), section 4.2. Beyond that: words at any distance.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/sharing/sharing.h"
-#include "harness/parts.h"
+#include "bench/sharing/kernels.h"
+#include "benchmark.h"
+#include "kit/shares.h"
 #include "machine/topology.h"
 
+enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION };
 enum { SHARED, DENSE, PADDED };
 static const struct parameter parameters[] = {
-	[LAYOUT_OF] = { "layout", NULL, "where the words are: one for all, one a thread, packed, or one a thread on lines of its own", CHOICE,
-			.choices = "shared,dense,padded", .value = { "shared,dense,padded" } },
-	[LOCK] = { "lock", NULL, "kind of lock", CHOICE, .choices = "mutex,spin,ticket,mcs", .value = { "mutex", "mutex,spin,ticket,mcs" } },
-	[OPERATIONS] = { "operations", "operations", "operations of all threads together; 0: as many as a sample has time for", COUNT,
-			 .value = { "0", NULL, "33554432" } },
-	[DISTANCE] = { "distance", "B", "bytes from one thread's word to the next one's", SIZE,
-		       .value = { "4,8,16,32,64,128,256,512,4K", "4..4K*2", NULL }, .in_turn = true },
-	[OPERATION] = { "operation", NULL, "what is done to the words", CHOICE, .choices = "add,fetch-add", .value = { "fetch-add", "add,fetch-add" } },
-	[PROTOCOL] = { "protocol", NULL, "how two threads hand a line over", CHOICE, .choices = "compare-exchange,store-load,two-lines,message",
-		       .value = { "compare-exchange,two-lines", "compare-exchange,store-load,two-lines,message" } },
-	[LINES] = { "lines", "lines", "different lines that each pair is measured with", COUNT, .value = { "16" } },
-	[HOME] = { "home", NULL, "nodes on which the lines are", NODE, .value = { "first", "all" } },
+	[LAYOUT] = { "layout", NULL,
+		     "where the words are: one for all, one a thread, packed, or one a thread on "
+		     "lines of its own",
+		     P_CHOICE, .choices = "shared,dense,padded",
+		     .value = { "shared,dense,padded" } },
+	[LOCK] = { "lock", NULL, "kind of lock", P_CHOICE, .choices = "mutex,spin,ticket,mcs",
+		   .value = { "mutex", "mutex,spin,ticket,mcs" } },
+	[OPERATIONS] = { "operations", "operations",
+			 "operations of all threads together; 0: as many as a sample has time for",
+			 P_COUNT, .value = { "0", NULL, "33554432" } },
+	[DISTANCE] = { "distance", "B", "bytes from one thread's word to the next one's", P_SIZE,
+		       .value = { "4,8,16,32,64,128,256,512,4K", "4..4K*2", NULL }, .curve = true },
+	[OPERATION] = { "operation", NULL, "what is done to the words", P_CHOICE,
+			.choices = "add,fetch-add", .value = { "fetch-add", "add,fetch-add" } },
 	{ 0 }
 };
 
-enum { THROUGHPUT, FAIRNESS, LOST };
+enum { TIME, THROUGHPUT, FAIRNESS, LOST };
 
 static double all_threads(const struct trial *t)
 {
@@ -37,69 +41,95 @@ static double all_threads(const struct trial *t)
 }
 
 static const struct metric metrics[] = {
-	[THROUGHPUT] = { "throughput", "operation/s", "operations of all threads together", HIGHER_IS_BETTER, all_threads },
-	[FAIRNESS] = { "fairness", "1", "operations of the thread with the fewest over those of the one with the most", HIGHER_IS_BETTER, NULL },
-	[LOST] = { "lost", "1", "share of the updates that were lost, where they may be", NEITHER, NULL },
+	[TIME] = TIME_METRIC("operation"),
+	[THROUGHPUT] = { "throughput", "operation/s", "operations of all threads together",
+			 HIGHER_IS_BETTER, all_threads },
+	[FAIRNESS] = { "fairness", "1",
+		       "operations of the thread with the fewest over those of the one with the "
+		       "most",
+		       HIGHER_IS_BETTER, NULL },
+	[LOST] = { "lost", "1", "share of the updates that were lost, where they may be", NEITHER,
+		   NULL },
 	{ 0 }
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what false sharing costs", LAYOUT_OF, "dense", "padded", NULL },
-	{ "slowdown", "what true sharing costs", LAYOUT_OF, "shared", "padded", NULL },
+	{ "slowdown", "what false sharing costs", LAYOUT, "dense", "padded", NULL },
+	{ "slowdown", "what true sharing costs", LAYOUT, "shared", "padded", NULL },
 	{ 0 }
 };
 
-/* What lies at a place: its size, where in it the word is that is counted, and of how many bytes. */
+/*
+ * What lies at a place: its size, where in it the word is that is counted, and of how many bytes.
+ */
 struct operation {
 	update *run;
 	size_t size, word, bytes;
-	bool fair;                         /* a lock that is first come, first served */
-	bool exact;                        /* no update is lost, wherever the words are */
+	bool fair;  /* a lock that is first come, first served */
+	bool exact; /* no update is lost, wherever the words are */
 };
 
-#define ADDS(RUN, TYPE) { RUN, sizeof(TYPE), 0, sizeof(TYPE), false, false }
-#define ATOMIC(RUN, TYPE) { RUN, sizeof(TYPE), 0, sizeof(TYPE), false, true }
-#define GUARDED(KIND, FAIR) { update_##KIND, sizeof(struct guarded_by_##KIND), offsetof(struct guarded_by_##KIND, word), sizeof(uint64_t), FAIR, true }
+#define ADDS(RUN, TYPE)                                          \
+	{                                                        \
+		RUN, sizeof(TYPE), 0, sizeof(TYPE), false, false \
+	}
+#define ATOMIC(RUN, TYPE)                                       \
+	{                                                       \
+		RUN, sizeof(TYPE), 0, sizeof(TYPE), false, true \
+	}
+#define GUARDED(KIND, FAIR)                                                                    \
+	{                                                                                      \
+		update_##KIND, sizeof(struct guarded_by_##KIND),                               \
+			offsetof(struct guarded_by_##KIND, word), sizeof(uint64_t), FAIR, true \
+	}
 
-static const struct operation add[] = { ADDS(update_add, uint64_t) }, fetch_add[] = { ATOMIC(update_fetch_add, uint64_t) },
+static const struct operation add[] = { ADDS(update_add, uint64_t) },
+			      fetch_add[] = { ATOMIC(update_fetch_add, uint64_t) },
 			      compare_exchange[] = { ATOMIC(update_compare_exchange, uint64_t) },
-			      locks[] = { GUARDED(mutex, false), GUARDED(spin, false), GUARDED(ticket, true), GUARDED(mcs, true) },
-			      words[] = { ADDS(update_add_32, uint32_t), ATOMIC(update_fetch_add_32, uint32_t) };
+			      locks[] = { GUARDED(mutex, false), GUARDED(spin, false),
+					  GUARDED(ticket, true), GUARDED(mcs, true) },
+			      words[] = { ADDS(update_add_32, uint32_t),
+					  ATOMIC(update_fetch_add_32, uint32_t) };
 
-/* What a variant does: one of these operations, as its parameter says. */
+/* What a variant does: one of these operations, by the choice of a parameter, or the first. */
 struct choice {
 	const struct operation *of;
 	int parameter;
+	/* words lie --distance apart, and not as --layout says */
+	bool spaced;
 };
-#define THE_FIRST (-1)
-static const struct choice the_add = { add, THE_FIRST }, the_fetch_add = { fetch_add, THE_FIRST }, the_compare_exchange = { compare_exchange, THE_FIRST },
-			   a_lock = { locks, LOCK }, on_short_words = { words, OPERATION };
+enum { THE_FIRST = -1 };
+static const struct choice the_add = { add, THE_FIRST }, the_fetch_add = { fetch_add, THE_FIRST },
+			   the_compare_exchange = { compare_exchange, THE_FIRST },
+			   a_lock = { locks, LOCK },
+			   spaced_words = { words, OPERATION, .spaced = true };
 
 /* What a worker has for itself. */
 struct own {
 	struct mcs_node node;
-	_Alignas(APART) uint64_t did;      /* operations since the start */
+	_Alignas(APART) uint64_t did; /* operations since the start */
 };
 
 struct state {
 	const struct operation *operation;
-	unsigned threads, awaited;         /* before what they do counts; 0: more threads than CPUs, which are never all at work */
-	uint64_t mask;                     /* of a word */
+	/* before what they do counts; 0: more threads than CPUs, which are never all at work */
+	unsigned threads, awaited;
+	uint64_t mask; /* of a word */
 	size_t stride;
 	unsigned char *places;
-	uint64_t before;                   /* what the words came to before the sample */
+	uint64_t before;		       /* what the words came to before the sample */
 	_Alignas(APART) _Atomic unsigned here; /* threads that have begun */
 	struct own own[];
 };
 
-static bool has(const struct trial *t, unsigned parameter)
+static const struct choice *choice_of(const struct trial *t)
 {
-	return !(t->variant->lacks & LACKS(parameter));
+	return t->variant->data;
 }
 
 static const struct operation *operation_of(const struct trial *t)
 {
-	const struct choice *c = t->variant->layout;
+	const struct choice *c = choice_of(t);
 
 	return &c->of[c->parameter == THE_FIRST ? 0 : t->value[c->parameter].choice];
 }
@@ -108,9 +138,9 @@ static size_t stride_of(const struct trial *t)
 {
 	const size_t apart = machine_apart(t->machine);
 
-	if (has(t, DISTANCE))
+	if (choice_of(t)->spaced)
 		return t->value[DISTANCE].count;
-	switch (t->value[LAYOUT_OF].choice) {
+	switch (t->value[LAYOUT].choice) {
 	case SHARED:
 		return 0;
 	case DENSE:
@@ -144,8 +174,10 @@ static void *prepare(const struct trial *t)
 		free(s);
 		return NULL;
 	}
-	for (unsigned i = 0; s->operation->run == update_mutex && i < (s->stride ? t->threads : 1); i++)
-		pthread_mutex_init(&((struct guarded_by_mutex *)(s->places + i * s->stride))->lock, NULL);
+	for (unsigned i = 0; s->operation->run == update_mutex && i < (s->stride ? t->threads : 1);
+	     i++)
+		pthread_mutex_init(&((struct guarded_by_mutex *)(s->places + i * s->stride))->lock,
+				   NULL);
 	return s;
 }
 
@@ -181,8 +213,9 @@ static void reset(void *state)
 }
 
 /*
- * Looks at the stop flag become rarer with what was done, or is to be: so few that looking is little (some ns), so many that what is done after it was
- * raised is. What is not asked is where the words are, and whether they are contended for.
+ * Looks at the stop flag become rarer with what was done, or is to be: so few that looking is
+ * little (some ns), so many that what is done after it was raised is. What is not asked is where
+ * the words are, and whether they are contended for.
  */
 enum { LOOKS = 128 };
 static uint64_t until_look(uint64_t done, uint64_t count)
@@ -191,8 +224,9 @@ static uint64_t until_look(uint64_t done, uint64_t count)
 }
 
 /*
- * Until all have begun, one by one: the first have the words for themselves, and in the time that the others take to come they may do as much as in a
- * whole sample after it. Then in blocks: in the last one the flag went up, and half of it counts.
+ * Until all have begun, one by one: the first have the words for themselves, and in the time that
+ * the others take to come they may do as much as in a whole sample after it. Then in blocks: in the
+ * last one the flag went up, and half of it counts.
  */
 static void work(void *state, struct worker *self)
 {
@@ -205,7 +239,8 @@ static void work(void *state, struct worker *self)
 	bool stopped = false;
 
 	atomic_fetch_add_explicit(&s->here, 1, memory_order_relaxed);
-	while (done < count && !stopped && atomic_load_explicit(&s->here, memory_order_relaxed) < s->awaited) {
+	while (done < count && !stopped &&
+	       atomic_load_explicit(&s->here, memory_order_relaxed) < s->awaited) {
 		run(place, &own->node, 1);
 		done++;
 		stopped = atomic_load_explicit(self->stop, memory_order_relaxed);
@@ -241,7 +276,8 @@ static void collect(void *state, const struct trial *t, struct result *result)
 	}
 	report(result, FAIRNESS, (double)least / (double)most);
 	if (!s->operation->exact)
-		report(result, LOST, (double)((all - (sum_of_words(s) - s->before)) & s->mask) / (double)all);
+		report(result, LOST,
+		       (double)((all - (sum_of_words(s) - s->before)) & s->mask) / (double)all);
 }
 
 /* What is lost of racing additions to one word is a result, and no error. */
@@ -256,83 +292,81 @@ static const char *verify(void *state, const struct trial *t)
 			return "a word of one thread alone does not hold as many updates as it did";
 	}
 	if (!s->stride && s->operation->exact && word_of(s, 0) != did)
-		return "the shared word does not hold as many updates as all threads did: an update that may not be lost was";
+		return "the shared word does not hold as many updates as all threads did: an "
+		       "update that may not be lost was";
 	return NULL;
 }
 
-static uint64_t count(const struct trial *t, unsigned worker)
+/* NULL: it makes sense. */
+static const char *pointless(const struct trial *t)
 {
-	uint64_t all = t->value[OPERATIONS].count;
+	const uint64_t distance = t->value[DISTANCE].count;
 
-	return has(t, OPERATIONS) ? part_size(all, worker, t->threads) : 0;
+	if (choice_of(t)->spaced && t->threads < 2)
+		return "it takes two threads at least";
+	if (choice_of(t)->spaced && (distance < sizeof(uint32_t) || distance % sizeof(uint32_t)))
+		return "words of 4 bytes are at least 4 bytes apart, and at a multiple of that";
+	if (operation_of(t)->fair && t->value[OPERATIONS].count && t->oversubscribed)
+		return "with more threads than CPUs, locks that are first come, first served take "
+		       "hours for a fixed number of operations: give --operations 0";
+	return NULL;
 }
 
-static size_t footprint(const struct trial *t)
+static struct needs needs(const struct trial *t)
 {
-	return has(t, PROTOCOL) ? handover_bytes(t) : bytes_of(t);
+	return (struct needs){ .pointless = pointless(t),
+			       .bytes = bytes_of(t),
+			       .units = t->value[OPERATIONS].count };
 }
 
-static bool applies(const struct trial *t, const char **why_not)
-{
-	*why_not = "it takes two threads at least";
-	if (t->threads < 2 && (has(t, PROTOCOL) || has(t, DISTANCE)))
-		return false;
-	if (has(t, PROTOCOL))
-		return handover_applies(t, why_not);
-	*why_not = "words of 4 bytes are at least 4 bytes apart, and at a multiple of that";
-	if (has(t, DISTANCE) && (t->value[DISTANCE].count < sizeof(uint32_t) || t->value[DISTANCE].count % sizeof(uint32_t)))
-		return false;
-	*why_not = "with more threads than CPUs, locks that are first come, first served take hours for a fixed number of operations: give --operations 0";
-	return !(operation_of(t)->fair && t->value[OPERATIONS].count && t->oversubscribed);
-}
-
-#define PAIRS_ONLY (LACKS(PROTOCOL) | LACKS(LINES) | LACKS(HOME))
-#define NO_PAIRS (LACKS(DISTANCE) | LACKS(OPERATION) | PAIRS_ONLY)
-#define UPDATES(NAME, SUMMARY, CHOICE, LACKING, ...)                                                                                             \
-	{ .name = (NAME), .summary = (SUMMARY), .layout = &(CHOICE), .lacks = (LACKING), .prepare = prepare, .reset = reset, .work = work,               \
-	  .collect = collect, .verify = verify, .release = free, .together = true, __VA_ARGS__ }
+static const struct override distance_defaults[] = { { P_THREADS, { "2,auto" } }, { 0 } };
+enum { SPACED_ONLY = BIT(DISTANCE) | BIT(OPERATION) };
 static const struct variant variants[] = {
-	UPDATES("add", "a load, an add and a store: what is shared loses updates", the_add, NO_PAIRS | LACKS(LOCK)),
-	UPDATES("fetch-add", "one atomic instruction", the_fetch_add, NO_PAIRS | LACKS(LOCK)),
-	UPDATES("compare-exchange", "again until nobody came in between", the_compare_exchange, NO_PAIRS | LACKS(LOCK)),
-	UPDATES("lock", "an increment under a lock", a_lock, NO_PAIRS),
-	UPDATES("distance", "words so many bytes apart: how far is far enough", on_short_words, LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | PAIRS_ONLY,
-		.threads = "2,auto"),
-	{ .name = "handover", .summary = "a line goes from core to core: core x core",
-	  .lacks = LACKS(LAYOUT_OF) | LACKS(LOCK) | LACKS(OPERATIONS) | LACKS(DISTANCE) | LACKS(OPERATION), .prepare = handover_prepare,
-	  .work = handover_work, .verify = handover_verify, .release = free, .threads = "auto", .sample = 1e-4, .bound = BY_COUNT,
-	  .meetings = handover_meetings },
+	{ "add", "a load, an add and a store: what is shared loses updates", &the_add,
+	  SPACED_ONLY | BIT(LOCK) },
+	{ "fetch-add", "one atomic instruction", &the_fetch_add, SPACED_ONLY | BIT(LOCK) },
+	{ "compare-exchange", "load, compare and exchange, until it succeeds",
+	  &the_compare_exchange, SPACED_ONLY | BIT(LOCK) },
+	{ "lock", "an increment under a lock", &a_lock, SPACED_ONLY },
+	{ "distance", "words so many bytes apart: how far is far enough", &spaced_words,
+	  BIT(LAYOUT) | BIT(LOCK) | BIT(OPERATIONS), distance_defaults },
 	{ 0 }
 };
+
+static const struct role roles[] = { { "thread", 0, BY_DEADLINE }, { 0 } };
 
 static const struct explained counters[] = {
 	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "an operation's cycles, whatever the frequency was" },
 	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "of a lock, how often it was tried in vain" },
-	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "how often the line had gone to another core's cache" },
-	{ "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV",
-	  "loads that another core's changed line served, below the same L3" },
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES", "lines that came from beyond the last cache: of another package" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES",
+	  "how often the line had gone to another core's cache" },
+	{ "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_HIT_"
+	  "RETIRED:XSNP_HITM|PAPI_CA_ITV",
+	  "loads that another core's modified line served, below the same L3" },
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
+	  "lines that came from beyond the last cache: of another package" },
 	{ 0 }
 };
 
 const struct benchmark sharing_benchmark = {
 	.name = "sharing",
-	.summary = "what one cache line costs that several threads update",
-	.protocol = "each thread updates its word as fast as it can; scored over the time in which all are at work; a hand-over is half a round trip, or one line of a stream",
+	.summary = "cost of updating a cache line from several threads",
+	.protocol = "each thread updates its word as fast as it can; scored over the time in which "
+		    "all are at work",
 	.source = "sestoft2017",
 	.unit = "operation",
-	.sample = 5e-3,
-	.quantile = 0.5,
-	.bound = BY_DEADLINE,
-	.threads = { "auto", "1..auto*2,auto", "1,2,4,8,16,32,64" },
-	.weight = 1,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
 	.ratios = ratios,
-	.time_first = true,
 	.variants = variants,
-	.applies = applies,
-	.count = count,
-	.footprint = footprint,
+	.ops = { prepare, NULL, reset, work, collect, verify, free },
+	.roles = roles,
+	.scored = TOGETHER,
+	.preset = {
+		[QUICK] = { .threads = "auto", .sample = 5e-3 },
+		[STANDARD] = { .threads = "1..auto*2,auto" },
+		[PAPER] = { .threads = "1,2,4,8,16,32,64" },
+	},
+	.needs = needs,
 };

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency of moving a cache line between each pair of CPUs: heat maps, and tables by what the
+two share."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from . import units
+from .charts import ALARM, INK, Data, Picture, joined, mark, picture
+
+Row = dict[str, Any]
+
+LEVELS = ("CPU", "SMT", "L2", "L3", "node", "package", "machine")  # from what shares most
+SHARE = {
+    "CPU": "one CPU",
+    "SMT": "a core (SMT)",
+    "L2": "an L2 cache",
+    "L3": "an L3 cache",
+    "node": "a NUMA node",
+    "package": "a package",
+    "machine": "the machine only",
+}
+QUANTILES = {"0": "least", "0.25": "q1", "0.5": "median", "0.75": "q3", "0.99": "p99"}
+SIDE = 520  # pixels of a map, about
+DENSE = 64  # CPUs: of more, a file with a shape for each cell is too long
+CELLS = 1 << 19  # in all maps of a run: 32 of 128 CPUs, 8 of 256; what would be more is a bar
+NAMED = 12  # CPUs that stand out, in a sentence
+CROWDED = 1.1
+
+HELP = (
+    "Median time in which a line goes from one CPU to another (there and back are one measurement:"
+    " both halves are alike). The darker, the longer; hover for quartiles. CPUs that share a core,"
+    " a cache or a node are side by side; lines: a new node."
+)
+
+
+def maps(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[Picture]:
+    """A heat map for each protocol and home of the lines."""
+    own = [t for t in trials if t["pairs"] and len(cpus_of(t)) > 2]
+    first = sorted(
+        own, key=lambda t: (t["parameters"].get("home", 0), t["place"])
+    )  # each protocol before each home
+    left = CELLS
+    drawn: list[str] = []
+    for t in first:
+        left -= len(cpus_of(t)) ** 2
+        drawn += [t["id"]] * (left >= 0 or not drawn)
+    return [
+        _map(t, machine, f"{name}-{i}" if len(own) > 1 else name, f"{title}: {setting(t, own)}")
+        for i, t in enumerate(own, 1)
+        if t["id"] in drawn
+    ]
+
+
+def cpus_of(trial: Row) -> list[int]:
+    cells = trial["pairs"]["cells"]
+    return sorted({*cells["a"], *cells["b"]})
+
+
+def setting(trial: Row, among: Sequence[Row]) -> str:
+    """Protocol, and what else differs among the trials."""
+    of, words = trial["parameters"], [str(trial["parameters"].get("protocol", "ping-pong"))]
+    if "home" in of and len({t["parameters"].get("home") for t in among}) > 1:
+        words.append(f"lines of node {of['home']}")
+    if len({t["threads"] for t in among}) > 1:
+        words.append(f"{trial['threads']} CPUs")
+    if len({t["bind"] for t in among}) > 1:
+        words.append(str(trial["bind"]))
+    return ", ".join(words)
+
+
+def in_order(cells: Row, machine: Row) -> tuple[list[int], list[int]]:
+    """The CPUs as they lie in the machine, and at which of them another node begins."""
+    node_of = {
+        cpu: place
+        for place, node in enumerate(machine["topology"]["nodes"] or [])
+        for cpu in node["cpus"]
+    }
+    cpus = sorted({*cells["a"], *cells["b"]})
+    first = {
+        level: {cpu: cpu for cpu in cpus} for level in LEVELS
+    }  # the first CPU with which it shares this, or more
+    for a, b, level in zip(cells["a"], cells["b"], cells["level"]):
+        for shared in LEVELS[LEVELS.index(level) :]:
+            first[shared][a], first[shared][b] = min(first[shared][a], b), min(first[shared][b], a)
+    finer = [level for level in reversed(LEVELS) if LEVELS.index(level) <= LEVELS.index("L3")]
+    order = sorted(
+        cpus,
+        key=lambda c: (
+            first["package"][c],
+            node_of.get(c, 0),
+            first["node"][c],
+            *(first[level][c] for level in finer),
+            c,
+        ),
+    )
+    begin = [
+        i for i in range(1, len(order)) if node_of.get(order[i], 0) != node_of.get(order[i - 1], 0)
+    ]
+    return order, begin
+
+
+def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
+    cells = trial["pairs"]["cells"]
+    order, borders = in_order(cells, machine)
+    size = max(2, min(60, SIDE // len(order)))  # pixels of a cell
+    side = size * len(order)
+    data = Data()
+    base = _both_halves(data.chart([_columns(cells)]))
+    values = sorted(v * 1e9 for v in cells["0.5"] if v is not None) or [0.0]
+    ends = [
+        values[len(values) // 100],
+        values[-1 - len(values) // 100],
+    ]  # single odd cells don't take the colours of the others
+    every = next(n for n in (1, 2, 4, 8, 16, 32, 64) if n * size >= 6 + 7 * len(str(max(order))))
+    axis = alt.Axis(
+        labelAngle=0,
+        labelOverlap=False,
+        domain=False,
+        ticks=False,
+        values=order[::every],
+        labelPadding=3,
+    )
+    x = alt.X(
+        "x:O", title="CPU", axis=axis, scale=alt.Scale(domain=order, paddingInner=0, paddingOuter=0)
+    )
+    y = alt.Y(
+        "y:O", title="CPU", axis=axis, scale=alt.Scale(domain=order, paddingInner=0, paddingOuter=0)
+    )
+    edges = (
+        ("x", alt.X("x:O", bandPosition=0)),
+        ("y", alt.Y("y:O", bandPosition=0)),
+    )
+    colour = alt.Color(
+        "median:Q",
+        scale=alt.Scale(scheme="viridis", reverse=True, domain=ends, clamp=True),
+        legend=alt.Legend(title="median, ns", gradientLength=min(200, side)),
+    )
+    quantities = [
+        alt.Tooltip(f"{key}:Q", format=".4~g", title=f"{key} (ns)") for key in QUANTILES.values()
+    ]
+    tooltip = [
+        alt.Tooltip("x:O", title="CPU"),
+        alt.Tooltip("y:O", title="and CPU"),
+        alt.Tooltip("share:N"),
+    ]
+    layers: list[Any] = [
+        base.mark_rect().encode(x=x, y=y, color=colour, tooltip=[*tooltip, *quantities])
+    ]
+    if size >= 28:
+        middle = f"abs(datum.median - {ends[0]!r}) > 0.5 * {ends[1] - ends[0]!r}"
+        white = alt.ColorValue(INK, condition=[{"test": middle, "value": "white"}])
+        layers.append(
+            base.mark_text(fontSize=10).encode(
+                x=x, y=y, text=alt.Text("median:Q", format=".3~s"), color=white
+            )
+        )
+    if borders:
+        at = data.chart([{"x": order[b], "y": order[b]} for b in borders])
+        for line, width in (("white", 3), (INK, 1)):
+            layers += [
+                at.mark_rule(color=line, strokeWidth=width).encode(**{end: of}) for end, of in edges
+            ]
+    flagged = trial["flag"] is not None
+    view: Row = (
+        {"stroke": ALARM, "strokeWidth": 2, "strokeDash": [4, 2]} if flagged else {"stroke": None}
+    )
+    heading = {"text": mark(trial), "fontSize": 12, "color": ALARM} if flagged else {"text": ""}
+    chart = joined("layer", *layers, width=side, height=side, title=heading, view=view)
+    whole = joined("hconcat", chart, resolve={"scale": {"color": "independent"}})
+    extra = [
+        text
+        for part in (outstanding(trial["pairs"]), crowding(trial["pairs"]))
+        for text in textwrap.wrap(part, 130)
+    ]
+    drawn = picture(name, title, HELP, [trial], [whole], data, extra)
+    if len(order) > DENSE:
+        drawn.dense = True
+        drawn.spec["usermeta"] = {"embedOptions": {"renderer": "canvas"}}
+    return drawn
+
+
+def _columns(cells: Row) -> Row:
+    """All pairs in one row of columns, as in the record: thousands of rows would say each name
+    thousands of times."""
+    found = {
+        "a": cells["a"],
+        "b": cells["b"],
+        "level": [LEVELS.index(level) for level in cells["level"]],
+    }
+    for quantile, key in QUANTILES.items():
+        found[key] = [
+            None if v is None else _short(v) for v in cells.get(quantile, [None] * len(cells["a"]))
+        ]
+    return found
+
+
+def _short(time: float) -> float:
+    """In ns, of three digits."""
+    digits = float(f"{time * 1e9:.3g}")
+    return int(digits) if digits == int(digits) else digits
+
+
+def _both_halves(chart: alt.Chart) -> alt.Chart:
+    """A row a cell, from a row of columns; (a, b) and (b, a)."""
+    pairs = chart.transform_flatten(["a", "b", "level", *QUANTILES.values()])
+    both = pairs.transform_calculate(
+        x="[datum.a, datum.b]", y="[datum.b, datum.a]"
+    ).transform_flatten(["x", "y"])
+    both = both.transform_calculate(share=f"{list(SHARE.values())}[datum.level]")
+    return both.transform_filter("datum.median !== null")
+
+
+# In words.
+
+
+def tables(trials: Sequence[Row]) -> list[Row]:
+    """For each protocol and home: levels, and what is to be said of it."""
+    own = [t for t in trials if t["pairs"]]
+    return [
+        {
+            **t,
+            "name": setting(t, own),
+            "levels": [_level(level) for level in t["pairs"]["levels"]],
+            "said": [text for text in (outstanding(t["pairs"]), crowding(t["pairs"])) if text],
+        }
+        for t in own
+    ]
+
+
+def _level(level: Row) -> Row:
+    """Of all meetings, which records that are older don't have; and how the pairs differ, where
+    there are several."""
+    meetings = level.get("meetings", {})
+    return {
+        "name": SHARE[level["level"]],
+        "pairs": level["pairs"],
+        "meetings": meetings.get("n"),
+        "quantiles": [meetings.get(q) for q in QUANTILES],
+        "medians": (level["0"], level["0.99"]) if level["pairs"] > 1 else None,
+    }
+
+
+def outstanding(pairs: Row) -> str:
+    """CPUs that are not like the others of their level."""
+    parts = []
+    for level in LEVELS:
+        own = sorted(
+            (o for o in pairs["outstanding"] if o["level"] == level),
+            key=lambda o: -abs(o["median"] / o["of"] - 1),
+        )
+        if own:
+            named = ", ".join(
+                f"CPU {o['cpu']} ({units.quantity(o['median'], 's')})" for o in own[:NAMED]
+            )
+            more = f" and {len(own) - NAMED} more" if len(own) > NAMED else ""
+            parts.append(
+                f"among pairs that share {SHARE[level]}, where {units.quantity(own[0]['of'], 's')}"
+                f" is usual: {named}{more}"
+            )
+    return f"CPUs that stand out {'; '.join(parts)}." if parts else ""
+
+
+def crowding(pairs: Row) -> str:
+    """Whether pairs that met at the same time disturbed each other."""
+    found = pairs["crowding"]
+    if found is None:
+        return ""
+    pairs_met = f"{found['pairs']} pair{'s' * (found['pairs'] != 1)}"
+    median = f"(median; at most {found['most']:.2f})"
+    text = (
+        f"Side by side with others, {pairs_met} took {found['median']:.2f} times as long as alone"
+        f" {median}"
+    )
+    crowded = [
+        level["level"] for level in pairs.get("levels", []) if (level["crowding"] or 0) > CROWDED
+    ]
+    if crowded or found["median"] > CROWDED:
+        where = f", at {' and '.join(crowded)}" if crowded else ""
+        return (
+            text
+            + f": the pairs disturb each other{where}, and times there are longer than those of one"
+            " pair alone."
+        )
+    return text + ": they don't disturb each other." if found["most"] <= CROWDED else text + "."

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkpoint - every call ticks a counter, and each 256th tick does something rare.
+ *
+ * The work is the same in all variants; what differs is where a worker's two counters lie. After C.
+ * O. Nutter, "Shared Data Considered Harmful" (2008): one shared pair made two threads slower than
+ * one.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmark.h"
+#include "kit/shares.h"
+#include "kit/opaque.h"
+#include "machine/topology.h"
+
+/* bytes of a string; strings that each thread reverses, over and over: they stay in L1 */
+enum { STRING = 16, STRINGS = 1024 };
+#define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* ... of one thread */
+
+enum { TICKS, EVERY, BODY };
+enum { LOOP, REVERSE };
+static const struct parameter parameters[] = {
+	[TICKS] = { "ticks", "ticks",
+		    "ticks of all threads together; 0: as many as a sample has time for", P_COUNT,
+		    .value = { "0", NULL, "1e9" } },
+	[EVERY] = { "every", "ticks", "ticks from one firing to the next, a power of two", P_COUNT,
+		    .value = { "256" } },
+	[BODY] = { "body", NULL, "what ticks: a bare loop, or the reversal of strings of 16 bytes",
+		   P_CHOICE, .choices = "loop,reverse", .value = { "loop", "loop,reverse" } },
+	{ 0 }
+};
+
+enum { TIME, THROUGHPUT, KEPT, FIRED_ERROR };
+
+static double all_threads(const struct trial *t)
+{
+	return t->threads;
+}
+
+static const struct metric metrics[] = {
+	[TIME] = TIME_METRIC("tick"),
+	[THROUGHPUT] = { "throughput", "tick/s", "ticks of all threads together", HIGHER_IS_BETTER,
+			 all_threads },
+	[KEPT] = { "kept", "1", "share of the ticks that survived the race for a shared counter",
+		   HIGHER_IS_BETTER, NULL },
+	[FIRED_ERROR] = { "fired-error", "1",
+			  "firings more, or less, than there should have been, over what there "
+			  "should have been",
+			  NEITHER, NULL },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "what one pair for all costs", P_VARIANT, "together", "per-thread", NULL },
+	{ "slowdown", "what one pair for all costs, on two lines", P_VARIANT, "apart", "per-thread",
+	  NULL },
+	{ "slowdown", "what pairs of one's own cost where they share a line", P_VARIANT,
+	  "per-thread-dense", "per-thread", NULL },
+	{ "slowdown", "what it costs that the two counters share a line", P_VARIANT, "together",
+	  "apart", NULL },
+	{ 0 }
+};
+
+/* Worker i ticks at i * stride and counts its firings `fired` bytes further on. */
+struct layout {
+	size_t stride, fired;
+};
+#define LINES_APART SIZE_MAX /* as many bytes as two lines are on this machine */
+static const struct layout together = { 0, 8 }, apart = { 0, LINES_APART },
+			   per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
+
+/* relaxed load and store: a plain increment, but with defined behaviour */
+typedef _Atomic uint64_t counter;
+
+/* What a worker did in the last sample. */
+struct own {
+	_Alignas(APART) uint64_t ticks;
+};
+
+struct state {
+	struct layout layout;
+	uint64_t mask;
+	unsigned body, threads;
+	struct own *own; /* by worker */
+	size_t bytes;
+	unsigned char *counters;
+	unsigned char *strings; /* STRINGS of each worker */
+	const char *wrong;	/* what was, in a sample before this one */
+};
+
+static counter *tick_of(const struct state *s, unsigned worker)
+{
+	return (counter *)(s->counters + worker * s->layout.stride);
+}
+
+static counter *fired_of(const struct state *s, unsigned worker)
+{
+	return (counter *)(s->counters + worker * s->layout.stride + s->layout.fired);
+}
+
+static uint64_t get(counter *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}
+
+static inline uint64_t increment(counter *c)
+{
+	uint64_t next = get(c) + 1;
+
+	OPAQUE(next); /* else a compiler may make one instruction of the three */
+	atomic_store_explicit(c, next, memory_order_relaxed);
+	return next;
+}
+
+static struct layout layout_of(const struct trial *t)
+{
+	struct layout l = *(const struct layout *)t->variant->data;
+
+	l.stride = l.stride == LINES_APART ? machine_apart(t->machine) : l.stride;
+	l.fired = l.fired == LINES_APART ? machine_apart(t->machine) : l.fired;
+	return l;
+}
+
+static size_t bytes_of_counters(const struct trial *t)
+{
+	const struct layout l = layout_of(t);
+
+	return (t->threads - 1) * l.stride + l.fired + sizeof(counter);
+}
+
+static size_t bytes_of_strings(const struct trial *t)
+{
+	return t->threads * BYTES_OF_ONE;
+}
+
+static void release(void *state)
+{
+	struct state *s = state;
+
+	free(s->own);
+	free(s);
+}
+
+/* Counters lie on the node of the first thread, strings on that of whoever reverses them. */
+static void *prepare(const struct trial *trial)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	struct region *strings;
+
+	if (!s)
+		return NULL;
+	s->layout = layout_of(trial);
+	s->mask = trial->value[EVERY].count - 1;
+	s->body = trial->value[BODY].choice;
+	s->threads = trial->threads;
+	s->bytes = bytes_of_counters(trial);
+	s->own = aligned_alloc(APART, trial->threads * sizeof(*s->own));
+	s->counters = region_on_node(trial->arena, "counters", s->bytes, trial->place[0].node);
+	strings = region_map(trial->arena, "strings", bytes_of_strings(trial), PAGES_BASE);
+	if (!s->own || !s->counters || !strings) {
+		release(s);
+		return NULL;
+	}
+	memset(s->own, 0, trial->threads * sizeof(*s->own));
+	s->strings = region_base(strings);
+	for (unsigned i = 0; i < trial->threads; i++)
+		region_home(strings, i * BYTES_OF_ONE, BYTES_OF_ONE, trial->place[i].node);
+	return s;
+}
+
+/* Each string starts as the letters from a to p. */
+static void enter(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	for (unsigned i = 0; i < BYTES_OF_ONE; i++)
+		s->strings[self->index * BYTES_OF_ONE + i] = 'a' + i % STRING;
+}
+
+/* What calls are about, in the published program: the counters are what nobody thought of. */
+__attribute__((noinline)) void checkpoint_loop(counter *tick, counter *fired, uint64_t mask,
+					       uint64_t count)
+{
+	for (; count; count--)
+		if (!(increment(tick) & mask))
+			increment(fired);
+}
+
+static void reverse(unsigned char *string)
+{
+	for (unsigned i = 0, j = STRING - 1; i < j; i++, j--) {
+		unsigned char c = string[i];
+
+		string[i] = string[j];
+		string[j] = c;
+	}
+}
+
+__attribute__((noinline)) void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask,
+						  uint64_t count, unsigned char *strings)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		reverse(strings + i % STRINGS * STRING);
+		if (!(increment(tick) & mask))
+			increment(fired);
+	}
+}
+
+static void work(void *state, struct worker *self)
+{
+	const struct state *s = state;
+	counter *tick = tick_of(s, self->index), *fired = fired_of(s, self->index);
+
+	if (s->body == LOOP)
+		checkpoint_loop(tick, fired, s->mask, self->count);
+	else
+		checkpoint_reverse(tick, fired, s->mask, self->count,
+				   s->strings + self->index * BYTES_OF_ONE);
+	self->done = s->own[self->index].ticks = self->count;
+}
+
+/* Sum of one counter over the workers; a shared one counts once. */
+static uint64_t total(const struct state *s, counter *(*of)(const struct state *, unsigned))
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < (s->layout.stride ? s->threads : 1); i++)
+		sum += get(of(s, i));
+	return sum;
+}
+
+/* Firings that are due when no tick is lost: each counter of its own fires for itself. */
+static uint64_t due(const struct state *s, uint64_t *ticks)
+{
+	uint64_t firings = 0;
+
+	*ticks = 0;
+	for (unsigned i = 0; i < s->threads; i++) {
+		*ticks += s->own[i].ticks;
+		firings += s->own[i].ticks / (s->mask + 1);
+	}
+	return s->layout.stride ? firings : *ticks / (s->mask + 1);
+}
+
+/*
+ * Of the last sample. Counters of one's own lose nothing; what a shared one loses is a result, not
+ * an error.
+ */
+static const char *find_wrong(const struct state *s)
+{
+	uint64_t ticks, firings = due(s, &ticks);
+
+	if (!s->layout.stride && s->threads > 1)
+		return NULL;
+	if (total(s, tick_of) != ticks)
+		return "a counter that one thread alone ticks lost ticks";
+	return total(s, fired_of) == firings
+		       ? NULL
+		       : "a counter that one thread alone ticks did not fire as often as it should";
+}
+
+static void reset(void *state)
+{
+	struct state *s = state;
+
+	if (!s->wrong)
+		s->wrong = find_wrong(s);
+	memset(s->counters, 0, s->bytes);
+	memset(s->own, 0, s->threads * sizeof(*s->own));
+}
+
+static void collect(void *state, const struct trial *trial, struct result *result)
+{
+	const struct state *s = state;
+	uint64_t ticks, firings = due(s, &ticks);
+
+	(void)trial;
+	report(result, KEPT, (double)total(s, tick_of) / (double)ticks);
+	report(result, FIRED_ERROR,
+	       ((double)total(s, fired_of) - (double)firings) / (double)firings);
+}
+
+static const char *verify(void *state, const struct trial *trial)
+{
+	const struct state *s = state;
+
+	(void)trial;
+	return s->wrong ? s->wrong : find_wrong(s);
+}
+
+static struct needs needs(const struct trial *t)
+{
+	const uint64_t every = t->value[EVERY].count;
+
+	return (struct needs){
+		.pointless = every && !(every & (every - 1))
+				     ? NULL
+				     : "--every must be a power of two, so that the test costs one "
+				       "instruction",
+		.bytes = bytes_of_counters(t) + bytes_of_strings(t),
+		.units = t->value[TICKS].count,
+	};
+}
+
+static const struct variant variants[] = {
+	{ "together", "one pair for all threads, on one line", &together },
+	{ "apart", "one pair for all threads, on two lines", &apart },
+	{ "per-thread-dense", "a pair for each thread, packed", &per_thread_dense },
+	{ "per-thread", "a pair for each thread, on lines of its own", &per_thread },
+	{ 0 }
+};
+
+static const struct role roles[] = { { "ticker", 0, BY_COUNT }, { 0 } };
+
+static const struct explained counters[] = {
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a tick's cycles, whatever the frequency was" },
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS",
+	  "how many instructions a tick is: the same for all places of the counter" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES",
+	  "loads that found the counter's line taken away by another thread" },
+	{ "PAPI_BR_MSP|perf::BRANCH-MISSES",
+	  "the branch to the second counter, where it was not foreseen" },
+	{ 0 }
+};
+
+const struct benchmark checkpoint_benchmark = {
+	.name = "checkpoint",
+	.summary = "what a counter that every call ticks costs, by where it lies",
+	.protocol = "relaxed load, add, store; each 2^n-th tick increments a second counter",
+	.source = "nutter2008",
+	.unit = "tick",
+	.parameters = parameters,
+	.metrics = metrics,
+	.counters = counters,
+	.ratios = ratios,
+	.variants = variants,
+	.ops = { prepare, enter, reset, work, collect, verify, release },
+	.roles = roles,
+	.preset = {
+		[QUICK] = { .threads = "1,auto", .sample = 5e-3 },
+		[STANDARD] = { .threads = "1..auto*2,auto" },
+		/* 10^9 ticks took 1.2 to 3.9 s */
+		[PAPER] = { .threads = "1,2", .sample = 2, .repeats = 5 },
+	},
+	.needs = needs,
+};

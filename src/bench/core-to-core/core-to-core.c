@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * core-to-core - how long a cache line takes from one core to another, for each pair of cores.
+ *
+ * CPUs meet two by two, each with each, in rounds of disjoint pairs (harness/pairs.h).
+ */
+#include <stdlib.h>
+
+#include "bench/core-to-core/core-to-core.h"
+#include "benchmark.h"
+
+enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
+
+enum { PROTOCOL, LINES, HOME };
+static const struct parameter parameters[] = {
+	[PROTOCOL] = { "protocol", NULL, "how two threads exchange a line", P_CHOICE,
+		       .choices = "compare-exchange,store-load,two-lines,message",
+		       .value = { "compare-exchange,two-lines",
+				  "compare-exchange,store-load,two-lines,message" } },
+	[LINES] = { "lines", "lines", "different lines that each pair is measured with", P_COUNT,
+		    .value = { "16" } },
+	[HOME] = { "home", NULL, "nodes on which the lines are", P_NODE,
+		   .value = { "first", "all" } },
+	{ 0 }
+};
+
+static const struct metric metrics[] = { TIME_METRIC("transfer"), { 0 } };
+
+static size_t bytes_of(const struct trial *t)
+{
+	return (size_t)t->value[LINES].count * (t->threads / 2) * sizeof(struct lines);
+}
+
+static void *prepare(const struct trial *t)
+{
+	static exchange *const exchanges[] = { exchange_compare_exchange, exchange_store_load,
+					       exchange_two_lines, exchange_message };
+	struct core_to_core *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->exchange = exchanges[t->value[PROTOCOL].choice];
+	s->meetings = (unsigned)t->value[LINES].count;
+	s->tables = t->threads / 2;
+	s->lines = region_on_node(t->arena, "shared lines", bytes_of(t), (int)t->value[HOME].count);
+	if (s->lines)
+		return s;
+	free(s);
+	return NULL;
+}
+
+/*
+ * Rounded up so that every exchange leaves its lines as they were. A turn is two transfers: to the
+ * other side, and back.
+ */
+static void work(void *state, struct worker *self)
+{
+	const struct core_to_core *s = state;
+	const uint64_t ring = RING, turns = (self->count + 2 * ring - 1) / (2 * ring) * ring;
+
+	s->exchange(core_to_core_lines(s, self->meeting, self->group), self->role, turns);
+	self->done = 2 * turns;
+}
+
+static const char *verify(void *state, const struct trial *t)
+{
+	const struct core_to_core *s = state;
+
+	(void)t;
+	for (size_t i = 0; i < (size_t)s->meetings * s->tables; i++)
+		for (unsigned j = 0; j < RING; j++)
+			if (s->lines[i].line[j].word)
+				return "a line moved more often one way than the other";
+	return NULL;
+}
+
+static struct needs needs(const struct trial *t)
+{
+	const uint64_t lines = t->value[LINES].count;
+
+	if (t->threads < 2)
+		return (struct needs){ .pointless = "it takes two threads at least" };
+	if (!lines || lines > MOST_LINES)
+		return (struct needs){ .pointless = "each pair is measured with 1 to 1024 lines" };
+	if (t->threads > MOST_PLAYERS)
+		return (struct needs){
+			.pointless =
+				"at most 1024 CPUs can meet: choose some with --threads or --bind"
+		};
+	return (struct needs){ .bytes = bytes_of(t), .meetings = (unsigned)lines };
+}
+
+static const struct variant variants[] = {
+	{ "ping-pong", "a line moves from one core to another and back" }, { 0 }
+};
+
+static const struct role roles[] = { { "player", 0, BY_COUNT }, { 0 } };
+
+static const struct explained counters[] = {
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a transfer's cycles, whatever the frequency was" },
+	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES",
+	  "how often the line had gone to another core's cache" },
+	{ "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_HIT_"
+	  "RETIRED:XSNP_HITM|PAPI_CA_ITV",
+	  "loads that another core's modified line served, below the same L3" },
+	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
+	  "lines that came from beyond the last cache: of another package" },
+	{ 0 }
+};
+
+const struct benchmark core_to_core_benchmark = {
+	.name = "core-to-core",
+	.summary = "latency of moving a cache line between each pair of cores",
+	.protocol = "two threads exchange a line: half a round trip, or one line of a stream",
+	.unit = "transfer",
+	.parameters = parameters,
+	.metrics = metrics,
+	.counters = counters,
+	.variants = variants,
+	.ops = { prepare, NULL, NULL, work, NULL, verify, free },
+	.roles = roles,
+	.scored = IN_PAIRS,
+	.preset = { [QUICK] = { .threads = "auto", .sample = 1e-4 } },
+	.needs = needs,
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+
+#include "bench/core-to-core/exchange.h"
+#include "kit/opaque.h"
+
+/*
+ * A waiting side yields after so many looks in vain. It does not pause before: that would be part
+ * of the result.
+ */
+enum { LOOKS = 1 << 14 };
+
+/* To be called after each look in vain. */
+static inline void look_again(unsigned *looks)
+{
+	if (++*looks % LOOKS == 0)
+		sched_yield();
+}
+
+static inline void await(_Atomic uint64_t *word, uint64_t value)
+{
+	for (unsigned looks = 0; atomic_load_explicit(word, memory_order_acquire) != value;)
+		look_again(&looks);
+}
+
+__attribute__((noinline)) void exchange_compare_exchange(struct lines *l, unsigned side,
+							 uint64_t turns)
+{
+	_Atomic uint64_t *word = &l->line[0].word;
+
+	for (; turns; turns--) {
+		unsigned looks = 0;
+
+		for (uint64_t mine = side; !atomic_compare_exchange_weak(word, &mine, !side);
+		     mine = side)
+			look_again(&looks);
+	}
+}
+
+__attribute__((noinline)) void exchange_store_load(struct lines *l, unsigned side, uint64_t turns)
+{
+	_Atomic uint64_t *word = &l->line[0].word;
+
+	for (; turns; turns--) {
+		await(word, side);
+		atomic_store_explicit(word, !side, memory_order_release);
+	}
+	if (side == 0) /* ... and back */
+		await(word, 0);
+}
+
+__attribute__((noinline)) void exchange_two_lines(struct lines *l, unsigned side, uint64_t turns)
+{
+	_Atomic uint64_t *mine = &l->line[side].word, *other = &l->line[!side].word;
+
+	for (uint64_t i = 1; i <= turns; i++) {
+		if (side)
+			await(other, i & 1);
+		atomic_store_explicit(mine, i & 1, memory_order_release);
+		if (!side)
+			await(other, i & 1);
+	}
+}
+
+static void send(struct lines *l, uint64_t lines)
+{
+	for (uint64_t i = 0; i < lines; i++) {
+		struct line *line = &l->line[i % RING];
+		unsigned looks = 0;
+
+		while (i - atomic_load_explicit(&l->taken, memory_order_acquire) >= RING)
+			look_again(&looks);
+		for (unsigned j = 0; j < 7; j++)
+			line->payload[j] = i;
+		atomic_store_explicit(&line->word, !(i / RING % 2), memory_order_release);
+	}
+}
+
+static void receive(struct lines *l, uint64_t lines)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < lines; i++) {
+		struct line *line = &l->line[i % RING];
+
+		await(&line->word, !(i / RING % 2));
+		for (unsigned j = 0; j < 7; j++)
+			sum += line->payload[j];
+		if (i % (RING / 2) == RING / 2 - 1)
+			atomic_store_explicit(&l->taken, i + 1, memory_order_release);
+	}
+	OPAQUE(sum);
+	atomic_store_explicit(&l->taken, 0, memory_order_release);
+}
+
+__attribute__((noinline)) void exchange_message(struct lines *l, unsigned side, uint64_t turns)
+{
+	if (side == 0)
+		send(l, 2 * turns);
+	else
+		receive(l, 2 * turns);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dummy - behaves as it is told to, so that the harness can be tested: takes a given time,
+ * scatters, fails, is wrong, lies about its pages. Of several ranks, only the last one has faults.
+ *
+ * Unlike every real kernel it reads the clock, for the time it takes is what a test wants to know.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "benchmark.h"
+#include "machine/clock.h"
+
+enum { DELAY, SIZE_OF_MAP, WHERE };
+enum where { IN_PREPARE, IN_ENTER, IN_RESET, IN_COLLECT, IN_VERIFY, IN_RELEASE, NOWHERE };
+#define PLACES "prepare,enter,reset,collect,verify,release"
+static const struct parameter parameters[] = {
+	[DELAY] = { "delay", "us", "time of one turn, in microseconds", P_REAL, .value = { "10" } },
+	[SIZE_OF_MAP] = { "size", "B", "memory to map and touch", P_SIZE, .value = { "0" } },
+	[WHERE] = { "where", NULL, "where it waits for one delay, but in its work", P_CHOICE,
+		    PLACES, .value = { "prepare" } },
+	{ 0 }
+};
+
+enum { ASKED, COMMUNICATION };
+static const struct metric metrics[] = {
+	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER, NULL },
+	[COMMUNICATION] = { "communication", "s", "in calls to other ranks", LOWER_IS_BETTER,
+			    NULL },
+	TIME_METRIC("turn"),
+	{ 0 }
+};
+
+/* What a delay is made of; nothing else happens here. */
+static double microseconds(const struct trial *trial)
+{
+	return trial->value[DELAY].real * trial->threads * ranks_of(trial->ranks);
+}
+
+static const struct explained counters[] = {
+	{ "PAPI_TOT_INS|perf::INSTRUCTIONS",
+	  "turns of the loop that waits, and the readings of the clock in them" },
+	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "with the time, the frequency at which it waited" },
+	{ 0 }
+};
+
+struct behaviour {
+	double scatter; /* share of the delay, evenly spread */
+	double second;	/* every second sample takes this many times the delay */
+	int fail;	/* errno of prepare() */
+	const char *wrong, *impossible;
+	bool idle, lie;
+	bool sum;   /* the ranks add up their turns */
+	bool stuck; /* waits elsewhere: its turns take no time to speak of */
+};
+static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 },
+			      humps = { .second = 1.5 }, idle = { .idle = true },
+			      failing = { .fail = EIO },
+			      impossible = { .impossible = "it was told to be impossible" },
+			      wrong = { .wrong = "it was told to be wrong" },
+			      misplaced = { .lie = true }, sums = { .sum = true },
+			      stuck = { .stuck = true };
+
+struct state {
+	const struct behaviour *behaviour;
+	const struct ranks *ranks;
+	int64_t turns, sum; /* of worker 0 in the last sample; of all ranks' */
+	double delay;	    /* s */
+	enum where where;
+	unsigned sample;
+	struct region *region;
+};
+
+static const struct behaviour *behaviour_of(const struct trial *trial)
+{
+	const struct behaviour *b = trial->variant->data;
+
+	return b->sum || rank_of(trial->ranks) + 1 == ranks_of(trial->ranks) ? b : &steady;
+}
+
+static void wait_in(const struct state *s, enum where where)
+{
+	double end = clock_now() + s->delay;
+
+	while (s->where == where && clock_now() < end)
+		;
+}
+
+static void *prepare(const struct trial *trial)
+{
+	const struct behaviour *b = behaviour_of(trial);
+	uint64_t bytes = trial->value[SIZE_OF_MAP].count;
+	struct state *s;
+
+	if (b->impossible)
+		return cannot(trial->arena, "%s", b->impossible);
+	if (b->fail) {
+		errno = b->fail;
+		return NULL;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->behaviour = b;
+	s->ranks = trial->ranks;
+	s->delay = trial->value[DELAY].real * 1e-6;
+	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
+	wait_in(s, IN_PREPARE);
+	if (b->lie && !bytes)
+		bytes = 1 << 20;
+	if (!bytes)
+		return s;
+	s->region = region_map(trial->arena, "idle memory", bytes, PAGES_BASE);
+	if (!s->region) {
+		free(s);
+		return NULL;
+	}
+	/* The lie: pages on a node that no machine has. */
+	region_home(s->region, 0, region_bytes(s->region), b->lie ? 1023 : trial->place[0].node);
+	region_user(s->region, 0, region_bytes(s->region), trial->place[0].node);
+	return s;
+}
+
+static void enter(void *state, struct worker *self)
+{
+	const struct state *s = state;
+	volatile char *byte;
+
+	wait_in(s, IN_ENTER);
+	if (self->index || !s->region)
+		return;
+	byte = region_base(s->region);
+	for (size_t i = 0; i < region_bytes(s->region); i += region_granule(s->region))
+		byte[i] = 1;
+}
+
+static void reset(void *state)
+{
+	struct state *s = state;
+
+	s->sample++;
+	wait_in(s, IN_RESET);
+}
+
+/* Between 0 and 1, by the number of the sample: the same in every run. */
+static double fraction(unsigned n)
+{
+	return (double)((n * UINT32_C(2654435761)) & 0xffff) / 0x10000;
+}
+
+static void work(void *state, struct worker *self)
+{
+	struct state *s = state;
+	const struct behaviour *b = s->behaviour;
+	double each = b->stuck ? 1e-5
+			       : s->delay * (1 + b->scatter * fraction(s->sample)) *
+					 (b->second > 0 && s->sample % 2 ? b->second : 1);
+	double end = clock_now() + each * (double)self->count;
+
+	while (clock_now() < end)
+		;
+	self->done = b->idle ? 0 : self->count;
+	if (self->index || !b->sum)
+		return;
+	s->turns = s->sum = (int64_t)self->count;
+	if (s->ranks)
+		s->ranks->sum(&s->sum, 1);
+}
+
+static void collect(void *state, const struct trial *trial, struct result *result)
+{
+	(void)trial;
+	wait_in(state, IN_COLLECT);
+	report(result, ASKED, ((const struct state *)state)->delay);
+	report(result, COMMUNICATION, communicated(result));
+}
+
+static const char *verify(void *state, const struct trial *trial)
+{
+	const struct state *s = state;
+
+	wait_in(s, IN_VERIFY);
+	if (s->sum != s->turns * ranks_of(trial->ranks))
+		return "the sum over the ranks is not what they did";
+	return s->behaviour->wrong;
+}
+
+static struct needs needs(const struct trial *trial)
+{
+	return (struct needs){ .bytes = trial->value[SIZE_OF_MAP].count };
+}
+
+static void give_back(void *state)
+{
+	wait_in(state, IN_RELEASE);
+	free(state);
+}
+
+#define VARIANT(NAME, SUMMARY, BEHAVIOUR)                                          \
+	{                                                                          \
+		NAME, SUMMARY, &(BEHAVIOUR), .unused = BIT(WHERE), .divided = true \
+	}
+static const struct variant variants[] = {
+	VARIANT("steady", "each turn takes the delay", steady),
+	VARIANT("jitter", "each sample takes up to half as much again", jitter),
+	VARIANT("humps", "every second sample takes half as much again", humps),
+	VARIANT("idle", "counts no turn", idle),
+	VARIANT("failing", "cannot be prepared", failing),
+	VARIANT("impossible", "says that it is impossible here", impossible),
+	VARIANT("wrong", "has the wrong answer", wrong),
+	VARIANT("sums", "adds up over the ranks what each did", sums),
+	VARIANT("misplaced", "claims that its pages are where they can't be", misplaced),
+	{ "stuck", "waits, but not in its work", &stuck, .divided = true },
+	{ 0 }
+};
+
+static const struct role roles[] = { { "waiter", 0, BY_COUNT }, { 0 } };
+
+const struct benchmark dummy_benchmark = {
+	.name = "dummy",
+	.summary =
+		"does nothing, in a time and with faults of your choice: for tests of the harness",
+	.protocol = "waits by the clock, delay after delay",
+	.unit = "turn",
+	.internal = true,
+	.parameters = parameters,
+	.metrics = metrics,
+	.counters = counters,
+	.part = { "microsecond", microseconds },
+	.variants = variants,
+	.ops = { prepare, enter, reset, work, collect, verify, give_back },
+	.roles = roles,
+	.preset = { [QUICK] = { "steady,jitter,humps,idle,failing,impossible,wrong,sums,misplaced",
+				.threads = "1", .sample = 1e-3 } },
+	.needs = needs,
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <hwloc.h>
+#include <hwloc/distances.h>
+
+#include "commands/topology.h"
+#include "machine/explain.h"
+#include "machine/hmat.h"
+#include "machine/limits.h"
+#include "machine/places.h"
+#include "machine/sysfs.h"
+#include "machine/tlb.h"
+#include "machine/topology.h"
+
+static struct text size_text(uint64_t bytes)
+{
+	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	double value = (double)bytes;
+	unsigned u = 0;
+	struct text t;
+
+	for (; value >= 1024 && u < sizeof(unit) / sizeof(*unit) - 1; u++)
+		value /= 1024;
+	snprintf(t.of, sizeof(t.of), "%.4g %s", value, unit[u]);
+	return t;
+}
+
+/* Threads a core: "1", or "1-2" where cores differ. */
+static struct text smt_text(const struct machine *m)
+{
+	unsigned least = UINT_MAX, most = 0;
+	struct text t;
+
+	for (unsigned i = 0; i < m->cpus; i++) {
+		unsigned threads = m->cpu[i].sibling + 1;
+
+		if (i + 1 < m->cpus && m->cpu[i + 1].sibling)
+			continue;
+		least = threads < least ? threads : least;
+		most = threads > most ? threads : most;
+	}
+	snprintf(t.of, sizeof(t.of), least == most ? "%u" : "%u-%u", least, most);
+	return t;
+}
+
+static void print_summary(const struct machine *m, FILE *out)
+{
+	int packages = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PACKAGE);
+	int there = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU);
+	const char *model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(m->topology), "CPUModel");
+	hwloc_obj_t package = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_PACKAGE, 0);
+	char numbers[NUMBERS];
+
+	if (!model && package)
+		model = hwloc_obj_get_info_by_name(package, "CPUModel");
+	fprintf(out, "%s%s%s\n", m->name, model ? ": " : "", model ? model : "");
+	fprintf(out, "%s, ", count_text(packages > 0 ? (unsigned)packages : 1, "package").of);
+	fprintf(out, "%s, ", count_text(m->nodes, "node").of);
+	fprintf(out, "%s, ", count_text(m->cores, "core").of);
+	fprintf(out, "%s (%s a core)\n", count_text(m->cpus, "CPU").of, smt_text(m).of);
+	if ((unsigned)there > m->cpus)
+		fprintf(out, "this process may use only CPUs %s of %d\n", cpu_list(m, ANY, numbers),
+			there);
+}
+
+static int package_of(const struct machine *m, int node)
+{
+	for (unsigned i = 0; i < m->cpus; i++)
+		if (m->cpu[i].node == node)
+			return m->cpu[i].package;
+	return -1;
+}
+
+static void print_nodes(const struct machine *m, FILE *out)
+{
+	bool all_ours = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU) == (int)m->cpus;
+	char numbers[NUMBERS];
+
+	fprintf(out, "\n%4s  %7s  %10s  %5s  %s\n", "node", "package", "memory", "cores", "CPUs");
+	for (unsigned i = 0; i < m->nodes; i++) {
+		const struct node *n = &m->node[i];
+
+		fprintf(out, "%4d  ", n->number);
+		if (n->cpus)
+			fprintf(out, "%7d  %10s  %5u  %s\n", package_of(m, n->number),
+				size_text(n->memory).of, n->cores, cpu_list(m, n->number, numbers));
+		else
+			fprintf(out, "%7s  %10s  %5s  %s\n", "-", size_text(n->memory).of, "-",
+				all_ours ? "none: memory only" : "none that this process may use");
+	}
+}
+
+/* Caches of a type that are alike make a line: where cores differ, theirs do. */
+static bool alike(hwloc_obj_t a, hwloc_obj_t b)
+{
+	return a->attr->cache.size == b->attr->cache.size &&
+	       hwloc_bitmap_weight(a->cpuset) == hwloc_bitmap_weight(b->cpuset);
+}
+
+static void print_caches(const struct machine *m, FILE *out)
+{
+	const char *heading = "\ncache       size   line   ways  count  shared by\n";
+
+	for (hwloc_obj_type_t type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L3ICACHE; type++)
+		for (hwloc_obj_t c = NULL;
+		     (c = hwloc_get_next_obj_by_type(m->topology, type, c));) {
+			unsigned before = 0, count = 0;
+			char name[16], line[16], ways[16];
+
+			for (hwloc_obj_t o = NULL;
+			     (o = hwloc_get_next_obj_by_type(m->topology, type, o));) {
+				before += alike(c, o) && o->logical_index < c->logical_index;
+				count += alike(c, o);
+			}
+			if (before)
+				continue;
+			hwloc_obj_type_snprintf(name, sizeof(name), c, 0);
+			snprintf(line, sizeof(line), c->attr->cache.linesize ? "%u" : "-",
+				 c->attr->cache.linesize);
+			snprintf(ways, sizeof(ways), c->attr->cache.associativity > 0 ? "%d" : "-",
+				 c->attr->cache.associativity);
+			fprintf(out, "%s%-5s  %9s  %5s  ", heading, name,
+				c->attr->cache.size ? size_text(c->attr->cache.size).of : "-",
+				line);
+			fprintf(out, "%5s  %5u  %s\n", ways, count,
+				count_text((unsigned)hwloc_bitmap_weight(c->cpuset), "CPU").of);
+			heading = "";
+		}
+}
+
+static void print_tlbs(FILE *out)
+{
+	struct tlb tlbs[MOST_TLBS];
+	const char *why;
+	unsigned n = tlb_read(tlbs, &why);
+
+	fprintf(out, "\n");
+	if (n)
+		tlb_print(tlbs, n, out);
+	else
+		fprintf(out, "TLBs: unknown (%s)\n", why);
+}
+
+static void print_distances(const struct machine *m, FILE *out)
+{
+	struct hwloc_distances_s *d;
+	unsigned n = 1;
+
+	if (m->nodes < 2 || hwloc_distances_get_by_name(m->topology, "NUMALatency", &n, &d, 0) ||
+	    !n)
+		return;
+	fprintf(out, "\ndistance");
+	for (unsigned i = 0; i < d->nbobjs; i++)
+		fprintf(out, " %4d", object_number(d->objs[i]));
+	for (unsigned i = 0; i < d->nbobjs; i++) {
+		fprintf(out, "\n%8d", object_number(d->objs[i]));
+		for (unsigned j = 0; j < d->nbobjs; j++)
+			fprintf(out, " %4llu", (unsigned long long)d->values[i * d->nbobjs + j]);
+	}
+	fprintf(out, "\n");
+	hwloc_distances_release(m->topology, d);
+}
+
+static void print_reserved(FILE *out)
+{
+	glob_t found = { 0 };
+
+	if (glob("/sys/kernel/mm/hugepages/hugepages-*kB", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *path = found.gl_pathv[i];
+		uint64_t kib, total, unused;
+
+		kib = strtoull(strrchr(path, '-') + 1, NULL, 10);
+		if (sysfs_number(THIS_MACHINE, &total, "%s/nr_hugepages", path) ||
+		    sysfs_number(THIS_MACHINE, &unused, "%s/free_hugepages", path))
+			continue;
+		fprintf(out, "; %s reserved: %llu, free: %llu", size_text(kib * 1024).of,
+			(unsigned long long)total, (unsigned long long)unused);
+	}
+	globfree(&found);
+}
+
+static void print_pages(const struct machine *m, FILE *out)
+{
+	fprintf(out, "\npages: %s", size_text(m->page).of);
+	fprintf(out, "; transparent huge: %s", m->huge_page ? size_text(m->huge_page).of : "none");
+	print_reserved(out);
+	fprintf(out, "\n");
+}
+
+void topology_print(const struct machine *m, FILE *out)
+{
+	print_summary(m, out);
+	print_nodes(m, out);
+	print_caches(m, out);
+	if (m->here)
+		print_tlbs(out);
+	print_distances(m, out);
+	hmat_print(m->topology, out);
+	if (m->here)
+		print_pages(m, out);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOCUS_COMMANDS_TOPOLOGY_H
+#define LOCUS_COMMANDS_TOPOLOGY_H
+
+#include <stdio.h>
+
+struct machine;
+
+/* For people: packages, nodes, caches, TLBs, distances, page sizes. */
+void topology_print(const struct machine *, FILE *);
+
+#endif

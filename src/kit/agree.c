@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kit/agree.h"
+#include "machine/watchdog.h"
+
+enum { MOST_WORDS = 1024 }; /* bytes of a message */
+
+bool is_first(const struct ranks *ranks)
+{
+	return rank_of(ranks) == 0;
+}
+
+#define WAITING "waiting for other ranks"
+
+void agree_largest(const struct ranks *ranks, double *x, size_t n)
+{
+	if (!ranks)
+		return;
+	watchdog_away(WAITING);
+	ranks->most(x, n);
+	watchdog_back();
+}
+
+void agree_total(const struct ranks *ranks, int64_t *x, size_t n)
+{
+	if (!ranks)
+		return;
+	watchdog_away(WAITING);
+	ranks->sum(x, n);
+	watchdog_back();
+}
+
+double agree_most(const struct ranks *ranks, double x)
+{
+	agree_largest(ranks, &x, 1);
+	return x;
+}
+
+bool agree_any(const struct ranks *ranks, bool yes)
+{
+	return agree_most(ranks, yes) > 0;
+}
+
+bool agree_same(const struct ranks *ranks, uint64_t x)
+{
+	double upper = (double)(x >> 11);
+
+	return agree_most(ranks, upper) == -agree_most(ranks, -upper);
+}
+
+/* As integers, and billionths beside them: so that no rank rounds what another does not. */
+void agree_sum(const struct ranks *ranks, double *x, size_t n)
+{
+	enum { AT_ONCE = 1000 };
+	int64_t parts[AT_ONCE][3];
+
+	for (size_t at = 0; ranks && at < n; at += AT_ONCE) {
+		const size_t length = n - at < AT_ONCE ? n - at : AT_ONCE;
+
+		for (size_t i = 0; i < length; i++) {
+			const double value = isfinite(x[at + i]) ? x[at + i] : 0,
+				     whole = floor(value);
+
+			parts[i][0] = (int64_t)whole;
+			parts[i][1] = llround((value - whole) * 1e9);
+			parts[i][2] = !isfinite(x[at + i]);
+		}
+		agree_total(ranks, parts[0], 3 * length);
+		for (size_t i = 0; i < length; i++)
+			x[at + i] = parts[i][2] ? NAN
+						: (double)parts[i][0] + (double)parts[i][1] * 1e-9;
+	}
+}
+
+/* A sum to which the others add nothing. */
+void agree_copy(const struct ranks *ranks, unsigned from, void *bytes, size_t size)
+{
+	int64_t piece[4000];
+
+	for (size_t at = 0; ranks && at < size; at += sizeof(piece)) {
+		size_t length = size - at < sizeof(piece) ? size - at : sizeof(piece);
+
+		memset(piece, 0, sizeof(piece));
+		if (ranks->rank == from)
+			memcpy(piece, (char *)bytes + at, length);
+		agree_total(ranks, piece, (length + sizeof(*piece) - 1) / sizeof(*piece));
+		memcpy((char *)bytes + at, piece, length);
+	}
+}
+
+/* The first rank for which it is true; ranks->ranks: none. */
+static unsigned first_of(const struct ranks *ranks, bool is)
+{
+	return (unsigned)-agree_most(ranks, is ? -(double)ranks->rank : -(double)ranks->ranks);
+}
+
+void agree_words(const struct ranks *ranks, char **words)
+{
+	char text[MOST_WORDS] = "", host[256] = "";
+	unsigned first;
+
+	if (!ranks || (first = first_of(ranks, *words)) == ranks->ranks)
+		return;
+	gethostname(host, sizeof(host) - 1);
+	if (ranks->rank == first && first)
+		snprintf(text, sizeof(text), "on rank %u (%s): %s", first, host, *words);
+	else if (ranks->rank == first)
+		snprintf(text, sizeof(text), "%s", *words);
+	agree_copy(ranks, first, text, sizeof(text));
+	free(*words);
+	*words = strdup(text);
+	if (!*words) /* the others have them: to go on without would be to go apart */
+		abort();
+}
+
+/*
+ * The descriptor, and not the FILE, which libraries that are loaded meanwhile may take for theirs.
+ */
+void aside_begin(struct aside *a, const struct ranks *ranks)
+{
+	*a = (struct aside){ -1, -1 };
+	if (is_first(ranks))
+		return;
+	a->was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	a->kept = memfd_create("stderr", MFD_CLOEXEC);
+	if (a->was >= 0 && a->kept >= 0)
+		dup2(a->kept, STDERR_FILENO);
+}
+
+/* The first line of what was kept. */
+static char *first_line(const struct aside *a)
+{
+	char text[MOST_WORDS];
+	ssize_t n = a->kept >= 0 ? pread(a->kept, text, sizeof(text) - 1, 0) : 0;
+
+	text[n > 0 ? n : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return strdup(*text ? text : "something went wrong");
+}
+
+void aside_end(struct aside *a, const struct ranks *ranks, int *status)
+{
+	char *words = ranks && *status ? first_line(a) : NULL;
+
+	if (a->was >= 0) {
+		dup2(a->was, STDERR_FILENO);
+		close(a->was);
+	}
+	if (a->kept >= 0)
+		close(a->kept);
+	agree_words(ranks, &words);
+	if (words && is_first(ranks) && !*status)
+		warnx("%s", words);
+	*status = (int)agree_most(ranks, *status);
+	free(words);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kernels are compiled for, beside what every CPU has: the program asks when it runs, so that
+ * one binary serves every node of a cluster.
+ */
+#ifndef LOCUS_INSTRUCTIONS_H
+#define LOCUS_INSTRUCTIONS_H
+
+#include <stdbool.h>
+
+enum instruction_set {
+	SCALAR,	  /* one element at a time */
+	BASELINE, /* vectors that every CPU of the architecture has: SSE2, NEON */
+	AVX2,	  /* with FMA */
+	AVX512,
+	INSTRUCTION_SETS
+};
+
+/* Of a function that is compiled for one: TARGET_AVX512 static void f(...). */
+#ifdef __x86_64__
+#define TARGET_AVX2 __attribute__((target("avx2,fma")))
+#if __has_attribute(min_vector_width) /* clang, with -march=native, would cut vectors in two */
+#define TARGET_AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
+#else
+#define TARGET_AVX512 __attribute__((target("avx512f")))
+#endif
+#endif
+
+const char *instruction_set_name(enum instruction_set);
+unsigned instruction_set_width(enum instruction_set); /* bytes of a vector */
+bool instruction_set_usable(enum instruction_set);    /* by this CPU and its system */
+
+#endif

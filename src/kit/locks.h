@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Locks that are first come, first served, beside pthread's mutex and the spin lock of kit/spin.h.
+ * Like that one they wait by reading what they have cached, yield after a bound, are unlocked where
+ * all is zero, and are inline.
+ */
+#ifndef LOCUS_LOCKS_H
+#define LOCUS_LOCKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kit/spin.h"
+#include "machine/team.h"
+
+/* First come, first served; all wait on one line (Mellor-Crummey and Scott 1991, section 2.2). */
+struct ticket_lock {
+	_Atomic uint32_t next, serving;
+};
+
+static inline void ticket_acquire(struct ticket_lock *l)
+{
+	uint32_t mine = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+
+	for (unsigned turn = 0; atomic_load_explicit(&l->serving, memory_order_acquire) != mine;
+	     turn++)
+		relax(turn, LOCK_SPINS);
+}
+
+/* Only the holder writes `serving`: no exchange is needed. */
+static inline void ticket_release(struct ticket_lock *l)
+{
+	uint32_t mine = atomic_load_explicit(&l->serving, memory_order_relaxed);
+
+	atomic_store_explicit(&l->serving, mine + 1, memory_order_release);
+}
+
+/*
+ * First come, first served; each waits on a line of its own (Mellor-Crummey and Scott 1991, section
+ * 2.4).
+ */
+struct mcs_node {
+	_Alignas(APART) struct mcs_node *_Atomic next;
+	_Atomic bool waiting;
+};
+
+struct mcs_lock {
+	struct mcs_node *_Atomic tail;
+};
+
+static inline void mcs_acquire(struct mcs_lock *l, struct mcs_node *me)
+{
+	struct mcs_node *before;
+
+	atomic_store_explicit(&me->next, NULL, memory_order_relaxed);
+	atomic_store_explicit(&me->waiting, true, memory_order_relaxed);
+	/*
+	 * Release, so that who comes next finds the two lines above done; acquire, for what the
+	 * last holder wrote.
+	 */
+	before = atomic_exchange_explicit(&l->tail, me, memory_order_acq_rel);
+	if (!before)
+		return;
+	atomic_store_explicit(&before->next, me, memory_order_release);
+	for (unsigned turn = 0; atomic_load_explicit(&me->waiting, memory_order_acquire); turn++)
+		relax(turn, LOCK_SPINS);
+}
+
+static inline void mcs_release(struct mcs_lock *l, struct mcs_node *me)
+{
+	struct mcs_node *next = atomic_load_explicit(&me->next, memory_order_acquire),
+			*expected = me;
+
+	if (!next && atomic_compare_exchange_strong_explicit(
+			     &l->tail, &expected, NULL, memory_order_release, memory_order_relaxed))
+		return;
+	/* Somebody has taken the tail, and is about to say so. */
+	for (unsigned turn = 0; !next; turn++) {
+		relax(turn, LOCK_SPINS);
+		next = atomic_load_explicit(&me->next, memory_order_acquire);
+	}
+	atomic_store_explicit(&next->waiting, false, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOCUS_RANDOM_H
+#define LOCUS_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Finalizer of MurmurHash3: each bit of the result depends on all of the argument; 0 stays 0. */
+static inline uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+	z = (z ^ (z >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return z ^ (z >> 33);
+}
+
+/*
+ * A pseudo-random permutation of 0..n-1: a Feistel network (Luby and Rackoff 1988) on the next
+ * power of two, walked until it falls below n (Black and Rogaway 2002), on average less than twice.
+ * The halves may differ by a bit.
+ */
+static inline size_t permute(size_t x, size_t n, uint64_t seed)
+{
+	const unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0, low = bits / 2;
+	const uint64_t low_mask = (UINT64_C(1) << low) - 1,
+		       high_mask = (UINT64_C(1) << (bits - low)) - 1;
+
+	if (bits < 2)
+		return n == 2 ? x ^ (seed & 1) : x;
+	do {
+		uint64_t left = x >> low, right = x & low_mask;
+
+		for (unsigned round = 0; round < 4; round += 2) {
+			left ^= mix(right ^ seed ^ (uint64_t)round << 56) & high_mask;
+			right ^= mix(left ^ seed ^ (uint64_t)(round + 1) << 56) & low_mask;
+		}
+		x = left << low | right;
+	} while (x >= n);
+	return x;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Even shares of n things - elements, points, ticks - for workers or ranks: the first have one more
+ * where n does not divide evenly.
+ */
+#ifndef LOCUS_SHARES_H
+#define LOCUS_SHARES_H
+
+#include <stddef.h>
+
+/* Share i is from share_begin(n, i, shares) to share_begin(n, i + 1, shares). */
+static inline size_t share_begin(size_t n, unsigned i, unsigned shares)
+{
+	return n / shares * i + (i < n % shares ? i : n % shares);
+}
+
+static inline size_t share_size(size_t n, unsigned i, unsigned shares)
+{
+	return n / shares + (i < n % shares);
+}
+
+#endif

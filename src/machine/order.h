@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders of CPUs: threads are put on them one after the other. */
+#ifndef LOCUS_ORDER_H
+#define LOCUS_ORDER_H
+
+#include <stdbool.h>
+
+struct cpu;
+struct machine;
+
+struct order {
+	unsigned n;
+	const struct cpu **cpu; /* as many as the machine has */
+};
+
+bool is_order(const char *bind); /* "close" and "spread": no list */
+/* By a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
+int order_by(const struct machine *, const char *bind, struct order *, const char **why);
+int order_list(const struct machine *, const char *list, struct order *, const char **why);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/utf8.h"
+
+/*
+ * Bytes of the UTF-8 character that text begins with; 0: there is none. jansson decides what is
+ * one.
+ */
+static size_t character(const char *text)
+{
+	if ((unsigned char)*text < 0x80)
+		return 1;
+	for (size_t n = 2; n <= 4 && text[n - 1]; n++) {
+		json_t *one = json_stringn(text, n);
+		const bool good = one;
+
+		json_decref(one);
+		if (good)
+			return n;
+	}
+	return 0;
+}
+
+static bool is_escape(const char *text)
+{
+	return text[0] == '\\' && text[1] == 'x' && isxdigit((unsigned char)text[2]) &&
+	       isxdigit((unsigned char)text[3]);
+}
+
+char *utf8_print(const char *text, char *utf8, size_t size)
+{
+	size_t used = 0;
+
+	while (*text) {
+		const size_t n = is_escape(text) ? 0 : character(text);
+		char piece[8];
+		int length;
+
+		if (n)
+			length = snprintf(piece, sizeof(piece), "%.*s", (int)n, text);
+		else
+			length = snprintf(piece, sizeof(piece), "\\x%02x", (unsigned char)*text);
+		if (used + (size_t)length >= size)
+			break;
+		memcpy(utf8 + used, piece, (size_t)length);
+		used += (size_t)length;
+		text += n ? n : 1;
+	}
+	utf8[used] = 0;
+	return utf8;
+}
+
+json_t *utf8_json(const char *text)
+{
+	const size_t size = text ? UTF8_ROOM(strlen(text) + 1) : 0;
+	char *utf8 = size ? malloc(size) : NULL;
+	json_t *string = utf8 ? json_string(utf8_print(text, utf8, size)) : NULL;
+
+	free(utf8);
+	return string;
+}

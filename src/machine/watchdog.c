@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "machine/clock.h"
+#include "machine/watchdog.h"
+
+/* s to close the books in; then the process ends as it is, for a disk or a reader may hang. */
+enum { LAST_RESORT = 1 };
+
+/* A process that a signal n ended has the status 128 + n. */
+enum { SIGNALLED = 128 };
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
+enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
+
+/* What the signal handler writes: it can reach nothing else. */
+static struct {
+	_Atomic int signal; /* the first that asked us to end */
+	int wake;	    /* an eventfd on which the watchdog sleeps */
+} caught = { 0, -1 };
+
+static struct {
+	struct watch watch;
+	pthread_t thread;
+	bool on;
+	_Atomic bool over, late; /* main has ended; has not come back in time */
+	pthread_mutex_t books;
+	unsigned away;	  /* nested calls of watchdog_away(): main's alone */
+	const char *what; /* of the outermost; under the lock */
+} dog = { .books = PTHREAD_MUTEX_INITIALIZER };
+
+static void wake(void)
+{
+	const uint64_t one = 1;
+
+	(void)!write(caught.wake, &one, sizeof(one));
+}
+
+static void catch (int signal)
+{
+	const int error = errno;
+	int none = 0;
+
+	if (atomic_compare_exchange_strong(&caught.signal, &none, signal))
+		wake();
+	errno = error;
+}
+
+/* The record has whole lines, but no end. */
+static void give_up(int alarm)
+{
+	static const char words[] =
+		"locus: ended before its record could be closed: its last lines are missing\n";
+	const int signal = atomic_load(&caught.signal);
+
+	(void)alarm;
+	(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
+	_exit(signal ? SIGNALLED + signal : EXIT_FAILURE);
+}
+
+/* ms until then, for poll(); -1: for ever. */
+static int milliseconds(double s)
+{
+	if (isinf(s))
+		return -1;
+	return (int)fmin(INT_MAX, fmax(0, ceil(s * 1e3)));
+}
+
+/* Returns when main is late. False: it has ended by itself. */
+static bool wait_until_late(void)
+{
+	struct pollfd event = { .fd = caught.wake, .events = POLLIN };
+	double end = dog.watch.deadline, now = clock_now();
+	bool told = false;
+	uint64_t times;
+
+	for (; now < end; now = clock_now()) {
+		if (poll(&event, 1, milliseconds(end - now)) > 0)
+			(void)!read(caught.wake, &times, sizeof(times));
+		if (atomic_load(&dog.over))
+			return false;
+		if (!told && atomic_load(&caught.signal)) {
+			told = true;
+			end = fmin(end, clock_now() + dog.watch.grace);
+		}
+	}
+	return true;
+}
+
+static void *keep_watch(void *unused)
+{
+	struct sigaction action = { .sa_handler = give_up };
+	int status;
+
+	(void)unused;
+	if (!wait_until_late())
+		return NULL;
+	sigaction(SIGALRM, &action, NULL);
+	alarm(LAST_RESORT);
+	atomic_store(&dog.late, true);
+	pthread_mutex_lock(&dog.books);
+	if (!atomic_load(&dog.over)) {
+		status = dog.watch.cut(dog.watch.argument, atomic_load(&caught.signal), dog.what);
+		alarm(0); /* ThreadSanitizer's _exit() takes a second */
+		_exit(status);
+	}
+	alarm(0);
+	pthread_mutex_unlock(&dog.books);
+	return NULL;
+}
+
+/* Signals are for other threads: the watchdog's sleep ends by the eventfd alone. */
+static int start_thread(void)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&dog.thread, NULL, keep_watch, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+/*
+ * A second ^C ends the program at once. The others don't come from a hand, and batch systems send
+ * them several times.
+ */
+static void catch_signals(void)
+{
+	for (unsigned i = 0; i < SIGNALS; i++) {
+		struct sigaction action = { .sa_handler = catch,
+					    .sa_flags = signals[i].number == SIGINT
+								? (int)SA_RESETHAND
+								: 0 };
+
+		sigaction(signals[i].number, &action, NULL);
+	}
+}
+
+int watchdog_start(const struct watch *watch)
+{
+	int error;
+
+	atomic_store(&caught.signal, 0);
+	atomic_store(&dog.over, false);
+	atomic_store(&dog.late, false);
+	dog.watch = *watch;
+	dog.away = 0;
+	dog.what = "beginning";
+	if (caught.wake < 0)
+		caught.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	catch_signals();
+	if (caught.wake < 0)
+		return -1;
+	pthread_mutex_lock(&dog.books);
+	error = start_thread();
+	dog.on = !error;
+	if (dog.on)
+		return 0;
+	pthread_mutex_unlock(&dog.books);
+	errno = error;
+	return -1;
+}
+
+/* Signals stay caught: those that batch systems send again must not end what is ending well. */
+void watchdog_stop(void)
+{
+	if (!dog.on)
+		return;
+	atomic_store(&dog.over, true);
+	wake();
+	pthread_mutex_unlock(&dog.books);
+	pthread_join(dog.thread, NULL);
+	dog.on = false;
+}
+
+int watchdog_signal(void)
+{
+	return atomic_load(&caught.signal);
+}
+
+const char *watchdog_signal_name(int signal)
+{
+	for (unsigned i = 0; i < SIGNALS; i++)
+		if (signals[i].number == signal)
+			return signals[i].name;
+	return NULL;
+}
+
+void watchdog_away(const char *what)
+{
+	if (!dog.on || dog.away++)
+		return;
+	dog.what = what;
+	pthread_mutex_unlock(&dog.books);
+}
+
+void watchdog_back(void)
+{
+	const int error = errno; /* of what main was away for */
+
+	if (dog.on && --dog.away == 0) {
+		while (atomic_load(
+			&dog.late)) /* the books are the watchdog's now: do not race it for them */
+			pause();
+		pthread_mutex_lock(&dog.books);
+	}
+	errno = error;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the functions of a benchmark are given: the trial, its workers, its ranks, and where results
+ * go.
+ */
+#ifndef LOCUS_TRIAL_H
+#define LOCUS_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "machine/region.h"
+#include "machine/team.h"
+
+struct benchmark;
+struct machine;
+struct variant;
+
+/* The value of a parameter. Which member it is follows from the parameter's type. */
+union value {
+	/* P_COUNT; P_SIZE, in bytes; P_NODE, the kernel's number */
+	uint64_t count;
+	double real;	 /* P_REAL */
+	unsigned choice; /* P_CHOICE: index into choices */
+	/* P_PATH; P_LAYOUT, in its canonical form: threads on each node, "8+8" */
+	const char *text;
+};
+
+/* A message to or from a rank. */
+struct piece {
+	void *bytes;
+	size_t size;
+};
+
+/*
+ * The processes that share a trial. Only worker 0 may call these; all ranks make the same calls, in
+ * the same order.
+ */
+struct ranks {
+	unsigned rank, ranks;
+	void (*sum)(int64_t *, size_t); /* each value becomes its sum over the ranks */
+	void (*most)(double *, size_t); /* each value becomes the largest of the ranks' values */
+	/* The same over the ranks of this host. All of them, and only they, make the same calls. */
+	void (*sum_here)(int64_t *, size_t);
+	void (*most_here)(double *, size_t);
+	double (*spent)(void); /* s in these calls so far */
+	/*
+	 * Begins to send a piece to each other rank and to take one from each, of at most
+	 * in[rank].size bytes: both by rank, at most 2^31 - 1 bytes, nothing for the rank itself.
+	 * finish() returns when all is there, and in[rank].size is what came. Until then pieces and
+	 * their bytes must not be touched. Exchanges may overlap; all ranks begin them in the same
+	 * order.
+	 */
+	void *(*begin)(const struct piece *out, struct piece *in);
+	void (*finish)(void *exchange);
+};
+
+static inline unsigned rank_of(const struct ranks *ranks)
+{
+	return ranks ? ranks->rank : 0;
+}
+
+static inline unsigned ranks_of(const struct ranks *ranks)
+{
+	return ranks ? ranks->ranks : 1;
+}
+
+/* One point that is measured. */
+struct trial {
+	const struct benchmark *benchmark;
+	const struct variant *variant;
+	/* by the benchmark's own enum, in the order of its parameters */
+	const union value *value;
+	unsigned threads;
+	const struct place *place; /* by worker */
+	bool oversubscribed;	   /* more threads than CPUs */
+	const struct machine *machine;
+	/* for all that is random: the same in each run, unless --seed */
+	uint64_t seed;
+	/* 0, 1, ...: mix it into the seed where fresh memory means a fresh pattern */
+	unsigned allocation;
+	/* bytes it may map, the same on all ranks; 0: no limit */
+	size_t memory;
+	/* memory of the trial (machine/region.h); NULL while planning */
+	struct arena *arena;
+	struct team *team;	   /* its workers (machine/team.h); NULL while planning */
+	const struct ranks *ranks; /* NULL: this process has it all */
+};
+
+/* Filled by collect(). */
+struct result;
+void report(struct result *, unsigned metric, double value);
+double elapsed(const struct result *); /* s: wall time of the sample */
+/*
+ * s of it in calls to other ranks, of the rank that spends least there: the others wait for the
+ * slowest. NAN: no ranks.
+ */
+double communicated(const struct result *);
+
+#endif

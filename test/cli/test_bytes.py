@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text from outside that is no UTF-8: in the record a byte stands as \\xHH, and nothing is lost,
+dropped or fatal."""
+
+import pytest
+from mounts import Place
+from test_kmeans import save
+
+KMEANS = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --quiet"
+ROWS = [[float(i % 2), float(i)] for i in range(20)]
+RAW = {"errors": "surrogateescape"}  # what the program prints may be such text, too
+
+
+def trial_of(lines):
+    (trial,) = [line for line in lines if line["type"] == "trial"]
+    return trial
+
+
+def test_a_path(locus, tmp_path, read):
+    """The byte, and the four characters that stand for it, are different files, and so different
+    trials."""
+    ids: set = set()
+    for name, written in (("p\udcff", r"p\xff"), (r"p\xff", r"p\x5cxff"), ("pä\\", "pä\\")):
+        points = save(tmp_path / f"{name}.npy", ROWS)
+        words = [KMEANS, "--points", points, "--output", tmp_path / f"{len(ids)}.jsonl"]
+        assert locus(*words, **RAW).status == 0
+        header, *_, trial, _ = read(words[-1])
+        path = f"{tmp_path}/{written}.npy"
+        assert header["command"][-4:] == ["--points", path, "--output", str(words[-1])]
+        assert trial["parameters"]["points"] == path and f" points={path} " in trial["identity"]
+        ids.add(trial["id"])
+        again = locus(*words, "--resume", **RAW)
+        assert again.status == 0 and "1 trials were complete" in again.out
+    assert len(ids) == 3
+
+
+def test_a_path_that_is_not_there(locus, tmp_path):
+    done = locus(KMEANS, "--points", tmp_path / "p\udcff.npy", **RAW)
+    assert done.status == 2 and "p\udcff.npy: No such file" in done.err
+
+
+def test_a_reason_that_names_a_path(locus, tmp_path, read):
+    file = tmp_path / "record.jsonl"
+    labels = tmp_path / "no\udcff" / "labels.npy"
+    done = locus(
+        KMEANS,
+        "--points",
+        save(tmp_path / "p.npy", ROWS),
+        "--save-labels",
+        labels,
+        "--output",
+        file,
+        **RAW,
+    )
+    trial = trial_of(read(file))
+    assert done.status == 1 and trial["status"] == "wrong"
+    assert rf"{tmp_path}/no\xff/labels.npy: No such file" in trial["reasons"][0]
+
+
+def test_the_environment_and_the_job(locus, tmp_path, read):
+    file = tmp_path / "record.jsonl"
+    environment = {"SLURM_JOB_ID": "7\udcfe", "SLURM_\udcff": "x", "LOCUS_TEXT": "a\udcffb"}
+    assert locus("dummy --variant steady --repeats 1 --output", file, env=environment).status == 0
+    header = read(file)[0]
+    assert header["job"]["id"] == r"7\xfe"
+    found = header["machine"]["environment"]
+    assert (found[r"SLURM_\xff"], found["LOCUS_TEXT"]) == ("x", r"a\xffb")
+
+
+def test_counters(locus, tmp_path, read):
+    file = tmp_path / "record.jsonl"
+    done = locus(
+        "dummy --variant steady --repeats 2 --counters", "faults,no\udcff", "--output", file, **RAW
+    )
+    assert done.status == 0, done
+    lines = read(file)
+    assert lines[0]["counters"]["asked"] == ["faults", r"no\xff"]
+    assert [event["name"] for event in lines[0]["counters"]["events"]] == ["faults", r"no\xff"]
+    counter = next(c for c in trial_of(lines)["counters"] if c["name"] == r"no\xff")
+    assert counter["value"] is None and counter["why"]
+
+
+def test_a_host_name(locus, tmp_path, read):
+    """It is the same host when it goes on."""
+    with Place(tmp_path / "place", "1m", host=b"n\xff1") as place:
+        words = ["dummy --variant steady --repeats 2 --output", place.folder / "record.jsonl"]
+        assert locus(*words, prefix=place.prefix).status == 0
+        assert locus(*words, "--resume", prefix=place.prefix).status == 0
+        lines = read(place.path / "record.jsonl")
+    assert {line["host"] for line in lines if line["type"] == "header"} == {r"n\xff1"} and lines[
+        -1
+    ]["skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--output", "--threads", "--bind", "--variant", "--topology", "--time-budget", "--size"],
+)
+def test_other_options(locus, tmp_path, option):
+    """They are refused in a sentence where they mean nothing; a file may have any name."""
+    done = locus("dummy --repeats 1 --dry-run", option, "\udcff", cwd=tmp_path, **RAW)
+    assert done.status in ((0,) if option == "--output" else (2, 3)), done
+    assert done.status == 0 or ("\udcff" in done.err and done.err.count("\n") == 1), done
+
+
+def test_an_output_of_such_a_name(locus, tmp_path, read):
+    file = tmp_path / "r\udcff.jsonl"
+    assert locus("dummy --variant steady --repeats 1 --output", file).status == 0
+    assert read(file)[0]["command"][-1] == f"{tmp_path}/r\\xff.jsonl" and list(
+        tmp_path.iterdir()
+    ) == [file]
+
+
+@pytest.mark.parametrize("option", ["--time-budget", "--case-budget", "--duration"])
+def test_a_number_that_its_unit_makes_infinite(locus, option):
+    done = locus("dummy --variant steady", option, "1e308h")
+    assert done.status == 2 and f"{option}: '1e308h' is no time" in done.err

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each benchmark must do, asked of all that `locus list` names: a new one is tested without
+an edit here."""
+
+import os
+import random
+import re
+import subprocess
+
+import pytest
+from some import some
+
+LISTED = subprocess.run(
+    [os.environ.get("LOCUS", "locus"), "list", "--names"],
+    capture_output=True,
+    text=True,
+    check=False,
+).stdout.split()
+COMMANDS = {"list", "suite", "report", "levels", "topology", "doctor", "help", "version"}
+BENCHMARKS = [name for name in LISTED if name not in COMMANDS and not name.startswith("-")]
+PROFILES = ("quick", "standard", "paper")
+MACHINES = ("node:1 core:2 pu:1", "node:2 core:4 pu:2", "node:4 core:16 pu:1")
+MEASURED = ("ok", "noisy", "unconverged")
+# seconds; the budget is for a busy machine
+QUICK = "--profile quick --time-budget 60s --duration 1ms --repeats 1 --oversubscribe"
+
+every = pytest.mark.parametrize("name", BENCHMARKS)
+
+
+def test_there_are_benchmarks(locus):
+    assert [line.split()[0] for line in locus("list").out.splitlines()] == BENCHMARKS
+
+
+def part(text, head):
+    """The lines below a heading of `locus list NAME`, until the next one."""
+    found = re.search(rf"^{re.escape(head)}.*\n((?:  .*\n?)*)", text, re.MULTILINE)
+    return found[1].splitlines() if found else []
+
+
+def rows(text, head):
+    """{name: what is said of it} of such a part."""
+    lines = [line for line in part(text, head) if re.match(r"  \S", line)]
+    return [tuple(re.split(r"\s+", line.strip(), maxsplit=1)) for line in lines]
+
+
+def planned(locus, name, *arguments, machine=MACHINES[1]):
+    """[(group, variant, {parameter: value})] of a dry run."""
+    done = locus(name, *arguments, "--dry-run", "--topology", machine)
+    assert done.status == 0, done.err
+    found, group = [], None
+    for line in done.out.splitlines():
+        if re.match(r"group \d", line):
+            group = line
+        elif identity := re.match(rf"  ([0-9a-f]{{16}})  {name}/(\S+) (.*)", line):
+            values = dict(word.split("=", 1) for word in identity[3].split() if "=" in word)
+            found.append((group, identity[2], {**values, "id": identity[1]}))
+    return some(found)
+
+
+@every
+def test_it_says_what_it_is(locus, name):
+    shown = locus("list", name)
+    assert shown.status == 0 and re.match(rf"{name}: \S.*\nprotocol: \S", shown.out)
+    for head in ("variants", "parameters", "metrics"):
+        named = rows(shown.out, head)
+        assert all(len(row) == 2 for row in some(named)), head
+        assert head == "metrics" or len({row[0] for row in named}) == len(named), head
+    assert "time" in dict(rows(shown.out, "metrics"))
+    help_text = re.sub(r"\s+", " ", locus(name, "--help").out)
+    assert shown.out.split("\n")[0] in help_text
+
+
+@every
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_each_profile_is_planned(locus, name, profile, machine):
+    """Published settings included; each trial once, in the same order each time."""
+    found = planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
+    assert len({values["id"] for _, _, values in found}) == len(found)
+    assert found == planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
+
+
+def choices(shown):
+    """{option: its values} of the parameters that are chosen from a list."""
+    found = ((option, text.rsplit(": ", 1)) for option, text in rows(shown, "parameters"))
+    return {option: said[1].split(",") for option, said in found if len(said) == 2}
+
+
+@every
+def test_what_a_ratio_compares_is_sampled_in_turn(locus, name):
+    """Each ratio has trials of both its sides in one group."""
+    shown = locus("list", name).out
+    variants = dict(rows(shown, "variants"))
+    listed = re.findall(r"^  .*\([^,()\n]*, ([^,()/\n]+)/([^,()/\n]+)\)$", shown, re.MULTILINE)
+    if not listed:
+        pytest.skip(f"{name} has no ratios")
+    for of, to in some(listed):
+        if of in variants:
+            found = planned(locus, name, "--variant", f"{of},{to}")
+            sides = [{group for group, variant, _ in found if variant == side} for side in (of, to)]
+        elif of == "fewest":
+            found = planned(locus, name, "--threads", "2,4")
+            sides = [
+                {group for group, _, values in found if values["threads"] == side}
+                for side in ("2", "4")
+            ]
+        else:
+            (option,) = (
+                option for option, values in choices(shown).items() if {of, to} <= {*values}
+            )
+            found = planned(locus, name, f"{option}={of},{to}")
+            sides = [
+                {group for group, _, values in found if values.get(option[2:]) == side}
+                for side in (of, to)
+            ]
+        assert sides[0] & sides[1], f"{of} and {to} have no group in common"
+
+
+@every
+def test_its_default_counters_are_explained(locus, name):
+    shown = locus("list", name).out
+    events = part(shown, "counters (--counters default")
+    assert len(some(events)) % 2 == 0
+    assert all(re.match(r"  \S+$", line) for line in some(events[::2]))
+    assert all(line.strip() for line in some(events[1::2]))
+
+
+@every
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--variant nosuch", "no variant"),
+        ("--threads 0", "threads"),
+        ("--threads -1", "threads"),
+        ("--profile long", "profile"),
+        ("--nosuch 1", "nosuch"),
+        ("--bind 99999", "bind"),
+        ("--time-budget soon", "time-budget"),
+        ("surplus", "surplus"),
+    ],
+)
+def test_what_is_wrong_is_named(locus, name, words, said):
+    done = locus(name, *words.split())
+    assert done.status == 2 and said in done.err and done.err.startswith("locus"), done
+
+
+@every
+def test_a_value_that_is_none_is_refused(locus, name):
+    for option in some(dict(rows(locus("list", name).out, "parameters"))):
+        done = locus(name, "--dry-run", "--topology", MACHINES[1], f"{option}=\t")
+        assert done.status in (2, 3) and option.lstrip("-") in done.err, (option, done)
+
+
+@every
+def test_command_lines_of_its_own_words(locus, name):
+    """Planned or refused with a reason, whatever stands where."""
+    options = some(set(locus("list --names", name).out.split()) - {"--topology"})
+    values = [
+        *sorted(set(locus("list", name).out.split())),
+        "",
+        "0",
+        "-1",
+        "1..4",
+        "9" * 30,
+        "nan",
+        "all",
+        "1,,2",
+        "node:0",
+    ]
+    choose = random.Random(name)
+    for _ in range(30):
+        words = ["--dry-run", f"--topology={choose.choice(MACHINES)}"]
+        words += [
+            f"{option}={choose.choice(values)}"
+            for option in choose.choices(sorted(options), k=choose.randrange(1, 4))
+        ]
+        done = locus(name, *words, errors="replace")
+        assert done.status in (0, 2, 3), (words, done)
+        assert done.status == 0 or done.err.startswith("locus"), (words, done)
+
+
+@every
+def test_it_measures_and_goes_on(locus, read, tmp_path, name):
+    """A record that the schema knows (read() sees to that), whose complete trials are not
+    measured again."""
+    file = tmp_path / "a.jsonl"
+    done = locus(name, *QUICK.split(), "--output", file)
+    assert done.status == 0, done
+    lines = read(file)
+    first = {line["id"]: line for line in some(line for line in lines if line["type"] == "trial")}
+    complete = {
+        i
+        for i, line in first.items()
+        if line["status"] in MEASURED and line["stopped"] == "repeats"
+    }
+    assert complete, [line["status"] for line in first.values()]
+    for trial in first.values():
+        assert trial["status"] in (*MEASURED, "interrupted"), trial["reasons"]
+        (time,) = (m for m in trial["metrics"] if m["name"] == "time")
+        assert time["unit"] == f"s/{trial['unit']}" and (time["value"] is None) == bool(time["why"])
+    again = locus(name, *QUICK.split(), "--output", file, "--resume")
+    assert again.status == 0, again
+    later = [line for line in read(file)[len(lines) :] if line["type"] == "trial"]
+    assert not [
+        line["id"] for line in later if line["id"] in complete and not line["alternated_with"]
+    ]

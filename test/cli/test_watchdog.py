@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a benchmark is doing, a signal or the end of its time budget ends the run in time,
+and the record is whole."""
+
+import functools
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import Program
+
+PATIENCE = 60  # s: what takes longer hangs
+PROMISED = 2  # s from a signal, or beyond 110 % of the budget
+# The machine may be busy with other tests; without a watchdog it would be minutes.
+BUSY = float(os.environ.get("SLACK", "15"))  # s
+PLACES = ["prepare", "enter", "reset", "collect", "verify", "release"]
+STUCK = "dummy --variant stuck --size 0,4096 --delay 6e8 --quiet --where"  # for ten minutes
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
+        time.sleep(0.01)
+
+
+def has_header(file):
+    return lambda: file.exists() and file.read_bytes().count(b'"type":"header"') > 0
+
+
+def end_by(process, number):
+    """Its exit status, what it said, and how long it took to end, s."""
+    begin = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err, time.monotonic() - begin
+
+
+@pytest.mark.parametrize("where", [*PLACES, "work"])
+def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
+    file = tmp_path / "cut.jsonl"
+    words = (
+        f"{STUCK} {where}"
+        if where != "work"
+        else "dummy --variant steady --size 0,4096 --delay 6e8 --quiet"
+    )
+    process = locus.start(words, "--output", file)
+    wait_for(has_header(file), "the header")
+    time.sleep(0.3)  # the moment: nothing waits for it
+    status, out, err, took = end_by(process, signal.SIGTERM)
+    lines = read(file)
+    assert status == 128 + signal.SIGTERM and took < PROMISED + BUSY
+    assert [line["status"] for line in lines if line["type"] == "trial"] == ["interrupted"] * 2
+    assert (
+        lines[-1]["type"] == "end"
+        and lines[-1]["signal"] == "SIGTERM"
+        and lines[-1]["trials"] == {"interrupted": 2}
+    )
+    name = r"dummy/\w+ size=\w+ \w+"
+    said = rf"locus: SIGTERM: cut off while [a-z ]+ {name}; what was measured before is in {file}\n"
+    assert re.fullmatch(said, err), err
+    assert out.count("interrupted") >= 2
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
+    file = tmp_path / "cut.jsonl"
+    begin = time.monotonic()
+    done = locus(f"{STUCK} {where} --time-budget 500ms --output", file)
+    assert done.status == 0 and time.monotonic() - begin < 1.1 * 0.5 + PROMISED + BUSY
+    lines = read(file)
+    trials = [line for line in lines if line["type"] == "trial"]
+    assert [t["status"] for t in trials] == ["interrupted"] * 2
+    assert all(
+        re.search("the time budget was spent before .*--(time-budget|resume)", t["reasons"][0])
+        for t in trials
+    )
+    assert lines[-1]["status"] == 0 and lines[-1]["signal"] is None
+    assert (
+        done.err.startswith("locus: time budget spent: cut off while ")
+        and done.err.count("\n") == 1
+    )
+
+
+def test_batches_and_finished_trials_stay(locus, tmp_path, read):
+    """Of a trial whose check hangs, and of another that was done in an earlier run."""
+    file = tmp_path / "cut.jsonl"
+    words = "dummy --variant stuck --where verify --repeats 4 --quiet --delay"
+    assert locus(words, "10", "--output", file).status == 0
+    process = locus.start(words, "10,6e8", "--output", file, "--resume")
+    wait_for(lambda: file.read_bytes().count(b'"type":"samples"') > 5, "a few batches")
+    status, *_ = end_by(process, signal.SIGINT)
+    lines = read(file)
+    assert status == 128 + signal.SIGINT
+    assert [line["status"] for line in lines if line["type"] == "trial"][1:] == ["interrupted"]
+    last = [line for line in lines if line["type"] == "trial"][-1]
+    counted = sum(
+        len(line["times"])
+        for line in lines
+        if line["type"] == "samples" and line["trial"] == last["id"]
+    )
+    assert counted == last["samples"]["n"] > 0 and lines[-1]["skipped"] == 1
+
+
+def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often):
+    """Main and the watchdog take turns at the record: each trial has its line once."""
+    for n in range(max(often // 10, 1)):
+        file = tmp_path / f"{n}.jsonl"
+        process = locus.start(
+            "dummy --variant stuck --where verify --delay 7e5 --repeats 2 --size 0,4096 --quiet"
+            " --output",
+            file,
+        )
+        wait_for(has_header(file), "the header")
+        time.sleep(n * 0.01)  # so that the watchdog wakes about when the check is over
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+        lines = read(file)
+        assert process.returncode == 128 + signal.SIGTERM and lines[-1]["type"] == "end"
+        ids = [line["id"] for line in lines if line["type"] == "trial"]
+        assert len(ids) == len(set(ids)) == 2
+
+
+@pytest.mark.native("libomp dies where files may not be so large", of="thread")
+@pytest.mark.parametrize("lines", [0.5, 2.5])
+def test_a_full_disk(locus, tmp_path, lines):
+    """What the watchdog cannot write is cut off, and said."""
+    file = tmp_path / "full.jsonl"
+    process = locus.start(f"{STUCK} verify --output", tmp_path / "whole.jsonl")
+    wait_for(has_header(tmp_path / "whole.jsonl"), "the header")
+    end_by(process, signal.SIGINT)
+    header, trial, *_ = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    room = len(header) + 200 + int(lines * len(trial))
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))}
+    process = locus.start(f"{STUCK} verify --size 0..400K+4K --output", file, **limit)
+    wait_for(lambda: file.exists() and file.stat().st_size > 0, "the header")
+    time.sleep(0.3)
+    status, _, err, took = end_by(process, signal.SIGTERM)
+    assert status in (1, 128 + signal.SIGTERM) and took < PROMISED + BUSY
+    assert len([line for line in err.splitlines() if "--output" in line]) == 1
+    assert file.stat().st_size <= room and file.read_bytes().endswith(b"\n")
+
+
+def test_a_reader_that_hangs(locus):
+    """The record goes into a pipe that nobody empties: it ends without its end."""
+    there, record = os.pipe()
+    process = locus.start(
+        f"{STUCK} verify --size 0..4M+4K --output /dev/fd/{record}", pass_fds=[record]
+    )
+    os.close(record)
+    assert os.read(there, 1)
+    time.sleep(0.5)
+    status, _, err, took = end_by(process, signal.SIGTERM)
+    os.close(there)
+    assert status == 128 + signal.SIGTERM and took < PROMISED + BUSY
+    assert (
+        err.splitlines()[-1]
+        == "locus: ended before its record could be closed: its last lines are missing"
+    )
+
+
+def test_20000_trials_that_were_not_begun(locus, tmp_path, read):
+    file = tmp_path / "many.jsonl"
+    process = locus.start(
+        f"{STUCK} prepare --size 1..20000+1 --output", file, stdout=subprocess.DEVNULL
+    )
+    wait_for(has_header(file), "the header")
+    status, _, _, took = end_by(process, signal.SIGTERM)
+    assert status == 128 + signal.SIGTERM and took < PROMISED + BUSY
+    lines = read(file, whole=False)
+    assert 0 < sum(line["type"] == "trial" for line in lines) <= 20000
+
+
+# --- every benchmark, as large as this machine can have it ---
+
+
+def parameters_of(name):
+    """Its own: those that stand before the ones of all benchmarks."""
+    names = Program()("list", "--names", name).out.split()
+    return names[: names.index("--variant")]
+
+
+def benchmarks():
+    return [line.split()[0] for line in Program()("list").out.splitlines()]
+
+
+def most_of_one():
+    """Bytes that one trial may have here: other tests run beside this one. Sanitizers take
+    several times as much."""
+    share = 100 if os.environ.get("SANITIZER") else 8
+    words = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
+    return int(words.split("MemAvailable:")[1].split()[0]) * 1024 / share
+
+
+def is_possible(locus, words, most):
+    """Whether the plan takes it, without a refusal, and holds no more than so many bytes."""
+    done = locus(*words, "--dry-run")
+    found = re.search(r"memory held at once: ([\d.]+) (\w+);", done.out)
+    if done.status or not found or "    impossible: " in done.out:
+        return False
+    return float(found[1]) * 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(found[2]) <= most
+
+
+def enlarge(locus, words, parameter, most):
+    """The words, with the largest power of 32 that the plan takes for this parameter; where it
+    takes no such number, without."""
+    for value in (2**i for i in range(60, 0, -5)):
+        longer = [*words, parameter, str(value)]
+        if is_possible(locus, longer, most):
+            return longer
+    return words
+
+
+@functools.lru_cache
+def largest(locus, name):
+    """With parameters as large as can be: first the one that is named first, then the next."""
+    words, most = [name, "--quiet", "--profile", "quick"], most_of_one()
+    for parameter in parameters_of(name):
+        words = enlarge(locus, words, parameter, most)
+    assert len(words) > 4, "none of its parameters is a number"
+    return words
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM])
+@pytest.mark.parametrize("name", benchmarks())
+def test_every_benchmark_ends_in_time(locus, tmp_path, read, name, number):
+    words = largest(locus, name)
+    file = tmp_path / "record.jsonl"
+    budget = 3600 if number else 0.5
+    begin = time.monotonic()
+    process = locus.start(
+        *words, "--time-budget", budget, "--output", file, cwd=tmp_path, stdout=subprocess.DEVNULL
+    )
+    if number:
+        wait_for(has_header(file), "the header")
+        time.sleep(0.5)  # the moment: nothing waits for it
+        begin = time.monotonic()
+        process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    took = time.monotonic() - begin
+    assert took < (0 if number else 1.1 * budget) + PROMISED + BUSY, err
+    assert process.returncode == (128 + number if number else 0), err
+    assert read(file)[-1]["type"] == "end"

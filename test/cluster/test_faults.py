@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks and daemons that fail while a job runs: nothing that was measured is lost, the cause
+is told, and what the job advises completes its records."""
+
+import contextlib
+import os
+import pathlib
+import time
+
+import pytest
+from slurm import MANY, ask, check_complete, check_good, minicluster, wait_for
+
+
+@pytest.fixture
+def at_work(submit):
+    """at_work("n1", "n2"): a job with a complete trial on each of these nodes, and much left to
+    do."""
+
+    def run(*nodes, sbatch=()):
+        job = submit(
+            "numa",
+            *MANY,
+            sbatch=[f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", *sbatch],
+        )
+        for node in nodes:
+            job.has('"type":"trial"', node)
+        return job
+
+    return run
+
+
+def test_a_network_that_fails_for_3_s(at_work, read):
+    job = at_work("n1", "n2")
+    minicluster("cut", "n2")
+    try:
+        time.sleep(3)  # the fault
+    finally:
+        minicluster("mend", "n2")
+    check_good(job, read, "n1", "n2")
+
+
+def test_a_network_that_fails_for_ever(at_work, read, submit):
+    """SLURM gives the node up, which waits for its files. When it is there again, its record
+    goes on."""
+    job = at_work("n1", "n2", sbatch=["--no-kill"])
+    minicluster("on", "n2", "pkill", "-STOP", "-x", "locus")
+    minicluster("cut", "n2")
+    try:
+        assert job.until("FAILED") != 0
+    finally:
+        minicluster("mend", "n2")
+    check_complete(job, read, "n1", runs=1)
+    assert (
+        "no good end on n2: cut off: the node, its network or its slurmd was lost, see" in job.out()
+    )
+    assert "no good end on n1" not in job.out()
+    wait_for(
+        lambda: not minicluster("on", "n2", "sh", "-c", "pgrep -x locus || true"),
+        "the end of locus on n2",
+    )
+    again = job.go_on(submit)
+    assert again.until("COMPLETED") == 0 and again["NodeList"] == "n2"
+    check_complete(job, read, "n2", runs=2)
+
+
+def test_slurmd_is_killed_and_started_again(at_work, read):
+    job = at_work("n1", "n2")
+    minicluster("on", "n2", "sh", "-c", 'kill -KILL "$(cat "$MINICLUSTER/spool/slurmd.pid")"')
+    minicluster("on", "n2", "slurmd", "-N", "n2")
+    check_good(job, read, "n1", "n2")
+
+
+@pytest.fixture
+def without_slurmctld():
+    """with without_slurmctld(job): killed when it knows of the job, also after its next start."""
+
+    @contextlib.contextmanager
+    def kill(job):
+        state = pathlib.Path(os.environ["MINICLUSTER"], "state/job_state")
+        ask("scontrol", "update", f"JobId={job.id}", f"Comment=job-{job.id}-is-saved")
+        wait_for(
+            lambda: f"job-{job.id}-is-saved".encode() in state.read_bytes(), f"the job in {state}"
+        )
+        ask("pkill", "-KILL", "-x", "slurmctld")
+        try:
+            yield
+        finally:
+            ask("slurmctld")
+
+    return kill
+
+
+def test_slurmctld_is_killed_and_started_again(at_work, read, without_slurmctld):
+    """While the job goes on: what ends meanwhile, SLURM finds missing, and may requeue."""
+    job = at_work("n1", "n2")
+    with without_slurmctld(job):
+        for node in ("n1", "n2"):
+            job.writes('"type":"trial"', node, times=5)
+    check_good(job, read, "n1", "n2")
+
+
+def test_without_slurmctld_the_advice_is_the_same(at_work, read, submit, without_slurmctld):
+    """What SLURM said at the beginning is good enough."""
+    job = at_work("n1", sbatch=["--time=00:40:00"])
+    with without_slurmctld(job):
+        minicluster("on", "n1", "pkill", "-KILL", "-x", "locus")
+        wait_for(lambda: "to go on" in job.out(), "advice")
+    job.cancel()  # or SLURM, which finds it missing, may put it back into the queue
+    assert "no good end on n1: killed by SIGKILL, see" in job.out()
+    assert "--time=00:40:00 --partition=main" in job.out()
+    again = job.go_on(submit)
+    assert again.until("COMPLETED") == 0
+    check_complete(job, read, "n1", runs=2)
+
+
+def test_stopped_for_20_s(at_work, read):
+    """Longer than anything in SLURM waits here."""
+    job = at_work("n1", "n2")
+    minicluster("on", "n2", "pkill", "-STOP", "-x", "locus")
+    try:
+        time.sleep(20)  # the fault
+    finally:
+        minicluster("on", "n2", "pkill", "-CONT", "-x", "locus")
+    check_good(job, read, "n1", "n2")

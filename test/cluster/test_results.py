@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of results: read-only, full, or used by two jobs; and clocks that differ, by which
+records are dated."""
+
+import os
+import pathlib
+import re
+import signal
+
+import pytest
+from lacking import lacking
+from locus_analysis import records
+from slurm import MANY, ask, check_complete, minicluster, wait_until_idle
+
+
+@pytest.fixture
+def results(source):
+    """results("size=64k"): a file system of its own for the results of jobs, which all nodes
+    see; umount with the test."""
+    folder = source / "results"
+    folder.mkdir()
+
+    def mount(options):
+        ask("mount", "-t", "tmpfs", "-o", options, "results", folder)
+
+    yield mount
+    wait_until_idle()
+    ask("umount", folder)
+
+
+def test_read_only_results(submit, results, source):
+    """Of the whole job: it says so at once, and names no file that is not there."""
+    results("ro")
+    job = submit("numa", *MANY)
+    assert job.until("FAILED") == 1
+    (said,) = job.out().splitlines()
+    assert said.startswith(
+        f"locus-job: no results can be written to results/numa-{job.id}: Read-only file system;"
+        " submit again when"
+    )
+
+
+def test_read_only_results_of_one_node(submit, source, read):
+    """The other's record is complete. When that is mended, the advice goes on with what is left."""
+    job = None
+    (source / "results").mkdir()
+    minicluster("on", "n2", "mount", "--bind", source / "results", source / "results")
+    try:
+        minicluster("on", "n2", "mount", "-o", "remount,bind,ro", source / "results")
+        job = submit("numa", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
+        assert job.until("FAILED") == 1
+    finally:
+        minicluster("on", "n2", "umount", source / "results")
+    check_complete(job, read, "n1", runs=1)
+    said = job.out()
+    assert (
+        f"no good end on n2: results/numa-{job.id}/n2.txt: Read-only file system\n" in said
+        and "no good end on n1" not in said
+    )
+    assert job.go_on(submit).until("COMPLETED") == 0
+    check_complete(job, read, "n2", runs=1)
+
+
+def test_full_results(submit, results, source, read):
+    """Nothing that was written is lost, and there is room for the cause in the job's output."""
+    results("size=64k")
+    job = submit("numa", *MANY)
+    assert job.until("FAILED") == 1
+    full = (
+        rf"no good end on n1: locus: --output: results/numa-{job.id}/n1\.jsonl: No space left on"
+        r" device; .*, see results/"
+    )
+    assert re.search(full, job.out())
+    before = job.record().read_text()
+    assert before.count('"type":"trial"') > 0 and before.endswith("\n")
+    ask("mount", "-o", "remount,size=64m", source / "results")
+    assert job.go_on(submit).until("COMPLETED") == 0
+    assert job.record().read_text().startswith(before)
+    check_complete(job, read, runs=2)
+
+
+def test_two_jobs_in_one_folder(submit, source, read, over_ranks):
+    """The second is told to wait, and does no harm to the first."""
+    endless = [*over_ranks, "--repeats", "1000000", "--time-budget", "600s"]
+    first = submit("kmeans-mpi", *endless, sbatch=["--nodelist=n1,n2"], results="results/same")
+    first.has('"samples"', "1-ranks")
+    second = submit("kmeans-mpi", *over_ranks, sbatch=["--nodelist=n3,n4"], results="results/same")
+    assert second.until("FAILED") == 1
+    assert re.search(
+        r"1-ranks\.jsonl: another process is writing it; wait for its end", second.out()
+    )
+    assert "to go on" not in second.out()
+    ask("scancel", "--signal=TERM", first.id)
+    assert first.until("FAILED") == 128 + signal.SIGTERM
+    headers = [line for line in read(first.record("1-ranks")) if line["type"] == "header"]
+    assert [line["job"]["id"] for line in headers] == [first.id] and "to go on" in first.out()
+
+
+FAKETIME = next(pathlib.Path("/").glob("usr/lib*/**/faketime/libfaketimeMT.so.1"), None)
+
+
+def test_clocks_an_hour_apart(submit, source, read):
+    """And both wrong. A job that goes on when its clock was set back is still the later one."""
+    if not FAKETIME:
+        lacking("libfaketime", "Debian: faketime, Fedora: libfaketime")
+
+    def set_clock(node, shift):
+        (source / f"{node}.clock").write_text(f"{shift}\n")
+
+    (source / "build").unlink()
+    (source / "build").mkdir()
+    locus = source / "build/locus"
+    locus.write_text(
+        f'#!/bin/sh\nexport FAKETIME="$(cat {source}/"$SLURMD_NODENAME".clock)"'
+        f' FAKETIME_DONT_FAKE_MONOTONIC=1\nLD_PRELOAD={FAKETIME} exec {os.environ["LOCUS"]} "$@"\n'
+    )
+    locus.chmod(0o755)
+    set_clock("n1", "+90m")
+    set_clock("n2", "+30m")
+    job = submit("numa", *MANY, sbatch=["--nodelist=n1,n2", "--nodes=2"])
+    for node in ("n1", "n2"):
+        job.has('"type":"trial"', node)
+    ask("scancel", "--signal=TERM", job.id)
+    assert job.until("FAILED") == 128 + signal.SIGTERM
+    set_clock("n1", "-30m")
+    set_clock("n2", "-90m")
+    assert job.go_on(submit).until("COMPLETED") == 0
+    for node in ("n1", "n2"):
+        check_complete(job, read, node, runs=2)
+        first, second = (
+            line["started"] for line in read(job.record(node)) if line["type"] == "header"
+        )
+        assert first > second
+        db = records.tables(records.read([job.record(node)]))
+        shown = [row["status"] for row in records.rows(db, "FROM headline")]
+        assert shown and "interrupted" not in shown

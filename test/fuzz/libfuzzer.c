@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Under libFuzzer, whose main() this has: the environment says which target. */
+#include "fuzz.h"
+
+#include <stdlib.h>
+
+static const struct target *target;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const char *name = getenv("LOCUS_FUZZ_TARGET");
+
+	(void)argc, (void)argv;
+	target = find_target(name ? name : "");
+	if (!target)
+		exit(2);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	target->run(data, size);
+	return 0;
+}

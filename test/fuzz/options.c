@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines of every benchmark in the table, and of the suite, planned as --dry-run does.
+ * Refused with a message on stderr, or every trial has a name, an identity of its own, and a line
+ * in the plan.
+ */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "benchmarks.h"
+#include "harness/options.h"
+#include "harness/plan.h"
+#include "machine/places.h"
+#include "machine/topology.h"
+
+enum { MOST_WORDS = 64 };
+
+/* As it stands it goes into the record, whatever the words were. */
+static void check_text(const char *text)
+{
+	json_t *json = json_string(text);
+
+	must(*text && json);
+	json_decref(json);
+}
+
+static void check_plan(const struct plan *plan, const struct setting *setting)
+{
+	for (unsigned i = 0; i < plan->trials; i++) {
+		const struct planned *p = &plan->trial[i];
+
+		check_text(p->identity);
+		must(*p->name && strlen(p->id) == 16 && p->group < plan->groups);
+		must(p->refusal ? strlen(p->refusal) > 10
+				: p->trial.threads >= 1 && p->trial.threads <= plan->threads);
+		must(!i || p[-1].hash != p->hash);
+	}
+	plan_print(plan, setting, 1, nowhere());
+}
+
+static int make_plan(const struct benchmark *b, const struct options *o, const struct machine *m)
+{
+	const struct setting setting = { .machine = m,
+					 .memory = { .available = NO_LIMIT },
+					 .here = 1 };
+	struct plan plan;
+	const int status = plan_make(&plan, b, o, &setting);
+
+	if (status)
+		return status;
+	check_plan(&plan, &setting);
+	plan_free(&plan);
+	return 0;
+}
+
+/* NULL: the suite. */
+static int plan_on(const struct benchmark *b, const struct options *o, const struct machine *m)
+{
+	int status = 0;
+
+	for (const struct benchmark *const *row = benchmarks; *row && !status; row++)
+		if (b ? *row == b : !(*row)->internal)
+			status = make_plan(*row, o, m);
+	return status;
+}
+
+/* With --bind the machine is restricted to it, as run() does: so it takes one of its own. */
+static int plan_command(const struct benchmark *b, int argc, char **argv, unsigned choice)
+{
+	const char *why = NULL;
+	struct options o;
+	struct machine *m;
+	int status = options_parse(&o, b, argc, argv);
+
+	if (status || !o.bind)
+		return status ? status : plan_on(b, &o, described_machine(choice));
+	m = open_described(choice);
+	if (machine_restrict(m, o.bind, &why)) {
+		fprintf(stderr, "locus: --bind: %s\n", why);
+		status = EXIT_COMMAND_LINE;
+	} else {
+		status = plan_on(b, &o, m);
+	}
+	machine_close(m);
+	return status;
+}
+
+static const struct benchmark *choose(unsigned number)
+{
+	unsigned rows = 0;
+
+	while (benchmarks[rows])
+		rows++;
+	return benchmarks[number % (rows + 1)]; /* the last is NULL */
+}
+
+/* Standard input may be named as a file of points. */
+static void shut_input(void)
+{
+	static bool done;
+	const int nothing = done ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (nothing >= 0)
+		must(dup2(nothing, STDIN_FILENO) >= 0 && !close(nothing));
+	done = true;
+}
+
+/* A letter says which benchmark, a digit which machine; then a line for each word. */
+void fuzz_options(const uint8_t *data, size_t size)
+{
+	const struct benchmark *b;
+	char *text, *rest, *argv[MOST_WORDS + 2], name[64];
+	const char *said;
+	int argc = 1, status;
+
+	if (size < 2)
+		return;
+	shut_input();
+	b = choose((uint8_t)(data[0] - 'a'));
+	snprintf(name, sizeof(name), "locus %s", b ? b->name : "suite");
+	argv[0] = name;
+	rest = text = text_from(data + 2, size - 2);
+	while (*rest && argc <= MOST_WORDS && (argv[argc] = next_line(&rest))) {
+		argc++;
+		if (!rest)
+			break;
+	}
+	argv[argc] = NULL;
+	listen_begin();
+	status = plan_command(b, argc, argv, (uint8_t)(data[1] - '0'));
+	said = listen_end();
+	must(status == 0 || status == HELPED || status == EXIT_COMMAND_LINE ||
+	     status == EXIT_IMPOSSIBLE);
+	must(status <= 0 || !strncmp(said, "locus", 5));
+	free(text);
+}

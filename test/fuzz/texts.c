@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Texts of /proc and /sys, each read in all ways that there are. The first line is a key to be
+ * found in the others.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/maps.h"
+#include "machine/sysfs.h"
+#include "machine/usage.h"
+#include "machine/utf8.h"
+
+static void read_numbers(const char *text)
+{
+	hwloc_bitmap_t set;
+	uint64_t value = 17;
+
+	errno = 0;
+	must(parse_number(text, &value) ? value == 17 && errno : true);
+	errno = 0;
+	set = parse_list(text);
+	must(set ? hwloc_bitmap_last(set) < 1 << 20 && hwloc_bitmap_weight(set) >= 0 : errno);
+	hwloc_bitmap_free(set);
+}
+
+static void find_key(const char *text, const char *key)
+{
+	char *value = text_value(text, key);
+	uint64_t number = 17;
+
+	must(!value || (text_find(text, key) && *value && !strchr(value, '\n')));
+	must(text_number(text, key, &number) ? value != NULL : number == 17);
+	free(value);
+}
+
+static void read_numa_maps(const char *text)
+{
+	char *copy = strdup(text), *rest = copy, *line;
+	uint64_t found[4] = { 0 };
+	uintptr_t begin;
+
+	must(copy);
+	while ((line = numa_maps_next(&rest, &begin)))
+		numa_maps_add(line, 1 << 12, found, 4);
+	free(copy);
+}
+
+static void read_smaps(const char *text)
+{
+	char *copy = strdup(text), *rest = copy;
+	struct mapping m;
+
+	must(copy);
+	while (smaps_next(&rest, &m))
+		must(rest < copy + strlen(text) + 1 || !rest);
+	free(copy);
+}
+
+static void read_stat(const char *text)
+{
+	static const int cpus[] = { 0, 3 };
+	char *copy = strdup(text);
+	struct cpu_time t;
+
+	must(copy);
+	if (!cpu_time_of(copy, cpus, 2, &t))
+		must(isfinite(t.busy + t.steal + t.idle) && t.busy >= 0 && t.steal >= 0 &&
+		     t.idle >= 0);
+	free(copy);
+}
+
+/* Any text can be a string of JSON; in too little room, the beginning of it can. */
+static void print_utf8(const char *text)
+{
+	json_t *whole = utf8_json(text), *part;
+	char little[12];
+
+	must(whole);
+	part = json_string(utf8_print(text, little, sizeof(little)));
+	must(part && !strncmp(json_string_value(whole), little, strlen(little)));
+	json_decref(whole);
+	json_decref(part);
+}
+
+void fuzz_texts(const uint8_t *data, size_t size)
+{
+	char *text = text_from(data, size), *rest = text, *key = next_line(&rest);
+
+	read_numbers(key);
+	print_utf8(key);
+	if (rest) {
+		find_key(rest, key);
+		read_numa_maps(rest);
+		read_smaps(rest);
+		read_stat(rest);
+	}
+	free(text);
+}

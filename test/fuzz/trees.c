@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is read of a whole /proc and /sys. The input is such a tree: a line "@PATH", then the file,
+ * up to the next such line. Paths that nobody reads are left out. Files are written only where they
+ * differ from the last input's.
+ */
+#include "fuzz.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../unit/tree.h"
+#include "harness/doctor.h"
+#include "machine/limits.h"
+#include "machine/provenance.h"
+#include "machine/topology.h"
+
+#define CPUS   "/sys/devices/system/cpu"
+#define NODES  "/sys/devices/system/node"
+#define HUGE   "/sys/kernel/mm/hugepages"
+#define THP    "/sys/kernel/mm/transparent_hugepage"
+#define CLOCK  "/sys/devices/system/clocksource/clocksource0"
+#define CGROUP "/sys/fs/cgroup"
+#define DMI    "/sys/class/dmi/id"
+
+/*
+ * Of groups, those that the seeds name: "job" below the root of version 2, and of version 1's
+ * memory, cpu and cpuset.
+ */
+static const char *const paths[] = {
+	"/proc/cmdline",
+	"/proc/cpuinfo",
+	"/proc/loadavg",
+	"/proc/meminfo",
+	"/proc/self/cgroup",
+	"/proc/self/limits",
+	"/proc/self/mountinfo",
+	"/proc/self/schedstat",
+	"/proc/self/status",
+	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/kernel/numa_balancing",
+	"/proc/sys/kernel/osrelease",
+	"/proc/sys/kernel/perf_event_paranoid",
+	"/proc/sys/kernel/version",
+	"/proc/sys/vm/overcommit_memory",
+	"/proc/sys/vm/swappiness",
+	"/proc/sys/vm/zone_reclaim_mode",
+	"/proc/device-tree/compatible",
+	"/sys/hypervisor/type",
+	DMI "/product_name",
+	DMI "/sys_vendor",
+	CPUS "/online",
+	CPUS "/isolated",
+	CPUS "/nohz_full",
+	CPUS "/intel_pstate/no_turbo",
+	CPUS "/cpufreq/boost",
+	CPUS "/cpu0/acpi_cppc/nominal_freq",
+	CPUS "/cpu0/cpufreq/base_frequency",
+	CPUS "/cpu0/cpufreq/scaling_driver",
+	CPUS "/cpu0/cpufreq/scaling_governor",
+	CPUS "/cpu1/cpufreq/scaling_governor",
+	CPUS "/cpu0/cpufreq/scaling_max_freq",
+	CPUS "/cpu0/regs/identification/midr_el1",
+	CPUS "/vulnerabilities/meltdown",
+	CLOCK "/available_clocksource",
+	CLOCK "/current_clocksource",
+	NODES "/online",
+	NODES "/has_memory",
+	NODES "/node0/cpulist",
+	NODES "/node0/meminfo",
+	NODES "/node1/cpulist",
+	NODES "/node1/meminfo",
+	NODES "/node1/hugepages/hugepages-2048kB/free_hugepages",
+	NODES "/node1/hugepages/hugepages-2048kB/nr_hugepages",
+	THP "/enabled",
+	THP "/defrag",
+	THP "/khugepaged/defrag",
+	HUGE "/hugepages-2048kB/free_hugepages",
+	HUGE "/hugepages-2048kB/nr_hugepages",
+	HUGE "/hugepages-2048kB/nr_overcommit_hugepages",
+	HUGE "/hugepages-2048kB/resv_hugepages",
+	HUGE "/hugepages-2048kB/surplus_hugepages",
+	HUGE "/hugepages-1048576kB/nr_hugepages",
+	CGROUP "/cpu.max",
+	CGROUP "/cpuset.cpus.effective",
+	CGROUP "/memory.max",
+	CGROUP "/job/cpu.max",
+	CGROUP "/job/cpuset.cpus.effective",
+	CGROUP "/job/hugetlb.2MB.current",
+	CGROUP "/job/hugetlb.2MB.max",
+	CGROUP "/job/memory.current",
+	CGROUP "/job/memory.high",
+	CGROUP "/job/memory.max",
+	CGROUP "/job/memory.stat",
+	CGROUP "/cpu/job/cpu.cfs_period_us",
+	CGROUP "/cpu/job/cpu.cfs_quota_us",
+	CGROUP "/cpuset/job/cpuset.cpus",
+	CGROUP "/memory/job/memory.limit_in_bytes",
+	CGROUP "/memory/job/memory.stat",
+	CGROUP "/memory/job/memory.usage_in_bytes",
+	CGROUP "/memory/job/memory.use_hierarchy",
+	CGROUP "/memory/memory.limit_in_bytes",
+};
+enum { PATHS = sizeof(paths) / sizeof(*paths) };
+
+/* What lies in the tree; NULL: no such file. */
+static struct held {
+	uint8_t *bytes;
+	size_t n;
+} held[PATHS];
+
+static void end_tree(void)
+{
+	tree_remove(NULL);
+	for (unsigned i = 0; i < PATHS; i++)
+		free(held[i].bytes);
+}
+
+/*
+ * All folders are there from the beginning, so that what is found does not depend on the inputs
+ * before.
+ */
+static void begin_tree(void)
+{
+	if (*root)
+		return;
+	must(!tree_make(NULL));
+	atexit(end_tree);
+	for (unsigned i = 0; i < PATHS; i++)
+		in_tree(paths[i]);
+}
+
+static void hold(unsigned i, const uint8_t *bytes, size_t n)
+{
+	struct held *h = &held[i];
+
+	if (!bytes ? !h->bytes : h->bytes && h->n == n && !memcmp(h->bytes, bytes, n))
+		return;
+	free(h->bytes);
+	*h = (struct held){ 0 };
+	if (!bytes) {
+		must(!remove(in_tree(paths[i])));
+		return;
+	}
+	*h = (struct held){ malloc(n + 1), n };
+	must(h->bytes);
+	memcpy(h->bytes, bytes, n);
+	put_bytes(paths[i], bytes, n);
+}
+
+/* The next "@" at the beginning of a line, or the end. */
+static const uint8_t *next_file(const uint8_t *at, const uint8_t *end)
+{
+	for (; at && at < end; at = at ? at + 1 : NULL) {
+		if (*at == '@')
+			return at;
+		at = memchr(at, '\n', (size_t)(end - at));
+	}
+	return end;
+}
+
+static void put_tree(const uint8_t *data, size_t size)
+{
+	const uint8_t *const end = data + size;
+	struct held found[PATHS] = { 0 };
+
+	begin_tree();
+	for (const uint8_t *at = next_file(data, end), *next; at < end; at = next) {
+		const uint8_t *line = memchr(at, '\n', (size_t)(end - at));
+
+		next = line ? next_file(line + 1, end) : end;
+		for (unsigned i = 0; line && i < PATHS; i++)
+			if (strlen(paths[i]) == (size_t)(line - at - 1) &&
+			    !memcmp(paths[i], at + 1, strlen(paths[i])))
+				found[i] = (struct held){ (uint8_t *)line + 1,
+							  (size_t)(next - line - 1) };
+	}
+	for (unsigned i = 0; i < PATHS; i++)
+		hold(i, found[i].bytes, found[i].n);
+}
+
+static const struct machine *machine(void)
+{
+	static struct machine *m;
+	const char *error;
+
+	if (!m) {
+		m = machine_open("node:2 l2:1(size=1048576) core:1 pu:1", &error);
+		must(m);
+		m->here = true; /* the tree stands for it */
+	}
+	return m;
+}
+
+void fuzz_limits(const uint8_t *data, size_t size)
+{
+	size_t sizes[MOST_HUGE_SIZES];
+	struct memory_limit l;
+	struct huge_pages p;
+	struct node_memory m;
+	struct cgroup c;
+
+	put_tree(data, size);
+	memory_limit_read(root, &l);
+	must(*l.what);
+	cgroup_read(root, &c);
+	must(c.cpu_quota >= 0 && c.version >= 0 && c.version <= 2 && !c.version == !c.path);
+	cgroup_free(&c);
+	if (!node_memory_read(root, 1, &m))
+		must(m.available <= m.total || m.available);
+	must(huge_page_sizes(root, sizes) == 2 && sizes[0] == (size_t)2 << 20 &&
+	     sizes[1] == (size_t)1 << 30);
+	huge_pages_read(root, sizes[0], ALL_NODES, &p);
+	huge_pages_read(root, sizes[0], 1, &p);
+}
+
+void fuzz_machine(const uint8_t *data, size_t size)
+{
+	json_t *p;
+	char *text;
+	bool known;
+
+	put_tree(data, size);
+	p = provenance_machine_at(root, machine());
+	text = json_dumps(p, JSON_COMPACT);
+	must(text);
+	must(!hypervisor_find(root, &known) || known);
+	free(text);
+	json_decref(p);
+}
+
+void fuzz_doctor(const uint8_t *data, size_t size)
+{
+	int status;
+
+	put_tree(data, size);
+	status = doctor_at(root, machine(), nowhere());
+	must(status == 0 || status == 1);
+}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people read of the tests: a line for each file and lane, failures in full, reasons of
+skips, and the sum, which decides."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+TEST = pathlib.Path(__file__).parents[1]
+GOOD = "1..2\nok 1 - first\nok 2 - second"
+BAD = "1..3\nok 1 - first\nnot ok 2 - second\n# expected 3\n# got 4\nok 3 - third\n# of the third"
+SKIPPED = "1..3\nok 1 - first\nok 2 - second # SKIP no GPU here\nok 3 - third # SKIP no GPU here"
+
+
+@pytest.fixture
+def lane(tmp_path):
+    """lane("guest", TAP, TAP): runs a lane of test files that print these, and what it prints."""
+    if not (TEST.parent / "build-aux/tap-driver.sh").exists():
+        pytest.skip("no build-aux/tap-driver.sh here: run ./bootstrap")
+
+    def run(name, *files, status=0):
+        for n, text in enumerate(files):
+            (tmp_path / f"file{n}").write_text(
+                f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n", encoding="utf-8"
+            )
+            (tmp_path / f"file{n}").chmod(0o755)
+        names = " ".join(f"file{n}" for n in range(len(files)))
+        one = (
+            f"sh {TEST}/driver --test-name $t --log-file $t.log --trs-file $t.trs --color-tests yes"
+            " -- ./$t"
+        )
+        command = (
+            f"echo compiling; for t in {names}; do {one}; done; grep -q 'result: [EF]' *.trs &&"
+            " exit 2; exit 0"
+        )
+        done = subprocess.run(
+            [TEST / "lane", name, "sh", "-c", command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0 and not done.stderr, done
+        return done.stdout.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def total(tmp_path):
+    """total("guest", "user"): the status of all these lanes, and what is printed of them."""
+
+    def run(*names):
+        (tmp_path / "lanes/all").write_text(" ".join(names), encoding="utf-8")
+        done = subprocess.run(
+            [TEST / "total", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert not done.stderr, done
+        return done.returncode, done.stdout.splitlines()
+
+    return run
+
+
+def columns(line):
+    """Its words, one blank apart, without seconds."""
+    return " ".join(re.sub(r"\d+ s\b", "- s", line).split())
+
+
+def test_a_line_for_each_file_and_one_for_the_lane(lane, total):
+    first, second, of_lane = lane("guest", GOOD, SKIPPED)
+    assert columns(first) == "ok guest: file0 2 tests - s"
+    assert columns(second) == "ok guest: file1 3 tests - s 2 skipped"
+    assert columns(of_lane) == "lane guest (CPU time: - s) 5 tests - s 2 skipped"
+    assert (
+        len({line.index(" s") for line in (first, second)}) == 1
+        and max(map(len, (first, second, of_lane))) <= 100
+    )
+    status, lines = total("guest")
+    assert status == 0 and lines[-1] == "3 passed, 0 failed, 2 skipped"
+
+
+def test_a_failure_is_told_in_full(lane, total, tmp_path):
+    lines = lane("guest", BAD)
+    assert columns(lines[0]) == "FAIL guest: file0 3 tests - s 1 failed"
+    assert lines[1:4] == ["   > not ok 2 - second", "   > # expected 3", "   > # got 4"]
+    assert (
+        lines[4] == f"   > All it printed is in {tmp_path}/file0.log"
+        and (tmp_path / "file0.log").exists()
+    )
+    status, lines = total("guest")
+    assert (
+        status == 1
+        and lines[-1] == "2 passed, 1 failed, 0 skipped"
+        and "  guest: file0 second" in lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "why"),
+    [
+        (GOOD, 3, "exited with status 3"),
+        ("1..3\nok 1 - first", 0, "too few tests"),
+        ("hello\n", 0, "missing test plan"),
+        ("1..2\nok 1 - first\nBail out! no more", 0, "Bail out!"),
+    ],
+)
+def test_a_file_that_ends_otherwise_has_failed(lane, total, text, status, why):
+    lines = lane("guest", text, status=status)
+    assert lines[0].startswith("FAIL") and any(
+        line.startswith("   > ERROR") and why in line for line in lines
+    ), lines
+    assert total("guest")[0] == 1
+
+
+def test_a_lane_whose_command_fails_has_failed(tmp_path, total):
+    command = "echo compiling; echo it does not compile >&2; exit 2"
+    said = subprocess.run(
+        [TEST / "lane", "guest", "sh", "-c", command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (
+        "   > it does not compile" in said.stdout and f"{tmp_path}/lanes/guest.log" in said.stdout
+    )
+    status, lines = total("guest")
+    assert status == 1 and lines[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_a_lane_that_did_not_run_has_failed(lane, total):
+    lane("guest", GOOD)
+    status, lines = total("guest", "user")
+    assert status == 1 and lines[-1] == "2 passed, 1 failed, 0 skipped"
+    assert [line.split() for line in lines if "did not run" in line] == [
+        ["user:", "did", "not", "run:", "see", "lanes/make.log"]
+    ]
+
+
+def test_nothing_that_passed_is_not_good(lane, total):
+    lane("guest", "1..0 # SKIP no QEMU")
+    assert total("guest") == (1, [*total("guest")[1][:-1], "0 passed, 0 failed, 1 skipped"])
+
+
+def test_each_reason_of_skips_is_told_once(lane, total):
+    lane("guest", SKIPPED, f"1..1\nok 1 - long # SKIP {'a reason of many words ' * 8}")
+    lane("user", SKIPPED)
+    _, lines = total("guest", "user")
+    assert [line for line in lines if "no GPU" in line] == ["    4  no GPU here [guest, user]"]
+    assert max(map(len, lines)) <= 100 and lines[-1] == "2 passed, 0 failed, 5 skipped"
+
+
+def test_what_was_tried_again_is_told(lane, total):
+    first, _ = lane("guest", "1..1\nok 1 - first\n# 3 retries: it was early (2), late (1)")
+    assert first.endswith(", 3 tried again")
+    assert "  guest: file0: 3 retries: it was early (2), late (1)" in total("guest")[1]
+
+
+def test_what_make_and_compilers_print_is_left_out(lane):
+    said = lane("guest", "1..1\nok 1 - first\n# ok   a comment\n   > neither")
+    assert len(said) == 2, said

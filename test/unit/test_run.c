@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs of a benchmark whose memory takes long to be prepared: each gets on, however small its
+ * budget.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "benchmark.h"
+#include "harness/run.h"
+#include "machine/clock.h"
+
+#define PREPARATION 0.2 /* s */
+#define BUDGET	    0.5 /* s: less than three preparations */
+
+static char something;
+
+static void *prepare(const struct trial *t)
+{
+	const double end = clock_now() + PREPARATION;
+
+	(void)t;
+	while (clock_now() < end)
+		;
+	return &something;
+}
+
+static void work(void *state, struct worker *w)
+{
+	(void)state;
+	w->done = 1;
+}
+
+enum { TRIALS = 3 };
+static const struct variant variants[] = {
+	{ "a", "waits" }, { "b", "waits" }, { "c", "waits" }, { 0 }
+};
+static const struct ratio ratios[] = { { "gain", "none", P_VARIANT, "a", "c", NULL }, { 0 } };
+static const struct metric metrics[] = { TIME_METRIC("turn"), { 0 } };
+static const struct role roles[] = { { "worker", 0, TO_COMPLETION }, { 0 } };
+static const struct benchmark benchmark = {
+	.name = "slow",
+	.summary = "waits",
+	.protocol = "none",
+	.unit = "turn",
+	.metrics = metrics,
+	.variants = variants,
+	.ratios = ratios,
+	.roles = roles,
+	.ops = { .prepare = prepare, .work = work },
+	.preset = { [QUICK] = { .threads = "1", .sample = 1e-3 } },
+};
+
+struct outcome {
+	unsigned complete, interrupted; /* of the last run */
+	int skipped;
+	bool is_complete[TRIALS]; /* by variant, of all runs */
+	json_int_t group[TRIALS]; /* of the last run; -1: it has no line there */
+};
+
+static bool is_complete(const char *status)
+{
+	return !strcmp(status, "ok") || !strcmp(status, "noisy") || !strcmp(status, "unconverged");
+}
+
+static void read_line(struct outcome *o, const json_t *line)
+{
+	const char *type = json_string_value(json_object_get(line, "type"));
+	unsigned variant;
+
+	if (!strcmp(type, "header")) {
+		o->complete = o->interrupted = 0;
+		for (unsigned i = 0; i < TRIALS; i++)
+			o->group[i] = -1;
+	}
+	if (!strcmp(type, "end"))
+		o->skipped = (int)json_integer_value(json_object_get(line, "skipped"));
+	if (strcmp(type, "trial"))
+		return;
+	variant = (unsigned)(*json_string_value(json_object_get(line, "variant")) - 'a');
+	o->group[variant] = json_integer_value(json_object_get(line, "group"));
+	if (is_complete(json_string_value(json_object_get(line, "status")))) {
+		o->complete++;
+		o->is_complete[variant] = true;
+	} else {
+		o->interrupted++;
+	}
+}
+
+static struct outcome run_once(const char *path, double budget)
+{
+	const struct benchmark *const table[] = { &benchmark, NULL };
+	const struct options options = { .benchmark = &benchmark,
+					 .time_budget = budget,
+					 .output = path,
+					 .resume = true,
+					 .quiet = true };
+	struct outcome o = { 0 };
+	char *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	assert_int_equal(run(&options, table, NULL), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (getline(&line, &room, f) > 0) {
+		json_t *object = json_loads(line, 0, NULL);
+
+		assert_non_null(object);
+		read_line(&o, object);
+		json_decref(object);
+	}
+	free(line);
+	fclose(f);
+	return o;
+}
+
+static void a_file(char *path)
+{
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	close(file);
+}
+
+/* All at once would take the whole budget: those that have memory in half of it are measured. */
+static void slow_memory_leaves_time_to_measure(void **state)
+{
+	char path[] = "/tmp/locus-run-XXXXXX";
+	struct outcome o;
+
+	(void)state;
+	a_file(path);
+	o = run_once(path, BUDGET);
+	unlink(path);
+	assert_true(o.complete > 0 && o.complete < TRIALS);
+	assert_int_equal(o.complete + o.interrupted, TRIALS);
+	for (unsigned i = 0; i < TRIALS; i++)
+		assert_int_equal(o.group[i], o.is_complete[i] ? 0 : 1);
+}
+
+/* What is complete is only measured again beside what is left. */
+static void each_run_gets_on(void **state)
+{
+	char path[] = "/tmp/locus-run-XXXXXX";
+	unsigned complete = 0;
+	struct outcome o;
+
+	(void)state;
+	a_file(path);
+	for (unsigned i = 0; complete < TRIALS; i++) {
+		const unsigned before = complete;
+
+		o = run_once(path, 1e-3);
+		complete = 0;
+		for (unsigned v = 0; v < TRIALS; v++)
+			complete += o.is_complete[v];
+		assert_true(complete > before);
+		assert_int_equal(o.complete + o.interrupted + (unsigned)o.skipped, TRIALS);
+	}
+	o = run_once(path, 1e-3);
+	unlink(path);
+	assert_int_equal(o.skipped, TRIALS);
+	assert_int_equal(o.complete + o.interrupted, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slow_memory_leaves_time_to_measure),
+		cmocka_unit_test(each_run_gets_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes become text of JSON, from which they can be told again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "kit/random.h"
+#include "machine/utf8.h"
+
+static const struct {
+	const char *text, *utf8;
+} rows[] = {
+	{ "", "" },
+	{ "/data/points.npy", "/data/points.npy" },
+	/* 2, 3 and 4 bytes */
+	{ "K\303\244se \342\202\254 \360\237\230\200",
+	  "K\303\244se \342\202\254 \360\237\230\200" },
+	{ "a\377b", "a\\xffb" },
+	{ "\303", "\\xc3" }, /* a character that is cut off */
+	{ "\342\202x", "\\xe2\\x82x" },
+	{ "\300\200", "\\xc0\\x80" },	       /* longer than need be */
+	{ "\355\240\200", "\\xed\\xa0\\x80" }, /* half of a surrogate pair */
+	{ "back\\slash, \\x, \\xf", "back\\slash, \\x, \\xf" },
+	{ "\\xff", "\\x5cxff" },
+	{ "\\x5cxff", "\\x5cx5cxff" },
+	{ "\\\\xAb", "\\\\x5cxAb" },
+};
+
+static void each_byte_is_kept(void **state)
+{
+	char utf8[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		json_t *string = utf8_json(rows[i].text);
+
+		assert_string_equal(utf8_print(rows[i].text, utf8, sizeof(utf8)), rows[i].utf8);
+		assert_string_equal(json_string_value(string), rows[i].utf8);
+		json_decref(string);
+	}
+	assert_null(utf8_json(NULL));
+}
+
+/* As a reader of a record does it. */
+static void decode(const char *utf8, char *text)
+{
+	unsigned byte;
+
+	for (; *utf8; text++)
+		if (sscanf(utf8, "\\x%2x", &byte) == 1 &&
+		    strspn(utf8 + 2, "0123456789abcdefABCDEF") >= 2) {
+			*text = (char)byte;
+			utf8 += 4;
+		} else {
+			*text = *utf8++;
+		}
+	*text = 0;
+}
+
+static size_t random_below(size_t n)
+{
+	static uint64_t state;
+
+	return mix(++state) % n;
+}
+
+static void random_bytes_come_back(void **state)
+{
+	static const char often[] = "\\\\\\xxfF05\303\244";
+	char text[32], utf8[UTF8_ROOM(sizeof(text))], back[sizeof(text)], any[255];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(any); i++)
+		any[i] = (char)(i + 1);
+	for (unsigned i = 0; i < 20000; i++) {
+		const size_t length = random_below(sizeof(text));
+		json_t *string;
+
+		for (size_t j = 0; j < length; j++)
+			memcpy(text + j,
+			       random_below(3) ? often + random_below(sizeof(often) - 1)
+					       : any + random_below(255),
+			       1);
+		text[length] = 0;
+		string = json_string(utf8_print(text, utf8, sizeof(utf8)));
+		assert_non_null(string);
+		decode(utf8, back);
+		assert_string_equal(back, text);
+		json_decref(string);
+	}
+}
+
+static void what_has_no_room_is_left_out(void **state)
+{
+	char utf8[6];
+
+	(void)state;
+	assert_string_equal(utf8_print("a\377\377", utf8, sizeof(utf8)), "a\\xff");
+	assert_string_equal(utf8_print("abcd\303\244", utf8, sizeof(utf8)), "abcd");
+	assert_string_equal(utf8_print("a", utf8, 1), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_byte_is_kept),
+		cmocka_unit_test(random_bytes_come_back),
+		cmocka_unit_test(what_has_no_room_is_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
