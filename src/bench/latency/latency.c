@@ -8,13 +8,13 @@
  * "Smarter CPU Testing" (2019).
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/latency/chain.h"
 #include "benchmark.h"
+#include "kit/loop.h"
 #include "machine/limits.h"
 #include "kit/opaque.h"
 #include "machine/sysfs.h"
@@ -270,8 +270,7 @@ static void disturb(const struct stream *b, struct worker *self)
 		     end = b->mix == COPY ? half : b->bytes;
 	uint64_t lines = 0, sum = 0;
 
-	for (size_t at = 0; !atomic_load_explicit(self->stop, memory_order_relaxed);
-	     at = at + 2 * step <= end ? at + step : 0) {
+	for (size_t at = 0; !time_is_up(self); at = at + 2 * step <= end ? at + step : 0) {
 		if (b->mix != WRITE)
 			sum += read_lines(b->lines + at, b->line, BLOCK);
 		if (b->mix != READ)

@@ -10,7 +10,7 @@
 
 #include "bench/sharing/kernels.h"
 #include "benchmark.h"
-#include "kit/shares.h"
+#include "kit/loop.h"
 #include "machine/topology.h"
 
 enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION };
@@ -112,13 +112,12 @@ struct own {
 
 struct state {
 	const struct operation *operation;
-	/* before what they do counts; 0: more threads than CPUs, which are never all at work */
-	unsigned threads, awaited;
+	unsigned threads;
 	uint64_t mask; /* of a word */
 	size_t stride;
 	unsigned char *places;
-	uint64_t before;		       /* what the words came to before the sample */
-	_Alignas(APART) _Atomic unsigned here; /* threads that have begun */
+	uint64_t before; /* what the words came to before the sample */
+	struct start start;
 	struct own own[];
 };
 
@@ -166,7 +165,7 @@ static void *prepare(const struct trial *t)
 	memset(s, 0, bytes);
 	s->operation = operation_of(t);
 	s->threads = t->threads;
-	s->awaited = t->oversubscribed ? 0 : t->threads;
+	s->start.awaited = t->oversubscribed ? 0 : t->threads;
 	s->mask = s->operation->bytes == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
 	s->stride = stride_of(t);
 	s->places = region_on_node(t->arena, "shared words", bytes_of(t), t->place[0].node);
@@ -209,57 +208,30 @@ static void reset(void *state)
 	struct state *s = state;
 
 	s->before = sum_of_words(s);
-	atomic_store_explicit(&s->here, 0, memory_order_relaxed);
+	start_reset(&s->start);
 }
 
-/*
- * Looks at the stop flag become rarer with what was done, or is to be: so few that looking is
- * little (some ns), so many that what is done after it was raised is. What is not asked is where
- * the words are, and whether they are contended for.
- */
-enum { LOOKS = 128 };
-static uint64_t until_look(uint64_t done, uint64_t count)
+struct job {
+	update *run;
+	void *place;
+	struct mcs_node *node;
+};
+
+static inline void update_n(void *job, uint64_t n)
 {
-	return 1 + (count == UINT64_MAX ? done : count) / LOOKS;
+	const struct job *j = job;
+
+	j->run(j->place, j->node, n);
 }
 
-/*
- * Until all have begun, one by one: the first have the words for themselves, and in the time that
- * the others take to come they may do as much as in a whole sample after it. Then in blocks: in the
- * last one the flag went up, and half of it counts.
- */
 static void work(void *state, struct worker *self)
 {
 	struct state *s = state;
 	struct own *own = &s->own[self->index];
-	unsigned char *place = s->places + self->index * s->stride;
-	const uint64_t count = self->count;
-	update *run = s->operation->run;
-	uint64_t done = 0, before, n = 0;
-	bool stopped = false;
+	struct job job = { s->operation->run, s->places + self->index * s->stride, &own->node };
 
-	atomic_fetch_add_explicit(&s->here, 1, memory_order_relaxed);
-	while (done < count && !stopped &&
-	       atomic_load_explicit(&s->here, memory_order_relaxed) < s->awaited) {
-		run(place, &own->node, 1);
-		done++;
-		stopped = atomic_load_explicit(self->stop, memory_order_relaxed);
-	}
-	before = done;
-	while (done < count && !stopped) {
-		n = until_look(done - before, count);
-		n = n < count - done ? n : count - done;
-		run(place, &own->node, n);
-		done += n;
-		stopped = atomic_load_explicit(self->stop, memory_order_relaxed);
-	}
-	self->together = done - before - (stopped ? n / 2 : 0);
-	if (count != UINT64_MAX) {
-		run(place, &own->node, count - done);
-		done = count;
-	}
-	own->did += done;
-	self->done = done;
+	loop(&s->start, self, update_n, &job);
+	own->did += self->done;
 }
 
 static void collect(void *state, const struct trial *t, struct result *result)
