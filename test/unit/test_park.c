@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parking: no unpark is missed, however it meets the park. A missed one would leave a thread asleep
+ * for ever: the alarm ends the test. Under ThreadSanitizer it shows that what was written before
+ * unpark() is seen after park(): what is handed over here are plain variables.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "kit/park.h"
+#include "machine/clock.h"
+
+enum { SECONDS = 300, TURNS = 20000, WAKERS = 4 };
+
+static int watch(void **state)
+{
+	(void)state;
+	alarm(SECONDS);
+	return 0;
+}
+
+static void test_a_token_is_there_once(void **state)
+{
+	struct parking p = { 0 };
+
+	(void)state;
+	unpark(&p);
+	unpark(&p);
+	park(&p);
+	assert_false(park_for(&p, 0));
+	unpark(&p);
+	assert_true(park_for(&p, 0));
+	assert_false(park_for(&p, 0));
+}
+
+static void test_without_a_token_it_waits_as_long_as_it_may(void **state)
+{
+	struct parking p = { 0 };
+	const double began = clock_now();
+
+	(void)state;
+	assert_false(park_for(&p, 0.03));
+	assert_true(clock_now() - began >= 0.029);
+	unpark(&p);
+	assert_true(park_for(&p, 1.999));
+}
+
+/* Two threads hand a plain number to each other. */
+struct game {
+	struct parking at[2];
+	uint64_t number;
+	double patience; /* s that a player sleeps at once; 0: until it is woken */
+};
+
+struct player {
+	struct game *game;
+	unsigned side;
+};
+
+static void play(struct game *g, unsigned side)
+{
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		if (g->patience > 0)
+			while (!park_for(&g->at[side], g->patience))
+				;
+		else
+			park(&g->at[side]);
+		g->number++;
+		unpark(&g->at[!side]);
+	}
+}
+
+static void *play_along(void *argument)
+{
+	const struct player *p = argument;
+
+	play(p->game, p->side);
+	return NULL;
+}
+
+static void play_with(double patience)
+{
+	struct game g = { .patience = patience };
+	struct player other = { &g, 1 };
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, play_along, &other), 0);
+	unpark(&g.at[0]);
+	play(&g, 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(g.number, 2 * TURNS);
+}
+
+static void test_what_is_handed_over_is_seen(void **state)
+{
+	(void)state;
+	play_with(0);
+}
+
+/* A time that is up, and a token that comes at that moment: it is taken then, or is still there. */
+static void test_a_token_is_not_lost_to_the_end_of_a_wait(void **state)
+{
+	(void)state;
+	play_with(1e-9);
+	play_with(20e-6);
+}
+
+/* Several wake one: a token stands for all that were left before it was taken. */
+struct office {
+	struct parking clerk;
+	_Atomic uint64_t waiting;
+};
+
+static void *bring(void *argument)
+{
+	struct office *o = argument;
+
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		atomic_fetch_add_explicit(&o->waiting, 1, memory_order_relaxed);
+		unpark(&o->clerk);
+		if (turn % 16 == 0)
+			sched_yield(); /* so that the clerk gets to sleep */
+	}
+	return NULL;
+}
+
+static void test_the_last_of_many_is_not_missed(void **state)
+{
+	struct office o = { 0 };
+	pthread_t thread[WAKERS];
+	uint64_t done = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < WAKERS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, bring, &o), 0);
+	while (done < (uint64_t)WAKERS * TURNS) {
+		park(&o.clerk);
+		done += atomic_exchange_explicit(&o.waiting, 0, memory_order_relaxed);
+	}
+	for (unsigned i = 0; i < WAKERS; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(done, (uint64_t)WAKERS * TURNS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_token_is_there_once),
+		cmocka_unit_test(test_without_a_token_it_waits_as_long_as_it_may),
+		cmocka_unit_test(test_what_is_handed_over_is_seen),
+		cmocka_unit_test(test_a_token_is_not_lost_to_the_end_of_a_wait),
+		cmocka_unit_test(test_the_last_of_many_is_not_missed),
+	};
+
+	return cmocka_run_group_tests(tests, watch, NULL);
+}
