@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "machine/clock.h"
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/limits.h"
-#include "machine/markers.h"
+#include "count/markers.h"
 #include "machine/provenance.h"
 #include "machine/region.h"
 #include "machine/sysfs.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "harness/counting.h"
+#include "count/counting.h"
 #include "harness/list.h"
 #include "harness/options.h"
 #include "machine/names.h"

@@ -7,13 +7,13 @@
 #define LOCUS_MEASURE_H
 
 #include "benchmark.h"
-#include "harness/counting.h"
+#include "count/counting.h"
 #include "harness/pairs.h"
 #include "harness/plan.h"
 #include "harness/record.h"
 #include "harness/statistics.h"
 #include "machine/clock.h"
-#include "machine/markers.h"
+#include "count/markers.h"
 
 /* Raw samples of a trial that go into the record; beyond that, quantiles of each batch. */
 #define MOST_RAW_SAMPLES 10000

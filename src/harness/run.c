@@ -21,7 +21,7 @@
 #include "harness/text.h"
 #include "machine/affinity.h"
 #include "machine/cpuset.h"
-#include "machine/markers.h"
+#include "count/markers.h"
 #include "machine/provenance.h"
 #include "machine/sysfs.h"
 #include "machine/places.h"

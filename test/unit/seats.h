@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/team.h"
 
 static inline int a_cpu(void)

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "machine/clock.h"
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/team.h"
 #include "seats.h"
 

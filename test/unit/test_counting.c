@@ -25,7 +25,7 @@
 #include "kit/agree.h"
 #include "harness/measure.h"
 #include "harness/run.h"
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/team.h"
 #include "ranks.h"
 

@@ -13,7 +13,7 @@
 
 #include "harness/doctor.h"
 #include "machine/clock.h"
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/topology.h"
 #include "tree.h"
 

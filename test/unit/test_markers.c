@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "machine/markers.h"
+#include "count/markers.h"
 
 enum { THREADS = 3 };
 

@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "machine/counters.h"
-#include "machine/provider.h"
+#include "count/counters.h"
+#include "count/provider.h"
 #include "machine/team.h"
 #include "seats.h"
 

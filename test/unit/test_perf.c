@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "machine/counters.h"
-#include "machine/provider.h"
+#include "count/counters.h"
+#include "count/provider.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "machine/cpuset.h"
-#include "machine/cputhreads.h"
+#include "count/cputhreads.h"
 
 struct cputhread {
 	struct cputhreads *all;

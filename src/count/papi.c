@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/provider.h"
+#include "count/provider.h"
 
 #ifndef HAVE_PAPI
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "machine/affinity.h"
-#include "machine/markers.h"
-#include "machine/provider.h"
+#include "count/markers.h"
+#include "count/provider.h"
 #include "machine/sysfs.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 
-#include "machine/provider.h"
+#include "count/provider.h"
 #include "machine/sysfs.h"
 
 int package_of(int cpu)

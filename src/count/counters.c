@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/cpuset.h"
 #include "machine/names.h"
 #include "kit/opaque.h"
-#include "machine/provider.h"
+#include "count/provider.h"
 #include "machine/team.h"
 #include "machine/usage.h"
 

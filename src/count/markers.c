@@ -37,8 +37,8 @@
 
 #include "machine/clock.h"
 #include "machine/cpuset.h"
-#include "machine/cputhreads.h"
-#include "machine/markers.h"
+#include "count/cputhreads.h"
+#include "count/markers.h"
 
 enum { LONGEST_NAME = 80, EVENTS = 64, MOST_CPU = 65535 };
 

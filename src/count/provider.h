@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine/counters.h"
+#include "count/counters.h"
 
 /* PER_PACKAGE: a package by its number (0, 1, ...), or one of these. */
 enum { EACH_PACKAGE = -1, WHOLE_NODE = -2 };

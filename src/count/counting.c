@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "kit/agree.h"
-#include "harness/counting.h"
+#include "count/counting.h"
 #include "harness/measure.h"
-#include "machine/counters.h"
+#include "count/counters.h"
 #include "machine/team.h"
 #include "machine/utf8.h"
 
