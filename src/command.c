@@ -8,7 +8,7 @@
 #include "config.h"
 #include "kit/agree.h"
 #include "harness/list.h"
-#include "machine/names.h"
+#include "base/names.h"
 #include "harness/options.h"
 #include "harness/run.h"
 

@@ -7,7 +7,7 @@
 #include "cluster/cluster.h"
 #include "kit/agree.h"
 #include "harness/options.h"
-#include "harness/text.h"
+#include "base/text.h"
 #include "machine/clock.h"
 
 /* MPI is one to a process, and its calls take no argument for us: so are these. */

@@ -6,12 +6,12 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 
+#include "base/sysfs.h"
+#include "base/text.h"
 #include "commands/topology.h"
-#include "machine/explain.h"
 #include "machine/hmat.h"
-#include "machine/limits.h"
+#include "machine/lists.h"
 #include "machine/places.h"
-#include "machine/sysfs.h"
 #include "machine/tlb.h"
 #include "machine/topology.h"
 
@@ -52,7 +52,7 @@ static void print_summary(const struct machine *m, FILE *out)
 	int there = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU);
 	const char *model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(m->topology), "CPUModel");
 	hwloc_obj_t package = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_PACKAGE, 0);
-	char numbers[NUMBERS];
+	char numbers[LIST_TEXT];
 
 	if (!model && package)
 		model = hwloc_obj_get_info_by_name(package, "CPUModel");
@@ -62,8 +62,8 @@ static void print_summary(const struct machine *m, FILE *out)
 	fprintf(out, "%s, ", count_text(m->cores, "core").of);
 	fprintf(out, "%s (%s a core)\n", count_text(m->cpus, "CPU").of, smt_text(m).of);
 	if ((unsigned)there > m->cpus)
-		fprintf(out, "this process may use only CPUs %s of %d\n", cpu_list(m, ANY, numbers),
-			there);
+		fprintf(out, "this process may use only CPUs %s of %d\n",
+			cpu_list(m, ALL_NODES, numbers), there);
 }
 
 static int package_of(const struct machine *m, int node)
@@ -77,7 +77,7 @@ static int package_of(const struct machine *m, int node)
 static void print_nodes(const struct machine *m, FILE *out)
 {
 	bool all_ours = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU) == (int)m->cpus;
-	char numbers[NUMBERS];
+	char numbers[LIST_TEXT];
 
 	fprintf(out, "\n%4s  %7s  %10s  %5s  %s\n", "node", "package", "memory", "cores", "CPUs");
 	for (unsigned i = 0; i < m->nodes; i++) {

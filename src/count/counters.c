@@ -12,7 +12,7 @@
 
 #include "count/counters.h"
 #include "machine/cpuset.h"
-#include "machine/names.h"
+#include "base/names.h"
 #include "kit/opaque.h"
 #include "count/provider.h"
 #include "machine/team.h"

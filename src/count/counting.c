@@ -11,7 +11,7 @@
 #include "harness/measure.h"
 #include "count/counters.h"
 #include "machine/team.h"
-#include "machine/utf8.h"
+#include "base/utf8.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "count/provider.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 
 int package_of(int cpu)
 {

@@ -12,7 +12,7 @@
 #include "machine/affinity.h"
 #include "count/markers.h"
 #include "count/provider.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define WHO_COUNTS    "pgrep -a 'perf|likwid|papi|pmda' # who?"

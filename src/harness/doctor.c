@@ -25,7 +25,9 @@
 #include "count/markers.h"
 #include "machine/provenance.h"
 #include "machine/region.h"
-#include "machine/sysfs.h"
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "base/text.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -468,8 +470,8 @@ static void look_swap(const struct patient *p, struct finding *f)
 	char all[BYTES_TEXT], used[BYTES_TEXT];
 	uint64_t total, free_bytes;
 
-	if (!text_number(meminfo, "SwapTotal", &total) ||
-	    !text_number(meminfo, "SwapFree", &free_bytes) || free_bytes > total)
+	if (!field_number(meminfo, "SwapTotal", &total) ||
+	    !field_number(meminfo, "SwapFree", &free_bytes) || free_bytes > total)
 		find(f, UNKNOWN, "/proc/meminfo does not say");
 	else if (!total)
 		find(f, GOOD, "none");
@@ -509,7 +511,7 @@ static void look_move_pages(const struct patient *p, struct finding *f)
 static void look_memlock(const struct patient *p, struct finding *f)
 {
 	char *limits = sysfs_text(p->root, "/proc/self/limits"), word[24], text[BYTES_TEXT];
-	const char *soft = text_find(limits, "Max locked memory");
+	const char *soft = field_find(limits, "Max locked memory");
 	uint64_t limit;
 
 	if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit))

@@ -6,7 +6,7 @@
 #include "count/counting.h"
 #include "harness/list.h"
 #include "harness/options.h"
-#include "machine/names.h"
+#include "base/names.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {

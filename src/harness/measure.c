@@ -10,7 +10,7 @@
 #include "harness/measure.h"
 #include "kit/shares.h"
 #include "harness/statistics.h"
-#include "harness/text.h"
+#include "base/text.h"
 #include "machine/topology.h"
 #include "machine/watchdog.h"
 

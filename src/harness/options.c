@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/names.h"
+#include "base/names.h"
 #include "harness/options.h"
 #include "harness/values.h"
 

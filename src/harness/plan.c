@@ -8,12 +8,12 @@
 #include <string.h>
 #include <jansson.h>
 
-#include "machine/names.h"
+#include "base/names.h"
 #include "harness/pairs.h"
 #include "harness/plan.h"
-#include "harness/text.h"
+#include "base/text.h"
 #include "harness/values.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 #include "machine/places.h"
 #include "machine/topology.h"
 

@@ -14,7 +14,7 @@
 
 #include "harness/options.h"
 #include "harness/record.h"
-#include "machine/utf8.h"
+#include "base/utf8.h"
 
 struct record {
 	char *path;

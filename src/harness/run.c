@@ -18,15 +18,15 @@
 #include "harness/statistics.h"
 #include "harness/summary.h"
 #include "harness/table.h"
-#include "harness/text.h"
+#include "base/text.h"
 #include "machine/affinity.h"
 #include "machine/cpuset.h"
 #include "count/markers.h"
 #include "machine/provenance.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 #include "machine/places.h"
 #include "machine/topology.h"
-#include "machine/utf8.h"
+#include "base/utf8.h"
 #include "machine/watchdog.h"
 
 /*

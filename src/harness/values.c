@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "machine/names.h"
+#include "base/names.h"
 #include "harness/values.h"
-#include "machine/limits.h"
+#include "base/text.h"
 #include "machine/topology.h"
-#include "machine/utf8.h"
+#include "base/utf8.h"
 
 enum { MOST_VALUES = 100000, WORD = 256 };
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "benchmark.h"
-#include "machine/utf8.h"
+#include "base/utf8.h"
 
 struct values {
 	unsigned n;

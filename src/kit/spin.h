@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "kit/relax.h"
+#include "base/relax.h"
 
 /*
  * Looks before a waiting thread yields: longer than the queue of a large machine takes, for a yield

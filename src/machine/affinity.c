@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fields.h"
+#include "base/sysfs.h"
 #include "machine/affinity.h"
 #include "machine/cpuset.h"
-#include "machine/sysfs.h"
 
 /*
  * The parent of a process, its command line's words apart by zeros in `line`, and an empty one
@@ -24,7 +25,7 @@ static int parent_of(int process, char *line, size_t size)
 	size_t n;
 	FILE *f;
 
-	text_number(status, "PPid:", &parent);
+	field_number(status, "PPid:", &parent);
 	free(status);
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)parent);
 	f = parent ? fopen(path, "r") : NULL;

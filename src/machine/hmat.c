@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <hwloc/memattrs.h>
 
+#include "base/text.h"
 #include "machine/hmat.h"
-#include "machine/limits.h"
 
 /* hwloc before 2.8 knows no difference between reads and writes, and keeps those of reads. */
 static const struct {

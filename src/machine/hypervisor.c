@@ -7,10 +7,10 @@
 #include <cpuid.h>
 #endif
 
+#include "base/arithmetic.h"
+#include "base/fields.h"
+#include "base/sysfs.h"
 #include "machine/provenance.h"
-#include "machine/sysfs.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 struct hint {
 	const char *text, *hypervisor;
@@ -107,7 +107,7 @@ static bool has_word(const char *text, const char *word)
 const char *hypervisor_find(const char *root, bool *known)
 {
 	const char *found = strcmp(root, THIS_MACHINE) ? NULL : ask_cpu(), *firmware;
-	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo"), *flags = text_value(cpuinfo, "flags");
+	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo"), *flags = field_text(cpuinfo, "flags");
 	bool flagged = has_word(flags, "hypervisor"), readable = false;
 
 	firmware = ask_firmware(root, &readable);

@@ -12,29 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/sysfs.h"
+#include "base/arithmetic.h"
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "base/text.h"
 
 #define NODES "/sys/devices/system/node"
 #define HUGE  "/sys/kernel/mm/hugepages"
 
 /* Version 1 writes "none" as the largest number of whole pages; nobody has half of that. */
 #define NONE_BEYOND (UINT64_C(1) << 62)
-
-const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double value = (double)bytes;
-	unsigned unit = 0;
-
-	for (; value >= 1023.5; unit++) /* what rounds to 1024 is one of the next unit */
-		value /= 1024;
-	if (bytes == NO_LIMIT)
-		snprintf(text, BYTES_TEXT, "unlimited");
-	else
-		snprintf(text, BYTES_TEXT, "%.4g %s",
-			 value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
-	return text;
-}
 
 /* ---- control groups: where they are ---- */
 
@@ -199,22 +186,12 @@ static const struct {
 		{ "inactive_file", "active_file", "slab_reclaimable" } },
 };
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t sum_of(const char *text, const char *const *keys, unsigned n)
 {
 	uint64_t sum = 0, value;
 
 	for (unsigned i = 0; i < n && keys[i]; i++)
-		if (text_number(text, keys[i], &value) && value < NONE_BEYOND)
+		if (field_number(text, keys[i], &value) && value < NONE_BEYOND)
 			sum += value;
 	return sum;
 }
@@ -226,7 +203,7 @@ static uint64_t memory_held(const char *root, const struct hierarchy *h)
 	char *stat = sysfs_text(root, "%s/memory.stat", h->group);
 
 	sysfs_number(root, &usage, "%s/%s", h->group, memory_files[h->version].usage);
-	usage = less(usage, sum_of(stat, memory_files[h->version].cached, 3));
+	usage = saturating_sub(usage, sum_of(stat, memory_files[h->version].cached, 3));
 	free(stat);
 	return usage;
 }
@@ -279,7 +256,8 @@ static void consider_cgroups(const char *root, struct memory_limit *l)
 			if (limit == NO_LIMIT || !(own || counts_children(root, &h)))
 				continue;
 			held = memory_held(root, &h);
-			consider(l, less(limit, held), "%s %s of cgroup %s, with %s in use", file,
+			consider(l, saturating_sub(limit, held),
+				 "%s %s of cgroup %s, with %s in use", file,
 				 bytes_text(limit_text, limit), group_name(&h),
 				 bytes_text(held_text, held));
 		}
@@ -358,8 +336,8 @@ void cgroup_read(const char *root, struct cgroup *c)
 	do
 		for (unsigned i = 0; i < 2; i++)
 			c->memory_limit =
-				least(c->memory_limit,
-				      limit_of(root, &h, memory_files[h.version].limit[i]));
+				smaller(c->memory_limit,
+					limit_of(root, &h, memory_files[h.version].limit[i]));
 	while (step_up(&h));
 }
 
@@ -398,7 +376,7 @@ static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char
 static void consider_nodes(const char *root, struct memory_limit *l)
 {
 	char *status = sysfs_text(root, "/proc/self/status"),
-	     *cpuset = text_value(status, "Mems_allowed_list"), *list = NULL;
+	     *cpuset = field_text(status, "Mems_allowed_list"), *list = NULL;
 	hwloc_bitmap_t nodes = sysfs_list(root, NODES "/has_memory");
 	struct memory_policy policy;
 	const char *by = NULL;
@@ -440,9 +418,9 @@ static void consider_commit(const char *root, struct memory_limit *l)
 	if (sysfs_number(root, &mode, "/proc/sys/vm/overcommit_memory") || mode != 2)
 		return;
 	meminfo = sysfs_text(root, "/proc/meminfo");
-	if (text_number(meminfo, "CommitLimit", &limit) &&
-	    text_number(meminfo, "Committed_AS", &committed))
-		consider(l, less(limit, committed),
+	if (field_number(meminfo, "CommitLimit", &limit) &&
+	    field_number(meminfo, "Committed_AS", &committed))
+		consider(l, saturating_sub(limit, committed),
 			 "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
 			 bytes_text(text, limit));
 	free(meminfo);
@@ -460,15 +438,15 @@ static void consider_ulimits(const char *root, struct memory_limit *l)
 	     *status = sysfs_text(root, "/proc/self/status");
 	char word[24], text[BYTES_TEXT];
 
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const char *soft = text_find(limits, rows[i].limit);
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		const char *soft = field_find(limits, rows[i].limit);
 		uint64_t limit, used = 0;
 
 		if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit) ||
 		    limit == NO_LIMIT)
 			continue;
-		text_number(status, rows[i].used, &used);
-		consider(l, less(limit, used), "%s %s, less what is mapped", rows[i].name,
+		field_number(status, rows[i].used, &used);
+		consider(l, saturating_sub(limit, used), "%s %s, less what is mapped", rows[i].name,
 			 bytes_text(text, limit));
 	}
 	free(limits);
@@ -539,7 +517,8 @@ void huge_limit_read(const char *root, size_t size, struct memory_limit *l)
 		limit = limit_of(root, &h, file);
 		sysfs_number(root, &usage, "%s/%s.%s", h.group, kind, usages[h.version]);
 		if (limit != NO_LIMIT)
-			consider(l, less(limit, usage), "%s %s of cgroup %s, with %s in use", file,
+			consider(l, saturating_sub(limit, usage),
+				 "%s %s of cgroup %s, with %s in use", file,
 				 bytes_text(limit_text, limit), group_name(&h),
 				 bytes_text(usage_text, usage));
 	} while (step_up(&h));
@@ -552,7 +531,7 @@ static uint64_t huge_surplus(const char *root, size_t kib)
 
 	sysfs_number(root, &allowed, HUGE "/hugepages-%zukB/nr_overcommit_hugepages", kib);
 	sysfs_number(root, &made, HUGE "/hugepages-%zukB/surplus_hugepages", kib);
-	return less(allowed, made);
+	return saturating_sub(allowed, made);
 }
 
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *p)
@@ -573,8 +552,8 @@ int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *
 		return -1;
 	/* Reservations are not kept by node: any of them may be meant for this one. */
 	sysfs_number(root, &reserved, HUGE "/hugepages-%zukB/resv_hugepages", kib);
-	p->available = less(p->free, reserved) + huge_surplus(root, kib);
+	p->available = saturating_sub(p->free, reserved) + huge_surplus(root, kib);
 	huge_limit_read(root, size, &limit);
-	p->available = least(p->available, limit.available / size);
+	p->available = smaller(p->available, limit.available / size);
 	return 0;
 }

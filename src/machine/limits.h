@@ -10,9 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/numbers.h"
 #include "machine/nodes.h"
-
-#define NO_LIMIT UINT64_MAX
 
 /*
  * The least of MemAvailable, cgroups (v1 or v2, with all ancestors), the nodes that the cpuset and
@@ -63,11 +62,5 @@ struct cgroup {
 };
 void cgroup_read(const char *root, struct cgroup *);
 void cgroup_free(struct cgroup *);
-
-/*
- * "1.5 GiB", "512 MiB", "17 B": at most 3 digits and a half, for people; "unlimited" for NO_LIMIT.
- */
-#define BYTES_TEXT 24
-const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes);
 
 #endif

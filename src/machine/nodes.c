@@ -11,22 +11,15 @@
 #include <unistd.h>
 #include <hwloc/distances.h>
 
-#include "machine/sysfs.h"
+#include "base/arithmetic.h"
+#include "base/fields.h"
+#include "base/numbers.h"
+#include "base/sysfs.h"
 #include "machine/topology.h"
 
 #define NODES "/sys/devices/system/node"
 
 /* ---- how much there is ---- */
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static bool several_nodes(const char *root)
 {
@@ -43,7 +36,7 @@ static bool node_number(const char *text, const char *prefix, const char *key, u
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s%s", prefix, key);
-	return text_number(text, name, value);
+	return field_number(text, name, value);
 }
 
 /*
@@ -85,7 +78,7 @@ static bool spare_pages(const char *root, int node, uint64_t *pages)
 			continue;
 		if (!strncmp(line + strspn(line, " "),
 			     "protection:", 11)) { /* it comes after both */
-			*pages += less(unused, low + largest_of(line));
+			*pages += saturating_sub(unused, low + largest_of(line));
 			found = true;
 		}
 	}
@@ -111,7 +104,7 @@ static int read_meminfo(const char *text, const char *prefix, struct node_memory
 	for (unsigned i = 0; i < 2; i++)
 		if (node_number(text, prefix, droppable[i], &bytes))
 			m->available += bytes;
-	m->available = least(m->free + m->available, m->total);
+	m->available = smaller(m->free + m->available, m->total);
 	return 0;
 }
 
@@ -146,9 +139,9 @@ int node_memory_read(const char *root, int node, struct node_memory *m)
 	if (result)
 		return -1;
 	if (spare_pages(root, node, &pages))
-		m->spare = least(m->free, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+		m->spare = smaller(m->free, pages * (uint64_t)sysconf(_SC_PAGESIZE));
 	kept = m->free - m->spare;
-	m->available = less(m->available, kept);
+	m->available = saturating_sub(m->available, kept);
 	if (!sysfs_number(root, &reclaim, "/proc/sys/vm/zone_reclaim_mode") && reclaim)
 		m->spare = m->available;
 	return 0;

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/explain.h"
+#include "base/why.h"
+#include "machine/lists.h"
 #include "machine/order.h"
 #include "machine/topology.h"
-
-#define MOST_NUMBER ((1u << 20) - 1) /* of a CPU in a list, so that sets stay small */
 
 static void take(struct order *order, const struct cpu *cpu)
 {
@@ -79,7 +78,9 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 	for (unsigned i = 0; i < order->n; i++)
 		if (order->cpu[i] == cpu)
 			return misunderstood(say(
-				why, "CPU %u is twice in \"%.100s\"; expected each once (" MORE ")",
+				why,
+				"CPU %u is twice in \"%.100s\"; expected each once (" OVERSUBSCRIBE
+				")",
 				number, list));
 	take(order, cpu);
 	return 0;
@@ -89,17 +90,17 @@ static int take_numbers(const struct machine *m, const char *list, struct order 
 			hwloc_bitmap_t unknown, const char **why)
 {
 	const char *at = list;
-	char numbers[NUMBERS];
+	char numbers[LIST_TEXT];
 
 	for (;; at++) {
 		unsigned first, last, step = 1;
 
-		if (!number_at(&at, MOST_NUMBER, &first))
+		if (!number_at(&at, MOST_LISTED, &first))
 			break;
 		last = first;
-		if (*at == '-' && (at++, !number_at(&at, MOST_NUMBER, &last)))
+		if (*at == '-' && (at++, !number_at(&at, MOST_LISTED, &last)))
 			break;
-		if (*at == ':' && (at++, !number_at(&at, MOST_NUMBER, &step) || !step))
+		if (*at == ':' && (at++, !number_at(&at, MOST_LISTED, &step) || !step))
 			break;
 		if (last < first)
 			break;
@@ -114,13 +115,13 @@ static int take_numbers(const struct machine *m, const char *list, struct order 
 	return misunderstood(say(why,
 				 "can't bind to \"%.100s\"; expected close, spread, or a list of "
 				 "CPUs such as \"0,2-5\" (usable: %s)",
-				 list, cpu_list(m, ANY, numbers)));
+				 list, cpu_list(m, ALL_NODES, numbers)));
 }
 
 int order_list(const struct machine *m, const char *list, struct order *order, const char **why)
 {
 	hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
-	char missing[NUMBERS], numbers[NUMBERS];
+	char missing[LIST_TEXT], numbers[LIST_TEXT];
 	int status =
 		unknown ? take_numbers(m, list, order, unknown, why) : say(why, "out of memory");
 	bool one = unknown && hwloc_bitmap_weight(unknown) == 1;
@@ -129,9 +130,9 @@ int order_list(const struct machine *m, const char *list, struct order *order, c
 		status = misunderstood(say(why,
 					   "CPU%s %s of \"%.100s\" %s not there, or this process "
 					   "may not use %s; usable: %s",
-					   one ? "" : "s", list_of(unknown, missing), list,
+					   one ? "" : "s", list_text(unknown, missing), list,
 					   one ? "is" : "are", one ? "it" : "them",
-					   cpu_list(m, ANY, numbers)));
+					   cpu_list(m, ALL_NODES, numbers)));
 	hwloc_bitmap_free(unknown);
 	return status;
 }

@@ -13,6 +13,9 @@ struct order {
 	const struct cpu **cpu; /* as many as the machine has */
 };
 
+/* For sentences about too few CPUs. */
+#define OVERSUBSCRIBE "more threads than CPUs: --oversubscribe"
+
 bool is_order(const char *bind); /* "close" and "spread": no list */
 /* By a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
 int order_by(const struct machine *, const char *bind, struct order *, const char **why);

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/explain.h"
+#include "base/numbers.h"
+#include "base/text.h"
+#include "base/why.h"
+#include "machine/lists.h"
 #include "machine/order.h"
 #include "machine/places.h"
 #include "machine/topology.h"
@@ -39,9 +42,11 @@ int machine_bind(const struct machine *m, const char *bind, unsigned n, bool ove
 		return say(why, "out of memory");
 	status = order_by(m, bind, &order, why);
 	if (!status && n > order.n && !oversubscribe)
-		status = say(why,
-			     "%u threads don't fit on %s (bind: %.100s); expected fewer (" MORE ")",
-			     n, count_text(order.n, "CPU").of, bind);
+		status = say(
+			why,
+			"%u threads don't fit on %s (bind: %.100s); expected fewer (" OVERSUBSCRIBE
+			")",
+			n, count_text(order.n, "CPU").of, bind);
 	for (unsigned i = 0; !status && i < n; i++)
 		place[i] = place_of(order.cpu[i % order.n]);
 	free(order.cpu);
@@ -91,7 +96,7 @@ static int lay(const char *layout, const struct node *node, unsigned n, bool ove
 	if (n > node->cpus && !oversubscribe)
 		return say(why,
 			   "layout %.100s asks for %u threads on node %d, which has %s; expected "
-			   "fewer (" MORE ")",
+			   "fewer (" OVERSUBSCRIBE ")",
 			   layout, n, node->number, count_text(node->cpus, "CPU").of);
 	assert(node->cpus); /* nodes of layouts have CPUs */
 	for (unsigned i = 0; placed < n; i = (i + 1) % order->n)
@@ -106,7 +111,7 @@ int machine_layout(const struct machine *m, const char *layout, const char *bind
 	unsigned nodes = machine_cpu_nodes(m);
 	unsigned *count = calloc(nodes, sizeof(*count));
 	struct order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
-	char numbers[NUMBERS];
+	char numbers[LIST_TEXT];
 	int status = 0;
 
 	if (!count || !order.cpu)
@@ -137,7 +142,7 @@ static int index_of(const struct machine *m, int number)
 static int expand_node(const struct machine *m, const char *word, unsigned threads, unsigned *count,
 		       const char **why)
 {
-	char numbers[NUMBERS];
+	char numbers[LIST_TEXT];
 	const char *at = word + strlen("node:");
 	unsigned number;
 	bool known = number_at(&at, INT_MAX, &number) && !*at && machine_node(m, (int)number);
@@ -193,7 +198,7 @@ static int expand_numbers(const struct machine *m, const char *word, unsigned *c
 			  const char **why)
 {
 	unsigned nodes = machine_cpu_nodes(m), given = read_layout(word, NULL, UINT_MAX);
-	char numbers[NUMBERS];
+	char numbers[LIST_TEXT];
 
 	if (!given)
 		return misunderstood(say(why,

@@ -17,12 +17,12 @@
 #include "revision.h"
 #endif
 
+#include "base/sysfs.h"
+#include "base/utf8.h"
 #include "machine/limits.h"
 #include "machine/sources.h"
-#include "machine/sysfs.h"
 #include "machine/tlb.h"
 #include "machine/topology.h"
-#include "machine/utf8.h"
 
 /* ---- settings ---- */
 

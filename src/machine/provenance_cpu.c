@@ -5,9 +5,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "base/utf8.h"
 #include "machine/sources.h"
-#include "machine/sysfs.h"
-#include "machine/utf8.h"
 
 /* Of aarch64, by the implementer and part of its main ID register (MIDR). */
 static const struct {
@@ -70,7 +71,7 @@ static bool midr_read(const char *root, const char *cpuinfo, struct midr *m)
 		return true;
 	}
 	for (unsigned i = 0; i < LENGTH(keys); i++) {
-		char *text = text_value(cpuinfo, keys[i]);
+		char *text = field_text(cpuinfo, keys[i]);
 
 		found = text && to_integer(text, &value) && value >= 0 && value <= 0xfff;
 		free(text);
@@ -102,7 +103,7 @@ static void put_arm(json_t *cpu, const struct midr *m)
 
 static void put_integer_of(json_t *object, const char *name, const char *text, const char *key)
 {
-	char *word = text_value(text, key);
+	char *word = field_text(text, key);
 	int64_t value;
 	bool found = word && to_integer(word, &value);
 
@@ -114,10 +115,10 @@ static void put_integer_of(json_t *object, const char *name, const char *text, c
 static void put_text_of(json_t *object, const char *name, const char *text, const char *key,
 			const char *other_key)
 {
-	char *value = text_value(text, key);
+	char *value = field_text(text, key);
 
 	if (!value)
-		value = text_value(text, other_key);
+		value = field_text(text, other_key);
 	put(object, name, take_text(value), "/proc/cpuinfo has no \"%s\"", key);
 }
 
@@ -147,7 +148,7 @@ static json_t *words_of(const char *text)
 json_t *cpu_of(const char *root)
 {
 	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo");
-	const char *flags = text_find(cpuinfo, "flags");
+	const char *flags = field_find(cpuinfo, "flags");
 	json_t *cpu = json_object();
 	struct utsname name;
 	struct midr midr;
@@ -159,7 +160,7 @@ json_t *cpu_of(const char *root)
 	put(cpu, "architecture", uname(&name) ? NULL : utf8_json(name.machine), "uname: %s",
 	    strerror(errno));
 	put_text_of(cpu, "microcode", cpuinfo, "microcode", "CPU microcode");
-	put(cpu, "flags", words_of(flags ? flags : text_find(cpuinfo, "Features")),
+	put(cpu, "flags", words_of(flags ? flags : field_find(cpuinfo, "Features")),
 	    "/proc/cpuinfo has no \"flags\"");
 	free(cpuinfo);
 	return cpu;

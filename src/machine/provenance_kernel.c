@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/sysfs.h"
+#include "base/utf8.h"
 #include "machine/provenance.h"
 #include "machine/sources.h"
-#include "machine/sysfs.h"
 #include "machine/topology.h"
-#include "machine/utf8.h"
 
 /* A boot loader may have put a password there. */
 static json_t *read_command_line(const char *root, const char *path, int64_t scale)

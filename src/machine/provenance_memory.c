@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "base/utf8.h"
 #include "machine/limits.h"
 #include "machine/sources.h"
-#include "machine/sysfs.h"
 #include "machine/topology.h"
-#include "machine/utf8.h"
 
 static json_t *pages_of(const char *root, size_t size, int node)
 {
@@ -46,7 +47,7 @@ static void put_meminfo(json_t *memory, const char *meminfo, const char *name, c
 {
 	uint64_t bytes;
 
-	put(memory, name, text_number(meminfo, key, &bytes) ? count(bytes) : NULL,
+	put(memory, name, field_number(meminfo, key, &bytes) ? count(bytes) : NULL,
 	    "/proc/meminfo has no number \"%s\"", key);
 }
 

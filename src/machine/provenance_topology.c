@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sysfs.h"
+#include "base/utf8.h"
 #include "machine/sources.h"
-#include "machine/sysfs.h"
 #include "machine/topology.h"
-#include "machine/utf8.h"
 
 static json_t *cpus_of_node(const struct machine *m, int node)
 {

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/arithmetic.h"
+#include "base/sysfs.h"
+#include "base/text.h"
 #include "machine/limits.h"
 #include "machine/maps.h"
-#include "machine/sysfs.h"
 #include "machine/topology.h"
 
 #define CHUNK	       ((size_t)64 << 10) /* pages asked about in one call */
@@ -130,11 +132,6 @@ void *cannot(struct arena *a, const char *format, ...)
 }
 
 /* Mapping. */
-
-static size_t round_up(size_t bytes, size_t unit)
-{
-	return (bytes + unit - 1) / unit * unit;
-}
 
 static int log2_of(size_t power)
 {

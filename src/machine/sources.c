@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sysfs.h"
+#include "base/utf8.h"
 #include "machine/sources.h"
-#include "machine/sysfs.h"
-#include "machine/utf8.h"
 
 void put(json_t *object, const char *name, json_t *value, const char *why, ...)
 {

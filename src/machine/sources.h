@@ -7,12 +7,13 @@
 #include <stdint.h>
 #include <jansson.h>
 
+#include "base/arithmetic.h"
+
 struct machine;
 
-#define CPUS	      "/sys/devices/system/cpu"
-#define NODES	      "/sys/devices/system/node"
-#define THP	      "/sys/kernel/mm/transparent_hugepage"
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define CPUS  "/sys/devices/system/cpu"
+#define NODES "/sys/devices/system/node"
+#define THP   "/sys/kernel/mm/transparent_hugepage"
 
 /* Takes the value's reference. NULL becomes null, with the reason as NAME_why. */
 void put(json_t *object, const char *name, json_t *value, const char *why, ...)

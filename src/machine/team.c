@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/relax.h"
 #include "machine/clock.h"
 #include "machine/cpuset.h"
-#include "kit/relax.h"
 #include "machine/team.h"
 
 /*
@@ -274,16 +274,6 @@ struct worker *team_worker(struct team *t, unsigned index)
 	return &t->worker[index];
 }
 
-/* Zeroed, and aligned so that elements of APART-aligned types don't share a line. */
-static void *apart(size_t n, size_t size)
-{
-	void *p = aligned_alloc(APART, (n * size + APART - 1) / APART * APART);
-
-	if (p)
-		memset(p, 0, (n * size + APART - 1) / APART * APART);
-	return p;
-}
-
 static void team_free(struct team *t)
 {
 	free(t->worker);
@@ -295,14 +285,14 @@ static void team_free(struct team *t)
 
 static struct team *team_new(unsigned size)
 {
-	struct team *t = apart(1, sizeof(*t));
+	struct team *t = apart_alloc(sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->size = t->threads = size;
-	t->worker = apart(size, sizeof(*t->worker));
-	t->mailbox = apart(size, sizeof(*t->mailbox));
-	t->attendance = apart(size, sizeof(*t->attendance));
+	t->worker = apart_alloc(size * sizeof(*t->worker));
+	t->mailbox = apart_alloc(size * sizeof(*t->mailbox));
+	t->attendance = apart_alloc(size * sizeof(*t->attendance));
 	t->pin_error = calloc(size, sizeof(*t->pin_error));
 	if (t->worker && t->mailbox && t->attendance && t->pin_error)
 		return t;

@@ -10,15 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine/apart.h"
 #include "machine/usage.h"
-
-/*
- * Bytes between what belongs to different threads, for what is laid out when it is compiled: two
- * lines of up to 128 bytes (POWER, some of Arm's), so that no prefetcher pairs them; one of 256
- * (A64FX, IBM Z), of which none is known to do so. Where that is what is measured, machine_apart()
- * is asked.
- */
-#define APART 256
 
 /* Where a worker sits: numbers as the kernel gives them; node is the NUMA node of the cpu. */
 struct place {

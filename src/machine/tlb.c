@@ -8,9 +8,9 @@
 #include <cpuid.h>
 #endif
 
-#include "machine/limits.h"
+#include "base/arithmetic.h"
+#include "base/text.h"
 
-#define LENGTH(array)  (sizeof(array) / sizeof((array)[0]))
 #define MOST_SUBLEAVES 64 /* known CPUs have less than 16 */
 
 /* Sizes of pages, numbered as in leaf 0x18. */

@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <hwloc/distances.h>
 
-#include "machine/explain.h"
+#include "base/sysfs.h"
+#include "base/why.h"
 #include "machine/hmat.h"
 #include "machine/limits.h"
 #include "machine/order.h"
-#include "machine/sysfs.h"
 #include "machine/tlb.h"
 
 /* of a synthetic machine: hwloc needs seconds for as many, and the square of it for more */

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
 #include "machine/clock.h"
-#include "machine/sysfs.h"
 #include "machine/usage.h"
 
 /*

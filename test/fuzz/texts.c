@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
 #include "machine/maps.h"
-#include "machine/sysfs.h"
 #include "machine/usage.h"
-#include "machine/utf8.h"
 
 static void read_numbers(const char *text)
 {
@@ -30,11 +31,11 @@ static void read_numbers(const char *text)
 
 static void find_key(const char *text, const char *key)
 {
-	char *value = text_value(text, key);
+	char *value = field_text(text, key);
 	uint64_t number = 17;
 
-	must(!value || (text_find(text, key) && *value && !strchr(value, '\n')));
-	must(text_number(text, key, &number) ? value != NULL : number == 17);
+	must(!value || (field_find(text, key) && *value && !strchr(value, '\n')));
+	must(field_number(text, key, &number) ? value != NULL : number == 17);
 	free(value);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "harness/values.h"
-#include "machine/names.h"
+#include "base/names.h"
 #include "machine/topology.h"
 
 static uint64_t cores(const struct machine *m, enum profile p)

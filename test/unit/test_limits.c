@@ -12,8 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/fields.h"
+#include "base/numbers.h"
+#include "base/sysfs.h"
+#include "base/text.h"
 #include "machine/limits.h"
-#include "machine/sysfs.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -109,22 +112,22 @@ static void keys_are_found_whole(void **state)
 	char *word;
 
 	(void)state;
-	word = text_value(text, "model name");
+	word = field_text(text, "model name");
 	assert_string_equal(word, "Some CPU: fast");
 	free(word);
-	assert_true(text_number(text, "model", &value) && value == 207);
-	assert_true(text_number(text, "Node 1 MemFree", &value) && value == 12 * 1024);
-	assert_true(text_number(text, "file", &value) && value == 8);
-	assert_true(text_number(text, "threads", &value) && value == 9);
-	assert_false(text_number(text, "huge", &value));
+	assert_true(field_number(text, "model", &value) && value == 207);
+	assert_true(field_number(text, "Node 1 MemFree", &value) && value == 12 * 1024);
+	assert_true(field_number(text, "file", &value) && value == 8);
+	assert_true(field_number(text, "threads", &value) && value == 9);
+	assert_false(field_number(text, "huge", &value));
 	assert_int_equal(value, 9);
-	assert_null(text_value(text, "empty"));
-	assert_null(text_value(text, "cpu"));
-	assert_null(text_value(text, "Node 1"));
-	assert_null(text_find(text, "fil"));
-	assert_null(text_find(NULL, "file"));
-	assert_null(text_find("", "file"));
-	assert_null(text_value("key", "key"));
+	assert_null(field_text(text, "empty"));
+	assert_null(field_text(text, "cpu"));
+	assert_null(field_text(text, "Node 1"));
+	assert_null(field_find(text, "fil"));
+	assert_null(field_find(NULL, "file"));
+	assert_null(field_find("", "file"));
+	assert_null(field_text("key", "key"));
 }
 
 static void odd_files_do_no_harm(void **state)

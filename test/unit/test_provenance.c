@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "machine/provenance.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 #include "machine/topology.h"
 #include "tree.h"
 

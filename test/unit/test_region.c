@@ -24,7 +24,7 @@
 
 #include "machine/limits.h"
 #include "machine/region.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 #include "machine/topology.h"
 
 #define MIB	     ((size_t)1 << 20)

@@ -40,11 +40,10 @@ static unsigned pieces;
 
 static void *apart(size_t bytes)
 {
-	void *p = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
+	void *p = apart_alloc(bytes);
 
 	if (!p || pieces == sizeof(memory) / sizeof(*memory))
 		abort();
-	memset(p, 0, bytes);
 	return memory[pieces++] = p;
 }
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "kit/random.h"
-#include "machine/utf8.h"
+#include "base/utf8.h"
 
 static const struct {
 	const char *text, *utf8;

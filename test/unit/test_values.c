@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "machine/names.h"
+#include "base/names.h"
 #include "harness/values.h"
 #include "machine/topology.h"
 

@@ -156,14 +156,13 @@ static void *prepare(const struct trial *trial)
 	s->body = trial->value[BODY].choice;
 	s->threads = trial->threads;
 	s->bytes = bytes_of_counters(trial);
-	s->own = aligned_alloc(APART, trial->threads * sizeof(*s->own));
+	s->own = apart_alloc(trial->threads * sizeof(*s->own));
 	s->counters = region_on_node(trial->arena, "counters", s->bytes, trial->place[0].node);
 	strings = region_map(trial->arena, "strings", bytes_of_strings(trial), PAGES_BASE);
 	if (!s->own || !s->counters || !strings) {
 		release(s);
 		return NULL;
 	}
-	memset(s->own, 0, trial->threads * sizeof(*s->own));
 	s->strings = region_base(strings);
 	for (unsigned i = 0; i < trial->threads; i++)
 		region_home(strings, i * BYTES_OF_ONE, BYTES_OF_ONE, trial->place[i].node);

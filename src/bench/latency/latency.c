@@ -17,7 +17,7 @@
 #include "kit/loop.h"
 #include "machine/limits.h"
 #include "kit/opaque.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 #include "machine/topology.h"
 
 /* bytes: the largest working set is no smaller, whatever caches a machine admits to */
@@ -187,12 +187,11 @@ static int map_stream(struct stream *b, const struct trial *t, unsigned worker, 
 static void *prepare(const struct trial *t)
 {
 	const size_t bytes = sizeof(struct state) + t->threads * sizeof(struct stream);
-	struct state *s = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
+	struct state *s = apart_alloc(bytes);
 	size_t each;
 
 	if (!s)
 		return NULL;
-	memset(s, 0, bytes);
 	s->chain = chain_of(t);
 	s->nodes = chain_nodes(&s->chain);
 	s->ints = t->value[ELEMENT].choice == INT;

@@ -18,7 +18,7 @@
 #include "benchmark.h"
 #include "kit/random.h"
 #include "machine/limits.h"
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 #include "machine/topology.h"
 
 #define GIB	       (UINT64_C(1) << 30)
@@ -418,10 +418,9 @@ static void *prepare(const struct trial *trial)
 			      "%s needs stores that pass the caches, which this program does not "
 			      "have for this architecture",
 			      kernel->name);
-	s = aligned_alloc(_Alignof(struct state), bytes);
+	s = apart_alloc(bytes);
 	if (!s)
 		return NULL;
-	memset(s, 0, bytes);
 	s->kernel = kernel;
 	s->rule = trial->variant->data;
 	s->run = run;

@@ -96,7 +96,7 @@ static const char *check_last(const struct check *c)
 
 const char *check(const struct check *c, struct team *team, unsigned threads)
 {
-	struct findings all = { .check = c, .of = aligned_alloc(APART, threads * sizeof(*all.of)) };
+	struct findings all = { .check = c, .of = apart_alloc(threads * sizeof(*all.of)) };
 	const char *wrong;
 
 	if (!all.of)

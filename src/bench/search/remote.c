@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/search/remote.h"
+#include "kit/carve.h"
 #include "kit/shares.h"
 #include "machine/clock.h"
 
@@ -17,69 +18,51 @@ uint32_t remote_packets(unsigned ranks, unsigned threads, uint32_t packet, unsig
 	return packets > MOST_PACKETS ? MOST_PACKETS : packets ? (uint32_t)packets : 1;
 }
 
-/*
- * Memory piece by piece, each apart from the others; from NULL nothing, but `used` is what they
- * come to.
- */
-struct store {
-	unsigned char *memory;
-	size_t used;
-};
-
-static void *cut_off(struct store *s, size_t bytes)
-{
-	void *piece = s->memory ? s->memory + s->used : NULL;
-
-	s->used += (bytes + APART - 1) / APART * APART;
-	return piece;
-}
-
-static struct remote_round round_in(struct store *s, unsigned ranks, size_t keys, unsigned width)
+static struct remote_round round_in(struct carver *c, unsigned ranks, size_t keys, unsigned width)
 {
 	return (struct remote_round){
-		.keys = cut_off(s, ranks * sizeof(struct piece)),
-		.asked = cut_off(s, ranks * sizeof(struct piece)),
-		.found = cut_off(s, ranks * sizeof(struct piece)),
-		.answers = cut_off(s, ranks * sizeof(struct piece)),
-		.room_for_keys = cut_off(s, keys * width),
-		.room_for_asked = cut_off(s, ranks * keys * width),
-		.room_for_found = cut_off(s, ranks * keys * sizeof(uint32_t)),
-		.room_for_answers = cut_off(s, keys * sizeof(uint32_t)),
+		.keys = carve(c, ranks * sizeof(struct piece)),
+		.asked = carve(c, ranks * sizeof(struct piece)),
+		.found = carve(c, ranks * sizeof(struct piece)),
+		.answers = carve(c, ranks * sizeof(struct piece)),
+		.room_for_keys = carve(c, keys * width),
+		.room_for_asked = carve(c, ranks * keys * width),
+		.room_for_found = carve(c, ranks * keys * sizeof(uint32_t)),
+		.room_for_answers = carve(c, keys * sizeof(uint32_t)),
 	};
 }
 
 size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned width)
 {
 	const size_t block = (size_t)remote_packets(ranks, threads, packet, width) * packet;
-	struct store s = { NULL, 0 };
+	struct carver c = { NULL, 0 };
 
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
-		round_in(&s, ranks, block * threads, width);
-	cut_off(&s, threads * sizeof(struct remote_own));
+		round_in(&c, ranks, block * threads, width);
+	carve(&c, threads * sizeof(struct remote_own));
 	for (unsigned i = 0; i < threads; i++) {
-		cut_off(&s, block * width);
-		cut_off(&s, (2 * (size_t)ranks + 1) * sizeof(uint32_t));
+		carve(&c, block * width);
+		carve(&c, (2 * (size_t)ranks + 1) * sizeof(uint32_t));
 	}
-	return s.used;
+	return c.used;
 }
 
 void remote_open(struct remote *r, void *memory)
 {
 	const uint32_t packet = r->stream->packet;
 	const unsigned width = r->stream->width;
-	struct store s = { memory, 0 };
+	struct carver c = { memory, 0 };
 	size_t block;
 
 	r->sent = 0;
 	r->packets = remote_packets(ranks_of(r->ranks), r->threads, packet, width);
 	block = (size_t)r->packets * packet;
 	for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
-		r->round[i] = round_in(&s, ranks_of(r->ranks), block * r->threads, width);
-	r->own = cut_off(&s, r->threads * sizeof(*r->own));
+		r->round[i] = round_in(&c, ranks_of(r->ranks), block * r->threads, width);
+	r->own = carve(&c, r->threads * sizeof(*r->own));
 	for (unsigned i = 0; i < r->threads; i++) {
-		r->own[i].block = cut_off(&s, block * width);
-		r->own[i].cut =
-			cut_off(&s, (2 * (size_t)ranks_of(r->ranks) + 1) * sizeof(uint32_t));
+		r->own[i].block = carve(&c, block * width);
+		r->own[i].cut = carve(&c, (2 * (size_t)ranks_of(r->ranks) + 1) * sizeof(uint32_t));
 		r->own[i].next = r->own[i].cut + ranks_of(r->ranks) + 1;
 	}
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "kit/spin.h"
 #include "machine/team.h"
 
@@ -42,7 +43,7 @@ struct ring {
 /* Of a packet of so many bytes of keys; the next one is on another line. */
 static inline size_t packet_bytes(size_t keys)
 {
-	return (sizeof(struct packet) + keys + APART - 1) / APART * APART;
+	return round_up(sizeof(struct packet) + keys, APART);
 }
 
 static inline size_t ring_bytes(size_t keys)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "bench/search/check.h"
 #include "bench/search/remote.h"
 #include "benchmark.h"
@@ -251,11 +252,6 @@ static double keys_a_unit(const struct trial *t)
 	return (double)t->value[PACKET].count * streams(t) * ranks_of(t->ranks);
 }
 
-static size_t round_up(size_t n, size_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 /* Packets that a worker partitions in a sample. */
 static size_t block_of(const struct trial *t)
 {
@@ -460,27 +456,19 @@ static void release(void *state)
 	free(s);
 }
 
-static void *apart(size_t bytes)
-{
-	void *p = aligned_alloc(APART, round_up(bytes, APART));
-
-	if (p)
-		memset(p, 0, round_up(bytes, APART));
-	return p;
-}
-
 static struct state *allocate(const struct trial *t)
 {
-	struct state *s = apart(sizeof(*s) + searchers(t) * sizeof(*s->searcher));
+	struct state *s = apart_alloc(sizeof(*s) + searchers(t) * sizeof(*s->searcher));
 
 	if (!s)
 		return NULL;
-	s->part = apart(searchers(t) * sizeof(*s->part));
-	s->outlet = apart(searchers(t) * sizeof(*s->outlet));
-	s->stream = apart(streams(t) * sizeof(*s->stream));
-	s->cuts = way_of(t)->kind == PARTITION
-			  ? apart((size_t)t->threads * (t->threads + 1) * 2 * sizeof(*s->cuts))
-			  : NULL;
+	s->part = apart_alloc(searchers(t) * sizeof(*s->part));
+	s->outlet = apart_alloc(searchers(t) * sizeof(*s->outlet));
+	s->stream = apart_alloc(streams(t) * sizeof(*s->stream));
+	s->cuts =
+		way_of(t)->kind == PARTITION
+			? apart_alloc((size_t)t->threads * (t->threads + 1) * 2 * sizeof(*s->cuts))
+			: NULL;
 	if (s->part && s->outlet && s->stream && (s->cuts || way_of(t)->kind != PARTITION))
 		return s;
 	release(s);

@@ -158,11 +158,10 @@ static size_t bytes_of(const struct trial *t)
 static void *prepare(const struct trial *t)
 {
 	const size_t bytes = sizeof(struct state) + t->threads * sizeof(struct own);
-	struct state *s = aligned_alloc(APART, (bytes + APART - 1) / APART * APART);
+	struct state *s = apart_alloc(bytes);
 
 	if (!s)
 		return NULL;
-	memset(s, 0, bytes);
 	s->operation = operation_of(t);
 	s->threads = t->threads;
 	s->start.awaited = t->oversubscribed ? 0 : t->threads;

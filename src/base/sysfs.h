@@ -9,7 +9,6 @@
 #define LOCUS_SYSFS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <hwloc.h>
 
@@ -49,25 +48,5 @@ bool sysfs_hidden(const char *root, const char *folder);
 
 /* Does the path exist? */
 bool sysfs_exists(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/*
- * Texts of lines "key: value", "key = value" and "key value". The first line that begins with the
- * key (as a whole word, blanks before it allowed) counts. text may be NULL, and then holds no key.
- */
-/* where the value begins; NULL: no such key */
-const char *text_find(const char *text, const char *key);
-/* the value, to the line's end, without blanks at both ends; NULL: none */
-char *text_value(const char *text, const char *key);
-bool text_number(const char *text, const char *key,
-		 /* "kB" after it multiplies by 1024; false: none, value untouched */
-		 uint64_t *value);
-
-/*
- * One number as the files write it: decimal, "max", "unlimited"; blanks around it allowed, nothing
- * else after it. -1 with errno EINVAL, ERANGE.
- */
-int parse_number(const char *text, uint64_t *value);
-/* A list of numbers below 2^20 ("0-3,8"). NULL with errno EINVAL, ENOMEM. */
-hwloc_bitmap_t parse_list(const char *text);
 
 #endif

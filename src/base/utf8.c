@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/utf8.h"
+#include "base/utf8.h"
 
 /*
  * Bytes of the UTF-8 character that text begins with; 0: there is none. jansson decides what is

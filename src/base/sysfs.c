@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine/sysfs.h"
+#include "base/sysfs.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
+
 /* bytes of a file: /proc/cpuinfo of the largest machines has about 4 MiB */
 #define MOST (16u << 20)
-/* numbers of CPUs and nodes are below it, so that garbage can't make a set of gigabytes */
-#define MOST_LIST (1 << 20)
 
 static int path_of(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
 {
@@ -200,152 +200,4 @@ bool sysfs_exists(const char *root, const char *format, ...)
 
 	WITH_ARGUMENTS(error, path_of(path, root, format, arguments));
 	return !error && !access(path, F_OK);
-}
-
-static const char *skip_blanks(const char *text)
-{
-	return text + strspn(text, " \t");
-}
-
-static const char *next_line(const char *text)
-{
-	text = strchr(text, '\n');
-	return text ? text + 1 : NULL;
-}
-
-/*
- * Behind "key:", "key =" or "key "; in a line with a colon the key is all before it ("model" isn't
- * the key of "model name: ...").
- */
-static const char *behind_key(const char *line, const char *key, size_t length)
-{
-	const char *end;
-
-	line = skip_blanks(line);
-	if (strncmp(line, key, length))
-		return NULL;
-	line += length;
-	end = skip_blanks(line);
-	if (*end == ':' || *end == '=')
-		return skip_blanks(end + 1);
-	if (end == line || end[strcspn(end, ":\n")] == ':')
-		return NULL;
-	return end;
-}
-
-const char *text_find(const char *text, const char *key)
-{
-	size_t length = strlen(key);
-	const char *value;
-
-	for (; text; text = next_line(text)) {
-		value = behind_key(text, key, length);
-		if (value)
-			return value;
-	}
-	return NULL;
-}
-
-char *text_value(const char *text, const char *key)
-{
-	const char *value = text_find(text, key);
-
-	return value ? not_empty(first_line(strndup(value, strcspn(value, "\n")))) : NULL;
-}
-
-bool text_number(const char *text, const char *key, uint64_t *value)
-{
-	char *word = text_value(text, key);
-	size_t length = word ? strlen(word) : 0;
-	uint64_t unit = 1, number;
-	bool found = false;
-
-	if (length > 2 && !strcmp(word + length - 2, "kB")) {
-		word[length - 2] = '\0';
-		unit = 1024;
-	}
-	if (word && !parse_number(word, &number) && number <= UINT64_MAX / unit) {
-		*value = number * unit;
-		found = true;
-	}
-	free(word);
-	return found;
-}
-
-int parse_number(const char *text, uint64_t *value)
-{
-	static const char *const endless[] = { "max", "unlimited", NULL };
-	unsigned long long number;
-	char *end;
-
-	text += strspn(text, " \t\n");
-	for (const char *const *word = endless; *word; word++) {
-		size_t length = strlen(*word);
-
-		if (strncmp(text, *word, length) || text[length + strspn(text + length, " \t\n")])
-			continue;
-		*value = UINT64_MAX;
-		return 0;
-	}
-	if (!isdigit((unsigned char)*text)) { /* strtoull() takes signs */
-		errno = EINVAL;
-		return -1;
-	}
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (errno)
-		return -1;
-	if (end[strspn(end, " \t\n")]) {
-		errno = EINVAL;
-		return -1;
-	}
-	*value = number;
-	return 0;
-}
-
-/* "7" or "0-3", with *text moved behind it. */
-static int parse_range(const char **text, unsigned long *first, unsigned long *last)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)**text))
-		return -1;
-	*last = *first = strtoul(*text, &end, 10);
-	if (*end == '-') {
-		if (!isdigit((unsigned char)*++end))
-			return -1;
-		*last = strtoul(end, &end, 10);
-	}
-	*text = end;
-	return *first <= *last && *last < MOST_LIST ? 0 : -1;
-}
-
-hwloc_bitmap_t parse_list(const char *text)
-{
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
-	unsigned long first, last;
-
-	if (!set) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	for (text += strspn(text, " \t\n"); *text; text++) {
-		if (parse_range(&text, &first, &last))
-			goto garbage;
-		if (hwloc_bitmap_set_range(set, (unsigned)first, (int)last)) {
-			hwloc_bitmap_free(set);
-			errno = ENOMEM;
-			return NULL;
-		}
-		if (!text[strspn(text, " \t\n")])
-			return set;
-		if (*text != ',')
-			goto garbage;
-	}
-	return set;
-
-garbage:
-	hwloc_bitmap_free(set);
-	errno = EINVAL;
-	return NULL;
 }

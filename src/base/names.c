@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "machine/names.h"
+#include "base/names.h"
 
 enum { LONGEST = 64 };
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/numbers.h"
+
+char *text_of(const char *format, ...)
+{
+	char *text = NULL;
+	va_list list;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		text = NULL;
+	va_end(list);
+	return text;
+}
+
+struct text count_text(unsigned n, const char *what)
+{
+	struct text t;
+
+	snprintf(t.of, sizeof(t.of), "%u %s%s", n, what, n == 1 ? "" : "s");
+	return t;
+}
+
+const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	for (; value >= 1023.5; unit++) /* what rounds to 1024 is one of the next unit */
+		value /= 1024;
+	if (bytes == NO_LIMIT)
+		snprintf(text, BYTES_TEXT, "unlimited");
+	else
+		snprintf(text, BYTES_TEXT, "%.4g %s",
+			 value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
+	return text;
+}

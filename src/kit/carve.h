@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cuts one piece of memory into parts that are APART from each other. The same code, run first with
+ * NULL for the memory, finds out how much that is:
+ *
+ *	struct carver c = { .memory = NULL };
+ *	lay_out(state, &c);		calls carve() for each part
+ *	c.used				bytes to map, aligned to APART
+ */
+#ifndef LOCUS_CARVE_H
+#define LOCUS_CARVE_H
+
+#include <stddef.h>
+
+#include "base/arithmetic.h"
+#include "machine/apart.h"
+
+struct carver {
+	char *memory; /* aligned to APART; NULL: nothing is cut, only counted */
+	size_t used;
+};
+
+static inline void *carve(struct carver *c, size_t bytes)
+{
+	char *part = c->memory ? c->memory + c->used : NULL;
+
+	c->used += round_up(bytes, APART);
+	return part;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine's CPUs and nodes as a list for people ("0-63,128-191"), in a text of the caller's. */
+#ifndef LOCUS_LISTS_H
+#define LOCUS_LISTS_H
+
+#include "base/numbers.h"
+
+struct machine;
+
+const char *cpu_list(const struct machine *, int node, char text[LIST_TEXT]); /* or ALL_NODES */
+const char *cpu_node_list(const struct machine *, char text[LIST_TEXT]);      /* those with CPUs */
+
+#endif
