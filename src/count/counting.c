@@ -8,7 +8,8 @@
 
 #include "kit/agree.h"
 #include "count/counting.h"
-#include "harness/measure.h"
+#include "harness/record.h"
+#include "harness/series.h"
 #include "count/counters.h"
 #include "machine/team.h"
 #include "base/utf8.h"

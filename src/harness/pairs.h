@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workers that meet two by two, each with each: in rounds of disjoint pairs, so that n workers have
- * met in n - 1 rounds (n, where n is odd), and what was measured of each pair, by the level of the
- * machine that the two have in common.
+ * What pairs of workers took (IN_PAIRS): all pairs while the others of their round meet too, and
+ * some with nobody else at work.
  */
 #ifndef LOCUS_PAIRS_H
 #define LOCUS_PAIRS_H
 
-#include <jansson.h>
-
 #include "benchmark.h"
+#include "machine/topology.h"
 
-unsigned pairs_rounds(unsigned players);
-unsigned pairs_tables(unsigned players); /* of an odd number one sits alone at its table */
-/*
- * The pair that plays at a table in a round, the lower number first. False: it is the one who sits
- * alone.
- */
-bool pairs_at(unsigned players, unsigned round, unsigned table, unsigned *a, unsigned *b);
+/* So many pairs of each level are measured alone as well. */
+enum { PAIRS_ALONE = 2, PAIRS_MOST_ALONE = PAIRS_ALONE * LEVELS };
 
-/* Of all pairs, what they took; and of some, what they took with nobody else at work. */
-struct pairs;
+/* s per unit, of each meeting of a pair */
+struct meetings {
+	double *time;
+	size_t n, room;
+	size_t before; /* of these, those before the batch at hand */
+};
+
+struct pairs {
+	unsigned players;
+	struct meetings *met; /* by pair_number() */
+	unsigned char *level; /* likewise: enum level, of what the two have in common */
+	/* pairs that are measured alone; 0 where no others could disturb */
+	unsigned alone;
+	unsigned alone_round[PAIRS_MOST_ALONE], alone_slot[PAIRS_MOST_ALONE];
+	struct meetings met_alone[PAIRS_MOST_ALONE];
+};
+
 struct pairs *pairs_open(const struct trial *); /* NULL with errno */
 void pairs_close(struct pairs *);
+
+/* Of the pairs a < b, row by row. */
+size_t pair_number(const struct pairs *, unsigned a, unsigned b);
+size_t pair_count(const struct pairs *);
+
+/* Adds what a pair took; drops it when memory is out. */
+void pairs_add(struct pairs *, unsigned a, unsigned b, double time, bool alone);
+void meetings_add(struct meetings *, double time); /* the same */
 
 /*
  * What pairs took since the last call: the mean over the pairs of each one's median. It belongs to
  * the machine, whatever a round's pairs share.
  */
 double pairs_batch(struct pairs *);
-
-/*
- * Meetings with nobody else at work, some of each level: 0 .. pairs_alone() - 1 are for these
- * pairs. 0 where no others could disturb.
- */
-unsigned pairs_alone(const struct pairs *);
-void pairs_alone_at(const struct pairs *, unsigned i, unsigned *round, unsigned *table);
-
-/* Adds what a pair took, in s per unit; drops it when memory is out. */
-void pairs_add(struct pairs *, unsigned a, unsigned b, double time, bool alone);
-
-/*
- * `pairs` of the trial line (doc/schema/README.md); NULL before anything was added. Sorts what was
- * added.
- */
-json_t *pairs_json(struct pairs *, const struct trial *);
 
 #endif

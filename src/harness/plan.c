@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/names.h"
-#include "harness/pairs.h"
+#include "harness/tournament.h"
 #include "harness/plan.h"
 #include "base/text.h"
 #include "harness/values.h"
@@ -901,7 +901,7 @@ double plan_tournament(const struct planned *p)
 
 	if (t->benchmark->scored != IN_PAIRS || p->refusal)
 		return 0;
-	return (double)pairs_rounds(t->threads) * p->needs.meetings *
+	return (double)tournament_rounds(t->threads) * p->needs.meetings *
 	       (p->sample + 20e-6 + 2e-6 * t->threads);
 }
 
@@ -934,7 +934,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 			fprintf(f,
 				"    %u rounds of %u disjoint pairs, %u times each: about %.2g s a "
 				"batch\n",
-				pairs_rounds(p->trial.threads), p->trial.threads / 2,
+				tournament_rounds(p->trial.threads), p->trial.threads / 2,
 				p->needs.meetings, plan_tournament(p));
 	}
 	if (plan->refused)

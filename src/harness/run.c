@@ -10,24 +10,28 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kit/agree.h"
-#include "harness/measure.h"
-#include "kit/random.h"
+#include "harness/allocation.h"
+#include "harness/batch.h"
+#include "harness/calibrate.h"
 #include "harness/record.h"
 #include "harness/run.h"
+#include "harness/samples_line.h"
 #include "harness/statistics.h"
 #include "harness/summary.h"
 #include "harness/table.h"
-#include "base/text.h"
-#include "machine/affinity.h"
-#include "machine/cpuset.h"
 #include "count/markers.h"
-#include "machine/provenance.h"
-#include "base/sysfs.h"
+#include "kit/agree.h"
+#include "kit/random.h"
+#include "machine/affinity.h"
+#include "machine/clock.h"
+#include "machine/cpuset.h"
 #include "machine/places.h"
+#include "machine/provenance.h"
 #include "machine/topology.h"
-#include "base/utf8.h"
 #include "machine/watchdog.h"
+#include "base/sysfs.h"
+#include "base/text.h"
+#include "base/utf8.h"
 
 /*
  * How long and how often a profile measures; --time-budget, --case-budget and --repeats cut it. s;
@@ -178,14 +182,6 @@ struct group {
 	char started[40];
 };
 
-static bool converged(const struct series *s, int allocation)
-{
-	struct estimate e = series_estimate(s, allocation, NULL);
-
-	/* false where one is not a number */
-	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value;
-}
-
 /*
  * True if all that can be measured have converged. Ranks compute that from the same samples, but
  * maybe not with the same libm.
@@ -195,7 +191,7 @@ static bool all_converged(const struct group *g, int allocation)
 	bool wanting = false;
 
 	for (unsigned i = 0; i < g->n && !wanting; i++)
-		wanting = g->series[i].batches && !converged(&g->series[i], allocation);
+		wanting = g->series[i].batches && !series_converged(&g->series[i], allocation);
 	return !agree_any(g->run->ranks, wanting);
 }
 
@@ -218,7 +214,7 @@ static bool allocate(struct group *g, double enough, unsigned *reached)
 		if (now(r) >= (any ? fmin(enough, r->until) : limit(r)))
 			break;
 		show(r, s);
-		any |= series_allocate(s, r->team);
+		any |= allocation_open(s, r->team);
 	}
 	return any;
 }
@@ -250,11 +246,11 @@ static void release(struct group *g)
 {
 	for (unsigned i = 0; i < g->n; i++) {
 		g->run->hand = g->series[i].planned;
-		series_release(&g->series[i], g->run->team);
+		allocation_close(&g->series[i], g->run->team);
 	}
 }
 
-static void calibrate(struct group *g)
+static void calibrate_all(struct group *g)
 {
 	for (unsigned i = 0; i < g->n && !ended(g->run); i++) {
 		struct series *s = &g->series[i];
@@ -262,8 +258,8 @@ static void calibrate(struct group *g)
 		if (!s->ready)
 			continue;
 		show(g->run, s);
-		series_calibrate(s, g->run->team, g->batch,
-				 (i ? g->run->until : limit(g->run)) - now(g->run));
+		calibrate(s, g->run->team, g->batch,
+			  (i ? g->run->until : limit(g->run)) - now(g->run));
 	}
 }
 
@@ -287,12 +283,11 @@ static bool take_round(struct group *g)
 			continue;
 		any = true;
 		show(r, s);
-		if (!series_batch(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch,
-				  (g->n > 1 || r->counting) && s->duration < 0.02))
+		if (!batch_take(s, r->team, g->repeats && !s->pairs ? 1 : s->per_batch,
+				(g->n > 1 || r->counting) && s->duration < 0.02))
 			continue;
 		r->measured = true;
-		record_line(r->record, "samples", series_batch_json(s, clock_now() - r->began),
-			    false);
+		record_line(r->record, "samples", samples_line(s, clock_now() - r->began), false);
 	}
 	return any;
 }
@@ -328,33 +323,33 @@ static enum stopped measure_rounds(struct group *g)
 			g->rounds = (left + g->allocations - a - 1) / (g->allocations - a);
 		any = a ? allocate(g, INFINITY, &reached) : allocate_first(g);
 		if (a == 0)
-			calibrate(g);
+			calibrate_all(g);
 		if (any)
 			take_rounds(g, (int)a, began + slice);
 		release(g);
 		left -= repeats ? g->rounds : 0;
 		if (ended(r))
-			return SIGNAL;
+			return STOPPED_SIGNAL;
 		if (repeats && !left)
-			return REPEATS;
+			return STOPPED_REPEATS;
 		if (!repeats && a + 1 >= g->allocations && all_converged(g, -1))
-			return CONVERGED;
+			return STOPPED_CONVERGED;
 		if (!repeats && now(r) + (a + 1 >= g->allocations ? now(r) - began : 0) >= g->end)
-			return BUDGET;
+			return STOPPED_BUDGET;
 		if (!any || now(r) >= r->until)
-			return BUDGET;
+			return STOPPED_BUDGET;
 	}
-	return BUDGET;
+	return STOPPED_BUDGET;
 }
 
 /* Why a trial ended, where the whole group ended for this reason. */
 static enum stopped why_stopped(const struct group *g, const struct series *s, enum stopped stopped)
 {
-	if (stopped == REPEATS && s->samples < g->repeats)
-		return BUDGET;
-	if (stopped == BUDGET && !g->repeats && s->allocations >= g->allocations && !s->ready &&
-	    converged(s, -1))
-		return CONVERGED;
+	if (stopped == STOPPED_REPEATS && s->samples < g->repeats)
+		return STOPPED_BUDGET;
+	if (stopped == STOPPED_BUDGET && !g->repeats && s->allocations >= g->allocations &&
+	    !s->ready && series_converged(s, -1))
+		return STOPPED_CONVERGED;
 	return stopped;
 }
 
@@ -482,7 +477,7 @@ static unsigned measure_group(struct run *r, struct planned *p, unsigned n, doub
 {
 	const unsigned repeats = p->repeats, allocations = efforts[r->options->profile].allocations;
 	struct group g = { .run = r, .repeats = repeats, .end = now(r) + budget };
-	enum stopped stopped = SIGNAL;
+	enum stopped stopped = STOPPED_SIGNAL;
 	unsigned opened, taken = n;
 
 	utc(g.started, sizeof(g.started));
@@ -490,7 +485,7 @@ static unsigned measure_group(struct run *r, struct planned *p, unsigned n, doub
 	if (open_group(&g, p, n)) {
 		r->trial_at += n;
 		warnx("no memory for a group of %u trials: choose fewer values", n);
-		r->count[FAILED] += n;
+		r->count[STATUS_FAILED] += n;
 		close_group(&g);
 		return n;
 	}
@@ -503,7 +498,7 @@ static unsigned measure_group(struct run *r, struct planned *p, unsigned n, doub
 								: g.rounds;
 	g.batch = fmin(BATCH, budget / (2.0 * n * g.rounds * g.allocations));
 	if (g.n && !ended(r))
-		stopped = now(r) < limit(r) ? measure_rounds(&g) : BUDGET;
+		stopped = now(r) < limit(r) ? measure_rounds(&g) : STOPPED_BUDGET;
 	if (g.n < opened)
 		taken = (unsigned)(g.series[g.n].planned - p);
 	finish(&g, stopped);
@@ -519,10 +514,11 @@ static int exit_status(const struct run *r)
 {
 	if (r->signal)
 		return EXIT_SIGNAL + r->signal;
-	if (r->unwritable || r->count[WRONG] || r->count[MISPLACED] || r->count[FAILED])
+	if (r->unwritable || r->count[STATUS_WRONG] || r->count[STATUS_MISPLACED] ||
+	    r->count[STATUS_FAILED])
 		return EXIT_BAD;
-	if (r->count[IMPOSSIBLE] && r->options->benchmark &&
-	    (options_select(r->options) || r->count[IMPOSSIBLE] == r->trials))
+	if (r->count[STATUS_IMPOSSIBLE] && r->options->benchmark &&
+	    (options_select(r->options) || r->count[STATUS_IMPOSSIBLE] == r->trials))
 		return EXIT_IMPOSSIBLE;
 	return counting_status(r->counting);
 }
@@ -626,7 +622,7 @@ static void write_end(struct run *r, int status)
 {
 	json_t *trials = json_object();
 
-	for (enum status s = OK; s < STATUSES; s++)
+	for (enum status s = STATUS_OK; s < STATUSES; s++)
 		if (r->count[s])
 			json_object_set_new(trials, status_names[s],
 					    json_integer((json_int_t)r->count[s]));
@@ -800,7 +796,7 @@ static int measure(struct team *team, void *argument)
 		printf("%u trials were complete in the file already\n", r->skipped);
 	close_markers(r);
 	ended(r);
-	if (!r->measured && r->count[INTERRUPTED] && !r->signal && !r->unwritable &&
+	if (!r->measured && r->count[STATUS_INTERRUPTED] && !r->signal && !r->unwritable &&
 	    is_first(r->ranks))
 		fprintf(stderr,
 			"locus: the time budget was spent before any trial had a batch: " MORE
@@ -847,7 +843,7 @@ static int cut(void *argument, int signal, const char *what)
 {
 	struct run *r = argument;
 	const struct options *o = r->options;
-	const enum stopped stopped = signal ? SIGNAL : BUDGET;
+	const enum stopped stopped = signal ? STOPPED_SIGNAL : STOPPED_BUDGET;
 	const double enough = clock_now() + LINES;
 	int status;
 

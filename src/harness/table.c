@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "harness/record.h"
-#include "harness/summary.h"
+#include "harness/metrics.h"
 #include "harness/table.h"
 #include "harness/values.h"
 #include "machine/clock.h"
@@ -47,7 +47,7 @@ static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
 	const struct ranks *ranks = t->plan->trial[0].trial.ranks;
-	const bool time_first = is_time(&b->metrics[0]);
+	const bool time_first = metric_is_time(&b->metrics[0]);
 
 	if (ranks)
 		printf("%s over %u rank%s with so many threads each: %s\n", b->name, ranks->ranks,
@@ -221,7 +221,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	else if (placement &&
 		 strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
-	if (is_time(&p->trial.benchmark->metrics[0]))
+	if (metric_is_time(&p->trial.benchmark->metrics[0]))
 		show_number(real_of(json_object_get(trial, "cycles")), "1", seconds,
 			    sizeof(seconds));
 	else

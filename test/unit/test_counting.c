@@ -23,8 +23,9 @@
 
 #include "benchmark.h"
 #include "kit/agree.h"
-#include "harness/measure.h"
+#include "harness/series.h"
 #include "harness/run.h"
+#include "machine/clock.h"
 #include "count/counters.h"
 #include "machine/team.h"
 #include "ranks.h"

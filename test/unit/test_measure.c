@@ -14,8 +14,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/measure.h"
+#include "harness/allocation.h"
+#include "harness/batch.h"
+#include "harness/calibrate.h"
+#include "harness/samples_line.h"
 #include "harness/summary.h"
+#include "machine/clock.h"
 #include "machine/topology.h"
 
 enum { THREADS = 5 };
@@ -147,15 +151,15 @@ static int measure(struct team *team, void *argument)
 
 	assert_int_equal(series_open(&b->series, &b->planned, NULL), 0);
 	for (unsigned a = 0; a < b->allocations; a++) {
-		assert_true(series_allocate(&b->series, team));
+		assert_true(allocation_open(&b->series, team));
 		if (a == 0)
-			series_calibrate(&b->series, team, 0.02, INFINITY);
+			calibrate(&b->series, team, 0.02, INFINITY);
 		b->diary.collected = 0;
 		for (unsigned i = 0; i < b->batches; i++)
-			assert_true(series_batch(&b->series, team,
-						 b->samples ? b->samples : b->series.per_batch,
-						 false));
-		series_release(&b->series, team);
+			assert_true(batch_take(&b->series, team,
+					       b->samples ? b->samples : b->series.per_batch,
+					       false));
+		allocation_close(&b->series, team);
 	}
 	return 0;
 }
@@ -340,7 +344,7 @@ static void test_batches_become_lines(void **state)
 
 	(void)state;
 	run(&b, by_count, 1, (struct benchmark){ .roles = by_units });
-	line = series_batch_json(&b.series, 1.5);
+	line = samples_line(&b.series, 1.5);
 	assert_int_equal(json_integer_value(json_object_get(line, "batch")),
 			 ALLOCATIONS * BATCHES - 1);
 	assert_int_equal(json_array_size(json_object_get(line, "times")), SAMPLES);
@@ -603,7 +607,7 @@ static void meet(unsigned threads)
 		}
 	if (threads > 3) /* beside others: some pairs are measured alone as well, as often */
 		assert_int_equal(seats.single,
-				 batches * allocations * pairs_alone(b.series.pairs) * MEETINGS);
+				 batches * allocations * b.series.pairs->alone * MEETINGS);
 	end(&b);
 }
 
@@ -886,7 +890,7 @@ static void test_no_ratio_without_a_time(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		line = summary(&group[i], group, 2, "now", &status);
 		assert_int_equal(json_array_size(json_object_get(line, "ratios")), 0);
-		assert_int_equal(status, i ? FAILED : OK);
+		assert_int_equal(status, i ? STATUS_FAILED : STATUS_OK);
 		json_decref(line);
 		series_close(&group[i]);
 	}
@@ -903,7 +907,7 @@ static void test_rarely_together_is_a_note(void **state)
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
 	s.time[3] = s.time[4] = NAN;
 	line = summary(&s, &s, 1, "now", &status);
-	assert_int_equal(status, OK);
+	assert_int_equal(status, STATUS_OK);
 	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
 			       "2 of its 10 samples"));
 	json_decref(line);
@@ -925,7 +929,8 @@ static void test_never_together_is_said(void **state)
 	for (unsigned b = 0; b < s.batches; b++)
 		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
 	line = summary(&s, &s, 1, "now", &status);
-	assert_int_equal(status, UNCONVERGED); /* others had the CPUs: no fault of the program's */
+	/* others had the CPUs: no fault of the program's */
+	assert_int_equal(status, STATUS_UNCONVERGED);
 	assert_non_null(
 		strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)),
 		       "together"));
@@ -946,11 +951,11 @@ static void test_noise_is_graver_than_a_wide_interval(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	s.stopped = BUDGET;
+	s.stopped = STOPPED_BUDGET;
 	for (unsigned noisy = 0; noisy < 2; noisy++) {
 		memset(s.noisy, (int)noisy, s.samples);
 		line = summary(&s, &s, 1, "now", &status);
-		assert_int_equal(status, noisy ? NOISY : UNCONVERGED);
+		assert_int_equal(status, noisy ? STATUS_NOISY : STATUS_UNCONVERGED);
 		assert_int_equal(json_array_size(json_object_get(line, "reasons")), 1 + noisy);
 		json_decref(line);
 	}

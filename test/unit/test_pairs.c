@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "cases.h"
-#include "harness/pairs.h"
+#include "harness/summary_pairs.h"
+#include "harness/tournament.h"
 #include "machine/topology.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -32,9 +33,9 @@ static void every_pair_meets_once(void **unused)
 		const unsigned n = sizes[i];
 
 		memset(met, 0, sizeof(met));
-		for (unsigned round = 0; round < pairs_rounds(n); round++)
-			for (unsigned table = 0, a, b; table < pairs_tables(n); table++) {
-				if (!pairs_at(n, round, table, &a, &b))
+		for (unsigned round = 0; round < tournament_rounds(n); round++)
+			for (unsigned table = 0, a, b; table < tournament_slots(n); table++) {
+				if (!tournament_pair(n, round, table, &a, &b))
 					continue;
 				assert_true(a < b && b < n);
 				met[a][b]++;
@@ -51,12 +52,12 @@ static void pairs_of_a_round_are_disjoint(void **unused)
 	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
 		const unsigned n = sizes[i];
 
-		for (unsigned round = 0; round < pairs_rounds(n); round++) {
+		for (unsigned round = 0; round < tournament_rounds(n); round++) {
 			unsigned char seated[256] = { 0 };
 			unsigned tables = 0;
 
-			for (unsigned table = 0, a, b; table < pairs_tables(n); table++) {
-				if (!pairs_at(n, round, table, &a, &b))
+			for (unsigned table = 0, a, b; table < tournament_slots(n); table++) {
+				if (!tournament_pair(n, round, table, &a, &b))
 					continue;
 				assert_false(seated[a]++ || seated[b]++);
 				tables++;
@@ -69,10 +70,11 @@ static void pairs_of_a_round_are_disjoint(void **unused)
 static void as_few_rounds_as_there_can_be(void **unused)
 {
 	(void)unused;
-	assert_int_equal(pairs_rounds(0), 0);
-	assert_int_equal(pairs_rounds(1), 0);
+	assert_int_equal(tournament_rounds(0), 0);
+	assert_int_equal(tournament_rounds(1), 0);
 	for (size_t i = 0; i < COUNT_OF(sizes); i++)
-		assert_int_equal(pairs_rounds(sizes[i]), sizes[i] % 2 ? sizes[i] : sizes[i] - 1);
+		assert_int_equal(tournament_rounds(sizes[i]),
+				 sizes[i] % 2 ? sizes[i] : sizes[i] - 1);
 }
 
 /* A machine of so many cores, all alike. */
@@ -107,15 +109,15 @@ static void pairs_alone_are_different_ones(void **unused)
 			for (unsigned j = 0; j < n; j++)
 				place[j] = (struct place){ machine->cpu[j].number, 0 };
 			p = pairs_open(&trial);
-			alone = pairs_alone(p);
+			alone = p->alone;
 
 			assert_true(alone <= COUNT_OF(a));
 			/* one table alone has nobody beside it */
 			assert_int_equal(alone > 0, n / 2 > 1);
 			for (unsigned j = 0, round, table; j < alone; j++) {
-				pairs_alone_at(p, j, &round, &table);
-				assert_true(round < pairs_rounds(n));
-				assert_true(pairs_at(n, round, table, &a[j], &b[j]));
+				round = p->alone_round[j], table = p->alone_slot[j];
+				assert_true(round < tournament_rounds(n));
+				assert_true(tournament_pair(n, round, table, &a[j], &b[j]));
 				for (unsigned k = 0; k < j; k++)
 					assert_true(a[j] != a[k] || b[j] != b[k]);
 			}
@@ -182,10 +184,21 @@ static void meet(struct fixture *f, const struct place *slow, double factor)
 		}
 }
 
+/* Notes are asked about with a whole trial. */
+static json_t *said_of(struct fixture *f)
+{
+	struct verdict v = { STATUS_OK, json_array(), json_array() };
+	json_t *json = summary_pairs(f->pairs, &f->trial, &v);
+
+	json_decref(v.reasons);
+	json_decref(v.notes);
+	return json;
+}
+
 static void say(struct fixture *f)
 {
-	f->json = pairs_json(f->pairs, &f->trial);
-	assert_non_null(f->json);
+	f->json = said_of(f);
+	assert_true(json_is_object(f->json));
 }
 
 static const char *text(const json_t *object, const char *key)
@@ -213,7 +226,7 @@ static void nothing_is_said_before_anything_was_added(void **unused)
 
 	(void)unused;
 	begin(&f, MACHINE, 1);
-	assert_null(pairs_json(f.pairs, &f.trial));
+	assert_true(json_is_null(said_of(&f)));
 	end(&f);
 }
 
@@ -442,9 +455,9 @@ static void few_workers_have_no_usual(void **unused)
 /* Pairs alone, by level; and pairs that there are. */
 static void count_levels(const struct fixture *f, unsigned alone[LEVELS], unsigned all[LEVELS])
 {
-	for (unsigned i = 0, round, table, a, b; i < pairs_alone(f->pairs); i++) {
-		pairs_alone_at(f->pairs, i, &round, &table);
-		assert_true(pairs_at(f->trial.threads, round, table, &a, &b));
+	for (unsigned i = 0, round, table, a, b; i < f->pairs->alone; i++) {
+		round = f->pairs->alone_round[i], table = f->pairs->alone_slot[i];
+		assert_true(tournament_pair(f->trial.threads, round, table, &a, &b));
 		alone[machine_level(f->machine, f->place[a].cpu, f->place[b].cpu)]++;
 	}
 	for (unsigned i = 0; i < f->trial.threads; i++)
@@ -494,9 +507,9 @@ static void every_pair_may_be_alone(void **unused)
 			};
 			struct pairs *p = pairs_open(&trial);
 
-			for (unsigned i = 0, round, table, a, b; i < pairs_alone(p); i++) {
-				pairs_alone_at(p, i, &round, &table);
-				assert_true(pairs_at(n, round, table, &a, &b));
+			for (unsigned i = 0, round, table, a, b; i < p->alone; i++) {
+				round = p->alone_round[i], table = p->alone_slot[i];
+				assert_true(tournament_pair(n, round, table, &a, &b));
 				pairs += !seen[a][b]++;
 				seen[a][b] = 1;
 			}
@@ -553,15 +566,15 @@ static void crowding_is_the_ratio_of_the_same_pairs(void **unused)
 	(void)unused;
 	begin(&f, MACHINE, 1);
 	meet(&f, NULL, 1);
-	for (unsigned i = 0, round, table, a, b; i < pairs_alone(f.pairs); i++) {
-		pairs_alone_at(f.pairs, i, &round, &table);
-		assert_true(pairs_at(f.trial.threads, round, table, &a, &b));
+	for (unsigned i = 0, round, table, a, b; i < f.pairs->alone; i++) {
+		round = f.pairs->alone_round[i], table = f.pairs->alone_slot[i];
+		assert_true(tournament_pair(f.trial.threads, round, table, &a, &b));
 		for (unsigned times = 0; times < 3; times++)
 			pairs_add(f.pairs, a, b, usual(&f, a, b) / (i == 0 ? 4 : 2), true);
 	}
 	say(&f);
 	crowding = json_object_get(f.json, "crowding");
-	assert_true(real(crowding, "pairs") == pairs_alone(f.pairs));
+	assert_true(real(crowding, "pairs") == f.pairs->alone);
 	assert_true(fabs(real(crowding, "median") - 2) < 1e-9);
 	assert_true(fabs(real(crowding, "most") - 4) < 1e-9);
 	/* what was measured alone is no part of the cells */

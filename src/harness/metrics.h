@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who finds the value of a benchmark's metrics. */
+#ifndef LOCUS_METRICS_H
+#define LOCUS_METRICS_H
+
+#include "benchmark.h"
+
+unsigned metric_count(const struct benchmark *);
+bool metric_is_time(const struct metric *);	/* the harness takes it */
+bool metric_is_reported(const struct metric *); /* collect() reports it after each sample */
+
+#endif

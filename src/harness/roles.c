@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/roles.h"
+#include "kit/agree.h"
+#include "kit/shares.h"
+#include "machine/watchdog.h"
+#include "base/text.h"
+
+const struct ops *roles_ops(const struct trial *t)
+{
+	return t->variant->ops ? t->variant->ops : &t->benchmark->ops;
+}
+
+static const struct role *roles_of(const struct trial *t)
+{
+	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
+}
+
+static bool seat(struct series *s, struct team *team)
+{
+	const struct trial *t = &s->planned->trial;
+	const struct role *role = roles_of(t);
+	unsigned culprit, left;
+	int failed;
+
+	watchdog_away(PREPARING);
+	failed = team_seat(team, t->place, t->threads, &culprit);
+	watchdog_back();
+	if (failed) {
+		free(s->failure);
+		s->failure =
+			text_of("thread %u could not be pinned to CPU %d: %s", culprit,
+				culprit < t->threads ? t->place[culprit].cpu : -1, strerror(errno));
+		return false;
+	}
+	left = role->workers;
+	for (unsigned i = 0, number = 0; i < t->threads; i++) {
+		while (left == 0 && role[number].workers && role[number + 1].name)
+			left = role[++number].workers;
+		team_worker(team, i)->role = number;
+		left -= left > 0;
+	}
+	return true;
+}
+
+/* On all ranks; else it fails on all. */
+bool roles_seat(struct series *s, struct team *team)
+{
+	bool seated = seat(s, team);
+
+	agree_words(s->planned->trial.ranks, &s->failure);
+	return seated && !s->failure;
+}
+
+/* The workers whose units count, and whose end ends the sample: those of the first role. */
+unsigned roles_leading(const struct trial *t)
+{
+	const unsigned workers = roles_of(t)->workers;
+
+	return workers && workers < t->threads ? workers : t->threads;
+}
+
+/*
+ * What ends the work of those who play a role. Where all play the same one, fixed units end it and
+ * no deadline.
+ */
+static enum until until_of_role(const struct series *s, unsigned number)
+{
+	const struct role *role = roles_of(&s->planned->trial);
+	const bool fixed = s->planned->needs.units && !role[1].name;
+
+	return role[number].until == BY_DEADLINE && fixed ? BY_COUNT : role[number].until;
+}
+
+enum until roles_until(const struct series *s)
+{
+	return until_of_role(s, 0);
+}
+
+/* Units that a worker is to do. It may be none, where there are more workers than units. */
+uint64_t roles_units(const struct series *s, const struct worker *w)
+{
+	const uint64_t units = s->warming ? 0 : s->planned->needs.units;
+
+	if (until_of_role(s, s->pairs ? 0 : w->role) == BY_DEADLINE)
+		return UINT64_MAX;
+	return units ? share_size(units, w->index, roles_leading(&s->planned->trial)) : s->units;
+}

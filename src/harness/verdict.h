@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trial's status, the reasons for it, and notes, as they are found one after the other. */
+#ifndef LOCUS_VERDICT_H
+#define LOCUS_VERDICT_H
+
+#include <jansson.h>
+
+/*
+ * From the best to the gravest: a trial has the gravest that holds. A wide interval tells itself
+ * how little it knows, noise does not.
+ */
+enum status {
+	STATUS_OK,
+	STATUS_UNCONVERGED,
+	STATUS_NOISY,
+	STATUS_INTERRUPTED,
+	STATUS_MISPLACED,
+	STATUS_WRONG,
+	STATUS_FAILED,
+	STATUS_IMPOSSIBLE,
+	STATUSES
+};
+extern const char *const status_names[STATUSES];
+
+struct verdict {
+	enum status status;
+	json_t *reasons, *notes; /* lists of sentences */
+};
+
+/* A reason for a status; STATUS_OK: a note. */
+void verdict_add(struct verdict *, enum status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif
