@@ -13,6 +13,24 @@ static inline uint64_t mix(uint64_t z)
 	return z ^ (z >> 33);
 }
 
+/* By the golden ratio: what SplitMix64 (Steele, Lea and Flood 2014) counts by. */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+/*
+ * Word i of a stream of random words: by its place alone, so that threads can draw theirs at the
+ * same time. A word is the seed of a stream again.
+ */
+static inline uint64_t word_at(uint64_t stream, uint64_t i)
+{
+	return mix(stream + (i + 1) * GOLDEN);
+}
+
+/* In [0,1): the upper 53 bits of a word. */
+static inline double unit_of(uint64_t word)
+{
+	return (double)(word >> 11) * 0x1p-53;
+}
+
 /*
  * A pseudo-random permutation of 0..n-1: a Feistel network (Luby and Rackoff 1988) on the next
  * power of two, walked until it falls below n (Black and Rogaway 2002), on average less than twice.

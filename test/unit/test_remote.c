@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bench/search/check.h"
 #include "bench/search/remote.h"
 #include "cases.h"
 #include "kit/agree.h"

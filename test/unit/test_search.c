@@ -896,7 +896,7 @@ static int judge(struct team *team, void *argument)
 	unsigned culprit;
 
 	assert_int_equal(team_seat(team, place, j->threads, &culprit), 0);
-	j->wrong = check(&j->check, team, j->threads);
+	j->wrong = search_check(&j->check, team, j->threads);
 	return 0;
 }
 

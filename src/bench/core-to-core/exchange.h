@@ -10,7 +10,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "machine/team.h"
+#include "machine/apart.h"
+
 
 /* What two threads share: 64 bytes of a line each, APART. All zeros to begin with. */
 enum { RING = 8 };

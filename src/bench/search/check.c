@@ -4,9 +4,26 @@
 
 #include "bench/search/check.h"
 #include "kit/shares.h"
+#include "machine/apart.h"
 
 /* Of so many elements one is made again: enough to know the array by, and soon done. */
 enum { PROBED = 16 };
+
+static uint64_t element(const struct recipe *r, const void *array, size_t i)
+{
+	return array ? key_get(r, array, i) : recipe_element(r, i);
+}
+
+size_t reference(const struct recipe *r, const void *array, uint64_t key)
+{
+	size_t i = recipe_about(r, key);
+
+	while (i > 0 && element(r, array, i - 1) >= key)
+		i--;
+	while (i < r->n && element(r, array, i) < key)
+		i++;
+	return i;
+}
 
 /* What one thread finds. */
 struct finding {
@@ -39,8 +56,6 @@ static void find(void *argument, struct worker *self)
 	struct finding *f = &all->of[self->index];
 	const size_t n = c->recipe->n, end = share_begin(n, self->index + 1, self->threads);
 
-	f->sum = 0;
-	f->unsorted = f->other = false;
 	for (size_t i = share_begin(n, self->index, self->threads); c->array && i < end; i++) {
 		f->unsorted |=
 			i && key_get(c->recipe, c->array, i - 1) > key_get(c->recipe, c->array, i);
@@ -94,7 +109,7 @@ static const char *check_last(const struct check *c)
 	return NULL;
 }
 
-const char *check(const struct check *c, struct team *team, unsigned threads)
+const char *search_check(const struct check *c, struct team *team, unsigned threads)
 {
 	struct findings all = { .check = c, .of = apart_alloc(threads * sizeof(*all.of)) };
 	const char *wrong;

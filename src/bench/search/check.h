@@ -6,7 +6,8 @@
 #ifndef LOCUS_SEARCH_CHECK_H
 #define LOCUS_SEARCH_CHECK_H
 
-#include "bench/search/flow.h"
+#include "bench/search/searcher.h"
+#include "machine/team.h"
 
 struct check {
 	const struct recipe *recipe;
@@ -16,7 +17,13 @@ struct check {
 	unsigned streams, searchers;
 };
 
-/* NULL: it is; else what is wrong. */
-const char *check(const struct check *, struct team *, unsigned threads);
+/* NULL: right; else what is wrong, a constant. */
+const char *search_check(const struct check *, struct team *, unsigned threads);
+
+/*
+ * lower_bound as its definition says, in any sorted array of the recipe's length and width; in the
+ * recipe's own (NULL: made here), it takes two steps at most.
+ */
+size_t reference(const struct recipe *, const void *array, uint64_t key);
 
 #endif

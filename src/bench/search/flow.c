@@ -55,22 +55,6 @@ const struct packet *take_any(struct flow *f, unsigned me, unsigned *owner)
 	return NULL;
 }
 
-void searcher_note(struct searcher *s, const void *keys, size_t n, uint32_t packet, uint64_t ticks)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += s->answers[i];
-	s->sum += sum;
-	s->keys += n;
-	s->last = keys;
-	s->last_keys = n;
-	s->tally.keys += n;
-	s->tally.searching += ticks;
-	if (n == packet)
-		tally_packet(&s->tally, ticks);
-}
-
 void flow_search(struct flow *f, unsigned me)
 {
 	const uint32_t packet = f->dealer.stream->packet;
@@ -103,35 +87,4 @@ void flow_search(struct flow *f, unsigned me)
 	s->tally.ended = clock_ticks();
 	s->tally.waiting += s->tally.ended - ended;
 	atomic_fetch_add_explicit(&f->finished, 1, memory_order_release);
-}
-
-void search_block(struct searcher *s, search *search, const struct part *part, unsigned width,
-		  uint32_t packet, const unsigned char *keys, size_t n)
-{
-	for (size_t at = 0, count; at < n; at += count) {
-		const unsigned char *from = keys + at * width;
-		uint64_t began;
-
-		count = n - at < packet ? n - at : packet;
-		began = clock_ticks();
-		search(part->array, part->n, part->first, from, count, s->answers);
-		searcher_note(s, from, count, packet, clock_ticks() - began);
-	}
-}
-
-void search_tree(struct searcher *s, const struct tree *tree, tree_search *search,
-		 struct stream *stream, uint64_t packets)
-{
-	for (uint32_t n; packets; packets -= n) {
-		const unsigned char *keys = stream_next(stream);
-		const uint64_t began = clock_ticks(),
-			       left = (stream->keys - stream->at) / stream->packet,
-			       most = packets_at_once(stream->packet);
-
-		n = (uint32_t)(packets < left ? packets : left);
-		n = n < most ? n : (uint32_t)most;
-		search(tree, keys, (size_t)n * stream->packet, s->answers);
-		searcher_note(s, keys, (size_t)n * stream->packet, 0, clock_ticks() - began);
-		stream_go_on(stream, n);
-	}
 }

@@ -12,6 +12,7 @@
 
 #include "bench/search/ranges.h"
 #include "bench/search/ring.h"
+#include "bench/search/stream.h"
 
 /* answers[i]: first + how many of the n elements are less than keys[i] (lower_bound). */
 typedef void search(const void *array, size_t n, uint32_t first, const void *keys, size_t count,
@@ -24,28 +25,6 @@ typedef void search(const void *array, size_t n, uint32_t first, const void *key
 search search_branchy_32, search_branchy_64;
 /* The half is chosen by a conditional move: nothing to predict, and always as many steps. */
 search search_branchless_32, search_branchless_64;
-
-/* Keys in memory, to be looked up one packet after the other, and again from the first. */
-struct stream {
-	_Alignas(APART) unsigned char *key;
-	size_t keys, at; /* whole packets; where the next one begins */
-	uint64_t dealt;	 /* packets since the start */
-	uint32_t packet; /* keys */
-	unsigned width;	 /* bytes of a key */
-};
-
-static inline unsigned char *stream_next(const struct stream *s)
-{
-	return s->key + s->at * s->width;
-}
-
-static inline void stream_go_on(struct stream *s, uint32_t packets)
-{
-	s->dealt += packets;
-	s->at += (size_t)packets * s->packet;
-	if (s->at == s->keys)
-		s->at = 0;
-}
 
 /*
  * How keys from a stream come to the searchers' rings. All of this is the dispatcher's own, but for

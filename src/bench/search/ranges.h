@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/search/stream.h"
+#include "bench/search/recipe.h"
 
 struct ranges {
 	unsigned parts, slots; /* slots: the next power of two */

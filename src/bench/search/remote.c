@@ -198,8 +198,10 @@ static void add_up(struct remote *r, struct worker *self, struct remote_round *o
 void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 {
 	const uint64_t rounds = (packets + r->packets - 1) / r->packets;
+	struct tally *tally = &r->searcher[self->index].tally;
 	const bool speaks = self->index == 0;
 
+	*tally = (struct tally){ .began = clock_ticks() };
 	for (uint64_t n = 0; n < rounds + 2; n++) {
 		struct remote_round *new = n < rounds ? round_at(r, n) : NULL;
 		struct remote_round *under_way =
@@ -230,4 +232,5 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 		if (old)
 			add_up(r, self, old);
 	}
+	tally->ended = clock_ticks();
 }

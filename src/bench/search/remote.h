@@ -10,7 +10,8 @@
 #ifndef LOCUS_SEARCH_REMOTE_H
 #define LOCUS_SEARCH_REMOTE_H
 
-#include "bench/search/flow.h"
+#include "bench/search/searcher.h"
+#include "bench/search/tree.h"
 #include "benchmark.h"
 
 /*

@@ -1,72 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <string.h>
-
-#include "bench/search/stream.h"
+#include "bench/search/recipe.h"
 #include "kit/random.h"
-
-/* Of the golden ratio: what SplitMix64 (Steele, Lea and Flood 2014) counts by. */
-#define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 __extension__ typedef unsigned __int128 wide;
 
 static uint64_t scale(uint64_t random, uint64_t n)
 {
 	return (uint64_t)((wide)random * n >> 64);
-}
-
-/* From 0 to 1, without 1. */
-static double fraction(uint64_t random)
-{
-	return (double)(random >> 11) * 0x1p-53;
-}
-
-/* expm1(x) / x and log1p(x) / x, also at 0. */
-static double expm1_over(double x)
-{
-	return fabs(x) > 1e-8 ? expm1(x) / x : 1 + x / 2;
-}
-
-static double log1p_over(double x)
-{
-	return fabs(x) > 1e-8 ? log1p(x) / x : 1 - x / 2;
-}
-
-/* The hat 1 / x^exponent, its integral from 1 on, and the inverse of that. */
-static double hat(const struct zipf *z, double x)
-{
-	return exp(-z->exponent * log(x));
-}
-
-static double integral(const struct zipf *z, double x)
-{
-	return expm1_over((1 - z->exponent) * log(x)) * log(x);
-}
-
-static double inverse(const struct zipf *z, double y)
-{
-	return exp(log1p_over(fmax(-1, y * (1 - z->exponent))) * y);
-}
-
-struct zipf zipf_of(uint64_t n, double exponent)
-{
-	struct zipf z = { .exponent = exponent, .n = (double)n };
-
-	z.begin = integral(&z, 1.5) - 1;
-	z.end = integral(&z, z.n + 0.5);
-	z.sure = 2 - inverse(&z, integral(&z, 2.5) - hat(&z, 2));
-	return z;
-}
-
-uint64_t zipf_draw(const struct zipf *z, uint64_t random)
-{
-	for (;; random = mix(random + STEP)) {
-		const double y = z->end + fraction(random) * (z->begin - z->end), x = inverse(z, y);
-		const double r = fmin(fmax(floor(x + 0.5), 1), z->n);
-
-		if (r - x <= z->sure || y >= integral(z, r + 0.5) - hat(z, r))
-			return (uint64_t)r;
-	}
 }
 
 /* All keys there are. */
@@ -87,7 +27,7 @@ static wide begin_of(const struct recipe *r, size_t i)
 struct recipe recipe_of(uint64_t seed, size_t n, unsigned width, enum distribution distribution,
 			double skew)
 {
-	struct recipe r = { .seed = mix(seed + STEP),
+	struct recipe r = { .seed = word_at(seed, 0),
 			    .n = n,
 			    .width = width,
 			    .distribution = distribution,
@@ -108,7 +48,7 @@ uint64_t recipe_largest(const struct recipe *r)
 /* Random numbers of this stream; that of the array is the first. */
 static uint64_t random_of(const struct recipe *r, unsigned stream, size_t i)
 {
-	return mix(mix(r->seed + stream * STEP) + (i + 1) * STEP);
+	return word_at(mix(r->seed + stream * GOLDEN), i);
 }
 
 static uint64_t element_between(const struct recipe *r, size_t i, wide begin, wide end)
@@ -128,9 +68,9 @@ uint64_t recipe_element(const struct recipe *r, size_t i)
 /* One below `hot`, or one from there on. */
 static uint64_t hot_key(const struct recipe *r, uint64_t random)
 {
-	const uint64_t rest = recipe_largest(r) - r->hot + 1, next = mix(random + STEP);
+	const uint64_t rest = recipe_largest(r) - r->hot + 1, next = word_at(random, 0);
 
-	if (fraction(random) < r->skew)
+	if (unit_of(random) < r->skew)
 		return scale(next, r->hot);
 	return r->hot + scale(next, rest);
 }
@@ -185,20 +125,4 @@ void recipe_fill_stream(const struct recipe *r, void *keys, unsigned stream, siz
 {
 	for (size_t i = 0; i < n; i++)
 		key_put(r, keys, i, recipe_key(r, stream, i));
-}
-
-static uint64_t element(const struct recipe *r, const void *array, size_t i)
-{
-	return array ? key_get(r, array, i) : recipe_element(r, i);
-}
-
-size_t reference(const struct recipe *r, const void *array, uint64_t key)
-{
-	size_t i = recipe_about(r, key);
-
-	while (i > 0 && element(r, array, i - 1) >= key)
-		i--;
-	while (i < r->n && element(r, array, i) < key)
-		i++;
-	return i;
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "bench/search/partitioned.h"
+#include "machine/clock.h"
+
+static void refill(void *partitioned, struct worker *self)
+{
+	struct partitioned *p = partitioned;
+	struct stream *stream = &p->stream[self->index];
+
+	memcpy(p->blocks + self->index * p->stride, stream_next(stream),
+	       (size_t)p->packets * stream->packet * stream->width);
+	stream_go_on(stream, p->packets);
+}
+
+void partitioned_reset(struct partitioned *p)
+{
+	team_run(p->team, refill, p);
+}
+
+/* Packet by packet; the last one may be smaller. */
+static void search_keys(struct partitioned *p, unsigned me, const unsigned char *keys, size_t n)
+{
+	const struct part *part = &p->part[me];
+	const uint32_t packet = p->stream->packet;
+	struct searcher *s = &p->searcher[me];
+
+	for (size_t at = 0, count; at < n; at += count) {
+		const unsigned char *from = keys + at * p->stream->width;
+		uint64_t began;
+
+		count = n - at < packet ? n - at : packet;
+		began = clock_ticks();
+		p->search(part->array, part->n, part->first, from, count, s->answers);
+		searcher_note(s, from, count, packet, clock_ticks() - began);
+	}
+}
+
+void partitioned_search(struct partitioned *p, struct worker *self)
+{
+	const unsigned me = self->index, threads = self->threads, width = p->stream->width;
+	struct searcher *s = &p->searcher[me];
+	const size_t cuts = 2 * ((size_t)threads + 1);
+	uint32_t *own = p->cuts + me * cuts;
+
+	s->tally = (struct tally){ .began = clock_ticks() };
+	s->last = NULL; /* other keys are there now */
+	p->partition(p->blocks + me * p->stride, (size_t)p->packets * p->stream->packet, p->ranges,
+		     own, own + threads + 1);
+	team_barrier(p->team);
+	s->tally.partitioning = clock_ticks() - s->tally.began;
+	for (unsigned i = 0; i < threads; i++) {
+		/* not all at the same block */
+		const unsigned from = me + i < threads ? me + i : me + i - threads;
+		const uint32_t *range = p->cuts + from * cuts + me;
+
+		search_keys(p, me, p->blocks + from * p->stride + (size_t)range[0] * width,
+			    range[1] - range[0]);
+	}
+	s->tally.ended = clock_ticks();
+	self->done = p->packets;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * No dispatcher: all threads group the keys of their blocks by range, in place; then each searches
+ * its own range for what all blocks have of it.
+ */
+#ifndef LOCUS_SEARCH_PARTITIONED_H
+#define LOCUS_SEARCH_PARTITIONED_H
+
+#include "bench/search/searcher.h"
+#include "machine/team.h"
+
+struct partitioned {
+	struct team *team;
+	const struct ranges *ranges; /* one for each thread */
+	const struct part *part;     /* by thread */
+	search *search;
+	partition *partition;
+	struct stream *stream;	   /* by thread */
+	struct searcher *searcher; /* likewise */
+	uint32_t packets;	   /* of each thread's block */
+	unsigned char *blocks;	   /* by thread, `stride` bytes apart */
+	size_t stride;
+	uint32_t *cuts; /* of each thread's block: threads + 1, and as many for partition() */
+};
+
+/* Before each sample: what it partitions is in no order yet, the next keys of each stream. */
+void partitioned_reset(struct partitioned *);
+/* Each thread: a sample. */
+void partitioned_search(struct partitioned *, struct worker *);
+
+#endif

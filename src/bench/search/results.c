@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arithmetic.h"
+#include "bench/search/results.h"
+#include "bench/search/sizes.h"
+#include "bench/search/state.h"
+
+/* Share of the searchers' time that is waiting, and of the dispatcher's that is not. */
+#define WAITED 0.05
+
+enum {
+	SEARCH_TIME,
+	KEY_TIME,
+	SEARCH_MEDIAN,
+	SEARCH_P99,
+	SEARCH_DEVIATION,
+	THROUGHPUT,
+	WAITING,
+	HELD_UP,
+	DISPATCHER_BOUND,
+	IMBALANCE,
+	IDLE_SHARE,
+	BUILD_TIME,
+	OVERHEAD,
+	COMMUNICATION,
+	WIRE
+};
+const struct metric search_metrics[] = {
+	[SEARCH_TIME] = { "search-time", "s", "a packet's, in the search alone", LOWER_IS_BETTER,
+			  NULL },
+	[KEY_TIME] = { "key-time", "s", "a key's, in the search alone", LOWER_IS_BETTER, NULL },
+	[SEARCH_MEDIAN] = { "search-median", "s",
+			    "a packet's, in the search alone, that half of them do not exceed",
+			    LOWER_IS_BETTER, NULL },
+	[SEARCH_P99] = { "search-p99", "s",
+			 "a packet's, in the search alone, that 99 of 100 do not exceed",
+			 LOWER_IS_BETTER, NULL },
+	[SEARCH_DEVIATION] = { "search-deviation", "s",
+			       "a packet's, in the search alone: standard deviation from packet to "
+			       "packet",
+			       LOWER_IS_BETTER, NULL },
+	[THROUGHPUT] = { "throughput", "key/s",
+			 "keys that all searchers together answered, end to end", HIGHER_IS_BETTER,
+			 keys_a_unit },
+	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search",
+		      LOWER_IS_BETTER, NULL },
+	[HELD_UP] = { "held-up", "1",
+		      "share of the dispatcher's time in which a searcher's ring was full", NEITHER,
+		      NULL },
+	[DISPATCHER_BOUND] = { "dispatcher-bound", "1",
+			       "1 where the dispatcher was too slow: searchers waited more than 5 "
+			       "% of their time, and it was held up for less than that; else 0",
+			       NEITHER, NULL },
+	[IMBALANCE] = { "imbalance", "1",
+			"keys of the busiest searcher (of distributed: the busiest rank) over the "
+			"mean of all",
+			LOWER_IS_BETTER, NULL },
+	[IDLE_SHARE] = { "idle", "1",
+			 "share of its time that the least busy searcher was without a packet to "
+			 "search",
+			 LOWER_IS_BETTER, NULL },
+	[BUILD_TIME] = { "build-time", "s",
+			 "time to build the tree; of partitioned, to group the keys of a sample by "
+			 "range",
+			 LOWER_IS_BETTER, NULL },
+	[OVERHEAD] = { "overhead", "1", "memory of the tree beyond the array's, over the array's",
+		       LOWER_IS_BETTER, NULL },
+	[COMMUNICATION] = { "communication", "s",
+			    "a packet's time in calls to other ranks: of the rank that waits least",
+			    LOWER_IS_BETTER, NULL },
+	[WIRE] = { "wire", "B", "that a key and its answer take between ranks, on average", NEITHER,
+		   NULL },
+	TIME_METRIC("packet"),
+	{ 0 }
+};
+
+/* What a tick of a searcher's CPU was in this sample: the harness's clock saw the same stretch. */
+static double s_per_tick(const struct state *s, const struct trial *t, unsigned searcher)
+{
+	const struct attendance *a = team_attendance(t->team, dispatchers_of(t) + searcher);
+	const struct tally *tally = &s->searcher[searcher].tally;
+
+	return (a->end - a->begin) / (double)(tally->ended - tally->began);
+}
+
+/* The sums over all searchers, and who stands out. */
+struct totals {
+	double searching, waited, most_waited, partitioned; /* s; shares; s of the longest */
+	uint64_t keys, most_keys;
+	struct packet_times packet;
+};
+
+static struct totals add_up(const struct state *s, const struct trial *t)
+{
+	const unsigned n = searchers_of(t);
+	const struct tally **tally = calloc(n, sizeof(*tally));
+	double *tick = calloc(n, sizeof(*tick));
+	struct totals sum = { 0 };
+
+	for (unsigned i = 0; tally && tick && i < n; i++) {
+		const struct tally *one = tally[i] = &s->searcher[i].tally;
+		const double waited = (double)one->waiting / (double)(one->ended - one->began);
+
+		tick[i] = s_per_tick(s, t, i);
+		sum.searching += (double)one->searching * tick[i];
+		sum.waited += waited / n;
+		sum.most_waited = fmax(sum.most_waited, waited);
+		sum.partitioned = fmax(sum.partitioned, (double)one->partitioning * tick[i]);
+		sum.keys += one->keys;
+		sum.most_keys = one->keys > sum.most_keys ? one->keys : sum.most_keys;
+	}
+	if (tally && tick)
+		sum.packet = tally_times(tally, tick, n);
+	free(tally);
+	free(tick);
+	return sum;
+}
+
+static void collect_flow(const struct state *s, const struct totals *sum, struct result *result)
+{
+	const double held = (double)s->flow.dealer.held / (double)(s->flow.ended - s->flow.began);
+
+	report(result, WAITING, sum->waited);
+	report(result, HELD_UP, held);
+	report(result, DISPATCHER_BOUND, sum->waited > WAITED && held < WAITED);
+	report(result, IDLE_SHARE, sum->most_waited);
+}
+
+/* Of all ranks, for any may search another's keys. */
+static void collect_remote(struct state *s, const struct trial *t, const struct totals *here,
+			   struct result *result)
+{
+	int64_t of_all[] = { llround(here->searching * 1e9), (int64_t)here->keys,
+			     (int64_t)s->remote.sent };
+	double busiest = (double)here->keys;
+
+	if (t->ranks) {
+		t->ranks->sum(of_all, LENGTH(of_all));
+		t->ranks->most(&busiest, 1);
+	}
+	report(result, SEARCH_TIME,
+	       (double)of_all[0] * 1e-9 / (double)of_all[1] * (double)t->value[PACKET].count);
+	report(result, KEY_TIME, (double)of_all[0] * 1e-9 / (double)of_all[1]);
+	report(result, IMBALANCE, busiest * ranks_of(t->ranks) / (double)of_all[1]);
+	report(result, BUILD_TIME, s->build_time);
+	report(result, COMMUNICATION, communicated(result) / (double)team_worker(t->team, 0)->done);
+	report(result, WIRE, (double)of_all[2] / (double)of_all[1]);
+}
+
+void search_collect(void *state, const struct trial *t, struct result *result)
+{
+	struct state *s = state;
+	const struct totals sum = add_up(s, t);
+	const double keys = (double)sum.keys, bytes = (double)s->recipe.n * s->recipe.width;
+
+	if (s->way->kind == REMOTE) {
+		collect_remote(s, t, &sum, result);
+		return;
+	}
+	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
+	report(result, KEY_TIME, sum.searching / keys);
+	if (s->way->kind != TREE) { /* which is searched for many packets at once, by all alike */
+		report(result, SEARCH_MEDIAN, sum.packet.median);
+		report(result, SEARCH_P99, sum.packet.p99);
+		report(result, SEARCH_DEVIATION, sum.packet.deviation);
+		report(result, IMBALANCE, (double)sum.most_keys * s->searchers / keys);
+	}
+	if (s->way->kind == FLOW)
+		collect_flow(s, &sum, result);
+	if (s->way->kind == PARTITION)
+		report(result, BUILD_TIME, sum.partitioned);
+	if (s->way->kind == TREE) {
+		report(result, BUILD_TIME, s->build_time);
+		report(result, OVERHEAD,
+		       ((double)s->padded * s->recipe.width + (double)tree_room(t)) / bytes - 1);
+	}
+}

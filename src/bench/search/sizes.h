@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from a trial's parameters: how many of what, and how many bytes. */
+#ifndef LOCUS_SEARCH_SIZES_H
+#define LOCUS_SEARCH_SIZES_H
+
+#include "bench/search/search.h"
+
+unsigned dispatchers_of(const struct trial *); /* workers before the searchers */
+unsigned searchers_of(const struct trial *);
+unsigned streams_of(const struct trial *); /* of keys, of this process */
+bool has_tree(const struct trial *);
+
+unsigned width_of(const struct trial *);  /* bytes of a key */
+size_t elements_of(const struct trial *); /* of the array, on all ranks */
+/* elements that a rank holds; rank 0 has as many as any other */
+size_t held_of(const struct trial *, unsigned rank);
+/* elements that there is room for: as many on all ranks, so that they refuse alike */
+size_t padded_of(const struct trial *);
+size_t stream_keys(const struct trial *);
+uint32_t block_packets(const struct trial *); /* partitioned: of a worker in a sample */
+double keys_a_unit(const struct trial *);     /* in a packet of each stream of all ranks */
+
+/* Bytes. What threads have for themselves is so far apart: whole pages. */
+size_t packet_room(const struct trial *); /* a packet's keys */
+size_t own_stride(const struct trial *);  /* a searcher's ring, copy of a packet and answers */
+size_t stream_stride(const struct trial *);
+size_t block_stride(const struct trial *); /* 0: not partitioned */
+size_t tree_room(const struct trial *);	   /* 0: no tree */
+size_t remote_room(const struct trial *);  /* 0: not distributed */
+
+/* See struct benchmark. */
+struct needs search_needs(const struct trial *);
+
+#endif

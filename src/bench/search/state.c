@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "bench/search/sizes.h"
+#include "bench/search/state.h"
+#include "kit/pieces.h"
+#include "kit/shares.h"
+#include "machine/apart.h"
+
+enum { WEIGHED = 1 << 16 }; /* keys by which ranges are cut */
+
+void search_release(void *state)
+{
+	struct state *s = state;
+
+	ranges_free(&s->ranges);
+	free(s->part);
+	free(s->outlet);
+	free(s->stream);
+	free(s->partitioned.cuts);
+	free(s);
+}
+
+static struct state *allocate(const struct trial *t)
+{
+	const size_t searchers = searchers_of(t), cuts = 2 * ((size_t)t->threads + 1);
+	const bool partitions = way_of(t)->kind == PARTITION;
+	struct state *s = apart_alloc(sizeof(*s) + searchers * sizeof(*s->searcher));
+
+	if (!s)
+		return NULL;
+	s->part = apart_alloc(searchers * sizeof(*s->part));
+	s->outlet = apart_alloc(searchers * sizeof(*s->outlet));
+	s->stream = apart_alloc(streams_of(t) * sizeof(*s->stream));
+	if (partitions)
+		s->partitioned.cuts = apart_alloc(t->threads * cuts * sizeof(*s->partitioned.cuts));
+	if (s->part && s->outlet && s->stream && (s->partitioned.cuts || !partitions))
+		return s;
+	search_release(s);
+	return NULL;
+}
+
+static int cut_ranges(struct state *s, const struct trial *t)
+{
+	const unsigned parts = s->way->kind == REMOTE ? ranks_of(t->ranks) : s->searchers;
+
+	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED)
+				: ranges_even(&s->ranges, &s->recipe, parts);
+}
+
+/* ---- memory ---- */
+
+/* Of its own range, or an even share. */
+size_t piece_begin(const struct state *s, unsigned searcher)
+{
+	if (searcher == s->searchers)
+		return s->padded;
+	return s->way->kind == REMOTE ? share_begin(s->held, searcher, s->searchers)
+				      : s->ranges.begin[searcher];
+}
+
+/* Each range is where its owner is, for it touches it first. */
+static int map_array(struct state *s, const struct trial *t)
+{
+	const unsigned width = width_of(t), first = dispatchers_of(t);
+	struct region *region =
+		region_map(t->arena, "the array", s->padded * width, t->value[PAGES].choice);
+
+	if (!region)
+		return -1;
+	s->array = region_base(region);
+	for (unsigned i = 0; i < s->searchers; i++) {
+		const size_t begin = piece_begin(s, i) * width, end = piece_begin(s, i + 1) * width;
+
+		region_home(region, begin, end - begin, t->place[first + i].node);
+		if (s->way->apart)
+			region_user(region, begin, end - begin, t->place[first + i].node);
+	}
+	return 0;
+}
+
+/* What worker 0 sets up for all. */
+static void *map_common(const struct trial *t, const char *name, size_t bytes, enum pages pages)
+{
+	struct region *region = region_map(t->arena, name, bytes, pages);
+
+	if (!region)
+		return NULL;
+	region_home(region, 0, bytes, t->place[0].node);
+	return region_base(region);
+}
+
+static int map_tree(struct state *s, const struct trial *t)
+{
+	s->tree_memory = map_common(t, "the tree", tree_room(t), t->value[PAGES].choice);
+	if (!s->tree_memory || s->way->kind != REMOTE)
+		return s->tree_memory ? 0 : -1;
+	s->remote_memory = map_common(t, "keys and answers of ranks", remote_room(t), PAGES_BASE);
+	return s->remote_memory ? 0 : -1;
+}
+
+static int map_streams(struct state *s, const struct trial *t)
+{
+	unsigned char *keys =
+		pieces_map(t, "streams of keys", 0, s->streams, stream_stride(t), true);
+
+	for (unsigned i = 0; keys && i < s->streams; i++)
+		s->stream[i] = (struct stream){ .key = keys + i * stream_stride(t),
+						.keys = stream_keys(t),
+						.packet = (uint32_t)t->value[PACKET].count,
+						.width = width_of(t) };
+	return keys ? 0 : -1;
+}
+
+static int map(struct state *s, const struct trial *t)
+{
+	s->own_stride = own_stride(t);
+	s->own = pieces_map(t, "packets and answers", dispatchers_of(t), s->searchers,
+			    s->own_stride, false);
+	if (!s->own || map_streams(s, t) || map_array(s, t) || (has_tree(t) && map_tree(s, t)))
+		return -1;
+	if (s->way->kind != PARTITION)
+		return 0;
+	s->partitioned.blocks =
+		pieces_map(t, "keys to be partitioned", 0, t->threads, block_stride(t), false);
+	return s->partitioned.blocks ? 0 : -1;
+}
+
+/* ---- kernels, chosen once ---- */
+
+/* For the widest vectors. */
+static tree_search *choose_searcher(unsigned width)
+{
+	tree_search *found = NULL;
+
+	for (unsigned set = INSTRUCTION_SETS; !found && set-- > 0;)
+		if (instruction_set_usable(set))
+			found = tree_searcher(width, set);
+	return found;
+}
+
+static search *choose_search(const struct trial *t)
+{
+	static search *const searches[][2] = {
+		[BRANCHY] = { search_branchy_32, search_branchy_64 },
+		[BRANCHLESS] = { search_branchless_32, search_branchless_64 },
+	};
+
+	return searches[t->value[SEARCH].choice][t->value[TYPE].choice];
+}
+
+static partition *choose_partition(const struct trial *t)
+{
+	return t->value[TYPE].choice == U64 ? partition_64 : partition_32;
+}
+
+static deal *choose_deal(const struct trial *t)
+{
+	if (!way_of(t)->by_range)
+		return deal_in_turn;
+	return t->value[TYPE].choice == U64 ? deal_by_range_64 : deal_by_range_32;
+}
+
+/* ---- who gets what ---- */
+
+static void lay_out_searchers(struct state *s)
+{
+	const struct stream *stream = s->stream;
+	const size_t keys = (size_t)stream->packet * stream->width;
+
+	for (unsigned i = 0; i < s->searchers; i++) {
+		unsigned char *own = s->own + i * s->own_stride;
+		const size_t begin = s->way->apart ? s->ranges.begin[i] : 0,
+			     end = s->way->apart ? s->ranges.begin[i + 1] : s->recipe.n;
+
+		s->part[i] = (struct part){ (const unsigned char *)s->array + begin * stream->width,
+					    end - begin, (uint32_t)begin };
+		s->searcher[i] = (struct searcher){
+			.ring = (struct ring *)own,
+			.copy = (struct packet *)(own + ring_bytes(keys)),
+			.answers = (uint32_t *)(own + ring_bytes(keys) + packet_bytes(keys))
+		};
+		s->outlet[i].ring = s->searcher[i].ring;
+	}
+}
+
+static void lay_out_flow(struct state *s, const struct trial *t)
+{
+	s->flow.searchers = s->searchers;
+	s->flow.search = choose_search(t);
+	s->flow.take = s->way->stealing ? take_any : take_own;
+	s->flow.deal = choose_deal(t);
+	s->flow.part = s->part;
+	s->flow.searcher = s->searcher;
+	s->flow.dealer = (struct dealer){ .stream = s->stream,
+					  .ranges = &s->ranges,
+					  .outlets = s->searchers,
+					  .outlet = s->outlet };
+}
+
+static void lay_out_partitioned(struct state *s, const struct trial *t)
+{
+	struct partitioned *p = &s->partitioned;
+
+	*p = (struct partitioned){ .team = t->team,
+				   .ranges = &s->ranges,
+				   .part = s->part,
+				   .search = choose_search(t),
+				   .partition = choose_partition(t),
+				   .stream = s->stream,
+				   .searcher = s->searcher,
+				   .packets = block_packets(t),
+				   .blocks = p->blocks,
+				   .stride = block_stride(t),
+				   .cuts = p->cuts };
+}
+
+static void lay_out_remote(struct state *s, const struct trial *t)
+{
+	s->remote = (struct remote){ .ranks = t->ranks,
+				     .team = t->team,
+				     .ranges = &s->ranges,
+				     .tree = &s->tree,
+				     .search = s->tree_search,
+				     .partition = choose_partition(t),
+				     .stream = s->stream,
+				     .searcher = s->searcher,
+				     .threads = t->threads };
+}
+
+void *search_prepare(const struct trial *t)
+{
+	struct state *s = allocate(t);
+
+	if (!s)
+		return NULL;
+	s->way = way_of(t);
+	s->team = t->team;
+	s->streams = streams_of(t);
+	s->searchers = searchers_of(t);
+	s->padded = padded_of(t);
+	s->held = held_of(t, rank_of(t->ranks));
+	s->first = share_begin(elements_of(t), rank_of(t->ranks), ranks_of(t->ranks));
+	s->first_stream = rank_of(t->ranks) * s->streams;
+	s->recipe = recipe_of(t->seed, elements_of(t), width_of(t), t->value[KEYS].choice,
+			      t->value[SKEW].real);
+	s->tree_search = choose_searcher(width_of(t));
+	if (cut_ranges(s, t) || map(s, t)) {
+		search_release(s);
+		return NULL;
+	}
+	lay_out_searchers(s);
+	lay_out_flow(s, t);
+	lay_out_partitioned(s, t);
+	lay_out_remote(s, t);
+	return s;
+}

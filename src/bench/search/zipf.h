@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Zipf-distributed numbers: 1..n with probabilities proportional to 1 / r^exponent, by
+ * rejection-inversion (Hoermann and Derflinger 1996), which needs no table.
+ */
+#ifndef LOCUS_SEARCH_ZIPF_H
+#define LOCUS_SEARCH_ZIPF_H
+
+#include <stdint.h>
+
+struct zipf {
+	double exponent, n;
+	/* integrals of the hat function; within `sure` above a number nothing is rejected */
+	double begin, end, sure;
+};
+struct zipf zipf_of(uint64_t n, double exponent);
+/* by a random number of 64 bits, which is also the seed of further tries */
+uint64_t zipf_draw(const struct zipf *, uint64_t random);
+
+#endif
