@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "machine/arena.h"
 #include "machine/region.h"
 #include "machine/team.h"
 
@@ -82,7 +83,7 @@ struct trial {
 	unsigned allocation;
 	/* bytes it may map, the same on all ranks; 0: no limit */
 	size_t memory;
-	/* memory of the trial (machine/region.h); NULL while planning */
+	/* memory of the trial (machine/arena.h); NULL while planning */
 	struct arena *arena;
 	struct team *team;	   /* its workers (machine/team.h); NULL while planning */
 	const struct ranks *ranks; /* NULL: this process has it all */

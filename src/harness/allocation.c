@@ -7,6 +7,7 @@
 #include "harness/sample.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
+#include "machine/room.h"
 #include "machine/topology.h"
 #include "machine/watchdog.h"
 #include "base/text.h"

@@ -19,8 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine/cgroup.h"
 #include "machine/clock.h"
 #include "count/counters.h"
+#include "machine/hugepool.h"
 #include "machine/limits.h"
 #include "count/markers.h"
 #include "machine/provenance.h"

@@ -6,7 +6,7 @@
 #ifndef LOCUS_PLACEMENTS_H
 #define LOCUS_PLACEMENTS_H
 
-#include "machine/region.h"
+#include "machine/placement.h"
 
 struct ranks;
 

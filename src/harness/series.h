@@ -14,6 +14,7 @@
 #include "harness/statistics.h"
 #include "count/counting.h"
 #include "count/markers.h"
+#include "machine/placement.h"
 
 struct batch {
 	size_t first, samples; /* in the series' arrays */

@@ -19,6 +19,7 @@
 
 #include "base/sysfs.h"
 #include "base/utf8.h"
+#include "machine/cgroup.h"
 #include "machine/limits.h"
 #include "machine/sources.h"
 #include "machine/tlb.h"

@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "base/sysfs.h"
 #include "base/utf8.h"
+#include "machine/hugepool.h"
 #include "machine/limits.h"
 #include "machine/sources.h"
 #include "machine/topology.h"

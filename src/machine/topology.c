@@ -410,6 +410,27 @@ bool machine_has_memory(const struct machine *m, const struct node *node)
 	return true;
 }
 
+unsigned machine_memory_nodes(const struct machine *m)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->nodes; i++)
+		n += machine_has_memory(m, &m->node[i]);
+	return n;
+}
+
+int machine_highest_node(const struct machine *m)
+{
+	return m->node[m->nodes - 1].number;
+}
+
+int machine_first_touch(const struct machine *m, int number)
+{
+	const struct node *node = machine_node(m, number);
+
+	return node ? node->first_touch : number;
+}
+
 const struct cpu *machine_cpu(const struct machine *m, int number)
 {
 	for (unsigned i = 0; i < m->cpus; i++)

@@ -61,6 +61,10 @@ void machine_close(struct machine *);
 const struct node *machine_node(const struct machine *, int number); /* NULL: no such node */
 /* that we may use; true for all, should none say how much it has */
 bool machine_has_memory(const struct machine *, const struct node *);
+unsigned machine_memory_nodes(const struct machine *); /* how many have it */
+int machine_highest_node(const struct machine *);      /* its number */
+/* where pages lie that CPUs of a node touch first; the number itself where there is no such node */
+int machine_first_touch(const struct machine *, int number);
 /* NULL: no such CPU, or not ours */
 const struct cpu *machine_cpu(const struct machine *, int number);
 /* nodes with usable cores */

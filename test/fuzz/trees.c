@@ -14,6 +14,8 @@
 
 #include "../unit/tree.h"
 #include "harness/doctor.h"
+#include "machine/cgroup.h"
+#include "machine/hugepool.h"
 #include "machine/limits.h"
 #include "machine/provenance.h"
 #include "machine/topology.h"

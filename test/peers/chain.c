@@ -28,6 +28,7 @@
 #include "bench/latency/chain.h"
 #include "beside.h"
 #include "machine/affinity.h"
+#include "machine/arena.h"
 #include "machine/clock.h"
 #include "machine/region.h"
 #include "machine/topology.h"

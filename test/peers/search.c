@@ -126,6 +126,8 @@ static inline unsigned rank_u64(const uint64_t *line, int64_t q)
 
 #define KEY	   uint64_t
 #define NAME(name) name##_u64
+#include "machine/arena.h"
+#include "machine/placement.h"
 #include "searchers.h"
 
 enum { OTHERS = sizeof(others_u32) / sizeof(*others_u32) };

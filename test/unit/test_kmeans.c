@@ -18,6 +18,7 @@
 #include "bench/kmeans/ladder.h"
 #include "bench/kmeans/lloyd.h"
 #include "cases.h"
+#include "machine/arena.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -16,7 +16,10 @@
 #include "base/numbers.h"
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "machine/cgroup.h"
+#include "machine/hugepool.h"
 #include "machine/limits.h"
+#include "machine/nodes.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -13,9 +13,12 @@
 #include <numaif.h>
 #include <cmocka.h>
 
+#include "machine/arena.h"
 #include "machine/limits.h"
+#include "machine/membind.h"
 #include "machine/nodes.h"
 #include "machine/region.h"
+#include "machine/room.h"
 #include "machine/topology.h"
 #include "tree.h"
 

@@ -13,6 +13,8 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
+#include "machine/arena.h"
+#include "machine/placement.h"
 #include "machine/topology.h"
 
 /* The order of the parameters, as numa.c has it. */

@@ -14,6 +14,8 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
+#include "machine/membind.h"
+#include "machine/migrate.h"
 #include "machine/topology.h"
 
 /* The order of the parameters, as numa.c has it. */

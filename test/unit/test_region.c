@@ -22,7 +22,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "machine/arena.h"
 #include "machine/limits.h"
+#include "machine/membind.h"
+#include "machine/migrate.h"
+#include "machine/placement.h"
 #include "machine/region.h"
 #include "base/sysfs.h"
 #include "machine/topology.h"

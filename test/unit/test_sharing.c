@@ -18,6 +18,7 @@
 #include "bounded.h"
 #include "code.h"
 #include "harness/plan.h"
+#include "machine/arena.h"
 #include "machine/region.h"
 #include "machine/topology.h"
 

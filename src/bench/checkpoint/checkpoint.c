@@ -13,6 +13,7 @@
 #include "benchmark.h"
 #include "kit/shares.h"
 #include "kit/opaque.h"
+#include "machine/membind.h"
 #include "machine/topology.h"
 
 /* bytes of a string; strings that each thread reverses, over and over: they stay in L1 */

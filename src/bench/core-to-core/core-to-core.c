@@ -8,6 +8,7 @@
 
 #include "bench/core-to-core/core-to-core.h"
 #include "benchmark.h"
+#include "machine/membind.h"
 
 enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
 

@@ -18,6 +18,7 @@
 #include "machine/limits.h"
 #include "kit/opaque.h"
 #include "base/sysfs.h"
+#include "machine/membind.h"
 #include "machine/topology.h"
 
 /* bytes: the largest working set is no smaller, whatever caches a machine admits to */

@@ -19,6 +19,8 @@
 #include "kit/random.h"
 #include "machine/limits.h"
 #include "base/sysfs.h"
+#include "machine/membind.h"
+#include "machine/migrate.h"
 #include "machine/topology.h"
 
 #define GIB	       (UINT64_C(1) << 30)

@@ -11,6 +11,7 @@
 #include "bench/sharing/kernels.h"
 #include "benchmark.h"
 #include "kit/loop.h"
+#include "machine/membind.h"
 #include "machine/topology.h"
 
 enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION };

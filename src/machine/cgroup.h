@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the control groups that we are in allow. Read anew at each call; `root` as in base/sysfs.h.
+ * Where there is no group there is no limit, so that nothing here fails.
+ */
+#ifndef LOCUS_CGROUP_H
+#define LOCUS_CGROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct memory_limit;
+
+struct cgroup {
+	int version;	       /* of the one that limits memory: 1 or 2; 0: none */
+	char *path;	       /* that one's, as /proc/self/cgroup has it; NULL: none */
+	uint64_t memory_limit; /* bytes, the least of its own and its ancestors'; NO_LIMIT */
+	double cpu_quota;      /* CPUs, likewise; INFINITY: none */
+	char *cpuset;	       /* CPUs that may be used ("0-1"); NULL: no cpuset */
+};
+void cgroup_read(const char *root, struct cgroup *);
+void cgroup_free(struct cgroup *);
+
+/* Considers what is left of them: of memory, and of huge pages of one size. */
+void cgroup_limit_memory(const char *root, struct memory_limit *);
+void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
+
+#endif
