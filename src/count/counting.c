@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kit/agree.h"
+#include "base/utf8.h"
+#include "count/counters.h"
 #include "count/counting.h"
+#include "count/duties.h"
 #include "harness/record.h"
 #include "harness/series.h"
-#include "count/counters.h"
+#include "kit/agree.h"
 #include "machine/team.h"
-#include "base/utf8.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -92,7 +93,7 @@ static bool wish_all(struct counting *c, const struct benchmark *const *benchmar
 	for (const char *list = c->options->counters; list && good;) {
 		const size_t length = strcspn(list, ",");
 		const bool all =
-			length == strlen(DEFAULT_SET) && !strncmp(list, DEFAULT_SET, length);
+			length == strlen(EVENT_DEFAULT) && !strncmp(list, EVENT_DEFAULT, length);
 
 		for (unsigned i = 0; all && i < n; i++)
 			for (const struct explained *e = benchmarks[i]->counters;
@@ -290,7 +291,7 @@ int counting_open(struct counting **counting, const struct options *o,
 
 static const char *scope_name(const struct event *e)
 {
-	return e->scope == PER_PACKAGE ? "package" : "thread";
+	return e->scope == SCOPE_PACKAGE ? "package" : "thread";
 }
 
 static json_t *event_json(const struct counting *c, unsigned i)
@@ -398,8 +399,8 @@ bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
 	*t = (struct tally){ .counting = c, .trial = trial, .workers = threads };
 	if (!c)
 		return true;
-	t->duty = counters_duties(c->counters, trial->place, threads, rank_of(ranks),
-				  ranks ? ranks->most_here : NULL);
+	t->duty = duties_find(c->counters, trial->place, threads, rank_of(ranks),
+			      ranks ? ranks->most_here : NULL);
 	t->event = calloc(c->events + 1, sizeof(*t->event));
 	t->pass = calloc(c->events + 1, sizeof(*t->pass));
 	t->why = calloc(c->events + 1, sizeof(*t->why));

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "machine/cpuset.h"
 #include "count/cputhreads.h"
+#include "machine/cpuset.h"
 
 struct cputhread {
 	struct cputhreads *all;

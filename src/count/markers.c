@@ -35,10 +35,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/clock.h"
-#include "machine/cpuset.h"
 #include "count/cputhreads.h"
 #include "count/markers.h"
+#include "machine/clock.h"
+#include "machine/cpuset.h"
 
 enum { LONGEST_NAME = 80, EVENTS = 64, MOST_CPU = 65535 };
 

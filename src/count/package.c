@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 
-#include "count/provider.h"
 #include "base/sysfs.h"
+#include "count/package.h"
 
 int package_of(int cpu)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind counters.h: those who count. A provider is a row of a table in counters.c. */
+/* What counts events: the kernel, perf_event_open or PAPI. Each is a row of functions. */
 #ifndef LOCUS_PROVIDER_H
 #define LOCUS_PROVIDER_H
 
@@ -7,75 +7,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "count/counters.h"
+#include "count/event.h"
+#include "count/reason.h"
 
-/* PER_PACKAGE: a package by its number (0, 1, ...), or one of these. */
-enum { EACH_PACKAGE = -1, WHOLE_NODE = -2 };
-
-/* An event that somebody asked for. */
+/* An event that was asked for, with what its provider needs to count it. */
 struct wanted {
 	struct event event;
-	unsigned index;			 /* of it, in the list of the counters */
+	unsigned index;			 /* in the list of events that were asked for */
 	const struct provider *provider; /* NULL: it can't be counted */
-	int package;			 /* that it is about; PER_PACKAGE only */
 	uint64_t type, code;		 /* the provider's own names for it */
-	double factor;			 /* count times this is in the event's unit */
+	double factor;			 /* a count times this is in the event's unit */
 };
 
 struct provider {
 	const char *source;
 	/*
-	 * What the others are handed as `library`. NULL: it can't be had. Without open(), that is
-	 * NULL, and fine.
+	 * Loads the library that the other functions are handed. NULL: it can't be had. Without
+	 * open() there is none, and the others are handed NULL.
 	 */
 	void *(*open)(bool multiplex, struct reason *);
 	void (*close)(void *library);
 	/*
-	 * Whether it knows this name: fills in `wanted` from event.unit on, as far as it is other
-	 * than 1, per thread and not proven.
+	 * Whether it knows this name. Sets event.unit, scope, package, proven and all below `event`
+	 * where they are other than "1", SCOPE_THREAD, 0, false and 0; factor where it is not 1.
 	 */
 	bool (*find)(void *library, struct wanted *, struct reason *);
 	/*
-	 * Makes and starts the n events on the calling thread, which sits on that CPU. NULL:
-	 * *failed is the first that it can't be done for. That may be for want of counters, if n is
-	 * more than 1.
+	 * Starts the n events on the calling thread, which sits on that CPU. NULL: *failed is the
+	 * first that can't be started; with n > 1 that may be for want of counters.
 	 */
 	void *(*start)(void *library, struct wanted *const *, unsigned n, int cpu, bool multiplex,
 		       const struct wanted **failed, struct reason *);
 	/*
 	 * Before a task, remembers; after it, sets value[index] to what was counted in between, in
-	 * the event's unit. NAN: that is not known, since it was not counted all the time, or,
-	 * where it is extrapolated, at no time. What is extrapolated is the difference of two
-	 * estimates, as it is: the later one may take back what the first had too much, so it may
-	 * be 0 or less, and only the sum over tasks means something.
+	 * the event's unit. NAN: unknown, since it was not counted all the time, or, where counts
+	 * are extrapolated, at no time. An extrapolated count is the difference of two estimates:
+	 * the later one may correct the earlier one downwards, so a single count may be 0 or less,
+	 * and only the sum over tasks has a meaning.
 	 */
 	void (*read)(void *set, bool after, double *value);
-	/* Whether an event could not be read since the start, and why. NULL: they don't say. */
+	/* Whether an event could not be read since the start, and why. NULL: not known. */
 	bool (*unread)(const void *set, unsigned index, struct reason *);
 	void (*stop)(void *set); /* on the thread that started it; gives everything back */
+	/* Calls each(argument, name) for all names that it knows. NULL: none to tell. */
+	void (*names)(void *library, void (*each)(void *, const char *), void *argument);
+	/* Of the library: "7.0.0.0". NULL: it has none. */
+	const char *(*version)(const void *library);
 };
-
-extern const struct provider perf_software, perf_hardware, papi;
-
-void because(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void remedied(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether the error was for want of a file descriptor, and what to do about it. */
-bool too_few_files(int error, struct reason *);
-
-int package_of(int cpu); /* by the kernel's number; -1: it does not say */
-
-/* Calls each(argument, name) for all names that perf knows. */
-void perf_names(void (*each)(void *, const char *), void *argument);
-/* Why the processor's counters can't be opened, if so. */
-bool hardware_why(struct reason *);
-/* Why a package's can't be. */
-void uncore_why(struct reason *);
-/* Whether LIKWID has them, and nobody else may touch them. */
-bool hardware_owned(struct reason *);
-
-/* Calls each(argument, name) for all names that PAPI knows here. */
-void papi_names(void *library, void (*each)(void *, const char *), void *argument);
-const char *papi_version(const void *library);
-unsigned papi_presets(void *library, struct reason *); /* that can be counted here; 0: why */
 
 #endif

@@ -25,6 +25,8 @@
 #include "machine/hugepool.h"
 #include "machine/limits.h"
 #include "count/markers.h"
+#include "count/papi_names.h"
+#include "count/perf_open.h"
 #include "machine/provenance.h"
 #include "machine/region.h"
 #include "base/fields.h"
@@ -534,8 +536,7 @@ static void look_paranoid(const struct patient *p, struct finding *f)
 	 * Who has the capability is not asked by the kernel, but turned away by PAPI, which only
 	 * looks at the number.
 	 */
-	bool allowed =
-		level > 2 && !strcmp(p->root, THIS_MACHINE) && !counters_forbidden(BY_KERNEL, &why);
+	bool allowed = level > 2 && !strcmp(p->root, THIS_MACHINE) && !perf_no_software(&why);
 
 	if (!line || end == line || *end)
 		find(f, UNKNOWN, "perf_event_paranoid can't be read");
@@ -571,7 +572,7 @@ static void look_pmu(const struct patient *p, struct finding *f)
 	struct reason why;
 
 	(void)p;
-	if (counters_forbidden(BY_PROCESSOR, &why)) {
+	if (perf_no_hardware(&why)) {
 		find(f, MISSING, "%s", why.what);
 		mend(f, "%s", why.remedy);
 		return;
@@ -598,7 +599,7 @@ static void look_software(const struct patient *p, struct finding *f)
 	struct reason why;
 
 	(void)p;
-	if (!counters_forbidden(BY_KERNEL, &why)) {
+	if (!perf_no_software(&why)) {
 		find(f, GOOD, "faults, switches and migrations can be counted");
 		return;
 	}
@@ -646,7 +647,7 @@ static void look_papi(const struct patient *p, struct finding *f)
 {
 	struct reason why;
 	char version[32];
-	unsigned presets = counters_presets(version, &why);
+	unsigned presets = papi_presets(version, &why);
 
 	(void)p;
 	if (presets) {

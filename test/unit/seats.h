@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "count/counters.h"
+#include "count/duties.h"
 #include "machine/team.h"
 
 static inline int a_cpu(void)
@@ -42,7 +43,7 @@ static inline bool *duties(const struct counters *c, struct team *t)
 
 	for (unsigned i = 0; i < threads; i++)
 		place[i] = team_worker(t, i)->place;
-	duty = counters_duties(c, place, threads, 0, NULL);
+	duty = duties_find(c, place, threads, 0, NULL);
 	assert_non_null(duty);
 	return duty;
 }

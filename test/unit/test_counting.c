@@ -27,6 +27,7 @@
 #include "harness/run.h"
 #include "machine/clock.h"
 #include "count/counters.h"
+#include "count/duties.h"
 #include "machine/team.h"
 #include "ranks.h"
 
@@ -52,7 +53,7 @@ static const struct countable {
 	{ { .name = "joules",
 	    .source = "papi",
 	    .unit = "J",
-	    .scope = PER_PACKAGE,
+	    .scope = SCOPE_PACKAGE,
 	    .pass = 1,
 	    .proven = true },
 	  0.5,
@@ -145,8 +146,8 @@ const char *counters_library(const struct counters *c, const char **why)
 }
 
 /* Of a package that all share, the first worker of the first rank. */
-bool *counters_duties(const struct counters *c, const struct place *place, unsigned threads,
-		      unsigned rank, void (*most)(double *, size_t))
+bool *duties_find(const struct counters *c, const struct place *place, unsigned threads,
+		  unsigned rank, void (*most)(double *, size_t))
 {
 	bool *duty = calloc(c->n * threads, sizeof(*duty));
 	double first = -(double)rank;
@@ -155,7 +156,7 @@ bool *counters_duties(const struct counters *c, const struct place *place, unsig
 	if (most)
 		most(&first, 1);
 	for (unsigned i = 0; i < c->n * threads; i++)
-		duty[i] = c->event[i / threads].scope == PER_THREAD ||
+		duty[i] = c->event[i / threads].scope == SCOPE_THREAD ||
 			  (i % threads == 0 && -first == rank);
 	return duty;
 }

@@ -21,7 +21,9 @@
 #include <cmocka.h>
 
 #include "count/counters.h"
-#include "count/provider.h"
+#include "count/package.h"
+#include "count/papi.h"
+#include "count/papi_names.h"
 #include "machine/team.h"
 #include "seats.h"
 
@@ -134,7 +136,7 @@ static void test_events_of_a_set(void **state)
 
 		assert_string_equal(e->source, sources[i]);
 		assert_string_equal(e->unit, "1");
-		assert_int_equal(e->scope, PER_THREAD);
+		assert_int_equal(e->scope, SCOPE_THREAD);
 		assert_true(e->proven);
 		assert_null(e->why);
 	}
@@ -316,7 +318,8 @@ static void test_what_a_package_counts_is_counted_once(void **state)
 	assert_int_equal(counters_passes(c), 1); /* each component has counters of its own */
 	for (unsigned i = 0; i < LENGTH(units); i++) {
 		assert_string_equal(counters_event(c, i)->unit, units[i]);
-		assert_int_equal(counters_event(c, i)->scope, i == 4 ? PER_THREAD : PER_PACKAGE);
+		assert_int_equal(counters_event(c, i)->scope,
+				 i == 4 ? SCOPE_THREAD : SCOPE_PACKAGE);
 	}
 	/*
 	 * All sit on one CPU, thus on one package, whose first is worker 0; on the other one nobody
@@ -339,23 +342,23 @@ static void test_packages_in_names(void **state)
 	} rows[] = { { "rapl:::PACKAGE_ENERGY:PACKAGE0", 0 },
 		     { "rapl:::PACKAGE_ENERGY:PACKAGE1", 1 },
 		     { "imc::READS:cpu=0", package_of(0) },
-		     { "imc::READS", EACH_PACKAGE },
-		     { "net:::lo:rx:bytes", WHOLE_NODE } };
+		     { "imc::READS", PACKAGE_EACH },
+		     { "net:::lo:rx:bytes", PACKAGE_NODE } };
 	struct reason reason;
 	void *library;
 
 	(void)state;
 	setenv("PAPI_STAND_IN", "", 1);
-	library = papi.open(false, &reason);
+	library = papi_provider.open(false, &reason);
 	assert_non_null(library);
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
 		struct wanted w = { .event = { .name = rows[i].name } };
 
-		assert_true(papi.find(library, &w, &reason));
-		assert_int_equal(w.event.scope, PER_PACKAGE);
-		assert_int_equal(w.package, rows[i].package);
+		assert_true(papi_provider.find(library, &w, &reason));
+		assert_int_equal(w.event.scope, SCOPE_PACKAGE);
+		assert_int_equal(w.event.package, rows[i].package);
 	}
-	papi.close(library);
+	papi_provider.close(library);
 }
 
 static void test_a_cpu_in_the_name_needs_no_other(void **state)
@@ -427,7 +430,7 @@ static void test_without_counters_of_the_processor(void **state)
 	assert_string_equal(counters_event(c, 2)->source, "papi");
 	assert_says(why(c, 3), "did you mean perf::PAGE-FAULTS?");
 	counters_close(c);
-	assert_int_equal(counters_presets(version, &reason), 0);
+	assert_int_equal(papi_presets(version, &reason), 0);
 	assert_string_equal(version, LOCUS_PAPI_VERSION);
 	assert_says(reason.what, "switched off by its stand-in");
 }
@@ -511,10 +514,10 @@ static void test_presets(void **state)
 
 	(void)state;
 	setenv("PAPI_STAND_IN", "", 1);
-	n = counters_presets(version, &reason);
+	n = papi_presets(version, &reason);
 	assert_string_equal(version, LOCUS_PAPI_VERSION);
 	setenv("PAPI_STAND_IN", "absent=PAPI_FP_OPS absent=PAPI_TOT_INS", 1);
-	fewer = counters_presets(version, &reason);
+	fewer = papi_presets(version, &reason);
 	assert_true(fewer > 0);
 	assert_int_equal(n - fewer, 2);
 	setenv("PAPI_STAND_IN",
@@ -523,7 +526,7 @@ static void test_presets(void **state)
 	       "absent=PAPI_BR_MSP absent=PAPI_LD_INS absent=PAPI_SR_INS absent=PAPI_L3_TCA "
 	       "absent=PAPI_RES_STL absent=PAPI_CA_SNP absent=PAPI_FP_OPS",
 	       1);
-	assert_int_equal(counters_presets(version, &reason), 0);
+	assert_int_equal(papi_presets(version, &reason), 0);
 	assert_says(reason.what, "no preset for this processor");
 }
 
@@ -629,7 +632,7 @@ static void test_says_that_it_was_built_without(void **state)
 	assert_string_equal(why, "built without PAPI");
 	assert_string_equal(counters_event(c, 1)->source, "kernel");
 	counters_close(c);
-	assert_int_equal(counters_presets(version, &reason), 0);
+	assert_int_equal(papi_presets(version, &reason), 0);
 	assert_string_equal(reason.what, "built without PAPI");
 	assert_string_equal(version, "");
 }

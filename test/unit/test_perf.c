@@ -19,8 +19,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "count/counters.h"
-#include "count/provider.h"
+#include "count/perf.h"
+#include "count/perf_names.h"
+#include "count/perf_open.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -301,7 +302,7 @@ static void test_under_likwid(void **state)
 	assert_null(started(&perf_hardware, &cycles, false, &why));
 	assert_int_equal(kernel_says.calls, 0);
 	assert_non_null(strstr(why.what, "likwid-perfctr has the processor's counters"));
-	assert_true(counters_forbidden(BY_PROCESSOR, &why));
+	assert_true(perf_no_hardware(&why));
 	kernel_says.reading[1] = (struct reading){ 10, 20, 20 };
 	kernel_says.reading[2] = (struct reading){ 17, 30, 30 };
 	assert_true(counted(&perf_software, "perf::PAGE-FAULTS", false) == 7);
@@ -333,18 +334,18 @@ static void test_doctor(void **state)
 	struct reason why = { 0 };
 
 	(void)state;
-	assert_false(counters_forbidden(BY_PROCESSOR, &why));
+	assert_false(perf_no_hardware(&why));
 	kernel_says.error[kernel_says.calls] = ENOENT;
-	assert_true(counters_forbidden(BY_PROCESSOR, &why));
+	assert_true(perf_no_hardware(&why));
 	assert_non_null(strstr(why.what, "no PMU"));
 	forget(state);
-	assert_false(counters_forbidden(BY_KERNEL, &why));
+	assert_false(perf_no_software(&why));
 	/* All is forbidden, or what is in the kernel only. */
 	for (unsigned i = 0; i < 2; i++) {
 		forget(state);
 		kernel_says.error[0] = EACCES;
 		kernel_says.error[1] = i ? EACCES : 0;
-		assert_true(counters_forbidden(BY_KERNEL, &why));
+		assert_true(perf_no_software(&why));
 		assert_int_equal(kernel_says.calls, 2);
 		assert_non_null(strstr(why.what, "forbidden"));
 	}
@@ -364,7 +365,7 @@ static void test_names(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	perf_names(known_to_one, &n);
+	perf_names(NULL, known_to_one, &n);
 	assert_int_equal(n, 14 + 12 + 7 * 6);
 	assert_int_equal(wanted(&perf_hardware, "perf::llc-load-misses").code,
 			 PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 |

@@ -18,7 +18,10 @@
 #include <cmocka.h>
 
 #include "count/counters.h"
-#include "count/provider.h"
+#include "count/duties.h"
+#include "count/package.h"
+#include "count/papi.h"
+#include "count/perf.h"
 #include "machine/team.h"
 #include "machine/cpuset.h"
 #include "many_cpus.h"
@@ -69,9 +72,9 @@ static bool papi_find(void *library, struct wanted *w, struct reason *why)
 	because(why, "no such event");
 	if (!find_a(w, "papi") && !find_a(w, "package") && !find_a(w, "node"))
 		return false;
-	w->event.scope = find_a(w, "papi") ? PER_THREAD : PER_PACKAGE;
-	w->package = find_a(w, "node") ? WHOLE_NODE : EACH_PACKAGE;
-	sscanf(w->event.name, "package=%d", &w->package);
+	w->event.scope = find_a(w, "papi") ? SCOPE_THREAD : SCOPE_PACKAGE;
+	w->event.package = find_a(w, "node") ? PACKAGE_NODE : PACKAGE_EACH;
+	sscanf(w->event.name, "package=%d", &w->event.package);
 	return true;
 }
 
@@ -115,7 +118,7 @@ static void *start_counters(void *library, struct wanted *const *w, unsigned n, 
 	*failed = ++starts == failing ? w[0] : NULL;
 	for (; s->n < n && !*failed; s->n++) {
 		s->index[s->n] = w[s->n]->index;
-		if (w[s->n]->event.scope == PER_THREAD && used + s->n == ROOM)
+		if (w[s->n]->event.scope == SCOPE_THREAD && used + s->n == ROOM)
 			*failed = w[s->n];
 	}
 	if (!*failed) {
@@ -145,30 +148,8 @@ const struct provider perf_software = { "perf",	     NULL,     NULL, software_fi
 					start_files, read_one, NULL, stop_files };
 const struct provider perf_hardware = { "perf",		NULL,	  NULL, hardware_find,
 					start_counters, read_one, NULL, stop_counters };
-const struct provider papi = { "papi",	       NULL,	 NULL, papi_find,
-			       start_counters, read_one, NULL, stop_counters };
-
-void perf_names(void (*each)(void *, const char *), void *argument)
-{
-	(void)each, (void)argument;
-}
-
-void papi_names(void *library, void (*each)(void *, const char *), void *argument)
-{
-	(void)library, (void)each, (void)argument;
-}
-
-const char *papi_version(const void *library)
-{
-	(void)library;
-	return "of a double";
-}
-
-unsigned papi_presets(void *library, struct reason *why)
-{
-	(void)library, (void)why;
-	return 0;
-}
+const struct provider papi_provider = { "papi",		NULL,	  NULL, papi_find,
+					start_counters, read_one, NULL, stop_counters };
 
 static int forget(void **state)
 {
@@ -372,8 +353,8 @@ static void check_duties(struct counters *c)
 
 	for (unsigned rank = 0; rank < seated.ranks; rank++) {
 		const struct place *place = seated.place[rank];
-		bool *duty = counters_duties(c, place, THREADS, rank,
-					     seated.ranks > 1 ? most_here : NULL);
+		bool *duty =
+			duties_find(c, place, THREADS, rank, seated.ranks > 1 ? most_here : NULL);
 
 		assert_non_null(duty);
 		for (unsigned i = 0; i < THREADS; i++) {

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An event that was asked for, and how it can be counted here. */
+#ifndef LOCUS_EVENT_H
+#define LOCUS_EVENT_H
+
+#include <stdbool.h>
+
+/* In a list of names it stands for the events that a benchmark names, and is never an event's. */
+#define EVENT_DEFAULT "default"
+
+/* Each worker counts its own, or one worker counts for its package (uncore, RAPL). */
+enum scope { SCOPE_THREAD, SCOPE_PACKAGE };
+
+/* The package of an event with SCOPE_PACKAGE: the kernel's number (0, 1, ...), or one of these. */
+enum { PACKAGE_EACH = -1, PACKAGE_NODE = -2 };
+
+struct event {
+	const char *name;   /* as asked for */
+	const char *source; /* "papi", "perf", "kernel"; NULL: it can't be counted */
+	const char *unit;   /* "1"; "s", "J"... as the library says */
+	enum scope scope;
+	int package;
+	unsigned pass; /* the pass that counts it, 0, 1, ... */
+	/* a zero can be believed: the probe saw it count, or the kernel counts it */
+	bool proven;
+	/* NULL; else why it can't be counted at all, and what to do about it: one line */
+	char *why;
+};
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PAPI's library, loaded when the first event is asked for that may be PAPI's. Its version has to
+ * be that of the papi.h that locus was built with.
+ */
+#ifndef LOCUS_PAPI_LIBRARY_H
+#define LOCUS_PAPI_LIBRARY_H
+
+#include "config.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#ifdef HAVE_PAPI
+#include <papi.h>
+#endif
+
+#include "count/reason.h"
+
+/* A struct papi, to be used by all threads of this process. NULL: why not. */
+void *papi_open(bool multiplex, struct reason *);
+
+#ifdef HAVE_PAPI
+
+#define PAPI_CALLS(CALL)                \
+	CALL(library_init)              \
+	CALL(shutdown)                  \
+	CALL(get_opt)                   \
+	CALL(set_opt)                   \
+	CALL(strerror)                  \
+	CALL(thread_init)               \
+	CALL(multiplex_init)            \
+	CALL(register_thread)           \
+	CALL(unregister_thread)         \
+	CALL(num_components)            \
+	CALL(get_component_info)        \
+	CALL(get_event_component)       \
+	CALL(event_name_to_code)        \
+	CALL(event_code_to_name)        \
+	CALL(query_event)               \
+	CALL(get_event_info)            \
+	CALL(enum_event)                \
+	CALL(enum_cmp_event)            \
+	CALL(create_eventset)           \
+	CALL(assign_eventset_component) \
+	CALL(set_multiplex)             \
+	CALL(add_event)                 \
+	CALL(start)                     \
+	CALL(read)                      \
+	CALL(stop)                      \
+	CALL(cleanup_eventset)          \
+	CALL(destroy_eventset)
+
+struct papi {
+	void *file;	 /* of dlopen() */
+	pthread_t owner; /* the thread that loaded it: registered until the end */
+	bool multiplex;
+	char version[32];
+#define CALL(name) __typeof__(PAPI_##name) *(name);
+	PAPI_CALLS(CALL)
+#undef CALL
+};
+
+void papi_close(void *library);
+const char *papi_version(const void *library); /* "7.0.0.0" */
+
+#endif
+
+#endif

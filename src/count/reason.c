@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "count/reason.h"
+
+void because(struct reason *r, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(r->what, sizeof(r->what), format, arguments);
+	va_end(arguments);
+	*r->remedy = '\0';
+}
+
+void remedied(struct reason *r, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(r->remedy, sizeof(r->remedy), format, arguments);
+	va_end(arguments);
+}
+
+char *reason_line(const struct reason *r)
+{
+	char *line;
+
+	return asprintf(&line, *r->remedy ? "%s: %s" : "%s", r->what, r->remedy) < 0 ? NULL : line;
+}
+
+bool too_few_files(int error, struct reason *why)
+{
+	struct rlimit files;
+
+	if (error != EMFILE && error != ENFILE)
+		return false;
+	because(why, "too few file descriptors: an event takes one for each thread");
+	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
+		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: "
+			      "raise fs.file-max, or count fewer events");
+	else if (files.rlim_max > files.rlim_cur)
+		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
+	else
+		remedied(why, "ulimit -n %ju # by root; or count fewer events",
+			 (uintmax_t)files.rlim_cur * 4);
+	return true;
+}
