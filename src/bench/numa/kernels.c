@@ -85,10 +85,8 @@ static double sum_scalar(double *to, const double *x, const double *y, size_t n,
 
 /* clang-format off */
 #ifdef __x86_64__
-/* clang-format off */
 #define EACH(kernel)                                                         \
 	{ [BASELINE] = kernel##_baseline, [AVX2] = kernel##_avx2, [AVX512] = kernel##_avx512 }
-/* clang-format on */
 #else
 #define EACH(kernel) { [BASELINE] = kernel##_baseline }
 #endif

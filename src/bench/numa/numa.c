@@ -9,27 +9,14 @@
  * Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static took
  * 2.65 : 1.47 : 1.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/numa/kernels.h"
+#include "bench/numa/arrays.h"
+#include "bench/numa/size.h"
 #include "benchmark.h"
 #include "kit/random.h"
-#include "machine/limits.h"
-#include "base/sysfs.h"
-#include "machine/membind.h"
-#include "machine/migrate.h"
 #include "machine/topology.h"
-
-#define GIB	       (UINT64_C(1) << 30)
-#define PUBLISHED_SIZE (8 * GIB)
-#define PLACEMENTS     6 /* variants, without the matrix */
-
-enum { X, Y, RESULT, ARRAYS };
-
-static uint64_t largest_size(const struct machine *, enum profile);
 
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
 static const struct parameter parameters[] = {
@@ -37,7 +24,7 @@ static const struct parameter parameters[] = {
 		     "what is done with the arrays; -nt: by stores that pass the caches", P_CHOICE,
 		     .choices = KERNEL_CHOICES, .value = { "sum", "sum,triad", "sum-scalar" } },
 	[BYTES] = { "size", "B", "of each array; a kernel has 1 to 3", P_SIZE,
-		    .value = { "128M", "auto", "8G" }, .automatic = largest_size },
+		    .value = { "128M", "auto", "8G" }, .automatic = numa_size },
 	[PAGES] = { "pages", NULL, "what the arrays are mapped with", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base", "base,thp" } },
 	[THREADS_ON] = { "layout", NULL, "threads on each node", P_LAYOUT,
@@ -72,13 +59,6 @@ static const struct metric metrics[] = {
 	{ 0 }
 };
 
-/* What makes the variants differ. */
-struct rule {
-	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM } touch; /* who touches a page first, */
-	/* whether that decides where it lies, */
-	enum { BY_TOUCH, BIND, INTERLEAVE } policy;
-	bool moved; /* and whether it stays there */
-};
 static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
 			 at_random = { AT_RANDOM, BY_TOUCH, false },
 			 by_part = { EACH_ITS_PART, BY_TOUCH, false },
@@ -86,42 +66,19 @@ static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
 			 bound = { EACH_ITS_PART, BIND, false },
 			 migrate = { FIRST_ALL, BY_TOUCH, true };
 
-/*
- * Small integers, so that sums are exact in whatever order; their periods are prime, so that no
- * whole line, vector or page is another's like. The result begins as what no kernel stores.
- */
-static const struct content {
-	const char *name;
-	size_t period;
-	double base;
-} contents[ARRAYS] = {
-	[X] = { "array x", 13, 0 },
-	[Y] = { "array y", 7, 0 },
-	[RESULT] = { "the result", 1, -1 },
-};
-
-/* Elements of the arrays that one worker streams through; and what came of it. */
-struct part {
-	_Alignas(APART) size_t begin, end;
-	double *array[ARRAYS]; /* from begin on; NULL: the kernel has no use for it */
-	double sum;	       /* over all passes of a sample */
+/* What a worker did in a sample, and the first element of the result that is wrong. */
+struct own {
+	_Alignas(APART) double sum; /* over all passes */
 	uint64_t passes;
-	size_t wrong; /* first wrong element; end: none is */
+	size_t wrong; /* the end of its part: none is */
 };
 
 struct state {
 	const struct kernel *kernel;
-	const struct rule *rule;
 	stream *run;
 	unsigned width;
-	size_t granule; /* bytes */
-	size_t elements;
-	double *array[ARRAYS];
-	struct region *region[ARRAYS];
-	uint64_t seed;
-	unsigned threads;
-	long stuck;
-	struct part part[]; /* by worker */
+	struct arrays arrays;
+	struct own own[]; /* by worker */
 };
 
 static const struct kernel *kernel_of(const struct trial *trial)
@@ -132,11 +89,6 @@ static const struct kernel *kernel_of(const struct trial *trial)
 static size_t elements_of(const struct trial *trial)
 {
 	return trial->value[BYTES].count / sizeof(double);
-}
-
-static bool uses(const struct kernel *k, unsigned array)
-{
-	return array == RESULT ? k->writes : array < k->reads;
 }
 
 static double words(const struct trial *trial, unsigned each)
@@ -183,234 +135,9 @@ static const struct explained counters[] = {
 	{ 0 }
 };
 
-/* The value of `auto`. */
-
-static uint64_t power_below(uint64_t bytes)
-{
-	return bytes ? UINT64_C(1) << (63 - __builtin_clzll(bytes)) : 0;
-}
-
-static uint64_t power_above(uint64_t bytes)
-{
-	return bytes > 1 ? 2 * power_below(bytes - 1) : bytes;
-}
-
-static uint64_t memory_of(const struct machine *m)
-{
-	struct memory_limit limit;
-	uint64_t sum = 0;
-
-	if (m->here) {
-		memory_limit_read(THIS_MACHINE, &limit);
-		return limit.available;
-	}
-	for (unsigned i = 0; i < m->nodes; i++)
-		sum += m->node[i].memory;
-	return sum ? sum : NO_LIMIT;
-}
-
-/*
- * So small that all placements of the threads can be held at once and sampled in turn, and so large
- * that the caches don't matter: 4 times the last one. Where memory has no room for both, the second
- * counts for more.
- */
-static uint64_t largest_size(const struct machine *m, enum profile profile)
-{
-	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS,
-		       beyond_caches = power_above(4 * m->last_cache);
-	uint64_t size = power_below(share / PLACEMENTS);
-
-	(void)profile;
-	if (size < beyond_caches)
-		size = power_below(share) < beyond_caches ? power_below(share) : beyond_caches;
-	return size < PUBLISHED_SIZE ? size : PUBLISHED_SIZE;
-}
-
-/* Parts. */
-
-/* Where worker i's part begins: on a line, so that no line is stored to by two. */
-static size_t border(const struct trial *trial, unsigned i)
-{
-	const size_t line = trial->machine->line / sizeof(double), elements = elements_of(trial);
-
-	return i == trial->threads ? elements : elements / line * i / trial->threads * line;
-}
-
-static void cut(struct state *s, const struct trial *trial)
-{
-	for (unsigned i = 0; i < trial->threads; i++) {
-		struct part *p = &s->part[i];
-
-		p->begin = border(trial, i);
-		p->end = border(trial, i + 1);
-		p->wrong = p->end;
-		for (unsigned a = 0; a < ARRAYS; a++)
-			p->array[a] = s->array[a] ? s->array[a] + p->begin : NULL;
-	}
-}
-
-/* Placement. */
-
-/* The worker that a granule is dealt to. */
-static unsigned dealt(const struct state *s, unsigned array, size_t granule)
-{
-	return mix(s->seed ^ mix(granule * ARRAYS + array)) % s->threads;
-}
-
-static void fill(const struct state *s, unsigned array, size_t begin, size_t end)
-{
-	const struct content *c = &contents[array];
-	double *to = s->array[array];
-
-	for (size_t i = begin, phase = begin % c->period; i < end; i++) {
-		to[i] = c->base + (double)phase;
-		phase = phase + 1 < c->period ? phase + 1 : 0;
-	}
-}
-
-static size_t granules(const struct state *s)
-{
-	const size_t per_granule = s->granule / sizeof(double);
-
-	return (s->elements + per_granule - 1) / per_granule;
-}
-
-/* Elements before the n-th granule. */
-static size_t elements_before(const struct state *s, size_t granule)
-{
-	const size_t elements = granule * (s->granule / sizeof(double));
-
-	return elements < s->elements ? elements : s->elements;
-}
-
-static void touch_array(const struct state *s, unsigned array, unsigned worker)
-{
-	switch (s->rule->touch) {
-	case EACH_ITS_PART:
-		fill(s, array, s->part[worker].begin, s->part[worker].end);
-		return;
-	case FIRST_ALL:
-		if (worker == 0)
-			fill(s, array, 0, s->elements);
-		return;
-	case AT_RANDOM:
-		for (size_t g = 0; g < granules(s); g++)
-			if (dealt(s, array, g) == worker)
-				fill(s, array, elements_before(s, g), elements_before(s, g + 1));
-	}
-}
-
-static void touch(void *state, struct worker *self)
-{
-	const struct state *s = state;
-
-	for (unsigned a = 0; a < ARRAYS; a++)
-		if (s->array[a])
-			touch_array(s, a, self->index);
-}
-
-/* Says of elements of an array where they are to lie, or who uses them. */
-static void claim(const struct state *s, void (*as)(struct region *, size_t, size_t, int),
-		  unsigned array, size_t begin, size_t end, int node)
-{
-	as(s->region[array], begin * sizeof(double), (end - begin) * sizeof(double), node);
-}
-
-static void claim_by_part(const struct state *s, void (*as)(struct region *, size_t, size_t, int),
-			  unsigned array, const struct trial *trial)
-{
-	for (unsigned i = 0; i < s->threads; i++)
-		claim(s, as, array, s->part[i].begin, s->part[i].end, trial->place[i].node);
-}
-
-/* Where the first touch, or the move after it, is to bring the pages. */
-static void claim_touched(const struct state *s, unsigned array, const struct trial *trial)
-{
-	if (s->rule->moved || s->rule->touch == EACH_ITS_PART) {
-		claim_by_part(s, region_home, array, trial);
-		return;
-	}
-	if (s->rule->touch == FIRST_ALL) {
-		claim(s, region_home, array, 0, s->elements, trial->place[0].node);
-		return;
-	}
-	for (size_t g = 0; g < granules(s); g++)
-		claim(s, region_home, array, elements_before(s, g), elements_before(s, g + 1),
-		      trial->place[dealt(s, array, g)].node);
-}
-
-/* Sets the policy of an array, and claims where its pages are to lie. */
-static int place(const struct state *s, unsigned array, const struct trial *trial)
-{
-	struct region *region = s->region[array];
-	const int node = (int)trial->value[TO].count;
-
-	claim_by_part(s, region_user, array, trial);
-	switch (s->rule->policy) {
-	case BIND:
-		claim(s, region_home, array, 0, s->elements, node);
-		return region_bind(region, node);
-	case INTERLEAVE:
-		region_even(region);
-		return region_interleave(region);
-	case BY_TOUCH:
-		claim_touched(s, array, trial);
-	}
-	return 0;
-}
-
-/* Touches now, so that there is something to move. */
-static int move(struct state *s, const struct trial *trial)
-{
-	team_run(trial->team, touch, s);
-	for (unsigned a = 0; a < ARRAYS; a++) {
-		const long stuck = s->region[a] ? region_migrate(s->region[a]) : 0;
-
-		if (stuck < 0) {
-			cannot(trial->arena,
-			       "pages can't be moved to another node: %s (a container may forbid "
-			       "move_pages; --variant leaves "
-			       "migrate out)",
-			       strerror(errno));
-			return -1;
-		}
-		s->stuck += stuck;
-	}
-	return 0;
-}
-
-/* The life of a trial. */
-
-static int map(struct state *s, const struct trial *trial)
-{
-	for (unsigned a = 0; a < ARRAYS; a++) {
-		if (!uses(s->kernel, a))
-			continue;
-		s->region[a] = region_map(trial->arena, contents[a].name,
-					  s->elements * sizeof(double), trial->value[PAGES].choice);
-		if (!s->region[a])
-			return -1;
-		s->array[a] = region_base(s->region[a]);
-		s->granule = region_granule(s->region[a]);
-	}
-	return 0;
-}
-
-static int lay_out(struct state *s, const struct trial *trial)
-{
-	if (map(s, trial))
-		return -1;
-	cut(s, trial);
-	for (unsigned a = 0; a < ARRAYS; a++)
-		if (s->region[a] && place(s, a, trial))
-			return -1;
-	return s->rule->moved ? move(s, trial) : 0;
-}
-
 static void *prepare(const struct trial *trial)
 {
 	const struct kernel *kernel = kernel_of(trial);
-	const size_t bytes = sizeof(struct state) + trial->threads * sizeof(struct part);
 	enum instruction_set set;
 	stream *run = kernel_choose(kernel, &set);
 	struct state *s;
@@ -420,17 +147,19 @@ static void *prepare(const struct trial *trial)
 			      "%s needs stores that pass the caches, which this program does not "
 			      "have for this architecture",
 			      kernel->name);
-	s = apart_alloc(bytes);
+	s = apart_alloc(sizeof(*s) + trial->threads * sizeof(*s->own));
 	if (!s)
 		return NULL;
 	s->kernel = kernel;
-	s->rule = trial->variant->data;
 	s->run = run;
 	s->width = instruction_set_width(set);
-	s->elements = elements_of(trial);
-	s->threads = trial->threads;
-	s->seed = mix(trial->seed + trial->allocation);
-	if (!lay_out(s, trial))
+	s->arrays = (struct arrays){ .rule = trial->variant->data,
+				     .elements = elements_of(trial),
+				     .line = trial->machine->line / sizeof(double),
+				     .threads = trial->threads,
+				     .seed = mix(trial->seed + trial->allocation) };
+	if (!arrays_place(&s->arrays, trial, kernel, trial->value[PAGES].choice,
+			  (int)trial->value[TO].count))
 		return s;
 	free(s);
 	return NULL;
@@ -438,19 +167,28 @@ static void *prepare(const struct trial *trial)
 
 static void enter(void *state, struct worker *self)
 {
-	const struct state *s = state;
+	const struct arrays *a = &((struct state *)state)->arrays;
 
-	if (!s->rule->moved)
-		touch(state, self);
+	if (!a->rule->moved)
+		arrays_touch(a, self->index);
+}
+
+/* A worker's part of an array; NULL: the kernel has no use for it. */
+static double *part_of(const struct arrays *a, unsigned array, size_t begin)
+{
+	return a->base[array] ? a->base[array] + begin : NULL;
 }
 
 static void work(void *state, struct worker *self)
 {
 	struct state *s = state;
-	struct part *p = &s->part[self->index];
+	const struct arrays *a = &s->arrays;
+	struct own *own = &s->own[self->index];
+	const size_t begin = arrays_border(a, self->index), end = arrays_border(a, self->index + 1);
 
-	p->sum = s->run(p->array[RESULT], p->array[X], p->array[Y], p->end - p->begin, self->count);
-	p->passes = self->done = self->count;
+	own->sum = s->run(part_of(a, RESULT, begin), part_of(a, X, begin), part_of(a, Y, begin),
+			  end - begin, self->count);
+	own->passes = self->done = self->count;
 }
 
 static void collect(void *state, const struct trial *trial, struct result *result)
@@ -459,45 +197,21 @@ static void collect(void *state, const struct trial *trial, struct result *resul
 
 	(void)trial;
 	report(result, WIDTH, s->width);
-	report(result, GRANULE, (double)s->granule);
-	if (s->rule->moved)
-		report(result, STUCK, (double)s->stuck);
-}
-
-static double content(unsigned array, size_t i)
-{
-	return contents[array].base + (double)(i % contents[array].period);
-}
-
-/* What to[i] must be now. */
-static double expected(const struct kernel *k, size_t i)
-{
-	return k->of_x * content(X, i) + k->of_y * content(Y, i);
-}
-
-/* Sum of x[0..n). */
-static double sum_below(size_t n)
-{
-	const size_t period = contents[X].period, rest = n % period;
-
-	const size_t sum = n / period * (period * (period - 1) / 2) + rest * (rest - 1) / 2;
-
-	return (double)sum;
-}
-
-static double expected_sum(const struct part *p)
-{
-	return (sum_below(p->end) - sum_below(p->begin)) * (double)p->passes;
+	report(result, GRANULE, (double)s->arrays.granule);
+	if (s->arrays.rule->moved)
+		report(result, STUCK, (double)s->arrays.stuck);
 }
 
 static void check(void *state, struct worker *self)
 {
 	struct state *s = state;
-	struct part *p = &s->part[self->index];
+	const double *result = s->arrays.base[RESULT];
+	const size_t end = arrays_border(&s->arrays, self->index + 1);
+	size_t i = arrays_border(&s->arrays, self->index);
 
-	for (p->wrong = p->begin; p->wrong < p->end; p->wrong++)
-		if (s->array[RESULT][p->wrong] != expected(s->kernel, p->wrong))
-			return;
+	while (i < end && result[i] == expected_element(s->kernel, i))
+		i++;
+	s->own[self->index].wrong = i;
 }
 
 static const char *verify(void *state, const struct trial *trial)
@@ -505,23 +219,26 @@ static const char *verify(void *state, const struct trial *trial)
 	/* until the next one: the state will be gone when it is read */
 	static _Thread_local char sentence[200];
 	struct state *s = state;
+	const struct arrays *a = &s->arrays;
 
 	if (s->kernel->writes)
 		team_run(trial->team, check, s);
-	for (unsigned i = 0; i < s->threads; i++) {
-		const struct part *p = &s->part[i];
+	for (unsigned i = 0; i < a->threads; i++) {
+		const size_t begin = arrays_border(a, i), end = arrays_border(a, i + 1);
+		const struct own *own = &s->own[i];
+		const double sum = expected_sum(begin, end, own->passes);
 
-		if (!s->kernel->writes && p->sum != expected_sum(p)) {
+		if (!s->kernel->writes && own->sum != sum) {
 			snprintf(sentence, sizeof(sentence),
-				 "worker %u summed %.17g in %llu passes, not %.17g", i, p->sum,
-				 (unsigned long long)p->passes, expected_sum(p));
+				 "worker %u summed %.17g in %llu passes, not %.17g", i, own->sum,
+				 (unsigned long long)own->passes, sum);
 			return sentence;
 		}
-		if (s->kernel->writes && p->wrong < p->end) {
+		if (s->kernel->writes && own->wrong < end) {
 			snprintf(sentence, sizeof(sentence),
 				 "element %zu of the result is %.17g, not %.17g (worker %u)",
-				 p->wrong, s->array[RESULT][p->wrong],
-				 expected(s->kernel, p->wrong), i);
+				 own->wrong, a->base[RESULT][own->wrong],
+				 expected_element(s->kernel, own->wrong), i);
 			return sentence;
 		}
 	}

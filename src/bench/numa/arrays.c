@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "bench/numa/arrays.h"
+#include "kit/random.h"
+#include "machine/membind.h"
+#include "machine/migrate.h"
+
+/* The worker that a granule is dealt to. */
+static unsigned dealt(const struct arrays *a, unsigned array, size_t granule)
+{
+	return mix(a->seed ^ mix(granule * ARRAYS + array)) % a->threads;
+}
+
+static size_t granules(const struct arrays *a)
+{
+	const size_t per_granule = a->granule / sizeof(double);
+
+	return (a->elements + per_granule - 1) / per_granule;
+}
+
+/* Elements before the n-th granule. */
+static size_t elements_before(const struct arrays *a, size_t granule)
+{
+	return smaller(granule * (a->granule / sizeof(double)), a->elements);
+}
+
+/* ---- first touch ---- */
+
+static void touch(const struct arrays *a, unsigned array, unsigned worker)
+{
+	double *base = a->base[array];
+
+	switch (a->rule->touch) {
+	case EACH_ITS_PART:
+		contents_fill(array, base, arrays_border(a, worker), arrays_border(a, worker + 1));
+		return;
+	case FIRST_ALL:
+		if (worker == 0)
+			contents_fill(array, base, 0, a->elements);
+		return;
+	case AT_RANDOM:
+		for (size_t g = 0; g < granules(a); g++)
+			if (dealt(a, array, g) == worker)
+				contents_fill(array, base, elements_before(a, g),
+					      elements_before(a, g + 1));
+	}
+}
+
+void arrays_touch(const struct arrays *a, unsigned worker)
+{
+	for (unsigned array = 0; array < ARRAYS; array++)
+		if (a->base[array])
+			touch(a, array, worker);
+}
+
+/* ---- where pages are to lie, and who uses them ---- */
+
+/* region_home or region_user */
+typedef void claim(struct region *, size_t offset, size_t bytes, int node);
+
+static void claim_elements(struct region *region, claim *as, size_t begin, size_t end, int node)
+{
+	as(region, begin * sizeof(double), (end - begin) * sizeof(double), node);
+}
+
+static void claim_by_part(const struct arrays *a, claim *as, struct region *region,
+			  const struct trial *t)
+{
+	for (unsigned i = 0; i < a->threads; i++)
+		claim_elements(region, as, arrays_border(a, i), arrays_border(a, i + 1),
+			       t->place[i].node);
+}
+
+/* Where the first touch, or the move after it, is to bring the pages. */
+static void claim_touched(const struct arrays *a, unsigned array, const struct trial *t)
+{
+	struct region *region = a->region[array];
+
+	if (a->rule->moved || a->rule->touch == EACH_ITS_PART) {
+		claim_by_part(a, region_home, region, t);
+		return;
+	}
+	if (a->rule->touch == FIRST_ALL) {
+		claim_elements(region, region_home, 0, a->elements, t->place[0].node);
+		return;
+	}
+	for (size_t g = 0; g < granules(a); g++)
+		claim_elements(region, region_home, elements_before(a, g),
+			       elements_before(a, g + 1), t->place[dealt(a, array, g)].node);
+}
+
+/* Sets the policy of an array, and claims where its pages are to lie. */
+static int place(const struct arrays *a, unsigned array, const struct trial *t, int node)
+{
+	struct region *region = a->region[array];
+
+	claim_by_part(a, region_user, region, t);
+	switch (a->rule->policy) {
+	case BIND:
+		claim_elements(region, region_home, 0, a->elements, node);
+		return region_bind(region, node);
+	case INTERLEAVE:
+		region_even(region);
+		return region_interleave(region);
+	case BY_TOUCH:
+		claim_touched(a, array, t);
+	}
+	return 0;
+}
+
+/* ---- moved ---- */
+
+static void touch_all(void *arrays, struct worker *self)
+{
+	arrays_touch(arrays, self->index);
+}
+
+/* Touches now, so that there is something to move. */
+static int move(struct arrays *a, const struct trial *t)
+{
+	team_run(t->team, touch_all, a);
+	for (unsigned array = 0; array < ARRAYS; array++) {
+		const long stuck = a->region[array] ? region_migrate(a->region[array]) : 0;
+
+		if (stuck < 0) {
+			cannot(t->arena,
+			       "pages can't be moved to another node: %s (a container may forbid "
+			       "move_pages; --variant leaves "
+			       "migrate out)",
+			       strerror(errno));
+			return -1;
+		}
+		a->stuck += stuck;
+	}
+	return 0;
+}
+
+static bool uses(const struct kernel *k, unsigned array)
+{
+	return array == RESULT ? k->writes : array < k->reads;
+}
+
+int arrays_place(struct arrays *a, const struct trial *t, const struct kernel *k, enum pages pages,
+		 int node)
+{
+	for (unsigned array = 0; array < ARRAYS; array++) {
+		if (!uses(k, array))
+			continue;
+		a->region[array] = region_map(t->arena, contents_name(array),
+					      a->elements * sizeof(double), pages);
+		if (!a->region[array])
+			return -1;
+		a->base[array] = region_base(a->region[array]);
+		a->granule = region_granule(a->region[array]);
+	}
+	for (unsigned array = 0; array < ARRAYS; array++)
+		if (a->region[array] && place(a, array, t, node))
+			return -1;
+	return a->rule->moved ? move(a, t) : 0;
+}

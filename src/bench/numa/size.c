@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arithmetic.h"
+#include "base/sysfs.h"
+#include "bench/numa/contents.h"
+#include "bench/numa/size.h"
+#include "machine/limits.h"
+#include "machine/topology.h"
+
+#define PUBLISHED_SIZE (UINT64_C(8) << 30)
+#define PLACEMENTS     6 /* variants, without the matrix */
+
+static uint64_t power_below(uint64_t bytes)
+{
+	return bytes ? UINT64_C(1) << (63 - __builtin_clzll(bytes)) : 0;
+}
+
+static uint64_t power_above(uint64_t bytes)
+{
+	return bytes > 1 ? 2 * power_below(bytes - 1) : bytes;
+}
+
+static uint64_t memory_of(const struct machine *m)
+{
+	struct memory_limit limit;
+	uint64_t sum = 0;
+
+	if (m->here) {
+		memory_limit_read(THIS_MACHINE, &limit);
+		return limit.available;
+	}
+	for (unsigned i = 0; i < m->nodes; i++)
+		sum += m->node[i].memory;
+	return sum ? sum : NO_LIMIT;
+}
+
+/*
+ * So small that all placements of the threads can be held at once and sampled in turn, and so large
+ * that the caches don't matter: 4 times the last one. Where memory has no room for both, the second
+ * counts for more.
+ */
+uint64_t numa_size(const struct machine *m, enum profile profile)
+{
+	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS,
+		       beyond_caches = power_above(4 * m->last_cache);
+	uint64_t size = power_below(share / PLACEMENTS);
+
+	(void)profile;
+	if (size < beyond_caches)
+		size = smaller(power_below(share), beyond_caches);
+	return smaller(size, PUBLISHED_SIZE);
+}

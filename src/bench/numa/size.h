@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The size of an array where it is `auto`. */
+#ifndef LOCUS_NUMA_SIZE_H
+#define LOCUS_NUMA_SIZE_H
+
+#include "benchmark.h"
+
+/* bytes; see struct parameter */
+uint64_t numa_size(const struct machine *, enum profile);
+
+#endif
