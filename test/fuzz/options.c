@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "benchmarks.h"
+#include "harness/dry_run.h"
 #include "harness/options.h"
 #include "harness/plan.h"
 #include "machine/places.h"

@@ -13,7 +13,10 @@
 #include <cmocka.h>
 
 #include "benchmarks.h"
+#include "harness/dry_run.h"
+#include "harness/group.h"
 #include "harness/plan.h"
+#include "base/sysfs.h"
 #include "machine/topology.h"
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
@@ -69,6 +72,21 @@ static const struct benchmark benchmark = { .name = "sample",
 					    .parameters = parameters,
 					    .variants = variants,
 					    .needs = needs };
+
+static struct needs meet(const struct trial *t)
+{
+	(void)t;
+	return (struct needs){ .bytes = 4096, .meetings = 8 };
+}
+
+static const struct variant one_variant[] = { { .name = "pairs" }, { 0 } };
+static const struct benchmark in_pairs = { .name = "sample",
+					   .protocol = "none",
+					   .unit = "turn",
+					   .variants = one_variant,
+					   .scored = IN_PAIRS,
+					   .preset = { [QUICK] = { .sample = 1e-3 } },
+					   .needs = meet };
 
 struct fixture {
 	struct machine *machine;
@@ -398,6 +416,147 @@ static void test_a_large_machine(void **state)
 	end(&f);
 }
 
+/* The identity is what records are joined on: neither it nor its hash may change. */
+static void test_what_a_dry_run_says(void **state)
+{
+	struct fixture f;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	begin(&f, "node:2 core:4 pu:2", STANDARD);
+	f.options.variant = "one";
+	f.options.parameter[WHERE] = "packed,6+3,16+0";
+	f.options.parameter[SIZE_OF] = "1K,2K";
+	f.options.parameter[KIND] = "fancy";
+	make(&f);
+	plan_print(&f.plan, &f.setting, 12.4, out);
+	fclose(out);
+	assert_string_equal(
+		text,
+		"sample on node:2 core:4 pu:2: 4 trials in 4 groups, each sampled in turn\n"
+		"group 1\n"
+		"  0dd1c81bbd998101  sample/one size=1024 kind=fancy layout=4+0 threads=4 "
+		"bind=layout protocol=3c0d17ba\n"
+		"    4 threads on CPUs 0-6:2 (node 0); 32 MiB\n"
+		"group 2\n"
+		"  56e06cb84c1fb4f9  sample/one size=1024 kind=fancy layout=6+3 threads=9 "
+		"bind=layout protocol=3c0d17ba\n"
+		"    9 threads on CPUs 0-6:2 1 3 (node 0) 8-12:2 (node 1); 32 MiB\n"
+		"group 3\n"
+		"  baf4aba56d34c2c9  sample/one size=1024 kind=fancy layout=16+0 threads=16 "
+		"bind=layout protocol=3c0d17ba\n"
+		"    impossible: layout 16+0 asks for 16 threads on node 0, which has 8 CPUs; "
+		"expected fewer (more threads than CPUs: --oversubscribe)\n"
+		"group 4\n"
+		"  2edec99f571988f0  sample/one size=2048 kind=fancy layout=16+0 threads=16 "
+		"bind=layout protocol=3c0d17ba\n"
+		"    impossible: layout 16+0 asks for 16 threads on node 0, which has 8 CPUs; "
+		"expected fewer (more threads than CPUs: --oversubscribe)\n"
+		"2 combinations left out: fancy is for one kibibyte\n"
+		"memory held at once: 32 MiB; estimated time: 12 s\n");
+	free(text);
+	end(&f);
+}
+
+/* Rounds in which threads meet two by two take time that is known before. */
+static void test_a_dry_run_knows_a_tournament(void **state)
+{
+	struct fixture f;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	begin(&f, "node:1 core:5 pu:1", QUICK);
+	f.options.benchmark = &in_pairs;
+	assert_int_equal(plan_make(&f.plan, &in_pairs, &f.options, &f.setting), 0);
+	plan_print(&f.plan, &f.setting, 1, out);
+	fclose(out);
+	/* 5 rounds, 8 times each, of 1 ms + 20 us + 5 x 2 us */
+	assert_non_null(strstr(text,
+			       "\n    5 threads on CPUs 0-4 (node 0); 4 KiB\n"
+			       "    5 rounds of 2 disjoint pairs, 8 times each: about 0.041 s "
+			       "a batch\n"));
+	assert_float_equal(plan_tournament(&f.plan.trial[0]), 40 * 1.03e-3, 1e-9);
+	free(text);
+	end(&f);
+}
+
+/* Threads that were bound from outside keep their CPUs; two on one are oversubscribed. */
+static void test_threads_bound_from_outside(void **state)
+{
+	int cpus[] = { 3, 1, 1 };
+	const struct affinity outside = { .cpus = 2, .threads = 3, .cpu_of = cpus };
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "node:2 core:2 pu:1", QUICK);
+	f.setting.affinity = &outside;
+	f.options.threads = "2,3,4";
+	f.options.parameter[SIZE_OF] = "1K";
+	f.options.variant = "one";
+	make_with_ratios(&f);
+	assert_int_equal(f.plan.trials, 3);
+	assert_string_equal(f.plan.trial[0].bind, "inherited");
+	assert_int_equal(f.plan.trial[0].trial.place[0].cpu, 3);
+	assert_int_equal(f.plan.trial[0].trial.place[0].node, 1);
+	assert_int_equal(f.plan.trial[0].trial.place[1].cpu, 1);
+	assert_int_equal(f.plan.trial[0].trial.place[1].node, 0);
+	assert_null(f.plan.trial[0].refusal);
+	assert_true(f.plan.trial[1].trial.oversubscribed);
+	assert_non_null(strstr(f.plan.trial[1].refusal,
+			       "3 threads were bound to 2 CPUs from outside; ask for fewer"));
+	assert_string_equal(f.plan.trial[2].bind, "close"); /* more than there were */
+	assert_null(f.plan.trial[2].refusal);
+	end(&f);
+}
+
+/* Ranks that share CPUs may go on if the user says so, and each trial says so, too. */
+static void test_ranks_on_the_same_cpus(void **state)
+{
+	char crowd[] = "two ranks share CPU 0";
+	struct fixture f;
+
+	(void)state;
+	for (unsigned allowed = 0; allowed < 2; allowed++) {
+		begin(&f, "node:1 core:4 pu:1", QUICK);
+		f.setting.crowd = crowd;
+		f.options.oversubscribe = allowed;
+		make(&f);
+		for (unsigned i = 0; i < f.plan.trials; i++) {
+			const struct planned *p = &f.plan.trial[i];
+
+			assert_true(p->trial.oversubscribed);
+			if (allowed)
+				assert_null(p->refusal);
+			else
+				assert_string_equal(p->refusal, crowd);
+		}
+		end(&f);
+	}
+}
+
+/* On this machine, what a node has now bounds a group, and not what it has in all. */
+static void test_room_is_what_the_fullest_node_has(void **state)
+{
+	struct node_memory now;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "node:2(memory=1024GB) core:1 pu:1", QUICK);
+	assert_float_equal(plan_room(&f.setting), 0.8 * 1024e9, 1e6);
+	f.setting.here = 4; /* ranks share it */
+	assert_float_equal(plan_room(&f.setting), 0.2 * 1024e9, 1e6);
+	f.setting.here = 1;
+	f.machine->here = true;
+	if (node_memory_read(THIS_MACHINE, 0, &now))
+		skip();
+	assert_in_range((uint64_t)plan_room(&f.setting), 1, now.total * 8 / 10);
+	end(&f);
+}
+
 /*
  * A kernel with pages of 64 KiB has huge ones of 512 MiB, and gives them whole: to a buffer of 4
  * KiB, too.
@@ -446,6 +605,11 @@ int main(void)
 		cmocka_unit_test(test_what_a_ratio_compares_is_one_group),
 		cmocka_unit_test(test_a_variant_has_its_own_threads),
 		cmocka_unit_test(test_a_large_machine),
+		cmocka_unit_test(test_what_a_dry_run_says),
+		cmocka_unit_test(test_a_dry_run_knows_a_tournament),
+		cmocka_unit_test(test_threads_bound_from_outside),
+		cmocka_unit_test(test_ranks_on_the_same_cpus),
+		cmocka_unit_test(test_room_is_what_the_fullest_node_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

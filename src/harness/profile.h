@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a profile sets. One that sets nothing has what the profile before it has. */
+#ifndef LOCUS_PROFILE_H
+#define LOCUS_PROFILE_H
+
+#include "benchmark.h"
+
+const char *profile_value(const char *const value[PROFILES], enum profile);
+struct preset profile_preset(const struct benchmark *, enum profile);
+
+/* The default of a parameter, or P_THREADS, that a variant overrides; NULL: it does not. */
+const char *profile_override(const struct variant *, unsigned parameter, enum profile);
+
+#endif
