@@ -26,6 +26,7 @@
 #include <time.h>
 
 #include "bench/latency/chain.h"
+#include "bench/latency/chase.h"
 #include "beside.h"
 #include "machine/affinity.h"
 #include "machine/arena.h"

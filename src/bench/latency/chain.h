@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of pointers through a buffer: in which order the nodes are visited, and the code that
- * follows them.
+ * Chains of pointers through a buffer: in which order the nodes are visited.
  *
  * An order is a function from the turn (0, 1, ...) to the node, a bijection by construction: so the
  * chain is one cycle through all nodes, whatever the size, and can be laid by several threads at
@@ -42,26 +41,5 @@ size_t chain_at(const struct chain *, size_t turn);
  * node of the next turn.
  */
 void chain_lay(const struct chain *, void *base, bool ints, size_t begin, size_t end);
-
-/* Parallel chains that a kernel follows; pointers to nodes, or indexes into ints. */
-#define MOST_CHAINS 32
-union position {
-	void *node;
-	uint64_t index;
-};
-
-/*
- * Follows `chains` chains `rounds` times for chase_step() loads each, from where they stand; base
- * only matters for ints.
- */
-typedef void chase(union position *at, const void *base, uint64_t rounds);
-
-/*
- * NULL where there is no such kernel: 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers, 1 of
- * ints.
- */
-chase *chase_choose(unsigned chains, bool ints);
-/* Loads of one round, over all chains. */
-unsigned chase_loads(unsigned chains);
 
 #endif

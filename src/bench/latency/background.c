@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/latency/background.h"
+#include "kit/loop.h"
+#include "kit/opaque.h"
+#include "machine/topology.h"
+
+static void wait(uint64_t turns)
+{
+	for (; turns; turns--)
+		OPAQUE(turns);
+}
+
+/* One word of each line: what moves is the line. */
+static uint64_t read_lines(const char *from, size_t line, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += *(const volatile uint64_t *)(from + i * line);
+	return sum;
+}
+
+static void write_lines(char *to, size_t line, size_t n, uint64_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		*(volatile uint64_t *)(to + i * line) = value + i;
+}
+
+int background_map(struct background *b, const struct trial *t, unsigned worker, size_t bytes)
+{
+	struct region *region =
+		region_map(t->arena, "lines of the background", bytes, t->value[PAGES].choice);
+
+	if (!region)
+		return -1;
+	*b = (struct background){ .lines = region_base(region),
+				  .bytes = bytes,
+				  .line = t->machine->line,
+				  .mix = t->value[MIX].choice,
+				  .pause = t->value[PAUSE].count };
+	region_home(region, 0, bytes, t->place[worker].node);
+	region_user(region, 0, bytes, t->place[worker].node);
+	return 0;
+}
+
+/* Copies go from the first half to the second. */
+void background_work(const struct background *b, struct worker *self)
+{
+	enum { BLOCK = 16 };
+	const size_t half = b->bytes / 2, step = BLOCK * b->line,
+		     end = b->mix == COPY ? half : b->bytes;
+	uint64_t lines = 0, sum = 0;
+
+	for (size_t at = 0; !time_is_up(self); at = at + 2 * step <= end ? at + step : 0) {
+		if (b->mix != WRITE)
+			sum += read_lines(b->lines + at, b->line, BLOCK);
+		if (b->mix != READ)
+			write_lines(b->lines + (b->mix == COPY ? half : 0) + at, b->line, BLOCK,
+				    sum);
+		lines += b->mix == COPY ? 2 * BLOCK : BLOCK;
+		wait(b->pause);
+	}
+	self->done = lines;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread in the background, which goes over lines of its own, again and again. */
+#ifndef LOCUS_LATENCY_BACKGROUND_H
+#define LOCUS_LATENCY_BACKGROUND_H
+
+#include "bench/latency/latency.h"
+
+struct background {
+	_Alignas(APART) char *lines;
+	size_t bytes, line; /* in all; of one */
+	enum mix mix;
+	uint64_t pause; /* turns of an empty loop after each block of lines */
+};
+
+/* The lines of a worker, for it to touch. -1 with errno; see region_map(). */
+int background_map(struct background *, const struct trial *, unsigned worker, size_t bytes);
+/* Until the time is up; units are lines read and lines written. */
+void background_work(const struct background *, struct worker *);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is measured: loads that each wait for the one before on their chain. */
+#ifndef LOCUS_CHASE_H
+#define LOCUS_CHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Parallel chains that a kernel follows; pointers to nodes, or indexes into ints. */
+#define MOST_CHAINS 32
+union position {
+	void *node;
+	uint64_t index;
+};
+
+/*
+ * Follows all chains for so many rounds of chase_loads() loads together, from where they stand;
+ * `base` is that of an array of ints.
+ */
+typedef void chase(union position *at, const void *base, uint64_t rounds);
+
+/*
+ * NULL where there is no such kernel: 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers, 1 of
+ * ints.
+ */
+chase *chase_choose(unsigned chains, bool ints);
+/* Loads of one round, over all chains. */
+unsigned chase_loads(unsigned chains);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/sysfs.h"
+#include "bench/latency/chase.h"
+#include "bench/latency/sizes.h"
+#include "machine/limits.h"
+#include "machine/topology.h"
+
+/* bytes: the largest working set is no smaller, whatever caches a machine admits to */
+#define LEAST_TOP (UINT64_C(64) << 20)
+/* bytes: larger sets are not sampled in turn, for they would find their cache taken */
+#define SHARED_CACHES (UINT64_C(1) << 20)
+
+static size_t stride_of(const struct trial *t)
+{
+	return t->value[STRIDE].count ? t->value[STRIDE].count : t->machine->line;
+}
+
+struct chain chain_of(const struct trial *t)
+{
+	return (struct chain){ .pattern = *(const enum pattern *)t->variant->data,
+			       .bytes = t->value[BYTES].count,
+			       .stride = stride_of(t),
+			       .page = t->machine->page,
+			       .line = t->machine->line,
+			       .seed = t->seed + t->allocation };
+}
+
+/* At least 4 times the last cache, and no more than half of what memory there is. */
+uint64_t beyond_caches(const struct machine *m, enum profile profile)
+{
+	uint64_t top = 4 * m->last_cache > LEAST_TOP ? 4 * m->last_cache : LEAST_TOP;
+	struct memory_limit limit = { .available = NO_LIMIT };
+
+	(void)profile;
+	if (m->here)
+		memory_limit_read(THIS_MACHINE, &limit);
+	while (top > limit.available / 2 && top > m->page)
+		top /= 2;
+	return top;
+}
+
+/* Bytes of each background thread's lines: together they, too, are beyond the caches. */
+size_t background_bytes(const struct trial *t)
+{
+	size_t each = beyond_caches(t->machine, QUICK) / (t->threads > 1 ? t->threads - 1 : 1);
+
+	return each > (1 << 24) ? each / t->machine->page * t->machine->page : 1 << 24;
+}
+
+/*
+ * A round, so that what stays in the caches is there; far beyond them there is nothing to warm.
+ * Near the last cache it takes two.
+ */
+static uint64_t warm(const struct trial *t)
+{
+	const struct chain c = chain_of(t);
+	const uint64_t nodes = chain_nodes(&c);
+
+	if (t->machine->last_cache && c.bytes > 2 * t->machine->last_cache)
+		return 0;
+	return c.bytes > t->machine->last_cache / 2 ? 2 * nodes : nodes;
+}
+
+/* NULL: it makes sense. */
+static const char *pointless(const struct trial *t)
+{
+	const struct chain c = chain_of(t);
+	const unsigned chains =
+		t->value[CHAINS].count <= MOST_CHAINS ? (unsigned)t->value[CHAINS].count : 0;
+
+	if ((t->threads > 1) != is_loaded(t))
+		return "only loaded has work for more than one thread, and it needs a second one";
+	if (!chase_choose(chains, t->value[ELEMENT].choice == INT))
+		return "there are chases of 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of "
+		       "pointers, and of 1 of ints";
+	if (c.stride % (t->value[ELEMENT].choice == INT ? sizeof(int) : sizeof(void *)) ||
+	    !c.stride || c.stride > c.page)
+		return "the stride must hold a node: 8 bytes and a multiple of 8, or 4 of 4 for "
+		       "ints, and no more than a page";
+	if (t->value[ELEMENT].choice == INT && c.bytes / sizeof(int) > INT32_MAX)
+		return "an index must fit an int: at most 8G of ints";
+	if (chain_nodes(&c) < (size_t)2 * chains)
+		return "the working set has less than two nodes for each chain; choose a larger "
+		       "size";
+	return NULL;
+}
+
+struct needs latency_needs(const struct trial *t)
+{
+	const enum pages pages = t->value[PAGES].choice;
+	struct needs n = { .pointless = pointless(t) };
+
+	if (n.pointless)
+		return n;
+	n.bytes = region_takes(t->machine, t->value[BYTES].count, pages) +
+		  (t->threads - 1) * region_takes(t->machine, background_bytes(t), pages);
+	n.units = t->value[LOADS].count;
+	n.warm = warm(t);
+	n.alone = t->value[BYTES].count > SHARED_CACHES || is_loaded(t);
+	return n;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from a trial's parameters: the chain, its size, and what a trial takes. */
+#ifndef LOCUS_LATENCY_SIZES_H
+#define LOCUS_LATENCY_SIZES_H
+
+#include "bench/latency/chain.h"
+#include "bench/latency/latency.h"
+
+/* bytes of the largest working set; see struct parameter */
+uint64_t beyond_caches(const struct machine *, enum profile);
+struct chain chain_of(const struct trial *);
+/* bytes of each background thread's lines; other ones at other times, by what memory there is */
+size_t background_bytes(const struct trial *);
+/* See struct benchmark. */
+struct needs latency_needs(const struct trial *);
+
+#endif
