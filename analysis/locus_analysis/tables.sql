@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- From lines to what the report shows. records.py fills `line`; everything below is made from it.
 
--- Numbers as people write them: 1073741824 is "1 Gi", 10000000 "10 M". Records don't say the unit of a parameter.
+-- Numbers as people write them: 1073741824 is "1 Gi", 10000000 "10 M". Records don't say the unit
+-- of a parameter.
 CREATE MACRO whole_number(v) AS TRY_CAST(v AS HUGEINT);
 CREATE MACRO short(v) AS CASE
 	WHEN whole_number(v) IS NULL OR v LIKE '%.%' OR abs(whole_number(v)) < 1000 THEN v
-	WHEN whole_number(v) % 1099511627776 = 0 THEN whole_number(v) // 1099511627776 || chr(160) || 'Ti'
+	WHEN whole_number(v) % 1099511627776 = 0
+		THEN whole_number(v) // 1099511627776 || chr(160) || 'Ti'
 	WHEN whole_number(v) % 1073741824 = 0 THEN whole_number(v) // 1073741824 || chr(160) || 'Gi'
 	WHEN whole_number(v) % 1048576 = 0 THEN whole_number(v) // 1048576 || chr(160) || 'Mi'
 	WHEN whole_number(v) % 1024 = 0 THEN whole_number(v) // 1024 || chr(160) || 'Ki'
@@ -15,9 +17,12 @@ CREATE MACRO short(v) AS CASE
 	ELSE v END;
 
 CREATE TABLE run AS
-SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank, (json->>'$.ranks')::INT AS ranks,
-	json->>'$.started' AS started, json->>'$.profile' AS profile, from_json(json->'$.altered', '["VARCHAR"]') AS altered,
-	from_json(json->'$.command', '["VARCHAR"]') AS command, from_json(json->'$.resumes', '["VARCHAR"]') AS resumes, json AS header,
+SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
+	(json->>'$.ranks')::INT AS ranks,
+	json->>'$.started' AS started, json->>'$.profile' AS profile,
+	from_json(json->'$.altered', '["VARCHAR"]') AS altered,
+	from_json(json->'$.command', '["VARCHAR"]') AS command,
+	from_json(json->'$.resumes', '["VARCHAR"]') AS resumes, json AS header,
 	row_number() OVER (ORDER BY json->>'$.started', run) AS ordinal
 FROM line WHERE type = 'header';
 
@@ -26,78 +31,112 @@ CREATE TABLE part AS
 WITH resumed AS (SELECT run, unnest(resumes) AS part FROM run)
 SELECT run AS whole, run AS part FROM run WHERE run NOT IN (SELECT part FROM resumed)
 UNION
-SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed) AND part IN (SELECT run FROM run);
+SELECT run, part FROM resumed
+WHERE run NOT IN (SELECT part FROM resumed) AND part IN (SELECT run FROM run);
 
--- Of a trial that a whole has several times, the last counts: that of the run which resumed most, for clocks may be set back.
+-- Of a trial that a whole has several times, the last counts: that of the run which resumed most,
+-- for clocks may be set back.
 CREATE TABLE trial AS
 WITH told AS (
 	SELECT part.whole, part.part, json->>'$.id' AS id, json, run.ordinal, line.file, number
-	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run WHERE type = 'trial'
-	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id' ORDER BY len(run.resumes) DESC, number DESC) = 1)
-SELECT whole, part, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position, json->>'$.benchmark' AS benchmark,
-	json->>'$.variant' AS variant, json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
-	json->>'$.protocol' AS protocol, json->>'$.status' AS status, from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
-	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics, json->'$.samples' AS samples,
+	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run
+	WHERE type = 'trial'
+	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id'
+		ORDER BY len(run.resumes) DESC, number DESC) = 1)
+SELECT whole, part, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position,
+	json->>'$.benchmark' AS benchmark,
+	json->>'$.variant' AS variant, json->'$.parameters' AS parameters,
+	(json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
+	json->>'$.protocol' AS protocol, json->>'$.status' AS status,
+	from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
+	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics,
+	json->'$.samples' AS samples,
 	json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
-	(json->>'$.spread_between')::DOUBLE AS spread_between, (json->>'$.cycles')::DOUBLE AS cycles,
-	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, json->'$.counters' AS counters, json->'$.counting' AS counting,
+	(json->>'$.spread_between')::DOUBLE AS spread_between,
+	(json->>'$.cycles')::DOUBLE AS cycles,
+	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, json->'$.counters' AS counters,
+	json->'$.counting' AS counting,
 	(json->>'$.oversubscribed')::BOOLEAN AS oversubscribed,
-	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to') AS in_matrix,
+	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to')
+		AS in_matrix,
 	regexp_full_match(coalesce(json->>'$.parameters.from', json->>'$.parameters.layout', ''),
 		'[0-9]+([+][0-9]+)*') AS laid_out
 FROM told;
 
 CREATE TABLE metric AS
 WITH m AS (
-	SELECT whole, id, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR", "better": "VARCHAR", "value": "DOUBLE",
-		"ci": ["DOUBLE"], "without_noise": "DOUBLE", "why": "VARCHAR"}]')) AS m, generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
+	SELECT whole, id, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",
+			"better": "VARCHAR", "value": "DOUBLE", "ci": ["DOUBLE"],
+			"without_noise": "DOUBLE", "why": "VARCHAR"}]')) AS m,
+		generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
 	FROM trial)
-SELECT whole, id, place, m.name, m.unit, m.better, m.value, m.ci[1] AS low, m.ci[2] AS high, m.without_noise, m.why FROM m;
+SELECT whole, id, place, m.name, m.unit, m.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
+	m.without_noise, m.why FROM m;
 
--- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel apart.
+-- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel
+-- apart.
 CREATE TABLE panel_parameter (benchmark VARCHAR, name VARCHAR);
-INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'), ('checkpoint', 'body'),
+INSERT INTO panel_parameter VALUES ('numa', 'kernel'), ('numa', 'size'), ('numa', 'pages'),
+	('checkpoint', 'body'),
 	('search', 'search'), ('search', 'type'), ('search', 'keys'), ('search', 'skew');
 
 -- Threads and their binding vary like parameters, but a layout ("8+0") already tells the threads.
 CREATE TABLE parameter AS
-WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name, generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
+WITH name AS (SELECT *, unnest(json_keys(parameters)) AS name,
+	generate_subscripts(json_keys(parameters), 1) AS place FROM trial),
 named AS (
-	SELECT whole, id, benchmark, in_matrix, name, json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100 FROM trial WHERE NOT laid_out
-	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101 FROM trial WHERE bind <> 'layout')
-SELECT *, short(value) AS label, count(DISTINCT value) OVER (PARTITION BY benchmark, in_matrix, name) > 1 AS varies,
+	SELECT whole, id, benchmark, in_matrix, name,
+		json_extract_string(parameters, '$."' || name || '"') AS value, place FROM name
+	UNION ALL SELECT whole, id, benchmark, in_matrix, 'threads', threads::VARCHAR, 100
+		FROM trial WHERE NOT laid_out
+	UNION ALL SELECT whole, id, benchmark, in_matrix, 'bind', bind, 101
+		FROM trial WHERE bind <> 'layout')
+SELECT *, short(value) AS label,
+	count(DISTINCT value) OVER (PARTITION BY benchmark, in_matrix, name) > 1 AS varies,
 	CASE WHEN in_matrix AND name IN ('from', 'to') THEN 'axis'
-		WHEN in_matrix OR (benchmark, name) IN (SELECT (benchmark, name) FROM panel_parameter) THEN 'panel'
+		WHEN in_matrix
+			OR (benchmark, name) IN (SELECT (benchmark, name) FROM panel_parameter)
+			THEN 'panel'
 		ELSE 'point' END AS role
 FROM named;
 
 CREATE TABLE label AS
 SELECT whole, id,
-	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place) FILTER (varies AND role = 'panel'), '') AS panel,
-	coalesce(string_agg(CASE WHEN name = 'layout' THEN label ELSE name || ' ' || label END, ', ' ORDER BY place)
+	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place)
+		FILTER (varies AND role = 'panel'), '') AS panel,
+	coalesce(string_agg(CASE WHEN name = 'layout' THEN label ELSE name || ' ' || label END,
+		', ' ORDER BY place)
 		FILTER (varies AND role = 'point'), '') AS point,
 	coalesce(string_agg(name || ' ' || label, ', ' ORDER BY place), '') AS everything
 FROM trial LEFT JOIN parameter USING (whole, id)
 GROUP BY whole, id;
 
--- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of everything that is shown; `flag`
--- is the number under which a trial that is not ok stands in the table of flaws, and in every picture.
+-- What pictures and tables show of a trial: its headline, the first metric. `place` is the order of
+-- everything that is shown; `flag` is the number under which a trial that is not ok stands in the
+-- table of flaws, and in every picture.
 CREATE TABLE headline AS
 WITH ordered AS (
-	SELECT t.*, l.panel, l.point, l.everything, w.ordinal, m.name AS metric, m.unit, m.better, m.value, m.low, m.high, m.without_noise, m.why,
+	SELECT t.*, l.panel, l.point, l.everything, w.ordinal, m.name AS metric, m.unit, m.better,
+		m.value, m.low, m.high, m.without_noise, m.why,
 		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
-		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel) AS panel_place,
-		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, t.variant) AS variant_place
-	FROM trial t JOIN label l USING (whole, id) JOIN metric m USING (whole, id) JOIN run w ON w.run = t.whole WHERE m.place = 1),
+		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel)
+			AS panel_place,
+		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, t.variant)
+			AS variant_place
+	FROM trial t JOIN label l USING (whole, id) JOIN metric m USING (whole, id)
+		JOIN run w ON w.run = t.whole WHERE m.place = 1),
 placed AS (
 	SELECT *, row_number() OVER (
-		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position) AS place
+		ORDER BY benchmark_place, ordinal, in_matrix, panel_place, variant_place, position)
+		AS place
 	FROM ordered)
-SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters, threads, panel, point, everything,
+SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters,
+	threads, panel, point, everything,
 	metric, unit, better, value, low, high, without_noise, why,
-	CASE WHEN status <> 'ok' THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
-	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches, (samples->>'$.noisy')::BIGINT AS noisy,
+	CASE WHEN status <> 'ok'
+		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
+	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches,
+	(samples->>'$.noisy')::BIGINT AS noisy,
 	spread_within, spread_between,
 	placement->>'$.how' AS how, (placement->>'$.local_share')::DOUBLE AS local_share
 FROM placed;
@@ -110,13 +149,16 @@ SELECT whole, id, node::INT AS node, (placement->>('$.on_node."' || node || '"')
 	pages / nullif((placement->>'$.pages')::BIGINT, 0) AS share
 FROM node;
 
--- Nodes of the machines. A layout ("8+0") has a number for each node with CPUs: `place` counts those, `places` is how many there are.
+-- Nodes of the machines. A layout ("8+0") has a number for each node with CPUs: `place` counts
+-- those, `places` is how many there are.
 CREATE TABLE node AS
 WITH n AS (SELECT run, unnest(from_json(header->'$.machine.topology.nodes',
 	'[{"node": "INT", "cpus": ["INT"], "memory_only": "BOOLEAN"}]')) AS n FROM run),
-named AS (SELECT run, n.node, n.memory_only, NOT n.memory_only AND len(n.cpus) > 0 AS has_cpus FROM n)
+named AS (SELECT run, n.node, n.memory_only, NOT n.memory_only AND len(n.cpus) > 0 AS has_cpus
+	FROM n)
 SELECT run, node, memory_only, count(*) FILTER (has_cpus) OVER (PARTITION BY run) AS places,
-	CASE WHEN has_cpus THEN count(*) FILTER (has_cpus) OVER (PARTITION BY run ORDER BY node) END AS place
+	CASE WHEN has_cpus
+		THEN count(*) FILTER (has_cpus) OVER (PARTITION BY run ORDER BY node) END AS place
 FROM named;
 
 -- The node x node matrix: threads on the one node that `from` fills, memory on node `to`.
@@ -125,45 +167,66 @@ WITH named AS (
 	SELECT h.*, parameters->>'$.from' AS "from", parameters->>'$.to' AS "to",
 		[try_cast(x AS INT) FOR x IN string_split(parameters->>'$.from', '+')] AS filled
 	FROM headline h WHERE in_matrix)
-SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node, t.node AS threads_order, try_cast("to" AS INT) AS memory_order,
+SELECT c.*, coalesce(t.node::VARCHAR, "from") AS threads_node, t.node AS threads_order,
+	try_cast("to" AS INT) AS memory_order,
 	"to" || CASE WHEN m.memory_only THEN ' (memory only)' ELSE '' END AS memory_node,
 	max(value) OVER same AS greatest, min(value) OVER same AS least
 FROM named c
 LEFT JOIN node t ON t.run = c.whole AND t.places = len(filled)
-	AND len([x FOR x IN filled IF x <> 0]) = 1 AND t.place = list_position([x <> 0 FOR x IN filled], true)
+	AND len([x FOR x IN filled IF x <> 0]) = 1
+		AND t.place = list_position([x <> 0 FOR x IN filled], true)
 LEFT JOIN node m ON m.run = c.whole AND m.node::VARCHAR = "to"
 WINDOW same AS (PARTITION BY c.whole, benchmark, variant, panel);
 
--- Which picture shows a cell: bandwidth stands beside latency where a host has one matrix of each; else each for itself.
+-- Which picture shows a cell: bandwidth stands beside latency where a host has one matrix of each;
+-- else each for itself.
 CREATE TABLE matrix_cell AS
 WITH pair AS (
-	SELECT host, any_value(whole) FILTER (benchmark = 'latency') AS latency, any_value(whole) FILTER (benchmark = 'numa') AS numa
+	SELECT host, any_value(whole) FILTER (benchmark = 'latency') AS latency,
+		any_value(whole) FILTER (benchmark = 'numa') AS numa
 	FROM cell JOIN run ON run.run = whole GROUP BY host
-	HAVING count(DISTINCT whole) FILTER (benchmark = 'latency') = 1 AND count(DISTINCT whole) FILTER (benchmark = 'numa') = 1)
-SELECT cell.*, CASE WHEN latency IS NOT NULL THEN 'latency' ELSE benchmark END AS shown_by, coalesce(latency, whole) AS shown_with
+	HAVING count(DISTINCT whole) FILTER (benchmark = 'latency') = 1
+		AND count(DISTINCT whole) FILTER (benchmark = 'numa') = 1)
+SELECT cell.*, CASE WHEN latency IS NOT NULL THEN 'latency' ELSE benchmark END AS shown_by,
+	coalesce(latency, whole) AS shown_with
 FROM cell LEFT JOIN pair ON benchmark = 'numa' AND numa = whole;
 
--- Every sample that was kept, as a ratio to the median of its trial. Of batches that were only sketched, least, median and greatest.
+-- Every sample that was kept, as a ratio to the median of its trial. Of batches that were only
+-- sketched, least, median and greatest.
 CREATE TABLE sample AS
 WITH batch AS (
-	SELECT part.whole, json->>'$.trial' AS id, (json->>'$.at')::DOUBLE AS begun, (json->>'$.units')::DOUBLE AS units, part.part,
-		coalesce(from_json(json->'$.times', '["DOUBLE"]'), [(json->>'$.sketch.quantiles."0"')::DOUBLE,
-			(json->>'$.sketch.quantiles."0.5"')::DOUBLE, (json->>'$.sketch.quantiles."1"')::DOUBLE]) AS times,
+	SELECT part.whole, json->>'$.trial' AS id, (json->>'$.at')::DOUBLE AS begun,
+		(json->>'$.units')::DOUBLE AS units, part.part,
+		coalesce(from_json(json->'$.times', '["DOUBLE"]'),
+			[(json->>'$.sketch.quantiles."0"')::DOUBLE,
+			(json->>'$.sketch.quantiles."0.5"')::DOUBLE,
+			(json->>'$.sketch.quantiles."1"')::DOUBLE]) AS times,
 		from_json(json->'$.noisy', '["INT"]') AS noisy
 	FROM line JOIN part ON line.run = part.part WHERE type = 'samples'),
-each_one AS (SELECT whole, part, id, begun, units, noisy, unnest(times) AS time, generate_subscripts(times, 1) AS place FROM batch)
-SELECT whole, part, id, begun + coalesce(sum(time * units) OVER (PARTITION BY whole, part, id, begun ORDER BY place), 0) AS moment, time,
-	time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio, list_contains(noisy, place - 1) AS noisy
+each_one AS (SELECT whole, part, id, begun, units, noisy, unnest(times) AS time,
+	generate_subscripts(times, 1) AS place FROM batch)
+SELECT whole, part, id,
+	begun + coalesce(sum(time * units)
+		OVER (PARTITION BY whole, part, id, begun ORDER BY place), 0) AS moment,
+	time, time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio,
+	list_contains(noisy, place - 1) AS noisy
 FROM each_one;
 
--- The same, thinned out to some 600 marks a run, but 4 a trial; each stands for neighbouring samples of one trial.
+-- The same, thinned out to some 600 marks a run, but 4 a trial; each stands for neighbouring
+-- samples of one trial.
 CREATE TABLE drift AS
-WITH share AS (SELECT whole, part, greatest(4, 600 // count(DISTINCT id)) AS marks FROM sample GROUP BY whole, part),
-bucket AS (SELECT s.*, ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment, time, noisy) AS bucket
+WITH share AS (SELECT whole, part, greatest(4, 600 // count(DISTINCT id)) AS marks FROM sample
+	GROUP BY whole, part),
+bucket AS (SELECT s.*,
+		ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment, time, noisy)
+			AS bucket
 	FROM sample s JOIN share USING (whole, part))
-SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(ratio) AS ratio, min(ratio) AS least, max(ratio) AS greatest,
-	count(*) AS n, count(*) FILTER (b.noisy) AS noisy, any_value(h.benchmark) AS benchmark, any_value(h.variant) AS variant,
-	any_value(h.everything) AS everything, any_value(h.flag) AS flag, coalesce(any_value(h.status), 'unfinished') AS status
+SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(ratio) AS ratio,
+	min(ratio) AS least, max(ratio) AS greatest,
+	count(*) AS n, count(*) FILTER (b.noisy) AS noisy, any_value(h.benchmark) AS benchmark,
+	any_value(h.variant) AS variant,
+	any_value(h.everything) AS everything, any_value(h.flag) AS flag,
+	coalesce(any_value(h.status), 'unfinished') AS status
 FROM bucket b
 LEFT JOIN headline h ON h.whole = b.whole AND h.id = b.id
 GROUP BY b.whole, b.part, b.id, bucket;
@@ -171,87 +234,133 @@ GROUP BY b.whole, b.part, b.id, bucket;
 -- How much longer than static the other placements took; the range is what the two intervals allow.
 CREATE TABLE placement_ratio AS
 WITH time AS (
-	SELECT h.whole, h.place, h.variant, h.flag, m.value, m.low, m.high, h.parameters->>'$.layout' AS layout, h.panel,
-		(h.parameters->>'$.kernel', h.parameters->>'$.size', h.parameters->>'$.pages', layout) AS setting
-	FROM headline h JOIN metric m USING (whole, id) WHERE benchmark = 'numa' AND variant IN ('single', 'random', 'static') AND m.name = 'time')
-SELECT t.whole, t.variant, t.panel, t.layout, t.value / s.value AS ratio, t.low / s.high AS low, t.high / s.low AS high, t.flag,
+	SELECT h.whole, h.place, h.variant, h.flag, m.value, m.low, m.high,
+		h.parameters->>'$.layout' AS layout, h.panel,
+		(h.parameters->>'$.kernel', h.parameters->>'$.size', h.parameters->>'$.pages',
+			layout) AS setting
+	FROM headline h JOIN metric m USING (whole, id)
+	WHERE benchmark = 'numa' AND variant IN ('single', 'random', 'static') AND m.name = 'time')
+SELECT t.whole, t.variant, t.panel, t.layout, t.value / s.value AS ratio, t.low / s.high AS low,
+	t.high / s.low AS high, t.flag,
 	s.place AS setting
 FROM time t JOIN time s USING (whole, setting) WHERE s.variant = 'static' AND s.value > 0;
 
--- Trials of latency, a column for each thing that pictures draw. `huge`: the share of the bytes that lay on huge pages.
+-- Trials of latency, a column for each thing that pictures draw. `huge`: the share of the bytes
+-- that lay on huge pages.
 CREATE TABLE load AS
-WITH metrics AS (SELECT whole, id, any_value(value) FILTER (name = 'time') AS time, any_value(low) FILTER (name = 'time') AS time_low,
-		any_value(high) FILTER (name = 'time') AS time_high, any_value(without_noise) FILTER (name = 'time') AS quiet,
+WITH metrics AS (
+	SELECT whole, id, any_value(value) FILTER (name = 'time') AS time,
+		any_value(low) FILTER (name = 'time') AS time_low,
+		any_value(high) FILTER (name = 'time') AS time_high,
+		any_value(without_noise) FILTER (name = 'time') AS quiet,
 		any_value(value) FILTER (name = 'background') AS background,
 		any_value(value) FILTER (name = 'nodes') AS nodes
 	FROM metric GROUP BY whole, id),
-setting AS (SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size, coalesce(parameters->>'$.pages', 'base') AS pages,
-		coalesce(parameters->>'$.element', 'pointer') AS element, coalesce(try_cast(parameters->>'$.stride' AS DOUBLE), 0) AS stride,
-		coalesce(try_cast(parameters->>'$.chains' AS INT), 1) AS chains, coalesce(parameters->>'$.mix', '') AS mix,
+setting AS (
+	SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size,
+		coalesce(parameters->>'$.pages', 'base') AS pages,
+		coalesce(parameters->>'$.element', 'pointer') AS element,
+		coalesce(try_cast(parameters->>'$.stride' AS DOUBLE), 0) AS stride,
+		coalesce(try_cast(parameters->>'$.chains' AS INT), 1) AS chains,
+		coalesce(parameters->>'$.mix', '') AS mix,
 		try_cast(parameters->>'$.pause' AS DOUBLE) AS pause, cycles,
-		(placement->>'$.huge_bytes')::DOUBLE / nullif((placement->>'$.pages')::DOUBLE * (placement->>'$.page')::DOUBLE, 0) AS huge
+		(placement->>'$.huge_bytes')::DOUBLE
+			/ nullif((placement->>'$.pages')::DOUBLE
+				* (placement->>'$.page')::DOUBLE, 0) AS huge
 	FROM trial WHERE benchmark = 'latency')
-SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why, h.threads, h.in_matrix,
-	time AS value, time_low AS low, time_high AS high, quiet, background, nodes, size, pages, element, stride, chains, mix, pause, cycles, huge
-FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id) WHERE benchmark = 'latency';
+SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why,
+	h.threads, h.in_matrix,
+	time AS value, time_low AS low, time_high AS high, quiet, background, nodes, size, pages,
+	element, stride, chains, mix, pause, cycles, huge
+FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id)
+WHERE benchmark = 'latency';
 
--- Trials with all that they measured and are compared with, for sections that draw more than the headline.
+-- Trials with all that they measured and are compared with, for sections that draw more than the
+-- headline.
 CREATE TABLE told AS
 WITH measured AS (
-	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high, 'unit': unit, 'why': why}) AS metrics FROM metric GROUP BY whole, id)
-SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs, measured.metrics,
+	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
+		'unit': unit, 'why': why}) AS metrics
+	FROM metric GROUP BY whole, id)
+SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs,
+	measured.metrics,
 	w.host, w.rank, w.ranks, w.header->>'$.machine.cpu.model' AS cpu
-FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id) JOIN run w ON w.run = h.whole;
+FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id)
+	JOIN run w ON w.run = h.whole;
 
--- What was counted while a trial was measured: no row where nothing was, and none of records that are older than counters.
+-- What was counted while a trial was measured: no row where nothing was, and none of records that
+-- are older than counters.
 CREATE TABLE counter AS
 WITH counted AS (
-	SELECT whole, id, unnest(from_json(counters, '[{"name": "VARCHAR", "source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
-		"per": "VARCHAR", "value": "DOUBLE", "ci": ["DOUBLE"], "per_thread": ["DOUBLE"], "total": "DOUBLE", "samples": "BIGINT",
-		"trusted": "BOOLEAN", "why": "VARCHAR"}]')) AS c, generate_subscripts(from_json(counters, '["JSON"]'), 1) AS counter_place
+	SELECT whole, id, unnest(from_json(counters, '[{"name": "VARCHAR", "source": "VARCHAR",
+			"unit": "VARCHAR", "scope": "VARCHAR", "per": "VARCHAR", "value": "DOUBLE",
+			"ci": ["DOUBLE"], "per_thread": ["DOUBLE"], "total": "DOUBLE",
+			"samples": "BIGINT", "trusted": "BOOLEAN", "why": "VARCHAR"}]')) AS c,
+		generate_subscripts(from_json(counters, '["JSON"]'), 1) AS counter_place
 	FROM trial WHERE json_type(counters) = 'ARRAY')
-SELECT whole, id, counter_place, c.name, c.source, c.unit, c.scope, c.per, c.value, c.ci[1] AS low, c.ci[2] AS high, c.per_thread,
+SELECT whole, id, counter_place, c.name, c.source, c.unit, c.scope, c.per, c.value, c.ci[1] AS low,
+	c.ci[2] AS high, c.per_thread,
 	c.total, c.samples, coalesce(c.trusted, true) AS trusted, c.why
 FROM counted;
 
 -- What counting cost: s per unit in batches with counters, and in those without, in turn.
 CREATE TABLE counting AS
-SELECT whole, id, (counting->>'$.with')::DOUBLE AS counted, (counting->>'$.with_ci[0]')::DOUBLE AS counted_low,
-	(counting->>'$.with_ci[1]')::DOUBLE AS counted_high, (counting->>'$.without')::DOUBLE AS bare,
-	(counting->>'$.without_ci[0]')::DOUBLE AS bare_low, (counting->>'$.without_ci[1]')::DOUBLE AS bare_high
+SELECT whole, id, (counting->>'$.with')::DOUBLE AS counted,
+	(counting->>'$.with_ci[0]')::DOUBLE AS counted_low,
+	(counting->>'$.with_ci[1]')::DOUBLE AS counted_high,
+	(counting->>'$.without')::DOUBLE AS bare,
+	(counting->>'$.without_ci[0]')::DOUBLE AS bare_low,
+	(counting->>'$.without_ci[1]')::DOUBLE AS bare_high
 FROM trial WHERE json_type(counting) = 'OBJECT';
 
--- What a whole was asked to count, and how: a row for each of its runs, since one is resumed with other words, or measures nothing.
+-- What a whole was asked to count, and how: a row for each of its runs, since one is resumed with
+-- other words, or measures nothing.
 CREATE TABLE counters_asked AS
-SELECT part.whole, part.part, run.ordinal, from_json(header->'$.counters.asked', '["VARCHAR"]') AS asked,
-	(header->>'$.counters.multiplexed')::BOOLEAN AS multiplexed, (header->>'$.counters.passes')::INT AS passes,
-	header->>'$.counters.papi' AS papi, header->>'$.counters.papi_why' AS papi_why, header->'$.counters.events' AS events
+SELECT part.whole, part.part, run.ordinal,
+	from_json(header->'$.counters.asked', '["VARCHAR"]') AS asked,
+	(header->>'$.counters.multiplexed')::BOOLEAN AS multiplexed,
+	(header->>'$.counters.passes')::INT AS passes,
+	header->>'$.counters.papi' AS papi, header->>'$.counters.papi_why' AS papi_why,
+	header->'$.counters.events' AS events
 FROM run JOIN part ON part.part = run.run WHERE json_type(header->'$.counters') = 'OBJECT';
 
 -- The events of that.
 CREATE TABLE event AS
 WITH e AS (
-	SELECT whole, part, ordinal, unnest(from_json(events, '[{"name": "VARCHAR", "source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR",
-		"pass": "INT", "proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e, generate_subscripts(from_json(events, '["JSON"]'), 1) AS place
+	SELECT whole, part, ordinal, unnest(from_json(events, '[{"name": "VARCHAR",
+			"source": "VARCHAR", "unit": "VARCHAR", "scope": "VARCHAR", "pass": "INT",
+			"proven": "BOOLEAN", "why": "VARCHAR"}]')) AS e,
+		generate_subscripts(from_json(events, '["JSON"]'), 1) AS place
 	FROM counters_asked)
-SELECT whole, part, ordinal, place, e.name, e.source, e.unit, e.scope, e.pass, e.proven, e.why FROM e;
+SELECT whole, part, ordinal, place, e.name, e.source, e.unit, e.scope, e.pass, e.proven, e.why
+FROM e;
 
 -- What other libraries took for the same work.
 CREATE TABLE peer AS
-SELECT line.run, row_number() OVER (ORDER BY ordinal, number) AS place, json->>'$.benchmark' AS benchmark, json->>'$.case' AS work,
-	json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads, json->>'$.peer' AS peer, json->>'$.version' AS version, (json->>'$.pairs')::INT AS pairs,
-	(json->>'$.ours')::DOUBLE AS ours, (json->>'$.theirs')::DOUBLE AS theirs, (json->>'$.ratio')::DOUBLE AS value,
-	(json->>'$.ci[0]')::DOUBLE AS low, (json->>'$.ci[1]')::DOUBLE AS high, (json->>'$.goal')::DOUBLE AS goal,
+SELECT line.run, row_number() OVER (ORDER BY ordinal, number) AS place,
+	json->>'$.benchmark' AS benchmark, json->>'$.case' AS work,
+	json->'$.parameters' AS parameters, (json->>'$.threads')::INT AS threads,
+	json->>'$.peer' AS peer, json->>'$.version' AS version, (json->>'$.pairs')::INT AS pairs,
+	(json->>'$.ours')::DOUBLE AS ours, (json->>'$.theirs')::DOUBLE AS theirs,
+	(json->>'$.ratio')::DOUBLE AS value,
+	(json->>'$.ci[0]')::DOUBLE AS low, (json->>'$.ci[1]')::DOUBLE AS high,
+	(json->>'$.goal')::DOUBLE AS goal,
 	json->>'$.agreement' AS agreement
 FROM line JOIN run USING (run) WHERE type = 'peer';
 
 -- What became of each run.
 CREATE TABLE outcome AS
-WITH ended AS (SELECT run, (json->>'$.status')::INT AS exit_status, json->>'$.signal' AS signal, (json->>'$.skipped')::INT AS skipped,
+WITH ended AS (SELECT run, (json->>'$.status')::INT AS exit_status, json->>'$.signal' AS signal,
+	(json->>'$.skipped')::INT AS skipped,
 		(json->>'$.elapsed')::DOUBLE AS elapsed FROM line WHERE type = 'end'),
 told AS (SELECT run, json->>'$.id' AS id FROM line WHERE type = 'trial'),
-begun AS (SELECT run, json->>'$.trial' AS id, count(*) AS batches FROM line WHERE type = 'samples' GROUP BY ALL),
-unfinished AS (SELECT run, count(*) AS unfinished, sum(batches) AS batches FROM begun ANTI JOIN told USING (run, id) GROUP BY run)
-SELECT run.*, ended.* EXCLUDE (run), ended.run IS NOT NULL AS ended, (SELECT count(*) FROM told WHERE told.run = run.run) AS trials,
-	coalesce(unfinished, 0) AS unfinished, (SELECT count(*) FROM peer WHERE peer.run = run.run) AS comparisons, (SELECT max(whole) FROM part WHERE part = run.run AND whole <> run.run) AS resumed_by
+begun AS (SELECT run, json->>'$.trial' AS id, count(*) AS batches FROM line WHERE type = 'samples'
+	GROUP BY ALL),
+unfinished AS (SELECT run, count(*) AS unfinished, sum(batches) AS batches
+	FROM begun ANTI JOIN told USING (run, id) GROUP BY run)
+SELECT run.*, ended.* EXCLUDE (run), ended.run IS NOT NULL AS ended,
+	(SELECT count(*) FROM told WHERE told.run = run.run) AS trials,
+	coalesce(unfinished, 0) AS unfinished,
+	(SELECT count(*) FROM peer WHERE peer.run = run.run) AS comparisons,
+	(SELECT max(whole) FROM part WHERE part = run.run AND whole <> run.run) AS resumed_by
 FROM run LEFT JOIN ended USING (run) LEFT JOIN unfinished USING (run);

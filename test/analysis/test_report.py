@@ -51,12 +51,15 @@ class Page(HTMLParser):
         self.scripts: list[tuple[Optional[str], str]] = []
         self.text = ""
         self.inside = ""
+        self.between_cells = False
         self.feed(text)
+        self.text = " ".join(self.text.split())  # as browsers show it
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, Optional[str]]]) -> None:
         found = dict(attributes)
         self.tags.append(tag)
         self.inside = tag
+        self.between_cells = tag == "tr"
         self.loaded += [
             str(found[name])
             for name in ("src", "href", "srcset", "data", "poster")
@@ -68,12 +71,13 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = ""
+        self.between_cells = tag in ("td", "th")
 
     def handle_data(self, data: str) -> None:
         if self.inside == "script":
             kind, text = self.scripts.pop()
             self.scripts.append((kind, text + data))
-        elif self.inside != "style":
+        elif self.inside != "style" and not (self.between_cells and data.isspace()):
             self.text += data
 
     @property
