@@ -707,6 +707,22 @@ def test_skew_has_bars_and_a_table(whole: Whole) -> None:
     assert re.search(r"hot 0\.9 ?divided ?7\.20 ?", text)
 
 
+def test_skewed_rows_say_where_the_dispatcher_was_the_bottleneck(tmp_path: Path) -> None:
+    """Beside the bars of these trials, and of no others."""
+    made = [*points(sizes=(MIB,), methods=("branchy",), variants=OWNED), *skewed()]
+    for point in made:
+        point.others["dispatcher-bound"] = ("1", 0.5 if point.variant == "stealing" else 0.49)
+    page = make(tmp_path, record(NINE, made, RUN))
+    rows = list(page.rows("first", "point", "beside"))
+    assert [(row["point"], row["beside"]) for row in some(rows)] == [
+        (variant, "○ dispatcher-bound" if variant == "stealing" else "")
+        for _ in ("uniform", "zipf", "hot")
+        for variant in OWNED
+    ]
+    drawn = (tmp_path / "report-pictures/search-skew.svg").read_text(encoding="utf-8")
+    assert drawn.count("○ dispatcher-bound") == 3
+
+
 def test_best_has_a_table_of_its_own(whole: Whole) -> None:
     _, page, lines = whole
     text = text_of(page)

@@ -41,6 +41,12 @@ def measured(trials):
     return [trial for trial in trials if value(trial, "time") is not None]
 
 
+def check_fairness(trial):
+    """A thread gets nothing done only where it is off the CPU, and then the sample is noisy."""
+    assert 0 <= value(trial, "fairness") <= 1
+    assert value(trial, "fairness") > 0 or trial["noise"]["samples"] > 0, trial
+
+
 @pytest.fixture(scope="session")
 def two(cpus):
     if len(cpus) < 2:
@@ -97,7 +103,7 @@ def test_numbers_are_possible(updates):
             trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/operation"
         )
         assert value(trial, "throughput") * value(trial, "time") == pytest.approx(2)
-        assert 0 <= value(trial, "fairness") <= 1  # 0: a thread of a busy machine may have no time
+        check_fairness(trial)
         if trial["variant"] != "add":
             assert value(trial, "lost") is None
         elif trial["parameters"]["layout"] == "shared":
@@ -145,13 +151,13 @@ def test_what_does_not_divide_is_done_by_the_first(run, two):
 
 
 def test_as_many_as_there_is_time_for(run, two):
-    """On a busy machine a thread may have no time at all, but not always."""
     _, lines = run(f"--variant fetch-add,compare-exchange --threads 2 {LONGER}")
     assert len(lines["trial"]) == 6 and {
         trial["parameters"]["operations"] for trial in lines["trial"]
     } == {0}
-    fairness = [value(trial, "fairness") for trial in measured(lines["trial"])]
-    assert all(0 <= f <= 1 for f in some(fairness)) and any(fairness)
+    for trial in some(measured(lines["trial"])):
+        check_fairness(trial)
+    assert any(value(trial, "fairness") for trial in measured(lines["trial"]))
 
 
 def test_shared_additions_get_lost(run, two):
