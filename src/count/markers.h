@@ -10,17 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "machine/team.h"
-
 struct markers;
-
-/* Whether likwid-perfctr -m has started us. */
-bool markers_asked(void);
-/*
- * The file of LIKWID's library, were it asked for: "liblikwid.so.5.2". NULL with *why: there is
- * none. Both are the caller's to free.
- */
-char *markers_available(char **why);
+struct team;
 
 /*
  * Loads the library and lets it open its counters. Call it while the process has no threads but

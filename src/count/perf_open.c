@@ -8,9 +8,9 @@
 
 #include "base/arithmetic.h"
 #include "base/sysfs.h"
-#include "count/markers.h"
 #include "count/perf_names.h"
 #include "count/perf_open.h"
+#include "count/perfctr.h"
 #include "machine/affinity.h"
 
 #define WHO_COUNTS "pgrep -a 'perf|likwid|papi|pmda' # who?"
@@ -36,7 +36,7 @@ static int open_event(const struct wanted *w, bool in_kernel)
  */
 static const char *owner(void)
 {
-	return markers_asked()	      ? "LIKWID_MODE is set"
+	return perfctr_asked()	      ? "LIKWID_MODE is set"
 	       : started_by_perfctr() ? "it started us"
 				      : NULL;
 }

@@ -24,7 +24,7 @@
 #include "count/counters.h"
 #include "machine/hugepool.h"
 #include "machine/limits.h"
-#include "count/markers.h"
+#include "count/likwid.h"
 #include "count/papi_names.h"
 #include "count/perf_open.h"
 #include "machine/provenance.h"
@@ -704,7 +704,7 @@ static void look_registers(const char *library, struct finding *f)
 
 static void look_likwid(const struct patient *p, struct finding *f)
 {
-	char *why, *library = markers_available(&why);
+	char *why, *library = likwid_available(&why);
 
 	(void)p;
 	if (library)

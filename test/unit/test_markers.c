@@ -23,7 +23,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "count/likwid.h"
 #include "count/markers.h"
+#include "count/perfctr.h"
+#include "machine/team.h"
 
 enum { THREADS = 3 };
 
@@ -41,6 +44,17 @@ struct wanted {
 };
 
 static char folder[PATH_MAX], file[] = "/tmp/locus-markers-XXXXXX";
+
+static bool nowhere; /* no library is found */
+
+/* Instead of the C library's. */
+void *dlopen(const char *path, int flags)
+{
+	void *(*real)(const char *, int), *symbol = dlsym(RTLD_NEXT, "dlopen");
+
+	memcpy(&real, &symbol, sizeof(real));
+	return real(nowhere ? "/nowhere/liblikwid.so" : path, flags);
+}
 
 static bool loaded(void)
 {
@@ -272,7 +286,7 @@ static void test_nobody_asked(void **state)
 	char *why;
 
 	(void)state;
-	assert_false(markers_asked());
+	assert_false(perfctr_asked());
 	refused(&why);
 	assert_null(why);
 	assert_false(loaded());
@@ -315,19 +329,42 @@ static void test_what_would_be_loaded(void **state)
 	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX], *found, *why;
 
 	(void)state;
-	found = markers_available(&why);
+	found = likwid_available(&why);
 	assert_non_null(found);
 	assert_null(why);
 	assert_string_equal(found, "liblikwid.so.5.2");
 	free(found);
 	install("5.0", library, home);
-	found = markers_available(&why);
+	found = likwid_available(&why);
 	assert_non_null(found);
 	assert_string_equal(found, "liblikwid.so.5.0");
 	free(found);
 	assert_false(loaded());
 	unlink(library);
 	rmdir(home);
+}
+
+/* Under likwid-perfctr, or where the doctor asks. */
+static void test_no_library(void **state)
+{
+	struct wanted want = { 0 };
+
+	(void)state;
+	cpus(want.cpu);
+	wrap(want.cpu, 1, "MEM");
+	nowhere = true;
+	for (unsigned i = 0; i < 2; i++) {
+		if (i)
+			assert_null(likwid_available(&want.why));
+		else
+			refused(&want.why);
+		assert_non_null(want.why);
+		assert_non_null(strstr(want.why, "could not be loaded (/nowhere/liblikwid.so: "));
+		assert_non_null(strstr(want.why, "LD_LIBRARY_PATH"));
+		free(want.why);
+	}
+	nowhere = false;
+	assert_false(loaded());
 }
 
 static void test_left_out(void **state)
@@ -337,11 +374,11 @@ static void test_left_out(void **state)
 	(void)state;
 	cpus(want.cpu);
 	wrap(want.cpu, 1, "MEM");
-	assert_true(markers_asked()); /* nevertheless: the counters are LIKWID's */
+	assert_true(perfctr_asked()); /* nevertheless: the counters are LIKWID's */
 	refused(&want.why);
 	assert_non_null(strstr(want.why, "--without-likwid"));
 	free(want.why);
-	assert_null(markers_available(&want.why));
+	assert_null(likwid_available(&want.why));
 	assert_non_null(strstr(want.why, "--without-likwid"));
 	free(want.why);
 	assert_false(loaded());
@@ -799,6 +836,7 @@ int main(int argc, char *argv[])
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_nobody_asked, unwrap),
 		cmocka_unit_test_teardown(test_what_would_be_loaded, unwrap),
+		cmocka_unit_test_teardown(test_no_library, unwrap),
 		cmocka_unit_test_teardown(test_half_an_environment, unwrap),
 		cmocka_unit_test_teardown(test_every_region_is_entered_and_left_by_the_book,
 					  unwrap),
