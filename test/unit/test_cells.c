@@ -20,6 +20,7 @@
 #include "cases.h"
 #include "kit/random.h"
 #include "kit/instructions.h"
+#include "trial.h"
 
 #ifdef __aarch64__
 #define FUSED true /* the baseline has the instruction */

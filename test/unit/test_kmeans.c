@@ -18,6 +18,7 @@
 #include "bench/kmeans/ladder.h"
 #include "bench/kmeans/lloyd.h"
 #include "cases.h"
+#include "kit/shares.h"
 #include "machine/arena.h"
 #include "machine/topology.h"
 

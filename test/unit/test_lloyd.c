@@ -19,10 +19,13 @@
 
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/lloyd.h"
+#include "bench/kmeans/rate.h"
 #include "bench/kmeans/sums.h"
 #include "cases.h"
+#include "kit/shares.h"
 #include "kit/random.h"
 #include "kit/instructions.h"
+#include "trial.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 

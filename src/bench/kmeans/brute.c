@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "bench/kmeans/brute.h"
-#include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/method.h"
-#include "machine/clock.h"
 #include "kit/instructions.h"
 
 #define UNROLL _Pragma("GCC unroll 64")
@@ -248,18 +246,3 @@ static void labels(struct share *s, const struct stage *g)
 }
 
 const struct method brute = { "brute", fits, NULL, bytes, build, assign, labels };
-
-double fma_rate(enum real real)
-{
-	_Alignas(64) double value[8] = { 0 };
-	const struct tiles *t = tiles_choose(real);
-	double least = INFINITY, begin, time;
-
-	for (int i = 0; i < 8; i++) {
-		begin = clock_now();
-		t->spin(value, 40000);
-		time = clock_now() - begin;
-		least = time < least ? time : least;
-	}
-	return 40000 * CHAINS * t->lanes / least;
-}

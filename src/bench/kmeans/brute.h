@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/kmeans/kmeans.h"
+#include "bench/kmeans/problem.h"
 #include "bench/kmeans/sums.h"
 
 /* Centres as the tiles read them. */

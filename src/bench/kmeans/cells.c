@@ -24,6 +24,7 @@
 
 #include "bench/kmeans/method.h"
 #include "kit/instructions.h"
+#include "trial.h"
 
 #define UNROLL _Pragma("GCC unroll 64")
 

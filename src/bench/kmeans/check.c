@@ -7,6 +7,7 @@
 
 #include "bench/kmeans/check.h"
 #include "kit/agree.h"
+#include "kit/shares.h"
 
 /* Differences of coordinates that all points may take; beyond, some are looked at. */
 #define MOST_DIFFERENCES (UINT64_C(1) << 25)

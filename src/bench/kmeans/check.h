@@ -3,7 +3,7 @@
 #ifndef LOCUS_CHECK_H
 #define LOCUS_CHECK_H
 
-#include "bench/kmeans/kmeans.h"
+#include "bench/kmeans/problem.h"
 
 /*
  * By the team, on points that are there; only worker 0 may call these. With u the unit roundoff of

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/kmeans/ladder.h"
+#include "kit/shares.h"
 
 /* What a worker alone writes. */
 struct own {

@@ -9,8 +9,10 @@
 
 #include <stddef.h>
 
-#include "bench/kmeans/kmeans.h"
+#include "bench/kmeans/problem.h"
 #include "kit/spin.h"
+#include "machine/region.h"
+#include "machine/team.h"
 
 enum rung {
 	TWO_PHASES, /* 2p: all points are assigned; then each is added */

@@ -10,6 +10,8 @@
 #include "bench/kmeans/brute.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/method.h"
+#include "kit/shares.h"
+#include "trial.h"
 
 /* Tried in this order by PRUNE_AUTO. */
 static const struct {

@@ -7,13 +7,14 @@
 #ifndef LOCUS_LLOYD_H
 #define LOCUS_LLOYD_H
 
-#include "bench/kmeans/kmeans.h"
+#include "bench/kmeans/problem.h"
 
 enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
 /* the choices of a parameter, in the order of enum prune */
 #define PRUNE_CHOICES "auto,none,bounds,cells"
 
 struct lloyd;
+struct worker;
 
 /*
  * Memory only, mapped and not touched. NULL with errno: ENOMEM; EINVAL for a kind of pruning that
@@ -36,11 +37,5 @@ void lloyd_close(struct lloyd *);		/* NULL is fine */
 
 /* What lloyd_open() maps, in bytes; 0: it does not fit. Where points lie need not be known. */
 size_t lloyd_bytes(const struct problem *, enum prune);
-
-/*
- * 1/s: multiply-adds (of one value of a vector) that the calling thread's core does, measured now
- * in about a millisecond.
- */
-double fma_rate(enum real);
 
 #endif

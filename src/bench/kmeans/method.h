@@ -21,9 +21,10 @@
 #ifndef LOCUS_KMEANS_METHOD_H
 #define LOCUS_KMEANS_METHOD_H
 
-#include "bench/kmeans/kmeans.h"
+#include "bench/kmeans/problem.h"
 #include "bench/kmeans/sums.h"
 #include "kit/instructions.h"
+#include "machine/apart.h"
 
 static inline size_t apart(size_t bytes)
 {

@@ -1,40 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of `locus kmeans` have in common: the points, the problem, and what a solver
- * leaves behind.
+ * What every solver is given and what it leaves behind: the points, the problem, and the solution.
  */
-#ifndef LOCUS_KMEANS_H
-#define LOCUS_KMEANS_H
+#ifndef LOCUS_KMEANS_PROBLEM_H
+#define LOCUS_KMEANS_PROBLEM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "benchmark.h"
-#include "kit/shares.h"
+#include "kit/real.h"
 
-enum real { DOUBLE, FLOAT };
-/* the choices of a parameter, in the order of enum real */
-#define REAL_CHOICES "double,float"
-
-static inline size_t real_bytes(enum real r)
-{
-	return r == FLOAT ? sizeof(float) : sizeof(double);
-}
-
-/* The i-th of values of this type. */
-static inline double real_get(enum real r, const void *values, size_t i)
-{
-	return r == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
-
-static inline void real_set(enum real r, void *values, size_t i, double value)
-{
-	if (r == FLOAT)
-		((float *)values)[i] = (float)value;
-	else
-		((double *)values)[i] = value;
-}
+struct ranks;
+struct team;
 
 /*
  * n rows of d values, one after the other; each worker, and each rank, has a part of them
@@ -46,6 +24,11 @@ struct points {
 	unsigned d;
 	void *x;
 };
+
+static inline size_t points_bytes(const struct points *p)
+{
+	return p->n * p->d * real_bytes(p->real);
+}
 
 /*
  * Lloyd's k-means. An iteration assigns each point to the nearest centre (of equally near ones to
@@ -68,6 +51,12 @@ struct problem {
 	struct team *team;
 	const struct ranks *ranks; /* NULL: this process alone */
 };
+
+/* Of k rows, as at `start`. */
+static inline size_t centres_bytes(const struct problem *p)
+{
+	return (size_t)p->k * p->points.d * real_bytes(p->points.real);
+}
 
 /* Whether the iteration is the last one, with which so many are done. */
 static inline bool is_last(const struct problem *p, uint64_t done, bool changed)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdint.h>
+
+#include "bench/kmeans/generate.h"
+#include "kit/random.h"
+
+enum use { OF_ROWS, OF_CHOICES, OF_MIDDLES, OF_STARTS };
+
+static uint64_t stream(uint64_t seed, enum use use)
+{
+	return word_at(word_at(seed, 0), use);
+}
+
+static void put(const struct points *p, size_t at, double value)
+{
+	real_set(p->real, p->x, at, value);
+}
+
+/* A float has 24 bits of the same number: rounded to them, it could be 1. */
+static void uniform_row(const struct points *p, size_t at, uint64_t row)
+{
+	const uint64_t kept = p->real == FLOAT ? UINT64_MAX << 40 : UINT64_MAX;
+
+	for (unsigned j = 0; j < p->d; j++)
+		put(p, at + j, unit_of(word_at(row, j) & kept));
+}
+
+/*
+ * Two normal deviates of two words (Box and Muller 1958). They end at 8.57 deviations, where 53
+ * bits do.
+ */
+static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t middle,
+		     double spread)
+{
+	for (unsigned j = 0; j < p->d; j += 2) {
+		const double radius = spread * sqrt(-2 * log(1 - unit_of(word_at(row, j)))),
+			     angle = 2 * M_PI * unit_of(word_at(row, j + 1));
+
+		put(p, at + j, 20 * unit_of(word_at(middle, j)) - 10 + radius * cos(angle));
+		if (j + 1 < p->d)
+			put(p, at + j + 1,
+			    20 * unit_of(word_at(middle, j + 1)) - 10 + radius * sin(angle));
+	}
+}
+
+void generate_points(const struct recipe *r, size_t first, struct points *part)
+{
+	const uint64_t rows = stream(r->seed, OF_ROWS), choices = stream(r->seed, OF_CHOICES),
+		       middles = stream(r->seed, OF_MIDDLES);
+
+	for (size_t i = 0; i < part->n; i++) {
+		const uint64_t row = word_at(rows, first + i);
+
+		if (r->shape == UNIFORM)
+			uniform_row(part, i * part->d, row);
+		else
+			blob_row(part, i * part->d, row,
+				 word_at(middles, (word_at(choices, first + i) >> 32) * r->k >> 32),
+				 r->spread);
+	}
+}
+
+/* Permuted twice: of few rows, once would draw some by a tenth more often than others. */
+size_t drawn_row(uint64_t seed, size_t n, size_t turn)
+{
+	const uint64_t starts = stream(seed, OF_STARTS);
+
+	return permute(permute(turn, n, word_at(starts, 0)), n, word_at(starts, 1));
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+
+#include "bench/kmeans/check.h"
+#include "bench/kmeans/ladder.h"
+#include "bench/kmeans/lloyd.h"
+#include "bench/kmeans/needs.h"
+#include "bench/kmeans/parameters.h"
+#include "kit/shares.h"
+
+enum { MOST_DIMENSIONS = 65536 };
+
+/* Numbers of 32 bits, also after they are rounded up to whole vectors. */
+#define MOST_CLUSTERS UINT32_C(0xffff0000)
+
+/* NULL: it makes sense. */
+static const char *pointless(const struct trial *t)
+{
+	const double farthest = t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX;
+	const uint64_t rows = t->value[ROWS].count, clusters = t->value[CLUSTERS].count;
+
+	if (rows < ranks_of(t->ranks))
+		return ranks_of(t->ranks) > 1 ? "--points: each rank needs at least one"
+					      : "--points: at least one is needed";
+	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
+		return "--dimensions: points have 1 to 65536";
+	if (t->value[DATA].choice == BLOBS &&
+	    !(farthest_of_blobs(t->value[SPREAD].real) <= farthest))
+		return "--spread: blobs that wide have points that no number of the type can be";
+	if (!clusters || clusters > rows)
+		return "--clusters: at least one is needed, and no more than there are points";
+	if (clusters > MOST_CLUSTERS)
+		return "--clusters: more than 4294901760 cannot be numbered; choose fewer";
+	return NULL;
+}
+
+/* The memory that is left beside the points and the check. */
+static size_t room_of(const struct trial *t, const struct problem *p)
+{
+	struct problem largest = *p; /* of the ranks' parts, so that all choose alike */
+	size_t beside;
+
+	largest.points.n = share_size(p->all, 0, ranks_of(t->ranks));
+	beside = points_bytes(&largest.points) + solution_check_bytes(&largest);
+	if (!t->memory)
+		return 0;
+	return t->memory > beside ? t->memory - beside : 1;
+}
+
+struct problem problem_of(const struct trial *t)
+{
+	struct problem p = {
+		.points = { .real = (enum real)t->value[TYPE].choice,
+			    .n = share_size(t->value[ROWS].count, rank_of(t->ranks),
+					    ranks_of(t->ranks)),
+			    .d = (unsigned)t->value[DIMENSIONS].count },
+		.all = t->value[ROWS].count,
+		.k = (unsigned)t->value[CLUSTERS].count,
+		.iterations = t->value[ITERATIONS].count,
+		.threads = t->threads,
+		.team = t->team,
+		.ranks = t->ranks,
+	};
+
+	p.room = room_of(t, &p);
+	return p;
+}
+
+static size_t bytes_of(const struct trial *t)
+{
+	struct problem p = problem_of(t);
+	const enum rung *rung = t->variant->data;
+	double values;
+
+	/* the largest part: ranks are to refuse alike */
+	p.points.n = share_size(p.all, 0, ranks_of(t->ranks));
+	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
+	if (values > 0x1p50) /* more than any machine has, and than may be counted */
+		return (size_t)1 << 60;
+	return points_bytes(&p.points) + solution_check_bytes(&p) +
+	       (rung ? ladder_bytes(*rung, p.points.n, p.points.d, p.k, p.threads, p.points.real)
+		     : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
+}
+
+struct needs needs(const struct trial *t)
+{
+	const char *why = pointless(t);
+
+	return why ? (struct needs){ .pointless = why } : (struct needs){ .bytes = bytes_of(t) };
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <string.h>
+
+#include "bench/kmeans/parameters.h"
+#include "bench/kmeans/save.h"
+#include "kit/agree.h"
+#include "kit/npy.h"
+#include "kit/shares.h"
+
+/* Rank 0 writes all, some of a rank's at a time. */
+static const char *save_labels(const struct trial *t, const struct problem *p,
+			       const struct solution *s)
+{
+	static _Thread_local char why[PATH_MAX + 256];
+	uint32_t piece[1 << 13];
+	struct npy_writer *file = NULL;
+
+	*why = 0;
+	if (is_first(t->ranks))
+		file = npy_create(t->value[SAVE_LABELS].text, "<u4", p->all, 0, why, sizeof(why));
+	for (unsigned rank = 0; rank < ranks_of(t->ranks); rank++) {
+		const size_t n = share_size(p->all, rank, ranks_of(t->ranks));
+
+		for (size_t at = 0, length; at < n; at += length) {
+			length = n - at < sizeof(piece) / sizeof(*piece)
+					 ? n - at
+					 : sizeof(piece) / sizeof(*piece);
+			if (rank == rank_of(t->ranks))
+				memcpy(piece, s->label + at, length * sizeof(*piece));
+			agree_copy(t->ranks, rank, piece, length * sizeof(*piece));
+			if (file)
+				npy_add(file, piece, length * sizeof(*piece));
+		}
+	}
+	if (file)
+		npy_finish(file, why, sizeof(why));
+	return *why ? why : NULL;
+}
+
+static const char *save_centres(const struct trial *t, const struct problem *p,
+				const struct solution *s)
+{
+	static _Thread_local char why[PATH_MAX + 256];
+
+	if (!is_first(t->ranks) || !npy_save(t->value[SAVE_CENTRES].text, "<f8", s->centre, p->k,
+					     p->points.d, why, sizeof(why)))
+		return NULL;
+	return why;
+}
+
+/* Of several allocations, which all find the same, the first. */
+static bool saves(const struct trial *t, unsigned parameter)
+{
+	return t->allocation == 0 && !is(t->value, parameter, NONE);
+}
+
+const char *save(const struct trial *t, const struct problem *p, const struct solution *s)
+{
+	const char *wrong = saves(t, SAVE_LABELS) ? save_labels(t, p, s) : NULL;
+
+	if (!agree_any(t->ranks, wrong) && saves(t, SAVE_CENTRES))
+		wrong = save_centres(t, p, s);
+	return wrong;
+}

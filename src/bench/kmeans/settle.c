@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/kmeans/parameters.h"
+#include "bench/kmeans/settle.h"
+#include "benchmark.h"
+#include "harness/values.h"
+#include "kit/matrix.h"
+
+/* Points to be generated: so many, or so many for each rank, which are the same points. */
+static bool generated(const struct trial *t, const union value *value, uint64_t *points)
+{
+	static const char each[] = "/rank";
+	const size_t length = strlen(value[POINTS].text), number = length - (sizeof(each) - 1);
+	const bool of_each =
+		length > sizeof(each) - 1 && !strcmp(value[POINTS].text + number, each);
+	char text[64], why[128];
+
+	if (length >= sizeof(text))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)(of_each ? number : length), value[POINTS].text);
+	if (parse_count(text, points, why, sizeof(why)))
+		return false;
+	return !__builtin_mul_overflow(*points, of_each ? ranks_of(t->ranks) : 1, points);
+}
+
+static const char *replace(union value *value, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return "out of memory";
+	free((char *)value->text);
+	value->text = copy;
+	return NULL;
+}
+
+/* Takes a dimension or a number of clusters from a file, unless the user said another one. */
+static bool agree(union value *value, size_t found, bool given)
+{
+	if (given && value->count != found)
+		return false;
+	value->count = found;
+	return true;
+}
+
+/* NULL, or what is wrong with a file; its shape in rows and columns. */
+static const char *shape_of(const char *option, const char *path, size_t *rows, unsigned *columns,
+			    char *why, size_t size)
+{
+	const int used = snprintf(why, size, "--%s: ", option);
+	struct matrix *file = matrix_open(path, why + used, size - (size_t)used);
+
+	if (!file)
+		return why;
+	*rows = matrix_rows(file);
+	*columns = matrix_columns(file);
+	matrix_close(file);
+	return NULL;
+}
+
+static const char *settle_points(const struct trial *t, union value *value, uint64_t given,
+				 char *why, size_t size)
+{
+	char number[32];
+	const char *wrong;
+	unsigned d;
+	size_t n;
+
+	if (generated(t, value, &value[ROWS].count)) {
+		if (value[DATA].choice == FROM_FILE)
+			return "--data file: that is for points from a FILE, as in --points FILE";
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)value[ROWS].count);
+		if (value[DATA].choice == UNIFORM)
+			value[SPREAD].real = 0;
+		return replace(&value[POINTS], number);
+	}
+	if (is(value, POINTS, "-") && ranks_of(t->ranks) > 1)
+		return "--points: standard input is one rank's only; give a file that all can read";
+	wrong = shape_of("points", value[POINTS].text, &n, &d, why, size);
+	if (wrong && strchr("+-0123456789", *value[POINTS].text) &&
+	    access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
+		snprintf(why + strlen(why), size - strlen(why),
+			 "; nor is that a number of points, as 12, 1e9, 10k, 2M");
+	if (wrong)
+		return wrong;
+	if (given & BIT(DATA) && value[DATA].choice != FROM_FILE)
+		return "--data: that is for points to be generated, and not for those of a file";
+	if (!agree(&value[DIMENSIONS], d, given & BIT(DIMENSIONS))) {
+		snprintf(why, size, "--dimensions: points of %s have %u, not %llu",
+			 value[POINTS].text, d, (unsigned long long)value[DIMENSIONS].count);
+		return why;
+	}
+	value[ROWS].count = n;
+	value[DATA].choice = FROM_FILE;
+	value[SPREAD].real = 0;
+	return NULL;
+}
+
+static const char *settle_centres(const struct trial *t, union value *value, uint64_t given,
+				  char *why, size_t size)
+{
+	const char *wrong;
+	unsigned d;
+	size_t k;
+
+	if (is(value, CENTRES, DRAWN))
+		return NULL;
+	if (is(value, CENTRES, "-") && is(value, POINTS, "-"))
+		return "--centres: standard input holds the points already";
+	if (is(value, CENTRES, "-") && ranks_of(t->ranks) > 1)
+		return "--centres: standard input is one rank's only; give a file that all can "
+		       "read";
+	wrong = shape_of("centres", value[CENTRES].text, &k, &d, why, size);
+	if (wrong)
+		return wrong;
+	if (d != value[DIMENSIONS].count) {
+		snprintf(why, size,
+			 "--centres: those of %s have %u dimensions, but the points %llu",
+			 value[CENTRES].text, d, (unsigned long long)value[DIMENSIONS].count);
+		return why;
+	}
+	if (!agree(&value[CLUSTERS], k, given & BIT(CLUSTERS))) {
+		snprintf(why, size, "--clusters: %s has %zu centres, not %llu", value[CENTRES].text,
+			 k, (unsigned long long)value[CLUSTERS].count);
+		return why;
+	}
+	return NULL;
+}
+
+/* Better now than when the work is done. */
+static const char *settle_output(const struct trial *t, const union value *value,
+				 unsigned parameter, char *why, size_t size)
+{
+	if (is(value, parameter, NONE) || access(value[parameter].text, F_OK))
+		return NULL;
+	snprintf(why, size, "--%s: %s exists already", t->benchmark->parameters[parameter].name,
+		 value[parameter].text);
+	return why;
+}
+
+const char *settle(const struct trial *t, union value *value, uint64_t given)
+{
+	static _Thread_local char why[2 * PATH_MAX];
+	const char *wrong = settle_points(t, value, given, why, sizeof(why));
+
+	if (!wrong)
+		wrong = settle_centres(t, value, given, why, sizeof(why));
+	for (unsigned i = SAVE_LABELS; !wrong && i <= SAVE_CENTRES; i++)
+		wrong = settle_output(t, value, i, why, sizeof(why));
+	if (!wrong && !is(value, SAVE_LABELS, NONE) &&
+	    is(value, SAVE_CENTRES, value[SAVE_LABELS].text))
+		wrong = "--save-centres: that is the file of --save-labels; give another name";
+	return wrong;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No well-kept C library reads NPY, whose header is one line: so it is read here. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit/npy.h"
+#include "kit/npy_header.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "NPY files are read and written as they lie in memory");
+
+static const char magic[] = "\x93NUMPY";
+_Static_assert(sizeof(magic) - 1 == NPY_MAGIC, "the magic has as many bytes as the header says");
+
+bool npy_is(const char *start, size_t bytes)
+{
+	return bytes >= NPY_MAGIC && memcmp(start, magic, NPY_MAGIC) == 0;
+}
+
+/* Where the header begins, and how long it is. */
+static int find_header(const struct input *in, size_t *begin, size_t *length, struct refusal why)
+{
+	unsigned char start[12] = "";
+
+	if (input_read(in, start, NPY_MAGIC + 4, 0, why))
+		return -1;
+	if (start[6] < 1 || start[6] > 3 || start[7])
+		return refuse(why, "byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0", start[6],
+			      start[7]);
+	*begin = start[6] == 1 ? 10 : 12;
+	if (input_read(in, start, *begin, 0, why))
+		return -1;
+	*length = start[8] | (size_t)start[9] << 8 | (size_t)start[10] << 16 |
+		  (size_t)start[11] << 24;
+	if (*length > UINT16_MAX)
+		return refuse(why, "byte 8: a header of %zu B; expected at most %u", *length,
+			      UINT16_MAX);
+	return 0;
+}
+
+static int read_header(const struct input *in, struct npy_header *h, size_t *end,
+		       struct refusal why)
+{
+	size_t begin = 0, length = 0;
+	const char *expected;
+	char *text, *at;
+	int status;
+
+	if (find_header(in, &begin, &length, why))
+		return -1;
+	at = text = calloc(length + 1, 1);
+	if (!text)
+		return refuse(why, "%m");
+	status = input_read(in, text, length, begin, why);
+	expected = status ? NULL : npy_header_parse(h, &at, text + length);
+	if (expected)
+		status = refuse(why, "byte %zu: the header has '%s'; expected %s",
+				begin + (size_t)(at - text), refusal_quote(at), expected);
+	free(text);
+	*end = begin + length;
+	return status;
+}
+
+static const struct {
+	const char *name;
+	enum real real;
+} types[] = { { "<f8", DOUBLE }, { "<f4", FLOAT } };
+
+/* What the header says, if that can be read. */
+static int understand(struct npy *f, struct npy_header *h, struct refusal why)
+{
+	unsigned t = 0;
+
+	while (t < sizeof(types) / sizeof(*types) && strcmp(h->type, types[t].name))
+		t++;
+	if (t == sizeof(types) / sizeof(*types))
+		return refuse(why,
+			      "the header says type '%s'; expected '<f8' or '<f4' (float64 or "
+			      "float32, little endian)",
+			      refusal_quote(h->type));
+	if (h->fortran)
+		return refuse(why, "the header says Fortran order; expected C order");
+	if (h->dimensions < 1 || h->dimensions > 2)
+		return refuse(
+			why,
+			"the header says %u dimensions; expected rows and columns, or one column",
+			h->dimensions);
+	f->real = types[t].real;
+	f->rows = h->shape[0];
+	f->columns = h->dimensions == 1 ? 1 : (unsigned)h->shape[1];
+	if (!f->rows || !f->columns || (h->dimensions == 2 && h->shape[1] > UINT_MAX))
+		return refuse(why,
+			      "the header says %zu rows of %zu values; expected at least one, and "
+			      "at most %u in a row",
+			      f->rows, h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
+	return 0;
+}
+
+/* The file is as long as its header says. */
+static int check_length(const struct npy *f, size_t bytes, struct refusal why)
+{
+	const size_t there = bytes > f->values ? bytes - f->values : 0;
+	size_t expected = 0;
+	const bool huge = __builtin_mul_overflow(f->rows, f->columns, &expected) ||
+			  __builtin_mul_overflow(expected, real_bytes(f->real), &expected);
+
+	if (!huge && expected == there)
+		return 0;
+	return refuse(why, "byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
+		      f->values, there, f->rows, f->columns, real_bytes(f->real),
+		      huge || expected > there ? "it is cut off"
+					       : "there is more than its header says");
+}
+
+int npy_open(struct npy *f, const struct input *in, struct refusal why)
+{
+	struct npy_header h = { .dimensions = 0 };
+
+	return read_header(in, &h, &f->values, why) || understand(f, &h, why) ||
+			       check_length(f, in->bytes, why)
+		       ? -1
+		       : 0;
+}
+
+/*
+ * Values become values of the type wanted. Which of them is the first that is not finite; n: none
+ * is.
+ */
+static size_t convert(const void *from, enum real real, void *to, enum real as, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		real_set(as, to, i, real_get(real, from, i));
+		if (!isfinite(real_get(as, to, i)))
+			return i;
+	}
+	return n;
+}
+
+int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n, enum real as,
+	     void *to, struct refusal why)
+{
+	const size_t each = real_bytes(f->real), most = INPUT_BLOCK / each,
+		     begin = first * f->columns, values = n * f->columns;
+	void *block = calloc(INPUT_BLOCK, 1);
+	int status = 0;
+
+	if (!block)
+		return refuse(why, "%m");
+	for (size_t i = 0, m, bad; !status && i < values; i += m) {
+		m = values - i < most ? values - i : most;
+		status = input_read(in, block, m * each, f->values + (begin + i) * each, why);
+		bad = status ? m : convert(block, f->real, (char *)to + i * real_bytes(as), as, m);
+		if (bad < m) {
+			const size_t at = begin + i + bad;
+			const double found = real_get(f->real, block, bad);
+
+			status = refuse(
+				why,
+				"byte %zu (row %zu, column %zu): %g; expected a finite number%s",
+				f->values + at * each, at / f->columns + 1, at % f->columns + 1,
+				found, as == FLOAT ? " of type float" : "");
+		}
+	}
+	free(block);
+	return status;
+}
+
+struct npy_writer {
+	const char *path;
+	FILE *file;
+	int error; /* errno of what failed first; 0: nothing did */
+};
+
+struct npy_writer *npy_create(const char *path, const char *type, size_t rows, size_t columns,
+			      char *why, size_t size)
+{
+	const struct refusal reason = { path, why, size };
+	struct npy_writer *w = calloc(1, sizeof(*w));
+	char shape[64], header[128];
+	int length;
+
+	if (!w) {
+		refuse(reason, "%m");
+		return NULL;
+	}
+	w->path = path;
+	w->file = fopen(path, "wxe");
+	if (!w->file) {
+		refuse(reason, errno == EEXIST ? "exists; give another name" : "%m");
+		free(w);
+		return NULL;
+	}
+	/* A header of version 1.0, filled up so that the values begin at a multiple of 64. */
+	snprintf(shape, sizeof(shape), columns ? "%zu, %zu" : "%zu,", rows, columns);
+	length = snprintf(header, sizeof(header),
+			  "%s%c%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+			  magic, 1, 0, (int)(sizeof(header) - NPY_MAGIC - 4), 0, type, shape);
+	memset(header + length, ' ', sizeof(header) - (size_t)length);
+	header[sizeof(header) - 1] = '\n';
+	npy_add(w, header, sizeof(header));
+	return w;
+}
+
+void npy_add(struct npy_writer *w, const void *values, size_t bytes)
+{
+	if (!w->error && fwrite(values, 1, bytes, w->file) < bytes)
+		w->error = errno;
+}
+
+int npy_finish(struct npy_writer *w, char *why, size_t size)
+{
+	const struct refusal reason = { w->path, why, size };
+	int status = 0;
+
+	/* A full disk may be known late, and over a network only when the file is closed. */
+	if (!w->error && (fflush(w->file) || fsync(fileno(w->file))))
+		w->error = errno;
+	if (fclose(w->file) && !w->error)
+		w->error = errno;
+	if (w->error) {
+		errno = w->error;
+		status = refuse(reason, "can't be written: %m; what was there of it is removed");
+		unlink(w->path);
+	}
+	free(w);
+	return status;
+}
+
+int npy_save(const char *path, const char *type, const void *values, size_t rows, size_t columns,
+	     char *why, size_t size)
+{
+	struct npy_writer *w = npy_create(path, type, rows, columns, why, size);
+
+	if (!w)
+		return -1;
+	npy_add(w, values, rows * (columns ? columns : 1) * (size_t)(type[2] - '0'));
+	return npy_finish(w, why, size);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text files of numbers: what is read, what is refused, and where. */
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "matrix.h"
+
+static void test_csv_is_read(void **state)
+{
+	static const double x[] = { 1, 2.5, -3e2, .25 };
+	static const struct {
+		const char *text;
+		size_t n;
+		unsigned d;
+	} good[] = {
+		{ "1,2.5\n-3e2,.25\n", 2, 2 },
+		{ "1,2.5\n-3e2,.25", 2, 2 },
+		{ "1,2.5\r\n-3E+2,0.25\r\n", 2, 2 },
+		{ "\xef\xbb\xbf"
+		  "1,2.5\n-3e2,.25\n",
+		  2, 2 },
+		{ "x,y\n1,2.5\n-300,+0.25\n", 2, 2 },
+		{ "\n\n \r\nx,y\n\n  1 ,  2.5 \n\n\n-300, 0.25\n \n\n", 2, 2 },
+		{ "1;2.5\n-3e2 ;  .25\n", 2, 2 },
+		{ "1\t2.5\n -3e2\t .25 \n", 2, 2 },
+		{ "1 2.5\n-3e2 .25\n", 2, 2 },
+		{ "  1   2.5  \r\n\t-3e2\t\t.25\t\r\n", 2, 2 },
+		{ "# x y\n1 2.5\n# half\n-3e2 .25\n#", 2, 2 },
+		{ "1\n2.5\n-3e2\n.25\n", 4, 1 },
+		{ "x\n1\n2.5\n-3e2\n.25\n", 4, 1 },
+		{ "1,2.5,-3e2,.25", 1, 4 },
+		{ "\"x 1\",\"one, or 2\",z,\xc3\xa4\n1,2.5,-3e2,.25", 1, 4 },
+		{ "width, cm;height, cm\n1;2.5\n-3e2;.25", 2, 2 },
+		{ "x y\n1\t2.5\n", 0, 0 },
+		{ "1."
+		  "00000000000000000000000000000000000000000000000000000000000000000000000000000000"
+		  "000,2.5\n",
+		  1, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(good); i++) {
+		put_file("/points.csv", good[i].text);
+		if (good[i].n)
+			assert_points(in_tree("/points.csv"), good[i].n, good[i].d, DOUBLE, x);
+		else
+			assert_refused(
+				in_tree("/points.csv"),
+				"line 2: 2 values; expected 1, as there are names in line 1");
+	}
+}
+
+static void test_csv_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} wrong[] = {
+		{ "", "is empty" },
+		{ "\n", "line 2: the file ends; expected numbers" },
+		{ "# nothing\n\n# more", "the file ends" },
+		{ "only,names\n", "line 2: the file ends, after a line without numbers" },
+		{ "1,2\n1,2\n3\n", "line 3: 1 value; expected 2, as in line 1" },
+		{ "x,y\n\n1,2\n3,4,5\n", "line 4: 3 values; expected 2, as in line 3" },
+		{ "1,2\n3,\n", "line 2, value 2: ''; expected a finite number" },
+		{ "1,2,\n3,4,\n", "line 1, value 3: ''" },
+		{ "1\t2\n\t2\n", "line 2, value 1: ''" },
+		{ "1,2\n,\n", "line 2, value 1: ''" },
+		{ "1,2\n3,four\n", "line 2, value 2: 'four'" },
+		{ "1,two\n3,4\n", "line 1, value 2: 'two'" },
+		{ "x,y\na,b\n", "line 2, value 1: 'a'" },
+		{ "x,y\n1,nan\n", "line 2, value 2: 'nan'; expected a finite number" },
+		{ "-inf\n", "line 1, value 1: '-inf'" },
+		{ "Infinity,NaN\n", "'Infinity'" },
+		{ "1e999\n", "line 1, value 1: '1e999'" },
+		{ "0,1\n0x1,1\n", "line 2, value 1: '0x1'" },
+		{ "1,2\n3 4,5\n", "'3 4'" },
+		{ "1\r2\r3\r", "line 2: the file ends, after a line without numbers" },
+		{ "0,1\n1 \xc3\xa4,\n", "'1 ?\?'" },
+		{ "1,5;2,5\n", "line 1: has two of comma, semicolon and tab" },
+		{ "x;y\n1,5;2,5\n", "line 2: has two of comma, semicolon and tab" },
+		{ "1,\t2\n", "line 1: has two of comma, semicolon and tab" },
+		{ "1,2\n3;4\n", "line 2, value 1: '3;4'" },
+		{ "a,b,c\n1,2\n", "line 2: 2 values; expected 3, as there are names in line 1" },
+		{ "\"1\",\"2\"\n\"3\",\"4\"\n", "line 2, value 1: '\"3\"'" },
+		{ "1,2\n1.1.1,2\n", "'1.1.1'" },
+		{ "PK\x03\x04", "byte 2 is 0x03; expected an NPY file" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(wrong); i++) {
+		put_file("/points.csv", wrong[i].text);
+		assert_refused(in_tree("/points.csv"), wrong[i].word);
+	}
+	put_bytes("/points.csv", "1,2\n3,\0\n", 8);
+	assert_refused(in_tree("/points.csv"), "byte 6 is 0x00");
+}
+
+/*
+ * A name longer than what is read at once; a number longer than any; a name of a file that would
+ * break the line.
+ */
+static void test_csv_has_long_fields(void **state)
+{
+	const size_t length = 1 << 19;
+	char *text = malloc(length + 64);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', length);
+	strcpy(text + length, "\n1e1\n");
+	put_file("/points.csv", text);
+	assert_points(in_tree("/points.csv"), 1, 1, DOUBLE, (const double[]){ 10 });
+	strcpy(text, "3,4\n");
+	memset(text + 4, '1', length);
+	strcpy(text + 4 + length, ",2\n");
+	put_file("/points.csv", text);
+	assert_refused(in_tree("/points.csv"),
+		       "line 2, value 1: '11111111111111111111111111111111'");
+	put_file("/a\nb", "1\nx\n");
+	assert_null(matrix_open(in_tree("/a\nb\033c"), why, sizeof(why)));
+	assert_reason("/a?b?c: No such file");
+	free(text);
+}
+
+/* Where an error is does not depend on where one begins to read. */
+static void test_parts_know_their_lines(void **state)
+{
+	FILE *f = fopen(in_tree("/points.csv"), "w");
+	struct matrix *s;
+	double x[2];
+
+	(void)state;
+	assert_non_null(f);
+	for (unsigned i = 1; i <= 8 * 1024; i++)
+		fprintf(f, i == 4000 ? "\n1,2,3\n" : "1,2\n");
+	fclose(f);
+	s = opened(in_tree("/points.csv"));
+	assert_int_equal(matrix_rows(s), 8 * 1024);
+	assert_int_equal(matrix_read(s, 8 * 1024, 0, DOUBLE, NULL, why, sizeof(why)), 0);
+	assert_int_equal(matrix_read(s, 3998, 1, DOUBLE, x, why, sizeof(why)), 0);
+	assert_int_equal(matrix_read(s, 4000, 1, DOUBLE, x, why, sizeof(why)), 0);
+	assert_int_equal(matrix_read(s, 3999, 1, DOUBLE, x, why, sizeof(why)), -1);
+	assert_reason("line 4001: 3 values; expected 2, as in line 1");
+	matrix_close(s);
+}
+
+/* A locale in which 1.5 is written 1,5. */
+static void test_a_locale_changes_nothing(void **state)
+{
+	static const double x[] = { 1.5, 2.5 };
+	char command[3 * PATH_MAX];
+
+	(void)state;
+	snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s >/dev/null 2>&1",
+		 in_tree("/de_DE.UTF-8"));
+	if (system(command) || setenv("LOCPATH", root, 1) || !setlocale(LC_ALL, "de_DE.UTF-8")) {
+		print_message(
+			"no German locale, nor localedef with its sources (Debian: locales)\n");
+		skip();
+	}
+	put_file("/points.csv", "1.5,2.5\n");
+	assert_points(in_tree("/points.csv"), 1, 2, DOUBLE, x);
+	setlocale(LC_ALL, "C");
+	unsetenv("LOCPATH");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_csv_is_read),
+		cmocka_unit_test(test_csv_is_refused),
+		cmocka_unit_test(test_csv_has_long_fields),
+		cmocka_unit_test(test_parts_know_their_lines),
+		cmocka_unit_test(test_a_locale_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, tree_make, tree_remove);
+}
