@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/cluster.h"
-#include "kit/agree.h"
-#include "harness/options.h"
+#include "base/arithmetic.h"
 #include "base/text.h"
+#include "cluster/cluster.h"
+#include "harness/options.h"
+#include "kit/agree.h"
 #include "machine/clock.h"
 
 /* MPI is one to a process, and its calls take no argument for us: so are these. */
@@ -24,7 +25,7 @@ static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op,
 
 	for (size_t at = 0; at < n; at += AT_ONCE)
 		MPI_Allreduce(MPI_IN_PLACE, (char *)x + at * size,
-			      (int)(n - at < AT_ONCE ? n - at : AT_ONCE), type, op, among);
+			      (int)smaller(n - at, AT_ONCE), type, op, among);
 	spent_so_far += clock_now() - begin;
 }
 
@@ -38,6 +39,16 @@ static void most(double *x, size_t n)
 	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
+static void copy(unsigned from, void *bytes, size_t size)
+{
+	double begin = clock_now();
+
+	for (size_t at = 0; at < size; at += AT_ONCE)
+		MPI_Bcast((char *)bytes + at, (int)smaller(size - at, AT_ONCE), MPI_BYTE, (int)from,
+			  MPI_COMM_WORLD);
+	spent_so_far += clock_now() - begin;
+}
+
 static void sum_here(int64_t *x, size_t n)
 {
 	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, here);
@@ -49,31 +60,33 @@ static void most_here(double *x, size_t n)
 }
 
 /*
- * Two requests for each other rank: to take, and to send. MPI keeps messages between two ranks in
- * order, so one tag is enough.
+ * For each other rank a message to take, and one to send. MPI keeps messages between two ranks in
+ * order, so one tag is enough. (Sizes are known to the sender alone: no MPI_Ialltoallv.)
  */
 struct exchange {
 	struct piece *in;
-	int requests;
-	MPI_Request request[];
+	MPI_Status *taken;     /* of each other rank's message */
+	MPI_Request request[]; /* to take from each other rank, then to send to each */
 };
 
 static void *begin(const struct piece *out, struct piece *in)
 {
+	const unsigned others = ranks.ranks - 1;
 	double began = clock_now();
-	struct exchange *x = malloc(sizeof(*x) + 2 * (size_t)ranks.ranks * sizeof(*x->request));
+	struct exchange *x = malloc(sizeof(*x) + 2 * (size_t)others * sizeof(*x->request));
+	MPI_Status *taken = calloc(others + 1, sizeof(*taken));
 
-	if (!x)
+	if (!x || !taken)
 		abort(); /* and MPI ends the others */
-	*x = (struct exchange){ .in = in };
-	for (unsigned i = 1; i < ranks.ranks; i++) { /* not all to the same one at once */
-		const unsigned from = (ranks.rank + ranks.ranks - i) % ranks.ranks,
-			       to = (ranks.rank + i) % ranks.ranks;
+	*x = (struct exchange){ .in = in, .taken = taken };
+	for (unsigned i = 0; i < others; i++) { /* not all to the same one at once */
+		const unsigned from = (ranks.rank + others - i) % ranks.ranks,
+			       to = (ranks.rank + i + 1) % ranks.ranks;
 
 		MPI_Irecv(in[from].bytes, (int)in[from].size, MPI_BYTE, (int)from, 0,
-			  MPI_COMM_WORLD, &x->request[x->requests++]);
+			  MPI_COMM_WORLD, &x->request[i]);
 		MPI_Isend(out[to].bytes, (int)out[to].size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD,
-			  &x->request[x->requests++]);
+			  &x->request[others + i]);
 	}
 	spent_so_far += clock_now() - began;
 	return x;
@@ -81,18 +94,18 @@ static void *begin(const struct piece *out, struct piece *in)
 
 static void finish_exchange(void *exchange)
 {
+	const int others = (int)ranks.ranks - 1;
 	double began = clock_now();
 	struct exchange *x = exchange;
-	MPI_Status status;
-	int number, size;
+	int size;
 
-	for (int left = x->requests; left; left--) {
-		MPI_Waitany(x->requests, x->request, &number, &status);
-		if (number % 2) /* sent */
-			continue;
-		MPI_Get_count(&status, MPI_BYTE, &size);
-		x->in[status.MPI_SOURCE].size = (size_t)size;
+	MPI_Waitall(others, x->request, x->taken);
+	for (int i = 0; i < others; i++) {
+		MPI_Get_count(&x->taken[i], MPI_BYTE, &size);
+		x->in[x->taken[i].MPI_SOURCE].size = (size_t)size;
 	}
+	MPI_Waitall(others, x->request + others, MPI_STATUSES_IGNORE);
+	free(x->taken);
 	free(x);
 	spent_so_far += clock_now() - began;
 }
@@ -104,6 +117,7 @@ static double spent(void)
 
 static struct ranks ranks = { .sum = sum,
 			      .most = most,
+			      .copy = copy,
 			      .sum_here = sum_here,
 			      .most_here = most_here,
 			      .begin = begin,

@@ -58,6 +58,20 @@ static void most(double *x, size_t n)
 	pthread_barrier_wait(&shared->all);
 }
 
+static void copy(unsigned from, void *bytes, size_t size)
+{
+	const size_t room = sizeof(shared->integer[0]);
+
+	for (size_t at = 0, length; at < size; at += length) {
+		length = size - at < room ? size - at : room;
+		if (me == from)
+			memcpy(shared->integer[0], (char *)bytes + at, length);
+		pthread_barrier_wait(&shared->all);
+		memcpy((char *)bytes + at, shared->integer[0], length);
+		pthread_barrier_wait(&shared->all);
+	}
+}
+
 /* All are of one node. */
 static void most_here(double *x, size_t n)
 {
@@ -139,6 +153,7 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 					       .ranks = RANKS,
 					       .sum = sum,
 					       .most = most,
+					       .copy = copy,
 					       .sum_here = sum,
 					       .most_here = most_here,
 					       .spent = spent,
