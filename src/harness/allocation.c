@@ -113,7 +113,7 @@ bool allocation_open(struct series *s, struct team *team)
 	s->worked = false;
 	warm_up(s, team);
 	s->elapsed += clock_now() - began;
-	return true;
+	return !allocation_failed(s, team);
 }
 
 void allocation_close(struct series *s, struct team *team)
@@ -128,10 +128,18 @@ void allocation_close(struct series *s, struct team *team)
 	watchdog_back();
 	roles_seat(s, team);
 	watchdog_away(CHECKING);
-	wrong = s->worked && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t) : NULL;
+	wrong = s->worked && !s->failure && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t)
+								 : NULL;
 	watchdog_back();
 	if (wrong && !s->wrong)
 		s->wrong = strdup(wrong);
 	agree_words(t->ranks, &s->wrong);
 	give_back(s);
+}
+
+bool allocation_failed(struct series *s, struct team *team)
+{
+	if (s->failure)
+		allocation_close(s, team);
+	return s->failure;
 }

@@ -15,5 +15,7 @@
 bool allocation_open(struct series *, struct team *);
 /* Reads the pages back, verifies the answer, and gives the memory back. */
 void allocation_close(struct series *, struct team *);
+/* Whether the series has failed, on all ranks; then it is closed. */
+bool allocation_failed(struct series *, struct team *);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "harness/allocation.h"
 #include "harness/batch.h"
 #include "harness/metrics.h"
 #include "harness/roles.h"
@@ -175,6 +176,8 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
 		struct sample sample = sample_take(s, team, &s->noise, sample_turn(s, i), true);
 
+		if (s->failure)
+			break;
 		keep(s, number, &sample);
 	}
 	neighbours_end(&neighbours, p->cpu, p->cpus, &s->noise);
@@ -182,5 +185,5 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	tally_end(&s->tally, team, number, b->pass);
 	estimate(s, team, b, b->samples == samples);
 	s->elapsed += clock_now() - began;
-	return true;
+	return !allocation_failed(s, team);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "harness/allocation.h"
 #include "harness/calibrate.h"
 #include "harness/roles.h"
 #include "harness/sample.h"
@@ -72,6 +73,8 @@ static void find_units(struct series *s, struct team *team, double began, double
 		struct sample sample = sample_take(s, team, &unused, sample_turn(s, 0), false);
 		double goal;
 
+		if (s->failure)
+			return;
 		spent = agree_most(s->planned->trial.ranks, clock_now() - began);
 		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
 			continue; /* a sample that was interrupted looks long enough, and is not */
@@ -109,4 +112,5 @@ void calibrate(struct series *s, struct team *team, double batch, double most)
 		s->per_batch = (unsigned)fmin(MOST_PER_BATCH,
 					      fmax(1, round(batch / fmax(s->duration, 1e-6))));
 	s->elapsed += clock_now() - began;
+	allocation_failed(s, team);
 }

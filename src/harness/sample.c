@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <string.h>
 
 #include "harness/roles.h"
 #include "harness/sample.h"
@@ -48,15 +49,26 @@ static void work_in_pair(void *argument, struct worker *w)
 
 /*
  * All ranks have the same samples: it takes as long as the last of them; the least that one spends
- * in calls to others is what these take.
+ * in calls to others is what these take. What failed on one failed on all.
  */
-static void agree_sample(const struct ranks *ranks, struct sample *s)
+static void agree_sample(const struct ranks *ranks, struct sample *s, char **failure)
 {
-	double x[] = { s->wall, isfinite(s->time) ? s->time : INFINITY, s->skew, s->noisy,
-		       -s->communicated };
+	double x[] = { s->wall,		 isfinite(s->time) ? s->time : INFINITY,
+		       s->skew,		 s->noisy,
+		       -s->communicated, *failure != NULL };
 
 	agree_largest(ranks, x, sizeof(x) / sizeof(*x));
 	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], s->done, x[3] > 0 };
+	if (x[5] > 0)
+		agree_words(ranks, failure);
+}
+
+/* Of the first worker that could not do its work. */
+static void note_failure(struct series *s, struct team *team)
+{
+	for (unsigned i = 0; i < s->planned->trial.threads && !s->failure; i++)
+		if (team_worker(team, i)->failed)
+			s->failure = strdup(team_worker(team, i)->failed);
 }
 
 /* One timed execution; `keep`: what pairs took is kept. */
@@ -80,6 +92,7 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 
 		w->count = roles_units(s, w);
 		w->done = w->together = 0;
+		w->failed = NULL;
 	}
 	agree_any(t->ranks, false); /* all are here: none waits for another's reset in its sample */
 	spent = t->ranks ? t->ranks->spent() : NAN;
@@ -89,11 +102,12 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	sample.communicated = t->ranks ? t->ranks->spent() - spent : NAN;
 	watchdog_back();
 	s->worked = true;
+	note_failure(s, team);
 	if (s->pairs)
 		score_pairs(s, team, turn, noise, keep, &sample);
 	else
 		score_all(s, team, noise, &sample);
 	if (t->ranks)
-		agree_sample(t->ranks, &sample);
+		agree_sample(t->ranks, &sample, &s->failure);
 	return sample;
 }

@@ -10,7 +10,8 @@ struct turn sample_turn(const struct series *, unsigned i);
 
 /*
  * Resets, works and scores, on all ranks, which get the same sample: it took as long as on the
- * slowest of them. `keep`: the series keeps what pairs took. The team is seated, the allocation
+ * slowest of them. Where a worker could not do its work, the series has failed, and the
+ * sample is none. `keep`: the series keeps what pairs took. The team is seated, the allocation
  * ready.
  */
 struct sample sample_take(struct series *, struct team *, struct noise *, struct turn, bool keep);

@@ -128,6 +128,8 @@ bool series_converged(const struct series *s, int allocation)
 {
 	struct estimate e = series_estimate(s, allocation, NULL);
 
+	if (s->failure) /* there is nothing to wait for */
+		return true;
 	/* false where one is not a number */
 	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value;
 }

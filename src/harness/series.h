@@ -91,7 +91,10 @@ struct estimate series_estimate(const struct series *, int allocation, const dou
 
 /* Half an interval's width over its estimate: within this, a trial has converged. */
 #define CONVERGED_WITHIN 0.01
-/* Of the time, in one allocation or in all; false where there is no interval. */
+/*
+ * Of the time, in one allocation or in all; false where there is no interval, true where it has
+ * failed.
+ */
 bool series_converged(const struct series *, int allocation);
 
 #endif

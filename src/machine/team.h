@@ -42,6 +42,8 @@ struct worker {
 	 * scored
 	 */
 	uint64_t together;
+	/* why it can't do its work, and the trial fails: work() sets it; NULL before */
+	const char *failed;
 };
 #define IDLE (~0u)
 

@@ -200,19 +200,22 @@ def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
 
 def test_what_is_wrong_on_one_rank_is_told_of_all(mpi, tmp_path, trials):
     file = tmp_path / "faults.jsonl"
-    variants = "steady,failing,impossible,wrong,misplaced"
-    done = mpi("dummy --oversubscribe --repeats 2 --variant", variants, "--output", file, ranks=3)
+    variants = "steady,failing,impossible,wrong,misplaced,grows"
+    done = mpi(
+        "dummy --oversubscribe --pool 4K --repeats 2 --variant", variants, "--output", file, ranks=3
+    )
     assert done.status == 1, done
     found = trials(file)
     assert {name: trial["status"] for name, trial in found.items() if name != "steady"} == {
-        name: {"failing": "failed"}.get(name, name)
-        for name in ("failing", "impossible", "wrong", "misplaced")
+        name: {"failing": "failed", "grows": "failed"}.get(name, name)
+        for name in ("failing", "impossible", "wrong", "misplaced", "grows")
     }
     host = os.uname().nodename
     for name, why in (
         ("failing", "its memory could not be prepared"),
         ("impossible", "it was told"),
         ("wrong", "it was told"),
+        ("grows", "the turns: worker 0 has 4096 bytes"),
     ):
         assert found[name]["reasons"][0].startswith(f"on rank 2 ({host}): {why}")
     assert found["misplaced"]["placement"]["before"]["misplaced"] > 0

@@ -52,6 +52,27 @@ def test_statuses(run, trials):
         assert reason in run[0].out
 
 
+def test_memory_that_is_used_up_fails_the_trial(locus, tmp_path, trials):
+    """It grows while workers are at work, from pools of their own; 64 bytes a turn."""
+    for threads, pool, failed in (1, "4K", True), (2, "16M", False):
+        file = tmp_path / f"{threads}.jsonl"
+        done = locus(
+            "dummy --variant grows --oversubscribe --repeats 2 "
+            f"--threads {threads} --pool {pool} --output",
+            file,
+        )
+        trial = trials(file)["grows"]
+        pages = trial["placement"]["before"]
+        assert pages["misplaced"] == pages["unmapped"] == 0 and pages["pages"] > 0
+        assert (trial["status"] == "failed") == failed == (done.status == 1), trial
+        if failed:
+            assert trial["reasons"][0].startswith("the turns: worker 0 has 4096 bytes")
+            assert "wanted 64 more" in trial["reasons"][0]
+        else:
+            assert pages["local_share"] == 1
+            assert pages["pages"] == threads * (16 << 20) // pages["page"]
+
+
 def test_what_was_not_measured_is_null_with_a_reason(run, trials):
     for variant in ("failing", "impossible"):
         trial = trials(run[1])[variant]

@@ -337,6 +337,71 @@ static void test_roles_of_a_variant(void **state)
 	}
 }
 
+/* ---- a worker that can't do its work ---- */
+
+/* The last worker can't from its n-th call on. */
+struct failing {
+	struct bench bench;
+	unsigned from;
+	bool calibrated, opened, taken;
+};
+static unsigned failing_from;
+
+static void fails(void *state, struct worker *w)
+{
+	by_count(state, w);
+	if (w->index + 1 == w->threads &&
+	    ((struct diary *)state)->of[w->index].calls >= failing_from)
+		w->failed = "it has had enough";
+}
+
+static int measure_failing(struct team *team, void *argument)
+{
+	struct failing *f = argument;
+	struct series *s = &f->bench.series;
+
+	assert_int_equal(series_open(s, &f->bench.planned, NULL), 0);
+	f->opened = allocation_open(s, team);
+	if (s->ready && f->calibrated)
+		calibrate(s, team, 0.02, INFINITY);
+	if (s->ready)
+		f->taken = batch_take(s, team, SAMPLES, false);
+	assert_false(s->ready);
+	assert_false(allocation_open(s, team));
+	return 0;
+}
+
+static void run_failing(struct failing *f, unsigned from, uint64_t warm, bool calibrated)
+{
+	failing_from = from;
+	*f = (struct failing){ .calibrated = calibrated };
+	set_up(&f->bench, fails, 2, (struct benchmark){ .roles = by_units });
+	f->bench.planned.needs.units = FIXED;
+	f->bench.planned.needs.warm = warm;
+	assert_int_equal(team_open(2, measure_failing, f), 0);
+	assert_string_equal(f->bench.series.failure, "it has had enough");
+	assert_int_equal(f->bench.diary.of[1].calls, from);
+	assert_int_equal(f->bench.diary.released, f->bench.diary.prepared);
+	assert_int_equal(f->bench.diary.verified, 0);
+	assert_true(series_converged(&f->bench.series, -1));
+	end(&f->bench);
+}
+
+static void test_a_worker_that_fails_ends_the_trial(void **state)
+{
+	struct failing f;
+
+	(void)state;
+	run_failing(&f, 1, 10, true); /* while it is warmed up */
+	assert_false(f.opened);
+	run_failing(&f, 1, 0, true); /* while it is calibrated */
+	assert_true(f.opened);
+	run_failing(&f, 2, 0, false); /* in a batch, of which one sample was good */
+	assert_true(f.opened);
+	assert_false(f.taken);
+	assert_int_equal(f.bench.series.samples, 1);
+}
+
 static void test_batches_become_lines(void **state)
 {
 	struct bench b;
@@ -1017,6 +1082,7 @@ int main(void)
 		cmocka_unit_test(test_work_that_ends_by_itself),
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_roles_of_a_variant),
+		cmocka_unit_test(test_a_worker_that_fails_ends_the_trial),
 		cmocka_unit_test(test_batches_become_lines),
 		cmocka_unit_test(test_a_sample_is_as_long_as_planned),
 		cmocka_unit_test(test_a_fixed_count_is_no_deadline),

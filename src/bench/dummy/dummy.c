@@ -9,9 +9,11 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
+#include "kit/pool.h"
 #include "machine/clock.h"
 
-enum { DELAY, SIZE_OF_MAP, WHERE };
+enum { DELAY, SIZE_OF_MAP, WHERE, POOL };
+enum { A_TURN = 64 }; /* bytes */
 enum where { IN_PREPARE, IN_ENTER, IN_RESET, IN_COLLECT, IN_VERIFY, IN_RELEASE, NOWHERE };
 #define PLACES "prepare,enter,reset,collect,verify,release"
 static const struct parameter parameters[] = {
@@ -19,6 +21,8 @@ static const struct parameter parameters[] = {
 	[SIZE_OF_MAP] = { "size", "B", "memory to map and touch", P_SIZE, .value = { "0" } },
 	[WHERE] = { "where", NULL, "where it waits for one delay, but in its work", P_CHOICE,
 		    PLACES, .value = { "prepare" } },
+	[POOL] = { "pool", "B", "of each worker, from which each of its turns takes 64", P_SIZE,
+		   .value = { "16M" } },
 	{ 0 }
 };
 
@@ -52,6 +56,7 @@ struct behaviour {
 	bool idle, lie;
 	bool sum;   /* the ranks add up their turns */
 	bool stuck; /* waits elsewhere: its turns take no time to speak of */
+	bool grows; /* takes memory while it is at work */
 };
 static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 },
 			      humps = { .second = 1.5 }, idle = { .idle = true },
@@ -59,7 +64,7 @@ static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 },
 			      impossible = { .impossible = "it was told to be impossible" },
 			      wrong = { .wrong = "it was told to be wrong" },
 			      misplaced = { .lie = true }, sums = { .sum = true },
-			      stuck = { .stuck = true };
+			      stuck = { .stuck = true }, grows = { .grows = true };
 
 struct state {
 	const struct behaviour *behaviour;
@@ -69,6 +74,7 @@ struct state {
 	enum where where;
 	unsigned sample;
 	struct region *region;
+	struct pool *pool; /* NULL: it does not grow */
 };
 
 static const struct behaviour *behaviour_of(const struct trial *trial)
@@ -106,12 +112,18 @@ static void *prepare(const struct trial *trial)
 	s->delay = trial->value[DELAY].real * 1e-6;
 	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
 	wait_in(s, IN_PREPARE);
+	if (b->grows &&
+	    !(s->pool = pool_open(trial, "the turns", trial->value[POOL].count, PAGES_BASE))) {
+		free(s);
+		return NULL;
+	}
 	if (b->lie && !bytes)
 		bytes = 1 << 20;
 	if (!bytes)
 		return s;
 	s->region = region_map(trial->arena, "idle memory", bytes, PAGES_BASE);
 	if (!s->region) {
+		pool_close(s->pool);
 		free(s);
 		return NULL;
 	}
@@ -127,6 +139,8 @@ static void enter(void *state, struct worker *self)
 	volatile char *byte;
 
 	wait_in(s, IN_ENTER);
+	if (s->pool)
+		pool_touch(s->pool, self);
 	if (self->index || !s->region)
 		return;
 	byte = region_base(s->region);
@@ -139,6 +153,8 @@ static void reset(void *state)
 	struct state *s = state;
 
 	s->sample++;
+	if (s->pool)
+		pool_reset(s->pool);
 	wait_in(s, IN_RESET);
 }
 
@@ -157,6 +173,9 @@ static void work(void *state, struct worker *self)
 					 (b->second > 0 && s->sample % 2 ? b->second : 1);
 	double end = clock_now() + each * (double)self->count;
 
+	for (uint64_t turn = 0; s->pool && turn < self->count; turn++)
+		if (!pool_take(s->pool, self, A_TURN, A_TURN))
+			return;
 	while (clock_now() < end)
 		;
 	self->done = b->idle ? 0 : self->count;
@@ -187,18 +206,24 @@ static const char *verify(void *state, const struct trial *trial)
 
 static struct needs needs(const struct trial *trial)
 {
-	return (struct needs){ .bytes = trial->value[SIZE_OF_MAP].count };
+	const struct behaviour *b = trial->variant->data;
+	const size_t pool = b->grows ? pool_bytes(trial, trial->value[POOL].count, PAGES_BASE) : 0;
+
+	return (struct needs){ .bytes = trial->value[SIZE_OF_MAP].count + pool };
 }
 
 static void give_back(void *state)
 {
-	wait_in(state, IN_RELEASE);
-	free(state);
+	struct state *s = state;
+
+	wait_in(s, IN_RELEASE);
+	pool_close(s->pool);
+	free(s);
 }
 
-#define VARIANT(NAME, SUMMARY, BEHAVIOUR)                                          \
-	{                                                                          \
-		NAME, SUMMARY, &(BEHAVIOUR), .unused = BIT(WHERE), .divided = true \
+#define VARIANT(NAME, SUMMARY, BEHAVIOUR)                                                      \
+	{                                                                                      \
+		NAME, SUMMARY, &(BEHAVIOUR), .unused = BIT(WHERE) | BIT(POOL), .divided = true \
 	}
 static const struct variant variants[] = {
 	VARIANT("steady", "each turn takes the delay", steady),
@@ -210,7 +235,8 @@ static const struct variant variants[] = {
 	VARIANT("wrong", "has the wrong answer", wrong),
 	VARIANT("sums", "adds up over the ranks what each did", sums),
 	VARIANT("misplaced", "claims that its pages are where they can't be", misplaced),
-	{ "stuck", "waits, but not in its work", &stuck, .divided = true },
+	{ "stuck", "waits, but not in its work", &stuck, BIT(POOL), .divided = true },
+	{ "grows", "takes 64 bytes of memory in each turn", &grows, BIT(WHERE), .divided = true },
 	{ 0 }
 };
 
