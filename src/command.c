@@ -10,7 +10,7 @@
 #include "harness/list.h"
 #include "base/names.h"
 #include "harness/options.h"
-#include "harness/run.h"
+#include "harness/engine.h"
 
 enum { MOST_NAMES = 64 };
 
@@ -92,7 +92,7 @@ int measure_command(const struct program *p, const struct benchmark *b, int argc
 	aside_end(&aside, p->ranks, &status);
 	if (status)
 		return status == HELPED ? EXIT_GOOD : status;
-	return run(&options, p->benchmarks, p->ranks);
+	return engine_run(&options, p->benchmarks, p->ranks);
 }
 
 /* A name that is neither a command nor a benchmark. */

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/options.h"
@@ -39,6 +40,19 @@ json_t *number(double x)
 json_t *interval(double low, double high)
 {
 	return isfinite(low) && isfinite(high) ? json_pack("[f, f]", low, high) : json_null();
+}
+
+char *record_time(char text[RECORD_TIME])
+{
+	struct timespec t;
+	struct tm tm;
+	char seconds[32];
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	gmtime_r(&t.tv_sec, &tm);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, RECORD_TIME, "%s.%03uZ", seconds, (unsigned)(t.tv_nsec / 1000000) % 1000);
+	return text;
 }
 
 double real_of(const json_t *value)

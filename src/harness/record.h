@@ -39,6 +39,10 @@ bool record_failed(const struct record *);
 /* Returns record_failed(). */
 bool record_close(struct record *);
 
+/* The time of day as records write it: "2026-01-31T23:59:59.999Z". Returns `text`. */
+enum { RECORD_TIME = 40 };
+char *record_time(char text[RECORD_TIME]);
+
 /* null where it isn't a number: JSON has no word for that. */
 json_t *number(double);
 json_t *interval(double low, double high); /* a list of the two; null where one isn't a number */

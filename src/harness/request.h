@@ -4,27 +4,7 @@
 #define LOCUS_REQUEST_H
 
 #include "benchmark.h"
-#include "harness/options.h"
-#include "machine/affinity.h"
-#include "machine/limits.h"
-
-/* The machine, and what of it this run may use. */
-struct setting {
-	const struct machine *machine;
-	const struct affinity *affinity; /* NULL on a described machine */
-	struct memory_limit memory;
-	const struct ranks *ranks; /* NULL: this process has it all */
-	unsigned here;		   /* ranks on this node; 0 and 1: it is one's own */
-	/* bytes a trial may map, of all ranks; 0: what is there */
-	double most;
-	/* bytes that trials sampled in turn may hold together; 0: as plan_room() finds */
-	double room;
-	/*
-	 * why ranks may not go on, unless trials may be oversubscribed: they share CPUs; NULL: they
-	 * don't
-	 */
-	char *crowd;
-};
+#include "harness/setting.h"
 
 struct request {
 	const struct benchmark *benchmark;

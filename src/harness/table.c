@@ -3,13 +3,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "harness/record.h"
 #include "harness/metrics.h"
+#include "harness/record.h"
 #include "harness/table.h"
 #include "harness/values.h"
-#include "machine/clock.h"
 
 /* NULL when a trial is possible; else the first reason, and whether there are others. */
 static const char *refusal_of(const struct plan *plan, bool *others)
@@ -238,30 +236,4 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		print_counters(json_object_get(trial, "counters"));
 	print_pairs(json_object_get(trial, "pairs"));
 	fflush(stdout);
-}
-
-void progress_begin(struct progress *p, bool quiet)
-{
-	*p = (struct progress){ .wanted = !quiet, .terminal = isatty(STDERR_FILENO) };
-}
-
-void progress_show(struct progress *p, const char *what, unsigned done, unsigned all,
-		   double elapsed, double budget)
-{
-	double now = clock_now();
-
-	if (!p->wanted || !p->terminal || (p->shown && now - p->last < 0.1))
-		return;
-	fprintf(stderr, "\r\033[K%u of %u  %s  %.0f s", done, all, what, elapsed);
-	if (budget > 0)
-		fprintf(stderr, " of %.0f s", budget);
-	p->shown = true;
-	p->last = now;
-}
-
-void progress_clear(struct progress *p)
-{
-	if (p->shown)
-		fprintf(stderr, "\r\033[K");
-	p->shown = false;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people see while and after a run: the table on stdout, progress on stderr. Both only repeat
- * what goes into the record.
+ * What people see of a run: a row on stdout for each trial, made from its line of the record.
  */
 #ifndef LOCUS_TABLE_H
 #define LOCUS_TABLE_H
@@ -25,17 +24,5 @@ void table_begin(struct table *, const struct plan *);
  * the first.
  */
 void table_row(struct table *, const struct planned *, const json_t *trial);
-
-struct progress {
-	bool wanted, terminal, shown;
-	double last; /* clock_now() of the last line */
-};
-
-void progress_begin(struct progress *, bool quiet);
-/* On a terminal a line that is written over, at most ten times a second; elsewhere nothing. */
-void progress_show(struct progress *, const char *what, unsigned done, unsigned all, double elapsed,
-		   double budget);
-/* Removes the line, so that something else can be printed. */
-void progress_clear(struct progress *);
 
 #endif

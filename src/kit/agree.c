@@ -114,6 +114,18 @@ void agree_words(const struct ranks *ranks, char **words)
 		abort();
 }
 
+bool agree_go_on(const struct ranks *ranks, char *why_not)
+{
+	bool good;
+
+	agree_words(ranks, &why_not);
+	good = !why_not;
+	if (why_not && is_first(ranks))
+		warnx("%s", why_not);
+	free(why_not);
+	return good;
+}
+
 /*
  * The descriptor, and not the FILE, which libraries that are loaded meanwhile may take for theirs.
  */

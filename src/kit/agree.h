@@ -41,6 +41,12 @@ void agree_copy(const struct ranks *, unsigned from, void *, size_t);
 void agree_words(const struct ranks *, char **words);
 
 /*
+ * True where all ranks can go on; else rank 0 tells why. Takes over the words of why this one can't
+ * (NULL: it can).
+ */
+bool agree_go_on(const struct ranks *, char *why_not);
+
+/*
  * Between these two all ranks do the same, and find the same wrong with it: what goes to stderr is
  * said by rank 0 alone. A status (0: good) of another rank, with what it had to say, is told by
  * rank 0 where that had nothing to complain of; the status becomes everybody's.

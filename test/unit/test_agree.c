@@ -23,7 +23,7 @@
 
 #include "benchmarks.h"
 #include "kit/agree.h"
-#include "harness/run.h"
+#include "harness/engine.h"
 #include "ranks.h"
 
 #define CHECK(IT)                                  \
@@ -124,7 +124,7 @@ static int run_with(const struct ranks *ranks, struct options options)
 	options.repeats = 3;
 	options.time_budget = ENOUGH;
 	options.quiet = true;
-	return run(&options, benchmarks, ranks);
+	return engine_run(&options, benchmarks, ranks);
 }
 
 static int run_all(const struct ranks *ranks)
@@ -150,7 +150,7 @@ static int run_to_the_budget(const struct ranks *ranks)
 				   .oversubscribe = true,
 				   .quiet = true };
 
-	return run(&options, benchmarks, ranks);
+	return engine_run(&options, benchmarks, ranks);
 }
 
 /* Of --points, --dimensions and --clusters. */
@@ -166,7 +166,7 @@ static int run_kmeans(const struct ranks *ranks)
 				   .oversubscribe = true,
 				   .quiet = true };
 
-	return run(&options, benchmarks, ranks);
+	return engine_run(&options, benchmarks, ranks);
 }
 
 static int run_crowded(const struct ranks *ranks)
@@ -232,7 +232,7 @@ static int run_until_signalled(const struct ranks *ranks)
 	const struct benchmark *const table[] = { &benchmark, NULL };
 	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
 
-	return run(&options, table, ranks);
+	return engine_run(&options, table, ranks);
 }
 
 static const char *find_by_rank(const struct trial *t, union value *value, uint64_t given)
@@ -263,7 +263,7 @@ static int run_with_other_files(const struct ranks *ranks)
 	const struct benchmark *const table[] = { &benchmark, NULL };
 	struct options options = { .benchmark = &benchmark, .oversubscribe = true, .quiet = true };
 
-	return run(&options, table, ranks);
+	return engine_run(&options, table, ranks);
 }
 
 static int run_undivided(const struct ranks *ranks)
@@ -272,7 +272,7 @@ static int run_undivided(const struct ranks *ranks)
 				   .variant = "single",
 				   .quiet = true };
 
-	return run(&options, benchmarks, ranks);
+	return engine_run(&options, benchmarks, ranks);
 }
 
 static void a_run_ends_alike_on_all_ranks(void **state)

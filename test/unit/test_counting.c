@@ -24,7 +24,7 @@
 #include "benchmark.h"
 #include "kit/agree.h"
 #include "harness/series.h"
-#include "harness/run.h"
+#include "harness/engine.h"
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "count/duties.h"
@@ -272,7 +272,7 @@ static int quietly(const struct options *o)
 	unlink(path);
 	fflush(stdout);
 	dup2(nowhere, STDOUT_FILENO);
-	status = run(o, table, NULL);
+	status = engine_run(o, table, NULL);
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	close(out);
@@ -761,14 +761,14 @@ static int run_on_ranks(const struct ranks *ranks)
 {
 	struct options o = options(&fourfold, "ones,seconds,local,joules,moves,threes,busy,stuck");
 
-	return run(&o, table, ranks);
+	return engine_run(&o, table, ranks);
 }
 
 static int run_on_lacking_ranks(const struct ranks *ranks)
 {
 	struct options o = options(&fourfold, "local,lacking");
 
-	return run(&o, table, ranks);
+	return engine_run(&o, table, ranks);
 }
 
 /* Sums over the ranks; what one of them can't count, none does. */

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "benchmark.h"
-#include "harness/run.h"
+#include "harness/engine.h"
 #include "machine/clock.h"
 
 #define PREPARATION 0.2 /* s */
@@ -108,7 +108,7 @@ static struct outcome run_once(const char *path, double budget)
 	size_t room = 0;
 	FILE *f;
 
-	assert_int_equal(run(&options, table, NULL), 0);
+	assert_int_equal(engine_run(&options, table, NULL), 0);
 	f = fopen(path, "r");
 	assert_non_null(f);
 	while (getline(&line, &room, f) > 0) {
