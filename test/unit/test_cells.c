@@ -15,8 +15,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/arithmetic.h"
+#include "bench/kmeans/cells.h"
 #include "bench/kmeans/lloyd.h"
-#include "bench/kmeans/method.h"
 #include "cases.h"
 #include "kit/random.h"
 #include "kit/instructions.h"
@@ -27,7 +28,6 @@
 #else
 #define FUSED false
 #endif
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static uint64_t turns;
 

@@ -17,17 +17,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/kmeans/brute.h"
+#include "base/arithmetic.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/rate.h"
 #include "bench/kmeans/sums.h"
+#include "bench/kmeans/tiles.h"
 #include "cases.h"
 #include "kit/shares.h"
 #include "kit/random.h"
 #include "kit/instructions.h"
 #include "trial.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 
 enum { MOST_THREADS = 5, CASES = 60 };
 
@@ -860,10 +860,10 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	struct dice dice = { d * 1000 + k, 0 };
 	double *x = malloc(n * d * sizeof(*x)), *c = malloc((size_t)k * d * sizeof(*c)),
 	       *half = calloc(k, sizeof(*half));
-	void *block = aligned_alloc(64, 64 * n * d),
-	     *memory = aligned_alloc(64, packed_bytes(d, k, real));
+	void *block = aligned_alloc(64, 64 * n * d);
+	struct carver none = { .memory = NULL }, carver = { .memory = NULL };
 	_Alignas(64) double score[MOST_BLOCK];
-	struct packed packed = packed_at(memory, d, k, real);
+	struct packed packed = packed_carve(&none, d, k, real);
 	void *given, *centre, *halves, *origin, *shifted;
 	double *zero = calloc(d + 1, sizeof(*zero)), *there = malloc((d + 1) * sizeof(*there));
 	uint32_t label[MOST_BLOCK], again[MOST_BLOCK];
@@ -888,6 +888,9 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 		there[j] = j < d ? (double)j - 3 : 0.25;
 	origin = typed(zero, d + 1, real);
 	shifted = typed(there, d + 1, real);
+	carver.memory = apart_alloc(none.used);
+	assert_non_null(carver.memory);
+	packed = packed_carve(&carver, d, k, real);
 	packed.groups = (k + t->group - 1) / t->group;
 	t->pack(&packed, centre, halves);
 	t->transpose(block, given, origin, n, d);
@@ -948,7 +951,7 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	free(c);
 	free(half);
 	free(block);
-	free(memory);
+	free(carver.memory);
 	free(zero);
 	free(there);
 	free(bests);

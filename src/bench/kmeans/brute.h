@@ -1,103 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Brute force: all centres for all points, a block of points at a time, by the widest vectors that
- * this CPU has.
- */
+/* Brute force: all centres for all points, a block of points at a time. */
 #ifndef LOCUS_KMEANS_BRUTE_H
 #define LOCUS_KMEANS_BRUTE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "bench/kmeans/method.h"
+#include "bench/kmeans/tiles.h"
 
-#include "bench/kmeans/problem.h"
-#include "bench/kmeans/sums.h"
-
-/* Centres as the tiles read them. */
-struct packed {
-	unsigned d, k, groups;
-	/* groups of `group` centres, dimension by dimension; halves in their order */
-	void *value, *half;
-};
-
-/* The nearest centre of a group: its score, the second least score, and which it is. */
-struct winner {
-	double score, second;
-	uint32_t label;
-};
-
-/*
- * What a float is multiplied with to be an upper or a lower bound of a number that it was rounded
- * from, of sums of such, too.
- */
-#define UPPER (1 + 0x1p-20F)
-#define LOWER (1 - 0x1p-20F)
-
-/* One instruction set's, for one type. */
-struct tiles {
-	/* points of a block, centres of a group, values of a vector */
-	unsigned block, group, lanes;
-	void (*pack)(struct packed *, const void *centre, const void *half);
-	/*
-	 * Up to a block of points, as given: relative, value j of point i at [j * block + i].
-	 * `origin`: see struct stage.
-	 */
-	void (*transpose)(void *block, const void *given, const void *origin, size_t n, unsigned d);
-	/*
-	 * Of points as given: the least of each dimension, and the negated largest. The scratch is
-	 * 2 d vectors.
-	 */
-	void (*box)(const void *given, size_t n, unsigned d, double *least, double *negated,
-		    void *scratch);
-	/* Of a block: the nearest centre of each point. */
-	void (*nearest)(const void *block, const struct packed *, uint32_t *label);
-	/*
-	 * Also its score, the least scores of each group (groups * block), and the second least in
-	 * the group of the nearest.
-	 */
-	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
-			    void *bests, void *seconds);
-	/* Of n rows, those on the list, relative: the nearest centre of one group. */
-	void (*of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *,
-			 unsigned group, struct winner *);
-	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
-	/* of the distance of two rows */
-	double (*square)(const void *row, const void *other, unsigned d);
-	/*
-	 * From the least scores of each group the least distances, less a margin of their squares;
-	 * of point i at [i * groups]. And |x|^2.
-	 */
-	void (*lower)(const void *block, const void *bests, unsigned d, unsigned groups,
-		      double margin, float *lower, double *squares);
-	/*
-	 * Which of n bounds, less the reach of each, are at most the limit; and the least of them
-	 * all. Arrays of the type.
-	 */
-	unsigned (*near)(const void *bounds, const void *reach, unsigned n, double limit,
-			 uint16_t *near, double *least);
-	/*
-	 * Moves the first n points of a block, of which the label is another than before, from sum
-	 * to sum, and notes the new label.
-	 */
-	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
-		     uint32_t *before, const uint32_t *label);
-	/* so many turns of 16 multiply-adds of vectors; for fma_rate() */
-	void (*spin)(void *values, size_t turns);
-};
-enum { MOST_BLOCK = 64, MOST_WIDTH = 64, CHAINS = 16 }; /* points of a block, bytes of a vector */
-
-/* by this CPU; 0: the widest; NULL: no more */
-const struct tiles *tiles_usable(unsigned i, enum real);
-const struct tiles *tiles_choose(enum real); /* the widest */
-size_t packed_bytes(unsigned d, unsigned k, enum real);
-/* memory NULL: it is only counted what they take. */
-struct packed packed_at(void *memory, unsigned d, unsigned k, enum real);
+extern const struct method brute;
 
 /*
  * Brute force for a share's points from first to last, of which the first begins a block. In
  * iteration 0 the blocks are made, too.
  */
-struct share;
-struct stage;
 void brute_force(const struct tiles *, const struct packed *, char *blocks, uint32_t *label,
 		 struct share *, const struct stage *, size_t first, size_t last);
 

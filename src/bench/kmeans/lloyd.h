@@ -7,11 +7,8 @@
 #ifndef LOCUS_LLOYD_H
 #define LOCUS_LLOYD_H
 
+#include "bench/kmeans/choice.h"
 #include "bench/kmeans/problem.h"
-
-enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
-/* the choices of a parameter, in the order of enum prune */
-#define PRUNE_CHOICES "auto,none,bounds,cells"
 
 struct lloyd;
 struct worker;

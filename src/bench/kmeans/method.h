@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lloyd.c and its methods have in common. A method assigns points to centres; all else -
- * threads, ranks, sums, means, the end - is lloyd.c's.
+ * The contract of the methods (cells, bounds, brute). A method assigns points to centres; all else
+ * - threads, ranks, sums, means, the end - is lloyd.c's.
  *
  * All methods give the same labels, bit for bit, because the label is defined by what is computed:
  * values are relative to an origin, the middle of the box of all points (so data far from zero lose
@@ -16,7 +16,7 @@
  * |x|^2) / 2. Pruning may leave out a centre only where its computed score can't be the least:
  * where |x - c|^2 exceeds the square of another one's distance by more than 4 * slack.
  *
- * To add a method: a file with a `const struct method`, a line in lloyd.c's table.
+ * To add a method: a file with a `const struct method`, a line in choice.c's table.
  */
 #ifndef LOCUS_KMEANS_METHOD_H
 #define LOCUS_KMEANS_METHOD_H
@@ -25,11 +25,6 @@
 #include "bench/kmeans/sums.h"
 #include "kit/instructions.h"
 #include "machine/apart.h"
-
-static inline size_t apart(size_t bytes)
-{
-	return (bytes + APART - 1) / APART * APART;
-}
 
 /* What all workers see of an iteration. It changes only between two of them. */
 struct stage {
@@ -102,6 +97,11 @@ struct method {
 	void (*labels)(struct share *, const struct stage *);
 };
 
-extern const struct method cells, bounds, brute;
+/* What a clustering is done by. */
+struct choice {
+	const struct method *method;
+	/* goes on where the method only thought that it pays; NULL: it does in any case */
+	const struct method *otherwise;
+};
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "bench/kmeans/brute.h"
+#include "bench/kmeans/tiles.h"
 #include "bench/kmeans/rate.h"
 #include "machine/clock.h"
 

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Points are sorted into cells, and within a cell into tiles. Part of cells_loops.h.
+ */
+/* A record: d values, and in the place of one more the number of the point. */
+#define RECORD(x, i) ((REAL *)(x)->record + (size_t)(i) * (d + 1))
+#define SPARE(x, i)  ((REAL *)(x)->spare + (size_t)(i) * (d + 1))
+/*
+ * The bucket of a value, of `side` that begin at `low`, `per` to the unit of length. NaN and what
+ * is below are in the first.
+ */
+#define BUCKET(value, low, per, side) NAME(bucket)(((value) - (low)) * (per), (side)-1)
+INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
+{
+	const REAL above = where > 0 ? where : 0;
+
+	return (uint32_t)(int32_t)(above < (REAL)(int32_t)last ? above : (REAL)(int32_t)last);
+}
+
+/* A grid of about so many buckets, about as long as wide, over a box. Returns how many they are. */
+INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets,
+			   uint32_t *side, REAL *per)
+{
+	double extent[MOST_DIMENSIONS];
+	uint32_t all = 1;
+
+	UNROLL for (unsigned j = 0; j < d; j++) extent[j] = (double)high[j] - (double)low[j];
+	cells_divide(extent, d, buckets, side);
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		per[j] = (REAL)(side[j] / extent[j]);
+		/* too thin to be cut in this type */
+		if (side[j] == 1 || !(per[j] * (high[j] - low[j]) > 1))
+			per[j] = 0;
+		all *= side[j];
+	}
+	return all;
+}
+
+INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high)
+{
+	UNROLL for (unsigned j = 0; j < d; j++) low[j] = high[j] = r[j];
+	for (; n; n--, r += d + 1)
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			low[j] = r[j] < low[j] ? r[j] : low[j];
+			high[j] = r[j] > high[j] ? r[j] : high[j];
+		}
+}
+
+TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
+
+/* The record of point i, which is made now, or was put aside. */
+INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *given,
+		       const REAL *origin, unsigned d)
+{
+	const uint32_t number = (uint32_t)i;
+
+	if (!origin) {
+		memcpy(r, SPARE(x, i), (d + 1) * sizeof(REAL));
+		return;
+	}
+	UNROLL for (unsigned j = 0; j < d; j++) r[j] = (given[i * d + j] - origin[j]) * origin[d];
+	memcpy(&r[d], &number, sizeof(number));
+}
+
+/*
+ * Sorts the n records from `first` on by buckets of a box; those in too full ones, again, LEVELS
+ * deep at most. What comes out is cut into cells. They are the points as given; or, without an
+ * origin, the spare ones.
+ */
+INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low,
+		       const REAL *high, const REAL *given, const REAL *origin, unsigned d)
+{
+	uint32_t *const end = x->histogram + (size_t)level * (MOST_BUCKETS + 1);
+	uint32_t side[MOST_DIMENSIONS], buckets;
+	REAL per[MOST_DIMENSIONS], r[MOST_DIMENSIONS + 1];
+	size_t begin = first;
+
+	buckets = NAME(grid)(low, high, d, (double)n / x->full * FILL, side, per);
+	memset(end, 0, (buckets + 1) * sizeof(*end));
+	for (size_t i = first; i < first + n; i++) {
+		uint32_t bucket;
+
+		NAME(load)(r, x, i, given, origin, d);
+		bucket = BUCKET(r[0], low[0], per[0], side[0]);
+		UNROLL for (unsigned j = 1; j < d; j++) bucket =
+			bucket * side[j] + BUCKET(r[j], low[j], per[j], side[j]);
+		x->bucket[i] = (uint16_t)bucket;
+		end[bucket + 1]++;
+	}
+	for (uint32_t b = 1; b < buckets; b++)
+		end[b + 1] += end[b];
+	for (size_t i = first; i < first + n; i++) /* makes of each beginning an end */
+		NAME(load)(RECORD(x, first + end[x->bucket[i]]++), x, i, given, origin, d);
+	for (uint32_t b = 0; b < buckets; b++) {
+		const size_t here = first + end[b] - begin;
+
+		if (here <= x->full || here == n || level + 1 == LEVELS) {
+			cells_cut(x, here);
+		} else {
+			memcpy(SPARE(x, begin), RECORD(x, begin), here * (d + 1) * sizeof(REAL));
+			NAME(sort_again)(x, begin, here, level + 1);
+		}
+		begin += here;
+	}
+}
+
+INLINE void NAME(sort_boxed)(struct index *x, size_t first, size_t n, unsigned level, unsigned d)
+{
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+
+	NAME(box)(SPARE(x, first), n, d, low, high);
+	NAME(sort)(x, first, n, level, low, high, NULL, NULL, d);
+}
+
+TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level)
+{
+	if (x->d == 1)
+		NAME(sort_boxed)(x, first, n, level, 1);
+	else if (x->d == 2)
+		NAME(sort_boxed)(x, first, n, level, 2);
+	else
+		NAME(sort_boxed)(x, first, n, level, 3);
+}
+
+/*
+ * Puts the n records of a cell into tiles, along a path that winds through slabs as wide as a tile
+ * should be long.
+ */
+INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, unsigned d)
+{
+	const uint32_t n = cell->points;
+	uint16_t bucket[CELL_POINTS];
+	uint32_t begin[2 * CELL_POINTS + 1] = { 0 }, side[MOST_DIMENSIONS], slabs, fine;
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], per[MOST_DIMENSIONS];
+	REAL *const tile = (REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
+	REAL *const until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
+	uint32_t *const from = x->from + (size_t)cell->first * TILE,
+			room = (n + TILE - 1) / TILE * TILE;
+	double square = 0;
+
+	NAME(box)(record, n, d, low, high);
+	slabs = NAME(grid)(low, high, d, (double)n / TILE, side, per);
+	slabs /= side[d - 1];
+	fine = n / slabs + 1;
+	per[d - 1] = (REAL)(per[d - 1] * ((REAL)fine / (REAL)side[d - 1]));
+	for (uint32_t i = 0; i < n; i++) {
+		const REAL *r = record + (size_t)i * (d + 1);
+		uint32_t path = 0;
+
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			const uint32_t most = j == d - 1 ? fine : side[j],
+				       step = BUCKET(r[j], low[j], per[j], most),
+				       back = -(path & 1);
+
+			/* every other time backwards */
+			path = path * most + ((step ^ back) + (back & most));
+		}
+		bucket[i] = (uint16_t)path;
+		begin[path + 1]++;
+	}
+	for (uint32_t b = 1; b < slabs * fine; b++)
+		begin[b + 1] += begin[b];
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t to = begin[bucket[i]]++;
+		const REAL *r = record + (size_t)i * (d + 1);
+
+		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = r[j];
+		memcpy(&from[to], &r[d], sizeof(*from));
+	}
+	for (uint32_t to = n; to < room; to++) /* as the last one; nobody asks for its label */
+		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = LANE(tile, n - 1, j);
+	for (uint32_t t = 0; t < x->stride; t++)
+		until[t] = t < room / TILE ? -1 : INFINITY;
+	for (uint32_t to = 0; to < room; to++)
+		LANE(tile, to, d) = -1;
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		const REAL middle = low[j] / 2 + high[j] / 2, above = high[j] - middle,
+			   below = middle - low[j];
+
+		cell->middle[j] = (double)middle;
+		cell->half[j] = (double)((above > below ? above : below) * (REAL)(1 + 2 * EPSILON));
+		square += cell->half[j] * cell->half[j];
+	}
+	cell->radius = sqrt(square) * (1 + 8 * DBL_EPSILON);
+	cell->spent = cell->gone = cell->candidates = 0;
+	cell->allowed = -1;
+}
+
+INLINE void NAME(build)(struct share *s, const struct stage *g, unsigned d)
+{
+	struct index *x = s->memory;
+	const REAL *record = x->record;
+	REAL low[MOST_DIMENSIONS], high[MOST_DIMENSIONS];
+	uint32_t tiles = 0;
+
+	x->cells = 0;
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		low[j] = (REAL)g->low[j];
+		high[j] = (REAL)g->high[j];
+	}
+	if (s->n)
+		NAME(sort)(x, 0, s->n, 0, low, high, s->x, g->origin, d);
+	for (uint32_t c = 0; c < x->cells; c++) {
+		x->cell[c].first = tiles;
+		tiles += (x->cell[c].points + TILE - 1) / TILE;
+		NAME(tile)(x, &x->cell[c], record, d);
+		record += (size_t)x->cell[c].points * (d + 1);
+	}
+}
+
+#undef SPARE
+#undef RECORD
+#undef BUCKET

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The candidates of a cell. Part of cells_loops.h. */
+/*
+ * Finds the centres that may be the nearest one of some point in the cell's box, and how far they
+ * may move until that has to be done again. The difference of two centres' scores is linear in the
+ * point, so its least value in the box is known from that in the middle.
+ */
+INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g, double pace,
+		       unsigned d)
+{
+	const REAL *centre = g->centre, *column = x->column, *half = column + (size_t)d * x->padded;
+	REAL *const score = x->score,
+		    *until = (REAL *)x->until + (size_t)(cell - x->cell) * x->stride;
+	uint32_t *const list = x->list + (size_t)(cell - x->cell) * x->most;
+	uint32_t was[MOST_CANDIDATES], before = cell->candidates, found = 0, o = 0;
+	const uint32_t *ids;
+	const double root = 2.001 * sqrt(g->slack);
+	double square = 0, far, allow, enter = INFINITY, most;
+	NAME(vector) least = SPLAT(INFINITY), others = least, limit, lowest;
+	REAL lead;
+	uint32_t star = 0, near;
+
+	for (uint32_t c = 0; c < x->padded; c += LANES) {
+		NAME(vector) s = V(half + c);
+
+		UNROLL for (unsigned j = 0; j < d; j++) s = MINUS_PRODUCT(
+			s, SPLAT((REAL)cell->middle[j]), V(column + (size_t)j * x->padded + c));
+		V(score + c) = s;
+		least = MIN(least, s);
+	}
+	lead = LEAST(least);
+	lowest = SPLAT(lead);
+	for (near = 0;
+	     star < x->padded && !(near = ~BITS(GREATER(V(score + star), lowest)) & EVERY);
+	     star += LANES)
+		;
+	star += near ? (uint32_t)__builtin_ctz(near) : 0;
+	if (star >= g->k) /* no numbers */
+		star = 0;
+	UNROLL for (unsigned j = 0; j < d; j++)
+	{
+		const double apart = (double)centre[(size_t)star * d + j] - cell->middle[j];
+
+		square += apart * apart;
+	}
+	/* no point is farther from its nearest centre */
+	far = sqrt(square) * (1 + 8 * DBL_EPSILON) + cell->radius;
+	most = fmax(cell->radius, far / 8) / 2;
+	allow = g->iteration ? fmin(fmax(pace * AHEAD, most / 10), most) : most;
+	allow += root;
+	limit = SPLAT((REAL)((allow * far + allow * allow / 2 + 8 * g->slack) * (1 + 4 * EPSILON)));
+	memcpy(was, list, (before <= x->most ? before : 0) * sizeof(*was));
+	for (uint32_t c = 0; c < x->padded; c += LANES) {
+		NAME(vector) s = V(score + c) - lowest, apart;
+
+		UNROLL for (unsigned j = 0; j < d; j++)
+		{
+			apart = V(column + (size_t)j * x->padded + c) -
+				SPLAT(centre[(size_t)star * d + j]);
+			apart = MAX(apart, -apart);
+			s = MINUS_PRODUCT(s, apart, SPLAT((REAL)cell->half[j]));
+		}
+		V(score + c) = s;
+		/* so that it holds for what is no number, too */
+		near = ~BITS(GREATER(s, limit)) & EVERY;
+		others = MIN(others, PICK(GREATER(s, limit), s, SPLAT(INFINITY)));
+		for (; near; near &= near - 1) {
+			const uint32_t id = c + (uint32_t)__builtin_ctz(near);
+
+			if (id >= g->k)
+				break;
+			if (found < x->most)
+				list[found] = id;
+			found++;
+		}
+	}
+	if (found > x->most)
+		found = g->k;
+	cell->candidates = found;
+	ids = found > x->most ? x->all : list;
+	/* What was no candidate before could become the nearest now, but not at once. */
+	for (uint32_t i = 0; i < found && before <= x->most; i++) {
+		while (o < before && was[o] < ids[i])
+			o++;
+		if (o == before || was[o] != ids[i])
+			enter = fmin(enter, (double)score[ids[i]]);
+	}
+	enter = enter > 4 * g->slack
+			? sqrt(far * far + 2 * (enter - 4 * g->slack)) * (1 - 4 * DBL_EPSILON) -
+				  far - root
+			: -1;
+	for (uint32_t t = 0; t * TILE < cell->points; t++) {
+		const double left = (double)until[t] - cell->gone;
+
+		until[t] = (REAL)((left > enter ? enter : left) * (1 - 4 * EPSILON));
+	}
+	cell->gone = cell->spent = 0;
+	allow = sqrt(far * far + 2 * ((double)LEAST(others) * (1 - 4 * EPSILON) - 4 * g->slack)) *
+			(1 - 4 * DBL_EPSILON) -
+		far - root;
+	cell->allowed = allow > most ? most : allow;
+	cell->cap = most;
+	cell->slope = far > 0 ? (1 - 8 * EPSILON) / (far + 1.5 * most) : 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loops of the method `cells`: no header, but what cells.c has included once for each
+ * instruction set and type (vectors.h). Dimensions are constants: what is INLINE is called with 1,
+ * 2 and 3.
+ */
+#define TILE  ((unsigned)(TILE_BYTES / sizeof(REAL)))
+#define EVERY ((1u << LANES) - 1)
+
+#define EPSILON _Generic((REAL)0, float : (double)FLT_EPSILON, default : DBL_EPSILON)
+#define MOVE	_Generic((REAL)0, float : sums_move_float, default : sums_move_double)
+#define INLINE	TARGET static inline __attribute__((always_inline))
+
+/* Value j of the i-th point of a cell's tiles; j = d: its label. */
+#define LANE(tile, i, j) (tile)[((size_t)((i) / TILE) * (d + 1) + (j)) * TILE + (i) % TILE]
+
+#include "bench/kmeans/cells_build.h"
+#include "bench/kmeans/cells_look.h"
+#include "bench/kmeans/cells_assign.h"
+
+INLINE void NAME(labels)(struct share *s, unsigned d)
+{
+	const struct index *x = s->memory;
+
+	for (const struct cell *cell = x->cell; cell < x->cell + x->cells; cell++) {
+		const REAL *tile = (const REAL *)x->tile + (size_t)cell->first * TILE * (d + 1);
+		const uint32_t *from = x->from + (size_t)cell->first * TILE;
+
+		for (uint32_t i = 0; i < cell->points; i++)
+			s->label[from[i]] = (uint32_t)LANE(tile, i, d);
+	}
+}
+
+TARGET static void NAME(build_any)(struct share *s, const struct stage *g)
+{
+	if (g->d == 1)
+		NAME(build)(s, g, 1);
+	else if (g->d == 2)
+		NAME(build)(s, g, 2);
+	else
+		NAME(build)(s, g, 3);
+}
+
+TARGET static void NAME(assign_any)(struct share *s, const struct stage *g)
+{
+	if (g->d == 1)
+		NAME(assign)(s, g, 1);
+	else if (g->d == 2)
+		NAME(assign)(s, g, 2);
+	else
+		NAME(assign)(s, g, 3);
+}
+
+TARGET static void NAME(labels_any)(struct share *s, const struct stage *g)
+{
+	if (g->d == 1)
+		NAME(labels)(s, 1);
+	else if (g->d == 2)
+		NAME(labels)(s, 2);
+	else
+		NAME(labels)(s, 3);
+}
+
+static const struct form NAME(form) = { NAME(build_any), NAME(assign_any), NAME(labels_any) };
+
+#undef LANE
+#undef INLINE
+#undef EVERY
+#undef TILE
+#undef MOVE
+#undef EPSILON

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/kmeans/bounds.h"
+#include "bench/kmeans/brute.h"
+#include "bench/kmeans/cells.h"
+#include "bench/kmeans/choice.h"
+#include "bench/kmeans/workspace.h"
+#include "kit/shares.h"
+#include "trial.h"
+
+/* Tried in this order by PRUNE_AUTO. */
+static const struct {
+	const struct method *method;
+	enum prune prune; /* asks for it by name */
+} methods[] = {
+	{ &cells, PRUNE_CELLS },
+	{ &bounds, PRUNE_BOUNDS },
+	{ &brute, PRUNE_NONE },
+};
+enum { METHODS = sizeof(methods) / sizeof(*methods) };
+
+/* The first that fits, from one of the table's on; METHODS: none does. */
+static int first_fit(const struct problem *p, enum prune prune, int first)
+{
+	for (int i = first; i < METHODS; i++) {
+		const struct method *m = methods[i].method;
+		const bool wanted =
+			prune == PRUNE_AUTO ? !m->pays || m->pays(p) : prune == methods[i].prune;
+
+		if (wanted && m->fits(p))
+			return i;
+	}
+	return METHODS;
+}
+
+/* For the rank with most points, so that all choose alike. */
+static bool has_room(const struct problem *p, const struct choice *choice)
+{
+	struct problem largest = *p;
+
+	largest.points.n = share_size(p->all, 0, ranks_of(p->ranks));
+	return !p->room || workspace_bytes(&largest, choice) <= p->room;
+}
+
+/*
+ * Of the methods that auto would take, those that need more memory than there is are left out. The
+ * last needs least: where it has no room, it is for the planner to refuse.
+ */
+struct choice choose(const struct problem *p, enum prune prune)
+{
+	struct choice choice = { NULL, NULL };
+
+	for (int i = first_fit(p, prune, 0); i < METHODS; i = first_fit(p, prune, i + 1)) {
+		choice = (struct choice){ methods[i].method, NULL };
+		if (prune != PRUNE_AUTO || !choice.method->pays)
+			return choice;
+		for (int j = first_fit(p, prune, i ? i : 1); j < METHODS;
+		     j = first_fit(p, prune, j + 1)) {
+			choice.otherwise = methods[j].method;
+			if (has_room(p, &choice))
+				return choice;
+		}
+	}
+	return choice;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "bench/kmeans/tiles.h"
+#include "kit/instructions.h"
+
+#define LOOPS "bench/kmeans/tiles_loops.h"
+#include "bench/kmeans/vectors.h"
+
+/* The widest first. */
+static const struct {
+	enum instruction_set needs;
+	const struct tiles *of[2];
+} all[] = {
+#ifdef __x86_64__
+	{ AVX512, { [DOUBLE] = &tiles_avx512_double, [FLOAT] = &tiles_avx512_float } },
+	{ AVX2, { [DOUBLE] = &tiles_avx2_double, [FLOAT] = &tiles_avx2_float } },
+#endif
+	{ BASELINE, { [DOUBLE] = &tiles_baseline_double, [FLOAT] = &tiles_baseline_float } },
+};
+
+const struct tiles *tiles_usable(unsigned i, enum real real)
+{
+	for (unsigned set = 0; set < sizeof(all) / sizeof(*all); set++)
+		if (instruction_set_usable(all[set].needs) && i-- == 0)
+			return all[set].of[real];
+	return NULL;
+}
+
+const struct tiles *tiles_choose(enum real real)
+{
+	return tiles_usable(0, real);
+}
+
+struct packed packed_carve(struct carver *c, unsigned d, unsigned k, enum real real)
+{
+	const unsigned group = tiles_choose(real)->group, groups = (k + group - 1) / group;
+	const size_t halves = (size_t)groups * group * real_bytes(real);
+	void *half = carve(c, halves);
+
+	return (struct packed){ d, k, groups, carve(c, halves * d), half };
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which centre is nearest to each point of a block. To know costs more than the scores: so only the
+ * least score is kept, and the group it came from; in the end the scores of that group are computed
+ * again for each point, now with the centres in lanes, by the same operations: the first that
+ * equals the least is it. Part of tiles_loops.h.
+ */
+/* Where s is less, it becomes the least, and `where` g. */
+#define NOTE(least, where, s, g)                                                        \
+	do {                                                                            \
+		const __auto_type less = GREATER(least, s);                             \
+                                                                                        \
+		(where) = PICK_INTEGERS(less, (NAME(integers)){ 0 } + (INT)(g), where); \
+		(least) = MIN(s, least);                                                \
+	} while (0)
+
+/*
+ * The scores of four points, value j of point q at VALUE(q, j), each with a group of its own:
+ * centres in lanes.
+ */
+#define SCORES_OF_FOUR(s, VALUE, at, half)                                                     \
+	do {                                                                                   \
+		UNROLL for (unsigned q = 0; q < 4; q++)                                        \
+			UNROLL for (unsigned v = 0; v < GROUP / LANES; v++)(s)[q][v] =         \
+				V((half)[q] + v * LANES);                                      \
+		for (size_t j = 0; j < d; j++)                                                 \
+			UNROLL for (unsigned q = 0; q < 4; q++)                                \
+				UNROLL for (unsigned v = 0; v < GROUP / LANES; v++)(s)[q][v] = \
+					MINUS_PRODUCT((s)[q][v], SPLAT(*VALUE(q, j)),          \
+						      V((at)[q] + j * GROUP + v * LANES));     \
+	} while (0)
+
+/* The first centre of a group that has this score. */
+TARGET static inline unsigned NAME(first_with)(const NAME(vector) * s, const REAL *score)
+{
+	unsigned equal = 0;
+
+	UNROLL for (unsigned v = 0; v < GROUP / LANES; v++) equal |=
+		BITS(EQUAL(s[v], SPLAT(*score))) << v * LANES;
+	return (unsigned)__builtin_ctz(equal);
+}
+
+static const INT NAME(number)[]
+	__attribute__((aligned(64))) = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+/* The least score of a group but for one centre; GROUP: for none. */
+TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
+{
+	const NAME(integers) lane = *(const NAME(integers) *)NAME(number);
+	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
+
+	UNROLL for (unsigned v = 0; v < GROUP / LANES; v++)
+	{
+		const NAME(integers) out = lane == (NAME(integers)){ 0 } + (INT)(but - v * LANES);
+
+		least = MIN(least, (NAME(vector))((out & (NAME(integers))((NAME(vector)){ 0 } +
+									  (REAL)INFINITY)) |
+						  (~out & (NAME(integers))s[v])));
+	}
+	return LEAST(least);
+}
+
+/* What lies behind the block is fetched on the way: it will be the next one. */
+TARGET __attribute__((always_inline)) static inline void
+NAME(look)(const void *block, const struct packed *centres, uint32_t *label, void *scores,
+	   const bool bound, void *bests, void *seconds)
+{
+	const REAL *x = block, *c = centres->value, *half = centres->half;
+	const size_t d = centres->d, step = d * GROUP;
+	const char *next = (const char *)(x + d * BLOCK), *end = next + d * BLOCK * sizeof(REAL);
+	NAME(vector) least[VECTORS], *keep = bests;
+	NAME(integers) group[VECTORS];
+	const INT *groups = (const INT *)group;
+	const REAL *score = scores;
+
+	for (unsigned p = 0; p < VECTORS; p++) {
+		least[p] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+		group[p] = (NAME(integers)){ 0 };
+	}
+	for (unsigned g = 0; g < centres->groups; g++) {
+		const REAL *halves = half + (size_t)g * GROUP;
+		NAME(vector) best[VECTORS];
+
+		for (unsigned i = 0; i < 2 && next < end; i++, next += 64)
+			__builtin_prefetch(next);
+		UNROLL for (unsigned first = 0; first < GROUP; first += ROWS)
+		{
+			NAME(vector) s[ROWS][VECTORS];
+
+			UNROLL for (unsigned r = 0; r < ROWS; r++)
+				UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+					SPLAT(halves[first + r]);
+			for (size_t j = 0; j < d; j++) {
+				const REAL *at = x + j * BLOCK,
+					   *value = c + g * step + j * GROUP + first;
+
+				UNROLL for (unsigned r = 0; r < ROWS; r++)
+					UNROLL for (unsigned p = 0; p < VECTORS; p++) s[r][p] =
+						MINUS_PRODUCT(s[r][p], V(at + p * LANES),
+							      SPLAT(value[r]));
+			}
+			UNROLL for (unsigned p = 0; p < VECTORS; p++)
+			{
+				UNROLL for (unsigned r = 0; r < ROWS; r += 2) s[r][p] =
+					MIN(s[r][p], s[r + 1][p]);
+				UNROLL for (unsigned r = 0; r < ROWS; r += 4) s[r][p] =
+					MIN(s[r][p], s[r + 2][p]);
+				UNROLL for (unsigned r = 4; r < ROWS; r += 4) s[0][p] =
+					MIN(s[0][p], s[r][p]);
+				best[p] = first ? MIN(best[p], s[0][p]) : s[0][p];
+			}
+		}
+		UNROLL for (unsigned p = 0; p < VECTORS; p++) NOTE(least[p], group[p], best[p], g);
+		if (bound) {
+			UNROLL for (unsigned p = 0; p < VECTORS; p++) *keep++ = best[p];
+		}
+	}
+	for (unsigned p = 0; p < VECTORS; p++)
+		((NAME(vector) *)scores)[p] = least[p];
+	/* Four points at a time: the chain of one leaves room for others'. */
+	for (unsigned i = 0; i < BLOCK; i += 4) {
+		NAME(vector) s[4][GROUP / LANES];
+		const REAL *at[4], *halves[4], *from = x + i;
+
+		UNROLL for (unsigned q = 0; q < 4; q++)
+		{
+			at[q] = c + (size_t)groups[i + q] * step;
+			halves[q] = half + (size_t)groups[i + q] * GROUP;
+		}
+#define VALUE(q, j) (from + (j)*BLOCK + (q))
+		SCORES_OF_FOUR(s, VALUE, at, halves);
+#undef VALUE
+		UNROLL for (unsigned q = 0; q < 4; q++)
+		{
+			const unsigned first = NAME(first_with)(s[q], score + i + q);
+
+			label[i + q] = (uint32_t)groups[i + q] * GROUP + first;
+			if (bound)
+				((REAL *)seconds)[i + q] = NAME(least_but)(s[q], first);
+		}
+	}
+}
+
+/* See struct tiles. */
+TARGET static void NAME(nearest)(const void *block, const struct packed *centres, uint32_t *label)
+{
+	REAL scores[BLOCK] __attribute__((aligned(WIDTH)));
+
+	NAME(look)(block, centres, label, scores, false, NULL, NULL);
+}
+
+/* See struct tiles. */
+TARGET static void NAME(nearest_two)(const void *block, const struct packed *centres,
+				     uint32_t *label, void *scores, void *bests, void *seconds)
+{
+	NAME(look)(block, centres, label, scores, true, bests, seconds);
+}
+
+/* See struct tiles. */
+TARGET static void NAME(of_group)(const void *rows, const uint16_t *list, unsigned n,
+				  const struct packed *centres, unsigned g, struct winner *to)
+{
+	const size_t d = centres->d;
+	const REAL *c = (const REAL *)centres->value + g * d * GROUP,
+		   *half = (const REAL *)centres->half + (size_t)g * GROUP;
+
+	for (unsigned i = 0; i < n; i += 4) {
+		NAME(vector) s[4][GROUP / LANES];
+		const REAL *at[4] = { c, c, c, c }, *halves[4] = { half, half, half, half },
+			   *point[4];
+
+		UNROLL for (unsigned q = 0; q < 4; q++) point[q] =
+			(const REAL *)rows + (size_t)list[i + q < n ? i + q : i] * d;
+#define VALUE(q, j) (point[q] + (j))
+		SCORES_OF_FOUR(s, VALUE, at, halves);
+#undef VALUE
+		for (unsigned q = 0; q < 4 && i + q < n; q++) {
+			const REAL least = NAME(least_but)(s[q], GROUP);
+			const unsigned first = NAME(first_with)(s[q], &least);
+
+			to[i + q] = (struct winner){ (double)least,
+						     (double)NAME(least_but)(s[q], first),
+						     g * GROUP + first };
+		}
+	}
+}
+
+#undef NOTE
+#undef SCORES_OF_FOUR

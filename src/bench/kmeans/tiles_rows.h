@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All but the scores: points and centres are laid out for them, boxes and bounds, and points that
+ * move. Part of tiles_loops.h.
+ */
+/* A point, as given, to a row that is relative to the origin. */
+TARGET static void NAME(relate)(void *row, const void *given, const void *origin, unsigned d)
+{
+	const REAL *x = given, *zero = origin;
+	REAL *to = row;
+	unsigned j = 0;
+
+	for (; d - j >= LANES; j += LANES)
+		*(NAME(unaligned) *)(to + j) =
+			(*(const NAME(unaligned) *)(x + j) - *(const NAME(unaligned) *)(zero + j)) *
+			zero[d];
+	for (; j < d; j++)
+		to[j] = (x[j] - zero[j]) * zero[d];
+}
+
+/* The square of the distance between two rows; in any order, so no score. */
+TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
+{
+	const REAL *x = a, *y = b;
+	NAME(vector) sum = { 0 };
+	REAL all = 0;
+	unsigned j = 0;
+
+	for (; d - j >= LANES; j += LANES) {
+		const NAME(vector) apart =
+			*(const NAME(unaligned) *)(x + j) - *(const NAME(unaligned) *)(y + j);
+
+		sum += apart * apart;
+	}
+	for (; j < d; j++)
+		all += (x[j] - y[j]) * (x[j] - y[j]);
+	for (unsigned lane = 0; lane < LANES; lane++)
+		all += sum[lane];
+	return (double)all;
+}
+
+/*
+ * Of a block: how far at least each point is from the centres of each group, of which the least
+ * scores are known. Also |x|^2.
+ */
+TARGET static void NAME(lower)(const void *block, const void *bests, unsigned d, unsigned groups,
+			       double margin, float *lower, double *squares)
+{
+	const REAL *x = block;
+	NAME(vector) square[VECTORS] = { 0 };
+	REAL least[BLOCK];
+
+	for (unsigned j = 0; j < d; j++)
+		for (unsigned p = 0; p < VECTORS; p++)
+			square[p] += V(x + j * BLOCK + p * LANES) * V(x + j * BLOCK + p * LANES);
+	for (unsigned i = 0; i < BLOCK; i++)
+		squares[i] = (double)((const REAL *)square)[i];
+	for (unsigned g = 0; g < groups; g++) {
+		for (unsigned p = 0; p < VECTORS; p++) {
+			const NAME(vector) v = ((const NAME(vector) *)bests)[g * VECTORS + p] * 2 +
+					       square[p] - (REAL)margin;
+
+			*(NAME(unaligned) *)(least + p * LANES) =
+				ROOT(-MIN(-v, (NAME(vector)){ 0 }));
+		}
+		for (unsigned i = 0; i < BLOCK; i++)
+			lower[(size_t)i * groups + g] = (float)least[i] * LOWER;
+	}
+}
+
+/* See struct tiles. */
+TARGET static unsigned NAME(near)(const void *bounds, const void *reach, unsigned n, double limit,
+				  uint16_t *near, double *least)
+{
+	const REAL *b = bounds, *r = reach;
+	const NAME(vector) most = (NAME(vector)){ 0 } + (REAL)limit;
+	NAME(vector) all = (NAME(vector)){ 0 } + (REAL)INFINITY;
+	unsigned found = 0, e = 0;
+
+	for (; n - e >= LANES; e += LANES) {
+		const NAME(vector) bound =
+			*(const NAME(unaligned) *)(b + e) - *(const NAME(unaligned) *)(r + e);
+
+		for (unsigned bits = BITS(AT_MOST(bound, most)); bits; bits &= bits - 1)
+			near[found++] = (uint16_t)(e + (unsigned)__builtin_ctz(bits));
+		all = MIN(all, bound);
+	}
+	*least = (double)LEAST(all);
+	for (; e < n; e++) {
+		near[found] = (uint16_t)e;
+		found += b[e] - r[e] <= (REAL)limit;
+		*least = (double)(b[e] - r[e]) < *least ? (double)(b[e] - r[e]) : *least;
+	}
+	return found;
+}
+
+/*
+ * Points as given, n of them and at most BLOCK, to a block: relative to the origin. The lanes that
+ * are left are the origin.
+ */
+TARGET static void NAME(transpose)(void *block, const void *given, const void *origin, size_t n,
+				   unsigned d)
+{
+	const REAL *from = given, *zero = origin;
+	REAL *to = block;
+
+	for (size_t i = 0; i < n; i++)
+		for (unsigned j = 0; j < d; j++)
+			to[j * BLOCK + i] = (from[i * d + j] - zero[j]) * zero[d];
+	for (size_t i = n; i < BLOCK; i++)
+		for (unsigned j = 0; j < d; j++)
+			to[j * BLOCK + i] = 0;
+}
+
+/*
+ * Value j of a point is in the lane that j has in the row: so in d vectors the lanes come round to
+ * the first dimension again.
+ */
+TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *least,
+			     double *negated, void *scratch)
+{
+	const REAL *x = given;
+	NAME(vector) *low = scratch, *high = low + d;
+	size_t i = 0;
+
+	for (unsigned v = 0; v < d; v++) {
+		low[v] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+		high[v] = (NAME(vector)){ 0 } + (REAL)INFINITY;
+	}
+	for (; n - i >= LANES; i += LANES, x += d * LANES)
+		for (unsigned v = 0; v < d; v++) {
+			low[v] = MIN(low[v], *(const NAME(unaligned) *)(x + v * LANES));
+			high[v] = MIN(high[v], -*(const NAME(unaligned) *)(x + v * LANES));
+		}
+	for (unsigned j = 0; j < d; j++)
+		least[j] = negated[j] = INFINITY;
+	for (size_t e = 0; e < d * LANES; e++) {
+		least[e % d] = fmin(least[e % d], (double)((const REAL *)low)[e]);
+		negated[e % d] = fmin(negated[e % d], (double)((const REAL *)high)[e]);
+	}
+	for (; i < n; i++, x += d)
+		for (unsigned j = 0; j < d; j++) {
+			least[j] = fmin(least[j], (double)x[j]);
+			negated[j] = fmin(negated[j], -(double)x[j]);
+		}
+}
+
+typedef REAL NAME(eight) __attribute__((vector_size(8 * sizeof(REAL))));
+
+/*
+ * Of a block's first n points, those that have another label than before, or none before, go from
+ * cluster to cluster. They are listed first, without a branch, which would be guessed wrong too
+ * often.
+ */
+TARGET static void NAME(move)(struct sums *s, const void *block, const double *scale, size_t n,
+			      uint32_t *before, const uint32_t *label)
+{
+	unsigned mover[BLOCK], movers = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		mover[movers] = i;
+		movers += label[i] != before[i];
+	}
+	for (unsigned m = 0; m < movers; m++) {
+		const uint32_t from = before[mover[m]], to = label[mover[m]];
+		const REAL *x = (const REAL *)block + mover[m];
+		unsigned j = 0;
+
+		sums_count(s, from, to);
+		for (; s->d - j >= 8; j += 8, x += 8 * BLOCK) {
+			const NAME(eight)
+				eight = { x[0],		x[BLOCK],     x[2 * BLOCK], x[3 * BLOCK],
+					  x[4 * BLOCK], x[5 * BLOCK], x[6 * BLOCK], x[7 * BLOCK] };
+
+			SUMS_MOVE_EIGHT(s, j,
+					__builtin_convertvector(eight, eight_reals) *
+							*(const eight_reals *)(scale + j) +
+						SUM_MAGIC,
+					from, to);
+		}
+		for (; j < s->d; j++, x += BLOCK)
+			sums_move_one(s, j, sum_term((double)*x, scale[j]), from, to);
+		before[mover[m]] = to;
+	}
+}
+
+/*
+ * Centres in the order in which they are read: of each group dimension by dimension. Those that
+ * fill up the last group are infinitely far.
+ */
+TARGET static void NAME(pack)(struct packed *to, const void *centre, const void *half)
+{
+	const REAL *c = centre, *h = half;
+	REAL *value = to->value, *halves = to->half;
+
+	for (unsigned i = 0; i < to->groups * GROUP; i++) {
+		halves[i] = i < to->k ? h[i] : (REAL)INFINITY;
+		for (unsigned j = 0; j < to->d; j++)
+			value[((size_t)(i / GROUP) * to->d + j) * GROUP + i % GROUP] =
+				i < to->k ? c[(size_t)i * to->d + j] : 0;
+	}
+}
+
+/*
+ * Keeps both units for multiply-adds busy: more chains than a unit's latency, and all in registers.
+ */
+TARGET static void NAME(spin)(void *values, size_t turns)
+{
+	NAME(vector)
+	s[CHAINS], x = SPLAT(*(const REAL *)values), c = SPLAT(((const REAL *)values)[1]);
+
+	UNROLL for (unsigned i = 0; i < CHAINS; i++) s[i] = x + (REAL)i;
+	for (; turns; turns--)
+		UNROLL for (unsigned i = 0; i < CHAINS; i++)
+		{
+			s[i] = MINUS_PRODUCT(c, x, s[i]);
+			IN_PLACE(s[i]);
+		}
+	UNROLL for (unsigned i = 1; i < CHAINS; i++) s[0] += s[i];
+	*(NAME(vector) *)values = s[0];
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Includes the file LOOPS once for each instruction set and each type of values, so that a program
+ * has its loops for all of them. No header: a source includes it once, after LOOPS is defined.
+ * LOOPS finds
+ *
+ *	NAME(function)             the function's name
+ *	TARGET                     the attribute that allows the instructions; empty for those that
+ *	                           are always there
+ *	REAL, INT                  the type of a value; the integer of its size
+ *	WIDTH, LANES               bytes of a vector, values of a vector
+ *	NAME(vector)               values; NAME(unaligned): the same, not aligned
+ *	NAME(integers)             as many INT
+ *	V(address)                 the vector there
+ *	SPLAT(x)                   a vector of nothing but x
+ *	MINUS_PRODUCT(s, x, c)     s - x * c, rounded once where there is an instruction for it
+ *	MIN(a, b), MAX(a, b)       of each two values; where one is no number, b
+ *	ROOT(a)                    of each value
+ *	LEAST(a)                   of all values of a vector
+ *	GREATER(a, b), AT_MOST(a, b), EQUAL(a, b), DIFFER(a, b)
+ *	                           a mask. What is no number is only different
+ *	PICK(mask, a, b)           a where the mask is set, else b; PICK_INTEGERS: of integers
+ *	BITS(mask)                 as an integer: the first value's bit is the lowest
+ *	IN_PLACE(a)                the compiler does not see through: it has to be in a register
+ *	UNROLL                     before a loop
+ *
+ * Nothing that has vectors as arguments should be a function, unless it is inlined: compilers cut
+ * vectors down to what the function that names them may use.
+ */
+
+#define UNROLL	   _Pragma("GCC unroll 64")
+#define LANES	   ((unsigned)(WIDTH / sizeof(REAL)))
+#define V(address) (*(NAME(vector) *)(address))
+#define VECTOR_TYPES                                                                   \
+	typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));      \
+	typedef REAL NAME(unaligned)                                                   \
+		__attribute__((vector_size(WIDTH), aligned(sizeof(REAL)), may_alias)); \
+	typedef INT NAME(integers) __attribute__((vector_size(WIDTH), may_alias));
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+/* AVX-512 */
+#define TARGET		       TARGET_AVX512
+#define WIDTH		       64
+#define SPLAT(x)	       OP(set1)(x)
+#define MINUS_PRODUCT(s, x, c) OP(fnmadd)(x, c, s)
+#define MIN(a, b)	       OP(min)(a, b)
+#define MAX(a, b)	       OP(max)(a, b)
+#define ROOT(a)		       OP(sqrt)(a)
+#define LEAST(a)	       OP(reduce_min)(a)
+#define GREATER(a, b)	       COMPARE(a, b, _CMP_GT_OQ)
+#define AT_MOST(a, b)	       COMPARE(a, b, _CMP_LE_OQ)
+#define EQUAL(a, b)	       COMPARE(a, b, _CMP_EQ_OQ)
+#define DIFFER(a, b)	       COMPARE(a, b, _CMP_NEQ_UQ)
+#define PICK(mask, a, b)       OP(mask_mov)(b, mask, a)
+#define BITS(mask)	       ((uint32_t)(mask))
+#define IN_PLACE(a)	       __asm__ volatile("" : "+v"(a))
+
+#define REAL		   double
+#define INT		   int64_t
+#define NAME(function)	   function##_avx512_double
+#define OP(name)	   _mm512_##name##_pd
+#define COMPARE(a, b, how) _mm512_cmp_pd_mask(a, b, how)
+#define PICK_INTEGERS(mask, a, b) \
+	((NAME(integers))_mm512_mask_mov_epi64((__m512i)(b), mask, (__m512i)(a)))
+VECTOR_TYPES
+#include LOOPS
+#undef REAL
+#undef INT
+#undef NAME
+#undef OP
+#undef COMPARE
+#undef PICK_INTEGERS
+
+#define REAL		   float
+#define INT		   int32_t
+#define NAME(function)	   function##_avx512_float
+#define OP(name)	   _mm512_##name##_ps
+#define COMPARE(a, b, how) _mm512_cmp_ps_mask(a, b, how)
+#define PICK_INTEGERS(mask, a, b) \
+	((NAME(integers))_mm512_mask_mov_epi32((__m512i)(b), mask, (__m512i)(a)))
+VECTOR_TYPES
+#include LOOPS
+#undef REAL
+#undef INT
+#undef NAME
+#undef OP
+#undef COMPARE
+#undef PICK_INTEGERS
+
+#undef TARGET
+#undef WIDTH
+#undef SPLAT
+#undef MINUS_PRODUCT
+#undef MIN
+#undef MAX
+#undef ROOT
+#undef GREATER
+#undef AT_MOST
+#undef EQUAL
+#undef DIFFER
+#undef PICK
+#undef BITS
+#undef IN_PLACE
+#undef LEAST
+
+/* AVX2 and FMA */
+__attribute__((target("avx2"))) static inline double avx2_least_double(__m256d a)
+{
+	const __m128d two = _mm_min_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+
+	return _mm_cvtsd_f64(_mm_min_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+__attribute__((target("avx2"))) static inline float avx2_least_float(__m256 a)
+{
+	const __m128 four = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+	const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+
+	return _mm_cvtss_f32(_mm_min_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+#define TARGET			  TARGET_AVX2
+#define WIDTH			  32
+#define SPLAT(x)		  OP(set1)(x)
+#define MINUS_PRODUCT(s, x, c)	  OP(fnmadd)(x, c, s)
+#define MIN(a, b)		  OP(min)(a, b)
+#define MAX(a, b)		  OP(max)(a, b)
+#define ROOT(a)			  OP(sqrt)(a)
+#define GREATER(a, b)		  OP(cmp)(a, b, _CMP_GT_OQ)
+#define AT_MOST(a, b)		  OP(cmp)(a, b, _CMP_LE_OQ)
+#define EQUAL(a, b)		  OP(cmp)(a, b, _CMP_EQ_OQ)
+#define DIFFER(a, b)		  OP(cmp)(a, b, _CMP_NEQ_UQ)
+#define PICK(mask, a, b)	  OP(blendv)(b, a, mask)
+#define PICK_INTEGERS(mask, a, b) ((NAME(integers))OP(blendv)(AS_REALS(b), AS_REALS(a), mask))
+#define BITS(mask)		  ((uint32_t)OP(movemask)(mask))
+#define IN_PLACE(a)		  __asm__ volatile("" : "+v"(a))
+
+#define REAL	       double
+#define INT	       int64_t
+#define NAME(function) function##_avx2_double
+#define OP(name)       _mm256_##name##_pd
+#define LEAST(a)       avx2_least_double(a)
+#define AS_REALS(a)    ((__m256d)(a))
+VECTOR_TYPES
+#include LOOPS
+#undef REAL
+#undef INT
+#undef NAME
+#undef OP
+#undef LEAST
+#undef AS_REALS
+
+#define REAL	       float
+#define INT	       int32_t
+#define NAME(function) function##_avx2_float
+#define OP(name)       _mm256_##name##_ps
+#define LEAST(a)       avx2_least_float(a)
+#define AS_REALS(a)    ((__m256)(a))
+VECTOR_TYPES
+#include LOOPS
+#undef REAL
+#undef INT
+#undef NAME
+#undef OP
+#undef LEAST
+#undef AS_REALS
+
+#undef TARGET
+#undef WIDTH
+#undef SPLAT
+#undef MINUS_PRODUCT
+#undef MIN
+#undef MAX
+#undef ROOT
+#undef GREATER
+#undef AT_MOST
+#undef EQUAL
+#undef DIFFER
+#undef PICK
+#undef BITS
+#undef IN_PLACE
+#undef PICK_INTEGERS
+#endif
+
+/*
+ * What every CPU of the architecture has. Whether a product and a difference are rounded once is
+ * the architecture's choice; a mask is a vector of all bits or none.
+ */
+#define TARGET
+#define WIDTH		       16
+#define SPLAT(x)	       ((REAL)(x) - (NAME(vector)){ 0 })
+#define MINUS_PRODUCT(s, x, c) ((s) - (x) * (c))
+#define MIN(a, b)	       PICK((a) < (b), a, b)
+#define MAX(a, b)	       PICK((a) > (b), a, b)
+#define ROOT(a)                                                                   \
+	({                                                                        \
+		NAME(vector) root = (a);                                          \
+                                                                                  \
+		UNROLL for (unsigned lane = 0; lane < LANES; lane++) root[lane] = \
+			(REAL)sqrt((double)root[lane]);                           \
+		root;                                                             \
+	})
+#define LEAST(a)                                                                   \
+	({                                                                         \
+		const NAME(vector) of_these = (a);                                 \
+		REAL least_lane = of_these[0];                                     \
+                                                                                   \
+		UNROLL for (unsigned lane = 1; lane < LANES; lane++) least_lane =  \
+			of_these[lane] < least_lane ? of_these[lane] : least_lane; \
+		least_lane;                                                        \
+	})
+#define GREATER(a, b) ((a) > (b))
+#define AT_MOST(a, b) ((a) <= (b))
+#define EQUAL(a, b)   ((a) == (b))
+#define DIFFER(a, b)  ((a) != (b))
+#define PICK(mask, a, b) \
+	((NAME(vector))PICK_INTEGERS(mask, (NAME(integers))(a), (NAME(integers))(b)))
+#define PICK_INTEGERS(mask, a, b) (((mask) & (a)) | (~(mask) & (b)))
+#define BITS(mask)                                                                \
+	({                                                                        \
+		const NAME(integers) lanes = (mask);                              \
+		uint32_t lane_bits = 0;                                           \
+                                                                                  \
+		UNROLL for (unsigned lane = 0; lane < LANES; lane++) lane_bits |= \
+			(uint32_t)(lanes[lane] & 1) << lane;                      \
+		lane_bits;                                                        \
+	})
+#ifdef __aarch64__
+#define IN_PLACE(a) __asm__ volatile("" : "+w"(a))
+#elif defined(__x86_64__)
+#define IN_PLACE(a) __asm__ volatile("" : "+x"(a))
+#else
+#define IN_PLACE(a) __asm__ volatile("" : "+m"(a))
+#endif
+
+#define REAL	       double
+#define INT	       int64_t
+#define NAME(function) function##_baseline_double
+VECTOR_TYPES
+#include LOOPS
+#undef REAL
+#undef INT
+#undef NAME
+
+#define REAL	       float
+#define INT	       int32_t
+#define NAME(function) function##_baseline_float
+VECTOR_TYPES
+#include LOOPS
+#undef REAL
+#undef INT
+#undef NAME
+
+#undef TARGET
+#undef WIDTH
+#undef SPLAT
+#undef MINUS_PRODUCT
+#undef MIN
+#undef MAX
+#undef ROOT
+#undef GREATER
+#undef AT_MOST
+#undef EQUAL
+#undef DIFFER
+#undef PICK
+#undef BITS
+#undef IN_PLACE
+#undef LEAST
+#undef PICK_INTEGERS
+#undef LANES
+#undef V
+#undef VECTOR_TYPES
+#undef UNROLL
