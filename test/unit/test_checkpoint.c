@@ -10,19 +10,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bench/checkpoint/kernels.h"
 #include "benchmarks.h"
 #include "code.h"
 #include "machine/arena.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
-/* As in checkpoint.c. */
-typedef _Atomic uint64_t counter;
-void checkpoint_loop(counter *tick, counter *fired, uint64_t mask, uint64_t count);
-void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask, uint64_t count,
-			unsigned char *strings);
-enum { STRING = 16, STRINGS = 1024 };
 
 /* ---- machine code: a tick is a load, an add and a store ---- */
 

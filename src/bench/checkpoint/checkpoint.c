@@ -6,19 +6,17 @@
  * O. Nutter, "Shared Data Considered Harmful" (2008): one shared pair made two threads slower than
  * one.
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/checkpoint/kernels.h"
 #include "benchmark.h"
-#include "kit/shares.h"
-#include "kit/opaque.h"
+#include "kit/events.h"
+#include "kit/pieces.h"
 #include "machine/membind.h"
 #include "machine/topology.h"
 
-/* bytes of a string; strings that each thread reverses, over and over: they stay in L1 */
-enum { STRING = 16, STRINGS = 1024 };
-#define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* ... of one thread */
+#define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* strings of one thread */
 
 enum { TICKS, EVERY, BODY };
 enum { LOOP, REVERSE };
@@ -72,9 +70,6 @@ struct layout {
 static const struct layout together = { 0, 8 }, apart = { 0, LINES_APART },
 			   per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
 
-/* relaxed load and store: a plain increment, but with defined behaviour */
-typedef _Atomic uint64_t counter;
-
 /* What a worker did in the last sample. */
 struct own {
 	_Alignas(APART) uint64_t ticks;
@@ -99,20 +94,6 @@ static counter *tick_of(const struct state *s, unsigned worker)
 static counter *fired_of(const struct state *s, unsigned worker)
 {
 	return (counter *)(s->counters + worker * s->layout.stride + s->layout.fired);
-}
-
-static uint64_t get(counter *c)
-{
-	return atomic_load_explicit(c, memory_order_relaxed);
-}
-
-static inline uint64_t increment(counter *c)
-{
-	uint64_t next = get(c) + 1;
-
-	OPAQUE(next); /* else a compiler may make one instruction of the three */
-	atomic_store_explicit(c, next, memory_order_relaxed);
-	return next;
 }
 
 static struct layout layout_of(const struct trial *t)
@@ -148,7 +129,6 @@ static void release(void *state)
 static void *prepare(const struct trial *trial)
 {
 	struct state *s = calloc(1, sizeof(*s));
-	struct region *strings;
 
 	if (!s)
 		return NULL;
@@ -159,15 +139,11 @@ static void *prepare(const struct trial *trial)
 	s->bytes = bytes_of_counters(trial);
 	s->own = apart_alloc(trial->threads * sizeof(*s->own));
 	s->counters = region_on_node(trial->arena, "counters", s->bytes, trial->place[0].node);
-	strings = region_map(trial->arena, "strings", bytes_of_strings(trial), PAGES_BASE);
-	if (!s->own || !s->counters || !strings) {
-		release(s);
-		return NULL;
-	}
-	s->strings = region_base(strings);
-	for (unsigned i = 0; i < trial->threads; i++)
-		region_home(strings, i * BYTES_OF_ONE, BYTES_OF_ONE, trial->place[i].node);
-	return s;
+	s->strings = pieces_map(trial, "strings", 0, trial->threads, BYTES_OF_ONE, false);
+	if (s->own && s->counters && s->strings)
+		return s;
+	release(s);
+	return NULL;
 }
 
 /* Each string starts as the letters from a to p. */
@@ -177,35 +153,6 @@ static void enter(void *state, struct worker *self)
 
 	for (unsigned i = 0; i < BYTES_OF_ONE; i++)
 		s->strings[self->index * BYTES_OF_ONE + i] = 'a' + i % STRING;
-}
-
-/* What calls are about, in the published program: the counters are what nobody thought of. */
-__attribute__((noinline)) void checkpoint_loop(counter *tick, counter *fired, uint64_t mask,
-					       uint64_t count)
-{
-	for (; count; count--)
-		if (!(increment(tick) & mask))
-			increment(fired);
-}
-
-static void reverse(unsigned char *string)
-{
-	for (unsigned i = 0, j = STRING - 1; i < j; i++, j--) {
-		unsigned char c = string[i];
-
-		string[i] = string[j];
-		string[j] = c;
-	}
-}
-
-__attribute__((noinline)) void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask,
-						  uint64_t count, unsigned char *strings)
-{
-	for (uint64_t i = 0; i < count; i++) {
-		reverse(strings + i % STRINGS * STRING);
-		if (!(increment(tick) & mask))
-			increment(fired);
-	}
 }
 
 static void work(void *state, struct worker *self)
@@ -227,7 +174,7 @@ static uint64_t total(const struct state *s, counter *(*of)(const struct state *
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < (s->layout.stride ? s->threads : 1); i++)
-		sum += get(of(s, i));
+		sum += counter_get(of(s, i));
 	return sum;
 }
 
@@ -315,13 +262,11 @@ static const struct variant variants[] = {
 static const struct role roles[] = { { "ticker", 0, BY_COUNT }, { 0 } };
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a tick's cycles, whatever the frequency was" },
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS",
+	{ EVENT_CYCLES, "a tick's cycles, whatever the frequency was" },
+	{ EVENT_INSTRUCTIONS,
 	  "how many instructions a tick is: the same for all places of the counter" },
-	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES",
-	  "loads that found the counter's line taken away by another thread" },
-	{ "PAPI_BR_MSP|perf::BRANCH-MISSES",
-	  "the branch to the second counter, where it was not foreseen" },
+	{ EVENT_L1_MISSES, "loads that found the counter's line taken away by another thread" },
+	{ EVENT_BRANCH_MISSES, "the branch to the second counter, where it was not foreseen" },
 	{ 0 }
 };
 

@@ -8,6 +8,7 @@
 
 #include "bench/core-to-core/core-to-core.h"
 #include "benchmark.h"
+#include "kit/events.h"
 #include "machine/membind.h"
 
 enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
@@ -98,14 +99,11 @@ static const struct variant variants[] = {
 static const struct role roles[] = { { "player", 0, BY_COUNT }, { 0 } };
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a transfer's cycles, whatever the frequency was" },
-	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES",
-	  "how often the line had gone to another core's cache" },
-	{ "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_HIT_"
-	  "RETIRED:XSNP_HITM|PAPI_CA_ITV",
+	{ EVENT_CYCLES, "a transfer's cycles, whatever the frequency was" },
+	{ EVENT_L1_MISSES, "how often the line had gone to another core's cache" },
+	{ EVENT_TAKEN_FROM_CORE,
 	  "loads that another core's modified line served, below the same L3" },
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
-	  "lines that came from beyond the last cache: of another package" },
+	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
 	{ 0 }
 };
 

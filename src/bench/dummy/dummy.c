@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
+#include "kit/events.h"
 #include "kit/pool.h"
 #include "machine/clock.h"
 
@@ -42,9 +43,9 @@ static double microseconds(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS",
+	{ EVENT_INSTRUCTIONS,
 	  "turns of the loop that waits, and the readings of the clock in them" },
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "with the time, the frequency at which it waited" },
+	{ EVENT_CYCLES, "with the time, the frequency at which it waited" },
 	{ 0 }
 };
 
@@ -221,22 +222,25 @@ static void give_back(void *state)
 	free(s);
 }
 
-#define VARIANT(NAME, SUMMARY, BEHAVIOUR)                                                      \
-	{                                                                                      \
-		NAME, SUMMARY, &(BEHAVIOUR), .unused = BIT(WHERE) | BIT(POOL), .divided = true \
-	}
+enum { UNUSED = BIT(WHERE) | BIT(POOL) };
 static const struct variant variants[] = {
-	VARIANT("steady", "each turn takes the delay", steady),
-	VARIANT("jitter", "each sample takes up to half as much again", jitter),
-	VARIANT("humps", "every second sample takes half as much again", humps),
-	VARIANT("idle", "counts no turn", idle),
-	VARIANT("failing", "cannot be prepared", failing),
-	VARIANT("impossible", "says that it is impossible here", impossible),
-	VARIANT("wrong", "has the wrong answer", wrong),
-	VARIANT("sums", "adds up over the ranks what each did", sums),
-	VARIANT("misplaced", "claims that its pages are where they can't be", misplaced),
-	{ "stuck", "waits, but not in its work", &stuck, BIT(POOL), .divided = true },
-	{ "grows", "takes 64 bytes of memory in each turn", &grows, BIT(WHERE), .divided = true },
+	{ "steady", "each turn takes the delay", &steady, .unused = UNUSED, .divided = true },
+	{ "jitter", "each sample takes up to half as much again", &jitter, .unused = UNUSED,
+	  .divided = true },
+	{ "humps", "every second sample takes half as much again", &humps, .unused = UNUSED,
+	  .divided = true },
+	{ "idle", "counts no turn", &idle, .unused = UNUSED, .divided = true },
+	{ "failing", "cannot be prepared", &failing, .unused = UNUSED, .divided = true },
+	{ "impossible", "says that it is impossible here", &impossible, .unused = UNUSED,
+	  .divided = true },
+	{ "wrong", "has the wrong answer", &wrong, .unused = UNUSED, .divided = true },
+	{ "sums", "adds up over the ranks what each did", &sums, .unused = UNUSED,
+	  .divided = true },
+	{ "misplaced", "claims that its pages are where they can't be", &misplaced,
+	  .unused = UNUSED, .divided = true },
+	{ "stuck", "waits, but not in its work", &stuck, .unused = BIT(POOL), .divided = true },
+	{ "grows", "takes 64 bytes of memory in each turn", &grows, .unused = BIT(WHERE),
+	  .divided = true },
 	{ 0 }
 };
 

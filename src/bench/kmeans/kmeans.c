@@ -21,6 +21,7 @@
 #include "bench/kmeans/settle.h"
 #include "benchmark.h"
 #include "kit/agree.h"
+#include "kit/events.h"
 #include "machine/arena.h"
 
 static const struct parameter parameters[] = {
@@ -266,15 +267,13 @@ static double distances(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "what pruning and vectors save" },
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES",
-	  "with the instructions, whether threads work or wait for lines" },
+	{ EVENT_INSTRUCTIONS, "what pruning and vectors save" },
+	{ EVENT_CYCLES, "with the instructions, whether threads work or wait for lines" },
 	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS",
 	  "floating-point operations: 3 a dimension where every distance is computed" },
-	{ "PAPI_L2_DCM",
+	{ EVENT_L2_MISSES,
 	  "lines that moved between cores, or came from below: sums that threads share" },
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
-	  "lines that no cache had: points that are more than the last cache" },
+	{ EVENT_L3_MISSES, "lines that no cache had: points that are more than the last cache" },
 	{ 0 }
 };
 

@@ -13,6 +13,7 @@
 #include "bench/latency/background.h"
 #include "bench/latency/chase.h"
 #include "bench/latency/sizes.h"
+#include "kit/events.h"
 #include "machine/membind.h"
 #include "machine/topology.h"
 
@@ -243,11 +244,11 @@ static const struct variant variants[] = {
 };
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a load's cycles, whatever the frequency was" },
-	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "loads that the first cache did not serve" },
-	{ "PAPI_L2_DCM", "... nor the second" },
-	{ "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES", "... nor the last" },
-	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know" },
+	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
+	{ EVENT_L1_MISSES, "loads that the first cache did not serve" },
+	{ EVENT_L2_MISSES, "... nor the second" },
+	{ EVENT_L3_LOAD_MISSES, "... nor the last" },
+	{ EVENT_TLB_MISSES, "loads whose page the TLB did not know" },
 	{ 0 }
 };
 

@@ -15,6 +15,7 @@
 #include "bench/numa/arrays.h"
 #include "bench/numa/size.h"
 #include "benchmark.h"
+#include "kit/events.h"
 #include "kit/random.h"
 #include "machine/topology.h"
 
@@ -121,17 +122,16 @@ static double lines(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
+	{ EVENT_L3_MISSES,
 	  "lines that no cache had: 1 where all comes from memory, less where prefetchers were "
 	  "first and their reads are not counted" },
 	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_"
 	  "CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
 	  "loads that another node's memory served" },
-	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "loads whose page the TLB did not know: 1 in 64 "
-						"with pages of 4 KiB, hardly any with huge ones" },
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "a line's cycles, of all threads together" },
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS",
-	  "how many instructions a line took: less with wider vectors" },
+	{ EVENT_TLB_MISSES, "loads whose page the TLB did not know: 1 in 64 "
+			    "with pages of 4 KiB, hardly any with huge ones" },
+	{ EVENT_CYCLES, "a line's cycles, of all threads together" },
+	{ EVENT_INSTRUCTIONS, "how many instructions a line took: less with wider vectors" },
 	{ 0 }
 };
 

@@ -16,6 +16,7 @@
 #include "bench/search/sizes.h"
 #include "bench/search/state.h"
 #include "benchmark.h"
+#include "kit/events.h"
 #include "machine/clock.h"
 
 static const struct parameter parameters[] = {
@@ -242,15 +243,14 @@ static const struct variant variants[] = {
 };
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES",
-	  "a key's cycles, of all threads, those included that they wait in loops" },
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "steps of the search, and of loops that wait" },
-	{ "PAPI_BR_MSP|perf::BRANCH-MISSES",
+	{ EVENT_CYCLES, "a key's cycles, of all threads, those included that they wait in loops" },
+	{ EVENT_INSTRUCTIONS, "steps of the search, and of loops that wait" },
+	{ EVENT_BRANCH_MISSES,
 	  "wrong guesses: half the steps of a branchy search, hardly any of a branchless one" },
-	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES", "steps that the first cache did not serve" },
-	{ "PAPI_L2_DCM", "... nor the second" },
-	{ "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES", "... nor the last" },
-	{ "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES", "steps whose page the TLB did not know" },
+	{ EVENT_L1_MISSES, "steps that the first cache did not serve" },
+	{ EVENT_L2_MISSES, "... nor the second" },
+	{ EVENT_L3_LOAD_MISSES, "... nor the last" },
+	{ EVENT_TLB_MISSES, "steps whose page the TLB did not know" },
 	{ 0 }
 };
 

@@ -10,6 +10,7 @@
 
 #include "bench/sharing/kernels.h"
 #include "benchmark.h"
+#include "kit/events.h"
 #include "kit/loop.h"
 #include "machine/membind.h"
 #include "machine/topology.h"
@@ -70,27 +71,24 @@ struct operation {
 	bool exact; /* no update is lost, wherever the words are */
 };
 
-#define ADDS(RUN, TYPE)                                          \
-	{                                                        \
-		RUN, sizeof(TYPE), 0, sizeof(TYPE), false, false \
-	}
-#define ATOMIC(RUN, TYPE)                                       \
-	{                                                       \
-		RUN, sizeof(TYPE), 0, sizeof(TYPE), false, true \
-	}
-#define GUARDED(KIND, FAIR)                                                                    \
-	{                                                                                      \
-		update_##KIND, sizeof(struct guarded_by_##KIND),                               \
-			offsetof(struct guarded_by_##KIND, word), sizeof(uint64_t), FAIR, true \
-	}
-
-static const struct operation add[] = { ADDS(update_add, uint64_t) },
-			      fetch_add[] = { ATOMIC(update_fetch_add, uint64_t) },
-			      compare_exchange[] = { ATOMIC(update_compare_exchange, uint64_t) },
-			      locks[] = { GUARDED(mutex, false), GUARDED(spin, false),
-					  GUARDED(ticket, true), GUARDED(mcs, true) },
-			      words[] = { ADDS(update_add_32, uint32_t),
-					  ATOMIC(update_fetch_add_32, uint32_t) };
+static const struct operation add[] = { { update_add, sizeof(uint64_t), 0, sizeof(uint64_t) } },
+			      fetch_add[] = { { update_fetch_add, sizeof(uint64_t), 0,
+						sizeof(uint64_t), .exact = true } },
+			      compare_exchange[] = { { update_compare_exchange, sizeof(uint64_t), 0,
+						       sizeof(uint64_t), .exact = true } },
+			      words[] = { { update_add_32, sizeof(uint32_t), 0, sizeof(uint32_t) },
+					  { update_fetch_add_32, sizeof(uint32_t), 0,
+					    sizeof(uint32_t), .exact = true } };
+static const struct operation locks[] = {
+	{ update_mutex, sizeof(struct guarded_by_mutex), offsetof(struct guarded_by_mutex, word),
+	  sizeof(uint64_t), .exact = true },
+	{ update_spin, sizeof(struct guarded_by_spin), offsetof(struct guarded_by_spin, word),
+	  sizeof(uint64_t), .exact = true },
+	{ update_ticket, sizeof(struct guarded_by_ticket), offsetof(struct guarded_by_ticket, word),
+	  sizeof(uint64_t), .fair = true, .exact = true },
+	{ update_mcs, sizeof(struct guarded_by_mcs), offsetof(struct guarded_by_mcs, word),
+	  sizeof(uint64_t), .fair = true, .exact = true },
+};
 
 /* What a variant does: one of these operations, by the choice of a parameter, or the first. */
 struct choice {
@@ -308,15 +306,12 @@ static const struct variant variants[] = {
 static const struct role roles[] = { { "thread", 0, BY_DEADLINE }, { 0 } };
 
 static const struct explained counters[] = {
-	{ "PAPI_TOT_CYC|perf::CPU-CYCLES", "an operation's cycles, whatever the frequency was" },
-	{ "PAPI_TOT_INS|perf::INSTRUCTIONS", "of a lock, how often it was tried in vain" },
-	{ "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES",
-	  "how often the line had gone to another core's cache" },
-	{ "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_HIT_"
-	  "RETIRED:XSNP_HITM|PAPI_CA_ITV",
+	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
+	{ EVENT_INSTRUCTIONS, "of a lock, how often it was tried in vain" },
+	{ EVENT_L1_MISSES, "how often the line had gone to another core's cache" },
+	{ EVENT_TAKEN_FROM_CORE,
 	  "loads that another core's modified line served, below the same L3" },
-	{ "PAPI_L3_TCM|perf::CACHE-MISSES",
-	  "lines that came from beyond the last cache: of another package" },
+	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
 	{ 0 }
 };
 

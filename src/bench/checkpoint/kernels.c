@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/checkpoint/kernels.h"
+#include "kit/opaque.h"
+
+static inline uint64_t increment(counter *c)
+{
+	uint64_t next = counter_get(c) + 1;
+
+	OPAQUE(next); /* else a compiler may make one instruction of the three */
+	atomic_store_explicit(c, next, memory_order_relaxed);
+	return next;
+}
+
+__attribute__((noinline)) void checkpoint_loop(counter *tick, counter *fired, uint64_t mask,
+					       uint64_t count)
+{
+	for (; count; count--)
+		if (!(increment(tick) & mask))
+			increment(fired);
+}
+
+static void reverse(unsigned char *string)
+{
+	for (unsigned i = 0, j = STRING - 1; i < j; i++, j--) {
+		unsigned char c = string[i];
+
+		string[i] = string[j];
+		string[j] = c;
+	}
+}
+
+__attribute__((noinline)) void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask,
+						  uint64_t count, unsigned char *strings)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		reverse(strings + i % STRINGS * STRING);
+		if (!(increment(tick) & mask))
+			increment(fired);
+	}
+}

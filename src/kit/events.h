@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events that explain the numbers of more than one benchmark, for the rows of struct explained: of
+ * each the ways to count it, the best first, parted by |.
+ */
+#ifndef LOCUS_EVENTS_H
+#define LOCUS_EVENTS_H
+
+#define EVENT_CYCLES	    "PAPI_TOT_CYC|perf::CPU-CYCLES"
+#define EVENT_INSTRUCTIONS  "PAPI_TOT_INS|perf::INSTRUCTIONS"
+#define EVENT_BRANCH_MISSES "PAPI_BR_MSP|perf::BRANCH-MISSES"
+#define EVENT_L1_MISSES	    "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES"
+#define EVENT_L2_MISSES	    "PAPI_L2_DCM"
+#define EVENT_TLB_MISSES    "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES"
+/* of the last cache: of loads alone, where perf tells them apart; of all accesses */
+#define EVENT_L3_LOAD_MISSES "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES"
+#define EVENT_L3_MISSES	     "PAPI_L3_TCM|perf::CACHE-MISSES"
+/* loads that another core's modified line served, below the same last cache */
+#define EVENT_TAKEN_FROM_CORE                                                                  \
+	"MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_" \
+	"HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV"
+
+#endif
