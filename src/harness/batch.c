@@ -108,8 +108,7 @@ static void collect(struct series *s, const struct sample *sample)
 
 static void keep(struct series *s, unsigned batch, const struct sample *sample)
 {
-	tally_add(&s->tally, batch, s->batch[batch].pass, sample->done,
-		  s->pairs ? 1 : roles_leading(&s->planned->trial));
+	tally_add(&s->tally, batch, sample->done, s->pairs ? 1 : roles_leading(&s->planned->trial));
 	s->time[s->samples] = sample->time;
 	s->skews[s->samples] = sample->skew;
 	s->noisy[s->samples] = sample->noisy;
@@ -166,7 +165,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 		return false;
 	b = new_batch(s);
 	number = s->batches - 1;
-	b->pass = tally_begin(&s->tally, team, number);
+	tally_begin(&s->tally, team, number);
 	b->cycle = median_cycle(team);
 	if (warm) /* the trials in between took the caches; so do counters that are started */
 		sample_take(s, team, &unused, sample_turn(s, 0), false);
@@ -182,7 +181,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	}
 	neighbours_end(&neighbours, p->cpu, p->cpus, &s->noise);
 	leave_region(s, team);
-	tally_end(&s->tally, team, number, b->pass);
+	tally_end(&s->tally, team, number);
 	estimate(s, team, b, b->samples == samples);
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);

@@ -99,11 +99,22 @@ static int perform(struct run *r)
 
 static int find_counters(struct run *r)
 {
+	const struct options *o = r->options;
+	const struct counting_asked asked = { o->counters, o->counters_optional, o->multiplex };
 	const struct benchmark *benchmarks[r->plans.plans + 1];
 
+	if (!o->counters)
+		return 0;
 	for (unsigned i = 0; i < r->plans.plans; i++)
 		benchmarks[i] = r->plans.plan[i].benchmark;
-	return counting_open(&r->counting, r->options, benchmarks, r->plans.plans, r->ranks);
+	switch (counting_open(&r->counting, asked, benchmarks, r->plans.plans, r->ranks)) {
+	case COUNTING_READY:
+		return 0;
+	case COUNTING_IMPOSSIBLE:
+		return EXIT_IMPOSSIBLE;
+	default:
+		return EXIT_BAD;
+	}
 }
 
 /* 0: there are the same plans on all ranks; else the status to exit with after a message. */

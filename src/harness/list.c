@@ -80,7 +80,7 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 		fprintf(f,
 			"\ncounters (--counters default; for each %s; of several, the first that "
 			"can be counted here)\n",
-			per_name(b));
+			counting_per(b));
 	for (const struct explained *e = b->counters; e && e->events; e++)
 		fprintf(f, "  %s\n  %16s %s\n", e->events, "", e->what);
 }
@@ -181,7 +181,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		put_tagged("", r->name, times, r->help, f);
 	}
 	if (b->counters)
-		fprintf(f, ".PP\nCounters by default, for each %s:\n", per_name(b));
+		fprintf(f, ".PP\nCounters by default, for each %s:\n", counting_per(b));
 	for (const struct explained *e = b->counters; e && e->events; e++)
 		put_tagged("", e->events, NULL, e->what, f);
 }

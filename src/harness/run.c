@@ -31,5 +31,5 @@ int run_status(const struct run *r)
 	if (r->count[STATUS_IMPOSSIBLE] && r->options->benchmark &&
 	    (options_select(r->options) || r->count[STATUS_IMPOSSIBLE] == r->plans.trials))
 		return EXIT_IMPOSSIBLE;
-	return counting_status(r->counting);
+	return counting_succeeded(r->counting) ? EXIT_GOOD : EXIT_IMPOSSIBLE;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/metrics.h"
+#include "harness/counts.h"
 #include "harness/record.h"
 #include "harness/roles.h"
 #include "harness/samples_line.h"
@@ -61,7 +62,7 @@ json_t *samples_line(const struct series *s, double at)
 			 (int)s->batches - 1, "at", number(at), "units", samples_units(s), "times",
 			 raw ? list_of(time, b->samples) : json_null(), "noisy", noisy, "cycle",
 			 b->cycle > 0 ? number(b->cycle) : json_null(), "values", values,
-			 "counters", tally_batch_json(&s->tally, s->batches - 1, b->pass));
+			 "counters", counts_batch_json(s));
 	if (!raw) {
 		double *sorted = calloc(b->samples + 1, sizeof(*sorted));
 		size_t n = 0;

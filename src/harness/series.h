@@ -12,8 +12,8 @@
 #include "harness/placements.h"
 #include "harness/plan.h"
 #include "harness/statistics.h"
-#include "count/counting.h"
 #include "count/markers.h"
+#include "count/tally.h"
 #include "machine/placement.h"
 
 struct batch {
@@ -22,8 +22,6 @@ struct batch {
 	/* the quantile of its samples, and of those without noise; NAN where all are noisy */
 	double estimate, clean;
 	double cycle; /* s per core cycle beside it; 0 unknown */
-	/* of the counters; UNCOUNTED: nothing is counted beside it */
-	unsigned pass;
 };
 
 /* Why a trial ended where it did. */

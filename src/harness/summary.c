@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "harness/counts.h"
 #include "harness/judge.h"
 #include "harness/options.h"
 #include "harness/ratios.h"
@@ -86,7 +87,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	const double cycle = samples_cycle(s);
 	struct verdict v = { STATUS_OK, json_array(), json_array() };
 	json_t *line = trial_json(p), *samples = samples_json(s, &v), *pairs, *counters,
-	       *counting = counting_json(s);
+	       *counting = counts_cost_json(s);
 	const char *why;
 
 	judge(s, time, &v);
@@ -94,7 +95,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	region_note(s, &v);
 	why = json_array_size(v.reasons) ? json_string_value(json_array_get(v.reasons, 0))
 					 : "not measured";
-	counters = counters_json(s, s->samples ? NULL : why);
+	counters = counts_json(s, s->samples ? NULL : why);
 	counters_note(s, counters, counting, &v);
 	json_object_update_new(line, json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "status",
 					       status_names[v.status], "reasons", v.reasons,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/counts.h"
 #include "harness/record.h"
 
 /* Counts that may be none, or of few batches, and counting that was not for nothing. */
@@ -21,7 +22,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 			    json_string_value(json_object_get(counter, "name")),
 			    json_string_value(json_object_get(counter, "why")));
 	for (unsigned event = 0; event < s->tally.events; event++) {
-		const char *why = counting_gap(s, event, &counted, &batches);
+		const char *why = counts_gap(s, event, &counted, &batches);
 
 		if (why) /* the trial's events come first */
 			verdict_add(v, STATUS_OK, "%s has a count in %u of %u batches: %s",

@@ -601,12 +601,14 @@ static int guesses(struct team *team, void *argument)
 		const unsigned number = 2 * batch; /* the odd ones count nothing */
 
 		assert_true(tally_room(&t, number + 1));
-		assert_int_equal(tally_begin(&t, team, number), 0);
+		assert_true(tally_counts_event(&t, number, 0));
+		assert_false(tally_counts(&t, number + 1));
+		tally_begin(&t, team, number);
 		for (unsigned i = 0; i < 3; i++) {
 			memcpy(guess, of[batch][i], sizeof(guess));
-			tally_add(&t, number, 0, 10, 2);
+			tally_add(&t, number, 10, 2);
 		}
-		tally_end(&t, team, number, 0);
+		tally_end(&t, team, number);
 		if (why[batch])
 			assert_non_null(strstr(t.why[0], why[batch]));
 	}
@@ -633,10 +635,11 @@ static int falls(struct team *team, void *argument)
 
 	assert_true(tally_open(&t, argument, &trial));
 	assert_true(tally_room(&t, 1));
-	assert_int_equal(tally_begin(&t, team, 0), 0);
+	assert_true(tally_counts_event(&t, 0, 0));
+	tally_begin(&t, team, 0);
 	memcpy(guess, (const double[]){ -1, 2 }, sizeof(guess));
-	tally_add(&t, 0, 0, 10, 2);
-	tally_end(&t, team, 0, 0);
+	tally_add(&t, 0, 10, 2);
+	tally_end(&t, team, 0);
 	assert_int_equal(t.sum[0].samples, 0);
 	assert_non_null(strstr(t.why[0], "less than none: its counter goes back"));
 	tally_close(&t);
@@ -646,11 +649,11 @@ static int falls(struct team *team, void *argument)
 static void a_counter_that_falls(void **state)
 {
 	const struct benchmark *b[] = { &plain };
-	struct options o = options(&plain, "guessed");
+	const struct counting_asked asked = { .list = "guessed" };
 	struct counting *c;
 
 	(void)state;
-	assert_int_equal(counting_open(&c, &o, b, 1, NULL), 0);
+	assert_int_equal(counting_open(&c, asked, b, 1, NULL), COUNTING_READY);
 	assert_int_equal(team_open(2, falls, c), 0);
 	counting_close(c);
 }
@@ -659,12 +662,11 @@ static void a_counter_that_falls(void **state)
 static void guesses_are_added_up(void **state)
 {
 	const struct benchmark *b[] = { &plain };
-	struct options o = options(&plain, "guessed");
+	const struct counting_asked asked = { .list = "guessed", .multiplex = true };
 	struct counting *c;
 
 	(void)state;
-	o.multiplex = true;
-	assert_int_equal(counting_open(&c, &o, b, 1, NULL), 0);
+	assert_int_equal(counting_open(&c, asked, b, 1, NULL), COUNTING_READY);
 	assert_int_equal(team_open(2, guesses, c), 0);
 	counting_close(c);
 }

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count/counters.h"
+#include "count/duties.h"
+#include "count/tally.h"
+#include "kit/agree.h"
+
+static void note_pass(struct tally *t, unsigned pass)
+{
+	for (unsigned i = 0; i < t->passes; i++)
+		if (t->pass[i] == pass)
+			return;
+	t->pass[t->passes++] = pass;
+}
+
+static bool is_duty(const struct tally *t, unsigned i, unsigned worker)
+{
+	return t->duty[(size_t)t->event[i] * t->trial->threads + worker];
+}
+
+bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
+{
+	const struct ranks *ranks = trial->ranks;
+	const unsigned threads = trial->threads;
+
+	*t = (struct tally){ .counting = c, .trial = trial, .workers = threads };
+	if (!c)
+		return true;
+	t->duty = duties_find(c->counters, trial->place, threads, rank_of(ranks),
+			      ranks ? ranks->most_here : NULL);
+	t->event = calloc(c->events.n + 1, sizeof(*t->event));
+	t->pass = calloc(c->events.n + 1, sizeof(*t->pass));
+	t->why = calloc(c->events.n + 1, sizeof(*t->why));
+	t->sample = calloc(c->events.n + 1, sizeof(*t->sample));
+	t->of_worker = calloc((size_t)c->events.n * threads + 1, sizeof(*t->of_worker));
+	t->of_batch = calloc((size_t)c->events.n * threads + 1, sizeof(*t->of_batch));
+	if (!t->duty || !t->event || !t->pass || !t->why || !t->sample || !t->of_worker ||
+	    !t->of_batch)
+		return false;
+	for (unsigned i = 0; i < c->events.n; i++) {
+		if (!wishes_mean(&c->wishes, i, trial->benchmark))
+			continue;
+		t->event[t->events++] = i;
+		if (!c->events.of[i].why)
+			note_pass(t, counters_event(c->counters, i)->pass);
+	}
+	for (unsigned i = 0; i < t->events; i++)
+		for (unsigned w = 0; w < threads; w++)
+			t->of_worker[(size_t)i * threads + w] = is_duty(t, i, w) ? 0 : NAN;
+	return true;
+}
+
+void tally_close(struct tally *t)
+{
+	for (unsigned i = 0; i < t->events; i++)
+		free(t->why[i]);
+	free(t->duty);
+	free(t->event);
+	free(t->pass);
+	free(t->why);
+	free(t->sample);
+	free(t->of_worker);
+	free(t->of_batch);
+	free(t->sum);
+}
+
+bool tally_room(struct tally *t, unsigned batches)
+{
+	const unsigned room = t->room ? 2 * t->room : 64;
+	struct count_sum *grown;
+
+	if (!t->events || batches <= t->room)
+		return true;
+	grown = realloc(t->sum, (size_t)room * t->events * sizeof(*grown));
+	if (!grown)
+		return false;
+	memset(grown + (size_t)t->room * t->events, 0,
+	       (size_t)(room - t->room) * t->events * sizeof(*grown));
+	t->sum = grown;
+	t->room = room;
+	return true;
+}
+
+/* The number of the batch's pass in the run; -1: it counts nothing. */
+static int pass_of(const struct tally *t, unsigned batch)
+{
+	const unsigned turn = batch % (t->passes + 1);
+
+	return turn < t->passes ? (int)t->pass[turn] : -1;
+}
+
+bool tally_counts(const struct tally *t, unsigned batch)
+{
+	return batch % (t->passes + 1) < t->passes;
+}
+
+bool tally_counts_event(const struct tally *t, unsigned batch, unsigned event)
+{
+	const unsigned number = t->event[event];
+
+	return !t->counting->events.of[number].why &&
+	       (int)counters_event(t->counting->counters, number)->pass == pass_of(t, batch);
+}
+
+void tally_begin(struct tally *t, struct team *team, unsigned batch)
+{
+	if (!tally_counts(t, batch))
+		return;
+	memset(t->of_batch, 0, (size_t)t->events * t->trial->threads * sizeof(*t->of_batch));
+	counters_start(t->counting->counters, team, (unsigned)pass_of(t, batch), t->duty);
+}
+
+/* Of one sample, on this rank; NAN: a worker whose duty it is did not count all of it. */
+static double count_of_all(const struct tally *t, unsigned i)
+{
+	double sum = 0;
+
+	for (unsigned w = 0; w < t->trial->threads; w++)
+		sum += is_duty(t, i, w) ? counters_value(t->counting->counters, w, t->event[i]) : 0;
+	return sum;
+}
+
+/* What all ranks do together counts for each: of an amount, theirs is one. */
+static double ranks_that_count(const struct tally *t)
+{
+	return t->trial->benchmark->part.amount ? ranks_of(t->trial->ranks) : 1;
+}
+
+void tally_add(struct tally *t, unsigned batch, double done, unsigned workers)
+{
+	const double units = t->trial->benchmark->part.amount ? done / workers : done;
+	const unsigned threads = t->trial->threads;
+
+	t->done += units;
+	if (!tally_counts(t, batch))
+		return;
+	for (unsigned i = 0; i < t->events; i++)
+		t->sample[i] = tally_counts_event(t, batch, i) ? count_of_all(t, i) : NAN;
+	t->sample[t->events] = units;
+	agree_sum(t->trial->ranks, t->sample, t->events + 1);
+	for (unsigned i = 0; i < t->events; i++) {
+		struct count_sum *sum = &t->sum[(size_t)batch * t->events + i];
+
+		if (!isfinite(t->sample[i]))
+			continue;
+		sum->count += t->sample[i];
+		sum->units += t->sample[t->events] / ranks_that_count(t);
+		sum->samples++;
+		for (unsigned w = 0; w < threads; w++)
+			if (is_duty(t, i, w))
+				t->of_batch[(size_t)i * threads + w] +=
+					counters_value(t->counting->counters, w, t->event[i]);
+	}
+}
+
+/* On any rank: what was extrapolated, and taken back, more than there was. */
+static bool is_negative(const struct tally *t, unsigned i)
+{
+	bool any = false;
+
+	for (unsigned w = 0; w < t->trial->threads; w++)
+		any |= t->of_batch[(size_t)i * t->trial->threads + w] < 0;
+	return agree_any(t->trial->ranks, any);
+}
+
+/*
+ * Why a batch has no count of an event: the same on all ranks. NULL: it was started, but in no
+ * sample counted.
+ */
+static void explain(struct tally *t, unsigned i, const char *why)
+{
+	free(t->why[i]);
+	t->why[i] = why ? strdup(why) : NULL;
+	agree_words(t->trial->ranks, &t->why[i]);
+	if (!t->why[i])
+		t->why[i] = strdup(
+			t->counting->asked.multiplex
+				? "its turn came in no sample: make them longer (--duration), ask "
+				  "for fewer events, or go without --multiplex"
+				: "it was counted all through in no sample: something else takes "
+				  "the processor's counters (the NMI "
+				  "watchdog takes one: sysctl kernel.nmi_watchdog=0)");
+}
+
+static const char *less_than_none(const struct tally *t)
+{
+	return t->counting->asked.multiplex
+		       ? "its samples came to less than none, as extrapolated counts may: make "
+			 "them longer (--duration), or go without --multiplex"
+		       : "its samples came to less than none: its counter goes back, or somebody "
+			 "else sets it (pgrep -a 'perf|likwid|papi|pmda')";
+}
+
+/* At the end of a batch that was to count the event. */
+static void settle(struct tally *t, unsigned i, struct count_sum *sum)
+{
+	const unsigned threads = t->trial->threads;
+	const bool negative = is_negative(t, i);
+
+	if (negative)
+		*sum = (struct count_sum){ 0 };
+	for (unsigned w = 0; w < threads && sum->samples; w++)
+		t->of_worker[(size_t)i * threads + w] += t->of_batch[(size_t)i * threads + w];
+	if (!sum->samples)
+		explain(t, i,
+			negative ? less_than_none(t)
+				 : counters_failure(t->counting->counters, t->event[i]));
+	counting_learn(t->counting, sum->samples, t->why[i]);
+}
+
+void tally_end(struct tally *t, struct team *team, unsigned batch)
+{
+	if (!tally_counts(t, batch))
+		return;
+	counters_stop(t->counting->counters, team);
+	for (unsigned i = 0; i < t->events; i++)
+		if (tally_counts_event(t, batch, i))
+			settle(t, i, &t->sum[(size_t)batch * t->events + i]);
+}
+
+/*
+ * Each brings its own, and nothing for the others. Without memory for it, per_thread is left as it
+ * is: this rank's.
+ */
+static void gather_workers(struct tally *t)
+{
+	const unsigned threads = t->trial->threads, rank = t->trial->ranks->rank,
+		       all = threads * t->trial->ranks->ranks;
+	double *wide = calloc((size_t)t->events * all + 1, sizeof(*wide));
+
+	if (agree_any(t->trial->ranks, !wide)) {
+		free(wide);
+		return;
+	}
+	for (unsigned i = 0; i < t->events && wide; i++) {
+		memcpy(wide + (size_t)i * all + (size_t)rank * threads,
+		       t->of_worker + (size_t)i * threads, threads * sizeof(*wide));
+		agree_sum(t->trial->ranks, wide + (size_t)i * all, all);
+	}
+	free(t->of_worker);
+	t->of_worker = wide;
+	t->workers = all;
+}
+
+void tally_gather(struct tally *t)
+{
+	const struct ranks *ranks = t->trial->ranks;
+
+	if (!ranks)
+		return;
+	agree_sum(ranks, &t->done, 1);
+	t->done /= ranks_that_count(t);
+	gather_workers(t);
+}
+
+const struct count_sum *tally_sum(const struct tally *t, unsigned batch, unsigned event)
+{
+	return &t->sum[(size_t)batch * t->events + event];
+}
+
+const char *tally_name(const struct tally *t, unsigned event)
+{
+	return t->counting->events.of[t->event[event]].name;
+}
+
+double tally_parts(const struct tally *t)
+{
+	double (*const amount)(const struct trial *) = t->trial->benchmark->part.amount;
+
+	return amount ? amount(t->trial) : 1;
+}
