@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "bench/kmeans/check.h"
+#include "bench/kmeans/cluster.h"
 #include "bench/kmeans/ladder.h"
 #include "bench/kmeans/lloyd.h"
 #include "cases.h"

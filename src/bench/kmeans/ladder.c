@@ -1,93 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/kmeans/cluster.h"
 #include "bench/kmeans/ladder.h"
-#include "kit/shares.h"
-
-/* What a worker alone writes. */
-struct own {
-	_Alignas(APART) uint64_t changed;
-	double *sum; /* d: of the cluster at hand */
-	/* k + 1: where its points of each cluster end in its part of the order */
-	size_t *group;
-};
-
-struct ladder {
-	struct problem problem;
-	const struct steps *steps;
-	enum rung rung;
-	bool apart; /* means from sums */
-	/* bytes: of clusters, of a thread's own sums; from one thread's sums to the next one's */
-	size_t stride, entry, block;
-	unsigned char *clusters, *sums;
-	size_t *order; /* THREE_PHASES: points by worker, then by cluster */
-	struct solution solution;
-	struct own *own;
-};
-
-/*
- * An iteration: assign; where there is a second phase, all meet, and add; all meet, and make means.
- */
-typedef uint64_t step(struct ladder *, unsigned worker);
-struct steps {
-	step *assign, *add;
-};
-
-/* What is done with a point as soon as it is assigned. */
-enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, TALLY };
-
-static size_t begin_of(const struct ladder *l, unsigned worker)
-{
-	return share_begin(l->problem.points.n, worker, l->problem.threads);
-}
-
-static size_t end_of(const struct ladder *l, unsigned worker)
-{
-	return begin_of(l, worker + 1);
-}
-
-/* The worker's own sums become 0. */
-static struct ladder *forget(struct ladder *l, unsigned worker)
-{
-	for (size_t c = 0; c < l->problem.k; c++)
-		memset(l->sums + worker * l->block + c * l->entry, 0, ENTRY(l->problem.points.d));
-	return l;
-}
-
-static struct ladder *forget_groups(struct ladder *l, unsigned worker)
-{
-	memset(l->own[worker].group, 0, (l->problem.k + 1) * sizeof(size_t));
-	return l;
-}
-
-/*
- * A counting sort of the worker's points by cluster. group[c + 1] holds how many there are; when it
- * is done, group[c] is where they end.
- */
-static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed)
-{
-	const size_t begin = begin_of(l, worker), end = end_of(l, worker);
-	size_t *group = l->own[worker].group, *order = l->order + begin;
-
-	for (size_t c = 0; c < l->problem.k; c++)
-		group[c + 1] += group[c];
-	for (size_t i = begin; i < end; i++)
-		order[group[l->solution.label[i]]++] = i;
-	return changed;
-}
-
-#define INLINE	   static inline __attribute__((always_inline))
-#define REAL	   double
-#define NAME(name) name##_double
-#include "bench/kmeans/rungs.h"
-#undef REAL
-#undef NAME
-#define REAL	   float
-#define NAME(name) name##_float
-#include "bench/kmeans/rungs.h"
+#include "bench/kmeans/ladder_state.h"
+#include "bench/kmeans/steps.h"
 
 /* Of a cluster, what the step before has left; what is shared is 0 again after it. */
 static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *count)
@@ -99,8 +18,7 @@ static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *co
 	*count = 0;
 	switch (l->rung) {
 	case THREE_PHASES:
-		(l->problem.points.real == FLOAT ? add_groups_float : add_groups_double)(l, c, sum,
-											 count);
+		steps_add_groups(l, c, sum, count);
 		return;
 	case PRIVATE_DENSE:
 	case PRIVATE_PADDED:
@@ -123,8 +41,8 @@ static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *co
 
 static void set_mean(const struct ladder *l, uint32_t c, const double *mean)
 {
-	(l->problem.points.real == FLOAT ? set_mean_float : set_mean_double)(
-		l->clusters + c * l->stride, mean, l->problem.points.d);
+	for (unsigned j = 0; j < l->problem.points.d; j++)
+		real_set(l->problem.points.real, l->clusters + c * l->stride, j, mean[j]);
 }
 
 static void get_mean(const struct ladder *l, uint32_t c, double *mean)
@@ -161,14 +79,16 @@ static void make_means(struct ladder *l, unsigned worker, bool last)
 /* To where the start is. */
 static void begin(struct ladder *l, unsigned worker)
 {
-	const unsigned threads = l->problem.threads;
+	const unsigned threads = l->problem.threads, d = l->problem.points.d;
 	double *sum = l->own[worker].sum;
 
 	for (size_t i = begin_of(l, worker); i < end_of(l, worker); i++)
 		l->solution.label[i] = UINT32_MAX;
 	for (uint32_t c = (uint32_t)share_begin(l->problem.k, worker, threads);
 	     c < share_begin(l->problem.k, worker + 1, threads); c++) {
-		(l->problem.points.real == FLOAT ? start_float : start_double)(l, c, sum);
+		for (unsigned j = 0; j < d; j++)
+			sum[j] = real_get(l->problem.points.real, l->problem.start,
+					  (size_t)c * d + j);
 		set_mean(l, c, sum);
 	}
 }
@@ -184,7 +104,7 @@ static uint64_t changed(const struct ladder *l)
 
 void ladder_work(struct ladder *l, struct worker *self)
 {
-	const struct steps *steps = l->steps;
+	const struct steps *steps = steps_of(&l->problem, l->rung);
 	struct own *own = &l->own[self->index];
 	uint64_t iteration = 0;
 	bool last;
@@ -215,144 +135,16 @@ const struct solution *ladder_solution(const struct ladder *l)
 	return &l->solution;
 }
 
-/* Memory. */
-
-/* Bytes of what there is one of: a region each. What a rung has no use for takes none. */
-struct sizes {
-	size_t label, order, clusters, sums, desk; /* desk: of each worker */
-};
-
-static struct sizes sizes_of(const struct ladder *l)
+size_t ladder_bytes(enum rung rung, const struct problem *p)
 {
-	const struct problem *p = &l->problem;
-	const bool grouped = l->rung == THREE_PHASES,
-		   own = l->rung == PRIVATE_DENSE || l->rung == PRIVATE_PADDED;
-
-	return (struct sizes){
-		.label = p->points.n * sizeof(uint32_t),
-		.order = grouped ? p->points.n * sizeof(size_t) : 0,
-		.clusters = p->k * l->stride,
-		.sums = own ? p->threads * ROUND_UP(p->k * ENTRY(p->points.d), (size_t)APART) : 0,
-		.desk = ROUND_UP(p->points.d * sizeof(double) +
-					 (grouped ? p->k + (size_t)1 : 0) * sizeof(size_t),
-				 (size_t)APART)
-	};
-}
-
-static void lay_out(struct ladder *l)
-{
-	const unsigned d = l->problem.points.d;
-	const size_t real = real_bytes(l->problem.points.real);
-
-	l->apart = l->rung == ONE_PHASE_PADDED;
-	l->stride = l->rung < THREE_PHASES ? STRIDE(d, real, l->apart) : d * real;
-	l->entry = ENTRY(d) * (l->rung == PRIVATE_DENSE ? l->problem.threads : 1);
-	l->block = l->rung == PRIVATE_DENSE ? ENTRY(d)
-					    : ROUND_UP(l->problem.k * ENTRY(d), (size_t)APART);
-}
-
-size_t ladder_bytes(enum rung rung, size_t n, unsigned d, unsigned k, unsigned threads,
-		    enum real real)
-{
-	struct ladder l = { .problem = { .points = { .n = n, .d = d, .real = real },
-					 .k = k,
-					 .threads = threads },
-			    .rung = rung };
-	struct sizes sizes;
-
-	lay_out(&l);
-	sizes = sizes_of(&l);
-	return sizes.label + sizes.order + sizes.clusters + sizes.sums + threads * sizes.desk +
-	       sizeof(double) * k * (2 * (size_t)d + 1);
-}
-
-static int node_of(const struct ladder *l, unsigned worker)
-{
-	return team_worker(l->problem.team, worker)->place.node;
-}
-
-static void *map(struct arena *arena, const char *name, size_t bytes, struct region **region)
-{
-	*region = region_map(arena, name, bytes ? bytes : 1, PAGES_BASE);
-	return *region ? region_base(*region) : NULL;
-}
-
-/* Of worker 0, who touches it first. */
-static void *map_shared(const struct ladder *l, struct arena *arena, const char *name, size_t bytes)
-{
-	struct region *region;
-	void *base = map(arena, name, bytes, &region);
-
-	if (base)
-		region_home(region, 0, bytes, node_of(l, 0));
-	return base;
-}
-
-/* Each worker's is its own: `each` bytes of it, or of each of its points. */
-static void *map_apart(const struct ladder *l, struct arena *arena, const char *name, size_t each,
-		       bool by_points)
-{
-	const unsigned threads = l->problem.threads;
-	struct region *region;
-	void *base = map(arena, name, each * (by_points ? l->problem.points.n : threads), &region);
-
-	for (unsigned i = 0; base && i < threads; i++) {
-		const size_t from = each * (by_points ? begin_of(l, i) : i),
-			     to = each * (by_points ? end_of(l, i) : i + 1);
-
-		region_home(region, from, to - from, node_of(l, i));
-		region_user(region, from, to - from, node_of(l, i));
-	}
-	return base;
-}
-
-static int allocate(struct ladder *l, struct arena *arena)
-{
-	const struct sizes sizes = sizes_of(l);
-	const size_t values = (size_t)l->problem.k * l->problem.points.d;
-	unsigned char *desk =
-		map_apart(l, arena, "what a thread has for itself", sizes.desk, false);
-
-	l->own = aligned_alloc(APART, l->problem.threads * sizeof(*l->own));
-	l->solution.label = map_apart(l, arena, "labels", sizeof(uint32_t), true);
-	l->clusters = map_shared(l, arena, "clusters", sizes.clusters);
-	l->solution.from = calloc(values, sizeof(double));
-	l->solution.centre = calloc(values, sizeof(double));
-	l->solution.count = calloc(l->problem.k, sizeof(uint64_t));
-	if (sizes.order)
-		l->order = map_apart(l, arena, "grouped points", sizeof(size_t), true);
-	if (l->rung == PRIVATE_DENSE)
-		l->sums = map_shared(l, arena, "sums, packed", sizes.sums);
-	else if (sizes.sums)
-		l->sums = map_apart(l, arena, "sums, apart", l->block, false);
-	if (!desk || !l->own || !l->solution.label || !l->clusters || !l->solution.from ||
-	    !l->solution.centre || !l->solution.count || (sizes.order && !l->order) ||
-	    (sizes.sums && !l->sums))
-		return -1;
-	for (unsigned i = 0; i < l->problem.threads; i++)
-		l->own[i] =
-			(struct own){ .sum = (double *)(desk + i * sizes.desk),
-				      .group = (size_t *)(desk + i * sizes.desk +
-							  l->problem.points.d * sizeof(double)) };
-	return 0;
+	return ladder_state_bytes(rung, p);
 }
 
 struct ladder *ladder_open(const struct problem *problem, enum rung rung, struct arena *arena)
 {
 	struct ladder *l = calloc(1, sizeof(*l));
-	const struct steps *steps;
 
-	if (!l)
-		return NULL;
-	l->problem = *problem;
-	l->rung = rung;
-	if (problem->points.real == FLOAT)
-		steps = problem->points.d == 2 ? steps_of_2_float : steps_float;
-	else
-		steps = problem->points.d == 2 ? steps_of_2_double : steps_double;
-	l->steps = &steps[rung];
-	lay_out(l);
-	if (!allocate(l, arena))
+	if (!l || !ladder_state_open(l, problem, rung, arena))
 		return l;
 	ladder_close(l);
 	errno = ENOMEM;
@@ -361,29 +153,13 @@ struct ladder *ladder_open(const struct problem *problem, enum rung rung, struct
 
 void ladder_enter(struct ladder *l, struct worker *self)
 {
-	const struct sizes sizes = sizes_of(l);
-	const size_t begin = begin_of(l, self->index), points = end_of(l, self->index) - begin;
-
-	memset(l->own[self->index].sum, 0, sizes.desk);
-	memset(l->solution.label + begin, 0, points * sizeof(*l->solution.label));
-	if (sizes.order)
-		memset(l->order + begin, 0, points * sizeof(*l->order));
-	if (l->rung == PRIVATE_PADDED)
-		memset(l->sums + self->index * l->block, 0, l->block);
-	if (self->index)
-		return;
-	memset(l->clusters, 0, sizes.clusters);
-	if (l->rung == PRIVATE_DENSE)
-		memset(l->sums, 0, sizes.sums);
+	ladder_state_enter(l, self->index);
 }
 
 void ladder_close(struct ladder *l)
 {
 	if (!l)
 		return;
-	free(l->own);
-	free(l->solution.from);
-	free(l->solution.centre);
-	free(l->solution.count);
+	ladder_state_close(l);
 	free(l);
 }

@@ -78,7 +78,7 @@ static size_t bytes_of(const struct trial *t)
 	if (values > 0x1p50) /* more than any machine has, and than may be counted */
 		return (size_t)1 << 60;
 	return points_bytes(&p.points) + solution_check_bytes(&p) +
-	       (rung ? ladder_bytes(*rung, p.points.n, p.points.d, p.k, p.threads, p.points.real)
+	       (rung ? ladder_bytes(*rung, &p)
 		     : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
 }
 

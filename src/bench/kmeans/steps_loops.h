@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of the ladder, for points of type REAL; included by ladder.c for each type. Each is one
+ * The steps of the ladder, for points of type REAL: no header, but what steps.c includes for each
+ * type. Each is one
  * loop, of which the number of dimensions, where it is 2, the layout and what is done with a point
  * are constants: no step asks which it is.
  */
@@ -103,20 +104,6 @@ static void NAME(add_groups)(const struct ladder *l, uint32_t c, double *sum, ui
 		((unsigned char *)sum, (unsigned char *)count,
 		 (const REAL *)l->problem.points.x + order[i] * d, d);
 	}
-}
-
-static void NAME(set_mean)(unsigned char *mean, const double *value, unsigned d)
-{
-	for (unsigned j = 0; j < d; j++)
-		((REAL *)mean)[j] = (REAL)value[j];
-}
-
-static void NAME(start)(const struct ladder *l, uint32_t c, double *mean)
-{
-	const unsigned d = l->problem.points.d;
-
-	for (unsigned j = 0; j < d; j++)
-		mean[j] = ((const REAL *)l->problem.start)[(size_t)c * d + j];
 }
 
 #define STEP(STEP_NAME, CALL)                                                   \

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a cluster's mean, sums, count and lock lie, which is what the ladder is about. */
+#ifndef LOCUS_KMEANS_CLUSTER_H
+#define LOCUS_KMEANS_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kit/spin.h"
+#include "machine/apart.h"
+
+/*
+ * Where things lie in a cluster of d dimensions, bytes from its beginning, where the mean is: as
+ * near as can be, in whole lines, or mean and sums APART. `real`: bytes of a value; sums are of
+ * double.
+ */
+#define LINE		    64
+#define ROUND_UP(bytes, to) (((bytes) + (to)-1) / (to) * (to))
+#define SUM_AT(d, real, apart) \
+	ROUND_UP((size_t)(d) * (real), (apart) ? (size_t)APART : sizeof(double))
+#define COUNT_AT(d, real, apart) (SUM_AT(d, real, apart) + (size_t)(d) * sizeof(double))
+#define LOCK_AT(d, real, apart)	 (COUNT_AT(d, real, apart) + sizeof(uint64_t))
+#define STRIDE(d, real, apart)                                       \
+	ROUND_UP(LOCK_AT(d, real, apart) + sizeof(struct spin_lock), \
+		 (apart) ? (size_t)APART : (size_t)LINE)
+
+/* What that comes to for the points of the mystery. */
+struct cluster {
+	_Alignas(LINE) double mean[2];
+	double sum[2];
+	uint64_t count;
+	struct spin_lock lock;
+};
+struct padded_cluster {
+	_Alignas(APART) double mean[2];
+	_Alignas(APART) double sum[2];
+	uint64_t count;
+	struct spin_lock lock;
+};
+#define LIES(TYPE, APART)                                                                     \
+	_Static_assert(sizeof(TYPE) == STRIDE(2, sizeof(double), APART) &&                    \
+			       offsetof(TYPE, sum) == SUM_AT(2, sizeof(double), APART) &&     \
+			       offsetof(TYPE, count) == COUNT_AT(2, sizeof(double), APART) && \
+			       offsetof(TYPE, lock) == LOCK_AT(2, sizeof(double), APART),     \
+		       "a cluster lies as it is meant to")
+LIES(struct cluster, false);
+LIES(struct padded_cluster, true);
+_Static_assert(sizeof(struct cluster) == LINE, "2q: mean, sums, count and lock are one line");
+_Static_assert(sizeof(struct spin_lock) == 4, "2q: the lock has 4 bytes");
+_Static_assert(offsetof(struct padded_cluster, sum) - offsetof(struct padded_cluster, mean) ==
+			       APART &&
+		       sizeof(struct padded_cluster) - offsetof(struct padded_cluster, sum) ==
+			       APART,
+	       "2q-padded: whoever adds leaves the means' lines alone");
+
+/* A thread's own sums and count of one cluster. */
+#define ENTRY(d) (((size_t)(d) + 1) * sizeof(double))
+_Static_assert(2 * ENTRY(2) <= LINE, "private-dense: threads share lines");
+
+#endif
