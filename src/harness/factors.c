@@ -165,6 +165,26 @@ static int read_parameter(struct factors *f, unsigned parameter)
 	return status;
 }
 
+/* A value that means nothing to this variant is read all the same: a typo is refused. */
+static int read_unused(struct factors *f, unsigned parameter)
+{
+	const struct request *r = f->request;
+	const struct parameter *p = &r->benchmark->parameters[parameter];
+	const struct values *values = &f->parameter[parameter];
+	int status = read_parameter(f, parameter);
+
+	for (size_t i = 0; !status && p->type == P_LAYOUT && i < values->n; i++) {
+		const char *why, *word = values->value[i].text;
+		unsigned n;
+		char **layouts = machine_layouts(r->setting->machine, word, 0, &n, &why);
+
+		if (!layouts && errno == EINVAL)
+			status = request_refuse(r, p->name, why);
+		free(layouts);
+	}
+	return status;
+}
+
 static int read_parameters(struct factors *f)
 {
 	const struct benchmark *b = f->request->benchmark;
@@ -173,6 +193,8 @@ static int read_parameters(struct factors *f)
 	for (unsigned i = 0; !status && i < parameter_count(b); i++)
 		if (has_parameter(b, f->variant, i))
 			status = read_parameter(f, i);
+		else if (f->request->options->parameter[i])
+			status = read_unused(f, i);
 	return status;
 }
 

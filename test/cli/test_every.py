@@ -152,6 +152,16 @@ def test_a_value_that_is_none_is_refused(locus, name):
 
 
 @every
+def test_a_typo_is_refused_whatever_the_variant(locus, name):
+    """Also where the parameter means nothing."""
+    parameters = some(dict(rows(locus("list", name).out, "parameters")))
+    for variant in some(dict(rows(locus("list", name).out, "variants"))):
+        for option in parameters:
+            done = locus(name, f"--variant={variant}", "--dry-run", f"{option}=no-such,thing")
+            assert done.status in (2, 3) and option.lstrip("-") in done.err, (variant, option, done)
+
+
+@every
 def test_command_lines_of_its_own_words(locus, name):
     """Planned or refused with a reason, whatever stands where."""
     options = some(set(locus("list --names", name).out.split()) - {"--topology"})
