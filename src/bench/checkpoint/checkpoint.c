@@ -45,9 +45,8 @@ static const struct metric metrics[] = {
 	[KEPT] = { "kept", "1", "share of the ticks that survived the race for a shared counter",
 		   HIGHER_IS_BETTER, NULL },
 	[FIRED_ERROR] = { "fired-error", "1",
-			  "firings more, or less, than there should have been, over what there "
-			  "should have been",
-			  NEITHER, NULL },
+			  "firings too many (or, negative, too few) over those due", NEITHER,
+			  NULL },
 	{ 0 }
 };
 
@@ -55,7 +54,7 @@ static const struct ratio ratios[] = {
 	{ "slowdown", "what one pair for all costs", P_VARIANT, "together", "per-thread", NULL },
 	{ "slowdown", "what one pair for all costs, on two lines", P_VARIANT, "apart", "per-thread",
 	  NULL },
-	{ "slowdown", "what pairs of one's own cost where they share a line", P_VARIANT,
+	{ "slowdown", "what pairs of threads cost where they share a line", P_VARIANT,
 	  "per-thread-dense", "per-thread", NULL },
 	{ "slowdown", "what it costs that the two counters share a line", P_VARIANT, "together",
 	  "apart", NULL },
@@ -263,16 +262,15 @@ static const struct role roles[] = { { "ticker", 0, BY_COUNT }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a tick's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS,
-	  "how many instructions a tick is: the same for all places of the counter" },
-	{ EVENT_L1_MISSES, "loads that found the counter's line taken away by another thread" },
-	{ EVENT_BRANCH_MISSES, "the branch to the second counter, where it was not foreseen" },
+	{ EVENT_INSTRUCTIONS, "instructions of a tick: the same wherever the counter lies" },
+	{ EVENT_L1_MISSES, "misses: another thread took the counter's line" },
+	{ EVENT_BRANCH_MISSES, "mispredictions of the branch to the second counter" },
 	{ 0 }
 };
 
 const struct benchmark checkpoint_benchmark = {
 	.name = "checkpoint",
-	.summary = "what a counter that every call ticks costs, by where it lies",
+	.summary = "cost of a counter that every call increments, by where it lies",
 	.protocol = "relaxed load, add, store; each 2^n-th tick increments a second counter",
 	.source = "nutter2008",
 	.unit = "tick",

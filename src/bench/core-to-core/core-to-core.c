@@ -19,9 +19,9 @@ static const struct parameter parameters[] = {
 		       .choices = "compare-exchange,store-load,two-lines,message",
 		       .value = { "compare-exchange,two-lines",
 				  "compare-exchange,store-load,two-lines,message" } },
-	[LINES] = { "lines", "lines", "different lines that each pair is measured with", P_COUNT,
+	[LINES] = { "lines", "lines", "number of lines on which each pair is measured", P_COUNT,
 		    .value = { "16" } },
-	[HOME] = { "home", NULL, "nodes on which the lines are", P_NODE,
+	[HOME] = { "home", NULL, "nodes on which the lines lie", P_NODE,
 		   .value = { "first", "all" } },
 	{ 0 }
 };
@@ -100,9 +100,9 @@ static const struct role roles[] = { { "player", 0, BY_COUNT }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a transfer's cycles, whatever the frequency was" },
-	{ EVENT_L1_MISSES, "how often the line had gone to another core's cache" },
+	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	{ EVENT_TAKEN_FROM_CORE,
-	  "loads that another core's modified line served, below the same L3" },
+	  "loads served by another core's modified line, below the same L3" },
 	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
 	{ 0 }
 };

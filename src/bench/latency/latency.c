@@ -27,17 +27,17 @@ static const struct parameter parameters[] = {
 		    .choices = PAGES_CHOICES, .value = { "base,thp", NULL, "base" } },
 	[ELEMENT] = { "element", NULL, "what a node is: a pointer to the next, or its index",
 		      P_CHOICE, .choices = "pointer,int", .value = { "pointer" } },
-	[STRIDE] = { "stride", "B", "from a node to its neighbour (0: a cache line)", P_SIZE,
+	[STRIDE] = { "stride", "B", "bytes from a node to its neighbour (0: a cache line)", P_SIZE,
 		     .value = { "0" } },
 	[CHAINS] = { "chains", "chains", "independent chains followed at once", P_COUNT,
 		     .value = { "1" } },
-	[LOADS] = { "loads", "loads", "of a sample (0: as many as fill it)", P_COUNT,
+	[LOADS] = { "loads", "loads", "loads of a sample (0: as many as fill it)", P_COUNT,
 		    .value = { "0", NULL, "33554432" } },
-	[MIX] = { "mix", NULL, "what the threads in the background do to memory", P_CHOICE,
+	[MIX] = { "mix", NULL, "what the background threads do to memory", P_CHOICE,
 		  .choices = "read,copy,write", .value = { "read,copy,write" } },
 	[PAUSE] = { "pause", "turns",
-		    "of an empty loop after each 16 lines in the background: sets its rate (0: at "
-		    "full rate)",
+		    "turns of an empty loop after each 16 lines in the background: sets its rate "
+		    "(0: full rate)",
 		    P_COUNT, .value = { "0,50,100,200,400,800,1600,6400" } },
 	[FROM] = { "from", NULL, "node of the thread, in the matrix", P_LAYOUT,
 		   .value = { "each" } },
@@ -48,10 +48,9 @@ static const struct parameter parameters[] = {
 enum { TIME, BACKGROUND, NODES };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
-	[BACKGROUND] = { "background", "B/s",
-			 "lines read and written by the threads in the background",
+	[BACKGROUND] = { "background", "B/s", "lines read and written by the background threads",
 			 .better = NEITHER },
-	[NODES] = { "nodes", "node", "of the chain", .better = NEITHER },
+	[NODES] = { "nodes", "node", "nodes of the chain", .better = NEITHER },
 	{ 0 }
 };
 
@@ -226,7 +225,7 @@ static const struct override
 enum { NEITHER_OF_THEM = LOADED_ONLY | MATRIX_ONLY };
 static const struct variant variants[] = {
 	{ "cycle", "one random cycle through all nodes", &cycle, NEITHER_OF_THEM, cycle_defaults },
-	{ "page-cycle", "the same, but one page is used up before the next", &page_cycle,
+	{ "page-cycle", "as cycle, but a page is used up before the next", &page_cycle,
 	  NEITHER_OF_THEM },
 	{ "page-random", "one node a page, random pages: the TLB without the caches", &page_random,
 	  NEITHER_OF_THEM, page_random_defaults },
@@ -245,16 +244,16 @@ static const struct variant variants[] = {
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
-	{ EVENT_L1_MISSES, "loads that the first cache did not serve" },
-	{ EVENT_L2_MISSES, "... nor the second" },
-	{ EVENT_L3_LOAD_MISSES, "... nor the last" },
-	{ EVENT_TLB_MISSES, "loads whose page the TLB did not know" },
+	{ EVENT_L1_MISSES, "loads that miss the first level of cache" },
+	{ EVENT_L2_MISSES, "... the second" },
+	{ EVENT_L3_LOAD_MISSES, "... the last" },
+	{ EVENT_TLB_MISSES, "loads that miss the TLB" },
 	{ 0 }
 };
 
 const struct benchmark latency_benchmark = {
 	.name = "latency",
-	.summary = "what one dependent load costs: the levels of cache and TLB",
+	.summary = "latency of dependent loads: the levels of cache and TLB",
 	.protocol = "each load gives the address of the next; the chain goes on where the last "
 		    "sample stopped",
 	.source = "sestoft2017, berestovskyy2019",

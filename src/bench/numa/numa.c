@@ -22,9 +22,10 @@
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
 static const struct parameter parameters[] = {
 	[KERNEL] = { "kernel", NULL,
-		     "what is done with the arrays; -nt: by stores that pass the caches", P_CHOICE,
-		     .choices = KERNEL_CHOICES, .value = { "sum", "sum,triad", "sum-scalar" } },
-	[BYTES] = { "size", "B", "of each array; a kernel has 1 to 3", P_SIZE,
+		     "what is done with the arrays; -nt: with non-temporal stores, past the caches",
+		     P_CHOICE, .choices = KERNEL_CHOICES,
+		     .value = { "sum", "sum,triad", "sum-scalar" } },
+	[BYTES] = { "size", "B", "size of each array; a kernel has 1 to 3", P_SIZE,
 		    .value = { "128M", "auto", "8G" }, .automatic = numa_size },
 	[PAGES] = { "pages", NULL, "what the arrays are mapped with", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base", "base,thp" } },
@@ -45,14 +46,14 @@ static const struct metric metrics[] = {
 	[BANDWIDTH] = { "bandwidth", "B/s", "what the kernel reads and writes", HIGHER_IS_BETTER,
 			.amount = bytes_asked_for },
 	[TRAFFIC] = { "traffic", "B/s",
-		      "the same, and the lines that are read only to be overwritten (some CPUs "
-		      "know better)",
+		      "bandwidth with write-allocates: lines read only to be overwritten (some "
+		      "CPUs avoid them)",
 		      HIGHER_IS_BETTER, .amount = bytes_with_allocation },
 	[FLOPS] = { "flops", "flop/s", "additions and multiplications", HIGHER_IS_BETTER,
 		    .amount = operations },
-	[WIDTH] = { "vector", "B", "width of the vectors that this CPU let the kernel use",
+	[WIDTH] = { "vector", "B", "width of the vectors that the kernel uses on this CPU",
 		    .better = NEITHER },
-	[GRANULE] = { "granule", "B", "that are touched, and so placed, together",
+	[GRANULE] = { "granule", "B", "bytes that are touched, and so placed, together",
 		      .better = NEITHER },
 	[STUCK] = { "stuck", "page", "pages that would not move to the node that uses them",
 		    .better = LOWER_IS_BETTER },
@@ -122,16 +123,15 @@ static double lines(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ EVENT_L3_MISSES,
-	  "lines that no cache had: 1 where all comes from memory, less where prefetchers were "
-	  "first and their reads are not counted" },
+	{ EVENT_L3_MISSES, "lines that no cache had: 1 where all come from memory, less where "
+			   "reads of prefetchers are not counted" },
 	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_"
 	  "CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
 	  "loads that another node's memory served" },
-	{ EVENT_TLB_MISSES, "loads whose page the TLB did not know: 1 in 64 "
-			    "with pages of 4 KiB, hardly any with huge ones" },
+	{ EVENT_TLB_MISSES,
+	  "loads that miss the TLB: 1 in 64 lines with pages of 4 KiB, hardly any with huge ones" },
 	{ EVENT_CYCLES, "a line's cycles, of all threads together" },
-	{ EVENT_INSTRUCTIONS, "how many instructions a line took: less with wider vectors" },
+	{ EVENT_INSTRUCTIONS, "instructions for a line: fewer with wider vectors" },
 	{ 0 }
 };
 
@@ -262,8 +262,7 @@ static struct needs needs(const struct trial *trial)
 enum { MATRIX_ONLY = BIT(FROM) | BIT(TO) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY },
-	{ "random",
-	  "threads touch pages at random, by granules (huge pages make it another experiment)",
+	{ "random", "threads touch granules at random (with huge pages another experiment)",
 	  &at_random, MATRIX_ONLY },
 	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
@@ -278,7 +277,7 @@ static const struct role roles[] = { { "thread", 0, BY_COUNT }, { 0 } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",
-	.summary = "what it costs that pages lie on another node than the threads that use them",
+	.summary = "memory bandwidth by where pages lie: first touch, interleaved, bound, migrated",
 	.protocol = "all threads go over the arrays together, each over a contiguous part of its "
 		    "own, as often as fills the sample",
 	.source = "jsl2023",

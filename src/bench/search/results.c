@@ -28,21 +28,19 @@ enum {
 	WIRE
 };
 const struct metric search_metrics[] = {
-	[SEARCH_TIME] = { "search-time", "s", "a packet's, in the search alone", LOWER_IS_BETTER,
-			  NULL },
-	[KEY_TIME] = { "key-time", "s", "a key's, in the search alone", LOWER_IS_BETTER, NULL },
-	[SEARCH_MEDIAN] = { "search-median", "s",
-			    "a packet's, in the search alone, that half of them do not exceed",
+	[SEARCH_TIME] = { "search-time", "s", "time to search a packet, waiting left out",
+			  LOWER_IS_BETTER, NULL },
+	[KEY_TIME] = { "key-time", "s", "time to search for a key, waiting left out",
+		       LOWER_IS_BETTER, NULL },
+	[SEARCH_MEDIAN] = { "search-median", "s", "median over packets of search-time",
 			    LOWER_IS_BETTER, NULL },
-	[SEARCH_P99] = { "search-p99", "s",
-			 "a packet's, in the search alone, that 99 of 100 do not exceed",
+	[SEARCH_P99] = { "search-p99", "s", "99th percentile over packets of search-time",
 			 LOWER_IS_BETTER, NULL },
 	[SEARCH_DEVIATION] = { "search-deviation", "s",
-			       "a packet's, in the search alone: standard deviation from packet to "
-			       "packet",
-			       LOWER_IS_BETTER, NULL },
+			       "standard deviation over packets of search-time", LOWER_IS_BETTER,
+			       NULL },
 	[THROUGHPUT] = { "throughput", "key/s",
-			 "keys that all searchers together answered, end to end", HIGHER_IS_BETTER,
+			 "keys answered by all searchers together, end to end", HIGHER_IS_BETTER,
 			 keys_a_unit },
 	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search",
 		      LOWER_IS_BETTER, NULL },
@@ -50,27 +48,27 @@ const struct metric search_metrics[] = {
 		      "share of the dispatcher's time in which a searcher's ring was full", NEITHER,
 		      NULL },
 	[DISPATCHER_BOUND] = { "dispatcher-bound", "1",
-			       "1 where the dispatcher was too slow: searchers waited more than 5 "
-			       "% of their time, and it was held up for less than that; else 0",
+			       "1 where the dispatcher was too slow: searchers waited over 5 % of "
+			       "their time, and it was held up for less; else 0",
 			       NEITHER, NULL },
 	[IMBALANCE] = { "imbalance", "1",
-			"keys of the busiest searcher (of distributed: the busiest rank) over the "
-			"mean of all",
+			"keys of the busiest searcher (distributed: rank) over the mean",
 			LOWER_IS_BETTER, NULL },
 	[IDLE_SHARE] = { "idle", "1",
-			 "share of its time that the least busy searcher was without a packet to "
-			 "search",
+			 "share of its time in which the least busy searcher had no packet",
 			 LOWER_IS_BETTER, NULL },
 	[BUILD_TIME] = { "build-time", "s",
-			 "time to build the tree; of partitioned, to group the keys of a sample by "
+			 "time to build the tree; partitioned: to group the keys of a sample by "
 			 "range",
 			 LOWER_IS_BETTER, NULL },
-	[OVERHEAD] = { "overhead", "1", "memory of the tree beyond the array's, over the array's",
+	[OVERHEAD] = { "overhead", "1",
+		       "memory of the tree beside the array, over that of the array",
 		       LOWER_IS_BETTER, NULL },
 	[COMMUNICATION] = { "communication", "s",
-			    "a packet's time in calls to other ranks: of the rank that waits least",
+			    "time of a packet in calls to other ranks, of the rank that waits "
+			    "least",
 			    LOWER_IS_BETTER, NULL },
-	[WIRE] = { "wire", "B", "that a key and its answer take between ranks, on average", NEITHER,
+	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average", NEITHER,
 		   NULL },
 	TIME_METRIC("packet"),
 	{ 0 }

@@ -20,25 +20,26 @@
 #include "machine/clock.h"
 
 static const struct parameter parameters[] = {
-	[SIZE_OF_ARRAY] = { "size", "B", "of the sorted array", P_SIZE,
+	[SIZE_OF_ARRAY] = { "size", "B", "size of the sorted array", P_SIZE,
 			    .value = { "64K,4M", "16K..256M*4",
 				       "16K,64K,256K,1M,4M,16M,64M,256M" } },
-	[TYPE] = { "type", NULL, "of keys: unsigned integers of 32 or of 64 bits", P_CHOICE,
+	[TYPE] = { "type", NULL, "keys: unsigned integers of 32 or 64 bits", P_CHOICE,
 		   .choices = "u32,u64", .value = { "u32" } },
-	[SEARCH] = { "search", NULL, "each step by branches, three ways, or by a conditional move",
+	[SEARCH] = { "search", NULL,
+		     "how a step decides: by three-way branches, or by a conditional move",
 		     P_CHOICE, .choices = "branchy,branchless",
 		     .value = { "branchless", "branchy,branchless", "branchy" } },
-	[PACKET] = { "packet", "keys", "keys that are dealt, and searched, at once", P_COUNT,
+	[PACKET] = { "packet", "keys", "keys that are dealt and searched together", P_COUNT,
 		     .value = { "128" } },
 	[KEYS] = { "keys", NULL,
-		   "any is as likely; zipf: elements, the r-th of the array as 1 / r^skew; hot: a "
-		   "share of skew in the first tenth of the array",
+		   "distribution of keys; zipf: element r of the array with weight 1 / r^skew; "
+		   "hot: a share of skew in the first tenth of the array",
 		   P_CHOICE, .choices = DISTRIBUTIONS, .value = { "uniform" } },
 	[SKEW] = { "skew", NULL,
-		   "exponent of zipf keys, share of hot ones; 0 stands for 1 and for 0.9; uniform "
-		   "keys have none",
+		   "exponent of zipf keys (0: 1), share of hot keys (0: 0.9); uniform keys have "
+		   "none",
 		   P_REAL, .value = { "0" } },
-	[PAGES] = { "pages", NULL, "pages of the array, and of the tree", P_CHOICE,
+	[PAGES] = { "pages", NULL, "pages of the array and of the tree", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base" } },
 	{ 0 }
 };
@@ -243,14 +244,14 @@ static const struct variant variants[] = {
 };
 
 static const struct explained counters[] = {
-	{ EVENT_CYCLES, "a key's cycles, of all threads, those included that they wait in loops" },
-	{ EVENT_INSTRUCTIONS, "steps of the search, and of loops that wait" },
+	{ EVENT_CYCLES, "cycles of a key, of all threads, waiting included" },
+	{ EVENT_INSTRUCTIONS, "instructions of the search and of loops that wait" },
 	{ EVENT_BRANCH_MISSES,
-	  "wrong guesses: half the steps of a branchy search, hardly any of a branchless one" },
-	{ EVENT_L1_MISSES, "steps that the first cache did not serve" },
-	{ EVENT_L2_MISSES, "... nor the second" },
-	{ EVENT_L3_LOAD_MISSES, "... nor the last" },
-	{ EVENT_TLB_MISSES, "steps whose page the TLB did not know" },
+	  "mispredictions: half the steps of a branchy search, hardly any of a branchless one" },
+	{ EVENT_L1_MISSES, "steps that miss the first level of cache" },
+	{ EVENT_L2_MISSES, "... the second" },
+	{ EVENT_L3_LOAD_MISSES, "... the last" },
+	{ EVENT_TLB_MISSES, "steps that miss the TLB" },
 	{ 0 }
 };
 

@@ -19,8 +19,8 @@ enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION };
 enum { SHARED, DENSE, PADDED };
 static const struct parameter parameters[] = {
 	[LAYOUT] = { "layout", NULL,
-		     "where the words are: one for all, one a thread, packed, or one a thread on "
-		     "lines of its own",
+		     "where words lie: one for all threads; one a thread, packed; one a thread, on "
+		     "its own lines",
 		     P_CHOICE, .choices = "shared,dense,padded",
 		     .value = { "shared,dense,padded" } },
 	[LOCK] = { "lock", NULL, "kind of lock", P_CHOICE, .choices = "mutex,spin,ticket,mcs",
@@ -47,11 +47,9 @@ static const struct metric metrics[] = {
 	[THROUGHPUT] = { "throughput", "operation/s", "operations of all threads together",
 			 HIGHER_IS_BETTER, all_threads },
 	[FAIRNESS] = { "fairness", "1",
-		       "operations of the thread with the fewest over those of the one with the "
-		       "most",
+		       "operations of the slowest thread over those of the fastest",
 		       HIGHER_IS_BETTER, NULL },
-	[LOST] = { "lost", "1", "share of the updates that were lost, where they may be", NEITHER,
-		   NULL },
+	[LOST] = { "lost", "1", "share of updates lost to races", NEITHER, NULL },
 	{ 0 }
 };
 
@@ -307,10 +305,10 @@ static const struct role roles[] = { { "thread", 0, BY_DEADLINE }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS, "of a lock, how often it was tried in vain" },
-	{ EVENT_L1_MISSES, "how often the line had gone to another core's cache" },
+	{ EVENT_INSTRUCTIONS, "of a lock: grows with tries in vain" },
+	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	{ EVENT_TAKEN_FROM_CORE,
-	  "loads that another core's modified line served, below the same L3" },
+	  "loads served by another core's modified line, below the same L3" },
 	{ EVENT_L3_MISSES, "lines that came from beyond the last cache: of another package" },
 	{ 0 }
 };
