@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system of a test's own: of a given size, and read-only when it says so - also to root.
+"""File systems of a test's own: one of a given size, and read-only when it says so - also to root;
+and one on a disk that fails.
 
-It is mounted in a namespace, and goes with it. Without root that takes a namespace of users,
+The first is mounted in a namespace, and goes with it. Without root that takes a namespace of users,
 which not every kernel allows.
 """
 
+import fcntl
 import os
 import pathlib
+import struct
 import subprocess
 
 import pytest
+from lacking import lacking
 
 USER = bool(os.geteuid())
 
@@ -63,3 +67,69 @@ class Place:
         subprocess.run(
             [*self.prefix, "mount", "-o", "remount,ro", "place", self.folder], check=True
         )
+
+
+SHUT_DOWN = 0x8004587D  # FS_IOC_SHUTDOWN of ext4: as after a loss of power, all else is EIO
+
+
+class Disk:
+    """with Disk(folder) as disk: an ext4 is mounted at the folder until it goes, for all to see.
+
+    Its disk is a file on another ext4. Where that is shut down, the disk fails: what was written is
+    in the cache alone, and told only to who asks the disk (fdatasync). Where the file system itself
+    is shut down, each write fails. It takes root.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.below = folder.with_name(folder.name + ".disk")
+        self.levels = (
+            (self.below / "ram/disk", self.below / "disk"),
+            (self.below / "disk/image", folder),
+        )
+
+    def __enter__(self):
+        (self.below / "ram").mkdir(parents=True)
+        for _, at in self.levels:
+            at.mkdir(exist_ok=True)
+        self.run("mount", "-t", "tmpfs", "ram", self.below / "ram")
+        try:
+            for (image, at), size in zip(self.levels, (96, 64)):
+                with image.open("wb") as file:
+                    file.truncate(size << 20)
+                self.run("mkfs.ext4", "-q", image)
+                self.run("mount", "-o", "loop", image, at)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.__exit__()
+            why = getattr(error, "stderr", None) or error
+            lacking("an ext4 on a loop device", f"{why}; root of a machine, Debian: e2fsprogs")
+        return self
+
+    def __exit__(self, *_):
+        for at in (self.folder, self.below / "disk", self.below / "ram"):
+            if os.path.ismount(at):
+                self.run("umount", at)
+
+    @staticmethod
+    def run(*command):
+        path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+        subprocess.run(
+            [str(word) for word in command],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path},
+        )
+
+    def fail(self, disk):
+        """Until it is mended: the disk, or else the file system on it."""
+        file = os.open(self.levels[0 if disk else 1][1], os.O_RDONLY)
+        fcntl.ioctl(file, SHUT_DOWN, struct.pack("I", 2))
+        os.close(file)
+
+    def mend(self):
+        """What is there then is what is on the disk."""
+        for _, at in reversed(self.levels):
+            self.run("umount", at)
+        for image, at in self.levels:
+            self.run("mount", "-o", "loop", image, at)

@@ -20,8 +20,8 @@
 struct record {
 	char *path;
 	int file; /* -1: none */
-	/* of the last whole line; -1 where there is no such thing (a pipe) */
-	off_t end;
+	/* of the last whole line, and of what is on the disk; -1 where there is no such thing */
+	off_t end, settled;
 	bool failed;
 	char run[17], host[UTF8_ROOM(256)];
 	bool ours; /* what is read now was measured on this host */
@@ -121,39 +121,94 @@ static const char *take_note(struct record *r, json_t *line, bool first)
 	return NULL;
 }
 
-/* Reads what is there; leaves the end after the last whole line. */
+/* The lines of a file that is there; the last one read, and how many these are. */
+struct reader {
+	FILE *file;
+	char *line;
+	size_t room;
+	ssize_t length;
+	unsigned n;
+};
+
+static bool next_line(struct reader *in)
+{
+	in->length = getline(&in->line, &in->room, in->file);
+	in->n += in->length > 0;
+	return in->length > 0 && in->line[in->length - 1] == '\n';
+}
+
+/*
+ * Zeros stand where a disk lost what was written. No more was written then, so all behind them is
+ * lost, too; but where a run came to its end, it had been on the disk, which lost it later.
+ */
+static const char *look_behind_zeros(struct reader *in)
+{
+	const unsigned n = in->n;
+
+	while (next_line(in)) {
+		if (strncmp(in->line, "{\"type\":\"header\"", 16) &&
+		    strncmp(in->line, "{\"type\":\"end\"", 13))
+			continue;
+		in->n = n;
+		return "zeros, and behind them a whole run: the disk has lost what was on it";
+	}
+	return NULL;
+}
+
+/* Of the line that is not whole: only what we had begun to write ourselves may be cut off. */
+static const char *look_at_rest(const struct reader *in)
+{
+	static const char start[] = "{\"type\":\"";
+	size_t text;
+
+	if (in->length <= 0)
+		return NULL;
+	text = strnlen(in->line, (size_t)in->length); /* the rest is zeros */
+	if (!text && in->n > 1)
+		return NULL;
+	text = text < sizeof(start) - 1 ? text : sizeof(start) - 1;
+	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
+}
+
+/* Takes note of all whole lines; leaves the end after them. */
+static const char *read_lines(struct record *r, struct reader *in)
+{
+	const char *wrong = NULL;
+
+	while (!wrong && next_line(in)) {
+		json_t *object;
+
+		if (in->n > 1 && memchr(in->line, '\0', (size_t)in->length))
+			return look_behind_zeros(in);
+		object = json_loadb(in->line, (size_t)in->length, 0, NULL);
+		wrong = object ? take_note(r, object, in->n == 1) : "this line is not JSON";
+		json_decref(object);
+		r->end += in->length;
+	}
+	return wrong ? wrong : look_at_rest(in);
+}
+
+/* Reads what is there; leaves the end after the last line that may stay. */
 static int read_back(struct record *r)
 {
-	FILE *f = fdopen(dup(r->file), "r");
-	char *line = NULL, what[512];
-	const char *wrong = NULL;
-	size_t room = 0;
-	ssize_t length;
-	unsigned n = 0;
-	static const char start[] = "{\"type\":\"";
+	struct reader in = { .file = fdopen(dup(r->file), "r") };
+	const char *wrong;
+	char what[512];
+	int error;
 
-	if (!f)
+	if (!in.file)
 		return complain(r->path, strerror(errno), EXIT_BAD);
-	while (!wrong && (length = getline(&line, &room, f)) > 0 && line[length - 1] == '\n') {
-		json_t *object = json_loadb(line, (size_t)length, 0, NULL);
-
-		wrong = object ? take_note(r, object, n == 0) : "this line is not JSON";
-		json_decref(object);
-		n++;
-		r->end += length;
-	}
-	/* Only what we had begun to write ourselves may be cut off. */
-	if (!wrong && length > 0 && (*line || !n) &&
-	    strncmp(line, start,
-		    (size_t)length < sizeof(start) - 1 ? (size_t)length : sizeof(start) - 1)) {
-		wrong = "this is no record of locus";
-		n++;
-	}
-	free(line);
-	fclose(f);
+	errno = 0;
+	wrong = read_lines(r, &in);
+	error = ferror(in.file) ? errno : 0; /* the rest is not at its end, and must stay */
+	free(in.line);
+	fclose(in.file);
+	if (error)
+		return complain(r->path, strerror(error), EXIT_BAD);
+	r->settled = r->end;
 	if (!wrong)
 		return 0;
-	snprintf(what, sizeof(what), "line %u: %s", n, wrong);
+	snprintf(what, sizeof(what), "line %u: %s", in.n, wrong);
 	return complain(r->path, what, EXIT_COMMAND_LINE);
 }
 
@@ -200,7 +255,7 @@ static int open_file(struct record *r, enum record_mode mode)
 
 	/* a pipe, a terminal: nothing to lose */
 	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
-		r->end = -1;
+		r->end = r->settled = -1;
 		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
 		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
 	}
@@ -277,9 +332,20 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!ftruncate(r->file, r->end);
-	warnx("--output: %s: %s; what was measured until here is in it: mend that, then --resume "
-	      "goes on",
+	warnx("--output: %s: %s; trials that were complete before are in it: mend that, then "
+	      "--resume goes on",
 	      r->path, strerror(error));
+}
+
+/* Where the disk did not take what was written, nobody knows which part of it is there. */
+static bool put_on_disk(struct record *r)
+{
+	if (r->end < 0 || fdatasync(r->file) == 0 || errno == EINVAL) {
+		r->settled = r->end;
+		return true;
+	}
+	r->end = r->settled;
+	return false;
 }
 
 void record_line(struct record *r, const char *type, json_t *object, bool settle)
@@ -299,8 +365,7 @@ void record_line(struct record *r, const char *type, json_t *object, bool settle
 	}
 	length = strlen(text);
 	text[length] = '\n'; /* in the place of the final zero: the line goes out in one piece */
-	if (!write_whole(r, text, length + 1) ||
-	    (settle && r->end >= 0 && fdatasync(r->file) && errno != EINVAL))
+	if (!write_whole(r, text, length + 1) || (settle && !put_on_disk(r)))
 		fail(r);
 out:
 	free(text);

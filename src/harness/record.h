@@ -15,8 +15,8 @@ enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };
 /*
  * Opens a file for writing; `path` NULL writes nothing, and all calls below do nothing. RECORD_NEW
  * refuses a file that exists; the others make one that does not, check what is in one that does,
- * cut off an unfinished last line, and write behind it. Nothing is ever overwritten. 0, or the
- * status to exit with after a message.
+ * cut off an unfinished last line, or what a failed disk left of an unfinished run, and write
+ * behind it. Nothing is ever overwritten. 0, or the status to exit with after a message.
  */
 int record_open(struct record **, const char *path, enum record_mode);
 
@@ -30,8 +30,9 @@ bool record_has_counter(const struct record *, const char *trial_id, const char 
 
 /*
  * Writes one line (type and run are added) and drops the reference. A line is written whole, or not
- * at all: what a full disk left of it is cut off again. `settle` puts it on the disk as well. After
- * a failure, of which it speaks once, it writes nothing more.
+ * at all: what a full disk left of it is cut off again. `settle` puts all lines on the disk as
+ * well; where that fails, all since the last time are cut off. After a failure, of which it speaks
+ * once, it writes nothing more.
  */
 void record_line(struct record *, const char *type, json_t *object, bool settle);
 bool record_failed(const struct record *);

@@ -541,51 +541,29 @@ def test_what_is_wrong_with_points_is_said_once(mpi, tmp_path, words, status, wh
     assert (done.out + done.err).count(what.format(csv=csv, host=host)) == 1, done
 
 
-def test_a_file_that_another_rank_has_not(mpi, tmp_path, rows):
-    words = [
-        "kmeans",
-        "--points",
-        "points.npy",
-        "--clusters",
-        "2",
-        "--threads",
-        "1",
-        "--oversubscribe",
-    ]
-    save(tmp_path / "points.npy", rows)
+@pytest.fixture
+def apart(mpi, tmp_path):
+    """(folder, run): run() starts two ranks of the same command, the second in that folder."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    done = mpi(
-        *words,
-        prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)],
-        ranks=1,
-        cwd=tmp_path,
-    )
+    words = "kmeans --points points.npy --clusters 2 --threads 1 --oversubscribe"
+    second = [mpi.path, *words.split(), ":", "-n", "1", "-wdir", str(elsewhere)]
+    return elsewhere, lambda: mpi(words, prefix=second, ranks=1, cwd=tmp_path)
+
+
+def test_a_file_that_another_rank_has_not(apart, tmp_path, rows):
+    _, run = apart
+    save(tmp_path / "points.npy", rows)
+    done = run()
     assert done.status == 2, done
     assert re.search(r"on rank 1 .*--points: points.npy: No such file", done.err)
 
 
-def test_a_file_that_is_another_on_another_rank(mpi, tmp_path, rows):
-    words = [
-        "kmeans",
-        "--points",
-        "points.npy",
-        "--clusters",
-        "2",
-        "--threads",
-        "1",
-        "--oversubscribe",
-    ]
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
+def test_a_file_that_is_another_on_another_rank(apart, tmp_path, rows):
+    elsewhere, run = apart
     save(tmp_path / "points.npy", rows)
     save(elsewhere / "points.npy", rows[1:])
-    done = mpi(
-        *words,
-        prefix=[mpi.path, *words, ":", "-n", "1", "-wdir", str(elsewhere)],
-        ranks=1,
-        cwd=tmp_path,
-    )
+    done = run()
     assert done.status == 2, done
     assert re.search(
         r"on rank 1 .*: trial 1 would be another .* rank 0: its file has 500 rows, and not 501:"

@@ -13,7 +13,10 @@ DEADLINE = int(
     os.environ.get("PATIENCE", "300")
 )  # s: of what takes seconds on a machine with nothing else to do
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
-ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]  # of numa
+# Of numa. ONE_TRIAL ends with its repeats: [*ONE_TRIAL[:-1], "9"] has others.
+ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
+ONE_TRIAL = [*ONE[:-1], "packed", "--size", "256K", "--repeats", "3"]
+ENDLESS_TRIAL = [*ONE_TRIAL[:-1], "1000000", "--time-budget", "600s"]
 TRIALS = 20
 MANY = [
     *ONE,

@@ -8,9 +8,7 @@ import signal
 
 import pytest
 from lacking import lacking
-from slurm import MANY, ONE, TRIALS, ask, minicluster, wait_for
-
-ENDLESS = [*ONE, "--size", "256K", "--repeats", "1000000", "--time-budget", "600s"]
+from slurm import ENDLESS_TRIAL, MANY, ONE, TRIALS, ask, minicluster, wait_for
 
 
 def check_interrupted(job, read, node="n1"):
@@ -48,8 +46,8 @@ def check_resumed(job, read, node="n1", restart="1"):
 def test_time_limit(submit, read):
     """SLURM looks at the time each half minute. One job gets the signal that it asked for; one
     has no time left for that."""
-    warned = submit("numa", *ENDLESS, sbatch=["--nodelist=n1"])
-    overrun = submit("numa", *ENDLESS, sbatch=["--nodelist=n2", "--signal=KILL@0"])
+    warned = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n1"])
+    overrun = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n2", "--signal=KILL@0"])
     for job, node, left in ((warned, "n1", 50), (overrun, "n2", 1)):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")

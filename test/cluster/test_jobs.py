@@ -6,22 +6,11 @@ import re
 
 import pytest
 from lacking import lacking
-from slurm import CPUS, SOURCE, ask, names, wait_for
+from slurm import CPUS, ENDLESS_TRIAL, ONE_TRIAL, SOURCE, ask, names, wait_for
 from some import some
 
 BENCHMARKS = {  # a trial or two of each, soon done
-    "numa": [
-        "--profile",
-        "quick",
-        "--variant",
-        "single",
-        "--layout",
-        "packed",
-        "--size",
-        "256K",
-        "--repeats",
-        "3",
-    ],
+    "numa": ONE_TRIAL,
     "latency": ["--profile", "quick", "--variant", "cycle", "--size", "16K", "--repeats", "3"],
     "sharing": ["--profile", "quick", "--variant", "fetch-add", "--repeats", "2"],
     "kmeans": [
@@ -49,8 +38,6 @@ BENCHMARKS = {  # a trial or two of each, soon done
         "2",
     ],
 }
-TINY = BENCHMARKS["numa"]
-ENDLESS = [*TINY[:-1], "1000000", "--time-budget", "600s"]
 SCRIPTS = sorted((SOURCE / "jobs").glob("*.slurm"))
 OWN = ["likwid"]  # scripts unlike the others
 
@@ -106,8 +93,8 @@ def test_without_locus(submit, tmp_path_factory):
 
 def test_the_node_is_ours_alone_and_whole(submit, read):
     """A second job waits, and all CPUs are in the record."""
-    job = submit("numa", *ENDLESS, sbatch=["--nodelist=n1"])
-    other = submit("numa", *TINY, sbatch=["--nodelist=n1"])
+    job = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n1"])
+    other = submit("numa", *ONE_TRIAL, sbatch=["--nodelist=n1"])
     job.has('"samples"')
     wait_for(lambda: other["Reason"] == "Resources", other)
     assert job["OverSubscribe"] == "NO" and job["NumCPUs"] == str(CPUS)
@@ -131,7 +118,7 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
 )
 def test_the_status_is_passed_on(submit, status, arguments, cause):
     """And the cause is told; but no way to go on, which would not help."""
-    job = submit("numa", *TINY, *arguments)
+    job = submit("numa", *ONE_TRIAL, *arguments)
     assert job.until("FAILED") == status
     said = job.out()
     assert re.search(rf"no good end on n1: {cause}.*, see results/numa-{job.id}/n1\.txt\n", said)
@@ -140,7 +127,7 @@ def test_the_status_is_passed_on(submit, status, arguments, cause):
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_several_nodes(submit, read, nodes, count):
-    job = submit("numa", *TINY, sbatch=[f"--nodes={count}"])
+    job = submit("numa", *ONE_TRIAL, sbatch=[f"--nodes={count}"])
     assert job.until("COMPLETED") == 0
     assert names(job.results) == sorted(
         f"{node}.{kind}" for node in nodes[:count] for kind in ("jsonl", "txt")
@@ -153,7 +140,7 @@ def test_several_nodes(submit, read, nodes, count):
 
 def test_an_array_over_nodes(submit, read, nodes):
     """At once, each on a node of its own."""
-    tasks = submit("numa", *ENDLESS, sbatch=[f"--array=1-{len(nodes)}"]).tasks(len(nodes))
+    tasks = submit("numa", *ENDLESS_TRIAL, sbatch=[f"--array=1-{len(nodes)}"]).tasks(len(nodes))
     for job in tasks:
         job.until("RUNNING")
     where = [job["NodeList"] for job in tasks]
@@ -176,12 +163,12 @@ def test_fewer_cpus_than_the_node_has(submit, read, source, group):
     """Whoever bounds them, only these are used, and the record says who did."""
     if CPUS == 1:
         lacking("a second CPU", "a machine with two")
-    asked = submit("numa", *TINY, sbatch=["--cpus-per-task=1"])
+    asked = submit("numa", *ONE_TRIAL, sbatch=["--cpus-per-task=1"])
     (source / "masked.sh").write_text(
         f"#!/bin/sh\nexec srun -n1 -c{CPUS} --cpu-bind=mask_cpu:2 build/locus numa --output"
         ' masked.jsonl "$@"\n'
     )
-    masked = submit(source / "masked.sh", *TINY, sbatch=["--exclusive"])
+    masked = submit(source / "masked.sh", *ONE_TRIAL, sbatch=["--exclusive"])
 
     def check(job, record, cpu):
         assert job.until("COMPLETED") == 0
@@ -194,7 +181,7 @@ def test_fewer_cpus_than_the_node_has(submit, read, source, group):
     check(masked, source / "masked.jsonl", 1)
     cpuset = {"cpuset.mems": "0", "cpuset.cpus": "1"}
     group("cpuset", cpuset, cpuset)
-    confined = submit("numa", *TINY, sbatch=["--nodelist=n1"])
+    confined = submit("numa", *ONE_TRIAL, sbatch=["--nodelist=n1"])
     assert check(confined, confined.record(), 1)["machine"]["cgroup"]["cpuset"] == "1"
     assert f"n1 measures on 1 of its {CPUS} CPUs" in confined.said()
 

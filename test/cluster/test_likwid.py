@@ -11,22 +11,10 @@ import subprocess
 
 import pytest
 from lacking import lacking
-from slurm import SOURCE, ask, names, wait_for
+from slurm import ENDLESS_TRIAL, ONE_TRIAL, SOURCE, ask, names, wait_for
 
 STANDIN = f"{SOURCE}/test/stand-in:"
-TINY = [
-    "numa",
-    "--profile",
-    "quick",
-    "--variant",
-    "single",
-    "--layout",
-    "packed",
-    "--size",
-    "256K",
-    "--repeats",
-    "3",
-]
+TINY = ["numa", *ONE_TRIAL]
 
 
 def regions(file):
@@ -132,10 +120,8 @@ def test_its_end_is_near(submit, read):
     job = submit(
         "likwid",
         "MEM",
-        *TINY[:-1],
-        "1000000",
-        "--time-budget",
-        "600s",
+        "numa",
+        *ENDLESS_TRIAL,
         sbatch=["--nodelist=n1"],
         path=STANDIN,
     )

@@ -10,6 +10,7 @@ import signal
 import pytest
 from lacking import lacking
 from locus_analysis import records
+from mounts import Disk
 from slurm import MANY, ask, check_complete, minicluster, wait_until_idle
 
 
@@ -77,6 +78,29 @@ def test_full_results(submit, results, source, read):
     assert job.go_on(submit).until("COMPLETED") == 0
     assert job.record().read_text().startswith(before)
     check_complete(job, read, runs=2)
+
+
+@pytest.mark.parametrize("disk", [False, True], ids=["file system", "disk"])
+def test_results_that_fail_while_it_measures(submit, source, read, disk):
+    """Each write fails, or only what is asked of the disk: what was on it stays, the cause is told,
+    and when that is mended, the advice completes it."""
+    with Disk(source / "results") as place:
+        job = submit("numa", *MANY, sbatch=["--nodelist=n1"])
+        job.has('"type":"trial"', times=4)
+        whole, *_ = job.record().read_text().rpartition('{"type":"trial"')
+        place.fail(disk)
+        assert job.until("FAILED") == 1
+        name = f"results/numa-{job.id}/n1"
+        why = rf"no good end on n1: locus: --output: {name}\.jsonl: Input/output error; trials that"
+        assert re.search(why, job.out()), job.out()
+        wait_until_idle()
+        place.mend()
+        assert job.record().read_text().startswith(whole)
+        again = job.go_on(submit)
+        assert again.until("COMPLETED") == 0 and again.out() == ""
+        assert job.record().read_text().startswith(whole)
+        check_complete(job, read, runs=2)
+        wait_until_idle()
 
 
 def test_two_jobs_in_one_folder(submit, source, read, over_ranks):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A record that --resume meets. Refused, it is as it was. Taken, what is left are whole lines from
- * its beginning, ours come behind them, and it can be resumed again.
+ * its beginning, and no more is cut off than an unfinished line, or what is behind zeros; ours come
+ * behind them, and it can be resumed again.
  */
 #include "fuzz.h"
 
@@ -80,6 +81,13 @@ static void go_on(const char *path, struct record *r)
 	must(!record_close(r));
 }
 
+static bool may_be_cut_off(const uint8_t *at, size_t n)
+{
+	const uint8_t *const end = memchr(at, '\n', n);
+
+	return !end || memchr(at, '\0', (size_t)(end - at));
+}
+
 void fuzz_record(const uint8_t *data, size_t size)
 {
 	struct bytes before = with_host(data, size), after;
@@ -93,7 +101,7 @@ void fuzz_record(const uint8_t *data, size_t size)
 		must(status == EXIT_COMMAND_LINE && after.n == before.n);
 	} else {
 		must(!after.n || after.at[after.n - 1] == '\n');
-		must(!memchr(before.at + after.n, '\n', before.n - after.n));
+		must(may_be_cut_off(before.at + after.n, before.n - after.n));
 		go_on(m->path, r);
 	}
 	free(before.at);

@@ -225,6 +225,130 @@ static void test_the_last_run_is_resumed_and_what_it_resumed(void **state)
 	assert_false(record_close(r));
 }
 
+/* Puts n zeros at a place of the file, as a disk leaves what it did not take. */
+static void zero(off_t at, size_t n)
+{
+	static const char zeros[256];
+	int file = open(in_tree("/record"), O_WRONLY);
+
+	assert_true(file >= 0 && n <= sizeof(zeros));
+	assert_int_equal(pwrite(file, zeros, n, at), (ssize_t)n);
+	assert_int_equal(close(file), 0);
+}
+
+/* whole_record() without its end, of so many bytes. */
+static size_t put_unfinished_record(void)
+{
+	put_file("/record", whole_record());
+	assert_int_equal(truncate(in_tree("/record"),
+				  strstr(whole_record(), "{\"type\":\"end\"") - whole_record()),
+			 0);
+	return contents().n;
+}
+
+/* The tail of a run that was cut off may be zeros, from the middle of any line but the first on. */
+static void test_a_tail_of_zeros_is_cut_off(void **state)
+{
+	const char *whole = whole_record();
+	const size_t first = (size_t)(strchr(whole, '\n') + 1 - whole);
+	const size_t length = put_unfinished_record();
+	struct record *r;
+
+	(void)state;
+	for (size_t at = first; at < length; at++) {
+		size_t kept = at;
+
+		put_unfinished_record();
+		zero((off_t)at, length - at);
+		while (whole[kept - 1] != '\n')
+			kept--;
+		assert_int_equal(open_told(&r, RECORD_RESUME), 0);
+		assert_false(record_close(r));
+		assert_int_equal(contents().n, kept);
+		assert_memory_equal(contents().bytes, whole, kept);
+	}
+}
+
+/* What is behind a hole may be whole: it was written before the disk was asked, and failed. */
+static void test_a_hole_is_cut_off_with_all_behind_it(void **state)
+{
+	const char *whole = whole_record();
+	const size_t first = (size_t)(strchr(whole, '\n') + 1 - whole);
+	struct record *r;
+
+	(void)state;
+	for (size_t at = first; at < first + 120; at++) {
+		put_unfinished_record();
+		zero((off_t)at, 10);
+		assert_int_equal(open_told(&r, RECORD_RESUME), 0);
+		assert_false(record_has(r, "a"));
+		assert_false(record_close(r));
+		assert_true(contents().n >= first && contents().n <= at);
+		assert_memory_equal(contents().bytes, whole, contents().n);
+	}
+}
+
+static void test_a_hole_in_a_run_that_had_ended_is_refused(void **state)
+{
+	struct contents before;
+	struct record *r;
+
+	(void)state;
+	put_file("/record", whole_record());
+	zero((off_t)strlen(whole_record()) - 150, 10);
+	before = contents();
+	assert_int_equal(open_told(&r, RECORD_RESUME), EXIT_COMMAND_LINE);
+	assert_non_null(strstr(said, ": zeros, and behind them a whole run"));
+	assert_int_equal(contents().n, before.n);
+	assert_memory_equal(contents().bytes, before.bytes, before.n);
+}
+
+/* What can't be read is not cut off: a file that gives EIO. */
+static void test_a_disk_that_can_not_be_read(void **state)
+{
+	struct record *r;
+
+	(void)state;
+	remove(in_tree("/record"));
+	assert_int_equal(symlink("/proc/self/mem", in_tree("/record")), 0);
+	assert_int_equal(open_told(&r, RECORD_RESUME), EXIT_BAD);
+	assert_non_null(strstr(said, "/record: Input/output error"));
+	assert_int_equal(remove(in_tree("/record")), 0);
+}
+
+static bool disk_fails;
+
+int fdatasync(int file)
+{
+	if (!disk_fails)
+		return (int)syscall(SYS_fdatasync, file);
+	errno = EIO;
+	return -1;
+}
+
+/* Of lines that the disk did not take, any part may be on it. */
+static void test_what_the_disk_did_not_take_is_cut_off(void **state)
+{
+	struct contents before;
+	struct record *r;
+
+	(void)state;
+	remove(in_tree("/record"));
+	assert_int_equal(open_told(&r, RECORD_NEW), 0);
+	record_line(r, "header", json_pack("{s:s}", "schema", RECORD_SCHEMA), true);
+	record_line(r, "trial", json_pack("{s:s}", "id", "a"), true);
+	before = contents();
+	record_line(r, "samples", json_pack("{s:s}", "trial", "b"), false);
+	assert_true(contents().n > before.n);
+	disk_fails = true;
+	record_line(r, "trial", json_pack("{s:s}", "id", "b"), true);
+	disk_fails = false;
+	record_line(r, "end", json_object(), true);
+	assert_true(record_close(r));
+	assert_int_equal(contents().n, before.n);
+	assert_memory_equal(contents().bytes, before.bytes, before.n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +358,11 @@ int main(void)
 		cmocka_unit_test(test_a_file_system_without_locks_is_told_of),
 		cmocka_unit_test(test_append_resumes_nothing),
 		cmocka_unit_test(test_the_last_run_is_resumed_and_what_it_resumed),
+		cmocka_unit_test(test_a_tail_of_zeros_is_cut_off),
+		cmocka_unit_test(test_a_hole_is_cut_off_with_all_behind_it),
+		cmocka_unit_test(test_a_hole_in_a_run_that_had_ended_is_refused),
+		cmocka_unit_test(test_a_disk_that_can_not_be_read),
+		cmocka_unit_test(test_what_the_disk_did_not_take_is_cut_off),
 	};
 
 	return cmocka_run_group_tests(tests, tree_make, tree_remove);
