@@ -154,6 +154,32 @@ def test_topology_of_this_machine_and_of_one_that_is_described(locus):
     assert locus("topology nonsense:?").status == 2
 
 
+# A machine of two nodes, as hwloc writes it.
+SETS = 'cpuset="{0}" complete_cpuset="{0}" nodeset="{0}" complete_nodeset="{0}"'
+TWO_NODES = """<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+<object type="Machine" os_index="0" {all} allowed_cpuset="3" allowed_nodeset="3" gp_index="1">
+{packages}</object>
+<distances2 type="NUMANode" nbobjs="2" kind="5" name="NUMALatency" indexing="os">
+<indexes length="4">0 1 </indexes><u64values length="12">10 21 17 10 </u64values>
+</distances2></topology>"""
+PACKAGE = """<object type="Package" os_index="{n}" {sets} gp_index="{n}2">
+<object type="NUMANode" os_index="{n}" {sets} local_memory="1073741824" gp_index="{n}3"/>
+<object type="Core" os_index="{n}" {sets} gp_index="{n}4">
+<object type="PU" os_index="{n}" {sets} gp_index="{n}5"/></object></object>
+"""
+
+
+def test_topology_has_the_distances_of_nodes(locus, tmp_path):
+    packages = "".join(PACKAGE.format(n=n, sets=SETS.format(1 << n)) for n in range(2))
+    file = tmp_path / "machine.xml"
+    file.write_text(TWO_NODES.format(all=SETS.format(3), packages=packages))
+    done = locus("topology", file)
+    assert done.status == 0, done
+    table = done.out[done.out.index("\ndistance") :].split()
+    assert table[:9] == ["distance", "0", "1", "0", "10", "21", "1", "17", "10"], done.out
+
+
 def test_another_machine_in_the_environment_is_ignored(locus, tmp_path, read):
     other = {"HWLOC_SYNTHETIC": "node:8 core:16 pu:2", "HWLOC_THISSYSTEM": "1"}
     told = "locus: ignored: HWLOC_SYNTHETIC, HWLOC_THISSYSTEM; this machine itself is read"
