@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of a trial: its status with the reasons, its ratios, its notes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "harness/summary.h"
+#include "machine/topology.h"
+
+static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } };
+
+/* ---- ratios ---- */
+
+enum { WORDS, SIZE_OF };
+static const struct parameter ratio_parameters[] = {
+	[WORDS] = { "words", NULL, "where", P_CHOICE, .choices = "shared,dense,padded",
+		    .value = { "shared" } },
+	[SIZE_OF] = { "size", "B", "bytes", P_SIZE, .value = { "1" } },
+	{ 0 }
+};
+static const struct ratio ratio_rows[] = {
+	{ "slowdown", "of a layout", WORDS, "dense", "padded", NULL },
+	{ "slowdown", "of a variant", P_VARIANT, "racy", "atomic", NULL },
+	{ 0 }
+};
+static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
+static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };
+static const struct benchmark ratio_benchmark = { .name = "sample",
+						  .protocol = "none",
+						  .unit = "turn",
+						  .parameters = ratio_parameters,
+						  .metrics = just_time,
+						  .roles = by_units,
+						  .ratios = ratio_rows,
+						  .variants = ratio_variants };
+
+/* A series of ten samples, each a batch: from 0.95 to 1.05 times a time. */
+struct invention {
+	union value value[2];
+	struct planned planned;
+};
+
+static void invent(struct series *s, struct invention *i, const char *id, unsigned variant,
+		   unsigned words, uint64_t size, unsigned threads, double time)
+{
+	enum { SAMPLES = 10 };
+
+	i->value[WORDS].choice = words;
+	i->value[SIZE_OF].count = size;
+	i->planned = (struct planned){ .identity = (char *)"", .bind = "close" };
+	i->planned.trial = (struct trial){ .benchmark = &ratio_benchmark,
+					   .variant = &ratio_variants[variant],
+					   .value = i->value,
+					   .threads = threads };
+	strcpy(i->planned.id, id);
+	assert_int_equal(series_open(s, &i->planned, NULL), 0);
+	s->time = calloc(SAMPLES, sizeof(*s->time));
+	s->skews = calloc(SAMPLES, sizeof(*s->skews));
+	s->noisy = calloc(SAMPLES, sizeof(*s->noisy));
+	s->batch = calloc(SAMPLES, sizeof(*s->batch));
+	s->samples = s->batches = SAMPLES;
+	s->allocations = 1;
+	s->duration = 1;
+	s->noise.wall = SAMPLES;
+	for (unsigned b = 0; b < SAMPLES; b++) {
+		s->time[b] = time * (0.955 + 0.01 * (b * 7 % SAMPLES));
+		s->batch[b] = (struct batch){
+			.first = b, .samples = 1, .estimate = s->time[b], .clean = s->time[b]
+		};
+	}
+}
+
+/*
+ * Threads that begin apart are part of the time, unless that is scored from when all are there:
+ * worth a word beyond a hundredth of a sample.
+ */
+static void test_a_skew_that_tells_is_noted(void **state)
+{
+	static const struct {
+		double skew;
+		unsigned threads;
+		bool together, noted;
+	} table[] = { { 0.02, 2, false, true },
+		      { 0.005, 2, false, false },
+		      { 0.02, 1, false, false },
+		      { 0.02, 2, true, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct invention invention;
+		struct benchmark benchmark = ratio_benchmark;
+		const json_t *doubt;
+		enum status status;
+		struct series s;
+		bool noted = false;
+		json_t *line;
+		size_t j;
+
+		invent(&s, &invention, "skewed", 0, 0, 1, table[i].threads, 1);
+		benchmark.scored = table[i].together ? TOGETHER : SPAN;
+		invention.planned.trial.benchmark = &benchmark;
+		for (size_t k = 0; k < s.samples; k++)
+			s.skews[k] = table[i].skew;
+		line = summary(&s, &s, 1, "now", &status);
+		json_array_foreach(json_object_get(line, "notes"), j, doubt) noted |=
+			strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") !=
+			NULL;
+		assert_int_equal(noted, table[i].noted);
+		json_decref(line);
+		series_close(&s);
+	}
+}
+
+static json_t *ratios_of(const struct series *s, const struct series *group, unsigned n)
+{
+	enum status status;
+	json_t *line = summary(s, group, n, "now", &status),
+	       *list = json_incref(json_object_get(line, "ratios"));
+
+	json_decref(line);
+	return list;
+}
+
+static void expect_ratio(const json_t *ratio, const char *to, const char *trial, double value)
+{
+	const json_t *ci = json_object_get(ratio, "ci");
+	const double low = json_number_value(json_array_get(ci, 0)),
+		     high = json_number_value(json_array_get(ci, 1));
+
+	assert_string_equal(json_string_value(json_object_get(ratio, "name")), "slowdown");
+	assert_string_equal(json_string_value(json_object_get(ratio, "to")), to);
+	assert_string_equal(json_string_value(json_object_get(ratio, "trial")), trial);
+	assert_true(fabs(json_number_value(json_object_get(ratio, "value")) / value - 1) < 1e-9);
+	/*
+	 * of ten values the interval of the median is from the second to the ninth: 0.965 to 1.035
+	 */
+	assert_true(fabs(low / (value * 0.965 / 1.035) - 1) < 1e-9);
+	assert_true(fabs(high / (value * 1.035 / 0.965) - 1) < 1e-9);
+}
+
+/*
+ * Each trial finds, among those that it was sampled with, the one that differs in what is compared
+ * and in nothing else.
+ */
+static void test_ratios_find_their_trial(void **state)
+{
+	enum { SHARED, DENSE, PADDED, N = 8 };
+	struct series group[N];
+	struct invention inventions[N];
+	json_t *list;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "other size", 0, PADDED, 2, 2, 1);
+	invent(&group[1], &inventions[1], "threads", 0, PADDED, 1, 4, 1);
+	invent(&group[2], &inventions[2], "racy dense", 0, DENSE, 1, 2, 6);
+	invent(&group[3], &inventions[3], "racy padded", 0, PADDED, 1, 2, 2);
+	invent(&group[4], &inventions[4], "atomic padded", 1, PADDED, 1, 2, 8);
+	invent(&group[5], &inventions[5], "atomic dense", 1, DENSE, 1, 2, 3);
+	invent(&group[6], &inventions[6], "racy shared", 0, SHARED, 1, 2, 5);
+	invent(&group[7], &inventions[7], "none", 1, PADDED, 2, 2, 7);
+	group[7].samples = group[7].batches = 0;
+
+	/* dense over padded, and over its namesake of the other variant */
+	list = ratios_of(&group[2], group, N);
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(list, 0), "parameter")), "words");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(list, 1), "parameter")),
+		"variant");
+	expect_ratio(json_array_get(list, 0), "padded", "racy padded", 3);
+	expect_ratio(json_array_get(list, 1), "atomic", "atomic dense", 2);
+	json_decref(list);
+	list = ratios_of(&group[3], group, N);
+	assert_int_equal(json_array_size(list), 1);
+	expect_ratio(json_array_get(list, 0), "atomic", "atomic padded", 0.25);
+	json_decref(list);
+	list = ratios_of(&group[5], group, N);
+	assert_int_equal(json_array_size(list), 1);
+	expect_ratio(json_array_get(list, 0), "padded", "atomic padded", 0.375);
+	json_decref(list);
+	/* alone in what they are, or the one that others are compared with, or not measured */
+	for (unsigned i = 0; i < N; i++) {
+		if (i == 2 || i == 3 || i == 5)
+			continue;
+		list = ratios_of(&group[i], group, N);
+		assert_int_equal(json_array_size(list), 0);
+		json_decref(list);
+	}
+	for (unsigned i = 0; i < N; i++)
+		series_close(&group[i]);
+}
+
+/*
+ * What is reported, with a scatter of its own; and what is the time turned over, of which more is
+ * better.
+ */
+enum { COST, RATE };
+static double three(const struct trial *t)
+{
+	(void)t;
+	return 3;
+}
+
+static const struct metric ratio_metrics[] = { [COST] = { "cost", "1", "", LOWER_IS_BETTER, NULL },
+					       [RATE] = { "rate", "1/s", "", HIGHER_IS_BETTER,
+							  three },
+					       { 0 } };
+static const struct ratio metric_rows[] = {
+	{ "slowdown", "in cost", P_VARIANT, "racy", "atomic", "cost" },
+	{ "slowdown", "in rate", P_VARIANT, "racy", "atomic", "rate" },
+	{ "slowdown", "in time", P_VARIANT, "racy", "atomic", NULL },
+	{ 0 }
+};
+
+static void invent_cost(struct series *s, struct invention *i, struct benchmark *b, double cost)
+{
+	b->metrics = ratio_metrics;
+	b->ratios = metric_rows;
+	i->planned.trial.benchmark = b;
+	free(s->value);
+	s->value = calloc(2, sizeof(*s->value));
+	s->value[COST] = calloc(s->samples, sizeof(**s->value));
+	for (size_t n = 0; n < s->samples; n++)
+		s->value[COST][n] = cost * (0.955 + 0.01 * (double)(n * 3 % s->samples));
+}
+
+static void test_a_ratio_of_another_number(void **state)
+{
+	static const char *const metrics_of[] = { "cost", "rate", "time" };
+	/* the rate of `to` over that of `of`: more than 1 speaks for `to`, as ever */
+	static const double values[] = { 5, 3, 3 };
+	struct benchmark b = ratio_benchmark;
+	struct series group[2];
+	struct invention inventions[2];
+	json_t *list;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "racy", 0, 1, 1, 2, 6);
+	invent(&group[1], &inventions[1], "atomic", 1, 1, 1, 2, 2);
+	invent_cost(&group[0], &inventions[0], &b, 50);
+	invent_cost(&group[1], &inventions[1], &b, 10);
+	list = ratios_of(&group[0], group, 2);
+	assert_int_equal(json_array_size(list), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_string_equal(
+			json_string_value(json_object_get(json_array_get(list, i), "metric")),
+			metrics_of[i]);
+		expect_ratio(json_array_get(list, i), "atomic", "atomic", values[i]);
+	}
+	json_decref(list);
+	for (unsigned i = 0; i < 2; i++)
+		series_close(&group[i]);
+}
+
+/* Of a trial without a time there is no ratio, and its status says what was the matter. */
+static void test_no_ratio_without_a_time(void **state)
+{
+	struct series group[2];
+	struct invention inventions[2];
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "dense", 0, 1, 1, 2, 6);
+	invent(&group[1], &inventions[1], "padded", 0, 2, 1, 2, 2);
+	for (unsigned i = 0; i < group[1].batches; i++)
+		group[1].time[i] = group[1].batch[i].estimate = group[1].batch[i].clean = NAN;
+	for (unsigned i = 0; i < 2; i++) {
+		line = summary(&group[i], group, 2, "now", &status);
+		assert_int_equal(json_array_size(json_object_get(line, "ratios")), 0);
+		assert_int_equal(status, i ? STATUS_FAILED : STATUS_OK);
+		json_decref(line);
+		series_close(&group[i]);
+	}
+}
+
+static void test_rarely_together_is_a_note(void **state)
+{
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.time[3] = s.time[4] = NAN;
+	line = summary(&s, &s, 1, "now", &status);
+	assert_int_equal(status, STATUS_OK);
+	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
+			       "2 of its 10 samples"));
+	json_decref(line);
+	series_close(&s);
+}
+
+static void test_never_together_is_said(void **state)
+{
+	struct benchmark together = ratio_benchmark;
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	together.scored = TOGETHER;
+	i.planned.trial.benchmark = &together;
+	for (unsigned b = 0; b < s.batches; b++)
+		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
+	line = summary(&s, &s, 1, "now", &status);
+	/* others had the CPUs: no fault of the program's */
+	assert_int_equal(status, STATUS_UNCONVERGED);
+	assert_non_null(
+		strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)),
+		       "together"));
+	json_decref(line);
+	series_close(&s);
+}
+
+/*
+ * A wide interval says so itself; that others disturbed what it holds, only the status does. Both
+ * reasons are told.
+ */
+static void test_noise_is_graver_than_a_wide_interval(void **state)
+{
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.stopped = STOPPED_BUDGET;
+	for (unsigned noisy = 0; noisy < 2; noisy++) {
+		memset(s.noisy, (int)noisy, s.samples);
+		line = summary(&s, &s, 1, "now", &status);
+		assert_int_equal(status, noisy ? STATUS_NOISY : STATUS_UNCONVERGED);
+		assert_int_equal(json_array_size(json_object_get(line, "reasons")), 1 + noisy);
+		json_decref(line);
+	}
+	series_close(&s);
+}
+
+/* A note where the interval with counters does not meet the one without; none where they do. */
+static void test_what_counting_costs_is_a_note(void **state)
+{
+	enum { BATCHES = 12 };
+	struct batch batch[BATCHES];
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line, *counting;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	free(s.batch);
+	s.batch = batch;
+	s.batches = BATCHES;
+	s.tally.passes = 1; /* every other batch counts */
+	for (unsigned slower = 0; slower < 2; slower++) {
+		for (unsigned b = 0; b < BATCHES; b++) {
+			const unsigned turn = b / 2;
+
+			batch[b] = (struct batch){ .first = b % 10,
+						   .samples = 1,
+						   .estimate = (b % 2 ? 1 : 1 + slower) *
+							       (1 + 0.001 * turn) };
+		}
+		line = summary(&s, &s, 1, "now", &status);
+		counting = json_object_get(line, "counting");
+		assert_true(fabs(json_real_value(json_object_get(counting, "with")) -
+				 (1 + slower) * 1.0025) < 1e-9);
+		assert_true(fabs(json_real_value(json_object_get(counting, "without")) - 1.0025) <
+			    1e-9);
+		assert_int_equal(json_array_size(json_object_get(counting, "with_ci")), 2);
+		assert_int_equal(json_array_size(json_object_get(line, "notes")), slower);
+		if (slower)
+			assert_non_null(strstr(json_string_value(json_array_get(
+						       json_object_get(line, "notes"), 0)),
+					       "counting changes its time"));
+		json_decref(line);
+	}
+	s.batch = NULL;
+	series_close(&s);
+}
+
+/* ---- how it ended ---- */
+
+/* The status of an invented trial, and whether its first reason says that. */
+static void expect_end(struct series *s, enum status status, const char *reason)
+{
+	enum status found;
+	json_t *line = summary(s, s, 1, "now", &found);
+	const json_t *reasons = json_object_get(line, "reasons");
+	const char *said = json_string_value(json_array_get(reasons, 0));
+
+	assert_int_equal(found, status);
+	assert_int_equal(!said, !reason);
+	assert_true(!said || strstr(said, reason));
+	json_decref(line);
+}
+
+static void test_the_end_is_told_with_its_cause(void **state)
+{
+	static const struct {
+		enum stopped stopped;
+		bool samples, ready;
+		enum status status;
+		const char *reason;
+	} table[] = {
+		{ STOPPED_CONVERGED, true, false, STATUS_OK, NULL },
+		{ STOPPED_SIGNAL, true, false, STATUS_INTERRUPTED, "before this trial was" },
+		{ STOPPED_SIGNAL, false, false, STATUS_INTERRUPTED, "interrupted before this" },
+		{ STOPPED_BUDGET, false, false, STATUS_INTERRUPTED, "spent before this trial" },
+		{ STOPPED_BUDGET, false, true, STATUS_INTERRUPTED, "spent before a batch" },
+		{ STOPPED_BUDGET, true, true, STATUS_INTERRUPTED, "before its answer was" },
+		{ STOPPED_BUDGET, true, false, STATUS_UNCONVERGED, "within 1 %" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct invention invention;
+		struct series s;
+
+		invent(&s, &invention, "one", 0, 0, 1, 2, 1);
+		s.stopped = table[i].stopped;
+		s.ready = table[i].ready;
+		if (!table[i].samples)
+			s.samples = s.batches = 0;
+		expect_end(&s, table[i].status, table[i].reason);
+		series_close(&s);
+	}
+}
+
+/* The reasons of the less grave ones come behind. */
+static void test_the_gravest_is_the_status(void **state)
+{
+	struct invention invention;
+	struct series s;
+
+	(void)state;
+	invent(&s, &invention, "one", 0, 0, 1, 2, 1);
+	s.wrong = strdup("3 is not 4");
+	expect_end(&s, STATUS_WRONG, "3 is not 4");
+	s.failure = strdup("no thread");
+	expect_end(&s, STATUS_FAILED, "no thread");
+	s.impossible = strdup("no memory");
+	expect_end(&s, STATUS_IMPOSSIBLE, "no memory");
+	series_close(&s);
+}
+
+/* ---- where its pages lay ---- */
+
+/* An invented trial of two threads on node 0 of a machine with two, whose pages were read back. */
+struct housed {
+	struct machine *machine;
+	struct place place[2];
+	struct invention invention;
+	struct series series;
+};
+
+static void house(struct housed *h)
+{
+	const char *error;
+
+	h->machine = machine_open("numa:2 core:2 pu:1", &error);
+	assert_non_null(h->machine);
+	for (unsigned i = 0; i < 2; i++)
+		h->place[i] = (struct place){ h->machine->cpu[i].number, h->machine->cpu[0].node };
+	invent(&h->series, &h->invention, "one", 0, 0, 1, 2, 1);
+	h->invention.planned.trial.machine = h->machine;
+	h->invention.planned.trial.place = h->place;
+	h->series.placements.known = true;
+	h->series.placements.before = h->series.placements.after =
+		(struct placement){ .how = VERIFIED, .pages = 10000, .page = 4096 };
+}
+
+static void leave(struct housed *h)
+{
+	series_close(&h->series);
+	machine_close(h->machine);
+}
+
+/* Its first note; NULL: it has none. */
+static void expect_note(struct housed *h, const char *part)
+{
+	enum status status;
+	json_t *line = summary(&h->series, &h->series, 1, "now", &status);
+	const char *note = json_string_value(json_array_get(json_object_get(line, "notes"), 0));
+
+	assert_int_equal(!note, !part);
+	assert_true(!note || strstr(note, part));
+	json_decref(line);
+}
+
+/* Up to a thousandth may be astray, before its samples and after. */
+static void test_pages_astray_are_a_reason(void **state)
+{
+	struct housed h;
+
+	(void)state;
+	house(&h);
+	expect_note(&h, NULL);
+	expect_end(&h.series, STATUS_OK, NULL);
+	h.series.placements.after.misplaced = 10;
+	expect_end(&h.series, STATUS_OK, NULL);
+	h.series.placements.after.misplaced = 11;
+	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were not where");
+	h.machine->policy.kind = STEERED;
+	expect_end(&h.series, STATUS_MISPLACED, "lift it with numactl --localalloc");
+	leave(&h);
+}
+
+/* What nobody has counted is no number. */
+static void test_pages_that_were_not_read_are_a_note(void **state)
+{
+	struct placement *before;
+	const json_t *placement;
+	enum status status;
+	struct housed h;
+	json_t *line;
+
+	(void)state;
+	house(&h);
+	before = &h.series.placements.before;
+	before->how = COUNTED;
+	before->why_not = strdup("move_pages is forbidden");
+	expect_note(&h, "was counted by node, and not read page by page: move_pages");
+	before->how = UNVERIFIED;
+	before->huge_unknown = true;
+	expect_note(&h, "is unverified: move_pages");
+	line = summary(&h.series, &h.series, 1, "now", &status);
+	placement = json_object_get(json_object_get(line, "placement"), "before");
+	assert_string_equal(json_string_value(json_object_get(placement, "how")), "unverified");
+	assert_true(json_is_null(json_object_get(placement, "misplaced")));
+	assert_true(json_is_null(json_object_get(placement, "huge_bytes")));
+	assert_true(json_is_string(json_object_get(placement, "huge_bytes_why")));
+	json_decref(line);
+	leave(&h);
+}
+
+static void test_huge_pages_that_were_not_had_are_a_note(void **state)
+{
+	struct placement *before;
+	struct housed h;
+
+	(void)state;
+	house(&h);
+	before = &h.series.placements.before;
+	before->thp = 4 << 20;
+	before->huge = 2 << 20;
+	expect_note(&h, "of 4194304 bytes asked for on transparent huge pages, 2097152 are");
+	before->huge_unknown = true; /* nobody counted */
+	expect_note(&h, NULL);
+	before->huge_unknown = false;
+	before->huge = before->thp;
+	expect_note(&h, NULL);
+	leave(&h);
+}
+
+/* Of nodes where threads of the trial sit, unless the trial says where its memory is to be. */
+static void test_a_node_without_first_touch_is_a_note(void **state)
+{
+	static const struct parameter on_node[] = {
+		[WORDS] = { .name = "words", .type = P_CHOICE, .choices = "one,two" },
+		[SIZE_OF] = { .name = "node", .type = P_NODE },
+		{ 0 }
+	};
+	struct benchmark benchmark = ratio_benchmark;
+	struct housed h;
+
+	(void)state;
+	house(&h);
+	h.machine->node[1].first_touch = h.machine->node[0].number;
+	expect_note(&h, NULL);
+	h.machine->node[1].first_touch = h.machine->node[1].number;
+	h.machine->node[0].first_touch = h.machine->node[1].number;
+	expect_note(&h, "what they touch first lies on node 1");
+	benchmark.parameters = on_node;
+	benchmark.ratios = NULL;
+	h.invention.planned.trial.benchmark = &benchmark;
+	expect_note(&h, NULL);
+	leave(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_skew_that_tells_is_noted),
+		cmocka_unit_test(test_ratios_find_their_trial),
+		cmocka_unit_test(test_a_ratio_of_another_number),
+		cmocka_unit_test(test_no_ratio_without_a_time),
+		cmocka_unit_test(test_rarely_together_is_a_note),
+		cmocka_unit_test(test_never_together_is_said),
+		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
+		cmocka_unit_test(test_what_counting_costs_is_a_note),
+		cmocka_unit_test(test_the_end_is_told_with_its_cause),
+		cmocka_unit_test(test_the_gravest_is_the_status),
+		cmocka_unit_test(test_pages_astray_are_a_reason),
+		cmocka_unit_test(test_pages_that_were_not_read_are_a_note),
+		cmocka_unit_test(test_huge_pages_that_were_not_had_are_a_note),
+		cmocka_unit_test(test_a_node_without_first_touch_is_a_note),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
