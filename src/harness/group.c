@@ -5,7 +5,7 @@
 
 #include "harness/group.h"
 #include "harness/identity.h"
-#include "harness/values.h"
+#include "harness/value.h"
 #include "base/sysfs.h"
 #include "machine/topology.h"
 

@@ -4,7 +4,7 @@
 
 #include "harness/identity.h"
 #include "harness/options.h"
-#include "harness/values.h"
+#include "harness/value.h"
 
 uint64_t identity_hash(const char *text)
 {

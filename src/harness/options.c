@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/quantity.h"
 #include "harness/options.h"
-#include "harness/values.h"
 
 const char *const profile_names[PROFILES] = {
 	[QUICK] = "quick", [STANDARD] = "standard", [PAPER] = "paper"
@@ -151,7 +151,7 @@ static error_t positive_seconds(struct argp_state *state, const char *option, co
 {
 	char why[256];
 
-	if (parse_seconds(text, s, why, sizeof(why)))
+	if (quantity_seconds(text, s, why, sizeof(why)))
 		return refuse(state, option, why);
 	return *s == 0 ? refuse(state, option, "must be more than no time") : 0;
 }
@@ -161,7 +161,7 @@ static error_t whole(struct argp_state *state, const char *option, const char *t
 {
 	char why[256];
 
-	if (parse_count(text, n, why, sizeof(why)))
+	if (quantity_count(text, n, why, sizeof(why)))
 		return refuse(state, option, why);
 	if (*n >= least && *n <= most)
 		return 0;

@@ -10,7 +10,7 @@
 #include "harness/tournament.h"
 #include "harness/plan.h"
 #include "harness/profile.h"
-#include "harness/values.h"
+#include "harness/value.h"
 
 /* What is done with an answer takes one answer. 0, or a status after a message. */
 static int check_outputs(const struct plan *plan, const struct request *r)

@@ -6,7 +6,7 @@
 #include "harness/metrics.h"
 #include "harness/ratios.h"
 #include "harness/record.h"
-#include "harness/values.h"
+#include "harness/value.h"
 
 /*
  * True where two trials differ in this parameter, and in nothing else. What one of them has no use

@@ -10,7 +10,7 @@
 #include "harness/summary_pairs.h"
 #include "harness/summary_placement.h"
 #include "harness/summary_samples.h"
-#include "harness/values.h"
+#include "harness/value.h"
 #include "base/utf8.h"
 
 static const char *const stopped_names[] = { [STOPPED_CONVERGED] = "converged",

@@ -7,7 +7,7 @@
 #include "harness/metrics.h"
 #include "harness/record.h"
 #include "harness/table.h"
-#include "harness/values.h"
+#include "base/quantity.h"
 
 /* NULL when a trial is possible; else the first reason, and whether there are others. */
 static const char *refusal_of(const struct plan *plan, bool *others)
@@ -75,8 +75,8 @@ static char *show_interval(const json_t *metric, char *text, size_t size)
 
 static char *show_metric(const json_t *metric, char *text, size_t size)
 {
-	return show_number(real_of(json_object_get(metric, "value")),
-			   json_string_value(json_object_get(metric, "unit")), text, size);
+	return quantity_show(real_of(json_object_get(metric, "value")),
+			     json_string_value(json_object_get(metric, "unit")), text, size);
 }
 
 static void print_sentences(const json_t *list)
@@ -155,10 +155,10 @@ static char *show_medians(const json_t *level, char *text, size_t size)
 
 	if (json_integer_value(json_object_get(level, "pairs")) > 1)
 		snprintf(text, size, "%s to %s",
-			 show_number(real_of(json_object_get(level, "0")), "s", least,
-				     sizeof(least)),
-			 show_number(real_of(json_object_get(level, "0.99")), "s", most,
-				     sizeof(most)));
+			 quantity_show(real_of(json_object_get(level, "0")), "s", least,
+				       sizeof(least)),
+			 quantity_show(real_of(json_object_get(level, "0.99")), "s", most,
+				       sizeof(most)));
 	else
 		snprintf(text, size, "-");
 	return text;
@@ -184,18 +184,18 @@ static void print_pairs(const json_t *pairs)
 		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")),
 		       (int)json_integer_value(json_object_get(level, "pairs")));
 		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
-			printf(" %10s",
-			       show_number(real_of(json_object_get(
-						   json_object_get(level, "meetings"), column[q])),
-					   "s", value, sizeof(value)));
+			printf(" %10s", quantity_show(real_of(json_object_get(
+							      json_object_get(level, "meetings"),
+							      column[q])),
+						      "s", value, sizeof(value)));
 		printf("  %s\n", show_medians(level, medians, sizeof(medians)));
 	}
 	json_array_foreach(json_object_get(pairs, "outstanding"), i, one) printf(
 		"      CPU %d stands out at %s: %s, the others %s\n",
 		(int)json_integer_value(json_object_get(one, "cpu")),
 		json_string_value(json_object_get(one, "level")),
-		show_number(real_of(json_object_get(one, "median")), "s", value, sizeof(value)),
-		show_number(real_of(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+		quantity_show(real_of(json_object_get(one, "median")), "s", value, sizeof(value)),
+		quantity_show(real_of(json_object_get(one, "of")), "s", usual, sizeof(usual)));
 }
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
@@ -220,8 +220,8 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		 strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
 	if (metric_is_time(&p->trial.benchmark->metrics[0]))
-		show_number(real_of(json_object_get(trial, "cycles")), "1", seconds,
-			    sizeof(seconds));
+		quantity_show(real_of(json_object_get(trial, "cycles")), "1", seconds,
+			      sizeof(seconds));
 	else
 		show_metric(time, seconds, sizeof(seconds));
 	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads,

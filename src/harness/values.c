@@ -1,147 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/names.h"
+#include "base/quantity.h"
+#include "harness/options.h"
 #include "harness/values.h"
-#include "base/text.h"
 #include "machine/topology.h"
-#include "base/utf8.h"
 
 enum { MOST_VALUES = 100000, WORD = 256 };
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-struct suffix {
-	const char *name;
-	double factor;
+/* For whom a text is read, where its values go, and the reason if they don't. */
+struct reading {
+	const struct parameter *parameter;
+	const struct machine *machine;
+	enum profile profile;
+	struct values *list;
+	char *why;
+	size_t size;
 };
 
-static const struct suffix binary[] = { { "", 1 },
-					{ "B", 1 },
-					{ "K", 0x1p10 },
-					{ "KiB", 0x1p10 },
-					{ "M", 0x1p20 },
-					{ "MiB", 0x1p20 },
-					{ "G", 0x1p30 },
-					{ "GiB", 0x1p30 },
-					{ "T", 0x1p40 },
-					{ "TiB", 0x1p40 },
-					{ 0 } };
-static const struct suffix decimal[] = {
-	{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { 0 }
-};
-/* From the largest to the smallest: in this order they may follow each other. */
-static const struct suffix seconds[] = { { "h", 3600 },	 { "min", 60 },	 { "m", 60 },	 { "s", 1 },
-					 { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { 0 } };
-
-/*
- * A decimal number, not negative: no sign, no space, nothing hexadecimal, no infinity. NULL: there
- * is none; else what follows it.
- */
-static const char *parse_decimal(const char *text, double *number)
+static __attribute__((format(printf, 3, 4))) int refuse(const struct reading *r, int status,
+							const char *format, ...)
 {
-	char *end;
+	va_list arguments;
 
-	if (!isdigit((unsigned char)*text) && *text != '.')
-		return NULL;
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-		return NULL;
-	errno = 0;
-	*number = strtod(text, &end);
-	return end == text || errno ? NULL : end;
-}
-
-/* A number and one of the suffixes. */
-static int parse_scaled(const char *text, const struct suffix *suffix, double *number)
-{
-	const char *end = parse_decimal(text, number);
-
-	while (end && suffix->name && strcasecmp(end, suffix->name))
-		suffix++;
-	if (!end || !suffix->name)
-		return -1;
-	*number *= suffix->factor;
-	return isfinite(*number) ? 0 : -1;
-}
-
-/* "1h30m": numbers, each with a smaller unit than the one before. */
-static int parse_units(const char *text, double *sum)
-{
-	double last = INFINITY, number;
-
-	*sum = 0;
-	do {
-		const struct suffix *unit = seconds;
-		size_t length;
-
-		text = parse_decimal(text, &number);
-		length = text ? strspn(text, LETTERS) : 0;
-		while (length && unit->name &&
-		       (strncasecmp(text, unit->name, length) || unit->name[length]))
-			unit++;
-		if (!length || !unit->name || unit->factor >= last)
-			return -1;
-		last = unit->factor;
-		*sum += number * unit->factor;
-		text += length;
-	} while (*text);
-	return isfinite(*sum) ? 0 : -1;
-}
-
-static int parse_whole(const char *text, const struct suffix *suffix, uint64_t *number)
-{
-	double real;
-
-	if (parse_scaled(text, suffix, &real) || real != floor(real) || real > 0x1p53)
-		return -1;
-	*number = (uint64_t)real;
-	return 0;
-}
-
-int parse_size(const char *text, uint64_t *number, char *why, size_t size)
-{
-	if (!parse_whole(text, binary, number))
-		return 0;
-	snprintf(why, size,
-		 "'%s' is no size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)", text);
-	return -1;
-}
-
-int parse_count(const char *text, uint64_t *number, char *why, size_t size)
-{
-	if (!parse_whole(text, decimal, number))
-		return 0;
-	snprintf(why, size,
-		 "'%s' is no count: expected a whole number, as 12, 1e9, 10k, 2M (powers of 1000)",
-		 text);
-	return -1;
-}
-
-int parse_seconds(const char *text, double *number, char *why, size_t size)
-{
-	static const struct suffix none[] = { { "", 1 }, { 0 } };
-
-	if (!parse_scaled(text, none, number) || !parse_units(text, number))
-		return 0;
-	snprintf(why, size,
-		 "'%s' is no time: expected seconds, or h, min (m), s, ms, us, ns, the larger "
-		 "first: 60s, 500ms, 1h30m",
-		 text);
-	return -1;
-}
-
-static int parse_real(const char *text, double *number, char *why, size_t size)
-{
-	if (!parse_scaled(text, decimal, number))
-		return 0;
-	snprintf(why, size, "'%s' is no number: expected one as 0.5, 12, 1e-3", text);
-	return -1;
+	va_start(arguments, format);
+	vsnprintf(r->why, r->size, format, arguments);
+	va_end(arguments);
+	return status;
 }
 
 static int append(struct values *list, union value v)
@@ -160,20 +50,17 @@ static int append(struct values *list, union value v)
 	return 0;
 }
 
-static int choice_of(const struct parameter *p, const char *word, unsigned *choice)
+/* The reason is there from the start: too many, or no memory. */
+static int keep(const struct reading *r, union value v)
 {
-	const char *list = p->choices;
-	char name[WORD];
-
-	for (*choice = 0; next_word(&list, name, sizeof(name)); ++*choice)
-		if (strcmp(name, word) == 0)
-			return 0;
-	return -1;
+	return append(r->list, v) ? EXIT_COMMAND_LINE : 0;
 }
 
-static int refuse_choice(const struct parameter *p, const char *word, char *why, size_t size)
+/* ---- words ---- */
+
+static int refuse_choice(const struct reading *r, const char *word)
 {
-	const char *list = p->choices, *names[64];
+	const char *list = r->parameter->choices, *names[64];
 	char name[64][WORD];
 	size_t n = 0;
 	int near;
@@ -184,59 +71,91 @@ static int refuse_choice(const struct parameter *p, const char *word, char *why,
 	}
 	near = nearest(word, names, n);
 	if (near >= 0)
-		snprintf(why, size, "there is no '%s'; did you mean '%s'? Expected one of %s", word,
-			 names[near], p->choices);
-	else
-		snprintf(why, size, "there is no '%s'; expected one of %s", word, p->choices);
-	return 2;
+		return refuse(r, EXIT_COMMAND_LINE,
+			      "there is no '%s'; did you mean '%s'? Expected one of %s", word,
+			      names[near], r->parameter->choices);
+	return refuse(r, EXIT_COMMAND_LINE, "there is no '%s'; expected one of %s", word,
+		      r->parameter->choices);
 }
 
-static int parse_node(const char *word, const struct machine *m, struct values *list, char *why,
-		      size_t size)
+static int read_choice(const struct reading *r, const char *word)
 {
-	const bool first = strcmp(word, "first") == 0;
-	union value v;
-	size_t used;
+	const char *list = r->parameter->choices;
+	char name[WORD];
 
-	if (first || strcmp(word, "all") == 0) {
-		for (unsigned i = 0; i < m->nodes; i++) {
-			v.count = (uint64_t)m->node[i].number;
-			if (!machine_has_memory(m, &m->node[i]))
-				continue;
-			if (append(list, v))
-				return 2;
-			if (first)
-				break;
-		}
+	for (unsigned i = 0; next_word(&list, name, sizeof(name)); i++)
+		if (strcmp(name, word) == 0)
+			return keep(r, (union value){ .choice = i });
+	return refuse_choice(r, word);
+}
+
+static int read_text(const struct reading *r, const char *word)
+{
+	char *text = strdup(word);
+
+	if (text && !append(r->list, (union value){ .text = text }))
 		return 0;
-	}
-	if (parse_whole(word, decimal, &v.count) || v.count > 65535) {
-		snprintf(why, size, "'%s' is no node: expected a number, 'first' or 'all'", word);
-		return 2;
-	}
-	if (!machine_node(m, (int)v.count)) {
-		used = (size_t)snprintf(why, size, "there is no node %s on %s; there is", word,
-					m->name);
-		for (unsigned i = 0; i < m->nodes && used < size; i++)
-			used += (size_t)snprintf(why + used, size - used, "%s %d", i ? "," : "",
-						 m->node[i].number);
-		return 3;
-	}
-	return append(list, v) ? 2 : 0;
+	free(text);
+	return EXIT_COMMAND_LINE;
 }
 
-static int parse_integer(const struct parameter *p, const char *word, const struct machine *m,
-			 enum profile profile, uint64_t *number, char *why, size_t size)
+/* ---- nodes ---- */
+
+static int keep_nodes(const struct reading *r, bool all)
 {
+	const struct machine *m = r->machine;
+	int status = 0;
+
+	for (unsigned i = 0; !status && i < m->nodes; i++) {
+		if (!machine_has_memory(m, &m->node[i]))
+			continue;
+		status = keep(r, (union value){ .count = (uint64_t)m->node[i].number });
+		if (!all)
+			break;
+	}
+	return status;
+}
+
+static int refuse_node(const struct reading *r, const char *word)
+{
+	const struct machine *m = r->machine;
+	size_t used = (size_t)snprintf(r->why, r->size, "there is no node %s on %s; there is", word,
+				       m->name);
+
+	for (unsigned i = 0; i < m->nodes && used < r->size; i++)
+		used += (size_t)snprintf(r->why + used, r->size - used, "%s %d", i ? "," : "",
+					 m->node[i].number);
+	return EXIT_IMPOSSIBLE;
+}
+
+static int read_node(const struct reading *r, const char *word)
+{
+	const bool all = strcmp(word, "all") == 0;
+	union value v;
+
+	if (all || strcmp(word, "first") == 0)
+		return keep_nodes(r, all);
+	if (quantity_count(word, &v.count, r->why, r->size) || v.count > 65535)
+		return refuse(r, EXIT_COMMAND_LINE,
+			      "'%s' is no node: expected a number, 'first' or 'all'", word);
+	return machine_node(r->machine, (int)v.count) ? keep(r, v) : refuse_node(r, word);
+}
+
+/* ---- numbers and ranges ---- */
+
+static int read_integer(const struct reading *r, const char *word, uint64_t *number)
+{
+	const struct parameter *p = r->parameter;
+
 	if (p->automatic && strcmp(word, "auto") == 0) {
-		*number = p->automatic(m, profile);
+		*number = p->automatic(r->machine, r->profile);
 		return 0;
 	}
 	if (p->all && strcmp(word, "all") == 0) {
-		*number = p->all(m, profile);
+		*number = p->all(r->machine, r->profile);
 		return 0;
 	}
-	return (p->type == P_SIZE ? parse_size : parse_count)(word, number, why, size);
+	return (p->type == P_SIZE ? quantity_bytes : quantity_count)(word, number, r->why, r->size);
 }
 
 /*
@@ -263,79 +182,72 @@ static int append_range(struct values *list, uint64_t low, uint64_t high, uint64
 }
 
 /* "from..to", "from..to*factor", "from..to+step": at least one value, each larger than the last. */
-static int parse_range(const struct parameter *p, const char *word, const char *dots,
-		       const struct machine *m, enum profile profile, struct values *list,
-		       char *why, size_t size)
+static int read_range(const struct reading *r, const char *word, const char *dots)
 {
-	char from[WORD], to[WORD];
 	const char *sign = strpbrk(dots + 2, "*+");
-	double factor = 2;
+	const bool steps = sign && *sign == '+', scales = sign && *sign == '*';
+	char from[WORD], to[WORD];
 	uint64_t low, high, step = 0;
+	double factor = 2;
 
 	snprintf(from, sizeof(from), "%.*s", (int)(dots - word), word);
 	snprintf(to, sizeof(to), "%.*s", sign ? (int)(sign - dots - 2) : WORD - 1, dots + 2);
-	if (parse_integer(p, from, m, profile, &low, why, size) ||
-	    parse_integer(p, to, m, profile, &high, why, size))
-		return 2;
-	if (sign && *sign == '+' && parse_integer(p, sign + 1, m, profile, &step, why, size))
-		return 2;
-	if (sign && *sign == '*' && (parse_scaled(sign + 1, decimal, &factor) || factor <= 1)) {
-		snprintf(why, size, "'%s': the factor of a range must be a number above 1", word);
-		return 2;
-	}
-	if (low > high || (sign && *sign == '+' && !step) || (!low && !step)) {
-		snprintf(why, size,
-			 "'%s' is an empty or endless range: expected from..to*factor or "
-			 "from..to+step, with from <= to",
-			 word);
-		return 2;
-	}
-	if (!append_range(list, low, high, step, factor))
+	if (read_integer(r, from, &low) || read_integer(r, to, &high) ||
+	    (steps && read_integer(r, sign + 1, &step)))
+		return EXIT_COMMAND_LINE;
+	if (scales && (quantity_real(sign + 1, &factor, r->why, r->size) || factor <= 1))
+		return refuse(r, EXIT_COMMAND_LINE,
+			      "'%s': the factor of a range must be a number above 1", word);
+	if (low > high || (steps && !step) || (!low && !step))
+		return refuse(r, EXIT_COMMAND_LINE,
+			      "'%s' is an empty or endless range: expected from..to*factor or "
+			      "from..to+step, with from <= to",
+			      word);
+	if (!append_range(r->list, low, high, step, factor))
 		return 0;
-	snprintf(why, size,
-		 "'%s' has more than %d values, or steps between them; choose larger steps", word,
-		 MOST_VALUES);
-	return 2;
+	return refuse(r, EXIT_COMMAND_LINE,
+		      "'%s' has more than %d values, or steps between them; choose larger steps",
+		      word, MOST_VALUES);
 }
 
-static int parse_word(const struct parameter *p, const char *word, const struct machine *m,
-		      enum profile profile, struct values *list, char *why, size_t size)
+static int read_integers(const struct reading *r, const char *word)
 {
 	const char *dots = strstr(word, "..");
-	union value v = { 0 };
+	union value v;
 
-	switch (p->type) {
+	if (dots)
+		return read_range(r, word, dots);
+	return read_integer(r, word, &v.count) ? EXIT_COMMAND_LINE : keep(r, v);
+}
+
+static int read_real(const struct reading *r, const char *word)
+{
+	union value v;
+
+	return quantity_real(word, &v.real, r->why, r->size) ? EXIT_COMMAND_LINE : keep(r, v);
+}
+
+/* ---- lists ---- */
+
+static int read_word(const struct reading *r, const char *word)
+{
+	switch (r->parameter->type) {
 	case P_COUNT:
 	case P_SIZE:
-		if (dots)
-			return parse_range(p, word, dots, m, profile, list, why, size);
-		if (parse_integer(p, word, m, profile, &v.count, why, size))
-			return 2;
-		break;
+		return read_integers(r, word);
 	case P_REAL:
-		if (parse_real(word, &v.real, why, size))
-			return 2;
-		break;
+		return read_real(r, word);
 	case P_CHOICE:
-		if (choice_of(p, word, &v.choice))
-			return refuse_choice(p, word, why, size);
-		break;
+		return read_choice(r, word);
 	case P_NODE:
-		return parse_node(word, m, list, why, size);
+		return read_node(r, word);
 	case P_LAYOUT:
 	case P_PATH:
-		v.text = strdup(word);
-		if (!v.text)
-			return 2;
-		break;
+		return read_text(r, word);
 	case P_FOUND: /* nobody can give it */
-		return 2;
+		break;
 	}
-	if (append(list, v) == 0)
-		return 0;
-	if (p->type == P_LAYOUT || p->type == P_PATH)
-		free((char *)v.text);
-	return 2;
+	return EXIT_COMMAND_LINE;
 }
 
 /* As next_word(), of files: a comma in a name is written "\\,". */
@@ -356,28 +268,24 @@ static void next_path(const char **list, char *path, size_t size)
 int values_parse(const struct parameter *p, const char *text, const struct machine *m,
 		 enum profile profile, struct values *list, char *why, size_t size)
 {
+	const struct reading reading = { p, m, profile, list, why, size };
 	char word[PATH_MAX];
-	int status;
+	int status = 0;
 
 	*list = (struct values){ 0 };
-	snprintf(why, size, "too many values, or out of memory");
-	do {
+	refuse(&reading, 0, "too many values, or out of memory");
+	while (text && !status) {
 		if (p->type == P_PATH)
 			next_path(&text, word, sizeof(word));
 		else
 			next_word(&text, word, sizeof(word));
-		if (!*word) {
-			snprintf(why, size, "an empty value; expected %s", p->help);
-			status = 2;
-		} else {
-			status = parse_word(p, word, m, profile, list, why, size);
-		}
-		if (status) {
-			values_free(p, list);
-			return status;
-		}
-	} while (text);
-	return 0;
+		status = *word ? read_word(&reading, word)
+			       : refuse(&reading, EXIT_COMMAND_LINE, "an empty value; expected %s",
+					p->help);
+	}
+	if (status)
+		values_free(p, list);
+	return status;
 }
 
 void values_free(const struct parameter *p, struct values *list)
@@ -386,85 +294,4 @@ void values_free(const struct parameter *p, struct values *list)
 		free((char *)list->value[i].text);
 	free(list->value);
 	*list = (struct values){ 0 };
-}
-
-char *value_print(const struct parameter *p, union value v, char *text, size_t size)
-{
-	const char *list = p->choices;
-
-	switch (p->type) {
-	case P_COUNT:
-	case P_SIZE:
-	case P_NODE:
-	case P_FOUND:
-		snprintf(text, size, "%llu", (unsigned long long)v.count);
-		break;
-	case P_REAL:
-		snprintf(text, size, "%.12g", v.real);
-		break;
-	case P_CHOICE:
-		for (unsigned i = 0; i <= v.choice; i++)
-			next_word(&list, text, size);
-		break;
-	case P_LAYOUT:
-	case P_PATH:
-		utf8_print(v.text, text, size);
-		break;
-	}
-	return text;
-}
-
-bool value_same(const struct parameter *p, union value a, union value b)
-{
-	switch (p->type) {
-	case P_COUNT:
-	case P_SIZE:
-	case P_NODE:
-	case P_FOUND:
-		return a.count == b.count;
-	case P_REAL:
-		return a.real == b.real;
-	case P_CHOICE:
-		return a.choice == b.choice;
-	case P_LAYOUT:
-	case P_PATH:
-		return strcmp(a.text, b.text) == 0;
-	}
-	return false;
-}
-
-char *value_show(const struct parameter *p, union value v, char *text, size_t size)
-{
-	char bytes[BYTES_TEXT];
-
-	if (p->type != P_SIZE)
-		return value_print(p, v, text, size);
-	snprintf(text, size, "%s", bytes_text(bytes, v.count));
-	return text;
-}
-
-char *show_number(double x, const char *unit, char *text, size_t size)
-{
-	static const char *const prefix[] = { "p", "n", "u", "m", "", "k", "M", "G", "T", "P" };
-	int i = 4, digits;
-
-	if (isnan(x)) {
-		snprintf(text, size, "-");
-		return text;
-	}
-	if (strcmp(unit, "1") == 0) {
-		snprintf(text, size, "%.4g", x);
-		return text;
-	}
-	while (x && fabs(x) < 0.99995 && i > 0) {
-		x *= 1e3;
-		i--;
-	}
-	while (fabs(x) >= 999.95 && i < 9) {
-		x /= 1e3;
-		i++;
-	}
-	digits = fabs(x) < 9.9995 ? 3 : fabs(x) < 99.995 ? 2 : 1;
-	snprintf(text, size, "%.*f %s%s", digits, x, prefix[i], unit);
-	return text;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
+#include "harness/value.h"
 #include "harness/values.h"
 #include "base/names.h"
 #include "machine/topology.h"
@@ -90,12 +92,12 @@ static void parse_number(const char *text)
 	double s;
 
 	must(near >= -1 && near < (int)(sizeof(names) / sizeof(*names)));
-	if (parse_seconds(text, &s, why, sizeof(why))) {
+	if (quantity_seconds(text, &s, why, sizeof(why))) {
 		must(strlen(why) > 10);
 		return;
 	}
 	must(isfinite(s) && s >= 0);
-	must(*show_number(s, "s", shown, sizeof(shown)));
+	must(*quantity_show(s, "s", shown, sizeof(shown)));
 }
 
 /* The first byte says of which type, and on which machine. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people write: numbers, lists, ranges, words, names they mistype. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/names.h"
+#include "harness/value.h"
 #include "harness/values.h"
 #include "machine/topology.h"
 
@@ -104,6 +104,16 @@ static void test_ranges(void **state)
 	expect(&count, "9007199254740991..9007199254740992+1", 2,
 	       "9007199254740991,9007199254740992");
 	refuse(&count, "1..2*1.0000000000000002", 2, "larger");
+	refuse(&count, "0..100000+1", 2, "more than 100000 values");
+	refuse(&size, "a..2", 2, "'a' is no size");
+	refuse(&size, "1..b", 2, "'b' is no size");
+	refuse(&count, "1..9+c", 2, "'c' is no count");
+	refuse(&count, "1..9*d", 2, "'1..9*d': the factor of a range must be a number above 1");
+	refuse(&count, "1..9*1", 2, "above 1");
+	refuse(&count, "9..1", 2, "'9..1' is an empty or endless range");
+	refuse(&count, "1..9+0", 2, "endless");
+	refuse(&count, "0..9", 2, "endless");
+	refuse(&count, "..", 2, "'' is no count");
 }
 
 static void test_words(void **state)
@@ -124,52 +134,6 @@ static void test_words(void **state)
 	refuse(&count, "1,", 2, "empty");
 }
 
-static void test_seconds(void **state)
-{
-	static const struct {
-		const char *text;
-		double seconds;
-	} good[] = {
-		{ "60", 60 },
-		{ "1.5", 1.5 },
-		{ ".5", 0.5 },
-		{ "1e-3", 1e-3 },
-		{ "60s", 60 },
-		{ "500ms", 0.5 },
-		{ "7us", 7e-6 },
-		{ "20ns", 20e-9 },
-		{ "2m", 120 },
-		{ "2min", 120 },
-		{ "2MIN", 120 },
-		{ "1.5h", 5400 },
-		{ "0", 0 },
-		{ "1h30m", 5400 },
-		{ "1h0.5s", 3600.5 },
-		{ "2min30s", 150 },
-		{ "1h2m3s4ms5us6ns", 3723.004005006 },
-		{ "1e3ms", 1 },
-	};
-	static const char *const bad[] = {
-		"",	"s",	 "soon",   "1 day", "1d",    "-1s",    "+1",	   " 1",    "1 s",
-		"1h30", "30m1h", "1m1min", "1s1s",  "1ms1s", "1hh",    "1minutes", "mi",    "1mi",
-		"nan",	"inf",	 "1e999",  "0x10",  "0x10s", "1e308h", "1,5s",	   "1h-1m",
-	};
-	double s;
-	char why[256];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
-		assert_int_equal(parse_seconds(good[i].text, &s, why, sizeof(why)), 0);
-		assert_true(fabs(s - good[i].seconds) <= 1e-12 * good[i].seconds);
-	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		if (!parse_seconds(bad[i], &s, why, sizeof(why)))
-			fail_msg("'%s' is taken for a time", bad[i]);
-		assert_non_null(strstr(why, bad[i]));
-		assert_non_null(strstr(why, "1h30m"));
-	}
-}
-
 /* What is too large for a number is none: records have no infinity. */
 static void test_numbers_that_their_suffix_makes_infinite(void **state)
 {
@@ -177,27 +141,6 @@ static void test_numbers_that_their_suffix_makes_infinite(void **state)
 	refuse(&real, "1e308G", 2, "1e308G");
 	refuse(&count, "1e308k", 2, "1e308k");
 	refuse(&size, "1e308T", 2, "1e308T");
-}
-
-static void shown(double x, const char *unit, const char *text)
-{
-	char buffer[64];
-
-	assert_string_equal(show_number(x, unit, buffer, sizeof(buffer)), text);
-}
-
-static void test_numbers_for_people(void **state)
-{
-	(void)state;
-	shown(12.3456e9, "B/s", "12.35 GB/s");
-	shown(0.0216, "s/pass", "21.60 ms/pass");
-	shown(999.96, "B", "1.000 kB");
-	shown(0, "s", "0.000 s");
-	shown(1, "s", "1.000 s");
-	shown(0.99996, "s", "1.000 s");
-	shown(-2e-9, "s", "-2.000 ns");
-	shown(0.25, "1", "0.25");
-	shown(NAN, "s", "-");
 }
 
 static void test_nearest(void **state)
@@ -216,6 +159,36 @@ static void test_nearest(void **state)
 	assert_int_equal(nearest("a-name", &endless, 1), -1);
 }
 
+/* A node without memory is none to put data on, unless it is named. */
+static void test_nodes_without_memory(void **state)
+{
+	struct machine *m = two_nodes();
+	struct values v;
+	char why[512];
+
+	(void)state;
+	m->node[0].memory = 0;
+	for (const char *const *word = (const char *const[]){ "first", "all", NULL }; *word;
+	     word++) {
+		assert_int_equal(values_parse(&node, *word, m, QUICK, &v, why, sizeof(why)), 0);
+		assert_int_equal(v.n, 1);
+		assert_int_equal(v.value[0].count, 1);
+		values_free(&node, &v);
+	}
+	machine_close(m);
+	expect(&node, "first", 1, "0");
+	expect(&node, "0", 1, "0");
+}
+
+/* What settle() finds has no text. */
+static void test_what_is_found_cannot_be_given(void **state)
+{
+	static const struct parameter found = { .name = "rows", .help = "found", .type = P_FOUND };
+
+	(void)state;
+	refuse(&found, "3", 2, "");
+}
+
 /* The one too many must not leak, as checkers of memory see. */
 static void test_too_many(void **state)
 {
@@ -227,6 +200,10 @@ static void test_too_many(void **state)
 	for (size_t i = 0; i + 1 < n; i++)
 		text[i] = i % 2 ? ',' : '1';
 	refuse(&layout, text, 2, "too many values");
+	refuse(&count, text, 2, "too many values");
+	for (size_t i = 0; i + 4 < n; i += 4)
+		memcpy(text + i, "all,", 4);
+	refuse(&node, text, 2, "too many values");
 	free(text);
 }
 
@@ -236,10 +213,10 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_numbers_that_their_suffix_makes_infinite),
 		cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_numbers_for_people),
+		cmocka_unit_test(test_nodes_without_memory),
+		cmocka_unit_test(test_what_is_found_cannot_be_given),
 		cmocka_unit_test(test_too_many),
 	};
 

@@ -8,7 +8,7 @@
 #include "bench/kmeans/parameters.h"
 #include "bench/kmeans/settle.h"
 #include "benchmark.h"
-#include "harness/values.h"
+#include "base/quantity.h"
 #include "kit/matrix.h"
 
 /* Points to be generated: so many, or so many for each rank, which are the same points. */
@@ -23,7 +23,7 @@ static bool generated(const struct trial *t, const union value *value, uint64_t 
 	if (length >= sizeof(text))
 		return false;
 	snprintf(text, sizeof(text), "%.*s", (int)(of_each ? number : length), value[POINTS].text);
-	if (parse_count(text, points, why, sizeof(why)))
+	if (quantity_count(text, points, why, sizeof(why)))
 		return false;
 	return !__builtin_mul_overflow(*points, of_each ? ranks_of(t->ranks) : 1, points);
 }

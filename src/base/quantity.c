@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/quantity.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+struct suffix {
+	const char *name;
+	double factor;
+};
+
+static const struct suffix binary[] = { { "", 1 },
+					{ "B", 1 },
+					{ "K", 0x1p10 },
+					{ "KiB", 0x1p10 },
+					{ "M", 0x1p20 },
+					{ "MiB", 0x1p20 },
+					{ "G", 0x1p30 },
+					{ "GiB", 0x1p30 },
+					{ "T", 0x1p40 },
+					{ "TiB", 0x1p40 },
+					{ 0 } };
+static const struct suffix decimal[] = {
+	{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { 0 }
+};
+/* From the largest to the smallest: in this order they may follow each other. */
+static const struct suffix seconds[] = { { "h", 3600 },	 { "min", 60 },	 { "m", 60 },	 { "s", 1 },
+					 { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { 0 } };
+
+/*
+ * A decimal number, not negative: no sign, no space, nothing hexadecimal, no infinity. NULL: there
+ * is none; else what follows it.
+ */
+static const char *parse_decimal(const char *text, double *number)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return NULL;
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return NULL;
+	errno = 0;
+	*number = strtod(text, &end);
+	return end == text || errno ? NULL : end;
+}
+
+/* A number and one of the suffixes. */
+static int parse_scaled(const char *text, const struct suffix *suffix, double *number)
+{
+	const char *end = parse_decimal(text, number);
+
+	while (end && suffix->name && strcasecmp(end, suffix->name))
+		suffix++;
+	if (!end || !suffix->name)
+		return -1;
+	*number *= suffix->factor;
+	return isfinite(*number) ? 0 : -1;
+}
+
+/* "1h30m": numbers, each with a smaller unit than the one before. */
+static int parse_units(const char *text, double *sum)
+{
+	double last = INFINITY, number;
+
+	*sum = 0;
+	do {
+		const struct suffix *unit = seconds;
+		size_t length;
+
+		text = parse_decimal(text, &number);
+		length = text ? strspn(text, LETTERS) : 0;
+		while (length && unit->name &&
+		       (strncasecmp(text, unit->name, length) || unit->name[length]))
+			unit++;
+		if (!length || !unit->name || unit->factor >= last)
+			return -1;
+		last = unit->factor;
+		*sum += number * unit->factor;
+		text += length;
+	} while (*text);
+	return isfinite(*sum) ? 0 : -1;
+}
+
+/* Up to 2^53, which a double holds exactly. */
+static int parse_whole(const char *text, const struct suffix *suffix, uint64_t *number)
+{
+	double real;
+
+	if (parse_scaled(text, suffix, &real) || real != floor(real) || real > 0x1p53)
+		return -1;
+	*number = (uint64_t)real;
+	return 0;
+}
+
+int quantity_bytes(const char *text, uint64_t *number, char *why, size_t size)
+{
+	if (!parse_whole(text, binary, number))
+		return 0;
+	snprintf(why, size,
+		 "'%s' is no size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)", text);
+	return -1;
+}
+
+int quantity_count(const char *text, uint64_t *number, char *why, size_t size)
+{
+	if (!parse_whole(text, decimal, number))
+		return 0;
+	snprintf(why, size,
+		 "'%s' is no count: expected a whole number, as 12, 1e9, 10k, 2M (powers of 1000)",
+		 text);
+	return -1;
+}
+
+int quantity_seconds(const char *text, double *number, char *why, size_t size)
+{
+	static const struct suffix none[] = { { "", 1 }, { 0 } };
+
+	if (!parse_scaled(text, none, number) || !parse_units(text, number))
+		return 0;
+	snprintf(why, size,
+		 "'%s' is no time: expected seconds, or h, min (m), s, ms, us, ns, the larger "
+		 "first: 60s, 500ms, 1h30m",
+		 text);
+	return -1;
+}
+
+int quantity_real(const char *text, double *number, char *why, size_t size)
+{
+	if (!parse_scaled(text, decimal, number))
+		return 0;
+	snprintf(why, size, "'%s' is no number: expected one as 0.5, 12, 1e-3", text);
+	return -1;
+}
+
+char *quantity_show(double x, const char *unit, char *text, size_t size)
+{
+	static const char *const prefix[] = { "p", "n", "u", "m", "", "k", "M", "G", "T", "P" };
+	int i = 4, digits;
+
+	if (isnan(x)) {
+		snprintf(text, size, "-");
+		return text;
+	}
+	if (strcmp(unit, "1") == 0) {
+		snprintf(text, size, "%.4g", x);
+		return text;
+	}
+	while (x && fabs(x) < 0.99995 && i > 0) {
+		x *= 1e3;
+		i--;
+	}
+	while (fabs(x) >= 999.95 && i < 9) {
+		x /= 1e3;
+		i++;
+	}
+	digits = fabs(x) < 9.9995 ? 3 : fabs(x) < 99.995 ? 2 : 1;
+	snprintf(text, size, "%.*f %s%s", digits, x, prefix[i], unit);
+	return text;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers with units: times that people write, and numbers that they read. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/quantity.h"
+
+static void test_seconds(void **state)
+{
+	static const struct {
+		const char *text;
+		double seconds;
+	} good[] = {
+		{ "60", 60 },
+		{ "1.5", 1.5 },
+		{ ".5", 0.5 },
+		{ "1e-3", 1e-3 },
+		{ "60s", 60 },
+		{ "500ms", 0.5 },
+		{ "7us", 7e-6 },
+		{ "20ns", 20e-9 },
+		{ "2m", 120 },
+		{ "2min", 120 },
+		{ "2MIN", 120 },
+		{ "1.5h", 5400 },
+		{ "0", 0 },
+		{ "1h30m", 5400 },
+		{ "1h0.5s", 3600.5 },
+		{ "2min30s", 150 },
+		{ "1h2m3s4ms5us6ns", 3723.004005006 },
+		{ "1e3ms", 1 },
+	};
+	static const char *const bad[] = {
+		"",	"s",	 "soon",   "1 day", "1d",    "-1s",    "+1",	   " 1",    "1 s",
+		"1h30", "30m1h", "1m1min", "1s1s",  "1ms1s", "1hh",    "1minutes", "mi",    "1mi",
+		"nan",	"inf",	 "1e999",  "0x10",  "0x10s", "1e308h", "1,5s",	   "1h-1m",
+	};
+	double s;
+	char why[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_int_equal(quantity_seconds(good[i].text, &s, why, sizeof(why)), 0);
+		assert_true(fabs(s - good[i].seconds) <= 1e-12 * good[i].seconds);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		if (!quantity_seconds(bad[i], &s, why, sizeof(why)))
+			fail_msg("'%s' is taken for a time", bad[i]);
+		assert_non_null(strstr(why, bad[i]));
+		assert_non_null(strstr(why, "1h30m"));
+	}
+}
+
+static void shown(double x, const char *unit, const char *text)
+{
+	char buffer[64];
+
+	assert_string_equal(quantity_show(x, unit, buffer, sizeof(buffer)), text);
+}
+
+static void test_numbers_for_people(void **state)
+{
+	(void)state;
+	shown(12.3456e9, "B/s", "12.35 GB/s");
+	shown(0.0216, "s/pass", "21.60 ms/pass");
+	shown(999.96, "B", "1.000 kB");
+	shown(0, "s", "0.000 s");
+	shown(1, "s", "1.000 s");
+	shown(0.99996, "s", "1.000 s");
+	shown(-2e-9, "s", "-2.000 ns");
+	shown(0.25, "1", "0.25");
+	shown(NAN, "s", "-");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_numbers_for_people),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
