@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "command.h"
 #include "config.h"
 #include "kit/agree.h"
-#include "harness/list.h"
+#include "commands/list.h"
 #include "base/names.h"
 #include "harness/options.h"
 #include "harness/engine.h"
@@ -33,6 +34,29 @@ int refuse_arguments(int argc, char **argv, int most)
 	fprintf(stderr, "%s: '%s' is one argument too many; `%s --help` shows what is expected\n",
 		argv[0], argv[1 + most], argv[0]);
 	return EXIT_COMMAND_LINE;
+}
+
+/* By name, internal ones too; NULL after a message. */
+static const struct benchmark *find_benchmark(const struct benchmark *const *table,
+					      const char *name)
+{
+	const char *names[MOST_NAMES];
+	size_t n = 0;
+	int near;
+
+	for (size_t i = 0; table[i] && n < MOST_NAMES; i++) {
+		if (strcmp(table[i]->name, name) == 0)
+			return table[i];
+		if (!table[i]->internal)
+			names[n++] = table[i]->name;
+	}
+	near = nearest(name, names, n);
+	if (near >= 0)
+		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
+	else
+		warnx("there is no benchmark '%s'; `%s list` shows them", name,
+		      program_invocation_short_name);
+	return NULL;
 }
 
 int list_command(const struct program *p, int argc, char **argv)

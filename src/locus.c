@@ -6,10 +6,10 @@
 
 #include "benchmarks.h"
 #include "command.h"
+#include "commands/doctor/doctor.h"
 #include "commands/topology.h"
-#include "harness/doctor.h"
 #include "harness/options.h"
-#include "harness/report.h"
+#include "commands/report.h"
 #include "machine/affinity.h"
 #include "machine/topology.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../unit/tree.h"
-#include "harness/doctor.h"
+#include "commands/doctor/doctor.h"
 #include "machine/cgroup.h"
 #include "machine/hugepool.h"
 #include "machine/limits.h"

@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "harness/doctor.h"
+#include "commands/doctor/doctor.h"
+#include "commands/doctor/likwid.h"
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "machine/topology.h"
@@ -403,6 +404,73 @@ static void counters_are_tried(void **state)
 	free(text);
 }
 
+/*
+ * What it says of LIKWID, by processor: on x86 it reads registers, for which it needs a driver, and
+ * who may open its file; elsewhere (64-bit Arm, POWER) it counts by perf_event_open.
+ */
+static void likwid_counts_by_registers_or_by_perf_event(void **state)
+{
+	static const struct {
+		const char *library, *file; /* NULL: is not there */
+		bool registers;
+		const char *found, *remedy;
+	} rows[] = {
+		{ NULL, NULL, true, "no LIKWID",
+		  "sudo apt-get install likwid # Fedora: likwid, Spack: likwid" },
+		{ NULL, NULL, false, "no LIKWID",
+		  "spack install likwid # it counts by perf_event; Debian and Ubuntu have LIKWID "
+		  "for x86 alone" },
+		{ "liblikwid.so.5.2", NULL, false,
+		  "liblikwid.so.5.2; likwid-perfctr counts by perf_event_open", "" },
+		{ "liblikwid.so.5.2", NULL, true,
+		  "liblikwid.so.5.2, but no /dev/cpu/0/msr, which likwid-perfctr needs unless "
+		  "built "
+		  "for perf_event",
+		  "sudo modprobe msr" },
+		{ "liblikwid.so.5.2", "/dev/cpu/0/msr", true,
+		  "liblikwid.so.5.2; /dev/cpu/0/msr can be read by us", "" },
+		/* no folder: the file can't be opened, though nobody says that it isn't there */
+		{ "liblikwid.so.5.2", "/dev/cpu/0", true,
+		  "liblikwid.so.5.2, but neither /dev/cpu/0/msr nor likwid-accessD for us",
+		  "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
+		  "/usr/sbin/likwid-accessD" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		const struct likwid_here here = { rows[i].library, "no LIKWID", rows[i].registers };
+		const bool missing = *rows[i].remedy;
+		struct finding f = { .state = FINDING_UNKNOWN };
+
+		if (rows[i].file)
+			put_file(rows[i].file, "");
+		judge_likwid(&here, root, &f);
+		if (rows[i].file)
+			remove(in_tree(rows[i].file));
+		remove(in_tree("/dev/cpu/0"));
+		assert_int_equal(f.state, missing ? FINDING_MISSING : FINDING_GOOD);
+		assert_string_equal(f.found, rows[i].found);
+		assert_string_equal(f.remedy, rows[i].remedy);
+	}
+}
+
+/* Registers that only its daemon may read. */
+static void likwid_has_a_daemon(void **state)
+{
+	const struct likwid_here here = { "liblikwid.so.5.2", NULL, true };
+	struct finding f = { .state = FINDING_UNKNOWN };
+
+	(void)state;
+	put_file("/dev/cpu/0", "");
+	put_file("/usr/local/sbin/likwid-accessD", "");
+	assert_int_equal(chmod(in_tree("/usr/local/sbin/likwid-accessD"), 0755), 0);
+	judge_likwid(&here, root, &f);
+	assert_int_equal(f.state, FINDING_GOOD);
+	assert_string_equal(f.found,
+			    "liblikwid.so.5.2; /dev/cpu/0/msr is for likwid-accessD to read");
+	assert_string_equal(f.remedy, "");
+}
+
 static void script(const char *text)
 {
 	put_file("/python", text);
@@ -487,6 +555,8 @@ int main(void)
 		TEST(nothing_to_see_is_unknown),
 		TEST(a_full_disk_is_an_error),
 		TEST(counters_are_tried),
+		TEST(likwid_counts_by_registers_or_by_perf_event),
+		TEST(likwid_has_a_daemon),
 		TEST(python_is_tried),
 		TEST(python_may_hang),
 	};

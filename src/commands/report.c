@@ -10,7 +10,7 @@
 
 #include "config.h"
 #include "harness/options.h"
-#include "harness/report.h"
+#include "commands/report.h"
 
 static const char *interpreter(void)
 {

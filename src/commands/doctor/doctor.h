@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What this machine lacks or has set wrong for measuring, why that matters, and the command that
- * mends it. It looks and tries,
- *needs no root, changes nothing, and takes about a second.
+ * mends it. It looks and tries, needs no root, changes nothing, and takes about a second.
  *
  *	[ok]  as it should be, or for information
  *	[!!]  spoils measurements

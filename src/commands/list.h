@@ -23,7 +23,4 @@ void list_names(const struct benchmark *const *table, const struct benchmark *, 
 /* The sections of the man page that the tables hold: common options, and every benchmark. */
 void list_man(const struct benchmark *const *table, FILE *);
 
-/* By name, internal ones too; NULL with a message, and the nearest name. */
-const struct benchmark *find_benchmark(const struct benchmark *const *table, const char *name);
-
 #endif

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
-#include <errno.h>
-#include <string.h>
-
 #include "count/counting.h"
-#include "harness/list.h"
+#include "commands/list.h"
 #include "harness/options.h"
-#include "base/names.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
@@ -195,25 +190,4 @@ void list_man(const struct benchmark *const *table, FILE *f)
 	for (; *table; table++)
 		if (!(*table)->internal)
 			put_benchmark(*table, f);
-}
-
-const struct benchmark *find_benchmark(const struct benchmark *const *table, const char *name)
-{
-	const char *names[64];
-	size_t n = 0;
-	int near;
-
-	for (size_t i = 0; table[i] && n < 64; i++) {
-		if (strcmp(table[i]->name, name) == 0)
-			return table[i];
-		if (!table[i]->internal)
-			names[n++] = table[i]->name;
-	}
-	near = nearest(name, names, n);
-	if (near >= 0)
-		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
-	else
-		warnx("there is no benchmark '%s'; `%s list` shows them", name,
-		      program_invocation_short_name);
-	return NULL;
 }

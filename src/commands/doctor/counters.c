@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sysfs.h"
+#include "commands/doctor/counters.h"
+#include "count/counters.h"
+#include "count/papi_names.h"
+#include "count/perf_open.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+void check_schedstat(const struct patient *p, struct finding *f)
+{
+	char *line = sysfs_line(p->root, "/proc/self/schedstat");
+	unsigned long long ran, waited, slices;
+
+	if (!line || sscanf(line, "%llu %llu %llu", &ran, &waited, &slices) != 3)
+		finding_set(f, FINDING_MISSING, "/proc/self/schedstat is not there");
+	else
+		finding_set(f, ran ? FINDING_GOOD : FINDING_MISSING, "%s",
+			    ran ? "kept" : "all zero: the kernel does not keep it");
+	free(line);
+}
+
+void check_paranoid(const struct patient *p, struct finding *f)
+{
+	char *line = sysfs_line(p->root, "/proc/sys/kernel/perf_event_paranoid"), *end;
+	long level = line ? strtol(line, &end, 10) : 0;
+	struct reason why;
+	/*
+	 * Who has the capability is not asked by the kernel, but turned away by PAPI, which only
+	 * looks at the number.
+	 */
+	bool allowed = level > 2 && !strcmp(p->root, THIS_MACHINE) && !perf_no_software(&why);
+
+	if (!line || end == line || *end)
+		finding_set(f, FINDING_UNKNOWN, "perf_event_paranoid can't be read");
+	else
+		finding_set(f, level > 2 ? FINDING_MISSING : FINDING_GOOD, "%ld%s", level,
+			    allowed	? ": the kernel lets us count, but PAPI will not"
+			    : level > 2 ? ": nothing is counted"
+			    : level > 1 ? ": users count in user space, and of their own"
+					: "");
+	free(line);
+}
+
+void check_watchdog(const struct patient *p, struct finding *f)
+{
+	uint64_t on;
+
+	if (sysfs_number(p->root, &on, "/proc/sys/kernel/nmi_watchdog"))
+		finding_set(f,
+			    sysfs_hidden(p->root, "/proc/sys/kernel") ? FINDING_UNKNOWN
+								      : FINDING_GOOD,
+			    "not in this kernel, or not to be seen");
+	else
+		finding_set(f, on ? FINDING_MISSING : FINDING_GOOD, on ? "on" : "off");
+}
+
+/* By counting: the events that most processors have, and how many of them at a time. */
+void check_pmu(const struct patient *p, struct finding *f)
+{
+	static const char *const names[] = { "perf::CYCLES",	      "perf::INSTRUCTIONS",
+					     "perf::BRANCH-MISSES",   "perf::CACHE-MISSES",
+					     "perf::LLC-LOAD-MISSES", "perf::DTLB-LOAD-MISSES" };
+	const size_t prefix = strlen("perf::");
+	char counted[128] = "", silent[128] = "";
+	struct counters *c;
+	struct reason why;
+
+	(void)p;
+	if (perf_no_hardware(&why)) {
+		finding_set(f, FINDING_MISSING, "%s", why.what);
+		finding_mend(f, "%s", why.remedy);
+		return;
+	}
+	c = counters_open(names, LENGTH(names), false);
+	for (unsigned i = 0; c && i < LENGTH(names); i++) {
+		const struct event *e = counters_event(c, i);
+		char *list = e->proven ? counted : silent;
+		size_t used = strlen(list);
+
+		if (e->source)
+			snprintf(list + used, sizeof(counted) - used, "%s%s", used ? ", " : "",
+				 names[i] + prefix);
+	}
+	finding_set(f, *counted ? FINDING_GOOD : FINDING_MISSING, "%s, in %u pass%s%s%s",
+		    *counted ? counted : "nothing that counts", c ? counters_passes(c) : 0,
+		    c && counters_passes(c) == 1 ? "" : "es",
+		    *silent ? "; can be asked for, but count nothing: " : "", silent);
+	counters_close(c);
+}
+
+void check_software(const struct patient *p, struct finding *f)
+{
+	struct reason why;
+
+	(void)p;
+	if (!perf_no_software(&why)) {
+		finding_set(f, FINDING_GOOD, "faults, switches and migrations can be counted");
+		return;
+	}
+	finding_set(f, FINDING_MISSING, "%s", why.what);
+	finding_mend(f, "%s", why.remedy);
+}
+
+void check_papi(const struct patient *p, struct finding *f)
+{
+	struct reason why;
+	char version[32];
+	unsigned presets = papi_presets(version, &why);
+
+	(void)p;
+	if (presets) {
+		finding_set(f, FINDING_GOOD, "%s; %u of its presets can be counted: papi_avail -a",
+			    version, presets);
+		return;
+	}
+	finding_set(f, FINDING_MISSING, "%s%s%.200s", version, *version ? ": " : "", why.what);
+	finding_mend(f, "%s", why.remedy);
+}

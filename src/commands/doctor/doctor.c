@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/sysfs.h"
+#include "commands/doctor/clocks.h"
+#include "commands/doctor/counters.h"
+#include "commands/doctor/cpus.h"
+#include "commands/doctor/doctor.h"
+#include "commands/doctor/likwid.h"
+#include "commands/doctor/memory.h"
+#include "commands/doctor/pages.h"
+#include "commands/doctor/python.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct check {
+	const char *name, *why;
+	void (*look)(const struct patient *, struct finding *);
+	const char *remedy;
+	bool live; /* tries, instead of reading: this machine only */
+} checks[] = {
+	{ "load", "others' work on the same CPUs makes samples longer", check_load,
+	  "ps -eo pcpu,pid,user,comm --sort=-pcpu | head", true },
+	{ "governor", "the clock follows the load: what runs first runs slower", check_governor,
+	  "sudo cpupower frequency-set --governor performance", false },
+	{ "turbo", "the clock depends on heat and on how many cores are busy", check_turbo, NULL,
+	  false },
+	{ "clock source", "reading the clock is slow, or leaves the process", check_clock_source,
+	  "sudo dmesg | grep -i tsc # says why it is not used", false },
+	{ "virtual machine", "the host moves the CPUs about and takes time away (steal)",
+	  check_virtual, NULL, false },
+	{ "CPUs", "layouts and default numbers of threads leave the others out", check_cpus,
+	  "taskset -c \"$(cat /sys/devices/system/cpu/online)\" locus ... # SLURM: --exclusive",
+	  false },
+	{ "NUMA nodes", "what needs all nodes is impossible", check_nodes,
+	  "sbatch --exclusive --mem=0 ... # by hand: cpuset.mems of the cgroup", false },
+	{ "memory policy", "data can't lie on other nodes, or not where a trial wants them",
+	  check_policy, "numactl --localalloc locus ... # SLURM: srun --mem-bind=none", false },
+	{ "CPU quota", "the kernel stops the process when its share is used up", check_quota,
+	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup",
+	  false },
+	{ "hardware threads", "siblings share a core", check_smt, NULL, false },
+	{ "isolated CPUs", "free of others' work, and used only when named", check_isolated, NULL,
+	  false },
+	{ "memory", "larger data can't lie on that node", check_memory,
+	  "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", false },
+	{ "memory limit", "sizes beyond it are impossible", check_memory_limit,
+	  "sbatch --mem=0 ... # by hand: raise memory.max (memory.limit_in_bytes) of the cgroup",
+	  false },
+	{ "transparent pages", "pages=thp is impossible", check_thp, NULL, false },
+	{ "hugetlb pages", "pages=2M or pages=1G is impossible", check_huge_pages, NULL, false },
+	{ "NUMA balancing", "the kernel moves pages while they are measured", check_balancing,
+	  "sudo sysctl kernel.numa_balancing=0", false },
+	{ "swap", "pages may have to come back from disk", check_swap,
+	  "sudo swapoff -a && sudo swapon -a", false },
+	{ "move_pages", "placement can only be counted or not verified at all, nor migrated",
+	  check_move_pages, "docker run --cap-add SYS_NICE ... # seccomp forbids it", true },
+	{ "locked memory", "MPI over InfiniBand and counters may fail", check_memlock,
+	  "ulimit -l unlimited", false },
+	{ "schedstat", "waiting for a CPU can't be told from running", check_schedstat, NULL,
+	  false },
+	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them for that",
+	  check_paranoid, "sudo sysctl kernel.perf_event_paranoid=1", false },
+	{ "NMI watchdog", "it takes one of the processor's counters", check_watchdog,
+	  "sudo sysctl kernel.nmi_watchdog=0", false },
+	{ "hardware counters", "no cycles, misses or bandwidth beside the times", check_pmu, NULL,
+	  true },
+	{ "software counters", "no perf::CONTEXT-SWITCHES and the like; the kernel's own are there",
+	  check_software, NULL, true },
+	{ "PAPI", "no counters through PAPI", check_papi, NULL, true },
+	{ "LIKWID", "no counters of regions by likwid-perfctr", check_likwid, NULL, true },
+	{ "mitigations", "they lengthen system calls and indirect branches", check_mitigations,
+	  NULL, false },
+	{ "Python", "locus report does not work", check_python,
+	  "python3 -m venv ~/locus-python && ~/locus-python/bin/pip install altair duckdb jinja2 "
+	  "jsonschema-rs numpy vl-convert-python && "
+	  "export LOCUS_PYTHON=~/locus-python/bin/python",
+	  true },
+};
+
+static void print(FILE *out, const struct check *c, const struct finding *f)
+{
+	static const char *const words[FINDING_STATES] = { "[ok]", "[!!]", "[--]", "[??]" };
+	const char *remedy = *f->remedy ? f->remedy : c->remedy;
+
+	fprintf(out, "%s %-20s %s\n", words[f->state], c->name, f->found);
+	if (f->state != FINDING_WRONG && f->state != FINDING_MISSING)
+		return;
+	fprintf(out, "     %-20s %s\n", "", c->why);
+	if (remedy)
+		fprintf(out, "     %-20s $ %s\n", "", remedy);
+}
+
+int doctor_at(const char *root, const struct machine *machine, FILE *out)
+{
+	const struct patient patient = { root, machine };
+	unsigned count[FINDING_STATES] = { 0 };
+
+	for (unsigned i = 0; i < LENGTH(checks); i++) {
+		struct finding f = { .state = FINDING_UNKNOWN };
+
+		if (checks[i].live && strcmp(root, THIS_MACHINE))
+			finding_set(&f, FINDING_UNKNOWN, "not this machine");
+		else
+			checks[i].look(&patient, &f);
+		count[f.state]++;
+		print(out, &checks[i], &f);
+		fflush(out);
+	}
+	fprintf(out, "%u spoil measurements [!!], %u are missing [--], %u unknown [??]\n",
+		count[FINDING_WRONG], count[FINDING_MISSING], count[FINDING_UNKNOWN]);
+	return fflush(out) || ferror(out) || count[FINDING_WRONG] ? 1 : 0;
+}
+
+int doctor(const struct machine *machine, FILE *out)
+{
+	return doctor_at(THIS_MACHINE, machine, out);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fields.h"
+#include "base/numbers.h"
+#include "base/sysfs.h"
+#include "base/text.h"
+#include "commands/doctor/memory.h"
+#include "machine/cgroup.h"
+#include "machine/limits.h"
+#include "machine/topology.h"
+
+#define NODES "/sys/devices/system/node"
+
+/* The nodes that are online, and those of them that have no memory at all: no cpuset took it. */
+static int count_nodes(const char *root, int *empty)
+{
+	hwloc_bitmap_t online = sysfs_list(root, NODES "/online"),
+		       with = sysfs_list(root, NODES "/has_memory");
+	int all = online ? hwloc_bitmap_weight(online) : -1;
+
+	*empty = 0;
+	if (online && with) {
+		hwloc_bitmap_andnot(online, online, with);
+		*empty = hwloc_bitmap_weight(online);
+	}
+	hwloc_bitmap_free(online);
+	hwloc_bitmap_free(with);
+	return all;
+}
+
+/* What a memory policy leaves out is for its own line to say. */
+void check_nodes(const struct patient *p, struct finding *f)
+{
+	const struct machine *m = p->machine;
+	int empty, all = count_nodes(p->root, &empty), ours = 0;
+
+	for (unsigned i = 0; i < m->nodes; i++)
+		ours += machine_has_memory(m, &m->node[i]) || m->node[i].lack == NOT_IN_POLICY;
+	if (all < 0)
+		finding_set(f, FINDING_UNKNOWN, NODES " can't be seen: all is taken for one node");
+	else if (ours < all - empty)
+		finding_set(f, FINDING_MISSING, "the memory of %d of %d is ours", ours,
+			    all - empty);
+	else
+		finding_set(f, FINDING_GOOD, "%d", all);
+	for (unsigned i = 0; i < m->nodes; i++) {
+		const struct node *n = &m->node[i];
+
+		if (!n->cpus || n->lack != NO_MEMORY || machine_has_memory(m, n))
+			continue;
+		if (f->state == FINDING_GOOD)
+			finding_mend(f, "sudo dmidecode -t memory # tells which slots are empty");
+		f->state = FINDING_MISSING;
+		finding_add(f, "; node %d has no memory: what its CPUs touch first lies on node %d",
+			    n->number, n->first_touch);
+	}
+}
+
+void check_policy(const struct patient *p, struct finding *f)
+{
+	struct memory_policy policy;
+
+	memory_policy_read(p->root, &policy);
+	if (!*policy.text)
+		finding_set(f, FINDING_UNKNOWN, "/proc/self/numa_maps can't be read");
+	else if (policy.kind == BOUND)
+		finding_set(f, FINDING_MISSING, "%.100s: memory of these nodes only", policy.text);
+	else if (policy.kind == STEERED)
+		finding_set(
+			f, FINDING_WRONG,
+			"%.100s: pages lie there, and not with the threads that touch them first",
+			policy.text);
+	else
+		finding_set(f, FINDING_GOOD,
+			    "%.100s: pages lie with the threads that touch them first",
+			    policy.text);
+}
+
+void check_memory(const struct patient *p, struct finding *f)
+{
+	struct {
+		int node;
+		struct node_memory m;
+	} least = { 0 }, fullest = { 0 };
+	char available[BYTES_TEXT], total[BYTES_TEXT];
+	unsigned known = 0;
+	struct node_memory m;
+
+	for (unsigned i = 0; i < p->machine->nodes; i++) {
+		const int node = p->machine->node[i].number;
+
+		if (node_memory_read(p->root, node, &m) || !m.total)
+			continue;
+		if (!known || m.available < least.m.available) {
+			least.node = node;
+			least.m = m;
+		}
+		if (!known++ || (double)m.available / (double)m.total <
+					(double)fullest.m.available / (double)fullest.m.total) {
+			fullest.node = node;
+			fullest.m = m;
+		}
+	}
+	if (!known) {
+		finding_set(f, FINDING_UNKNOWN, "neither /proc/meminfo nor the nodes tell");
+		return;
+	}
+	finding_set(f, fullest.m.available < fullest.m.total / 2 ? FINDING_MISSING : FINDING_GOOD,
+		    "%s of %s available", bytes_text(available, least.m.available),
+		    bytes_text(total, least.m.total));
+	if (known == 1)
+		return;
+	finding_add(f, " on node %d, the least of %u nodes", least.node, known);
+	if (f->state == FINDING_MISSING && fullest.node != least.node)
+		finding_add(f, "; node %d is the fullest: %s of %s", fullest.node,
+			    bytes_text(available, fullest.m.available),
+			    bytes_text(total, fullest.m.total));
+}
+
+void check_memory_limit(const struct patient *p, struct finding *f)
+{
+	char limit[BYTES_TEXT], available[BYTES_TEXT];
+	struct memory_limit l;
+	struct node_memory m;
+	struct cgroup c;
+
+	cgroup_read(p->root, &c);
+	memory_limit_read(p->root, &l);
+	bytes_text(available, l.available);
+	if (node_memory_read(p->root, ALL_NODES, &m))
+		m.total = NO_LIMIT;
+	if (c.memory_limit < m.total)
+		finding_set(f, FINDING_MISSING, "%s by a cgroup; %s can be taken now",
+			    bytes_text(limit, c.memory_limit), available);
+	else if (l.available == NO_LIMIT)
+		finding_set(f, FINDING_UNKNOWN, "/proc/meminfo does not say what is available");
+	else
+		finding_set(f, FINDING_GOOD, "%s can be taken: %s", available, l.what);
+	cgroup_free(&c);
+}
+
+void check_balancing(const struct patient *p, struct finding *f)
+{
+	uint64_t mode;
+
+	if (sysfs_number(p->root, &mode, "/proc/sys/kernel/numa_balancing"))
+		finding_set(f,
+			    sysfs_hidden(p->root, "/proc/sys/kernel") ? FINDING_UNKNOWN
+								      : FINDING_GOOD,
+			    "not in this kernel, or not to be seen");
+	else if (!mode)
+		finding_set(f, FINDING_GOOD, "off");
+	else
+		finding_set(f, p->machine->nodes > 1 ? FINDING_WRONG : FINDING_GOOD,
+			    p->machine->nodes > 1 ? "on (%" PRIu64 ")"
+						  : "on (%" PRIu64 "), but there is one node",
+			    mode);
+}
+
+void check_swap(const struct patient *p, struct finding *f)
+{
+	char *meminfo = sysfs_text(p->root, "/proc/meminfo"),
+	     *swappiness = sysfs_line(p->root, "/proc/sys/vm/swappiness");
+	char all[BYTES_TEXT], used[BYTES_TEXT];
+	uint64_t total, free_bytes;
+
+	if (!field_number(meminfo, "SwapTotal", &total) ||
+	    !field_number(meminfo, "SwapFree", &free_bytes) || free_bytes > total)
+		finding_set(f, FINDING_UNKNOWN, "/proc/meminfo does not say");
+	else if (!total)
+		finding_set(f, FINDING_GOOD, "none");
+	else
+		finding_set(f, free_bytes < total ? FINDING_WRONG : FINDING_GOOD,
+			    "%s of %s in use, swappiness %.8s",
+			    bytes_text(used, total - free_bytes), bytes_text(all, total),
+			    swappiness ? swappiness : "?");
+	free(meminfo);
+	free(swappiness);
+}
+
+/* Really asks and moves a page (to where it is). */
+void check_move_pages(const struct patient *p, struct finding *f)
+{
+	const size_t page = p->machine->page ? p->machine->page : (size_t)sysconf(_SC_PAGESIZE);
+	void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status = -1, node;
+
+	if (memory == MAP_FAILED) {
+		finding_set(f, FINDING_UNKNOWN, "mmap: %s", strerror(errno));
+		return;
+	}
+	*(volatile char *)memory = 1;
+	if (move_pages(0, 1, &memory, NULL, &status, 0) || status < 0) {
+		finding_set(f, FINDING_MISSING, "asking for a page's node: %s",
+			    strerror(status < 0 && status != -1 ? -status : errno));
+	} else {
+		node = status;
+		if (move_pages(0, 1, &memory, &node, &status, MPOL_MF_MOVE) < 0)
+			finding_set(f, FINDING_MISSING, "moving a page: %s", strerror(errno));
+		else
+			finding_set(f, FINDING_GOOD, "allowed");
+	}
+	munmap(memory, page);
+}
+
+void check_memlock(const struct patient *p, struct finding *f)
+{
+	char *limits = sysfs_text(p->root, "/proc/self/limits"), word[24], text[BYTES_TEXT];
+	const char *soft = field_find(limits, "Max locked memory");
+	uint64_t limit;
+
+	if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit))
+		finding_set(f, FINDING_UNKNOWN, "/proc/self/limits does not say");
+	else
+		finding_set(f, limit == NO_LIMIT ? FINDING_GOOD : FINDING_MISSING, "%s",
+			    bytes_text(text, limit));
+	free(limits);
+}
