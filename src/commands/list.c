@@ -2,6 +2,7 @@
 #include "count/counting.h"
 #include "commands/list.h"
 #include "harness/options.h"
+#include "harness/profile.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {

@@ -9,10 +9,8 @@
 #include "base/names.h"
 #include "base/quantity.h"
 #include "harness/options.h"
-
-const char *const profile_names[PROFILES] = {
-	[QUICK] = "quick", [STANDARD] = "standard", [PAPER] = "paper"
-};
+#include "harness/profile.h"
+#include "harness/help.h"
 
 enum key {
 	VARIANT = 0x100,
@@ -88,29 +86,6 @@ const struct option_row option_rows[] = {
 	{ "quiet", NULL, "no progress on stderr", QUIET },
 	{ 0 }
 };
-
-unsigned parameter_count(const struct benchmark *b)
-{
-	unsigned n = 0;
-
-	while (b->parameters && b->parameters[n].name)
-		n++;
-	return n;
-}
-
-unsigned variant_count(const struct benchmark *b)
-{
-	unsigned n = 0;
-
-	while (b->variants[n].name)
-		n++;
-	return n;
-}
-
-bool has_parameter(const struct benchmark *b, const struct variant *v, unsigned parameter)
-{
-	return !(v->unused & BIT(parameter)) && b->parameters[parameter].type != P_FOUND;
-}
 
 bool options_select(const struct options *o)
 {
@@ -342,62 +317,6 @@ static int check_names(const char *program, const struct argp_option *known, siz
 	return 0;
 }
 
-/* "words per ... (default: sum; standard: sum,triad)" */
-static char *parameter_help(const struct parameter *p)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	fprintf(f, "%s", p->help);
-	if (p->choices)
-		fprintf(f, ": %s", p->choices);
-	fprintf(f, " (%s: %s", profile_names[QUICK], p->value[QUICK]);
-	for (enum profile i = STANDARD; i < PROFILES; i++)
-		if (p->value[i])
-			fprintf(f, "; %s: %s", profile_names[i], p->value[i]);
-	fprintf(f, ")");
-	fclose(f);
-	return text;
-}
-
-static const char *argument_of(const struct parameter *p)
-{
-	static const char *const argument[] = {
-		[P_COUNT] = "LIST",  [P_SIZE] = "SIZES", [P_REAL] = "NUMBERS",
-		[P_CHOICE] = "LIST", [P_PATH] = "FILE",	 [P_LAYOUT] = "LAYOUTS",
-		[P_NODE] = "NODES"
-	};
-
-	return argument[p->type];
-}
-
-static char *documentation(const struct benchmark *b)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	if (!b) {
-		fprintf(f, "Runs every benchmark, and splits the time budget evenly over them.");
-	} else {
-		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
-		for (const struct variant *v = b->variants; v->name; v++)
-			fprintf(f, "  %-14s %s\n", v->name, v->summary);
-	}
-	fprintf(f, "\vLists: 1,2,4. Ranges: 16K..256M*2 (factor), 0..64+8 (step); a comma in a "
-		   "file's name is \\,. "
-		   "Times: 60 (seconds), 500ms, 2min, 1h30m; units are h, min or m, s, ms, us, ns. "
-		   "Exit status: 0 good, also when noisy; 1 wrong, misplaced, failed, or output "
-		   "unwritable; 2 command line; 3 impossible here; 128+n by signal n.");
-	fclose(f);
-	return text;
-}
-
 /* argp's own two end the program. */
 static const struct argp_option helps[] = {
 	{ .name = "help", .key = '?', .doc = "Give this help list", .group = -1 },
@@ -423,10 +342,10 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 	for (unsigned i = 0; i < parameters; i++) {
 		if (b->parameters[i].type == P_FOUND)
 			continue;
-		help[i] = parameter_help(&b->parameters[i]);
+		help[i] = help_parameter(&b->parameters[i]);
 		table[options++] = (struct argp_option){ .name = b->parameters[i].name,
 							 .key = PARAMETER + (int)i,
-							 .arg = argument_of(&b->parameters[i]),
+							 .arg = help_argument(&b->parameters[i]),
 							 .doc = help[i],
 							 .group = 1 };
 	}
@@ -437,7 +356,7 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 							   .doc = option_rows[i].help,
 							   .group = 2 };
 	memcpy(table + options + rows, helps, sizeof(helps));
-	argp.doc = text = documentation(b);
+	argp.doc = text = help_text(b);
 	status = check_names(argv[0], table, options + rows + all, argc, argv);
 	failed = status ? 0 : argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, o);
 	if (failed)

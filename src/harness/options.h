@@ -7,6 +7,7 @@
 #define LOCUS_OPTIONS_H
 
 #include "benchmark.h"
+#include "harness/parameters.h"
 
 /* The statuses that a program ends with. */
 enum {
@@ -16,8 +17,6 @@ enum {
 	EXIT_IMPOSSIBLE = 3, /* here, and asked for by name */
 	EXIT_SIGNAL = 128,   /* + its number */
 };
-
-enum { MOST_PARAMETERS = 32 };
 
 /* NULL and 0: not given. */
 struct options {
@@ -56,14 +55,5 @@ struct option_row {
 	int key;
 };
 extern const struct option_row option_rows[];
-extern const char *const profile_names[PROFILES];
-
-unsigned parameter_count(const struct benchmark *);
-unsigned variant_count(const struct benchmark *);
-/*
- * Whether trials of the variant differ by this parameter: it means something there, and people can
- * give it.
- */
-bool has_parameter(const struct benchmark *, const struct variant *, unsigned parameter);
 
 #endif

@@ -3,6 +3,10 @@
 
 #include "harness/profile.h"
 
+const char *const profile_names[PROFILES] = {
+	[QUICK] = "quick", [STANDARD] = "standard", [PAPER] = "paper"
+};
+
 const char *profile_value(const char *const value[PROFILES], enum profile profile)
 {
 	while (profile > QUICK && !value[profile])

@@ -5,6 +5,8 @@
 
 #include "benchmark.h"
 
+extern const char *const profile_names[PROFILES];
+
 const char *profile_value(const char *const value[PROFILES], enum profile);
 struct preset profile_preset(const struct benchmark *, enum profile);
 

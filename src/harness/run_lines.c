@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "harness/profile.h"
 #include "harness/run_lines.h"
 #include "harness/seat.h"
 #include "machine/provenance.h"

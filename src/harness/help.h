@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What --help says of a benchmark and of its parameters. Texts are to be freed; NULL: no memory. */
+#ifndef LOCUS_HELP_H
+#define LOCUS_HELP_H
+
+#include "benchmark.h"
+
+/* "words per ...: sum,triad (quick: sum; standard: sum,triad)" */
+char *help_parameter(const struct parameter *);
+/* What stands for its value: "SIZES". A constant. */
+const char *help_argument(const struct parameter *);
+/* Before the options, and, after a vertical tab, behind them. NULL: the suite. */
+char *help_text(const struct benchmark *);
+
+#endif
