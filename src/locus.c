@@ -11,6 +11,7 @@
 #include "harness/options.h"
 #include "commands/report.h"
 #include "machine/affinity.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 /* This machine, as bound from outside; or one that is described. */

@@ -11,7 +11,7 @@
 #include "commands/topology.h"
 #include "machine/hmat.h"
 #include "machine/lists.h"
-#include "machine/places.h"
+#include "machine/node_memory.h"
 #include "machine/tlb.h"
 #include "machine/topology.h"
 

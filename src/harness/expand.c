@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/expand.h"
-#include "machine/places.h"
+#include "machine/layouts.h"
 #include "machine/topology.h"
 
 /* A word for a layout may stand for several, each of which says how many threads it has. */

@@ -8,7 +8,7 @@
 #include "harness/factors.h"
 #include "harness/profile.h"
 #include "base/names.h"
-#include "machine/places.h"
+#include "machine/layouts.h"
 #include "machine/topology.h"
 
 enum { MOST_THREADS = 65536 };

@@ -5,6 +5,7 @@
 
 #include "harness/fit.h"
 #include "base/text.h"
+#include "machine/nodes.h"
 #include "machine/topology.h"
 
 size_t fit_most(const struct setting *setting)

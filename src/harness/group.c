@@ -7,6 +7,7 @@
 #include "harness/identity.h"
 #include "harness/value.h"
 #include "base/sysfs.h"
+#include "machine/node_memory.h"
 #include "machine/topology.h"
 
 /*

@@ -6,6 +6,7 @@
 #include "harness/statistics.h"
 #include "harness/tournament.h"
 #include "kit/random.h"
+#include "machine/level.h"
 
 size_t pair_number(const struct pairs *p, unsigned a, unsigned b)
 {

@@ -7,7 +7,7 @@
 #define LOCUS_PAIRS_H
 
 #include "benchmark.h"
-#include "machine/topology.h"
+#include "machine/level.h"
 
 /* So many pairs of each level are measured alone as well. */
 enum { PAIRS_ALONE = 2, PAIRS_MOST_ALONE = PAIRS_ALONE * LEVELS };

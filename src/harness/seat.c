@@ -5,6 +5,7 @@
 
 #include "harness/seat.h"
 #include "base/text.h"
+#include "machine/layouts.h"
 #include "machine/places.h"
 #include "machine/topology.h"
 

@@ -7,7 +7,7 @@
 #include "harness/setting.h"
 #include "kit/agree.h"
 #include "machine/cpuset.h"
-#include "machine/places.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 #include "base/sysfs.h"
 #include "base/text.h"

@@ -6,6 +6,8 @@
 #include "harness/statistics.h"
 #include "harness/summary_pairs.h"
 #include "harness/tournament.h"
+#include "machine/level.h"
+#include "machine/topology.h"
 
 /*
  * A worker stands out when its pairs of a level are off the level's median by more than this share,
@@ -59,7 +61,8 @@ static json_t *cells_json(const struct pairs *p, const struct trial *t)
 			json_array_append_new(a, json_integer(t->place[i].cpu));
 			json_array_append_new(b, json_integer(t->place[j].cpu));
 			json_array_append_new(
-				level, json_string(level_names[p->level[pair_number(p, i, j)]]));
+				level,
+				json_string(machine_level_names[p->level[pair_number(p, i, j)]]));
 			json_array_append_new(n, json_integer((json_int_t)l->n));
 			for (unsigned q = 0; q < SHOWN; q++)
 				json_array_append_new(of[q], number(quantile_of(l, shown[q].q)));
@@ -144,7 +147,7 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 		    fmax(OUTSTANDING_SHARE * middle, OUTSTANDING_SCATTER * scatter))
 			json_array_append_new(
 				list, json_pack("{s:i, s:s, s:o, s:o}", "cpu", t->place[i].cpu,
-						"level", level_names[level], "median",
+						"level", machine_level_names[level], "median",
 						number(own[i]), "of", number(middle)));
 	free(own);
 }
@@ -222,7 +225,8 @@ static void levels_json(const struct pairs *p, const struct trial *t, json_t *le
 		if (!medians.n)
 			continue;
 		sort(medians.time, medians.n);
-		level = json_pack("{s:s, s:i}", "level", level_names[l], "pairs", (int)medians.n);
+		level = json_pack("{s:s, s:i}", "level", machine_level_names[l], "pairs",
+				  (int)medians.n);
 		json_object_update_new(level, quantiles(&medians));
 		json_object_set_new(level, "meetings", meetings_json(p, l));
 		json_object_set_new(level, "crowding", crowding_at(p, l));

@@ -4,16 +4,18 @@
 
 #include "harness/options.h"
 #include "harness/summary_placement.h"
+#include "machine/nodes.h"
 #include "machine/topology.h"
 #include "base/utf8.h"
 
 static json_t *one_placement_json(const struct placement *p)
 {
-	static const char *const how[] = {
-		[VERIFIED] = "verified", [COUNTED] = "counted", [UNVERIFIED] = "unverified"
-	};
+	static const char *const how[] = { [PLACEMENT_VERIFIED] = "verified",
+					   [PLACEMENT_COUNTED] = "counted",
+					   [PLACEMENT_UNVERIFIED] = "unverified" };
 	json_t *on_node = json_object(), *object;
-	const bool known = p->how != UNVERIFIED, shared = p->how == VERIFIED && !p->used;
+	const bool known = p->how != PLACEMENT_UNVERIFIED,
+		   shared = p->how == PLACEMENT_VERIFIED && !p->used;
 
 	for (unsigned i = 0; known && i < p->nodes; i++) {
 		char key[16];
@@ -28,8 +30,9 @@ static json_t *one_placement_json(const struct placement *p)
 		(json_int_t)p->page, "pages", (json_int_t)p->pages, "on_node", on_node, "unmapped",
 		known ? json_integer((json_int_t)p->unmapped) : json_null(), "misplaced",
 		known ? json_integer((json_int_t)p->misplaced) : json_null(), "local_share",
-		p->how == VERIFIED && p->used ? json_real((double)p->local / (double)p->used)
-					      : json_null(),
+		p->how == PLACEMENT_VERIFIED && p->used
+			? json_real((double)p->local / (double)p->used)
+			: json_null(),
 		"huge_bytes", p->huge_unknown ? json_null() : json_integer((json_int_t)p->huge),
 		"huge_page", p->huge_page ? json_integer((json_int_t)p->huge_page) : json_null());
 	if (p->huge_unknown)
@@ -51,7 +54,7 @@ static void judge_placement(const struct placement *p, const char *when, const s
 {
 	char cause[400] = "";
 
-	if (m->policy.kind == STEERED)
+	if (m->policy.kind == POLICY_STEERED)
 		snprintf(cause, sizeof(cause),
 			 ": the inherited memory policy %s decides where they lie; lift it with "
 			 "numactl --localalloc locus ...",
@@ -102,9 +105,9 @@ void placement_judge(const struct series *s, struct verdict *v)
 
 	if (!p->known)
 		return;
-	if (p->before.how != VERIFIED)
+	if (p->before.how != PLACEMENT_VERIFIED)
 		verdict_add(v, STATUS_OK, "where its pages lie %s: %s",
-			    p->before.how == COUNTED
+			    p->before.how == PLACEMENT_COUNTED
 				    ? "was counted by node, and not read page by page"
 				    : "is unverified",
 			    p->before.why_not);

@@ -8,6 +8,7 @@
 
 #include "base/sysfs.h"
 #include "machine/mapped.h"
+#include "machine/node_memory.h"
 #include "machine/topology.h"
 
 /* where there is no memory for a reason */

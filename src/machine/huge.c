@@ -2,17 +2,16 @@
 #include "machine/huge.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/arithmetic.h"
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "machine/arena.h"
 #include "machine/hugepool.h"
 #include "machine/mapped.h"
-#include "machine/maps.h"
-#include "machine/placement.h"
+#include "machine/node_memory.h"
 #include "machine/topology.h"
 
 /* Where root reserves them: by KiB; by node and KiB. */
@@ -110,41 +109,4 @@ void huge_refused(struct region *r)
 		       strerror(error));
 	}
 	errno = error;
-}
-
-static const struct region *region_at(const struct arena *a, uintptr_t address)
-{
-	for (const struct region *r = a->regions; r; r = r->next)
-		if (region_holds(r, address))
-			return r;
-	return NULL;
-}
-
-static void add_huge(uint64_t bytes, size_t page, struct placement *p)
-{
-	p->huge += bytes;
-	if (bytes && page > p->huge_page)
-		p->huge_page = page;
-}
-
-int huge_obtained(const struct arena *a, struct placement *p)
-{
-	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest = text;
-	struct mapping m;
-
-	for (const struct region *r = a->regions; r; r = r->next)
-		p->thp += r->pages == PAGES_THP ? r->asked : 0;
-	p->huge_unknown = !text;
-	if (!text)
-		return errno == ENOMEM ? -1 : 0;
-	while (smaps_next(&rest, &m)) {
-		const struct region *r = region_at(a, m.begin);
-
-		if (!r)
-			continue;
-		add_huge(m.transparent, a->machine->huge_page, p);
-		add_huge(m.hugetlb, r->granule, p);
-	}
-	free(text);
-	return 0;
 }

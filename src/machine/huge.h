@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Huge pages of regions: whether they can be had, why they were refused, what was obtained. */
+/* Huge pages of regions: whether they can be had, and why they were refused. */
 #ifndef LOCUS_HUGE_H
 #define LOCUS_HUGE_H
 
-struct arena;
-struct placement;
 struct region;
 
 /*
@@ -17,8 +15,5 @@ int huge_on_node(struct region *, int node);
 
 /* Notes in arena_refusal() why mmap() refused them; errno is mmap's, and stays. */
 void huge_refused(struct region *);
-
-/* Reads huge, thp, huge_page and huge_unknown of a placement. -1: no memory. */
-int huge_obtained(const struct arena *, struct placement *);
 
 #endif

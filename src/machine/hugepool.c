@@ -9,7 +9,7 @@
 #include "base/arithmetic.h"
 #include "base/sysfs.h"
 #include "machine/cgroup.h"
-#include "machine/nodes.h"
+#include "machine/node_memory.h"
 
 #define NODES "/sys/devices/system/node"
 #define HUGE  "/sys/kernel/mm/hugepages"

@@ -11,7 +11,8 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "machine/cgroup.h"
-#include "machine/nodes.h"
+#include "machine/node_memory.h"
+#include "machine/policy.h"
 
 #define NODES "/sys/devices/system/node"
 
@@ -55,7 +56,7 @@ static void consider_nodes(const char *root, struct memory_limit *l)
 	snprintf(words, sizeof(words), "memory policy %s", policy.text);
 	if (nodes && cpuset)
 		restrict_to(nodes, parse_list(cpuset), &by, "cpuset");
-	if (nodes && policy.kind == BOUND)
+	if (nodes && policy.kind == POLICY_BOUND)
 		restrict_to(nodes, memory_policy_nodes(&policy), &by, words);
 	if (!by || hwloc_bitmap_list_asprintf(&list, nodes) < 0)
 		goto out;

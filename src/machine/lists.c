@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine/lists.h"
 
+#include "machine/node_memory.h"
 #include "machine/topology.h"
 
 const char *cpu_list(const struct machine *m, int node, char text[LIST_TEXT])

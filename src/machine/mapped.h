@@ -3,7 +3,6 @@
 #ifndef LOCUS_MAPPED_H
 #define LOCUS_MAPPED_H
 
-#include "machine/arena.h"
 #include "machine/region.h"
 
 struct arena {

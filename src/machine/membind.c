@@ -6,8 +6,10 @@
 #include <numaif.h>
 #include <string.h>
 
+#include "machine/arena.h"
 #include "machine/huge.h"
 #include "machine/mapped.h"
+#include "machine/nodes.h"
 #include "machine/room.h"
 #include "machine/topology.h"
 

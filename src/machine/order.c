@@ -8,16 +8,17 @@
 
 #include "base/why.h"
 #include "machine/lists.h"
+#include "machine/node_memory.h"
 #include "machine/order.h"
 #include "machine/topology.h"
 
-static void take(struct order *order, const struct cpu *cpu)
+static void take(struct cpu_order *order, const struct cpu *cpu)
 {
 	order->cpu[order->n++] = cpu;
 }
 
 /* All cores before any sibling. */
-static void order_close(const struct machine *m, struct order *order)
+static void order_close(const struct machine *m, struct cpu_order *order)
 {
 	for (unsigned sibling = 0; order->n < m->cpus; sibling++)
 		for (unsigned i = 0; i < m->cpus; i++)
@@ -49,7 +50,7 @@ static unsigned spread_rank(hwloc_obj_t object)
 	return rank;
 }
 
-static void order_spread(const struct machine *m, struct order *order)
+static void order_spread(const struct machine *m, struct cpu_order *order)
 {
 	for (unsigned i = 0; i < m->cpus; i++)
 		if (m->cpu[i].sibling == 0)
@@ -69,7 +70,7 @@ static void order_spread(const struct machine *m, struct order *order)
 
 /* A CPU of a list. One that is not here is remembered, so that all such can be named at once. */
 static int take_number(const struct machine *m, const char *list, unsigned number,
-		       struct order *order, hwloc_bitmap_t unknown, const char **why)
+		       struct cpu_order *order, hwloc_bitmap_t unknown, const char **why)
 {
 	const struct cpu *cpu = machine_cpu(m, (int)number);
 
@@ -86,7 +87,7 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 	return 0;
 }
 
-static int take_numbers(const struct machine *m, const char *list, struct order *order,
+static int take_numbers(const struct machine *m, const char *list, struct cpu_order *order,
 			hwloc_bitmap_t unknown, const char **why)
 {
 	const char *at = list;
@@ -118,7 +119,7 @@ static int take_numbers(const struct machine *m, const char *list, struct order 
 				 list, cpu_list(m, ALL_NODES, numbers)));
 }
 
-int order_list(const struct machine *m, const char *list, struct order *order, const char **why)
+int order_list(const struct machine *m, const char *list, struct cpu_order *order, const char **why)
 {
 	hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
 	char missing[LIST_TEXT], numbers[LIST_TEXT];
@@ -142,7 +143,7 @@ bool is_order(const char *bind)
 	return !strcmp(bind, "close") || !strcmp(bind, "spread");
 }
 
-int order_by(const struct machine *m, const char *bind, struct order *order, const char **why)
+int order_by(const struct machine *m, const char *bind, struct cpu_order *order, const char **why)
 {
 	if (!is_order(bind))
 		return order_list(m, bind, order, why);

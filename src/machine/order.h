@@ -8,7 +8,7 @@
 struct cpu;
 struct machine;
 
-struct order {
+struct cpu_order {
 	unsigned n;
 	const struct cpu **cpu; /* as many as the machine has */
 };
@@ -18,7 +18,7 @@ struct order {
 
 bool is_order(const char *bind); /* "close" and "spread": no list */
 /* By a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
-int order_by(const struct machine *, const char *bind, struct order *, const char **why);
-int order_list(const struct machine *, const char *list, struct order *, const char **why);
+int order_by(const struct machine *, const char *bind, struct cpu_order *, const char **why);
+int order_list(const struct machine *, const char *list, struct cpu_order *, const char **why);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/sysfs.h"
-#include "machine/huge.h"
 #include "machine/mapped.h"
 #include "machine/maps.h"
 #include "machine/pagelist.h"
@@ -183,7 +182,7 @@ static int count_hidden(const struct arena *a, struct page_counts *t, struct pla
 		begin_anew(a, p);
 		return verify(a, t, p);
 	}
-	p->how = COUNTED;
+	p->how = PLACEMENT_COUNTED;
 	length = asprintf(&p->why_not,
 			  "move_pages: %llu pages are there, but hidden, as NUMA balancing leaves "
 			  "those that it watches",
@@ -202,18 +201,55 @@ static int read_nodes(const struct arena *a, struct page_counts *t, struct place
 		return -1;
 	forbidden = strerror(errno);
 	begin_anew(a, p);
-	p->how = COUNTED;
+	p->how = PLACEMENT_COUNTED;
 	if (!count(a, t, p))
 		return asprintf(&p->why_not, "move_pages: %s", forbidden) < 0 ? -1 : 0;
 	if (errno == ENOMEM)
 		return -1;
 	begin_anew(a, p);
 	count_nothing(a, p);
-	p->how = UNVERIFIED;
+	p->how = PLACEMENT_UNVERIFIED;
 	return asprintf(&p->why_not, "move_pages: %s; /proc/self/numa_maps: %s", forbidden,
 			strerror(errno)) < 0
 		       ? -1
 		       : 0;
+}
+
+static const struct region *region_at(const struct arena *a, uintptr_t address)
+{
+	for (const struct region *r = a->regions; r; r = r->next)
+		if (region_holds(r, address))
+			return r;
+	return NULL;
+}
+
+static void add_huge(uint64_t bytes, size_t page, struct placement *p)
+{
+	p->huge += bytes;
+	if (bytes && page > p->huge_page)
+		p->huge_page = page;
+}
+
+static int read_huge(const struct arena *a, struct placement *p)
+{
+	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest = text;
+	struct mapping m;
+
+	for (const struct region *r = a->regions; r; r = r->next)
+		p->thp += r->pages == PAGES_THP ? r->asked : 0;
+	p->huge_unknown = !text;
+	if (!text)
+		return errno == ENOMEM ? -1 : 0;
+	while (smaps_next(&rest, &m)) {
+		const struct region *r = region_at(a, m.begin);
+
+		if (!r)
+			continue;
+		add_huge(m.transparent, a->machine->huge_page, p);
+		add_huge(m.hugetlb, r->granule, p);
+	}
+	free(text);
+	return 0;
 }
 
 int arena_placement(const struct arena *a, struct placement *p)
@@ -223,7 +259,7 @@ int arena_placement(const struct arena *a, struct placement *p)
 
 	*p = (struct placement){ .on_node = malloc(MOST_NODES * sizeof(*p->on_node)) };
 	if (t && p->on_node)
-		status = read_nodes(a, t, p) || huge_obtained(a, p) ? -1 : 0;
+		status = read_nodes(a, t, p) || read_huge(a, p) ? -1 : 0;
 	free(t);
 	if (status) {
 		placement_free(p);

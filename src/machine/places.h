@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where threads sit: by --bind, or by a layout (threads on each node). */
+/* Where threads sit, by --bind. */
 #ifndef LOCUS_PLACES_H
 #define LOCUS_PLACES_H
 
@@ -7,6 +7,7 @@
 
 #include "machine/team.h"
 
+struct cpu;
 struct machine;
 
 /*
@@ -18,22 +19,6 @@ struct machine;
 int machine_bind(const struct machine *, const char *bind, unsigned n, bool oversubscribe,
 		 struct place *, const char **why);
 
-/*
- * Places for a canonical layout ("8+0": threads on each node with CPUs, as many numbers as there
- * are such nodes). On each node they are spread if that is what `bind` says, else close. -1 with
- * *why.
- */
-int machine_layout(const struct machine *, const char *layout, const char *bind, bool oversubscribe,
-		   struct place *, const char **why);
-unsigned layout_threads(const char *layout); /* 0: not a layout */
-
-/*
- * The canonical layouts that a user's word stands for, as benchmark.h defines them (LAYOUT); "8" is
- * 8 threads on the first node. They have `threads` threads; 0: as many as the word says. "all" and
- * numbers always say so, and it is an error if `threads` says otherwise. Whether they fit is
- * machine_layout()'s to say. One block, to be freed; NULL with *why, and errno as above.
- */
-char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n,
-		       const char **why);
+struct place place_of(const struct cpu *);
 
 #endif

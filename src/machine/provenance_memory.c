@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "machine/hugepool.h"
 #include "machine/limits.h"
+#include "machine/node_memory.h"
 #include "machine/sources.h"
 #include "machine/topology.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/sysfs.h"
 #include "base/utf8.h"
+#include "machine/node_memory.h"
 #include "machine/sources.h"
 #include "machine/topology.h"
 

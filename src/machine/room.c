@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/arena.h"
 #include "machine/limits.h"
 #include "machine/mapped.h"
+#include "machine/node_memory.h"
 #include "machine/topology.h"
 
 /*

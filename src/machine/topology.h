@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine is made of (hwloc): read once, then only looked at. */
+/* What the machine is made of (hwloc): read once (open.h), then only looked at. */
 #ifndef LOCUS_TOPOLOGY_H
 #define LOCUS_TOPOLOGY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <hwloc.h>
 
-#include "machine/nodes.h"
-#include "machine/team.h"
+#include "machine/policy.h"
 
 /* A CPU (hardware thread) that this process may use. Numbers are the kernel's. */
 struct cpu {
@@ -24,7 +22,7 @@ struct node {
 	int number;
 	/* bytes, as the system says (a guest may show a balloon's); 0 too where we may use none */
 	uint64_t memory;
-	enum { NO_MEMORY, NOT_IN_CPUSET, NOT_IN_POLICY } lack; /* why memory is 0 */
+	enum { NODE_EMPTY, NODE_NOT_IN_CPUSET, NODE_NOT_IN_POLICY } lack; /* why memory is 0 */
 	int first_touch;      /* where pages lie that its CPUs touch first: itself, unless it has no
 			    memory for us */
 	unsigned cpus, cores; /* usable; 0: memory only (CXL), or none of ours */
@@ -38,7 +36,7 @@ struct machine {
 	unsigned cpus, cores, nodes;
 	struct cpu *cpu;   /* in the machine's order: neighbours share most */
 	struct node *node; /* by number, ascending */
-	char ignored[160]; /* "HWLOC_XMLFILE, HWLOC_FSROOT": see machine_open() */
+	char ignored[160]; /* "HWLOC_XMLFILE, HWLOC_FSROOT": see open.h */
 	/* bytes: the system's page; the transparent huge page, 0 where there is none */
 	size_t page, huge_page;
 	size_t line; /* bytes of a cache line; 64 where nobody says */
@@ -47,16 +45,6 @@ struct machine {
 	struct memory_policy
 		policy; /* that this process inherited; of a described machine the default */
 };
-
-/*
- * Variables of the environment that would make hwloc read another machine than this are removed.
- *
- * `description`: NULL for this machine, else a synthetic description ("node:2 core:64 pu:2") or an
- * XML file. What the calling thread may run on bounds the CPUs of this machine. NULL with *error.
- * Sentences about errors here and below last until the thread's next one.
- */
-struct machine *machine_open(const char *description, const char **error);
-void machine_close(struct machine *);
 
 const struct node *machine_node(const struct machine *, int number); /* NULL: no such node */
 /* that we may use; true for all, should none say how much it has */
@@ -71,15 +59,6 @@ const struct cpu *machine_cpu(const struct machine *, int number);
 unsigned machine_cpu_nodes(const struct machine *);
 
 /*
- * What two CPUs have in common that is closest to them; CPUs of different nodes share no more than
- * a package.
- */
-enum level { SAME_CPU, SAME_CORE, SAME_L2, SAME_L3, SAME_NODE, SAME_PACKAGE, SAME_MACHINE, LEVELS };
-extern const char *const level_names[LEVELS]; /* in the field's words: "SMT", "L2", .. */
-/* numbers of CPUs that are ours */
-enum level machine_level(const struct machine *, int cpu, int other);
-
-/*
  * Bytes between words of different threads that are to have nothing in common: two lines, for
  * prefetchers fetch them in pairs; and no less than 128, where a line is said to be shorter than it
  * is moved.
@@ -88,15 +67,5 @@ size_t machine_apart(const struct machine *);
 
 /* The kernel's number of an object of hwloc's, or else hwloc's own. */
 int object_number(hwloc_obj_t);
-
-/*
- * Restricts the machine to the CPUs of a list ("0,2-5,8-14:2"), as a cpuset would; "close" and
- * "spread" leave it as it is. -1 with *why where `bind` is neither, or names CPUs that are not
- * among the machine's.
- */
-int machine_restrict(struct machine *, const char *bind, const char **why);
-
-/* Tells on stderr which variables were ignored; nothing where none was. */
-void topology_warn(const struct machine *);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "machine/open.h"
 #include "machine/topology.h"
 
 const struct target targets[] = {

@@ -16,7 +16,7 @@
 #include "harness/dry_run.h"
 #include "harness/options.h"
 #include "harness/plan.h"
-#include "machine/places.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 enum { MOST_WORDS = 64 };

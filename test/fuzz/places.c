@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "commands/topology.h"
+#include "machine/layouts.h"
+#include "machine/open.h"
 #include "machine/places.h"
 #include "machine/topology.h"
 

@@ -17,6 +17,8 @@
 #include "machine/cgroup.h"
 #include "machine/hugepool.h"
 #include "machine/limits.h"
+#include "machine/node_memory.h"
+#include "machine/open.h"
 #include "machine/provenance.h"
 #include "machine/topology.h"
 

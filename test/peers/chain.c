@@ -31,6 +31,7 @@
 #include "machine/affinity.h"
 #include "machine/arena.h"
 #include "machine/clock.h"
+#include "machine/open.h"
 #include "machine/region.h"
 #include "machine/topology.h"
 

@@ -127,6 +127,7 @@ static inline unsigned rank_u64(const uint64_t *line, int64_t q)
 #define KEY	   uint64_t
 #define NAME(name) name##_u64
 #include "machine/arena.h"
+#include "machine/open.h"
 #include "machine/placement.h"
 #include "searchers.h"
 

@@ -14,6 +14,7 @@
 #include "benchmarks.h"
 #include "code.h"
 #include "machine/arena.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

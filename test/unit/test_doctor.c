@@ -15,6 +15,7 @@
 #include "commands/doctor/likwid.h"
 #include "machine/clock.h"
 #include "count/counters.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 #include "tree.h"
 
@@ -288,7 +289,7 @@ static void nodes_that_are_not_ours_are_told_by_their_cause(void **state)
 
 	/* The policy has a line of its own. */
 	put_files(healthy);
-	two->node[1].lack = NOT_IN_POLICY;
+	two->node[1].lack = NODE_NOT_IN_POLICY;
 	text = opinion(root, two, &status);
 	assert_non_null(strstr(text, "[ok] NUMA nodes           2\n"));
 	free(text);

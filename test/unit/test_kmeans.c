@@ -21,6 +21,7 @@
 #include "cases.h"
 #include "kit/shares.h"
 #include "machine/arena.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -19,7 +19,7 @@
 #include "machine/cgroup.h"
 #include "machine/hugepool.h"
 #include "machine/limits.h"
-#include "machine/nodes.h"
+#include "machine/node_memory.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

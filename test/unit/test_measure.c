@@ -19,6 +19,7 @@
 #include "harness/calibrate.h"
 #include "harness/samples_line.h"
 #include "machine/clock.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 enum { THREADS = 5 };

@@ -16,7 +16,10 @@
 #include "machine/arena.h"
 #include "machine/limits.h"
 #include "machine/membind.h"
+#include "machine/node_memory.h"
 #include "machine/nodes.h"
+#include "machine/open.h"
+#include "machine/policy.h"
 #include "machine/region.h"
 #include "machine/room.h"
 #include "machine/topology.h"
@@ -36,27 +39,30 @@ static void policies_are_read(void **state)
 		unsigned kind;
 		const char *nodes; /* NULL: it names none */
 	} rows[] = {
-		{ "55d0c0de0000 default file=/bin/locus mapped=9", "default", FIRST_TOUCH, NULL },
-		{ "55d0c0de0000 local file=/bin/locus mapped=9", "local", FIRST_TOUCH, NULL },
-		{ "55d0c0de0000 bind:3 file=/bin/locus mapped=9", "bind:3", BOUND, "3" },
-		{ "55d0c0de0000 bind=static:0-1,3 file=/bin/locus", "bind=static:0-1,3", BOUND,
-		  "0-1,3" },
-		{ "55d0c0de0000 prefer:1 file=/bin/locus", "prefer:1", STEERED, "1" },
-		{ "55d0c0de0000 prefer (many):0-1 file=/bin/locus", "prefer (many):0-1", STEERED,
-		  "0-1" },
-		{ "55d0c0de0000 interleave:0-3 file=/bin/locus", "interleave:0-3", STEERED, "0-3" },
+		{ "55d0c0de0000 default file=/bin/locus mapped=9", "default", POLICY_FIRST_TOUCH,
+		  NULL },
+		{ "55d0c0de0000 local file=/bin/locus mapped=9", "local", POLICY_FIRST_TOUCH,
+		  NULL },
+		{ "55d0c0de0000 bind:3 file=/bin/locus mapped=9", "bind:3", POLICY_BOUND, "3" },
+		{ "55d0c0de0000 bind=static:0-1,3 file=/bin/locus", "bind=static:0-1,3",
+		  POLICY_BOUND, "0-1,3" },
+		{ "55d0c0de0000 prefer:1 file=/bin/locus", "prefer:1", POLICY_STEERED, "1" },
+		{ "55d0c0de0000 prefer (many):0-1 file=/bin/locus", "prefer (many):0-1",
+		  POLICY_STEERED, "0-1" },
+		{ "55d0c0de0000 interleave:0-3 file=/bin/locus", "interleave:0-3", POLICY_STEERED,
+		  "0-3" },
 		{ "55d0c0de0000 weighted interleave:0,2 file=/bin/locus", "weighted interleave:0,2",
-		  STEERED, "0,2" },
-		{ "55d0c0de0000", "", FIRST_TOUCH, NULL },
-		{ "55d0c0de0000 bind", "bind", BOUND, NULL },
-		{ "55d0c0de0000 bind:x-", "bind:x-", BOUND, NULL },
-		{ "", "", FIRST_TOUCH, NULL },
+		  POLICY_STEERED, "0,2" },
+		{ "55d0c0de0000", "", POLICY_FIRST_TOUCH, NULL },
+		{ "55d0c0de0000 bind", "bind", POLICY_BOUND, NULL },
+		{ "55d0c0de0000 bind:x-", "bind:x-", POLICY_BOUND, NULL },
+		{ "", "", POLICY_FIRST_TOUCH, NULL },
 	};
 	struct memory_policy p;
 
 	(void)state;
 	memory_policy_read(root, &p);
-	assert_true(p.kind == FIRST_TOUCH && !*p.text && errno == ENOENT);
+	assert_true(p.kind == POLICY_FIRST_TOUCH && !*p.text && errno == ENOENT);
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
 		char text[1024], *list = NULL;
 		hwloc_bitmap_t nodes;
@@ -372,7 +378,7 @@ static void first_touch_goes_to_the_nearest_node_with_memory(void **state)
 		nodes[i] = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, i);
 	}
 	m->node[2].memory = 0;
-	nodes_settle(m);
+	nodes_find_memory(m);
 	assert_int_equal(m->node[2].first_touch, 0); /* nobody says how far they are */
 	handle = hwloc_distances_add_create(
 		m->topology, "NUMALatency",
@@ -382,14 +388,14 @@ static void first_touch_goes_to_the_nearest_node_with_memory(void **state)
 						    (hwloc_uint64_t *)lengths, 0),
 			 0);
 	assert_int_equal(hwloc_distances_add_commit(m->topology, handle, 0), 0);
-	nodes_settle(m);
+	nodes_find_memory(m);
 	assert_int_equal(m->node[2].first_touch, 1);
 	assert_string_equal(node_lack(m, &m->node[2], text), "which has no memory");
-	m->node[2].lack = NOT_IN_CPUSET;
+	m->node[2].lack = NODE_NOT_IN_CPUSET;
 	assert_string_equal(node_lack(m, &m->node[2], text),
 			    "which has no memory that this process may use (cpuset)");
-	m->node[2].lack = NOT_IN_POLICY;
-	m->policy = (struct memory_policy){ BOUND, "bind:0-1" };
+	m->node[2].lack = NODE_NOT_IN_POLICY;
+	m->policy = (struct memory_policy){ POLICY_BOUND, "bind:0-1" };
 	assert_string_equal(
 		node_lack(m, &m->node[2], text),
 		"which has no memory that this process may use (memory policy bind:0-1)");

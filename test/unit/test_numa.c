@@ -14,6 +14,7 @@
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
 #include "machine/arena.h"
+#include "machine/open.h"
 #include "machine/placement.h"
 #include "machine/topology.h"
 
@@ -154,7 +155,7 @@ static int all_pages(struct team *team, void *machine)
 		assert_int_equal(p.unmapped, 0);
 		assert_int_equal(p.misplaced, 0);
 		/* One page in each array may be shared by the two. */
-		assert_true(p.how != VERIFIED ||
+		assert_true(p.how != PLACEMENT_VERIFIED ||
 			    (p.used >= 3 * 41 && (m->nodes > 1 || p.local == p.used)));
 		placement_free(&p);
 	}

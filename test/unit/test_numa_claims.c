@@ -16,6 +16,7 @@
 #include "benchmarks.h"
 #include "machine/membind.h"
 #include "machine/migrate.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 /* The order of the parameters, as numa.c has it. */

@@ -15,6 +15,8 @@
 #include "cases.h"
 #include "harness/summary_pairs.h"
 #include "harness/tournament.h"
+#include "machine/level.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -249,8 +251,8 @@ static void every_cell_has_its_cpus_and_its_level(void **unused)
 			assert_int_equal(cell(&f, "n", i), 1);
 			assert_string_equal(json_string_value(json_array_get(
 						    json_object_get(cells, "level"), i)),
-					    level_names[machine_level(f.machine, f.place[a].cpu,
-								      f.place[b].cpu)]);
+					    machine_level_names[machine_level(
+						    f.machine, f.place[a].cpu, f.place[b].cpu)]);
 			assert_true(cell(&f, "0.5", i) == usual(&f, a, b));
 		}
 	assert_int_equal(json_array_size(json_object_get(cells, "a")), i);
@@ -284,7 +286,7 @@ static void levels_count_their_pairs(void **unused)
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
 		const json_t *level = json_array_get(levels, i);
 
-		assert_string_equal(text(level, "level"), level_names[expected[i].level]);
+		assert_string_equal(text(level, "level"), machine_level_names[expected[i].level]);
 		assert_int_equal((unsigned)real(level, "pairs"), 64 * expected[i].partners / 2);
 		assert_true(real(level, "0") == 1e-8 * (1 + (double)expected[i].level) &&
 			    real(level, "0.99") == real(level, "0"));
@@ -608,7 +610,7 @@ static void two_on_one_cpu(void **unused)
 	pairs_add(f.pairs, 0, 1, 1e-6, false);
 	say(&f);
 	assert_string_equal(text(json_array_get(json_object_get(f.json, "levels"), 0), "level"),
-			    level_names[SAME_CPU]);
+			    machine_level_names[SAME_CPU]);
 	end(&f);
 }
 

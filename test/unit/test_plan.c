@@ -17,6 +17,8 @@
 #include "harness/group.h"
 #include "harness/plan.h"
 #include "base/sysfs.h"
+#include "machine/node_memory.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };

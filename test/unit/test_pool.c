@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "kit/pool.h"
+#include "machine/open.h"
 #include "machine/placement.h"
 #include "machine/topology.h"
 
@@ -121,7 +122,7 @@ static void test_its_pages_are_claimed_by_worker_and_there_before_work(void **st
 	assert_int_equal(p.pages * p.page, pool_bytes(&w->trial, EACH, PAGES_BASE));
 	assert_int_equal(p.unmapped, 0);
 	assert_int_equal(p.misplaced, 0);
-	if (p.how == VERIFIED)
+	if (p.how == PLACEMENT_VERIFIED)
 		assert_int_equal(p.used, p.pages);
 	placement_free(&p);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "machine/open.h"
 #include "machine/provenance.h"
 #include "base/sysfs.h"
 #include "machine/topology.h"

@@ -26,6 +26,8 @@
 #include "machine/limits.h"
 #include "machine/membind.h"
 #include "machine/migrate.h"
+#include "machine/node_memory.h"
+#include "machine/open.h"
 #include "machine/placement.h"
 #include "machine/region.h"
 #include "base/sysfs.h"
@@ -269,7 +271,7 @@ static void claims_that_hold(void **state)
 	region_user(r, 0, pages / 2 * page, w->here);
 	region_user(r, pages / 2 * page, pages / 4 * page, w->nowhere);
 	p = look(w);
-	assert_int_equal(p.how, VERIFIED);
+	assert_int_equal(p.how, PLACEMENT_VERIFIED);
 	assert_null(p.why_not);
 	assert_int_equal(p.page, page);
 	assert_int_equal(p.nodes, w->nowhere);
@@ -338,7 +340,7 @@ static void pages_withdrawn(void **state)
 	assert_int_equal(p.unmapped, 0);
 	assert_int_equal(p.on_node[w->here], 100);
 	assert_int_equal(p.misplaced, 0);
-	assert_true(p.how == VERIFIED ? !p.why_not : p.why_not != NULL);
+	assert_true(p.how == PLACEMENT_VERIFIED ? !p.why_not : p.why_not != NULL);
 	placement_free(&p);
 }
 
@@ -580,7 +582,7 @@ static void counted_where_asking_is_forbidden(void **state)
 		skip();
 	}
 	s = see_apart(w, see_without_move_pages);
-	assert_int_equal(s->placement.how, COUNTED);
+	assert_int_equal(s->placement.how, PLACEMENT_COUNTED);
 	assert_string_equal(s->why_not, "move_pages: Operation not permitted");
 	assert_int_equal(s->placement.pages, 107);
 	assert_int_equal(s->on_here, 97);
@@ -597,7 +599,7 @@ static void unverified_where_all_is_forbidden(void **state)
 
 	half_claimed_wrongly(w);
 	s = see_apart(w, see_without_anything);
-	assert_int_equal(s->placement.how, UNVERIFIED);
+	assert_int_equal(s->placement.how, PLACEMENT_UNVERIFIED);
 	assert_string_equal(
 		s->why_not,
 		"move_pages: Permission denied; /proc/self/numa_maps: Permission denied");
@@ -615,7 +617,7 @@ static void pages_verified_but_sizes_unknown(void **state)
 	needs_move_pages();
 	half_claimed_wrongly(w);
 	s = see_apart(w, see_without_files);
-	assert_int_equal(s->placement.how, VERIFIED);
+	assert_int_equal(s->placement.how, PLACEMENT_VERIFIED);
 	assert_int_equal(s->placement.misplaced, 50);
 	assert_true(s->placement.huge_unknown);
 	munmap(s, sizeof(*s));
@@ -861,7 +863,7 @@ static void use_reserved_pages(struct world *w)
 	region_home(r, 2 * 2 * MIB, 2 * 2 * MIB, w->nowhere);
 	touch(r, 0, 3 * 2 * MIB, 2 * MIB);
 	p = look(w);
-	assert_int_equal(p.how, VERIFIED);
+	assert_int_equal(p.how, PLACEMENT_VERIFIED);
 	assert_int_equal(p.pages, pages);
 	assert_int_equal(p.unmapped, pages / 4);
 	assert_int_equal(p.misplaced, pages / 2);
@@ -875,7 +877,7 @@ static void counted_reserved_pages(struct world *w)
 {
 	struct seen *s = see_apart(w, see_without_move_pages);
 
-	assert_int_equal(s->placement.how, COUNTED);
+	assert_int_equal(s->placement.how, PLACEMENT_COUNTED);
 	assert_int_equal(s->on_here, 3 * 2 * MIB / w->machine->page);
 	assert_int_equal(s->placement.unmapped, 2 * MIB / w->machine->page);
 	assert_int_equal(s->placement.huge, 3 * 2 * MIB);

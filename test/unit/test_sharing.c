@@ -19,6 +19,7 @@
 #include "code.h"
 #include "harness/plan.h"
 #include "machine/arena.h"
+#include "machine/open.h"
 #include "machine/region.h"
 #include "machine/topology.h"
 

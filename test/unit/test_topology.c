@@ -15,6 +15,9 @@
 #include <cmocka.h>
 
 #include "commands/topology.h"
+#include "machine/layouts.h"
+#include "machine/level.h"
+#include "machine/open.h"
 #include "machine/places.h"
 #include "machine/topology.h"
 
@@ -1053,10 +1056,11 @@ static void levels_of_two_cpus(void **unused)
 		struct machine *m = open_machine(table[i].description);
 
 		if (machine_level(m, table[i].cpu, table[i].other) != table[i].level)
-			fail_msg("%s: CPUs %d and %d have %s in common, not %s",
-				 table[i].description, table[i].cpu, table[i].other,
-				 level_names[machine_level(m, table[i].cpu, table[i].other)],
-				 level_names[table[i].level]);
+			fail_msg(
+				"%s: CPUs %d and %d have %s in common, not %s",
+				table[i].description, table[i].cpu, table[i].other,
+				machine_level_names[machine_level(m, table[i].cpu, table[i].other)],
+				machine_level_names[table[i].level]);
 		assert_int_equal(machine_level(m, table[i].other, table[i].cpu), table[i].level);
 		machine_close(m);
 	}

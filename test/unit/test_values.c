@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "harness/value.h"
 #include "harness/values.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 static uint64_t seventeen(const struct machine *m, enum profile p)

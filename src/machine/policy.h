@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory policy that this process inherited. Read anew at each call. */
+#ifndef LOCUS_POLICY_H
+#define LOCUS_POLICY_H
+
+#include <hwloc.h>
+
+/* By set_mempolicy(2): numactl, srun --mem-bind and others; `root` as in base/sysfs.h. */
+struct memory_policy {
+	enum {
+		/* the default: pages lie with the thread that touches them first; or unknown */
+		POLICY_FIRST_TOUCH,
+		/* no other nodes are used: a process that needs more is killed */
+		POLICY_BOUND,
+		/* preferred, interleave: where the policy says, as long as there is room */
+		POLICY_STEERED,
+	} kind;
+	char text[256]; /* as the kernel writes it, "bind:3"; "": unknown, and errno was why */
+};
+void memory_policy_read(const char *root, struct memory_policy *);
+hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *); /* NULL: it names none */
+
+#endif
