@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/summary.h"
+#include "machine/open.h"
 #include "machine/topology.h"
 
 static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } };
@@ -477,7 +478,7 @@ static void house(struct housed *h)
 	h->invention.planned.trial.place = h->place;
 	h->series.placements.known = true;
 	h->series.placements.before = h->series.placements.after =
-		(struct placement){ .how = VERIFIED, .pages = 10000, .page = 4096 };
+		(struct placement){ .how = PLACEMENT_VERIFIED, .pages = 10000, .page = 4096 };
 }
 
 static void leave(struct housed *h)
@@ -511,7 +512,7 @@ static void test_pages_astray_are_a_reason(void **state)
 	expect_end(&h.series, STATUS_OK, NULL);
 	h.series.placements.after.misplaced = 11;
 	expect_end(&h.series, STATUS_MISPLACED, "11 of 10000 pages were not where");
-	h.machine->policy.kind = STEERED;
+	h.machine->policy.kind = POLICY_STEERED;
 	expect_end(&h.series, STATUS_MISPLACED, "lift it with numactl --localalloc");
 	leave(&h);
 }
@@ -528,10 +529,10 @@ static void test_pages_that_were_not_read_are_a_note(void **state)
 	(void)state;
 	house(&h);
 	before = &h.series.placements.before;
-	before->how = COUNTED;
+	before->how = PLACEMENT_COUNTED;
 	before->why_not = strdup("move_pages is forbidden");
 	expect_note(&h, "was counted by node, and not read page by page: move_pages");
-	before->how = UNVERIFIED;
+	before->how = PLACEMENT_UNVERIFIED;
 	before->huge_unknown = true;
 	expect_note(&h, "is unverified: move_pages");
 	line = summary(&h.series, &h.series, 1, "now", &status);
