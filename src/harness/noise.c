@@ -4,6 +4,7 @@
 
 #include "harness/noise.h"
 #include "kit/agree.h"
+#include "machine/usage.h"
 
 /*
  * A sample is noisy when more of it than this was lost to others: a share of its wall time, and

@@ -6,6 +6,7 @@
 #include "harness/profile.h"
 #include "harness/run_lines.h"
 #include "harness/seat.h"
+#include "machine/program.h"
 #include "machine/provenance.h"
 #include "machine/topology.h"
 #include "machine/watchdog.h"

@@ -10,7 +10,7 @@
 #include "base/arithmetic.h"
 #include "base/fields.h"
 #include "base/sysfs.h"
-#include "machine/provenance.h"
+#include "machine/hypervisor.h"
 
 struct hint {
 	const char *text, *hypervisor;

@@ -10,6 +10,7 @@
 #include "machine/hugepool.h"
 #include "machine/limits.h"
 #include "machine/node_memory.h"
+#include "machine/provenance_memory.h"
 #include "machine/sources.h"
 #include "machine/topology.h"
 
@@ -22,8 +23,8 @@ static json_t *pages_of(const char *root, size_t size, int node)
 
 	json_object_set_new(pages, node == ALL_NODES ? "size" : "node",
 			    json_integer(node == ALL_NODES ? (json_int_t)size : node));
-	put(pages, "total", known ? count(p.total) : NULL, "%s", strerror(error));
-	put(pages, "free", known ? count(p.free) : NULL, "%s", strerror(error));
+	put_value(pages, "total", known ? size_value(p.total) : NULL, "%s", strerror(error));
+	put_value(pages, "free", known ? size_value(p.free) : NULL, "%s", strerror(error));
 	return pages;
 }
 
@@ -49,22 +50,22 @@ static void put_meminfo(json_t *memory, const char *meminfo, const char *name, c
 {
 	uint64_t bytes;
 
-	put(memory, name, field_number(meminfo, key, &bytes) ? count(bytes) : NULL,
-	    "/proc/meminfo has no number \"%s\"", key);
+	put_value(memory, name, field_number(meminfo, key, &bytes) ? size_value(bytes) : NULL,
+		  "/proc/meminfo has no number \"%s\"", key);
 }
 
 json_t *memory_of(const char *root, const struct machine *m)
 {
 	static const struct source thp_sources[] = {
-		{ "enabled", THP "/enabled", read_choice, 0 },
-		{ "defrag", THP "/defrag", read_choice, 0 },
-		{ "khugepaged_defrag", THP "/khugepaged/defrag", read_integer, 0 },
+		{ "enabled", THP "/enabled", source_choice, 0 },
+		{ "defrag", THP "/defrag", source_choice, 0 },
+		{ "khugepaged_defrag", THP "/khugepaged/defrag", source_integer, 0 },
 		{ 0 },
 	};
 	static const struct source sources[] = {
-		{ "overcommit", "/proc/sys/vm/overcommit_memory", read_integer, 0 },
-		{ "swappiness", "/proc/sys/vm/swappiness", read_integer, 0 },
-		{ "zone_reclaim", "/proc/sys/vm/zone_reclaim_mode", read_integer, 0 },
+		{ "overcommit", "/proc/sys/vm/overcommit_memory", source_integer, 0 },
+		{ "swappiness", "/proc/sys/vm/swappiness", source_integer, 0 },
+		{ "zone_reclaim", "/proc/sys/vm/zone_reclaim_mode", source_integer, 0 },
 		{ 0 },
 	};
 	char *meminfo = sysfs_text(root, "/proc/meminfo");
@@ -72,9 +73,9 @@ json_t *memory_of(const char *root, const struct machine *m)
 
 	put_meminfo(memory, meminfo, "total", "MemTotal");
 	put_meminfo(memory, meminfo, "available", "MemAvailable");
-	put(memory, "page", count(m->page), "not a size");
-	put(memory, "huge_page", m->huge_page ? count(m->huge_page) : NULL,
-	    "no transparent huge pages here");
+	put_value(memory, "page", size_value(m->page), "not a size");
+	put_value(memory, "huge_page", m->huge_page ? size_value(m->huge_page) : NULL,
+		  "no transparent huge pages here");
 	put_sources(thp, root, thp_sources);
 	json_object_set_new(memory, "thp", thp);
 	json_object_set_new(memory, "hugepages", huge_pages_of(root, m));

@@ -7,6 +7,7 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/node_memory.h"
+#include "machine/provenance_topology.h"
 #include "machine/sources.h"
 #include "machine/topology.h"
 
@@ -41,9 +42,10 @@ static json_t *nodes_of(const char *root, const struct machine *m)
 		bool known = m->here && !node_memory_read(root, n->number, &memory);
 
 		json_object_set_new(node, "node", json_integer(n->number));
-		put(node, "memory", count(known ? memory.total : n->memory), "not a size");
-		put(node, "free", known ? count(memory.free) : NULL, "%s",
-		    m->here ? strerror(errno) : "not this machine");
+		put_value(node, "memory", size_value(known ? memory.total : n->memory),
+			  "not a size");
+		put_value(node, "free", known ? size_value(memory.free) : NULL, "%s",
+			  m->here ? strerror(errno) : "not this machine");
 		json_object_set_new(node, "cpus", cpus_of_node(m, n->number));
 		json_object_set_new(node, "memory_only", json_boolean(memory_only(root, m, n)));
 		json_object_set_new(node, "first_touch", json_integer(n->first_touch));
@@ -75,11 +77,11 @@ static json_t *cache_of(hwloc_obj_t object, unsigned how_many)
 
 	json_object_set_new(cache, "level", json_integer(c->depth));
 	json_object_set_new(cache, "type", json_string(cache_type(c->type)));
-	put(cache, "size", c->size ? count(c->size) : NULL, "hwloc does not know it");
-	put(cache, "line", c->linesize ? json_integer(c->linesize) : NULL,
-	    "hwloc does not know it");
-	put(cache, "ways", c->associativity > 0 ? json_integer(c->associativity) : NULL, "%s",
-	    c->associativity ? "fully associative" : "hwloc does not know it");
+	put_value(cache, "size", c->size ? size_value(c->size) : NULL, "hwloc does not know it");
+	put_value(cache, "line", c->linesize ? json_integer(c->linesize) : NULL,
+		  "hwloc does not know it");
+	put_value(cache, "ways", c->associativity > 0 ? json_integer(c->associativity) : NULL, "%s",
+		  c->associativity ? "fully associative" : "hwloc does not know it");
 	json_object_set_new(cache, "count", json_integer(how_many));
 	json_object_set_new(cache, "shared_by", json_integer(hwloc_bitmap_weight(object->cpuset)));
 	return cache;
@@ -125,7 +127,8 @@ static json_t *matrix_of(const struct machine *m, const struct hwloc_distances_s
 					if ((int)d->objs[a]->os_index == m->node[i].number &&
 					    (int)d->objs[b]->os_index == m->node[j].number)
 						value = value ? value
-							      : count(d->values[a * d->nbobjs + b]);
+							      : size_value(d->values[a * d->nbobjs +
+										     b]);
 			json_array_append_new(row, value ? value : json_null());
 		}
 		json_array_append_new(matrix, row);
@@ -187,7 +190,7 @@ static json_t *allowed_of(const struct machine *m)
 /* Of all that is there; `allowed` are the CPUs that we may use. */
 json_t *topology_of(const char *root, const struct machine *m)
 {
-	static const struct source online = { "online", CPUS "/online", read_line, 0 };
+	static const struct source online = { "online", CPUS "/online", source_line, 0 };
 	hwloc_topology_t t = m->topology;
 	json_t *topology = json_object();
 
@@ -200,12 +203,13 @@ json_t *topology_of(const char *root, const struct machine *m)
 	if (m->here)
 		put_source(topology, root, &online);
 	else
-		put(topology, "online", NULL, "not this machine");
+		put_value(topology, "online", NULL, "not this machine");
 	json_object_set_new(topology, "allowed", allowed_of(m));
 	json_object_set_new(topology, "smt", json_integer(smt_of(t)));
 	json_object_set_new(topology, "nodes", nodes_of(root, m));
 	json_object_set_new(topology, "caches", caches_of(t));
-	put(topology, "distances", distances_of(m), "hwloc knows of none");
-	put(topology, "hwloc", synthetic_of(t), "not a tree that a synthetic description can tell");
+	put_value(topology, "distances", distances_of(m), "hwloc knows of none");
+	put_value(topology, "hwloc", synthetic_of(t),
+		  "not a tree that a synthetic description can tell");
 	return topology;
 }

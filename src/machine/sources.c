@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "machine/sources.h"
 
-void put(json_t *object, const char *name, json_t *value, const char *why, ...)
+void put_value(json_t *object, const char *name, json_t *value, const char *why, ...)
 {
 	char reason[PATH_MAX + 128], key[UTF8_ROOM(NAME_MAX + 1) + sizeof("_why")];
 	va_list arguments;
@@ -26,7 +26,7 @@ void put(json_t *object, const char *name, json_t *value, const char *why, ...)
 	json_object_set_new(object, key, utf8_json(reason));
 }
 
-json_t *take_text(char *text)
+json_t *text_value(char *text)
 {
 	json_t *value = utf8_json(text);
 
@@ -34,19 +34,19 @@ json_t *take_text(char *text)
 	return value;
 }
 
-json_t *read_line(const char *root, const char *path, int64_t scale)
+json_t *source_line(const char *root, const char *path, int64_t scale)
 {
 	(void)scale;
-	return take_text(sysfs_line(root, "%s", path));
+	return text_value(sysfs_line(root, "%s", path));
 }
 
-json_t *read_choice(const char *root, const char *path, int64_t scale)
+json_t *source_choice(const char *root, const char *path, int64_t scale)
 {
 	(void)scale;
-	return take_text(sysfs_choice(root, "%s", path));
+	return text_value(sysfs_choice(root, "%s", path));
 }
 
-bool to_integer(const char *text, int64_t *value)
+bool parse_integer(const char *text, int64_t *value)
 {
 	char *end;
 
@@ -57,7 +57,7 @@ bool to_integer(const char *text, int64_t *value)
 	return !errno;
 }
 
-json_t *read_integer(const char *root, const char *path, int64_t scale)
+json_t *source_integer(const char *root, const char *path, int64_t scale)
 {
 	char *line = sysfs_line(root, "%s", path);
 	json_t *result = NULL;
@@ -65,7 +65,7 @@ json_t *read_integer(const char *root, const char *path, int64_t scale)
 
 	if (!line)
 		return NULL;
-	if (to_integer(line, &value)) {
+	if (parse_integer(line, &value)) {
 		if (__builtin_mul_overflow(value, scale, &value))
 			errno = ERANGE;
 		else
@@ -79,7 +79,7 @@ void put_source(json_t *object, const char *root, const struct source *s)
 {
 	json_t *value = s->read(root, s->path, s->scale ? s->scale : 1);
 
-	put(object, s->key, value, "%s: %s", s->path, strerror(errno));
+	put_value(object, s->key, value, "%s: %s", s->path, strerror(errno));
 }
 
 void put_sources(json_t *object, const char *root, const struct source *sources)
@@ -88,7 +88,7 @@ void put_sources(json_t *object, const char *root, const struct source *sources)
 		put_source(object, root, sources);
 }
 
-json_t *count(uint64_t value)
+json_t *size_value(uint64_t value)
 {
 	return value <= INT64_MAX ? json_integer((json_int_t)value) : NULL;
 }

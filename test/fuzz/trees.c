@@ -16,6 +16,7 @@
 #include "commands/doctor/doctor.h"
 #include "machine/cgroup.h"
 #include "machine/hugepool.h"
+#include "machine/hypervisor.h"
 #include "machine/limits.h"
 #include "machine/node_memory.h"
 #include "machine/open.h"

@@ -9,7 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "machine/environment.h"
+#include "machine/hypervisor.h"
 #include "machine/open.h"
+#include "machine/program.h"
 #include "machine/provenance.h"
 #include "base/sysfs.h"
 #include "machine/topology.h"

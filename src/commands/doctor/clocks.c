@@ -4,6 +4,8 @@
 
 #include "base/sysfs.h"
 #include "commands/doctor/clocks.h"
+#include "machine/frequency.h"
+#include "machine/hypervisor.h"
 #include "machine/provenance.h"
 #include "machine/topology.h"
 

@@ -15,6 +15,8 @@
 #include "commands/doctor/memory.h"
 #include "machine/cgroup.h"
 #include "machine/limits.h"
+#include "machine/node_memory.h"
+#include "machine/policy.h"
 #include "machine/topology.h"
 
 #define NODES "/sys/devices/system/node"
@@ -43,7 +45,7 @@ void check_nodes(const struct patient *p, struct finding *f)
 	int empty, all = count_nodes(p->root, &empty), ours = 0;
 
 	for (unsigned i = 0; i < m->nodes; i++)
-		ours += machine_has_memory(m, &m->node[i]) || m->node[i].lack == NOT_IN_POLICY;
+		ours += machine_has_memory(m, &m->node[i]) || m->node[i].lack == NODE_NOT_IN_POLICY;
 	if (all < 0)
 		finding_set(f, FINDING_UNKNOWN, NODES " can't be seen: all is taken for one node");
 	else if (ours < all - empty)
@@ -54,7 +56,7 @@ void check_nodes(const struct patient *p, struct finding *f)
 	for (unsigned i = 0; i < m->nodes; i++) {
 		const struct node *n = &m->node[i];
 
-		if (!n->cpus || n->lack != NO_MEMORY || machine_has_memory(m, n))
+		if (!n->cpus || n->lack != NODE_EMPTY || machine_has_memory(m, n))
 			continue;
 		if (f->state == FINDING_GOOD)
 			finding_mend(f, "sudo dmidecode -t memory # tells which slots are empty");
@@ -71,9 +73,9 @@ void check_policy(const struct patient *p, struct finding *f)
 	memory_policy_read(p->root, &policy);
 	if (!*policy.text)
 		finding_set(f, FINDING_UNKNOWN, "/proc/self/numa_maps can't be read");
-	else if (policy.kind == BOUND)
+	else if (policy.kind == POLICY_BOUND)
 		finding_set(f, FINDING_MISSING, "%.100s: memory of these nodes only", policy.text);
-	else if (policy.kind == STEERED)
+	else if (policy.kind == POLICY_STEERED)
 		finding_set(
 			f, FINDING_WRONG,
 			"%.100s: pages lie there, and not with the threads that touch them first",

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "commands/doctor/pages.h"
 #include "machine/hugepool.h"
-#include "machine/nodes.h"
+#include "machine/node_memory.h"
 #include "machine/region.h"
 
 #define MM   "/sys/kernel/mm"

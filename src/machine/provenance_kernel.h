@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel: release, version, command line. */
+#ifndef LOCUS_PROVENANCE_KERNEL_H
+#define LOCUS_PROVENANCE_KERNEL_H
+
+#include <jansson.h>
+
+json_t *kernel_of(const char *root);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory: sizes, pages, settings. */
+#ifndef LOCUS_PROVENANCE_MEMORY_H
+#define LOCUS_PROVENANCE_MEMORY_H
+
+#include <jansson.h>
+
+struct machine;
+
+json_t *memory_of(const char *root, const struct machine *);
+
+#endif
