@@ -18,11 +18,7 @@
  * - Up to 5.4 a region's group is unset memory until it was left once, and the file is written by
  *   what the first CPU says of it. So each region is entered, left and reset on each CPU first.
  * - A CPU outside LIKWID_THREADS must not see a region: it would be a column that no table has.
-<<<<<<< HEAD
  * - Two workers on one CPU share its entry: such trials have no region (harness/regions.c).
-=======
- * - Two workers on one CPU share its entry: such trials have no region (see harness/regions.c).
->>>>>>> 00cbf7c (Reasons for what no test runs follow the harness's functions)
  * - In the file a region is "number:name-group", read back up to the last "-" in 99 letters;
  *   likwid-mpirun ends names at blanks, and CSV at commas.
  */
