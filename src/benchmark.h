@@ -98,6 +98,13 @@ struct metric {
 	 * moves. NULL: collect() reports it.
 	 */
 	double (*amount)(const struct trial *);
+	/* What collect() reports it as, and what its value in a sample is then. */
+	enum metric_kind {
+		M_VALUE,	/* report(): the number itself */
+		M_FAIRNESS,	/* report_by_worker(): the least over the most */
+		M_IMBALANCE,	/* report_by_worker(): the most over the mean */
+		M_DISTRIBUTION, /* report_distribution(): the median; the record has quantiles */
+	} kind;
 };
 /* The row of the time, which each benchmark has: wall time over the units that a worker did. */
 #define TIME_METRIC(UNIT)                                                                       \
@@ -178,6 +185,11 @@ struct variant {
 	const struct ops *ops;		 /* NULL: the benchmark's */
 	const struct role *roles;	 /* NULL: the benchmark's */
 	bool divided;			 /* can be divided over ranks: locus-mpi runs it */
+	/*
+	 * why this program or machine lacks what it takes, as a library: it is impossible then.
+	 * NULL: it does not
+	 */
+	const char *(*available)(void);
 };
 
 /* What a trial takes; 0 and NULL: nothing special. */

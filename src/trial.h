@@ -92,7 +92,19 @@ struct trial {
 
 /* Filled by collect(). */
 struct result;
+/* Whatever the metric's kind, this is its value. */
 void report(struct result *, unsigned metric, double value);
+/*
+ * The value of one worker, of those who have one. Over ranks, too: what is derived from it is of
+ * the workers of all.
+ */
+void report_by_worker(struct result *, unsigned metric, unsigned worker, double value);
+/*
+ * The values that a worker has seen in this sample, which the caller then clears. `unit`: what a
+ * value of 1 is in the metric's unit, as 1e-9 for ns.
+ */
+struct histogram;
+void report_distribution(struct result *, unsigned metric, const struct histogram *, double unit);
 double elapsed(const struct result *); /* s: wall time of the sample */
 /*
  * s of it in calls to other ranks, of the rank that spends least there: the others wait for the

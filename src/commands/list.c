@@ -47,6 +47,15 @@ static struct parameter own_threads(const struct benchmark *b)
 	return p;
 }
 
+static void list_variant(const struct variant *v, FILE *f)
+{
+	const char *lack = v->available ? v->available() : NULL;
+
+	fprintf(f, "  %-16s %s%s%s%s\n", v->name, v->summary,
+		v->divided ? "; can be divided over ranks" : "", lack ? "; impossible here: " : "",
+		lack ? lack : "");
+}
+
 void list_benchmark(const struct benchmark *b, FILE *f)
 {
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
@@ -57,8 +66,7 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 		fprintf(f, "source: %s\n", b->source);
 	fprintf(f, "\nvariants\n");
 	for (const struct variant *v = b->variants; v->name; v++)
-		fprintf(f, "  %-16s %s%s\n", v->name, v->summary,
-			v->divided ? "; can be divided over ranks" : "");
+		list_variant(v, f);
 	fprintf(f, "\nparameters (a profile without a value takes the one before it)\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
 		if (p->type != P_FOUND)

@@ -3,7 +3,7 @@
 
 #include "harness/allocation.h"
 #include "harness/batch.h"
-#include "harness/metrics.h"
+#include "harness/reports.h"
 #include "harness/roles.h"
 #include "harness/sample.h"
 #include "harness/statistics.h"
@@ -12,31 +12,6 @@
 #include "machine/watchdog.h"
 
 #define CHAIN 49152 /* links: about 16 us */
-
-/* --- what collect() is given --- */
-
-struct result {
-	struct series *series;
-	double wall, communicated;
-};
-
-void report(struct result *r, unsigned metric, double value)
-{
-	struct series *s = r->series;
-
-	if (metric < metric_count(s->planned->trial.benchmark) && s->value[metric])
-		s->value[metric][s->samples] = value;
-}
-
-double elapsed(const struct result *r)
-{
-	return r->wall;
-}
-
-double communicated(const struct result *r)
-{
-	return r->communicated;
-}
 
 /*
  * Workers measure their core's cycle at the same time, so that as many cores are busy as in the
@@ -90,29 +65,13 @@ static void leave_region(struct series *s, struct team *team)
 		markers_end(s->markers, team, s->region);
 }
 
-/* What the benchmark reports of the sample that was taken last. */
-static void collect(struct series *s, const struct sample *sample)
-{
-	const struct trial *t = &s->planned->trial;
-	struct result result = { s, sample->wall, sample->communicated };
-
-	for (unsigned m = 0; m < metric_count(t->benchmark); m++)
-		if (s->value[m])
-			s->value[m][s->samples] = NAN;
-	if (!roles_ops(t)->collect)
-		return;
-	watchdog_away(CHECKING);
-	roles_ops(t)->collect(s->state, t, &result);
-	watchdog_back();
-}
-
 static void keep(struct series *s, unsigned batch, const struct sample *sample)
 {
 	tally_add(&s->tally, batch, sample->done, s->pairs ? 1 : roles_leading(&s->planned->trial));
 	s->time[s->samples] = sample->time;
 	s->skews[s->samples] = sample->skew;
 	s->noisy[s->samples] = sample->noisy;
-	collect(s, sample);
+	reports_collect(s, sample);
 	s->marked += sample->wall;
 	s->samples++;
 	s->batch[batch].samples++;

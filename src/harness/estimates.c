@@ -5,6 +5,7 @@
 #include "harness/estimates.h"
 #include "harness/metrics.h"
 #include "harness/record.h"
+#include "harness/reports.h"
 #include "base/utf8.h"
 
 /*
@@ -77,10 +78,11 @@ json_t *estimates_json(const struct series *s, struct estimates time, const char
 		const char *missing =
 			s->samples && !metric_is_time(m) ? "not reported for this trial" : why;
 
-		json_array_append_new(
-			list, metric_json(m->name, m->unit, m->better,
-					  metric_is_time(m) ? time : estimates_metric(s, i, time),
-					  missing));
+		const struct estimates e = metric_is_time(m) ? time : estimates_metric(s, i, time);
+		json_t *object = metric_json(m->name, m->unit, m->better, e, missing);
+
+		reports_detail(s, i, object);
+		json_array_append_new(list, object);
 	}
 	return list;
 }

@@ -76,6 +76,14 @@ static int sit(struct planned *p, const struct request *r, const char *layout)
 	return status;
 }
 
+/* What the variant lacks here, to be freed; NULL: nothing. */
+static char *lack_of(const struct variant *v)
+{
+	const char *why = v->available ? v->available() : NULL;
+
+	return why ? strdup(why) : NULL;
+}
+
 /* All but the identity. 0, or an exit status: 1 without memory, else after a message. */
 static int plan_one(struct planned *p, const struct request *r, const struct point *at)
 {
@@ -102,6 +110,8 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 	status = settle(&p->trial, r, value);
 	if (!status)
 		status = sit(p, r, at->layout);
+	if (!status && !p->refusal)
+		p->refusal = lack_of(at->variant);
 	if (status || p->refusal)
 		return status;
 	if (r->benchmark->needs)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/metrics.h"
+#include "harness/reports.h"
 #include "harness/series.h"
 
 int series_open(struct series *s, struct planned *p, struct counting *counting)
@@ -15,7 +16,9 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 		s->meetings = p->needs.meetings;
 		s->pairs = pairs_open(t);
 	}
-	if (tally_open(&s->tally, counting, t) && s->value && !s->meetings == !s->pairs)
+	s->reports = reports_open(t);
+	if (tally_open(&s->tally, counting, t) && s->value && s->reports &&
+	    !s->meetings == !s->pairs)
 		return 0;
 	series_close(s);
 	return -1;
@@ -26,6 +29,7 @@ void series_close(struct series *s)
 	for (unsigned i = 0; s->value && i < metric_count(s->planned->trial.benchmark); i++)
 		free(s->value[i]);
 	free(s->value);
+	reports_close(s->reports, s->planned->trial.benchmark);
 	pairs_close(s->pairs);
 	tally_close(&s->tally);
 	free(s->time);

@@ -57,6 +57,7 @@ struct series {
 	unsigned char *noisy;
 	/* of each metric that collect() reports, by sample; NULL for the others */
 	double **value;
+	struct reports *reports; /* what they have beyond a value */
 	unsigned batches, batch_room, allocations;
 	struct batch *batch;
 	struct noise noise;

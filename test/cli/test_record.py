@@ -73,6 +73,40 @@ def test_memory_that_is_used_up_fails_the_trial(locus, tmp_path, trials):
             assert pages["pages"] == threads * (16 << 20) // pages["page"]
 
 
+def test_what_is_reported_by_worker_and_as_a_distribution(locus, tmp_path, trials):
+    """Worker i reports i + 1, and 1, 2, .. 1000 us."""
+    file = tmp_path / "tells.jsonl"
+    locus("dummy --variant tells --threads 3 --oversubscribe --repeats 4 --output", file)
+    trial = trials(file)["tells"]
+    found = {m["name"]: m for m in trial["metrics"]}
+    assert found["fairness"]["value"] == pytest.approx(1 / 3)
+    assert found["imbalance"]["value"] == 1.5
+    workers = {"least": 1, "most": 3, "values": [1, 2, 3]}
+    assert found["fairness"]["by_worker"] == found["imbalance"]["by_worker"] == workers
+    rising = found["rising"]
+    assert rising["value"] == pytest.approx(500e-6, rel=1 / 64)
+    assert rising["distribution"]["n"] == trial["samples"]["n"] * 3 * 1000
+    quantiles = rising["distribution"]["quantiles"]
+    for share, value in some(quantiles.items()):
+        assert value == pytest.approx(float(share) * 1e-3, rel=1 / 64)
+    buckets = some(rising["distribution"]["buckets"])
+    assert sum(n for _, n in buckets) == rising["distribution"]["n"]
+    for bucket, _ in buckets:  # as doc/schema says
+        begin = 2.0 ** (bucket // 64 - 64) * (1 + bucket % 64 / 64)
+        assert 0.98e-6 <= begin <= 1e-3
+    assert {"by_worker", "distribution"}.isdisjoint(found["asked"])
+
+
+def test_a_variant_without_its_library_is_impossible(locus, tmp_path, trials):
+    why = "it needs libabsent, which nobody has"
+    assert f"impossible here: {why}" in locus("list dummy").out
+    assert f"impossible: {why}" in locus("dummy --variant absent --dry-run").out
+    file = tmp_path / "absent.jsonl"
+    assert locus("dummy --variant absent --profile quick --output", file).status == 3
+    trial = trials(file)["absent"]
+    assert (trial["status"], trial["reasons"]) == ("impossible", [why])
+
+
 def test_what_was_not_measured_is_null_with_a_reason(run, trials):
     for variant in ("failing", "impossible"):
         trial = trials(run[1])[variant]

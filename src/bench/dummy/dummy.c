@@ -10,6 +10,7 @@
 
 #include "benchmark.h"
 #include "kit/events.h"
+#include "kit/histogram.h"
 #include "kit/pool.h"
 #include "machine/clock.h"
 
@@ -27,11 +28,16 @@ static const struct parameter parameters[] = {
 	{ 0 }
 };
 
-enum { ASKED, COMMUNICATION };
+enum { ASKED, COMMUNICATION, FAIRNESS, IMBALANCE, RISING };
 static const struct metric metrics[] = {
 	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER, NULL },
 	[COMMUNICATION] = { "communication", "s", "in calls to other ranks", LOWER_IS_BETTER,
 			    NULL },
+	[FAIRNESS] = { "fairness", "1", "of what workers report: the first 1, the next 2, ...",
+		       NEITHER, .kind = M_FAIRNESS },
+	[IMBALANCE] = { "imbalance", "1", "of the same", NEITHER, .kind = M_IMBALANCE },
+	[RISING] = { "rising", "s", "1, 2, .. 1000 us of each worker", NEITHER,
+		     .kind = M_DISTRIBUTION },
 	TIME_METRIC("turn"),
 	{ 0 }
 };
@@ -58,6 +64,7 @@ struct behaviour {
 	bool sum;   /* the ranks add up their turns */
 	bool stuck; /* waits elsewhere: its turns take no time to speak of */
 	bool grows; /* takes memory while it is at work */
+	bool tells; /* reports by worker, and a distribution */
 };
 static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 },
 			      humps = { .second = 1.5 }, idle = { .idle = true },
@@ -65,7 +72,8 @@ static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 },
 			      impossible = { .impossible = "it was told to be impossible" },
 			      wrong = { .wrong = "it was told to be wrong" },
 			      misplaced = { .lie = true }, sums = { .sum = true },
-			      stuck = { .stuck = true }, grows = { .grows = true };
+			      stuck = { .stuck = true }, grows = { .grows = true },
+			      tells = { .tells = true };
 
 struct state {
 	const struct behaviour *behaviour;
@@ -75,7 +83,8 @@ struct state {
 	enum where where;
 	unsigned sample;
 	struct region *region;
-	struct pool *pool; /* NULL: it does not grow */
+	struct pool *pool;	  /* NULL: it does not grow */
+	struct histogram *rising; /* NULL: it tells nothing */
 };
 
 static const struct behaviour *behaviour_of(const struct trial *trial)
@@ -91,6 +100,13 @@ static void wait_in(const struct state *s, enum where where)
 
 	while (s->where == where && clock_now() < end)
 		;
+}
+
+static void drop(struct state *s)
+{
+	pool_close(s->pool);
+	free(s->rising);
+	free(s);
 }
 
 static void *prepare(const struct trial *trial)
@@ -113,9 +129,12 @@ static void *prepare(const struct trial *trial)
 	s->delay = trial->value[DELAY].real * 1e-6;
 	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
 	wait_in(s, IN_PREPARE);
-	if (b->grows &&
-	    !(s->pool = pool_open(trial, "the turns", trial->value[POOL].count, PAGES_BASE))) {
-		free(s);
+	if (b->grows)
+		s->pool = pool_open(trial, "the turns", trial->value[POOL].count, PAGES_BASE);
+	if (b->tells)
+		s->rising = apart_alloc(sizeof(*s->rising));
+	if (!s->pool != !b->grows || !s->rising != !b->tells) {
+		drop(s);
 		return NULL;
 	}
 	if (b->lie && !bytes)
@@ -124,8 +143,7 @@ static void *prepare(const struct trial *trial)
 		return s;
 	s->region = region_map(trial->arena, "idle memory", bytes, PAGES_BASE);
 	if (!s->region) {
-		pool_close(s->pool);
-		free(s);
+		drop(s);
 		return NULL;
 	}
 	/* The lie: pages on a node that no machine has. */
@@ -187,10 +205,25 @@ static void work(void *state, struct worker *self)
 		s->ranks->sum(&s->sum, 1);
 }
 
+static void tell(struct state *s, const struct trial *trial, struct result *result)
+{
+	histogram_clear(s->rising);
+	for (unsigned us = 1; us <= 1000; us++)
+		histogram_add(s->rising, us);
+	for (unsigned i = 0; i < trial->threads; i++) {
+		report_by_worker(result, FAIRNESS, i, i + 1);
+		report_by_worker(result, IMBALANCE, i, i + 1);
+		report_distribution(result, RISING, s->rising, 1e-6);
+	}
+}
+
 static void collect(void *state, const struct trial *trial, struct result *result)
 {
-	(void)trial;
-	wait_in(state, IN_COLLECT);
+	struct state *s = state;
+
+	wait_in(s, IN_COLLECT);
+	if (s->rising)
+		tell(s, trial, result);
 	report(result, ASKED, ((const struct state *)state)->delay);
 	report(result, COMMUNICATION, communicated(result));
 }
@@ -218,8 +251,12 @@ static void give_back(void *state)
 	struct state *s = state;
 
 	wait_in(s, IN_RELEASE);
-	pool_close(s->pool);
-	free(s);
+	drop(s);
+}
+
+static const char *absent(void)
+{
+	return "it needs libabsent, which nobody has";
 }
 
 enum { UNUSED = BIT(WHERE) | BIT(POOL) };
@@ -241,6 +278,10 @@ static const struct variant variants[] = {
 	{ "stuck", "waits, but not in its work", &stuck, .unused = BIT(POOL), .divided = true },
 	{ "grows", "takes 64 bytes of memory in each turn", &grows, .unused = BIT(WHERE),
 	  .divided = true },
+	{ "tells", "reports a value by worker, and a distribution", &tells, .unused = UNUSED,
+	  .divided = true },
+	{ "absent", "lacks a library", &steady, .unused = UNUSED, .divided = true,
+	  .available = absent },
 	{ 0 }
 };
 

@@ -53,7 +53,7 @@ const struct metric search_metrics[] = {
 			       NEITHER, NULL },
 	[IMBALANCE] = { "imbalance", "1",
 			"keys of the busiest searcher (distributed: rank) over the mean",
-			LOWER_IS_BETTER, NULL },
+			LOWER_IS_BETTER, .kind = M_IMBALANCE },
 	[IDLE_SHARE] = { "idle", "1",
 			 "share of its time in which the least busy searcher had no packet",
 			 LOWER_IS_BETTER, NULL },
@@ -86,7 +86,7 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 /* The sums over all searchers, and who stands out. */
 struct totals {
 	double searching, waited, most_waited, partitioned; /* s; shares; s of the longest */
-	uint64_t keys, most_keys;
+	uint64_t keys;
 	struct packet_times packet;
 };
 
@@ -107,7 +107,6 @@ static struct totals add_up(const struct state *s, const struct trial *t)
 		sum.most_waited = fmax(sum.most_waited, waited);
 		sum.partitioned = fmax(sum.partitioned, (double)one->partitioning * tick[i]);
 		sum.keys += one->keys;
-		sum.most_keys = one->keys > sum.most_keys ? one->keys : sum.most_keys;
 	}
 	if (tally && tick)
 		sum.packet = tally_times(tally, tick, n);
@@ -163,7 +162,9 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 		report(result, SEARCH_MEDIAN, sum.packet.median);
 		report(result, SEARCH_P99, sum.packet.p99);
 		report(result, SEARCH_DEVIATION, sum.packet.deviation);
-		report(result, IMBALANCE, (double)sum.most_keys * s->searchers / keys);
+		for (unsigned i = 0; i < s->searchers; i++)
+			report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,
+					 (double)s->searcher[i].tally.keys);
 	}
 	if (s->way->kind == FLOW)
 		collect_flow(s, &sum, result);

@@ -48,7 +48,7 @@ static const struct metric metrics[] = {
 			 HIGHER_IS_BETTER, all_threads },
 	[FAIRNESS] = { "fairness", "1",
 		       "operations of the slowest thread over those of the fastest",
-		       HIGHER_IS_BETTER, NULL },
+		       HIGHER_IS_BETTER, .kind = M_FAIRNESS },
 	[LOST] = { "lost", "1", "share of updates lost to races", NEITHER, NULL },
 	{ 0 }
 };
@@ -233,16 +233,14 @@ static void work(void *state, struct worker *self)
 static void collect(void *state, const struct trial *t, struct result *result)
 {
 	const struct state *s = state;
-	uint64_t least = UINT64_MAX, most = 0, all = 0;
+	uint64_t all = 0;
 
 	for (unsigned i = 0; i < t->threads; i++) {
 		const struct worker *w = team_worker(t->team, i);
 
-		least = w->together < least ? w->together : least;
-		most = w->together > most ? w->together : most;
+		report_by_worker(result, FAIRNESS, i, (double)w->together);
 		all += w->done;
 	}
-	report(result, FAIRNESS, (double)least / (double)most);
 	if (!s->operation->exact)
 		report(result, LOST,
 		       (double)((all - (sum_of_words(s) - s->before)) & s->mask) / (double)all);

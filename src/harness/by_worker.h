@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A metric that collect() reports for each worker: what it comes to in a sample, over the workers
+ * of all ranks, and each worker's mean over the samples.
+ */
+#ifndef LOCUS_BY_WORKER_H
+#define LOCUS_BY_WORKER_H
+
+#include <jansson.h>
+
+#include "benchmark.h"
+
+struct by_worker;
+
+struct by_worker *by_worker_open(unsigned workers); /* NULL: no memory */
+void by_worker_close(struct by_worker *);
+
+/* A worker's value in this sample; those of which none is noted are left out. */
+void by_worker_note(struct by_worker *, unsigned worker, double value);
+
+/*
+ * Ends the sample: M_FAIRNESS or M_IMBALANCE of its values, the same on all ranks; NAN of none. All
+ * ranks make this call.
+ */
+double by_worker_end(struct by_worker *, enum metric_kind, const struct ranks *);
+
+/*
+ * {"least", "most", "values": [..]}: means over the samples, of this rank's workers; null for one
+ * without. NULL: there was none.
+ */
+json_t *by_worker_json(const struct by_worker *);
+
+#endif

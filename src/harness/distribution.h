@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A metric that is a distribution: histograms of workers, merged over workers and ranks in a sample
+ * and then over all samples.
+ */
+#ifndef LOCUS_DISTRIBUTION_H
+#define LOCUS_DISTRIBUTION_H
+
+#include <jansson.h>
+
+#include "benchmark.h"
+#include "kit/histogram.h"
+
+struct distribution;
+
+struct distribution *distribution_open(void); /* NULL: no memory */
+void distribution_close(struct distribution *);
+
+/* A worker's histogram of this sample; what a value of 1 in it is in the metric's unit. */
+void distribution_add(struct distribution *, const struct histogram *, double unit);
+
+/*
+ * Ends the sample: its median, over the values of all ranks; NAN of none. All ranks make this call.
+ */
+double distribution_end(struct distribution *, const struct ranks *);
+
+/*
+ * {"n", "quantiles": {"0.5": .., "0.9", "0.99", "0.999", "1"}, "buckets": [[bucket, n], ..]}, of
+ * all samples; buckets are histogram_value()'s. NULL: there was none.
+ */
+json_t *distribution_json(const struct distribution *);
+
+#endif
