@@ -77,6 +77,7 @@ struct trial {
 	unsigned threads;
 	const struct place *place; /* by worker */
 	bool oversubscribed;	   /* more threads than CPUs */
+	bool floating;		   /* free to move: its places are where they begin */
 	const struct machine *machine;
 	/* for all that is random: the same in each run, unless --seed */
 	uint64_t seed;

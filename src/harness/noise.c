@@ -24,7 +24,7 @@ bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
 	const struct usage *x = &a->before, *y = &a->after;
 	double wall = y->wall - x->wall, off = fmax(0, wall - (y->cpu - x->cpu)),
 	       delay = y->delay - x->delay;
-	bool moved = x->on_cpu != cpu || y->on_cpu != cpu;
+	bool moved = cpu == ANY_CPU ? x->on_cpu != y->on_cpu : x->on_cpu != cpu || y->on_cpu != cpu;
 	bool blocked = y->voluntary != x->voluntary; /* time off the CPU is then the work's own */
 
 	n->off_cpu += off;
@@ -34,6 +34,8 @@ bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
 	n->minor_faults += y->minor_faults - x->minor_faults;
 	n->major_faults += y->major_faults - x->major_faults;
 	n->migrations += moved;
+	if (cpu == ANY_CPU)
+		return y->major_faults != x->major_faults;
 	return moved || y->involuntary != x->involuntary || y->major_faults != x->major_faults ||
 	       lost(delay, wall) || (!blocked && lost(off, wall));
 }

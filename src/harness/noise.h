@@ -17,6 +17,8 @@ struct noise {
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
 };
 
+/* Of a worker that is free to move: switches and migrations do not disturb it. */
+#define ANY_CPU (-1)
 /* Adds what a worker on this CPU saw of a sample; true if the sample was disturbed. */
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 

@@ -44,9 +44,8 @@ const struct option_row option_rows[] = {
 	  "own)",
 	  THREADS },
 	{ "bind", "WHERE",
-	  "close, spread, or a list of CPUs such as 0,2-5, to use only these; with a layout, "
-	  "within each "
-	  "node (default: as bound from outside, else close)",
+	  "close, spread, float (free to move), or a list of CPUs such as 0,2-5, to use only "
+	  "these; with a layout, within each node (default: as bound from outside, else close)",
 	  BIND },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
 	  OVERSUBSCRIBE },

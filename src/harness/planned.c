@@ -10,6 +10,7 @@
 #include "harness/planned.h"
 #include "harness/profile.h"
 #include "harness/seat.h"
+#include "machine/order.h"
 
 enum { MOST_TRIALS = 20000 };
 
@@ -70,6 +71,7 @@ static int sit(struct planned *p, const struct request *r, const char *layout)
 	p->trial.place = seats.place;
 	p->trial.oversubscribed = seats.oversubscribed;
 	p->bind = seats.bind;
+	p->trial.floating = is_float(seats.bind);
 	p->cpu = seats.cpu;
 	p->cpus = seats.cpus;
 	p->refusal = seats.refusal;

@@ -16,7 +16,7 @@ struct planned {
 	/* "numa/static kernel=sum pages=base": what varies, for tables and progress */
 	char name[128];
 	const char *bind; /* as in struct seats */
-	int *cpu;	  /* that its threads sit on, each once */
+	int *cpu;	  /* that its threads sit on, or float over, each once */
 	unsigned cpus;
 	struct needs needs;
 	double sample;	  /* s: the sample to aim at */

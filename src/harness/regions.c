@@ -17,7 +17,7 @@ void regions_open(struct regions *r)
 /* Two threads on a CPU would share a region of LIKWID's, and count each other. */
 static bool wants_region(const struct planned *p)
 {
-	return resume_wants(p) && !p->refusal && !p->trial.oversubscribed;
+	return resume_wants(p) && !p->refusal && !p->trial.oversubscribed && !p->trial.floating;
 }
 
 bool regions_has(const struct regions *r, const struct planned *p)

@@ -19,6 +19,26 @@ static const struct role *roles_of(const struct trial *t)
 	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
 }
 
+/* Memory is prepared, and touched first, by threads that sit; those that float do so at work. */
+static int take_seats(const struct series *s, struct team *team, unsigned *culprit)
+{
+	const struct planned *p = s->planned;
+	const struct trial *t = &p->trial;
+	hwloc_bitmap_t within;
+	int status = -1;
+
+	if (!t->floating || !s->ready)
+		return team_seat(team, t->place, t->threads, culprit);
+	*culprit = 0;
+	within = hwloc_bitmap_alloc();
+	for (unsigned i = 0; within && i < p->cpus; i++)
+		hwloc_bitmap_set(within, (unsigned)p->cpu[i]);
+	if (within)
+		status = team_float(team, t->place, t->threads, within, culprit);
+	hwloc_bitmap_free(within);
+	return status;
+}
+
 static bool seat(struct series *s, struct team *team)
 {
 	const struct trial *t = &s->planned->trial;
@@ -27,7 +47,7 @@ static bool seat(struct series *s, struct team *team)
 	int failed;
 
 	watchdog_away(PREPARING);
-	failed = team_seat(team, t->place, t->threads, &culprit);
+	failed = take_seats(s, team, &culprit);
 	watchdog_back();
 	if (failed) {
 		free(s->failure);

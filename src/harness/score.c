@@ -67,7 +67,7 @@ void score_all(struct series *s, struct team *team, struct noise *noise, struct 
 		const struct attendance *a = team_attendance(team, i);
 		const struct worker *w = team_worker(team, i);
 
-		sample->noisy |= noise_witness(noise, a, t->place[i].cpu);
+		sample->noisy |= noise_witness(noise, a, t->floating ? ANY_CPU : t->place[i].cpu);
 		first = fmin(first, a->begin);
 		late = fmax(late, a->begin);
 		last = fmax(last, a->end);

@@ -6,6 +6,7 @@
 #include "harness/seat.h"
 #include "base/text.h"
 #include "machine/layouts.h"
+#include "machine/order.h"
 #include "machine/places.h"
 #include "machine/topology.h"
 
@@ -48,8 +49,18 @@ static int find_places(struct seats *s, const struct request *r, unsigned thread
 	return 0;
 }
 
-static int list_cpus(struct seats *s, unsigned threads)
+static int list_all(struct seats *s, const struct machine *m)
 {
+	s->cpu = calloc(m->cpus, sizeof(*s->cpu));
+	for (s->cpus = 0; s->cpu && s->cpus < m->cpus; s->cpus++)
+		s->cpu[s->cpus] = m->cpu[s->cpus].number;
+	return s->cpu ? 0 : -1;
+}
+
+static int list_cpus(struct seats *s, const struct machine *m, unsigned threads)
+{
+	if (is_float(s->bind))
+		return list_all(s, m);
 	s->cpu = calloc(threads, sizeof(*s->cpu));
 	if (!s->cpu)
 		return -1;
@@ -73,11 +84,14 @@ int seat_threads(struct seats *s, const struct request *r, unsigned threads, con
 	failed = find_places(s, r, threads, layout, &why) != 0;
 	if (failed && errno == EINVAL)
 		return request_refuse(r, layout ? "layout" : "bind", why);
-	if (!failed && list_cpus(s, threads))
+	if (!failed && list_cpus(s, r->setting->machine, threads))
 		return EXIT_BAD;
 	s->oversubscribed = crowd || (!failed && s->cpus < threads);
 	if (failed)
 		s->refusal = strdup(why);
+	else if (is_float(s->bind) && (layout || r->benchmark->scored == IN_PAIRS))
+		s->refusal = strdup("it is about where threads sit, and --bind float lets them "
+				    "move: choose close, spread, or a list of CPUs");
 	else if (crowd && !r->options->oversubscribe)
 		s->refusal = strdup(crowd);
 	else if (s->oversubscribed && !r->options->oversubscribe)

@@ -6,10 +6,13 @@
 #include "harness/request.h"
 
 struct seats {
-	/* "inherited", "close", "spread" or the list; with a layout, "layout" stands for close. */
+	/*
+	 * "inherited", "close", "spread", "float" or the list; with a layout, "layout" stands for
+	 * close.
+	 */
 	const char *bind;
 	struct place *place; /* by thread; to be freed */
-	int *cpu;	     /* that they sit on, each once; to be freed */
+	int *cpu;	     /* that they sit on, or float over, each once; to be freed */
 	unsigned cpus;
 	bool oversubscribed; /* more threads than CPUs */
 	char *refusal;	     /* why they can't sit here; NULL: they can. To be freed */

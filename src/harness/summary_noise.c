@@ -39,9 +39,8 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	double share = (double)noise_samples(s) / (double)s->samples,
 	       moved = fabs(time.all.value - time.clean) / time.all.value;
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN is not */
-	double lost = fmax(steal,
-			   fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0)) /
-		      n->wall;
+	double off = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0);
+	double lost = (s->planned->trial.floating ? steal : fmax(steal, off)) / n->wall;
 
 	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN && lost <= LOST_SHARE)
 		return;

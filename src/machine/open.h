@@ -16,9 +16,9 @@ struct machine *machine_open(const char *description, const char **error);
 void machine_close(struct machine *);
 
 /*
- * Restricts the machine to the CPUs of a list ("0,2-5,8-14:2"), as a cpuset would; "close" and
- * "spread" leave it as it is. -1 with *why where `bind` is neither, or names CPUs that are not
- * among the machine's.
+ * Restricts the machine to the CPUs of a list ("0,2-5,8-14:2"), as a cpuset would; "close",
+ * "spread" and "float" leave it as it is. -1 with *why where `bind` is neither, or names CPUs that
+ * are not among the machine's.
  */
 int machine_restrict(struct machine *, const char *bind, const char **why);
 

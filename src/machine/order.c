@@ -114,8 +114,8 @@ static int take_numbers(const struct machine *m, const char *list, struct cpu_or
 			break;
 	}
 	return misunderstood(say(why,
-				 "can't bind to \"%.100s\"; expected close, spread, or a list of "
-				 "CPUs such as \"0,2-5\" (usable: %s)",
+				 "can't bind to \"%.100s\"; expected close, spread, float, or a "
+				 "list of CPUs such as \"0,2-5\" (usable: %s)",
 				 list, cpu_list(m, ALL_NODES, numbers)));
 }
 
@@ -138,9 +138,14 @@ int order_list(const struct machine *m, const char *list, struct cpu_order *orde
 	return status;
 }
 
+bool is_float(const char *bind)
+{
+	return !strcmp(bind, "float");
+}
+
 bool is_order(const char *bind)
 {
-	return !strcmp(bind, "close") || !strcmp(bind, "spread");
+	return !strcmp(bind, "close") || !strcmp(bind, "spread") || is_float(bind);
 }
 
 int order_by(const struct machine *m, const char *bind, struct cpu_order *order, const char **why)

@@ -16,7 +16,8 @@ struct cpu_order {
 /* For sentences about too few CPUs. */
 #define OVERSUBSCRIBE "more threads than CPUs: --oversubscribe"
 
-bool is_order(const char *bind); /* "close" and "spread": no list */
+bool is_order(const char *bind); /* "close", "spread" and "float": no list */
+bool is_float(const char *bind); /* begins as close, and is then free to move */
 /* By a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
 int order_by(const struct machine *, const char *bind, struct cpu_order *, const char **why);
 int order_list(const struct machine *, const char *list, struct cpu_order *, const char **why);

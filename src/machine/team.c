@@ -224,23 +224,27 @@ const struct attendance *team_attendance(const struct team *t, unsigned worker)
 struct seating {
 	struct team *team;
 	const struct place *place;
+	hwloc_const_bitmap_t within; /* free to move; NULL: each is pinned to its place */
 };
 
 static void sit(void *argument, struct worker *w)
 {
 	const struct seating *s = argument;
-	int cpu = s->place[w->index].cpu;
+	int cpu = s->place[w->index].cpu, here;
 
 	s->team->pin_error[w->index] = 0;
-	if (cpuset_set_one(cpu))
+	if (s->within ? cpuset_set(s->within) : cpuset_set_one(cpu))
 		s->team->pin_error[w->index] = errno;
+	here = sched_getcpu();
 	/* read back: the kernel moves us before it returns, or something is wrong */
-	else if (sched_getcpu() != cpu)
+	if (!s->team->pin_error[w->index] &&
+	    !(s->within ? hwloc_bitmap_isset(s->within, (unsigned)here) : here == cpu))
 		s->team->pin_error[w->index] = EXDEV;
 	w->place = s->place[w->index];
 }
 
-int team_seat(struct team *t, const struct place *place, unsigned threads, unsigned *culprit)
+int team_float(struct team *t, const struct place *place, unsigned threads,
+	       hwloc_const_bitmap_t within, unsigned *culprit)
 {
 	if (threads > t->size) {
 		*culprit = t->size;
@@ -253,7 +257,7 @@ int team_seat(struct team *t, const struct place *place, unsigned threads, unsig
 		t->worker[i].threads = threads;
 		t->worker[i].stop = &t->stop;
 	}
-	team_run(t, sit, &(struct seating){ t, place });
+	team_run(t, sit, &(struct seating){ t, place, within });
 	for (unsigned i = 0; i < threads; i++) {
 		if (!t->pin_error[i])
 			continue;
@@ -262,6 +266,11 @@ int team_seat(struct team *t, const struct place *place, unsigned threads, unsig
 		return -1;
 	}
 	return 0;
+}
+
+int team_seat(struct team *t, const struct place *place, unsigned threads, unsigned *culprit)
+{
+	return team_float(t, place, threads, NULL, culprit);
 }
 
 unsigned team_threads(const struct team *t)

@@ -7,6 +7,7 @@
 #ifndef LOCUS_TEAM_H
 #define LOCUS_TEAM_H
 
+#include <hwloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,6 +62,9 @@ int team_open(unsigned threads, int (*body)(struct team *, void *), void *argume
  * in *culprit.
  */
 int team_seat(struct team *, const struct place *, unsigned threads, unsigned *culprit);
+/* The same, but each is free to move within these CPUs: its place is where it may begin. */
+int team_float(struct team *, const struct place *, unsigned threads, hwloc_const_bitmap_t within,
+	       unsigned *culprit);
 unsigned team_threads(const struct team *);
 struct worker *team_worker(struct team *, unsigned index);
 

@@ -145,3 +145,27 @@ def test_threads_that_share_a_cpu_are_noisy(locus, tmp_path, trials, cpus):
     locus(words, file, prefix=["taskset", "-c", str(cpus[0])])
     trial = trials(file)["steady"]
     assert any("disturbed" in reason for reason in trial["reasons"]), trial["noise"]
+
+
+def test_threads_that_float_are_disturbed_by_nobody(locus, hog, cpus, tmp_path, trials):
+    """More threads than CPUs, beside a hog: switches are a result. What a host steals is none."""
+    file = tmp_path / "float.jsonl"
+    threads = 2 * len(cpus)
+    locus(
+        "dummy --variant steady --bind float --oversubscribe --repeats 20 --delay 1000 "
+        f"--threads {threads} --output",
+        file,
+    )
+    trial = trials(file)["steady"]
+    assert "bind=float" in trial["identity"] and len(trial["cpus"]) == threads
+    switches = {c["name"]: c for c in trial["counters"]}["involuntary-switches"]
+    assert switches["value"] > 0 and trial["noise"]["involuntary"] > 0
+    assert trial["noise"]["samples"] == 0 or trial["noise"]["major_faults"]
+    assert trial["status"] != "noisy" or trial["noise"]["steal"]
+
+
+@pytest.mark.parametrize("words", ["numa --variant static", "core-to-core --threads 2"])
+def test_what_is_about_places_cannot_float(locus, words):
+    done = locus(f"{words} --profile quick --bind float --oversubscribe --dry-run")
+    assert done.status == 0
+    assert "impossible: it is about where threads sit, and --bind float lets them move" in done.out

@@ -19,6 +19,7 @@
 #include "harness/calibrate.h"
 #include "harness/samples_line.h"
 #include "machine/clock.h"
+#include "machine/cpuset.h"
 #include "machine/open.h"
 #include "machine/topology.h"
 
@@ -335,6 +336,57 @@ static void test_roles_of_a_variant(void **state)
 		}
 		end(&b);
 	}
+}
+
+/* ---- threads that float ---- */
+
+/* CPUs that each worker may use while it enters, and while it works. */
+static struct {
+	int entering, working;
+} cpus_of[THREADS];
+
+static int allowed(void)
+{
+	hwloc_bitmap_t set = cpuset_get();
+	const int cpus = hwloc_bitmap_weight(set);
+
+	hwloc_bitmap_free(set);
+	return cpus;
+}
+
+static void enter_counting(void *state, struct worker *w)
+{
+	enter(state, w);
+	cpus_of[w->index].entering = allowed();
+}
+
+static void work_counting(void *state, struct worker *w)
+{
+	by_count(state, w);
+	cpus_of[w->index].working = allowed();
+}
+
+/* More threads than CPUs, none of which is noisy: all disturb each other. */
+static void test_threads_that_float_move_at_work_alone(void **state)
+{
+	struct bench b;
+	int cpu[1024];
+
+	(void)state;
+	set_up(&b, work_counting, THREADS, (struct benchmark){ .roles = by_units });
+	b.benchmark.ops.enter = enter_counting;
+	b.planned.trial.floating = true;
+	b.planned.cpu = cpu;
+	for (; b.planned.cpus < b.machine->cpus && b.planned.cpus < 1024; b.planned.cpus++)
+		cpu[b.planned.cpus] = b.machine->cpu[b.planned.cpus].number;
+	go(&b);
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(cpus_of[i].entering, 1);
+		assert_int_equal(cpus_of[i].working, b.planned.cpus);
+	}
+	for (size_t i = 0; i < b.series.samples && !b.series.noise.major_faults; i++)
+		assert_false(b.series.noisy[i]);
+	end(&b);
 }
 
 /* ---- a worker that can't do its work ---- */
@@ -706,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_work_that_ends_by_itself),
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_roles_of_a_variant),
+		cmocka_unit_test(test_threads_that_float_move_at_work_alone),
 		cmocka_unit_test(test_a_worker_that_fails_ends_the_trial),
 		cmocka_unit_test(test_batches_become_lines),
 		cmocka_unit_test(test_a_sample_is_as_long_as_planned),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "machine/clock.h"
+#include "machine/cpuset.h"
 #include "machine/team.h"
 
 enum { MOST = 8, ORDERS = 500 };
@@ -137,6 +138,55 @@ static void test_a_cpu_that_is_not_there(void **state)
 	assert_int_equal(team_open(2, badly_seated, &cpu), 0);
 }
 
+static void note_cpus(void *argument, struct worker *w)
+{
+	((hwloc_bitmap_t *)argument)[w->index] = cpuset_get();
+}
+
+static void look(struct team *t, hwloc_const_bitmap_t expected)
+{
+	hwloc_bitmap_t found[2];
+
+	team_run(t, note_cpus, found);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(hwloc_bitmap_isequal(found[i], expected));
+		hwloc_bitmap_free(found[i]);
+	}
+}
+
+/* Free to move, pinned, and free again. */
+static int floating(struct team *t, void *argument)
+{
+	const int cpu = *(int *)argument;
+	const struct place place[2] = { { cpu, 0 }, { cpu, 0 } };
+	hwloc_bitmap_t all = cpuset_get(), one = hwloc_bitmap_alloc(), none = hwloc_bitmap_alloc();
+	unsigned culprit = 99;
+
+	hwloc_bitmap_only(one, (unsigned)cpu);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		assert_int_equal(team_float(t, place, 2, all, &culprit), 0);
+		assert_int_equal(team_worker(t, 1)->place.cpu, cpu);
+		look(t, all);
+		assert_int_equal(team_seat(t, place, 2, &culprit), 0);
+		look(t, one);
+	}
+	assert_int_equal(team_float(t, place, 2, none, &culprit), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(team_float(t, place, 2, all, &culprit), 0);
+	hwloc_bitmap_free(all);
+	hwloc_bitmap_free(one);
+	hwloc_bitmap_free(none);
+	return 0;
+}
+
+static void test_workers_may_be_free_to_move(void **state)
+{
+	int cpu = sched_getcpu();
+
+	(void)state;
+	assert_int_equal(team_open(2, floating, &cpu), 0);
+}
+
 static void test_the_cycle_is_plausible(void **state)
 {
 	double cycle = clock_cycle(16384);
@@ -153,6 +203,7 @@ int main(void)
 		cmocka_unit_test(test_every_order_reaches_every_seated_worker),
 		cmocka_unit_test(test_timed_orders_and_their_two_ends),
 		cmocka_unit_test(test_a_cpu_that_is_not_there),
+		cmocka_unit_test(test_workers_may_be_free_to_move),
 		cmocka_unit_test(test_the_cycle_is_plausible),
 	};
 

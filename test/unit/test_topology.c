@@ -401,6 +401,7 @@ static void orders_in_numbers(void **unused)
 		int cpu[16];
 	} table[] = {
 		{ "node:2 core:4 pu:1", NULL, "close", 8, { 0, 1, 2, 3, 4, 5, 6, 7 } },
+		{ "node:2 core:2 pu:2", NULL, "float", 8, { 0, 2, 4, 6, 1, 3, 5, 7 } },
 		{ "node:2 core:4 pu:1", NULL, "spread", 8, { 0, 4, 1, 5, 2, 6, 3, 7 } },
 		{ "node:2 core:2 pu:2", NULL, "close", 8, { 0, 2, 4, 6, 1, 3, 5, 7 } },
 		{ "node:2 core:2 pu:2", NULL, "spread", 8, { 0, 4, 2, 6, 1, 5, 3, 7 } },
@@ -529,14 +530,14 @@ static void bad_bindings(void **unused)
 		  "CPUs 8-9,20 of \"8-9,1,20\" are not there, or this process may not use them; "
 		  "usable: 0-7" },
 		{ "0-2000000000", 1,
-		  "can't bind to \"0-2000000000\"; expected close, spread, or a list of CPUs such "
-		  "as" },
+		  "can't bind to \"0-2000000000\"; expected close, spread, float, or a list of "
+		  "CPUs such as" },
 		{ "1,0-3", 1,
 		  "CPU 1 is twice in \"1,0-3\"; expected each once (more threads than CPUs: "
 		  "--oversubscribe)" },
 		{ "near", 1,
-		  "can't bind to \"near\"; expected close, spread, or a list of CPUs such as "
-		  "\"0,2-5\" (usable: 0-7)" },
+		  "can't bind to \"near\"; expected close, spread, float, or a list of CPUs "
+		  "such as \"0,2-5\" (usable: 0-7)" },
 		{ "", 1, "can't bind to \"\"" },
 		{ "0,", 1, "can't bind to \"0,\"" },
 		{ "3-1", 1, "can't bind to \"3-1\"" },
