@@ -164,6 +164,8 @@ struct role {
 		BY_DEADLINE,
 		TO_COMPLETION, /* the work ends by itself */
 	} until;
+	/* in the place of `workers`, where it follows from a parameter; NULL: it does not */
+	unsigned (*workers_of)(const struct trial *);
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "harness/roles.h"
 #include "harness/sample.h"
 #include "harness/statistics.h"
+#include "harness/throughput.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 #include "machine/watchdog.h"
@@ -71,6 +72,7 @@ static void keep(struct series *s, unsigned batch, const struct sample *sample)
 	s->time[s->samples] = sample->time;
 	s->skews[s->samples] = sample->skew;
 	s->noisy[s->samples] = sample->noisy;
+	throughput_keep(s, sample);
 	reports_collect(s, sample);
 	s->marked += sample->wall;
 	s->samples++;

@@ -12,7 +12,7 @@
  * Of a statistic of each batch: of `value`, its median; without one, of time, less the noisy
  * samples.
  */
-static struct estimate estimate_batches(const struct series *s, const double *value)
+struct estimate estimates_values(const struct series *s, const double *value)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
 	struct estimate e = { NAN, NAN, NAN };
@@ -29,7 +29,7 @@ static struct estimate estimate_batches(const struct series *s, const double *va
 
 struct estimates estimates_time(const struct series *s)
 {
-	return (struct estimates){ series_estimate(s, -1, NULL), estimate_batches(s, NULL).value };
+	return (struct estimates){ series_estimate(s, -1, NULL), estimates_values(s, NULL).value };
 }
 
 /* amount / time: order statistics keep their ranks when time is turned over. */
@@ -50,7 +50,7 @@ struct estimates estimates_metric(const struct series *s, unsigned metric, struc
 	if (s->samples && m->amount)
 		return invert(time, m->amount(t));
 	if (s->samples)
-		e.all = estimate_batches(s, s->value[metric]);
+		e.all = estimates_values(s, s->value[metric]);
 	return e;
 }
 

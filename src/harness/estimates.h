@@ -13,6 +13,8 @@ struct estimates {
 	double clean;
 };
 
+/* Of a value by sample: the medians of the batches. NULL: of the time, less the noisy samples. */
+struct estimate estimates_values(const struct series *, const double *value);
 struct estimates estimates_time(const struct series *);
 /* `time` is estimates_time() of the series. */
 struct estimates estimates_metric(const struct series *, unsigned metric, struct estimates time);

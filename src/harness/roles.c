@@ -19,6 +19,39 @@ static const struct role *roles_of(const struct trial *t)
 	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
 }
 
+/* 0: all that are left. */
+static unsigned workers_of(const struct trial *t, const struct role *role)
+{
+	return role->workers_of ? role->workers_of(t) : role->workers;
+}
+
+unsigned roles_number(const struct trial *t, unsigned worker)
+{
+	const struct role *role = roles_of(t);
+	unsigned number = 0, end = workers_of(t, role);
+
+	while (end && worker >= end && role[number + 1].name) {
+		const unsigned workers = workers_of(t, &role[++number]);
+
+		end = workers ? end + workers : 0;
+	}
+	return number;
+}
+
+unsigned roles_count(const struct trial *t)
+{
+	unsigned n = 0;
+
+	while (roles_of(t)[n].name)
+		n++;
+	return n;
+}
+
+const char *roles_name(const struct trial *t, unsigned number)
+{
+	return roles_of(t)[number].name;
+}
+
 /* Memory is prepared, and touched first, by threads that sit; those that float do so at work. */
 static int take_seats(const struct series *s, struct team *team, unsigned *culprit)
 {
@@ -42,8 +75,7 @@ static int take_seats(const struct series *s, struct team *team, unsigned *culpr
 static bool seat(struct series *s, struct team *team)
 {
 	const struct trial *t = &s->planned->trial;
-	const struct role *role = roles_of(t);
-	unsigned culprit, left;
+	unsigned culprit;
 	int failed;
 
 	watchdog_away(PREPARING);
@@ -56,13 +88,8 @@ static bool seat(struct series *s, struct team *team)
 				culprit < t->threads ? t->place[culprit].cpu : -1, strerror(errno));
 		return false;
 	}
-	left = role->workers;
-	for (unsigned i = 0, number = 0; i < t->threads; i++) {
-		while (left == 0 && role[number].workers && role[number + 1].name)
-			left = role[++number].workers;
-		team_worker(team, i)->role = number;
-		left -= left > 0;
-	}
+	for (unsigned i = 0; i < t->threads; i++)
+		team_worker(team, i)->role = roles_number(t, i);
 	return true;
 }
 
@@ -78,7 +105,7 @@ bool roles_seat(struct series *s, struct team *team)
 /* The workers whose units count, and whose end ends the sample: those of the first role. */
 unsigned roles_leading(const struct trial *t)
 {
-	const unsigned workers = roles_of(t)->workers;
+	const unsigned workers = workers_of(t, roles_of(t));
 
 	return workers && workers < t->threads ? workers : t->threads;
 }

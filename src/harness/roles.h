@@ -11,6 +11,10 @@
 #define CHECKING  "checking"
 
 const struct ops *roles_ops(const struct trial *);
+unsigned roles_count(const struct trial *);
+const char *roles_name(const struct trial *, unsigned number);
+/* The role that a worker plays; they are filled in order. */
+unsigned roles_number(const struct trial *, unsigned worker);
 /* The workers whose units count, and whose end ends the sample: those of the first role. */
 unsigned roles_leading(const struct trial *);
 /* What ends the work of the first role. */

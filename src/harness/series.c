@@ -5,6 +5,7 @@
 #include "harness/metrics.h"
 #include "harness/reports.h"
 #include "harness/series.h"
+#include "harness/throughput.h"
 
 int series_open(struct series *s, struct planned *p, struct counting *counting)
 {
@@ -17,7 +18,8 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 		s->pairs = pairs_open(t);
 	}
 	s->reports = reports_open(t);
-	if (tally_open(&s->tally, counting, t) && s->value && s->reports &&
+	s->throughput = throughput_open(t);
+	if (tally_open(&s->tally, counting, t) && s->value && s->reports && s->throughput &&
 	    !s->meetings == !s->pairs)
 		return 0;
 	series_close(s);
@@ -29,6 +31,7 @@ void series_close(struct series *s)
 	for (unsigned i = 0; s->value && i < metric_count(s->planned->trial.benchmark); i++)
 		free(s->value[i]);
 	free(s->value);
+	throughput_close(s->throughput);
 	reports_close(s->reports, s->planned->trial.benchmark);
 	pairs_close(s->pairs);
 	tally_close(&s->tally);
@@ -72,6 +75,8 @@ static bool grow(struct series *s, size_t n)
 			return false;
 		s->value[i] = value;
 	}
+	if (!throughput_room(s->throughput, room))
+		return false;
 	s->room = room;
 	return true;
 }

@@ -57,7 +57,8 @@ struct series {
 	unsigned char *noisy;
 	/* of each metric that collect() reports, by sample; NULL for the others */
 	double **value;
-	struct reports *reports; /* what they have beyond a value */
+	struct reports *reports;       /* what they have beyond a value */
+	struct throughput *throughput; /* of each role */
 	unsigned batches, batch_room, allocations;
 	struct batch *batch;
 	struct noise noise;

@@ -10,6 +10,7 @@
 #include "harness/summary_pairs.h"
 #include "harness/summary_placement.h"
 #include "harness/summary_samples.h"
+#include "harness/throughput.h"
 #include "harness/value.h"
 #include "base/utf8.h"
 
@@ -103,6 +104,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 					       "statistic", statistic_json(s), "metrics",
 					       estimates_json(s, time, why), "samples", samples));
 	samples_allocations(s, line);
+	json_object_set_new(line, "roles", throughput_json(s));
 	json_object_update_new(
 		line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:o, "
 				"s:o}",

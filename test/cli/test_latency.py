@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiment 1 as a user runs it."""
 
+import math
 import re
 
 import pytest
+from some import some
 
 PATTERNS = ["cycle", "page-cycle", "page-random", "page-stride", "line-stride"]
 
@@ -95,8 +97,14 @@ def test_the_background_is_throttled(locus, tmp_path, read, cpus):
     )
     assert done.status == 0
     rate = {}
-    for trial in (line for line in read(file) if line["type"] == "trial"):
-        rate[trial["parameters"]["mix"], trial["parameters"]["pause"]] = value(trial, "background")
+    for trial in some(line for line in read(file) if line["type"] == "trial"):
+        background = value(trial, "background")
+        rate[trial["parameters"]["mix"], trial["parameters"]["pause"]] = background
+        chase, others = trial["roles"]
+        assert (chase["name"], chase["workers"]) == ("chase", 1)
+        assert (others["name"], others["workers"]) == ("background", trial["threads"] - 1)
+        line = background / others["throughput"]  # bytes
+        assert line == pytest.approx(2 ** round(math.log2(line))) and 16 <= line <= 512
     assert len(rate) == 6
     for mix in ("read", "copy", "write"):
         assert (

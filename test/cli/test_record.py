@@ -97,6 +97,26 @@ def test_what_is_reported_by_worker_and_as_a_distribution(locus, tmp_path, trial
     assert {"by_worker", "distribution"}.isdisjoint(found["asked"])
 
 
+def test_workers_of_a_role_follow_from_a_parameter(locus, tmp_path, read):
+    file = tmp_path / "roles.jsonl"
+    locus(
+        "dummy --variant roles --writers 1,2,3 --threads 3 --oversubscribe --repeats 4 --output",
+        file,
+    )
+    found = {t["parameters"]["writers"]: t for t in read(file) if t["type"] == "trial"}
+    assert sorted(found) == [1, 2]  # of 3 there would be no reader
+    for writers, trial in found.items():
+        assert [(r["name"], r["workers"]) for r in trial["roles"]] == [
+            ("writer", writers),
+            ("reader", 3 - writers),
+        ]
+        wrote, read_on = trial["roles"]
+        assert wrote["units"] == writers * trial["samples"]["units"]
+        times = trial["samples"]["quantiles"]
+        assert times["0"] * 0.999 <= writers / wrote["throughput"] <= times["1"] * 1.001
+        assert read_on["units"] >= 0 and read_on["throughput"] >= 0
+
+
 def test_a_variant_without_its_library_is_impossible(locus, tmp_path, trials):
     why = "it needs libabsent, which nobody has"
     assert f"impossible here: {why}" in locus("list dummy").out

@@ -11,10 +11,11 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/histogram.h"
+#include "kit/loop.h"
 #include "kit/pool.h"
 #include "machine/clock.h"
 
-enum { DELAY, SIZE_OF_MAP, WHERE, POOL };
+enum { DELAY, SIZE_OF_MAP, WHERE, POOL, WRITERS };
 enum { A_TURN = 64 }; /* bytes */
 enum where { IN_PREPARE, IN_ENTER, IN_RESET, IN_COLLECT, IN_VERIFY, IN_RELEASE, NOWHERE };
 #define PLACES "prepare,enter,reset,collect,verify,release"
@@ -25,6 +26,10 @@ static const struct parameter parameters[] = {
 		    PLACES, .value = { "prepare" } },
 	[POOL] = { "pool", "B", "of each worker, from which each of its turns takes 64", P_SIZE,
 		   .value = { "16M" } },
+	[WRITERS] = { "writers", "writers",
+		      "threads whose turns are counted; the others go on "
+		      "until these are done",
+		      P_COUNT, .value = { "1" } },
 	{ 0 }
 };
 
@@ -183,6 +188,15 @@ static double fraction(unsigned n)
 	return (double)((n * UINT32_C(2654435761)) & 0xffff) / 0x10000;
 }
 
+static void read_on(const struct state *s, struct worker *self)
+{
+	double end = clock_now();
+
+	for (self->done = 0; !time_is_up(self); self->done++)
+		for (end += s->delay; clock_now() < end && !time_is_up(self);)
+			;
+}
+
 static void work(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -192,6 +206,10 @@ static void work(void *state, struct worker *self)
 					 (b->second > 0 && s->sample % 2 ? b->second : 1);
 	double end = clock_now() + each * (double)self->count;
 
+	if (self->count == UINT64_MAX) {
+		read_on(s, self);
+		return;
+	}
 	for (uint64_t turn = 0; s->pool && turn < self->count; turn++)
 		if (!pool_take(s->pool, self, A_TURN, A_TURN))
 			return;
@@ -238,11 +256,18 @@ static const char *verify(void *state, const struct trial *trial)
 	return s->behaviour->wrong;
 }
 
+static unsigned writers(const struct trial *trial)
+{
+	return (unsigned)trial->value[WRITERS].count;
+}
+
 static struct needs needs(const struct trial *trial)
 {
 	const struct behaviour *b = trial->variant->data;
 	const size_t pool = b->grows ? pool_bytes(trial, trial->value[POOL].count, PAGES_BASE) : 0;
 
+	if (trial->variant->roles && (!writers(trial) || writers(trial) >= trial->threads))
+		return (struct needs){ .pointless = "there are writers, and readers beside them" };
 	return (struct needs){ .bytes = trial->value[SIZE_OF_MAP].count + pool };
 }
 
@@ -254,12 +279,16 @@ static void give_back(void *state)
 	drop(s);
 }
 
+static const struct role writers_and_readers[] = { { "writer", 0, BY_COUNT, writers },
+						   { "reader", 0, BY_DEADLINE },
+						   { 0 } };
+
 static const char *absent(void)
 {
 	return "it needs libabsent, which nobody has";
 }
 
-enum { UNUSED = BIT(WHERE) | BIT(POOL) };
+enum { UNUSED = BIT(WHERE) | BIT(POOL) | BIT(WRITERS) };
 static const struct variant variants[] = {
 	{ "steady", "each turn takes the delay", &steady, .unused = UNUSED, .divided = true },
 	{ "jitter", "each sample takes up to half as much again", &jitter, .unused = UNUSED,
@@ -275,11 +304,14 @@ static const struct variant variants[] = {
 	  .divided = true },
 	{ "misplaced", "claims that its pages are where they can't be", &misplaced,
 	  .unused = UNUSED, .divided = true },
-	{ "stuck", "waits, but not in its work", &stuck, .unused = BIT(POOL), .divided = true },
-	{ "grows", "takes 64 bytes of memory in each turn", &grows, .unused = BIT(WHERE),
+	{ "stuck", "waits, but not in its work", &stuck, .unused = BIT(POOL) | BIT(WRITERS),
 	  .divided = true },
+	{ "grows", "takes 64 bytes of memory in each turn", &grows,
+	  .unused = BIT(WHERE) | BIT(WRITERS), .divided = true },
 	{ "tells", "reports a value by worker, and a distribution", &tells, .unused = UNUSED,
 	  .divided = true },
+	{ "roles", "writers, and readers that go on until they are done", &steady,
+	  .unused = BIT(WHERE) | BIT(POOL), .roles = writers_and_readers },
 	{ "absent", "lacks a library", &steady, .unused = UNUSED, .divided = true,
 	  .available = absent },
 	{ 0 }
