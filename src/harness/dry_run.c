@@ -62,8 +62,8 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	char text[BYTES_TEXT];
 	double most = 0, bytes = 0;
 
-	fprintf(f, "%s on %s: %u trials in %u groups, each sampled in turn\n",
-		plan->benchmark->name, setting->machine->name, plan->trials, plan->groups);
+	fprintf(f, "%s on %s: ", plan->benchmark->name, setting->machine->name);
+	fprintf(f, "%u trials in %u groups, each sampled in turn\n", plan->trials, plan->groups);
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct planned *p = &plan->trial[i];
 

@@ -45,9 +45,9 @@ static int add_point(struct plan *plan, const struct factors *f, union value *va
 
 	if (factors_layout(r->benchmark, f->variant, &layout))
 		return add_layouts(plan, f, value, layout, threads);
-	if (!threads)
-		threads = r->setting->machine->cores;
-	return planned_add(plan, r, &(struct point){ f->variant, value, threads, NULL });
+	return planned_add(plan, r,
+			   &(struct point){ f->variant, value,
+					    threads ? threads : r->setting->machine->cores, NULL });
 }
 
 /* Odometer over the parameters that the variant has; the others keep a neutral value. */

@@ -106,6 +106,7 @@ static void test_ranges(void **state)
 	       "9007199254740991,9007199254740992");
 	refuse(&count, "1..2*1.0000000000000002", 2, "larger");
 	refuse(&count, "0..100000+1", 2, "more than 100000 values");
+	refuse(&count, "1..99999+1,1..2", 2, "more than 100000 values");
 	refuse(&size, "a..2", 2, "'a' is no size");
 	refuse(&size, "1..b", 2, "'b' is no size");
 	refuse(&count, "1..9+c", 2, "'c' is no count");
