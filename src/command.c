@@ -10,8 +10,8 @@
 #include "kit/agree.h"
 #include "commands/list.h"
 #include "base/names.h"
-#include "harness/options.h"
-#include "harness/engine.h"
+#include "harness/ask/options.h"
+#include "harness/run/engine.h"
 
 enum { MOST_NAMES = 64 };
 

@@ -6,7 +6,7 @@
 #include "cluster/cluster.h"
 #include "command.h"
 #include "kit/agree.h"
-#include "harness/options.h"
+#include "harness/ask/options.h"
 
 enum { MOST_BENCHMARKS = 64 };
 

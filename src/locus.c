@@ -8,11 +8,11 @@
 #include "command.h"
 #include "commands/doctor/doctor.h"
 #include "commands/topology.h"
-#include "harness/options.h"
+#include "harness/ask/options.h"
 #include "commands/report.h"
-#include "machine/affinity.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/threads/affinity.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 /* This machine, as bound from outside; or one that is described. */
 static struct machine *open_machine(const char *description, int *status)

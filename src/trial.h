@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine/arena.h"
-#include "machine/region.h"
-#include "machine/team.h"
+#include "machine/memory/arena.h"
+#include "machine/memory/region.h"
+#include "machine/threads/team.h"
 
 struct benchmark;
 struct machine;
@@ -85,9 +85,9 @@ struct trial {
 	unsigned allocation;
 	/* bytes it may map, the same on all ranks; 0: no limit */
 	size_t memory;
-	/* memory of the trial (machine/arena.h); NULL while planning */
+	/* memory of the trial (machine/memory/arena.h); NULL while planning */
 	struct arena *arena;
-	struct team *team;	   /* its workers (machine/team.h); NULL while planning */
+	struct team *team;	   /* its workers (machine/threads/team.h); NULL while planning */
 	const struct ranks *ranks; /* NULL: this process has it all */
 };
 

@@ -7,7 +7,7 @@
 #include "base/arithmetic.h"
 #include "base/text.h"
 #include "cluster/cluster.h"
-#include "harness/options.h"
+#include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 

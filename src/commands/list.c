@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "count/counting.h"
 #include "commands/list.h"
-#include "harness/options.h"
-#include "harness/profile.h"
+#include "harness/ask/options.h"
+#include "harness/ask/profile.h"
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {

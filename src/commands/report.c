@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "harness/options.h"
+#include "harness/ask/options.h"
 #include "commands/report.h"
 
 static const char *interpreter(void)

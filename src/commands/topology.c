@@ -9,11 +9,11 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/topology.h"
-#include "machine/hmat.h"
-#include "machine/lists.h"
-#include "machine/node_memory.h"
-#include "machine/tlb.h"
-#include "machine/topology.h"
+#include "machine/topology/hmat.h"
+#include "machine/topology/lists.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/tlb.h"
+#include "machine/topology/topology.h"
 
 static struct text size_text(uint64_t bytes)
 {

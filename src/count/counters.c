@@ -7,7 +7,7 @@
 
 #include "count/counters.h"
 #include "count/schedule.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 struct counters {
 	struct schedule schedule;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "count/cputhreads.h"
-#include "machine/cpuset.h"
+#include "machine/threads/cpuset.h"
 
 struct cputhread {
 	struct cputhreads *all;

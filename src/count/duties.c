@@ -4,8 +4,8 @@
 
 #include "count/duties.h"
 #include "count/package.h"
-#include "machine/cpuset.h"
-#include "machine/team.h"
+#include "machine/threads/cpuset.h"
+#include "machine/threads/team.h"
 
 /* Where the processes of a node sit. */
 struct node {

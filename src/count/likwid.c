@@ -12,7 +12,7 @@
 #include "base/arithmetic.h"
 #include "base/text.h"
 #include "count/likwid.h"
-#include "machine/cpuset.h"
+#include "machine/threads/cpuset.h"
 
 enum { EVENTS = 64 };
 

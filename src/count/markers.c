@@ -18,7 +18,7 @@
  * - Up to 5.4 a region's group is unset memory until it was left once, and the file is written by
  *   what the first CPU says of it. So each region is entered, left and reset on each CPU first.
  * - A CPU outside LIKWID_THREADS must not see a region: it would be a column that no table has.
- * - Two workers on one CPU share its entry: such trials have no region (harness/regions.c).
+ * - Two workers on one CPU share its entry: such trials have no region (harness/run/regions.c).
  * - In the file a region is "number:name-group", read back up to the last "-" in 99 letters;
  *   likwid-mpirun ends names at blanks, and CSV at commas.
  */
@@ -34,7 +34,7 @@
 #include "count/markers.h"
 #include "count/perfctr.h"
 #include "machine/clock.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 enum { LONGEST_NAME = 80 };
 

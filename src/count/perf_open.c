@@ -11,7 +11,7 @@
 #include "count/perf_names.h"
 #include "count/perf_open.h"
 #include "count/perfctr.h"
-#include "machine/affinity.h"
+#include "machine/threads/affinity.h"
 
 #define WHO_COUNTS "pgrep -a 'perf|likwid|papi|pmda' # who?"
 

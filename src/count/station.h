@@ -4,7 +4,7 @@
 #define LOCUS_STATION_H
 
 #include "count/providers.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 /* The events that are counted together, and by whom. */
 struct pass {

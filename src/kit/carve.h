@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/arithmetic.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 struct carver {
 	char *memory; /* aligned to APART; NULL: nothing is cut, only counted */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "machine/apart.h"
+#include "base/apart.h"
 
 /*
  * Values from 2^-64 up to 2^64. What is less, zero too, is in the first bucket, and comes out as 0;

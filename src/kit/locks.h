@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "kit/spin.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 /* First come, first served; all wait on one line (Mellor-Crummey and Scott 1991, section 2.2). */
 struct ticket_lock {

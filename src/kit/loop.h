@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 static inline bool time_is_up(const struct worker *w)
 {

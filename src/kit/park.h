@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "machine/apart.h"
+#include "base/apart.h"
 
 struct parking {
 	_Alignas(APART) _Atomic uint32_t state; /* none (0), a token (1), or its thread sleeps */

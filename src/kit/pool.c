@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 
 /* A page has one owner. */
 static size_t whole_pages(const struct machine *m, size_t bytes, enum pages pages)

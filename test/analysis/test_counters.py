@@ -539,7 +539,7 @@ def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
         ):
             table = re.sub(r'"\s*\n\s*"', "", table)  # literals that stand side by side are one
             names |= {name for row in re.findall(r'\{ "([^"]+)"', table) for name in row.split("|")}
-    counting = (SOURCE / "harness/quotients.c").read_text(encoding="utf-8")
+    counting = (SOURCE / "harness/sample/quotients.c").read_text(encoding="utf-8")
     ratios = re.findall(r'\{ "([^"]+)", "[^"]+", "([^"]+)", "([^"]+)" \}', counting)
     assert {"PAPI_TOT_CYC", "perf::CACHE-MISSES"} <= names and ratios
     names |= {name for row in ratios for name in row}

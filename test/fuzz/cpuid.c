@@ -8,8 +8,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "machine/provenance.h"
-#include "machine/tlb.h"
+#include "machine/provenance/provenance.h"
+#include "machine/topology/tlb.h"
 
 static const uint8_t *answers;
 static size_t answers_size;

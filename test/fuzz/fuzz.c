@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 const struct target targets[] = {
 	{ "cpuid", fuzz_cpuid },

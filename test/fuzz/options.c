@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "benchmarks.h"
-#include "harness/dry_run.h"
-#include "harness/options.h"
-#include "harness/plan.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "harness/plan/dry_run.h"
+#include "harness/ask/options.h"
+#include "harness/plan/plan.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 enum { MOST_WORDS = 64 };
 

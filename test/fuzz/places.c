@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "commands/topology.h"
-#include "machine/layouts.h"
-#include "machine/open.h"
-#include "machine/places.h"
-#include "machine/topology.h"
+#include "machine/threads/layouts.h"
+#include "machine/topology/open.h"
+#include "machine/threads/places.h"
+#include "machine/topology/topology.h"
 
 enum { MOST_THREADS = 1 << 10, MOST_CPUS = 64 };
 

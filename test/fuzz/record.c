@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/options.h"
-#include "harness/record.h"
+#include "harness/ask/options.h"
+#include "harness/record/record.h"
 
 struct bytes {
 	uint8_t *at;

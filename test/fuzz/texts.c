@@ -13,7 +13,7 @@
 #include "base/fields.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
-#include "machine/maps.h"
+#include "machine/memory/maps.h"
 #include "machine/usage.h"
 
 static void read_numbers(const char *text)

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "harness/value.h"
-#include "harness/values.h"
+#include "harness/ask/value.h"
+#include "harness/ask/values.h"
 #include "base/names.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 
 static uint64_t cores(const struct machine *m, enum profile p)
 {

@@ -7,7 +7,10 @@ import subprocess
 import pytest
 
 ARROWS = pathlib.Path(__file__).resolve().parent.parent / "arrows"
-FLOORS = "Floors, top to bottom: programs > `bench/` >\n`kit/` > contract > `machine/`. Nothing."
+FLOORS = (
+    "Floors, top to bottom: programs > `bench/` > `harness/plan/` > `harness/ask/` >\n"
+    "`kit/` > contract > `machine/threads/` > `machine/`. Nothing."
+)
 
 
 @pytest.fixture
@@ -33,10 +36,13 @@ GOOD = {
     "bench/a/a.c": ["bench/a/a.h", "kit/k.h"],
     "bench/a/a.h": ["trial.h"],
     "bench/b/b.h": [],
+    "harness/ask/o.h": ["machine/n.h"],
+    "harness/plan/p.h": ["harness/ask/o.h"],
     "kit/k.h": ["trial.h", "kit/l.h"],
     "kit/l.h": [],
     "machine/m.h": ["config.h"],
     "machine/n.h": ["machine/m.h"],
+    "machine/threads/t.h": ["machine/n.h"],
 }
 
 
@@ -50,6 +56,8 @@ def test_a_good_house(arrows):
         ("machine/m.h", "trial.h", "trial.h is above it (contract > machine)"),
         ("trial.h", "kit/l.h", "kit/l.h is above it (kit > contract)"),
         ("kit/l.h", "bench/a/a.h", "bench/a/a.h is above it (bench > kit)"),
+        ("harness/ask/o.h", "harness/plan/p.h", "is above it (harness/plan > harness/ask)"),
+        ("machine/m.h", "machine/threads/t.h", "is above it (machine/threads > machine)"),
         ("bench/b/b.h", "bench/a/a.h", "bench/a/a.h is another benchmark's"),
         ("odd/o.h", "machine/m.h", "odd/ is no floor of doc/design.md"),
     ],
@@ -63,6 +71,11 @@ def test_a_rule_that_is_broken(arrows, file, other, line):
 def test_a_circle_of_three(arrows):
     status, lines = arrows({**GOOD, "kit/l.h": ["kit/m.h"], "kit/m.h": ["kit/k.h"]})
     assert status == 1
-    assert lines == [
-        "src/kit/m.h:2: headers include each other: kit/k.h > kit/l.h > kit/m.h > kit/k.h"
-    ]
+    assert lines == ["src/kit/k: includes come back to it: kit/k > kit/l > kit/m > kit/k"]
+
+
+def test_a_source_and_its_header_are_one_room(arrows):
+    """No header includes another here, and yet each of the two needs the other."""
+    status, lines = arrows({**GOOD, "kit/k.c": ["kit/l.h"], "kit/l.c": ["kit/k.h"]})
+    assert status == 1
+    assert lines == ["src/kit/k: includes come back to it: kit/k > kit/l > kit/k"]

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "harness/statistics.h"
+#include "base/statistics.h"
 
 /* s that this thread had a CPU: preemption does not count. */
 static inline double cpu_now(void)

@@ -28,12 +28,12 @@
 #include "bench/latency/chain.h"
 #include "bench/latency/chase.h"
 #include "beside.h"
-#include "machine/affinity.h"
-#include "machine/arena.h"
+#include "machine/threads/affinity.h"
+#include "machine/memory/arena.h"
 #include "machine/clock.h"
-#include "machine/open.h"
-#include "machine/region.h"
-#include "machine/topology.h"
+#include "machine/topology/open.h"
+#include "machine/memory/region.h"
+#include "machine/topology/topology.h"
 
 enum { SAMPLES = 20 };
 

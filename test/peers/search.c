@@ -24,10 +24,10 @@
 #include "beside.h"
 #include "bench/search/tree.h"
 #include "kit/random.h"
-#include "machine/affinity.h"
+#include "machine/threads/affinity.h"
 #include "machine/clock.h"
-#include "machine/region.h"
-#include "machine/topology.h"
+#include "machine/memory/region.h"
+#include "machine/topology/topology.h"
 
 enum {
 	PACKET = 128,
@@ -126,9 +126,9 @@ static inline unsigned rank_u64(const uint64_t *line, int64_t q)
 
 #define KEY	   uint64_t
 #define NAME(name) name##_u64
-#include "machine/arena.h"
-#include "machine/open.h"
-#include "machine/placement.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/memory/placement.h"
 #include "searchers.h"
 
 enum { OTHERS = sizeof(others_u32) / sizeof(*others_u32) };

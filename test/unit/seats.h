@@ -11,7 +11,7 @@
 
 #include "count/counters.h"
 #include "count/duties.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 static inline int a_cpu(void)
 {

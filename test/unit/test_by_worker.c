@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "harness/by_worker.h"
+#include "harness/sample/by_worker.h"
 #include "ranks.h"
 
 enum { WORKERS = 4 };

@@ -13,9 +13,9 @@
 #include "bench/checkpoint/kernels.h"
 #include "benchmarks.h"
 #include "code.h"
-#include "machine/arena.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

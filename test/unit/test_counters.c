@@ -20,7 +20,7 @@
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "count/perf_open.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 #include "seats.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -23,12 +23,12 @@
 
 #include "benchmark.h"
 #include "kit/agree.h"
-#include "harness/series.h"
-#include "harness/engine.h"
+#include "harness/sample/series.h"
+#include "harness/run/engine.h"
 #include "machine/clock.h"
 #include "count/counters.h"
 #include "count/duties.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 #include "ranks.h"
 
 /* ---- the doubles ---- */

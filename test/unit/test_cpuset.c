@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "machine/affinity.h"
-#include "machine/cpuset.h"
-#include "machine/team.h"
+#include "machine/threads/affinity.h"
+#include "machine/threads/cpuset.h"
+#include "machine/threads/team.h"
 #include "many_cpus.h"
 
 static int begin(void **state)

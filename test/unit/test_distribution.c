@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "harness/distribution.h"
+#include "harness/sample/distribution.h"
 #include "ranks.h"
 
 static bool near(double a, double b)

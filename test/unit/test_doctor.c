@@ -15,8 +15,8 @@
 #include "commands/doctor/likwid.h"
 #include "machine/clock.h"
 #include "count/counters.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/statistics.h"
+#include "base/statistics.h"
 #include "kit/histogram.h"
 #include "kit/random.h"
 

@@ -20,9 +20,9 @@
 #include "bench/kmeans/lloyd.h"
 #include "cases.h"
 #include "kit/shares.h"
-#include "machine/arena.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -16,10 +16,10 @@
 #include "base/numbers.h"
 #include "base/sysfs.h"
 #include "base/text.h"
-#include "machine/cgroup.h"
-#include "machine/hugepool.h"
-#include "machine/limits.h"
-#include "machine/node_memory.h"
+#include "machine/limits/cgroup.h"
+#include "machine/memory/hugepool.h"
+#include "machine/limits/limits.h"
+#include "machine/topology/node_memory.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

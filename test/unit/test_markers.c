@@ -26,7 +26,7 @@
 #include "count/likwid.h"
 #include "count/markers.h"
 #include "count/perfctr.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 enum { THREADS = 3 };
 

@@ -14,14 +14,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/allocation.h"
-#include "harness/batch.h"
-#include "harness/calibrate.h"
-#include "harness/samples_line.h"
+#include "harness/sample/allocation.h"
+#include "harness/sample/batch.h"
+#include "harness/sample/calibrate.h"
+#include "harness/judge/samples_line.h"
+#include "harness/sample/storage.h"
 #include "machine/clock.h"
-#include "machine/cpuset.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/threads/cpuset.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 enum { THREADS = 5 };
 /* Of most tests. */

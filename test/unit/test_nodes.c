@@ -13,16 +13,16 @@
 #include <numaif.h>
 #include <cmocka.h>
 
-#include "machine/arena.h"
-#include "machine/limits.h"
-#include "machine/membind.h"
-#include "machine/node_memory.h"
-#include "machine/nodes.h"
-#include "machine/open.h"
-#include "machine/policy.h"
-#include "machine/region.h"
-#include "machine/room.h"
-#include "machine/topology.h"
+#include "machine/memory/arena.h"
+#include "machine/limits/limits.h"
+#include "machine/memory/membind.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/nodes.h"
+#include "machine/topology/open.h"
+#include "machine/topology/policy.h"
+#include "machine/memory/region.h"
+#include "machine/memory/room.h"
+#include "machine/topology/topology.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -13,10 +13,10 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
-#include "machine/arena.h"
-#include "machine/open.h"
-#include "machine/placement.h"
-#include "machine/topology.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/memory/placement.h"
+#include "machine/topology/topology.h"
 
 /* The order of the parameters, as numa.c has it. */
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, PARAMETERS };

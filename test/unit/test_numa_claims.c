@@ -14,10 +14,10 @@
 
 #include "bench/numa/kernels.h"
 #include "benchmarks.h"
-#include "machine/membind.h"
-#include "machine/migrate.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/memory/membind.h"
+#include "machine/memory/migrate.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 /* The order of the parameters, as numa.c has it. */
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, PARAMETERS };

@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "cases.h"
-#include "harness/summary_pairs.h"
-#include "harness/tournament.h"
-#include "machine/level.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "harness/judge/summary_pairs.h"
+#include "harness/plan/tournament.h"
+#include "machine/topology/level.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 

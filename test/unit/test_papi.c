@@ -24,7 +24,7 @@
 #include "count/package.h"
 #include "count/papi.h"
 #include "count/papi_names.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 #include "seats.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -13,13 +13,13 @@
 #include <cmocka.h>
 
 #include "benchmarks.h"
-#include "harness/dry_run.h"
-#include "harness/group.h"
-#include "harness/plan.h"
+#include "harness/plan/dry_run.h"
+#include "harness/plan/group.h"
+#include "harness/plan/plan.h"
 #include "base/sysfs.h"
-#include "machine/node_memory.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
 static const struct parameter parameters[] = {

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "kit/pool.h"
-#include "machine/open.h"
-#include "machine/placement.h"
-#include "machine/topology.h"
+#include "machine/topology/open.h"
+#include "machine/memory/placement.h"
+#include "machine/topology/topology.h"
 
 enum { THREADS = 3, EACH = 10000 };
 

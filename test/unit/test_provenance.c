@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "machine/environment.h"
-#include "machine/hypervisor.h"
-#include "machine/open.h"
-#include "machine/program.h"
-#include "machine/provenance.h"
+#include "machine/provenance/environment.h"
+#include "machine/provenance/hypervisor.h"
+#include "machine/topology/open.h"
+#include "machine/provenance/program.h"
+#include "machine/provenance/provenance.h"
 #include "base/sysfs.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 #include "tree.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

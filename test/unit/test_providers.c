@@ -22,8 +22,8 @@
 #include "count/package.h"
 #include "count/papi.h"
 #include "count/perf.h"
-#include "machine/team.h"
-#include "machine/cpuset.h"
+#include "machine/threads/team.h"
+#include "machine/threads/cpuset.h"
 #include "many_cpus.h"
 #include "seats.h"
 

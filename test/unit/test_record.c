@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "harness/options.h"
-#include "harness/record.h"
+#include "harness/ask/options.h"
+#include "harness/record/record.h"
 #include "tree.h"
 
 struct contents {

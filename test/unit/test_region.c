@@ -22,16 +22,16 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "machine/arena.h"
-#include "machine/limits.h"
-#include "machine/membind.h"
-#include "machine/migrate.h"
-#include "machine/node_memory.h"
-#include "machine/open.h"
-#include "machine/placement.h"
-#include "machine/region.h"
+#include "machine/memory/arena.h"
+#include "machine/limits/limits.h"
+#include "machine/memory/membind.h"
+#include "machine/memory/migrate.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/open.h"
+#include "machine/memory/placement.h"
+#include "machine/memory/region.h"
 #include "base/sysfs.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 
 #define MIB	     ((size_t)1 << 20)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -15,8 +15,8 @@
 #include "bench/search/remote.h"
 #include "cases.h"
 #include "kit/agree.h"
-#include "machine/affinity.h"
-#include "machine/topology.h"
+#include "machine/threads/affinity.h"
+#include "machine/topology/topology.h"
 #include "ranks.h"
 
 enum { PACKET = 16, KEYS = 50 * PACKET };

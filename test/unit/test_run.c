@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "benchmark.h"
-#include "harness/engine.h"
+#include "harness/run/engine.h"
 #include "machine/clock.h"
 
 #define PREPARATION 0.2 /* s */

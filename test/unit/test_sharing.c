@@ -17,11 +17,11 @@
 #include "benchmarks.h"
 #include "bounded.h"
 #include "code.h"
-#include "harness/plan.h"
-#include "machine/arena.h"
-#include "machine/open.h"
-#include "machine/region.h"
-#include "machine/topology.h"
+#include "harness/plan/plan.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/memory/region.h"
+#include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

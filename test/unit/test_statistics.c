@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "harness/statistics.h"
+#include "base/statistics.h"
 
 static double uniform(uint64_t *state)
 {

@@ -9,9 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "harness/summary.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "harness/judge/summary.h"
+#include "harness/sample/storage.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } };
 

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "machine/clock.h"
-#include "machine/cpuset.h"
-#include "machine/team.h"
+#include "machine/threads/cpuset.h"
+#include "machine/threads/team.h"
 
 enum { MOST = 8, ORDERS = 500 };
 

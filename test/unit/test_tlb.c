@@ -11,8 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "machine/provenance.h"
-#include "machine/tlb.h"
+#include "machine/provenance/provenance.h"
+#include "machine/topology/tlb.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define K4	      (4 << 10)

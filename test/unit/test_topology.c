@@ -15,11 +15,11 @@
 #include <cmocka.h>
 
 #include "commands/topology.h"
-#include "machine/layouts.h"
-#include "machine/level.h"
-#include "machine/open.h"
-#include "machine/places.h"
-#include "machine/topology.h"
+#include "machine/threads/layouts.h"
+#include "machine/topology/level.h"
+#include "machine/topology/open.h"
+#include "machine/threads/places.h"
+#include "machine/topology/topology.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/names.h"
-#include "harness/value.h"
-#include "harness/values.h"
-#include "machine/open.h"
-#include "machine/topology.h"
+#include "harness/ask/value.h"
+#include "harness/ask/values.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 
 static uint64_t seventeen(const struct machine *m, enum profile p)
 {

@@ -13,8 +13,8 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/pieces.h"
-#include "machine/membind.h"
-#include "machine/topology.h"
+#include "machine/memory/membind.h"
+#include "machine/topology/topology.h"
 
 #define BYTES_OF_ONE ((size_t)STRINGS * STRING) /* strings of one thread */
 

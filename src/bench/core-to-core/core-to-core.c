@@ -2,14 +2,14 @@
 /*
  * core-to-core - how long a cache line takes from one core to another, for each pair of cores.
  *
- * CPUs meet two by two, each with each, in rounds of disjoint pairs (harness/pairs.h).
+ * CPUs meet two by two, each with each, in rounds of disjoint pairs (harness/sample/pairs.h).
  */
 #include <stdlib.h>
 
 #include "bench/core-to-core/core-to-core.h"
 #include "benchmark.h"
 #include "kit/events.h"
-#include "machine/membind.h"
+#include "machine/memory/membind.h"
 
 enum { MOST_LINES = 1024, MOST_PLAYERS = 1024 };
 

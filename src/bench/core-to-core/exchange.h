@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "machine/apart.h"
+#include "base/apart.h"
 
 
 /* What two threads share: 64 bytes of a line each, APART. All zeros to begin with. */

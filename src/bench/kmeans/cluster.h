@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "kit/spin.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 /*
  * Where things lie in a cluster of d dimensions, bytes from its beginning, where the mean is: as

@@ -9,7 +9,7 @@
 #include "bench/kmeans/parameters.h"
 #include "kit/matrix.h"
 #include "kit/shares.h"
-#include "machine/arena.h"
+#include "machine/memory/arena.h"
 
 struct data {
 	const struct problem *problem;

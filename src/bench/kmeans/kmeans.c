@@ -22,7 +22,7 @@
 #include "benchmark.h"
 #include "kit/agree.h"
 #include "kit/events.h"
-#include "machine/arena.h"
+#include "machine/memory/arena.h"
 
 static const struct parameter parameters[] = {
 	[POINTS] = { "points", NULL,

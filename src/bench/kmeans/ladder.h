@@ -9,8 +9,8 @@
 
 #include "bench/kmeans/problem.h"
 #include "bench/kmeans/rung.h"
-#include "machine/region.h"
-#include "machine/team.h"
+#include "machine/memory/region.h"
+#include "machine/threads/team.h"
 
 struct ladder;
 

@@ -5,7 +5,7 @@
 #include "base/arithmetic.h"
 #include "bench/kmeans/cluster.h"
 #include "bench/kmeans/ladder_state.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 /* Bytes of what there is one of: a region each. What a rung has no use for takes none. */
 struct sizes {

@@ -6,8 +6,8 @@
 #include "bench/kmeans/problem.h"
 #include "bench/kmeans/rung.h"
 #include "kit/shares.h"
-#include "machine/apart.h"
-#include "machine/region.h"
+#include "base/apart.h"
+#include "machine/memory/region.h"
 
 /* What a worker alone writes. */
 struct own {

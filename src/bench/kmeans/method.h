@@ -24,7 +24,7 @@
 #include "bench/kmeans/problem.h"
 #include "bench/kmeans/sums.h"
 #include "kit/instructions.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 /* What all workers see of an iteration. It changes only between two of them. */
 struct stage {

@@ -2,7 +2,7 @@
 #include "bench/latency/background.h"
 #include "kit/loop.h"
 #include "kit/opaque.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 
 static void wait(uint64_t turns)
 {

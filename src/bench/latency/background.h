@@ -3,7 +3,7 @@
 #ifndef LOCUS_LATENCY_BACKGROUND_H
 #define LOCUS_LATENCY_BACKGROUND_H
 
-#include "bench/latency/latency.h"
+#include "bench/latency/parameters.h"
 
 struct background {
 	_Alignas(APART) char *lines;

@@ -14,8 +14,8 @@
 #include "bench/latency/chase.h"
 #include "bench/latency/sizes.h"
 #include "kit/events.h"
-#include "machine/membind.h"
-#include "machine/topology.h"
+#include "machine/memory/membind.h"
+#include "machine/topology/topology.h"
 
 static const struct parameter parameters[] = {
 	[BYTES] = { "size", "B",

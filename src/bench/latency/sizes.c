@@ -2,8 +2,8 @@
 #include "base/sysfs.h"
 #include "bench/latency/chase.h"
 #include "bench/latency/sizes.h"
-#include "machine/limits.h"
-#include "machine/topology.h"
+#include "machine/limits/limits.h"
+#include "machine/topology/topology.h"
 
 /* bytes: the largest working set is no smaller, whatever caches a machine admits to */
 #define LEAST_TOP (UINT64_C(64) << 20)

@@ -4,7 +4,7 @@
 #define LOCUS_LATENCY_SIZES_H
 
 #include "bench/latency/chain.h"
-#include "bench/latency/latency.h"
+#include "bench/latency/parameters.h"
 
 /* bytes of the largest working set; see struct parameter */
 uint64_t beyond_caches(const struct machine *, enum profile);

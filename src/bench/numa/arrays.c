@@ -5,8 +5,8 @@
 #include "base/arithmetic.h"
 #include "bench/numa/arrays.h"
 #include "kit/random.h"
-#include "machine/membind.h"
-#include "machine/migrate.h"
+#include "machine/memory/membind.h"
+#include "machine/memory/migrate.h"
 
 /* The worker that a granule is dealt to. */
 static unsigned dealt(const struct arrays *a, unsigned array, size_t granule)

@@ -17,7 +17,7 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/random.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
 static const struct parameter parameters[] = {

@@ -3,8 +3,8 @@
 #include "base/sysfs.h"
 #include "bench/numa/contents.h"
 #include "bench/numa/size.h"
-#include "machine/limits.h"
-#include "machine/topology.h"
+#include "machine/limits/limits.h"
+#include "machine/topology/topology.h"
 
 #define PUBLISHED_SIZE (UINT64_C(8) << 30)
 #define PLACEMENTS     6 /* variants, without the matrix */

@@ -4,7 +4,7 @@
 
 #include "bench/search/check.h"
 #include "kit/shares.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 /* Of so many elements one is made again: enough to know the array by, and soon done. */
 enum { PROBED = 16 };

@@ -7,7 +7,7 @@
 #define LOCUS_SEARCH_CHECK_H
 
 #include "bench/search/searcher.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 struct check {
 	const struct recipe *recipe;

@@ -7,7 +7,7 @@
 #define LOCUS_SEARCH_PARTITIONED_H
 
 #include "bench/search/searcher.h"
-#include "machine/team.h"
+#include "machine/threads/team.h"
 
 struct partitioned {
 	struct team *team;

@@ -17,7 +17,7 @@
 
 #include "base/arithmetic.h"
 #include "kit/spin.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 enum {
 	/* packets: what is on its way at the end has to be little, beside a sample */

@@ -4,7 +4,7 @@
 #include "bench/search/remote.h"
 #include "bench/search/sizes.h"
 #include "kit/shares.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 
 enum {
 	/* different ones of a stream: more than a branch predictor knows by heart */

@@ -3,7 +3,7 @@
 #ifndef LOCUS_SEARCH_SIZES_H
 #define LOCUS_SEARCH_SIZES_H
 
-#include "bench/search/search.h"
+#include "bench/search/parameters.h"
 
 unsigned dispatchers_of(const struct trial *); /* workers before the searchers */
 unsigned searchers_of(const struct trial *);

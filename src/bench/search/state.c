@@ -5,7 +5,7 @@
 #include "bench/search/state.h"
 #include "kit/pieces.h"
 #include "kit/shares.h"
-#include "machine/apart.h"
+#include "base/apart.h"
 
 enum { WEIGHED = 1 << 16 }; /* keys by which ranges are cut */
 

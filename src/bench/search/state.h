@@ -6,7 +6,7 @@
 #include "bench/search/flow.h"
 #include "bench/search/partitioned.h"
 #include "bench/search/remote.h"
-#include "bench/search/search.h"
+#include "bench/search/parameters.h"
 
 struct state {
 	struct flow flow;

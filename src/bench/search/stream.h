@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "machine/apart.h"
+#include "base/apart.h"
 
 
 struct stream {

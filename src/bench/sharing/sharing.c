@@ -12,8 +12,8 @@
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/loop.h"
-#include "machine/membind.h"
-#include "machine/topology.h"
+#include "machine/memory/membind.h"
+#include "machine/topology/topology.h"
 
 enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION };
 enum { SHARED, DENSE, PADDED };

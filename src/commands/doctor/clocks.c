@@ -4,10 +4,10 @@
 
 #include "base/sysfs.h"
 #include "commands/doctor/clocks.h"
-#include "machine/frequency.h"
-#include "machine/hypervisor.h"
-#include "machine/provenance.h"
-#include "machine/topology.h"
+#include "machine/provenance/frequency.h"
+#include "machine/provenance/hypervisor.h"
+#include "machine/provenance/provenance.h"
+#include "machine/topology/topology.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define CPUS	      "/sys/devices/system/cpu"

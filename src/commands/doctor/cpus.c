@@ -7,9 +7,9 @@
 
 #include "base/sysfs.h"
 #include "commands/doctor/cpus.h"
-#include "machine/cgroup.h"
+#include "machine/limits/cgroup.h"
 #include "machine/clock.h"
-#include "machine/topology.h"
+#include "machine/topology/topology.h"
 #include "machine/usage.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -13,11 +13,11 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/doctor/memory.h"
-#include "machine/cgroup.h"
-#include "machine/limits.h"
-#include "machine/node_memory.h"
-#include "machine/policy.h"
-#include "machine/topology.h"
+#include "machine/limits/cgroup.h"
+#include "machine/limits/limits.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/policy.h"
+#include "machine/topology/topology.h"
 
 #define NODES "/sys/devices/system/node"
 

@@ -7,9 +7,9 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/doctor/pages.h"
-#include "machine/hugepool.h"
-#include "machine/node_memory.h"
-#include "machine/region.h"
+#include "machine/memory/hugepool.h"
+#include "machine/topology/node_memory.h"
+#include "machine/memory/region.h"
 
 #define MM   "/sys/kernel/mm"
 #define THP  MM "/transparent_hugepage"

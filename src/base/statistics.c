@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/statistics.h"
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void sort(double *x, size_t n)
+{
+	if (n)
+		qsort(x, n, sizeof(*x), by_value);
+}
+
+double quantile(const double *sorted, size_t n, double q)
+{
+	double rank = q * (double)(n - 1), below = floor(rank);
+	size_t i = (size_t)below;
+
+	return i + 1 < n ? sorted[i] + (rank - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+double quantile_known(const double *x, const unsigned char *left_out, size_t n, double q)
+{
+	double *sorted = calloc(n + 1, sizeof(*sorted)), value = NAN;
+	size_t known = 0;
+
+	for (size_t i = 0; sorted && i < n; i++)
+		if (isfinite(x[i]) && !(left_out && left_out[i]))
+			sorted[known++] = x[i];
+	if (known) {
+		sort(sorted, known);
+		value = quantile(sorted, known, q);
+	}
+	free(sorted);
+	return value;
+}
+
+bool median_interval(const double *sorted, size_t n, double *low, double *high)
+{
+	/* P(X <= k) of a binomial(n, 1/2), summed in logarithms: n may be large. */
+	double tail = 0, term = -(double)n * M_LN2;
+	size_t k = 0;
+
+	if (n < LEAST_VALUES)
+		return false;
+	for (;; k++) {
+		tail += exp(term);
+		if (tail > 0.025)
+			break;
+		term += log((double)(n - k) / (double)(k + 1));
+	}
+	/*
+	 * The k values below and the k above are outside with at most 5 %; k > 0 since n >=
+	 * LEAST_VALUES.
+	 */
+	*low = sorted[k - 1];
+	*high = sorted[n - k];
+	return true;
+}
+
+/* The medians of the groups, in any order; how many groups have a value. */
+static size_t group_medians(const double *x, const unsigned *group, size_t n, double *scratch,
+			    double *medians)
+{
+	unsigned last = 0;
+	size_t groups = 0;
+
+	for (size_t i = 0; i < n; i++)
+		last = group[i] > last ? group[i] : last;
+	for (unsigned g = 0; n && g <= last; g++) {
+		size_t in = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (group[i] == g && isfinite(x[i]))
+				scratch[in++] = x[i];
+		sort(scratch, in);
+		if (in)
+			medians[groups++] = quantile(scratch, in, 0.5);
+	}
+	sort(medians, groups);
+	return groups;
+}
+
+struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n)
+{
+	struct estimate e = { NAN, NAN, NAN };
+	double *all = calloc(n + 1, sizeof(*all)), *medians = calloc(n + 1, sizeof(*medians));
+	size_t groups, values = 0;
+
+	if (!all || !medians)
+		goto out;
+	groups = group_medians(x, group, n, all, medians);
+	if (!groups)
+		goto out;
+	e.value = quantile(medians, groups, 0.5);
+	if (median_interval(medians, groups, &e.low, &e.high))
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			all[values++] = x[i];
+	sort(all, values);
+	if (median_interval(all, values, &e.low, &e.high)) {
+		e.low = fmin(e.low, medians[0]);
+		e.high = fmax(e.high, medians[groups - 1]);
+	}
+out:
+	free(all);
+	free(medians);
+	return e;
+}
+
+double mean(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return n ? sum / (double)n : NAN;
+}
+
+double deviation(const double *x, size_t n)
+{
+	double centre = mean(x, n), sum = 0;
+
+	if (n < 2)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		sum += (x[i] - centre) * (x[i] - centre);
+	return sqrt(sum / (double)(n - 1));
+}
+
+unsigned humps(const double *sorted, size_t n)
+{
+	double total = 0, squares = 0, left = 0, left_squares = 0, best = INFINITY, distance = 0,
+	       gap = 0;
+	size_t least = n / 10, split = 0;
+
+	if (n < 20)
+		return 1;
+	/* Relative to the median: differences of large numbers would lose the spread. */
+	for (size_t i = 0; i < n; i++) {
+		double x = sorted[i] - sorted[n / 2];
+
+		total += x;
+		squares += x * x;
+	}
+	for (size_t i = 1; i + least <= n; i++) {
+		double x = sorted[i - 1] - sorted[n / 2], a = (double)i, b = (double)(n - i),
+		       within, va, vb;
+
+		left += x;
+		left_squares += x * x;
+		if (i < least)
+			continue;
+		va = left_squares - left * left / a;
+		vb = squares - left_squares - (total - left) * (total - left) / b;
+		within = va + vb;
+		if (within >= best)
+			continue;
+		best = within;
+		split = i;
+		gap = (total - left) / b - left / a;
+		distance = gap / sqrt(fmax((va / a + vb / b) / 2, 1e-300));
+	}
+	return split && gap > 0.05 * fabs(sorted[n / 2]) && distance > 4 ? 2 : 1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trial of search is: the parameters, and what makes a variant. */
+#ifndef LOCUS_SEARCH_PARAMETERS_H
+#define LOCUS_SEARCH_PARAMETERS_H
+
+#include <stdbool.h>
+
+#include "benchmark.h"
+
+/* The parameters; of those with choices, these in their order. */
+enum { SIZE_OF_ARRAY, TYPE, SEARCH, PACKET, KEYS, SKEW, PAGES };
+enum { U32, U64 };
+enum { BRANCHY, BRANCHLESS };
+
+/* What makes a variant. */
+struct way {
+	enum {
+		FLOW,	   /* flow.h */
+		PARTITION, /* partitioned.h */
+		TREE,	   /* best.h */
+		REMOTE,	   /* remote.h */
+	} kind;
+	/* keys go to the owner of their range, which searches nothing else */
+	bool by_range, apart;
+	bool weighted; /* ranges are cut by the weight of the keys */
+	bool stealing; /* who has no packets takes those of others */
+};
+
+static inline const struct way *way_of(const struct trial *t)
+{
+	return t->variant->data;
+}
+
+#endif

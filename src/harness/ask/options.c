@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/quantity.h"
+#include "harness/ask/options.h"
+#include "harness/ask/profile.h"
+#include "harness/ask/help.h"
+
+enum key {
+	VARIANT = 0x100,
+	THREADS,
+	BIND,
+	PROFILE,
+	OUTPUT,
+	RESUME,
+	APPEND,
+	REPEATS,
+	DURATION,
+	TIME_BUDGET,
+	CASE_BUDGET,
+	DRY_RUN,
+	TOPOLOGY,
+	OVERSUBSCRIBE,
+	SEED,
+	QUIET,
+	COUNTERS,
+	COUNTERS_OPTIONAL,
+	MULTIPLEX,
+	USAGE,
+	PARAMETER
+};
+
+const struct option_row option_rows[] = {
+	{ "variant", "LIST", "only these variants", VARIANT },
+	{ "threads", "LIST",
+	  "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; a layout "
+	  "has its "
+	  "own)",
+	  THREADS },
+	{ "bind", "WHERE",
+	  "close, spread, float (free to move), or a list of CPUs such as 0,2-5, to use only "
+	  "these; with a layout, within each node (default: as bound from outside, else close)",
+	  BIND },
+	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
+	  OVERSUBSCRIBE },
+	{ "profile", "NAME",
+	  "quick (seconds), standard, or paper: the published setting (default: standard)",
+	  PROFILE },
+	{ "output", "FILE", "write the record (JSON Lines) to FILE, which must not exist", OUTPUT },
+	{ "resume", NULL, "go on in --output: trials that are complete there are not run again",
+	  RESUME },
+	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
+	{ "repeats", "N",
+	  "samples of each trial, whatever their spread (default: until the interval is within 1 "
+	  "%, or the budget spent)",
+	  REPEATS },
+	{ "duration", "TIME", "length of a sample to aim at", DURATION },
+	{ "time-budget", "TIME", "of the whole command, such as 60s", TIME_BUDGET },
+	{ "case-budget", "TIME", "of one trial", CASE_BUDGET },
+	{ "seed", "N", "of everything random (default: 1)", SEED },
+	{ "counters", "LIST",
+	  "count these events beside the time: names of PAPI, perf::NAME, the kernel's own "
+	  "(faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` "
+	  "shows",
+	  COUNTERS },
+	{ "counters-optional", NULL, "go on, too, where none of them can be counted",
+	  COUNTERS_OPTIONAL },
+	{ "multiplex", NULL,
+	  "more events than the processor can count take turns within a sample, and are "
+	  "extrapolated (default: within a trial, each counted all the time)",
+	  MULTIPLEX },
+	{ "dry-run", NULL,
+	  "print the trials, where their threads would sit, and the time they would take; run "
+	  "nothing",
+	  DRY_RUN },
+	{ "topology", "WHAT",
+	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
+	  TOPOLOGY },
+	{ "quiet", NULL, "no progress on stderr", QUIET },
+	{ 0 }
+};
+
+bool options_select(const struct options *o)
+{
+	bool selected = o->variant || o->threads || o->bind || o->profile == PAPER;
+
+	for (unsigned i = 0; i < MOST_PARAMETERS; i++)
+		selected |= o->parameter[i] != NULL;
+	return selected;
+}
+
+/*
+ * For argp to end with. Nothing here ends the program: whoever called may have something to put
+ * away.
+ */
+static error_t refuse(struct argp_state *state, const char *option, const char *why)
+{
+	fprintf(stderr, "%s: --%s: %s\n", state->name, option, why);
+	return EINVAL;
+}
+
+static error_t parse_profile(struct argp_state *state, const char *text, enum profile *profile)
+{
+	char why[256];
+	int near;
+
+	for (*profile = 0; *profile < PROFILES; ++*profile)
+		if (strcmp(profile_names[*profile], text) == 0)
+			return 0;
+	near = nearest(text, profile_names, PROFILES);
+	snprintf(why, sizeof(why), "there is no '%s'; expected quick, standard or paper%s%s%s",
+		 text, near < 0 ? "" : "; did you mean '", near < 0 ? "" : profile_names[near],
+		 near < 0 ? "" : "'?");
+	return refuse(state, "profile", why);
+}
+
+static error_t positive_seconds(struct argp_state *state, const char *option, const char *text,
+				double *s)
+{
+	char why[256];
+
+	if (quantity_seconds(text, s, why, sizeof(why)))
+		return refuse(state, option, why);
+	return *s == 0 ? refuse(state, option, "must be more than no time") : 0;
+}
+
+static error_t whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
+		     uint64_t most, uint64_t *n)
+{
+	char why[256];
+
+	if (quantity_count(text, n, why, sizeof(why)))
+		return refuse(state, option, why);
+	if (*n >= least && *n <= most)
+		return 0;
+	snprintf(why, sizeof(why), "%s is not between %llu and %llu", text,
+		 (unsigned long long)least, (unsigned long long)most);
+	return refuse(state, option, why);
+}
+
+/*
+ * Names stand between ",", and those of which the first that can be counted is meant, between "|".
+ */
+static bool has_empty_name(const char *list)
+{
+	size_t length;
+
+	do {
+		length = strcspn(list, ",|");
+		list += length;
+	} while (length && *list++);
+	return !length;
+}
+
+/* What is there to be counted turns out when the machine is asked; what is no list, at once. */
+static error_t check_events(struct argp_state *state, const char *list)
+{
+	char word[256], other[256], why[320];
+	const char *rest = list;
+
+	if (has_empty_name(list))
+		return refuse(state, "counters", "there is an empty name in the list");
+	for (const char *c = list; *c; c++)
+		/* it would break the lines in which the name is told */
+		if (iscntrl((unsigned char)*c))
+			return refuse(state, "counters",
+				      "there is a control character in the list: a line break?");
+	while (next_word(&rest, word, sizeof(word))) {
+		const char *others = rest;
+
+		snprintf(why, sizeof(why), "%s is there twice", word);
+		while (next_word(&others, other, sizeof(other)))
+			if (!strcmp(word, other))
+				return refuse(state, "counters", why);
+	}
+	return 0;
+}
+
+/* Options that need others, or exclude them. */
+static error_t check_together(struct argp_state *state, const struct options *o)
+{
+	if ((o->resume || o->append) && !o->output)
+		return refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
+	if (o->resume && o->append)
+		return refuse(state, "resume", "--append is something else: give one of them");
+	if ((o->counters_optional || o->multiplex) && !o->counters)
+		return refuse(state, o->multiplex ? "multiplex" : "counters-optional",
+			      "needs --counters LIST");
+	if (o->topology && !o->dry_run)
+		return refuse(
+			state, "topology",
+			"nothing can be run on a machine that is only described; add --dry-run");
+	return 0;
+}
+
+/* Printed; nothing is left to be done. */
+static error_t print_help(struct argp_state *state, unsigned flags)
+{
+	argp_state_help(state, state->out_stream, flags);
+	return ECANCELED;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	error_t failed = 0;
+	uint64_t n = 0;
+
+	switch (key) {
+	case VARIANT:
+		o->variant = arg;
+		break;
+	case THREADS:
+		o->threads = arg;
+		break;
+	case BIND:
+		o->bind = arg;
+		break;
+	case OVERSUBSCRIBE:
+		o->oversubscribe = true;
+		break;
+	case PROFILE:
+		return parse_profile(state, arg, &o->profile);
+	case OUTPUT:
+		o->output = arg;
+		break;
+	case RESUME:
+		o->resume = true;
+		break;
+	case APPEND:
+		o->append = true;
+		break;
+	case REPEATS:
+		failed = whole(state, "repeats", arg, 1, 1000000, &n);
+		o->repeats = (unsigned)n;
+		break;
+	case DURATION:
+		return positive_seconds(state, "duration", arg, &o->duration);
+	case TIME_BUDGET:
+		return positive_seconds(state, "time-budget", arg, &o->time_budget);
+	case CASE_BUDGET:
+		return positive_seconds(state, "case-budget", arg, &o->case_budget);
+	case SEED:
+		return whole(state, "seed", arg, 0, UINT64_C(1) << 53, &o->seed);
+	case DRY_RUN:
+		o->dry_run = true;
+		break;
+	case TOPOLOGY:
+		o->topology = arg;
+		break;
+	case QUIET:
+		o->quiet = true;
+		break;
+	case COUNTERS:
+		o->counters = arg;
+		return check_events(state, arg);
+	case COUNTERS_OPTIONAL:
+		o->counters_optional = true;
+		break;
+	case MULTIPLEX:
+		o->multiplex = true;
+		break;
+	case '?':
+		return print_help(state, ARGP_HELP_STD_HELP);
+	case USAGE:
+		return print_help(state, ARGP_HELP_USAGE);
+	case ARGP_KEY_ARG:
+		fprintf(stderr,
+			"%s: '%s' is not an option; options begin with --, as in --variant LIST\n",
+			state->name, arg);
+		return EINVAL;
+	case ARGP_KEY_END:
+		return check_together(state, o);
+	default:
+		if (key < PARAMETER || key >= PARAMETER + MOST_PARAMETERS)
+			return ARGP_ERR_UNKNOWN;
+		o->parameter[key - PARAMETER] = arg;
+	}
+	return failed;
+}
+
+/* Long options that getopt would not know: it has no word for what was meant. */
+static int check_names(const char *program, const struct argp_option *known, size_t n, int argc,
+		       char **argv)
+{
+	const char *names[n];
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = known[i].name;
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		char name[64];
+		int near, matches = 0;
+
+		if (strncmp(argv[i], "--", 2))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
+		for (size_t j = 0; j < n; j++)
+			matches += strncmp(names[j], name, strlen(name)) == 0;
+		if (matches)
+			continue;
+		near = nearest(name, names, n);
+		if (near >= 0)
+			fprintf(stderr, "%s: there is no option --%s; did you mean --%s?\n",
+				program, name, names[near]);
+		else
+			fprintf(stderr, "%s: there is no option --%s; %s --help lists them\n",
+				program, name, program);
+		return EXIT_COMMAND_LINE;
+	}
+	return 0;
+}
+
+/* argp's own two end the program. */
+static const struct argp_option helps[] = {
+	{ .name = "help", .key = '?', .doc = "Give this help list", .group = -1 },
+	{ .name = "usage", .key = USAGE, .doc = "Give a short usage message", .group = -1 },
+};
+
+int options_parse(struct options *o, const struct benchmark *b, int argc, char **argv)
+{
+	const size_t rows = sizeof(option_rows) / sizeof(*option_rows) - 1,
+		     all = sizeof(helps) / sizeof(*helps);
+	const unsigned parameters = b ? parameter_count(b) : 0;
+	struct argp_option table[MOST_PARAMETERS + rows + all + 1];
+	char *help[MOST_PARAMETERS] = { 0 }, *text;
+	struct argp argp = { .options = table, .parser = parse_option };
+	unsigned options = 0;
+	error_t failed;
+	int status;
+
+	*o = (struct options){
+		.benchmark = b, .profile = STANDARD, .seed = 1, .argc = argc, .argv = argv
+	};
+	memset(table, 0, sizeof(table));
+	for (unsigned i = 0; i < parameters; i++) {
+		if (b->parameters[i].type == P_FOUND)
+			continue;
+		help[i] = help_parameter(&b->parameters[i]);
+		table[options++] = (struct argp_option){ .name = b->parameters[i].name,
+							 .key = PARAMETER + (int)i,
+							 .arg = help_argument(&b->parameters[i]),
+							 .doc = help[i],
+							 .group = 1 };
+	}
+	for (size_t i = 0; i < rows; i++)
+		table[options + i] = (struct argp_option){ .name = option_rows[i].name,
+							   .key = option_rows[i].key,
+							   .arg = option_rows[i].argument,
+							   .doc = option_rows[i].help,
+							   .group = 2 };
+	memcpy(table + options + rows, helps, sizeof(helps));
+	argp.doc = text = help_text(b);
+	status = check_names(argv[0], table, options + rows + all, argc, argv);
+	failed = status ? 0 : argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, o);
+	if (failed)
+		status = failed == ECANCELED ? HELPED : EXIT_COMMAND_LINE;
+	for (unsigned i = 0; i < parameters; i++)
+		free(help[i]);
+	free(text);
+	return status;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of a benchmark and of the suite: one table of options, and one more option for
+ * each parameter of the benchmark.
+ */
+#ifndef LOCUS_OPTIONS_H
+#define LOCUS_OPTIONS_H
+
+#include "benchmark.h"
+#include "harness/ask/parameters.h"
+
+/* The statuses that a program ends with. */
+enum {
+	EXIT_GOOD = 0, /* also when noisy or unconverged */
+	EXIT_BAD = 1,  /* wrong, misplaced, failed; output unwritable or full */
+	EXIT_COMMAND_LINE = 2,
+	EXIT_IMPOSSIBLE = 3, /* here, and asked for by name */
+	EXIT_SIGNAL = 128,   /* + its number */
+};
+
+/* NULL and 0: not given. */
+struct options {
+	const struct benchmark *benchmark; /* NULL: the suite */
+	enum profile profile;
+	const char *variant, *threads, *bind, *topology, *output;
+	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
+	const char *parameter[MOST_PARAMETERS];	   /* as the benchmark's */
+	double time_budget, case_budget, duration; /* s */
+	unsigned repeats;
+	uint64_t seed;
+	bool resume, append, dry_run, oversubscribe, quiet, counters_optional, multiplex;
+	int argc;
+	char **argv;
+};
+
+/*
+ * True if the user asked for a part of the benchmark's trials by name: what is impossible then is
+ * an error.
+ */
+bool options_select(const struct options *);
+
+/*
+ * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0: go on; HELPED: --help or
+ * --usage has been printed, and that is all; else the status to exit with, after a message.
+ */
+enum { HELPED = -1 };
+int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
+
+/*
+ * The tables, for the list of options in `locus list`, completion and the man page: name, argument
+ * (NULL: none), help; NULL at the end.
+ */
+struct option_row {
+	const char *name, *argument, *help;
+	int key;
+};
+extern const struct option_row option_rows[];
+
+#endif

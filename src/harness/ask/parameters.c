@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness/ask/parameters.h"
+
+unsigned parameter_count(const struct benchmark *b)
+{
+	unsigned n = 0;
+
+	while (b->parameters && b->parameters[n].name)
+		n++;
+	return n;
+}
+
+unsigned variant_count(const struct benchmark *b)
+{
+	unsigned n = 0;
+
+	while (b->variants[n].name)
+		n++;
+	return n;
+}
+
+bool has_parameter(const struct benchmark *b, const struct variant *v, unsigned parameter)
+{
+	return !(v->unused & BIT(parameter)) && b->parameters[parameter].type != P_FOUND;
+}

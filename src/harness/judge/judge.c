@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "harness/judge/judge.h"
+#include "harness/judge/summary_noise.h"
+#include "harness/judge/summary_placement.h"
+#include "harness/judge/summary_samples.h"
+
+/* What was found before the samples were looked at. */
+static void judge_course(const struct series *s, struct verdict *v)
+{
+	const char *impossible = s->impossible ? s->impossible : s->planned->refusal;
+
+	if (impossible)
+		verdict_add(v, STATUS_IMPOSSIBLE, "%s", impossible);
+	if (s->failure)
+		verdict_add(v, STATUS_FAILED, "%s", s->failure);
+	if (s->wrong)
+		verdict_add(v, STATUS_WRONG, "%s", s->wrong);
+	placement_judge(s, v);
+	if (s->stopped == STOPPED_SIGNAL)
+		verdict_add(v, STATUS_INTERRUPTED,
+			    s->samples ? "the run was interrupted before this trial was complete"
+				       : "the run was interrupted before this trial");
+}
+
+/* Without samples, and without a reason for it that was found before. */
+static void judge_lack(const struct series *s, struct verdict *v)
+{
+	if (s->stopped != STOPPED_SIGNAL)
+		verdict_add(v, STATUS_INTERRUPTED,
+			    s->ready ? "the time budget was spent before a batch of it was "
+				       "complete: give it more with --time-budget"
+				     : "the time budget was spent before this trial; with "
+				       "--output, --resume goes on with it");
+}
+
+static void judge_samples(const struct series *s, struct estimates time, struct verdict *v)
+{
+	const bool known = isfinite(time.all.value);
+
+	/* Only the watchdog comes before the answer is checked. */
+	if (s->ready && s->stopped == STOPPED_BUDGET)
+		verdict_add(v, STATUS_INTERRUPTED,
+			    "the time budget was spent before its answer was checked: give it more "
+			    "with --time-budget");
+	if (!known && s->planned->trial.benchmark->scored == TOGETHER)
+		verdict_add(v, STATUS_UNCONVERGED,
+			    "its workers were never at work together: one was done before another "
+			    "had begun");
+	else if (!known)
+		verdict_add(v, STATUS_FAILED, "its work did nothing: no unit was counted");
+	else if (s->stopped == STOPPED_BUDGET)
+		verdict_add(v, STATUS_UNCONVERGED,
+			    isfinite(time.all.low)
+				    ? "the budget was spent before the interval came within 1 %%"
+				    : "the budget was spent before there were %d batches for an "
+				      "interval",
+			    LEAST_VALUES);
+	if (known)
+		noise_judge(s, time, v);
+	placement_note_huge(s, v);
+	samples_note_doubts(s, v);
+}
+
+void judge(const struct series *s, struct estimates time, struct verdict *v)
+{
+	judge_course(s, v);
+	if (v->status == STATUS_IMPOSSIBLE || v->status == STATUS_FAILED)
+		return;
+	if (s->samples)
+		judge_samples(s, time, v);
+	else
+		judge_lack(s, v);
+}

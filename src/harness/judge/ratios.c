@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "harness/sample/estimates.h"
+#include "harness/sample/metrics.h"
+#include "harness/judge/ratios.h"
+#include "harness/record/record.h"
+#include "harness/ask/value.h"
+
+/*
+ * True where two trials differ in this parameter, and in nothing else. What one of them has no use
+ * for, it does not differ in.
+ */
+static bool differ_in(const struct trial *a, const struct trial *b, unsigned parameter)
+{
+	const uint64_t lacks = a->variant->unused | b->variant->unused;
+
+	if ((a->variant == b->variant) == (parameter == P_VARIANT) ||
+	    (a->threads == b->threads) == (parameter == P_THREADS))
+		return false;
+	for (unsigned i = 0; i < parameter_count(a->benchmark); i++) {
+		bool same = lacks & BIT(i) ||
+			    value_same(&a->benchmark->parameters[i], a->value[i], b->value[i]);
+
+		if (same == (i == parameter))
+			return false;
+	}
+	return true;
+}
+
+static bool has_value(const struct trial *t, unsigned parameter, const char *value)
+{
+	char text[VALUE_ROOM];
+
+	if (parameter == P_VARIANT)
+		return !strcmp(t->variant->name, value);
+	return !(t->variant->unused & BIT(parameter)) &&
+	       !strcmp(value_print(&t->benchmark->parameters[parameter], t->value[parameter], text,
+				   sizeof(text)),
+		       value);
+}
+
+/* True if the ratio is one of this trial to others. */
+static bool is_related(const struct ratio *r, const struct trial *t)
+{
+	return r->parameter == P_THREADS || has_value(t, r->parameter, r->of);
+}
+
+/* True if the ratio, which is one of s, is that to the other trial. */
+static bool relates(const struct ratio *r, const struct series *s, const struct series *other,
+		    const struct series *group, unsigned n)
+{
+	const struct trial *t = &s->planned->trial, *to = &other->planned->trial;
+
+	if (!other->samples || !differ_in(t, to, r->parameter))
+		return false;
+	if (r->parameter != P_THREADS)
+		return has_value(to, r->parameter, r->to);
+	for (unsigned i = 0; i < n; i++)
+		if (group[i].samples && group[i].planned->trial.threads < t->threads &&
+		    differ_in(t, &group[i].planned->trial, P_THREADS))
+			return false;
+	return true;
+}
+
+/* What is compared: a value of a parameter, a variant, or how many threads. */
+static json_t *side(const struct ratio *r, const char *value, const struct trial *t)
+{
+	return r->parameter == P_THREADS ? json_sprintf("%u", t->threads) : json_string(value);
+}
+
+static const char *compared(const struct ratio *r, const struct benchmark *b)
+{
+	return r->parameter == P_VARIANT   ? "variant"
+	       : r->parameter == P_THREADS ? "threads"
+					   : b->parameters[r->parameter].name;
+}
+
+/* What a ratio is of; NULL: the time. */
+static const struct metric *metric_of(const struct ratio *r, const struct benchmark *b)
+{
+	for (unsigned i = 0; r->metric && i < metric_count(b); i++)
+		if (!strcmp(b->metrics[i].name, r->metric))
+			return &b->metrics[i];
+	return NULL;
+}
+
+static struct estimate estimate_of(const struct series *s, const struct metric *m)
+{
+	return m ? estimates_metric(s, (unsigned)(m - s->planned->trial.benchmark->metrics),
+				    estimates_time(s))
+			       .all
+		 : series_estimate(s, -1, NULL);
+}
+
+/*
+ * The one trial's number over the other's, from bound to bound of their intervals; NULL where one
+ * has none.
+ */
+static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
+{
+	const struct trial *t = &s->planned->trial;
+	const struct metric *m = metric_of(r, t->benchmark);
+	const bool turned = m && m->better == HIGHER_IS_BETTER;
+	struct estimate a = estimate_of(turned ? to : s, m), b = estimate_of(turned ? s : to, m);
+
+	if (!isfinite(a.value) || !isfinite(b.value) || s->wrong || to->wrong)
+		return NULL;
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "name", r->name, "metric",
+			 m ? m->name : "time", "of", side(r, r->of, t), "to",
+			 side(r, r->to, &to->planned->trial), "parameter",
+			 compared(r, t->benchmark), "trial", to->planned->id, "value",
+			 number(a.value / b.value), "ci", interval(a.low / b.high, a.high / b.low));
+}
+
+json_t *ratios_json(const struct series *s, const struct series *group, unsigned n)
+{
+	const struct trial *t = &s->planned->trial;
+	json_t *list = json_array();
+
+	for (const struct ratio *r = t->benchmark->ratios; r && r->name && s->samples; r++)
+		for (unsigned i = 0; i < n && is_related(r, t); i++) {
+			json_t *ratio = relates(r, s, &group[i], group, n)
+						? ratio_json(r, s, &group[i])
+						: NULL;
+
+			if (ratio)
+				json_array_append_new(list, ratio);
+		}
+	return list;
+}

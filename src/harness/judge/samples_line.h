@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How samples go into the record: the line of a batch, and what the trial's line has in common. */
+#ifndef LOCUS_SAMPLES_LINE_H
+#define LOCUS_SAMPLES_LINE_H
+
+#include <jansson.h>
+
+#include "harness/sample/series.h"
+
+/*
+ * The newest batch: every sample; from the 10,000th of a trial on, quantiles. `at`: s since the run
+ * began.
+ */
+json_t *samples_line(const struct series *, double at);
+
+/* {"0": .., "0.01": .., .., "1": ..}; sorts the values. */
+json_t *samples_quantiles(double *values, size_t n);
+/*
+ * Units of a worker in the last sample; null where a deadline ends it, and each does as many as it
+ * can.
+ */
+json_t *samples_units(const struct series *);
+
+#endif

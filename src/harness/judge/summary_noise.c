@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+
+#include "harness/record/record.h"
+#include "harness/judge/summary_noise.h"
+
+/* Of /proc/stat, s. */
+#define TICK 0.01
+
+size_t noise_samples(const struct series *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->samples; i++)
+		n += s->noisy[i];
+	return n;
+}
+
+json_t *noise_json(const struct series *s)
+{
+	const struct noise *n = &s->noise;
+
+	if (!s->samples)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "samples",
+			 number((double)noise_samples(s) / (double)s->samples), "off_cpu",
+			 number(n->off_cpu), "run_delay", number(n->delay), "involuntary",
+			 (json_int_t)n->involuntary, "voluntary", (json_int_t)n->voluntary,
+			 "minor_faults", (json_int_t)n->minor_faults, "major_faults",
+			 (json_int_t)n->major_faults, "migrations", (json_int_t)n->migrations,
+			 "steal", number(n->steal), "foreign",
+			 number(n->foreign < 0 ? 0 : n->foreign), "wall", number(n->wall));
+}
+
+void noise_judge(const struct series *s, struct estimates time, struct verdict *v)
+{
+	const struct noise *n = &s->noise;
+	double share = (double)noise_samples(s) / (double)s->samples,
+	       moved = fabs(time.all.value - time.clean) / time.all.value;
+	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN is not */
+	double off = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0);
+	double lost = (s->planned->trial.floating ? steal : fmax(steal, off)) / n->wall;
+
+	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN && lost <= LOST_SHARE)
+		return;
+	verdict_add(v, STATUS_NOISY,
+		    "%.0f %% of its samples were disturbed (%" PRIu64
+		    " involuntary switches, %" PRIu64
+		    " migrations, %.3g s off the CPU, %.3g s stolen)%s",
+		    100 * share, n->involuntary, n->migrations, n->off_cpu, steal,
+		    moved > CONVERGED_WITHIN ? ", and that moved its result" : "");
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of where a trial's pages lay. */
+#ifndef LOCUS_SUMMARY_PLACEMENT_H
+#define LOCUS_SUMMARY_PLACEMENT_H
+
+#include <jansson.h>
+
+#include "harness/sample/series.h"
+#include "harness/judge/verdict.h"
+
+/*
+ * A trial is misplaced when more than this share of its pages is astray: a page or two may be the
+ * kernel's own choice under pressure.
+ */
+#define MISPLACED_SHARE 0.001
+
+json_t *placement_json(const struct series *); /* `placement` of the trial line */
+/* Of pages astray, or not read back, and of threads on nodes where first touch leaves none. */
+void placement_judge(const struct series *, struct verdict *);
+/* A note of huge pages that were asked for, and not had. */
+void placement_note_huge(const struct series *, struct verdict *);
+
+#endif

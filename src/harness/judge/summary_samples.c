@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/record/record.h"
+#include "harness/judge/samples_line.h"
+#include "base/statistics.h"
+#include "harness/judge/summary_noise.h"
+#include "harness/judge/summary_samples.h"
+
+/* A sample shorter than so many readings of the clock is in part one. */
+#define READINGS 1000
+
+/* Threads that begin further apart than this share of a sample. */
+#define SKEWED 0.01
+
+json_t *samples_json(const struct series *s, struct verdict *v)
+{
+	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
+	unsigned heaps;
+	size_t n = 0, clean = 0;
+	json_t *quantiles, *object;
+
+	if (!s->samples || !sorted) {
+		free(sorted);
+		return json_null();
+	}
+	for (size_t i = 0; i < s->samples; i++)
+		if (isfinite(s->time[i]) && !s->noisy[i])
+			sorted[clean++] = s->time[i];
+	sort(sorted, clean);
+	/* pairs have levels; what was disturbed is a heap of its own, and told apart already */
+	heaps = s->pairs ? 1 : humps(sorted, clean);
+	for (size_t i = 0; i < s->samples; i++)
+		if (isfinite(s->time[i]))
+			sorted[n++] = s->time[i];
+	if (!n) {
+		free(sorted);
+		return json_null();
+	}
+	quantiles = samples_quantiles(sorted, n);
+	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
+			   "batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
+			   number(s->duration), "units", samples_units(s), "quantiles", quantiles,
+			   "mean", number(mean(sorted, n)), "deviation",
+			   number(deviation(sorted, n)), "humps", (int)heaps);
+	if (heaps == 2)
+		verdict_add(v, STATUS_OK,
+			    "its samples fall into two heaps: look at the quantiles, one number "
+			    "does not "
+			    "tell it");
+	free(sorted);
+	return object;
+}
+
+/* (max - min) / median of sorted values. */
+static double spread(const double *sorted, size_t n)
+{
+	return n < 2 ? NAN : (sorted[n - 1] - sorted[0]) / quantile(sorted, n, 0.5);
+}
+
+/* Sorted estimates of an allocation's batches; how many there are. */
+static size_t estimates_of(const struct series *s, unsigned allocation, double *sorted)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->batches; i++)
+		if (s->batch[i].allocation == allocation && isfinite(s->batch[i].estimate))
+			sorted[n++] = s->batch[i].estimate;
+	sort(sorted, n);
+	return n;
+}
+
+void samples_allocations(const struct series *s, json_t *line)
+{
+	double *between = calloc(s->allocations + 1, sizeof(*between)),
+	       *within = calloc(s->allocations + 1, sizeof(*within)),
+	       *batch = calloc(s->batches + 1, sizeof(*batch));
+	json_t *list = json_array();
+	size_t n = 0, m = 0;
+
+	for (unsigned a = 0; between && within && batch && a < s->allocations; a++) {
+		const size_t batches = estimates_of(s, a, batch);
+		const double time = batches ? quantile(batch, batches, 0.5) : NAN;
+
+		json_array_append_new(list, json_pack("{s:o, s:i}", "time", number(time), "batches",
+						      (int)batches));
+		if (batches)
+			between[n++] = time;
+		if (batches > 1)
+			within[m++] = spread(batch, batches);
+	}
+	sort(between, n);
+	sort(within, m);
+	json_object_set_new(line, "allocations", list);
+	json_object_set_new(line, "spread_within", number(m ? quantile(within, m, 0.5) : NAN));
+	json_object_set_new(line, "spread_between", number(spread(between, n)));
+	free(between);
+	free(within);
+	free(batch);
+}
+
+double samples_skew(const struct series *s)
+{
+	double *sorted = calloc(s->samples + 1, sizeof(*sorted)), skew = NAN;
+
+	if (sorted && s->samples && s->planned->trial.threads > 1 && !s->pairs) {
+		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
+		sort(sorted, s->samples);
+		skew = quantile(sorted, s->samples, 0.5);
+	}
+	free(sorted);
+	return skew;
+}
+
+void samples_note_doubts(const struct series *s, struct verdict *v)
+{
+	const struct trial *t = &s->planned->trial;
+	const double skew = samples_skew(s);
+	size_t timeless = 0;
+
+	for (size_t i = 0; i < s->samples; i++)
+		timeless += !isfinite(s->time[i]);
+	if (timeless && timeless < s->samples)
+		verdict_add(v, STATUS_OK,
+			    "%zu of its %zu samples have no time, and are left out: in them "
+			    "workers were not at work together, or did nothing",
+			    timeless, s->samples);
+	if (t->benchmark->scored != TOGETHER && !t->oversubscribed && skew > SKEWED * s->duration)
+		verdict_add(v, STATUS_OK,
+			    "its threads begin %.2g s apart, %.2g %% of a sample, which is part of "
+			    "the result: with more work it is less",
+			    skew, 100 * skew / s->duration);
+	if (s->duration < READINGS * s->overhead)
+		verdict_add(v, STATUS_OK,
+			    "its samples last only %.0f times what reading the clock takes, which "
+			    "is part of the result",
+			    s->duration / s->overhead);
+}
+
+double samples_cycle(const struct series *s)
+{
+	double *sorted = calloc(s->batches + 1, sizeof(*sorted)), cycle;
+	size_t n = 0;
+
+	for (unsigned i = 0; sorted && i < s->batches; i++)
+		if (s->batch[i].cycle > 0)
+			sorted[n++] = s->batch[i].cycle;
+	sort(sorted, n);
+	cycle = n ? quantile(sorted, n, 0.5) : NAN;
+	free(sorted);
+	return cycle;
+}

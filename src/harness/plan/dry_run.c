@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "harness/plan/dry_run.h"
+#include "harness/plan/tournament.h"
+#include "machine/topology/topology.h"
+
+/* How many places from here on are a row with one step, on one node. */
+static unsigned row_length(const struct place *place, unsigned n)
+{
+	unsigned length = 1;
+
+	while (length < n && place[length].node == place[0].node &&
+	       place[length].cpu - place[length - 1].cpu == place[1].cpu - place[0].cpu &&
+	       place[1].cpu > place[0].cpu)
+		length++;
+	return length;
+}
+
+/* "0-30:2 (node 0) 32 33 (node 1)": the places of threads in order. */
+static void print_places(const struct planned *p, FILE *f)
+{
+	const struct place *place = p->trial.place;
+
+	for (unsigned i = 0, length; i < p->trial.threads; i += length) {
+		int step;
+
+		length = row_length(place + i, p->trial.threads - i);
+		length = length > 2 ? length : 1;
+		step = length > 1 ? place[i + 1].cpu - place[i].cpu : 0;
+		fprintf(f, " %d", place[i].cpu);
+		if (length > 1)
+			fprintf(f, "-%d", place[i + length - 1].cpu);
+		if (step > 1)
+			fprintf(f, ":%d", step);
+		if (i + length == p->trial.threads || place[i + length].node != place[i].node)
+			fprintf(f, " (node %d)", place[i].node);
+	}
+}
+
+static void print_trial(const struct planned *p, FILE *f)
+{
+	const unsigned threads = p->trial.threads;
+	char text[BYTES_TEXT];
+
+	fprintf(f, "  %s  %s\n", p->id, p->identity);
+	if (p->refusal) {
+		fprintf(f, "    impossible: %s\n", p->refusal);
+		return;
+	}
+	fprintf(f, "    %u thread%s on CPU%s", threads, threads > 1 ? "s" : "",
+		threads > 1 ? "s" : "");
+	print_places(p, f);
+	fprintf(f, "; %s\n", bytes_text(text, p->needs.bytes));
+	if (p->trial.benchmark->scored != IN_PAIRS)
+		return;
+	fprintf(f, "    %u rounds of %u disjoint pairs, %u times each: about %.2g s a batch\n",
+		tournament_rounds(threads), threads / 2, p->needs.meetings, plan_tournament(p));
+}
+
+void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
+{
+	char text[BYTES_TEXT];
+	double most = 0, bytes = 0;
+
+	fprintf(f, "%s on %s: ", plan->benchmark->name, setting->machine->name);
+	fprintf(f, "%u trials in %u groups, each sampled in turn\n", plan->trials, plan->groups);
+	for (unsigned i = 0; i < plan->trials; i++) {
+		const struct planned *p = &plan->trial[i];
+
+		if (i == 0 || p->group != plan->trial[i - 1].group) {
+			fprintf(f, "group %u\n", p->group + 1);
+			bytes = 0;
+		}
+		bytes += p->refusal ? 0 : (double)p->needs.bytes;
+		most = bytes > most ? bytes : most;
+		print_trial(p, f);
+	}
+	if (plan->refused)
+		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
+	fprintf(f, "memory held at once: %s; estimated time: %.0f s\n",
+		bytes_text(text, (uint64_t)most), seconds);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/factors.h"
+#include "harness/ask/profile.h"
+#include "base/names.h"
+#include "machine/threads/layouts.h"
+#include "machine/topology/topology.h"
+
+enum { MOST_THREADS = 65536 };
+
+static uint64_t one_a_core(const struct machine *m, enum profile profile)
+{
+	(void)profile;
+	return m->cores;
+}
+
+static uint64_t one_a_cpu(const struct machine *m, enum profile profile)
+{
+	(void)profile;
+	return m->cpus;
+}
+
+static const struct parameter thread_parameter = { .name = "threads",
+						   .help = "numbers of threads",
+						   .type = P_COUNT,
+						   .automatic = one_a_core,
+						   .all = one_a_cpu };
+
+/* ---- variants ---- */
+
+static bool possible(const struct request *r, const struct variant *v)
+{
+	return !r->setting->ranks || v->divided;
+}
+
+static int refuse_variant(const struct request *r, const char *word, const char *const *names,
+			  unsigned n)
+{
+	const char *benchmark = r->benchmark->name;
+	const int near = nearest(word, names, n);
+	char why[512];
+
+	snprintf(why, sizeof(why), "%s has no variant '%s'%s%s%s `locus list %s` shows them",
+		 benchmark, word, near < 0 ? ";" : "; did you mean '", near < 0 ? "" : names[near],
+		 near < 0 ? "" : "'?", benchmark);
+	return request_refuse(r, "variant", why);
+}
+
+static int refuse_undivided(const struct request *r, const char *word)
+{
+	char why[512];
+
+	snprintf(why, sizeof(why),
+		 "%s is not divided over ranks; `locus list %s` says which variants are", word,
+		 r->benchmark->name);
+	return request_refuse(r, "variant", why);
+}
+
+int factors_variants(const struct request *r, bool *wanted)
+{
+	const struct variant *variants = r->benchmark->variants;
+	const unsigned n = variant_count(r->benchmark);
+	const char *list = r->options->variant, *names[n];
+	char word[128];
+
+	if (!list && !r->setting->ranks)
+		list = profile_preset(r->benchmark, r->options->profile).variants;
+	for (unsigned i = 0; i < n; i++) {
+		names[i] = variants[i].name;
+		wanted[i] = !list && possible(r, &variants[i]);
+	}
+	while (next_word(&list, word, sizeof(word))) {
+		unsigned i = 0;
+
+		while (i < n && strcmp(names[i], word))
+			i++;
+		if (i == n)
+			return refuse_variant(r, word, names, n);
+		if (!possible(r, &variants[i]))
+			return refuse_undivided(r, word);
+		wanted[i] = true;
+	}
+	return 0;
+}
+
+/* ---- threads and values ---- */
+
+bool factors_layout(const struct benchmark *b, const struct variant *v, unsigned *which)
+{
+	for (*which = 0; *which < parameter_count(b); ++*which)
+		if (b->parameters[*which].type == P_LAYOUT && has_parameter(b, v, *which))
+			return true;
+	return false;
+}
+
+/* The user's, else the variant's, else the profile's; "0" leaves it to the layout. */
+static const char *threads_asked(const struct factors *f)
+{
+	const struct request *r = f->request;
+	const char *text = r->options->threads;
+	unsigned layout;
+
+	if (!text)
+		text = profile_override(f->variant, P_THREADS, r->options->profile);
+	if (!text)
+		text = profile_preset(r->benchmark, r->options->profile).threads;
+	if (!text)
+		text = factors_layout(r->benchmark, f->variant, &layout) ? "0" : "auto";
+	return text;
+}
+
+static int read_threads(struct factors *f)
+{
+	const struct request *r = f->request;
+	char why[512];
+
+	if (values_parse(&thread_parameter, threads_asked(f), r->setting->machine,
+			 r->options->profile, &f->threads, why, sizeof(why)))
+		return request_refuse(r, "threads", why);
+	for (unsigned i = 0; r->options->threads && i < f->threads.n; i++) {
+		const uint64_t threads = f->threads.value[i].count;
+
+		if (threads >= 1 && threads <= MOST_THREADS)
+			continue;
+		snprintf(why, sizeof(why), "%" PRIu64 " is not between 1 and %d", threads,
+			 MOST_THREADS);
+		return request_refuse(r, "threads", why);
+	}
+	return 0;
+}
+
+/* The user's, else the variant's, else the parameter's. */
+static const char *values_asked(const struct factors *f, unsigned parameter)
+{
+	const struct request *r = f->request;
+	const char *text = r->options->parameter[parameter];
+
+	if (!text)
+		text = profile_override(f->variant, parameter, r->options->profile);
+	return text ? text
+		    : profile_value(r->benchmark->parameters[parameter].value, r->options->profile);
+}
+
+/* A value that isn't on this machine has no trial to be recorded with: it is refused at once. */
+static int read_parameter(struct factors *f, unsigned parameter)
+{
+	const struct request *r = f->request;
+	const struct parameter *p = &r->benchmark->parameters[parameter];
+	struct values *values = &f->parameter[parameter];
+	char why[1024];
+	int status = values_parse(p, values_asked(f, parameter), r->setting->machine,
+				  r->options->profile, values, why, sizeof(why));
+
+	if (!status && p->output && values->n > 1) {
+		snprintf(why, sizeof(why), "one value, not %u", values->n);
+		status = EXIT_COMMAND_LINE;
+	}
+	if (status)
+		request_refuse(r, p->name, why);
+	return status;
+}
+
+/* A value that means nothing to this variant is read all the same: a typo is refused. */
+static int read_unused(struct factors *f, unsigned parameter)
+{
+	const struct request *r = f->request;
+	const struct parameter *p = &r->benchmark->parameters[parameter];
+	const struct values *values = &f->parameter[parameter];
+	int status = read_parameter(f, parameter);
+
+	for (size_t i = 0; !status && p->type == P_LAYOUT && i < values->n; i++) {
+		const char *why, *word = values->value[i].text;
+		unsigned n;
+		char **layouts = machine_layouts(r->setting->machine, word, 0, &n, &why);
+
+		if (!layouts && errno == EINVAL)
+			status = request_refuse(r, p->name, why);
+		free(layouts);
+	}
+	return status;
+}
+
+static int read_parameters(struct factors *f)
+{
+	const struct benchmark *b = f->request->benchmark;
+	int status = 0;
+
+	for (unsigned i = 0; !status && i < parameter_count(b); i++)
+		if (has_parameter(b, f->variant, i))
+			status = read_parameter(f, i);
+		else if (f->request->options->parameter[i])
+			status = read_unused(f, i);
+	return status;
+}
+
+/* ---- words that are the same layout ---- */
+
+/* The one layout that a word stands for, or NULL. */
+static char **only_layout(const struct factors *f, const char *word, unsigned threads)
+{
+	const char *why;
+	unsigned n;
+	char **layout = machine_layouts(f->request->setting->machine, word, threads, &n, &why);
+
+	if (!layout || n == 1)
+		return layout;
+	free(layout);
+	return NULL;
+}
+
+static void tell_equal_layouts(const struct factors *f, unsigned parameter, unsigned threads)
+{
+	const struct benchmark *b = f->request->benchmark;
+	const struct values *words = &f->parameter[parameter];
+
+	for (size_t i = 1; i < words->n; i++) {
+		char **own = only_layout(f, words->value[i].text, threads), **other = NULL;
+		size_t j = 0;
+
+		for (; own && j < i; j++, free(other)) {
+			other = only_layout(f, words->value[j].text, threads);
+			if (!other || strcmp(*own, *other))
+				continue;
+			fprintf(stderr, "%s %s: --%s: %s is the same as %s on this machine, ",
+				program_invocation_short_name, b->name,
+				b->parameters[parameter].name, words->value[i].text,
+				words->value[j].text);
+			fprintf(stderr, "%s: measured once\n", *own);
+			free(other);
+			break;
+		}
+		free(own);
+	}
+}
+
+/* Not on a single node, where all words are the same. */
+static void tell_repetitions(struct factors *f)
+{
+	const struct request *r = f->request;
+	unsigned layout;
+
+	if (machine_cpu_nodes(r->setting->machine) < 2 ||
+	    !factors_layout(r->benchmark, f->variant, &layout) || f->told & BIT(layout))
+		return;
+	f->told |= BIT(layout);
+	for (size_t i = 0; i < f->threads.n; i++)
+		tell_equal_layouts(f, layout, (unsigned)f->threads.value[i].count);
+}
+
+int factors_read(struct factors *f, const struct variant *v)
+{
+	int status;
+
+	f->variant = v;
+	status = read_threads(f);
+	if (!status)
+		status = read_parameters(f);
+	if (!status)
+		tell_repetitions(f);
+	return status;
+}
+
+void factors_free(struct factors *f)
+{
+	const struct benchmark *b = f->request->benchmark;
+
+	values_free(&thread_parameter, &f->threads);
+	for (unsigned i = 0; i < parameter_count(b); i++)
+		values_free(&b->parameters[i], &f->parameter[i]);
+}

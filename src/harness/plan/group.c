@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/plan/group.h"
+#include "harness/plan/identity.h"
+#include "harness/ask/value.h"
+#include "base/sysfs.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/topology.h"
+
+/*
+ * Share of the available memory that a group may hold: page tables and other programs need some
+ * too.
+ */
+#define MEMORY_SHARE 0.8
+
+/* ---- who is kin ---- */
+
+/* By a ratio; a parameter, or what numbers of threads differ in. */
+static bool compared(const struct benchmark *b, unsigned parameter)
+{
+	if (parameter != P_THREADS && b->parameters[parameter].curve)
+		return true;
+	for (const struct ratio *r = b->ratios; r && r->name; r++)
+		if (r->parameter == parameter)
+			return true;
+	return false;
+}
+
+/*
+ * Sampled in turn: all that differ in nothing but the variant, the layout, the node, and what a
+ * ratio compares.
+ */
+static uint64_t kinship(const struct planned *p)
+{
+	const struct trial *t = &p->trial;
+	char key[3 * VALUE_ROOM], text[VALUE_ROOM];
+	int used = snprintf(key, sizeof(key), "%u",
+			    compared(t->benchmark, P_THREADS) ? 0 : t->threads);
+
+	if (p->needs.alone)
+		return p->hash;
+
+	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
+		const struct parameter *q = &t->benchmark->parameters[i];
+
+		if (q->type != P_LAYOUT && q->type != P_NODE && !compared(t->benchmark, i))
+			used += snprintf(key + used, sizeof(key) - (size_t)used, " %s",
+					 has_parameter(t->benchmark, t->variant, i)
+						 ? value_print(q, t->value[i], text, sizeof(text))
+						 : "");
+	}
+	return identity_hash(key);
+}
+
+/* A trial's number, and that of the first of its kin. */
+struct order {
+	unsigned first, number;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The trials, those of one kin after each other; NULL: no memory. */
+static struct planned *sort_kin(struct plan *plan)
+{
+	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
+	struct order *order = calloc(plan->trials, sizeof(*order));
+	json_t *first = json_object(); /* by kin */
+
+	for (unsigned i = 0; order && i < plan->trials; i++) {
+		char key[17];
+
+		snprintf(key, sizeof(key), "%016" PRIx64, plan->trial[i].kin);
+		if (!json_object_get(first, key))
+			json_object_set_new(first, key, json_integer(i));
+		order[i] =
+			(struct order){ (unsigned)json_integer_value(json_object_get(first, key)),
+					i };
+	}
+	if (order)
+		qsort(order, plan->trials, sizeof(*order), compare_order);
+	for (unsigned i = 0; sorted && order && i < plan->trials; i++)
+		sorted[i] = plan->trial[order[i].number];
+	if (!order) {
+		free(sorted);
+		sorted = NULL;
+	}
+	json_decref(first);
+	free(order);
+	return sorted;
+}
+
+static void bring_together(struct plan *plan)
+{
+	struct planned *sorted;
+
+	for (unsigned i = 0; i < plan->trials; i++)
+		plan->trial[i].kin = kinship(&plan->trial[i]);
+	sorted = sort_kin(plan);
+	if (!sorted)
+		return;
+	free(plan->trial);
+	plan->trial = sorted;
+}
+
+/* ---- what memory holds at once ---- */
+
+double plan_room(const struct setting *setting)
+{
+	const struct machine *m = setting->machine;
+	double least = (double)setting->memory.available;
+	struct node_memory now;
+
+	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++) {
+		bool known = m->here && m->node[i].memory &&
+			     !node_memory_read(THIS_MACHINE, m->node[i].number, &now);
+		double has = known ? (double)now.available : (double)m->node[i].memory;
+
+		if (m->node[i].memory && has < least)
+			least = has;
+	}
+	return MEMORY_SHARE * least / (setting->here > 1 ? setting->here : 1);
+}
+
+/* A new group where the kin changes, and where the next would not fit beside the others. */
+static void split(struct plan *plan, double room)
+{
+	double bytes = 0;
+
+	plan->groups = 0;
+	for (unsigned i = 0; i < plan->trials; i++) {
+		struct planned *p = &plan->trial[i];
+		const bool kin = i && p->kin == p[-1].kin,
+			   fits = p->refusal || bytes <= 0 ||
+				  bytes + (double)p->needs.bytes <= room;
+
+		if (!kin || !fits)
+			bytes = 0;
+		plan->groups += !kin || !fits;
+		bytes += p->refusal ? 0 : (double)p->needs.bytes;
+		p->group = plan->groups - 1;
+	}
+}
+
+void plan_group(struct plan *plan, const struct setting *setting)
+{
+	bring_together(plan);
+	split(plan, setting->room > 0 ? setting->room : plan_room(setting));
+}

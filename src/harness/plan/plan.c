@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/expand.h"
+#include "harness/plan/factors.h"
+#include "harness/plan/group.h"
+#include "harness/plan/tournament.h"
+#include "harness/plan/plan.h"
+#include "harness/ask/profile.h"
+#include "harness/ask/value.h"
+
+/* What is done with an answer takes one answer. 0, or a status after a message. */
+static int check_outputs(const struct plan *plan, const struct request *r)
+{
+	unsigned trials = 0;
+	char why[256];
+
+	for (unsigned i = 0; i < plan->trials; i++)
+		trials += !plan->trial[i].refusal;
+	for (unsigned i = 0; i < parameter_count(r->benchmark) && trials > 1; i++) {
+		const struct parameter *p = &r->benchmark->parameters[i];
+		const char *given = r->options->parameter[i];
+
+		if (!p->output || !given ||
+		    !strcmp(given, profile_value(p->value, r->options->profile)))
+			continue;
+		snprintf(why, sizeof(why),
+			 "it is for one trial, and there are %u: choose one with --variant, "
+			 "--threads and the parameters (--dry-run shows them)",
+			 trials);
+		return request_refuse(r, p->name, why);
+	}
+	return 0;
+}
+
+/* ---- names ---- */
+
+struct varying {
+	bool parameter[MOST_PARAMETERS], threads;
+};
+
+static bool differ(const struct parameter *p, union value a, union value b)
+{
+	char one[VALUE_ROOM], other[VALUE_ROOM];
+
+	return strcmp(value_print(p, a, one, sizeof(one)),
+		      value_print(p, b, other, sizeof(other))) != 0;
+}
+
+/* What differs between this plan's trials. */
+static struct varying find_varying(const struct plan *plan)
+{
+	const struct benchmark *b = plan->benchmark;
+	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* that has the parameter */
+	struct varying varies = { 0 };
+
+	for (unsigned i = 0; i < plan->trials; i++) {
+		const struct trial *t = &plan->trial[i].trial;
+
+		varies.threads |= t->threads != plan->trial[0].trial.threads;
+		for (unsigned j = 0; j < parameter_count(b); j++) {
+			const struct parameter *p = &b->parameters[j];
+
+			/* places are always worth a word, where some have none */
+			if (!has_parameter(b, t->variant, j))
+				varies.parameter[j] |= p->type == P_LAYOUT || p->type == P_NODE;
+			else if (!first[j])
+				first[j] = t;
+			else
+				varies.parameter[j] |= differ(p, t->value[j], first[j]->value[j]);
+		}
+	}
+	return varies;
+}
+
+/* For a table that needs not repeat what does not vary. */
+static void name_trial(struct planned *p, const struct varying *varies)
+{
+	const struct trial *t = &p->trial;
+	const struct benchmark *b = t->benchmark;
+	const int size = sizeof(p->name);
+	int used = snprintf(p->name, sizeof(p->name), "%s/%s", b->name, t->variant->name);
+	char text[VALUE_ROOM];
+
+	for (unsigned i = 0; i < parameter_count(b) && used < size; i++)
+		if (varies->parameter[i] && has_parameter(b, t->variant, i))
+			used += snprintf(
+				p->name + used, (size_t)(size - used), " %s=%s",
+				b->parameters[i].name,
+				value_show(&b->parameters[i], t->value[i], text, sizeof(text)));
+	if (varies->threads && used < size)
+		snprintf(p->name + used, (size_t)(size - used), " threads=%u", t->threads);
+}
+
+static void name_trials(struct plan *plan)
+{
+	const struct varying varies = find_varying(plan);
+
+	for (unsigned i = 0; i < plan->trials; i++)
+		name_trial(&plan->trial[i], &varies);
+}
+
+/* ---- the plan ---- */
+
+/* The trials of all variants that are asked for. 0, or an exit status after a message. */
+static int add_trials(struct plan *plan, const struct request *r)
+{
+	const unsigned variants = variant_count(r->benchmark);
+	struct factors factors = { .request = r };
+	bool wanted[variants];
+	int status = factors_variants(r, wanted);
+
+	for (unsigned i = 0; !status && i < variants; i++) {
+		if (!wanted[i])
+			continue;
+		status = factors_read(&factors, &r->benchmark->variants[i]);
+		if (!status)
+			status = expand(plan, &factors);
+		factors_free(&factors);
+	}
+	return status;
+}
+
+static int refuse_empty(const struct plan *plan, const struct request *r)
+{
+	fprintf(stderr, "%s %s: no trial is left: %s\n", program_invocation_short_name,
+		r->benchmark->name,
+		plan->why_refused ? plan->why_refused : "no variant was chosen");
+	return r->options->benchmark ? EXIT_COMMAND_LINE : 0; /* in a suite the others go on */
+}
+
+int plan_make(struct plan *plan, const struct benchmark *b, const struct options *o,
+	      const struct setting *setting)
+{
+	const struct request request = { b, o, setting };
+	int status;
+
+	*plan = (struct plan){ .benchmark = b, .ids = json_object() };
+	status = add_trials(plan, &request);
+	if (!status)
+		status =
+			plan->trials ? check_outputs(plan, &request) : refuse_empty(plan, &request);
+	if (!status && plan->trials) {
+		plan_group(plan, setting);
+		name_trials(plan);
+	}
+	if (status)
+		plan_free(plan);
+	return status;
+}
+
+void plan_free(struct plan *plan)
+{
+	for (unsigned i = 0; i < plan->trials; i++)
+		planned_free(&plan->trial[i]);
+	free(plan->trial);
+	json_decref(plan->ids);
+	plan->trial = NULL;
+	plan->ids = NULL;
+	plan->trials = 0;
+}
+
+double plan_tournament(const struct planned *p)
+{
+	const struct trial *t = &p->trial;
+
+	if (t->benchmark->scored != IN_PAIRS || p->refusal)
+		return 0;
+	return (double)tournament_rounds(t->threads) * p->needs.meetings *
+	       (p->sample + 20e-6 + 2e-6 * t->threads);
+}

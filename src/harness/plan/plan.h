@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trials of a run: the product of all lists, each with its identity and its place, in the
+ * groups in which they are sampled in turn.
+ */
+#ifndef LOCUS_PLAN_H
+#define LOCUS_PLAN_H
+
+#include "harness/plan/planned.h"
+
+/*
+ * 0, or the status to exit with after a message on stderr. What is impossible here is planned, with
+ * its refusal.
+ */
+int plan_make(struct plan *, const struct benchmark *, const struct options *,
+	      const struct setting *);
+void plan_free(struct plan *);
+
+/*
+ * s that a tournament of pairs takes: each of its turns a sample, and what calls the workers
+ * together - for which there is a guess only, 20 us and 2 us a worker. 0 where there is none.
+ */
+double plan_tournament(const struct planned *);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/fit.h"
+#include "harness/plan/identity.h"
+#include "harness/plan/planned.h"
+#include "harness/ask/profile.h"
+#include "harness/plan/seat.h"
+#include "machine/topology/order.h"
+
+enum { MOST_TRIALS = 20000 };
+
+static bool is_text(const struct parameter *p)
+{
+	return p->type == P_LAYOUT || p->type == P_PATH;
+}
+
+static union value *copy_values(const struct benchmark *b, const union value *value)
+{
+	const unsigned n = parameter_count(b);
+	union value *copy = calloc(n, sizeof(*copy));
+
+	for (unsigned i = 0; copy && i < n; i++) {
+		copy[i] = value[i];
+		if (is_text(&b->parameters[i]))
+			copy[i].text = value[i].text ? strdup(value[i].text) : NULL;
+	}
+	return copy;
+}
+
+void planned_free(struct planned *p)
+{
+	const struct trial *t = &p->trial;
+
+	for (unsigned i = 0; t->value && i < parameter_count(t->benchmark); i++)
+		if (is_text(&t->benchmark->parameters[i]))
+			free((char *)t->value[i].text);
+	free((void *)t->value);
+	free((void *)t->place);
+	free(p->cpu);
+	free(p->identity);
+	free(p->refusal);
+}
+
+/* Values that follow from others. 0, or an exit status after a message. */
+static int settle(const struct trial *t, const struct request *r, union value *value)
+{
+	uint64_t given = 0;
+	const char *why;
+
+	if (!r->benchmark->settle)
+		return 0;
+	for (unsigned i = 0; i < parameter_count(r->benchmark); i++)
+		given |= r->options->parameter[i] ? BIT(i) : 0;
+	why = r->benchmark->settle(t, value, given);
+	if (!why)
+		return 0;
+	fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, r->benchmark->name, why);
+	return EXIT_COMMAND_LINE;
+}
+
+static int sit(struct planned *p, const struct request *r, const char *layout)
+{
+	struct seats seats;
+	const int status = seat_threads(&seats, r, p->trial.threads, layout);
+
+	p->trial.place = seats.place;
+	p->trial.oversubscribed = seats.oversubscribed;
+	p->bind = seats.bind;
+	p->trial.floating = is_float(seats.bind);
+	p->cpu = seats.cpu;
+	p->cpus = seats.cpus;
+	p->refusal = seats.refusal;
+	return status;
+}
+
+/* What the variant lacks here, to be freed; NULL: nothing. */
+static char *lack_of(const struct variant *v)
+{
+	const char *why = v->available ? v->available() : NULL;
+
+	return why ? strdup(why) : NULL;
+}
+
+/* All but the identity. 0, or an exit status: 1 without memory, else after a message. */
+static int plan_one(struct planned *p, const struct request *r, const struct point *at)
+{
+	const struct options *o = r->options;
+	const struct preset preset = profile_preset(r->benchmark, o->profile);
+	union value *value = copy_values(r->benchmark, at->value);
+	int status;
+
+	*p = (struct planned){
+		.trial = { .benchmark = r->benchmark,
+			   .variant = at->variant,
+			   .value = value,
+			   .threads = at->threads,
+			   .machine = r->setting->machine,
+			   .seed = o->seed,
+			   .ranks = r->setting->ranks,
+			   .memory = fit_most(r->setting) },
+		.sample = o->duration > 0 ? o->duration : preset.sample,
+		/* a budget of one's own is not cut by what was published */
+		.repeats = o->repeats || o->case_budget > 0 ? o->repeats : preset.repeats,
+	};
+	if (!value)
+		return EXIT_BAD;
+	status = settle(&p->trial, r, value);
+	if (!status)
+		status = sit(p, r, at->layout);
+	if (!status && !p->refusal)
+		p->refusal = lack_of(at->variant);
+	if (status || p->refusal)
+		return status;
+	if (r->benchmark->needs)
+		p->needs = r->benchmark->needs(&p->trial);
+	if (!p->needs.pointless)
+		p->refusal = fit_refusal(r->setting, &p->trial, p->needs.bytes);
+	return 0;
+}
+
+static int identify(struct planned *p)
+{
+	p->identity = identity_text(&p->trial, p->bind);
+	if (!p->identity)
+		return EXIT_BAD;
+	p->hash = identity_hash(p->identity);
+	snprintf(p->id, sizeof(p->id), "%016" PRIx64, p->hash);
+	return 0;
+}
+
+/* Takes it over, where it returns 0. */
+static int append(struct plan *plan, const struct planned *p)
+{
+	struct planned *grown;
+
+	if (plan->trials == MOST_TRIALS) {
+		fprintf(stderr, "%s %s: more than %d trials; choose fewer values\n",
+			program_invocation_short_name, plan->benchmark->name, MOST_TRIALS);
+		return EXIT_COMMAND_LINE;
+	}
+	if ((plan->trials & (plan->trials - 1)) == 0) { /* full: room for twice as many */
+		grown = realloc(plan->trial,
+				(plan->trials ? 2UL * plan->trials : 1) * sizeof(*grown));
+		if (!grown)
+			return EXIT_BAD;
+		plan->trial = grown;
+	}
+	if (json_object_set_new(plan->ids, p->id, json_true()))
+		return EXIT_BAD;
+	plan->trial[plan->trials++] = *p;
+	if (!p->refusal && p->trial.threads > plan->threads)
+		plan->threads = p->trial.threads;
+	return 0;
+}
+
+int planned_add(struct plan *plan, const struct request *r, const struct point *at)
+{
+	struct planned p;
+	int status = plan_one(&p, r, at);
+
+	if (!status && p.needs.pointless) {
+		planned_leave_out(plan, p.needs.pointless);
+		goto drop;
+	}
+	if (!status)
+		status = identify(&p);
+	if (!status && json_object_get(plan->ids, p.id))
+		goto drop;
+	if (!status)
+		status = append(plan, &p);
+	if (!status)
+		return 0;
+	if (status == EXIT_BAD)
+		fprintf(stderr, "%s %s: out of memory\n", program_invocation_short_name,
+			r->benchmark->name);
+drop:
+	planned_free(&p);
+	return status;
+}
+
+void planned_leave_out(struct plan *plan, const char *why)
+{
+	if (!plan->refused++)
+		plan->why_refused = why;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/plan/effort.h"
+#include "harness/plan/plans.h"
+
+static int make_all(struct plans *p, const struct benchmark *const *table, const struct options *o,
+		    const struct setting *setting)
+{
+	unsigned rows = 0;
+	int status = 0;
+
+	while (table[rows])
+		rows++;
+	p->plan = calloc(rows, sizeof(*p->plan));
+	if (!p->plan)
+		return EXIT_BAD;
+	for (unsigned i = 0; i < rows && !status; i++) {
+		if (o->benchmark ? table[i] != o->benchmark : table[i]->internal)
+			continue;
+		status = plan_make(&p->plan[p->plans], table[i], o, setting);
+		if (!status && p->plan[p->plans].trials)
+			p->trials += p->plan[p->plans++].trials;
+	}
+	return status;
+}
+
+int plans_make(struct plans *p, const struct benchmark *const *table, const struct options *o,
+	       const struct setting *setting)
+{
+	int status = make_all(p, table, o, setting);
+
+	if (!status && !p->plans) {
+		warnx("suite: no trial is left in any benchmark");
+		status = EXIT_COMMAND_LINE;
+	}
+	return status;
+}
+
+void plans_free(struct plans *p)
+{
+	for (unsigned i = 0; i < p->plans; i++)
+		plan_free(&p->plan[i]);
+	free(p->plan);
+}
+
+struct planned *plans_trial(const struct plans *p, unsigned n)
+{
+	for (unsigned i = 0; i < p->plans; n -= p->plan[i++].trials)
+		if (n < p->plan[i].trials)
+			return &p->plan[i].trial[n];
+	return NULL;
+}
+
+unsigned plans_threads(const struct plans *p)
+{
+	unsigned threads = 1;
+
+	for (unsigned i = 0; i < p->plans; i++)
+		threads = p->plan[i].threads > threads ? p->plan[i].threads : threads;
+	return threads;
+}
+
+/* s of one trial: its budget, or what is fixed, or what it takes at least. */
+static double seconds_of(const struct planned *p, const struct options *o)
+{
+	const unsigned allocations = effort_allocations(o, 0);
+
+	if (p->repeats)
+		return p->repeats * fmax(p->sample, plan_tournament(p));
+	return fmax(effort_case(o), effort_batches(allocations) * allocations * plan_tournament(p));
+}
+
+double plans_seconds(const struct plans *p, const struct options *o)
+{
+	const double time = effort_time(o), one = effort_case(o);
+	const struct planned *trial;
+	double sum = 0;
+
+	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
+		if (!trial->refusal)
+			sum += seconds_of(trial, o);
+	return time > 0 && (one <= 0 || time < sum) ? time : sum;
+}

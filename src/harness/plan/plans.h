@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plans of a run, one for each benchmark that has trials. */
+#ifndef LOCUS_PLANS_H
+#define LOCUS_PLANS_H
+
+#include "harness/plan/plan.h"
+
+struct plans {
+	struct plan *plan;
+	unsigned plans, trials;
+};
+
+/*
+ * Of options->benchmark, or of every row of the table that is not internal. 0, or the status to
+ * exit with after a message.
+ */
+int plans_make(struct plans *, const struct benchmark *const *table, const struct options *,
+	       const struct setting *);
+void plans_free(struct plans *);
+
+/* The n-th trial of all plans in a row; NULL behind the last. */
+struct planned *plans_trial(const struct plans *, unsigned n);
+/* The most threads that a trial needs, one at least. */
+unsigned plans_threads(const struct plans *);
+/* s that all is going to take: the time budget, or the sum of the trials'. */
+double plans_seconds(const struct plans *, const struct options *);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness/plan/group.h"
+#include "harness/plan/plans_agree.h"
+#include "kit/agree.h"
+#include "kit/random.h"
+#include "base/text.h"
+
+/*
+ * The parameter that settle() finds, such as the length of a file; behind the last: there is none.
+ */
+static unsigned found_parameter(const struct benchmark *b)
+{
+	unsigned i = 0;
+
+	while (i < parameter_count(b) && b->parameters[i].type != P_FOUND)
+		i++;
+	return i;
+}
+
+static uint64_t found(const struct planned *p)
+{
+	const unsigned i = p ? found_parameter(p->trial.benchmark) : 0;
+
+	return p && i < parameter_count(p->trial.benchmark) ? p->trial.value[i].count : 0;
+}
+
+static uint64_t plans_hash(const struct plans *p)
+{
+	const struct planned *trial;
+	uint64_t hash = 0;
+
+	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
+		hash = mix(mix(hash + trial->hash) + found(trial));
+	return hash;
+}
+
+/* What ranks compare of a trial. */
+struct compared {
+	uint64_t hash, found;
+	char identity[1024];
+};
+
+/* Why trial n, NULL where there is none, is another here than on rank 0; NULL: it is not. */
+static char *difference_of(const struct planned *p, unsigned n, const struct compared *own,
+			   const struct compared *first)
+{
+	if (own->hash != first->hash)
+		return text_of("trial %u would be another than on rank 0: %.400s, and not %.400s; "
+			       "give --threads and sizes, or take nodes of one kind",
+			       n + 1, own->identity, first->identity);
+	if (p && own->found != first->found)
+		return text_of(
+			"trial %u would be another than on rank 0: its file has %" PRIu64
+			" %s, and not %" PRIu64 ": %.400s",
+			n + 1, own->found,
+			p->trial.benchmark->parameters[found_parameter(p->trial.benchmark)].name,
+			first->found, own->identity);
+	return NULL;
+}
+
+/* The first difference from rank 0's trials; NULL: there is none. On all ranks. */
+static char *find_difference(const struct plans *plans, const struct ranks *ranks)
+{
+	const unsigned most = (unsigned)agree_most(ranks, plans->trials);
+	char *difference = NULL;
+
+	for (unsigned i = 0; i < most; i++) {
+		const struct planned *p = plans_trial(plans, i);
+		struct compared own = { .hash = p ? p->hash : 0, .found = found(p) }, first;
+
+		snprintf(own.identity, sizeof(own.identity), "%s", p ? p->identity : "none");
+		first = own;
+		agree_copy(ranks, 0, &first, sizeof(first));
+		if (!difference)
+			difference = difference_of(p, i, &own, &first);
+	}
+	return difference;
+}
+
+int plans_agree(struct plans *plans, struct setting *setting)
+{
+	const struct ranks *ranks = setting->ranks;
+	struct planned *p;
+
+	if (ranks && !agree_same(ranks, plans_hash(plans)) &&
+	    !agree_go_on(ranks, find_difference(plans, ranks)))
+		return EXIT_COMMAND_LINE;
+	for (unsigned i = 0; ranks && (p = plans_trial(plans, i)); i++)
+		agree_words(ranks, &p->refusal);
+	setting->room = -agree_most(ranks, -plan_room(setting));
+	for (unsigned i = 0; ranks && i < plans->plans; i++)
+		plan_group(&plans->plan[i], setting);
+	return 0;
+}

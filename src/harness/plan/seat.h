@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the threads of a trial sit: by its layout, by --bind, or as bound from outside. */
+#ifndef LOCUS_SEAT_H
+#define LOCUS_SEAT_H
+
+#include "harness/plan/request.h"
+
+struct seats {
+	/*
+	 * "inherited", "close", "spread", "float" or the list; with a layout, "layout" stands for
+	 * close.
+	 */
+	const char *bind;
+	struct place *place; /* by thread; to be freed */
+	int *cpu;	     /* that they sit on, or float over, each once; to be freed */
+	unsigned cpus;
+	bool oversubscribed; /* more threads than CPUs */
+	char *refusal;	     /* why they can't sit here; NULL: they can. To be freed */
+};
+
+/*
+ * layout: threads on each node, "8+8"; NULL: the trial has none. 0, or an exit status: 1 without
+ * memory, else after a message. What there is of the seats is then to be freed, too.
+ */
+int seat_threads(struct seats *, const struct request *, unsigned threads, const char *layout);
+
+/* The default value of --bind for n threads here. */
+const char *plan_bind(const struct options *, const struct affinity *, unsigned threads);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/setting.h"
+#include "kit/agree.h"
+#include "machine/threads/cpuset.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
+#include "base/sysfs.h"
+#include "base/text.h"
+
+static int find_affinity(struct setting *s)
+{
+	struct affinity *a = calloc(1, sizeof(*a));
+
+	s->affinity = a;
+	if (a && !affinity_inherit(a))
+		return 0;
+	warnx("the CPUs that we may use could not be found out: %s", strerror(errno));
+	return EXIT_BAD;
+}
+
+static int find_machine(struct setting *s, const struct options *o)
+{
+	const char *error = NULL;
+	struct machine *m = machine_open(o->topology, &error);
+
+	s->machine = m;
+	if (!m) {
+		warnx("%s%s", o->topology ? "--topology: " : "", error);
+		return o->topology ? EXIT_COMMAND_LINE : EXIT_BAD;
+	}
+	topology_warn(m);
+	if (o->bind && machine_restrict(m, o->bind, &error)) {
+		warnx("--bind: %s", error);
+		return EXIT_COMMAND_LINE;
+	}
+	return 0;
+}
+
+int setting_find(struct setting *s, const struct options *o, const struct ranks *ranks)
+{
+	int status = 0;
+
+	*s = (struct setting){ .memory = { .available = NO_LIMIT }, .ranks = ranks, .here = 1 };
+	if (!o->topology)
+		status = find_affinity(s);
+	if (!status)
+		status = find_machine(s, o);
+	if (!status && !o->topology)
+		memory_limit_read(THIS_MACHINE, &s->memory);
+	return status;
+}
+
+/* Why a CPU that another rank may use, too, is a reason to end; NULL: there is none. */
+static char *find_crowd(const struct setting *s)
+{
+	const unsigned room = cpuset_room();
+	int64_t on_cpu[room];
+	bool mine[room];
+
+	for (unsigned cpu = 0; cpu < room; cpu++)
+		on_cpu[cpu] = mine[cpu] =
+			s->affinity && hwloc_bitmap_isset(s->affinity->allowed, cpu);
+	s->ranks->sum_here(on_cpu, room);
+	for (unsigned cpu = 0; cpu < room; cpu++)
+		if (on_cpu[cpu] > 1 && mine[cpu])
+			return text_of("%d ranks of this node may use CPU %u: bind each to CPUs "
+				       "of its own (srun -c N --cpu-bind=cores, mpirun "
+				       "--map-by slot:PE=N), or allow more than one on a CPU with "
+				       "--oversubscribe",
+				       (int)on_cpu[cpu], cpu);
+	return NULL;
+}
+
+void setting_share(struct setting *s)
+{
+	int64_t here = 1;
+
+	if (!s->ranks)
+		return;
+	s->ranks->sum_here(&here, 1);
+	s->here = (unsigned)here;
+	s->most = -agree_most(s->ranks, -(double)s->memory.available / (double)here);
+	s->crowd = find_crowd(s);
+	agree_words(s->ranks, &s->crowd);
+}
+
+/* Only who made them may change them. */
+void setting_free(struct setting *s)
+{
+	struct machine *m = (struct machine *)s->machine;
+	struct affinity *a = (struct affinity *)s->affinity;
+
+	free(s->crowd);
+	if (m)
+		machine_close(m);
+	if (a)
+		affinity_free(a);
+	free(a);
+}

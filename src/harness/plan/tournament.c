@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness/plan/tournament.h"
+
+/*
+ * The circle method (Kirkman 1850): one stays where it is, the others move on by a seat each round.
+ */
+static unsigned seats(unsigned players)
+{
+	return players + players % 2;
+}
+
+unsigned tournament_rounds(unsigned players)
+{
+	return players < 2 ? 0 : seats(players) - 1;
+}
+
+unsigned tournament_slots(unsigned players)
+{
+	return seats(players) / 2;
+}
+
+bool tournament_pair(unsigned players, unsigned round, unsigned slot, unsigned *a, unsigned *b)
+{
+	const unsigned last = seats(players) - 1;
+	unsigned one = (round + slot) % last, other = slot ? (round + last - slot) % last : last;
+
+	*a = one < other ? one : other;
+	*b = one < other ? other : one;
+	return *b < players;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/ask/options.h"
+#include "harness/record/record.h"
+#include "base/utf8.h"
+
+struct record {
+	char *path;
+	int file; /* -1: none */
+	/* of the last whole line, and of what is on the disk; -1 where there is no such thing */
+	off_t end, settled;
+	bool failed;
+	char run[17], host[UTF8_ROOM(256)];
+	bool ours; /* what is read now was measured on this host */
+	/*
+	 * Of the file's last run and those that it resumed: their ids; by id of each complete
+	 * trial, the names of its counters.
+	 */
+	json_t *runs, *complete;
+};
+
+json_t *number(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *interval(double low, double high)
+{
+	return isfinite(low) && isfinite(high) ? json_pack("[f, f]", low, high) : json_null();
+}
+
+char *record_time(char text[RECORD_TIME])
+{
+	struct timespec t;
+	struct tm tm;
+	char seconds[32];
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	gmtime_r(&t.tv_sec, &tm);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, RECORD_TIME, "%s.%03uZ", seconds, (unsigned)(t.tv_nsec / 1000000) % 1000);
+	return text;
+}
+
+double real_of(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char exists[] =
+	"exists; give another name, or --resume to go on in it, or --append to add a run";
+
+static int complain(const char *path, const char *what, int status)
+{
+	warnx("--output: %s: %s", path, what);
+	return status;
+}
+
+/* What need not be run again; what was wrong or misplaced must, or a resumed job would end well. */
+static bool is_complete(const char *status)
+{
+	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") ||
+			  !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
+}
+
+static json_t *counter_names(const json_t *trial)
+{
+	const json_t *counter;
+	json_t *names = json_object();
+	size_t i;
+
+	json_array_foreach(json_object_get(trial, "counters"), i, counter) json_object_set_new(
+		names, json_string_value(json_object_get(counter, "name")), json_true());
+	return names;
+}
+
+static void begin_anew(struct record *r)
+{
+	json_array_clear(r->runs);
+	json_object_clear(r->complete);
+}
+
+/* Takes note of a line that is there already. NULL, or what is wrong with it. */
+static const char *take_note(struct record *r, json_t *line, bool first)
+{
+	json_t *const run = json_object_get(line, "run");
+	const char *type = json_string_value(json_object_get(line, "type"));
+	const char *schema = json_string_value(json_object_get(line, "schema"));
+	const char *id = json_string_value(json_object_get(line, "id")),
+		   *host = json_string_value(json_object_get(line, "host"));
+
+	if (!type || (first && strcmp(type, "header")))
+		return "this is no record of locus";
+	if (strcmp(type, "header") == 0) {
+		if (!json_is_string(run))
+			return "this header names no run, as locus does; give another file";
+		if (!schema || strcmp(schema, RECORD_SCHEMA))
+			return "this record has another schema than " RECORD_SCHEMA
+			       ", which this locus writes; give another file";
+		if (json_array_size(json_object_get(line, "resumes")) == 0)
+			begin_anew(r);
+		json_array_append(r->runs, run);
+		r->ours = host && strcmp(host, r->host) == 0;
+	}
+	if (strcmp(type, "trial") == 0 && r->ours && id &&
+	    is_complete(json_string_value(json_object_get(line, "status"))))
+		json_object_set_new(r->complete, id, counter_names(line));
+	return NULL;
+}
+
+/* The lines of a file that is there; the last one read, and how many these are. */
+struct reader {
+	FILE *file;
+	char *line;
+	size_t room;
+	ssize_t length;
+	unsigned n;
+};
+
+static bool next_line(struct reader *in)
+{
+	in->length = getline(&in->line, &in->room, in->file);
+	in->n += in->length > 0;
+	return in->length > 0 && in->line[in->length - 1] == '\n';
+}
+
+/*
+ * Zeros stand where a disk lost what was written. No more was written then, so all behind them is
+ * lost, too; but where a run came to its end, it had been on the disk, which lost it later.
+ */
+static const char *look_behind_zeros(struct reader *in)
+{
+	const unsigned n = in->n;
+
+	while (next_line(in)) {
+		if (strncmp(in->line, "{\"type\":\"header\"", 16) &&
+		    strncmp(in->line, "{\"type\":\"end\"", 13))
+			continue;
+		in->n = n;
+		return "zeros, and behind them a whole run: the disk has lost what was on it";
+	}
+	return NULL;
+}
+
+/* Of the line that is not whole: only what we had begun to write ourselves may be cut off. */
+static const char *look_at_rest(const struct reader *in)
+{
+	static const char start[] = "{\"type\":\"";
+	size_t text;
+
+	if (in->length <= 0)
+		return NULL;
+	text = strnlen(in->line, (size_t)in->length); /* the rest is zeros */
+	if (!text && in->n > 1)
+		return NULL;
+	text = text < sizeof(start) - 1 ? text : sizeof(start) - 1;
+	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
+}
+
+/* Takes note of all whole lines; leaves the end after them. */
+static const char *read_lines(struct record *r, struct reader *in)
+{
+	const char *wrong = NULL;
+
+	while (!wrong && next_line(in)) {
+		json_t *object;
+
+		if (in->n > 1 && memchr(in->line, '\0', (size_t)in->length))
+			return look_behind_zeros(in);
+		object = json_loadb(in->line, (size_t)in->length, 0, NULL);
+		wrong = object ? take_note(r, object, in->n == 1) : "this line is not JSON";
+		json_decref(object);
+		r->end += in->length;
+	}
+	return wrong ? wrong : look_at_rest(in);
+}
+
+/* Reads what is there; leaves the end after the last line that may stay. */
+static int read_back(struct record *r)
+{
+	struct reader in = { .file = fdopen(dup(r->file), "r") };
+	const char *wrong;
+	char what[512];
+	int error;
+
+	if (!in.file)
+		return complain(r->path, strerror(errno), EXIT_BAD);
+	errno = 0;
+	wrong = read_lines(r, &in);
+	error = ferror(in.file) ? errno : 0; /* the rest is not at its end, and must stay */
+	free(in.line);
+	fclose(in.file);
+	if (error)
+		return complain(r->path, strerror(error), EXIT_BAD);
+	r->settled = r->end;
+	if (!wrong)
+		return 0;
+	snprintf(what, sizeof(what), "line %u: %s", in.n, wrong);
+	return complain(r->path, what, EXIT_COMMAND_LINE);
+}
+
+/* A file system without locks is told of, and taken: most clusters have one. */
+static int lock_file(const struct record *r)
+{
+	if (flock(r->file, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return complain(r->path,
+				"another process is writing it; wait for its end, or give another "
+				"name",
+				EXIT_BAD);
+	warnx("--output: %s: no lock (%s): make sure that no other process writes it", r->path,
+	      strerror(errno));
+	return 0;
+}
+
+/*
+ * Whoever has the lock looks at what is there: between open() and flock(), another process may
+ * have taken the file, even one that this process made, and have written its run.
+ */
+static int take_file(struct record *r, enum record_mode mode)
+{
+	int status = lock_file(r);
+	struct stat s;
+
+	if (status)
+		return status;
+	if (mode == RECORD_NEW && fstat(r->file, &s) == 0 && s.st_size)
+		return complain(r->path, exists, EXIT_COMMAND_LINE);
+	status = read_back(r);
+	if (!status && ftruncate(r->file, r->end))
+		return complain(r->path, strerror(errno), EXIT_BAD);
+	if (mode == RECORD_APPEND)
+		begin_anew(r);
+	return status;
+}
+
+static int open_file(struct record *r, enum record_mode mode)
+{
+	const int own = mode == RECORD_NEW ? O_EXCL : 0;
+	struct stat s;
+
+	/* a pipe, a terminal: nothing to lose */
+	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
+		r->end = r->settled = -1;
+		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
+	}
+	r->file = open(r->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | own, 0666);
+	if (r->file >= 0)
+		return take_file(r, mode);
+	if (errno == EEXIST)
+		return complain(r->path, exists, EXIT_COMMAND_LINE);
+	return complain(r->path, strerror(errno), EXIT_BAD);
+}
+
+int record_open(struct record **out, const char *path, enum record_mode mode)
+{
+	struct record *r = calloc(1, sizeof(*r));
+	char host[256] = "";
+	uint64_t id;
+	int status;
+
+	*out = NULL;
+	if (!r)
+		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
+	r->file = -1;
+	gethostname(host, sizeof(host) - 1);
+	utf8_print(host, r->host, sizeof(r->host));
+	r->runs = json_array();
+	r->complete = json_object();
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		id = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)r;
+	snprintf(r->run, sizeof(r->run), "%016" PRIx64, id);
+	r->path = path ? strdup(path) : NULL;
+	status = r->path ? open_file(r, mode) : 0;
+	if (!status) {
+		*out = r;
+		return 0;
+	}
+	record_close(r);
+	return status;
+}
+
+json_t *record_runs(const struct record *r)
+{
+	return r->runs;
+}
+
+bool record_has(const struct record *r, const char *trial_id)
+{
+	return json_object_get(r->complete, trial_id) != NULL;
+}
+
+bool record_has_counter(const struct record *r, const char *trial_id, const char *event)
+{
+	return json_object_get(json_object_get(r->complete, trial_id), event) != NULL;
+}
+
+static bool write_whole(struct record *r, const char *text, size_t length)
+{
+	for (size_t done = 0; done < length;) {
+		ssize_t n = write(r->file, text + done, length - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			return false;
+	}
+	if (r->end >= 0)
+		r->end += (off_t)length;
+	return true;
+}
+
+static void fail(struct record *r)
+{
+	int error = errno;
+
+	r->failed = true;
+	if (r->end >= 0)
+		(void)!ftruncate(r->file, r->end);
+	warnx("--output: %s: %s; trials that were complete before are in it: mend that, then "
+	      "--resume goes on",
+	      r->path, strerror(error));
+}
+
+/* Where the disk did not take what was written, nobody knows which part of it is there. */
+static bool put_on_disk(struct record *r)
+{
+	if (r->end < 0 || fdatasync(r->file) == 0 || errno == EINVAL) {
+		r->settled = r->end;
+		return true;
+	}
+	r->end = r->settled;
+	return false;
+}
+
+void record_line(struct record *r, const char *type, json_t *object, bool settle)
+{
+	json_t *line = json_pack("{s:s, s:s}", "type", type, "run", r->run);
+	char *text = NULL;
+	size_t length;
+
+	if (r->file < 0 || r->failed)
+		goto out;
+	if (object && !json_object_update(line, object))
+		text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	if (!text) {
+		errno = ENOMEM;
+		fail(r);
+		goto out;
+	}
+	length = strlen(text);
+	text[length] = '\n'; /* in the place of the final zero: the line goes out in one piece */
+	if (!write_whole(r, text, length + 1) || (settle && !put_on_disk(r)))
+		fail(r);
+out:
+	free(text);
+	json_decref(line);
+	json_decref(object);
+}
+
+bool record_failed(const struct record *r)
+{
+	return r->failed;
+}
+
+bool record_close(struct record *r)
+{
+	bool failed = r->failed;
+
+	if (r->file >= 0 && close(r->file) && !failed) {
+		fail(r);
+		failed = true;
+	}
+	json_decref(r->runs);
+	json_decref(r->complete);
+	free(r->path);
+	free(r);
+	return failed;
+}

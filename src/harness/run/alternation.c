@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/run/alternation.h"
+#include "harness/plan/effort.h"
+#include "harness/run/resume.h"
+#include "harness/sample/storage.h"
+#include "kit/agree.h"
+
+/*
+ * A batch covers about this long, so that batches are less alike than neighbouring samples; s.
+ * Less, where the budget is too small for enough of them.
+ */
+#define BATCH 0.02
+
+/* On all ranks, or on none. */
+static bool all_open(struct series *s, struct planned *p, struct counting *counting)
+{
+	bool failed = series_open(s, p, counting);
+
+	if (!agree_any(p->trial.ranks, failed))
+		return true;
+	if (!failed)
+		series_close(s);
+	return false;
+}
+
+static void open_series(struct alternation *a, struct planned *p)
+{
+	struct series *s = &a->series[a->n];
+	struct run *r = a->run;
+
+	if (!all_open(s, p, r->counting))
+		return;
+	s->overhead = r->clock.overhead;
+	if (regions_has(&r->regions, p)) {
+		s->markers = r->regions.markers;
+		s->region = p->region;
+	}
+	if (p->refusal)
+		s->impossible = strdup(p->refusal);
+	a->n++;
+}
+
+/* Each pass of the counters, and a batch without; enough for an interval. */
+static unsigned least_sweeps(const struct alternation *a)
+{
+	unsigned sweeps = effort_batches(a->allocations);
+
+	for (unsigned i = 0; i < a->n; i++)
+		sweeps = a->series[i].tally.passes >= sweeps ? a->series[i].tally.passes + 1
+							     : sweeps;
+	return sweeps;
+}
+
+int alternation_open(struct alternation *a, struct run *r, struct planned *p, unsigned n,
+		     double share)
+{
+	const bool left = resume_left(p, n);
+
+	*a = (struct alternation){ .run = r,
+				   .repeats = p->repeats,
+				   .end = budget_now(&r->budget) + share,
+				   .allocations = effort_allocations(r->options, p->repeats) };
+	record_time(a->started);
+	a->series = calloc(n, sizeof(*a->series));
+	if (agree_any(r->ranks, !a->series) || !a->series)
+		return -1;
+	for (unsigned i = 0; i < n; i++) {
+		r->skipped += p[i].again && !left;
+		if (left ? resume_wants(&p[i]) : !p[i].done)
+			open_series(a, &p[i]);
+	}
+	a->sweeps = least_sweeps(a);
+	a->batch = fmin(BATCH, share / (2.0 * n * a->sweeps * a->allocations));
+	return 0;
+}
+
+void alternation_cut(struct alternation *a, unsigned n)
+{
+	while (a->n > n)
+		series_close(&a->series[--a->n]);
+}
+
+void alternation_close(struct alternation *a)
+{
+	alternation_cut(a, 0);
+	free(a->series);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trials of a group while they are measured in turn, so that drift does not tell them apart. */
+#ifndef LOCUS_ALTERNATION_H
+#define LOCUS_ALTERNATION_H
+
+#include "harness/record/record.h"
+#include "harness/run/run.h"
+#include "harness/sample/series.h"
+
+struct alternation {
+	struct run *run;
+	struct series *series;
+	unsigned n;
+	unsigned told;	      /* trials whose lines are in the record */
+	unsigned repeats;     /* samples of each trial; 0: until the result is known */
+	double end;	      /* budget_now() when its share is spent */
+	double batch;	      /* s */
+	unsigned allocations; /* at least */
+	unsigned sweeps;      /* batches of each trial in an allocation, at least */
+	char started[RECORD_TIME];
+};
+
+/*
+ * Opens the series of those of n trials that are to be measured, with `share` s for all. On all
+ * ranks. -1: no memory; to be closed in any case.
+ */
+int alternation_open(struct alternation *, struct run *, struct planned *, unsigned n,
+		     double share);
+/* Leaves the series from the n-th on to a later group. */
+void alternation_cut(struct alternation *, unsigned n);
+void alternation_close(struct alternation *);
+
+#endif

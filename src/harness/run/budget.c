@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "harness/run/budget.h"
+#include "harness/run/resume.h"
+#include "kit/agree.h"
+#include "machine/clock.h"
+
+void budget_begin(struct budget *b, const struct ranks *ranks, double time)
+{
+	*b = (struct budget){ .ranks = ranks,
+			      .began = clock_now(),
+			      .deadline = time > 0 ? time : INFINITY };
+}
+
+double budget_elapsed(const struct budget *b)
+{
+	return clock_now() - b->began;
+}
+
+double budget_now(const struct budget *b)
+{
+	return agree_most(b->ranks, budget_elapsed(b));
+}
+
+double budget_limit(const struct budget *b)
+{
+	return b->measured ? b->until : fmax(b->until, b->last);
+}
+
+bool budget_fits(const struct budget *b, double duration)
+{
+	return budget_now(b) + duration <= b->last;
+}
+
+void budget_divide(struct budget *b, unsigned left)
+{
+	const double now = budget_now(b);
+
+	b->until = left ? now + (b->deadline - now) / (left + 1) : b->deadline;
+}
+
+double budget_weigh(const struct planned *p, unsigned n)
+{
+	double weight = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (resume_wants(&p[i]) && !p[i].refusal)
+			weight += 1 + (double)p[i].needs.bytes / (16 << 20);
+	return weight;
+}
+
+double budget_share(const struct budget *b, double one, double weight, double left, unsigned n)
+{
+	const double share =
+		isfinite(b->until) ? (b->until - budget_now(b)) * weight / fmax(1, left) : INFINITY;
+
+	return one > 0 ? fmin(share, one * n) : share;
+}

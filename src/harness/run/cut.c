@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/run/alternation.h"
+#include "harness/run/cut.h"
+#include "harness/run/run_lines.h"
+#include "harness/run/tell.h"
+#include "harness/sample/storage.h"
+#include "kit/agree.h"
+#include "machine/watchdog.h"
+
+/*
+ * How long main may stay away: s after a signal, on the rank that writes the record and on the
+ * others, which must not be lost before it has written (mpirun then kills it); and beyond the time
+ * budget.
+ */
+#define GRACE		0.7
+#define GRACE_OF_OTHERS 1.2
+#define OVERTIME_SHARE	0.1
+#define OVERTIME	1.0
+/* s for the watchdog to write lines of trials without samples: thousands would take longer. */
+#define LINES 0.5
+
+/*
+ * From here on, on the watchdog's thread.
+ */
+
+/* Lines of the group at hand, of all that has samples and, until then, of the rest. */
+static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
+{
+	while (a->told < a->n)
+		if (a->series[a->told].samples || clock_now() < enough)
+			tell_next(a, stopped);
+		else
+			a->told++;
+}
+
+/* A line for each trial of the plan at hand that was in no group yet, until then. */
+static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
+{
+	const struct plan *plan = &r->plans.plan[r->plan_at];
+
+	for (; r->trial_at < plan->trials && clock_now() < enough; r->trial_at++) {
+		struct planned *p = &plan->trial[r->trial_at];
+		struct series series;
+		struct alternation a = { .run = r, .series = &series, .n = 1 };
+
+		record_time(a.started);
+		/* To divide what counts a package, ranks would have to be asked. */
+		r->skipped += p->again;
+		if (p->done || series_open(&series, p, r->ranks ? NULL : r->counting))
+			continue;
+		if (p->refusal)
+			series.impossible = strdup(p->refusal);
+		tell_next(&a, stopped);
+		series_close(&series);
+	}
+}
+
+static void say_why(const struct run *r, int signal, const char *what)
+{
+	const char *name = r->hand ? r->hand->name : NULL, *output = r->options->output;
+
+	warnx("%s: cut off while %s%s%s%s%s%s",
+	      signal ? watchdog_signal_name(signal) : "time budget spent", what, name ? " " : "",
+	      name ? name : "", output ? "; what was measured before is in " : "",
+	      output ? output : "", signal ? "" : "; " RUN_MORE);
+}
+
+static int cut(void *argument, int signal, const char *what)
+{
+	struct run *r = argument;
+	const enum stopped stopped = signal ? STOPPED_SIGNAL : STOPPED_BUDGET;
+	const double enough = clock_now() + LINES;
+	int status;
+
+	r->signal = signal;
+	if (!is_first(r->ranks))
+		return run_status(r);
+	progress_clear(&r->progress);
+	say_why(r, signal, what);
+	if (!r->headed) /* there is no record yet */
+		return run_status(r);
+	if (r->group)
+		tell_rest(r->group, stopped, enough);
+	tell_unbegun(r, stopped, enough);
+	while (++r->plan_at < r->plans.plans && clock_now() < enough) {
+		tell_plan(r);
+		tell_unbegun(r, stopped, enough);
+	}
+	r->unwritable = record_failed(r->record);
+	status = run_status(r);
+	run_end(r, status);
+	fflush(stdout);
+	return record_failed(r->record) && !status ? EXIT_BAD : status;
+}
+
+/* --- on the main thread --- */
+
+void cut_start(struct run *r)
+{
+	const double grace = is_first(r->ranks) ? GRACE : GRACE_OF_OTHERS;
+	struct watch watch = { .grace = grace, .cut = cut, .argument = r };
+	struct budget *b = &r->budget;
+
+	/* However long it took to plan: there is time for something. */
+	b->last = fmax((1 + OVERTIME_SHARE) * b->deadline, budget_now(b)) + OVERTIME;
+	watch.deadline = b->began + b->last + grace - GRACE;
+	if (watchdog_start(&watch))
+		fprintf(stderr,
+			"locus: no thread for the watchdog (%s): a signal ends this run after the "
+			"sample at hand; look at ulimit -u\n",
+			strerror(errno));
+	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
+	if (r->options->output)	  /* nobody reads the table any more, but the record goes on */
+		signal(SIGPIPE, SIG_IGN);
+}
+
+void cut_stop(void)
+{
+	watchdog_stop();
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/run/cut.h"
+#include "harness/plan/dry_run.h"
+#include "harness/plan/effort.h"
+#include "harness/run/engine.h"
+#include "harness/run/measure.h"
+#include "harness/plan/plans_agree.h"
+#include "harness/run/resume.h"
+#include "harness/run/run_lines.h"
+#include "kit/agree.h"
+#include "machine/watchdog.h"
+#include "base/text.h"
+
+static void say_nothing_was_measured(const struct run *r)
+{
+	if (!r->budget.measured && r->count[STATUS_INTERRUPTED] && !r->signal && !r->unwritable &&
+	    is_first(r->ranks))
+		fprintf(stderr,
+			"locus: the time budget was spent before any trial had a batch: " RUN_MORE
+			"\n");
+}
+
+static int with_team(struct team *team, void *argument)
+{
+	struct run *r = argument;
+	int status;
+
+	if (!agree_go_on(r->ranks, NULL))
+		return EXIT_BAD;
+	r->team = team;
+	watchdog_away("preparing LIKWID's regions");
+	regions_register(&r->regions, &r->plans, r->ranks);
+	watchdog_back();
+	run_header(r);
+	measure_plans(r);
+	if (r->skipped)
+		printf("%u trials were complete in the file already\n", r->skipped);
+	regions_close(&r->regions, &r->plans, r->ranks);
+	run_ended(r);
+	say_nothing_was_measured(r);
+	status = run_status(r);
+	run_end(r, status);
+	return status;
+}
+
+/* 0, or the status to exit with after a message, on all ranks. */
+static int open_record(struct run *r)
+{
+	const struct options *o = r->options;
+	const int status = record_open(&r->record, is_first(r->ranks) ? o->output : NULL,
+				       o->resume   ? RECORD_RESUME
+				       : o->append ? RECORD_APPEND
+						   : RECORD_NEW);
+
+	if (!agree_any(r->ranks, status))
+		return 0;
+	if (r->record)
+		record_close(r->record);
+	return (int)agree_most(r->ranks, status);
+}
+
+static int open_team(struct run *r)
+{
+	const unsigned threads = plans_threads(&r->plans);
+	int status;
+
+	errno = 0;
+	status = team_open(threads, with_team, r);
+	if (status >= 0)
+		return status;
+	agree_go_on(r->ranks,
+		    text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, "
+			    "OMP_DYNAMIC and ulimit -u",
+			    threads, strerror(errno)));
+	run_header(r);
+	return EXIT_BAD;
+}
+
+static int perform(struct run *r)
+{
+	const struct options *o = r->options;
+	int status = open_record(r);
+
+	if (status)
+		return status;
+	if (o->resume)
+		r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, o->output);
+	cut_start(r);
+	progress_begin(&r->progress, o->quiet || !is_first(r->ranks));
+	r->clock = clock_measure();
+	status = open_team(r);
+	cut_stop();
+	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
+}
+
+static int find_counters(struct run *r)
+{
+	const struct options *o = r->options;
+	const struct counting_asked asked = { o->counters, o->counters_optional, o->multiplex };
+	const struct benchmark *benchmarks[r->plans.plans + 1];
+
+	if (!o->counters)
+		return 0;
+	for (unsigned i = 0; i < r->plans.plans; i++)
+		benchmarks[i] = r->plans.plan[i].benchmark;
+	switch (counting_open(&r->counting, asked, benchmarks, r->plans.plans, r->ranks)) {
+	case COUNTING_READY:
+		return 0;
+	case COUNTING_IMPOSSIBLE:
+		return EXIT_IMPOSSIBLE;
+	default:
+		return EXIT_BAD;
+	}
+}
+
+/* 0: there are the same plans on all ranks; else the status to exit with after a message. */
+static int plan(struct run *r, const struct benchmark *const *table)
+{
+	struct aside aside;
+	int status;
+
+	aside_begin(&aside, r->ranks);
+	status = setting_find(&r->setting, r->options, r->ranks);
+	aside_end(&aside, r->ranks, &status);
+	if (status)
+		return status;
+	setting_share(&r->setting);
+	aside_begin(&aside, r->ranks);
+	status = plans_make(&r->plans, table, r->options, &r->setting);
+	aside_end(&aside, r->ranks, &status);
+	return status ? status : plans_agree(&r->plans, &r->setting);
+}
+
+static void print_plans(const struct run *r)
+{
+	const double seconds = plans_seconds(&r->plans, r->options);
+
+	for (unsigned i = 0; i < r->plans.plans; i++)
+		plan_print(&r->plans.plan[i], &r->setting, seconds, stdout);
+}
+
+int engine_run(const struct options *o, const struct benchmark *const *table,
+	       const struct ranks *ranks)
+{
+	struct run r = { .options = o, .ranks = ranks, .random = o->seed };
+	int status;
+
+	budget_begin(&r.budget, ranks, effort_time(o));
+	/* Before the first parallel region, which is setting_find()'s: see markers.h. */
+	if (!o->dry_run)
+		regions_open(&r.regions);
+	status = plan(&r, table);
+	if (!status && o->dry_run)
+		print_plans(&r);
+	else if (!status)
+		status = find_counters(&r);
+	if (!status && !o->dry_run)
+		status = perform(&r);
+	counting_close(r.counting);
+	plans_free(&r.plans);
+	regions_free(&r.regions);
+	setting_free(&r.setting);
+	return status;
+}

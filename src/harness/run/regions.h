@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LIKWID's regions: one for each trial, where likwid-perfctr -m has started us. */
+#ifndef LOCUS_REGIONS_H
+#define LOCUS_REGIONS_H
+
+#include <jansson.h>
+
+#include "harness/plan/plans.h"
+#include "count/markers.h"
+
+struct regions {
+	struct markers *markers; /* NULL: none, see why_not */
+	unsigned regions;
+	char *why_not; /* NULL: nobody asked for them */
+};
+
+/* Before the first parallel region (markers.h says why). */
+void regions_open(struct regions *);
+/*
+ * Names a region for each trial to be measured; a reason for there being none is told, and that is
+ * all. On all ranks.
+ */
+void regions_register(struct regions *, struct plans *, const struct ranks *);
+/* Whether a trial has one. */
+bool regions_has(const struct regions *, const struct planned *);
+/* After the last trial: says where LIKWID counted nothing, and lets it write its file. */
+void regions_close(struct regions *, const struct plans *, const struct ranks *);
+void regions_free(struct regions *);
+
+json_t *regions_json(const struct regions *); /* `markers` of the header */
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/run/resume.h"
+#include "kit/agree.h"
+
+bool resume_wants(const struct planned *p)
+{
+	return !p->done || p->again;
+}
+
+bool resume_left(const struct planned *p, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!p[i].done)
+			return true;
+	return false;
+}
+
+static bool any_possible(const struct planned *p, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!p[i].refusal)
+			return true;
+	return false;
+}
+
+/* Those that are left come first: there may not be time for all. The order is else kept. */
+static unsigned sort_left(struct planned *p, unsigned n)
+{
+	struct planned *done = calloc(n, sizeof(*done));
+	unsigned left = 0, others = 0;
+
+	for (unsigned i = 0; done && i < n; i++)
+		if (p[i].done)
+			done[others++] = p[i];
+		else
+			p[left++] = p[i];
+	if (done)
+		memcpy(p + left, done, others * sizeof(*done));
+	free(done);
+	return left;
+}
+
+/*
+ * A ratio takes two trials that were sampled in turn: where one of a group is left, the others are
+ * wanted again.
+ */
+static void keep_together(struct plan *plan)
+{
+	for (unsigned i = 0, n; i < plan->trials; i += n) {
+		struct planned *first = &plan->trial[i];
+		unsigned left;
+
+		for (n = 0; i + n < plan->trials && first[n].group == first->group; n++)
+			;
+		left = sort_left(first, n);
+		for (unsigned j = left; j < n && any_possible(first, left); j++)
+			first[j].again = true;
+	}
+}
+
+/* Whether a trial that is complete in the file lacks what would be counted beside it now. */
+static bool lacks_counters(const struct record *r, const struct counting *c,
+			   const struct planned *p)
+{
+	const char *event;
+
+	for (unsigned i = 0; !resume_wants(p) && (event = counting_event(c, p->trial.benchmark, i));
+	     i++)
+		if (!record_has_counter(r, p->id, event))
+			return true;
+	return false;
+}
+
+unsigned resume_mark(struct plans *plans, const struct record *r, const struct counting *c,
+		     const struct ranks *ranks, const char *output)
+{
+	unsigned skipped = 0, lacking = 0;
+	struct planned *p;
+
+	for (unsigned i = 0; (p = plans_trial(plans, i)); i++)
+		p->done = agree_any(ranks, record_has(r, p->id));
+	for (unsigned i = 0; i < plans->plans; i++)
+		if (plans->plan[i].benchmark->ratios)
+			keep_together(&plans->plan[i]);
+	for (unsigned i = 0; (p = plans_trial(plans, i)); i++) {
+		skipped += !resume_wants(p);
+		lacking += lacks_counters(r, c, p);
+	}
+	if (lacking && is_first(ranks))
+		warnx("--resume: %u of the trials that are complete in %s have not counted what "
+		      "--counters names: "
+		      "give another --output to count it",
+		      lacking, output);
+	return skipped;
+}

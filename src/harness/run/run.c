@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "harness/run/run.h"
+#include "kit/agree.h"
+#include "machine/watchdog.h"
+
+/* A signal may come to one rank, and the record is rank 0's: that ends them all. */
+bool run_ended(struct run *r)
+{
+	r->signal = (int)agree_most(r->ranks, watchdog_signal());
+	r->unwritable = agree_any(r->ranks, record_failed(r->record));
+	return r->signal || r->unwritable;
+}
+
+void run_turn_to(struct run *r, const struct planned *p)
+{
+	r->hand = p;
+	progress_show(&r->progress, p->name, r->finished, r->plans.trials,
+		      budget_elapsed(&r->budget),
+		      isfinite(r->budget.deadline) ? r->budget.deadline : 0);
+}
+
+int run_status(const struct run *r)
+{
+	if (r->signal)
+		return EXIT_SIGNAL + r->signal;
+	if (r->unwritable || r->count[STATUS_WRONG] || r->count[STATUS_MISPLACED] ||
+	    r->count[STATUS_FAILED])
+		return EXIT_BAD;
+	if (r->count[STATUS_IMPOSSIBLE] && r->options->benchmark &&
+	    (options_select(r->options) || r->count[STATUS_IMPOSSIBLE] == r->plans.trials))
+		return EXIT_IMPOSSIBLE;
+	return counting_succeeded(r->counting) ? EXIT_GOOD : EXIT_IMPOSSIBLE;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run while it goes on: what its parts share, and how far it is. The watchdog reads it when the
+ * main thread does not come back in time (machine/watchdog.h: the books).
+ */
+#ifndef LOCUS_RUN_H
+#define LOCUS_RUN_H
+
+#include "harness/run/budget.h"
+#include "harness/plan/plans.h"
+#include "harness/run/progress.h"
+#include "harness/record/record.h"
+#include "harness/run/regions.h"
+#include "harness/plan/setting.h"
+#include "harness/run/table.h"
+#include "harness/judge/verdict.h"
+#include "count/counting.h"
+#include "machine/clock.h"
+
+struct alternation;
+
+struct run {
+	const struct options *options;
+	const struct ranks *ranks; /* NULL: this process has it all */
+	struct setting setting;
+	struct plans plans;
+	struct budget budget;
+	/* what it measures with */
+	struct team *team;
+	struct counting *counting; /* NULL: nothing was asked for */
+	struct regions regions;
+	struct clock_quality clock;
+	uint64_t random; /* state of the generator that shuffles */
+	/* where it goes */
+	struct record *record;
+	struct progress progress;
+	struct table table;
+	/* how far it is */
+	unsigned count[STATUSES], finished, skipped; /* trials */
+	int signal;				     /* that ends it, on all ranks; 0: none */
+	bool unwritable;			     /* so does the record */
+	bool headed;				     /* the record has its header */
+	unsigned plan_at, trial_at;		     /* the first trial that was in no group yet */
+	struct alternation *group;		     /* at hand; NULL: none */
+	const struct planned *hand;		     /* the trial that was begun last; NULL: none */
+};
+
+/* What to do where time was too short. */
+#define RUN_MORE "give more with --time-budget, or choose smaller sizes"
+
+/* A signal may come to one rank, and the record is rank 0's: that ends them all. */
+bool run_ended(struct run *);
+/* The main thread turns to a trial. */
+void run_turn_to(struct run *, const struct planned *);
+/* The status to exit with, as far as it is known. */
+int run_status(const struct run *);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "harness/ask/profile.h"
+#include "harness/run/run_lines.h"
+#include "harness/plan/seat.h"
+#include "machine/provenance/program.h"
+#include "machine/provenance/provenance.h"
+#include "machine/topology/topology.h"
+#include "machine/watchdog.h"
+#include "base/sysfs.h"
+#include "base/utf8.h"
+
+/* What was typed: "locus", "numa", "--threads", "4". */
+static json_t *command_json(const struct run *r)
+{
+	const struct options *o = r->options;
+	json_t *command = json_array();
+
+	json_array_append_new(command, json_string(r->ranks ? "locus-mpi" : "locus"));
+	json_array_append_new(command, json_string(o->benchmark ? o->benchmark->name : "suite"));
+	for (int i = 1; i < o->argc; i++)
+		json_array_append_new(command, utf8_json(o->argv[i]));
+	return command;
+}
+
+/* What the profile would have set otherwise. */
+static json_t *altered_json(const struct options *o)
+{
+	json_t *list = json_array();
+
+	if (o->repeats)
+		json_array_append_new(list, json_string("repeats"));
+	if (o->duration > 0)
+		json_array_append_new(list, json_string("duration"));
+	if (o->case_budget > 0)
+		json_array_append_new(list, json_string("case-budget"));
+	if (o->time_budget > 0)
+		json_array_append_new(list, json_string("time-budget"));
+	return list;
+}
+
+static json_t *budget_json(const struct run *r)
+{
+	const double time = r->budget.deadline, one = r->options->case_budget;
+
+	return json_pack("{s:o, s:o}", "time", isfinite(time) ? json_real(time) : json_null(),
+			 "case", one > 0 ? json_real(one) : json_null());
+}
+
+static json_t *clock_json(const struct clock_quality *q)
+{
+	char *source = sysfs_line(
+		THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	json_t *clock =
+		json_pack("{s:s, s:o, s:o, s:o?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead",
+			  number(q->overhead), "resolution", number(q->resolution), "kernel_source",
+			  utf8_json(source), "cycle_chain", clock_chain());
+
+	free(source);
+	return clock;
+}
+
+static json_t *binding_json(const struct setting *s, const struct options *o)
+{
+	const struct affinity *a = s->affinity;
+	json_t *affinity = json_array(), *inherited = a->threads ? json_array() : json_null();
+	const char *policy = s->machine->policy.text;
+	unsigned cpu;
+
+	hwloc_bitmap_foreach_begin(cpu, a->allowed)
+		json_array_append_new(affinity, json_integer(cpu));
+	hwloc_bitmap_foreach_end();
+	for (unsigned i = 0; i < a->threads; i++)
+		json_array_append_new(inherited, json_integer(a->cpu_of[i]));
+	return json_pack("{s:s?, s:o, s:o?, s:o, s:b, s:o?, s:s*}", "bound_by", a->bound_by,
+			 "affinity", affinity, "bind", utf8_json(plan_bind(o, a, 1)), "inherited",
+			 inherited, "oversubscribe", o->oversubscribe, "memory_policy",
+			 *policy ? utf8_json(policy) : NULL, "memory_policy_why",
+			 *policy ? NULL : "/proc/self/numa_maps can't be read");
+}
+
+void run_header(struct run *r)
+{
+	const struct options *o = r->options;
+	char started[RECORD_TIME], host[256] = "";
+	json_t *line;
+
+	gethostname(host, sizeof(host) - 1);
+	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:o, s:o, "
+			 "s:o, s:o, s:o, s:o, s:o*}",
+			 "schema", RECORD_SCHEMA, "started", record_time(started), "host",
+			 utf8_json(host), "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1,
+			 "job", provenance_job(), "resumes", record_runs(r->record), "program",
+			 provenance_program(), "command", command_json(r), "profile",
+			 profile_names[o->profile], "altered", altered_json(o), "seed",
+			 (json_int_t)o->seed, "budget", budget_json(r), "clock",
+			 clock_json(&r->clock), "binding", binding_json(&r->setting, o), "counters",
+			 counting_header_json(r->counting), "machine",
+			 provenance_machine(r->setting.machine), "markers",
+			 regions_json(&r->regions), "markers_why", utf8_json(r->regions.why_not));
+	record_line(r->record, "header", line, true);
+	r->headed = true;
+}
+
+void run_end(struct run *r, int status)
+{
+	json_t *trials = json_object();
+
+	for (enum status s = STATUS_OK; s < STATUSES; s++)
+		if (r->count[s])
+			json_object_set_new(trials, status_names[s],
+					    json_integer((json_int_t)r->count[s]));
+	record_line(r->record, "end",
+		    json_pack("{s:i, s:s?, s:o, s:i, s:o}", "status", status, "signal",
+			      watchdog_signal_name(r->signal), "trials", trials, "skipped",
+			      (int)r->skipped, "elapsed", number(budget_elapsed(&r->budget))),
+		    true);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/sample/allocation.h"
+#include "harness/sample/batch.h"
+#include "harness/sample/calibrate.h"
+#include "harness/judge/samples_line.h"
+#include "harness/run/stop.h"
+#include "harness/run/sweeps.h"
+
+enum { MOST_ALLOCATIONS = 50 };
+
+/* Samples shorter than this (s) would find their caches taken by the trials in between. */
+#define SHORT 0.02
+
+/* SplitMix64 (Steele, Lea and Flood 2014). */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* A random order of n things (Fisher and Yates 1938). */
+static void shuffle(unsigned *order, unsigned n, uint64_t *state)
+{
+	for (unsigned i = 0; i < n; i++)
+		order[i] = i;
+	for (unsigned i = n; i > 1; i--) {
+		unsigned j = (unsigned)(next_random(state) % i), spare = order[i - 1];
+
+		order[i - 1] = order[j];
+		order[j] = spare;
+	}
+}
+
+/* True if any could be allocated; then the rest waits when so much time is spent. */
+static bool allocate(struct alternation *a, double enough, unsigned *reached)
+{
+	struct run *r = a->run;
+	bool any = false;
+
+	for (*reached = 0; *reached < a->n && !run_ended(r); ++*reached) {
+		struct series *s = &a->series[*reached];
+
+		if (budget_now(&r->budget) >=
+		    (any ? fmin(enough, r->budget.until) : budget_limit(&r->budget)))
+			break;
+		run_turn_to(r, s->planned);
+		any |= allocation_open(s, r->team);
+	}
+	return any;
+}
+
+/*
+ * The first allocation. Where it takes half of the group's time, as memory that is slow to be
+ * touched does, those that have memory by then are measured, instead of none.
+ */
+static bool allocate_first(struct alternation *a)
+{
+	const struct budget *b = &a->run->budget;
+	const double began = budget_now(b);
+	unsigned reached;
+	bool any =
+		allocate(a, isfinite(b->until) ? began + (a->end - began) / 2 : INFINITY, &reached);
+
+	if (any && !run_ended(a->run))
+		alternation_cut(a, reached);
+	return any;
+}
+
+static void release(struct alternation *a)
+{
+	for (unsigned i = 0; i < a->n; i++) {
+		a->run->hand = a->series[i].planned;
+		allocation_close(&a->series[i], a->run->team);
+	}
+}
+
+static void calibrate_all(struct alternation *a)
+{
+	struct run *r = a->run;
+
+	for (unsigned i = 0; i < a->n && !run_ended(r); i++) {
+		struct series *s = &a->series[i];
+
+		if (!s->ready)
+			continue;
+		run_turn_to(r, s->planned);
+		calibrate(s, r->team, a->batch,
+			  (i ? r->budget.until : budget_limit(&r->budget)) -
+				  budget_now(&r->budget));
+	}
+}
+
+/* A batch of a trial, and its line. */
+static void take(struct alternation *a, struct series *s)
+{
+	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch;
+	struct run *r = a->run;
+
+	run_turn_to(r, s->planned);
+	if (!batch_take(s, r->team, samples, (a->n > 1 || r->counting) && s->duration < SHORT))
+		return;
+	r->budget.measured = true;
+	record_line(r->record, "samples", samples_line(s, budget_elapsed(&r->budget)), false);
+}
+
+/* A batch of every trial, in random order. False: there was none to take. */
+static bool sweep(struct alternation *a)
+{
+	struct run *r = a->run;
+	unsigned order[a->n];
+	bool any = false;
+
+	shuffle(order, a->n, &r->random);
+	for (unsigned i = 0;
+	     i < a->n && !run_ended(r) && budget_now(&r->budget) < budget_limit(&r->budget); i++) {
+		struct series *s = &a->series[order[i]];
+
+		if (!s->ready || !budget_fits(&r->budget, s->duration))
+			continue;
+		any = true;
+		take(a, s);
+	}
+	return any;
+}
+
+/* All sweeps of one allocation. */
+static void sweep_all(struct alternation *a, int allocation, double until)
+{
+	struct run *r = a->run;
+	const struct budget *b = &r->budget;
+
+	for (unsigned i = 0; !run_ended(r) && budget_now(b) < budget_limit(b); i++) {
+		if (i >= a->sweeps &&
+		    (a->repeats || budget_now(b) >= until || stop_converged(a, allocation)))
+			break;
+		if (i && budget_now(b) >= a->end && isfinite(b->until))
+			break; /* the rest of the budget belongs to other trials */
+		if (!sweep(a))
+			break;
+	}
+}
+
+enum stopped sweeps_measure(struct alternation *a)
+{
+	unsigned left = a->repeats, reached;
+
+	for (unsigned i = 0; i < MOST_ALLOCATIONS; i++) {
+		const double began = budget_now(&a->run->budget),
+			     slice = (a->end - began) / fmax(1, (double)a->allocations - i);
+		enum stopped stopped;
+		bool any;
+
+		if (a->repeats)
+			a->sweeps = (left + a->allocations - i - 1) / (a->allocations - i);
+		any = i ? allocate(a, INFINITY, &reached) : allocate_first(a);
+		if (i == 0)
+			calibrate_all(a);
+		if (any)
+			sweep_all(a, (int)i, began + slice);
+		release(a);
+		left -= a->repeats ? a->sweeps : 0;
+		stopped = stop_after(a, i, began, left, any);
+		if (stopped != STOPPED_NOT_RUN)
+			return stopped;
+	}
+	return STOPPED_BUDGET;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "harness/sample/allocation.h"
+#include "harness/sample/roles.h"
+#include "harness/sample/sample.h"
+#include "kit/agree.h"
+#include "machine/clock.h"
+#include "machine/memory/room.h"
+#include "machine/topology/topology.h"
+#include "machine/watchdog.h"
+#include "base/text.h"
+
+/* One execution of as many units as the benchmark says; it counts for nothing. */
+static void warm_up(struct series *s, struct team *team)
+{
+	const uint64_t units = s->units;
+	struct noise unused = { 0 };
+
+	if (!s->planned->needs.warm || roles_until(s) != BY_COUNT)
+		return;
+	s->units = s->planned->needs.warm;
+	s->warming = true;
+	sample_take(s, team, &unused, sample_turn(s, 0), false);
+	s->warming = false;
+	s->units = units;
+}
+
+/* The state and its memory. */
+static void give_back(struct series *s)
+{
+	struct trial *t = &s->planned->trial;
+
+	watchdog_away("giving back the memory of");
+	if (s->state && roles_ops(t)->release)
+		roles_ops(t)->release(s->state);
+	if (t->arena)
+		arena_close(t->arena);
+	watchdog_back();
+	t->arena = NULL;
+	s->state = NULL;
+	s->ready = false;
+}
+
+/* Why it could not be prepared. */
+static void note_refusal(struct series *s)
+{
+	const struct trial *t = &s->planned->trial;
+	const char *refusal = t->arena ? arena_refusal(t->arena) : NULL;
+
+	if (refusal)
+		s->impossible = strdup(refusal);
+	else
+		s->failure = text_of("its memory could not be prepared: %s",
+				     strerror(errno ? errno : ENOMEM));
+}
+
+/*
+ * Before the first touch, which would end the process, or fall to other nodes, where there is too
+ * little memory.
+ */
+static bool has_room(const struct trial *t)
+{
+	int64_t need[2 * t->machine->nodes];
+
+	arena_need(t->arena, need);
+	if (t->ranks)
+		t->ranks->sum_here(need, sizeof(need) / sizeof(*need));
+	return !arena_room(t->arena, need);
+}
+
+/* Ends the preparation on all ranks, where one of them could not be prepared; true: none failed. */
+static bool all_prepared(struct series *s, bool prepared)
+{
+	const struct ranks *ranks = s->planned->trial.ranks;
+
+	if (!prepared)
+		note_refusal(s);
+	if (!agree_any(ranks, !prepared))
+		return true;
+	agree_words(ranks, &s->impossible);
+	agree_words(ranks, &s->failure);
+	give_back(s);
+	return false;
+}
+
+bool allocation_open(struct series *s, struct team *team)
+{
+	struct trial *t = &s->planned->trial;
+	const struct ops *ops = roles_ops(t);
+	double began = clock_now();
+
+	if (s->failure || s->impossible || !roles_seat(s, team))
+		return false;
+	t->allocation = s->allocations;
+	t->team = team;
+	t->arena = arena_open(t->machine);
+	errno = t->arena ? 0 : errno;
+	watchdog_away(PREPARING);
+	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
+	watchdog_back();
+	if (!all_prepared(s, t->arena && (!ops->prepare || s->state)) ||
+	    !all_prepared(s, has_room(t)))
+		return false;
+	watchdog_away(PREPARING);
+	if (ops->enter)
+		team_run(team, ops->enter, s->state);
+	placements_begin(&s->placements, t->arena);
+	watchdog_back();
+	s->allocations++;
+	s->ready = true;
+	s->worked = false;
+	warm_up(s, team);
+	s->elapsed += clock_now() - began;
+	return !allocation_failed(s, team);
+}
+
+void allocation_close(struct series *s, struct team *team)
+{
+	struct trial *t = &s->planned->trial;
+	const char *wrong;
+
+	if (!s->ready)
+		return;
+	watchdog_away(CHECKING);
+	placements_end(&s->placements, t->arena);
+	watchdog_back();
+	roles_seat(s, team);
+	watchdog_away(CHECKING);
+	wrong = s->worked && !s->failure && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t)
+								 : NULL;
+	watchdog_back();
+	if (wrong && !s->wrong)
+		s->wrong = strdup(wrong);
+	agree_words(t->ranks, &s->wrong);
+	give_back(s);
+}
+
+bool allocation_failed(struct series *s, struct team *team)
+{
+	if (s->failure)
+		allocation_close(s, team);
+	return s->failure;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An allocation of a trial: fresh memory, prepared, touched and warm, whose pages are read back
+ * before its samples and after.
+ */
+#ifndef LOCUS_ALLOCATION_H
+#define LOCUS_ALLOCATION_H
+
+#include "harness/sample/series.h"
+
+/*
+ * False when it could not be had, on all ranks: failure or impossible says why. The team stays
+ * seated for this trial.
+ */
+bool allocation_open(struct series *, struct team *);
+/* Reads the pages back, verifies the answer, and gives the memory back. */
+void allocation_close(struct series *, struct team *);
+/* Whether the series has failed, on all ranks; then it is closed. */
+bool allocation_failed(struct series *, struct team *);
+
+#endif

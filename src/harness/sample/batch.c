@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "harness/sample/allocation.h"
+#include "harness/sample/batch.h"
+#include "harness/sample/reports.h"
+#include "harness/sample/roles.h"
+#include "harness/sample/sample.h"
+#include "base/statistics.h"
+#include "harness/sample/throughput.h"
+#include "harness/sample/storage.h"
+#include "kit/agree.h"
+#include "machine/clock.h"
+#include "machine/watchdog.h"
+
+#define CHAIN 49152 /* links: about 16 us */
+
+/*
+ * Workers measure their core's cycle at the same time, so that as many cores are busy as in the
+ * samples.
+ */
+struct cycles {
+	double of[1024];
+};
+
+static void time_cycle(void *argument, struct worker *w)
+{
+	struct cycles *c = argument;
+
+	if (w->index < sizeof(c->of) / sizeof(*c->of))
+		c->of[w->index] = clock_cycle(CHAIN);
+}
+
+static double median_cycle(struct team *team)
+{
+	struct cycles c;
+	size_t n = team_threads(team);
+
+	watchdog_away(MEASURING);
+	team_run(team, time_cycle, &c);
+	watchdog_back();
+	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);
+	sort(c.of, n);
+	return quantile(c.of, n, 0.5);
+}
+
+static struct batch *new_batch(struct series *s)
+{
+	s->batch[s->batches] =
+		(struct batch){ .first = s->samples, .allocation = s->allocations - 1 };
+	return &s->batch[s->batches++];
+}
+
+/*
+ * LIKWID's region is around a batch, never a short sample: what is between the samples is in it
+ * too, and `marked` is told for that reason.
+ */
+static void enter_region(struct series *s, struct team *team)
+{
+	if (s->markers)
+		markers_begin(s->markers, team, s->region);
+}
+
+static void leave_region(struct series *s, struct team *team)
+{
+	if (s->markers)
+		markers_end(s->markers, team, s->region);
+}
+
+static void keep(struct series *s, unsigned batch, const struct sample *sample)
+{
+	tally_add(&s->tally, batch, sample->done, s->pairs ? 1 : roles_leading(&s->planned->trial));
+	s->time[s->samples] = sample->time;
+	s->skews[s->samples] = sample->skew;
+	s->noisy[s->samples] = sample->noisy;
+	throughput_keep(s, sample);
+	reports_collect(s, sample);
+	s->marked += sample->wall;
+	s->samples++;
+	s->batch[batch].samples++;
+}
+
+/* Some pairs once more, while nobody else is at work. */
+static void take_alone(struct series *s, struct team *team)
+{
+	struct noise unused = { 0 };
+
+	for (unsigned i = 0; i < s->pairs->alone; i++)
+		for (unsigned meeting = 0; meeting < s->meetings && !watchdog_signal(); meeting++) {
+			struct turn turn = { s->pairs->alone_round[i], meeting,
+					     s->pairs->alone_slot[i] };
+
+			sample_take(s, team, &unused, turn, true);
+		}
+}
+
+static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
+{
+	return quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL, b->samples,
+			      0.5);
+}
+
+/* Of samples that were all taken, or of pairs. */
+static void estimate(struct series *s, struct team *team, struct batch *b, bool whole)
+{
+	if (s->pairs) {
+		const double mean = pairs_batch(s->pairs);
+
+		take_alone(s, team);
+		b->estimate = b->clean = whole ? mean : NAN;
+	} else {
+		b->estimate = batch_quantile(s, b, false);
+		b->clean = batch_quantile(s, b, true);
+	}
+}
+
+bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm)
+{
+	const struct planned *p = s->planned;
+	struct noise unused = { 0 };
+	struct neighbours neighbours;
+	double began = clock_now();
+	struct batch *b;
+	unsigned number;
+
+	if (!roles_seat(s, team) || agree_any(p->trial.ranks, !series_room(s, samples)))
+		return false;
+	b = new_batch(s);
+	number = s->batches - 1;
+	tally_begin(&s->tally, team, number);
+	b->cycle = median_cycle(team);
+	if (warm) /* the trials in between took the caches; so do counters that are started */
+		sample_take(s, team, &unused, sample_turn(s, 0), false);
+	enter_region(s, team);
+	neighbours_begin(&neighbours, p->cpu, p->cpus);
+	/* A tournament may take seconds: a signal ends it, and it is then no estimate. */
+	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
+		struct sample sample = sample_take(s, team, &s->noise, sample_turn(s, i), true);
+
+		if (s->failure)
+			break;
+		keep(s, number, &sample);
+	}
+	neighbours_end(&neighbours, p->cpu, p->cpus, &s->noise);
+	leave_region(s, team);
+	tally_end(&s->tally, team, number);
+	estimate(s, team, b, b->samples == samples);
+	s->elapsed += clock_now() - began;
+	return !allocation_failed(s, team);
+}

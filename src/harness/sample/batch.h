@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A batch of samples, with the evidence beside it. */
+#ifndef LOCUS_BATCH_H
+#define LOCUS_BATCH_H
+
+#include "harness/sample/series.h"
+
+/*
+ * Takes so many samples of an allocation that is ready; `warm`: after one that does not count.
+ * False when it could not.
+ */
+bool batch_take(struct series *, struct team *, unsigned samples, bool warm);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "harness/sample/allocation.h"
+#include "harness/sample/calibrate.h"
+#include "harness/sample/roles.h"
+#include "harness/sample/sample.h"
+#include "harness/plan/tournament.h"
+#include "kit/agree.h"
+#include "machine/clock.h"
+
+enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
+
+/* A sample of several workers lasts this many times the skew of their starts. */
+#define SKEW_FACTOR 1000.0
+/* ... and of those that end by a deadline, this many times what they last beyond it. */
+#define LATE_FACTOR 100.0
+/*
+ * ... but no more than this many times what the benchmark aims at: a skew beyond is the
+ * scheduler's, not the barrier's.
+ */
+#define LONGEST_FACTOR 20.0
+
+/*
+ * A sample of so many times what was aimed at is believed when it is seen twice: a pause of a
+ * host's looks like it.
+ */
+#define PAUSE_FACTOR 2
+
+/*
+ * Calibration takes disturbed samples again for so many times the length of one; on a core that is
+ * never quiet it must end too.
+ */
+#define RETRY_FACTOR 5
+/* ... and no longer than this (s): something disturbs every sample of seconds. */
+#define RETRY_MOST 1.0
+
+/* A sample is long enough from this share of its goal on. */
+#define LONG_ENOUGH 0.7
+
+/* s that a sample is to last. Pairs are scored from when both are there. */
+static double goal_of(const struct series *s)
+{
+	const double aim = s->planned->sample;
+
+	if (s->planned->trial.threads == 1 || s->pairs)
+		return aim;
+	return fmin(fmax(aim, SKEW_FACTOR * s->skew), LONGEST_FACTOR * aim);
+}
+
+/*
+ * What is done after a deadline - a last block, an end that comes late - is part of the result: it
+ * has to be little.
+ */
+static double duration_of(const struct series *s, double goal, double wall)
+{
+	if (roles_until(s) != BY_DEADLINE)
+		return wall;
+	return fmin(fmax(goal, LATE_FACTOR * (wall - s->duration)),
+		    LONGEST_FACTOR * s->planned->sample);
+}
+
+/* Without a count of its own, the work is doubled and doubled until a sample is long enough. */
+static void find_units(struct series *s, struct team *team, double began, double most)
+{
+	const double aim = s->planned->sample;
+	const bool counted = roles_until(s) == BY_COUNT && !s->planned->needs.units;
+	struct noise unused = { 0 };
+	double spent = 0;
+	bool long_before = false;
+
+	for (int turn = 0; turn < MOST_TURNS && spent < most;) {
+		struct sample sample = sample_take(s, team, &unused, sample_turn(s, 0), false);
+		double goal;
+
+		if (s->failure)
+			return;
+		spent = agree_most(s->planned->trial.ranks, clock_now() - began);
+		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
+			continue; /* a sample that was interrupted looks long enough, and is not */
+		turn++;
+		s->skew = fmin(s->skew, sample.skew);
+		goal = goal_of(s);
+		s->duration = duration_of(s, goal, sample.wall);
+		if (!counted)
+			return;
+		if (!long_before && sample.wall > PAUSE_FACTOR * goal && sample.wall < RETRY_MOST) {
+			long_before = true;
+			continue;
+		}
+		if (sample.wall >= LONG_ENOUGH * goal)
+			return;
+		long_before = false;
+		s->units = (uint64_t)ceil((double)s->units *
+					  fmin(16, fmax(1.5, goal / fmax(sample.wall, 1e-9))));
+	}
+}
+
+void calibrate(struct series *s, struct team *team, double batch, double most)
+{
+	const double began = clock_now();
+
+	if (!roles_seat(s, team))
+		return;
+	s->duration = s->planned->sample;
+	if (roles_until(s) == BY_COUNT)
+		s->units = s->planned->needs.units ? s->planned->needs.units : 1;
+	find_units(s, team, began, most);
+	if (s->pairs)
+		s->per_batch = tournament_rounds(s->planned->trial.threads) * s->meetings;
+	else
+		s->per_batch = (unsigned)fmin(MOST_PER_BATCH,
+					      fmax(1, round(batch / fmax(s->duration, 1e-6))));
+	s->elapsed += clock_now() - began;
+	allocation_failed(s, team);
+}

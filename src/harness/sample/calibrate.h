@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many units make a sample as long as planned, and how many samples a batch. */
+#ifndef LOCUS_CALIBRATE_H
+#define LOCUS_CALIBRATE_H
+
+#include "harness/sample/series.h"
+
+/*
+ * Finds `units`, `duration` and `per_batch` of an allocation that is ready, for batches of `batch`
+ * s. Begins no sample when `most` s have gone by.
+ */
+void calibrate(struct series *, struct team *, double batch, double most);
+
+#endif

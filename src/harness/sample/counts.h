@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trial's counts come to: for each unit of work, with intervals, and what counting costs. */
+#ifndef LOCUS_COUNTS_H
+#define LOCUS_COUNTS_H
+
+#include <jansson.h>
+
+#include "harness/sample/series.h"
+
+/*
+ * `counters` of the trial line: its events, quotients of them, and what the kernel counts anyway.
+ * `why`: there are no samples because of that; NULL: there are.
+ */
+json_t *counts_json(const struct series *, const char *why);
+/* `counters` of the samples line: of the newest batch. */
+json_t *counts_batch_json(const struct series *);
+/* `counting` of the trial line: its time in batches with and without. */
+json_t *counts_cost_json(const struct series *);
+
+/*
+ * Of a trial's events, by number: why most of the batches that were to count it have no count, and
+ * how many have. NULL: most have, or none has.
+ */
+const char *counts_gap(const struct series *, unsigned event, unsigned *counted, unsigned *batches);
+
+#endif

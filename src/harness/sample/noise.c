@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <time.h>
+
+#include "harness/sample/noise.h"
+#include "kit/agree.h"
+#include "machine/usage.h"
+
+/*
+ * A sample is noisy when more of it than this was lost to others: a share of its wall time, and
+ * what reading the evidence costs; s.
+ */
+#define DISTURBED_SHARE 0.01
+#define DISTURBED_LEAST 5e-6
+
+static bool lost(double seconds, double wall)
+{
+	return seconds > DISTURBED_LEAST + DISTURBED_SHARE * wall;
+}
+
+/* Adds what one worker saw to the sums; true if its sample was disturbed. */
+bool noise_witness(struct noise *n, const struct attendance *a, int cpu)
+{
+	const struct usage *x = &a->before, *y = &a->after;
+	double wall = y->wall - x->wall, off = fmax(0, wall - (y->cpu - x->cpu)),
+	       delay = y->delay - x->delay;
+	bool moved = cpu == ANY_CPU ? x->on_cpu != y->on_cpu : x->on_cpu != cpu || y->on_cpu != cpu;
+	bool blocked = y->voluntary != x->voluntary; /* time off the CPU is then the work's own */
+
+	n->off_cpu += off;
+	n->delay += delay;
+	n->involuntary += y->involuntary - x->involuntary;
+	n->voluntary += y->voluntary - x->voluntary;
+	n->minor_faults += y->minor_faults - x->minor_faults;
+	n->major_faults += y->major_faults - x->major_faults;
+	n->migrations += moved;
+	if (cpu == ANY_CPU)
+		return y->major_faults != x->major_faults;
+	return moved || y->involuntary != x->involuntary || y->major_faults != x->major_faults ||
+	       lost(delay, wall) || (!blocked && lost(off, wall));
+}
+
+static double process_cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void neighbours_begin(struct neighbours *n, const int *cpu, unsigned cpus)
+{
+	n->known = !cpu_time_read(cpu, cpus, &n->before);
+	n->own = process_cpu();
+}
+
+void neighbours_end(const struct neighbours *n, const int *cpu, unsigned cpus, struct noise *noise)
+{
+	struct cpu_time after;
+
+	if (!n->known || cpu_time_read(cpu, cpus, &after)) {
+		noise->steal = noise->foreign = NAN;
+		return;
+	}
+	noise->steal += after.steal - n->before.steal;
+	/*
+	 * Ticks against nanoseconds: what a batch rounds away, another gains; the sum may still end
+	 * a tick below zero.
+	 */
+	noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
+}
+
+/* s, as whole ns; what one rank does not know, all do not. */
+static void sum_time(const struct ranks *ranks, double *s)
+{
+	int64_t x[] = { isfinite(*s) ? llround(*s * 1e9) : 0, !isfinite(*s) };
+
+	agree_total(ranks, x, 2);
+	*s = x[1] ? NAN : (double)x[0] * 1e-9;
+}
+
+void noise_sum(const struct ranks *ranks, struct noise *n)
+{
+	double *time[] = { &n->wall, &n->off_cpu, &n->delay, &n->steal, &n->foreign };
+	uint64_t *count[] = { &n->involuntary, &n->voluntary, &n->minor_faults, &n->major_faults,
+			      &n->migrations };
+
+	for (size_t i = 0; i < sizeof(time) / sizeof(*time); i++)
+		sum_time(ranks, time[i]);
+	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
+		agree_total(ranks, (int64_t *)count[i], 1);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Evidence of what disturbed samples, taken by the kernel's own counts around each. */
+#ifndef LOCUS_NOISE_H
+#define LOCUS_NOISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "machine/threads/team.h"
+#include "machine/usage.h"
+
+struct ranks;
+
+/* Sums over timed samples and workers. */
+struct noise {
+	double wall, off_cpu, delay, steal, foreign; /* s; NAN: unknown */
+	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
+};
+
+/* Of a worker that is free to move: switches and migrations do not disturb it. */
+#define ANY_CPU (-1)
+/* Adds what a worker on this CPU saw of a sample; true if the sample was disturbed. */
+bool noise_witness(struct noise *, const struct attendance *, int cpu);
+
+/* What the host gave to others on our CPUs while a batch ran: `steal` and `foreign`. */
+struct neighbours {
+	struct cpu_time before;
+	double own; /* s: CPU time of this process */
+	bool known;
+};
+void neighbours_begin(struct neighbours *, const int *cpu, unsigned cpus);
+void neighbours_end(const struct neighbours *, const int *cpu, unsigned cpus, struct noise *);
+
+/* The sums become those over all ranks; what one of them does not know, all do not. */
+void noise_sum(const struct ranks *, struct noise *);
+
+#endif

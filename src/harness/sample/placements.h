@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the pages of a trial lay, before and after its samples: of all its allocations, the one
+ * with most pages misplaced, which is what a reader must know of.
+ */
+#ifndef LOCUS_PLACEMENTS_H
+#define LOCUS_PLACEMENTS_H
+
+#include "machine/memory/placement.h"
+
+struct ranks;
+
+struct placements {
+	struct placement now; /* of the allocation at hand, before its samples; pages 0: none */
+	struct placement before, after;
+	bool known; /* before and after are */
+};
+
+/* Reads the pages of an allocation back: before its samples, and after. */
+void placements_begin(struct placements *, const struct arena *);
+void placements_end(struct placements *, const struct arena *);
+/* They become those of all ranks, node by node: node 1 is that of each machine. */
+void placements_sum(const struct ranks *, struct placements *);
+void placements_free(struct placements *);
+
+#endif

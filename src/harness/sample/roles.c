@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/sample/roles.h"
+#include "kit/agree.h"
+#include "kit/shares.h"
+#include "machine/watchdog.h"
+#include "base/text.h"
+
+const struct ops *roles_ops(const struct trial *t)
+{
+	return t->variant->ops ? t->variant->ops : &t->benchmark->ops;
+}
+
+static const struct role *roles_of(const struct trial *t)
+{
+	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
+}
+
+/* 0: all that are left. */
+static unsigned workers_of(const struct trial *t, const struct role *role)
+{
+	return role->workers_of ? role->workers_of(t) : role->workers;
+}
+
+unsigned roles_number(const struct trial *t, unsigned worker)
+{
+	const struct role *role = roles_of(t);
+	unsigned number = 0, end = workers_of(t, role);
+
+	while (end && worker >= end && role[number + 1].name) {
+		const unsigned workers = workers_of(t, &role[++number]);
+
+		end = workers ? end + workers : 0;
+	}
+	return number;
+}
+
+unsigned roles_count(const struct trial *t)
+{
+	unsigned n = 0;
+
+	while (roles_of(t)[n].name)
+		n++;
+	return n;
+}
+
+const char *roles_name(const struct trial *t, unsigned number)
+{
+	return roles_of(t)[number].name;
+}
+
+/* Memory is prepared, and touched first, by threads that sit; those that float do so at work. */
+static int take_seats(const struct series *s, struct team *team, unsigned *culprit)
+{
+	const struct planned *p = s->planned;
+	const struct trial *t = &p->trial;
+	hwloc_bitmap_t within;
+	int status = -1;
+
+	if (!t->floating || !s->ready)
+		return team_seat(team, t->place, t->threads, culprit);
+	*culprit = 0;
+	within = hwloc_bitmap_alloc();
+	for (unsigned i = 0; within && i < p->cpus; i++)
+		hwloc_bitmap_set(within, (unsigned)p->cpu[i]);
+	if (within)
+		status = team_float(team, t->place, t->threads, within, culprit);
+	hwloc_bitmap_free(within);
+	return status;
+}
+
+static bool seat(struct series *s, struct team *team)
+{
+	const struct trial *t = &s->planned->trial;
+	unsigned culprit;
+	int failed;
+
+	watchdog_away(PREPARING);
+	failed = take_seats(s, team, &culprit);
+	watchdog_back();
+	if (failed) {
+		free(s->failure);
+		s->failure =
+			text_of("thread %u could not be pinned to CPU %d: %s", culprit,
+				culprit < t->threads ? t->place[culprit].cpu : -1, strerror(errno));
+		return false;
+	}
+	for (unsigned i = 0; i < t->threads; i++)
+		team_worker(team, i)->role = roles_number(t, i);
+	return true;
+}
+
+/* On all ranks; else it fails on all. */
+bool roles_seat(struct series *s, struct team *team)
+{
+	bool seated = seat(s, team);
+
+	agree_words(s->planned->trial.ranks, &s->failure);
+	return seated && !s->failure;
+}
+
+/* The workers whose units count, and whose end ends the sample: those of the first role. */
+unsigned roles_leading(const struct trial *t)
+{
+	const unsigned workers = workers_of(t, roles_of(t));
+
+	return workers && workers < t->threads ? workers : t->threads;
+}
+
+/*
+ * What ends the work of those who play a role. Where all play the same one, fixed units end it and
+ * no deadline.
+ */
+static enum until until_of_role(const struct series *s, unsigned number)
+{
+	const struct role *role = roles_of(&s->planned->trial);
+	const bool fixed = s->planned->needs.units && !role[1].name;
+
+	return role[number].until == BY_DEADLINE && fixed ? BY_COUNT : role[number].until;
+}
+
+enum until roles_until(const struct series *s)
+{
+	return until_of_role(s, 0);
+}
+
+/* Units that a worker is to do. It may be none, where there are more workers than units. */
+uint64_t roles_units(const struct series *s, const struct worker *w)
+{
+	const uint64_t units = s->warming ? 0 : s->planned->needs.units;
+
+	if (until_of_role(s, s->pairs ? 0 : w->role) == BY_DEADLINE)
+		return UINT64_MAX;
+	return units ? share_size(units, w->index, roles_leading(&s->planned->trial)) : s->units;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who does what in a trial: its functions, the workers' roles and seats, what ends their work. */
+#ifndef LOCUS_ROLES_H
+#define LOCUS_ROLES_H
+
+#include "harness/sample/series.h"
+
+/* What the main thread does while it is away from the books: the object is a trial. */
+#define PREPARING "preparing"
+#define MEASURING "measuring"
+#define CHECKING  "checking"
+
+const struct ops *roles_ops(const struct trial *);
+unsigned roles_count(const struct trial *);
+const char *roles_name(const struct trial *, unsigned number);
+/* The role that a worker plays; they are filled in order. */
+unsigned roles_number(const struct trial *, unsigned worker);
+/* The workers whose units count, and whose end ends the sample: those of the first role. */
+unsigned roles_leading(const struct trial *);
+/* What ends the work of the first role. */
+enum until roles_until(const struct series *);
+/* Units that a worker is to do. It may be none, where there are more workers than units. */
+uint64_t roles_units(const struct series *, const struct worker *);
+
+/*
+ * Seats the team for this trial, on all ranks. False: a thread could not be pinned on one of them;
+ * `failure` says why.
+ */
+bool roles_seat(struct series *, struct team *);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "harness/sample/roles.h"
+#include "harness/sample/sample.h"
+#include "harness/plan/tournament.h"
+#include "kit/agree.h"
+#include "machine/watchdog.h"
+
+/* Turn i of a batch: all rounds, and again, until every pair has met so often. */
+struct turn sample_turn(const struct series *s, unsigned i)
+{
+	const unsigned rounds = s->pairs ? tournament_rounds(s->planned->trial.threads) : 1;
+
+	return (struct turn){ i % rounds, i / rounds, EVERY_SLOT };
+}
+
+/* Seats the pairs of a round at their slots. */
+static void pair_up(struct series *s, struct team *team, struct turn turn)
+{
+	const unsigned players = s->planned->trial.threads;
+
+	for (unsigned i = 0; i < players; i++)
+		team_worker(team, i)->group = IDLE;
+	for (unsigned slot = 0, pair = 0, a, b; slot < tournament_slots(players); slot++) {
+		/* a slot with one player is no pair */
+		if (!tournament_pair(players, turn.round, slot, &a, &b))
+			continue;
+		for (unsigned i = 0; i < 2 && (turn.slot == EVERY_SLOT || turn.slot == slot); i++) {
+			struct worker *w = team_worker(team, i ? b : a);
+
+			w->group = pair;
+			w->meeting = turn.meeting;
+			/* each of the two begins in half of their meetings */
+			w->role = i ^ (turn.meeting & 1);
+		}
+		pair++; /* the same alone as beside others */
+	}
+}
+
+static void work_in_pair(void *argument, struct worker *w)
+{
+	const struct series *s = argument;
+
+	if (w->group != IDLE)
+		roles_ops(&s->planned->trial)->work(s->state, w);
+}
+
+/*
+ * All ranks have the same samples: it takes as long as the last of them; the least that one spends
+ * in calls to others is what these take. What failed on one failed on all.
+ */
+static void agree_sample(const struct ranks *ranks, struct sample *s, char **failure)
+{
+	double x[] = { s->wall,		 isfinite(s->time) ? s->time : INFINITY,
+		       s->skew,		 s->noisy,
+		       -s->communicated, *failure != NULL };
+
+	agree_largest(ranks, x, sizeof(x) / sizeof(*x));
+	*s = (struct sample){ x[0], isfinite(x[1]) ? x[1] : NAN, x[2], -x[4], s->done, x[3] > 0 };
+	if (x[5] > 0)
+		agree_words(ranks, failure);
+}
+
+/* Of the first worker that could not do its work. */
+static void note_failure(struct series *s, struct team *team)
+{
+	for (unsigned i = 0; i < s->planned->trial.threads && !s->failure; i++)
+		if (team_worker(team, i)->failed)
+			s->failure = strdup(team_worker(team, i)->failed);
+}
+
+/* One timed execution; `keep`: what pairs took is kept. */
+struct sample sample_take(struct series *s, struct team *team, struct noise *noise,
+			  struct turn turn, bool keep)
+{
+	const struct trial *t = &s->planned->trial;
+	const struct ops *ops = roles_ops(t);
+	const unsigned lead = roles_leading(t);
+	const bool by_deadline = roles_until(s) == BY_DEADLINE;
+	struct sample sample = { .communicated = NAN };
+	double spent;
+
+	watchdog_away(MEASURING);
+	if (ops->reset)
+		ops->reset(s->state);
+	if (s->pairs)
+		pair_up(s, team, turn);
+	for (unsigned i = 0; i < t->threads; i++) {
+		struct worker *w = team_worker(team, i);
+
+		w->count = roles_units(s, w);
+		w->done = w->together = 0;
+		w->failed = NULL;
+	}
+	agree_any(t->ranks, false); /* all are here: none waits for another's reset in its sample */
+	spent = t->ranks ? t->ranks->spent() : NAN;
+	team_time(team, s->pairs ? work_in_pair : ops->work, s->pairs ? s : s->state,
+		  by_deadline ? s->duration : 0, by_deadline ? 0 : lead,
+		  t->benchmark->scored == TOGETHER ? 1 : lead);
+	sample.communicated = t->ranks ? t->ranks->spent() - spent : NAN;
+	watchdog_back();
+	s->worked = true;
+	note_failure(s, team);
+	if (s->pairs)
+		score_pairs(s, team, turn, noise, keep, &sample);
+	else
+		score_all(s, team, noise, &sample);
+	if (t->ranks)
+		agree_sample(t->ranks, &sample, &s->failure);
+	return sample;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/limits/cgroup.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "base/text.h"
+#include "machine/limits/hierarchy.h"
+#include "machine/limits/limit.h"
+
+/* Version 1 writes "none" as the largest number of whole pages; nobody has half of that. */
+#define NONE_BEYOND (UINT64_C(1) << 62)
+
+/*
+ * The files of memory, by version. What a group has cached of files is dropped before anything
+ * fails.
+ */
+static const struct {
+	const char *limit[2], *usage, *cached[3];
+} memory_files[] = {
+	[1] = { { "memory.limit_in_bytes" },
+		"memory.usage_in_bytes",
+		{ "total_inactive_file", "total_active_file" } },
+	[2] = { { "memory.max", "memory.high" },
+		"memory.current",
+		{ "inactive_file", "active_file", "slab_reclaimable" } },
+};
+
+static uint64_t sum_of(const char *text, const char *const *keys, unsigned n)
+{
+	uint64_t sum = 0, value;
+
+	for (unsigned i = 0; i < n && keys[i]; i++)
+		if (field_number(text, keys[i], &value) && value < NONE_BEYOND)
+			sum += value;
+	return sum;
+}
+
+/* Bytes that count against the group's limit and can't be dropped. */
+static uint64_t memory_held(const char *root, const struct hierarchy *h)
+{
+	uint64_t usage = 0;
+	char *stat = sysfs_text(root, "%s/memory.stat", h->group);
+
+	sysfs_number(root, &usage, "%s/%s", h->group, memory_files[h->version].usage);
+	usage = saturating_sub(usage, sum_of(stat, memory_files[h->version].cached, 3));
+	free(stat);
+	return usage;
+}
+
+/* In version 1 a group without hierarchy does not count what its children take. */
+static bool counts_children(const char *root, const struct hierarchy *h)
+{
+	uint64_t hierarchical = 1;
+
+	if (h->version == 1)
+		sysfs_number(root, &hierarchical, "%s/memory.use_hierarchy", h->group);
+	return hierarchical;
+}
+
+static uint64_t limit_of(const char *root, const struct hierarchy *h, const char *file)
+{
+	uint64_t limit;
+
+	return file && !sysfs_number(root, &limit, "%s/%s", h->group, file) && limit < NONE_BEYOND
+		       ? limit
+		       : NO_LIMIT;
+}
+
+void cgroup_limit_memory(const char *root, struct memory_limit *l)
+{
+	char limit_text[BYTES_TEXT], held_text[BYTES_TEXT];
+	struct hierarchy h;
+	bool own = true;
+
+	if (hierarchy_find(root, "memory", &h))
+		return;
+	do {
+		for (unsigned i = 0; i < 2; i++) {
+			const char *file = memory_files[h.version].limit[i];
+			uint64_t limit = limit_of(root, &h, file), held;
+
+			if (limit == NO_LIMIT || !(own || counts_children(root, &h)))
+				continue;
+			held = memory_held(root, &h);
+			limit_consider(l, saturating_sub(limit, held),
+				       "%s %s of cgroup %s, with %s in use", file,
+				       bytes_text(limit_text, limit), hierarchy_group(&h),
+				       bytes_text(held_text, held));
+		}
+		own = false;
+	} while (hierarchy_up(&h));
+}
+
+void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
+{
+	static const char *const limits[] = { [1] = "limit_in_bytes", [2] = "max" };
+	static const char *const usages[] = { [1] = "usage_in_bytes", [2] = "current" };
+	static const char *const units[] = { "KB", "MB", "GB" };
+	unsigned unit = size >= 1u << 30 ? 2 : size >= 1u << 20 ? 1 : 0;
+	char kind[40], file[64], limit_text[BYTES_TEXT], usage_text[BYTES_TEXT];
+	struct hierarchy h;
+
+	snprintf(kind, sizeof(kind), "hugetlb.%zu%s", size >> (10 * (unit + 1)), units[unit]);
+	if (hierarchy_find(root, "hugetlb", &h))
+		return;
+	do {
+		uint64_t limit, usage = 0;
+
+		snprintf(file, sizeof(file), "%s.%s", kind, limits[h.version]);
+		limit = limit_of(root, &h, file);
+		sysfs_number(root, &usage, "%s/%s.%s", h.group, kind, usages[h.version]);
+		if (limit != NO_LIMIT)
+			limit_consider(l, saturating_sub(limit, usage),
+				       "%s %s of cgroup %s, with %s in use", file,
+				       bytes_text(limit_text, limit), hierarchy_group(&h),
+				       bytes_text(usage_text, usage));
+	} while (hierarchy_up(&h));
+}
+
+/* CPUs that a quota amounts to: time a period. */
+static double quota_of(const char *root, const struct hierarchy *h)
+{
+	uint64_t quota, period;
+	char *line, word[24];
+	double cpus = INFINITY;
+
+	if (h->version == 1) {
+		/* "-1" is no number, and no quota */
+		if (!sysfs_number(root, &quota, "%s/cpu.cfs_quota_us", h->group) &&
+		    !sysfs_number(root, &period, "%s/cpu.cfs_period_us", h->group) && period)
+			cpus = (double)quota / (double)period;
+		return cpus;
+	}
+	line = sysfs_line(root, "%s/cpu.max", h->group);
+	if (line && sscanf(line, "%23s %" SCNu64, word, &period) == 2 &&
+	    !parse_number(word, &quota) && quota != NO_LIMIT && period)
+		cpus = (double)quota / (double)period;
+	free(line);
+	return cpus;
+}
+
+static double least_quota(const char *root)
+{
+	struct hierarchy h;
+	double cpus = INFINITY;
+
+	if (hierarchy_find(root, "cpu", &h))
+		return cpus;
+	do
+		cpus = fmin(cpus, quota_of(root, &h));
+	while (hierarchy_up(&h));
+	return cpus;
+}
+
+/*
+ * A group of version 2 has the file only where its parent hands the controller down; else the
+ * parent's set holds.
+ */
+static char *find_cpuset(const char *root)
+{
+	static const char *const files[3][3] = {
+		[1] = { "cpuset.effective_cpus", "cpuset.cpus" },
+		[2] = { "cpuset.cpus.effective" },
+	};
+	struct hierarchy h;
+	char *set = NULL;
+
+	if (hierarchy_find(root, "cpuset", &h))
+		return NULL;
+	do
+		for (const char *const *file = files[h.version]; *file && !set; file++)
+			set = sysfs_line(root, "%s/%s", h.group, *file);
+	while (!set && hierarchy_up(&h));
+	return set;
+}
+
+void cgroup_read(const char *root, struct cgroup *c)
+{
+	struct hierarchy h;
+
+	*c = (struct cgroup){ .memory_limit = NO_LIMIT,
+			      .cpu_quota = least_quota(root),
+			      .cpuset = find_cpuset(root) };
+	if (hierarchy_find(root, "memory", &h))
+		return;
+	c->version = h.version;
+	c->path = strdup(h.path);
+	do
+		for (unsigned i = 0; i < 2; i++)
+			c->memory_limit =
+				smaller(c->memory_limit,
+					limit_of(root, &h, memory_files[h.version].limit[i]));
+	while (hierarchy_up(&h));
+}
+
+void cgroup_free(struct cgroup *c)
+{
+	free(c->path);
+	free(c->cpuset);
+	*c = (struct cgroup){ 0 };
+}

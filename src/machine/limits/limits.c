@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/limits/limits.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "base/text.h"
+#include "machine/limits/cgroup.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/policy.h"
+
+#define NODES "/sys/devices/system/node"
+
+uint64_t memory_beside(uint64_t bytes)
+{
+	return bytes / 256 + (4 << 20);
+}
+
+/*
+ * What is left of `nodes`, and of `by`, who left it, where a limit allows no more than `allowed`;
+ * takes over the latter.
+ */
+static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char **by,
+			const char *limit)
+{
+	if (allowed && !hwloc_bitmap_isincluded(nodes, allowed)) {
+		hwloc_bitmap_and(nodes, nodes, allowed);
+		*by = limit;
+	}
+	hwloc_bitmap_free(allowed);
+}
+
+/*
+ * A cpuset (or a job's share), or a policy that binds (numactl --membind), may leave us only some
+ * of the nodes.
+ */
+static void consider_nodes(const char *root, struct memory_limit *l)
+{
+	char *status = sysfs_text(root, "/proc/self/status"),
+	     *cpuset = field_text(status, "Mems_allowed_list"), *list = NULL;
+	hwloc_bitmap_t nodes = sysfs_list(root, NODES "/has_memory");
+	struct memory_policy policy;
+	const char *by = NULL;
+	struct node_memory m;
+	char words[300];
+	uint64_t sum = 0;
+	bool known = false;
+	int node;
+
+	memory_policy_read(root, &policy);
+	snprintf(words, sizeof(words), "memory policy %s", policy.text);
+	if (nodes && cpuset)
+		restrict_to(nodes, parse_list(cpuset), &by, "cpuset");
+	if (nodes && policy.kind == POLICY_BOUND)
+		restrict_to(nodes, memory_policy_nodes(&policy), &by, words);
+	if (!by || hwloc_bitmap_list_asprintf(&list, nodes) < 0)
+		goto out;
+	for (node = hwloc_bitmap_first(nodes); node >= 0; node = hwloc_bitmap_next(nodes, node)) {
+		if (node_memory_read(root, node, &m))
+			continue;
+		sum += m.available;
+		known = true;
+	}
+	if (known)
+		limit_consider(l, sum,
+			       "the memory available on node%s %s, which the %s allows alone",
+			       strpbrk(list, ",-") ? "s" : "", list, by);
+out:
+	hwloc_bitmap_free(nodes);
+	free(list);
+	free(cpuset);
+	free(status);
+}
+
+static void consider_commit(const char *root, struct memory_limit *l)
+{
+	uint64_t mode = 0, limit, committed;
+	char *meminfo, text[BYTES_TEXT];
+
+	if (sysfs_number(root, &mode, "/proc/sys/vm/overcommit_memory") || mode != 2)
+		return;
+	meminfo = sysfs_text(root, "/proc/meminfo");
+	if (field_number(meminfo, "CommitLimit", &limit) &&
+	    field_number(meminfo, "Committed_AS", &committed))
+		limit_consider(l, saturating_sub(limit, committed),
+			       "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
+			       bytes_text(text, limit));
+	free(meminfo);
+}
+
+static void consider_ulimits(const char *root, struct memory_limit *l)
+{
+	static const struct {
+		const char *limit, *used, *name;
+	} rows[] = {
+		{ "Max address space", "VmSize", "ulimit -v" },
+		{ "Max data size", "VmData", "ulimit -d" },
+	};
+	char *limits = sysfs_text(root, "/proc/self/limits"),
+	     *status = sysfs_text(root, "/proc/self/status");
+	char word[24], text[BYTES_TEXT];
+
+	for (unsigned i = 0; i < LENGTH(rows); i++) {
+		const char *soft = field_find(limits, rows[i].limit);
+		uint64_t limit, used = 0;
+
+		if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit) ||
+		    limit == NO_LIMIT)
+			continue;
+		field_number(status, rows[i].used, &used);
+		limit_consider(l, saturating_sub(limit, used), "%s %s, less what is mapped",
+			       rows[i].name, bytes_text(text, limit));
+	}
+	free(limits);
+	free(status);
+}
+
+void memory_limit_read(const char *root, struct memory_limit *l)
+{
+	struct node_memory m;
+
+	limit_begin(l);
+	if (!node_memory_read(root, ALL_NODES, &m))
+		limit_consider(l, m.available,
+			       "the memory available on this machine (MemAvailable)");
+	consider_nodes(root, l);
+	cgroup_limit_memory(root, l);
+	consider_commit(root, l);
+	consider_ulimits(root, l);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/memory/huge.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/arithmetic.h"
+#include "base/sysfs.h"
+#include "base/text.h"
+#include "machine/memory/arena.h"
+#include "machine/memory/hugepool.h"
+#include "machine/memory/mapped.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/topology.h"
+
+/* Where root reserves them: by KiB; by node and KiB. */
+#define MACHINE_HUGE "/sys/kernel/mm/hugepages/hugepages-%zukB"
+#define NODE_HUGE    "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB"
+
+/* Huge pages that touching the rest of a region will take. */
+static uint64_t untouched(const struct region *r)
+{
+	unsigned char there;
+	uint64_t n = 0;
+
+	for (size_t offset = 0; offset < r->bytes; offset += r->granule)
+		n += mincore(r->base + offset, r->arena->machine->page, &there) || !(there & 1);
+	return n;
+}
+
+/*
+ * A fault beyond the limit of a cgroup kills the process (SIGBUS), so what is to be touched is held
+ * against it first.
+ */
+int huge_within_limit(struct region *r)
+{
+	char needed[BYTES_TEXT], there[BYTES_TEXT];
+	struct memory_limit limit;
+	uint64_t need = r->bytes;
+
+	huge_limit_read(THIS_MACHINE, r->granule, &limit);
+	for (const struct region *other = r->arena->regions; other; other = other->next)
+		need += other->granule == r->granule && other->hugetlb
+				? untouched(other) * other->granule
+				: 0;
+	if (need <= limit.available)
+		return 0;
+	cannot(r->arena,
+	       "%s and what was mapped before it need %s more in huge pages, but only %s can be "
+	       "had, because of %s; choose a smaller size",
+	       r->name, bytes_text(needed, need), bytes_text(there, limit.available), limit.what);
+	errno = ENOMEM;
+	return -1;
+}
+
+/*
+ * A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are
+ * counted first.
+ */
+int huge_on_node(struct region *r, int node)
+{
+	size_t size = r->granule;
+	struct huge_pages pages;
+	uint64_t need = 0;
+
+	if (!r->hugetlb || huge_pages_read(THIS_MACHINE, size, node, &pages))
+		return 0;
+	for (const struct region *other = r->arena->regions; other; other = other->next)
+		if (other == r ||
+		    (other->bound == node && other->granule == size && other->hugetlb))
+			need += untouched(other);
+	if (need <= pages.free)
+		return 0;
+	cannot(r->arena,
+	       "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, "
+	       "as root: echo %llu > " NODE_HUGE "/nr_hugepages",
+	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)pages.free,
+	       (unsigned long long)(pages.total + need - pages.free), node, size >> 10);
+	errno = ENOMEM;
+	return -1;
+}
+
+void huge_refused(struct region *r)
+{
+	const int error = errno;
+	size_t size = r->granule;
+	uint64_t need = r->bytes / size, unused;
+	struct huge_pages pages;
+	char unit[BYTES_TEXT];
+
+	bytes_text(unit, size);
+	if (huge_pages_read(THIS_MACHINE, size, ALL_NODES, &pages)) {
+		cannot(r->arena,
+		       "%s needs huge pages of %s, which this kernel does not have; "
+		       "/sys/kernel/mm/hugepages lists those it has",
+		       r->name, unit);
+	} else if ((unused = saturating_sub(pages.free, pages.reserved)) < need) {
+		cannot(r->arena,
+		       "%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
+		       "echo %llu > " MACHINE_HUGE "/nr_hugepages",
+		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
+		       (unsigned long long)(pages.total + need - unused), size >> 10);
+	} else {
+		cannot(r->arena,
+		       "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of "
+		       "the cgroup, hugetlb.*.max, or of the process)",
+		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
+		       strerror(error));
+	}
+	errno = error;
+}

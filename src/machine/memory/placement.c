@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/memory/placement.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sysfs.h"
+#include "machine/memory/mapped.h"
+#include "machine/memory/maps.h"
+#include "machine/memory/pagelist.h"
+#include "machine/topology/topology.h"
+
+/*
+ * Of one region, by node: pages found there, pages claimed for it, pages found that have no home.
+ */
+struct page_counts {
+	uint64_t found[MOST_NODES], home[MOST_NODES], homeless[MOST_NODES];
+};
+
+/*
+ * Of the pages that are to be even, those that a node has beyond its share; the granule is what
+ * interleaving can't divide.
+ */
+static uint64_t uneven(const struct region *r, const uint64_t *on)
+{
+	const struct machine *m = r->arena->machine;
+	uint64_t total = 0, excess = 0, nodes = machine_memory_nodes(m), share;
+
+	for (int n = 0; n < MOST_NODES; n++)
+		total += on[n];
+	share = (total + nodes - 1) / nodes + r->granule / m->page;
+	for (int n = 0; n < MOST_NODES; n++) {
+		const struct node *node = machine_node(m, n);
+		uint64_t wanted = node && machine_has_memory(m, node) ? share : 0;
+
+		excess += on[n] > wanted ? on[n] - wanted : 0;
+	}
+	return excess;
+}
+
+static void count_page(const struct region *r, size_t offset, int node, struct page_counts *t,
+		       struct placement *p)
+{
+	int home = region_claim(r, r->home, offset), user = region_claim(r, r->user, offset);
+	uint64_t pages = region_step(r) / p->page;
+
+	p->pages += pages;
+	if (user >= 0) {
+		p->used += pages;
+		p->local += node == user ? pages : 0;
+	}
+	if (node < 0 || node >= MOST_NODES)
+		p->unmapped += pages;
+	else
+		*(home < 0 ? &t->homeless[node] : &t->found[node]) += pages;
+	if (home >= 0 ? node != home : r->even && node < 0)
+		p->misplaced += pages;
+}
+
+static void add_found(const uint64_t *found, struct placement *p)
+{
+	for (unsigned n = 0; n < MOST_NODES; n++) {
+		p->on_node[n] += found[n];
+		if (found[n] && n >= p->nodes)
+			p->nodes = n + 1;
+	}
+}
+
+static int verify_region(const struct region *r, struct page_list *c, struct page_counts *t,
+			 struct placement *p)
+{
+	memset(t, 0, sizeof(*t));
+	for (size_t offset = 0; page_list_next(r, false, &offset, c);) {
+		if (page_list_ask(c))
+			return -1;
+		for (size_t i = 0; i < c->n; i++)
+			count_page(r, (size_t)((char *)c->address[i] - r->base), c->status[i], t,
+				   p);
+	}
+	add_found(t->found, p);
+	add_found(t->homeless, p);
+	if (r->even)
+		p->misplaced += uneven(r, t->homeless);
+	return 0;
+}
+
+static int verify(const struct arena *a, struct page_counts *t, struct placement *p)
+{
+	struct page_list *c = malloc(sizeof(*c));
+	int status = c ? 0 : -1, error;
+
+	for (const struct region *r = a->regions; r && !status; r = r->next)
+		status = verify_region(r, c, t, p);
+	error = errno;
+	free(c);
+	errno = error;
+	return status;
+}
+
+/* What can be said from counts: a node that has fewer pages than were claimed for it lacks some. */
+static void compare_counts(const struct region *r, struct page_counts *t, struct placement *p)
+{
+	uint64_t pages = region_extent(r) / p->page, found = 0, homes = 0, homeless = 0;
+
+	for (size_t offset = 0; offset < region_extent(r); offset += region_step(r))
+		if (region_claim(r, r->home, offset) >= 0)
+			t->home[region_claim(r, r->home, offset)] += region_step(r) / p->page;
+	for (unsigned n = 0; n < MOST_NODES; n++) {
+		found += t->found[n];
+		homes += t->home[n];
+		if (t->home[n] > t->found[n])
+			p->misplaced += t->home[n] - t->found[n];
+		else
+			homeless += t->homeless[n] = t->found[n] - t->home[n];
+	}
+	p->pages += pages;
+	p->unmapped += pages > found ? pages - found : 0;
+	if (r->even)
+		p->misplaced += uneven(r, t->homeless) +
+				(pages - homes > homeless ? pages - homes - homeless : 0);
+	add_found(t->found, p);
+}
+
+static int count_region(const struct region *r, const char *maps, struct page_counts *t,
+			struct placement *p)
+{
+	char *copy = strdup(maps), *rest = copy, *line;
+	uintptr_t begin;
+
+	if (!copy)
+		return -1;
+	memset(t, 0, sizeof(*t));
+	while ((line = numa_maps_next(&rest, &begin)))
+		if (region_holds(r, begin))
+			numa_maps_add(line, p->page, t->found, MOST_NODES);
+	free(copy);
+	compare_counts(r, t, p);
+	return 0;
+}
+
+static int count(const struct arena *a, struct page_counts *t, struct placement *p)
+{
+	char *maps = sysfs_text(THIS_MACHINE, "/proc/self/numa_maps");
+	int status = maps ? 0 : -1;
+
+	for (const struct region *r = a->regions; r && !status; r = r->next)
+		status = count_region(r, maps, t, p);
+	free(maps);
+	return status;
+}
+
+static void count_nothing(const struct arena *a, struct placement *p)
+{
+	for (const struct region *r = a->regions; r; r = r->next)
+		p->pages += region_extent(r) / p->page;
+}
+
+static void begin_anew(const struct arena *a, struct placement *p)
+{
+	uint64_t *on_node = p->on_node;
+
+	memset(on_node, 0, MOST_NODES * sizeof(*on_node));
+	*p = (struct placement){ .page = a->machine->page,
+				 .on_node = on_node,
+				 .nodes = (unsigned)machine_highest_node(a->machine) + 1 };
+}
+
+/*
+ * Some kernels (6.1 is one) hide from move_pages, as if they were not there, pages without access:
+ * so NUMA balancing leaves those that it watches. The counts know of them; where they find no more
+ * than was verified, that stands.
+ */
+static int count_hidden(const struct arena *a, struct page_counts *t, struct placement *p)
+{
+	const uint64_t unmapped = p->unmapped;
+	int length;
+
+	begin_anew(a, p);
+	if (count(a, t, p) || p->unmapped >= unmapped) {
+		begin_anew(a, p);
+		return verify(a, t, p);
+	}
+	p->how = PLACEMENT_COUNTED;
+	length = asprintf(&p->why_not,
+			  "move_pages: %llu pages are there, but hidden, as NUMA balancing leaves "
+			  "those that it watches",
+			  (unsigned long long)(unmapped - p->unmapped));
+	return length < 0 ? -1 : 0;
+}
+
+static int read_nodes(const struct arena *a, struct page_counts *t, struct placement *p)
+{
+	const char *forbidden;
+
+	begin_anew(a, p);
+	if (!verify(a, t, p))
+		return p->unmapped ? count_hidden(a, t, p) : 0;
+	if (errno == ENOMEM)
+		return -1;
+	forbidden = strerror(errno);
+	begin_anew(a, p);
+	p->how = PLACEMENT_COUNTED;
+	if (!count(a, t, p))
+		return asprintf(&p->why_not, "move_pages: %s", forbidden) < 0 ? -1 : 0;
+	if (errno == ENOMEM)
+		return -1;
+	begin_anew(a, p);
+	count_nothing(a, p);
+	p->how = PLACEMENT_UNVERIFIED;
+	return asprintf(&p->why_not, "move_pages: %s; /proc/self/numa_maps: %s", forbidden,
+			strerror(errno)) < 0
+		       ? -1
+		       : 0;
+}
+
+static const struct region *region_at(const struct arena *a, uintptr_t address)
+{
+	for (const struct region *r = a->regions; r; r = r->next)
+		if (region_holds(r, address))
+			return r;
+	return NULL;
+}
+
+static void add_huge(uint64_t bytes, size_t page, struct placement *p)
+{
+	p->huge += bytes;
+	if (bytes && page > p->huge_page)
+		p->huge_page = page;
+}
+
+static int read_huge(const struct arena *a, struct placement *p)
+{
+	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest = text;
+	struct mapping m;
+
+	for (const struct region *r = a->regions; r; r = r->next)
+		p->thp += r->pages == PAGES_THP ? r->asked : 0;
+	p->huge_unknown = !text;
+	if (!text)
+		return errno == ENOMEM ? -1 : 0;
+	while (smaps_next(&rest, &m)) {
+		const struct region *r = region_at(a, m.begin);
+
+		if (!r)
+			continue;
+		add_huge(m.transparent, a->machine->huge_page, p);
+		add_huge(m.hugetlb, r->granule, p);
+	}
+	free(text);
+	return 0;
+}
+
+int arena_placement(const struct arena *a, struct placement *p)
+{
+	struct page_counts *t = malloc(sizeof(*t));
+	int status = -1;
+
+	*p = (struct placement){ .on_node = malloc(MOST_NODES * sizeof(*p->on_node)) };
+	if (t && p->on_node)
+		status = read_nodes(a, t, p) || read_huge(a, p) ? -1 : 0;
+	free(t);
+	if (status) {
+		placement_free(p);
+		errno = ENOMEM;
+	}
+	return status;
+}
+
+void placement_free(struct placement *p)
+{
+	free(p->on_node);
+	free(p->why_not);
+	*p = (struct placement){ 0 };
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/memory/room.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "machine/memory/arena.h"
+#include "machine/limits/limits.h"
+#include "machine/memory/mapped.h"
+#include "machine/memory/region.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/topology.h"
+
+/*
+ * By first touch (which another node's memory may have to serve), and under a policy that allows no
+ * other node.
+ */
+enum { TOUCHED, ALONE, NEEDS };
+
+/* Reserved huge pages are counted apart. */
+static void add_need(const struct region *r, int64_t *need)
+{
+	const struct machine *m = r->arena->machine;
+	const unsigned nodes = machine_memory_nodes(m);
+	size_t on[MOST_NODES + 1] = { 0 }, granules = r->bytes / r->granule, evenly;
+
+	for (size_t i = 0; i < granules; i++)
+		on[r->bound == ANY_NODE ? r->home[i] : r->bound + 1]++;
+	evenly = r->even && nodes ? on[0] / nodes : 0; /* on[0]: of no node in particular */
+	for (unsigned i = 0; i < m->nodes; i++) {
+		const int number = m->node[i].number;
+		size_t here = number < MOST_NODES ? on[number + 1] : 0;
+
+		here += machine_has_memory(m, &m->node[i]) ? evenly : 0;
+		need[NEEDS * i + (r->bound == ANY_NODE ? TOUCHED : ALONE)] +=
+			(int64_t)(here * r->granule);
+	}
+}
+
+void arena_need(const struct arena *a, int64_t *need)
+{
+	memset(need, 0, sizeof(*need) * NEEDS * a->machine->nodes);
+	for (const struct region *r = a->regions; r; r = r->next)
+		if (!r->hugetlb)
+			add_need(r, need);
+}
+
+/*
+ * First touch falls to other nodes as long as these have something to spare; only then are files
+ * dropped for it.
+ */
+static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < a->machine->nodes; i++)
+		if (i != node && machine_has_memory(a->machine, &a->machine->node[i]))
+			sum += a->before[i].spare;
+	return sum;
+}
+
+static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t alone)
+{
+	const struct node_memory *m = &a->before[i];
+	const uint64_t need = touched + alone, all = need + memory_beside(need),
+		       share = touched / 1000; /* that may be misplaced */
+	const bool full = all > m->available;
+	const bool falls = touched && all > m->spare && all - m->spare > share &&
+			   spare_elsewhere(a, i) > share;
+	char needed[BYTES_TEXT], more[BYTES_TEXT], there[BYTES_TEXT], total[BYTES_TEXT],
+		cached[BYTES_TEXT], files[200] = "";
+
+	if (!need || !m->total || (!full && !falls))
+		return 0;
+	if (!full)
+		snprintf(files, sizeof(files),
+			 ", and %s of cached files, for which first touch goes to another node (as "
+			 "root: echo 3 > "
+			 "/proc/sys/vm/drop_caches)",
+			 bytes_text(cached, m->available - m->spare));
+	cannot(a,
+	       "it needs %s and %s beside it (page tables, samples) on node %d, which has %s %s of "
+	       "%s%s; choose a smaller size",
+	       bytes_text(needed, need), bytes_text(more, memory_beside(need)),
+	       a->machine->node[i].number, bytes_text(there, full ? m->available : m->spare),
+	       full ? "available" : "free", bytes_text(total, m->total), files);
+	errno = ENOMEM;
+	return -1;
+}
+
+int arena_room(struct arena *a, const int64_t *need)
+{
+	for (unsigned i = 0; a->before && i < a->machine->nodes; i++)
+		if (check_room(a, i, (uint64_t)need[NEEDS * i + TOUCHED],
+			       (uint64_t)need[NEEDS * i + ALONE]))
+			return -1;
+	return 0;
+}
+
+/* For what is touched while a trial is prepared. */
+int arena_has_room(struct arena *a)
+{
+	int64_t need[NEEDS * a->machine->nodes];
+
+	arena_need(a, need);
+	return arena_room(a, need);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "machine/provenance/program.h"
+
+#include <stdlib.h>
+#if __has_include("revision.h")
+#include "revision.h"
+#endif
+
+#include "base/arithmetic.h"
+#include "base/utf8.h"
+#include "machine/provenance/sources.h"
+
+#define QUOTE(x)  #x
+#define QUOTED(x) QUOTE(x)
+
+json_t *provenance_program(void)
+{
+	static const struct {
+		const char *name, *version;
+	} parts[] = {
+		{ "hwloc", LOCUS_HWLOC_VERSION },     { "libnuma", LOCUS_LIBNUMA_VERSION },
+		{ "jansson", LOCUS_JANSSON_VERSION },
+#ifdef _OPENMP
+		{ "openmp", QUOTED(_OPENMP) },
+#else
+		{ "openmp", NULL },
+#endif
+		{ "mpi", LOCUS_MPI_VERSION },	      { "papi", LOCUS_PAPI_VERSION },
+		{ "likwid", LOCUS_LIKWID_VERSION },
+	};
+	json_t *program = json_object(), *built_with = json_object();
+
+	put_value(program, "version", utf8_json(PACKAGE_VERSION), "no memory");
+	put_value(program, "revision", utf8_json(LOCUS_REVISION), "not built from a git tree");
+	put_value(program, "compiler", utf8_json(LOCUS_COMPILER), "no memory");
+	put_value(program, "flags", utf8_json(LOCUS_CFLAGS), "no memory");
+	for (unsigned i = 0; i < LENGTH(parts); i++)
+		put_value(built_with, parts[i].name, json_string(parts[i].version),
+			  "built without it");
+	json_object_set_new(program, "built_with", built_with);
+	return program;
+}
+
+json_t *provenance_job(void)
+{
+	static const char *const keys[] = { "id", "array_task", "step", "restart", "nodes" };
+	static const struct {
+		const char *system, *variable[LENGTH(keys)];
+	} systems[] = {
+		{ "slurm",
+		  { "SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
+		    "SLURM_JOB_NUM_NODES" } },
+		{ "pbs", { "PBS_JOBID", "PBS_ARRAY_INDEX", NULL, NULL, "PBS_NUM_NODES" } },
+		{ "lsf", { "LSB_JOBID", "LSB_JOBINDEX", NULL, "LSB_RESTART", NULL } },
+	};
+
+	for (unsigned i = 0; i < LENGTH(systems); i++) {
+		json_t *job;
+
+		if (!getenv(systems[i].variable[0]))
+			continue;
+		job = json_object();
+		json_object_set_new(job, "system", json_string(systems[i].system));
+		for (unsigned j = 0; j < LENGTH(keys); j++) {
+			const char *name = systems[i].variable[j],
+				   *value = name ? getenv(name) : NULL;
+			json_t *text = utf8_json(value);
+
+			json_object_set_new(job, keys[j], text ? text : json_null());
+		}
+		return job;
+	}
+	return json_null();
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/provenance/provenance.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "base/sysfs.h"
+#include "base/utf8.h"
+#include "machine/limits/cgroup.h"
+#include "machine/provenance/environment.h"
+#include "machine/provenance/frequency.h"
+#include "machine/provenance/hypervisor.h"
+#include "machine/provenance/cpu.h"
+#include "machine/provenance/kernel.h"
+#include "machine/provenance/memory.h"
+#include "machine/provenance/topology.h"
+#include "machine/provenance/sources.h"
+#include "machine/topology/tlb.h"
+#include "machine/topology/topology.h"
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static json_t *mitigations_of(const char *root)
+{
+	static const char folder[] = CPUS "/vulnerabilities";
+	json_t *mitigations = NULL;
+	struct dirent **entries;
+	char path[PATH_MAX];
+	int n;
+
+	snprintf(path, sizeof(path), "%s%s", root, folder);
+	n = scandir(path, &entries, visible, alphasort);
+	if (n < 0)
+		return NULL;
+	mitigations = json_object();
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		put_source(mitigations, root,
+			   &(struct source){ entries[i]->d_name, path, source_line, 0 });
+		free(entries[i]);
+	}
+	free(entries);
+	return mitigations;
+}
+
+static json_t *cgroup_of(const char *root)
+{
+	json_t *cgroup = json_object();
+	struct cgroup c;
+
+	cgroup_read(root, &c);
+	put_value(cgroup, "version", c.version ? json_integer(c.version) : NULL,
+		  "no control group for memory can be seen");
+	put_value(cgroup, "path", utf8_json(c.path), "no control group for memory can be seen");
+	put_value(cgroup, "memory_limit",
+		  c.memory_limit == NO_LIMIT ? NULL : size_value(c.memory_limit), "none set");
+	put_value(cgroup, "cpu_quota", isfinite(c.cpu_quota) ? json_real(c.cpu_quota) : NULL,
+		  "none set");
+	put_value(cgroup, "cpuset", utf8_json(c.cpuset), "no cpuset can be seen");
+	cgroup_free(&c);
+	return cgroup;
+}
+
+json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
+{
+	json_t *list = json_array();
+
+	for (const struct tlb *t = tlbs; t < tlbs + n; t++) {
+		json_t *tlb = json_object();
+
+		json_object_set_new(tlb, "level", json_integer(t->level));
+		json_object_set_new(tlb, "type", json_string(t->type));
+		json_object_set_new(tlb, "page", size_value(t->page));
+		json_object_set_new(tlb, "entries", size_value(t->entries));
+		put_value(tlb, "ways", t->ways ? size_value(t->ways) : NULL, "CPUID does not say");
+		json_array_append_new(list, tlb);
+	}
+	return list;
+}
+
+/* No file has them: a folder that stands for a machine has none. */
+static void put_tlbs(json_t *object, const char *root, const struct machine *m)
+{
+	bool here = m->here && !strcmp(root, THIS_MACHINE);
+	const char *why = "not this machine";
+	struct tlb tlbs[MOST_TLBS] = { 0 };
+	unsigned n = here ? tlb_read(tlbs, &why) : 0;
+
+	json_object_set_new(object, "tlb", provenance_tlb(tlbs, n));
+	if (!n)
+		json_object_set_new(object, "tlb_why", utf8_json(why));
+}
+
+json_t *provenance_machine_at(const char *root, const struct machine *m)
+{
+	static const struct source settings[] = {
+		{ "numa_balancing", "/proc/sys/kernel/numa_balancing", source_integer, 0 },
+		{ "perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", source_integer,
+		  0 },
+		{ 0 },
+	};
+	json_t *machine = json_object();
+	const char *hypervisor;
+	bool known;
+
+	hypervisor = hypervisor_find(root, &known);
+	json_object_set_new(machine, "cpu", cpu_of(root));
+	if (hypervisor || !known)
+		put_value(machine, "virtual", json_string(hypervisor),
+			  "neither the CPU nor the firmware tells");
+	else
+		json_object_set_new(machine, "virtual", json_null());
+	json_object_set_new(machine, "topology", topology_of(root, m));
+	put_tlbs(machine, root, m);
+	json_object_set_new(machine, "memory", memory_of(root, m));
+	json_object_set_new(machine, "kernel", kernel_of(root));
+	json_object_set_new(machine, "frequency", frequency_of(root, m));
+	put_value(machine, "mitigations", mitigations_of(root), CPUS "/vulnerabilities: %s",
+		  strerror(errno));
+	json_object_set_new(machine, "cgroup", cgroup_of(root));
+	put_sources(machine, root, settings);
+	json_object_set_new(machine, "environment", provenance_environment());
+	json_object_set_new(machine, "libc", json_sprintf("glibc %s", gnu_get_libc_version()));
+	return machine;
+}
+
+json_t *provenance_machine(const struct machine *m)
+{
+	return provenance_machine_at(THIS_MACHINE, m);
+}

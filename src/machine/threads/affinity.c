@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fields.h"
+#include "base/sysfs.h"
+#include "machine/threads/affinity.h"
+#include "machine/threads/cpuset.h"
+
+/*
+ * The parent of a process, its command line's words apart by zeros in `line`, and an empty one
+ * behind the last; 0: not to be seen.
+ */
+static int parent_of(int process, char *line, size_t size)
+{
+	char *status = sysfs_text(THIS_MACHINE, "/proc/%d/status", process), path[64];
+	uint64_t parent = 0;
+	size_t n;
+	FILE *f;
+
+	field_number(status, "PPid:", &parent);
+	free(status);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)parent);
+	f = parent ? fopen(path, "r") : NULL;
+	n = f ? fread(line, 1, size - 2, f) : 0;
+	if (f)
+		fclose(f);
+	line[n] = line[n + 1] = 0;
+	return n ? (int)parent : 0;
+}
+
+/*
+ * Is a word of a command line, less its folder, this one? A script's name is the second word,
+ * behind its interpreter's; words behind are its own.
+ */
+static bool runs(const char *line, const char *name, bool begins)
+{
+	for (unsigned i = 0; i < 4 && *line; i++, line += strlen(line) + 1) {
+		const char *slash = strrchr(line, '/'), *word = slash ? slash + 1 : line;
+
+		if (begins ? !strncmp(word, name, strlen(name)) : !strcmp(word, name))
+			return true;
+	}
+	return false;
+}
+
+enum { ANCESTORS = 6 };
+
+static bool is_ancestor(const char *name, bool begins)
+{
+	int process = getpid();
+	char line[2000]; /* as much of it as tells: names come first */
+
+	for (unsigned i = 0;
+	     i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++)
+		if (runs(line, name, begins))
+			return true;
+	return false;
+}
+
+static bool below_perfctr;
+
+static void look_for_perfctr(void)
+{
+	below_perfctr = is_ancestor("likwid-perfctr", false);
+}
+
+bool started_by_perfctr(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, look_for_perfctr);
+	return below_perfctr;
+}
+
+/*
+ * Which of LIKWID's tools pinned us. All three set the same variables (likwid-perfctr some more,
+ * with -m); likwid-mpirun starts ranks by a script of its own, which calls one of the others. Where
+ * /proc shows no ancestors, the variables have to do.
+ */
+static const char *who_of_likwid(void)
+{
+	if (is_ancestor(".likwidscript_", true))
+		return "likwid-mpirun";
+	if (started_by_perfctr())
+		return "likwid-perfctr";
+	return getenv("LIKWID_MODE") && !is_ancestor("likwid-pin", false) ? "likwid-perfctr"
+									  : "likwid-pin";
+}
+
+/* Of one thread, likwid-pin and likwid-perfctr -C pin without their library. */
+static bool pinned_by_likwid(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return getenv("LIKWID_PIN") || (preload && strstr(preload, "likwidpin"));
+}
+
+static const char *who(const char *otherwise)
+{
+	if (pinned_by_likwid())
+		return who_of_likwid();
+	if (omp_get_proc_bind() != omp_proc_bind_false)
+		return "OMP_PROC_BIND";
+	return getenv("SLURM_JOB_ID") ? "SLURM" : otherwise;
+}
+
+/* OpenMP's places are ours to use, also those that its default number of threads leaves empty. */
+static void add_places(hwloc_bitmap_t set)
+{
+	for (int place = 0;
+	     omp_get_proc_bind() != omp_proc_bind_false && place < omp_get_num_places(); place++) {
+		int n = omp_get_place_num_procs(place), *cpu = calloc((size_t)n + 1, sizeof(*cpu));
+
+		if (cpu)
+			omp_get_place_proc_ids(place, cpu);
+		for (int i = 0; cpu && i < n; i++)
+			hwloc_bitmap_set(set, (unsigned)cpu[i]);
+		free(cpu);
+	}
+}
+
+static void free_masks(hwloc_bitmap_t *mask, unsigned n)
+{
+	for (unsigned i = 0; mask && i < n; i++)
+		hwloc_bitmap_free(mask[i]);
+	free(mask);
+}
+
+int affinity_inherit(struct affinity *a)
+{
+	unsigned threads = (unsigned)omp_get_max_threads();
+	hwloc_bitmap_t *mask = calloc(threads, sizeof(hwloc_bitmap_t));
+	int failed = 0;
+
+	*a = (struct affinity){ .allowed = hwloc_bitmap_alloc() };
+	a->cpu_of = calloc(threads, sizeof(*a->cpu_of));
+	if (!mask || !a->cpu_of || !a->allowed)
+		goto fail;
+#pragma omp parallel num_threads(threads) default(none) shared(a, mask) reduction(| : failed)
+	{
+		if (omp_get_thread_num() == 0)
+			a->threads = (unsigned)omp_get_num_threads();
+		mask[omp_get_thread_num()] = cpuset_get();
+		failed |= mask[omp_get_thread_num()] ? 0 : errno;
+	}
+	/*
+	 * Else its threads would spin through our samples, where OMP_WAIT_POLICY or KMP_BLOCKTIME
+	 * says so.
+	 */
+	omp_pause_resource_all(omp_pause_soft);
+	errno = failed;
+	if (failed)
+		goto fail;
+	for (unsigned i = 0; i < a->threads; i++) {
+		hwloc_bitmap_or(a->allowed, a->allowed, mask[i]);
+		a->cpu_of[i] = hwloc_bitmap_first(mask[i]);
+	}
+	add_places(a->allowed);
+	a->cpus = (unsigned)hwloc_bitmap_weight(a->allowed);
+	if (a->threads > 1 && !hwloc_bitmap_isequal(mask[0], mask[1])) {
+		a->bound_by = who("a launcher");
+	} else {
+		a->threads = 0;
+		if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN) || pinned_by_likwid())
+			a->bound_by = who("taskset or cpuset");
+	}
+	if (cpuset_set(a->allowed))
+		goto fail;
+	free_masks(mask, threads);
+	return 0;
+fail:
+	free_masks(mask, threads);
+	affinity_free(a);
+	return -1;
+}
+
+void affinity_free(struct affinity *a)
+{
+	hwloc_bitmap_free(a->allowed);
+	a->allowed = NULL;
+	free(a->cpu_of);
+	a->cpu_of = NULL;
+	a->threads = 0;
+}

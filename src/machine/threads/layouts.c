@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/threads/layouts.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "base/why.h"
+#include "machine/topology/lists.h"
+#include "machine/topology/order.h"
+#include "machine/threads/places.h"
+#include "machine/topology/topology.h"
+
+#define MOST_THREADS (1u << 20) /* of a layout, on one node: sums don't overflow */
+
+/* The i-th node with CPUs. */
+static const struct node *cpu_node(const struct machine *m, unsigned i)
+{
+	for (unsigned n = 0; n < m->nodes; n++)
+		if (m->node[n].cores && !i--)
+			return &m->node[n];
+	return NULL;
+}
+
+/*
+ * Numbers joined by "+", at most `most` of them (count may be NULL). Returns how many, 0 when it is
+ * something else.
+ */
+static unsigned read_layout(const char *layout, unsigned *count, unsigned most)
+{
+	for (unsigned n = 0, threads; n < most && number_at(&layout, MOST_THREADS, &threads);
+	     layout++) {
+		if (count)
+			count[n] = threads;
+		n++;
+		if (!*layout)
+			return n;
+		if (*layout != '+')
+			return 0;
+	}
+	return 0;
+}
+
+unsigned layout_threads(const char *layout)
+{
+	unsigned sum = 0;
+
+	if (!read_layout(layout, NULL, UINT_MAX))
+		return 0;
+	for (const char *at = layout; at; at = strchr(at, '+')) {
+		at += *at == '+';
+		sum += (unsigned)strtoul(at, NULL, 10);
+	}
+	return sum;
+}
+
+/* Threads on one node: on its CPUs in the order of the machine's. */
+static int lay(const char *layout, const struct node *node, unsigned n, bool oversubscribe,
+	       const struct cpu_order *order, struct place *place, const char **why)
+{
+	unsigned placed = 0;
+
+	if (n > node->cpus && !oversubscribe)
+		return say(why,
+			   "layout %.100s asks for %u threads on node %d, which has %s; expected "
+			   "fewer (" OVERSUBSCRIBE ")",
+			   layout, n, node->number, count_text(node->cpus, "CPU").of);
+	assert(node->cpus); /* nodes of layouts have CPUs */
+	for (unsigned i = 0; placed < n; i = (i + 1) % order->n)
+		if (order->cpu[i]->node == node->number)
+			place[placed++] = place_of(order->cpu[i]);
+	return 0;
+}
+
+int machine_layout(const struct machine *m, const char *layout, const char *bind,
+		   bool oversubscribe, struct place *place, const char **why)
+{
+	unsigned nodes = machine_cpu_nodes(m);
+	unsigned *count = calloc(nodes, sizeof(*count));
+	struct cpu_order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
+	char numbers[LIST_TEXT];
+	int status = 0;
+
+	if (!count || !order.cpu)
+		status = say(why, "out of memory");
+	else if (read_layout(layout, count, nodes) != nodes || !layout_threads(layout))
+		status = say(why,
+			     "layout %.100s is not one of this machine; expected threads on each "
+			     "of its nodes with CPUs (%s), as \"%s\"",
+			     layout, cpu_node_list(m, numbers), nodes == 1 ? "2" : "2+0");
+	else
+		status = order_by(m, is_order(bind) ? bind : "close", &order, why);
+	for (unsigned i = 0; !status && i < nodes; place += count[i], i++)
+		status = lay(layout, cpu_node(m, i), count[i], oversubscribe, &order, place, why);
+	free(count);
+	free(order.cpu);
+	return status;
+}
+
+/* Among the nodes with CPUs; -1: it is not one of them. */
+static int index_of(const struct machine *m, int number)
+{
+	for (unsigned i = 0; i < machine_cpu_nodes(m); i++)
+		if (cpu_node(m, i)->number == number)
+			return (int)i;
+	return -1;
+}
+
+static int expand_node(const struct machine *m, const char *word, unsigned threads, unsigned *count,
+		       const char **why)
+{
+	char numbers[LIST_TEXT];
+	const char *at = word + strlen("node:");
+	unsigned number;
+	bool known = number_at(&at, INT_MAX, &number) && !*at && machine_node(m, (int)number);
+	int node = known ? index_of(m, (int)number) : -1;
+
+	if (node < 0)
+		return say(why, "layout %.100s: %s; nodes with CPUs: %s", word,
+			   known ? "that node has no CPUs that this process may use"
+				 : "there is no such node",
+			   cpu_node_list(m, numbers));
+	count[node] = threads ? threads : machine_node(m, (int)number)->cores;
+	return 0;
+}
+
+/* Of the nodes with most cores those with most CPUs, and of these the first: its index. */
+static unsigned largest_node(const struct machine *m)
+{
+	unsigned largest = 0;
+
+	for (unsigned i = 1; i < machine_cpu_nodes(m); i++) {
+		const struct node *node = cpu_node(m, i), *best = cpu_node(m, largest);
+
+		if (node->cores > best->cores ||
+		    (node->cores == best->cores && node->cpus > best->cpus))
+			largest = i;
+	}
+	return largest;
+}
+
+/* Each goes to the node with fewest threads: of those with a free core, else with a free CPU. */
+static void split(const struct machine *m, unsigned threads, unsigned nodes, unsigned *count)
+{
+	const struct node *node[nodes];
+
+	for (unsigned i = 0; i < nodes; i++)
+		node[i] = cpu_node(m, i);
+	for (; threads; threads--) {
+		unsigned best = 0, best_full = UINT_MAX;
+
+		for (unsigned i = 0; i < nodes; i++) {
+			unsigned full = (count[i] >= node[i]->cores) + (count[i] >= node[i]->cpus);
+
+			if (full < best_full || (full == best_full && count[i] < count[best])) {
+				best = i;
+				best_full = full;
+			}
+		}
+		count[best]++;
+	}
+}
+
+static int expand_numbers(const struct machine *m, const char *word, unsigned *count,
+			  const char **why)
+{
+	unsigned nodes = machine_cpu_nodes(m), given = read_layout(word, NULL, UINT_MAX);
+	char numbers[LIST_TEXT];
+
+	if (!given)
+		return misunderstood(say(why,
+					 "\"%.100s\" is not a layout; expected packed, split, all, "
+					 "each, node:N, or threads on each node (8+8)",
+					 word));
+	if (given != nodes && given != 1)
+		return say(
+			why,
+			"layout %.100s has %u numbers; expected one for each node with CPUs (%s)",
+			word, given, cpu_node_list(m, numbers));
+	if (!layout_threads(word))
+		return misunderstood(
+			say(why, "layout %.100s has no thread; expected at least one", word));
+	read_layout(word, count, nodes);
+	return 0;
+}
+
+static unsigned sum_of(const unsigned *count, unsigned nodes)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < nodes; i++)
+		sum += count[i];
+	return sum;
+}
+
+/* Fills the rows of `count`, one a layout, a number for each node. */
+static int expand(const struct machine *m, const char *word, unsigned threads, unsigned nodes,
+		  unsigned *count, const char **why)
+{
+	unsigned largest = largest_node(m), sum;
+
+	if (!strcmp(word, "packed")) {
+		count[largest] = threads ? threads : cpu_node(m, largest)->cores;
+	} else if (!strcmp(word, "split")) {
+		split(m, threads ? threads : cpu_node(m, largest)->cores, nodes, count);
+	} else if (!strcmp(word, "each")) {
+		for (unsigned i = 0; i < nodes; i++)
+			count[i * nodes + i] = threads ? threads : cpu_node(m, i)->cores;
+	} else if (!strncmp(word, "node:", strlen("node:"))) {
+		return expand_node(m, word, threads, count, why);
+	} else if (!strcmp(word, "all")) {
+		for (unsigned i = 0; i < nodes; i++)
+			count[i] = cpu_node(m, i)->cores;
+	} else if (expand_numbers(m, word, count, why)) {
+		return -1;
+	}
+	sum = sum_of(count, nodes);
+	if (strcmp(word, "each") && threads && threads != sum)
+		return misunderstood(
+			say(why, "layout %.100s has %s, not the %u asked for; give one of the two",
+			    word, count_text(sum, "thread").of, threads));
+	return 0;
+}
+
+/* One block: the pointers, then what they point to. */
+static char **write_layouts(const unsigned *count, unsigned layouts, unsigned nodes)
+{
+	size_t most = nodes * sizeof("4294967295+");
+	char **list = malloc(layouts * (sizeof(*list) + most)), *at;
+
+	if (!list)
+		return NULL;
+	at = (char *)(list + layouts);
+	for (unsigned l = 0; l < layouts; l++, at++) {
+		list[l] = at;
+		for (unsigned i = 0; i < nodes; i++)
+			at += sprintf(at, i ? "+%u" : "%u", count[l * nodes + i]);
+	}
+	return list;
+}
+
+char **machine_layouts(const struct machine *m, const char *word, unsigned threads, unsigned *n,
+		       const char **why)
+{
+	unsigned nodes = machine_cpu_nodes(m), layouts = strcmp(word, "each") ? 1 : nodes;
+	unsigned *count = calloc((size_t)layouts * nodes, sizeof(*count));
+	char **list = NULL;
+
+	assert(nodes);
+	if (threads > MOST_THREADS)
+		explain(why, "%u threads are too many; at most %u are possible", threads,
+			MOST_THREADS);
+	else if (!count || (!expand(m, word, threads, nodes, count, why) &&
+			    !(list = write_layouts(count, layouts, nodes))))
+		explain(why, "out of memory");
+	free(count);
+	*n = list ? layouts : 0;
+	return list;
+}

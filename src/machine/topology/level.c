@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/topology/level.h"
+
+#include "machine/topology/topology.h"
+
+const char *const machine_level_names[LEVELS] = {
+	[SAME_CPU] = "CPU",	   [SAME_CORE] = "SMT",	 [SAME_L2] = "L2",
+	[SAME_L3] = "L3",	   [SAME_NODE] = "node", [SAME_PACKAGE] = "package",
+	[SAME_MACHINE] = "machine"
+};
+
+static bool share_cache(const struct machine *m, hwloc_obj_type_t type, int cpu, int other)
+{
+	hwloc_obj_t a = hwloc_get_pu_obj_by_os_index(m->topology, (unsigned)cpu),
+		    cache = a ? hwloc_get_ancestor_obj_by_type(m->topology, type, a) : NULL;
+
+	return cache && hwloc_bitmap_isset(cache->cpuset, (unsigned)other);
+}
+
+enum level machine_level(const struct machine *m, int cpu, int other)
+{
+	const struct cpu *a = machine_cpu(m, cpu), *b = machine_cpu(m, other);
+
+	if (cpu == other)
+		return SAME_CPU;
+	if (!a || !b)
+		return SAME_MACHINE;
+	if (a->core == b->core)
+		return SAME_CORE;
+	if (a->node != b->node)
+		return a->package == b->package ? SAME_PACKAGE : SAME_MACHINE;
+	if (share_cache(m, HWLOC_OBJ_L2CACHE, cpu, other))
+		return SAME_L2;
+	return share_cache(m, HWLOC_OBJ_L3CACHE, cpu, other) ? SAME_L3 : SAME_NODE;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/topology/load.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arithmetic.h"
+#include "base/sysfs.h"
+#include "base/why.h"
+#include "machine/topology/topology.h"
+
+/* of a synthetic machine: hwloc needs seconds for as many, and the square of it for more */
+#define MOST_SYNTHETIC (1u << 13)
+#define EXAMPLE	       "\"node:2 core:64 pu:2\""
+#define EXPECTED \
+	"an XML file of hwloc (lstopo FILE.xml writes one) or a description such as " EXAMPLE
+#define NODES "/sys/devices/system/node"
+
+/*
+ * CPUs of a synthetic description: the product of the counts outside brackets and parentheses, each
+ * read as hwloc reads it.
+ */
+static double synthetic_cpus(const char *text)
+{
+	double product = 1;
+	int depth = 0;
+
+	for (const char *c = text; *c; c++) {
+		char *end;
+		unsigned long long count;
+
+		depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
+		if (depth || isspace((unsigned char)*c) ||
+		    (c != text && c[-1] != ':' && !isspace((unsigned char)c[-1])))
+			continue;
+		count = strtoull(c, &end, 0);
+		if (end != c && count)
+			product *= (double)count;
+	}
+	return product;
+}
+
+static int take_synthetic(struct machine *m, const char *text, const char **error)
+{
+	double cpus = synthetic_cpus(text);
+
+	if (strchr(text, '/') || strstr(text, ".xml"))
+		return say(error, "topology %.200s: no such file; expected " EXPECTED, text);
+	if (cpus > MOST_SYNTHETIC)
+		return say(error,
+			   "topology \"%.200s\" would have %.0f CPUs; at most %u are possible, as "
+			   "in " EXAMPLE,
+			   text, cpus, MOST_SYNTHETIC);
+	if (hwloc_topology_set_synthetic(m->topology, text) || hwloc_topology_load(m->topology))
+		return say(error,
+			   "topology \"%.200s\" is neither a file nor a description; "
+			   "expected " EXPECTED,
+			   text);
+	return 0;
+}
+
+static int take_file(struct machine *m, const char *path, const struct stat *status,
+		     const char **error)
+{
+	const char *what = "not the XML of a topology";
+
+	if (!S_ISREG(status->st_mode))
+		what = "not a regular file";
+	else if (access(path, R_OK))
+		what = strerror(errno);
+	else if (!hwloc_topology_set_xml(m->topology, path) && !hwloc_topology_load(m->topology))
+		return 0;
+	return say(error, "topology %.200s: %s; expected " EXPECTED, path, what);
+}
+
+/*
+ * Containers may hide a folder under an empty one, at which hwloc ends the program (an assertion,
+ * not an error).
+ */
+static bool nodes_are_hidden(void)
+{
+	return sysfs_exists(THIS_MACHINE, NODES) && sysfs_hidden(THIS_MACHINE, NODES);
+}
+
+/* Variables by which hwloc would read another machine, or less of this one. */
+static const char *const misleading[] = { "HWLOC_XMLFILE",    "HWLOC_SYNTHETIC",
+					  "HWLOC_FSROOT",     "HWLOC_CPUID_PATH",
+					  "HWLOC_COMPONENTS", "HWLOC_THISSYSTEM",
+					  "HWLOC_ALLOW",      "HWLOC_DUMPED_HWDATA_DIR" };
+
+/*
+ * Removes them for good, because LIKWID's library uses hwloc too. topology_warn() names them.
+ */
+static void ignore_variables(struct machine *m)
+{
+	for (unsigned i = 0; i < LENGTH(misleading); i++) {
+		size_t used = strlen(m->ignored);
+
+		if (!getenv(misleading[i]))
+			continue;
+		unsetenv(misleading[i]);
+		snprintf(m->ignored + used, sizeof(m->ignored) - used, used ? ", %s" : "%s",
+			 misleading[i]);
+	}
+}
+
+static int take_this(struct machine *m, const char **error)
+{
+	/* what processors say of themselves is left, or else their number */
+	if (nodes_are_hidden())
+		hwloc_topology_set_components(m->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+					      "linux:cpu");
+	if (hwloc_topology_load(m->topology))
+		return say(error, "hwloc can't read the topology of this machine: %s",
+			   strerror(errno));
+	if (!hwloc_topology_is_thissystem(m->topology))
+		return say(error, "hwloc read the topology of another machine; unset the variables "
+				  "HWLOC_...");
+	m->here = true;
+	return 0;
+}
+
+int topology_load(struct machine *m, const char *description, const char **error)
+{
+	struct stat file;
+	int status;
+
+	if (!description)
+		ignore_variables(m);
+	if (hwloc_topology_init(&m->topology)) {
+		m->topology = NULL;
+		return say(error, "hwloc can't begin to read a topology: %s", strerror(errno));
+	}
+	/*
+	 * All that is there: a CPU may be ours on a node whose memory is not, and has that node all
+	 * the same.
+	 */
+	hwloc_topology_set_flags(m->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	if (!description)
+		status = take_this(m, error);
+	else if (!stat(description, &file))
+		status = take_file(m, description, &file, error);
+	else
+		status = take_synthetic(m, description, error);
+	if (status)
+		return -1;
+	m->name = strdup(description ? description : "this machine");
+	return m->name ? 0 : say(error, "out of memory");
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/topology/nodes.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <hwloc.h>
+#include <hwloc/distances.h>
+
+#include "base/sysfs.h"
+#include "machine/topology/policy.h"
+#include "machine/topology/topology.h"
+
+const char *node_lack(const struct machine *m, const struct node *node, char text[NODE_TEXT])
+{
+	if (node->lack == NODE_EMPTY)
+		return "which has no memory";
+	snprintf(text, NODE_TEXT, "which has no memory that this process may use (%s%s)",
+		 node->lack == NODE_NOT_IN_POLICY ? "memory policy " : "cpuset",
+		 node->lack == NODE_NOT_IN_POLICY ? m->policy.text : "");
+	return text;
+}
+
+static void leave_out(struct machine *m)
+{
+	hwloc_bitmap_t allowed =
+		m->policy.kind == POLICY_BOUND ? memory_policy_nodes(&m->policy) : NULL;
+
+	for (unsigned i = 0; allowed && i < m->nodes; i++) {
+		struct node *node = &m->node[i];
+
+		if (!node->memory || hwloc_bitmap_isset(allowed, (unsigned)node->number))
+			continue;
+		node->memory = 0;
+		node->lack = NODE_NOT_IN_POLICY;
+	}
+	hwloc_bitmap_free(allowed);
+}
+
+/*
+ * Where a page lies that a CPU of the node has just touched; -1: the kernel doesn't say. The thread
+ * is back on its CPUs after it.
+ */
+static int touch_from(const struct machine *m, const struct node *node)
+{
+	hwloc_bitmap_t own = hwloc_bitmap_alloc(), there = hwloc_bitmap_alloc(),
+		       found = hwloc_bitmap_alloc();
+	volatile char *page =
+		mmap(NULL, m->page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int number = -1;
+
+	for (unsigned i = 0; i < m->cpus; i++)
+		if (m->cpu[i].node == node->number)
+			hwloc_bitmap_set(there, (unsigned)m->cpu[i].number);
+	if (page != MAP_FAILED && !hwloc_get_cpubind(m->topology, own, HWLOC_CPUBIND_THREAD) &&
+	    !hwloc_set_cpubind(m->topology, there, HWLOC_CPUBIND_THREAD)) {
+		*page = 1;
+		if (!hwloc_get_area_memlocation(m->topology, (const void *)page, m->page, found,
+						HWLOC_MEMBIND_BYNODESET))
+			number = hwloc_bitmap_first(found);
+		hwloc_set_cpubind(m->topology, own, HWLOC_CPUBIND_THREAD);
+	}
+	if (page != MAP_FAILED)
+		munmap((void *)page, m->page);
+	hwloc_bitmap_free(own);
+	hwloc_bitmap_free(there);
+	hwloc_bitmap_free(found);
+	return number;
+}
+
+static uint64_t distance(const struct hwloc_distances_s *d, int from, int to)
+{
+	uint64_t value = UINT64_MAX;
+
+	for (unsigned i = 0; d && i < d->nbobjs; i++)
+		for (unsigned j = 0; j < d->nbobjs; j++)
+			if ((int)d->objs[i]->os_index == from && (int)d->objs[j]->os_index == to)
+				value = d->values[i * d->nbobjs + j];
+	return value;
+}
+
+/* The nearest node with memory, the first of those that are equally near. */
+static int nearest_with_memory(const struct machine *m, int from)
+{
+	struct hwloc_distances_s *d = NULL;
+	uint64_t shortest = 0;
+	unsigned n = 1;
+	int found = -1;
+
+	if (hwloc_distances_get_by_name(m->topology, "NUMALatency", &n, &d, 0) || !n)
+		d = NULL;
+	for (unsigned i = 0; i < m->nodes; i++) {
+		uint64_t length = distance(d, from, m->node[i].number);
+
+		if (!machine_has_memory(m, &m->node[i]) || (found >= 0 && length >= shortest))
+			continue;
+		found = m->node[i].number;
+		shortest = length;
+	}
+	if (d)
+		hwloc_distances_release(m->topology, d);
+	return found < 0 ? from : found;
+}
+
+void nodes_find_memory(struct machine *m)
+{
+	if (m->here) {
+		memory_policy_read(THIS_MACHINE, &m->policy);
+		leave_out(m);
+	}
+	for (unsigned i = 0; i < m->nodes; i++) {
+		struct node *node = &m->node[i];
+		int touched = -1;
+
+		node->first_touch = node->number;
+		if (machine_has_memory(m, node))
+			continue;
+		if (m->here && node->cpus)
+			touched = touch_from(m, node);
+		node->first_touch = touched >= 0 ? touched : nearest_with_memory(m, node->number);
+	}
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/why.h"
+#include "machine/topology/lists.h"
+#include "machine/topology/node_memory.h"
+#include "machine/topology/order.h"
+#include "machine/topology/topology.h"
+
+static void take(struct cpu_order *order, const struct cpu *cpu)
+{
+	order->cpu[order->n++] = cpu;
+}
+
+/* All cores before any sibling. */
+static void order_close(const struct machine *m, struct cpu_order *order)
+{
+	for (unsigned sibling = 0; order->n < m->cpus; sibling++)
+		for (unsigned i = 0; i < m->cpus; i++)
+			if (m->cpu[i].sibling == sibling)
+				take(order, &m->cpu[i]);
+}
+
+/*
+ * The turn of a core (0: the first) when at each fork of the tree - packages, nodes, caches - the
+ * branches take turns. A branch with fewer cores drops out when it has none left. From the core
+ * upwards, its turn in the parent is the number of cores served before it.
+ */
+static unsigned spread_rank(hwloc_obj_t object)
+{
+	unsigned rank = 0;
+
+	for (hwloc_obj_t parent = object->parent; parent;
+	     object = parent, parent = object->parent) {
+		unsigned before = 0;
+
+		for (unsigned i = 0; i < parent->arity; i++) {
+			unsigned cores = (unsigned)(uintptr_t)parent->children[i]->userdata;
+			unsigned turns = rank + (i < object->sibling_rank);
+
+			before += cores < turns ? cores : turns;
+		}
+		rank = before;
+	}
+	return rank;
+}
+
+static void order_spread(const struct machine *m, struct cpu_order *order)
+{
+	for (unsigned i = 0; i < m->cpus; i++)
+		if (m->cpu[i].sibling == 0)
+			order->cpu[spread_rank(hwloc_get_pu_obj_by_os_index(
+				m->topology, (unsigned)m->cpu[i].number))] = &m->cpu[i];
+	order->n = m->cores;
+	for (unsigned sibling = 1; order->n < m->cpus; sibling++)
+		for (unsigned core = 0; core < m->cores; core++) {
+			/* siblings are neighbours */
+			const struct cpu *cpu = order->cpu[core] + sibling;
+
+			assert(order->cpu[core]); /* each had its turn */
+			if (cpu < m->cpu + m->cpus && cpu->core == order->cpu[core]->core)
+				take(order, cpu);
+		}
+}
+
+/* A CPU of a list. One that is not here is remembered, so that all such can be named at once. */
+static int take_number(const struct machine *m, const char *list, unsigned number,
+		       struct cpu_order *order, hwloc_bitmap_t unknown, const char **why)
+{
+	const struct cpu *cpu = machine_cpu(m, (int)number);
+
+	if (!cpu)
+		return hwloc_bitmap_set(unknown, number);
+	for (unsigned i = 0; i < order->n; i++)
+		if (order->cpu[i] == cpu)
+			return misunderstood(say(
+				why,
+				"CPU %u is twice in \"%.100s\"; expected each once (" OVERSUBSCRIBE
+				")",
+				number, list));
+	take(order, cpu);
+	return 0;
+}
+
+static int take_numbers(const struct machine *m, const char *list, struct cpu_order *order,
+			hwloc_bitmap_t unknown, const char **why)
+{
+	const char *at = list;
+	char numbers[LIST_TEXT];
+
+	for (;; at++) {
+		unsigned first, last, step = 1;
+
+		if (!number_at(&at, MOST_LISTED, &first))
+			break;
+		last = first;
+		if (*at == '-' && (at++, !number_at(&at, MOST_LISTED, &last)))
+			break;
+		if (*at == ':' && (at++, !number_at(&at, MOST_LISTED, &step) || !step))
+			break;
+		if (last < first)
+			break;
+		for (unsigned number = first; number <= last; number += step)
+			if (take_number(m, list, number, order, unknown, why))
+				return -1;
+		if (!*at)
+			return 0;
+		if (*at != ',')
+			break;
+	}
+	return misunderstood(say(why,
+				 "can't bind to \"%.100s\"; expected close, spread, float, or a "
+				 "list of CPUs such as \"0,2-5\" (usable: %s)",
+				 list, cpu_list(m, ALL_NODES, numbers)));
+}
+
+int order_list(const struct machine *m, const char *list, struct cpu_order *order, const char **why)
+{
+	hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
+	char missing[LIST_TEXT], numbers[LIST_TEXT];
+	int status =
+		unknown ? take_numbers(m, list, order, unknown, why) : say(why, "out of memory");
+	bool one = unknown && hwloc_bitmap_weight(unknown) == 1;
+
+	if (!status && !hwloc_bitmap_iszero(unknown))
+		status = misunderstood(say(why,
+					   "CPU%s %s of \"%.100s\" %s not there, or this process "
+					   "may not use %s; usable: %s",
+					   one ? "" : "s", list_text(unknown, missing), list,
+					   one ? "is" : "are", one ? "it" : "them",
+					   cpu_list(m, ALL_NODES, numbers)));
+	hwloc_bitmap_free(unknown);
+	return status;
+}
+
+bool is_float(const char *bind)
+{
+	return !strcmp(bind, "float");
+}
+
+bool is_order(const char *bind)
+{
+	return !strcmp(bind, "close") || !strcmp(bind, "spread") || is_float(bind);
+}
+
+int order_by(const struct machine *m, const char *bind, struct cpu_order *order, const char **why)
+{
+	if (!is_order(bind))
+		return order_list(m, bind, order, why);
+	if (!strcmp(bind, "spread"))
+		order_spread(m, order);
+	else
+		order_close(m, order);
+	return 0;
+}
