@@ -119,13 +119,16 @@ bool allocation_open(struct series *s, struct team *team)
 void allocation_close(struct series *s, struct team *team)
 {
 	struct trial *t = &s->planned->trial;
+	struct placement after;
 	const char *wrong;
+	bool placed;
 
 	if (!s->ready)
 		return;
 	watchdog_away(CHECKING);
-	placements_end(&s->placements, t->arena);
+	placed = placements_end(&s->placements, t->arena, &after);
 	watchdog_back();
+	placements_keep(&s->placements, placed ? &after : NULL);
 	roles_seat(s, team);
 	watchdog_away(CHECKING);
 	wrong = s->worked && !s->failure && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t)

@@ -34,12 +34,15 @@ static void keep_worst(struct placements *p, struct placement *after)
 	}
 }
 
-void placements_end(struct placements *p, const struct arena *arena)
+bool placements_end(const struct placements *p, const struct arena *arena, struct placement *after)
 {
-	struct placement after;
+	return p->now.pages && !arena_placement(arena, after);
+}
 
-	if (p->now.pages && !arena_placement(arena, &after))
-		keep_worst(p, &after);
+void placements_keep(struct placements *p, struct placement *after)
+{
+	if (after)
+		keep_worst(p, after);
 	else
 		placement_free(&p->now);
 	p->now = (struct placement){ 0 };
