@@ -820,7 +820,7 @@ static void test_sums_by_changes(void **state)
 	*a.moves = *b.moves;
 	assert_memory_equal(changing, once, sizeof(once));
 	for (unsigned c = 0; c < K; c++) {
-		sums_settle(&b, c);
+		sums_remove_magic(&b, c);
 		for (unsigned j = 0; j < D; j++) {
 			int64_t sum = 0;
 

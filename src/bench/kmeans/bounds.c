@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pruning by bounds (Hamerly 2010; by groups of centres: Ding et al. 2015, with groups as they
- * come). Of each point is known how far its centre is at most, how far all others are at least, and
- * how far those of each group are at least. Centres move, so bounds get worse; where a point's two
- * first ones still don't meet, its label is what it was, and nothing is computed. Else its distance
- * is measured, and then only groups that may be nearer are looked at, and its own one, of which the
- * score is needed.
+ * Pruning by bounds (Hamerly 2010; by groups of centres: Ding et al. 2015, with consecutive centres
+ * as groups). Each point has an upper bound of the distance to its centre, a lower bound of that to
+ * all others, and a lower bound for each group. As centres move, bounds get looser. While the first
+ * two don't cross, the label can't change, and nothing is computed. Otherwise the distance to the
+ * point's centre is computed, and then the scores of its own group and of those that may be nearer.
  *
- * Points are taken in chunks. Of those that look at the same group, the scores are computed
- * together. A chunk of which most would be looked at is left to brute force, which leaves new
- * bounds. That costs more than brute force alone: where few points are left out, that is what it
- * comes to, and only one chunk in SCOUTS is tried further, ever more seldom. What pays is decided
- * by numbers of operations and what each is taken to cost, so without a clock: the same points
- * always take the same way.
+ * Points are processed in chunks, so that scores of the same group are computed together. A chunk
+ * in which most points would need scores is left to brute force, which also makes new bounds. That
+ * costs more than brute force alone. Where pruning saves too little, only one chunk in SCOUTS keeps
+ * trying bounds, ever more rarely. The choice is by operation counts and assumed costs, not by a
+ * clock: the same points always take the same path.
  */
 #include <float.h>
 #include <math.h>
@@ -27,13 +25,13 @@ enum { SCOUTS = 64 };
 
 static bool fits(const struct problem *p)
 {
-	/* groups have numbers of 16 bits */
+	/* group numbers have 16 bits */
 	return p->k / tiles_choose(p->points.real)->group < UINT16_MAX;
 }
 
 /*
- * Not where to be a suspect takes twice as long as to look at all centres, unless there is time
- * until few are left to be suspected; nor in the few first iterations, when centres go far.
+ * With few iterations, only if handling a suspect costs less than twice brute force: suspects
+ * become rare late. Never within the first few iterations: centres still move far.
  */
 static bool pays(const struct problem *p)
 {
@@ -57,7 +55,7 @@ static void build(struct share *s, const struct stage *g)
 		b->drift[i] = 0;
 }
 
-/* The chunk from point `first` on, by brute force, with new bounds. */
+/* Brute force on the chunk from point `first` on; makes new bounds. */
 static void look_at_all(struct bounds *b, struct share *s, const struct stage *g, size_t first,
 			unsigned points)
 {
@@ -96,6 +94,7 @@ static void look_at_all(struct bounds *b, struct share *s, const struct stage *g
 	}
 }
 
+/* Adds the centres' moves to the drift of their groups. */
 static struct moves follow(struct bounds *b, const struct stage *g)
 {
 	struct moves m = { 0, 0, 0 };
@@ -122,7 +121,7 @@ static struct moves follow(struct bounds *b, const struct stage *g)
 	return m;
 }
 
-/* A chunk that has bounds. Returns what it cost. */
+/* On a chunk that has bounds. Returns its cost in cycles. */
 static double try_bounds(struct bounds *b, struct share *s, const struct stage *g,
 			 const struct moves *m, size_t first, unsigned n)
 {
@@ -138,12 +137,12 @@ static double try_bounds(struct bounds *b, struct share *s, const struct stage *
 		return all + n * cost->bound + measured * cost->suspect;
 	}
 	suspects_look(b, s, g, first);
-	suspects_settle(b, s, g, first, left);
-	*s->change.computed += measured - left; /* of those that are left it was computed again */
+	suspects_finish(b, s, g, first, left);
+	*s->change.computed += measured - left; /* those left were computed again, and counted */
 	return measured * cost->suspect + (double)looks * cost->look;
 }
 
-/* In iterations 0 to 5, 8 and 9, 16 and 17, ...: bounds are made in one and tried in the next. */
+/* Iterations 0 to 5, 8 and 9, 16 and 17, ...: the first of a pair makes bounds, the next tries. */
 static bool time_for_scouts(uint64_t iteration)
 {
 	return __builtin_popcountll(iteration) <= 1 || __builtin_popcountll(iteration - 1) <= 1;
@@ -184,4 +183,4 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method bounds = { "bounds", fits, pays, bounds_bytes, build, assign, labels };
+const struct method method_bounds = { "bounds", fits, pays, bounds_bytes, build, assign, labels };

@@ -5,6 +5,6 @@
 
 #include "bench/kmeans/method.h"
 
-extern const struct method bounds;
+extern const struct method method_bounds;
 
 #endif

@@ -3,10 +3,10 @@
 
 enum { BLOCKS = 8 }; /* of a chunk */
 
-/* Measured (Sapphire Rapids, AVX-512); elsewhere they differ, but not much in how they compare. */
+/* Measured (Sapphire Rapids, AVX-512). Other CPUs have other costs, but similar ratios. */
 struct costs costs_of(const struct tiles *t, unsigned d, unsigned groups)
 {
-	const double vectors = (double)d * t->group / t->lanes; /* multiply-adds, for a group */
+	const double vectors = (double)d * t->group / t->lanes; /* multiply-adds per group */
 
 	return (struct costs){ 0.62 * vectors * groups, 10.0 * groups, 200 + groups + d,
 			       60 + 1.5 * vectors };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker keeps for pruning by bounds (bounds.c), and how a bound is made. */
+/* A worker's state for pruning by bounds (bounds.c), and how bounds are computed. */
 #ifndef LOCUS_KMEANS_BOUNDS_STATE_H
 #define LOCUS_KMEANS_BOUNDS_STATE_H
 
@@ -8,17 +8,17 @@
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/tiles.h"
 
-/*
- * Cycles a point: to look at all centres, by brute force; to make bounds of that, too; to be a
- * suspect; and each group that it looks at then.
- */
+/* Cycles per point. */
 struct costs {
-	double all, bound, suspect, look;
+	double all;	/* brute force */
+	double bound;	/* making bounds, on top of brute force */
+	double suspect; /* measuring the distance to its centre */
+	double look;	/* scores of one group, for a suspect */
 };
 
 struct costs costs_of(const struct tiles *, unsigned d, unsigned groups);
 
-/* A point that its bounds don't hold. */
+/* A point whose bounds cross: its label may change. */
 struct suspect {
 	/* scores: of the nearest centre, and in the same group */
 	double least, second;
@@ -26,24 +26,24 @@ struct suspect {
 	unsigned point; /* in the chunk */
 };
 
-/* What is at the start of a worker's memory. */
+/* Lies at the start of a worker's memory. */
 struct bounds {
 	const struct tiles *tiles, *floats; /* of the points' type; of the bounds' */
 	struct packed centres;
 	unsigned chunk, groups;
 	struct costs costs;
-	bool on; /* all chunks, not only the scouts */
+	bool on; /* for all chunks; false: for the scouts only */
 	char *block;
 	uint32_t *label;
-	bool *bounded; /* by chunk: bounds are known */
-	/* by point: to its centre, to all others; as of the last look */
+	bool *bounded; /* by chunk: it has bounds */
+	/* by point: distance to its centre, to all others; follow the centres */
 	float *upper, *lower;
-	/* by point and group: to its centres but the point's; with `drift` added */
+	/* by point and group: lower bound to its centres but the point's own, plus `drift` */
 	float *group;
-	double *square; /* by point: of its length */
-	/* by group: how far a centre of it can have moved in all iterations */
+	double *square; /* by point: |x|^2 */
+	/* by group: how far any of its centres may have moved, over all iterations */
 	double *drift;
-	/* Of the chunk that is worked on. */
+	/* Of the current chunk. */
 	void *best;
 	char *row;
 	struct suspect *suspect;
@@ -54,20 +54,17 @@ struct bounds {
 	float *reach; /* by group: the drift, rounded up */
 };
 
-/* How far the centres of each group, and all but one, have moved at most. */
+/* The largest and second largest move of a centre in the last iteration. */
 struct moves {
 	float most, second;
-	uint32_t which;
+	uint32_t which; /* the centre that moved most */
 };
 
-/* Bytes of a share's memory; and it, where it lies. */
+/* Bytes of a share's memory; sets it up at `memory`, aligned to APART. */
 size_t bounds_bytes(size_t n, unsigned d, unsigned k, enum real);
 void bounds_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
 
-/*
- * Bounds of a distance from its square, and back from an upper one: what a lower one has to exceed,
- * so that no score of that centre is less.
- */
+/* Bounds of a distance from its computed square. */
 static inline float upper_of(double square, const struct stage *g)
 {
 	return (float)sqrt(fmax(square + 8 * g->slack, 0)) * UPPER;
@@ -78,12 +75,13 @@ static inline float lower_of(double square, const struct stage *g)
 	return (float)sqrt(fmax(square - 8 * g->slack, 0)) * LOWER;
 }
 
+/* A centre with a lower bound above this has no lower score than one within `upper`. */
 static inline float beyond(float upper, const struct stage *g)
 {
 	return (float)sqrt((double)upper * (double)upper + 8 * g->slack) * UPPER;
 }
 
-/* The least score of the centres of a group, but for the point's own one. */
+/* `score`: the least of the group's centres, without the point's own. */
 static inline void note_bound(struct bounds *b, const struct stage *g, size_t point, unsigned group,
 			      double score)
 {

@@ -3,7 +3,7 @@
 
 #include "bench/kmeans/brute.h"
 
-/* What is at the start of a worker's memory. */
+/* Lies at the start of a worker's memory. */
 struct brute {
 	const struct tiles *tiles;
 	struct packed centres;
@@ -17,7 +17,6 @@ static bool fits(const struct problem *p)
 	return true;
 }
 
-/* Where all lies. */
 static void lay_out(struct brute *b, struct carver *c, size_t n, unsigned d, unsigned k,
 		    enum real real)
 {
@@ -59,7 +58,7 @@ void brute_force(const struct tiles *t, const struct packed *centres, char *bloc
 		const size_t n = last - first < t->block ? last - first : t->block;
 		char *block = blocks + first * row;
 
-		/* not before: now this waits for memory while that computes */
+		/* here and not in build(), so that loads overlap with computing */
 		if (g->iteration == s->built)
 			t->transpose(block, (const char *)s->x + first * row, g->origin, n, g->d);
 		t->nearest(block, centres, now);
@@ -83,4 +82,4 @@ static void labels(struct share *s, const struct stage *g)
 	memcpy(s->label, b->label, s->n * sizeof(*s->label));
 }
 
-const struct method brute = { "brute", fits, NULL, bytes, build, assign, labels };
+const struct method method_brute = { "brute", fits, NULL, bytes, build, assign, labels };

@@ -6,11 +6,11 @@
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/tiles.h"
 
-extern const struct method brute;
+extern const struct method method_brute;
 
 /*
- * Brute force for a share's points from first to last, of which the first begins a block. In
- * iteration 0 the blocks are made, too.
+ * For a share's points first..last-1, where `first` begins a block. The first iteration after
+ * build() also fills the blocks.
  */
 void brute_force(const struct tiles *, const struct packed *, char *blocks, uint32_t *label,
 		 struct share *, const struct stage *, size_t first, size_t last);

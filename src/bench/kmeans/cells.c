@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pruning by cells, for few dimensions. Points are sorted into cells of a grid that gets finer
- * where there are more of them, so that a cell has at most CELL_POINTS; and within a cell along a
- * winding path, so that a tile - as many as a line has room for - is a small patch of it.
+ * Pruning by cells, for few dimensions. Points are sorted into the cells of a grid that is finer
+ * where points are denser, at most CELL_POINTS to a cell. Within a cell they follow a winding path,
+ * so that a tile - as many points as fit a cache line - covers a small patch.
  *
- * A cell knows its candidates: the centres that may be the nearest one of some point in its box (by
- * a linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile knows how far centres
- * may move until one of its labels can change (as a point does in Hamerly 2010), so that most tiles
- * are not touched in most iterations; the others are compared with their cell's candidates, of
- * which there are 2 or 3 in the plane.
+ * A cell has a list of candidates: the centres that may be nearest to some point in its box (by a
+ * linear test, as in Kanungo et al. 2002 and Pelleg and Moore 1999). A tile has a bound: how far
+ * centres may move until one of its labels can change (as a point in Hamerly 2010). So most tiles
+ * are not touched in most iterations; the others are compared with their cell's candidates, 2 or 3
+ * in the plane.
  *
- * Why labels are those of all scores. Write a for the distance of a point to the nearest centre and
- * b for that to another one, and e for stage->slack. The other one's computed score can't be the
- * least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Where computed scores differ by
- * t, b^2 - a^2 >= 2t - 4e, and with a <= far this makes b - a >= sqrt(far^2 + 2t - 4e) - far, and
- * as long as that is at most `cap`, b - a >= (2t - 4e) / (2 far + cap). From then on b - a gets
- * less by no more than what the two centres have moved.
+ * Why the labels equal those of brute force: write a for the distance of a point to the nearest
+ * centre, b for that to another one, and e for stage->slack. The other one's computed score can't
+ * be the least where b^2 - a^2 > 4e, so where b - a > 2 sqrt(e) =: root. Where computed scores
+ * differ by t, b^2 - a^2 >= 2t - 4e. With a <= far, b - a >= sqrt(far^2 + 2t - 4e) - far, and as
+ * long as that is at most `cap`, b - a >= (2t - 4e) / (2 far + cap). From then on b - a shrinks by
+ * at most what the two centres move.
  */
 #include <float.h>
 #include <math.h>
@@ -26,7 +26,7 @@
 #include "kit/instructions.h"
 #include "trial.h"
 
-/* A form of the method, for an instruction set and a type. */
+/* The method's functions for an instruction set and a type. */
 struct form {
 	void (*build)(struct share *, const struct stage *);
 	void (*assign)(struct share *, const struct stage *);
@@ -36,7 +36,7 @@ struct form {
 #define LOOPS "bench/kmeans/cells_loops.h"
 #include "bench/kmeans/vectors.h"
 
-/* By width. */
+/* Widest first. */
 static const struct {
 	enum instruction_set needs;
 	const struct form *of[2]; /* by type */
@@ -57,7 +57,7 @@ static const struct form *form(const struct stage *g)
 	return forms[i].of[g->real];
 }
 
-/* Of how many points a share is, or a few more; the same for all ranks. */
+/* Points of a share, to within a few; the same on all ranks. */
 static size_t points_of_share(const struct problem *p)
 {
 	return p->all / p->threads / ranks_of(p->ranks);
@@ -65,17 +65,17 @@ static size_t points_of_share(const struct problem *p)
 
 static bool fits(const struct problem *p)
 {
-	/* a label has the type of the values */
+	/* a label is kept as a value of the points' type, which must hold it exactly */
 	return p->points.d <= MOST_DIMENSIONS &&
 	       p->k < (p->points.real == FLOAT ? 1u << 24 : UINT32_MAX) &&
-	       points_of_share(p) < UINT32_MAX - 2; /* a point has a number of 32 bits */
+	       points_of_share(p) < UINT32_MAX - 2; /* points are numbered in 32 bits */
 }
 
 /*
- * To sort the points costs as much as some iterations of brute force, which cost more with more
- * centres; and cells with few points to a centre save little. Measured (Sapphire Rapids) with
- * 20,000 to 200,000 points, 2 to 1024 centres, 1 to 108 iterations. How many it takes until nothing
- * changes nobody knows; rarely less than a dozen. The same for all ranks.
+ * Sorting the points costs as much as a few iterations of brute force, and cells save little with
+ * few points per centre. Measured (Sapphire Rapids) with 20,000 to 200,000 points, 2 to 1024
+ * centres, 1 to 108 iterations. Where iterations run until nothing changes, 12 are assumed: fewer
+ * are rare. The same on all ranks.
  */
 static bool pays(const struct problem *p)
 {
@@ -105,4 +105,4 @@ static void labels(struct share *s, const struct stage *g)
 	form(g)->labels(s, g);
 }
 
-const struct method cells = { "cells", fits, pays, cells_bytes, build, assign, labels };
+const struct method method_cells = { "cells", fits, pays, cells_bytes, build, assign, labels };

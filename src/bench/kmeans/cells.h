@@ -5,6 +5,6 @@
 
 #include "bench/kmeans/method.h"
 
-extern const struct method cells;
+extern const struct method method_cells;
 
 #endif

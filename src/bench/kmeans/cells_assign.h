@@ -16,8 +16,8 @@
 	} while (0)
 
 /*
- * Centres by dimension, and behind them what never is nearest. Returns how far the fastest one
- * moved.
+ * Transposes the centres, padded with centres that are never nearest. Returns the largest move of a
+ * centre.
  */
 INLINE double NAME(columns)(struct index *x, const struct stage *g, unsigned d)
 {
@@ -35,7 +35,7 @@ INLINE double NAME(columns)(struct index *x, const struct stage *g, unsigned d)
 	return fastest;
 }
 
-/* Lists the tiles that have to be looked at. */
+/* Lists in x->due the tiles with a label that may change; returns how many. */
 INLINE size_t NAME(survey)(struct index *x, const struct stage *g, uint64_t *computed, unsigned d)
 {
 	const double fastest = NAME(columns)(x, g, d);
@@ -104,7 +104,7 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 		const struct due next = x->due[i + 6 < due ? i + 6 : i], this = x->due[i];
 		struct cell *const cell = &x->cell[this.cell];
 		const uint32_t *const ids = candidates(x, cell), n = cell->candidates,
-				      here = cell->points - this.tile * TILE;
+				      left = cell->points - this.tile * TILE;
 		REAL *const tile =
 			(REAL *)x->tile + ((size_t)cell->first + this.tile) * TILE * (d + 1);
 		REAL *const label = tile + (size_t)d * TILE;
@@ -138,14 +138,14 @@ INLINE void NAME(assign)(struct share *s, const struct stage *g, unsigned d)
 			V(old + v) = had;
 			V(label + v) = which;
 		}
-		computed += (uint64_t)n * (here < TILE ? here : TILE);
+		computed += (uint64_t)n * (left < TILE ? left : TILE);
 		until = (double)LEAST(apart) * cell->slope + cell->base;
-		/* what is no number stays none */
+		/* the comparison keeps NaN */
 		until = until > cell->limit ? cell->limit : until;
 		((REAL *)x->until)[(size_t)this.cell * x->stride + this.tile] = (REAL)until;
 		if (changed)
 			NAME(move)
-		(&change, g, tile, old, here < TILE ? changed & ((1u << here) - 1) : changed, d);
+		(&change, g, tile, old, left < TILE ? changed & ((1u << left) - 1) : changed, d);
 	}
 	*s->change.computed += (int64_t)computed;
 }

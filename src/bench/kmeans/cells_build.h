@@ -2,12 +2,12 @@
 /*
  * Points are sorted into cells, and within a cell into tiles. Part of cells_loops.h.
  */
-/* A record: d values, and in the place of one more the number of the point. */
+/* A record: d values, then the point's number in the room of a value. */
 #define RECORD(x, i) ((REAL *)(x)->record + (size_t)(i) * (d + 1))
 #define SPARE(x, i)  ((REAL *)(x)->spare + (size_t)(i) * (d + 1))
 /*
- * The bucket of a value, of `side` that begin at `low`, `per` to the unit of length. NaN and what
- * is below are in the first.
+ * The bucket of a value: `side` buckets from `low` on, `per` of them per unit of length. NaN and
+ * values below `low` go to the first.
  */
 #define BUCKET(value, low, per, side) NAME(bucket)(((value) - (low)) * (per), (side)-1)
 INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
@@ -17,7 +17,7 @@ INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
 	return (uint32_t)(int32_t)(above < (REAL)(int32_t)last ? above : (REAL)(int32_t)last);
 }
 
-/* A grid of about so many buckets, about as long as wide, over a box. Returns how many they are. */
+/* Divides a box into about so many buckets, about as long as wide. Returns how many. */
 INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets,
 			   uint32_t *side, REAL *per)
 {
@@ -29,7 +29,7 @@ INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double
 	UNROLL for (unsigned j = 0; j < d; j++)
 	{
 		per[j] = (REAL)(side[j] / extent[j]);
-		/* too thin to be cut in this type */
+		/* too thin to be divided in this type */
 		if (side[j] == 1 || !(per[j] * (high[j] - low[j]) > 1))
 			per[j] = 0;
 		all *= side[j];
@@ -50,7 +50,7 @@ INLINE void NAME(box)(const REAL *r, size_t n, unsigned d, REAL *low, REAL *high
 
 TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, unsigned level);
 
-/* The record of point i, which is made now, or was put aside. */
+/* The record of point i: made from the given values, or (no origin) a copy of the spare one. */
 INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *given,
 		       const REAL *origin, unsigned d)
 {
@@ -65,9 +65,9 @@ INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *giv
 }
 
 /*
- * Sorts the n records from `first` on by buckets of a box; those in too full ones, again, LEVELS
- * deep at most. What comes out is cut into cells. They are the points as given; or, without an
- * origin, the spare ones.
+ * Counting sort of the n records from `first` on into the buckets of a box; overfull buckets are
+ * sorted again, at most LEVELS deep, and the result is cut into cells. Records are made from the
+ * points as given or, without an origin, taken from the spare ones.
  */
 INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low,
 		       const REAL *high, const REAL *given, const REAL *origin, unsigned d)
@@ -91,18 +91,19 @@ INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, 
 	}
 	for (uint32_t b = 1; b < buckets; b++)
 		end[b + 1] += end[b];
-	for (size_t i = first; i < first + n; i++) /* makes of each beginning an end */
+	for (size_t i = first; i < first + n; i++) /* turns beginnings into ends */
 		NAME(load)(RECORD(x, first + end[x->bucket[i]]++), x, i, given, origin, d);
 	for (uint32_t b = 0; b < buckets; b++) {
-		const size_t here = first + end[b] - begin;
+		const size_t records = first + end[b] - begin;
 
-		if (here <= x->full || here == n || level + 1 == LEVELS) {
-			cells_cut(x, here);
+		if (records <= x->full || records == n || level + 1 == LEVELS) {
+			cells_cut(x, records);
 		} else {
-			memcpy(SPARE(x, begin), RECORD(x, begin), here * (d + 1) * sizeof(REAL));
-			NAME(sort_again)(x, begin, here, level + 1);
+			memcpy(SPARE(x, begin), RECORD(x, begin),
+			       records * (d + 1) * sizeof(REAL));
+			NAME(sort_again)(x, begin, records, level + 1);
 		}
-		begin += here;
+		begin += records;
 	}
 }
 
@@ -125,8 +126,8 @@ TARGET static void NAME(sort_again)(struct index *x, size_t first, size_t n, uns
 }
 
 /*
- * Puts the n records of a cell into tiles, along a path that winds through slabs as wide as a tile
- * should be long.
+ * Sorts the records of a cell into tiles, along a path that winds back and forth through slabs,
+ * each about as wide as a tile should be long.
  */
 INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, unsigned d)
 {
@@ -155,7 +156,7 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 				       step = BUCKET(r[j], low[j], per[j], most),
 				       back = -(path & 1);
 
-			/* every other time backwards */
+			/* every other slab backwards */
 			path = path * most + ((step ^ back) + (back & most));
 		}
 		bucket[i] = (uint16_t)path;
@@ -170,7 +171,7 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = r[j];
 		memcpy(&from[to], &r[d], sizeof(*from));
 	}
-	for (uint32_t to = n; to < room; to++) /* as the last one; nobody asks for its label */
+	for (uint32_t to = n; to < room; to++) /* pad with copies of the last; labels unused */
 		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = LANE(tile, n - 1, j);
 	for (uint32_t t = 0; t < x->stride; t++)
 		until[t] = t < room / TILE ? -1 : INFINITY;

@@ -62,7 +62,7 @@ void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *si
 			longest = extent[j];
 			widest = j;
 		}
-	/* sides shorter than an edge make those of the others shorter */
+	/* a side shorter than a bucket's edge is not divided; the others get more buckets */
 	for (unsigned turn = 0; turn < d; turn++) {
 		double volume = 1;
 		unsigned left = 0;
@@ -86,7 +86,7 @@ void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *si
 				  : (uint32_t)fmin(extent[j] / edge, buckets);
 		all *= side[j];
 	}
-	/* what rounding took: to the side with the longest buckets */
+	/* buckets lost by rounding go to the side with the longest ones */
 	while (longest > 0 && all < fmax(buckets, 2)) {
 		unsigned most = widest;
 
@@ -105,9 +105,9 @@ void cells_cut(struct index *x, size_t records)
 		return;
 	}
 	while (records) {
-		const uint32_t here = records < x->full ? (uint32_t)records : x->full;
+		const uint32_t points = records < x->full ? (uint32_t)records : x->full;
 
-		x->cell[x->cells++].points = here;
-		records -= here;
+		x->cell[x->cells++].points = points;
+		records -= points;
 	}
 }

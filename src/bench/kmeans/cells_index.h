@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker keeps for pruning by cells (cells.c): its points in cells, and those in tiles. */
+/* A worker's state for pruning by cells (cells.c): its points, sorted into cells and tiles. */
 #ifndef LOCUS_KMEANS_CELLS_INDEX_H
 #define LOCUS_KMEANS_CELLS_INDEX_H
 
@@ -10,37 +10,35 @@
 
 enum {
 	MOST_DIMENSIONS = 3,
-	TILE_BYTES = 64, /* of its points in one dimension, and of their labels */
-	/* of a cell, at most: as many tiles as a mask has bits */
+	TILE_BYTES = 64, /* of a tile's values in one dimension, and of its labels */
+	/* at most: a 64-bit mask has a bit for each tile */
 	CELL_POINTS = 512,
-	/* clusters in a cell: with more it has too many candidates */
+	/* a cell is as large as so many mean clusters: larger ones have too many candidates */
 	PER_CENTRE = 3,
-	/* buckets with few points share a cell up to such a part of its room: their box is long */
+	/* neighbouring small buckets share a cell up to 1/SMALL of its room: their box is long */
 	SMALL = 4,
-	AIM_BUCKETS = 4000,		/* more places to write to at once than caches like */
-	MOST_BUCKETS = 2 * AIM_BUCKETS, /* what rounding the sides up may make of them */
-	LEVELS = 8,			/* of grids in full cells of grids */
-	/* that are listed; if there are more, it is all centres */
+	AIM_BUCKETS = 4000,		/* caches cope badly with more write streams */
+	MOST_BUCKETS = 2 * AIM_BUCKETS, /* after the sides are rounded up */
+	LEVELS = 8,			/* of grids, one within an overfull bucket of another */
+	/* of a list; a cell with more of them uses all centres */
 	MOST_CANDIDATES = 256,
-	/* iterations for which candidates should last if centres went on as they do */
+	/* iterations that candidates should last at the centres' present pace */
 	AHEAD = 8,
 };
 
-/* a cell's room over the mean: of evenly spread points, hardly one then has too many */
+/* room of a cell over its mean: evenly spread points then hardly ever overfill one */
 #define FILL 1.28
 
-/* Lengths are upper or lower bounds; margins for rounding are in them. */
+/* Lengths are upper or lower bounds, with margins for rounding. cells.c has the theory. */
 struct cell {
 	uint32_t points, first; /* its first tile */
 	uint32_t candidates;	/* how many; more than index->most: all */
 	double middle[MOST_DIMENSIONS], half[MOST_DIMENSIONS], radius; /* of its box */
-	/* what any two candidates have moved since they were found */
+	/* the most that any two candidates have moved since they were found */
 	double gone;
-	/*
-	 * what any centre and the nearest one have moved since; when others may become candidates
-	 */
+	/* the most that any centre and the nearest have moved since; beyond `allowed` look again */
 	double spent, allowed;
-	/* see above: a tile's slack is at most the one; 1 / (far + cap / 2) at any time */
+	/* the most that a tile's bound may allow; 1 / (far + cap / 2), for any `far` until then */
 	double cap, slope;
 	/* a tile's bound is least(limit, base + slope * what scores differ by) */
 	double base, limit;
@@ -51,14 +49,14 @@ struct due {
 	uint32_t cell, tile; /* of the cell's */
 };
 
-/* What is in a share's memory. */
+/* Lies at the start of a share's memory. */
 struct index {
 	unsigned d;
-	/* points and tiles that a cell has room for; the latter in whole vectors */
+	/* room of a cell in points, and in tiles (whole vectors) */
 	uint32_t full, stride;
-	/* centres, in whole vectors; of a list of candidates, its length */
+	/* number of centres in whole vectors; room of a list of candidates */
 	uint32_t padded, most;
-	/* n of d + 1 values: sorted by cells; before. spare's memory is tile's, later */
+	/* n records of d + 1 values: sorted by cell; unsorted, in what becomes `tile` later */
 	void *record, *spare;
 	uint16_t *bucket;    /* n */
 	uint32_t *histogram; /* of each level */
@@ -66,10 +64,10 @@ struct index {
 	uint32_t cells;
 	/* by cell and tile: the cell->gone from which the tile must be looked at */
 	void *until;
-	/* d lines of values and one of labels: -1 in the beginning */
+	/* each tile: d lines of values and one of labels, which are -1 at first */
 	void *tile;
 	uint32_t *from;	      /* of each point in a tile: its number */
-	uint32_t *list, *all; /* by cell: its candidates, ascending; 0, 1, ... */
+	uint32_t *list, *all; /* by cell: its candidates, ascending; all centres */
 	struct due *due;      /* no more than there are tiles */
 	/* centres by dimension, then their half squares; scratch */
 	void *column, *score;
@@ -81,19 +79,17 @@ static inline const uint32_t *candidates(const struct index *x, const struct cel
 	return cell->candidates > x->most ? x->all : x->list + (size_t)(cell - x->cell) * x->most;
 }
 
-/* Bytes of a share's memory; and it, where it lies. */
+/* Bytes of a share's memory; sets it up at `memory`, aligned to APART. */
 size_t cells_bytes(size_t n, unsigned d, unsigned k, enum real);
 void cells_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
 
 /*
- * Lengths of the sides, counted in buckets: about so many in all, but at least 2 where the box has
- * a length at all.
+ * Divides a box into about so many buckets: `side` gets the number along each dimension. At least 2
+ * in all, unless the box is a point.
  */
 void cells_divide(const double *extent, unsigned d, double buckets, uint32_t *side);
 
-/*
- * The next so many records are a cell, or several; or, if there is room, the rest of the last one.
- */
+/* Makes the next so many records a cell, or several; or adds them to the last, if it is small. */
 void cells_cut(struct index *, size_t records);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The candidates of a cell. Part of cells_loops.h. */
 /*
- * Finds the centres that may be the nearest one of some point in the cell's box, and how far they
- * may move until that has to be done again. The difference of two centres' scores is linear in the
- * point, so its least value in the box is known from that in the middle.
+ * Finds the centres that may be nearest to some point in the cell's box, and how far centres may
+ * move until the search must be repeated. `pace`: the present move per iteration. The difference of
+ * two centres' scores is linear in the point, so its minimum over the box follows from its value in
+ * the middle.
  */
 INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g, double pace,
 		       unsigned d)
@@ -35,7 +36,7 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 	     star += LANES)
 		;
 	star += near ? (uint32_t)__builtin_ctz(near) : 0;
-	if (star >= g->k) /* no numbers */
+	if (star >= g->k) /* all NaN */
 		star = 0;
 	UNROLL for (unsigned j = 0; j < d; j++)
 	{
@@ -43,7 +44,7 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 
 		square += apart * apart;
 	}
-	/* no point is farther from its nearest centre */
+	/* an upper bound of a point's distance to its nearest centre */
 	far = sqrt(square) * (1 + 8 * DBL_EPSILON) + cell->radius;
 	most = fmax(cell->radius, far / 8) / 2;
 	allow = g->iteration ? fmin(fmax(pace * AHEAD, most / 10), most) : most;
@@ -61,7 +62,7 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 			s = MINUS_PRODUCT(s, apart, SPLAT((REAL)cell->half[j]));
 		}
 		V(score + c) = s;
-		/* so that it holds for what is no number, too */
+		/* negated, so that NaN counts as near */
 		near = ~BITS(GREATER(s, limit)) & EVERY;
 		others = MIN(others, PICK(GREATER(s, limit), s, SPLAT(INFINITY)));
 		for (; near; near &= near - 1) {
@@ -78,7 +79,7 @@ INLINE void NAME(look)(struct index *x, struct cell *cell, const struct stage *g
 		found = g->k;
 	cell->candidates = found;
 	ids = found > x->most ? x->all : list;
-	/* What was no candidate before could become the nearest now, but not at once. */
+	/* A new candidate may become nearest: tighten the tiles' bounds by its distance. */
 	for (uint32_t i = 0; i < found && before <= x->most; i++) {
 		while (o < before && was[o] < ids[i])
 			o++;

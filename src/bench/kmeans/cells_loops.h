@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops of the method `cells`: no header, but what cells.c has included once for each
- * instruction set and type (vectors.h). Dimensions are constants: what is INLINE is called with 1,
- * 2 and 3.
+ * The loops of the method `cells`. No header: vectors.h includes it into cells.c once for each
+ * instruction set and type. INLINE functions are called with d = 1, 2 and 3, as constants.
  */
 #define TILE  ((unsigned)(TILE_BYTES / sizeof(REAL)))
 #define EVERY ((1u << LANES) - 1)

@@ -9,13 +9,13 @@
 #include "kit/agree.h"
 #include "kit/shares.h"
 
-/* Differences of coordinates that all points may take; beyond, some are looked at. */
+/* Differences of coordinates to compute at most; beyond, only every n-th point is checked. */
 #define MOST_DIFFERENCES (UINT64_C(1) << 25)
 
-/* What a worker finds in its part. */
+/* What a worker finds in its share. */
 struct finding {
-	_Alignas(APART) size_t point; /* a wrong one */
-	/* centre that is nearer; the label itself: there is no such centre */
+	_Alignas(APART) size_t point; /* the wrong one, if `wrong` */
+	/* a nearer centre; the label itself where that is out of range */
 	uint32_t other;
 	bool wrong;
 	double inertia;
@@ -28,11 +28,11 @@ struct check {
 	const struct solution *solution;
 	unsigned d;
 	uint32_t k;
-	double *middle, *scale; /* d; scale 0: sums of this dimension can't be had */
-	/* a power of two: squares of differences times it leave no type's range */
+	double *middle, *scale; /* d; scale 0: the dimension can't be summed */
+	/* a power of two: differences times it have squares within any type's range */
 	double unit;
-	double bound; /* of squared distances, in that unit */
-	size_t every; /* so many points one is looked at */
+	double bound; /* tolerance of squared distances, in that unit */
+	size_t every; /* one point in so many is checked */
 	struct finding *finding;
 };
 
@@ -89,7 +89,7 @@ static bool check_label(const struct check *k, size_t i, struct finding *f)
 	return true;
 }
 
-static void check_part(void *check, struct worker *self)
+static void check_share(void *check, struct worker *self)
 {
 	const struct check *k = check;
 	const struct points *p = &k->problem->points;
@@ -162,7 +162,7 @@ size_t solution_check_bytes(const struct problem *p)
 			     (size_t)2 * p->points.d * sizeof(double));
 }
 
-/* A power of two, by which a length comes to about 1. */
+/* The power of two that scales a length to about 1. */
 static double unit_of(double length)
 {
 	int exponent;
@@ -173,7 +173,7 @@ static double unit_of(double length)
 	return ldexp(1, -exponent < DBL_MAX_EXP ? -exponent : DBL_MAX_EXP - 1);
 }
 
-/* The box of all points, from which the bounds follow. */
+/* Finds the box of all points, and from it the tolerances. */
 static void measure_box(struct check *k)
 {
 	const struct problem *p = k->problem;
@@ -192,7 +192,7 @@ static void measure_box(struct check *k)
 	k->unit = unit_of(widest);
 	for (unsigned j = 0; j < k->d; j++) {
 		const double half = (most[j] + most[k->d + j]) / 2;
-		/* A centre of `from` is a double near to where it was. */
+		/* `from` is rounded to double */
 		const double rounding =
 			half > 0 ? (DBL_EPSILON * fmax(fabs(most[j]), fabs(most[k->d + j])) +
 				    DBL_TRUE_MIN) *
@@ -215,7 +215,7 @@ static void measure_box(struct check *k)
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
 }
 
-/* In dimension j, of `count` points. */
+/* Of a mean of `count` points, in dimension j. */
 static double tolerance(const struct check *k, unsigned j, uint64_t count)
 {
 	const double *most = k->finding[0].most;
@@ -235,7 +235,7 @@ static const char *check_centre(const struct check *k, uint32_t c, char *sentenc
 
 	if (count != s->count[c]) {
 		snprintf(sentence, size,
-			 "cluster %u is said to have %llu points, but %llu are labelled so", c,
+			 "cluster %u is said to have %llu points, but %llu have its label", c,
 			 (unsigned long long)s->count[c], (unsigned long long)count);
 		return sentence;
 	}
@@ -248,15 +248,15 @@ static const char *check_centre(const struct check *k, uint32_t c, char *sentenc
 			mean += (double)sum[at] / (double)count / k->scale[j];
 		if (!(fabs(s->centre[at] - mean) <= off)) {
 			snprintf(sentence, size,
-				 "in dimension %u, centre %u of %llu points is %.17g, and not "
-				 "their mean, %.17g, to within %.3g",
+				 "in dimension %u, centre %u of %llu points is %.17g, but their "
+				 "mean is %.17g, more than %.3g away",
 				 j, c, (unsigned long long)count, s->centre[at], mean, off);
 			return sentence;
 		}
 		if (!k->problem->iterations && s->iterations < MOST_ITERATIONS &&
 		    !(fabs(s->centre[at] - s->from[at]) <= 2 * off)) {
 			snprintf(sentence, size,
-				 "it ended while centre %u still moved, from %.17g to %.17g in "
+				 "it ended while centre %u still moved: from %.17g to %.17g in "
 				 "dimension %u",
 				 c, s->from[at], s->centre[at], j);
 			return sentence;
@@ -272,7 +272,7 @@ static const char *check_all(struct check *k, char *sentence, size_t size)
 	const char *wrong = NULL;
 
 	measure_box(k);
-	team_run(p->team, check_part, k);
+	team_run(p->team, check_share, k);
 	for (unsigned i = 0; i < p->threads; i++) {
 		const struct finding *f = &k->finding[i];
 
@@ -280,7 +280,8 @@ static const char *check_all(struct check *k, char *sentence, size_t size)
 			const uint32_t label = k->solution->label[f->point];
 
 			if (label >= p->k)
-				snprintf(sentence, size, "point %zu has label %u, which is none",
+				snprintf(sentence, size,
+					 "point %zu has label %u, which is none of the centres",
 					 f->point, label);
 			else
 				snprintf(sentence, size,
@@ -296,14 +297,14 @@ static const char *check_all(struct check *k, char *sentence, size_t size)
 	for (uint32_t c = 0; c < k->k && !wrong; c++)
 		wrong = check_centre(k, c, sentence, size);
 	if (!wrong && p->iterations && k->solution->iterations != p->iterations)
-		wrong = "it did not do as many iterations as it was to";
+		wrong = "it did not do as many iterations as --iterations asks for";
 	return wrong;
 }
 
 const char *solution_check(const struct problem *p, const struct solution *s)
 {
 	static _Thread_local char sentence[300];
-	const char *wrong = "there is no memory to check the answer";
+	const char *wrong = "not enough memory to check the solution";
 	struct check check;
 
 	if (!agree_any(p->ranks, check_open(&check, p, s, true)))
@@ -312,7 +313,7 @@ const char *solution_check(const struct problem *p, const struct solution *s)
 	return wrong;
 }
 
-/* Of numbers that are not negative; to 2^-40 of the largest. */
+/* Over all ranks, of x >= 0; exact to 2^-40 of the largest. */
 static double sum_over(const struct ranks *ranks, double x)
 {
 	double most = x;

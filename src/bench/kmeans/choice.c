@@ -10,15 +10,15 @@
 /* Tried in this order by PRUNE_AUTO. */
 static const struct {
 	const struct method *method;
-	enum prune prune; /* asks for it by name */
+	enum prune prune; /* the option that forces it */
 } methods[] = {
-	{ &cells, PRUNE_CELLS },
-	{ &bounds, PRUNE_BOUNDS },
-	{ &brute, PRUNE_NONE },
+	{ &method_cells, PRUNE_CELLS },
+	{ &method_bounds, PRUNE_BOUNDS },
+	{ &method_brute, PRUNE_NONE },
 };
 enum { METHODS = sizeof(methods) / sizeof(*methods) };
 
-/* The first that fits, from one of the table's on; METHODS: none does. */
+/* The first row from `first` on that fits; METHODS: none does. */
 static int first_fit(const struct problem *p, enum prune prune, int first)
 {
 	for (int i = first; i < METHODS; i++) {
@@ -32,7 +32,7 @@ static int first_fit(const struct problem *p, enum prune prune, int first)
 	return METHODS;
 }
 
-/* For the rank with most points, so that all choose alike. */
+/* On the rank with most points, so that all ranks choose alike. */
 static bool has_room(const struct problem *p, const struct choice *choice)
 {
 	struct problem largest = *p;
@@ -42,8 +42,8 @@ static bool has_room(const struct problem *p, const struct choice *choice)
 }
 
 /*
- * Of the methods that auto would take, those that need more memory than there is are left out. The
- * last needs least: where it has no room, it is for the planner to refuse.
+ * Auto skips methods that need more memory than there is. The last one needs least: if even that
+ * has no room, the planner refuses the trial.
  */
 struct choice choose(const struct problem *p, enum prune prune)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By which method: the fastest that fits the problem, and the memory that there is. */
+/* Chooses the fastest method that fits the problem and the memory. */
 #ifndef LOCUS_KMEANS_CHOICE_H
 #define LOCUS_KMEANS_CHOICE_H
 
@@ -9,7 +9,7 @@ enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
 /* the choices of a parameter, in the order of enum prune */
 #define PRUNE_CHOICES "auto,none,bounds,cells"
 
-/* The method is NULL where the kind of pruning does not fit the problem. The same on all ranks. */
+/* Its method is NULL where the kind of pruning does not fit. The same on all ranks. */
 struct choice choose(const struct problem *, enum prune);
 
 #endif

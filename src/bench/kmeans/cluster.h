@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a cluster's mean, sums, count and lock lie, which is what the ladder is about. */
+/* The memory layout of a cluster - mean, sums, count, lock - in which the ladder's rungs differ. */
 #ifndef LOCUS_KMEANS_CLUSTER_H
 #define LOCUS_KMEANS_CLUSTER_H
 
@@ -11,9 +11,8 @@
 #include "base/apart.h"
 
 /*
- * Where things lie in a cluster of d dimensions, bytes from its beginning, where the mean is: as
- * near as can be, in whole lines, or mean and sums APART. `real`: bytes of a value; sums are of
- * double.
+ * Offsets in a cluster of d dimensions, in bytes; the mean is at 0. Packed into whole lines, or
+ * mean and sums APART. `real`: bytes of a value of the mean; sums are double.
  */
 #define LINE		    64
 #define ROUND_UP(bytes, to) (((bytes) + (to)-1) / (to) * (to))
@@ -25,7 +24,7 @@
 	ROUND_UP(LOCK_AT(d, real, apart) + sizeof(struct spin_lock), \
 		 (apart) ? (size_t)APART : (size_t)LINE)
 
-/* What that comes to for the points of the mystery. */
+/* The same as structs, for the two dimensions of Sestoft's program. */
 struct cluster {
 	_Alignas(LINE) double mean[2];
 	double sum[2];

@@ -16,31 +16,31 @@ struct data {
 	struct matrix *file; /* of points; NULL: they are generated */
 	struct recipe recipe;
 	size_t first;		  /* row of this rank's first point */
-	atomic_flag told;	  /* why is taken */
-	char why[PATH_MAX + 256]; /* what is wrong with the points; "": nothing is */
+	atomic_flag told;	  /* `why` is taken */
+	char why[PATH_MAX + 256]; /* why there are no points; "": there are */
 };
 
-/* The first to fail says why. */
+/* By any worker: the first to fail says why. */
 static void tell(struct data *d, const char *why)
 {
 	if (!atomic_flag_test_and_set(&d->told))
 		snprintf(d->why, sizeof(d->why), "%s", why);
 }
 
-/* Rows of all points, from `first` on. */
+/* Copies n rows, from row `first` of all ranks' points on. */
 static bool get_rows(struct data *d, size_t first, size_t n, void *to)
 {
-	struct points part = { d->problem->points.real, n, d->problem->points.d, to };
+	struct points rows = { d->problem->points.real, n, d->problem->points.d, to };
 	char why[sizeof(d->why)];
 
 	if (!d->file)
-		generate_points(&d->recipe, first, &part);
-	else if (matrix_read(d->file, first, n, part.real, to, why, sizeof(why)))
+		generate_points(&d->recipe, first, &rows);
+	else if (matrix_read(d->file, first, n, rows.real, to, why, sizeof(why)))
 		return tell(d, why), false;
 	return true;
 }
 
-static void get_part(void *data, struct worker *self)
+static void get_share(void *data, struct worker *self)
 {
 	struct data *d = data;
 	const struct points *p = &d->problem->points;
@@ -52,7 +52,7 @@ static void get_part(void *data, struct worker *self)
 		memset((unsigned char *)p->x + begin * row, 0, (end - begin) * row);
 }
 
-/* Each worker's part is to lie on its node. */
+/* Each worker's share is to lie on its node. */
 static void *map_points(const struct trial *t, const struct points *p)
 {
 	const size_t row = p->d * real_bytes(p->real);
@@ -71,8 +71,8 @@ static void *map_points(const struct trial *t, const struct points *p)
 }
 
 /*
- * A file may have been written anew since the trials were planned: what there is room for is what
- * it had then.
+ * The file may have changed since the trials were planned: refuses another shape, for which there
+ * may be no room.
  */
 static struct matrix *open_as_planned(struct data *d, const char *path, size_t rows)
 {
@@ -115,10 +115,10 @@ static void read_centres(struct data *d, const char *path, void *start)
 	matrix_close(file);
 }
 
-/* What cannot be filled, d->why says. */
+/* On failure sets d->why. */
 static void fill(struct data *d, const struct trial *t, void *start)
 {
-	team_run(t->team, get_part, d);
+	team_run(t->team, get_share, d);
 	if (*d->why)
 		return;
 	if (is(t->value, CENTRES, DRAWN))

@@ -7,9 +7,9 @@
 #include "trial.h"
 
 /*
- * Maps this rank's points; each worker makes or reads its own, and so touches them first. Returns
- * the start centres, to be freed; they and the points are noted in the problem. NULL with errno, or
- * after cannot() was told why.
+ * Maps this rank's points; each worker makes or reads its share, and so touches it first. Sets the
+ * problem's points and start, and returns the start, to be freed. NULL with errno, or after
+ * cannot().
  */
 void *data_bring(const struct trial *, struct problem *);
 

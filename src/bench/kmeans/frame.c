@@ -4,7 +4,7 @@
 
 #include "bench/kmeans/frame.h"
 
-#define FARTHEST 1e17 /* of which the square fits a float, in any dimension that there may be */
+#define FARTHEST 1e17 /* a sum of its squares over all dimensions fits a float */
 
 void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 {
@@ -32,8 +32,8 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 }
 
 /*
- * In the points' type. Not so far that its square could not be had; only from there on a first
- * centre is not where it was given.
+ * Computed in the points' type; cut at FARTHEST, so that squares do not overflow. (A start centre
+ * beyond it moves.)
  */
 static double relative(const struct frame *f, double given, unsigned j)
 {
@@ -72,10 +72,7 @@ double frame_put_centre(struct frame *f, unsigned c, const double *value)
 	return sqrt(moved) * (1 + (d + 4) * DBL_EPSILON);
 }
 
-/*
- * The relative points lie in the box; where centres may be, which rounds scores, is known from it
- * and from the first ones.
- */
+/* Scales, and bounds of rounding: from the box of the points, and how far centres start outside. */
 static void bound(struct frame *f)
 {
 	const unsigned d = f->stage.d;
@@ -96,7 +93,7 @@ static void bound(struct frame *f)
 			   (is_float ? FLT_MIN : DBL_MIN));
 }
 
-/* A power of two, by which what is at most `half` comes to lie between -1 and 1. */
+/* The power of two that scales [-half, half] into [-1, 1]. */
 static double unit(double half, enum real real)
 {
 	const int most = real == FLOAT ? FLT_MAX_EXP - 2 : DBL_MAX_EXP - 2;
@@ -106,7 +103,7 @@ static double unit(double half, enum real real)
 	return half > 0 ? ldexp(1, -exponent > most ? most : -exponent) : 1;
 }
 
-/* Origin and unit. */
+/* Sets origin and unit. */
 static void find_middle(struct frame *f)
 {
 	const enum real real = f->stage.real;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The coordinates in which a clustering is done: relative to the middle of the box of all points,
- * in a unit by which it lies between -1 and 1 (method.h says why); and where in them the centres
- * are. Only worker 0 changes them, but for frame_put_centre(), of different centres.
+ * The coordinate system of a clustering - relative to the middle of the box of all points, scaled
+ * into [-1, 1] (method.h says why) - and the centres in it. Only worker 0 changes it; but workers
+ * may call frame_put_centre() at once, for different centres.
  */
 #ifndef LOCUS_KMEANS_FRAME_H
 #define LOCUS_KMEANS_FRAME_H
@@ -12,27 +12,27 @@
 
 struct frame {
 	struct stage stage;
-	/* What the stage shows as constant. */
+	/* The stage's pointers, writable. */
 	void *origin, *centre, *half;
 	double *low, *high, *moved, *scale;
 };
 
-/* Cuts its arrays. */
+/* Carves its arrays. */
 void frame_lay_out(struct frame *, struct carver *, const struct problem *);
 
 /*
- * Once low and high are the box of all points as they are given: makes the box relative, and puts
- * the start centres, which also go to `given` (k rows of d). Scratch: d.
+ * Expects low and high to be the box of all points as given: makes the box relative, and sets the
+ * start centres, which are also copied to `given` (k rows of d). Scratch: d.
  */
 void frame_begin(struct frame *, const struct problem *, double *given, double *scratch);
 
 /*
- * Puts centre c where `value` is, relative, rounded to the points' type. Returns at least how far
- * it moved.
+ * Moves centre c to `value` (relative), rounded to the points' type. Returns an upper bound of the
+ * distance moved.
  */
 double frame_put_centre(struct frame *, unsigned c, const double *value);
 
-/* A value as it would have been given. */
+/* From relative to given coordinates. */
 double frame_given(const struct frame *, double relative, unsigned j);
 
 #endif

@@ -5,6 +5,7 @@
 #include "bench/kmeans/generate.h"
 #include "kit/random.h"
 
+/* What a stream of random words is for. */
 enum use { OF_ROWS, OF_CHOICES, OF_MIDDLES, OF_STARTS };
 
 static uint64_t stream(uint64_t seed, enum use use)
@@ -17,7 +18,7 @@ static void put(const struct points *p, size_t at, double value)
 	real_set(p->real, p->x, at, value);
 }
 
-/* A float has 24 bits of the same number: rounded to them, it could be 1. */
+/* For float keeps the upper 24 bits: rounding to nearest could yield 1. */
 static void uniform_row(const struct points *p, size_t at, uint64_t row)
 {
 	const uint64_t kept = p->real == FLOAT ? UINT64_MAX << 40 : UINT64_MAX;
@@ -27,8 +28,8 @@ static void uniform_row(const struct points *p, size_t at, uint64_t row)
 }
 
 /*
- * Two normal deviates of two words (Box and Muller 1958). They end at 8.57 deviations, where 53
- * bits do.
+ * Two normal deviates from two words (Box and Muller 1958). With 53 bits they end at 8.57
+ * deviations.
  */
 static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t middle,
 		     double spread)
@@ -61,7 +62,7 @@ void generate_points(const struct recipe *r, size_t first, struct points *part)
 	}
 }
 
-/* Permuted twice: of few rows, once would draw some by a tenth more often than others. */
+/* Permuted twice: once draws some of few rows a tenth more often than others. */
 size_t drawn_row(uint64_t seed, size_t n, size_t turn)
 {
 	const uint64_t starts = stream(seed, OF_STARTS);

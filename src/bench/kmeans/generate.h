@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points that are made from a seed, and which of them centres start from. Each thread or rank makes
- * its own rows: what they are does not depend on how they were divided.
+ * Points generated from a seed, and the rows drawn as start centres. Each thread or rank makes its
+ * own rows; values do not depend on the division.
  */
 #ifndef LOCUS_KMEANS_GENERATE_H
 #define LOCUS_KMEANS_GENERATE_H
@@ -16,14 +16,14 @@ struct recipe {
 	/* UNIFORM: in [0,1)^d. BLOBS: Gaussian about middles that are uniform in [-10,10)^d */
 	enum shape shape;
 	uint64_t seed;
-	/* BLOBS: how many; each point is of one of them at random */
+	/* BLOBS: how many; each point belongs to a random one */
 	unsigned k;
 	double spread; /* BLOBS: standard deviation in each dimension */
 };
 
 /*
- * No coordinate of blobs is beyond it: the middle is below 10, and normal deviates of 53 bits end
- * at 8.57.
+ * Upper bound of |x| of a blob's coordinates: middles are below 10, and normal deviates made from
+ * 53 bits end at 8.57.
  */
 static inline double farthest_of_blobs(double spread)
 {
@@ -38,9 +38,9 @@ static inline double farthest_of_blobs(double spread)
 void generate_points(const struct recipe *, size_t first, struct points *part);
 
 /*
- * The row of n that start centre `turn` is a copy of, 0 <= turn < n: rows at random, none twice,
- * the same in each process. Where rows have equal values, so may centres: then the first has all
- * their points, and the others stay where they are, without any.
+ * The row of n that start centre `turn` copies, 0 <= turn < n: random rows, none twice, the same in
+ * each process. Rows, and so centres, may have equal values: then the first gets all their points,
+ * and the others stay where they are.
  */
 size_t drawn_row(uint64_t seed, size_t n, size_t turn);
 

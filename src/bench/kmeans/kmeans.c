@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kmeans - a program that became slower the more threads it had, and what cures it.
+ * kmeans - false sharing that cancels the gain of threads, its fixes, and a fast version.
  *
  * Lloyd's k-means. The variants 2p, 2q and 3p, 200,000 points of two dimensions, 81 clusters and
  * 108 iterations are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections
- * 1 to 3; so is the padding that cures 2q. `best` is as fast as we know how.
+ * 1 to 3; so is the padding that fixes 2q. `best` is the fastest that we have.
  */
 #include <errno.h>
 #include <math.h>
@@ -73,23 +73,21 @@ static const struct metric metrics[] = {
 		       "share of the distances between points and centres that were computed",
 		       NEITHER, NULL },
 	[FMA_SHARE] = { "fma-share", "1",
-			"of the multiply-adds that the cores can do, those that computed distances",
+			"share of the cores' peak multiply-adds that was spent on distances",
 			HIGHER_IS_BETTER, NULL },
 	[COMMUNICATION] = { "communication", "s",
-			    "an iteration's time in calls to other ranks: of the rank that waits "
-			    "least",
+			    "an iteration's time in MPI calls, on the rank that waits least",
 			    LOWER_IS_BETTER, NULL },
 	{ 0 }
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "what the one phase costs that gains where nothing is shared", P_VARIANT,
-	  "2q", "2p", NULL },
-	{ "slowdown", "what is left of that when means and sums are apart", P_VARIANT, "2q-padded",
-	  "2p", NULL },
-	{ "slowdown", "what false sharing of threads' own sums costs", P_VARIANT, "private-dense",
+	{ "slowdown", "by false sharing of means and sums", P_VARIANT, "2q", "2p", NULL },
+	{ "slowdown", "with means and sums on lines of their own", P_VARIANT, "2q-padded", "2p",
+	  NULL },
+	{ "slowdown", "by false sharing of threads' own sums", P_VARIANT, "private-dense",
 	  "private-padded", NULL },
-	{ "gain", "by all that we know", P_VARIANT, "2p", "best", NULL },
+	{ "gain", "of the fastest version", P_VARIANT, "2p", "best", NULL },
 	{ "gain", "by pruning", PRUNE, "none", "auto", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", NULL },
 	{ 0 }
@@ -98,14 +96,15 @@ static const struct ratio ratios[] = {
 struct state {
 	struct problem problem;
 	void *start;
-	struct ladder *ladder; /* or */
+	/* one of them is NULL */
+	struct ladder *ladder;
 	struct lloyd *lloyd;
 	double rate[]; /* of each worker, multiply-adds/s */
 };
 
 /* The life of a trial. */
 
-/* NULL: it is best. */
+/* NULL: the variant is `best`. */
 static const enum rung *rung_of(const struct trial *t)
 {
 	return t->variant->data;
@@ -129,8 +128,8 @@ static int open_solver(struct state *s, const struct trial *t)
 	}
 	s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice);
 	if (!s->lloyd && errno == EINVAL)
-		cannot(t->arena, "this kind of pruning is none for so many dimensions, or points "
-				 "of a thread (--prune)");
+		cannot(t->arena, "--prune: that method can't handle so many dimensions, clusters, "
+				 "or points per thread; use auto");
 	return s->lloyd ? 0 : -1;
 }
 
@@ -158,10 +157,7 @@ static void enter(void *state, struct worker *self)
 	ladder_enter(((struct state *)state)->ladder, self);
 }
 
-/*
- * Each rank has the start centres, but its libm may be another, and so the last bits of blobs: rank
- * 0's are everybody's.
- */
+/* All ranks take rank 0's start centres: of blobs, the last bits depend on the rank's libm. */
 static void enter_best(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -191,7 +187,7 @@ static void measure_rate(void *state, struct worker *self)
 	s->rate[self->index] = fma_rate(s->problem.points.real);
 }
 
-/* Of all workers at once, as they were in the sample. */
+/* Sum over all workers, measured at once, as they ran in the sample. */
 static double rate_of_all(struct state *s)
 {
 	double sum = 0;
@@ -228,7 +224,7 @@ static const char *verify(void *state, const struct trial *t)
 	const struct state *s = state;
 	const char *wrong = solution_check(&s->problem, solution_of(s));
 
-	return agree_any(t->ranks, wrong) ? wrong : save(t, &s->problem, solution_of(s));
+	return agree_any(t->ranks, wrong) ? wrong : kmeans_save(t, &s->problem, solution_of(s));
 }
 
 static const enum rung two_phases = TWO_PHASES, one_phase = ONE_PHASE,
@@ -267,13 +263,13 @@ static double distances(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ EVENT_INSTRUCTIONS, "what pruning and vectors save" },
-	{ EVENT_CYCLES, "with the instructions, whether threads work or wait for lines" },
+	{ EVENT_INSTRUCTIONS, "what pruning and SIMD save" },
+	{ EVENT_CYCLES, "with instructions: whether threads compute or wait for cache lines" },
 	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS",
 	  "floating-point operations: 3 a dimension where every distance is computed" },
 	{ EVENT_L2_MISSES,
-	  "lines that moved between cores, or came from below: sums that threads share" },
-	{ EVENT_L3_MISSES, "lines that no cache had: points that are more than the last cache" },
+	  "lines that came from other cores or L3: sums that threads share" },
+	{ EVENT_L3_MISSES, "lines from memory: points that exceed the last-level cache" },
 	{ 0 }
 };
 
@@ -300,6 +296,6 @@ const struct benchmark kmeans_benchmark = {
 			       "1..auto*2,auto" },
 		[PAPER] = { .threads = "1,8,48,auto" },
 	},
-	.settle = settle,
-	.needs = needs,
+	.settle = kmeans_settle,
+	.needs = kmeans_needs,
 };

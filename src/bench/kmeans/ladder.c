@@ -8,7 +8,7 @@
 #include "bench/kmeans/ladder_state.h"
 #include "bench/kmeans/steps.h"
 
-/* Of a cluster, what the step before has left; what is shared is 0 again after it. */
+/* Adds up a cluster's sums and count; resets them where threads share them. */
 static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *count)
 {
 	const unsigned d = l->problem.points.d;
@@ -53,7 +53,7 @@ static void get_mean(const struct ladder *l, uint32_t c, double *mean)
 		mean[j] = real_get(l->problem.points.real, from, j);
 }
 
-/* The worker's share of the clusters become the means of their points. */
+/* Moves the worker's share of the centres to the means of their points. */
 static void make_means(struct ladder *l, unsigned worker, bool last)
 {
 	const unsigned d = l->problem.points.d, threads = l->problem.threads;
@@ -76,7 +76,7 @@ static void make_means(struct ladder *l, unsigned worker, bool last)
 	}
 }
 
-/* To where the start is. */
+/* Resets the worker's labels, and its share of the centres to the start. */
 static void begin(struct ladder *l, unsigned worker)
 {
 	const unsigned threads = l->problem.threads, d = l->problem.points.d;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ladder: one and the same k-means, which differs in what its threads share. The first rungs
- * are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections 1 to 3: points
- * are assigned to centres, and added to their cluster's sums under its lock.
+ * The ladder: versions (rungs) of the same k-means that differ in what threads share. The first
+ * rungs are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections 1 to 3:
+ * points are assigned to centres, and added to their cluster's sums under its lock.
  */
 #ifndef LOCUS_KMEANS_LADDER_H
 #define LOCUS_KMEANS_LADDER_H
@@ -15,11 +15,11 @@
 struct ladder;
 
 /*
- * Mapped in the arena, with claims, and not touched. NULL with errno. The problem is copied; ranks
- * must be NULL.
+ * Maps regions in the arena and notes their homes; does not touch them. NULL with errno. The
+ * problem is copied; its ranks must be NULL.
  */
 struct ladder *ladder_open(const struct problem *, enum rung, struct arena *);
-void ladder_enter(struct ladder *, struct worker *); /* each worker: touches what will be its own */
+void ladder_enter(struct ladder *, struct worker *); /* each worker: first touch of its memory */
 void ladder_work(struct ladder *, struct worker *);  /* all workers; begins anew each time */
 /* valid until ladder_close() or the next ladder_work() */
 const struct solution *ladder_solution(const struct ladder *);

@@ -7,7 +7,7 @@
 #include "bench/kmeans/ladder_state.h"
 #include "machine/threads/team.h"
 
-/* Bytes of what there is one of: a region each. What a rung has no use for takes none. */
+/* Bytes of each region; 0: the rung does not use it. */
 struct sizes {
 	size_t label, order, clusters, sums, desk; /* desk: of each worker */
 };
@@ -51,7 +51,7 @@ static void *map(struct arena *arena, const char *name, size_t bytes, struct reg
 	return *region ? region_base(*region) : NULL;
 }
 
-/* Of worker 0, who touches it first. */
+/* On worker 0's node: it touches the region first. */
 static void *map_shared(const struct ladder *l, struct arena *arena, const char *name, size_t bytes)
 {
 	struct region *region;
@@ -62,7 +62,7 @@ static void *map_shared(const struct ladder *l, struct arena *arena, const char 
 	return base;
 }
 
-/* Each worker's is its own: `each` bytes of it, or of each of its points. */
+/* A part on each worker's node: `each` bytes per worker, or per point. */
 static void *map_apart(const struct ladder *l, struct arena *arena, const char *name, size_t each,
 		       bool by_points)
 {
@@ -85,7 +85,7 @@ static int allocate(struct ladder *l, struct arena *arena)
 	const struct sizes sizes = sizes_of(l);
 	const size_t values = (size_t)l->problem.k * l->problem.points.d;
 	unsigned char *desk =
-		map_apart(l, arena, "what a thread has for itself", sizes.desk, false);
+		map_apart(l, arena, "scratch of each thread", sizes.desk, false);
 
 	l->own = apart_alloc(l->problem.threads * sizeof(*l->own));
 	l->solution.label = map_apart(l, arena, "labels", sizeof(uint32_t), true);

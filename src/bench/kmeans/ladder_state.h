@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the workers of a ladder share, and where it lies. */
+/* The memory of a ladder's workers. */
 #ifndef LOCUS_KMEANS_LADDER_STATE_H
 #define LOCUS_KMEANS_LADDER_STATE_H
 
@@ -9,19 +9,19 @@
 #include "base/apart.h"
 #include "machine/memory/region.h"
 
-/* What a worker alone writes. */
+/* Written by one worker only. */
 struct own {
 	_Alignas(APART) uint64_t changed;
-	double *sum; /* d: of the cluster at hand */
-	/* k + 1: where its points of each cluster end in its part of the order */
+	double *sum; /* d: of the current cluster */
+	/* k + 1: where each cluster's points end in the worker's share of the order */
 	size_t *group;
 };
 
 struct ladder {
 	struct problem problem;
 	enum rung rung;
-	bool apart; /* means from sums */
-	/* bytes: of clusters, of a thread's own sums; from one thread's sums to the next one's */
+	bool apart; /* means and sums on different lines */
+	/* bytes: between clusters, between a thread's own sums, between threads' sums */
 	size_t stride, entry, block;
 	unsigned char *clusters, *sums;
 	size_t *order; /* THREE_PHASES: points by worker, then by cluster */
@@ -40,12 +40,12 @@ static inline size_t end_of(const struct ladder *l, unsigned worker)
 }
 
 /*
- * Mapped in the arena, with claims, and not touched. The problem is copied. -1: no memory;
- * ladder_ladder_ladder_state_close() also then.
+ * Maps regions in the arena and notes their homes; does not touch them. The problem is copied. -1:
+ * no memory; ladder_state_close() also then.
  */
 int ladder_state_open(struct ladder *, const struct problem *, enum rung, struct arena *);
 void ladder_state_close(struct ladder *);
-/* The worker touches what will be its own. */
+/* First touch of the worker's memory. */
 void ladder_state_enter(struct ladder *, unsigned worker);
 
 /* Bytes that are mapped. */

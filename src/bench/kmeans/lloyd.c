@@ -10,10 +10,7 @@
 #include "kit/shares.h"
 #include "trial.h"
 
-/*
- * Of the distances: a method that still computes more than this share of them in its second
- * iteration does not pay.
- */
+/* A method that still computes a larger share of the distances in iteration 2 does not pay. */
 #define MOST_COMPUTED 0.7
 
 struct lloyd {
@@ -73,7 +70,7 @@ void lloyd_enter(struct lloyd *l, struct worker *w)
 	workspace_enter(&l->space, w->index);
 }
 
-/* Of all workers and ranks, into low and high, as they are given. */
+/* Joins the boxes of all workers and ranks into the frame's low and high. */
 static void join_boxes(struct lloyd *l)
 {
 	const unsigned d = l->problem.points.d;
@@ -92,13 +89,13 @@ static void join_boxes(struct lloyd *l)
 	}
 }
 
-/* What there is to know before the first iteration. Worker 0. */
+/* Before the first iteration: worker 0. */
 static void prepare(struct lloyd *l)
 {
 	struct workspace *space = &l->space;
 
 	join_boxes(l);
-	/* nobody reads the boxes any more */
+	/* the boxes are done with: the first is scratch */
 	frame_begin(&space->frame, &l->problem, space->solution.centre, space->box);
 	sums_clear(&space->total);
 	space->solution.iterations = space->solution.distances = 0;
@@ -122,9 +119,8 @@ static void begin(struct lloyd *l, struct worker *w)
 }
 
 /*
- * Whether it pays is a guess before there are iterations; after them, what the method computes is
- * known. The worker goes on with another one where that is most of the distances: labels are the
- * same by any.
+ * pays() only guesses. After two iterations the worker knows how many distances the method
+ * computes; if that is most of them, it goes on with the other method: labels are the same.
  */
 static const struct method *judge(const struct lloyd *l, struct share *s, const struct method *m)
 {
@@ -138,7 +134,7 @@ static const struct method *judge(const struct lloyd *l, struct share *s, const 
 	return l->choice.otherwise;
 }
 
-/* The changes that all workers have found, of some clusters; worker 0 has the rest. */
+/* Adds up all workers' changes of some clusters; worker 0 also the totals. */
 static void gather(struct lloyd *l, struct worker *w, unsigned first, unsigned last)
 {
 	const unsigned d = l->space.frame.stage.d;
@@ -149,7 +145,7 @@ static void gather(struct lloyd *l, struct worker *w, unsigned first, unsigned l
 		all->count[c] = 0;
 		for (unsigned i = 0; i < w->threads; i++)
 			sums_join(all, &l->space.share[i].change, c);
-		sums_settle(all, c);
+		sums_remove_magic(all, c);
 	}
 	if (w->index)
 		return;
@@ -161,7 +157,7 @@ static void gather(struct lloyd *l, struct worker *w, unsigned first, unsigned l
 	l->space.solution.distances += (uint64_t)*all->computed;
 }
 
-/* The means of some clusters. One without points stays where it is. */
+/* Moves some centres to the means of their points; one without points stays. */
 static void move_centres(struct lloyd *l, unsigned first, unsigned last, double *mean)
 {
 	const unsigned d = l->space.frame.stage.d;
@@ -187,10 +183,7 @@ static void move_centres(struct lloyd *l, unsigned first, unsigned last, double 
 	}
 }
 
-/*
- * Ends an iteration, of which `done` were before. Whether another one is to come: all workers of
- * all ranks find the same.
- */
+/* Ends iteration `done`. Returns whether there is another: the same on all workers and ranks. */
 static bool update(struct lloyd *l, struct worker *w, uint64_t done)
 {
 	const struct problem *p = &l->problem;

@@ -14,17 +14,15 @@ struct lloyd;
 struct worker;
 
 /*
- * Memory only, mapped and not touched. NULL with errno: ENOMEM; EINVAL for a kind of pruning that
- * does not fit the problem (cells, of more dimensions than pay). The problem is copied; what it
- * points to stays the caller's, and has to be there until lloyd_close(). The points themselves may
- * come later: nothing reads them before lloyd_work().
+ * Maps memory, without touching it. NULL with errno: ENOMEM; EINVAL for a kind of pruning that does
+ * not fit the problem (cells with more than 3 dimensions). The problem is copied; what it points to
+ * stays the caller's, and must live until lloyd_close(). Points are not read before lloyd_work().
  */
 struct lloyd *lloyd_open(const struct problem *, enum prune);
-void lloyd_enter(struct lloyd *, struct worker *); /* each worker: touches what will be its own */
+void lloyd_enter(struct lloyd *, struct worker *); /* each worker: first touch of its memory */
 /*
- * All workers: from the points as they are given to labels and centres, indices and all. May be
- * called again, and then begins anew. Whether it ends is for all ranks together: they do the same
- * iterations.
+ * By all workers of all ranks: the whole clustering, from the points as given (building indices
+ * included) to labels and centres. Begins anew each time.
  */
 void lloyd_work(struct lloyd *, struct worker *);
 /* valid until lloyd_close() or the next lloyd_work() */
@@ -32,7 +30,7 @@ const struct solution *lloyd_solution(const struct lloyd *);
 const char *lloyd_method(const struct lloyd *); /* its name: "brute", "bounds", "cells" */
 void lloyd_close(struct lloyd *);		/* NULL is fine */
 
-/* What lloyd_open() maps, in bytes; 0: it does not fit. Where points lie need not be known. */
+/* Bytes that lloyd_open() maps; 0: the method does not fit. points.x is not used. */
 size_t lloyd_bytes(const struct problem *, enum prune);
 
 #endif

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of the methods (cells, bounds, brute). A method assigns points to centres; all else
- * - threads, ranks, sums, means, the end - is lloyd.c's.
+ * The contract of the methods (cells, bounds, brute). A method assigns points to centres; lloyd.c
+ * does all else: threads, ranks, sums, means, the end.
  *
- * All methods give the same labels, bit for bit, because the label is defined by what is computed:
- * values are relative to an origin, the middle of the box of all points (so data far from zero lose
- * nothing), in a unit by which the box lies between -1 and 1 (so squares are neither too large nor
- * too small): x = (given - origin) * unit, in the points' type; the unit is a power of two. The
- * score of centre c for point x is
+ * All methods give the same labels, bit for bit, because labels are defined by a fixed computation.
+ * Coordinates are relative to the middle of the box of all points (so data far from zero lose no
+ * precision), scaled by a power of two into [-1, 1] (so squares neither overflow nor underflow):
+ * x = (given - origin) * unit, in the points' type. The score of centre c for point x is
  *
  *	s = half[c];  for j = 0, 1, ..., d - 1:  s = fma(-x[j], centre[c][j], s)
  *
- * in that type, in that order (without an instruction for it, a product and a difference), and the
- * label is the least score's; of equal ones the lowest c. Exactly computed, s would be (|x - c|^2 -
- * |x|^2) / 2. Pruning may leave out a centre only where its computed score can't be the least:
- * where |x - c|^2 exceeds the square of another one's distance by more than 4 * slack.
+ * in that type and order (a product and a difference on CPUs without fma). The label is the centre
+ * with the least score; of equal ones the lowest c. Without rounding, s is (|x - c|^2 - |x|^2) / 2.
+ * Pruning may skip a centre only where its computed score can't be the least: where |x - c|^2
+ * exceeds the squared distance to another centre by more than 4 * slack.
  *
- * To add a method: a file with a `const struct method`, a line in choice.c's table.
+ * To add a method: a file with a `const struct method`, and a line in choice.c's table.
  */
 #ifndef LOCUS_KMEANS_METHOD_H
 #define LOCUS_KMEANS_METHOD_H
@@ -26,7 +25,7 @@
 #include "kit/instructions.h"
 #include "base/apart.h"
 
-/* What all workers see of an iteration. It changes only between two of them. */
+/* An iteration's input, shared by all workers; constant during the iteration. */
 struct stage {
 	enum real real;
 	unsigned d, k;
@@ -36,45 +35,36 @@ struct stage {
 	/* k, of the points' type: half the square of a centre's length */
 	const void *half;
 	const double *low, *high; /* d: the box of the relative points of all ranks */
-	/* k: at least how far the centre moved since the last iteration; 0 in the first */
+	/* k: upper bound of the centre's move since the last iteration; 0 in the first */
 	const double *moved;
-	double reach; /* at least |x| of any point */
-	/* at least what rounding does to a score, with the centres of this iteration */
+	double reach; /* upper bound of |x| over all points */
+	/* upper bound of a score's rounding error, with the centres of this iteration */
 	double slack;
 	const double *scale; /* d: of sums */
 	uint64_t iteration;  /* 0, 1, ... */
-	/* distances in the last iteration, of all workers of all ranks: what to decide by */
+	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
 	enum instruction_set widest; /* that may be used: tests take narrower ones, too */
-	/* the method was asked for by name: it shall not decide that it does not pay */
+	/* the user chose the method: it must not fall back to brute force */
 	bool forced;
 };
 
-/* What one worker has. Nobody else looks at it while a method runs. */
+/* One worker's points and memory; private to it while a method runs. */
 struct share {
 	_Alignas(APART) size_t n; /* its points */
 	const void *x;		  /* as given: n rows of d */
-	/*
-	 * bytes() of it, aligned to APART, touched by its worker; it stays as build() and assign()
-	 * leave it
-	 */
+	/* bytes() of the method's own, aligned to APART; kept from build() to labels() */
 	void *memory;
-	size_t bytes; /* of all that is this worker's */
-	/*
-	 * assign() adds to it what changes, and the distances that it computes; empty when it is
-	 * called
-	 */
+	size_t bytes; /* of all of this worker's memory */
+	/* zero before assign(), which adds moved points and the number of computed distances */
 	struct sums change;
-	/*
-	 * the iteration that build() was called before; if not the first, the labels are those of
-	 * the last one
-	 */
+	/* the first iteration after build(); if not 0, `label` has the labels of the one before */
 	uint64_t built;
-	/* n: labels() writes them there, in the order of the points as given */
+	/* n: written by labels(), in the order of the points as given */
 	uint32_t *label;
 };
 
-/* For build(): what the labels are before. */
+/* For build(): copies the labels of the iteration before, or SUM_NONE. */
 static inline void labels_before(uint32_t *label, const struct share *s)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -84,23 +74,23 @@ static inline void labels_before(uint32_t *label, const struct share *s)
 struct method {
 	const char *name;
 	bool (*fits)(const struct problem *); /* the same on all ranks */
-	/* where nobody asked for it; the same on all ranks. NULL: always */
+	/* whether auto should choose it; the same on all ranks. NULL: always */
 	bool (*pays)(const struct problem *);
 	size_t (*bytes)(size_t n, unsigned d, unsigned k, enum real); /* of a share's memory */
 	/* before its first iteration: all but the centres is known */
 	void (*build)(struct share *, const struct stage *);
 	/*
-	 * Finds the label of each point, and moves each point that has another one than before (or
-	 * none before, in iteration 0) from the one cluster of share->change to the other.
+	 * Finds the label of each point. A point whose label changed (or that had none) is moved
+	 * from the old to the new cluster in share->change.
 	 */
 	void (*assign)(struct share *, const struct stage *);
 	void (*labels)(struct share *, const struct stage *);
 };
 
-/* What a clustering is done by. */
+/* The chosen methods. */
 struct choice {
 	const struct method *method;
-	/* goes on where the method only thought that it pays; NULL: it does in any case */
+	/* takes over where the first turns out not to pay; NULL: nothing does */
 	const struct method *otherwise;
 };
 

@@ -10,10 +10,10 @@
 
 enum { MOST_DIMENSIONS = 65536 };
 
-/* Numbers of 32 bits, also after they are rounded up to whole vectors. */
+/* Cluster numbers have 32 bits, also when rounded up to whole vectors. */
 #define MOST_CLUSTERS UINT32_C(0xffff0000)
 
-/* NULL: it makes sense. */
+/* Why the parameters make no sense; NULL: they do. */
 static const char *pointless(const struct trial *t)
 {
 	const double farthest = t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX;
@@ -26,18 +26,18 @@ static const char *pointless(const struct trial *t)
 		return "--dimensions: points have 1 to 65536";
 	if (t->value[DATA].choice == BLOBS &&
 	    !(farthest_of_blobs(t->value[SPREAD].real) <= farthest))
-		return "--spread: blobs that wide have points that no number of the type can be";
+		return "--spread: blobs that wide overflow the type; choose a smaller spread";
 	if (!clusters || clusters > rows)
 		return "--clusters: at least one is needed, and no more than there are points";
 	if (clusters > MOST_CLUSTERS)
-		return "--clusters: more than 4294901760 cannot be numbered; choose fewer";
+		return "--clusters: more than 4294901760 can't be numbered; choose fewer";
 	return NULL;
 }
 
-/* The memory that is left beside the points and the check. */
+/* Memory left beside the points and the check; 0: unknown. */
 static size_t room_of(const struct trial *t, const struct problem *p)
 {
-	struct problem largest = *p; /* of the ranks' parts, so that all choose alike */
+	struct problem largest = *p; /* of all ranks' shares, so that all choose alike */
 	size_t beside;
 
 	largest.points.n = share_size(p->all, 0, ranks_of(t->ranks));
@@ -72,17 +72,17 @@ static size_t bytes_of(const struct trial *t)
 	const enum rung *rung = t->variant->data;
 	double values;
 
-	/* the largest part: ranks are to refuse alike */
+	/* the largest share: all ranks refuse alike */
 	p.points.n = share_size(p.all, 0, ranks_of(t->ranks));
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
-	if (values > 0x1p50) /* more than any machine has, and than may be counted */
+	if (values > 0x1p50) /* no machine has it, and products would overflow */
 		return (size_t)1 << 60;
 	return points_bytes(&p.points) + solution_check_bytes(&p) +
 	       (rung ? ladder_bytes(*rung, &p)
 		     : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
 }
 
-struct needs needs(const struct trial *t)
+struct needs kmeans_needs(const struct trial *t)
 {
 	const char *why = pointless(t);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial takes, and the problem that it poses. */
+/* A trial's memory, and the problem that its parameters describe. */
 #ifndef LOCUS_KMEANS_NEEDS_H
 #define LOCUS_KMEANS_NEEDS_H
 
@@ -7,9 +7,9 @@
 #include "benchmark.h"
 
 /* See struct benchmark. */
-struct needs needs(const struct trial *);
+struct needs kmeans_needs(const struct trial *);
 
-/* Its points and centres are not there yet. Its room is the same on all ranks. */
+/* Without points and centres: data_bring() adds them. Its room is the same on all ranks. */
 struct problem problem_of(const struct trial *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be asked for: places in the table of parameters (kmeans.c), and words among the values.
+ * Indices into the table of parameters (kmeans.c), and words that are special values.
  */
 #ifndef LOCUS_KMEANS_PARAMETERS_H
 #define LOCUS_KMEANS_PARAMETERS_H
@@ -24,14 +24,14 @@ enum {
 	SAVE_CENTRES,
 	ROWS
 };
-/* DATA: after the shapes that points may be generated in */
+/* choice of DATA, after enum shape's */
 enum { FROM_FILE = BLOBS + 1 };
 
-/* SAVE_LABELS, SAVE_CENTRES: nowhere; CENTRES: drawn among the points */
+/* SAVE_LABELS, SAVE_CENTRES: no file; CENTRES: rows drawn from the points */
 #define NONE  "none"
 #define DRAWN "drawn"
 
-/* Of a parameter that is a text. */
+/* For parameters whose value is a text. */
 static inline bool is(const union value *value, unsigned parameter, const char *word)
 {
 	return !strcmp(value[parameter].text, word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every solver is given and what it leaves behind: the points, the problem, and the solution.
+ * The input and output of every solver: points, problem, solution.
  */
 #ifndef LOCUS_KMEANS_PROBLEM_H
 #define LOCUS_KMEANS_PROBLEM_H
@@ -15,7 +15,7 @@ struct ranks;
 struct team;
 
 /*
- * n rows of d values, one after the other; each worker, and each rank, has a part of them
+ * n rows of d values, row-major. Each rank, and within it each worker, has a share of the rows
  * (kit/shares.h).
  */
 struct points {
@@ -31,10 +31,10 @@ static inline size_t points_bytes(const struct points *p)
 }
 
 /*
- * Lloyd's k-means. An iteration assigns each point to the nearest centre (of equally near ones to
- * the first) and makes each centre the mean of its points; one without points stays where it is. It
- * ends after `iterations` of them, or, where that is 0, after the first in which no assignment
- * changed - or after MOST_ITERATIONS, for rounding can lead assignments round in a circle.
+ * Lloyd's k-means. An iteration assigns each point to the nearest centre (the first of equally near
+ * ones) and moves each centre to the mean of its points; one without points stays. Ends after
+ * `iterations` of them or, if that is 0, after the first in which no assignment changed - at most
+ * MOST_ITERATIONS, since with rounding assignments can cycle.
  */
 enum { MOST_ITERATIONS = 10000 };
 
@@ -47,27 +47,25 @@ struct problem {
 	uint64_t iterations;
 	size_t room; /* bytes that its solver may map; 0: no limit */
 	unsigned threads;
-	/* its workers come in one after the other at team_barrier() */
-	struct team *team;
+	struct team *team; /* whose workers call the solver */
 	const struct ranks *ranks; /* NULL: this process alone */
 };
 
-/* Of k rows, as at `start`. */
+/* Of `start`. */
 static inline size_t centres_bytes(const struct problem *p)
 {
 	return (size_t)p->k * p->points.d * real_bytes(p->points.real);
 }
 
-/* Whether the iteration is the last one, with which so many are done. */
+/* After `done` iterations, in the last of which labels changed or not: is the clustering over? */
 static inline bool is_last(const struct problem *p, uint64_t done, bool changed)
 {
 	return p->iterations ? done == p->iterations : !changed || done == MOST_ITERATIONS;
 }
 
-/* What is left behind. */
 struct solution {
 	uint32_t *label; /* of each point: the assignment of the last iteration */
-	/* k rows of d: the centres that this assignment was made by; the means after it */
+	/* k rows of d: the centres before that assignment; the means after it */
 	double *from, *centre;
 	uint64_t *count;     /* points of each cluster, of all ranks */
 	uint64_t iterations; /* done */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a core can compute. */
+/* Peak rate of a core's multiply-adds. */
 #ifndef LOCUS_KMEANS_RATE_H
 #define LOCUS_KMEANS_RATE_H
 
 #include "kit/real.h"
 
 /*
- * 1/s: multiply-adds (of one value of a vector) that the calling thread's core does, measured now
- * in about a millisecond.
+ * Multiply-adds per second of the calling thread's core, in its widest vectors; a lane counts as
+ * one. Measured now, in about a millisecond.
  */
 double fma_rate(enum real);
 

@@ -8,7 +8,7 @@
 #include "kit/npy.h"
 #include "kit/shares.h"
 
-/* Rank 0 writes all, some of a rank's at a time. */
+/* Rank 0 writes the labels of all ranks, which it gets piece by piece. */
 static const char *save_labels(const struct trial *t, const struct problem *p,
 			       const struct solution *s)
 {
@@ -49,13 +49,13 @@ static const char *save_centres(const struct trial *t, const struct problem *p,
 	return why;
 }
 
-/* Of several allocations, which all find the same, the first. */
+/* Only in the first allocation: the others find the same. */
 static bool saves(const struct trial *t, unsigned parameter)
 {
 	return t->allocation == 0 && !is(t->value, parameter, NONE);
 }
 
-const char *save(const struct trial *t, const struct problem *p, const struct solution *s)
+const char *kmeans_save(const struct trial *t, const struct problem *p, const struct solution *s)
 {
 	const char *wrong = saves(t, SAVE_LABELS) ? save_labels(t, p, s) : NULL;
 

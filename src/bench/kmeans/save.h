@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels and centres go into files. */
+/* Writes labels and centres to files. */
 #ifndef LOCUS_KMEANS_SAVE_H
 #define LOCUS_KMEANS_SAVE_H
 
@@ -7,9 +7,9 @@
 #include "trial.h"
 
 /*
- * Writes what the trial is to save. All ranks, worker 0 of each. NULL, or what went wrong on this
- * one; valid until the next call.
+ * Writes the files that --save-labels and --save-centres ask for. Called by worker 0 of all ranks.
+ * NULL, or what went wrong on this rank, valid until the next call.
  */
-const char *save(const struct trial *, const struct problem *, const struct solution *);
+const char *kmeans_save(const struct trial *, const struct problem *, const struct solution *);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/quantity.h"
 #include "kit/matrix.h"
 
-/* Points to be generated: so many, or so many for each rank, which are the same points. */
+/* Whether --points is a number (of points, or N/rank), and which. */
 static bool generated(const struct trial *t, const union value *value, uint64_t *points)
 {
 	static const char each[] = "/rank";
@@ -39,7 +39,7 @@ static const char *replace(union value *value, const char *text)
 	return NULL;
 }
 
-/* Takes a dimension or a number of clusters from a file, unless the user said another one. */
+/* Takes the number of dimensions or clusters from a file, unless the user gave another one. */
 static bool agree(union value *value, size_t found, bool given)
 {
 	if (given && value->count != found)
@@ -48,7 +48,7 @@ static bool agree(union value *value, size_t found, bool given)
 	return true;
 }
 
-/* NULL, or what is wrong with a file; its shape in rows and columns. */
+/* Finds a file's rows and columns. NULL, or what is wrong with it. */
 static const char *shape_of(const char *option, const char *path, size_t *rows, unsigned *columns,
 			    char *why, size_t size)
 {
@@ -73,23 +73,23 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 
 	if (generated(t, value, &value[ROWS].count)) {
 		if (value[DATA].choice == FROM_FILE)
-			return "--data file: that is for points from a FILE, as in --points FILE";
+			return "--data file: needs points from a file; give --points FILE";
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)value[ROWS].count);
 		if (value[DATA].choice == UNIFORM)
 			value[SPREAD].real = 0;
 		return replace(&value[POINTS], number);
 	}
 	if (is(value, POINTS, "-") && ranks_of(t->ranks) > 1)
-		return "--points: standard input is one rank's only; give a file that all can read";
+		return "--points: only one rank has standard input; give a file that all can read";
 	wrong = shape_of("points", value[POINTS].text, &n, &d, why, size);
 	if (wrong && strchr("+-0123456789", *value[POINTS].text) &&
 	    access(value[POINTS].text, F_OK) && !is(value, POINTS, "-"))
 		snprintf(why + strlen(why), size - strlen(why),
-			 "; nor is that a number of points, as 12, 1e9, 10k, 2M");
+			 "; nor is that a number of points, such as 12, 1e9, 10k, 2M");
 	if (wrong)
 		return wrong;
 	if (given & BIT(DATA) && value[DATA].choice != FROM_FILE)
-		return "--data: that is for points to be generated, and not for those of a file";
+		return "--data: is for generated points, but --points is a file; drop one of them";
 	if (!agree(&value[DIMENSIONS], d, given & BIT(DIMENSIONS))) {
 		snprintf(why, size, "--dimensions: points of %s have %u, not %llu",
 			 value[POINTS].text, d, (unsigned long long)value[DIMENSIONS].count);
@@ -113,7 +113,7 @@ static const char *settle_centres(const struct trial *t, union value *value, uin
 	if (is(value, CENTRES, "-") && is(value, POINTS, "-"))
 		return "--centres: standard input holds the points already";
 	if (is(value, CENTRES, "-") && ranks_of(t->ranks) > 1)
-		return "--centres: standard input is one rank's only; give a file that all can "
+		return "--centres: only one rank has standard input; give a file that all can "
 		       "read";
 	wrong = shape_of("centres", value[CENTRES].text, &k, &d, why, size);
 	if (wrong)
@@ -132,7 +132,7 @@ static const char *settle_centres(const struct trial *t, union value *value, uin
 	return NULL;
 }
 
-/* Better now than when the work is done. */
+/* Output files must not exist: refused now, and not after the work. */
 static const char *settle_output(const struct trial *t, const union value *value,
 				 unsigned parameter, char *why, size_t size)
 {
@@ -143,7 +143,7 @@ static const char *settle_output(const struct trial *t, const union value *value
 	return why;
 }
 
-const char *settle(const struct trial *t, union value *value, uint64_t given)
+const char *kmeans_settle(const struct trial *t, union value *value, uint64_t given)
 {
 	static _Thread_local char why[2 * PATH_MAX];
 	const char *wrong = settle_points(t, value, given, why, sizeof(why));
@@ -154,6 +154,6 @@ const char *settle(const struct trial *t, union value *value, uint64_t given)
 		wrong = settle_output(t, value, i, why, sizeof(why));
 	if (!wrong && !is(value, SAVE_LABELS, NONE) &&
 	    is(value, SAVE_CENTRES, value[SAVE_LABELS].text))
-		wrong = "--save-centres: that is the file of --save-labels; give another name";
+		wrong = "--save-centres: same file as --save-labels; give another name";
 	return wrong;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was asked for, complete: the number of points and, where they or the centres come from
- * files, what those say of dimensions and clusters.
+ * Completes the parameters: the number of points and, from files of points or centres, dimensions
+ * and clusters.
  */
 #ifndef LOCUS_KMEANS_SETTLE_H
 #define LOCUS_KMEANS_SETTLE_H
@@ -9,6 +9,6 @@
 #include "trial.h"
 
 /* See struct benchmark. */
-const char *settle(const struct trial *, union value *, uint64_t given);
+const char *kmeans_settle(const struct trial *, union value *, uint64_t given);
 
 #endif

@@ -5,26 +5,26 @@
 #include "bench/kmeans/cluster.h"
 #include "bench/kmeans/steps.h"
 
-/* What is done with a point as soon as it is assigned. */
-enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, TALLY };
+/* What happens to a point as soon as it is assigned. */
+enum then { NOTHING, ADD_TOGETHER, ADD_APART, ADD_OWN, COUNT };
 
-/* The worker's own sums become 0. */
-static struct ladder *forget(struct ladder *l, unsigned worker)
+/* Resets the worker's own sums. Returns l. */
+static struct ladder *reset_sums(struct ladder *l, unsigned worker)
 {
 	for (size_t c = 0; c < l->problem.k; c++)
 		memset(l->sums + worker * l->block + c * l->entry, 0, ENTRY(l->problem.points.d));
 	return l;
 }
 
-static struct ladder *forget_groups(struct ladder *l, unsigned worker)
+static struct ladder *reset_groups(struct ladder *l, unsigned worker)
 {
 	memset(l->own[worker].group, 0, (l->problem.k + 1) * sizeof(size_t));
 	return l;
 }
 
 /*
- * A counting sort of the worker's points by cluster. group[c + 1] holds how many there are; when it
- * is done, group[c] is where they end.
+ * Counting sort of the worker's points by cluster. Before, group[c + 1] is the number of c's
+ * points; after, group[c] is where they end.
  */
 static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed)
 {

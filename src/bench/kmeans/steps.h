@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rungs of the ladder do in an iteration. */
+/* The steps of an iteration, for each rung of the ladder. */
 #ifndef LOCUS_KMEANS_STEPS_H
 #define LOCUS_KMEANS_STEPS_H
 
 #include "bench/kmeans/ladder_state.h"
 
 /*
- * An iteration: assign; where there is a second phase, all meet, and add; all meet, and make means.
+ * An iteration is: assign; if there is `add`, a barrier and add; a barrier, and the means. Returns
+ * how many labels changed (add: 0).
  */
 typedef uint64_t step(struct ladder *, unsigned worker);
 struct steps {
@@ -15,7 +16,7 @@ struct steps {
 
 const struct steps *steps_of(const struct problem *, enum rung);
 
-/* THREE_PHASES: adds up what all threads have grouped under cluster c. */
+/* THREE_PHASES: adds up all threads' groups of cluster c. */
 void steps_add_groups(const struct ladder *, uint32_t c, double *sum, uint64_t *count);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of the ladder, for points of type REAL: no header, but what steps.c includes for each
- * type. Each is one
- * loop, of which the number of dimensions, where it is 2, the layout and what is done with a point
- * are constants: no step asks which it is.
+ * The steps of the ladder, for points of type REAL. No header: steps.c includes it once for each
+ * type. Each step is one loop in which the number of dimensions (where it is 2), the layout and
+ * what happens to a point are constants, so that it has no branches for them.
  */
 INLINE uint32_t NAME(nearest)(const unsigned char *means, size_t stride, uint32_t k, const REAL *x,
 			      unsigned d)
@@ -44,8 +43,8 @@ INLINE void NAME(add_locked)(unsigned char *cluster, const REAL *x, unsigned d, 
 }
 
 /*
- * Assigns the worker's points, and does with each at once what the step is for. Returns how many
- * assignments changed.
+ * Assigns the worker's points, and at once does with each what `then` says. Returns how many labels
+ * changed.
  */
 INLINE uint64_t NAME(assign)(struct ladder *l, unsigned worker, unsigned d, size_t stride,
 			     enum then then)
@@ -71,7 +70,7 @@ INLINE uint64_t NAME(assign)(struct ladder *l, unsigned worker, unsigned d, size
 		if (then == ADD_OWN)
 			NAME(add)
 		(sums + c * entry, sums + c * entry + ENTRY(d) - sizeof(uint64_t), x, d);
-		if (then == TALLY)
+		if (then == COUNT)
 			groups[c + 1]++;
 	}
 	return changed;
@@ -90,7 +89,7 @@ INLINE uint64_t NAME(add_all)(struct ladder *l, unsigned worker, unsigned d)
 	return 0;
 }
 
-/* What all threads have grouped under cluster c. */
+/* Adds up all threads' groups of cluster c. */
 static void NAME(add_groups)(const struct ladder *l, uint32_t c, double *sum, uint64_t *count)
 {
 	const unsigned d = l->problem.points.d;
@@ -123,10 +122,10 @@ STEP(assign_only, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), false), NOT
 STEP(add_after, NAME(add_all)(l, worker, d))
 STEP(add_together, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), false), ADD_TOGETHER))
 STEP(add_apart, NAME(assign)(l, worker, d, STRIDE(d, sizeof(REAL), true), ADD_APART))
-STEP(add_own, NAME(assign)(forget(l, worker), worker, d, d * sizeof(REAL), ADD_OWN))
+STEP(add_own, NAME(assign)(reset_sums(l, worker), worker, d, d * sizeof(REAL), ADD_OWN))
 STEP(group,
      put_in_order(l, worker,
-		  NAME(assign)(forget_groups(l, worker), worker, d, d * sizeof(REAL), TALLY)))
+		  NAME(assign)(reset_groups(l, worker), worker, d, d * sizeof(REAL), COUNT)))
 #undef STEP
 
 #define STEPS(D)                                                                                \

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that come out the same in any order, so with any number of threads and ranks: of integers. A
- * value x becomes the integer nearest to x * scale, where scale is a power of two; a sum is 64 bits
- * wide.
+ * Order-independent sums, the same with any number of threads and ranks: sums of integers. A value
+ * x becomes the integer nearest to x * scale, where scale is a power of two; a sum has 64 bits.
  *
- * Range: |x| * scale <= 2^SUM_BITS(points) <= 2^51, and points * 2^SUM_BITS <= 2^62: no sum of all
- * points can overflow. Resolution: half a unit a value, so a mean is at most 2^-(SUM_BITS + 1) of
- * the box's half width off (per dimension): 2^-45 with 200,000 points, 2^-42 with 2 million.
+ * Range: |x| * scale <= 2^sum_bits(points) <= 2^51, and points * 2^sum_bits <= 2^62: no sum of all
+ * points can overflow. Resolution: half a unit per value, so the error of a mean is at most
+ * 2^-(sum_bits + 1) of the box's half width: 2^-45 with 200,000 points, 2^-42 with 2 million.
  *
- * Since integers can be taken off again without a trace, sums are kept by their changes: points
- * whose label stays the same are not looked at.
+ * Integers are subtracted without error, so sums are updated by the points that moved: those whose
+ * label stays cost nothing.
  */
 #ifndef LOCUS_KMEANS_SUMS_H
 #define LOCUS_KMEANS_SUMS_H
@@ -20,18 +19,18 @@
 #include <string.h>
 
 /*
- * To add this makes the low bits of a double an integer. It is left in, and taken off when all
- * terms are summed up: sums_settle().
+ * Adding it makes the low bits of a double an integer. It stays in the terms, and is subtracted
+ * once from their sum: sums_remove_magic().
  */
 #define SUM_MAGIC      0x1.8p52
 #define SUM_MAGIC_BITS INT64_C(0x4338000000000000)
 
-/* All in one row, from sum on, so that ranks can add them up in one call. */
+/* Contiguous from `sum` on, so that ranks can add them up in one call. */
 struct sums {
 	unsigned d, k;
 	int64_t *sum;	/* of the values: k rows of d */
 	int64_t *count; /* of the points: k */
-	/* points that went from one cluster to another, or to their first */
+	/* how many points changed their cluster, or got their first */
 	int64_t *moves;
 	int64_t *computed; /* distances computed */
 };
@@ -53,7 +52,7 @@ static inline void sums_clear(struct sums *s)
 	memset(s->sum, 0, sums_length(s->d, s->k) * sizeof(*s->sum));
 }
 
-/* The bits that a value may have, of so many points. */
+/* Bits of a value, so that a sum of so many points does not overflow. */
 static inline int sum_bits(size_t points)
 {
 	int bits = 62;
@@ -64,8 +63,8 @@ static inline int sum_bits(size_t points)
 }
 
 /*
- * For values of at most this absolute value. No less than 2^-1000 and no more than 2^1000, so that
- * a product with it is exact enough.
+ * For values up to `most` in absolute value. Between 2^-1000 and 2^1000, so that a product with it
+ * is exact enough.
  */
 static inline double sum_scale(double most, size_t points)
 {
@@ -79,8 +78,8 @@ static inline double sum_scale(double most, size_t points)
 }
 
 /*
- * Of a value, the integer plus SUM_MAGIC_BITS. The product is exact, so it does not matter whether
- * it is fused.
+ * The integer of a value, plus SUM_MAGIC_BITS. The product is exact: the result is the same with
+ * and without fma.
  */
 static inline int64_t sum_term(double x, double scale)
 {
@@ -91,7 +90,7 @@ static inline int64_t sum_term(double x, double scale)
 	return bits;
 }
 
-/* Adds cluster c of one to the other's. */
+/* Adds cluster c of `from` to that of `to`. */
 static inline void sums_join(struct sums *to, const struct sums *from, unsigned c)
 {
 	uint64_t *sum = (uint64_t *)to->sum + (size_t)c * to->d;
@@ -103,10 +102,10 @@ static inline void sums_join(struct sums *to, const struct sums *from, unsigned 
 }
 
 /*
- * Takes SUM_MAGIC_BITS off cluster c: what went round the end comes back, and the sum is the
- * integers'.
+ * Subtracts SUM_MAGIC_BITS for each of cluster c's points. Sums wrap around 2^64 on the way; the
+ * result is in range.
  */
-static inline void sums_settle(struct sums *s, unsigned c)
+static inline void sums_remove_magic(struct sums *s, unsigned c)
 {
 	uint64_t *sum = (uint64_t *)s->sum + (size_t)c * s->d;
 
@@ -117,7 +116,7 @@ static inline void sums_settle(struct sums *s, unsigned c)
 #define SUM_NONE UINT32_MAX /* no cluster */
 
 /*
- * A point goes from one cluster to another, or from nowhere: what is counted, then its values, by
+ * Moves a point from one cluster (or SUM_NONE) to another: first the counts, then its values, by
  * dimension.
  */
 static inline void sums_count(struct sums *s, uint32_t from, uint32_t to)
@@ -138,7 +137,7 @@ static inline void sums_move_one(struct sums *s, unsigned j, int64_t term, uint3
 		sum[(size_t)from * s->d + j] -= (uint64_t)term;
 }
 
-/* The same of eight dimensions, from j on, of which the terms are the bits of these numbers. */
+/* sums_move_one() of eight dimensions, from j on; `reals`: the terms, as doubles. */
 typedef double eight_reals
 	__attribute__((vector_size(8 * sizeof(double)), aligned(sizeof(double)), may_alias));
 typedef uint64_t eight_integers
@@ -154,7 +153,7 @@ typedef uint64_t eight_integers
 				(eight_integers)terms;                                   \
 	} while (0)
 
-/* All of it. One for each type of values. */
+/* Moves a whole point. One for each type of values. */
 #define SUMS_MOVE(name, REAL)                                                                      \
 	static inline void name(struct sums *s, const REAL *x, const double *scale, uint32_t from, \
 				uint32_t to)                                                       \

@@ -24,8 +24,8 @@ unsigned suspects_find(struct bounds *b, const struct stage *g, size_t first, un
 }
 
 /*
- * Lists the groups that may have a centre within the limit, and notes how far all centres but the
- * point's are at least.
+ * Lists in b->near the groups that may have a centre within the limit, and updates the point's
+ * lower bound to all other centres. Returns how many.
  */
 static unsigned near_groups(struct bounds *b, size_t point, float limit)
 {
@@ -73,7 +73,7 @@ size_t suspects_narrow(struct bounds *b, struct share *s, const struct stage *g,
 	return looks;
 }
 
-/* Groups come in order, so of equal scores the first one stays. */
+/* Groups come in ascending order, so of equal scores the lowest centre wins. */
 void suspects_look(struct bounds *b, struct share *s, const struct stage *g, size_t first)
 {
 	const unsigned size = b->tiles->group;
@@ -102,7 +102,7 @@ void suspects_look(struct bounds *b, struct share *s, const struct stage *g, siz
 	}
 }
 
-void suspects_settle(struct bounds *b, struct share *s, const struct stage *g, size_t first,
+void suspects_finish(struct bounds *b, struct share *s, const struct stage *g, size_t first,
 		     unsigned suspects)
 {
 	const size_t row = g->d * real_bytes(g->real);

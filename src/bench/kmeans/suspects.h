@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of a chunk, from point `first` on: the points whose bounds do not hold their labels, from which
- * all groups are left out that cannot have the nearest centre. The calls come in this order.
+ * The suspects of a chunk, from point `first` on: points whose bounds do not exclude a new label.
+ * To be called in this order.
  */
 #ifndef LOCUS_KMEANS_SUSPECTS_H
 #define LOCUS_KMEANS_SUSPECTS_H
@@ -9,24 +9,24 @@
 #include "bench/kmeans/bounds_state.h"
 
 /*
- * How many of the chunk's n points may have another label than before. All bounds follow the
- * centres.
+ * Updates the bounds by the centres' moves, and lists the suspects among the chunk's n points.
+ * Returns how many.
  */
 unsigned suspects_find(struct bounds *, const struct stage *, size_t first, unsigned n,
 		       const struct moves *);
 
 /*
- * Measures the distance of each suspect to its centre, and keeps those that have to look further,
- * listed by group. Returns how often they look.
+ * Computes each suspect's distance to its centre; keeps those that are suspects still, and lists
+ * them under each group that may have a nearer centre. Returns the number of those entries.
  */
 size_t suspects_narrow(struct bounds *, struct share *, const struct stage *, size_t first,
 		       unsigned *suspects);
 
-/* Finds each suspect's nearest centre of those groups that it looks at. */
+/* Finds each suspect's nearest centre within the groups that list it. */
 void suspects_look(struct bounds *, struct share *, const struct stage *, size_t first);
 
-/* Those that have a new label move; all have new bounds. */
-void suspects_settle(struct bounds *, struct share *, const struct stage *, size_t first,
+/* Moves suspects that have a new label; gives all of them new bounds. */
+void suspects_finish(struct bounds *, struct share *, const struct stage *, size_t first,
 		     unsigned suspects);
 
 #endif

@@ -26,24 +26,24 @@ struct winner {
 };
 
 /*
- * What a float is multiplied with to be an upper or a lower bound of a number that it was rounded
- * from, of sums of such, too.
+ * A float times this bounds the number that was rounded to it, from above or below; also for sums
+ * of a few.
  */
 #define UPPER (1 + 0x1p-20F)
 #define LOWER (1 - 0x1p-20F)
 
-/* One instruction set's, for one type. */
+/* The loops for one instruction set and one type. */
 struct tiles {
 	/* points of a block, centres of a group, values of a vector */
 	unsigned block, group, lanes;
 	void (*pack)(struct packed *, const void *centre, const void *half);
 	/*
-	 * Up to a block of points, as given: relative, value j of point i at [j * block + i].
-	 * `origin`: see struct stage (method.h).
+	 * Makes a block of up to `block` points as given: relative, value j of point i at
+	 * [j * block + i]. `origin`: see struct stage (method.h).
 	 */
 	void (*transpose)(void *block, const void *given, const void *origin, size_t n, unsigned d);
 	/*
-	 * Of points as given: the least of each dimension, and the negated largest. The scratch is
+	 * Of points as given: the least value in each dimension, and the negated largest. Scratch:
 	 * 2 d vectors.
 	 */
 	void (*box)(const void *given, size_t n, unsigned d, double *least, double *negated,
@@ -51,41 +51,41 @@ struct tiles {
 	/* Of a block: the nearest centre of each point. */
 	void (*nearest)(const void *block, const struct packed *, uint32_t *label);
 	/*
-	 * Also its score, the least scores of each group (groups * block), and the second least in
-	 * the group of the nearest.
+	 * Also its score, the least score of each group (groups * block), and the second least of
+	 * the nearest centre's group.
 	 */
 	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
 			    void *bests, void *seconds);
-	/* Of n rows, those on the list, relative: the nearest centre of one group. */
+	/* For the n listed of the (relative) rows: the nearest centre of one group. */
 	void (*of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *,
 			 unsigned group, struct winner *);
 	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
-	/* of the distance of two rows */
+	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
 	/*
-	 * From the least scores of each group the least distances, less a margin of their squares;
+	 * From the least score of each group, lower bounds of distances (squares less a margin);
 	 * of point i at [i * groups]. And |x|^2.
 	 */
 	void (*lower)(const void *block, const void *bests, unsigned d, unsigned groups,
 		      double margin, float *lower, double *squares);
 	/*
-	 * Which of n bounds, less the reach of each, are at most the limit; and the least of them
-	 * all. Arrays of the type.
+	 * Lists which of n bounds, less the reach of each, are at most `limit`, and finds the least
+	 * of all. Returns how many. Arrays have the loops' type.
 	 */
 	unsigned (*near)(const void *bounds, const void *reach, unsigned n, double limit,
 			 uint16_t *near, double *least);
 	/*
-	 * Moves the first n points of a block, of which the label is another than before, from sum
-	 * to sum, and notes the new label.
+	 * Of the first n points of a block, moves those with a new label from sum to sum; copies
+	 * the new labels to `before`.
 	 */
 	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
 		     uint32_t *before, const uint32_t *label);
-	/* so many turns of 16 multiply-adds of vectors; for fma_rate() */
+	/* `turns` times CHAINS multiply-adds of vectors, for fma_rate() */
 	void (*spin)(void *values, size_t turns);
 };
 enum { MOST_BLOCK = 64, MOST_WIDTH = 64, CHAINS = 16 }; /* points of a block, bytes of a vector */
 
-/* by this CPU; 0: the widest; NULL: no more */
+/* The i-th that this CPU can run, widest first; NULL: no more. */
 const struct tiles *tiles_usable(unsigned i, enum real);
 const struct tiles *tiles_choose(enum real); /* the widest */
 /* Room for centres. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Brute force in tiles of registers: no header, but what tiles.c has included once for each
- * instruction set and type (vectors.h).
+ * Brute force with register tiling. No header: vectors.h includes it into tiles.c once for each
+ * instruction set and type.
  *
- * Points are in lanes: a block is VECTORS vectors of them, dimension by dimension. Of ROWS centres
- * the scores of a whole block are in registers, so a value of a centre, loaded once into all lanes,
- * serves VECTORS multiplications, and a value of a point ROWS. Which centre was nearest is looked
- * at for each GROUP of them.
+ * Lanes are points: a block is VECTORS vectors of them, dimension by dimension. The scores of a
+ * block for ROWS centres are in registers: a centre's value, broadcast once, serves VECTORS
+ * multiplications, and a point's value ROWS. The nearest centre is tracked by GROUP of centres.
  */
-/* As many as there are registers for: of 32, 24 scores, 3 values of points, one of a centre. */
+/* As registers allow: of 32, 24 for scores, 3 for points' values, 1 for a centre's. */
 #if WIDTH == 64
 #define VECTORS 3
 #define ROWS	8

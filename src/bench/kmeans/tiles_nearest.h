@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which centre is nearest to each point of a block. To know costs more than the scores: so only the
- * least score is kept, and the group it came from; in the end the scores of that group are computed
- * again for each point, now with the centres in lanes, by the same operations: the first that
- * equals the least is it. Part of tiles_loops.h.
+ * Finds the nearest centre of each point of a block. Tracking the index would cost more than the
+ * scores, so only the least score and its group are kept. At the end the scores of that group are
+ * recomputed for each point, by the same operations but with centres in lanes: the first that
+ * equals the least is the nearest. Part of tiles_loops.h.
  */
-/* Where s is less, it becomes the least, and `where` g. */
+/* In lanes where s is less: least = s, where = g. */
 #define NOTE(least, where, s, g)                                                        \
 	do {                                                                            \
 		const __auto_type less = GREATER(least, s);                             \
@@ -15,8 +15,8 @@
 	} while (0)
 
 /*
- * The scores of four points, value j of point q at VALUE(q, j), each with a group of its own:
- * centres in lanes.
+ * The scores of four points, each for its own group, with centres in lanes. VALUE(q, j): address of
+ * value j of point q.
  */
 #define SCORES_OF_FOUR(s, VALUE, at, half)                                                     \
 	do {                                                                                   \
@@ -43,7 +43,7 @@ TARGET static inline unsigned NAME(first_with)(const NAME(vector) * s, const REA
 static const INT NAME(number)[]
 	__attribute__((aligned(64))) = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
-/* The least score of a group but for one centre; GROUP: for none. */
+/* The least score of a group without centre `but`; GROUP: of all. */
 TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
 {
 	const NAME(integers) lane = *(const NAME(integers) *)NAME(number);
@@ -60,7 +60,7 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
 	return LEAST(least);
 }
 
-/* What lies behind the block is fetched on the way: it will be the next one. */
+/* Prefetches what follows the block: it comes next. */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look)(const void *block, const struct packed *centres, uint32_t *label, void *scores,
 	   const bool bound, void *bests, void *seconds)
@@ -117,7 +117,7 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 	}
 	for (unsigned p = 0; p < VECTORS; p++)
 		((NAME(vector) *)scores)[p] = least[p];
-	/* Four points at a time: the chain of one leaves room for others'. */
+	/* Four points at a time: independent dependency chains fill the pipeline. */
 	for (unsigned i = 0; i < BLOCK; i += 4) {
 		NAME(vector) s[4][GROUP / LANES];
 		const REAL *at[4], *halves[4], *from = x + i;

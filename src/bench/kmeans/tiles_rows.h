@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All but the scores: points and centres are laid out for them, boxes and bounds, and points that
- * move. Part of tiles_loops.h.
+ * All but the scores: packing of points and centres, boxes, bounds, and moving points between sums.
+ * Part of tiles_loops.h.
  */
-/* A point, as given, to a row that is relative to the origin. */
+/* Makes a point as given relative to the origin. */
 TARGET static void NAME(relate)(void *row, const void *given, const void *origin, unsigned d)
 {
 	const REAL *x = given, *zero = origin;
@@ -18,7 +18,7 @@ TARGET static void NAME(relate)(void *row, const void *given, const void *origin
 		to[j] = (x[j] - zero[j]) * zero[d];
 }
 
-/* The square of the distance between two rows; in any order, so no score. */
+/* Squared distance of two rows; not summed in the order that scores need. */
 TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 {
 	const REAL *x = a, *y = b;
@@ -40,8 +40,8 @@ TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 }
 
 /*
- * Of a block: how far at least each point is from the centres of each group, of which the least
- * scores are known. Also |x|^2.
+ * Of a block: lower bounds of each point's distance to each group, from the group's least score.
+ * Also |x|^2.
  */
 TARGET static void NAME(lower)(const void *block, const void *bests, unsigned d, unsigned groups,
 			       double margin, float *lower, double *squares)
@@ -95,8 +95,8 @@ TARGET static unsigned NAME(near)(const void *bounds, const void *reach, unsigne
 }
 
 /*
- * Points as given, n of them and at most BLOCK, to a block: relative to the origin. The lanes that
- * are left are the origin.
+ * Makes a block, relative to the origin, of n <= BLOCK points as given. Unused lanes become the
+ * origin.
  */
 TARGET static void NAME(transpose)(void *block, const void *given, const void *origin, size_t n,
 				   unsigned d)
@@ -113,8 +113,8 @@ TARGET static void NAME(transpose)(void *block, const void *given, const void *o
 }
 
 /*
- * Value j of a point is in the lane that j has in the row: so in d vectors the lanes come round to
- * the first dimension again.
+ * Rows are read as they lie in memory: LANES rows fill d vectors, then lanes and dimensions align
+ * again.
  */
 TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *least,
 			     double *negated, void *scratch)
@@ -148,9 +148,8 @@ TARGET static void NAME(box)(const void *given, size_t n, unsigned d, double *le
 typedef REAL NAME(eight) __attribute__((vector_size(8 * sizeof(REAL))));
 
 /*
- * Of a block's first n points, those that have another label than before, or none before, go from
- * cluster to cluster. They are listed first, without a branch, which would be guessed wrong too
- * often.
+ * Moves those of a block's first n points whose label is new. They are listed first, without a
+ * branch, which would be mispredicted too often.
  */
 TARGET static void NAME(move)(struct sums *s, const void *block, const double *scale, size_t n,
 			      uint32_t *before, const uint32_t *label)
@@ -185,8 +184,8 @@ TARGET static void NAME(move)(struct sums *s, const void *block, const double *s
 }
 
 /*
- * Centres in the order in which they are read: of each group dimension by dimension. Those that
- * fill up the last group are infinitely far.
+ * Packs centres in the order in which they are read: by group, then by dimension. The last group is
+ * padded with centres infinitely far away.
  */
 TARGET static void NAME(pack)(struct packed *to, const void *centre, const void *half)
 {
@@ -202,7 +201,7 @@ TARGET static void NAME(pack)(struct packed *to, const void *centre, const void 
 }
 
 /*
- * Keeps both units for multiply-adds busy: more chains than a unit's latency, and all in registers.
+ * Keeps all FMA units busy: more independent chains than latency times units, all in registers.
  */
 TARGET static void NAME(spin)(void *values, size_t turns)
 {

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Includes the file LOOPS once for each instruction set and each type of values, so that a program
- * has its loops for all of them. No header: a source includes it once, after LOOPS is defined.
- * LOOPS finds
+ * Includes the file LOOPS once for each instruction set and type of values. Not an ordinary header:
+ * a source includes it once, after it has defined LOOPS. For LOOPS are defined:
  *
  *	NAME(function)             the function's name
- *	TARGET                     the attribute that allows the instructions; empty for those that
- *	                           are always there
+ *	TARGET                     the function attribute that enables the instructions; empty for
+ *	                           the baseline
  *	REAL, INT                  the type of a value; the integer of its size
  *	WIDTH, LANES               bytes of a vector, values of a vector
  *	NAME(vector)               values; NAME(unaligned): the same, not aligned
  *	NAME(integers)             as many INT
  *	V(address)                 the vector there
- *	SPLAT(x)                   a vector of nothing but x
+ *	SPLAT(x)                   x in all lanes
  *	MINUS_PRODUCT(s, x, c)     s - x * c, rounded once where there is an instruction for it
- *	MIN(a, b), MAX(a, b)       of each two values; where one is no number, b
+ *	MIN(a, b), MAX(a, b)       lane by lane; b where either is NaN
  *	ROOT(a)                    of each value
  *	LEAST(a)                   of all values of a vector
  *	GREATER(a, b), AT_MOST(a, b), EQUAL(a, b), DIFFER(a, b)
- *	                           a mask. What is no number is only different
+ *	                           a mask. NaN only DIFFERs
  *	PICK(mask, a, b)           a where the mask is set, else b; PICK_INTEGERS: of integers
  *	BITS(mask)                 as an integer: the first value's bit is the lowest
- *	IN_PLACE(a)                the compiler does not see through: it has to be in a register
+ *	IN_PLACE(a)                an opaque use: the compiler must have it in a register
  *	UNROLL                     before a loop
  *
- * Nothing that has vectors as arguments should be a function, unless it is inlined: compilers cut
- * vectors down to what the function that names them may use.
+ * Functions with vector arguments must be inlined: compilers split such vectors into what the
+ * function's own target allows.
  */
 
 #define UNROLL	   _Pragma("GCC unroll 64")
@@ -185,8 +184,8 @@ VECTOR_TYPES
 #endif
 
 /*
- * What every CPU of the architecture has. Whether a product and a difference are rounded once is
- * the architecture's choice; a mask is a vector of all bits or none.
+ * The baseline, which every CPU of the architecture has. Whether MINUS_PRODUCT is fused depends on
+ * the architecture. A mask is a vector whose lanes have all bits set or none.
  */
 #define TARGET
 #define WIDTH		       16

@@ -21,7 +21,7 @@ static struct sums carve_sums(struct carver *c, const struct problem *p)
 	return sums_at(carve(c, sums_length(d, k) * sizeof(int64_t)), d, k);
 }
 
-/* What all share. */
+/* What all workers share. */
 static void lay_out_common(struct workspace *w, struct carver *c, const struct problem *p)
 {
 	const size_t row = p->points.d * sizeof(double), box = round_up(2 * row, APART),
@@ -39,7 +39,7 @@ static void lay_out_common(struct workspace *w, struct carver *c, const struct p
 	next_page(c);
 }
 
-/* What is a worker's own: whole pages, so that they lie where it touches them. */
+/* A worker's own memory: whole pages, which first touch puts on its node. */
 static void lay_out_share(struct share *s, struct carver *c, const struct problem *p,
 			  const struct choice *choice, unsigned worker)
 {
@@ -95,7 +95,7 @@ int workspace_open(struct workspace *w, const struct problem *p, const struct ch
 		w->memory = NULL;
 		return -1;
 	}
-	/* where there are none, it is slower and nothing else */
+	/* may fail: then it is only slower */
 	madvise(w->memory, w->bytes, MADV_HUGEPAGE);
 	lay_out(w, p, choice);
 	return 0;
@@ -112,6 +112,6 @@ void workspace_enter(struct workspace *w, unsigned worker)
 {
 	struct share *s = &w->share[worker];
 
-	memset(s->change.sum, 0, s->bytes); /* the first of it */
+	memset(s->change.sum, 0, s->bytes); /* where the share's own memory begins */
 	memset(s->label, 0, s->n * sizeof(*s->label));
 }

@@ -11,24 +11,22 @@ struct workspace {
 	struct frame frame;
 	struct solution solution;
 	struct share *share; /* by worker */
-	/*
-	 * by worker: the least values of its points, the negated largest, and scratch APART from it
-	 */
+	/* by worker: least values of its points, negated largest values; APART from it, scratch */
 	double *box;
 	size_t box_stride;
-	struct sums change, total; /* of this rank, then of all; of all iterations */
+	struct sums change, total; /* of this rank, then of all ranks; over all iterations */
 	void *memory;
 	size_t bytes;
 };
 
-/* Bytes that are mapped. Where points lie need not be known. */
+/* Bytes that are mapped. points.x is not used. */
 size_t workspace_bytes(const struct problem *, const struct choice *);
 
-/* Mapped and not touched. -1 with errno. workspace_close() also then. */
+/* Maps memory, without touching it. -1 with errno; workspace_close() also then. */
 int workspace_open(struct workspace *, const struct problem *, const struct choice *);
 void workspace_close(struct workspace *);
 
-/* The worker touches first what will be its own. */
+/* First touch of the worker's memory. */
 void workspace_enter(struct workspace *, unsigned worker);
 
 #endif
