@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of benchmarks. To add one: a folder in bench/, and a line here, where its place in the
- * suite is.
+ * The list of benchmarks, in the order of the suite. To add one: a folder in bench/, and a line
+ * here.
  */
 #ifndef LOCUS_BENCHMARKS_H
 #define LOCUS_BENCHMARKS_H

@@ -31,7 +31,7 @@ int refuse_arguments(int argc, char **argv, int most)
 {
 	if (argc <= 1 + most)
 		return 0;
-	fprintf(stderr, "%s: '%s' is one argument too many; `%s --help` shows what is expected\n",
+	fprintf(stderr, "%s: '%s' is one argument too many; see `%s --help`\n",
 		argv[0], argv[1 + most], argv[0]);
 	return EXIT_COMMAND_LINE;
 }
@@ -108,18 +108,18 @@ int version_command(const struct program *p, int argc, char **argv)
 int measure_command(const struct program *p, const struct benchmark *b, int argc, char **argv)
 {
 	struct options options;
-	struct aside aside;
+	struct mute mute;
 	int status;
 
-	aside_begin(&aside, p->ranks);
+	mute_begin(&mute, p->ranks);
 	status = options_parse(&options, b, argc, argv);
-	aside_end(&aside, p->ranks, &status);
+	mute_end(&mute, p->ranks, &status);
 	if (status)
 		return status == HELPED ? EXIT_GOOD : status;
 	return engine_run(&options, p->benchmarks, p->ranks);
 }
 
-/* A name that is neither a command nor a benchmark. */
+/* Says that a name is neither a command nor a benchmark. */
 static int unknown(const struct program *p, const char *name)
 {
 	const char *names[MOST_NAMES];
@@ -146,19 +146,19 @@ static bool asks_for_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-/* Ranks come to the same status, and rank 0 says why. */
+/* All ranks get the same status; rank 0 prints the messages. */
 static int obey(const struct program *p, const struct command *c, int argc, char **argv)
 {
-	struct aside aside;
+	struct mute mute;
 	int status;
 
 	if (argc > 1 && asks_for_help(argv[1]) && !c->has_help) {
 		printf("usage: %s %s\n\n%s: %s\n", argv[0], c->arguments, c->name, c->summary);
 		return 0;
 	}
-	aside_begin(&aside, p->ranks);
+	mute_begin(&mute, p->ranks);
 	status = c->act(p, argc, argv);
-	aside_end(&aside, p->ranks, &status);
+	mute_end(&mute, p->ranks, &status);
 	return status;
 }
 
@@ -185,7 +185,7 @@ static int dispatch(const struct program *p, int argc, char **argv)
 	return is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
 }
 
-/* What could not be printed was not said: that is no success. */
+/* Output that can't be written makes the status a failure. */
 static int flush(const struct program *p, int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

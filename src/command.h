@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What locus and locus-mpi have in common: finding the subcommand. */
+/* The subcommands, for locus and locus-mpi. */
 #ifndef LOCUS_COMMAND_H
 #define LOCUS_COMMAND_H
 
@@ -20,11 +20,12 @@ struct program {
 	const char *name, *summary;
 	const struct command *commands;
 	const struct benchmark *const *benchmarks;
-	const struct ranks *ranks; /* NULL: it is one process */
+	const struct ranks *ranks; /* NULL: a single process */
 };
 
 /*
- * The exit status. Messages begin with the program's name from here on: warnx() of err.h knows it.
+ * Runs the subcommand; returns the exit status. Sets the program's name, with which messages of
+ * warnx() begin.
  */
 int program_main(const struct program *, int argc, char **argv);
 
@@ -35,7 +36,7 @@ int list_command(const struct program *, int argc, char **argv);
 int help_command(const struct program *, int argc, char **argv);
 int version_command(const struct program *, int argc, char **argv);
 
-/* 0, or a status after a message where there are more than `most` arguments. */
+/* 0; where there are more than `most` arguments, a status after a message. */
 int refuse_arguments(int argc, char **argv, int most);
 
 #endif

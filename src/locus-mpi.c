@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command for ranks of an MPI job: those benchmarks that can be divided over them. */
+/* The command for the ranks of an MPI job, with the benchmarks that can be divided over them. */
 #include <stdio.h>
 
 #include "benchmarks.h"
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 {
 	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
 	struct program program = {
-		"locus-mpi", "measures what it costs to divide work over the ranks of an MPI job",
+		"locus-mpi", "measures the cost of dividing work over the ranks of an MPI job",
 		commands, divided, NULL
 	};
 	unsigned n = 0;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	status = cluster_same_arguments(program.ranks, argc, argv);
 	if (status)
 		return status;
-	/* Rank 0 speaks for all. */
+	/* only rank 0 prints */
 	if (!is_first(program.ranks) && !freopen("/dev/null", "w", stdout))
 		return EXIT_BAD;
 	return program_main(&program, argc, argv);

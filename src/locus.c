@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command: its subcommands, nothing else. */
+/* The command locus: its subcommands. */
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
-/* This machine, as bound from outside; or one that is described. */
+/* This machine, with the CPUs of the inherited binding; or a described one. NULL with a status. */
 static struct machine *open_machine(const char *description, int *status)
 {
 	struct affinity affinity;
-	const char *error = "the CPUs that we may use could not be found out";
+	const char *error = "can't find out which CPUs locus may use";
 	struct machine *m = NULL;
 
 	*status = description ? EXIT_COMMAND_LINE : EXIT_BAD;

@@ -19,7 +19,7 @@ static inline uint64_t saturating_sub(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* The least multiple of `unit` that is no less than n. The caller sees to it that it fits. */
+/* The least multiple of `unit` >= n. The caller makes sure that it does not overflow. */
 static inline size_t round_up(size_t n, size_t unit)
 {
 	return (n + unit - 1) / unit * unit;

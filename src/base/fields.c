@@ -20,8 +20,8 @@ static const char *next_line(const char *text)
 }
 
 /*
- * Behind "key:", "key =" or "key "; in a line with a colon the key is all before it ("model" isn't
- * the key of "model name: ...").
+ * The text after "key:", "key =" or "key ". In a line with a colon, the key is all of what precedes
+ * it: "model" is not the key of "model name: ...".
  */
 static const char *behind_key(const char *line, const char *key, size_t length)
 {

@@ -66,8 +66,8 @@ static int parse_range(const char **text, unsigned *first, unsigned *last)
 }
 
 /*
- * hwloc_bitmap_list_sscanf() takes more for a list ("0-3-5", "0x1", "1-" without an end), and
- * allocates for any number.
+ * Not hwloc_bitmap_list_sscanf(): it accepts "0-3-5", "0x1" and the endless "1-", and allocates for
+ * any number.
  */
 hwloc_bitmap_t parse_list(const char *text)
 {

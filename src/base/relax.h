@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A turn of a loop that waits for another thread. */
+/* What a loop does that waits for another thread. */
 #ifndef LOCUS_RELAX_H
 #define LOCUS_RELAX_H
 
@@ -15,8 +15,8 @@ static inline void cpu_pause(void)
 }
 
 /*
- * `turn`: how many came before. From `spins` on the CPU is given to others: the thread that is
- * waited for may need it.
+ * One turn of a waiting loop; `turn` counts from 0. From turn `spins` on it yields the CPU, which
+ * the other thread may need.
  */
 static inline void relax(unsigned turn, unsigned spins)
 {

@@ -14,7 +14,7 @@
 
 #include "base/numbers.h"
 
-/* bytes of a file: /proc/cpuinfo of the largest machines has about 4 MiB */
+/* largest file, in bytes: /proc/cpuinfo of the largest machines has about 4 MiB */
 #define MOST (16u << 20)
 
 static int path_of(char path[PATH_MAX], const char *root, const char *format, va_list arguments)
@@ -32,7 +32,7 @@ static int path_of(char path[PATH_MAX], const char *root, const char *format, va
 	return -1;
 }
 
-/* Sizes of such files are not known before they are read. */
+/* Such files show their size only by being read. */
 static char *read_all(int file)
 {
 	size_t size = 4u << 10, used = 0;
@@ -101,7 +101,7 @@ static char *vtext(const char *root, const char *format, va_list arguments)
 	return path_of(path, root, format, arguments) ? NULL : text_at(path);
 }
 
-/* The value of a call with the variable arguments of the caller. */
+/* Makes a call with the caller's variable arguments, behind its parameter `format`. */
 #define WITH_ARGUMENTS(result, call)         \
 	do {                                 \
 		va_list arguments;           \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small files of /proc and /sys. `root` is put before every path: "" for this machine, a folder
- * that holds a copy in tests. Paths are printf formats ("/sys/devices/system/node/node%d/meminfo",
- * 1). Whatever a file holds, and whether it is there or not, nothing here crashes or waits. Texts
- * are the caller's to free.
+ * The small files of /proc and /sys. `root` precedes every path: "" for this machine, in tests a
+ * folder with a copy. Paths are printf formats ("/sys/devices/system/node/node%d/meminfo", 1).
+ * Missing files and any content are handled; nothing blocks. The caller frees returned texts.
  */
 #ifndef LOCUS_SYSFS_H
 #define LOCUS_SYSFS_H
@@ -18,35 +17,34 @@
 char *sysfs_text(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Its first line, without blanks at both ends. NULL with errno; ENODATA where there is nothing on
- * it.
+ * The first line, without blanks at both ends. NULL with errno; ENODATA: it is empty.
  */
 char *sysfs_line(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The word in brackets, of "always [madvise] never"; the line itself where none is. NULL with
- * errno.
+ * The chosen word: in brackets, as in "always [madvise] never"; the whole line without brackets.
+ * NULL with errno.
  */
 char *sysfs_choice(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The number on the first line; "max" and "unlimited" are UINT64_MAX. -1 with errno: EINVAL where
- * it isn't a number, ERANGE.
+ * The number on the first line; "max" and "unlimited" are UINT64_MAX. -1 with errno: EINVAL not a
+ * number, ERANGE too large, or that of reading.
  */
 int sysfs_number(const char *root, uint64_t *value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * The set that the first line lists ("0-3,8", as cpusets and nodes are; empty is a set too). NULL
- * with errno; hwloc_bitmap_free() it.
+ * The set listed on the first line, as "0-3,8"; an empty line is the empty set. NULL with errno.
+ * Free it with hwloc_bitmap_free().
  */
 hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Is a folder not there, or empty? So containers hide what they do not want to be read. */
+/* Whether a folder is missing or empty: containers hide /sys and /proc like that. */
 bool sysfs_hidden(const char *root, const char *folder);
 
-/* Does the path exist? */
+/* Whether the path exists. */
 bool sysfs_exists(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

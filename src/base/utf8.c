@@ -8,8 +8,8 @@
 #include "base/utf8.h"
 
 /*
- * Bytes of the UTF-8 character that text begins with; 0: there is none. jansson decides what is
- * one.
+ * Length in bytes of the UTF-8 character at the start of text; 0: there is none. jansson decides
+ * what is valid.
  */
 static size_t character(const char *text)
 {

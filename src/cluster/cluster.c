@@ -11,8 +11,8 @@
 #include "kit/agree.h"
 #include "machine/clock.h"
 
-/* MPI is one to a process, and its calls take no argument for us: so are these. */
-static MPI_Comm here;
+/* Global, since MPI is: once per process, and its callbacks have no argument of ours. */
+static MPI_Comm host; /* the ranks on this host */
 static double spent_so_far; /* s */
 static struct ranks ranks;
 
@@ -51,22 +51,22 @@ static void copy(unsigned from, void *bytes, size_t size)
 
 static void sum_here(int64_t *x, size_t n)
 {
-	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, here);
+	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, host);
 }
 
 static void most_here(double *x, size_t n)
 {
-	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, here);
+	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, host);
 }
 
 /*
- * For each other rank a message to take, and one to send. MPI keeps messages between two ranks in
- * order, so one tag is enough. (Sizes are known to the sender alone: no MPI_Ialltoallv.)
+ * One message from and one to each other rank. MPI keeps messages between two ranks in order, so
+ * one tag is enough. Not MPI_Ialltoallv: only the sender knows the size.
  */
 struct exchange {
 	struct piece *in;
-	MPI_Status *taken;     /* of each other rank's message */
-	MPI_Request request[]; /* to take from each other rank, then to send to each */
+	MPI_Status *taken;     /* of each received message */
+	MPI_Request request[]; /* receives from each other rank, then sends to each */
 };
 
 static void *begin(const struct piece *out, struct piece *in)
@@ -77,9 +77,9 @@ static void *begin(const struct piece *out, struct piece *in)
 	MPI_Status *taken = calloc(others + 1, sizeof(*taken));
 
 	if (!x || !taken)
-		abort(); /* and MPI ends the others */
+		abort(); /* MPI then ends the other ranks */
 	*x = (struct exchange){ .in = in, .taken = taken };
-	for (unsigned i = 0; i < others; i++) { /* not all to the same one at once */
+	for (unsigned i = 0; i < others; i++) { /* staggered: not all to the same one */
 		const unsigned from = (ranks.rank + others - i) % ranks.ranks,
 			       to = (ranks.rank + i + 1) % ranks.ranks;
 
@@ -130,14 +130,14 @@ static void finish(void)
 }
 
 /*
- * srun may have started processes that know nothing of each other: each would measure alone, at the
+ * Whether srun started several tasks that MPI does not connect: each would measure alone, at the
  * same time, on the same CPUs.
  */
 static bool are_strangers(int n)
 {
 	const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
 
-	/* which mpirun sets, itself below srun */
+	/* mpirun within srun sets the latter: a rank alone by intention */
 	return n == 1 && tasks && strtol(tasks, NULL, 10) > 1 && !getenv("OMPI_COMM_WORLD_SIZE");
 }
 
@@ -147,7 +147,7 @@ const struct ranks *cluster_open(int *argc, char ***argv)
 
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) ||
 	    given < MPI_THREAD_FUNNELED) {
-		fprintf(stderr, "locus-mpi: this MPI can't be used by one thread of several "
+		fprintf(stderr, "locus-mpi: this MPI can't be used in a process with threads "
 				"(MPI_THREAD_FUNNELED)\n");
 		return NULL;
 	}
@@ -156,18 +156,18 @@ const struct ranks *cluster_open(int *argc, char ***argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
 	if (are_strangers(n)) {
 		fprintf(stderr,
-			"locus-mpi: this is one of %s tasks, but MPI knows of none beside it; give "
-			"srun --mpi=pmix, or what else `srun --mpi=list` has\n",
+			"locus-mpi: this is one of %s tasks, but MPI sees only itself; start with "
+			"srun --mpi=pmix, or another type of `srun --mpi=list`\n",
 			getenv("SLURM_STEP_NUM_TASKS"));
 		return NULL;
 	}
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
 	ranks.rank = (unsigned)rank;
 	ranks.ranks = (unsigned)n;
 	return &ranks;
 }
 
-/* In quotes, in a row. */
+/* The arguments in quotes, separated by blanks; to be freed. */
 static char *join(int argc, char **argv)
 {
 	char *text = NULL;

@@ -11,7 +11,7 @@
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 
-enum { MOST_WORDS = 1024 }; /* bytes of a message */
+enum { MOST_WORDS = 1024 }; /* bytes of words */
 
 bool is_first(const struct ranks *ranks)
 {
@@ -56,7 +56,7 @@ bool agree_same(const struct ranks *ranks, uint64_t x)
 	return agree_most(ranks, upper) == -agree_most(ranks, -upper);
 }
 
-/* As integers, and billionths beside them: so that no rank rounds what another does not. */
+/* Sums integers and billionths: exact, so that all ranks get the same. */
 void agree_sum(const struct ranks *ranks, double *x, size_t n)
 {
 	enum { AT_ONCE = 1000 };
@@ -89,7 +89,7 @@ void agree_copy(const struct ranks *ranks, unsigned from, void *bytes, size_t si
 	watchdog_back();
 }
 
-/* The first rank for which it is true; ranks->ranks: none. */
+/* The first rank where `is` holds; ranks->ranks: none. */
 static unsigned first_of(const struct ranks *ranks, bool is)
 {
 	return (unsigned)-agree_most(ranks, is ? -(double)ranks->rank : -(double)ranks->ranks);
@@ -110,7 +110,7 @@ void agree_words(const struct ranks *ranks, char **words)
 	agree_copy(ranks, first, text, sizeof(text));
 	free(*words);
 	*words = strdup(text);
-	if (!*words) /* the others have them: to go on without would be to go apart */
+	if (!*words) /* without them this rank would go on, and the others would not */
 		abort();
 }
 
@@ -126,41 +126,39 @@ bool agree_go_on(const struct ranks *ranks, char *why_not)
 	return good;
 }
 
-/*
- * The descriptor, and not the FILE, which libraries that are loaded meanwhile may take for theirs.
- */
-void aside_begin(struct aside *a, const struct ranks *ranks)
+/* Replaces the descriptor and not the FILE, to which libraries may keep a pointer. */
+void mute_begin(struct mute *m, const struct ranks *ranks)
 {
-	*a = (struct aside){ -1, -1 };
+	*m = (struct mute){ -1, -1 };
 	if (is_first(ranks))
 		return;
-	a->was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-	a->kept = memfd_create("stderr", MFD_CLOEXEC);
-	if (a->was >= 0 && a->kept >= 0)
-		dup2(a->kept, STDERR_FILENO);
+	m->was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	m->kept = memfd_create("stderr", MFD_CLOEXEC);
+	if (m->was >= 0 && m->kept >= 0)
+		dup2(m->kept, STDERR_FILENO);
 }
 
-/* The first line of what was kept. */
-static char *first_line(const struct aside *a)
+/* Of the messages. */
+static char *first_line(const struct mute *m)
 {
 	char text[MOST_WORDS];
-	ssize_t n = a->kept >= 0 ? pread(a->kept, text, sizeof(text) - 1, 0) : 0;
+	ssize_t n = m->kept >= 0 ? pread(m->kept, text, sizeof(text) - 1, 0) : 0;
 
 	text[n > 0 ? n : 0] = 0;
 	text[strcspn(text, "\n")] = 0;
-	return strdup(*text ? text : "something went wrong");
+	return strdup(*text ? text : "failed without a message");
 }
 
-void aside_end(struct aside *a, const struct ranks *ranks, int *status)
+void mute_end(struct mute *m, const struct ranks *ranks, int *status)
 {
-	char *words = ranks && *status ? first_line(a) : NULL;
+	char *words = ranks && *status ? first_line(m) : NULL;
 
-	if (a->was >= 0) {
-		dup2(a->was, STDERR_FILENO);
-		close(a->was);
+	if (m->was >= 0) {
+		dup2(m->was, STDERR_FILENO);
+		close(m->was);
 	}
-	if (a->kept >= 0)
-		close(a->kept);
+	if (m->kept >= 0)
+		close(m->kept);
 	agree_words(ranks, &words);
 	if (words && is_first(ranks) && !*status)
 		warnx("%s", words);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranks decide alike, though their clocks, signals, files and memory differ. All of them make
- * these calls, in the same order. With NULL for the ranks - one process has it all - each says what
- * it was given, and costs nothing.
+ * Decisions that all ranks take alike, though their clocks, signals, files and memory differ. All
+ * ranks make these calls, in the same order. With NULL for the ranks - a single process - each
+ * returns what it was given, at no cost.
  */
 #ifndef LOCUS_AGREE_H
 #define LOCUS_AGREE_H
@@ -13,7 +13,7 @@
 bool is_first(const struct ranks *);
 
 /*
- * Each number becomes the largest, or the sum, of the ranks'. The watchdog may end a rank while it
+ * Replaces each number by its maximum, or sum, over all ranks. The watchdog may end a rank while it
  * waits for the others.
  */
 void agree_largest(const struct ranks *, double *, size_t);
@@ -22,40 +22,40 @@ void agree_total(const struct ranks *, int64_t *, size_t);
 double agree_most(const struct ranks *, double);
 bool agree_any(const struct ranks *, bool);
 
-/* all have the same number; of no more than 53 bits, the upper ones */
+/* Whether all ranks have the same number; compares the upper 53 bits. */
 bool agree_same(const struct ranks *, uint64_t);
 
 /*
- * Each number becomes its sum over the ranks: the same on all, and NAN where one of them is no
- * number. Of no more than 2^62.
+ * Replaces each number by its sum over all ranks, the same to the last bit on all; NAN where any is
+ * not finite. Sums must stay below 2^62.
  */
 void agree_sum(const struct ranks *, double *, size_t);
 
-/* A copy of what one rank has, for all. */
+/* Copies the bytes of rank `from` to all. */
 void agree_copy(const struct ranks *, unsigned from, void *, size_t);
 
 /*
- * Words (to be freed; NULL: none) of why something cannot be. Those of the first rank that has some
- * become everybody's, and say whose they are where that is not rank 0.
+ * Words: why something failed; to be freed; NULL: it did not. All ranks get those of the first rank
+ * that has some, which name that rank unless it is rank 0.
  */
 void agree_words(const struct ranks *, char **words);
 
 /*
- * True where all ranks can go on; else rank 0 tells why. Takes over the words of why this one can't
- * (NULL: it can).
+ * Whether all ranks can go on; if not, rank 0 says why. Takes over this rank's words (NULL: it
+ * can).
  */
 bool agree_go_on(const struct ranks *, char *why_not);
 
 /*
- * Between these two all ranks do the same, and find the same wrong with it: what goes to stderr is
- * said by rank 0 alone. A status (0: good) of another rank, with what it had to say, is told by
- * rank 0 where that had nothing to complain of; the status becomes everybody's.
+ * Between these two, all ranks do the same work and so print the same messages to stderr: only rank
+ * 0's are shown. If only another rank fails (status != 0), rank 0 prints the first line of that
+ * rank's messages. All ranks get the largest status.
  */
-struct aside {
-	/* files: what was descriptor 2, and what is in its place; -1: nothing is kept */
+struct mute {
+	/* descriptors: the real stderr, and the file in its place; -1: none */
 	int was, kept;
 };
-void aside_begin(struct aside *, const struct ranks *);
-void aside_end(struct aside *, const struct ranks *, int *status);
+void mute_begin(struct mute *, const struct ranks *);
+void mute_end(struct mute *, const struct ranks *, int *status);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts one piece of memory into parts that are APART from each other. The same code, run first with
- * NULL for the memory, finds out how much that is:
+ * Divides one block of memory into parts that are APART from each other. Run first with NULL for
+ * the memory, the same code computes the size:
  *
  *	struct carver c = { .memory = NULL };
  *	lay_out(state, &c);		calls carve() for each part
@@ -16,7 +16,7 @@
 #include "base/apart.h"
 
 struct carver {
-	char *memory; /* aligned to APART; NULL: nothing is cut, only counted */
+	char *memory; /* aligned to APART; NULL: only counts */
 	size_t used;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CSV file of numbers is strtod and a separator: so no library reads it. */
+/* Numbers and separators: too simple for a CSV library. */
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -9,20 +9,22 @@
 
 #include "kit/csv.h"
 
-/* Where a line begins. */
+/* Where a line begins: its offset in the file, and its number, from 1. */
 struct csv_mark {
-	size_t offset, line; /* the first line is 1 */
+	size_t offset, line;
 };
 #define ROWS_APART 1024
 
-/* A CSV file as characters, and the number of the line that they are in. */
+/* Reads a CSV file by characters, and knows the line. */
 struct reader {
 	const struct input *in;
 	struct refusal why;
 	char separator;
 	char *block;
-	size_t at, end, offset, line; /* in the block; of the block in the file */
-	bool failed;		      /* and said why */
+	size_t at, end;	/* in the block: the next character; its end */
+	size_t offset;	/* of the block, in the file */
+	size_t line;
+	bool failed; /* and said why */
 };
 
 static bool reader_open(struct reader *r, const struct input *in, char separator,
@@ -45,7 +47,7 @@ static void go_to(struct reader *r, struct csv_mark mark)
 	r->line = mark.line;
 }
 
-/* EOF also where the file can't be read. */
+/* The next character; EOF at the end, and where the file can't be read. */
 static int peek(struct reader *r)
 {
 	ssize_t n;
@@ -69,7 +71,7 @@ static void next_line(struct reader *r)
 	r->line++;
 }
 
-/* Where a line has two of comma, semicolon and tab, any of them. */
+/* The separator of a line that has two of comma, semicolon and tab. */
 #define ANY '?'
 
 static bool separates(const struct reader *r, int c)
@@ -89,7 +91,7 @@ static void skip_blanks(struct reader *r)
 		r->at++;
 }
 
-/* From the beginning of a line to the first with values, this one or a later one. */
+/* From a line's beginning, goes to the first line with values: this or a later one. */
 static bool find_row(struct reader *r, struct csv_mark *begin)
 {
 	for (;; next_line(r)) {
@@ -105,15 +107,15 @@ static bool find_row(struct reader *r, struct csv_mark *begin)
 	}
 }
 
-/* A value is never so long; what is, is not read as one. */
+/* Longer fields are cut, and then are no numbers. */
 struct field {
 	char text[512];
 	size_t length;
 };
 
 /*
- * Without the blanks around it. Leaves the reader at what ends it: in a name in quotes, no
- * separator does.
+ * Without blanks around it. Leaves the reader at the separator or line end; separators within
+ * quotes don't count.
  */
 static void take_field(struct reader *r, struct field *f)
 {
@@ -150,8 +152,8 @@ static bool more_fields(struct reader *r)
 }
 
 /*
- * Of what strtod takes, not hexadecimal digits. NaN and infinity are numbers here, for they are no
- * names.
+ * Whatever strtod takes except hexadecimal digits. NaN and infinity count: as values they are
+ * refused later, and they are no names.
  */
 static bool is_number(locale_t c, const struct field *f, double *value)
 {
@@ -194,7 +196,7 @@ static void count_fields(struct reader *r, locale_t c, struct line *l)
 	} while (more_fields(r));
 }
 
-/* The next line with values says what separates them, and how many there are. */
+/* Finds the separator and the number of values of the next line with values. */
 static bool look_at_line(struct reader *r, locale_t c, struct line *l)
 {
 	if (!find_row(r, &l->mark))
@@ -204,7 +206,7 @@ static bool look_at_line(struct reader *r, locale_t c, struct line *l)
 	return true;
 }
 
-/* What a text of numbers has not, in what was read first. */
+/* Refuses control characters in the first block; skips a byte order mark. */
 static int check_text(struct reader *r)
 {
 	(void)peek(r);
@@ -218,11 +220,11 @@ static int check_text(struct reader *r)
 				      i, c);
 	}
 	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
-		r->at = 3; /* a mark of UTF-8 */
+		r->at = 3;
 	return r->failed ? -1 : 0;
 }
 
-/* A first line without any number is of names: as many as there are values. */
+/* A first line without any number is a header: as many names as there are values. */
 static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *first)
 {
 	struct line names = { .fields = 0 }, values = { .fields = 0 };
@@ -246,8 +248,8 @@ static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *fi
 		return -1;
 	if (r->separator == ANY)
 		return refuse(r->why,
-			      "line %zu: has two of comma, semicolon and tab; expected one between "
-			      "values, and points in numbers",
+			      "line %zu: has two of comma, semicolon and tab; expected one as the "
+			      "separator, and decimal points in numbers",
 			      values.mark.line);
 	if (names.fields && names.fields != values.fields)
 		return refuse(r->why,

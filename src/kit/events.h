@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events that explain the numbers of more than one benchmark, for the rows of struct explained: of
- * each the ways to count it, the best first, parted by |.
+ * Counter events used by several benchmarks, for the rows of struct explained: alternatives, the
+ * best first, separated by |.
  */
 #ifndef LOCUS_EVENTS_H
 #define LOCUS_EVENTS_H
@@ -12,10 +12,10 @@
 #define EVENT_L1_MISSES	    "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES"
 #define EVENT_L2_MISSES	    "PAPI_L2_DCM"
 #define EVENT_TLB_MISSES    "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES"
-/* of the last cache: of loads alone, where perf tells them apart; of all accesses */
+/* of the last-level cache: by loads only, where perf can tell; by all accesses */
 #define EVENT_L3_LOAD_MISSES "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES"
 #define EVENT_L3_MISSES	     "PAPI_L3_TCM|perf::CACHE-MISSES"
-/* loads that another core's modified line served, below the same last cache */
+/* loads served by another core's modified line, within the same last-level cache */
 #define EVENT_TAKEN_FROM_CORE                                                                  \
 	"MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD|MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM|MEM_LOAD_UOPS_L3_" \
 	"HIT_RETIRED:XSNP_HITM|PAPI_CA_ITV"

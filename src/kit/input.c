@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files are read by pread, so that threads need not agree on a position; they are not mapped, since
- * a file that is cut off meanwhile would be SIGBUS.
+ * Files are read by pread, so that threads share no position, and not mapped, since a file that is
+ * truncated meanwhile would raise SIGBUS.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -48,7 +48,7 @@ static const char *temporary_folder(void)
 	return folder && *folder ? folder : "/tmp";
 }
 
-/* A file without a name. Not all file systems make one at once. */
+/* A temporary file without a name. Not all file systems have O_TMPFILE. */
 static int open_unlinked(void)
 {
 	char path[PATH_MAX];
@@ -63,7 +63,7 @@ static int open_unlinked(void)
 	return file;
 }
 
-/* Puts the rest of standard input into a file, which takes its place. A signal ends it. */
+/* Copies the rest of standard input to a file, which replaces it. A signal ends it. */
 static int spool(struct refusal why)
 {
 	const int file = open_unlinked();
@@ -95,7 +95,7 @@ static int open_standard_input(struct input *in, struct refusal why)
 			      isatty(STDIN_FILENO)	? "a terminal"
 			      : S_ISDIR(status.st_mode) ? "a folder"
 							: "a device");
-	/* Of a file of which others have read the beginning, only the rest is meant. */
+	/* a regular file of which the beginning was read already: copy the rest */
 	if ((!S_ISREG(status.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR)) && spool(why))
 		return -1;
 	in->file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels are compiled for, beside what every CPU has: the program asks when it runs, so that
- * one binary serves every node of a cluster.
+ * Instruction sets that kernels are compiled for. The program chooses at run time, so that one
+ * binary serves every node of a cluster.
  */
 #ifndef LOCUS_INSTRUCTIONS_H
 #define LOCUS_INSTRUCTIONS_H
@@ -16,10 +16,10 @@ enum instruction_set {
 	INSTRUCTION_SETS
 };
 
-/* Of a function that is compiled for one: TARGET_AVX512 static void f(...). */
+/* Attribute of a function compiled for one: TARGET_AVX512 static void f(...). */
 #ifdef __x86_64__
 #define TARGET_AVX2 __attribute__((target("avx2,fma")))
-#if __has_attribute(min_vector_width) /* clang, with -march=native, would cut vectors in two */
+#if __has_attribute(min_vector_width) /* clang with -march=native would split vectors */
 #define TARGET_AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
 #else
 #define TARGET_AVX512 __attribute__((target("avx512f")))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locks that are first come, first served, beside pthread's mutex and the spin lock of kit/spin.h.
- * Like that one they wait by reading what they have cached, yield after a bound, are unlocked where
- * all is zero, and are inline.
+ * Fair locks: first come, first served. Like the spin lock of kit/spin.h they wait by reading a
+ * cached line, yield after a bound, are unlocked when all zero, and are inline.
  */
 #ifndef LOCUS_LOCKS_H
 #define LOCUS_LOCKS_H
@@ -56,8 +55,8 @@ static inline void mcs_acquire(struct mcs_lock *l, struct mcs_node *me)
 	atomic_store_explicit(&me->next, NULL, memory_order_relaxed);
 	atomic_store_explicit(&me->waiting, true, memory_order_relaxed);
 	/*
-	 * Release, so that who comes next finds the two lines above done; acquire, for what the
-	 * last holder wrote.
+	 * Release: the next waiter must see the two stores above. Acquire: this one must see what
+	 * the last holder wrote.
 	 */
 	before = atomic_exchange_explicit(&l->tail, me, memory_order_acq_rel);
 	if (!before)
@@ -75,7 +74,7 @@ static inline void mcs_release(struct mcs_lock *l, struct mcs_node *me)
 	if (!next && atomic_compare_exchange_strong_explicit(
 			     &l->tail, &expected, NULL, memory_order_release, memory_order_relaxed))
 		return;
-	/* Somebody has taken the tail, and is about to say so. */
+	/* Another thread has taken the tail, and is about to set me->next. */
 	for (unsigned turn = 0; !next; turn++) {
 		relax(turn, LOCK_SPINS);
 		next = atomic_load_explicit(&me->next, memory_order_acquire);

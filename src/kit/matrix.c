@@ -14,7 +14,7 @@ struct matrix {
 	struct csv csv;
 };
 
-/* Numbers it must have, whichever format it is. */
+/* As the format that its first bytes say. */
 static int open_either(struct matrix *f, struct refusal why)
 {
 	char start[NPY_MAGIC];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of numbers in rows and columns: NPY (kit/npy.h) or CSV (kit/csv.h). Each reader, be it a
- * thread or a rank, asks for its own rows. A CSV file is looked through once, when it is opened, so
- * large files had better be NPY; values are not kept in memory.
+ * A file of numbers in rows and columns: NPY (kit/npy.h) or CSV (kit/csv.h). Each reader - thread
+ * or rank - asks for its own rows; values are not kept in memory. Opening a CSV file reads it once,
+ * so large files had better be NPY.
  *
- * What goes wrong with a file is said in one line that names it, where in it, what was found, and
- * what was expected.
+ * An error is one line: the file, where in it, what was found, what was expected.
  */
 #ifndef LOCUS_MATRIX_H
 #define LOCUS_MATRIX_H
@@ -17,16 +16,16 @@
 struct matrix;
 
 /*
- * NULL, and why, where it cannot be read, or has no numbers. "-" is standard input, be it a file or
- * a pipe (kit/input.h).
+ * NULL, and why, where it can't be read or has no numbers. "-" is standard input, a file or a pipe
+ * (kit/input.h).
  */
 struct matrix *matrix_open(const char *path, char *why, size_t size);
 size_t matrix_rows(const struct matrix *);
 unsigned matrix_columns(const struct matrix *);
 enum real matrix_real(const struct matrix *); /* what it holds; CSV: DOUBLE */
 /*
- * Rows first..first+n-1, which it has, as the type wanted. Threads may read at once. -1, and why,
- * where a value is no finite number or a row has too few or too many.
+ * Reads rows first..first+n-1, which must exist, as type `as`. Threads may read at once. -1, and
+ * why, where a value is no finite number or a row has too few or too many.
  */
 int matrix_read(const struct matrix *, size_t first, size_t n, enum real as, void *to, char *why,
 		size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No well-kept C library reads NPY, whose header is one line: so it is read here. */
+/* There is no maintained C library for NPY, and its header is only one line. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "kit/npy_header.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-	       "NPY files are read and written as they lie in memory");
+	       "values of NPY files are read and written without swapping bytes");
 
 static const char magic[] = "\x93NUMPY";
 _Static_assert(sizeof(magic) - 1 == NPY_MAGIC, "the magic has as many bytes as the header says");
@@ -72,7 +72,7 @@ static const struct {
 	enum real real;
 } types[] = { { "<f8", DOUBLE }, { "<f4", FLOAT } };
 
-/* What the header says, if that can be read. */
+/* Takes the header's shape and type, if supported. */
 static int understand(struct npy *f, struct npy_header *h, struct refusal why)
 {
 	unsigned t = 0;
@@ -129,8 +129,7 @@ int npy_open(struct npy *f, const struct input *in, struct refusal why)
 }
 
 /*
- * Values become values of the type wanted. Which of them is the first that is not finite; n: none
- * is.
+ * Converts n values. Returns the index of the first that is not finite; n: all are.
  */
 static size_t convert(const void *from, enum real real, void *to, enum real as, size_t n)
 {
@@ -196,7 +195,7 @@ struct npy_writer *npy_create(const char *path, const char *type, size_t rows, s
 		free(w);
 		return NULL;
 	}
-	/* A header of version 1.0, filled up so that the values begin at a multiple of 64. */
+	/* Version 1.0, padded so that values begin at a multiple of 64. */
 	snprintf(shape, sizeof(shape), columns ? "%zu, %zu" : "%zu,", rows, columns);
 	length = snprintf(header, sizeof(header),
 			  "%s%c%c%c%c{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
@@ -218,14 +217,14 @@ int npy_finish(struct npy_writer *w, char *why, size_t size)
 	const struct refusal reason = { w->path, why, size };
 	int status = 0;
 
-	/* A full disk may be known late, and over a network only when the file is closed. */
+	/* a full disk may show only now, over a network only when the file is closed */
 	if (!w->error && (fflush(w->file) || fsync(fileno(w->file))))
 		w->error = errno;
 	if (fclose(w->file) && !w->error)
 		w->error = errno;
 	if (w->error) {
 		errno = w->error;
-		status = refuse(reason, "can't be written: %m; what was there of it is removed");
+		status = refuse(reason, "can't be written: %m; removed the incomplete file");
 		unlink(w->path);
 	}
 	free(w);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NumPy's file format: a header of one line, and then the values as they lie in memory. Read are
- * versions 1 to 3, float64 or float32, little endian, C order, of one dimension (one column) or
- * two.
+ * NumPy's file format: a header of one line, then the values as in memory. Supports versions 1 to
+ * 3, float64 or float32, little endian, C order, one dimension (one column) or two.
  */
 #ifndef LOCUS_NPY_H
 #define LOCUS_NPY_H
@@ -23,20 +22,20 @@ struct npy {
 bool npy_is(const char *start, size_t bytes); /* the start of a file: NPY_MAGIC of it are enough */
 #define NPY_MAGIC 6
 
-/* -1, and why, where it is none of those above, or not as long as its header says. */
+/* -1, and why, where the file is not supported, or not as long as its header says. */
 int npy_open(struct npy *, const struct input *, struct refusal);
 
 /*
- * Rows first..first+n-1, which it has, as the type wanted. -1, and why, where a value is no finite
- * number of that type.
+ * Reads rows first..first+n-1, which must exist, as type `as`. -1, and why, where a value is no
+ * finite number of that type.
  */
 int npy_read(const struct npy *, const struct input *, size_t first, size_t n, enum real as,
 	     void *to, struct refusal);
 
 /*
- * A new file of "<f8", "<f4" or "<u4", of rows x columns; columns 0: of one dimension. Its values
- * come in pieces, in their order. NULL or -1, and why: it exists, or could not be written whole,
- * and is then removed again. The path has to be there until the end.
+ * Writes a new file of type "<f8", "<f4" or "<u4", rows x columns; columns 0: one dimension. Values
+ * are added in pieces, in order. NULL or -1, and why: it exists, or can't be written whole and is
+ * removed. The path must live until npy_finish(), which frees the writer.
  */
 struct npy_writer;
 struct npy_writer *npy_create(const char *path, const char *type, size_t rows, size_t columns,
@@ -44,7 +43,7 @@ struct npy_writer *npy_create(const char *path, const char *type, size_t rows, s
 void npy_add(struct npy_writer *, const void *, size_t bytes);
 int npy_finish(struct npy_writer *, char *why, size_t size);
 
-/* In one piece. */
+/* The same, all values at once. */
 int npy_save(const char *path, const char *type, const void *, size_t rows, size_t columns,
 	     char *why, size_t size);
 

@@ -12,13 +12,13 @@
 struct npy_header {
 	char type[16];
 	bool fortran;
-	size_t shape[2];     /* of more dimensions, something */
+	size_t shape[2];     /* undefined for more than two dimensions */
 	unsigned dimensions; /* any number */
 };
 
 /*
- * Reads a text from *at to `end`, where it has a terminating zero. Returns NULL, or what was
- * expected at *at instead of what is there.
+ * Parses the text from *at to `end`, where there is a terminating zero. Returns NULL, or what was
+ * expected at *at.
  */
 const char *npy_header_parse(struct npy_header *, char **at, const char *end);
 

@@ -3,8 +3,8 @@
 #define LOCUS_OPAQUE_H
 
 /*
- * Tells the compiler that a value is used, or may have changed: loads and adds stay instructions of
- * their own, results are not thrown away.
+ * Makes the compiler believe that a value is used and changed: it can't drop the result, or merge
+ * loads and adds.
  */
 #define OPAQUE(value) __asm__ volatile("" : "+r"(value))
 

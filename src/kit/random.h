@@ -13,12 +13,12 @@ static inline uint64_t mix(uint64_t z)
 	return z ^ (z >> 33);
 }
 
-/* By the golden ratio: what SplitMix64 (Steele, Lea and Flood 2014) counts by. */
+/* 2^64 / golden ratio: the increment of SplitMix64 (Steele, Lea and Flood 2014). */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 /*
- * Word i of a stream of random words: by its place alone, so that threads can draw theirs at the
- * same time. A word is the seed of a stream again.
+ * Word i of a random stream, a function of i alone: threads can draw theirs at once. A word can be
+ * the seed of another stream.
  */
 static inline uint64_t word_at(uint64_t stream, uint64_t i)
 {

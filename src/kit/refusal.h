@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Where the line goes, and the name that it begins with. */
+/* The caller's buffer for the line, and the name that it begins with. */
 struct refusal {
 	const char *file;
 	char *text;
@@ -16,8 +16,8 @@ struct refusal {
 int refuse(struct refusal, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * For something found in a file that is quoted in a message: cuts it to 32 characters, and makes
- * '?' of all that is not printable ASCII. Returns the text.
+ * Prepares a text from a file to be quoted in a message: cuts it to 32 characters, and replaces all
+ * but printable ASCII by '?'. Returns it.
  */
 char *refusal_quote(char *text);
 

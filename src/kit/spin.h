@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock of 4 bytes. It waits by reading what it has cached, and yields after a bound, so that it
- * ends also where threads outnumber CPUs. All zeros is unlocked. Inline, since a call would cost as
- * much as a lock that nobody contends for.
+ * A lock of 4 bytes, unlocked when zero. It waits by reading a cached line, and yields after a
+ * bound, so that it makes progress when threads outnumber CPUs. Inline: a call would cost as much
+ * as an uncontended lock.
  */
 #ifndef LOCUS_SPIN_H
 #define LOCUS_SPIN_H
@@ -13,14 +13,14 @@
 #include "base/relax.h"
 
 /*
- * Looks before a waiting thread yields: longer than the queue of a large machine takes, for a yield
- * would be part of the result; no time slice.
+ * Turns before a waiting thread yields: longer than the queue of a large machine takes, since a
+ * yield would distort the result; shorter than a time slice.
  */
 #define LOCK_SPINS (1u << 14)
 
 /*
- * Test and test-and-set with exponential backoff (Anderson 1990). Whoever comes first may come
- * again: not fair.
+ * Test and test-and-set with exponential backoff (Anderson 1990). Not fair: the last holder may win
+ * again.
  */
 struct spin_lock {
 	_Atomic uint32_t held;

@@ -328,7 +328,7 @@ def test_another_machine_on_another_rank(mpi, cpus, words, places, status, what)
 def test_tasks_that_do_not_know_each_other(mpi):
     alone = Program.start(mpi, "list", env={"SLURM_STEP_NUM_TASKS": "2"})
     out, err = alone.communicate(timeout=PATIENCE)
-    assert alone.returncode == 1 and "one of 2 tasks, but MPI knows of none" in err and out == ""
+    assert alone.returncode == 1 and "one of 2 tasks, but MPI sees only itself" in err and out == ""
     assert mpi("list", ranks=1, env={"SLURM_STEP_NUM_TASKS": "2"}).status == 0
 
 
@@ -513,7 +513,7 @@ def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
     ("words", "status", "what"),
     [
         ("--variant 2p", 2, "2p is not divided over ranks"),
-        ("--points - --variant best", 2, "standard input is one rank's only"),
+        ("--points - --variant best", 2, "only one rank has standard input"),
         ("--points 2 --clusters 1", 2, "each rank needs at least one"),
         ("--points {csv} --clusters 2", 3, "on rank 2 ({host}): {csv}: line 100, value 1: 'nan'"),
         ("--points {csv}/rank", 2, "points.csv/rank: Not a directory"),

@@ -66,16 +66,16 @@ static void ranks_agree(void **state)
 
 static int complain(const struct ranks *ranks)
 {
-	struct aside aside;
+	struct mute mute;
 	int status = 0;
 
 	for (unsigned first = 0; first < 2; first++) {
-		aside_begin(&aside, ranks);
+		mute_begin(&mute, ranks);
 		if (ranks->rank >= first) {
 			fprintf(stderr, "locus: it is %s\n", first ? "wet" : "cold");
 			status = 2 + (int)ranks->rank;
 		}
-		aside_end(&aside, ranks, &status);
+		mute_end(&mute, ranks, &status);
 		CHECK(status == 4);
 		status = 0;
 	}
@@ -98,7 +98,7 @@ static void complaints_of_others_are_told_by_rank_0(void **state)
 
 static void alone_all_is_as_it_was(void **state)
 {
-	struct aside aside;
+	struct mute mute;
 	char *words = NULL, text[] = "mine";
 	int status = 3;
 
@@ -110,8 +110,8 @@ static void alone_all_is_as_it_was(void **state)
 	assert_null(words);
 	agree_copy(NULL, 0, text, sizeof(text));
 	assert_string_equal(text, "mine");
-	aside_begin(&aside, NULL);
-	aside_end(&aside, NULL, &status);
+	mute_begin(&mute, NULL);
+	mute_end(&mute, NULL, &status);
 	assert_int_equal(status, 3);
 }
 

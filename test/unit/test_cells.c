@@ -322,7 +322,7 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 				    (real == FLOAT ? FLT_MIN : DBL_MIN));
 	s->share = (struct share){ .n = n,
 				   .x = p.points.x,
-				   .memory = some(cells.bytes(n, d, p.k, real)),
+				   .memory = some(method_cells.bytes(n, d, p.k, real)),
 				   .label = s->label };
 	s->share.change = sums_at(s->row, d, p.k);
 }
@@ -446,11 +446,11 @@ static void always_least(void **argument)
 				p = make(kind, real, sizes[i % LENGTH(sizes)].n, d,
 					 sizes[i % LENGTH(sizes)].k);
 				open_scene(&s, p, width);
-				cells.build(&s.share, &s.stage);
+				method_cells.build(&s.share, &s.stage);
 				for (int turn = 0; turn < (int)cases(8); turn++) {
 					sums_clear(&s.share.change);
-					cells.assign(&s.share, &s.stage);
-					cells.labels(&s.share, &s.stage);
+					method_cells.assign(&s.share, &s.stage);
+					method_cells.labels(&s.share, &s.stage);
 					check_scene(&s, kinds[kind].name);
 					next_centres(&s);
 				}

@@ -514,9 +514,9 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 
 	x = s->centre[0], y = s->from[0];
 	s->centre[0] += 1e-9;
-	assert_wrong(&copy, "not their mean");
+	assert_wrong(&copy, "but their mean is");
 	s->centre[0] = NAN;
-	assert_wrong(&copy, "not their mean");
+	assert_wrong(&copy, "but their mean is");
 	s->centre[0] = x;
 	s->from[0] += 1e-9;
 	assert_wrong(&copy, "still moved");

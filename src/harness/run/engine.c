@@ -120,18 +120,18 @@ static int find_counters(struct run *r)
 /* 0: there are the same plans on all ranks; else the status to exit with after a message. */
 static int plan(struct run *r, const struct benchmark *const *table)
 {
-	struct aside aside;
+	struct mute mute;
 	int status;
 
-	aside_begin(&aside, r->ranks);
+	mute_begin(&mute, r->ranks);
 	status = setting_find(&r->setting, r->options, r->ranks);
-	aside_end(&aside, r->ranks, &status);
+	mute_end(&mute, r->ranks, &status);
 	if (status)
 		return status;
 	setting_share(&r->setting);
-	aside_begin(&aside, r->ranks);
+	mute_begin(&mute, r->ranks);
 	status = plans_make(&r->plans, table, r->options, &r->setting);
-	aside_end(&aside, r->ranks, &status);
+	mute_end(&mute, r->ranks, &status);
 	return status ? status : plans_agree(&r->plans, &r->setting);
 }
 
