@@ -30,13 +30,13 @@ static const struct suffix binary[] = { { "", 1 },
 static const struct suffix decimal[] = {
 	{ "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 }, { 0 }
 };
-/* From the largest to the smallest: in this order they may follow each other. */
+/* Largest first, the order in which they may follow each other. */
 static const struct suffix seconds[] = { { "h", 3600 },	 { "min", 60 },	 { "m", 60 },	 { "s", 1 },
 					 { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 }, { 0 } };
 
 /*
- * A decimal number, not negative: no sign, no space, nothing hexadecimal, no infinity. NULL: there
- * is none; else what follows it.
+ * A decimal number without sign, leading blank, hexadecimal digits or infinity. Returns what
+ * follows it; NULL: there is none.
  */
 static const char *parse_decimal(const char *text, double *number)
 {
@@ -64,7 +64,7 @@ static int parse_scaled(const char *text, const struct suffix *suffix, double *n
 	return isfinite(*number) ? 0 : -1;
 }
 
-/* "1h30m": numbers, each with a smaller unit than the one before. */
+/* "1h30m": numbers with units, each unit smaller than the last. */
 static int parse_units(const char *text, double *sum)
 {
 	double last = INFINITY, number;
@@ -88,7 +88,7 @@ static int parse_units(const char *text, double *sum)
 	return isfinite(*sum) ? 0 : -1;
 }
 
-/* Up to 2^53, which a double holds exactly. */
+/* A whole number up to 2^53, which a double holds exactly. */
 static int parse_whole(const char *text, const struct suffix *suffix, uint64_t *number)
 {
 	double real;

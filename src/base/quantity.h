@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A number with its unit, as people write it and as they read it. */
+/* Numbers with units: as people write them, and as output for them. */
 #ifndef LOCUS_QUANTITY_H
 #define LOCUS_QUANTITY_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * These read one number: no sign, no blank, finite. 0; or -1 where it is none, with a sentence in
- * why that says what is expected.
+ * These parse one finite number, without sign or blank. 0; or -1 with a sentence in `why` that says
+ * what is expected.
  */
 
 /* Bytes: "64K", "1.5G" (powers of 1024). */

@@ -37,21 +37,21 @@ struct padded_cluster {
 	uint64_t count;
 	struct spin_lock lock;
 };
-#define LIES(TYPE, APART)                                                                     \
+#define CHECK_OFFSETS(TYPE, APART)                                                            \
 	_Static_assert(sizeof(TYPE) == STRIDE(2, sizeof(double), APART) &&                    \
 			       offsetof(TYPE, sum) == SUM_AT(2, sizeof(double), APART) &&     \
 			       offsetof(TYPE, count) == COUNT_AT(2, sizeof(double), APART) && \
 			       offsetof(TYPE, lock) == LOCK_AT(2, sizeof(double), APART),     \
-		       "a cluster lies as it is meant to")
-LIES(struct cluster, false);
-LIES(struct padded_cluster, true);
+		       "the struct has the offsets of the macros")
+CHECK_OFFSETS(struct cluster, false);
+CHECK_OFFSETS(struct padded_cluster, true);
 _Static_assert(sizeof(struct cluster) == LINE, "2q: mean, sums, count and lock are one line");
 _Static_assert(sizeof(struct spin_lock) == 4, "2q: the lock has 4 bytes");
 _Static_assert(offsetof(struct padded_cluster, sum) - offsetof(struct padded_cluster, mean) ==
 			       APART &&
 		       sizeof(struct padded_cluster) - offsetof(struct padded_cluster, sum) ==
 			       APART,
-	       "2q-padded: whoever adds leaves the means' lines alone");
+	       "2q-padded: adding to the sums does not touch the means' lines");
 
 /* A thread's own sums and count of one cluster. */
 #define ENTRY(d) (((size_t)(d) + 1) * sizeof(double))

@@ -10,7 +10,7 @@
 #include "kit/shares.h"
 #include "trial.h"
 
-/* A method that still computes a larger share of the distances in iteration 2 does not pay. */
+/* A method that computes a larger share of the distances after its first iteration does not pay. */
 #define MOST_COMPUTED 0.7
 
 struct lloyd {

@@ -45,7 +45,7 @@ struct stage {
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
 	enum instruction_set widest; /* that may be used: tests take narrower ones, too */
-	/* the user chose the method: it must not fall back to brute force */
+	/* the user chose the method: it must not switch itself off */
 	bool forced;
 };
 

@@ -34,7 +34,7 @@ static const char *pointless(const struct trial *t)
 	return NULL;
 }
 
-/* Memory left beside the points and the check; 0: unknown. */
+/* Memory left beside the points and the check; 0: no limit known. */
 static size_t room_of(const struct trial *t, const struct problem *p)
 {
 	struct problem largest = *p; /* of all ranks' shares, so that all choose alike */

@@ -57,7 +57,7 @@ static inline size_t centres_bytes(const struct problem *p)
 	return (size_t)p->k * p->points.d * real_bytes(p->points.real);
 }
 
-/* After `done` iterations, in the last of which labels changed or not: is the clustering over? */
+/* Whether iteration `done` (from 1) was the last; `changed`: it changed labels. */
 static inline bool is_last(const struct problem *p, uint64_t done, bool changed)
 {
 	return p->iterations ? done == p->iterations : !changed || done == MOST_ITERATIONS;

@@ -40,7 +40,7 @@ static const char *replace(union value *value, const char *text)
 }
 
 /* Takes the number of dimensions or clusters from a file, unless the user gave another one. */
-static bool agree(union value *value, size_t found, bool given)
+static bool take_found(union value *value, size_t found, bool given)
 {
 	if (given && value->count != found)
 		return false;
@@ -90,7 +90,7 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 		return wrong;
 	if (given & BIT(DATA) && value[DATA].choice != FROM_FILE)
 		return "--data: is for generated points, but --points is a file; drop one of them";
-	if (!agree(&value[DIMENSIONS], d, given & BIT(DIMENSIONS))) {
+	if (!take_found(&value[DIMENSIONS], d, given & BIT(DIMENSIONS))) {
 		snprintf(why, size, "--dimensions: points of %s have %u, not %llu",
 			 value[POINTS].text, d, (unsigned long long)value[DIMENSIONS].count);
 		return why;
@@ -124,7 +124,7 @@ static const char *settle_centres(const struct trial *t, union value *value, uin
 			 value[CENTRES].text, d, (unsigned long long)value[DIMENSIONS].count);
 		return why;
 	}
-	if (!agree(&value[CLUSTERS], k, given & BIT(CLUSTERS))) {
+	if (!take_found(&value[CLUSTERS], k, given & BIT(CLUSTERS))) {
 		snprintf(why, size, "--clusters: %s has %zu centres, not %llu", value[CENTRES].text,
 			 k, (unsigned long long)value[CLUSTERS].count);
 		return why;
