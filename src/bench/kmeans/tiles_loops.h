@@ -12,14 +12,17 @@
 #define VECTORS 3
 #define ROWS	8
 #define GROUP	LANES
+#define GROUP_VECTORS 1u
 #elif WIDTH == 32 /* 16 registers: 12 scores */
 #define VECTORS 3
 #define ROWS	4
 #define GROUP	8u
+#define GROUP_VECTORS (8u / LANES)
 #else
 #define VECTORS 2
 #define ROWS	4
-#define GROUP	(2 * LANES)
+#define GROUP	((unsigned)(32 / sizeof(REAL))) /* two vectors */
+#define GROUP_VECTORS 2u
 #endif
 #define BLOCK ((size_t)VECTORS * LANES) /* points */
 
@@ -35,4 +38,5 @@ static const struct tiles
 #undef VECTORS
 #undef ROWS
 #undef GROUP
+#undef GROUP_VECTORS
 #undef BLOCK

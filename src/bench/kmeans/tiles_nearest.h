@@ -21,11 +21,11 @@
 #define SCORES_OF_FOUR(s, VALUE, at, half)                                                     \
 	do {                                                                                   \
 		UNROLL for (unsigned q = 0; q < 4; q++)                                        \
-			UNROLL for (unsigned v = 0; v < GROUP / LANES; v++)(s)[q][v] =         \
+			UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)(s)[q][v] =         \
 				V((half)[q] + v * LANES);                                      \
 		for (size_t j = 0; j < d; j++)                                                 \
 			UNROLL for (unsigned q = 0; q < 4; q++)                                \
-				UNROLL for (unsigned v = 0; v < GROUP / LANES; v++)(s)[q][v] = \
+				UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)(s)[q][v] = \
 					MINUS_PRODUCT((s)[q][v], SPLAT(*VALUE(q, j)),          \
 						      V((at)[q] + j * GROUP + v * LANES));     \
 	} while (0)
@@ -35,7 +35,7 @@ TARGET static inline unsigned NAME(first_with)(const NAME(vector) * s, const REA
 {
 	unsigned equal = 0;
 
-	UNROLL for (unsigned v = 0; v < GROUP / LANES; v++) equal |=
+	UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++) equal |=
 		BITS(EQUAL(s[v], SPLAT(*score))) << v * LANES;
 	return (unsigned)__builtin_ctz(equal);
 }
@@ -49,7 +49,7 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
 	const NAME(integers) lane = *(const NAME(integers) *)NAME(number);
 	NAME(vector) least = (NAME(vector)){ 0 } + (REAL)INFINITY;
 
-	UNROLL for (unsigned v = 0; v < GROUP / LANES; v++)
+	UNROLL for (unsigned v = 0; v < GROUP_VECTORS; v++)
 	{
 		const NAME(integers) out = lane == (NAME(integers)){ 0 } + (INT)(but - v * LANES);
 
@@ -119,7 +119,7 @@ NAME(look)(const void *block, const struct packed *centres, uint32_t *label, voi
 		((NAME(vector) *)scores)[p] = least[p];
 	/* Four points at a time: independent dependency chains fill the pipeline. */
 	for (unsigned i = 0; i < BLOCK; i += 4) {
-		NAME(vector) s[4][GROUP / LANES];
+		NAME(vector) s[4][GROUP_VECTORS];
 		const REAL *at[4], *halves[4], *from = x + i;
 
 		UNROLL for (unsigned q = 0; q < 4; q++)
@@ -165,7 +165,7 @@ TARGET static void NAME(of_group)(const void *rows, const uint16_t *list, unsign
 		   *half = (const REAL *)centres->half + (size_t)g * GROUP;
 
 	for (unsigned i = 0; i < n; i += 4) {
-		NAME(vector) s[4][GROUP / LANES];
+		NAME(vector) s[4][GROUP_VECTORS];
 		const REAL *at[4] = { c, c, c, c }, *halves[4] = { half, half, half, half },
 			   *point[4];
 
