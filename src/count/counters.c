@@ -11,10 +11,10 @@
 
 struct counters {
 	struct schedule schedule;
-	/* one for each worker so far, unless memory was short */
+	/* by worker: for the largest team so far, or fewer where memory ran out */
 	unsigned stations;
 	struct station *station;
-	struct pass pass; /* that is started, or was last */
+	struct pass pass; /* running, or the last one */
 };
 
 struct counters *counters_open(const char *const *names, unsigned n, bool multiplex)
@@ -59,14 +59,14 @@ const char *counters_library(const struct counters *c, const char **why)
 	const struct providers *p = &c->schedule.providers;
 	void *library = p->of[PROVIDER_PAPI].library;
 	const char *said = p->of[PROVIDER_PAPI].asked ? p->of[PROVIDER_PAPI].why.what
-						      : "no event asked for is PAPI's";
+						      : "no event asked for needs PAPI";
 
 	if (why)
 		*why = library ? NULL : said;
 	return library ? provider_table[PROVIDER_PAPI]->version(library) : NULL;
 }
 
-/* For so many workers; those for whom memory is short have none. */
+/* On ENOMEM the last workers have no station. */
 static void make_stations(struct counters *c, unsigned workers)
 {
 	struct station *grown;
@@ -105,7 +105,7 @@ static void stop_station(void *argument, struct worker *w)
 		station_stop(&c->station[w->index], c->schedule.n);
 }
 
-/* An event takes a descriptor on each worker. True: there may be more than there were. */
+/* An event takes a descriptor on each worker. True: the soft limit was raised. */
 static bool allow_files(void)
 {
 	struct rlimit files;

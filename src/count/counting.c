@@ -20,7 +20,9 @@ void counting_close(struct counting *c)
 	free(c);
 }
 
-/* What is known not to be has an empty name: where it can be counted, it would take room. */
+/*
+ * Events already ruled out get an empty name: this rank might count them, and they take counters.
+ */
 static struct counters *open_counters(const struct counting *c)
 {
 	const char **name = calloc(c->events.n + 1, sizeof(*name));
@@ -33,7 +35,7 @@ static struct counters *open_counters(const struct counting *c)
 	return counters;
 }
 
-/* Tries all events on every rank: then all know why one of them can't be counted. */
+/* Tries all events on every rank, and agrees on the reasons of those that can't be counted. */
 static bool try_events(struct counting *c)
 {
 	counters_close(c->counters);
@@ -52,7 +54,7 @@ static bool try_events(struct counting *c)
 	return true;
 }
 
-/* Ranks count the same in a batch, so that their counts can be added. */
+/* An event must be in the same pass on all ranks, so that their counts can be added. */
 static void compare_passes(struct counting *c)
 {
 	for (unsigned i = 0; i < c->events.n; i++) {
@@ -61,8 +63,8 @@ static void compare_passes(struct counting *c)
 		if (agree_most(c->ranks, pass) != -agree_most(c->ranks, -pass) &&
 		    !c->events.of[i].why)
 			c->events.of[i].why =
-				strdup("the ranks' processors count other events together with "
-				       "it: take nodes of one kind, or fewer events");
+				strdup("the ranks' processors need different passes for it: use "
+				       "nodes of one kind, or fewer events");
 	}
 }
 
@@ -85,7 +87,7 @@ static bool same_reason(const struct counting *c, unsigned i, unsigned j)
 	return c->events.of[j].why && !strcmp(c->events.of[i].why, c->events.of[j].why);
 }
 
-/* A line for each reason: many events have the same. */
+/* One line a reason, since many events share one. */
 static void complain(const struct counting *c)
 {
 	for (unsigned i = 0; i < c->events.n; i++) {
@@ -130,8 +132,7 @@ enum counting_outcome counting_open(struct counting **counting, struct counting_
 	if (is_first(ranks))
 		complain(c);
 	if (!c->events.n && is_first(ranks))
-		warnx("--counters: there is no default set for %s: name events",
-		      benchmarks[0]->name);
+		warnx("--counters: %s has no default events: name some", benchmarks[0]->name);
 	return good || asked.optional ? COUNTING_READY : COUNTING_IMPOSSIBLE;
 }
 
@@ -148,7 +149,7 @@ bool counting_succeeded(const struct counting *c)
 	if (!c || !c->tried || c->counted || c->asked.optional)
 		return true;
 	if (is_first(c->ranks))
-		warnx("--counters: in no sample could anything be counted: %s",
+		warnx("--counters: no event was counted in any sample: %s",
 		      c->failure ? c->failure : "no memory");
 	return false;
 }

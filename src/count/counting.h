@@ -10,9 +10,9 @@
 #include "count/counters.h"
 #include "count/wishes.h"
 
-/* What the command line says of it. */
+/* From the command line. */
 struct counting_asked {
-	const char *list; /* "default,PAPI_TOT_INS": no name empty, none twice */
+	const char *list; /* "default,PAPI_TOT_INS": no empty and no repeated names */
 	bool optional;	  /* the run goes on where nothing can be counted */
 	bool multiplex;
 };
@@ -25,13 +25,14 @@ struct counting {
 	struct candidates events; /* of the run */
 	struct counters *counters;
 	/* of all trials */
-	bool tried, counted; /* a batch was to count an event; one did */
+	bool tried, counted; /* some batch was to count an event; some batch did */
 	char *failure;	     /* the first reason for having no count */
 };
 
 /*
- * Finds what was asked for, of the n benchmarks that will run, and says on stderr what can't be
- * counted. On the thread that will be worker 0; of several ranks, on all. To be closed in any case.
+ * Finds the events asked for, for the n benchmarks that will run, and says on stderr which can't be
+ * counted and why. To be called on all ranks, on the thread that will be worker 0. To be closed in
+ * any case.
  */
 enum counting_outcome { COUNTING_READY, COUNTING_IMPOSSIBLE, COUNTING_NO_MEMORY };
 enum counting_outcome counting_open(struct counting **, struct counting_asked,
@@ -39,11 +40,11 @@ enum counting_outcome counting_open(struct counting **, struct counting_asked,
 				    const struct ranks *);
 void counting_close(struct counting *); /* NULL is fine */
 
-/* After a batch of some trial that was to count an event: whether it did, and why not. */
+/* After a batch that was to count an event: whether it did, else why not. */
 void counting_learn(struct counting *, bool counted, const char *why);
 /*
- * At the end of the run, on all ranks: false, after a message, where nothing that could be tried
- * was ever counted, and that is not optional. NULL: nothing was asked for.
+ * At the end of the run, on all ranks: false, after a message, if events were tried, none was ever
+ * counted, and counting is not optional. NULL: nothing was asked for.
  */
 bool counting_succeeded(const struct counting *);
 

@@ -61,7 +61,7 @@ static void *live(void *argument)
 	return NULL;
 }
 
-/* Where likwid-pin pins new threads, it does so after pthread_create(): so this is a first task. */
+/* As a first task, since likwid-pin pins new threads after pthread_create(). */
 static void take_place(void *argument, unsigned thread)
 {
 	struct cputhread *t = &((struct cputhreads *)argument)->thread[thread];
@@ -69,7 +69,7 @@ static void take_place(void *argument, unsigned thread)
 	t->error = cpuset_set_one(t->cpu) ? errno : 0;
 }
 
-/* Signals are for the team and the main thread. */
+/* With all signals blocked: they are for the team and the main thread. */
 static int start_all(struct cputhreads *all, const int *cpu, unsigned n)
 {
 	sigset_t every, before;

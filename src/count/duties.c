@@ -7,16 +7,16 @@
 #include "machine/threads/cpuset.h"
 #include "machine/threads/team.h"
 
-/* Where the processes of a node sit. */
-struct node {
+/* Where the processes of this host run. */
+struct host {
 	unsigned cpus;
-	/* by CPU, minus the lowest rank on it (-INFINITY: none); behind them, minus the node's */
+	/* by CPU: minus the lowest rank on it (-INFINITY: none); at [cpus]: minus the host's */
 	double *first;
-	int *package; /* of CPUs where somebody sits */
+	int *package; /* by CPU, where a worker sits */
 };
 enum { NOBODY = -1 };
 
-static void look_around(struct node *n, const struct place *place, unsigned threads, unsigned rank,
+static void look_around(struct host *n, const struct place *place, unsigned threads, unsigned rank,
 			void (*most_here)(double *, size_t))
 {
 	for (unsigned i = 0; i <= n->cpus; i++)
@@ -32,10 +32,10 @@ static void look_around(struct node *n, const struct place *place, unsigned thre
 }
 
 /*
- * Which of our workers counts for a package; for one that nobody of the node sits on, and for the
- * node itself, the lowest rank's worker 0 does.
+ * Which worker of this process counts for a package, or NOBODY. For a package without workers, and
+ * for the host as a whole, worker 0 of the lowest rank does.
  */
-static int who_counts(const struct node *n, int package, const struct place *place,
+static int who_counts(const struct host *n, int package, const struct place *place,
 		      unsigned threads, unsigned rank)
 {
 	double lowest = INFINITY;
@@ -58,19 +58,19 @@ bool *duties_find(const struct counters *c, const struct place *place, unsigned 
 	bool *duty = calloc((size_t)events * threads + 1, sizeof(*duty));
 	double first[cpus + 1];
 	int package_of_cpu[cpus];
-	struct node node = { cpus, first, package_of_cpu };
+	struct host host = { cpus, first, package_of_cpu };
 
-	look_around(&node, place, threads, rank, most_here);
+	look_around(&host, place, threads, rank, most_here);
 	for (unsigned i = 0; duty && i < events; i++) {
 		const struct event *e = counters_event(c, i);
 
 		for (unsigned j = 0; j < threads; j++) {
-			const int package = e->package == PACKAGE_EACH ? node.package[place[j].cpu]
+			const int package = e->package == PACKAGE_EACH ? host.package[place[j].cpu]
 								       : e->package;
 
 			duty[(size_t)i * threads + j] =
 				e->scope == SCOPE_THREAD ||
-				who_counts(&node, package, place, threads, rank) == (int)j;
+				who_counts(&host, package, place, threads, rank) == (int)j;
 		}
 	}
 	return duty;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* In a list of names it stands for the events that a benchmark names, and is never an event's. */
+/* In a list of names: the events that a benchmark names. Not a name of an event. */
 #define EVENT_DEFAULT "default"
 
 /* Each worker counts its own, or one worker counts for its package (uncore, RAPL). */
@@ -21,9 +21,9 @@ struct event {
 	enum scope scope;
 	int package;
 	unsigned pass; /* the pass that counts it, 0, 1, ... */
-	/* a zero can be believed: the probe saw it count, or the kernel counts it */
+	/* a zero is credible: the event counted in the probe, or the kernel counts it */
 	bool proven;
-	/* NULL; else why it can't be counted at all, and what to do about it: one line */
+	/* why it can't be counted, and what to do about it, in one line; NULL: it can */
 	char *why;
 };
 

@@ -96,7 +96,7 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 		because(why, "no memory");
 		return NULL;
 	}
-	usage_read(&s->before); /* so that no sample pays for what a first reading opens */
+	usage_read(&s->before); /* the first reading opens a file: not in a sample */
 	s->n = n;
 	for (unsigned i = 0; i < n; i++) {
 		s->of[i].index = w[i]->index;
@@ -105,8 +105,7 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 			continue;
 		*failed = w[i];
 		if (!too_few_files(usage_error(), why))
-			because(why, "this kernel keeps no schedstat: it takes one with "
-				     "CONFIG_SCHED_INFO");
+			because(why, "this kernel keeps no schedstat: it needs CONFIG_SCHED_INFO");
 		free(s);
 		return NULL;
 	}

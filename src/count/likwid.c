@@ -16,7 +16,7 @@
 
 enum { EVENTS = 64 };
 
-/* Why this build has no regions; NULL: it has. */
+/* Why this build has no LIKWID; NULL: it has. */
 static char *left_out(void)
 {
 #ifdef LOCUS_WITHOUT_LIKWID
@@ -27,8 +27,8 @@ static char *left_out(void)
 }
 
 /*
- * Under likwid-perfctr -C the library for pinning is loaded: the one beside it is of the same
- * LIKWID.
+ * likwid-perfctr -C preloads its library for pinning: the liblikwid beside that is of the same
+ * version.
  */
 static char *beside_preloaded(void)
 {
@@ -101,7 +101,7 @@ static const char *find(void *handle, struct likwid *l)
 	return NULL;
 }
 
-/* The file's name without its folder: links are resolved, so that it has the version. */
+/* The file's name without its folder, with links resolved, so that it shows the version. */
 static char *file_of(void *handle)
 {
 	struct link_map *map = NULL;
@@ -141,7 +141,7 @@ bool likwid_load(struct likwid *l, char **why)
 	missing = find(l->handle, l);
 	if (l->file && !missing)
 		return true;
-	*why = missing ? text_of("LIKWID's library lacks %s: take LIKWID 5.0 or newer", missing)
+	*why = missing ? text_of("LIKWID's library lacks %s: use LIKWID 5.0 or newer", missing)
 		       : strdup(strerror(ENOMEM));
 	likwid_unload(l);
 	return false;
@@ -158,7 +158,7 @@ void likwid_forget(struct likwid *l)
 	free(l->file);
 }
 
-/* The thread stays where it is, whatever LIKWID does with it. */
+/* Restores the thread's CPUs: LIKWID pins it. */
 static void stay(void (*init)(void))
 {
 	hwloc_bitmap_t before = cpuset_get();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LIKWID's library, loaded at run time. Its calls are the calling thread's: of which thread, and in
- * which order, says markers.c.
+ * LIKWID's library, loaded at run time. Its calls act on the calling thread; markers.c says which
+ * thread calls what, and in which order.
  */
 #ifndef LOCUS_LIKWID_H
 #define LOCUS_LIKWID_H
@@ -19,26 +19,26 @@ struct likwid {
 };
 
 /*
- * The file of LIKWID's library, were it asked for: "liblikwid.so.5.2". NULL with *why: there is
- * none. Both are the caller's to free.
+ * The file that likwid_load() would load: "liblikwid.so.5.2". NULL with *why: none. The caller
+ * frees both.
  */
 char *likwid_available(char **why);
 
-/* False with *why, the caller's to free: it is not to be had, and what to do about it. */
+/* False with *why, what to do about it included; the caller frees it. */
 bool likwid_load(struct likwid *, char **why);
-/* Only where nothing of it was called: it has things to do when the program ends. */
+/* Only before any call into it: LIKWID cleans up when the program exits. */
 void likwid_unload(struct likwid *);
-/* What is known of it; the library stays. */
+/* Frees the fields; the library stays loaded. */
 void likwid_forget(struct likwid *);
 
-/* Let it open its counters, and know the calling thread, which keeps its CPUs. */
+/* Open the counters; register the calling thread. Both restore the thread's CPUs afterwards. */
 void likwid_init(const struct likwid *);
 void likwid_init_thread(const struct likwid *);
 
-/* Whether what a region counts is kept apart by group. */
+/* Whether counts of a region are kept separately by group. */
 bool likwid_keeps_groups(const struct likwid *);
 
-/* What a region counted on the calling thread's CPU so far: the most that any event has. */
+/* The best state of any event of a region on the calling thread's CPU so far. */
 enum likwid_seen { LIKWID_NOT_ENTERED, LIKWID_UNREAD, LIKWID_ZERO, LIKWID_COUNTED };
 enum likwid_seen likwid_see(const struct likwid *, const char *region);
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What LIKWID's source asks of its user (5.2 to 5.5: libperfctr.c, hashTable.c,
+ * What LIKWID's source requires of its callers (5.2 to 5.5: libperfctr.c, hashTable.c,
  * perfmon_perfevent.h, pthread-overload.c):
  *
- * - With perf_event, likwid_markerInit() opens its counters for the process (the main thread), to
- *   be inherited by threads that it creates later: threads that are there already read zero for
- *   ever. So it is called before any parallel region (5.2; 5.5 counts whatever runs on a CPU).
- * - Counts are kept by CPU up to 5.4; since 5.5 by thread, in the column of the CPU where LIKWID
- *   first met the thread, and the columns are as many as threads were met. So on each CPU of
- *   LIKWID_THREADS one thread, which never moves, makes all calls, and no other thread makes any.
- * - likwid_markerInit() and likwid_markerThreadInit() pin the calling thread, in the order in which
- *   threads happen to come: each is put back here.
- * - Up to 5.4 a region has a number on each CPU, in order of appearance, and the file is written as
- *   if it were the same on all: two CPUs that saw other regions, or the same in another order,
- *   overwrite each other's names. So each CPU gets all regions, in one order, before any is
- *   entered.
- * - Up to 5.4 a region's group is unset memory until it was left once, and the file is written by
- *   what the first CPU says of it. So each region is entered, left and reset on each CPU first.
- * - A CPU outside LIKWID_THREADS must not see a region: it would be a column that no table has.
- * - Two workers on one CPU share its entry: such trials have no region (harness/run/regions.c).
- * - In the file a region is "number:name-group", read back up to the last "-" in 99 letters;
+ * - With perf_event, likwid_markerInit() opens its counters for the main thread, and threads
+ *   created later inherit them; existing threads always read zero. So it is called before any
+ *   parallel region (5.2; 5.5 counts whatever runs on a CPU).
+ * - Counts are kept by CPU up to 5.4. Since 5.5 they are kept by thread, in the column of the CPU
+ *   where LIKWID first saw the thread, with one column for each thread seen. So one thread on each
+ *   CPU of LIKWID_THREADS, which never moves, makes all calls.
+ * - likwid_markerInit() and likwid_markerThreadInit() pin the calling thread, in order of arrival:
+ *   its CPUs are restored here.
+ * - Up to 5.4 each CPU numbers its regions in order of appearance, but the file is written as if
+ *   the numbers were the same on all: CPUs with different regions, or another order, overwrite each
+ *   other's names. So all regions are registered on all CPUs, in one order, before any is entered.
+ * - Up to 5.4 a region's group is uninitialised until the region was left once, and the file is
+ *   written by what the first CPU has. So each region is first entered, left and reset on each CPU.
+ * - A CPU outside LIKWID_THREADS must not enter a region: it would be a column beyond the table.
+ * - Two workers on one CPU would share its entry: such trials have no region
+ *   (harness/run/regions.c).
+ * - In the file a region is "number:name-group": 99 characters at most, split at the last "-";
  *   likwid-mpirun ends names at blanks, and CSV at commas.
  */
 #include <ctype.h>
@@ -42,7 +42,7 @@ struct entered {
 	char *name;
 	uint64_t calls;
 	double seconds, began;	/* s inside; clock_now() */
-	enum likwid_seen *seen; /* by index of the CPU, in any group so far */
+	enum likwid_seen *seen; /* by index of the CPU: the best of any group so far */
 };
 
 struct markers {
@@ -52,9 +52,9 @@ struct markers {
 	struct entered *region;
 	unsigned regions;
 	struct cputhreads *threads; /* one for each of LIKWID's CPUs */
-	bool *wanted;		    /* by index of these: a worker sits there */
+	bool *wanted;		    /* by thread: a worker sits on its CPU */
 	bool ready;		    /* regions can be entered */
-	/* what the library answered where it refused a region; 0: it did not */
+	/* the library's error code when it refused a region; 0: none */
 	_Atomic int refused;
 };
 
@@ -99,7 +99,7 @@ struct markers *markers_open(char **why)
 	if (!perfctr_asked())
 		return NULL;
 	if ((missing = perfctr_missing())) {
-		*why = text_of("LIKWID_MODE is set, but not %s: run it by likwid-perfctr -m, or "
+		*why = text_of("LIKWID_MODE is set, but not %s: run it under likwid-perfctr -m, or "
 			       "unset LIKWID_MODE",
 			       missing);
 		return NULL;
@@ -182,7 +182,7 @@ static void visit_all(struct markers *m, void (*visit)(void *, unsigned))
 	}
 }
 
-/* Whether an event of any group can be read at all; then forgets what was seen. */
+/* Whether any event of any group can be read; then resets what was seen. */
 static bool readable(struct markers *m)
 {
 	bool any = false;
@@ -195,17 +195,15 @@ static bool readable(struct markers *m)
 	return any;
 }
 
-/* Why there are no threads for LIKWID's CPUs. */
+/* Why cputhreads_open() failed. */
 static char *no_threads(const struct markers *m, int culprit, int error)
 {
 	if (culprit < 0)
-		return text_of("a thread on each CPU of LIKWID's could not be made (%s): look at "
-			       "ulimit -u",
+		return text_of("can't create a thread on each of LIKWID's CPUs (%s): see ulimit -u",
 			       strerror(error));
-	return text_of(
-		"LIKWID counts on CPUs %s, of which CPU %d is not ours (%s): name others with "
-		"likwid-perfctr -C or -c",
-		m->perfctr.cpus, culprit, strerror(error));
+	return text_of("LIKWID counts on CPUs %s, but this process may not use CPU %d (%s): choose "
+		       "others with likwid-perfctr -C or -c",
+		       m->perfctr.cpus, culprit, strerror(error));
 }
 
 bool markers_register(struct markers *m, const char *const *regions, unsigned n, char **why)
@@ -227,8 +225,8 @@ bool markers_register(struct markers *m, const char *const *regions, unsigned n,
 	visit_all(m, prime_all);
 	if (m->refused)
 		*why = text_of(
-			"%s could not begin to count, see what it said on stderr: look at "
-			"likwid-perfctr without locus, and at the rights of its access daemon",
+			"%s could not begin to count (see its message on stderr): try "
+			"likwid-perfctr without locus, and check the rights of its access daemon",
 			m->likwid.file);
 	else if (!readable(m))
 		*why = text_of(
@@ -243,7 +241,7 @@ void markers_close(struct markers *m)
 	if (m && m->ready)
 		m->likwid.close();
 	else if (m)
-		m->likwid.finalize(); /* close() would complain that there are no regions */
+		m->likwid.finalize(); /* close() would warn that there are no regions */
 	free_markers(m);
 }
 
@@ -271,7 +269,7 @@ static void stop(void *argument, unsigned thread)
 	e->seen[thread] = now > e->seen[thread] ? now : e->seen[thread];
 }
 
-/* In the threads of those of LIKWID's CPUs on which a worker sits. */
+/* Runs `go` on those of LIKWID's CPUs on which a worker sits. */
 static void pass(struct markers *m, struct team *team, unsigned region,
 		 void (*go)(void *, unsigned))
 {

@@ -11,12 +11,12 @@
 
 #ifndef HAVE_PAPI
 
-/* Its open() fails, so nothing else is called. */
+/* open() fails, so that no other function is called. */
 const struct provider papi_provider = { .source = "papi", .open = papi_open };
 
 #else
 
-#define NONE LLONG_MIN /* instead of a count */
+#define NONE LLONG_MIN /* no count */
 
 /* The events of one component on one thread. */
 struct part {
@@ -61,7 +61,7 @@ static struct papi_set *new_set(struct papi *p, unsigned n)
 	return NULL;
 }
 
-/* A set has events of one component; all are tied to a CPU, or none is. */
+/* An event set holds events of one component, either all attached to a CPU or none. */
 static bool belong_together(const struct wanted *a, const struct wanted *b)
 {
 	return a->type == b->type && a->event.scope == b->event.scope &&
@@ -88,7 +88,7 @@ static void divide(struct papi_set *s, struct wanted *const *w)
 	}
 }
 
-/* Counters of a package belong to no thread: a CPU of it counts, in user space and kernel. */
+/* Package counters belong to no thread: they are attached to a CPU, for user space and kernel. */
 static int attach(struct papi *p, int set, int cpu)
 {
 	PAPI_option_t at = { .cpu = { .eventset = set, .cpu_num = (unsigned)cpu } };
@@ -120,7 +120,7 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex,
 		error = attach(p, part->set, cpu);
 	if (error == PAPI_OK && part->multiplexed)
 		error = p->set_multiplex(part->set);
-	/* Asking for other names may change a native event's code: it is asked for anew. */
+	/* A native event's code may change when other names are looked up: look it up again. */
 	for (unsigned i = 0; error == PAPI_OK && i < part->n; i++) {
 		*failed = s->wanted[part->first + i];
 		error = p->event_name_to_code((*failed)->event.name, &code);
@@ -130,7 +130,7 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex,
 	if (error == PAPI_OK)
 		error = p->start(part->set);
 	part->started = error == PAPI_OK;
-	/* Once, so that no sample pays for what a first reading sets up. */
+	/* The first reading sets things up: not in a sample. */
 	return part->started ? p->read(part->set, s->now + part->first) : error;
 }
 
@@ -139,23 +139,23 @@ static void explain(const struct papi *p, const struct wanted *w, int error, int
 {
 	const PAPI_component_info_t *c = p->get_component_info((int)w->type);
 
-	/* each version of PAPI makes another error of it: ESYS, EINVAL, ECOUNT */
+	/* PAPI's own error depends on its version: ESYS, EINVAL, ECOUNT */
 	if (too_few_files(of_system, why))
 		return;
 	if (error == PAPI_EPERM && w->event.scope == SCOPE_PACKAGE) {
 		perf_explain_uncore(why);
 	} else if ((error == PAPI_EPERM || error == PAPI_ENOEVNT) && !w->type &&
 		   perf_no_hardware(why)) {
-		/* PAPI may know a processor on which this kernel, or the host, can't count */
+		/* PAPI knows the processor, but the kernel or the hypervisor has no PMU */
 		return;
 	} else if (error == PAPI_ECNFLCT || error == PAPI_ENOCNTR) {
 		because(why, "no counter of the processor is free for it");
-		remedied(why,
-			 "sudo sysctl kernel.nmi_watchdog=0 # which takes one; or others count");
+		remedied(why, "sudo sysctl kernel.nmi_watchdog=0 # it takes one; other processes "
+			      "may, too");
 	} else {
 		because(why, "PAPI: %.100s%s%.120s", p->strerror(error),
 			c && *c->disabled_reason ? ": " : "", c ? c->disabled_reason : "");
-		remedied(why, "papi_component_avail; papi_command_line %.100s # say more",
+		remedied(why, "papi_component_avail; papi_command_line %.100s # for details",
 			 w->event.name);
 	}
 }
@@ -206,8 +206,8 @@ static void *papi_start(void *library, struct wanted *const *w, unsigned n, int 
 }
 
 /*
- * Of a multiplexed event PAPI reads 0 until its first turn, and then an estimate since the start,
- * which may fall.
+ * A multiplexed event reads 0 until its first turn, and then an estimate since the start, which may
+ * decrease.
  */
 static void take(const struct papi_set *s, struct part *part, long long *to)
 {
@@ -242,7 +242,7 @@ static bool papi_unread(const void *set, unsigned index, struct reason *why)
 		for (unsigned k = part->first; k < part->first + part->n; k++) {
 			if (s->wanted[k]->index != index || part->error == PAPI_OK)
 				continue;
-			because(why, "PAPI started it, and could not read it: %.200s",
+			because(why, "PAPI started it, but could not read it: %.200s",
 				s->papi->strerror(part->error));
 			return true;
 		}

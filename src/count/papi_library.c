@@ -38,7 +38,7 @@ static void version_text(int version, char *text, size_t size)
 		 PAPI_VERSION_INCREMENT(version));
 }
 
-/* Structures change from minor to minor version: it has to be that of the header. */
+/* Structures differ between minor versions: the library's must be the header's. */
 static bool start_library(struct papi *p, const char *name, struct reason *why)
 {
 	int version = load_calls(p) ? p->library_init(PAPI_VER_CURRENT) : PAPI_EINVAL;
@@ -49,14 +49,12 @@ static bool start_library(struct papi *p, const char *name, struct reason *why)
 	}
 	if (version >= 0 || version == PAPI_EINVAL) {
 		because(why,
-			"%s is there, but of another version than the papi.h that locus was built "
-			"with: %d.%d",
+			"%s has another version than the papi.h that locus was built with: %d.%d",
 			name, PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-		remedied(why,
-			 "./configure --with-papi && make # with the papi.h that belongs to it");
+		remedied(why, "./configure --with-papi && make # with its own papi.h");
 	} else {
 		because(why, "%s does not start: %.100s", name, p->strerror(version));
-		remedied(why, "papi_component_avail # says more");
+		remedied(why, "papi_component_avail # for details");
 	}
 	dlclose(p->file);
 	return false;
@@ -66,8 +64,8 @@ void *papi_open(bool multiplex, struct reason *why)
 {
 	char own[32];
 	/*
-	 * The header's version; the name that development packages install; other versions, to say
-	 * what is there. The first that is found decides.
+	 * The header's version; the name that development packages install; other versions, for
+	 * the message. The first one found decides.
 	 */
 	const char *const names[] = { own,
 				      "libpapi.so",
@@ -78,7 +76,7 @@ void *papi_open(bool multiplex, struct reason *why)
 			  *const *name = names;
 	struct papi *p;
 
-	if (perf_owned(why)) /* its start counts already, to find out what can be counted */
+	if (perf_owned(why)) /* PAPI_library_init() counts already, to probe the PMU */
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p) {
@@ -87,12 +85,12 @@ void *papi_open(bool multiplex, struct reason *why)
 	}
 	snprintf(own, sizeof(own), "libpapi.so.%d.%d", PAPI_VERSION_MAJOR(PAPI_VERSION),
 		 PAPI_VERSION_MINOR(PAPI_VERSION));
-	because(why, "%s is not here", own);
+	because(why, "%s not found", own);
 	remedied(why,
 		 "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set "
 		 "LD_LIBRARY_PATH to where it is",
 		 PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-	/* Never unloaded: it keeps memory for its next start. */
+	/* Never unloaded: PAPI keeps memory for its next start. */
 	while (name < names + LENGTH(names) &&
 	       !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
 		name++;
@@ -107,7 +105,7 @@ void *papi_open(bool multiplex, struct reason *why)
 		return p;
 	because(why, "PAPI %s can't be used by threads%s", p->version,
 		multiplex ? ", or not multiplex" : "");
-	remedied(why, "papi_component_avail # says more");
+	remedied(why, "papi_component_avail # for details");
 	papi_close(p);
 	return NULL;
 }

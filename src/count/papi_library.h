@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PAPI's library, loaded when the first event is asked for that may be PAPI's. Its version has to
- * be that of the papi.h that locus was built with.
+ * PAPI's library, loaded for the first event that may be PAPI's. Its version must match the papi.h
+ * that locus was built with.
  */
 #ifndef LOCUS_PAPI_LIBRARY_H
 #define LOCUS_PAPI_LIBRARY_H
@@ -16,7 +16,7 @@
 
 #include "count/reason.h"
 
-/* A struct papi, to be used by all threads of this process. NULL: why not. */
+/* A struct papi for all threads of this process; NULL with a reason. */
 void *papi_open(bool multiplex, struct reason *);
 
 #ifdef HAVE_PAPI
@@ -52,7 +52,7 @@ void *papi_open(bool multiplex, struct reason *);
 
 struct papi {
 	void *file;	 /* of dlopen() */
-	pthread_t owner; /* the thread that loaded it: registered until the end */
+	pthread_t owner; /* the thread that loaded it: stays registered */
 	bool multiplex;
 	char version[32];
 #define CALL(name) __typeof__(PAPI_##name) *(name);

@@ -20,23 +20,24 @@ unsigned papi_presets(char version[32], struct reason *why)
 
 #else
 
-#ifndef PAPI_EDELAY_INIT /* before 7.0 no component waited with its start */
+#ifndef PAPI_EDELAY_INIT /* before 7.0 no component delayed its initialisation */
 #define PAPI_EDELAY_INIT 0
 #endif
 
-/* Why a component does not count: what it says itself, and what the kernel says. */
+/* Why a component is disabled: its own reason and the kernel's. */
 static void disabled(const PAPI_component_info_t *c, struct reason *why)
 {
 	struct reason hardware;
 
 	if (c->CmpIdx || !perf_no_hardware(&hardware)) {
 		because(why, "PAPI's component %.32s is off: %.200s", c->name, c->disabled_reason);
-		/* PAPI goes by what users may, also where root asks. */
-		remedied(why, "%s",
-			 strstr(c->disabled_reason, "paranoid")
-				 ? "sudo sysctl kernel.perf_event_paranoid=1"
-				 : "papi_component_avail # says more; PAPI may be older than this "
-				   "machine");
+		/* PAPI applies the limits of ordinary users to root, too. */
+		remedied(
+			why, "%s",
+			strstr(c->disabled_reason, "paranoid")
+				? "sudo sysctl kernel.perf_event_paranoid=1"
+				: "papi_component_avail # for details; this machine may be too new "
+				  "for it");
 		return;
 	}
 	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason,
@@ -55,14 +56,14 @@ static bool refuse(struct papi *p, const char *name, int code, struct reason *wh
 	}
 	if (p->query_event(code) == PAPI_OK)
 		return false;
-	because(why, "PAPI %s knows no way to count it on this processor", p->version);
-	remedied(why, "papi_avail -a # what there is instead");
+	because(why, "PAPI %s can't count it on this processor", p->version);
+	remedied(why, "papi_avail -a # lists what it can");
 	return true;
 }
 
 /*
- * The component that a native event would belong to: "rapl:::..." names it, all others are the
- * processor's. NULL: PAPI has no such component.
+ * The component of a native event: the one named in "rapl:::...", else the processor's. NULL: PAPI
+ * has no such component.
  */
 static const PAPI_component_info_t *owner_of(struct papi *p, const char *name)
 {
@@ -85,10 +86,10 @@ static void no_such_event(struct papi *p, const char *name, struct reason *why)
 
 	if (!c) {
 		because(why, "PAPI %s was built without the component of this event", p->version);
-		remedied(why, "papi_component_avail # those it has; a PAPI of your own: "
+		remedied(why, "papi_component_avail # lists its components; your own PAPI: "
 			      "./configure --with-components=...");
-		/* its events are not even known by name */
 	} else if (c->disabled && strstr(name, "::") && strncmp(name, "perf::", 6)) {
+		/* events of a disabled component have no names */
 		disabled(c, why);
 	} else {
 		because(why, "PAPI %s knows no event of this name here", p->version);
@@ -113,14 +114,14 @@ static void find_unit(const PAPI_event_info_t *info, struct wanted *w)
 		w->event.unit = units[i].unit;
 		w->factor = units[i].factor;
 	}
-	/* the kernel's: libpfm4 says only in words that its unit is 2^-32 J */
+	/* perf's unit is 2^-32 J, which libpfm4 says in its description only */
 	if (!strncmp(w->event.name, "rapl::RAPL_ENERGY", 17)) {
 		w->event.unit = "J";
 		w->factor = ldexp(1, -32);
 	}
 }
 
-/* The number behind a word anywhere in the name; -1: none. */
+/* The number after a word anywhere in the name; -1: none. */
 static int number_after(const char *name, const char *word)
 {
 	while ((name = strstr(name, word))) {
@@ -153,8 +154,7 @@ bool papi_find(void *library, struct wanted *w, struct reason *why)
 	int code;
 
 	if (p->multiplex && perf_hardware_find(NULL, w, why)) {
-		because(why, "perf extrapolates it over the samples alone, and PAPI over what is "
-			     "between them, too");
+		because(why, "left to perf: PAPI also extrapolates over the time between samples");
 		return false;
 	}
 	if (p->event_name_to_code(w->event.name, &code) != PAPI_OK) {
@@ -166,7 +166,7 @@ bool papi_find(void *library, struct wanted *w, struct reason *why)
 	if (p->get_event_info(code, &info) == PAPI_OK)
 		find_unit(&info, w);
 	if (info.value_type == PAPI_VALUETYPE_ABSOLUTE || info.data_type == PAPI_DATATYPE_FP64) {
-		because(why, "it is a level%s%.16s, and not a count", *info.units ? " in " : "",
+		because(why, "it is a level%s%.16s, not a count", *info.units ? " in " : "",
 			info.units);
 		return false;
 	}
@@ -216,7 +216,7 @@ static unsigned count_presets(struct papi *p, struct reason *why)
 	if (n)
 		return n;
 	because(why, "PAPI has no preset for this processor");
-	remedied(why, "papi_native_avail # what it counts by the maker's names");
+	remedied(why, "papi_native_avail # lists native events");
 	return 0;
 }
 

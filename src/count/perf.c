@@ -8,22 +8,22 @@
 #include "count/perf_names.h"
 #include "count/perf_open.h"
 
-/* What read() gives: a count, and for how many ns the event was enabled and had a counter. */
+/* As read() returns it: a count, and for how many ns the event was enabled and on a counter. */
 struct reading {
 	uint64_t value, enabled, running;
 };
 
 /*
- * Each event is read by itself. One call could read a group (PERF_FORMAT_GROUP; PAPI's sets are
- * groups), for as many descriptors; but a group has all of its counters or none, so one event
- * without a counter would leave all without a value, and multiplexed events can't be in one.
+ * Each event is read separately. One call could read a group (PERF_FORMAT_GROUP, as PAPI does),
+ * with as many descriptors; but a group gets all of its counters or none, so that one event without
+ * a counter would leave all without a value, and multiplexed events can't be grouped.
  */
 struct perf_event {
 	int file;
 	unsigned index;
 	double factor;
 	struct reading before; /* the task */
-	/* multiplexed: in all tasks since it first had a counter */
+	/* multiplexed: summed over all tasks since it first had a counter */
 	struct reading measured;
 };
 
@@ -33,7 +33,7 @@ struct perf_set {
 	struct perf_event of[];
 };
 
-/* A reading that failed has a counter for longer than it was enabled, as no other has. */
+/* A failed reading is marked by running > enabled. */
 static struct reading reading(int file)
 {
 	struct reading r;
@@ -66,7 +66,7 @@ static bool perf_add(struct perf_set *s, const struct wanted *w)
 	return true;
 }
 
-/* The first that can't be read, or has no counter of its own now; n: none. */
+/* The first event that can't be read, or lacks a counter; n: none. */
 static unsigned first_idle(const struct perf_set *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
@@ -107,16 +107,16 @@ static void *perf_start(void *library, struct wanted *const *w, unsigned n, int 
 	return NULL;
 }
 
-/* The count, had the event had a counter all the time. */
+/* The count, scaled to the time that the event was enabled. */
 static double extrapolated(const struct reading *r)
 {
 	return r->running ? (double)r->value * ((double)r->enabled / (double)r->running) : 0;
 }
 
 /*
- * What was counted in a task. Multiplexed: by how much the estimate for all tasks changed. Tasks
- * are shorter than turns, so the sum over tasks is what counts, and one task may seem to add less
- * than nothing. Before its first turn nothing is known of an event.
+ * The count of a task; NAN: unknown. Multiplexed: the change of the estimate for all tasks. Since
+ * tasks are shorter than turns, only the sum over tasks is meaningful, and one task's count may be
+ * negative. It is unknown before the event's first turn.
  */
 static double counted(struct perf_event *e, const struct reading *now, bool multiplex)
 {

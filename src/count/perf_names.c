@@ -48,7 +48,7 @@ static const struct name {
 	{ "ITLB-", PERF_COUNT_HW_CACHE_ITLB },
 	{ "BRANCH-", PERF_COUNT_HW_CACHE_BPU },
 	{ "NODE-", PERF_COUNT_HW_CACHE_NODE },
-}, access_names[] = { /* what is done, and what comes of it, as they stand in a code */
+}, access_names[] = { /* operation and result, as encoded in `config` */
 	{ "LOADS", PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16 },
 	{ "LOAD-MISSES", PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
 	{ "STORES", PERF_COUNT_HW_CACHE_OP_WRITE << 8 | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16 },
@@ -95,7 +95,7 @@ bool perf_software_find(void *library, struct wanted *w, struct reason *why)
 		w->event.unit = "s";
 		w->factor = 1e-9;
 	}
-	w->event.proven = true; /* the kernel sees each of them */
+	w->event.proven = true; /* the kernel counts them in software */
 	return true;
 }
 

@@ -5,10 +5,10 @@
 
 #include "count/provider.h"
 
-/* In `code`: it happens in the kernel only, so where the kernel may not be watched it reads 0. */
+/* In `code`: happens only in the kernel, so that it reads 0 where only user space is counted. */
 #define PERF_INSIDE 0x100
 
-/* As provider.h says of find(): events of the kernel's software, and those of the processor. */
+/* find() of provider.h, for software and hardware events. */
 bool perf_software_find(void *library, struct wanted *, struct reason *);
 bool perf_hardware_find(void *library, struct wanted *, struct reason *);
 /* All names of both. */

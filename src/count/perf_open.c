@@ -31,10 +31,10 @@ static int open_event(const struct wanted *w, bool in_kernel)
 }
 
 /*
- * How we know that LIKWID has the processor's counters; NULL: it has not. likwid-perfctr sets a
- * variable only with -m.
+ * The evidence that LIKWID owns the processor's counters; NULL: none. likwid-perfctr sets
+ * LIKWID_MODE only with -m.
  */
-static const char *owner(void)
+static const char *likwid_sign(void)
 {
 	return perfctr_asked()	      ? "LIKWID_MODE is set"
 	       : started_by_perfctr() ? "it started us"
@@ -49,7 +49,7 @@ int perf_open(const struct wanted *w)
 		file = open_event(w, true);
 		return file < 0 && !(w->code & PERF_INSIDE) ? open_event(w, false) : file;
 	}
-	if (!owner())
+	if (!likwid_sign())
 		return open_event(w, false);
 	errno = EBUSY;
 	return -1;
@@ -58,7 +58,7 @@ int perf_open(const struct wanted *w)
 static const struct wanted cycles = { .type = PERF_TYPE_HARDWARE,
 				      .code = PERF_COUNT_HW_CPU_CYCLES };
 
-/* The kernel's setting, from -1 (nothing is forbidden); -2 where it can't be read. */
+/* perf_event_paranoid, from -1 (allows everything); -2: unknown. */
 static int paranoid(void)
 {
 	char *line = sysfs_line(THIS_MACHINE, "/proc/sys/kernel/perf_event_paranoid"), *end;
@@ -70,7 +70,7 @@ static int paranoid(void)
 	return (int)level;
 }
 
-/* perf_event_paranoid allows it up to `highest`: at such a level something else forbids it. */
+/* Levels up to `highest` allow it, so that there something else forbids it. */
 static void forbidden(int highest, int enough, struct reason *why)
 {
 	int level = paranoid();
@@ -82,10 +82,9 @@ static void forbidden(int highest, int enough, struct reason *why)
 			 "PERFMON",
 			 enough);
 	} else {
-		because(why, "forbidden, and not by perf_event_paranoid: by seccomp, as in a "
-			     "container?");
-		remedied(why,
-			 "docker run --cap-add PERFMON ... # or with another profile of seccomp");
+		because(why, "forbidden, perhaps by seccomp (container): perf_event_paranoid allows "
+			     "it");
+		remedied(why, "docker run --cap-add PERFMON ... # or another seccomp profile");
 	}
 }
 
@@ -95,8 +94,8 @@ void perf_explain_uncore(struct reason *why)
 }
 
 /*
- * perf_event_paranoid hides the kernel from 2 on, and everything from 3 on; a container may forbid
- * everything at any level.
+ * perf_event_paranoid forbids the kernel from 2 on, and everything from 3 on; a container may
+ * forbid everything at any level.
  */
 static void forbidden_event(const struct wanted *w, struct reason *why)
 {
@@ -113,12 +112,12 @@ static void uncounted(const struct wanted *w, struct reason *why)
 	if (w->type == PERF_TYPE_SOFTWARE) {
 		because(why, "this kernel does not count it");
 	} else if (w == &cycles) {
-		because(why, "no PMU (hidden by the host, or unknown to this kernel)");
-		remedied(why, "# in a virtual machine, ask who runs its host for a virtual PMU "
-			      "(QEMU: -cpu host,pmu=on); in a cloud, take a metal type");
+		because(why, "no PMU (hidden by the hypervisor, or unknown to this kernel)");
+		remedied(why, "# in a virtual machine, ask its host's admin for a virtual PMU "
+			      "(QEMU: -cpu host,pmu=on); in a cloud, use a bare-metal instance");
 	} else if (!perf_no_hardware(why)) { /* else the reason is that */
 		because(why, "this processor counts cycles, but not this");
-		remedied(why, "perf list hw cache # what it counts");
+		remedied(why, "perf list hw cache # lists what it counts");
 	}
 }
 
@@ -130,17 +129,17 @@ static void no_such_call(const struct wanted *w, struct reason *why)
 }
 
 /*
- * LIKWID writes the counters' registers behind the kernel's back, or has the kernel count and does
- * not ask for how long it did: neither would notice a second owner.
+ * LIKWID writes the counter registers without the kernel's knowledge, or has the kernel count
+ * without asking for how long it did: it would not notice a second user.
  */
 bool perf_owned(struct reason *why)
 {
-	if (!owner())
+	if (!likwid_sign())
 		return false;
 	because(why,
-		"likwid-perfctr has the processor's counters (%s), and two owners would both count "
+		"likwid-perfctr has the processor's counters (%s): with two users both would count "
 		"wrong",
-		owner());
+		likwid_sign());
 	remedied(why, "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
 	return true;
 }
@@ -150,7 +149,7 @@ static void owned(const struct wanted *w, struct reason *why)
 	(void)w;
 	if (perf_owned(why))
 		return;
-	because(why, "somebody has the processor's counters for himself");
+	because(why, "another process has exclusive use of the processor's counters");
 	remedied(why, WHO_COUNTS);
 }
 
@@ -206,10 +205,10 @@ void perf_explain_taken(struct reason *why)
 	uint64_t watchdog;
 
 	if (!sysfs_number(THIS_MACHINE, &watchdog, "/proc/sys/kernel/nmi_watchdog") && watchdog) {
-		because(why, "no counter is free, and the NMI watchdog has one");
+		because(why, "no counter is free, and the NMI watchdog uses one");
 		remedied(why, "sudo sysctl kernel.nmi_watchdog=0");
 	} else {
-		because(why, "no counter is free: somebody counts on all of this CPU");
+		because(why, "no counter is free: another process counts on this whole CPU");
 		remedied(why, WHO_COUNTS);
 	}
 }

@@ -31,8 +31,8 @@ static char *mode_of(const char *mode)
 }
 
 /*
- * Groups by name all have some. A list of events names its counters: those of a socket (MBOX, CBOX,
- * PWR) are read on one of its CPUs, and are zero on all others.
+ * All named groups have some. A list of events names its counters: those of a socket (MBOX, CBOX,
+ * PWR) are read on one of its CPUs and are zero on the others.
  */
 static bool has_core_counters(const char *group)
 {

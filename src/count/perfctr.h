@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What likwid-perfctr -m tells the program that it starts, by variables of the environment. */
+/* What likwid-perfctr -m passes to the program that it starts, in environment variables. */
 #ifndef LOCUS_PERFCTR_H
 #define LOCUS_PERFCTR_H
 
@@ -9,25 +9,25 @@
 struct perfctr {
 	/* how LIKWID reads counters: "direct", "accessdaemon", "perf_event", or its number */
 	char *mode;
-	char **group; /* "MEM": those that count in turn, one at least */
+	char **group; /* "MEM"; at least one; several take turns */
 	unsigned groups;
-	/* a group may have counters of the cores, not just of the socket */
+	/* some group may have core counters, not only those of the socket */
 	bool core;
-	char *cpus;	   /* LIKWID_THREADS, where LIKWID counts: "0,1" */
-	int *cpu;	   /* the same, each once */
-	unsigned listed;   /* of these */
-	hwloc_bitmap_t on; /* the same */
-	char *text;	   /* where the groups' names are */
+	char *cpus;	   /* LIKWID_THREADS, the CPUs it counts on: "0,1" */
+	int *cpu;	   /* the same, without duplicates */
+	unsigned listed;   /* length of cpu */
+	hwloc_bitmap_t on; /* the same as a set */
+	char *text;	   /* storage of the groups' names */
 };
 
 /* Whether likwid-perfctr -m has started us. */
 bool perfctr_asked(void);
-/* The first variable that is missing then; NULL: none is. */
+/* The first of its variables that is missing; NULL: none. */
 const char *perfctr_missing(void);
 
 /*
- * Where no variable is missing; of several groups `one` takes the first. False: ENOMEM. To be freed
- * in either case.
+ * Reads the variables, of which none may be missing; `one`: only the first group. False: ENOMEM. To
+ * be freed in either case.
  */
 bool perfctr_read(struct perfctr *, bool one);
 void perfctr_free(struct perfctr *);

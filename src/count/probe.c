@@ -7,7 +7,7 @@
 #include "count/probe.h"
 #include "kit/opaque.h"
 
-/* Loads, stores, faults, branches that can't be foreseen, arithmetic, and a context switch. */
+/* Loads, stores, page faults, unpredictable branches, arithmetic, and a context switch. */
 static uint64_t exercise(void)
 {
 	const size_t size = 4u << 20, line = 64;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which events count here at all. A zero may be true, or the counter may not count: some can be
- * opened and always read 0, in virtual machines and of emulated processors. So each event is tried
- * on a piece of work that does a little of everything; what then counted something is proven.
+ * Which events count at all. A zero may be true, or the counter may be dead: in virtual machines
+ * and on emulated processors some events can be opened and always read 0. So each event is tried on
+ * work that does a little of everything; an event that counts there is proven.
  */
 #ifndef LOCUS_PROBE_H
 #define LOCUS_PROBE_H
 
 #include "count/station.h"
 
-/* Sets event.proven of the events of this pass. What can't be started just now is not proven. */
+/* Sets event.proven of this pass's events; false for those that can't be started now. */
 void probe(struct station *, const struct pass *);
 
 #endif

@@ -41,12 +41,12 @@ bool too_few_files(int error, struct reason *why)
 		return false;
 	because(why, "too few file descriptors: an event takes one for each thread");
 	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
-		remedied(why, "cat /proc/sys/fs/file-nr # used, free, and most of the machine: "
-			      "raise fs.file-max, or count fewer events");
+		remedied(why, "cat /proc/sys/fs/file-nr # used, free, limit of the machine: raise "
+			      "fs.file-max, or count fewer events");
 	else if (files.rlim_max > files.rlim_cur)
 		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
 	else
-		remedied(why, "ulimit -n %ju # by root; or count fewer events",
+		remedied(why, "ulimit -n %ju # as root; or count fewer events",
 			 (uintmax_t)files.rlim_cur * 4);
 	return true;
 }

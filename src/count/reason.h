@@ -18,8 +18,8 @@ void remedied(struct reason *, const char *format, ...) __attribute__((format(pr
 char *reason_line(const struct reason *);
 
 /*
- * Whether this errno says that file descriptors ran out; if so, sets the reason to that and to how
- * many may be had.
+ * Whether this errno means that file descriptors ran out; then sets the reason, with how to raise
+ * the limit.
  */
 bool too_few_files(int error, struct reason *);
 

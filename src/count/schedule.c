@@ -15,7 +15,7 @@ struct pass schedule_pass(const struct schedule *s, unsigned number)
 	};
 }
 
-/* Whether nothing else is in the event's pass. */
+/* Whether the event's pass has no other event. */
 static bool is_alone(const struct schedule *s, const struct wanted *w)
 {
 	for (unsigned i = 0; i < s->n; i++)
@@ -25,7 +25,7 @@ static bool is_alone(const struct schedule *s, const struct wanted *w)
 	return true;
 }
 
-/* Whether the event starts together with all that is in its pass already. */
+/* Whether the event starts together with those already in its pass. */
 static bool fits(const struct schedule *s, const struct wanted *w, struct station *trial)
 {
 	const struct pass pass = schedule_pass(s, w->event.pass);
@@ -35,7 +35,7 @@ static bool fits(const struct schedule *s, const struct wanted *w, struct statio
 	return good;
 }
 
-/* The first pass with room for it. False: there is none, and *why, the caller's to free. */
+/* Finds the first pass with room for the event. False with *why, which the caller frees. */
 static bool place(struct schedule *s, struct wanted *w, unsigned provider, struct station *trial,
 		  char **why)
 {
@@ -67,7 +67,7 @@ static void compare(void *argument, const char *name)
 	bool some = s->nearest;
 	char *better;
 
-	/* it is a name, and can't be counted for another reason */
+	/* the name is right, and can't be counted for another reason */
 	s->known |= !strcmp(s->name, name);
 	if (nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
 		return;
@@ -75,7 +75,7 @@ static void compare(void *argument, const char *name)
 	s->nearest = better;
 }
 
-/* Nobody knows the name: it may be mistyped. */
+/* No provider knows the name: suggests a similar one. */
 static void suggest(const struct schedule *s, const struct wanted *w, struct reason *why)
 {
 	struct search search = { .name = w->event.name };
@@ -91,7 +91,7 @@ static void suggest(const struct schedule *s, const struct wanted *w, struct rea
 	free(search.nearest);
 }
 
-/* Where the kernel does not tell CPUs' packages, nobody knows how many there are to count. */
+/* To count each package, the kernel must tell the CPUs' packages. */
 static bool has_packages(const struct wanted *w, char **why)
 {
 	struct reason said;
@@ -99,8 +99,8 @@ static bool has_packages(const struct wanted *w, char **why)
 	if (w->event.scope != SCOPE_PACKAGE || w->event.package != PACKAGE_EACH ||
 	    package_of(sched_getcpu()) >= 0)
 		return true;
-	because(&said, "each package would have to be counted, and the kernel does not tell which "
-		       "CPUs belong to one");
+	because(&said, "it is counted for each package, but the kernel does not tell which CPUs "
+		       "belong to one");
 	remedied(&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by "
 			"a container?");
 	*why = reason_line(&said);
@@ -108,8 +108,8 @@ static bool has_packages(const struct wanted *w, char **why)
 }
 
 /*
- * On failure event.why is that of the last provider that knew the name, else PAPI's, which may know
- * any. False: ENOMEM.
+ * Finds the event's provider and pass, or sets event.why: the reason of the last provider that knew
+ * the name, else PAPI's. False: ENOMEM.
  */
 static bool find(struct schedule *s, struct wanted *w, struct station *trial)
 {
@@ -135,8 +135,8 @@ static bool find(struct schedule *s, struct wanted *w, struct station *trial)
 		if (has_packages(w, &why) && place(s, w, p, trial, &why))
 			return true;
 		/*
-		 * perf may know the processor where PAPI does not; but what the kernel refuses,
-		 * PAPI would have as a zero
+		 * perf may support a processor that PAPI does not; but an event that the kernel
+		 * refuses would read 0 with PAPI
 		 */
 		if (p != PROVIDER_PAPI)
 			break;

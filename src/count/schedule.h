@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who counts each event, and in which pass. The first provider that knows the name and can start it
- * on the calling thread counts it. It is put into the first pass in which it starts together with
- * what is there already, whoever counts that: several providers share the processor's counters.
+ * Assigns each event a provider and a pass. The provider is the first that knows the name and can
+ * start it on the calling thread; the pass is the first in which it starts together with the events
+ * already there, of all providers, since they share the processor's counters.
  */
 #ifndef LOCUS_SCHEDULE_H
 #define LOCUS_SCHEDULE_H
@@ -16,13 +16,13 @@ struct schedule {
 };
 
 /*
- * Takes some ms for each pass, on the thread that will be worker 0. False: ENOMEM. To be closed on
- * that thread, also then.
+ * Takes some ms a pass. To be called on the thread that will be worker 0. False: ENOMEM. To be
+ * closed in any case, on the same thread.
  */
 bool schedule_open(struct schedule *, const char *const *names, unsigned n, bool multiplex);
 void schedule_close(struct schedule *);
 
-/* A pass, for all of one thread, unless a duty is set. */
+/* A pass, in which a thread counts all events unless `duty` is set. */
 struct pass schedule_pass(const struct schedule *, unsigned number);
 
 #endif

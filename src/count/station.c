@@ -27,7 +27,7 @@ void station_free(struct station *s, unsigned n)
 	free(s->value);
 }
 
-/* The events of the pass that a provider counts, and that are this worker's to count. */
+/* Lists the provider's events in the pass that are assigned to this worker. */
 static unsigned choose(const struct pass *p, const struct provider *provider, unsigned worker,
 		       struct wanted **list)
 {
@@ -83,8 +83,8 @@ bool station_start(struct station *s, const struct pass *pass, unsigned worker, 
 }
 
 /*
- * What is cheapest to read stands next to the task: the kernel's counts are read first before it,
- * and last after it.
+ * The kernel's counts are the slowest to read: first before the task, and last after it, so that
+ * the cheapest readings are next to it.
  */
 void station_read(struct station *s, bool after)
 {

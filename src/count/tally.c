@@ -84,7 +84,7 @@ bool tally_room(struct tally *t, unsigned batches)
 	return true;
 }
 
-/* The number of the batch's pass in the run; -1: it counts nothing. */
+/* The run's index of the batch's pass; -1: it counts nothing. */
 static int pass_of(const struct tally *t, unsigned batch)
 {
 	const unsigned turn = batch % (t->passes + 1);
@@ -113,7 +113,7 @@ void tally_begin(struct tally *t, struct team *team, unsigned batch)
 	counters_start(t->counting->counters, team, (unsigned)pass_of(t, batch), t->duty);
 }
 
-/* Of one sample, on this rank; NAN: a worker whose duty it is did not count all of it. */
+/* Of one sample, on this rank; NAN: an assigned worker did not count all of it. */
 static double count_of_all(const struct tally *t, unsigned i)
 {
 	double sum = 0;
@@ -123,7 +123,7 @@ static double count_of_all(const struct tally *t, unsigned i)
 	return sum;
 }
 
-/* What all ranks do together counts for each: of an amount, theirs is one. */
+/* With an amount, units are of all ranks together: each rank has them all. */
 static double ranks_that_count(const struct tally *t)
 {
 	return t->trial->benchmark->part.amount ? ranks_of(t->trial->ranks) : 1;
@@ -156,7 +156,7 @@ void tally_add(struct tally *t, unsigned batch, double done, unsigned workers)
 	}
 }
 
-/* On any rank: what was extrapolated, and taken back, more than there was. */
+/* Whether any worker of any rank has a negative (extrapolated) count for the batch. */
 static bool is_negative(const struct tally *t, unsigned i)
 {
 	bool any = false;
@@ -167,8 +167,8 @@ static bool is_negative(const struct tally *t, unsigned i)
 }
 
 /*
- * Why a batch has no count of an event: the same on all ranks. NULL: it was started, but in no
- * sample counted.
+ * Notes why a batch has no count of an event; agreed on by all ranks. NULL: it was started, but
+ * counted in no sample.
  */
 static void explain(struct tally *t, unsigned i, const char *why)
 {
@@ -178,24 +178,24 @@ static void explain(struct tally *t, unsigned i, const char *why)
 	if (!t->why[i])
 		t->why[i] = strdup(
 			t->counting->asked.multiplex
-				? "its turn came in no sample: make them longer (--duration), ask "
-				  "for fewer events, or go without --multiplex"
-				: "it was counted all through in no sample: something else takes "
-				  "the processor's counters (the NMI "
-				  "watchdog takes one: sysctl kernel.nmi_watchdog=0)");
+				? "it got no turn in any sample: make samples longer (--duration), "
+				  "ask for fewer events, or drop --multiplex"
+				: "no sample was counted throughout: something else takes the "
+				  "processor's counters (the NMI watchdog takes one: sysctl "
+				  "kernel.nmi_watchdog=0)");
 }
 
-static const char *less_than_none(const struct tally *t)
+static const char *why_negative(const struct tally *t)
 {
 	return t->counting->asked.multiplex
-		       ? "its samples came to less than none, as extrapolated counts may: make "
-			 "them longer (--duration), or go without --multiplex"
-		       : "its samples came to less than none: its counter goes back, or somebody "
-			 "else sets it (pgrep -a 'perf|likwid|papi|pmda')";
+		       ? "its extrapolated count is negative: make samples longer (--duration), or "
+			 "drop --multiplex"
+		       : "its count is negative: its counter runs backwards, or another process "
+			 "sets it (pgrep -a 'perf|likwid|papi|pmda')";
 }
 
 /* At the end of a batch that was to count the event. */
-static void settle(struct tally *t, unsigned i, struct count_sum *sum)
+static void finish_batch(struct tally *t, unsigned i, struct count_sum *sum)
 {
 	const unsigned threads = t->trial->threads;
 	const bool negative = is_negative(t, i);
@@ -206,7 +206,7 @@ static void settle(struct tally *t, unsigned i, struct count_sum *sum)
 		t->of_worker[(size_t)i * threads + w] += t->of_batch[(size_t)i * threads + w];
 	if (!sum->samples)
 		explain(t, i,
-			negative ? less_than_none(t)
+			negative ? why_negative(t)
 				 : counters_failure(t->counting->counters, t->event[i]));
 	counting_learn(t->counting, sum->samples, t->why[i]);
 }
@@ -218,12 +218,12 @@ void tally_end(struct tally *t, struct team *team, unsigned batch)
 	counters_stop(t->counting->counters, team);
 	for (unsigned i = 0; i < t->events; i++)
 		if (tally_counts_event(t, batch, i))
-			settle(t, i, &t->sum[(size_t)batch * t->events + i]);
+			finish_batch(t, i, &t->sum[(size_t)batch * t->events + i]);
 }
 
 /*
- * Each brings its own, and nothing for the others. Without memory for it, per_thread is left as it
- * is: this rank's.
+ * Sums arrays in which each rank fills its own part and has zeros elsewhere. Out of memory,
+ * of_worker keeps this rank's workers only.
  */
 static void gather_workers(struct tally *t)
 {

@@ -17,7 +17,7 @@ static bool add(struct wishes *w, const struct benchmark *b, const char *events,
 	return grown[w->n++].events;
 }
 
-/* What follows a name in a list; NULL: nothing does. */
+/* The rest of a list after a name; NULL: its end. */
 static const char *behind(const char *name, size_t length)
 {
 	return name[length] ? name + length + 1 : NULL;
@@ -52,7 +52,7 @@ void wishes_free(struct wishes *w)
 	free(w->wish);
 }
 
-/* The number of the candidate of that name, which is added unless it is there; -1: ENOMEM. */
+/* The index of the candidate of that name, which is added if missing; -1: ENOMEM. */
 static int number_of(struct candidates *c, const char *name, size_t length)
 {
 	struct candidate *grown;
@@ -89,7 +89,7 @@ static void choose(struct wish *w, struct candidates *c)
 {
 	for (const char *name = w->events; name && c->of[w->event].why;) {
 		const size_t length = strcspn(name, "|");
-		const int event = number_of(c, name, length); /* it is there */
+		const int event = number_of(c, name, length); /* found */
 
 		if (event >= 0 && !c->of[event].why)
 			w->event = (unsigned)event;
@@ -97,7 +97,7 @@ static void choose(struct wish *w, struct candidates *c)
 	}
 }
 
-/* Drops what no wish means. */
+/* Drops candidates that no wish chose. */
 static bool keep(struct wishes *w, struct candidates *c)
 {
 	struct candidates kept = { 0 };

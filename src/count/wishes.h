@@ -7,11 +7,11 @@
 
 struct benchmark;
 
-/* An event of the list, or a row of a benchmark's set. */
+/* An event of the list, or a row of a benchmark's default events. */
 struct wish {
 	const struct benchmark *benchmark; /* NULL: for all */
 	char *events;			   /* "A|B": the first that can be counted */
-	unsigned event;			   /* which one that is, among the candidates */
+	unsigned event;			   /* index of the one chosen, among the candidates */
 };
 
 struct wishes {
@@ -19,10 +19,10 @@ struct wishes {
 	unsigned n;
 };
 
-/* An event that can be meant. */
+/* An event that a wish may choose. */
 struct candidate {
 	char *name;
-	/* why this run can't count it, on whatever rank; NULL: all ranks can */
+	/* why some rank can't count it; NULL: all ranks can */
 	char *why;
 	bool proven; /* on all ranks */
 };
@@ -36,11 +36,13 @@ struct candidates {
 bool wishes_read(struct wishes *, const char *list, const struct benchmark *const *, unsigned n);
 void wishes_free(struct wishes *);
 
-/* Adds all events that wishes name, each once, and means the first of each. False: ENOMEM. */
+/*
+ * Adds all events named by wishes, without duplicates; each wish chooses its first. False: ENOMEM.
+ */
 bool wishes_collect(struct wishes *, struct candidates *);
 /*
- * Means the first of each that has no `why`; where all have, the first. Candidates that no wish
- * means are dropped: they would take passes. False: ENOMEM.
+ * Each wish chooses its first event that has no `why`; if all have one, its first. Candidates that
+ * no wish chose are dropped, since they would take passes. False: ENOMEM.
  */
 bool wishes_choose(struct wishes *, struct candidates *);
 void candidates_free(struct candidates *);

@@ -1166,7 +1166,7 @@ def count(
 def _counter(trial: Line, of: Line, model: Model) -> Line:
     value = model(trial) if trial["samples"] and of["source"] else None
     why = (
-        of["why"] or (trial["reasons"] or ["it was counted all through in no sample"])[0]
+        of["why"] or (trial["reasons"] or ["no sample was counted throughout"])[0]
         if value is None
         else None
     )

@@ -190,7 +190,7 @@ def test_what_could_not_be_counted_is_told_once_for_each_reason(tmp_path: Path) 
         found[PARANOID]["names"] == ["PAPI_L3_TCA", "PAPI_BR_MSP"]
         and found[PARANOID]["trials"] is None
     )
-    assert found["it was counted all through in no sample"]["trials"] == singles
+    assert found["no sample was counted throughout"]["trials"] == singles
     assert [c["name"] for c in of_run(lines, "numa", tmp_path)["columns"]] == [
         *EVENTS,
         "PAPI_L1_DCM",

@@ -343,7 +343,7 @@ def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tm
     done = locus(*words, "--output", file, env=broken)
     assert done.status == 3 and of_type(read(file), "end")[0]["status"] == 3
     assert re.fullmatch(
-        r"locus: --counters: in no sample could anything be counted: PAPI started it, and could not"
+        r"locus: --counters: no event was counted in any sample: PAPI started it, but could not"
         r" read it: .*\n",
         done.err,
     )
@@ -404,7 +404,7 @@ def test_what_can_not_be_read_has_the_librarys_reason(locus, read, tmp_path, wit
     counter = counted(read(file), CYCLES)
     assert (
         counter["value"] is None
-        and counter["why"] == "PAPI started it, and could not read it: An error of its stand-in"
+        and counter["why"] == "PAPI started it, but could not read it: An error of its stand-in"
     )
     assert f"\n      {CYCLES}: {counter['why']}\n" in done.out
 

@@ -535,7 +535,7 @@ static void what_was_not_counted_has_a_reason(void **state)
 	/* who would have */
 	assert_string_equal(json_string_value(json_object_get(counter(lines, "busy"), "source")),
 			    "papi");
-	is_none(counter(lines, "shared"), "all through in no sample");
+	is_none(counter(lines, "shared"), "no sample was counted throughout");
 	is(real(counter(lines, "ones"), "value"), 1);
 	json_decref(lines);
 	one.repeats = 1;
@@ -588,8 +588,8 @@ static int guesses(struct team *team, void *argument)
 		{ { 9, 0 }, { -7, 2 }, { 0, NAN } }, /* 2 and 2 */
 		{ { NAN, 1 }, { 1, NAN }, { NAN, NAN } },
 	};
-	static const char *const why[4] = { NULL, "less than none", NULL,
-					    "its turn came in no sample" };
+	static const char *const why[4] = { NULL, "extrapolated count is negative", NULL,
+					    "it got no turn in any sample" };
 	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
 	const struct trial trial = {
 		.benchmark = &plain, .variant = variants, .threads = 2, .place = place
@@ -641,7 +641,7 @@ static int falls(struct team *team, void *argument)
 	tally_add(&t, 0, 10, 2);
 	tally_end(&t, team, 0);
 	assert_int_equal(t.sum[0].samples, 0);
-	assert_non_null(strstr(t.why[0], "less than none: its counter goes back"));
+	assert_non_null(strstr(t.why[0], "its count is negative: its counter runs backwards"));
 	tally_close(&t);
 	return 0;
 }
@@ -743,9 +743,9 @@ static void what_is_wholly_impossible_ends_the_run(void **state)
 	assert_true(pread(kept, said, sizeof(said) - 1, 0) > 0);
 	assert_ptr_equal(strstr(said,
 				"locus: --counters: lacking, missing: it is not in the table\n"
-				"locus: --counters: there is no default set for bare: name events\n"
+				"locus: --counters: bare has no default events: name some\n"
 				"locus: --counters: missing: it is not in the table\n"
-				"locus: --counters: in no sample could anything be counted: it "
+				"locus: --counters: no event was counted in any sample: it "
 				"does not start\n"
 				"locus: --counters: missing: it is not in the table\n"
 				"locus: --counters: lacking, missing: it is not in the table\n"),

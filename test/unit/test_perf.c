@@ -242,7 +242,7 @@ static void test_errors_and_their_remedies(void **state)
 		  { ENFILE, ENFILE },
 		  "too few file descriptors",
 		  "fs.file-max" },
-		{ &perf_hardware, "perf::CYCLES", { EBUSY }, "for himself", "pgrep" },
+		{ &perf_hardware, "perf::CYCLES", { EBUSY }, "exclusive use", "pgrep" },
 		{ &perf_hardware, "perf::CYCLES", { EIO }, "Input/output error", "" },
 		{ &perf_software, "perf::FAULTS", { EPERM, EPERM }, "forbidden", "PERFMON" },
 		{ &perf_software, "perf::CS", { EACCES }, "forbidden", "PERFMON" },
@@ -285,7 +285,7 @@ static void test_how_many_descriptors(void **state)
 	files.rlim_max = 100;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	assert_true(too_few_files(EMFILE, &why));
-	assert_string_equal(why.remedy, "ulimit -n 400 # by root; or count fewer events");
+	assert_string_equal(why.remedy, "ulimit -n 400 # as root; or count fewer events");
 }
 
 /*
