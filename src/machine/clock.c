@@ -40,9 +40,9 @@ struct clock_quality clock_measure(void)
 
 /*
  * Exclusive or of two registers takes 1 cycle on every x86-64 and 64-bit Arm core, by their
- * optimisation guides; and it is not done away with at rename, as moves, additions of small
- * constants (on some cores), and exclusive or of a register with itself are. Multiplications, the
- * other choice, take 3 cycles on most cores, but 4 or 5 on some.
+ * optimisation guides. It is not eliminated at rename, unlike moves, additions of small constants
+ * (on some cores), and exclusive or of a register with itself. Multiplications take 3 cycles on
+ * most cores, but 4 or 5 on some.
  */
 #if defined(__x86_64__)
 #define LINK	    "xor %1, %0\n\t"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock: CLOCK_MONOTONIC_RAW, which no time daemon steers; and the core's own, by a chain of
- * multiplications.
+ * The clock: CLOCK_MONOTONIC_RAW, which no time daemon adjusts; and the core's own frequency, by a
+ * chain of dependent operations.
  */
 #ifndef LOCUS_CLOCK_H
 #define LOCUS_CLOCK_H
@@ -18,8 +18,9 @@ static inline double clock_now(void)
 }
 
 /*
- * A counter that runs at one rate on a CPU, whatever its clock does; for what is too short for
- * clock_now(). What a tick is, who reads both knows. Not ordered with what stands around it.
+ * A counter of constant rate, independent of the core's frequency, for intervals too short for
+ * clock_now(). Ticks have no fixed unit: calibrate against clock_now(). Not ordered with
+ * surrounding instructions.
  */
 static inline uint64_t clock_ticks(void)
 {
@@ -39,8 +40,8 @@ static inline uint64_t clock_ticks(void)
 }
 
 /*
- * Both in s. Overhead: median cost of one reading. Resolution: the smallest step seen between two
- * readings that differ.
+ * Both in s. Overhead: median cost of one reading. Resolution: the smallest difference seen between
+ * two readings, other than 0.
  */
 struct clock_quality {
 	double overhead, resolution;
@@ -48,9 +49,9 @@ struct clock_quality {
 struct clock_quality clock_measure(void);
 
 /*
- * s per core cycle, now, on the calling thread: `links` operations that each wait for the one
- * before and whose latency is known (clock_chain() says which); about 16 us for 49152 links at 3
- * GHz. The least of 3 tries, so that one interrupt does no harm.
+ * The current s per core cycle, of the calling thread: times a chain of `links` dependent
+ * operations of known latency (clock_chain() names them); about 16 us for 49152 links at 3 GHz. The
+ * least of 3 tries, so that one interrupt does no harm. 0: no such chain for this architecture.
  */
 double clock_cycle(unsigned links);
 const char *clock_chain(void);

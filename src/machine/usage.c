@@ -17,9 +17,9 @@
 #include "machine/usage.h"
 
 /*
- * Kept open for each thread: opening costs more than a short sample may. It is closed with the
- * process. Where it can't be opened, minus the error; for want of a descriptor it is tried again,
- * as at first.
+ * A thread's descriptor, kept open because opening is too slow for short samples. If it can't be
+ * opened: minus the errno; without free descriptors, and at first (-EMFILE), the next reading tries
+ * again.
  */
 static _Thread_local int schedstat = -EMFILE;
 
@@ -49,7 +49,7 @@ static double run_delay(void)
 	if (n <= 0)
 		return NAN;
 	text[n] = 0;
-	/* Switched off, it says 0 0 0: whoever reads has run. */
+	/* If schedstat is disabled all are 0; else `ran` can't be. */
 	return sscanf(text, "%llu %llu", &ran, &delay) == 2 && ran ? (double)delay * 1e-9 : NAN;
 }
 

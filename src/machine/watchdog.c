@@ -16,10 +16,10 @@
 #include "machine/clock.h"
 #include "machine/watchdog.h"
 
-/* s to close the books in; then the process ends as it is, for a disk or a reader may hang. */
+/* s for closing the books; then the process exits anyway, since a disk or a reader may hang. */
 enum { LAST_RESORT = 1 };
 
-/* A process that a signal n ended has the status 128 + n. */
+/* The exit status after signal n is 128 + n. */
 enum { SIGNALLED = 128 };
 
 static const struct {
@@ -28,9 +28,9 @@ static const struct {
 } signals[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
 enum { SIGNALS = sizeof(signals) / sizeof(*signals) };
 
-/* What the signal handler writes: it can reach nothing else. */
+/* Written by the signal handler, which has no other access. */
 static struct {
-	_Atomic int signal; /* the first that asked us to end */
+	_Atomic int signal; /* the first one caught */
 	int wake;	    /* an eventfd on which the watchdog sleeps */
 } caught = { 0, -1 };
 
@@ -38,7 +38,7 @@ static struct {
 	struct watch watch;
 	pthread_t thread;
 	bool on;
-	_Atomic bool over, late; /* main has ended; has not come back in time */
+	_Atomic bool over, late; /* main has finished; main has not come back in time */
 	pthread_mutex_t books;
 	unsigned away;	  /* nested calls of watchdog_away(): main's alone */
 	const char *what; /* of the outermost; under the lock */
@@ -61,7 +61,7 @@ static void catch (int signal)
 	errno = error;
 }
 
-/* The record has whole lines, but no end. */
+/* Then the record has whole lines, but no end. */
 static void give_up(int alarm)
 {
 	static const char words[] =
@@ -73,7 +73,7 @@ static void give_up(int alarm)
 	_exit(signal ? SIGNALLED + signal : EXIT_FAILURE);
 }
 
-/* ms until then, for poll(); -1: for ever. */
+/* s in ms, for poll(); -1: forever. */
 static int milliseconds(double s)
 {
 	if (isinf(s))
@@ -81,7 +81,7 @@ static int milliseconds(double s)
 	return (int)fmin(INT_MAX, fmax(0, ceil(s * 1e3)));
 }
 
-/* Returns when main is late. False: it has ended by itself. */
+/* True when main is late; false when it has finished. */
 static bool wait_until_late(void)
 {
 	struct pollfd event = { .fd = caught.wake, .events = POLLIN };
@@ -124,7 +124,7 @@ static void *keep_watch(void *unused)
 	return NULL;
 }
 
-/* Signals are for other threads: the watchdog's sleep ends by the eventfd alone. */
+/* With signals blocked: only the eventfd wakes the watchdog. */
 static int start_thread(void)
 {
 	sigset_t all, before;
@@ -138,8 +138,8 @@ static int start_thread(void)
 }
 
 /*
- * A second ^C ends the program at once. The others don't come from a hand, and batch systems send
- * them several times.
+ * A second ^C ends the program at once. Not so the other signals, which batch systems send several
+ * times.
  */
 static void catch_signals(void)
 {
@@ -178,7 +178,7 @@ int watchdog_start(const struct watch *watch)
 	return -1;
 }
 
-/* Signals stay caught: those that batch systems send again must not end what is ending well. */
+/* Signals stay caught: a repeated one must not disturb an orderly end. */
 void watchdog_stop(void)
 {
 	if (!dog.on)

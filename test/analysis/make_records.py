@@ -212,7 +212,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
     if machine.governor is None:
         line["machine"]["frequency_why"] = "the guest has no /sys/devices/system/cpu/cpu0/cpufreq"
     if machine.virtual:
-        line["machine"].update(tlb=[], tlb_why="CPUID names none: a hypervisor may hide them")
+        line["machine"].update(tlb=[], tlb_why="CPUID describes none: a hypervisor may hide them")
     line.update(changes)
     return line
 

@@ -486,4 +486,4 @@ def test_the_machine_s_tlbs_are_on_the_page(whole: Whole, tmp_path: Path) -> Non
     _, page, _ = whole
     assert "L2 unified: 1536 pages of 4 KiB, 6 ways" in page.text
     hidden: Any = make(tmp_path, record(ONE, numa(ONE)[:1], run_id("a")))
-    assert "unknown (CPUID names none: a hypervisor may hide them)" in hidden.text
+    assert "unknown (CPUID describes none: a hypervisor may hide them)" in hidden.text

@@ -182,7 +182,7 @@ def test_topology_has_the_distances_of_nodes(locus, tmp_path):
 
 def test_another_machine_in_the_environment_is_ignored(locus, tmp_path, read):
     other = {"HWLOC_SYNTHETIC": "node:8 core:16 pu:2", "HWLOC_THISSYSTEM": "1"}
-    told = "locus: ignored: HWLOC_SYNTHETIC, HWLOC_THISSYSTEM; this machine itself is read"
+    told = "locus: ignored: HWLOC_SYNTHETIC, HWLOC_THISSYSTEM; locus reads this machine itself"
     for words in ("topology", "numa --size 1M --dry-run"):
         misled = locus(words, env=other)
         assert (

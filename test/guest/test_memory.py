@@ -30,7 +30,7 @@ TOO_LARGE = {
 @pytest.mark.guest("uneven", TOO_LARGE)
 def test_what_exceeds_a_policy_is_refused(done):
     for reason in reasons(done):
-        assert "available on node 3, which the memory policy bind:3 allows alone" in reason
+        assert "available on node 3, the only one that the memory policy bind:3 allows" in reason
     assert done.record[0]["binding"]["memory_policy"] == "bind:3"
 
 

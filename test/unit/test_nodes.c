@@ -157,16 +157,18 @@ static void policies_that_bind_are_limits(void **state)
 		uint64_t mib;
 	} rows[] = {
 		{ "bind:2", "0-2",
-		  "the memory available on node 2, which the memory policy bind:2 allows alone",
+		  "the memory available on node 2, the only one that the memory policy bind:2 "
+		  "allows",
 		  192 },
 		{ "bind:0,2", "0-2",
 		  "the memory available on nodes 0,2, which the memory policy bind:0,2 allows "
 		  "alone",
 		  1216 },
 		{ "bind:0-1", "0-1",
-		  "the memory available on nodes 0-1, which the cpuset allows alone", 2112 },
+		  "the memory available on nodes 0-1, the only ones that the cpuset allows", 2112 },
 		{ "bind:1-2", "0-1",
-		  "the memory available on node 1, which the memory policy bind:1-2 allows alone",
+		  "the memory available on node 1, the only one that the memory policy bind:1-2 "
+		  "allows",
 		  1088 },
 		{ "bind:0-2", "0-2", NULL, 0 },
 		{ "bind:x", "0-2", NULL, 0 },

@@ -14,12 +14,11 @@
 #include "machine/limits/hierarchy.h"
 #include "machine/limits/limit.h"
 
-/* Version 1 writes "none" as the largest number of whole pages; nobody has half of that. */
+/* Version 1 writes "no limit" as the largest multiple of a page: anything close to it is none. */
 #define NONE_BEYOND (UINT64_C(1) << 62)
 
 /*
- * The files of memory, by version. What a group has cached of files is dropped before anything
- * fails.
+ * The files of memory, by version. A group's page cache is dropped before an allocation fails.
  */
 static const struct {
 	const char *limit[2], *usage, *cached[3];
@@ -54,7 +53,7 @@ static uint64_t memory_held(const char *root, const struct hierarchy *h)
 	return usage;
 }
 
-/* In version 1 a group without hierarchy does not count what its children take. */
+/* In version 1, without use_hierarchy, a group does not count its children's memory. */
 static bool counts_children(const char *root, const struct hierarchy *h)
 {
 	uint64_t hierarchical = 1;
@@ -124,7 +123,7 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 	} while (hierarchy_up(&h));
 }
 
-/* CPUs that a quota amounts to: time a period. */
+/* A quota in CPUs: quota / period. */
 static double quota_of(const char *root, const struct hierarchy *h)
 {
 	uint64_t quota, period;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the control groups that we are in allow. Read anew at each call; `root` as in base/sysfs.h.
- * Where there is no group there is no limit, so that nothing here fails.
+ * Limits of this process's control groups. Read anew at each call; `root` as in base/sysfs.h.
+ * Nothing here fails: without a group there is no limit.
  */
 #ifndef LOCUS_CGROUP_H
 #define LOCUS_CGROUP_H
@@ -21,7 +21,7 @@ struct cgroup {
 void cgroup_read(const char *root, struct cgroup *);
 void cgroup_free(struct cgroup *);
 
-/* Considers what is left of them: of memory, and of huge pages of one size. */
+/* Consider what their limits leave: of memory, and of huge pages of one size. */
 void cgroup_limit_memory(const char *root, struct memory_limit *);
 void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
 

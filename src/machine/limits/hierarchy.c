@@ -20,8 +20,8 @@ static bool listed(const char *list, const char *word)
 }
 
 /*
- * Lines "4:memory:/job" (version 1) and "0::/job" (version 2); version 1 has the controller where
- * both have a line.
+ * Lines are "4:memory:/job" (version 1) and "0::/job" (version 2); if both are there, version 1 has
+ * the controller.
  */
 static int find_path(const char *root, const char *controller, struct hierarchy *h)
 {
@@ -64,8 +64,7 @@ static void unescape(char *text)
 }
 
 /*
- * The part of path that lies below the part of the hierarchy that is mounted; "" where it lies
- * elsewhere (namespaces).
+ * The path relative to the mounted part of the hierarchy; "" if it is outside (namespaces).
  */
 static const char *below(const char *path, const char *mounted)
 {
@@ -77,7 +76,7 @@ static const char *below(const char *path, const char *mounted)
 	return strcmp(path + length, "/") ? path + length : "";
 }
 
-/* A line of mountinfo: does it mount this hierarchy? Then mount and group are set. */
+/* Whether this line of mountinfo mounts the hierarchy; then sets mount and group. */
 static bool mounts(char *line, const char *controller, struct hierarchy *h)
 {
 	char *separator = strstr(line, " - "), *mounted = NULL, *mount = NULL, *type = NULL,

@@ -6,8 +6,7 @@
 
 void limit_begin(struct memory_limit *l)
 {
-	*l = (struct memory_limit){ .available = NO_LIMIT,
-				    .what = "nothing that this machine tells" };
+	*l = (struct memory_limit){ .available = NO_LIMIT, .what = "no known limit" };
 }
 
 void limit_consider(struct memory_limit *l, uint64_t available, const char *format, ...)

@@ -22,8 +22,8 @@ uint64_t memory_beside(uint64_t bytes)
 }
 
 /*
- * What is left of `nodes`, and of `by`, who left it, where a limit allows no more than `allowed`;
- * takes over the latter.
+ * Restricts `nodes` to those that a limit allows; if that removes any, *by becomes the limit's
+ * name. Frees `allowed`.
  */
 static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char **by,
 			const char *limit)
@@ -36,8 +36,7 @@ static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char
 }
 
 /*
- * A cpuset (or a job's share), or a policy that binds (numactl --membind), may leave us only some
- * of the nodes.
+ * A cpuset, or a binding policy (numactl --membind), may allow only some of the nodes.
  */
 static void consider_nodes(const char *root, struct memory_limit *l)
 {
@@ -45,7 +44,7 @@ static void consider_nodes(const char *root, struct memory_limit *l)
 	     *cpuset = field_text(status, "Mems_allowed_list"), *list = NULL;
 	hwloc_bitmap_t nodes = sysfs_list(root, NODES "/has_memory");
 	struct memory_policy policy;
-	const char *by = NULL;
+	const char *by = NULL, *several;
 	struct node_memory m;
 	char words[300];
 	uint64_t sum = 0;
@@ -66,10 +65,12 @@ static void consider_nodes(const char *root, struct memory_limit *l)
 		sum += m.available;
 		known = true;
 	}
+	several = strpbrk(list, ",-") ? "s" : "";
 	if (known)
-		limit_consider(l, sum,
-			       "the memory available on node%s %s, which the %s allows alone",
-			       strpbrk(list, ",-") ? "s" : "", list, by);
+		limit_consider(
+			l, sum,
+			"the memory available on node%s %s, the only one%s that the %s allows",
+			several, list, several, by);
 out:
 	hwloc_bitmap_free(nodes);
 	free(list);

@@ -11,7 +11,7 @@
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
-/* where there is no memory for a reason */
+/* when there is no memory for the text */
 static const char out_of_memory[] = "out of memory";
 
 struct arena *arena_open_at(const char *root, const struct machine *machine)

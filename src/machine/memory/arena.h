@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All memory of a trial (region.h): opened before it is prepared, unmapped at once after it. Knows
- * why the last thing asked of it could not be had.
+ * All memory of a trial (region.h): opened before the trial is prepared, and unmapped as a whole
+ * after it. Keeps the reason of the last refusal.
  */
 #ifndef LOCUS_ARENA_H
 #define LOCUS_ARENA_H
@@ -11,7 +11,7 @@ struct machine;
 
 /* NULL with errno. The machine has to outlive it. */
 struct arena *arena_open(const struct machine *);
-/* The same with the memory of the nodes as it is described in the folder `root` (base/sysfs.h). */
+/* The same, with the nodes' memory read below the folder `root` (base/sysfs.h). */
 struct arena *arena_open_at(const char *root, const struct machine *);
 void arena_close(struct arena *); /* NULL is fine */
 
@@ -19,8 +19,8 @@ void arena_close(struct arena *); /* NULL is fine */
 const char *arena_refusal(const struct arena *);
 
 /*
- * For prepare(): notes why a trial can't be had on this machine (its status is then `impossible`).
- * NULL, so that it can be returned; errno stays.
+ * For prepare(): notes why a trial is impossible on this machine (its status is then `impossible`).
+ * Returns NULL, for the caller to return; keeps errno.
  */
 void *cannot(struct arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -14,11 +14,11 @@
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
-/* Where root reserves them: by KiB; by node and KiB. */
+/* Where root reserves huge pages: by their KiB; by node and KiB. */
 #define MACHINE_HUGE "/sys/kernel/mm/hugepages/hugepages-%zukB"
 #define NODE_HUGE    "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB"
 
-/* Huge pages that touching the rest of a region will take. */
+/* Huge pages of a region that are not touched yet. */
 static uint64_t untouched(const struct region *r)
 {
 	unsigned char there;
@@ -30,8 +30,7 @@ static uint64_t untouched(const struct region *r)
 }
 
 /*
- * A fault beyond the limit of a cgroup kills the process (SIGBUS), so what is to be touched is held
- * against it first.
+ * A fault beyond the cgroup's limit kills the process (SIGBUS), so it is checked in advance.
  */
 int huge_within_limit(struct region *r)
 {
@@ -55,8 +54,8 @@ int huge_within_limit(struct region *r)
 }
 
 /*
- * A fault that finds no huge page on the one node allowed kills the process (SIGBUS), so they are
- * counted first.
+ * A fault that finds no free huge page on the bound node kills the process (SIGBUS), so they are
+ * counted in advance.
  */
 int huge_on_node(struct region *r, int node)
 {
@@ -93,7 +92,7 @@ void huge_refused(struct region *r)
 	if (huge_pages_read(THIS_MACHINE, size, ALL_NODES, &pages)) {
 		cannot(r->arena,
 		       "%s needs huge pages of %s, which this kernel does not have; "
-		       "/sys/kernel/mm/hugepages lists those it has",
+		       "/sys/kernel/mm/hugepages lists its sizes",
 		       r->name, unit);
 	} else if ((unused = saturating_sub(pages.free, pages.reserved)) < need) {
 		cannot(r->arena,

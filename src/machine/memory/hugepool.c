@@ -47,7 +47,7 @@ void huge_limit_read(const char *root, size_t size, struct memory_limit *l)
 	cgroup_limit_huge(root, size, l);
 }
 
-/* Pages that the kernel makes when asked for, beyond those that lie ready. */
+/* Pages that the kernel may still allocate beyond the pool (overcommit). */
 static uint64_t huge_surplus(const char *root, size_t kib)
 {
 	uint64_t allowed = 0, made = 0;

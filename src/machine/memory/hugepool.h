@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Huge pages that the kernel has reserved (hugetlb), by size; `root` as in base/sysfs.h. */
+/* The kernel's pools of huge pages (hugetlb), by size; `root` as in base/sysfs.h. */
 #ifndef LOCUS_HUGEPOOL_H
 #define LOCUS_HUGEPOOL_H
 
@@ -9,22 +9,23 @@
 #include "machine/limits/limit.h"
 
 #define MOST_HUGE_SIZES 8
-/* The sizes there are (bytes, ascending); returns how many, 0 where there are none. */
+/* The sizes that the kernel has, in bytes, ascending; returns how many. */
 unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
 
 struct huge_pages {
 	uint64_t total, free;
-	uint64_t reserved; /* promised to mappings, of the whole machine: nobody keeps it by node */
+	/* promised to mappings: of the whole machine, since it is not known by node */
+	uint64_t reserved;
 	/*
-	 * can still be had: not promised, with what the kernel makes when asked, as far as the
-	 * cgroup allows
+	 * for new mappings: free and not promised, plus what may be overcommitted, within the
+	 * cgroup's limit
 	 */
 	uint64_t available;
 };
-/* Of a node, or ALL_NODES. -1 with errno: ENOENT there is no such size or node. */
+/* Of a node, or ALL_NODES. -1 with errno; ENOENT: no such size or node. */
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
-/* What cgroups still allow. Nothing is refused before it, and touching more ends in a SIGBUS. */
+/* What cgroups still allow; mmap() does not check it, and touching more ends in a SIGBUS. */
 void huge_limit_read(const char *root, size_t size, struct memory_limit *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of arenas and regions: for the files of machine/ that map, place and read back. */
+/* The fields of arenas and regions, for the files of machine/ that map, place and read back. */
 #ifndef LOCUS_MAPPED_H
 #define LOCUS_MAPPED_H
 
@@ -14,8 +14,8 @@ struct arena {
 	struct region *regions; /* the last one first */
 	char *refusal;
 	/*
-	 * by node, when it was opened; 0 bytes: unknown; NULL: at most one node has memory, or the
-	 * machine is only described
+	 * by node, at arena_open(); 0 bytes: unknown; NULL: at most one node has memory, or this is
+	 * not the running machine
 	 */
 	struct node_memory *before;
 };
@@ -25,14 +25,14 @@ struct region {
 	struct arena *arena;
 	char *name;
 	enum pages pages;
-	bool hugetlb;	/* of reserved huge pages */
+	bool hugetlb;	/* on reserved huge pages */
 	void *reserved; /* the mapping, guard pages included */
 	size_t reserved_bytes;
 	char *base;
 	size_t asked, bytes, granule; /* bytes: asked, in whole granules */
 	int bound;		      /* node, or ANY_NODE */
 	bool even;
-	int16_t *home, *user; /* by granule: node + 1, so that fresh memory (0) means any */
+	int16_t *home, *user; /* by granule: node + 1; 0: any */
 };
 
 void region_free(struct region *); /* and unmaps it */

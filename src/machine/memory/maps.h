@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The texts in which the kernel describes a process's memory, mapping by mapping. The text is cut
- * up while it is read; *rest is where the next call goes on, and NULL at the end.
+ * Parses the kernel's description of a process's memory, mapping by mapping. The text is modified;
+ * *rest is where the next call continues, NULL at the end.
  */
 #ifndef LOCUS_MAPS_H
 #define LOCUS_MAPS_H
@@ -12,7 +12,7 @@
 
 /* The next line of /proc/self/numa_maps, and where its mapping begins; NULL at the end. */
 char *numa_maps_next(char **rest, uintptr_t *begin);
-/* Adds the pages of such a line to `found`, by node, in system pages. Nodes beyond are left out. */
+/* Adds the pages of such a line to `found`, by node, in system pages; ignores nodes >= `nodes`. */
 void numa_maps_add(char *line, size_t page, uint64_t *found, unsigned nodes);
 
 /* A mapping of /proc/self/smaps, and its bytes on large pages. */

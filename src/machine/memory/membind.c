@@ -20,7 +20,7 @@ static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
 		return 0;
 	if (errno != EPERM && errno != ENOSYS)
 		return -1;
-	if (r->arena->machine->nodes == 1) /* there is nothing to choose */
+	if (r->arena->machine->nodes == 1) /* no other node to choose */
 		return 0;
 	cannot(r->arena,
 	       "%s can't be placed: the kernel refuses mbind (%s); in a container, allow "

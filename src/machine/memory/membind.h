@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory policies of regions, for pages not touched yet. -1 with errno: EINVAL for a node that
- * isn't there; ENOMEM for a node without enough reserved huge pages, EPERM and ENOSYS where the
- * kernel lets nobody choose, these with arena_refusal().
+ * Memory policies of regions, for pages not touched yet. -1 with errno: EINVAL if there is no such
+ * node; with arena_refusal(): ENOMEM if the node lacks reserved huge pages, EPERM and ENOSYS if the
+ * kernel refuses policies.
  */
 #ifndef LOCUS_MEMBIND_H
 #define LOCUS_MEMBIND_H
@@ -17,9 +17,9 @@ int region_bind(struct region *, int node);
 int region_interleave(struct region *);
 
 /*
- * The simple case: zeros on pages of the system's size that are there and claimed, on this node, or
- * where it has no memory, on the one that its CPUs touch first. NULL with errno as above, and
- * ENOMEM where there is no room (room.h).
+ * The simple case: maps, binds, claims and zeroes system pages on this node or, if it has no
+ * memory, on the node that its CPUs touch first. NULL with errno as above, and ENOMEM if there is
+ * no room (room.h).
  */
 void *region_on_node(struct arena *, const char *name, size_t bytes, int node);
 

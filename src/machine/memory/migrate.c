@@ -9,8 +9,8 @@
 #include "machine/memory/pagelist.h"
 #include "machine/topology/topology.h"
 
-/* Keeps the pages that are there, but not with their user. */
-static int keep_strangers(struct page_list *c)
+/* Keeps only the pages that are present, but not on their user's node. */
+static int keep_remote(struct page_list *c)
 {
 	size_t kept = 0;
 
@@ -26,19 +26,19 @@ static int keep_strangers(struct page_list *c)
 }
 
 /*
- * A page that is busy at one moment (just being written back, or looked at) may move at the next;
- * so it is asked twice.
+ * Tries twice, since a page that is busy at one moment (under writeback, or pinned) may move at the
+ * next.
  */
 static int move(struct page_list *c)
 {
-	if (keep_strangers(c))
+	if (keep_remote(c))
 		return -1;
 	for (int try = 0; try < 2 && c->n; try++) {
-		/* ENOENT: old kernels say so when no page was left to move. */
+		/* ENOENT: of old kernels, when no page was left to move. */
 		if (move_pages(0, c->n, c->address, c->node, c->status, MPOL_MF_MOVE) < 0 &&
 		    errno != ENOENT)
 			return -1;
-		if (keep_strangers(c))
+		if (keep_remote(c))
 			return -1;
 	}
 	return 0;
@@ -60,6 +60,6 @@ long region_migrate(struct region *r)
 	errno = error;
 	if (!status)
 		return stuck;
-	/* with one node all are where they can be */
+	/* with one node all pages are local */
 	return m->nodes == 1 && (error == EPERM || error == ENOSYS) ? 0 : -1;
 }

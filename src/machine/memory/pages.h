@@ -4,7 +4,7 @@
 #define LOCUS_PAGES_H
 
 enum pages {
-	PAGES_BASE, /* the system's page; huge ones refused */
+	PAGES_BASE, /* system pages; transparent huge pages declined */
 	PAGES_THP,  /* transparent huge pages asked for */
 	PAGES_2M,   /* hugetlb */
 	PAGES_1G,   /* hugetlb */

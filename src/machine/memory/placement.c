@@ -13,15 +13,16 @@
 #include "machine/topology/topology.h"
 
 /*
- * Of one region, by node: pages found there, pages claimed for it, pages found that have no home.
+ * Of one region, by node: pages found with a claimed home, pages claimed, pages found without a
+ * claim.
  */
 struct page_counts {
 	uint64_t found[MOST_NODES], home[MOST_NODES], homeless[MOST_NODES];
 };
 
 /*
- * Of the pages that are to be even, those that a node has beyond its share; the granule is what
- * interleaving can't divide.
+ * Pages beyond each node's even share; one granule more is tolerated, since interleaving can't
+ * divide it.
  */
 static uint64_t uneven(const struct region *r, const uint64_t *on)
 {
@@ -99,7 +100,7 @@ static int verify(const struct arena *a, struct page_counts *t, struct placement
 	return status;
 }
 
-/* What can be said from counts: a node that has fewer pages than were claimed for it lacks some. */
+/* From counts alone: a node with fewer pages than were claimed for it lacks the difference. */
 static void compare_counts(const struct region *r, struct page_counts *t, struct placement *p)
 {
 	uint64_t pages = region_extent(r) / p->page, found = 0, homes = 0, homeless = 0;
@@ -168,9 +169,9 @@ static void begin_anew(const struct arena *a, struct placement *p)
 }
 
 /*
- * Some kernels (6.1 is one) hide from move_pages, as if they were not there, pages without access:
- * so NUMA balancing leaves those that it watches. The counts know of them; where they find no more
- * than was verified, that stands.
+ * On some kernels (6.1) move_pages() reports inaccessible pages as not present, and NUMA balancing
+ * makes the pages that it samples inaccessible. numa_maps counts them: if it finds more pages, use
+ * the counts, else verify again.
  */
 static int count_hidden(const struct arena *a, struct page_counts *t, struct placement *p)
 {
@@ -184,8 +185,8 @@ static int count_hidden(const struct arena *a, struct page_counts *t, struct pla
 	}
 	p->how = PLACEMENT_COUNTED;
 	length = asprintf(&p->why_not,
-			  "move_pages: %llu pages are there, but hidden, as NUMA balancing leaves "
-			  "those that it watches",
+			  "move_pages: %llu pages are present, but hidden, as NUMA balancing "
+			  "leaves those that it samples",
 			  (unsigned long long)(unmapped - p->unmapped));
 	return length < 0 ? -1 : 0;
 }

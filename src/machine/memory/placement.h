@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the pages of an arena lie, as the kernel says, held against what was claimed of them. */
+/* On which nodes an arena's pages lie, by the kernel, compared with the claims. */
 #ifndef LOCUS_PLACEMENT_H
 #define LOCUS_PLACEMENT_H
 
@@ -10,23 +10,22 @@
 struct arena;
 
 struct placement {
-	/* page by page; by count (numa_maps); not at all, and why_not says why */
+	/* page by page (move_pages); by counts (numa_maps); not at all */
 	enum { PLACEMENT_VERIFIED, PLACEMENT_COUNTED, PLACEMENT_UNVERIFIED } how;
-	/* NULL when PLACEMENT_VERIFIED; else why nothing better; owned by the placement */
+	/* why not PLACEMENT_VERIFIED, else NULL; owned by the placement */
 	char *why_not;
 	size_t page;		  /* bytes of the counts below: the system's page */
 	unsigned nodes;		  /* length of on_node: the highest node number + 1 */
 	uint64_t *on_node;	  /* pages on each node; owned by the placement */
-	uint64_t pages, unmapped; /* in all; without memory behind them */
+	uint64_t pages, unmapped; /* in all; not present */
 	/*
-	 * Pages not where they were claimed to be, or not there at all. PLACEMENT_COUNTED: the
-	 * pages that a node lacks of those claimed for it, so at least as many are wrong.
-	 * region_even(): what a node has beyond its share (pages / nodes, rounded up) and one
-	 * granule.
+	 * Pages not on the claimed node, or not present. PLACEMENT_COUNTED: the pages that nodes
+	 * lack of those claimed for them: a lower bound. region_even(): pages of a node beyond its
+	 * share (pages / nodes, rounded up) plus one granule.
 	 */
 	uint64_t misplaced;
 	/*
-	 * pages on the node of the worker that uses them, of `used` that have one;
+	 * pages on the node of the worker that uses them, out of `used`, those with such a worker;
 	 * PLACEMENT_VERIFIED only
 	 */
 	uint64_t local, used;
@@ -37,7 +36,7 @@ struct placement {
 };
 
 /*
- * All regions together. -1 with errno ENOMEM; a kernel that forbids it is no error, but
+ * All regions together. -1 with errno ENOMEM; if the kernel forbids it: 0, and
  * PLACEMENT_UNVERIFIED.
  */
 int arena_placement(const struct arena *, struct placement *);

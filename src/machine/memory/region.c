@@ -13,7 +13,7 @@
 
 #define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: log2 of the page's size begins here */
 
-/* What is asked of the kernel: a size of hugetlb page (0: none), and advice. */
+/* By enum pages: the size of hugetlb pages (0: none), and the advice for madvise(). */
 static const struct backing {
 	size_t hugetlb;
 	int advice;
@@ -35,8 +35,8 @@ static int log2_of(size_t power)
 }
 
 /*
- * A stretch without access around the region keeps its mapping apart from its neighbours', so that
- * what /proc/self/smaps says of it is true of it alone; and it catches who runs over the end.
+ * Guard pages keep the mapping separate from its neighbours, so that /proc/self/smaps shows it
+ * alone, and catch accesses beyond the end.
  */
 static int reserve(struct region *r)
 {
@@ -73,8 +73,7 @@ static int back(struct region *r)
 		return -1;
 	}
 	/*
-	 * A kernel built without transparent huge pages refuses the advice; what it gives is read
-	 * back anyway.
+	 * Fails without transparent huge pages in the kernel; the pages are read back anyway.
 	 */
 	if (b->advice != MADV_NORMAL)
 		madvise(r->base, r->bytes, b->advice);
@@ -153,7 +152,7 @@ static void claim(const struct region *r, int16_t *of, size_t offset, size_t byt
 										: offset + bytes;
 	size_t first = offset / r->granule + (offset % r->granule > 0),
 	       last = end >= r->asked ? r->bytes / r->granule : end / r->granule;
-	/* the last one: surely not there */
+	/* a node beyond the limit becomes one that never exists */
 	int16_t value = (int16_t)(node < 0 ? 0 : node < MOST_NODES ? node + 1 : MOST_NODES);
 
 	for (size_t granule = first; granule < last; granule++)

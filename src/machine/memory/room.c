@@ -14,12 +14,12 @@
 #include "machine/topology/topology.h"
 
 /*
- * By first touch (which another node's memory may have to serve), and under a policy that allows no
- * other node.
+ * Needs by first touch, which may fall back to another node, and by a binding policy, which may
+ * not.
  */
-enum { TOUCHED, ALONE, NEEDS };
+enum { TOUCHED, BOUND, NEEDS };
 
-/* Reserved huge pages are counted apart. */
+/* Not for reserved huge pages, which huge.h checks. */
 static void add_need(const struct region *r, int64_t *need)
 {
 	const struct machine *m = r->arena->machine;
@@ -31,11 +31,11 @@ static void add_need(const struct region *r, int64_t *need)
 	evenly = r->even && nodes ? on[0] / nodes : 0; /* on[0]: of no node in particular */
 	for (unsigned i = 0; i < m->nodes; i++) {
 		const int number = m->node[i].number;
-		size_t here = number < MOST_NODES ? on[number + 1] : 0;
+		size_t claimed = number < MOST_NODES ? on[number + 1] : 0;
 
-		here += machine_has_memory(m, &m->node[i]) ? evenly : 0;
-		need[NEEDS * i + (r->bound == ANY_NODE ? TOUCHED : ALONE)] +=
-			(int64_t)(here * r->granule);
+		claimed += machine_has_memory(m, &m->node[i]) ? evenly : 0;
+		need[NEEDS * i + (r->bound == ANY_NODE ? TOUCHED : BOUND)] +=
+			(int64_t)(claimed * r->granule);
 	}
 }
 
@@ -48,8 +48,8 @@ void arena_need(const struct arena *a, int64_t *need)
 }
 
 /*
- * First touch falls to other nodes as long as these have something to spare; only then are files
- * dropped for it.
+ * First touch falls back to other nodes as long as these have spare memory; only then is the page
+ * cache dropped for it.
  */
 static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
 {
@@ -61,10 +61,10 @@ static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
 	return sum;
 }
 
-static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t alone)
+static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bound)
 {
 	const struct node_memory *m = &a->before[i];
-	const uint64_t need = touched + alone, all = need + memory_beside(need),
+	const uint64_t need = touched + bound, all = need + memory_beside(need),
 		       share = touched / 1000; /* that may be misplaced */
 	const bool full = all > m->available;
 	const bool falls = touched && all > m->spare && all - m->spare > share &&
@@ -77,8 +77,7 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t al
 	if (!full)
 		snprintf(files, sizeof(files),
 			 ", and %s of cached files, for which first touch goes to another node (as "
-			 "root: echo 3 > "
-			 "/proc/sys/vm/drop_caches)",
+			 "root: echo 3 > /proc/sys/vm/drop_caches)",
 			 bytes_text(cached, m->available - m->spare));
 	cannot(a,
 	       "it needs %s and %s beside it (page tables, samples) on node %d, which has %s %s of "
@@ -94,12 +93,11 @@ int arena_room(struct arena *a, const int64_t *need)
 {
 	for (unsigned i = 0; a->before && i < a->machine->nodes; i++)
 		if (check_room(a, i, (uint64_t)need[NEEDS * i + TOUCHED],
-			       (uint64_t)need[NEEDS * i + ALONE]))
+			       (uint64_t)need[NEEDS * i + BOUND]))
 			return -1;
 	return 0;
 }
 
-/* For what is touched while a trial is prepared. */
 int arena_has_room(struct arena *a)
 {
 	int64_t need[NEEDS * a->machine->nodes];

@@ -55,7 +55,7 @@ struct midr {
 	unsigned implementer, variant, part, revision;
 };
 
-/* The register itself, else what /proc/cpuinfo has of it. */
+/* From the register itself, else from its fields in /proc/cpuinfo. */
 static bool midr_read(const char *root, const char *cpuinfo, struct midr *m)
 {
 	static const char *const keys[] = { "CPU implementer", "CPU variant", "CPU part",
@@ -123,7 +123,7 @@ static void put_text_of(json_t *object, const char *name, const char *text, cons
 	put_value(object, name, text_value(value), "/proc/cpuinfo has no \"%s\"", key);
 }
 
-/* Other architectures than x86 say less, under other names. */
+/* x86; other architectures tell less, under other names. */
 static void put_others(json_t *cpu, const char *cpuinfo)
 {
 	put_text_of(cpu, "vendor", cpuinfo, "vendor_id", "mvendorid");

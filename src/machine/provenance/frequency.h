@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the CPUs' clock is, and who decides it; `root` as in base/sysfs.h. */
+/* CPU frequency and its governor; `root` as in base/sysfs.h. */
 #ifndef LOCUS_FREQUENCY_H
 #define LOCUS_FREQUENCY_H
 
@@ -8,8 +8,7 @@
 struct machine;
 
 /*
- * Does the clock rise beyond its base? 1 yes, 0 no, -1 nothing tells; *source is the file that says
- * so, or NULL.
+ * Whether turbo is enabled: 1, 0, or -1: unknown. *source is the file that says so, or NULL.
  */
 int turbo_read(const char *root, const char **source);
 

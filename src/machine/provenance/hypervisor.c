@@ -17,7 +17,7 @@ struct hint {
 };
 
 #if defined(__x86_64__) || defined(__i386__)
-/* What the CPU itself says: its word holds where no file can be read. */
+/* By CPUID, which needs no file. */
 static const char *ask_cpu(void)
 {
 	static const struct hint vendors[] = {
@@ -50,7 +50,7 @@ static const char *ask_cpu(void)
 #endif
 
 /*
- * The firmware names the maker of a guest's "hardware"; a maker of real machines too must say more.
+ * By the firmware's vendor and product. Vendors that also make real machines need a further hint.
  */
 static const char *ask_firmware(const char *root, bool *readable)
 {
@@ -112,12 +112,12 @@ const char *hypervisor_find(const char *root, bool *known)
 
 	firmware = ask_firmware(root, &readable);
 	/*
-	 * An x86 guest's CPU says that it is one; without that, a firmware's name means a host made
-	 * by the same company.
+	 * An x86 guest's CPU has the flag `hypervisor`; without it, the firmware's name is that of
+	 * a real machine.
 	 */
 	if (!found && (flagged || !flags))
 		found = firmware;
-	/* a paravirtual guest's CPU is the host's */
+	/* a paravirtual guest sees the host's CPU, without the flag */
 	if (!found && firmware && !strcmp(firmware, "xen"))
 		found = firmware;
 	if (!found && flagged)

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * What we run under ("kvm"; "unknown" where only that we do is known); NULL on bare metal, and
- * where nothing tells (*known false). `root` as in base/sysfs.h.
+ * The hypervisor: "kvm", ..., or "unknown" in a virtual machine of unknown kind. NULL on bare
+ * metal, or if that is unknown (*known false). `root` as in base/sysfs.h.
  */
 const char *hypervisor_find(const char *root, bool *known);
 

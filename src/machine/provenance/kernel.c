@@ -8,7 +8,7 @@
 #include "machine/provenance/environment.h"
 #include "machine/provenance/sources.h"
 
-/* A boot loader may have put a password there. */
+/* Hides arguments that may be secret: a boot loader may pass a password. */
 static json_t *read_command_line(const char *root, const char *path, int64_t scale)
 {
 	char *line = sysfs_line(root, "%s", path), *rest = line, *word, *shown, *end;

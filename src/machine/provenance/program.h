@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs: the program as it was built, in which job. New references; NULL: no memory. */
+/* How the program was built, and in which job it runs. New references; NULL: ENOMEM. */
 #ifndef LOCUS_PROGRAM_H
 #define LOCUS_PROGRAM_H
 

@@ -88,7 +88,7 @@ json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
 	return list;
 }
 
-/* No file has them: a folder that stands for a machine has none. */
+/* By CPUID and not from files, so only for the running machine. */
 static void put_tlbs(json_t *object, const char *root, const struct machine *m)
 {
 	bool here = m->here && !strcmp(root, THIS_MACHINE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What provenance is made of: values read, or null with the reason. */
+/* Reads the values of provenance: each is a value, or null with the reason. */
 #ifndef LOCUS_SOURCES_H
 #define LOCUS_SOURCES_H
 
@@ -13,14 +13,14 @@
 #define NODES "/sys/devices/system/node"
 #define THP   "/sys/kernel/mm/transparent_hugepage"
 
-/* Takes the value's reference. NULL becomes null, with the reason as NAME_why. */
+/* Takes over the value's reference. NULL becomes null, with the reason as NAME_why. */
 void put_value(json_t *object, const char *name, json_t *value, const char *why, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Takes the text. NULL, with the text's errno, where it is NULL. */
+/* Frees the text. NULL if the text is NULL; keeps errno. */
 json_t *text_value(char *text);
 
-/* What a file says; NULL with errno. */
+/* The value in a file; NULL with errno. */
 json_t *source_line(const char *root, const char *path, int64_t scale);
 json_t *source_choice(const char *root, const char *path, int64_t scale);
 json_t *source_integer(const char *root, const char *path, int64_t scale); /* times the scale */
@@ -28,7 +28,7 @@ json_t *source_integer(const char *root, const char *path, int64_t scale); /* ti
 bool parse_integer(const char *text, int64_t *value);
 json_t *size_value(uint64_t value); /* NULL: too large for the record */
 
-/* A value that is a file. */
+/* A value read from a file. */
 struct source {
 	const char *key, *path;
 	json_t *(*read)(const char *root, const char *path, int64_t scale);

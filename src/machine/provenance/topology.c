@@ -21,7 +21,7 @@ static json_t *cpus_of_node(const struct machine *m, int node)
 	return list;
 }
 
-/* Without CPUs at all; one whose CPUs are not ours is not. */
+/* Whether a node has no CPUs at all, not just none that this process may use. */
 static bool memory_only(const char *root, const struct machine *m, const struct node *n)
 {
 	hwloc_bitmap_t cpus = m->here ? sysfs_list(root, NODES "/node%d/cpulist", n->number) : NULL;
@@ -87,7 +87,7 @@ static json_t *cache_of(hwloc_obj_t object, unsigned how_many)
 	return cache;
 }
 
-/* Alike caches are one entry; those of unlike cores are not alike. */
+/* One entry for all caches with the same properties. */
 static json_t *caches_of(hwloc_topology_t topology)
 {
 	json_t *list = json_array();
@@ -187,7 +187,7 @@ static json_t *allowed_of(const struct machine *m)
 	return value;
 }
 
-/* Of all that is there; `allowed` are the CPUs that we may use. */
+/* Of the whole machine; `allowed` are the CPUs that this process may use. */
 json_t *topology_of(const char *root, const struct machine *m)
 {
 	static const struct source online = { "online", CPUS "/online", source_line, 0 };

@@ -15,8 +15,8 @@
 #include "machine/threads/cpuset.h"
 
 /*
- * The parent of a process, its command line's words apart by zeros in `line`, and an empty one
- * behind the last; 0: not to be seen.
+ * The parent of a process; 0: unknown. `line` gets the parent's command line, words separated by
+ * zeros and followed by an empty one.
  */
 static int parent_of(int process, char *line, size_t size)
 {
@@ -37,8 +37,8 @@ static int parent_of(int process, char *line, size_t size)
 }
 
 /*
- * Is a word of a command line, less its folder, this one? A script's name is the second word,
- * behind its interpreter's; words behind are its own.
+ * Whether one of the first words of a command line is (or begins with) `name`, without its folder.
+ * A script's name is the second word, after its interpreter.
  */
 static bool runs(const char *line, const char *name, bool begins)
 {
@@ -56,7 +56,7 @@ enum { ANCESTORS = 6 };
 static bool is_ancestor(const char *name, bool begins)
 {
 	int process = getpid();
-	char line[2000]; /* as much of it as tells: names come first */
+	char line[2000]; /* enough: names come first */
 
 	for (unsigned i = 0;
 	     i < ANCESTORS && (process = parent_of(process, line, sizeof(line))) > 0; i++)
@@ -81,9 +81,9 @@ bool started_by_perfctr(void)
 }
 
 /*
- * Which of LIKWID's tools pinned us. All three set the same variables (likwid-perfctr some more,
- * with -m); likwid-mpirun starts ranks by a script of its own, which calls one of the others. Where
- * /proc shows no ancestors, the variables have to do.
+ * Which of LIKWID's tools pinned this process. All three set the same variables (likwid-perfctr -m
+ * some more); likwid-mpirun starts ranks by a script of its own, which calls one of the others. If
+ * /proc shows no ancestors, the variables decide.
  */
 static const char *who_of_likwid(void)
 {
@@ -95,7 +95,7 @@ static const char *who_of_likwid(void)
 									  : "likwid-pin";
 }
 
-/* Of one thread, likwid-pin and likwid-perfctr -C pin without their library. */
+/* A single thread is pinned by likwid-pin and likwid-perfctr -C without their library. */
 static bool pinned_by_likwid(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -112,7 +112,7 @@ static const char *who(const char *otherwise)
 	return getenv("SLURM_JOB_ID") ? "SLURM" : otherwise;
 }
 
-/* OpenMP's places are ours to use, also those that its default number of threads leaves empty. */
+/* All of OpenMP's places are allowed, also those without a thread by default. */
 static void add_places(hwloc_bitmap_t set)
 {
 	for (int place = 0;
@@ -152,8 +152,7 @@ int affinity_inherit(struct affinity *a)
 		failed |= mask[omp_get_thread_num()] ? 0 : errno;
 	}
 	/*
-	 * Else its threads would spin through our samples, where OMP_WAIT_POLICY or KMP_BLOCKTIME
-	 * says so.
+	 * Else OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME).
 	 */
 	omp_pause_resource_all(omp_pause_soft);
 	errno = failed;

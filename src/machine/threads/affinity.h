@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What others decided about our CPUs before we began: OMP_PLACES and OMP_PROC_BIND, likwid-pin,
- * taskset, SLURM, a cpuset. They bound the CPUs that we use; where they pinned each thread, trials
- * that ask for no place of their own keep that map.
+ * The binding inherited from outside: OMP_PLACES and OMP_PROC_BIND, likwid-pin, taskset, SLURM, a
+ * cpuset. It restricts the CPUs that locus uses. If each thread was pinned, trials without a
+ * binding of their own keep that map.
  */
 #ifndef LOCUS_AFFINITY_H
 #define LOCUS_AFFINITY_H
@@ -25,20 +25,19 @@ struct affinity {
 };
 
 /*
- * Opens a parallel region of the default number of threads, and asks each where it may run; then
- * lets the calling thread, which OpenMP or likwid-pin may have pinned, run on the union, so that
- * the machine is seen whole. -1 with errno.
+ * Opens a parallel region of the default number of threads to read each thread's CPUs; then binds
+ * the calling thread, which OpenMP or likwid-pin may have pinned, to their union, so that the whole
+ * allowed machine is seen. -1 with errno.
  *
- * likwid-pin hands out its CPUs in the order in which threads are created, so no thread may be
- * created before this is called: it would have another's CPU. Later ones may, for the team sets its
- * own CPUs.
+ * likwid-pin assigns CPUs in the order in which threads are created, so this must be called before
+ * any thread is created. Later threads are no problem, since the team sets its own CPUs.
  */
 int affinity_inherit(struct affinity *);
 void affinity_free(struct affinity *);
 
 /*
- * Whether likwid-perfctr is among our ancestors: with -m it also sets variables, without only this
- * tells. Looked up once.
+ * Whether likwid-perfctr is an ancestor of this process: the only sign of it without -m, as it sets
+ * its variables only with -m. Looked up once.
  */
 bool started_by_perfctr(void);
 

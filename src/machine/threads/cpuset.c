@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <hwloc/glibc-sched.h>
 
-enum { LEAST = 1024, MOST = 1 << 16 }; /* CPUs; Linux has room for fewer */
+enum { LEAST = 1024, MOST = 1 << 16 }; /* CPUs; more than any Linux supports */
 
-/* The set of the calling thread with room for *cpus, doubled until the kernel takes it. */
+/* The calling thread's set, of *cpus bits: doubled until the kernel accepts it. */
 static cpu_set_t *get(unsigned *cpus)
 {
 	int error = EINVAL;

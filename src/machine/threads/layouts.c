@@ -27,8 +27,7 @@ static const struct node *cpu_node(const struct machine *m, unsigned i)
 }
 
 /*
- * Numbers joined by "+", at most `most` of them (count may be NULL). Returns how many, 0 when it is
- * something else.
+ * Reads up to `most` numbers joined by "+" (count may be NULL). Returns how many; 0: not a layout.
  */
 static unsigned read_layout(const char *layout, unsigned *count, unsigned most)
 {
@@ -58,9 +57,10 @@ unsigned layout_threads(const char *layout)
 	return sum;
 }
 
-/* Threads on one node: on its CPUs in the order of the machine's. */
-static int lay(const char *layout, const struct node *node, unsigned n, bool oversubscribe,
-	       const struct cpu_order *order, struct place *place, const char **why)
+/* Places n threads on one node, on its CPUs in the given order. */
+static int place_on_node(const char *layout, const struct node *node, unsigned n,
+			 bool oversubscribe, const struct cpu_order *order, struct place *place,
+			 const char **why)
 {
 	unsigned placed = 0;
 
@@ -95,13 +95,14 @@ int machine_layout(const struct machine *m, const char *layout, const char *bind
 	else
 		status = order_by(m, is_order(bind) ? bind : "close", &order, why);
 	for (unsigned i = 0; !status && i < nodes; place += count[i], i++)
-		status = lay(layout, cpu_node(m, i), count[i], oversubscribe, &order, place, why);
+		status = place_on_node(layout, cpu_node(m, i), count[i], oversubscribe, &order,
+				       place, why);
 	free(count);
 	free(order.cpu);
 	return status;
 }
 
-/* Among the nodes with CPUs; -1: it is not one of them. */
+/* A node's index among those with CPUs; -1: it has none. */
 static int index_of(const struct machine *m, int number)
 {
 	for (unsigned i = 0; i < machine_cpu_nodes(m); i++)
@@ -128,7 +129,7 @@ static int expand_node(const struct machine *m, const char *word, unsigned threa
 	return 0;
 }
 
-/* Of the nodes with most cores those with most CPUs, and of these the first: its index. */
+/* The index of the node with most cores, then most CPUs, then the lowest number. */
 static unsigned largest_node(const struct machine *m)
 {
 	unsigned largest = 0;
@@ -143,7 +144,7 @@ static unsigned largest_node(const struct machine *m)
 	return largest;
 }
 
-/* Each goes to the node with fewest threads: of those with a free core, else with a free CPU. */
+/* Each thread goes to a node with a free core, else a free CPU, of these the least loaded. */
 static void split(const struct machine *m, unsigned threads, unsigned nodes, unsigned *count)
 {
 	const struct node *node[nodes];
@@ -197,7 +198,7 @@ static unsigned sum_of(const unsigned *count, unsigned nodes)
 	return sum;
 }
 
-/* Fills the rows of `count`, one a layout, a number for each node. */
+/* Fills `count`: a row for each layout, a column for each node. */
 static int expand(const struct machine *m, const char *word, unsigned threads, unsigned nodes,
 		  unsigned *count, const char **why)
 {
@@ -226,7 +227,7 @@ static int expand(const struct machine *m, const char *word, unsigned threads, u
 	return 0;
 }
 
-/* One block: the pointers, then what they point to. */
+/* One block: the pointers, then their texts. */
 static char **write_layouts(const unsigned *count, unsigned layouts, unsigned nodes)
 {
 	size_t most = nodes * sizeof("4294967295+");

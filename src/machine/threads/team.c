@@ -22,8 +22,8 @@
  */
 #define SPINS 2000
 /*
- * Yields before an idle worker sleeps: workers that wait while worker 0 prepares must not take
- * power, or time from an SMT sibling.
+ * Yields before an idle worker sleeps: while worker 0 prepares, waiting workers must not take
+ * power, nor time from SMT siblings.
  */
 #define YIELDS 50
 
@@ -35,8 +35,7 @@ struct order {
 };
 
 /*
- * Where a worker finds that there is an order: one each, so that those without a seat are left
- * asleep.
+ * Tells a worker of a new order. One for each worker, so that those without a seat stay asleep.
  */
 struct mailbox {
 	_Alignas(APART) _Atomic uint32_t orders; /* so far; a futex */
@@ -52,10 +51,10 @@ struct team {
 	struct order order;
 	void (*read)(void *, struct worker *, bool after); /* team_watch() */
 	void *reader;
-	/* Each on a line of its own: they are what the threads wait on. */
+	/* Each on its own line, since threads spin on them. */
 	_Alignas(APART) _Atomic uint32_t busy; /* workers that have not finished the order */
 	_Alignas(APART) _Atomic uint32_t arrived, phase;
-	/* ends of watched workers until the stop flag is raised */
+	/* watched workers that must finish before the stop flag is raised */
 	_Alignas(APART) _Atomic uint32_t wanting;
 	_Alignas(APART) _Atomic bool stop;
 };
@@ -77,7 +76,7 @@ void team_barrier(struct team *t)
 static void work(struct team *t, struct worker *w, struct attendance *a)
 {
 	team_barrier(t);
-	/* after a first barrier, so that waiting for the others is not taken for noise */
+	/* after a first barrier, so that waiting for the others does not count as noise */
 	usage_read(&a->before);
 	team_barrier(t);
 	if (t->read)
@@ -85,7 +84,7 @@ static void work(struct team *t, struct worker *w, struct attendance *a)
 	a->begin = clock_now();
 	t->order.task(t->order.argument, w);
 	a->end = clock_now();
-	/* Before counters are read, which takes a while: others go on until they see it. */
+	/* Before reading the counters, which takes a while: other workers wait for the flag. */
 	if (w->index < t->order.watched &&
 	    atomic_fetch_sub_explicit(&t->wanting, 1, memory_order_acq_rel) == 1)
 		atomic_store_explicit(&t->stop, true, memory_order_release);
@@ -104,8 +103,8 @@ static void obey(struct team *t, unsigned index)
 }
 
 /*
- * The sequentially consistent flag and the futex's own comparison close the gap between a worker's
- * last look and its sleep: either the sender sees the flag, or the kernel sees the new number.
+ * No wake-up is lost between a worker's last look and its sleep: either the sender sees the
+ * sequentially consistent flag, or the futex sees the new number.
  */
 static void sleep_until_ordered(struct mailbox *m, uint32_t known)
 {
@@ -114,7 +113,7 @@ static void sleep_until_ordered(struct mailbox *m, uint32_t known)
 	atomic_store(&m->asleep, 0);
 }
 
-/* What a thread other than worker 0 does all its life. */
+/* The main loop of threads other than worker 0. */
 static void serve(struct team *t, unsigned index)
 {
 	struct mailbox *m = &t->mailbox[index];
@@ -201,7 +200,7 @@ void team_time(struct team *t, void (*task)(void *, struct worker *), void *argu
 	atomic_store(&t->stop, false);
 	atomic_store(&t->wanting, enough < watched ? enough : watched);
 	alarmed = deadline > 0 && set_alarm(t, deadline, &timer);
-	/* no timer to be had: a sample of no length is better than one without end */
+	/* without a timer, an empty sample is better than an endless one */
 	if (deadline > 0 && !alarmed)
 		atomic_store(&t->stop, true);
 	give(t, (struct order){
@@ -236,7 +235,7 @@ static void sit(void *argument, struct worker *w)
 	if (s->within ? cpuset_set(s->within) : cpuset_set_one(cpu))
 		s->team->pin_error[w->index] = errno;
 	here = sched_getcpu();
-	/* read back: the kernel moves us before it returns, or something is wrong */
+	/* verify: the kernel migrates the thread before it returns */
 	if (!s->team->pin_error[w->index] &&
 	    !(s->within ? hwloc_bitmap_isset(s->within, (unsigned)here) : here == cpu))
 		s->team->pin_error[w->index] = EXDEV;

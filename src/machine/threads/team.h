@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The team: pinned threads that live in one OpenMP region for the whole run, and wait for each
- * other at a barrier of their own (libgomp and libomp wait differently). Worker 0 is the thread
- * that runs the program: what it does between two team_run() is sequential.
+ * The team: pinned threads that live in one OpenMP region for the whole run, with a barrier of
+ * their own (those of libgomp and libomp differ). Worker 0 is the main thread: what it does between
+ * two team_run() is sequential.
  */
 #ifndef LOCUS_TEAM_H
 #define LOCUS_TEAM_H
@@ -23,27 +23,25 @@ struct place {
 struct worker {
 	_Alignas(APART) unsigned index;
 	unsigned threads;
-	/* search or dispatcher, chase or background; of a pair, the first or the second */
+	/* index into the benchmark's roles; in a pair 0 or 1 */
 	unsigned role;
 	/*
-	 * the pair, 0, 1, ... of those that meet at once, or IDLE; how often this pair has met in
-	 * this batch
+	 * the worker's pair, 0, 1, ... of those that meet at once, or IDLE; how often this pair has
+	 * met in this batch
 	 */
 	unsigned group, meeting;
 	struct place place;
 	uint64_t count; /* units this worker is to do; UINT64_MAX: until *stop */
 	/*
-	 * BY_DEADLINE: raised when time is up; where a benchmark is scored `together`: when the
-	 * first is done
+	 * BY_DEADLINE: raised when time is up; with TOGETHER: when the first worker is done
 	 */
 	const _Atomic bool *stop;
 	uint64_t done; /* units that this worker did: work() sets it */
 	/*
-	 * of these, from when all had begun until *stop was raised: work() sets it, where that is
-	 * scored
+	 * of these, between the start of the last worker and *stop: work() sets it, with TOGETHER
 	 */
 	uint64_t together;
-	/* why it can't do its work, and the trial fails: work() sets it; NULL before */
+	/* why the worker, and so the trial, failed: work() sets it; NULL: it did not */
 	const char *failed;
 };
 #define IDLE (~0u)
@@ -51,15 +49,15 @@ struct worker {
 struct team;
 
 /*
- * Opens a region of `threads` threads and runs body(team, argument) on worker 0; returns what it
- * returns, or -1 with errno set: EAGAIN when OpenMP gave fewer threads than asked for, ENOMEM.
+ * Opens an OpenMP region of `threads` threads and runs body(team, argument) on worker 0; returns
+ * what it returns, or -1 with errno set: EAGAIN if OpenMP created fewer threads, ENOMEM.
  */
 int team_open(unsigned threads, int (*body)(struct team *, void *), void *argument);
 
 /*
- * Makes the first `threads` threads the workers of what follows, pins each to its place, and reads
- * back where it runs. The others sleep. -1 with errno set, and the worker that could not be pinned
- * in *culprit.
+ * Makes the first `threads` threads the workers from now on, pins each to its place, and verifies
+ * where it runs. The others sleep. -1 with errno set, and the worker that could not be pinned in
+ * *culprit.
  */
 int team_seat(struct team *, const struct place *, unsigned threads, unsigned *culprit);
 /* The same, but each is free to move within these CPUs: its place is where it may begin. */
@@ -74,30 +72,28 @@ struct worker *team_worker(struct team *, unsigned index);
  */
 void team_run(struct team *, void (*task)(void *, struct worker *), void *argument);
 
-/* For a task on all workers: returns when each of them has called it. */
+/* To be called by all workers, in a task: returns when all have. */
 void team_barrier(struct team *);
 
-/* What one worker saw of one timed execution. */
+/* What one worker measured of one timed task. */
 struct attendance {
 	_Alignas(APART) double begin, end; /* s, clock_now() */
 	struct usage before, after;	   /* around begin and end, barrier included */
 };
 
 /*
- * The same, timed: between the clock readings there is nothing but task(). The stop flag is down
- * when it starts; with a deadline (s; 0: none) it is raised that long after the start, and in any
- * case when `enough` of the workers 0..watched-1 are done (0: nobody is waited for). What each saw
- * stays readable in team_attendance() until the next call.
+ * As team_run(), timed: between the clock readings there is only task(). The stop flag is clear at
+ * the start; it is raised after `deadline` (s; 0: none), and when `enough` of the workers
+ * 0..watched-1 are done (0: not for them). team_attendance() is valid until the next call.
  */
 void team_time(struct team *, void (*task)(void *, struct worker *), void *argument,
 	       double deadline, unsigned watched, unsigned enough);
 const struct attendance *team_attendance(const struct team *, unsigned worker);
 
 /*
- * Has read(argument, worker, after) called on each worker in each team_time() to come: after the
- * last barrier, right before the clock is read that begins its task (after: false), and right after
- * the clock is read that ends it (after: true). So what it counts is next to nothing but the task,
- * and the clock does not see it. NULL: no longer.
+ * From now on each team_time() calls read(argument, worker, after) on each worker: after the last
+ * barrier, right before the first clock reading (after: false), and right after the last one
+ * (after: true). So it counts little but the task, and is not timed. NULL: no longer.
  */
 void team_watch(struct team *, void (*read)(void *, struct worker *, bool after), void *argument);
 

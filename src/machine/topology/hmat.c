@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "machine/topology/hmat.h"
 
-/* hwloc before 2.8 knows no difference between reads and writes, and keeps those of reads. */
+/* hwloc before 2.8 has no separate attributes for writes. */
 static const struct {
 	const char *name, *before, *heading;
 	bool bandwidth;
@@ -25,7 +25,7 @@ static bool find(hwloc_topology_t t, unsigned column, hwloc_memattr_id_t *id)
 		!hwloc_memattr_get_by_name(t, columns[column].before, id));
 }
 
-/* "80 ns", "40 GiB/s", or "-" where it is not told. */
+/* "80 ns", "40 GiB/s", or "-" if unknown. */
 static void print_value(hwloc_topology_t t, unsigned column, hwloc_obj_t node,
 			struct hwloc_location *from, FILE *out)
 {
@@ -56,7 +56,7 @@ static void print_row(hwloc_topology_t t, hwloc_obj_t node, struct hwloc_locatio
 	fprintf(out, "  %s\n", list);
 }
 
-/* The CPUs from which something is told, by the first column that tells any; to be freed. */
+/* The initiators (sets of CPUs) of the first column that has any; to be freed. */
 static struct hwloc_location *initiators(hwloc_topology_t t, hwloc_obj_t node, unsigned *n)
 {
 	struct hwloc_location *from;

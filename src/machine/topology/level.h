@@ -5,12 +5,11 @@
 struct machine;
 
 /*
- * What two CPUs have in common that is closest to them; CPUs of different nodes share no more than
- * a package.
+ * The closest level that two CPUs share; on different nodes that is the package at best.
  */
 enum level { SAME_CPU, SAME_CORE, SAME_L2, SAME_L3, SAME_NODE, SAME_PACKAGE, SAME_MACHINE, LEVELS };
-extern const char *const machine_level_names[LEVELS]; /* in the field's words: "SMT", "L2", .. */
-/* numbers of CPUs that are ours */
+extern const char *const machine_level_names[LEVELS]; /* "SMT", "L2", .. */
+/* By the CPUs' numbers; SAME_MACHINE for CPUs that this process may not use. */
 enum level machine_level(const struct machine *, int cpu, int other);
 
 #endif

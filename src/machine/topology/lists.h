@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine's CPUs and nodes as a list for people ("0-63,128-191"), in a text of the caller's. */
+/* The machine's CPUs and nodes as text: "0-63,128-191". Both return `text`. */
 #ifndef LOCUS_LISTS_H
 #define LOCUS_LISTS_H
 

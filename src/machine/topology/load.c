@@ -14,7 +14,7 @@
 #include "base/why.h"
 #include "machine/topology/topology.h"
 
-/* of a synthetic machine: hwloc needs seconds for as many, and the square of it for more */
+/* CPUs of a synthetic machine: hwloc takes seconds for as many, and quadratic time beyond */
 #define MOST_SYNTHETIC (1u << 13)
 #define EXAMPLE	       "\"node:2 core:64 pu:2\""
 #define EXPECTED \
@@ -22,8 +22,8 @@
 #define NODES "/sys/devices/system/node"
 
 /*
- * CPUs of a synthetic description: the product of the counts outside brackets and parentheses, each
- * read as hwloc reads it.
+ * CPUs of a synthetic description: the product of the counts outside brackets and parentheses,
+ * parsed as hwloc does.
  */
 static double synthetic_cpus(const char *text)
 {
@@ -79,22 +79,21 @@ static int take_file(struct machine *m, const char *path, const struct stat *sta
 }
 
 /*
- * Containers may hide a folder under an empty one, at which hwloc ends the program (an assertion,
- * not an error).
+ * Containers may hide the folder under an empty one, on which hwloc fails an assertion.
  */
 static bool nodes_are_hidden(void)
 {
 	return sysfs_exists(THIS_MACHINE, NODES) && sysfs_hidden(THIS_MACHINE, NODES);
 }
 
-/* Variables by which hwloc would read another machine, or less of this one. */
+/* Variables that make hwloc read another machine, or only part of this one. */
 static const char *const misleading[] = { "HWLOC_XMLFILE",    "HWLOC_SYNTHETIC",
 					  "HWLOC_FSROOT",     "HWLOC_CPUID_PATH",
 					  "HWLOC_COMPONENTS", "HWLOC_THISSYSTEM",
 					  "HWLOC_ALLOW",      "HWLOC_DUMPED_HWDATA_DIR" };
 
 /*
- * Removes them for good, because LIKWID's library uses hwloc too. topology_warn() names them.
+ * Removes them for good, because LIKWID's library uses hwloc, too. topology_warn() names them.
  */
 static void ignore_variables(struct machine *m)
 {
@@ -111,7 +110,7 @@ static void ignore_variables(struct machine *m)
 
 static int take_this(struct machine *m, const char **error)
 {
-	/* what processors say of themselves is left, or else their number */
+	/* without "linux:cpu" hwloc still has CPUID, or at least the number of CPUs */
 	if (nodes_are_hidden())
 		hwloc_topology_set_components(m->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
 					      "linux:cpu");
@@ -134,11 +133,11 @@ int topology_load(struct machine *m, const char *description, const char **error
 		ignore_variables(m);
 	if (hwloc_topology_init(&m->topology)) {
 		m->topology = NULL;
-		return say(error, "hwloc can't begin to read a topology: %s", strerror(errno));
+		return say(error, "hwloc can't initialise a topology: %s", strerror(errno));
 	}
 	/*
-	 * All that is there: a CPU may be ours on a node whose memory is not, and has that node all
-	 * the same.
+	 * The whole machine: a CPU may be allowed on a node whose memory is not, and belongs to
+	 * that node nevertheless.
 	 */
 	hwloc_topology_set_flags(m->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (!description)

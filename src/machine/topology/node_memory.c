@@ -35,7 +35,7 @@ static bool node_number(const char *text, const char *prefix, const char *key, u
 }
 
 /*
- * The largest number of "(0, 1943, 3927, 3927)": pages kept for requests that can use no higher
+ * The largest number of "(0, 1943, 3927, 3927)": pages reserved for requests that can use no higher
  * zone.
  */
 static uint64_t largest_of(const char *list)
@@ -52,8 +52,8 @@ static uint64_t largest_of(const char *list)
 }
 
 /*
- * Sums over the node's zones what each has above its low watermark and reserve. False:
- * /proc/zoneinfo has no such node.
+ * Sums each zone's free pages above its low watermark and reserve. False: /proc/zoneinfo has no
+ * such node.
  */
 static bool spare_pages(const char *root, int node, uint64_t *pages)
 {
@@ -93,7 +93,7 @@ static int read_meminfo(const char *text, const char *prefix, struct node_memory
 	}
 	m->spare = m->free;
 	if (node_number(text, prefix, "MemAvailable",
-			&m->available)) /* kernels before 3.14, and nodes, don't say */
+			&m->available)) /* missing before 3.14, and for nodes */
 		return 0;
 	m->available = 0;
 	for (unsigned i = 0; i < 2; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory a NUMA node has, and how much can be taken. Read anew at each call. */
+/* How much memory a NUMA node has, and how much is available. Read anew at each call. */
 #ifndef LOCUS_NODE_MEMORY_H
 #define LOCUS_NODE_MEMORY_H
 
@@ -8,21 +8,20 @@
 #define ALL_NODES (-1)
 
 /*
- * Of one node, in bytes; `root` as in base/sysfs.h. With a single node it is the machine's
- * (/proc/meminfo): a guest's node may show a balloon's size. -1 with errno: ENOENT there is no such
- * node, ENODATA it doesn't say.
+ * Of one node, in bytes; `root` as in base/sysfs.h. If there is only one, the machine's
+ * (/proc/meminfo), because a guest's node may include a balloon. -1 with errno; ENOENT: no such
+ * node, ENODATA: the file does not tell.
  */
 struct node_memory {
 	uint64_t total, free;
 	/*
-	 * What first touch gets before it falls to another node: free pages above the zones' low
-	 * watermarks and reserves (/proc/zoneinfo), without cached files, which the kernel keeps as
-	 * long as another node has free pages (unless vm.zone_reclaim_mode says otherwise).
+	 * For first touch before it falls back to another node: free pages above the zones' low
+	 * watermarks and reserves (/proc/zoneinfo). Without the page cache, which the kernel keeps
+	 * as long as another node has free pages (unless vm.zone_reclaim_mode is set).
 	 */
 	uint64_t spare;
 	/*
-	 * What a policy that allows no other node gets: spare, and the pages of cached files, which
-	 * are dropped for it.
+	 * For a binding policy: spare, and the page cache, which is dropped for it.
 	 */
 	uint64_t available;
 };

@@ -37,8 +37,8 @@ static void leave_out(struct machine *m)
 }
 
 /*
- * Where a page lies that a CPU of the node has just touched; -1: the kernel doesn't say. The thread
- * is back on its CPUs after it.
+ * Touches a page from a CPU of the node, and returns the node on which it lies; -1: the kernel does
+ * not tell. Restores the thread's CPUs.
  */
 static int touch_from(const struct machine *m, const struct node *node)
 {
@@ -78,7 +78,7 @@ static uint64_t distance(const struct hwloc_distances_s *d, int from, int to)
 	return value;
 }
 
-/* The nearest node with memory, the first of those that are equally near. */
+/* The nearest node with memory, with the lowest number of equally near ones. */
 static int nearest_with_memory(const struct machine *m, int from)
 {
 	struct hwloc_distances_s *d = NULL;

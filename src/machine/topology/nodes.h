@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The nodes of a machine: whether this process may use their memory, and where pages lie that a
- * node's CPUs touch first.
+ * The nodes of a machine: whether this process may use their memory, and on which node first touch
+ * by their CPUs places pages.
  */
 #ifndef LOCUS_NODES_H
 #define LOCUS_NODES_H
@@ -10,10 +10,9 @@ struct machine;
 struct node;
 
 /*
- * For machine_open(): takes away the memory of nodes outside a binding policy, and finds for each
- * node with CPUs where pages lie that these touch first. On this machine a page is touched where a
- * node has no memory of its own that we may use; otherwise, and where the kernel does not say where
- * that page lies, it is the nearest node.
+ * For machine_open(): sets the memory of nodes outside a binding policy to 0, and each node's
+ * first_touch. For a node without usable memory that is found by touching a page; if this is not
+ * the running machine, or the kernel does not tell, it is the nearest node with memory.
  */
 void nodes_find_memory(struct machine *);
 

@@ -28,7 +28,7 @@ static int read_nodes(struct machine *m)
 	int found = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_NUMANODE);
 	struct node_memory whole;
 
-	/* hwloc 2 always has one; should it not, all is node 0 */
+	/* hwloc 2 always has a node; should it have none, assume node 0 */
 	m->nodes = found > 0 ? (unsigned)found : 1;
 	m->node = calloc(m->nodes, sizeof(*m->node));
 	if (!m->node)
@@ -46,13 +46,13 @@ static int read_nodes(struct machine *m)
 	qsort(m->node, m->nodes, sizeof(*m->node), by_number);
 	if (m->here && m->nodes == 1 && !m->node[0].memory &&
 	    !node_memory_read(THIS_MACHINE, m->node[0].number, &whole))
-		m->node[0].memory = whole.total; /* hwloc asks /sys alone, and that may be hidden */
+		m->node[0].memory = whole.total; /* hwloc reads only /sys, which may be hidden */
 	return 0;
 }
 
 /*
- * The CPUs of a node. hwloc lends memory-only nodes the CPUs that are nearest to them, so that a
- * CPU seems to have several nodes; the kernel's own list is asked first.
+ * The CPUs of a node, by the kernel's list if there is one: hwloc gives memory-only nodes the CPUs
+ * nearest to them, so that a CPU seems to have several nodes.
  */
 static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 {
@@ -64,8 +64,8 @@ static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 }
 
 /*
- * The smallest node wins that has the CPU, then the one with the lowest number: memory-only ones
- * are numbered last.
+ * Sets each CPU's node. Of several that list the CPU, the one with fewest CPUs wins, then the
+ * lowest number: memory-only nodes are numbered last.
  */
 static void read_cpu_nodes(struct machine *m)
 {
@@ -174,7 +174,7 @@ static size_t cache_line(const struct machine *m)
 
 		line = cache ? (long)cache->attr->cache.linesize : 0;
 	}
-	/* guests and simulators may say nothing; the header says so */
+	/* guests and simulators may not tell; the header documents 64 */
 	return line > 0 ? (size_t)line : 64;
 }
 
@@ -237,7 +237,7 @@ void machine_close(struct machine *m)
 	free(m);
 }
 
-/* The cores that were counted below each object, and the CPUs themselves, are counted anew. */
+/* Keeps only these CPUs, and recounts what depends on them. */
 static void keep(struct machine *m, const struct cpu_order *order)
 {
 	hwloc_bitmap_t kept = hwloc_bitmap_alloc();
@@ -273,7 +273,7 @@ void topology_warn(const struct machine *m)
 {
 	if (*m->ignored)
 		fprintf(stderr,
-			"locus: ignored: %s; this machine itself is read (another one: "
+			"locus: ignored: %s; locus reads this machine itself (for another one: "
 			"--dry-run --topology)\n",
 			m->ignored);
 }

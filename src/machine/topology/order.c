@@ -27,9 +27,9 @@ static void order_close(const struct machine *m, struct cpu_order *order)
 }
 
 /*
- * The turn of a core (0: the first) when at each fork of the tree - packages, nodes, caches - the
- * branches take turns. A branch with fewer cores drops out when it has none left. From the core
- * upwards, its turn in the parent is the number of cores served before it.
+ * A core's rank (0: first) when the branches at each fork of the tree - packages, nodes, caches -
+ * take turns, and a branch drops out when its cores are used up. From the core upwards: its rank in
+ * the parent is the number of cores served before it.
  */
 static unsigned spread_rank(hwloc_obj_t object)
 {
@@ -68,7 +68,7 @@ static void order_spread(const struct machine *m, struct cpu_order *order)
 		}
 }
 
-/* A CPU of a list. One that is not here is remembered, so that all such can be named at once. */
+/* A CPU of a list. An unknown one is only noted, so that one message can name them all. */
 static int take_number(const struct machine *m, const char *list, unsigned number,
 		       struct cpu_order *order, hwloc_bitmap_t unknown, const char **why)
 {

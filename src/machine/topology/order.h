@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders of CPUs: threads are put on them one after the other. */
+/* Orders in which threads are placed on CPUs. */
 #ifndef LOCUS_ORDER_H
 #define LOCUS_ORDER_H
 
@@ -13,10 +13,10 @@ struct cpu_order {
 	const struct cpu **cpu; /* as many as the machine has */
 };
 
-/* For sentences about too few CPUs. */
+/* The hint of messages about too few CPUs. */
 #define OVERSUBSCRIBE "more threads than CPUs: --oversubscribe"
 
-bool is_order(const char *bind); /* "close", "spread" and "float": no list */
+bool is_order(const char *bind); /* "close", "spread" or "float", not a list */
 bool is_float(const char *bind); /* begins as close, and is then free to move */
 /* By a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
 int order_by(const struct machine *, const char *bind, struct cpu_order *, const char **why);

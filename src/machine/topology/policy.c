@@ -23,9 +23,9 @@ static void take_policy(const char *line, char *text, size_t size)
 }
 
 /*
- * The first mapping is the program's own and has no policy of its own, so it shows the process's.
- * The file needs no permission that containers take away, as they do with get_mempolicy(). Only the
- * first line is read: each further one counts the pages of a mapping.
+ * The first mapping is the program's, which has no policy of its own, so it shows the process's.
+ * Unlike get_mempolicy() the file is allowed in containers. Only the first line is read, since the
+ * kernel counts the pages of a mapping for each line.
  */
 void memory_policy_read(const char *root, struct memory_policy *p)
 {

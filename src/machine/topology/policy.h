@@ -8,16 +8,16 @@
 /* By set_mempolicy(2): numactl, srun --mem-bind and others; `root` as in base/sysfs.h. */
 struct memory_policy {
 	enum {
-		/* the default: pages lie with the thread that touches them first; or unknown */
+		/* the default: on the node of the first touch; also if unknown */
 		POLICY_FIRST_TOUCH,
-		/* no other nodes are used: a process that needs more is killed */
+		/* only its nodes: a process that needs more is killed */
 		POLICY_BOUND,
-		/* preferred, interleave: where the policy says, as long as there is room */
+		/* preferred, interleave: its nodes, as long as there is room */
 		POLICY_STEERED,
 	} kind;
-	char text[256]; /* as the kernel writes it, "bind:3"; "": unknown, and errno was why */
+	char text[256]; /* as the kernel writes it, "bind:3"; "": unknown, errno says why */
 };
 void memory_policy_read(const char *root, struct memory_policy *);
-hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *); /* NULL: it names none */
+hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *); /* NULL: without nodes */
 
 #endif

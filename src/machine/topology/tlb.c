@@ -30,7 +30,7 @@ struct list {
 static void add(struct list *l, unsigned level, const char *type, unsigned pages, uint64_t ways,
 		uint64_t entries)
 {
-	/* "2 or 4 MiB" is 2 but in 32-bit mode without PAE. */
+	/* "2 or 4 MiB" is 2, except in 32-bit mode without PAE. */
 	if (pages & P2M)
 		pages &= ~(unsigned)P4M;
 	for (unsigned i = 0; i < LENGTH(page_bytes) && l->n < MOST_TLBS && level && entries; i++)
@@ -39,7 +39,7 @@ static void add(struct list *l, unsigned level, const char *type, unsigned pages
 						       ways == FULLY ? entries : ways };
 }
 
-/* Beyond the last leaf a CPU answers with another one's registers. */
+/* Beyond the last leaf a CPU returns the data of another one. */
 static struct cpuid registers_of(const struct list *l, uint32_t leaf, uint32_t subleaf)
 {
 	uint32_t last = leaf & 0x80000000 ? l->last_extended : l->last;
@@ -75,8 +75,8 @@ static void decode_parameters(struct list *l)
 
 /*
  * Table "Encoding of CPUID Leaf 2 Descriptors". Of levels it says only "uTLB", "TLB0", "TLB1",
- * "2nd-level"; that 0x64 is behind 0xa0, and 0x6b to 0x6d behind 0x6a, is in the Optimization
- * Reference Manual (Goldmont, Knights Landing).
+ * "2nd-level"; that 0x64 backs 0xa0, and 0x6b to 0x6d back 0x6a, is in the Optimization Reference
+ * Manual (Goldmont, Knights Landing).
  */
 static const struct {
 	uint8_t descriptor, level;
@@ -137,7 +137,7 @@ static void add_descriptor(struct list *l, uint8_t descriptor)
 			    descriptors[i].ways, descriptors[i].entries);
 }
 
-/* A descriptor in each byte, of registers whose highest bit is 0; but AL is not one. */
+/* One descriptor a byte, of registers whose highest bit is 0; except AL. */
 static void decode_descriptors(struct list *l)
 {
 	struct cpuid r = registers_of(l, 2, 0);
@@ -174,8 +174,8 @@ static void add_half(struct list *l, unsigned level, const char *type, unsigned 
 }
 
 /*
- * Of pages of 2 and 4 MiB, the number of 2 MiB is told. Level 2 without a data TLB is one TLB for
- * both.
+ * For pages of 2 and 4 MiB CPUID has the number of 2 MiB pages. Level 2 without a data TLB is
+ * unified.
  */
 static void decode_amd(struct list *l)
 {
@@ -241,10 +241,10 @@ unsigned tlb_decode(struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf),
 			continue;
 		vendors[i].decode(&l);
 		qsort(l.tlb, l.n, sizeof(*l.tlb), in_order);
-		*why = "CPUID names none: a hypervisor may hide them";
+		*why = "CPUID describes none: a hypervisor may hide them";
 		return l.n;
 	}
-	*why = "how CPUs of this vendor name them is not known";
+	*why = "locus does not know how CPUs of this vendor describe them";
 	return 0;
 }
 
@@ -265,7 +265,7 @@ unsigned tlb_read(struct tlb tlbs[MOST_TLBS], const char **why)
 unsigned tlb_read(struct tlb tlbs[MOST_TLBS], const char **why)
 {
 	(void)tlbs;
-	*why = "the architecture does not say";
+	*why = "this architecture does not describe them";
 	return 0;
 }
 #endif

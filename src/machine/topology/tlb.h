@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The translation lookaside buffers, as the CPU describes them (CPUID): those of the core that
- * asks, which in a hybrid CPU are not everybody's. A TLB that holds pages of several sizes is as
- * many rows, and each has all of its entries.
+ * The translation lookaside buffers by CPUID: those of the current core, which may differ in a
+ * hybrid CPU. A TLB for several page sizes has a row for each, with all of its entries.
  */
 #ifndef LOCUS_TLB_H
 #define LOCUS_TLB_H
@@ -13,18 +12,18 @@
 struct tlb {
 	unsigned level;
 	const char *type; /* "data", "load", "store", "instruction", "unified" */
-	/* bytes; of one TLB: there may be two of the same level, type and page */
+	/* page: bytes; several TLBs may have the same level, type and page */
 	uint64_t page, entries;
-	uint64_t ways; /* as many as entries: fully associative; 0: not told */
+	uint64_t ways; /* equal to entries: fully associative; 0: unknown */
 };
 #define MOST_TLBS 64
 
-/* Those of this core, by level, type and page; returns how many, 0 with *why. */
+/* Those of this core, sorted by level, type and page; returns how many, or 0 with *why. */
 unsigned tlb_read(struct tlb[MOST_TLBS], const char **why);
 
 /*
- * The same from anybody's answers to CPUID, who is asked only for leaves that leaves 0 and
- * 0x80000000 say there are.
+ * The same from any function that answers CPUID; it is called only for leaves that leaves 0 and
+ * 0x80000000 report.
  */
 struct cpuid {
 	uint32_t eax, ebx, ecx, edx;
@@ -32,7 +31,7 @@ struct cpuid {
 unsigned tlb_decode(struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf), struct tlb[MOST_TLBS],
 		    const char **why);
 
-/* For people: a line each, below a head. */
+/* Prints a table. */
 void tlb_print(const struct tlb *, unsigned n, FILE *);
 
 #endif

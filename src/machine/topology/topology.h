@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine is made of (hwloc): read once (open.h), then only looked at. */
+/* The machine (hwloc): read once (open.h), then constant. */
 #ifndef LOCUS_TOPOLOGY_H
 #define LOCUS_TOPOLOGY_H
 
@@ -20,17 +20,17 @@ struct cpu {
 
 struct node {
 	int number;
-	/* bytes, as the system says (a guest may show a balloon's); 0 too where we may use none */
+	/* bytes, as the kernel says (a guest's may include a balloon); 0 if none may be used */
 	uint64_t memory;
 	enum { NODE_EMPTY, NODE_NOT_IN_CPUSET, NODE_NOT_IN_POLICY } lack; /* why memory is 0 */
-	int first_touch;      /* where pages lie that its CPUs touch first: itself, unless it has no
-			    memory for us */
-	unsigned cpus, cores; /* usable; 0: memory only (CXL), or none of ours */
+	/* where first touch by its CPUs places pages: itself, unless it has no usable memory */
+	int first_touch;
+	unsigned cpus, cores; /* usable ones; 0: memory only (CXL), or none allowed */
 };
 
 struct machine {
 	hwloc_topology_t topology;
-	/* false: synthetic or from a file; nothing can be run on it */
+	/* the running machine; false: synthetic or from a file, for plans only */
 	bool here;
 	const char *name; /* what was given to machine_open(), or "this machine" */
 	unsigned cpus, cores, nodes;
@@ -39,33 +39,32 @@ struct machine {
 	char ignored[160]; /* "HWLOC_XMLFILE, HWLOC_FSROOT": see open.h */
 	/* bytes: the system's page; the transparent huge page, 0 where there is none */
 	size_t page, huge_page;
-	size_t line; /* bytes of a cache line; 64 where nobody says */
+	size_t line; /* bytes of a cache line; 64 if unknown */
 	/* bytes of the largest cache that one core reaches; 0: unknown */
 	size_t last_cache;
-	struct memory_policy
-		policy; /* that this process inherited; of a described machine the default */
+	/* inherited by this process; the default unless this is the running machine */
+	struct memory_policy policy;
 };
 
 const struct node *machine_node(const struct machine *, int number); /* NULL: no such node */
-/* that we may use; true for all, should none say how much it has */
+/* Memory that may be used; true for all nodes if none tells how much it has. */
 bool machine_has_memory(const struct machine *, const struct node *);
 unsigned machine_memory_nodes(const struct machine *); /* how many have it */
 int machine_highest_node(const struct machine *);      /* its number */
-/* where pages lie that CPUs of a node touch first; the number itself where there is no such node */
+/* The first_touch of a node; `number` itself if there is no such node. */
 int machine_first_touch(const struct machine *, int number);
-/* NULL: no such CPU, or not ours */
+/* NULL: no such CPU, or not allowed */
 const struct cpu *machine_cpu(const struct machine *, int number);
 /* nodes with usable cores */
 unsigned machine_cpu_nodes(const struct machine *);
 
 /*
- * Bytes between words of different threads that are to have nothing in common: two lines, for
- * prefetchers fetch them in pairs; and no less than 128, where a line is said to be shorter than it
- * is moved.
+ * Distance in bytes between words of different threads without false sharing: two lines, because
+ * prefetchers fetch pairs of lines; at least 128, because transfers may be larger than a line.
  */
 size_t machine_apart(const struct machine *);
 
-/* The kernel's number of an object of hwloc's, or else hwloc's own. */
+/* The kernel's number of an hwloc object, else hwloc's own. */
 int object_number(hwloc_obj_t);
 
 #endif
