@@ -2,7 +2,7 @@
 /*
  * checkpoint - every call ticks a counter, and each 256th tick does something rare.
  *
- * The work is the same in all variants; what differs is where a worker's two counters lie. After C.
+ * All variants do the same work; they differ in where a worker's two counters lie. After C.
  * O. Nutter, "Shared Data Considered Harmful" (2008): one shared pair made two threads slower than
  * one.
  */
@@ -65,7 +65,7 @@ static const struct ratio ratios[] = {
 struct layout {
 	size_t stride, fired;
 };
-#define LINES_APART SIZE_MAX /* as many bytes as two lines are on this machine */
+#define LINES_APART SIZE_MAX /* machine_apart() bytes */
 static const struct layout together = { 0, 8 }, apart = { 0, LINES_APART },
 			   per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
 
@@ -82,7 +82,7 @@ struct state {
 	size_t bytes;
 	unsigned char *counters;
 	unsigned char *strings; /* STRINGS of each worker */
-	const char *wrong;	/* what was, in a sample before this one */
+	const char *wrong;	/* what was wrong in an earlier sample; NULL: nothing */
 };
 
 static counter *tick_of(const struct state *s, unsigned worker)
@@ -124,7 +124,7 @@ static void release(void *state)
 	free(s);
 }
 
-/* Counters lie on the node of the first thread, strings on that of whoever reverses them. */
+/* Counters lie on the first thread's node, strings on the node of the thread that reverses them. */
 static void *prepare(const struct trial *trial)
 {
 	struct state *s = calloc(1, sizeof(*s));
@@ -177,7 +177,7 @@ static uint64_t total(const struct state *s, counter *(*of)(const struct state *
 	return sum;
 }
 
-/* Firings that are due when no tick is lost: each counter of its own fires for itself. */
+/* Firings due if no tick is lost. Per-thread counters fire separately. */
 static uint64_t due(const struct state *s, uint64_t *ticks)
 {
 	uint64_t firings = 0;
@@ -191,8 +191,8 @@ static uint64_t due(const struct state *s, uint64_t *ticks)
 }
 
 /*
- * Of the last sample. Counters of one's own lose nothing; what a shared one loses is a result, not
- * an error.
+ * Of the last sample. Per-thread counters must lose nothing; lost ticks of a shared one are a
+ * result, not an error.
  */
 static const char *find_wrong(const struct state *s)
 {
@@ -201,10 +201,10 @@ static const char *find_wrong(const struct state *s)
 	if (!s->layout.stride && s->threads > 1)
 		return NULL;
 	if (total(s, tick_of) != ticks)
-		return "a counter that one thread alone ticks lost ticks";
+		return "a per-thread counter lost ticks";
 	return total(s, fired_of) == firings
 		       ? NULL
-		       : "a counter that one thread alone ticks did not fire as often as it should";
+		       : "a per-thread counter did not fire as often as it should";
 }
 
 static void reset(void *state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core-to-core - how long a cache line takes from one core to another, for each pair of cores.
+ * core-to-core - latency of moving a cache line between each pair of cores.
  *
  * CPUs meet two by two, each with each, in rounds of disjoint pairs (harness/sample/pairs.h).
  */
@@ -52,8 +52,8 @@ static void *prepare(const struct trial *t)
 }
 
 /*
- * Rounded up so that every exchange leaves its lines as they were. A turn is two transfers: to the
- * other side, and back.
+ * Turns are rounded up so that every exchange leaves its lines unchanged. A turn is two transfers:
+ * to the other side, and back.
  */
 static void work(void *state, struct worker *self)
 {

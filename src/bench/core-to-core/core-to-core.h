@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a core-to-core trial: other lines for each meeting of each pair. */
+/* The state of a core-to-core trial: separate lines for each meeting of each pair. */
 #ifndef LOCUS_CORE_TO_CORE_H
 #define LOCUS_CORE_TO_CORE_H
 
@@ -8,7 +8,7 @@
 struct core_to_core {
 	exchange *exchange;
 	struct lines *lines;	   /* meetings * tables */
-	unsigned meetings, tables; /* of each pair; pairs that meet at once */
+	unsigned meetings, tables; /* of each pair; pairs that meet concurrently */
 };
 
 static inline struct lines *core_to_core_lines(const struct core_to_core *c, unsigned meeting,

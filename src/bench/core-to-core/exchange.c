@@ -5,12 +5,12 @@
 #include "kit/opaque.h"
 
 /*
- * A waiting side yields after so many looks in vain. It does not pause before: that would be part
+ * Failed looks after which a waiting side yields. Without a pause instruction, which would be part
  * of the result.
  */
 enum { LOOKS = 1 << 14 };
 
-/* To be called after each look in vain. */
+/* After each failed look. */
 static inline void look_again(unsigned *looks)
 {
 	if (++*looks % LOOKS == 0)

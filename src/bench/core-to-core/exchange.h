@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways in which two threads move cache lines between them, each in a function of its own, so
- * that a test can read its machine code. Where `turns` is even the lines hold afterwards what they
- * held before.
+ * The ways in which two threads move cache lines between them, each a separate function, so that a
+ * test can read its machine code. An even number of `turns` leaves the lines unchanged.
  */
 #ifndef LOCUS_EXCHANGE_H
 #define LOCUS_EXCHANGE_H
@@ -12,8 +11,7 @@
 
 #include "base/apart.h"
 
-
-/* What two threads share: 64 bytes of a line each, APART. All zeros to begin with. */
+/* Shared by two threads: 64 bytes of a line each, APART; zero-initialised. */
 enum { RING = 8 };
 struct lines {
 	struct line {
@@ -23,7 +21,7 @@ struct lines {
 	_Alignas(APART) _Atomic uint64_t taken;
 };
 
-/* Side 0 begins. `turns` times to the other side and back. */
+/* Moves `turns` times to the other side and back; side 0 begins. */
 typedef void exchange(struct lines *, unsigned side, uint64_t turns);
 
 /* One side changes a word from 0 to 1, the other from 1 to 0; each tries until it succeeds. */
@@ -33,8 +31,9 @@ exchange exchange_store_load;
 /* Each side stores to a line of its own and reads the other's. */
 exchange exchange_two_lines;
 /*
- * Side 0 writes 64 bytes of a line, side 1 reads them, and says on another line how far it is, so
- * that at most RING lines are in flight. 2 * turns lines are sent, a multiple of 2 * RING.
+ * Side 0 writes 64 bytes of a line; side 1 reads them and reports its progress on another line, so
+ * that at most RING lines are in flight. Sends 2 * turns lines, which must be a multiple of 2 *
+ * RING.
  */
 exchange exchange_message;
 

@@ -10,7 +10,7 @@ static void wait(uint64_t turns)
 		OPAQUE(turns);
 }
 
-/* One word of each line: what moves is the line. */
+/* One word of each line, since whole lines are transferred. */
 static uint64_t read_lines(const char *from, size_t line, size_t n)
 {
 	uint64_t sum = 0;

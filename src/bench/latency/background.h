@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread in the background, which goes over lines of its own, again and again. */
+/* A background thread, which streams through its own lines repeatedly. */
 #ifndef LOCUS_LATENCY_BACKGROUND_H
 #define LOCUS_LATENCY_BACKGROUND_H
 
@@ -12,7 +12,7 @@ struct background {
 	uint64_t pause; /* turns of an empty loop after each block of lines */
 };
 
-/* The lines of a worker, for it to touch. -1 with errno; see region_map(). */
+/* Maps the lines of a worker, untouched. -1 with errno as region_map(). */
 int background_map(struct background *, const struct trial *, unsigned worker, size_t bytes);
 /* Until the time is up; units are lines read and lines written. */
 void background_work(const struct background *, struct worker *);

@@ -7,7 +7,7 @@ static size_t per_page(const struct chain *c)
 	return c->page / c->stride;
 }
 
-/* Of a set smaller than a page, the page is the set. */
+/* A working set smaller than a page is treated as one page. */
 static bool below_a_page(const struct chain *c)
 {
 	return c->bytes < c->page;
@@ -37,7 +37,7 @@ size_t chain_nodes(const struct chain *c)
 					 : (c->bytes - sizeof(void *)) / stride + 1;
 }
 
-/* Within a page the order differs from page to page, so that no stride repeats. */
+/* Each page has its own order of nodes, so that no stride repeats. */
 static size_t at_in_pages(const struct chain *c, size_t turn)
 {
 	const size_t each = per_page(c), page = permute(turn / each, c->bytes / c->page, c->seed);

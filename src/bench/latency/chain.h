@@ -2,10 +2,9 @@
 /*
  * Chains of pointers through a buffer: in which order the nodes are visited.
  *
- * An order is a function from the turn (0, 1, ...) to the node, a bijection by construction: so the
- * chain is one cycle through all nodes, whatever the size, and can be laid by several threads at
- * once without a table. (Indexes drawn by rand() would fall into a short cycle after some sqrt(n)
- * steps.)
+ * An order is a function from the turn (0, 1, ...) to the node, and a bijection by construction. So
+ * the chain is one cycle through all nodes of any size, and several threads can lay it without a
+ * table. (Indexes drawn by rand() would enter a short cycle after some sqrt(n) steps.)
  */
 #ifndef LOCUS_CHAIN_H
 #define LOCUS_CHAIN_H
@@ -16,7 +15,7 @@
 
 enum pattern {
 	CYCLE, /* all nodes, at random */
-	/* all nodes, at random, but a page is used up before the next */
+	/* all nodes, at random within a page, pages at random */
 	PAGE_CYCLE,
 	/* one node a page, pages at random, at a line that varies */
 	PAGE_RANDOM,

@@ -3,9 +3,9 @@
 #include "bench/latency/chase.h"
 
 /*
- * Nothing but loads that each wait for the one before on their chain; one counter and branch for
- * LOADS of them at least. Positions are in registers, as far as there are enough; beyond some 14
- * chains they are on the stack, where a load that misses its cache does not notice.
+ * Only dependent loads, with one counter and branch for at least LOADS of them. Positions are in
+ * registers; beyond some 14 chains they spill to the stack, which is hidden by loads that miss the
+ * caches.
  */
 #define LOADS	      16
 #define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains)-1) / (chains) : 1)

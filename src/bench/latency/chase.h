@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is measured: loads that each wait for the one before on their chain. */
+/* The measured kernels: loads that each wait for the one before on their chain. */
 #ifndef LOCUS_CHASE_H
 #define LOCUS_CHASE_H
 
@@ -14,8 +14,8 @@ union position {
 };
 
 /*
- * Follows all chains for so many rounds of chase_loads() loads together, from where they stand;
- * `base` is that of an array of ints.
+ * Advances all chains from their positions, by `rounds` rounds of chase_loads() loads in all.
+ * `base`: the array, for chains of ints.
  */
 typedef void chase(union position *at, const void *base, uint64_t rounds);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * latency - what one dependent load costs, by how much memory is in use and in which order.
+ * latency - cost of one dependent load, by working set and order of accesses.
  *
- * A chain of pointers is followed, so that every load waits for the one before. The steps of the
- * curve over the working set are the levels of cache; of one node a page, those of the TLB. After
+ * A chain of pointers is followed, so that every load waits for the one before. The plateaus of the
+ * curve over the working set are the levels of cache; with one node a page, those of the TLB. After
  * P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and A. Berestovskyy,
  * "Smarter CPU Testing" (2019).
  */
@@ -70,7 +70,7 @@ struct state {
 	struct background background[]; /* by worker; the first has none */
 };
 
-/* Where a chain stands after so many loads. They begin evenly spread over the cycle. */
+/* A chain's position after so many loads. Chains start evenly spread over the cycle. */
 static union position position_of(const struct state *s, unsigned chain, uint64_t loads)
 {
 	const size_t offset =
@@ -110,7 +110,7 @@ static void *prepare(const struct trial *t)
 	s->loads = chase_loads(s->chains);
 	if (map_chain(s, t))
 		goto fail;
-	/* asked once: what memory there is changes with each that is mapped */
+	/* asked once, because available memory shrinks with each mapping */
 	each = is_loaded(t) ? background_bytes(t) : 0;
 	for (unsigned i = 1; is_loaded(t) && i < t->threads; i++)
 		if (background_map(&s->background[i], t, i, each))
@@ -124,8 +124,8 @@ fail:
 }
 
 /*
- * Touched in order first: the order of the chain would have the kernel hand out pages in that
- * order, and rows of memory with it.
+ * Touches pages in address order first: else the kernel would allocate them, and rows of DRAM, in
+ * the chain's order.
  */
 static void enter(void *state, struct worker *self)
 {
@@ -171,7 +171,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 		report(result, BACKGROUND, (double)(lines * t->machine->line) / elapsed(result));
 }
 
-/* Where each chain must stand by now: with a single load astray it would be elsewhere. */
+/* Compares each chain's position with the expected one: a single wrong load would change it. */
 static const char *verify(void *state, const struct trial *t)
 {
 	const struct state *s = state;

@@ -12,7 +12,7 @@ enum { BYTES, PAGES, ELEMENT, STRIDE, CHAINS, LOADS, MIX, PAUSE, FROM, TO };
 enum { POINTER, INT };
 enum mix { READ, COPY, WRITE };
 
-/* What only some variants have. */
+/* Parameters of some variants only. */
 enum { LOADED_ONLY = BIT(MIX) | BIT(PAUSE), MATRIX_ONLY = BIT(FROM) | BIT(TO) };
 
 static inline bool is_matrix(const struct trial *t)

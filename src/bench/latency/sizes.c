@@ -5,9 +5,9 @@
 #include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 
-/* bytes: the largest working set is no smaller, whatever caches a machine admits to */
+/* bytes: a lower bound of the largest working set, in case caches are unknown */
 #define LEAST_TOP (UINT64_C(64) << 20)
-/* bytes: larger sets are not sampled in turn, for they would find their cache taken */
+/* bytes: larger working sets are not sampled in turn, since others would evict them */
 #define SHARED_CACHES (UINT64_C(1) << 20)
 
 static size_t stride_of(const struct trial *t)
@@ -25,7 +25,7 @@ struct chain chain_of(const struct trial *t)
 			       .seed = t->seed + t->allocation };
 }
 
-/* At least 4 times the last cache, and no more than half of what memory there is. */
+/* At least 4 times the last cache, but no more than half of the available memory. */
 uint64_t beyond_caches(const struct machine *m, enum profile profile)
 {
 	uint64_t top = 4 * m->last_cache > LEAST_TOP ? 4 * m->last_cache : LEAST_TOP;
@@ -39,7 +39,7 @@ uint64_t beyond_caches(const struct machine *m, enum profile profile)
 	return top;
 }
 
-/* Bytes of each background thread's lines: together they, too, are beyond the caches. */
+/* Together the background threads' lines exceed the caches, too. */
 size_t background_bytes(const struct trial *t)
 {
 	size_t each = beyond_caches(t->machine, QUICK) / (t->threads > 1 ? t->threads - 1 : 1);
@@ -48,8 +48,8 @@ size_t background_bytes(const struct trial *t)
 }
 
 /*
- * A round, so that what stays in the caches is there; far beyond them there is nothing to warm.
- * Near the last cache it takes two.
+ * One round fills the caches; near the size of the last one it takes two. Far larger working sets
+ * need no warm-up.
  */
 static uint64_t warm(const struct trial *t)
 {

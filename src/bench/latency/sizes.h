@@ -9,7 +9,7 @@
 /* bytes of the largest working set; see struct parameter */
 uint64_t beyond_caches(const struct machine *, enum profile);
 struct chain chain_of(const struct trial *);
-/* bytes of each background thread's lines; other ones at other times, by what memory there is */
+/* bytes of each background thread's lines; depends on the memory available at the time */
 size_t background_bytes(const struct trial *);
 /* See struct benchmark. */
 struct needs latency_needs(const struct trial *);

@@ -8,7 +8,7 @@
 #include "machine/memory/membind.h"
 #include "machine/memory/migrate.h"
 
-/* The worker that a granule is dealt to. */
+/* AT_RANDOM: the worker that touches a granule first. */
 static unsigned dealt(const struct arrays *a, unsigned array, size_t granule)
 {
 	return mix(a->seed ^ mix(granule * ARRAYS + array)) % a->threads;
@@ -56,7 +56,7 @@ void arrays_touch(const struct arrays *a, unsigned worker)
 			touch(a, array, worker);
 }
 
-/* ---- where pages are to lie, and who uses them ---- */
+/* ---- claims: the nodes of pages and of their users ---- */
 
 /* region_home or region_user */
 typedef void claim(struct region *, size_t offset, size_t bytes, int node);
@@ -74,7 +74,7 @@ static void claim_by_part(const struct arrays *a, claim *as, struct region *regi
 			       t->place[i].node);
 }
 
-/* Where the first touch, or the move after it, is to bring the pages. */
+/* Claims the nodes to which first touch, or migration after it, brings the pages. */
 static void claim_touched(const struct arrays *a, unsigned array, const struct trial *t)
 {
 	struct region *region = a->region[array];
@@ -92,7 +92,7 @@ static void claim_touched(const struct arrays *a, unsigned array, const struct t
 			       elements_before(a, g + 1), t->place[dealt(a, array, g)].node);
 }
 
-/* Sets the policy of an array, and claims where its pages are to lie. */
+/* Sets an array's policy, and claims its pages accordingly. */
 static int place(const struct arrays *a, unsigned array, const struct trial *t, int node)
 {
 	struct region *region = a->region[array];
@@ -118,7 +118,7 @@ static void touch_all(void *arrays, struct worker *self)
 	arrays_touch(arrays, self->index);
 }
 
-/* Touches now, so that there is something to move. */
+/* Touches the pages and then migrates them. */
 static int move(struct arrays *a, const struct trial *t)
 {
 	team_run(t->team, touch_all, a);
@@ -128,8 +128,7 @@ static int move(struct arrays *a, const struct trial *t)
 		if (stuck < 0) {
 			cannot(t->arena,
 			       "pages can't be moved to another node: %s (a container may forbid "
-			       "move_pages; --variant leaves "
-			       "migrate out)",
+			       "move_pages); leave the variant migrate out with --variant",
 			       strerror(errno));
 			return -1;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the arrays hold, and what the kernels must make of it: small integers, so that sums are
- * exact in whatever order; their periods are prime, so that no whole line, vector or page is
- * another's like. The result begins as what no kernel stores.
+ * The contents of the arrays, and the results that kernels must compute from them. Small integers,
+ * so that sums are exact in any order; with prime periods, so that no two lines, vectors or pages
+ * are equal. The result array starts as a value that no kernel stores.
  */
 #ifndef LOCUS_NUMA_CONTENTS_H
 #define LOCUS_NUMA_CONTENTS_H
@@ -17,9 +17,9 @@ const char *contents_name(unsigned array);
 /* Elements begin..end-1 of an array, which begins at `base`. */
 void contents_fill(unsigned array, double *base, size_t begin, size_t end);
 
-/* What element i of the result must be, of a kernel that writes. */
+/* The correct element i of the result, for a kernel that writes. */
 double expected_element(const struct kernel *, size_t i);
-/* What x[begin..end) must sum up to in so many passes. */
+/* The correct sum of x[begin..end) over so many passes. */
 double expected_sum(size_t begin, size_t end, uint64_t passes);
 
 #endif

@@ -23,7 +23,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 /* Elements: more than any L1 holds beside vectors of 64 bytes (32 or 48 KiB). */
 #define MOST_IN_L1 ((64 << 10) / sizeof(double))
 
-/* The compiler has to have computed this vector here. */
+/* Forces the compiler to compute this vector here. */
 #ifdef __x86_64__
 #define IN_PLACE(vector) __asm__ volatile("" : "+v"(vector))
 #else
@@ -36,7 +36,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #ifdef __x86_64__
 #include <immintrin.h>
 
-/* else another CPU may not see yet what is still in the write-combining buffers */
+/* makes the contents of write-combining buffers visible to other CPUs */
 #define STREAM_END _mm_sfence()
 
 #define NAME(kernel) kernel##_avx512
@@ -66,10 +66,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #define WIDTH 16
 #include "bench/numa/loops.h"
 
-/*
- * As published: each addition waits for the one before, since a C compiler may not change their
- * order.
- */
+/* As published: each addition waits for the one before, because C fixes their order. */
 static double sum_scalar(double *to, const double *x, const double *y, size_t n, uint64_t passes)
 {
 	double sum = 0;

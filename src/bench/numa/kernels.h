@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streaming kernels: one pass over arrays of double. Each is written once (loops.h) and compiled
- * for each instruction set, so that one binary serves every node of a cluster; which one is used is
- * decided when the program runs.
+ * Streaming kernels: one pass over arrays of double. Each is written once (loops.h), compiled for
+ * each instruction set, and chosen at run time, so that one binary serves every node of a cluster.
  */
 #ifndef LOCUS_NUMA_KERNELS_H
 #define LOCUS_NUMA_KERNELS_H
@@ -14,20 +13,20 @@
 #include "kit/instructions.h"
 
 /*
- * Goes `passes` times over n elements: to[i] = f(x[i], y[i]), each time anew, and 0; or, of kernels
- * that write nothing, the sum of x[i] over all passes. The arrays don't overlap and are aligned to
- * doubles; one that the kernel has no use for may be NULL.
+ * Makes `passes` passes over n elements: to[i] = f(x[i], y[i]); returns 0. Kernels that do not
+ * write return the sum of x[i] over all passes. The arrays don't overlap and are aligned to
+ * doubles; those that the kernel does not use may be NULL.
  */
 typedef double stream(double *to, const double *x, const double *y, size_t n, uint64_t passes);
 
 struct kernel {
 	const char *name;
-	/* words that an element reads and writes; operations on it */
+	/* words read and written, and operations, for an element */
 	unsigned reads, writes, flops;
-	/* stores pass the caches by: no line is read only to be overwritten */
+	/* non-temporal stores, without write-allocate */
 	bool streaming;
 	double of_x, of_y;	       /* with writes: to[i] = of_x * x[i] + of_y * y[i] */
-	stream *run[INSTRUCTION_SETS]; /* NULL: not written for it, or not on this architecture */
+	stream *run[INSTRUCTION_SETS]; /* NULL: no such form, or not on this architecture */
 };
 
 enum { SUM, SUM_SCALAR, COPY, SCALE, ADD, TRIAD, COPY_NT, SCALE_NT, ADD_NT, TRIAD_NT, KERNELS };
@@ -36,8 +35,8 @@ enum { SUM, SUM_SCALAR, COPY, SCALE, ADD, TRIAD, COPY_NT, SCALE_NT, ADD_NT, TRIA
 extern const struct kernel kernels[KERNELS];
 
 /*
- * The widest form that this CPU can run, and its instruction set; NULL where there is none (no
- * streaming stores for this architecture).
+ * The widest form that this CPU can run, and its instruction set; NULL: none (no non-temporal
+ * stores for this architecture).
  */
 stream *kernel_choose(const struct kernel *, enum instruction_set *);
 

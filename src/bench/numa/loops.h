@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops of the streaming kernels: no header, but what kernels.c includes once for each
- * instruction set, with
+ * The loops of the streaming kernels: a template that kernels.c includes once for each instruction
+ * set, with
  *
  *	NAME(kernel)       the function's name
  *	TARGET             the attribute that allows the instructions; empty for those that are
  *                         always there
  *	WIDTH              bytes of a vector
- *	STREAM(to, v, w)   stores two vectors past the caches; left undefined where there is no such
- *                         store
- *	STREAM_END         what makes such stores visible to others
+ *	STREAM(to, v, w)   two non-temporal stores of vectors; undefined if there are none
+ *	STREAM_END         the fence that makes them visible to other CPUs
  *
- * Vectors are written out, so that what is measured depends neither on the vectoriser nor on -O3. A
- * template and not inline functions of vectors, since gcc cuts vectors down to what the function
- * that names them may use before it inlines. No software prefetch: it gained nothing from memory,
- * and took half of the speed in L1 and a quarter in L2 (Sapphire Rapids, 512 B to 8 KiB ahead).
+ * Vectors are explicit, so that the code depends neither on the vectoriser nor on -O3. A template
+ * and not inline functions, because before inlining gcc splits vectors to the width that the naming
+ * function may use. No software prefetch: it gained nothing from memory, and cost half of the speed
+ * in L1 and a quarter in L2 (Sapphire Rapids, 512 B to 8 KiB ahead).
  */
 #define LANES (WIDTH / sizeof(double))
 
 typedef double NAME(vector) __attribute__((vector_size(WIDTH), aligned(sizeof(double)), may_alias));
 #define V(address, k) (*(NAME(vector) *)((address) + (k)*LANES))
 
-/* Four vectors to one sum, in this order, which compilers would mix with others'. */
+/* Adds four vectors to one sum; compilers would interleave them with other sums. */
 #define ADD(sum, k)           \
 	(sum) += V(x + i, k); \
 	IN_PLACE(sum)
@@ -32,11 +31,11 @@ typedef double NAME(vector) __attribute__((vector_size(WIDTH), aligned(sizeof(do
 	ADD(sum, (k) + 3)
 
 /*
- * An addition waits 3 or 4 cycles for the one before and two can start in each: from L1, 8 sums
- * keep both units busy (more were no faster). From further away the widest vectors come more slowly
- * than that: 4 chains suffice, and since they hold back loads that could not be served yet, they
- * are faster (Sapphire Rapids, L2: 98 % of what loads alone reach, against 91 %). The sums live
- * through all passes; bringing them together after each took 5 % of the speed in L1.
+ * An addition has a latency of 3 or 4 cycles, and two start in each cycle: from L1, 8 sums keep
+ * both units busy (more were no faster). From L2 on the widest vectors arrive more slowly: 4 chains
+ * suffice, and are faster because they throttle loads that could not be served yet (Sapphire
+ * Rapids, L2: 98 % of the rate of loads alone, against 91 %). The sums are kept over all passes;
+ * reducing them after each cost 5 % of the speed in L1.
  */
 TARGET static double NAME(sum)(double *to, const double *x, const double *y, size_t n,
 			       uint64_t passes)
@@ -72,10 +71,7 @@ TARGET static double NAME(sum)(double *to, const double *x, const double *y, siz
 			sum += x[i];
 		AGAIN(x);
 	}
-	/*
-	 * Written out, and in another variable: an array that is indexed by a variable lives in
-	 * memory.
-	 */
+	/* Unrolled, and in another variable: an array indexed by a variable would be in memory. */
 	all = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 	for (size_t lane = 0; lane < LANES; lane++)
 		sum += all[lane];
@@ -86,8 +82,8 @@ TARGET static double NAME(sum)(double *to, const double *x, const double *y, siz
 #undef ADD
 
 /*
- * to[i] = RESULT(x[i], y[i]): element by element to where the stores are aligned, then four vectors
- * a turn, then what is left.
+ * to[i] = RESULT(x[i], y[i]): single elements until stores are aligned, then four vectors a turn,
+ * then the rest.
  */
 #define MAP(kernel, RESULT, STORE, END)                                                           \
 	TARGET static double NAME(kernel)(double *to, const double *x, const double *y, size_t n, \

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * numa - who touches a page first decides which node it lies on, and so how fast the others get at
- * it.
+ * numa - first touch decides on which node a page lies, and so how fast other nodes access it.
  *
  * Arrays of double are first touched in different ways, or placed by policy, and then streamed
- * through by all workers, each its own contiguous part as OpenMP's schedule(static) would deal it.
- * The work is the same in all variants; only where the pages lie differs. After Johnny's Software
- * Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static took
- * 2.65 : 1.47 : 1.
+ * through by all workers, each its own contiguous part as with OpenMP's schedule(static). The work
+ * is the same in all variants; only the placement of pages differs. After Johnny's Software Lab,
+ * "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static took 2.65
+ * : 1.47 : 1.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,11 +67,11 @@ static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
 			 bound = { EACH_ITS_PART, BIND, false },
 			 migrate = { FIRST_ALL, BY_TOUCH, true };
 
-/* What a worker did in a sample, and the first element of the result that is wrong. */
+/* A worker's results of a sample. */
 struct own {
 	_Alignas(APART) double sum; /* over all passes */
 	uint64_t passes;
-	size_t wrong; /* the end of its part: none is */
+	size_t wrong; /* first wrong element of its part; the part's end: none */
 };
 
 struct state {
@@ -173,7 +172,7 @@ static void enter(void *state, struct worker *self)
 		arrays_touch(a, self->index);
 }
 
-/* A worker's part of an array; NULL: the kernel has no use for it. */
+/* A worker's part of an array; NULL: the kernel does not use it. */
 static double *part_of(const struct arrays *a, unsigned array, size_t begin)
 {
 	return a->base[array] ? a->base[array] + begin : NULL;
@@ -216,7 +215,7 @@ static void check(void *state, struct worker *self)
 
 static const char *verify(void *state, const struct trial *trial)
 {
-	/* until the next one: the state will be gone when it is read */
+	/* static, because it is read after release() */
 	static _Thread_local char sentence[200];
 	struct state *s = state;
 	const struct arrays *a = &s->arrays;

@@ -34,9 +34,9 @@ static uint64_t memory_of(const struct machine *m)
 }
 
 /*
- * So small that all placements of the threads can be held at once and sampled in turn, and so large
- * that the caches don't matter: 4 times the last one. Where memory has no room for both, the second
- * counts for more.
+ * Small enough that all placements fit into memory and are sampled in turn, and large enough to
+ * exceed the caches: 4 times the last one. If memory is too small for both, the latter matters
+ * more.
  */
 uint64_t numa_size(const struct machine *m, enum profile profile)
 {

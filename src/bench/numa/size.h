@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The size of an array where it is `auto`. */
+/* The size of an array for `auto`. */
 #ifndef LOCUS_NUMA_SIZE_H
 #define LOCUS_NUMA_SIZE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread searches a tree for keys of its own, the packets of a stream one after the other. */
+/* Each thread looks up the keys of its own stream in a tree, packet after packet. */
 #ifndef LOCUS_SEARCH_BEST_H
 #define LOCUS_SEARCH_BEST_H
 
@@ -7,8 +7,8 @@
 #include "bench/search/tree.h"
 
 /*
- * Packets that a tree is searched for at once: so many that the ends of a call, where no line is on
- * its way, are little, and no more than caches hold.
+ * Packets looked up in one call: enough that the start and end of a call, without lines in flight,
+ * are negligible, and no more than fit into caches.
  */
 static inline uint32_t packets_at_once(uint32_t packet)
 {
@@ -17,7 +17,7 @@ static inline uint32_t packets_at_once(uint32_t packet)
 	return packet < KEYS_AT_ONCE ? KEYS_AT_ONCE / packet : 1;
 }
 
-/* So many packets; the searcher has room for the answers to packets_at_once(). */
+/* Looks up so many packets; the searcher needs room for the answers to packets_at_once(). */
 void best_search(struct searcher *, const struct tree *, tree_search *, struct stream *,
 		 uint64_t packets);
 

@@ -6,7 +6,7 @@
 #include "kit/shares.h"
 #include "base/apart.h"
 
-/* Of so many elements one is made again: enough to know the array by, and soon done. */
+/* One in so many elements is generated again and compared. */
 enum { PROBED = 16 };
 
 static uint64_t element(const struct recipe *r, const void *array, size_t i)
@@ -36,7 +36,7 @@ struct findings {
 	struct finding *of;
 };
 
-/* Each key of a stream was dealt in every round, and those before where it stands once more. */
+/* Every round over a stream dealt each key; the last, partial one those before its position. */
 static uint64_t sum_of(const struct check *c, const struct stream *s, size_t first, size_t last)
 {
 	const uint64_t dealt = s->dealt * s->packet, rounds = dealt / s->keys,
@@ -76,9 +76,9 @@ static const char *compare(const struct check *c, const struct finding *of, unsi
 
 	for (unsigned i = 0; i < threads; i++) {
 		if (of[i].unsorted)
-			return "the array is not sorted any more";
+			return "the array is no longer sorted";
 		if (of[i].other)
-			return "the array is not the one that was made";
+			return "the array is not the one that was generated";
 		wanted += of[i].sum;
 	}
 	for (unsigned i = 0; i < c->streams; i++)
@@ -88,7 +88,7 @@ static const char *compare(const struct check *c, const struct finding *of, unsi
 		sum += c->searcher[i].sum;
 	}
 	if (keys != dealt)
-		return "not as many keys were answered as were dealt: a packet was lost, or "
+		return "the numbers of dealt and answered keys differ: a packet was lost, or "
 		       "searched twice";
 	return sum == wanted ? NULL
 			     : "the sum of all answers is not what lower_bound gives: a key was "
@@ -115,7 +115,7 @@ const char *search_check(const struct check *c, struct team *team, unsigned thre
 	const char *wrong;
 
 	if (!all.of)
-		return "there is no memory to check it with";
+		return "out of memory while checking the answers";
 	team_run(team, find, &all);
 	wrong = compare(c, all.of, threads);
 	free(all.of);

@@ -29,7 +29,7 @@ uint64_t flow_deal(struct flow *f, const _Atomic bool *stop)
 	return dealt;
 }
 
-/* What lies in the ring is the producer's again when the next packet is asked for. */
+/* Asking for the next packet returns the previous one to the producer. */
 const struct packet *take_own(struct flow *f, unsigned me, unsigned *owner)
 {
 	struct searcher *s = &f->searcher[me];
@@ -66,7 +66,7 @@ void flow_search(struct flow *f, unsigned me)
 
 	s->tally = (struct tally){ .began = ended };
 	for (;;) {
-		/* before the look: what comes after it there is none */
+		/* read before the ring: if closed, an empty ring stays empty */
 		const bool closed = atomic_load_explicit(&f->closed, memory_order_acquire);
 		const struct packet *p = take(f, me, &owner);
 

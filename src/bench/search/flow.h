@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dispatcher deals a stream of keys to searchers, in packets, through a ring each, until time is
- * up and all are answered.
+ * A dispatcher deals a stream of keys in packets to searchers, through a ring to each, until time
+ * is up and all are answered.
  */
 #ifndef LOCUS_SEARCH_FLOW_H
 #define LOCUS_SEARCH_FLOW_H
@@ -14,14 +14,11 @@
 
 struct flow;
 
-/*
- * The next packet for a searcher, and whose it is; NULL: none is there. It stays as it is until the
- * next call.
- */
+/* The next packet for a searcher, and its owner; NULL: none. Valid until the next call. */
 typedef const struct packet *take(struct flow *, unsigned me, unsigned *owner);
-/* from the searcher's own ring, which is nobody else's */
+/* From the searcher's own ring, as its only consumer. */
 take take_own;
-take take_any; /* ... from others', where that is empty */
+take take_any; /* from others' rings if its own is empty */
 
 struct flow {
 	unsigned searchers;
@@ -31,17 +28,17 @@ struct flow {
 	const struct part *part; /* by owner */
 	struct searcher *searcher;
 	_Alignas(APART) struct dealer dealer;
-	uint64_t began, ended;		     /* the counter, in this sample */
-	_Alignas(APART) _Atomic bool closed; /* no packet will come */
-	/* searchers that know it, and have searched all */
+	uint64_t began, ended;		     /* clock_ticks(), of this sample */
+	_Alignas(APART) _Atomic bool closed; /* no more packets will come */
+	/* searchers that have seen it, and answered all */
 	_Alignas(APART) _Atomic unsigned finished;
 };
 
 /* Before each sample. */
 void flow_reset(struct flow *);
 /*
- * The dispatcher: until *stop, then until all is searched. A packet at least, so that no sample is
- * empty; it returns how many of the stream's.
+ * The dispatcher: deals until *stop, then waits until all is answered. Returns how many packets of
+ * the stream it dealt, at least one, so that no sample is empty.
  */
 uint64_t flow_deal(struct flow *, const _Atomic bool *stop);
 void flow_search(struct flow *, unsigned me);

@@ -6,8 +6,8 @@
 #include "kit/opaque.h"
 
 /*
- * `at` becomes `next` where probe < key, by a conditional move: compilers that are only asked for
- * one (gcc 12, clang 14) branch nevertheless.
+ * at = next if probe < key, by a conditional move. In assembly, because gcc 12 and clang 14 compile
+ * a conditional expression to a branch.
  */
 #if defined(__x86_64__)
 #define MOVE_IF_LESS(at, next, probe, key) \
@@ -22,7 +22,7 @@
 #define MOVE_IF_LESS(at, next, probe, key) ((at) = (probe) < (key) ? (next) : (at))
 #endif
 
-/* The clock is read only where time is lost already. */
+/* Reads the clock only in this slow path. */
 static struct packet *await_room(struct dealer *d, struct ring *r)
 {
 	const uint64_t begin = clock_ticks();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is measured of search, beside the tree: searching in a sorted array, dealing keys to those
- * who search, grouping keys in place. Of each there is one for keys of either width; searches are
- * functions of their own, so that a test can read their machine code.
+ * The measured kernels of search, except the tree: binary search, dealing keys to searchers, and
+ * grouping keys in place, each for keys of 32 and 64 bits. Searches are separate functions, so that
+ * a test can read their machine code.
  */
 #ifndef LOCUS_SEARCH_KERNELS_H
 #define LOCUS_SEARCH_KERNELS_H
@@ -19,16 +19,16 @@ typedef void search(const void *array, size_t n, uint32_t first, const void *key
 		    uint32_t *answers);
 
 /*
- * Three ways at each step, less, greater or equal, as published; an equal element has others like
- * it to its left looked for, in log time too.
+ * Three-way branches at each step, less, greater or equal, as published; after an equal element the
+ * search goes on to the left for equal ones, in log time, too.
  */
 search search_branchy_32, search_branchy_64;
-/* The half is chosen by a conditional move: nothing to predict, and always as many steps. */
+/* A conditional move chooses the half: no prediction, and a fixed number of steps. */
 search search_branchless_32, search_branchless_64;
 
 /*
- * How keys from a stream come to the searchers' rings. All of this is the dispatcher's own, but for
- * what is in the rings.
+ * The dispatcher's state, for dealing keys from a stream to the searchers' rings. Only the rings
+ * are shared.
  */
 struct outlet {
 	struct ring *ring;
@@ -43,18 +43,18 @@ struct dealer {
 	uint64_t held; /* ticks in which a ring was full */
 };
 
-/* The stream's next packet, to whoever is next. */
+/* Deals the stream's next packet: to the searchers in turn; */
 typedef void deal(struct dealer *);
 deal deal_in_turn;
-/* ... each of its keys to the owner of its range. A packet is sent when it is full. */
+/* or each key to the owner of its range, where a packet is sent when full. */
 deal deal_by_range_32, deal_by_range_64;
-/* What is in packets that are not full is sent. */
+/* Sends the packets that are not full. */
 void deal_rest(struct dealer *);
 
 /*
- * Groups n keys by owner, in place: those of owner i are then keys[cut[i]] to keys[cut[i + 1] - 1].
- * Two passes, swaps only ("American flag sort", McIlroy, Bostic and McIlroy 1993). `next`: room for
- * as many numbers as there are owners.
+ * Groups n keys by owner, in place: owner i gets keys[cut[i]] to keys[cut[i + 1] - 1]. Two passes
+ * with swaps ("American flag sort", McIlroy, Bostic and McIlroy 1993). `next`: scratch, a number
+ * for each owner.
  */
 typedef void partition(void *keys, size_t n, const struct ranges *, uint32_t *cut, uint32_t *next);
 partition partition_32, partition_64;

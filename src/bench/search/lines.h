@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search in a tree of lines: no header, but what tree.c includes once for each instruction set
- * and width of keys, with
+ * The search in a tree of lines: a template that tree.c includes once for each instruction set and
+ * width of keys, with
  *
  *	NAME(function)     the function's name
  *	TARGET             the attribute that allows the instructions; empty for those that are
  *                         always there
  *	KEY                the type of a key
- *	RANK(line, key)    how many keys of a line are less; may be left out
+ *	RANK(line, key)    how many keys of a line are less; optional
  *	FIRST(tree)        the layer in which searches begin
  * and, where they begin in the top, with vectors of a line:
  *	OP(name)           the intrinsic for the type
@@ -36,7 +36,7 @@ TARGET static inline unsigned NAME(rank)(const KEY *line, KEY key)
 
 #ifdef OP
 /*
- * What each lane's node of a level is: a permutation looks up in a line or two, and ignores the
+ * Looks up each lane's node of a level: a permutation indexes one or two lines, and ignores the
  * higher bits of k.
  */
 TARGET __attribute__((always_inline)) static inline __m512i
@@ -62,8 +62,8 @@ NAME(look_up)(const __m512i *line, __m512i k, const unsigned nodes)
 #endif
 
 /*
- * Where a group comes into the layers, by the first slot of a line for each key. In the top a key,
- * in a lane of its own, goes from node k to 2k or 2k + 1.
+ * The line at which each key of a group enters the layers, by its first slot. In the top each key,
+ * in its own lane, goes from node k to 2k or 2k + 1.
  */
 TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struct tree *t,
 								     const KEY *keys, uint32_t *at)
@@ -93,8 +93,8 @@ TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struc
 }
 
 /*
- * From a line, by its first slot, to one in the layer below; in the bottom, `times` is 1, and it is
- * an index. One key at a time, whatever compilers think.
+ * From a line (its first slot) to a line of the layer below; at the bottom `times` is 1, and the
+ * result is an index. OPAQUE keeps compilers from vectorising over keys.
  */
 TARGET __attribute__((always_inline)) static inline uint32_t
 NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)
@@ -105,7 +105,7 @@ NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)
 	return slot;
 }
 
-/* A group goes through a layer. */
+/* Takes a group through a layer. */
 TARGET __attribute__((always_inline)) static inline void
 NAME(pass)(const KEY *layer, const KEY *below, const bool fetch, const KEY *keys, uint32_t *at)
 {
@@ -117,7 +117,7 @@ NAME(pass)(const KEY *layer, const KEY *below, const bool fetch, const KEY *keys
 	}
 }
 
-/* A batch: all its groups through a layer, then through the next one. */
+/* Takes all groups of a batch through a layer before the next one. */
 TARGET static void NAME(search_batch)(const struct tree *t, const KEY *keys, size_t count,
 				      uint32_t *answers)
 {

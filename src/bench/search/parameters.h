@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial of search is: the parameters, and what makes a variant. */
+/* The parameters of search, and the properties of a variant. */
 #ifndef LOCUS_SEARCH_PARAMETERS_H
 #define LOCUS_SEARCH_PARAMETERS_H
 
@@ -12,7 +12,7 @@ enum { SIZE_OF_ARRAY, TYPE, SEARCH, PACKET, KEYS, SKEW, PAGES };
 enum { U32, U64 };
 enum { BRANCHY, BRANCHLESS };
 
-/* What makes a variant. */
+/* The properties of a variant. */
 struct way {
 	enum {
 		FLOW,	   /* flow.h */
@@ -20,10 +20,10 @@ struct way {
 		TREE,	   /* best.h */
 		REMOTE,	   /* remote.h */
 	} kind;
-	/* keys go to the owner of their range, which searches nothing else */
+	/* keys go to the owner of their range; the owner searches only its range */
 	bool by_range, apart;
 	bool weighted; /* ranges are cut by the weight of the keys */
-	bool stealing; /* who has no packets takes those of others */
+	bool stealing; /* searchers without packets take those of others */
 };
 
 static inline const struct way *way_of(const struct trial *t)

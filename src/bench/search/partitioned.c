@@ -45,13 +45,13 @@ void partitioned_search(struct partitioned *p, struct worker *self)
 	uint32_t *own = p->cuts + me * cuts;
 
 	s->tally = (struct tally){ .began = clock_ticks() };
-	s->last = NULL; /* other keys are there now */
+	s->last = NULL; /* its keys were overwritten */
 	p->partition(p->blocks + me * p->stride, (size_t)p->packets * p->stream->packet, p->ranges,
 		     own, own + threads + 1);
 	team_barrier(p->team);
 	s->tally.partitioning = clock_ticks() - s->tally.began;
 	for (unsigned i = 0; i < threads; i++) {
-		/* not all at the same block */
+		/* each thread starts with another block */
 		const unsigned from = me + i < threads ? me + i : me + i - threads;
 		const uint32_t *range = p->cuts + from * cuts + me;
 

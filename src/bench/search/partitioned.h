@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No dispatcher: all threads group the keys of their blocks by range, in place; then each searches
- * its own range for what all blocks have of it.
+ * No dispatcher: all threads group the keys of their blocks by range, in place; then each thread
+ * looks up the keys of its own range from all blocks.
  */
 #ifndef LOCUS_SEARCH_PARTITIONED_H
 #define LOCUS_SEARCH_PARTITIONED_H
@@ -20,10 +20,10 @@ struct partitioned {
 	uint32_t packets;	   /* of each thread's block */
 	unsigned char *blocks;	   /* by thread, `stride` bytes apart */
 	size_t stride;
-	uint32_t *cuts; /* of each thread's block: threads + 1, and as many for partition() */
+	uint32_t *cuts; /* of each thread's block: threads + 1, and as many again for partition() */
 };
 
-/* Before each sample: what it partitions is in no order yet, the next keys of each stream. */
+/* Before each sample: fills the blocks with the next, unordered keys of each stream. */
 void partitioned_reset(struct partitioned *);
 /* Each thread: a sample. */
 void partitioned_search(struct partitioned *, struct worker *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sorted array cut into ranges, one for each owner; each has an element at least. */
+/* A sorted array cut into ranges, one for each owner, with at least one element each. */
 #ifndef LOCUS_SEARCH_RANGES_H
 #define LOCUS_SEARCH_RANGES_H
 
@@ -13,16 +13,16 @@ struct ranges {
 	/* parts + 1: elements from begin[i] to begin[i + 1] are owner i's */
 	size_t *begin;
 	/*
-	 * The last elements of all ranges but the last, of the keys' width, and then largest keys,
-	 * slots - 1 in all: a key belongs to the owner whose number is how many of these are less
-	 * than it. What lower_bound says of it is then in its owner's range, or the end of that.
+	 * The last elements of all ranges but the last, followed by largest keys: slots - 1 in
+	 * all, of the keys' width. A key's owner is the number of limits less than it, so that its
+	 * lower_bound is in the owner's range, or its end.
 	 */
 	void *limit;
 };
 
 /*
- * Of an array of parts elements at least: as many elements in each; or as much weight, by `samples`
- * of the keys of the stream with this number. -1 with errno ENOMEM.
+ * Cut an array of at least `parts` elements: into equal numbers of elements; or into equal weights,
+ * estimated from the first `samples` keys of a stream. -1 with errno ENOMEM.
  */
 int ranges_even(struct ranges *, const struct recipe *, unsigned parts);
 int ranges_weighted(struct ranges *, const struct recipe *, unsigned parts, unsigned stream,

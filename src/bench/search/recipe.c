@@ -9,16 +9,16 @@ static uint64_t scale(uint64_t random, uint64_t n)
 	return (uint64_t)((wide)random * n >> 64);
 }
 
-/* All keys there are. */
+/* How many keys exist. */
 static wide keys_of(const struct recipe *r)
 {
 	return (wide)1 << (8 * r->width);
 }
 
-/* The first key of the i-th n-th of them. */
+/* The first key of interval i. */
 static wide begin_of(const struct recipe *r, size_t i)
 {
-	/* the shorter division: it is most of what an element costs */
+	/* the division dominates the cost of an element: 64 bits suffice here */
 	if (r->width == sizeof(uint32_t))
 		return (((uint64_t)i << 32) + r->n - 1) / r->n;
 	return (keys_of(r) * i + r->n - 1) / r->n;
@@ -45,7 +45,7 @@ uint64_t recipe_largest(const struct recipe *r)
 	return (uint64_t)(keys_of(r) - 1);
 }
 
-/* Random numbers of this stream; that of the array is the first. */
+/* Random number i of a stream; stream 0 is the array's. */
 static uint64_t random_of(const struct recipe *r, unsigned stream, size_t i)
 {
 	return word_at(mix(r->seed + stream * GOLDEN), i);
@@ -65,7 +65,7 @@ uint64_t recipe_element(const struct recipe *r, size_t i)
 	return element_between(r, i, begin_of(r, i), begin_of(r, i + 1));
 }
 
-/* One below `hot`, or one from there on. */
+/* A key below `hot`, or one of the others. */
 static uint64_t hot_key(const struct recipe *r, uint64_t random)
 {
 	const uint64_t rest = recipe_largest(r) - r->hot + 1, next = word_at(random, 0);

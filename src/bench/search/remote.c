@@ -74,7 +74,7 @@ static struct remote_round *round_at(struct remote *r, uint64_t number)
 	return &r->round[number % ROUNDS_AT_ONCE];
 }
 
-/* A thread's next packets, by owner. */
+/* Groups a thread's next packets by owner. */
 static void group(struct remote *r, unsigned me, uint64_t packets)
 {
 	struct stream *stream = &r->stream[me];
@@ -89,8 +89,8 @@ static void group(struct remote *r, unsigned me, uint64_t packets)
 }
 
 /*
- * ... to those of the others, owner by owner. Each thread puts its own there; thread 0 notes where
- * they are.
+ * Copies a thread's grouped keys next to those of the other threads, owner by owner; thread 0 sets
+ * the pieces.
  */
 static void gather(struct remote *r, unsigned me, struct remote_round *to)
 {
@@ -155,7 +155,7 @@ static void get_asked(struct remote *r, struct remote_round *of)
 	of->found[rank_of(r->ranks)] = of->answers[rank_of(r->ranks)];
 }
 
-/* A thread's share of what was asked. */
+/* Looks up a thread's share of the keys received. */
 static void look(struct remote *r, struct worker *self, struct remote_round *of)
 {
 	const unsigned width = r->stream->width;
@@ -178,7 +178,7 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 	}
 }
 
-/* A thread's share of the answers to our keys. */
+/* Adds up a thread's share of the answers to our keys. */
 static void add_up(struct remote *r, struct worker *self, struct remote_round *of)
 {
 	struct searcher *s = &r->searcher[self->index];

@@ -7,7 +7,7 @@
 #include "bench/search/sizes.h"
 #include "bench/search/state.h"
 
-/* Share of the searchers' time that is waiting, and of the dispatcher's that is not. */
+/* The shares of time by which the dispatcher counts as the bottleneck. */
 #define WAITED 0.05
 
 enum {
@@ -74,7 +74,7 @@ const struct metric search_metrics[] = {
 	{ 0 }
 };
 
-/* What a tick of a searcher's CPU was in this sample: the harness's clock saw the same stretch. */
+/* s a tick on a searcher's CPU in this sample, from the harness's clock over the same interval. */
 static double s_per_tick(const struct state *s, const struct trial *t, unsigned searcher)
 {
 	const struct attendance *a = team_attendance(t->team, dispatchers_of(t) + searcher);
@@ -83,7 +83,7 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 	return (a->end - a->begin) / (double)(tally->ended - tally->began);
 }
 
-/* The sums over all searchers, and who stands out. */
+/* Sums and extremes over all searchers. */
 struct totals {
 	double searching, waited, most_waited, partitioned; /* s; shares; s of the longest */
 	uint64_t keys;
@@ -125,7 +125,7 @@ static void collect_flow(const struct state *s, const struct totals *sum, struct
 	report(result, IDLE_SHARE, sum->most_waited);
 }
 
-/* Of all ranks, for any may search another's keys. */
+/* Over all ranks, since a rank searches the keys of others. */
 static void collect_remote(struct state *s, const struct trial *t, const struct totals *here,
 			   struct result *result)
 {
@@ -158,7 +158,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	}
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
-	if (s->way->kind != TREE) { /* which is searched for many packets at once, by all alike */
+	if (s->way->kind != TREE) { /* a tree has no times of single packets, and no imbalance */
 		report(result, SEARCH_MEDIAN, sum.packet.median);
 		report(result, SEARCH_P99, sum.packet.p99);
 		report(result, SEARCH_DEVIATION, sum.packet.deviation);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is reported of a sample of search. */
+/* The metrics of search, and their values in a sample. */
 #ifndef LOCUS_SEARCH_RESULTS_H
 #define LOCUS_SEARCH_RESULTS_H
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets of keys from one thread to another: a bounded queue of one producer and one consumer
- * (Lamport 1983), each of which keeps what it last saw of the other's counter, and looks again only
- * when that says "full" or "empty" (Giacomoni et al. 2008). A packet is filled, and searched, where
- * it lies.
+ * (Lamport 1983). Each side caches the other's counter and reads it again only if that says "full"
+ * or "empty" (Giacomoni et al. 2008). Packets are filled and searched in place.
  *
- * With ring_take_shared() there may be several consumers; they, and no others, come one at a time.
+ * With ring_take_shared() there may be several consumers, under a lock; then all must use it.
  */
 #ifndef LOCUS_SEARCH_RING_H
 #define LOCUS_SEARCH_RING_H
@@ -20,9 +19,9 @@
 #include "base/apart.h"
 
 enum {
-	/* packets: what is on its way at the end has to be little, beside a sample */
+	/* packets: those in flight at the end must be negligible next to a sample */
 	RING = 16,
-	RING_SPINS = 1000, /* looks before a side that waits yields: some 10 us */
+	RING_SPINS = 1000, /* looks after which a waiting side yields: some 10 us */
 };
 
 struct packet {
@@ -31,16 +30,16 @@ struct packet {
 };
 
 struct ring {
-	_Alignas(APART) _Atomic uint64_t put; /* so many, so far: the producer's line */
+	_Alignas(APART) _Atomic uint64_t put; /* packets so far; the producer's line */
 	uint64_t seen_taken;
-	_Alignas(APART) _Atomic uint64_t taken; /* the consumer's */
+	_Alignas(APART) _Atomic uint64_t taken; /* the consumer's line */
 	uint64_t seen_put;
 	struct spin_lock lock;	       /* of several consumers */
-	_Alignas(APART) size_t stride; /* bytes of a packet; nobody writes this line */
+	_Alignas(APART) size_t stride; /* bytes of a packet; a read-only line */
 	_Alignas(APART) unsigned char packet[];
 };
 
-/* Of a packet of so many bytes of keys; the next one is on another line. */
+/* Bytes of a packet with so many bytes of keys; packets do not share lines. */
 static inline size_t packet_bytes(size_t keys)
 {
 	return round_up(sizeof(struct packet) + keys, APART);
@@ -63,7 +62,7 @@ static inline struct packet *ring_at(struct ring *r, uint64_t i)
 	return (struct packet *)(r->packet + i % RING * r->stride);
 }
 
-/* The producer: a packet to be filled, or NULL: the ring is full. */
+/* For the producer: a packet to be filled; NULL: the ring is full. */
 static inline struct packet *ring_room(struct ring *r)
 {
 	const uint64_t put = atomic_load_explicit(&r->put, memory_order_relaxed);
@@ -73,14 +72,14 @@ static inline struct packet *ring_room(struct ring *r)
 	return put - r->seen_taken == RING ? NULL : ring_at(r, put);
 }
 
-/* ... which is then the consumer's. */
+/* Passes that packet to the consumer. */
 static inline void ring_put(struct ring *r)
 {
 	atomic_store_explicit(&r->put, atomic_load_explicit(&r->put, memory_order_relaxed) + 1,
 			      memory_order_release);
 }
 
-/* The consumer: the first packet, or NULL: the ring is empty. */
+/* For the consumer: the first packet; NULL: the ring is empty. */
 static inline const struct packet *ring_first(struct ring *r)
 {
 	const uint64_t taken = atomic_load_explicit(&r->taken, memory_order_relaxed);
@@ -90,14 +89,14 @@ static inline const struct packet *ring_first(struct ring *r)
 	return taken == r->seen_put ? NULL : ring_at(r, taken);
 }
 
-/* ... which is then the producer's. */
+/* Returns that packet to the producer. */
 static inline void ring_took(struct ring *r)
 {
 	atomic_store_explicit(&r->taken, atomic_load_explicit(&r->taken, memory_order_relaxed) + 1,
 			      memory_order_release);
 }
 
-/* By anybody, and by then maybe not true any more. */
+/* From any thread; may be outdated on return. */
 static inline bool ring_is_empty(const struct ring *r)
 {
 	return atomic_load_explicit(&r->put, memory_order_acquire) ==
@@ -105,8 +104,8 @@ static inline bool ring_is_empty(const struct ring *r)
 }
 
 /*
- * One of several consumers: a copy of the first packet; false: the ring is empty. Who finds it so
- * leaves the lock to others.
+ * For one of several consumers: copies the first packet; false: the ring is empty. An empty ring is
+ * seen without taking the lock.
  */
 static inline bool ring_take_shared(struct ring *r, struct packet *copy)
 {

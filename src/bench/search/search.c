@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * search - a sorted array that is divided among threads, with the keys sent to where they belong,
- * against one that all search.
+ * search - lookups in a sorted array: shared by all threads, or partitioned among them, with keys
+ * sent to the owner of their range.
  *
- * A dispatcher that deals packets of 128 keys to 8 searchers, arrays of 16 KiB to 256 MiB, 5 s a
- * point and 20 repeats: the experiment of jsl2023. Taken apart here: what comes from where the keys
- * go (routed), what from the shorter search (divided), what from branches (--search); what skewed
- * keys do to it, and two cures; and `best`, a tree of cache lines.
+ * The experiment of jsl2023: a dispatcher deals packets of 128 keys to 8 searchers, arrays of 16
+ * KiB to 256 MiB, 5 s a point and 20 repeats. Here its gain is broken down: by where keys go
+ * (routed), by the shorter search (divided), by branches (--search). Further: the effect of skewed
+ * keys, and two remedies; and `best`, a tree of cache lines.
  */
 #include <string.h>
 
@@ -76,7 +76,7 @@ static const struct way
 
 static const char *settle(const struct trial *t, union value *value, uint64_t given)
 {
-	/* what is still in the rings when time is up is searched, too: packets are small */
+	/* packets in the rings when time is up are searched, too: so they must be small */
 	enum { MOST_PACKET = 1 << 16, MOST_SKEW = 100 };
 	static const double skew[] = { [UNIFORM] = 0, [ZIPF] = 1, [HOT] = 0.9 };
 	const enum distribution keys = value[KEYS].choice;
@@ -92,7 +92,7 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 						   : NULL;
 }
 
-/* A searcher's own: its range of the array, its ring and its answers. */
+/* A searcher's first touch: its range of the array, its ring and its answers. */
 static void enter_searcher(struct state *s, unsigned me)
 {
 	memset(s->own + me * s->own_stride, 0, s->own_stride);
@@ -130,7 +130,7 @@ static void enter_tree(void *state, struct worker *self)
 	team_barrier(s->team);
 	if (self->index)
 		return;
-	/* the kernel's part of it is not the building */
+	/* page faults are not part of the build time */
 	memset(s->tree_memory, 0, tree_bytes(s->held, s->recipe.width));
 	began = clock_now();
 	tree_build(&s->tree, s->array, s->held, s->recipe.width, s->tree_memory);
@@ -208,7 +208,7 @@ static const char *verify(void *state, const struct trial *t)
 	return search_check(&c, t->team, t->threads);
 }
 
-/* Of even keys there is nothing to cure. */
+/* With uniform keys there is no imbalance to remedy: these also run with skewed ones. */
 static const struct override
 	owned_defaults[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } },
 	best_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "1,auto" } }, { 0 } },

@@ -7,7 +7,7 @@
 #include "machine/topology/topology.h"
 
 enum {
-	/* different ones of a stream: more than a branch predictor knows by heart */
+	/* distinct keys of a stream: more than a branch predictor can learn */
 	LEAST_KEYS = 1 << 20,
 	BLOCK = 1 << 17, /* keys that a worker partitions in a sample, about */
 	LINE = 64,
@@ -64,8 +64,8 @@ uint32_t block_packets(const struct trial *t)
 }
 
 /*
- * So many different keys of all streams together that caches cannot hold what they touch, if they
- * cannot hold the array. Whole packets, or blocks of them.
+ * Enough distinct keys in all streams together that they touch more lines than the caches hold, if
+ * the array exceeds the caches. Whole packets, or blocks of them.
  */
 size_t stream_keys(const struct trial *t)
 {

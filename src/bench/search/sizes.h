@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows from a trial's parameters: how many of what, and how many bytes. */
+/* Numbers and sizes that follow from a trial's parameters. */
 #ifndef LOCUS_SEARCH_SIZES_H
 #define LOCUS_SEARCH_SIZES_H
 
@@ -12,15 +12,15 @@ bool has_tree(const struct trial *);
 
 unsigned width_of(const struct trial *);  /* bytes of a key */
 size_t elements_of(const struct trial *); /* of the array, on all ranks */
-/* elements that a rank holds; rank 0 has as many as any other */
+/* elements that a rank holds; rank 0 has the most */
 size_t held_of(const struct trial *, unsigned rank);
-/* elements that there is room for: as many on all ranks, so that they refuse alike */
+/* elements for which memory is mapped: the same on all ranks, so that all or none refuse */
 size_t padded_of(const struct trial *);
 size_t stream_keys(const struct trial *);
-uint32_t block_packets(const struct trial *); /* partitioned: of a worker in a sample */
+uint32_t block_packets(const struct trial *); /* partitioned: packets of a worker in a sample */
 double keys_a_unit(const struct trial *);     /* in a packet of each stream of all ranks */
 
-/* Bytes. What threads have for themselves is so far apart: whole pages. */
+/* Bytes. Strides between the memory of threads are whole pages. */
 size_t packet_room(const struct trial *); /* a packet's keys */
 size_t own_stride(const struct trial *);  /* a searcher's ring, copy of a packet and answers */
 size_t stream_stride(const struct trial *);

@@ -7,7 +7,7 @@
 #include "kit/shares.h"
 #include "base/apart.h"
 
-enum { WEIGHED = 1 << 16 }; /* keys by which ranges are cut */
+enum { WEIGHED = 1 << 16 }; /* keys from which weighted ranges are estimated */
 
 void search_release(void *state)
 {
@@ -50,7 +50,7 @@ static int cut_ranges(struct state *s, const struct trial *t)
 
 /* ---- memory ---- */
 
-/* Of its own range, or an even share. */
+/* Of its own range; distributed: of an even share. */
 size_t piece_begin(const struct state *s, unsigned searcher)
 {
 	if (searcher == s->searchers)
@@ -59,7 +59,7 @@ size_t piece_begin(const struct state *s, unsigned searcher)
 				      : s->ranges.begin[searcher];
 }
 
-/* Each range is where its owner is, for it touches it first. */
+/* Claims each range for its owner's node, as the owner touches it first. */
 static int map_array(struct state *s, const struct trial *t)
 {
 	const unsigned width = width_of(t), first = dispatchers_of(t);
@@ -79,7 +79,7 @@ static int map_array(struct state *s, const struct trial *t)
 	return 0;
 }
 
-/* What worker 0 sets up for all. */
+/* Memory that worker 0 touches first. */
 static void *map_common(const struct trial *t, const char *name, size_t bytes, enum pages pages)
 {
 	struct region *region = region_map(t->arena, name, bytes, pages);
@@ -128,7 +128,7 @@ static int map(struct state *s, const struct trial *t)
 
 /* ---- kernels, chosen once ---- */
 
-/* For the widest vectors. */
+/* The one with the widest vectors that this CPU has. */
 static tree_search *choose_searcher(unsigned width)
 {
 	tree_search *found = NULL;
@@ -161,7 +161,7 @@ static deal *choose_deal(const struct trial *t)
 	return t->value[TYPE].choice == U64 ? deal_by_range_64 : deal_by_range_32;
 }
 
-/* ---- who gets what ---- */
+/* ---- connecting searchers, rings and parts ---- */
 
 static void lay_out_searchers(struct state *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial of search holds: the array, the keys, the searchers, and what its way adds. */
+/* The state of a trial of search: the array, the keys, the searchers, and what its way adds. */
 #ifndef LOCUS_SEARCH_STATE_H
 #define LOCUS_SEARCH_STATE_H
 
@@ -17,10 +17,10 @@ struct state {
 	struct part *part;    /* by searcher */
 	struct outlet *outlet;
 	void *array;
-	size_t first, held; /* elements that are here: from which on, and how many */
-	size_t padded;	    /* elements, with those behind the end */
+	size_t first, held; /* elements of this rank: the first one's index, and how many */
+	size_t padded;	    /* elements with padding */
 	struct stream *stream;
-	unsigned streams, first_stream; /* those of this process, of all */
+	unsigned streams, first_stream; /* of this process; the first one's number among all */
 	unsigned searchers;
 	/* ring, copy of a packet and answers of each searcher, own_stride bytes apart */
 	unsigned char *own;
@@ -40,7 +40,7 @@ struct state {
 void *search_prepare(const struct trial *);
 void search_release(void *state);
 
-/* The piece of the array here that a searcher touches first ends where the next one's begins. */
+/* First element of the part of this rank's array that a searcher touches first. */
 size_t piece_begin(const struct state *, unsigned searcher);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys in memory, to be looked up one packet after the other, and again from the first. */
+/* Keys in memory, looked up packet by packet, cyclically. */
 #ifndef LOCUS_SEARCH_STREAM_H
 #define LOCUS_SEARCH_STREAM_H
 

@@ -16,8 +16,7 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * What was kept of all, to be freed, and how many. A searcher's stand for as many packets as it
- * had.
+ * All times kept, to be freed, and how many. Those of a searcher weigh as much as it had packets.
  */
 static struct weighted *gather(const struct tally *const *tally, const double *s_per_tick,
 			       unsigned tallies, size_t *n)
@@ -33,7 +32,7 @@ static struct weighted *gather(const struct tally *const *tally, const double *s
 	return all;
 }
 
-/* The value of which so much weight, or a little more, is not above. */
+/* The smallest value such that it and those below it have at least this weight. */
 static double quantile(const struct weighted *all, size_t n, double weight)
 {
 	double passed = 0, found = NAN;

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a searcher did in a sample, by ticks of its CPU's counter. Nothing here is shared while it
- * is written.
- */
+/* What a searcher did in a sample, in ticks of its CPU's counter. Written by the searcher alone. */
 #ifndef LOCUS_SEARCH_TALLY_H
 #define LOCUS_SEARCH_TALLY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Every 2^k-th packet's time is kept; when there is no more room, every other one goes, and k
- * grows.
- */
+/* Every 2^k-th packet's time is kept; when full, every other one is dropped, and k grows. */
 enum { KEPT = 512 };
 
 struct tally {
-	uint64_t began, ended;			   /* the counter */
+	uint64_t began, ended;			   /* clock_ticks() */
 	uint64_t searching, waiting, partitioning; /* ticks */
 	uint64_t keys, packets;			   /* packets: whole ones */
 	unsigned kept, every;			   /* every: 2^k - 1 */
-	/* ticks; those that do not fit are as long as can be said */
+	/* ticks, at most UINT32_MAX */
 	uint32_t time[KEPT];
 };
 
@@ -33,8 +27,8 @@ static inline void tally_halve(struct tally *t)
 }
 
 /*
- * A whole packet took so long. Where there is no room, its number is a multiple of twice the step:
- * it is kept still.
+ * Records the time of a whole packet. When full, its number is a multiple of twice the step, so
+ * that it is kept also after halving.
  */
 static inline void tally_packet(struct tally *t, uint64_t ticks)
 {
@@ -46,8 +40,8 @@ static inline void tally_packet(struct tally *t, uint64_t ticks)
 }
 
 /*
- * s, of all packets of some searchers: what was kept of one stands for as many packets as it had.
- * NAN: there was none, or no memory.
+ * s, over all packets of some searchers; the times kept of a searcher are weighted by its number of
+ * packets. NAN: no packets, or ENOMEM.
  */
 struct packet_times {
 	double median, p99, deviation;

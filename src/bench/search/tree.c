@@ -5,12 +5,12 @@
 #include "bench/search/tree.h"
 #include "kit/opaque.h"
 
-/* Lines of the top. It tells TOP_LINES lines of a layer apart for each slot of a line. */
+/* Lines of the top, which selects one of TOP_LINES * FAN lines of a layer. */
 #define TOP_LINES 16
 
 /*
- * A layer of more bytes than this is prefetched; a core's caches keep what is less, and order of
- * execution hides what they take.
+ * Layers of more bytes are prefetched; smaller ones stay in a core's caches, whose latency
+ * out-of-order execution hides.
  */
 #define NEAR ((size_t)64 << 10)
 
@@ -49,7 +49,7 @@ size_t tree_bytes(size_t n, unsigned width)
 	return all * TREE_LINE;
 }
 
-/* The last key of a line; of the last line, the largest key there is. */
+/* The last key of a line; of the last line, the largest possible key. */
 static uint64_t last_key(const void *layer, size_t lines, size_t line, unsigned width)
 {
 	const size_t slot = (line + 1) * fan(width) - 1;
@@ -69,8 +69,8 @@ static void put(void *to, size_t slot, uint64_t key, unsigned width)
 }
 
 /*
- * In Eytzinger order, separator i of a level is between lines that halving 2^depth of them (level +
- * 1) times leaves together.
+ * Eytzinger order: separator i of a level is the middle of interval i, when 2^depth lines are cut
+ * into 2^level intervals.
  */
 static void lay_top(const struct tree *t, void *top, size_t lines)
 {
@@ -114,8 +114,8 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 #define UNROLL _Pragma("GCC unroll 64")
 
 /*
- * Keys that go down one after the other without a branch; keys of a batch, long enough for a line
- * to come before its turn.
+ * Keys that descend together without a branch; keys of a batch, large enough for a line to arrive
+ * before it is used.
  */
 enum { GROUP = 16, BATCH = 256 };
 
@@ -129,7 +129,7 @@ TARGET static inline unsigned rank_u32_avx512(const uint32_t *line, uint32_t key
 	unsigned less =
 		_mm512_cmplt_epu32_mask(_mm512_load_si512(line), _mm512_set1_epi32((int)key));
 
-	OPAQUE(less); /* or else compilers count 16 bits, and clear 16 others */
+	OPAQUE(less); /* else compilers mask the upper 16 bits first */
 	return (unsigned)__builtin_popcount(less);
 }
 

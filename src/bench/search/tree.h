@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sorted array as a tree of cache lines, and lower_bound in it, many keys at once: the first
- * element that is not less than the key. The idea is that of Khuong's and Slotin's static B-trees
- * (S+ trees; algorithmica.org/en/hpc): a node is a line, compared with a key by one vector or a
- * few, and the lowest layer is the sorted array itself, so that what is found is an index.
+ * A sorted array as a tree of cache lines, and lower_bound in it (the first element not less than
+ * the key) for many keys at once. It follows Khuong's and Slotin's static B-trees (S+ trees;
+ * algorithmica.org/en/hpc): a node is a line, compared with a key by one or a few vectors, and the
+ * lowest layer is the sorted array itself, so that the result is an index.
  *
  *	the top      up to 16 x FAN lines of the layer below are told apart here, by a binary search
  *                   of as many keys at once as a vector has lanes; its
@@ -15,14 +15,12 @@
  *	             is, so that no search leaves a layer at its end
  *	the bottom   the sorted array, filled up to whole lines with the largest key
  *
- * FAN, the keys of a line, is 16 or 8. A search counts the slots of a line that are less than the
- * key, and that many lines it goes on to the right.
+ * FAN, the keys of a line, is 16 or 8. The number of slots less than the key is the child to go to.
  *
- * A batch of keys goes through layer after layer, and each finds the line on its way that it will
- * need in the next one. (A pipeline, in which groups of keys follow each other through the layers,
- * so that far lines come while near ones are searched, was tried in many ways, and is slower: lines
- * from everywhere then wait for the same few buffers.) A call for each packet of 128 keys loses
- * little beside one for many.
+ * A batch of keys goes through one layer after the other, and each key's line of the next layer is
+ * prefetched. (Pipelines, in which groups of keys are in different layers at a time, were tried in
+ * many forms and were slower: lines from all layers then compete for the same few fill buffers.)
+ * Calls with a packet of 128 keys are hardly slower than calls with many.
  */
 #ifndef LOCUS_SEARCH_TREE_H
 #define LOCUS_SEARCH_TREE_H
@@ -32,7 +30,7 @@
 
 #include "kit/instructions.h"
 
-#define TREE_LINE 64 /* bytes of a node; also where the machine's lines are longer */
+#define TREE_LINE 64 /* bytes of a node, also on machines with longer lines */
 
 enum { MOST_LAYERS = 10 }; /* 2^32 keys of 8 bytes */
 
@@ -42,32 +40,29 @@ struct tree {
 	unsigned layers; /* above the bottom */
 	/* the layer that the top leads to; levels of the top */
 	unsigned first, depth;
-	/* from this layer on, lines are prefetched: those before stay in the cache */
+	/* from this layer on, lines are prefetched; those above stay in the cache */
 	unsigned far;
 	const void *top, *layer[MOST_LAYERS + 1]; /* layer[0] the root, layer[layers] the bottom */
 };
 
-/* elements of the array, filled up to whole lines; of none, a line */
+/* elements of the array, padded to whole lines; at least one line */
 size_t tree_padded(size_t n, unsigned width);
-size_t tree_bytes(size_t n, unsigned width); /* that a tree needs beyond that array */
+size_t tree_bytes(size_t n, unsigned width); /* of memory that a tree needs besides the array */
 
 /*
- * Over a sorted array of n elements, filled up to tree_padded() with the largest key. Both it and
- * `memory`, of tree_bytes(), begin at a line; they belong to the caller, and stay as long as the
- * tree. Elements are UINT32_MAX at most, of 4 or 8 bytes.
+ * Builds a tree over a sorted array of n elements, padded to tree_padded() with the largest key.
+ * The array and `memory`, of tree_bytes(), are aligned to lines, owned by the caller, and must
+ * outlive the tree. n is at most UINT32_MAX; elements have 4 or 8 bytes.
  */
 void tree_build(struct tree *, const void *sorted, size_t n, unsigned width, void *memory);
 
 /*
- * answers[i]: how many elements are less than keys[i]. Keys and answers may be `count` anywhere;
- * both are read, and written, within these.
+ * answers[i]: how many elements are less than keys[i]. Keys and answers need no alignment; nothing
+ * beyond `count` of them is read or written.
  */
 typedef void tree_search(const struct tree *, const void *keys, size_t count, uint32_t *answers);
 
-/*
- * NULL: not compiled in. Whether this CPU can run it is the caller's question
- * (instruction_set_usable()).
- */
+/* NULL: not compiled in. The caller asks instruction_set_usable() whether this CPU can run it. */
 tree_search *tree_searcher(unsigned width, enum instruction_set);
 
 #endif

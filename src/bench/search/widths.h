@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels for keys of one width: no header, but what kernels.c includes once for each, with
+ * The kernels for keys of one width: a template that kernels.c includes once for each, with
  *
  *	KEY              the type of a key
  *	NAME(function)   the function's name
- *	REGISTER         how the assembler of aarch64 calls registers of that width
+ *	REGISTER         the prefix of aarch64's registers of that width
  */
 
 __attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n, uint32_t first,
@@ -22,7 +22,7 @@ __attribute__((noinline)) void NAME(search_branchy)(const void *array, size_t n,
 
 			if (a[middle] < key) {
 				low = middle + 1;
-				/* else a compiler may make a conditional move of the branch */
+				/* else a compiler may use a conditional move */
 				OPAQUE(low);
 			} else if (a[middle] > key) {
 				high = middle;
@@ -53,7 +53,7 @@ __attribute__((noinline)) void NAME(search_branchless)(const void *array, size_t
 	}
 }
 
-/* As many as there are limits below the key, by halves: no branch that depends on it. */
+/* The number of limits less than the key, by a branchless binary search. */
 static inline unsigned NAME(owner)(const struct ranges *r, KEY key)
 {
 	const KEY *limit = r->limit;
@@ -97,7 +97,7 @@ void NAME(partition)(void *keys, size_t n, const struct ranges *r, uint32_t *cut
 			const unsigned owner = NAME(owner)(r, key);
 			const uint32_t to = next[owner]++;
 
-			/* In its place already, it changes places with itself. */
+			/* A key that is in its place already is swapped with itself. */
 			k[next[i] - (owner == i)] = k[to];
 			k[to] = key;
 		}

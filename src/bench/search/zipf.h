@@ -10,11 +10,11 @@
 
 struct zipf {
 	double exponent, n;
-	/* integrals of the hat function; within `sure` above a number nothing is rejected */
+	/* integrals of the hat function; up to `sure` above a number nothing is rejected */
 	double begin, end, sure;
 };
 struct zipf zipf_of(uint64_t n, double exponent);
-/* by a random number of 64 bits, which is also the seed of further tries */
+/* From a random number of 64 bits, which also seeds further tries. */
 uint64_t zipf_draw(const struct zipf *, uint64_t random);
 
 #endif

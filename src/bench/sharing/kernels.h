@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The updates that are measured, each in a function of its own, so that a test can read its machine
- * code. An update does n operations on what lies at `place`: a word, or a lock with the word that
- * it guards.
+ * The measured updates, each a separate function, so that a test can read its machine code. An
+ * update does n operations at `place`: on a word, or on a lock and the word that it guards.
  */
 #ifndef LOCUS_SHARING_KERNELS_H
 #define LOCUS_SHARING_KERNELS_H
@@ -28,16 +27,15 @@ struct guarded_by_mcs {
 	uint64_t word;
 };
 
-/* `own`: what this thread alone brings along. */
+/* `own`: the calling thread's queue node, for update_mcs. */
 typedef void update(void *place, struct mcs_node *own, uint64_t n);
 
 /*
- * A load, an add, a store: between threads, updates get lost. The races are relaxed atomics, and so
- * defined.
+ * A load, an add, a store: races lose updates. Relaxed atomics, so that their behaviour is defined.
  */
 update update_add, update_add_32;
 update update_fetch_add, update_fetch_add_32;
-/* Again, until the word is what was read. */
+/* Retries until the exchange succeeds. */
 update update_compare_exchange;
 update update_mutex, update_spin, update_ticket, update_mcs;
 

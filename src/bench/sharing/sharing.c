@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sharing - threads update words that lie on one line, or apart.
+ * sharing - threads update words on one cache line (true or false sharing), or on separate lines.
  *
  * The operations and layouts, and 2^25 operations over 1 to 64 threads, after P. Sestoft, "A
  * multicore performance mystery solved" (2017), section 4.2. Beyond that: words at any distance.
@@ -60,13 +60,13 @@ static const struct ratio ratios[] = {
 };
 
 /*
- * What lies at a place: its size, where in it the word is that is counted, and of how many bytes.
+ * An operation, and what it updates: `size` bytes, with a word of `bytes` bytes at offset `word`.
  */
 struct operation {
 	update *run;
 	size_t size, word, bytes;
 	bool fair;  /* a lock that is first come, first served */
-	bool exact; /* no update is lost, wherever the words are */
+	bool exact; /* no update is lost, even if words are shared */
 };
 
 static const struct operation add[] = { { update_add, sizeof(uint64_t), 0, sizeof(uint64_t) } },
@@ -88,7 +88,7 @@ static const struct operation locks[] = {
 	  sizeof(uint64_t), .fair = true, .exact = true },
 };
 
-/* What a variant does: one of these operations, by the choice of a parameter, or the first. */
+/* A variant's operation: chosen by a parameter, or the first one. */
 struct choice {
 	const struct operation *of;
 	int parameter;
@@ -113,7 +113,7 @@ struct state {
 	uint64_t mask; /* of a word */
 	size_t stride;
 	unsigned char *places;
-	uint64_t before; /* what the words came to before the sample */
+	uint64_t before; /* sum of the words before the sample */
 	struct start start;
 	struct own own[];
 };
@@ -246,7 +246,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 		       (double)((all - (sum_of_words(s) - s->before)) & s->mask) / (double)all);
 }
 
-/* What is lost of racing additions to one word is a result, and no error. */
+/* Updates lost to races on a shared word are a result, not an error. */
 static const char *verify(void *state, const struct trial *t)
 {
 	const struct state *s = state;
@@ -255,11 +255,11 @@ static const char *verify(void *state, const struct trial *t)
 	for (unsigned i = 0; i < t->threads; i++) {
 		did += s->own[i].did;
 		if (s->stride && word_of(s, i) != (s->own[i].did & s->mask))
-			return "a word of one thread alone does not hold as many updates as it did";
+			return "a per-thread word does not hold as many updates as its thread did";
 	}
 	if (!s->stride && s->operation->exact && word_of(s, 0) != did)
-		return "the shared word does not hold as many updates as all threads did: an "
-		       "update that may not be lost was";
+		return "the shared word does not hold as many updates as all threads did: some "
+		       "were lost";
 	return NULL;
 }
 
