@@ -34,7 +34,7 @@ static uint64_t exercise(void)
 	return sum + (uint64_t)real;
 }
 
-void probe(struct station *s, const struct pass *p)
+void probe_pass(struct station *s, const struct pass *p)
 {
 	uint64_t done;
 

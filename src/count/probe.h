@@ -10,6 +10,6 @@
 #include "count/station.h"
 
 /* Sets event.proven of this pass's events; false for those that can't be started now. */
-void probe(struct station *, const struct pass *);
+void probe_pass(struct station *, const struct pass *);
 
 #endif

@@ -164,7 +164,7 @@ static bool add_all(struct schedule *s, const char *const *names, struct station
 	for (unsigned number = 0; number < s->passes && good; number++) {
 		const struct pass pass = schedule_pass(s, number);
 
-		probe(trial, &pass);
+		probe_pass(trial, &pass);
 	}
 	return good;
 }

@@ -8,9 +8,7 @@
 /* Of the calling thread, running totals. */
 struct usage {
 	double wall, cpu; /* s: clock_now(), CPU time */
-	/*
-	 * s spent runnable, but not running; NAN: no schedstat, or it can't be opened
-	 */
+	/* s spent runnable, but not running; NAN: no schedstat, or it can't be opened */
 	double delay;
 	uint64_t involuntary, voluntary; /* context switches */
 	uint64_t minor_faults, major_faults;

@@ -24,9 +24,7 @@ struct watch {
 	void *argument;
 };
 
-/*
- * Catches SIGINT, SIGTERM and SIGHUP from now on. -1 with errno set: no thread could be created.
- */
+/* Catches SIGINT, SIGTERM and SIGHUP from now on. -1 with errno set: no thread could be created. */
 int watchdog_start(const struct watch *);
 /* Ends the thread, but goes on catching signals. */
 void watchdog_stop(void);

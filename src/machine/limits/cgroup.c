@@ -17,9 +17,7 @@
 /* Version 1 writes "no limit" as the largest multiple of a page: anything close to it is none. */
 #define NONE_BEYOND (UINT64_C(1) << 62)
 
-/*
- * The files of memory, by version. A group's page cache is dropped before an allocation fails.
- */
+/* The files of memory, by version. A group's page cache is dropped before an allocation fails. */
 static const struct {
 	const char *limit[2], *usage, *cached[3];
 } memory_files[] = {

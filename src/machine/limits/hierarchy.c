@@ -63,9 +63,7 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/*
- * The path relative to the mounted part of the hierarchy; "" if it is outside (namespaces).
- */
+/* The path relative to the mounted part of the hierarchy; "" if it is outside (namespaces). */
 static const char *below(const char *path, const char *mounted)
 {
 	size_t length = strcmp(mounted, "/") ? strlen(mounted) : 0;

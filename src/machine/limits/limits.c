@@ -35,9 +35,7 @@ static void restrict_to(hwloc_bitmap_t nodes, hwloc_bitmap_t allowed, const char
 	hwloc_bitmap_free(allowed);
 }
 
-/*
- * A cpuset, or a binding policy (numactl --membind), may allow only some of the nodes.
- */
+/* A cpuset, or a binding policy (numactl --membind), may allow only some of the nodes. */
 static void consider_nodes(const char *root, struct memory_limit *l)
 {
 	char *status = sysfs_text(root, "/proc/self/status"),

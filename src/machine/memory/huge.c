@@ -29,9 +29,7 @@ static uint64_t untouched(const struct region *r)
 	return n;
 }
 
-/*
- * A fault beyond the cgroup's limit kills the process (SIGBUS), so it is checked in advance.
- */
+/* A fault beyond the cgroup's limit kills the process (SIGBUS), so it is checked in advance. */
 int huge_within_limit(struct region *r)
 {
 	char needed[BYTES_TEXT], there[BYTES_TEXT];

@@ -72,9 +72,7 @@ static int back(struct region *r)
 			huge_refused(r);
 		return -1;
 	}
-	/*
-	 * Fails without transparent huge pages in the kernel; the pages are read back anyway.
-	 */
+	/* Fails without transparent huge pages in the kernel; the pages are read back anyway. */
 	if (b->advice != MADV_NORMAL)
 		madvise(r->base, r->bytes, b->advice);
 	return 0;

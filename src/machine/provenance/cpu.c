@@ -146,7 +146,7 @@ static json_t *words_of(const char *text)
 	return list;
 }
 
-json_t *cpu_of(const char *root)
+json_t *provenance_cpu(const char *root)
 {
 	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo");
 	const char *flags = field_find(cpuinfo, "flags");

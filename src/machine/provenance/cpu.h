@@ -5,6 +5,6 @@
 
 #include <jansson.h>
 
-json_t *cpu_of(const char *root);
+json_t *provenance_cpu(const char *root);
 
 #endif

@@ -7,11 +7,9 @@
 
 struct machine;
 
-/*
- * Whether turbo is enabled: 1, 0, or -1: unknown. *source is the file that says so, or NULL.
- */
+/* Whether turbo is enabled: 1, 0, or -1: unknown. *source is the file that says so, or NULL. */
 int turbo_read(const char *root, const char **source);
 
-json_t *frequency_of(const char *root, const struct machine *);
+json_t *provenance_frequency(const char *root, const struct machine *);
 
 #endif

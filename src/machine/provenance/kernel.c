@@ -28,7 +28,7 @@ static json_t *read_command_line(const char *root, const char *path, int64_t sca
 	return text_value(shown);
 }
 
-json_t *kernel_of(const char *root)
+json_t *provenance_kernel(const char *root)
 {
 	static const struct source sources[] = {
 		{ "release", "/proc/sys/kernel/osrelease", source_line, 0 },

@@ -5,6 +5,6 @@
 
 #include <jansson.h>
 
-json_t *kernel_of(const char *root);
+json_t *provenance_kernel(const char *root);
 
 #endif

@@ -54,7 +54,7 @@ static void put_meminfo(json_t *memory, const char *meminfo, const char *name, c
 		  "/proc/meminfo has no number \"%s\"", key);
 }
 
-json_t *memory_of(const char *root, const struct machine *m)
+json_t *provenance_memory(const char *root, const struct machine *m)
 {
 	static const struct source thp_sources[] = {
 		{ "enabled", THP "/enabled", source_choice, 0 },

@@ -7,6 +7,6 @@
 
 struct machine;
 
-json_t *memory_of(const char *root, const struct machine *);
+json_t *provenance_memory(const char *root, const struct machine *);
 
 #endif

@@ -114,17 +114,17 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	bool known;
 
 	hypervisor = hypervisor_find(root, &known);
-	json_object_set_new(machine, "cpu", cpu_of(root));
+	json_object_set_new(machine, "cpu", provenance_cpu(root));
 	if (hypervisor || !known)
 		put_value(machine, "virtual", json_string(hypervisor),
 			  "neither the CPU nor the firmware tells");
 	else
 		json_object_set_new(machine, "virtual", json_null());
-	json_object_set_new(machine, "topology", topology_of(root, m));
+	json_object_set_new(machine, "topology", provenance_topology(root, m));
 	put_tlbs(machine, root, m);
-	json_object_set_new(machine, "memory", memory_of(root, m));
-	json_object_set_new(machine, "kernel", kernel_of(root));
-	json_object_set_new(machine, "frequency", frequency_of(root, m));
+	json_object_set_new(machine, "memory", provenance_memory(root, m));
+	json_object_set_new(machine, "kernel", provenance_kernel(root));
+	json_object_set_new(machine, "frequency", provenance_frequency(root, m));
 	put_value(machine, "mitigations", mitigations_of(root), CPUS "/vulnerabilities: %s",
 		  strerror(errno));
 	json_object_set_new(machine, "cgroup", cgroup_of(root));

@@ -188,7 +188,7 @@ static json_t *allowed_of(const struct machine *m)
 }
 
 /* Of the whole machine; `allowed` are the CPUs that this process may use. */
-json_t *topology_of(const char *root, const struct machine *m)
+json_t *provenance_topology(const char *root, const struct machine *m)
 {
 	static const struct source online = { "online", CPUS "/online", source_line, 0 };
 	hwloc_topology_t t = m->topology;

@@ -7,6 +7,6 @@
 
 struct machine;
 
-json_t *topology_of(const char *root, const struct machine *);
+json_t *provenance_topology(const char *root, const struct machine *);
 
 #endif

@@ -151,9 +151,7 @@ int affinity_inherit(struct affinity *a)
 		mask[omp_get_thread_num()] = cpuset_get();
 		failed |= mask[omp_get_thread_num()] ? 0 : errno;
 	}
-	/*
-	 * Else OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME).
-	 */
+	/* Else OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME). */
 	omp_pause_resource_all(omp_pause_soft);
 	errno = failed;
 	if (failed)

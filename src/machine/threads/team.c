@@ -34,9 +34,7 @@ struct order {
 	unsigned watched;
 };
 
-/*
- * Tells a worker of a new order. One for each worker, so that those without a seat stay asleep.
- */
+/* Tells a worker of a new order. One for each worker, so that those without a seat stay asleep. */
 struct mailbox {
 	_Alignas(APART) _Atomic uint32_t orders; /* so far; a futex */
 	_Atomic uint32_t asleep;

@@ -32,9 +32,7 @@ struct worker {
 	unsigned group, meeting;
 	struct place place;
 	uint64_t count; /* units this worker is to do; UINT64_MAX: until *stop */
-	/*
-	 * BY_DEADLINE: raised when time is up; with TOGETHER: when the first worker is done
-	 */
+	/* BY_DEADLINE: raised when time is up; with TOGETHER: when the first worker is done */
 	const _Atomic bool *stop;
 	uint64_t done; /* units that this worker did: work() sets it */
 	/*
@@ -60,7 +58,7 @@ int team_open(unsigned threads, int (*body)(struct team *, void *), void *argume
  * *culprit.
  */
 int team_seat(struct team *, const struct place *, unsigned threads, unsigned *culprit);
-/* The same, but each is free to move within these CPUs: its place is where it may begin. */
+/* As team_seat(), but each may move within these CPUs; its place is only where it may start. */
 int team_float(struct team *, const struct place *, unsigned threads, hwloc_const_bitmap_t within,
 	       unsigned *culprit);
 unsigned team_threads(const struct team *);

@@ -78,9 +78,7 @@ static int take_file(struct machine *m, const char *path, const struct stat *sta
 	return say(error, "topology %.200s: %s; expected " EXPECTED, path, what);
 }
 
-/*
- * Containers may hide the folder under an empty one, on which hwloc fails an assertion.
- */
+/* Containers may hide the folder under an empty one, on which hwloc fails an assertion. */
 static bool nodes_are_hidden(void)
 {
 	return sysfs_exists(THIS_MACHINE, NODES) && sysfs_hidden(THIS_MACHINE, NODES);
@@ -92,9 +90,7 @@ static const char *const misleading[] = { "HWLOC_XMLFILE",    "HWLOC_SYNTHETIC",
 					  "HWLOC_COMPONENTS", "HWLOC_THISSYSTEM",
 					  "HWLOC_ALLOW",      "HWLOC_DUMPED_HWDATA_DIR" };
 
-/*
- * Removes them for good, because LIKWID's library uses hwloc, too. topology_warn() names them.
- */
+/* Removes them for good, because LIKWID's library uses hwloc, too. topology_warn() names them. */
 static void ignore_variables(struct machine *m)
 {
 	for (unsigned i = 0; i < LENGTH(misleading); i++) {

@@ -20,9 +20,7 @@ struct node_memory {
 	 * as long as another node has free pages (unless vm.zone_reclaim_mode is set).
 	 */
 	uint64_t spare;
-	/*
-	 * For a binding policy: spare, and the page cache, which is dropped for it.
-	 */
+	/* For a binding policy: spare, and the page cache, which is dropped for it. */
 	uint64_t available;
 };
 int node_memory_read(const char *root, int node, struct node_memory *);
