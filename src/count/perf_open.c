@@ -82,8 +82,8 @@ static void forbidden(int highest, int enough, struct reason *why)
 			 "PERFMON",
 			 enough);
 	} else {
-		because(why, "forbidden, perhaps by seccomp (container): perf_event_paranoid allows "
-			     "it");
+		because(why, "forbidden, perhaps by seccomp (container): "
+			     "perf_event_paranoid allows it");
 		remedied(why, "docker run --cap-add PERFMON ... # or another seccomp profile");
 	}
 }

@@ -161,8 +161,8 @@ static void policies_that_bind_are_limits(void **state)
 		  "allows",
 		  192 },
 		{ "bind:0,2", "0-2",
-		  "the memory available on nodes 0,2, which the memory policy bind:0,2 allows "
-		  "alone",
+		  "the memory available on nodes 0,2, the only ones that the memory policy "
+		  "bind:0,2 allows",
 		  1216 },
 		{ "bind:0-1", "0-1",
 		  "the memory available on nodes 0-1, the only ones that the cpuset allows", 2112 },
