@@ -59,8 +59,6 @@ char *field_text(const char *text, const char *key)
 	if (!value)
 		return NULL;
 	end = value + strcspn(value, "\n");
-	while (value < end && isspace((unsigned char)*value))
-		value++;
 	while (value < end && isspace((unsigned char)end[-1]))
 		end--;
 	return value < end ? strndup(value, (size_t)(end - value)) : NULL;

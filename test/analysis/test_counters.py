@@ -533,12 +533,18 @@ def test_nothing_that_a_record_says_of_counters_becomes_part_of_the_page(tmp_pat
 
 def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
     names = set()
+    events = (SOURCE / "kit/events.h").read_text(encoding="utf-8")
+    shared = dict(re.findall(r'#define (EVENT_\w+)\s+(?:\\\n\s*)?((?:"[^"]+"[\s\\]*)+)', events))
     for path in sorted(SOURCE.glob("bench/**/*.c")):
         for table in re.findall(
             r"struct explained counters\[\] = \{(.*?)\n\};", path.read_text(encoding="utf-8"), re.S
         ):
-            table = re.sub(r'"\s*\n\s*"', "", table)  # literals that stand side by side are one
-            names |= {name for row in re.findall(r'\{ "([^"]+)"', table) for name in row.split("|")}
+            table = re.sub(r"\bEVENT_\w+", lambda name: shared[name[0]], table)
+            # literals that stand side by side are one
+            table = re.sub(r'"[\s\\]*\n\s*"', "", table)
+            names |= {
+                name for row in re.findall(r'\{\s*"([^"]+)"', table) for name in row.split("|")
+            }
     counting = (SOURCE / "harness/sample/quotients.c").read_text(encoding="utf-8")
     ratios = re.findall(r'\{ "([^"]+)", "[^"]+", "([^"]+)", "([^"]+)" \}', counting)
     assert {"PAPI_TOT_CYC", "perf::CACHE-MISSES"} <= names and ratios

@@ -19,6 +19,9 @@ from make_records import MACHINES, Line, header, machine_record, run_id, write
 BAD_INPUT = 2
 LATER = {
     "ratios",
+    "roles",
+    "by_worker",
+    "distribution",
     "pairs",
     "meetings",
     "metric",

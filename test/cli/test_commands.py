@@ -260,3 +260,16 @@ def test_dry_run_from_an_xml_file(locus, tmp_path):
 def test_more_threads_than_cores_use_siblings_last(locus):
     done = locus("dummy --variant steady --threads 2 --dry-run --topology", "node:1 core:2 pu:2")
     assert re.search(r"on CPUs 0 2 ", done.out), done.out
+
+
+@pytest.mark.parametrize("words", ["numa --variant static", "core-to-core --threads 2"])
+def test_what_is_about_places_cannot_float(locus, words):
+    done = locus(f"{words} --profile quick --bind float --oversubscribe --dry-run")
+    assert done.status == 0
+    assert "impossible: it is about where threads sit, and --bind float lets them move" in done.out
+
+
+def test_more_trials_than_a_plan_has(locus):
+    done = locus("dummy --variant steady --size 1..20001+1 --dry-run")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == "locus dummy: more than 20000 trials; choose fewer values\n"

@@ -162,10 +162,3 @@ def test_threads_that_float_are_disturbed_by_nobody(locus, hog, cpus, tmp_path, 
     assert switches["value"] > 0 and trial["noise"]["involuntary"] > 0
     assert trial["noise"]["samples"] == 0 or trial["noise"]["major_faults"]
     assert trial["status"] != "noisy" or trial["noise"]["steal"]
-
-
-@pytest.mark.parametrize("words", ["numa --variant static", "core-to-core --threads 2"])
-def test_what_is_about_places_cannot_float(locus, words):
-    done = locus(f"{words} --profile quick --bind float --oversubscribe --dry-run")
-    assert done.status == 0
-    assert "impossible: it is about where threads sit, and --bind float lets them move" in done.out

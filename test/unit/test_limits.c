@@ -108,7 +108,7 @@ static void lists_are_read(void **state)
 static void keys_are_found_whole(void **state)
 {
 	static const char text[] =
-		"cpu family\t: 6\nmodel name\t: Some CPU: fast\nmodel\t\t: 207\nempty\t:\n"
+		"cpu family\t: 6\nmodel name\t: Some CPU: fast\nmodel\t\t: 207 \t\nempty\t:\n"
 		"Node 1 MemFree:      12 kB\ninactive_file 7\nfile 8\nthreads = 9\nhuge "
 		"18446744073709551615 kB\n";
 	uint64_t value = 0;
@@ -117,6 +117,9 @@ static void keys_are_found_whole(void **state)
 	(void)state;
 	word = field_text(text, "model name");
 	assert_string_equal(word, "Some CPU: fast");
+	free(word);
+	word = field_text(text, "model");
+	assert_string_equal(word, "207");
 	free(word);
 	assert_true(field_number(text, "model", &value) && value == 207);
 	assert_true(field_number(text, "Node 1 MemFree", &value) && value == 12 * 1024);

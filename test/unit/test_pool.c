@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <numa.h>
 #include <cmocka.h>
 
 #include "kit/pool.h"
@@ -31,6 +32,8 @@ static int open_world(void **state)
 
 	memset(w, 0, sizeof(*w));
 	w->machine = machine_open(NULL, &error);
+	/* whoever the worker: it is this thread that touches */
+	numa_run_on_node(w->machine->node[0].number);
 	for (unsigned i = 0; i < THREADS; i++) {
 		w->place[i].node = w->machine->node[0].first_touch;
 		w->worker[i].index = i;
@@ -49,6 +52,7 @@ static int close_world(void **state)
 {
 	struct world *w = *state;
 
+	numa_run_on_node(-1);
 	pool_close(w->pool);
 	arena_close(w->trial.arena);
 	machine_close(w->machine);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +32,7 @@ static void keep_inherited(struct seats *s, const struct setting *setting, unsig
 	}
 }
 
-/* -1 with errno and a reason: EINVAL where what was asked for is not understood. */
+/* -1 with a reason. */
 static int find_places(struct seats *s, const struct request *r, unsigned threads,
 		       const char *layout, const char **why)
 {
@@ -82,8 +81,6 @@ int seat_threads(struct seats *s, const struct request *r, unsigned threads, con
 	if (!s->place)
 		return EXIT_BAD;
 	failed = find_places(s, r, threads, layout, &why) != 0;
-	if (failed && errno == EINVAL)
-		return request_refuse(r, layout ? "layout" : "bind", why);
 	if (!failed && list_cpus(s, r->setting->machine, threads))
 		return EXIT_BAD;
 	s->oversubscribed = crowd || (!failed && s->cpus < threads);
