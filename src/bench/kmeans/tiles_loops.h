@@ -11,20 +11,18 @@
 #if WIDTH == 64
 #define VECTORS 3
 #define ROWS	8
-#define GROUP	LANES
-#define GROUP_VECTORS 1u
+#define GROUP_VECTORS 1
 #elif WIDTH == 32 /* 16 registers: 12 scores */
 #define VECTORS 3
 #define ROWS	4
-#define GROUP	8u
-#define GROUP_VECTORS (8u / LANES)
+#define GROUP_VECTORS (8 / LANES)
 #else
 #define VECTORS 2
 #define ROWS	4
-#define GROUP	((unsigned)(32 / sizeof(REAL))) /* two vectors */
-#define GROUP_VECTORS 2u
+#define GROUP_VECTORS 2
 #endif
-#define BLOCK ((size_t)VECTORS * LANES) /* points */
+#define GROUP (GROUP_VECTORS * LANES) /* centres */
+#define BLOCK (VECTORS * LANES) /* points */
 
 #include "bench/kmeans/tiles_nearest.h"
 #include "bench/kmeans/tiles_rows.h"

@@ -28,7 +28,7 @@
  */
 
 #define UNROLL	   _Pragma("GCC unroll 64")
-#define LANES	   ((unsigned)(WIDTH / sizeof(REAL)))
+#define LANES	   (WIDTH / sizeof(REAL))
 #define V(address) (*(NAME(vector) *)(address))
 #define VECTOR_TYPES                                                                   \
 	typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));      \
