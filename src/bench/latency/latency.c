@@ -82,7 +82,7 @@ static union position position_of(const struct state *s, unsigned chain, uint64_
 
 static int map_chain(struct state *s, const struct trial *t)
 {
-	const int node = is_matrix(t) ? (int)t->value[TO].count : t->place[0].node;
+	const int node = way_of(t)->matrix ? (int)t->value[TO].count : t->place[0].node;
 	struct region *region =
 		region_map(t->arena, "the chain", s->chain.bytes, t->value[PAGES].choice);
 
@@ -91,7 +91,7 @@ static int map_chain(struct state *s, const struct trial *t)
 	s->base = region_base(region);
 	region_home(region, 0, s->chain.bytes, node);
 	region_user(region, 0, s->chain.bytes, t->place[0].node);
-	return is_matrix(t) ? region_bind(region, node) : 0;
+	return way_of(t)->matrix ? region_bind(region, node) : 0;
 }
 
 static void *prepare(const struct trial *t)
@@ -111,8 +111,8 @@ static void *prepare(const struct trial *t)
 	if (map_chain(s, t))
 		goto fail;
 	/* asked once, because available memory shrinks with each mapping */
-	each = is_loaded(t) ? background_bytes(t) : 0;
-	for (unsigned i = 1; is_loaded(t) && i < t->threads; i++)
+	each = way_of(t)->loaded ? background_bytes(t) : 0;
+	for (unsigned i = 1; way_of(t)->loaded && i < t->threads; i++)
 		if (background_map(&s->background[i], t, i, each))
 			goto fail;
 	for (unsigned i = 0; i < s->chains; i++)
@@ -167,7 +167,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 	report(result, NODES, (double)s->nodes);
 	for (unsigned i = 1; i < t->threads; i++)
 		lines += team_worker(t->team, i)->done;
-	if (is_loaded(t))
+	if (way_of(t)->loaded)
 		report(result, BACKGROUND, (double)(lines * t->machine->line) / elapsed(result));
 }
 
@@ -187,8 +187,10 @@ static const char *verify(void *state, const struct trial *t)
 	return NULL;
 }
 
-static const enum pattern cycle = CYCLE, page_cycle = PAGE_CYCLE, page_random = PAGE_RANDOM,
-			  page_stride = PAGE_STRIDE, line_stride = LINE_STRIDE;
+static const struct way cycle = { CYCLE }, page_cycle = { PAGE_CYCLE },
+			page_random = { PAGE_RANDOM }, page_stride = { PAGE_STRIDE },
+			line_stride = { LINE_STRIDE }, loaded = { CYCLE, .loaded = true },
+			matrix = { CYCLE, .matrix = true };
 
 /*
  * The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k nodes, a page and 8
@@ -222,7 +224,11 @@ static const struct override
 			      { P_THREADS, { "auto" } },
 			      { 0 } };
 
-enum { NEITHER_OF_THEM = LOADED_ONLY | MATRIX_ONLY };
+enum {
+	LOADED_ONLY = BIT(MIX) | BIT(PAUSE),
+	MATRIX_ONLY = BIT(FROM) | BIT(TO),
+	NEITHER_OF_THEM = LOADED_ONLY | MATRIX_ONLY,
+};
 static const struct variant variants[] = {
 	{ "cycle", "one random cycle through all nodes", &cycle, NEITHER_OF_THEM, cycle_defaults },
 	{ "page-cycle", "as cycle, but a page is used up before the next", &page_cycle,
@@ -235,9 +241,9 @@ static const struct variant variants[] = {
 	  NEITHER_OF_THEM },
 	{ "parallel", "several random cycles at once: memory-level parallelism", &cycle,
 	  NEITHER_OF_THEM, parallel_defaults },
-	{ "loaded", "a random cycle while other threads load memory", &cycle, MATRIX_ONLY,
+	{ "loaded", "a random cycle while other threads load memory", &loaded, MATRIX_ONLY,
 	  loaded_defaults },
-	{ "matrix", "a thread on one node, the cycle on another: node x node", &cycle, LOADED_ONLY,
+	{ "matrix", "a thread on one node, the cycle on another: node x node", &matrix, LOADED_ONLY,
 	  beyond_defaults },
 	{ 0 }
 };

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "bench/latency/chain.h"
 #include "benchmark.h"
 
 /* The parameters; of those with choices, these in their order. */
@@ -12,17 +13,16 @@ enum { BYTES, PAGES, ELEMENT, STRIDE, CHAINS, LOADS, MIX, PAUSE, FROM, TO };
 enum { POINTER, INT };
 enum mix { READ, COPY, WRITE };
 
-/* Parameters of some variants only. */
-enum { LOADED_ONLY = BIT(MIX) | BIT(PAUSE), MATRIX_ONLY = BIT(FROM) | BIT(TO) };
+/* What makes a variant. */
+struct way {
+	enum pattern pattern;
+	bool loaded; /* other threads load memory meanwhile */
+	bool matrix; /* thread and memory on chosen nodes */
+};
 
-static inline bool is_matrix(const struct trial *t)
+static inline const struct way *way_of(const struct trial *t)
 {
-	return !(t->variant->unused & MATRIX_ONLY);
-}
-
-static inline bool is_loaded(const struct trial *t)
-{
-	return !(t->variant->unused & LOADED_ONLY);
+	return t->variant->data;
 }
 
 #endif

@@ -17,7 +17,7 @@ static size_t stride_of(const struct trial *t)
 
 struct chain chain_of(const struct trial *t)
 {
-	return (struct chain){ .pattern = *(const enum pattern *)t->variant->data,
+	return (struct chain){ .pattern = way_of(t)->pattern,
 			       .bytes = t->value[BYTES].count,
 			       .stride = stride_of(t),
 			       .page = t->machine->page,
@@ -68,7 +68,7 @@ static const char *pointless(const struct trial *t)
 	const unsigned chains =
 		t->value[CHAINS].count <= MOST_CHAINS ? (unsigned)t->value[CHAINS].count : 0;
 
-	if ((t->threads > 1) != is_loaded(t))
+	if ((t->threads > 1) != way_of(t)->loaded)
 		return "only loaded has work for more than one thread, and it needs a second one";
 	if (!chase_choose(chains, t->value[ELEMENT].choice == INT))
 		return "there are chases of 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of "
@@ -96,6 +96,6 @@ struct needs latency_needs(const struct trial *t)
 		  (t->threads - 1) * region_takes(t->machine, background_bytes(t), pages);
 	n.units = t->value[LOADS].count;
 	n.warm = warm(t);
-	n.alone = t->value[BYTES].count > SHARED_CACHES || is_loaded(t);
+	n.alone = t->value[BYTES].count > SHARED_CACHES || way_of(t)->loaded;
 	return n;
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "harness/ask/parameters.h"
 
 unsigned parameter_count(const struct benchmark *b)
@@ -7,6 +9,7 @@ unsigned parameter_count(const struct benchmark *b)
 
 	while (b->parameters && b->parameters[n].name)
 		n++;
+	assert(n <= MOST_PARAMETERS); /* tables by parameter have no more */
 	return n;
 }
 
