@@ -136,11 +136,12 @@ static int identify(struct planned *p)
 /* Takes it over, where it returns 0. */
 static int append(struct plan *plan, const struct planned *p)
 {
+	static const char many[] = "%s %s: more than %d trials; choose fewer values\n";
+	const char *own = program_invocation_short_name, *name = plan->benchmark->name;
 	struct planned *grown;
 
 	if (plan->trials == MOST_TRIALS) {
-		fprintf(stderr, "%s %s: more than %d trials; choose fewer values\n",
-			program_invocation_short_name, plan->benchmark->name, MOST_TRIALS);
+		fprintf(stderr, many, own, name, MOST_TRIALS);
 		return EXIT_COMMAND_LINE;
 	}
 	if ((plan->trials & (plan->trials - 1)) == 0) { /* full: room for twice as many */
