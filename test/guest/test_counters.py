@@ -114,7 +114,7 @@ def test_a_load_takes_the_instructions_that_it_is_made_of(done, read):
     # Loads in a sample may be some more or fewer: calibration is interrupted by the kernel's timer.
     always_the_same(
         [
-            (counted(trial, INSTRUCTIONS)["value"] - OF_A_LOAD) * trial["samples"]["units"]
+            round((counted(trial, INSTRUCTIONS)["value"] - OF_A_LOAD) * trial["samples"]["units"])
             for trial in [*first, *trials]
         ]
     )
