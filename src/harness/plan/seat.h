@@ -19,8 +19,8 @@ struct seats {
 };
 
 /*
- * layout: threads on each node, "8+8"; NULL: the trial has none. 0, or an exit status: 1 without
- * memory, else after a message. What there is of the seats is then to be freed, too.
+ * layout: threads on each node, "8+8"; NULL: the trial has none. What can't be had is in `refusal`.
+ * 0, or EXIT_BAD: no memory. What there is of the seats is to be freed in both cases.
  */
 int seat_threads(struct seats *, const struct request *, unsigned threads, const char *layout);
 
