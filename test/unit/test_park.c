@@ -7,9 +7,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -49,6 +51,34 @@ static void test_without_a_token_it_waits_as_long_as_it_may(void **state)
 	assert_true(clock_now() - began >= 0.029);
 	unpark(&p);
 	assert_true(park_for(&p, 1.999));
+}
+
+static volatile sig_atomic_t rung;
+
+static void ring(int signal)
+{
+	(void)signal;
+	rung++;
+}
+
+/* Each ends the system call with EINTR. */
+static void test_signals_do_not_end_its_wait(void **state)
+{
+	const struct itimerval each_ms = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	const struct sigaction act = { .sa_handler = ring };
+	struct sigaction before;
+	struct parking p = { 0 };
+	const double began = clock_now();
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &act, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &each_ms, NULL), 0);
+	while (rung < 3)
+		assert_false(park_for(&p, 0.03));
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	assert_true(clock_now() - began >= 0.029);
+	alarm(SECONDS); /* the timer was the same as watch()'s */
 }
 
 /* Two threads hand a plain number to each other. */
@@ -153,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_token_is_there_once),
 		cmocka_unit_test(test_without_a_token_it_waits_as_long_as_it_may),
+		cmocka_unit_test(test_signals_do_not_end_its_wait),
 		cmocka_unit_test(test_what_is_handed_over_is_seen),
 		cmocka_unit_test(test_a_token_is_not_lost_to_the_end_of_a_wait),
 		cmocka_unit_test(test_the_last_of_many_is_not_missed),
