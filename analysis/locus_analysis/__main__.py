@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
 
@@ -16,6 +17,11 @@ NO_CURVE = (
     " distance"
 )
 
+GIVEN = (
+    "a record, as --output of a benchmark wrote it, also compressed by gzip; - for standard input;"
+    " or a folder of records (*.jsonl, *.jsonl.gz)"
+)
+
 LACKING = (
     "locus: "
     + sys.executable
@@ -23,7 +29,7 @@ LACKING = (
 )
 
 try:
-    from . import likwid, records
+    from . import likwid, records, validate
 except ModuleNotFoundError as error:
     sys.exit(LACKING.format(error.name))
 
@@ -31,13 +37,7 @@ except ModuleNotFoundError as error:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        given = _read(options)
-        try:
-            said = options.run(options, given)
-        finally:  # it may have added some
-            for note in given.notes:
-                print(f"locus: note: {note}", file=sys.stderr)
-        print(said, flush=True)
+        return int(options.run(options))
     except records.BadInput as error:
         return _complain(error, BAD_INPUT)
     except records.CannotWrite as error:
@@ -48,44 +48,66 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         sys.exit(LACKING.format(error.name))
     except KeyboardInterrupt:
         return INTERRUPTED
-    return GOOD
 
 
-def _read(options: argparse.Namespace) -> records.Records:
-    """Tables of LIKWID's, told by their content, are for the report."""
-    tables = [file for file in options.file if likwid.is_table(file)]
-    if tables and options.run != _report:
-        raise records.BadInput(
-            f"{tables[0]}: a table of LIKWID's, not a record: locus report reads it, beside its"
-            " record"
-        )
+def _report(options: argparse.Namespace) -> int:
+    from . import report  # here, since it takes longer than all that the other commands do
+
+    first = options.file[0]
+    output = options.output or (first if first.is_dir() else first.parent)
+    page = output if output.suffix == ".html" else output / "report.html"
+    tables = _tables(options)
     if len(tables) == len(options.file):
         raise records.BadInput(f"{tables[0]}: a table of LIKWID's: give the record of its run, too")
     given = records.read([file for file in options.file if file not in tables])
-    given.counted = likwid.read(tables)
-    return given
+    with _noting(given):
+        given.counted = likwid.read(tables)
+        written = report.write(given, page, options.force)
+    print(*written, sep="\n", flush=True)
+    return GOOD
 
 
-def _report(options: argparse.Namespace, given: records.Records) -> str:
-    from . import report  # here, since it takes longer than all that the other commands do
-
-    output = options.output or options.file[0].parent
-    page = output if output.suffix == ".html" else output / "report.html"
-    return "\n".join(map(str, report.write(given, page, options.force)))
-
-
-def _validate(options: argparse.Namespace, given: records.Records) -> str:
-    return (
-        f"{', '.join(map(str, options.file))}: {len(given.lines)} lines, all as {records.SCHEMA}"
-        " says"
-    )
-
-
-def _levels(options: argparse.Namespace, given: records.Records) -> str:
+def _levels(options: argparse.Namespace) -> int:
     from . import levels, padding
 
-    db = records.tables(given)
-    return "\n\n".join(filter(None, (levels.text(db), padding.text(db)))) or NO_CURVE
+    _refuse_tables(options)
+    given = records.read(options.file)
+    with _noting(given):
+        db = records.tables(given)
+    found = "\n\n".join(filter(None, (levels.text(db), padding.text(db))))
+    print(found or NO_CURVE, flush=True)
+    return GOOD
+
+
+def _validate(options: argparse.Namespace) -> int:
+    _refuse_tables(options)
+    checked = validate.Checked()
+    for flaw in validate.flaws(options.file, checked):
+        _complain(flaw, BAD_INPUT)
+    print(checked, flush=True)
+    return BAD_INPUT if checked.wrong else GOOD
+
+
+def _tables(options: argparse.Namespace) -> list[Path]:
+    """Those of LIKWID's, told by their content."""
+    return [file for file in options.file if likwid.is_table(file)]
+
+
+def _refuse_tables(options: argparse.Namespace) -> None:
+    for table in _tables(options):
+        raise records.BadInput(
+            f"{table}: a table of LIKWID's, not a record: locus report reads it, beside its record"
+        )
+
+
+@contextmanager
+def _noting(given: records.Records) -> Iterator[None]:
+    """Tells the notes, also those that are added meanwhile."""
+    try:
+        yield
+    finally:
+        for note in given.notes:
+            print(f"locus: note: {note}", file=sys.stderr)
 
 
 def _complain(error: object, status: int) -> int:
@@ -114,13 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument(
         "file",
-        metavar="FILE",
+        metavar="FILE|DIR",
         nargs="+",
         type=Path,
-        help=(
-            "a record, as --output of a benchmark wrote it; and, beside it, what likwid-perfctr -m"
-            " counted (its CSV)"
-        ),
+        help=GIVEN + "; and, beside them, what likwid-perfctr -m counted (its CSV)",
     )
     command.add_argument(
         "--output",
@@ -155,20 +174,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument(
         "file",
-        metavar="FILE",
+        metavar="FILE|DIR",
         nargs="+",
         type=Path,
-        help="a record of locus latency, or of locus sharing",
+        help=GIVEN,
     )
     command.set_defaults(run=_levels)
 
     command = commands.add_parser(
         "validate",
-        help="hold records against their schema",
-        description="Holds every line of the records against the schema.",
-        epilog="Exit status: 0 good; 2 a file is missing or is no record.",
+        help="check records against their format",
+        description=(
+            "Checks each line of the records against the format, strictly: keys and types of lines"
+            " that the format does not have are errors. Each line that is not as it should be is"
+            " told with its file and number, and what was expected."
+        ),
+        epilog="Exit status: 0 all is as the format says; 2 something is not, or is missing.",
     )
-    command.add_argument("file", metavar="FILE", nargs="+", type=Path)
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
     command.set_defaults(run=_validate)
     return parser
 

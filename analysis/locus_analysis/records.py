@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads records (JSON Lines, see doc/schema/README.md), refuses what is not one in a sentence,
-and makes tables of the rest."""
+"""Records (JSON Lines, see doc/schema/README.md) as tables. A line that is none of a record costs
+that line, and is told with its file and number."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, Optional
 
 import duckdb
-from jsonschema_rs import Draft202012Validator, ValidationError
+
+from . import schema, sources
+from .schema import Line
+from .sources import BadInput as BadInput  # for who imports it from here
 
 HERE = Path(__file__).resolve().parent
-SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
-LONGEST = (
-    1 << 26
-)  # bytes of a line: beyond what 10,000 samples in full precision need, and still no burden
-
-Line = dict[str, Any]
-
-
-class BadInput(Exception):
-    """What was given is not a record that we can read; the text says which, where and why."""
+AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
+MOST_MEMORY = "1GiB"  # of the database; what is more, it keeps in files for a while
+MOST_FLAWS = 3  # of a file that are told one by one
+HOPELESS = 100  # lines in a row that are none of a record, from the first on: no more is read
 
 
 class CannotWrite(Exception):
@@ -32,58 +31,50 @@ class CannotWrite(Exception):
 
 @dataclass
 class Records:
-    """Lines of one or several files, in order, with what a reader of them should know."""
+    """What was read, as lines in a database, and what a reader of them should know."""
 
-    lines: list[tuple[str, int, Line]] = field(default_factory=list)
+    db: duckdb.DuckDBPyConnection
     notes: list[str] = field(default_factory=list)
     counted: list[Any] = field(
         default_factory=list
     )  # likwid.Counted: tables given beside the records
+    runs: set[str] = field(default_factory=set)
+    doubled: bool = False  # some run is there more than once
 
 
 def read(paths: Sequence[Path]) -> Records:
-    """All lines of the files, each held against the schema. A run that is in two files is taken
-    from the first."""
-    records = Records()
-    home: dict[str, Path] = {}
-    for path in paths:
-        elsewhere = set()
-        for number, line in _lines(path, records.notes):
-            first = (
-                home.setdefault(line["run"], path)
-                if line["type"] == "header"
-                else home.get(line["run"])
-            )
-            if first is None:
-                raise BadInput(f"{path}:{number}: run {line['run']} has no header before this line")
-            if first == path:
-                records.lines.append((str(path), number, line))
-            elif line["run"] not in elsewhere:
-                elsewhere.add(line["run"])
-                records.notes.append(
-                    f"{path}: run {line['run']} is in {first} already, and was taken from there"
-                )
+    """What the files hold, and those of the folders. Of a run that is there several times the copy
+    that is most complete is kept."""
+    records = Records(_database())
+    for path in sources.find(paths):
+        try:
+            _take(records, path)
+        except BadInput as error:
+            records.notes.append(str(error))
+    if not records.runs:
+        raise BadInput(records.notes[0])
+    if records.doubled:
+        records.notes += _keep_one_of_each(records.db)
+    return records
+
+
+def of_lines(lines: Iterable[Line]) -> Records:
+    """Of lines that are known to be right, such as those of one file."""
+    records = Records(_database())
+    _insert(
+        records.db,
+        [
+            ("lines", number, 1, line["run"], line["type"], json.dumps(line))
+            for number, line in enumerate(lines, 1)
+        ],
+    )
     return records
 
 
 def tables(records: Records) -> duckdb.DuckDBPyConnection:
     """The records as tables (tables.sql)."""
-    db = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-    db.execute(
-        "CREATE TABLE line (file VARCHAR, number INTEGER, run VARCHAR, type VARCHAR, json JSON)"
-    )
-    if records.lines:
-        given = [
-            (file, number, line["run"], line["type"], json.dumps(line))
-            for file, number, line in records.lines
-        ]
-        # By columns, since a statement for each line takes 40 times as long.
-        db.execute(
-            f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * 5)}",
-            [list(column) for column in zip(*given)],
-        )
-    db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
-    return db
+    records.db.execute((HERE / "tables.sql").read_text(encoding="utf-8"))
+    return records.db
 
 
 def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
@@ -137,71 +128,130 @@ def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
     }
 
 
-def _lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Line]]:
-    validator = _validator()
-    number = 0
-    try:
-        with path.open("rb") as file:
-            for number, text in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
-                if not text.endswith(b"\n"):
-                    if len(text) == LONGEST:
-                        raise BadInput(
-                            f"{path}:{number}: longer than {LONGEST >> 20} MiB: not a line of a"
-                            " record"
-                        )
-                    notes.append(f"{path}:{number}: the last line was cut off, and is left out")
-                    if number == 1:
-                        raise BadInput(
-                            f"{path}: holds no whole line: its run was cut off at once, or it is no"
-                            " record"
-                        )
-                    return
-                yield number, _parse(f"{path}:{number}", text, validator)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    if number == 0:
-        raise BadInput(f"{path}: is empty: the run that should have written it did not start")
-
-
-def _parse(where: str, text: bytes, validator: Draft202012Validator) -> Line:
-    try:
-        line = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-        json.dumps(line, ensure_ascii=False, allow_nan=False).encode(
-            "utf-8"
-        )  # halves of surrogates, 1e999
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: is not JSON: {error}") from error
-    schema = line.get("schema", SCHEMA) if isinstance(line, dict) else SCHEMA
-    if schema != SCHEMA:
-        raise BadInput(
-            f"{where}: a record of schema {schema!r:.60}, this program reads {SCHEMA!r}: use the"
-            " locus that wrote it"
-        )
-    try:
-        flaw = next(validator.iter_errors(line), None)
-    except (
-        ValueError
-    ) as error:  # older ones: an integer of more than 64 bits; all: what is too deep
-        raise BadInput(f"{where}: is not a line of a record: $: {error}") from error
-    if flaw:
-        raise BadInput(f"{where}: is not a line of a record: {_flaw(flaw)}")
-    return cast(Line, line)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _flaw(flaw: ValidationError) -> str:
-    """Where, and what: in one line, whatever keys the input has."""
-    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in flaw.instance_path)
-    text = f"${path:.200}: {flaw.message:.200}"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _validator() -> Draft202012Validator:
-    top = HERE.parents[1]
-    installed, source = top / "schema" / SCHEMA_FILE, top / "doc" / "schema" / SCHEMA_FILE
-    return Draft202012Validator(
-        json.loads((installed if installed.exists() else source).read_text(encoding="utf-8"))
+def _database() -> duckdb.DuckDBPyConnection:
+    # A name that nobody knows: the database makes the folder when it needs it, and removes it.
+    folder = Path(tempfile.mkdtemp(prefix="locus-analysis-"))
+    folder.rmdir()
+    db = duckdb.connect(
+        config={
+            "autoinstall_known_extensions": "false",
+            "memory_limit": MOST_MEMORY,
+            "temp_directory": str(folder),
+            "threads": str(min(8, os.cpu_count() or 1)),  # each takes memory of its own
+        }
     )
+    db.execute(
+        "CREATE TABLE line"
+        " (file VARCHAR, number INTEGER, copy INTEGER, run VARCHAR, type VARCHAR, json JSON)"
+    )
+    return db
+
+
+Row = tuple[str, int, int, str, str, str]  # of the table `line`
+
+
+def _insert(db: duckdb.DuckDBPyConnection, given: Sequence[Row]) -> None:
+    """By columns, since a statement for each line takes 40 times as long."""
+    if given:
+        db.execute(
+            f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * len(given[0]))}",
+            [list(column) for column in zip(*given)],
+        )
+
+
+def _take(records: Records, path: Path) -> None:
+    """All lines of a file into the database. A file that holds none of a record raises its first
+    flaw; of others flaws are noted."""
+    flaws: list[str] = []
+    given: list[Row] = []
+    size = taken = 0
+    for row in _rows(records, path, flaws):
+        given.append(row)
+        taken += 1
+        size += len(row[-1])
+        if size >= AT_ONCE:
+            _insert(records.db, given)
+            given, size = [], 0
+    _insert(records.db, given)
+    if not taken:
+        raise BadInput(
+            flaws[0] if flaws else f"{sources.name(path)}: holds no line that this locus knows"
+        )
+    records.notes += flaws[:MOST_FLAWS]
+    if len(flaws) > MOST_FLAWS:
+        records.notes.append(
+            f"{sources.name(path)}: {len(flaws) - MOST_FLAWS} more lines like these are left out"
+        )
+
+
+def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
+    """Rows of the table `line`. `copy` is the line of the run's header, since a run may be in a
+    file twice."""
+    headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
+    name = sources.name(path)
+    for given in sources.lines(path):
+        if not headers and len(flaws) >= HOPELESS:
+            return
+        try:
+            line = _line(given)
+        except schema.Flaw as flaw:
+            flaws.append(f"{name}:{given.number}: {flaw}")
+            if header := schema.header_of(given.text):
+                headers[header] = None
+            continue
+        if line is None:
+            continue
+        run = line["run"]
+        if line["type"] == "header":
+            records.doubled |= run in records.runs
+            records.runs.add(run)
+            headers[run] = given.number
+        elif run not in headers:
+            headers[run] = None
+            flaws.append(
+                f"{name}:{given.number}: run {run} has no header before this line: its lines are"
+                " left out"
+            )
+        home = headers[run]
+        if home is not None:
+            yield name, given.number, home, run, line["type"], given.text.decode("utf-8")
+
+
+def _line(given: sources.Line) -> Optional[Line]:
+    """None: of a type that a later version has."""
+    if given.flaw:
+        raise schema.Flaw(given.flaw)
+    line = schema.parse(given.text)
+    kind = line.get("type") if isinstance(line, dict) else None
+    if isinstance(kind, str) and kind not in schema.types():
+        return None
+    schema.check(line, strict=False)
+    return dict(line)
+
+
+def _keep_one_of_each(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """Of copies of a run the one that ended, with most trials, with most lines, or else the first.
+    Returns what is to be told."""
+    db.execute(
+        "CREATE TEMP TABLE chosen AS SELECT *, row_number() OVER (PARTITION BY run ORDER BY ended"
+        " DESC, trials DESC, lines DESC, place) AS choice, first(file) OVER (PARTITION BY run ORDER"
+        " BY ended DESC, trials DESC, lines DESC, place) AS home FROM (SELECT run, file, copy,"
+        " bool_or(type = 'end') AS ended, count(*) FILTER (type = 'trial') AS trials,"
+        " count(*) AS lines, min(rowid) AS place FROM line GROUP BY run, file, copy)"
+    )
+    db.execute(
+        "DELETE FROM line USING chosen c WHERE line.run = c.run AND line.file = c.file"
+        " AND line.copy = c.copy AND choice > 1"
+    )
+    left = rows(
+        db,
+        "SELECT file, home, count(DISTINCT run) AS n, min(run) AS run FROM chosen WHERE choice > 1"
+        " GROUP BY file, home ORDER BY min(place)",
+    )
+    return [
+        f"{r['file']}: run {r['run']}"
+        + (f" and {r['n'] - 1} more are" if r["n"] > 1 else " is")
+        + (" there twice" if r["file"] == r["home"] else f" in {r['home']}, too")
+        + ": the most complete copy counts"
+        for r in left
+    ]

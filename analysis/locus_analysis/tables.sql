@@ -26,40 +26,44 @@ SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
 	row_number() OVER (ORDER BY json->>'$.started', run) AS ordinal
 FROM line WHERE type = 'header';
 
--- What --resume went on with is one whole: named by the last run, which nobody resumed.
+-- What --resume went on with is one whole: named by the last run, which nobody resumed. A run of
+-- another host is none of it.
 CREATE TABLE part AS
-WITH resumed AS (SELECT run, unnest(resumes) AS part FROM run)
+WITH named AS (SELECT run, host, unnest(resumes) AS part FROM run),
+resumed AS (SELECT named.run, part FROM named JOIN run ON run.run = part AND run.host = named.host)
 SELECT run AS whole, run AS part FROM run WHERE run NOT IN (SELECT part FROM resumed)
 UNION
-SELECT run, part FROM resumed
-WHERE run NOT IN (SELECT part FROM resumed) AND part IN (SELECT run FROM run);
+SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed);
 
 -- Of a trial that a whole has several times, the last counts: that of the run which resumed most,
 -- for clocks may be set back.
 CREATE TABLE trial AS
-WITH told AS (
-	SELECT part.whole, part.part, json->>'$.id' AS id, json, run.ordinal, line.file, number
+WITH named AS (
+	SELECT part.whole, part.part, json->>'$.id' AS id, len(run.resumes) AS resumed, run.ordinal,
+		line.rowid AS line, number
 	FROM line JOIN part ON line.run = part.part JOIN run ON line.run = run.run
-	WHERE type = 'trial'
-	QUALIFY row_number() OVER (PARTITION BY part.whole, json->>'$.id'
-		ORDER BY len(run.resumes) DESC, number DESC) = 1)
-SELECT whole, part, id, file, number, row_number() OVER (ORDER BY ordinal, number) AS position,
-	json->>'$.benchmark' AS benchmark,
-	json->>'$.variant' AS variant, json->'$.parameters' AS parameters,
-	(json->>'$.threads')::INT AS threads, json->>'$.bind' AS bind,
-	json->>'$.protocol' AS protocol, json->>'$.status' AS status,
-	from_json(json->'$.reasons', '["VARCHAR"]') AS reasons,
-	from_json(json->'$.notes', '["VARCHAR"]') AS notes, json->'$.metrics' AS metrics,
-	json->'$.samples' AS samples,
-	json->'$.placement.after' AS placement, (json->>'$.spread_within')::DOUBLE AS spread_within,
-	(json->>'$.spread_between')::DOUBLE AS spread_between,
-	(json->>'$.cycles')::DOUBLE AS cycles,
-	json->'$.ratios' AS ratios, json->'$.pairs' AS pairs, json->'$.counters' AS counters,
-	json->'$.counting' AS counting,
-	(json->>'$.oversubscribed')::BOOLEAN AS oversubscribed,
-	json_exists(json, '$.parameters.from') AND json_exists(json, '$.parameters.to')
-		AS in_matrix,
-	regexp_full_match(coalesce(json->>'$.parameters.from', json->>'$.parameters.layout', ''),
+	WHERE type = 'trial'),
+last AS (SELECT * FROM named
+	QUALIFY row_number() OVER (PARTITION BY whole, id ORDER BY resumed DESC, number DESC) = 1),
+placed AS (SELECT *, row_number() OVER (ORDER BY ordinal, number) AS position FROM last),
+-- Each line is parsed once, and no window holds its text.
+told AS (
+	SELECT whole, part, id, file, line.number, position,
+		from_json(json, '{"benchmark": "VARCHAR", "variant": "VARCHAR",
+			"parameters": "JSON", "threads": "INT", "bind": "VARCHAR",
+			"protocol": "VARCHAR", "status": "VARCHAR", "reasons": ["VARCHAR"],
+			"notes": ["VARCHAR"], "metrics": "JSON", "samples": "JSON",
+			"placement": {"after": "JSON"}, "spread_within": "DOUBLE",
+			"spread_between": "DOUBLE", "cycles": "DOUBLE", "ratios": "JSON",
+			"pairs": "JSON", "counters": "JSON", "counting": "JSON",
+			"oversubscribed": "BOOLEAN"}') AS t
+	FROM line JOIN placed ON placed.line = line.rowid)
+SELECT whole, part, id, file, number, position, t.benchmark, t.variant, t.parameters, t.threads,
+	t.bind, t.protocol, t.status, t.reasons, t.notes, t.metrics, t.samples,
+	t.placement.after AS placement, t.spread_within, t.spread_between, t.cycles, t.ratios,
+	t.pairs, t.counters, t.counting, t.oversubscribed,
+	json_exists(t.parameters, '$.from') AND json_exists(t.parameters, '$.to') AS in_matrix,
+	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
 		'[0-9]+([+][0-9]+)*') AS laid_out
 FROM told;
 
@@ -191,43 +195,57 @@ SELECT cell.*, CASE WHEN latency IS NOT NULL THEN 'latency' ELSE benchmark END A
 	coalesce(latency, whole) AS shown_with
 FROM cell LEFT JOIN pair ON benchmark = 'numa' AND numa = whole;
 
--- Every sample that was kept, as a ratio to the median of its trial. Of batches that were only
--- sketched, least, median and greatest.
-CREATE TABLE sample AS
-WITH batch AS (
-	SELECT part.whole, json->>'$.trial' AS id, (json->>'$.at')::DOUBLE AS begun,
-		(json->>'$.units')::DOUBLE AS units, part.part,
-		coalesce(from_json(json->'$.times', '["DOUBLE"]'),
-			[(json->>'$.sketch.quantiles."0"')::DOUBLE,
-			(json->>'$.sketch.quantiles."0.5"')::DOUBLE,
-			(json->>'$.sketch.quantiles."1"')::DOUBLE]) AS times,
-		from_json(json->'$.noisy', '["INT"]') AS noisy
-	FROM line JOIN part ON line.run = part.part WHERE type = 'samples'),
-each_one AS (SELECT whole, part, id, begun, units, noisy, unnest(times) AS time,
-	generate_subscripts(times, 1) AS place FROM batch)
-SELECT whole, part, id,
-	begun + coalesce(sum(time * units)
-		OVER (PARTITION BY whole, part, id, begun ORDER BY place), 0) AS moment,
-	time, time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio,
-	list_contains(noisy, place - 1) AS noisy
-FROM each_one;
+-- What the `samples` lines hold. `at` is the start of a batch.
+CREATE VIEW batch AS
+SELECT part.whole, part.part, file, number, json->>'$.trial' AS id,
+	(json->>'$.at')::DOUBLE AS begun, (json->>'$.units')::DOUBLE AS units,
+	from_json(json->'$.times', '["DOUBLE"]') AS times,
+	from_json(json->'$.noisy', '["INT"]') AS noisy, json->'$.sketch' AS sketch
+FROM line JOIN part ON line.run = part.part WHERE type = 'samples';
 
--- The same, thinned out to some 600 marks a run, but 4 a trial; each stands for neighbouring
--- samples of one trial.
-CREATE TABLE drift AS
-WITH share AS (SELECT whole, part, greatest(4, 600 // count(DISTINCT id)) AS marks FROM sample
+-- Every sample that was kept, with its end, and as a ratio to the median of its trial.
+CREATE VIEW sample AS
+WITH each_one AS (SELECT * EXCLUDE (times, noisy), unnest(times) AS time,
+	generate_subscripts(times, 1) AS place FROM batch),
+disturbed AS (SELECT file, number, unnest(noisy) + 1 AS place FROM batch)
+SELECT whole, part, id,
+	begun + coalesce(sum(time * units) OVER (PARTITION BY file, number ORDER BY place), 0)
+		AS moment,
+	time, time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio,
+	disturbed.place IS NOT NULL AS noisy
+FROM each_one LEFT JOIN disturbed USING (file, number, place);
+
+-- Batches of which only quantiles were kept: they are no samples.
+CREATE VIEW sketch AS
+SELECT whole, part, id, begun AS moment, (sketch->>'$.n')::BIGINT AS n,
+	(sketch->>'$.quantiles."0"')::DOUBLE AS least,
+	(sketch->>'$.quantiles."0.5"')::DOUBLE AS median,
+	(sketch->>'$.quantiles."1"')::DOUBLE AS greatest
+FROM batch WHERE sketch IS NOT NULL;
+
+-- Both thinned out to some 600 marks a run, but 4 a trial; each stands for neighbouring samples of
+-- one trial. Ratios are to the median of the trial: of its samples, or else of its sketches.
+CREATE VIEW drift AS
+WITH one AS MATERIALIZED (
+	SELECT whole, part, id, moment, time AS least, time AS median, time AS greatest, 1 AS n,
+		noisy::INT AS noisy, true AS kept FROM sample
+	UNION ALL SELECT whole, part, id, moment, least, median, greatest, n, 0, false FROM sketch),
+usual AS (SELECT whole, part, id, nullif(coalesce(median(median) FILTER (kept), median(median)), 0)
+	AS time FROM one GROUP BY whole, part, id),
+share AS (SELECT whole, part, greatest(4, 600 // count(*)) AS marks FROM usual
 	GROUP BY whole, part),
-bucket AS (SELECT s.*,
-		ntile(marks) OVER (PARTITION BY s.whole, s.part, s.id ORDER BY moment, time, noisy)
-			AS bucket
-	FROM sample s JOIN share USING (whole, part))
-SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(ratio) AS ratio,
-	min(ratio) AS least, max(ratio) AS greatest,
-	count(*) AS n, count(*) FILTER (b.noisy) AS noisy, any_value(h.benchmark) AS benchmark,
+bucket AS (SELECT one.*,
+		ntile(marks) OVER (PARTITION BY one.whole, one.part, one.id
+			ORDER BY moment, median, one.noisy) AS bucket
+	FROM one JOIN share USING (whole, part))
+SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(median / time) AS ratio,
+	min(least / time) AS least,
+	max(greatest / time) AS greatest,
+	sum(b.n)::BIGINT AS n, sum(b.noisy)::BIGINT AS noisy, any_value(h.benchmark) AS benchmark,
 	any_value(h.variant) AS variant,
 	any_value(h.everything) AS everything, any_value(h.flag) AS flag,
 	coalesce(any_value(h.status), 'unfinished') AS status
-FROM bucket b
+FROM bucket b JOIN usual USING (whole, part, id)
 LEFT JOIN headline h ON h.whole = b.whole AND h.id = b.id
 GROUP BY b.whole, b.part, b.id, bucket;
 

@@ -39,7 +39,7 @@ EIGHT = Machine("n8", "a machine", cpu_nodes=1, cores=8)
 
 def told(*runs: list[Line]) -> list[dict[str, Any]]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    given = records.Records([("a.jsonl", number, line) for number, line in enumerate(brief, 1)])
+    given = records.of_lines(brief)
     return records.told(records.tables(given), "kmeans")
 
 

@@ -43,10 +43,7 @@ def brief(lines: list[Line]) -> list[Line]:
 
 
 def findings(lines: list[Line]) -> list[Finding]:
-    given = records.Records(
-        [("a.jsonl", number, line) for number, line in enumerate(brief(lines), 1)]
-    )
-    return levels.findings(records.tables(given))
+    return levels.findings(records.tables(records.of_lines(brief(lines))))
 
 
 def curves(

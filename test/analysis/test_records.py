@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records
+from locus_analysis import records, sources
+from locus_analysis import validate as strict
 from make_records import MACHINES, Line, header, machine_record, run_id, write
 
 BAD_INPUT = 2
@@ -41,10 +45,19 @@ def validate(*paths: Path) -> int:
     return program.main(["validate", *map(str, paths)])
 
 
+def flaws(*paths: Path) -> list[str]:
+    """What a strict look finds."""
+    return list(strict.flaws(paths, strict.Checked()))
+
+
+def count(given: records.Records) -> int:
+    return int(records.rows(given.db, "SELECT count(*) AS n FROM line")[0]["n"])
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_schema_accepts_what_the_document_says(name: str, tmp_path: Path) -> None:
     given = records.read([write(tmp_path / "a.jsonl", machine_record(name))])
-    assert len(given.lines) == len(machine_record(name))
+    assert count(given) == len(machine_record(name))
     assert given.notes == []
 
 
@@ -180,10 +193,8 @@ def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path
     lines = counted()
     place = next(i for i, line in enumerate(lines) if line["type"] == kind)
     change(lines[place])
-    with pytest.raises(
-        records.BadInput, match=rf"a.jsonl:{place + 1}: is not a line of a record: \$"
-    ):
-        records.read([write(tmp_path / "a.jsonl", lines)])
+    (flaw,) = flaws(write(tmp_path / "a.jsonl", lines))
+    assert re.search(rf"a.jsonl:{place + 1}: is not a line of a record: \$", flaw)
 
 
 def test_every_key_is_required_and_no_other_allowed() -> None:
@@ -207,15 +218,44 @@ def test_every_key_is_required_and_no_other_allowed() -> None:
     look(schema["$defs"], "")
 
 
-def test_a_sketch_may_stand_for_the_times(tmp_path: Path) -> None:
+def test_a_sketch_is_no_sample_and_is_drawn(tmp_path: Path) -> None:
     lines = machine_record("one")
     sample = next(line for line in lines if line["type"] == "samples")
+    own = [line for line in lines if line["type"] == "samples" and line["trial"] == sample["trial"]]
+    kept = sum(len(line["times"]) for line in own[1:])
     sample.update(times=None, sketch={"n": 7, "quantiles": {"0": 0.01, "0.5": 0.02, "1": 0.05}})
     db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
-    kept = records.rows(
-        db, "SELECT time FROM sample WHERE id = ? ORDER BY moment LIMIT 3", sample["trial"]
+    found = records.rows(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
+    assert found == [{"n": kept}] and kept > 0
+    marks = records.rows(
+        db, "SELECT sum(n) AS n FROM drift WHERE id = ? GROUP BY id", sample["trial"]
     )
-    assert [row["time"] for row in kept] == [0.01, 0.02, 0.05]
+    assert marks == [{"n": kept + 7}]
+
+
+def test_a_trial_of_sketches_alone_is_drawn(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    for line in lines:
+        if line["type"] == "samples" and line["trial"] == sample["trial"]:
+            quantiles = {"0": 0.01, "0.5": 0.02, "1": 0.05}
+            line.update(times=None, sketch={"n": 7, "quantiles": quantiles})
+    db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
+    marks = records.rows(
+        db,
+        "SELECT DISTINCT ratio, least, greatest FROM drift WHERE id = ?",
+        sample["trial"],
+    )
+    assert marks == [{"ratio": 1.0, "least": 0.5, "greatest": 2.5}]
+
+
+def test_the_start_of_a_batch_is_its_moment(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    sample = next(line for line in lines if line["type"] == "samples")
+    sample.update(at=1e6, units=10, times=[0.5, 0.25])
+    db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
+    found = db.execute("SELECT moment FROM sample WHERE moment >= 1e6 ORDER BY 1").fetchall()
+    assert found == [(1e6 + 5,), (1e6 + 7.5,)]
 
 
 def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
@@ -223,10 +263,8 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-10])
     given = records.read([path])
-    assert len(given.lines) == len(machine_record("one")) - 1
-    assert given.notes == [
-        f"{path}:{len(given.lines) + 1}: the last line was cut off, and is left out"
-    ]
+    assert count(given) == len(machine_record("one")) - 1
+    assert given.notes == [f"{path}:{count(given) + 1}: the last line was cut off, and is left out"]
 
 
 @pytest.mark.parametrize(
@@ -282,11 +320,12 @@ def test_the_place_of_what_is_wrong_is_named(tmp_path: Path) -> None:
     lines = machine_record("one")
     place = next(i for i, line in enumerate(lines) if line["type"] == "samples")
     lines[place]["times"][1] = "1"
-    with pytest.raises(
-        records.BadInput,
-        match=rf"a.jsonl:{place + 1}: is not a line of a record: \$\.times\[1\]: .*1.* not of type",
-    ):
-        records.read([write(tmp_path / "a.jsonl", lines)])
+    path = write(tmp_path / "a.jsonl", lines)
+    told = rf"a.jsonl:{place + 1}: is not a line of a record: \$\.times\[1\]: .*1.* not of type"
+    (flaw,) = flaws(path)
+    assert re.search(told, flaw)
+    given = records.read([path])
+    assert count(given) == len(lines) - 1 and given.notes == [flaw]
 
 
 def test_garbage_in_the_middle_is_named_by_its_line(
@@ -303,7 +342,7 @@ def test_garbage_in_the_middle_is_named_by_its_line(
 def test_a_huge_line_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(records, "LONGEST", 1 << 20)
+    monkeypatch.setattr(sources, "LONGEST", 1 << 20)
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * (3 << 20))
     assert validate(path) == BAD_INPUT
@@ -323,8 +362,8 @@ def test_a_million_of_any_numbers_are_looked_over(tmp_path: Path) -> None:
     sample["times"] = [0.123456789012345, 1, None, 1e300] * 250_000
     assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
     sample["times"][-1] = True
-    with pytest.raises(records.BadInput, match=r"times\[999999\]"):
-        records.read([write(tmp_path / "a.jsonl", lines)])
+    (note,) = records.read([write(tmp_path / "a.jsonl", lines)]).notes
+    assert "times[999999]" in note
 
 
 def test_an_integer_of_more_than_64_bits_is_a_number_or_refused(tmp_path: Path) -> None:
@@ -354,11 +393,9 @@ def test_a_missing_file_and_a_folder_are_named(
 ) -> None:
     assert validate(tmp_path / "none.jsonl") == BAD_INPUT
     assert validate(tmp_path) == BAD_INPUT
-    assert [
-        line.partition(": cannot be read: ")[2] for line in capsys.readouterr().err.splitlines()
-    ] == [
-        "No such file or directory",
-        "Is a directory",
+    assert capsys.readouterr().err.splitlines() == [
+        f"locus: {tmp_path}/none.jsonl: cannot be read: No such file or directory",
+        f"locus: {tmp_path}: holds no records (files *.jsonl or *.jsonl.gz)",
     ]
 
 
@@ -373,8 +410,152 @@ def test_a_line_without_its_header_is_refused(
 def test_a_run_that_is_given_twice_counts_once(tmp_path: Path) -> None:
     paths = [write(tmp_path / name, machine_record("one")) for name in ("a.jsonl", "b.jsonl")]
     given = records.read(paths)
-    assert len(given.lines) == len(machine_record("one"))
+    assert count(given) == len(machine_record("one"))
     assert len(given.notes) == 1 and str(paths[0]) in given.notes[0]
+
+
+@pytest.mark.parametrize("order", [("cut.jsonl", "whole.jsonl"), ("whole.jsonl", "cut.jsonl")])
+def test_of_two_copies_the_whole_one_counts(tmp_path: Path, order: tuple[str, str]) -> None:
+    lines = machine_record("one")
+    write(tmp_path / "whole.jsonl", lines)
+    write(tmp_path / "cut.jsonl", lines[: len(lines) // 2])
+    given = records.read([tmp_path / name for name in order])
+    assert count(given) == len(lines)
+    assert given.notes == [
+        f"{tmp_path}/cut.jsonl: run {run_id('one')} is in {tmp_path}/whole.jsonl, too: the most"
+        " complete copy counts"
+    ]
+
+
+def test_a_run_that_is_twice_in_a_file_counts_once(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    path = write(tmp_path / "a.jsonl", lines[:5] + lines)
+    given = records.read([path])
+    assert count(given) == len(lines)
+    assert "is there twice" in given.notes[0]
+
+
+def test_files_folders_and_compressed_ones_are_read_once_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "results"
+    (folder / "deep").mkdir(parents=True)
+    one, two = machine_record("one"), machine_record("two")
+    plain = write(folder / "a.jsonl", one)
+    packed = folder / "deep" / "b.jsonl.gz"
+    packed.write_bytes(gzip.compress(write(tmp_path / "two", two).read_bytes()))
+    (folder / "notes.txt").write_text("no record")
+    (tmp_path / "link.jsonl").symlink_to(plain)
+    opened: list[str] = []
+    first = Path.open
+
+    def noted(path: Path, *mode: Any, **named: Any) -> Any:
+        opened.append(path.name)
+        return first(path, *mode, **named)
+
+    monkeypatch.setattr(Path, "open", noted)
+    given = records.read([folder, plain, tmp_path / "link.jsonl", folder / "deep"])
+    assert opened == ["a.jsonl", "b.jsonl.gz"]
+    assert count(given) == len(one) + len(two) and given.notes == []
+
+
+def test_standard_input_is_read(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    text = write(tmp_path / "a.jsonl", lines).read_bytes()
+    for given in (text, gzip.compress(text)):
+        told = subprocess.run(
+            [sys.executable, "-m", "locus_analysis", "validate", "-"],
+            input=given,
+            capture_output=True,
+            check=True,
+        )
+        assert told.stdout.decode() == f"1 file, {len(lines)} lines, all as locus-record-1 says\n"
+
+
+def test_compressed_data_may_end_early(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    whole = gzip.compress(write(tmp_path / "a.jsonl", lines).read_bytes())
+    path = tmp_path / "b.jsonl.gz"
+    path.write_bytes(whole[: len(whole) // 2])
+    given = records.read([path])
+    assert 0 < count(given) < len(lines)
+    assert given.notes == [
+        f"{path}:{count(given) + 1}: the compressed data were cut off: nothing is read from here on"
+    ]
+    path.write_bytes(whole[:20])
+    with pytest.raises(records.BadInput, match="the compressed data were cut off"):
+        records.read([path])
+    path.write_bytes(whole[:1000] + bytes(100) + whole[1100:])
+    (*_, flaw) = flaws(path)
+    assert "the compressed data" in flaw
+
+
+def test_a_bad_line_costs_that_line(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    path = write(tmp_path / "a.jsonl", lines)
+    text = path.read_bytes().splitlines(keepends=True)
+    text[3], text[5] = b"\xff\xfe\n", b'{"type": "end"}\n'
+    path.write_bytes(b"".join(text))
+    given = records.read([path])
+    assert count(given) == len(lines) - 2
+    assert [note.partition(": ")[0] for note in given.notes] == [
+        f"{path}:4",
+        f"{path}:6",
+    ]
+
+
+def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    path = write(tmp_path / "a.jsonl", lines)
+    path.write_bytes(path.read_bytes() + b"noise\n" * 1000)
+    given = records.read([path])
+    assert count(given) == len(lines) and len(given.notes) == 4
+    assert given.notes[-1] == f"{path}: 997 more lines like these are left out"
+
+
+def test_a_file_that_is_no_record_spoils_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "a.jsonl", machine_record("one"))
+    (tmp_path / "b.jsonl").write_bytes(bytes(range(256)) * 10_000)
+    (tmp_path / "c.jsonl").write_bytes(b"")
+    (tmp_path / "d.jsonl").write_bytes(b"noise\n" * 100_000)
+    given = records.read([tmp_path])
+    assert count(given) == len(machine_record("one"))
+    assert [note.partition(": ")[0] for note in given.notes] == [
+        f"{tmp_path}/b.jsonl:1",
+        f"{tmp_path}/c.jsonl",
+        f"{tmp_path}/d.jsonl:1",
+    ]
+    path.unlink()
+    assert program.main(["levels", str(tmp_path)]) == BAD_INPUT
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_lines_and_keys_of_a_later_minor_version_are_ignored(tmp_path: Path) -> None:
+    lines = machine_record("one")
+    lines[0]["schema"] = "locus-record-1.7"
+    lines[0]["weather"] = lines[0]["machine"]["cpu"]["colour"] = "red"
+    for line in lines:
+        if line["type"] == "trial":
+            line["metrics"][0]["mood"] = {"good": [1, 2]}
+    later = [*lines, {"type": "forecast", "run": lines[0]["run"], "rain": 1}]
+    path = write(tmp_path / "a.jsonl", later)
+    given = records.read([path])
+    assert count(given) == len(lines) and given.notes == []
+    trials = records.rows(records.tables(given), "SELECT count(*) AS n FROM headline")
+    assert trials == [{"n": sum(line["type"] == "trial" for line in lines)}]
+    told = flaws(path)
+    assert "schema" in told[0] and "mood" in told[1] and "more lines are wrong" in told[-1]
+
+
+def test_a_run_goes_on_with_none_of_another_host(tmp_path: Path) -> None:
+    first, resumed = machine_record("one"), machine_record("two")
+    resumed[0]["resumes"] = [first[0]["run"]]
+    db = records.tables(
+        records.read([write(tmp_path / "a.jsonl", first), write(tmp_path / "b.jsonl", resumed)])
+    )
+    assert {row["resumed_by"] for row in records.rows(db, "FROM outcome")} == {None}
 
 
 @pytest.mark.parametrize("started", ["2025-03-14T10:00:00.000Z", "2015-03-14T10:00:00.000Z"])

@@ -43,7 +43,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 def told(*runs: list[Line]) -> list[dict[str, Any]]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    given = records.Records([("a.jsonl", number, line) for number, line in enumerate(brief, 1)])
+    given = records.of_lines(brief)
     return search.headlined(records.told(records.tables(given), "search"))
 
 

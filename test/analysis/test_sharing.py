@@ -52,7 +52,7 @@ RUN = run_id("a")
 
 def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
     brief = [line for line in lines if line["type"] != "samples"]
-    given = records.Records([("a.jsonl", number, line) for number, line in enumerate(brief, 1)])
+    given = records.of_lines(brief)
     return records.told(records.tables(given), benchmark)
 
 
@@ -182,7 +182,7 @@ def test_it_is_held_against_the_line_that_is_reported(
     lines = record(ONE, distances("add", 2, line_of(32)) + distances("fetch-add", 8, relative), RUN)
     for cache in lines[0]["machine"]["topology"]["caches"]:
         cache["line"] = line
-    given = records.Records([("a", i, x) for i, x in enumerate(lines, 1)])
+    given = records.of_lines(lines)
     text = padding.text(records.tables(given))
     # The neediest of the curves decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text

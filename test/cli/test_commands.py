@@ -16,7 +16,7 @@ def test_without_arguments_it_says_how_it_is_used(locus):
 def test_help_names_every_command_and_benchmark(locus, ask):
     done = locus(ask)
     assert done.status == 0
-    for word in ("list", "suite", "report", "topology", "doctor", "numa"):
+    for word in ("list", "suite", "report", "validate", "topology", "doctor", "numa"):
         assert re.search(rf"\b{word}\b", done.out)
     assert "dummy" not in done.out
 
@@ -95,7 +95,7 @@ def test_completion_asks_for_names(locus):
     assert {"--kernel", "--output"} <= set(words) and all(word.startswith("--") for word in words)
 
 
-@pytest.mark.parametrize("command", ["report", "levels"])
+@pytest.mark.parametrize("command", ["report", "levels", "validate"])
 def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     """To LOCUS_PYTHON, with the package's folder before those that PYTHONPATH has."""
     python = tmp_path / "python"

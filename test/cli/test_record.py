@@ -35,6 +35,17 @@ def test_every_line_is_as_the_schema_says(run, read):
     assert len({line["type"] for line in lines}) == 4
 
 
+def test_a_batch_is_at_its_start(locus, tmp_path, read):
+    """A sample of a second, after which there is not a second left."""
+    file = tmp_path / "a.jsonl"
+    locus("dummy --variant steady --threads 1 --duration 1s --repeats 1 --quiet --output", file)
+    lines = read(file)
+    batches = [line for line in lines if line["type"] == "samples"]
+    took = [sum(line["times"]) * line["units"] for line in batches]
+    assert took[-1] > 0.5
+    assert batches[-1]["at"] + took[-1] <= lines[-1]["elapsed"]
+
+
 def test_statuses(run, trials):
     found = trials(run[1])
     assert sorted(found) == sorted(NAMES)

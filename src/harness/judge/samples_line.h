@@ -8,8 +8,8 @@
 #include "harness/sample/series.h"
 
 /*
- * The newest batch: every sample; from the 10,000th of a trial on, quantiles. `at`: s since the run
- * began.
+ * The newest batch: every sample; from the 10,000th of a trial on, quantiles. `at`: s from
+ * the run's start to the batch's.
  */
 json_t *samples_line(const struct series *, double at);
 

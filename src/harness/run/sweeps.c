@@ -101,12 +101,14 @@ static void take(struct alternation *a, struct series *s)
 {
 	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch;
 	struct run *r = a->run;
+	double began;
 
 	run_turn_to(r, s->planned);
+	began = budget_elapsed(&r->budget);
 	if (!batch_take(s, r->team, samples, (a->n > 1 || r->counting) && s->duration < SHORT))
 		return;
 	r->budget.measured = true;
-	record_line(r->record, "samples", samples_line(s, budget_elapsed(&r->budget)), false);
+	record_line(r->record, "samples", samples_line(s, began), false);
 }
 
 /* A batch of every trial, in random order. False: there was none to take. */

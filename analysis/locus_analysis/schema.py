@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The format of records, as doc/schema says it: what a line may hold, and what is wrong with one.
+
+Who reads records ignores keys and types of lines that it does not know, since a later minor version
+may have them; who validates them refuses these.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn, Optional
+
+from jsonschema_rs import Draft202012Validator, ValidationError
+
+HERE = Path(__file__).resolve().parent
+SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
+VERSION = re.compile(r"(locus-record-[0-9]+)(?:\.[0-9]+)?")
+
+# What Python reads, and no other reader does: halves of surrogates, numbers beyond a double.
+DOUBTFUL = re.compile(rb"\\u[dD]|[eE]\+?[0-9]{3}|[0-9]{300}")
+HEADER = re.compile(rb'\{"type": ?"header", ?"run": ?"([0-9a-f]{16})"')
+
+Line = dict[str, Any]
+
+
+class Flaw(Exception):
+    """What is wrong with a line."""
+
+
+@cache
+def types() -> frozenset[str]:
+    """Of lines."""
+    return frozenset(_document()["properties"]["type"]["enum"])
+
+
+def parse(text: bytes) -> Any:
+    """The value that a line holds, whatever it is."""
+    try:
+        value = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
+        if DOUBTFUL.search(text):
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise Flaw(f"is not JSON: {_printable(str(error))}") from error
+    return value
+
+
+def header_of(text: bytes) -> Optional[str]:
+    """The run whose header this seems to be, right or wrong: so that not each of its lines is said
+    to lack one."""
+    found = HEADER.match(text)
+    return found[1].decode() if found else None
+
+
+def check(line: Any, strict: bool) -> None:
+    """Raises Flaw unless it is a line of a record. With `strict` every key has to be known."""
+    schema = line.get("schema", SCHEMA) if isinstance(line, dict) else SCHEMA
+    version = VERSION.fullmatch(schema) if isinstance(schema, str) else None
+    if not version or version[1] != SCHEMA:
+        raise Flaw(
+            f"a record of schema {schema!r:.60}, this program reads {SCHEMA!r}: use the locus that"
+            " wrote it"
+        )
+    validator = _strict() if strict else _tolerant()
+    try:
+        flaw = next(validator.iter_errors(line), None)
+    except (
+        ValueError
+    ) as error:  # older ones: an integer of more than 64 bits; all: what is too deep
+        raise Flaw(f"is not a line of a record: $: {error}") from error
+    if flaw:
+        raise Flaw(f"is not a line of a record: {_where_and_what(flaw)}")
+
+
+@cache
+def _document() -> Line:
+    top = HERE.parents[1]
+    installed, source = top / "schema" / SCHEMA_FILE, top / "doc" / "schema" / SCHEMA_FILE
+    document: Line = json.loads(
+        (installed if installed.exists() else source).read_text(encoding="utf-8")
+    )
+    return document
+
+
+@cache
+def _strict() -> Draft202012Validator:
+    return Draft202012Validator(_document())
+
+
+@cache
+def _tolerant() -> Draft202012Validator:
+    """Of a later minor version, too."""
+    document: Line = _loosened(_document())
+    del document["$defs"]["header"]["properties"]["schema"]  # check() looks at it
+    return Draft202012Validator(document)
+
+
+def _loosened(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {
+            key: _loosened(value)
+            for key, value in part.items()
+            if (key, value) != ("additionalProperties", False)
+        }
+    return [_loosened(item) for item in part] if isinstance(part, list) else part
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _where_and_what(flaw: ValidationError) -> str:
+    """In one line, whatever keys the input has."""
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in flaw.instance_path)
+    return _printable(f"${path:.200}: {flaw.message:.200}")
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

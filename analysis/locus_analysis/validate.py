@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records held strictly against their format (doc/schema): every line, every key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import schema, sources
+
+MOST_TOLD = 20  # flaws of a file that are told one by one
+
+
+@dataclass
+class Checked:
+    """So far."""
+
+    files: int = 0
+    lines: int = 0
+    wrong: int = 0  # lines, and files that hold none
+
+    def __str__(self) -> str:
+        counted = ", ".join(
+            f"{n} {what}{'s' * (n != 1)}"
+            for n, what in ((self.files, "file"), (self.lines, "line"))
+        )
+        return f"{counted}, " + (
+            f"{self.wrong} wrong" if self.wrong else f"all as {schema.SCHEMA} says"
+        )
+
+
+def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
+    """What is wrong, with file, line and what was expected: of a line the first, of a file the
+    first twenty, and how many there are."""
+    for path in sources.find(paths):
+        checked.files += 1
+        told = 0
+        try:
+            for flaw in _flaws(path, checked):
+                told += 1
+                if told <= MOST_TOLD:
+                    yield flaw
+        except sources.BadInput as error:
+            told += 1
+            yield str(error)
+        if told > MOST_TOLD:
+            yield f"{sources.name(path)}: {told - MOST_TOLD} more lines are wrong"
+        checked.wrong += told
+
+
+def _flaws(path: Path, checked: Checked) -> Iterator[str]:
+    runs: set[str] = set()
+    for given in sources.lines(path):
+        checked.lines += 1
+        try:
+            if given.flaw:
+                raise schema.Flaw(given.flaw)
+            line: Any = schema.parse(given.text)
+            schema.check(line, strict=True)
+            if line["type"] == "header":
+                runs.add(line["run"])
+            elif line["run"] not in runs:
+                raise schema.Flaw(f"run {line['run']} has no header before this line")
+        except schema.Flaw as flaw:
+            if header := schema.header_of(given.text):
+                runs.add(header)
+            yield f"{sources.name(path)}:{given.number}: {flaw}"
