@@ -11,13 +11,13 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void sort(double *x, size_t n)
+void statistics_sort(double *x, size_t n)
 {
 	if (n)
 		qsort(x, n, sizeof(*x), by_value);
 }
 
-double quantile(const double *sorted, size_t n, double q)
+double statistics_quantile(const double *sorted, size_t n, double q)
 {
 	double rank = q * (double)(n - 1), below = floor(rank);
 	size_t i = (size_t)below;
@@ -25,7 +25,7 @@ double quantile(const double *sorted, size_t n, double q)
 	return i + 1 < n ? sorted[i] + (rank - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
 
-double quantile_known(const double *x, const unsigned char *left_out, size_t n, double q)
+double statistics_quantile_known(const double *x, const unsigned char *left_out, size_t n, double q)
 {
 	double *sorted = calloc(n + 1, sizeof(*sorted)), value = NAN;
 	size_t known = 0;
@@ -34,14 +34,14 @@ double quantile_known(const double *x, const unsigned char *left_out, size_t n, 
 		if (isfinite(x[i]) && !(left_out && left_out[i]))
 			sorted[known++] = x[i];
 	if (known) {
-		sort(sorted, known);
-		value = quantile(sorted, known, q);
+		statistics_sort(sorted, known);
+		value = statistics_quantile(sorted, known, q);
 	}
 	free(sorted);
 	return value;
 }
 
-bool median_interval(const double *sorted, size_t n, double *low, double *high)
+bool statistics_median_interval(const double *sorted, size_t n, double *low, double *high)
 {
 	/* P(X <= k) of a binomial(n, 1/2), summed in logarithms: n may be large. */
 	double tail = 0, term = -(double)n * M_LN2;
@@ -79,11 +79,11 @@ static size_t group_medians(const double *x, const unsigned *group, size_t n, do
 		for (size_t i = 0; i < n; i++)
 			if (group[i] == g && isfinite(x[i]))
 				scratch[in++] = x[i];
-		sort(scratch, in);
+		statistics_sort(scratch, in);
 		if (in)
-			medians[groups++] = quantile(scratch, in, 0.5);
+			medians[groups++] = statistics_quantile(scratch, in, 0.5);
 	}
-	sort(medians, groups);
+	statistics_sort(medians, groups);
 	return groups;
 }
 
@@ -98,14 +98,14 @@ struct estimate estimate_grouped(const double *x, const unsigned *group, size_t 
 	groups = group_medians(x, group, n, all, medians);
 	if (!groups)
 		goto out;
-	e.value = quantile(medians, groups, 0.5);
-	if (median_interval(medians, groups, &e.low, &e.high))
+	e.value = statistics_quantile(medians, groups, 0.5);
+	if (statistics_median_interval(medians, groups, &e.low, &e.high))
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			all[values++] = x[i];
-	sort(all, values);
-	if (median_interval(all, values, &e.low, &e.high)) {
+	statistics_sort(all, values);
+	if (statistics_median_interval(all, values, &e.low, &e.high)) {
 		e.low = fmin(e.low, medians[0]);
 		e.high = fmax(e.high, medians[groups - 1]);
 	}
@@ -115,7 +115,7 @@ out:
 	return e;
 }
 
-double mean(const double *x, size_t n)
+double statistics_mean(const double *x, size_t n)
 {
 	double sum = 0;
 
@@ -124,9 +124,9 @@ double mean(const double *x, size_t n)
 	return n ? sum / (double)n : NAN;
 }
 
-double deviation(const double *x, size_t n)
+double statistics_deviation(const double *x, size_t n)
 {
-	double centre = mean(x, n), sum = 0;
+	double centre = statistics_mean(x, n), sum = 0;
 
 	if (n < 2)
 		return 0;
@@ -135,7 +135,7 @@ double deviation(const double *x, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-unsigned humps(const double *sorted, size_t n)
+unsigned statistics_humps(const double *sorted, size_t n)
 {
 	double total = 0, squares = 0, left = 0, left_squares = 0, best = INFINITY, distance = 0,
 	       gap = 0;

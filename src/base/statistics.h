@@ -9,26 +9,27 @@
 /* A confidence interval of 95 % needs this many independent values: 1 - 2 (1/2)^6 = 0.969. */
 #define LEAST_VALUES 6
 
-void sort(double *x, size_t n);
+void statistics_sort(double *x, size_t n);
 
 /*
  * Of sorted values, n > 0: linear interpolation between the two nearest ranks (type 7 of Hyndman
  * and Fan 1996).
  */
-double quantile(const double *sorted, size_t n, double q);
+double statistics_quantile(const double *sorted, size_t n, double q);
 
 /*
  * The same of values as they come, without those that are not numbers, or left out (NULL: none is);
  * NAN where nothing is left, or no memory.
  */
-double quantile_known(const double *x, const unsigned char *left_out, size_t n, double q);
+double statistics_quantile_known(const double *x, const unsigned char *left_out, size_t n,
+				 double q);
 
 /*
  * An interval that holds the median of the population with at least 95 % (binomial; Hahn and Meeker
  * 1991, section 5.2), from sorted, independent values. False when there are fewer than
  * LEAST_VALUES.
  */
-bool median_interval(const double *sorted, size_t n, double *low, double *high);
+bool statistics_median_interval(const double *sorted, size_t n, double *low, double *high);
 
 /* A number with its interval; NAN where there is none. */
 struct estimate {
@@ -44,14 +45,14 @@ struct estimate {
  */
 struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n);
 
-double mean(const double *x, size_t n);
-double deviation(const double *x, size_t n); /* of the sample (n - 1); 0 for n < 2 */
+double statistics_mean(const double *x, size_t n);
+double statistics_deviation(const double *x, size_t n); /* of the sample (n - 1); 0 for n < 2 */
 
 /*
  * 2 if sorted values look like two heaps: split where the variance within is least (Otsu 1979),
  * each side has a tenth of the values, the centres are 5 % apart and Ashman's D (1994) is above 4
  * (an even spread has 3.5, a normal one 2.7); else 1. 1 for n < 20.
  */
-unsigned humps(const double *sorted, size_t n);
+unsigned statistics_humps(const double *sorted, size_t n);
 
 #endif

@@ -33,15 +33,16 @@ static inline void print_beside(const char *what, double *ours, double *theirs, 
 
 	for (unsigned i = 0; i < pairs; i++)
 		ratio[i] = ours[i] / theirs[i];
-	sort(ours, pairs);
-	sort(theirs, pairs);
-	sort(ratio, pairs);
-	middle = quantile(ratio, pairs, 0.5);
-	median_interval(ratio, pairs, &low, &high);
+	statistics_sort(ours, pairs);
+	statistics_sort(theirs, pairs);
+	statistics_sort(ratio, pairs);
+	middle = statistics_quantile(ratio, pairs, 0.5);
+	statistics_median_interval(ratio, pairs, &low, &high);
 	*differ |= fabs(middle - 1) > limit;
 	printf("%-26s  %8.3f ns  %8.3f ns  %6.3f  [%.3f, %.3f]  within %2.0f %%: %s\n", what,
-	       1e9 * quantile(ours, pairs, 0.5), 1e9 * quantile(theirs, pairs, 0.5), middle, low,
-	       high, 100 * limit, fabs(middle - 1) > limit ? "NO" : "yes");
+	       1e9 * statistics_quantile(ours, pairs, 0.5),
+	       1e9 * statistics_quantile(theirs, pairs, 0.5), middle, low, high, 100 * limit,
+	       fabs(middle - 1) > limit ? "NO" : "yes");
 	fflush(stdout);
 }
 

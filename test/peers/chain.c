@@ -121,8 +121,8 @@ static double time_locus(const void *base, union position *at, uint64_t rounds)
 		chase_choose(1, false)(at, base, rounds);
 		sample[i] = (clock_now() - begin) / (double)(rounds * chase_loads(1));
 	}
-	sort(sample, SAMPLES);
-	return quantile(sample, SAMPLES, 0.5);
+	statistics_sort(sample, SAMPLES);
+	return statistics_quantile(sample, SAMPLES, 0.5);
 }
 
 /* --- side by side --- */

@@ -216,14 +216,14 @@ static void print_times(const struct scene *s, const char *what, double *ours, d
 
 	for (unsigned i = 0; i < s->pairs; i++)
 		ratio[i] = theirs[i] / ours[i];
-	sort(ours, s->pairs);
-	sort(theirs, s->pairs);
-	sort(ratio, s->pairs);
-	middle = quantile(ratio, s->pairs, 0.5);
-	median_interval(ratio, s->pairs, &low, &high);
+	statistics_sort(ours, s->pairs);
+	statistics_sort(theirs, s->pairs);
+	statistics_sort(ratio, s->pairs);
+	middle = statistics_quantile(ratio, s->pairs, 0.5);
+	statistics_median_interval(ratio, s->pairs, &low, &high);
 	printf("u%-2u %7zu KiB  %-38s  %7.2f ns  %7.2f ns  %6.2f  [%.2f, %.2f]", 8 * s->width,
-	       s->n * s->width >> 10, what, 1e9 * quantile(ours, s->pairs, 0.5),
-	       1e9 * quantile(theirs, s->pairs, 0.5), middle, low, high);
+	       s->n * s->width >> 10, what, 1e9 * statistics_quantile(ours, s->pairs, 0.5),
+	       1e9 * statistics_quantile(theirs, s->pairs, 0.5), middle, low, high);
 	if (goal > 0) {
 		printf("  goal %.2f: %s", goal, middle < goal ? "NO" : "yes");
 		*missed |= middle < goal;

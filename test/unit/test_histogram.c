@@ -98,7 +98,7 @@ static void test_quantiles_are_near_those_of_all_values(void **state)
 
 	for (uint64_t i = 0; i < VALUES; i++)
 		histogram_add(h, all[i] = a_time(i));
-	sort(all, VALUES);
+	statistics_sort(all, VALUES);
 	assert_int_equal(histogram_total(h), VALUES);
 	for (size_t i = 0; i < COUNT(shares); i++) {
 		const double exact = all[(size_t)ceil(shares[i] * VALUES) - 1];

@@ -37,11 +37,11 @@ static void test_quantile(void **state)
 	const double x[] = { 1, 2, 4, 8 };
 
 	(void)state;
-	assert_true(quantile(x, 4, 0) == 1);
-	assert_true(quantile(x, 4, 1) == 8);
-	assert_true(quantile(x, 4, 0.5) == 3);
-	assert_true(fabs(quantile(x, 4, 0.25) - 1.75) < 1e-12);
-	assert_true(quantile(x, 1, 0.9) == 1);
+	assert_true(statistics_quantile(x, 4, 0) == 1);
+	assert_true(statistics_quantile(x, 4, 1) == 8);
+	assert_true(statistics_quantile(x, 4, 0.5) == 3);
+	assert_true(fabs(statistics_quantile(x, 4, 0.25) - 1.75) < 1e-12);
+	assert_true(statistics_quantile(x, 1, 0.9) == 1);
 }
 
 static void test_interval_of_few_values(void **state)
@@ -51,11 +51,11 @@ static void test_interval_of_few_values(void **state)
 
 	(void)state;
 	for (size_t n = 0; n < LEAST_VALUES; n++)
-		assert_false(median_interval(x, n, &low, &high));
-	assert_true(median_interval(x, 6, &low, &high));
+		assert_false(statistics_median_interval(x, n, &low, &high));
+	assert_true(statistics_median_interval(x, 6, &low, &high));
 	assert_true(low == 1 && high == 6);
 	/* the table of Hahn and Meeker: ranks 2 and 8 */
-	assert_true(median_interval(x, 9, &low, &high));
+	assert_true(statistics_median_interval(x, 9, &low, &high));
 	assert_true(low == 2 && high == 8);
 }
 
@@ -74,8 +74,8 @@ static void test_interval_covers(void **state)
 		for (unsigned t = 0; t < turns; t++) {
 			for (size_t i = 0; i < n; i++)
 				x[i] = skewed(&seed); /* no matter */
-			sort(x, n);
-			assert_true(median_interval(x, n, &low, &high));
+			statistics_sort(x, n);
+			assert_true(statistics_median_interval(x, n, &low, &high));
 			hit += low <= 0.25 && 0.25 <= high;
 		}
 		assert_true(hit > 0.94 * turns); /* 0.95 less 3 standard deviations of the count */
@@ -92,7 +92,7 @@ static void test_interval_of_many_values(void **state)
 	(void)state;
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)i;
-	assert_true(median_interval(x, n, &low, &high));
+	assert_true(statistics_median_interval(x, n, &low, &high));
 	/* 1.96 sqrt(n) / 2 */
 	assert_true(fabs(low - (middle - 980)) < 3 && fabs(high - (middle + 980)) < 3);
 	free(x);
@@ -148,10 +148,10 @@ static void test_mean_and_deviation(void **state)
 	const double x[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 
 	(void)state;
-	assert_true(mean(x, 8) == 5);
-	assert_true(fabs(deviation(x, 8) - sqrt(32.0 / 7)) < 1e-12);
-	assert_true(deviation(x, 1) == 0);
-	assert_true(isnan(mean(x, 0)));
+	assert_true(statistics_mean(x, 8) == 5);
+	assert_true(fabs(statistics_deviation(x, 8) - sqrt(32.0 / 7)) < 1e-12);
+	assert_true(statistics_deviation(x, 1) == 0);
+	assert_true(isnan(statistics_mean(x, 0)));
 }
 
 static unsigned humps_of(double (*draw)(uint64_t *), size_t n)
@@ -162,8 +162,8 @@ static unsigned humps_of(double (*draw)(uint64_t *), size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		x[i] = draw(&seed);
-	sort(x, n);
-	found = humps(x, n);
+	statistics_sort(x, n);
+	found = statistics_humps(x, n);
 	free(x);
 	return found;
 }
@@ -212,12 +212,12 @@ static void test_what_is_known_has_a_quantile(void **state)
 	const unsigned char left_out[] = { 0, 0, 0, 1, 0, 0 }, all[] = { 1, 1, 1, 1, 1, 1 };
 
 	(void)state;
-	assert_true(quantile_known(x, NULL, 6, 0.5) == 4);
-	assert_true(quantile_known(x, left_out, 6, 0.5) == 3);
-	assert_true(quantile_known(x, left_out, 6, 0) == 1);
-	assert_true(isnan(quantile_known(x, all, 6, 0.5)) &&
-		    isnan(quantile_known(x, NULL, 0, 0.5)) &&
-		    isnan(quantile_known(x + 1, NULL, 1, 0.5)));
+	assert_true(statistics_quantile_known(x, NULL, 6, 0.5) == 4);
+	assert_true(statistics_quantile_known(x, left_out, 6, 0.5) == 3);
+	assert_true(statistics_quantile_known(x, left_out, 6, 0) == 1);
+	assert_true(isnan(statistics_quantile_known(x, all, 6, 0.5)) &&
+		    isnan(statistics_quantile_known(x, NULL, 0, 0.5)) &&
+		    isnan(statistics_quantile_known(x + 1, NULL, 1, 0.5)));
 	assert_true(x[0] == 5 && x[5] == 3); /* they stay as they come */
 }
 

@@ -33,7 +33,7 @@ static struct weighted *gather(const struct tally *const *tally, const double *s
 }
 
 /* The smallest value such that it and those below it have at least this weight. */
-static double quantile(const struct weighted *all, size_t n, double weight)
+static double weighted_quantile(const struct weighted *all, size_t n, double weight)
 {
 	double passed = 0, found = NAN;
 
@@ -65,8 +65,9 @@ struct packet_times tally_times(const struct tally *const *tally, const double *
 	mean /= weight;
 	for (size_t i = 0; i < n; i++)
 		square += all[i].weight * (all[i].time - mean) * (all[i].time - mean);
-	found = (struct packet_times){ quantile(all, n, 0.5 * weight),
-				       quantile(all, n, 0.99 * weight), sqrt(square / weight) };
+	found = (struct packet_times){ weighted_quantile(all, n, 0.5 * weight),
+				       weighted_quantile(all, n, 0.99 * weight),
+				       sqrt(square / weight) };
 	free(all);
 	return found;
 }

@@ -20,10 +20,11 @@ json_t *samples_quantiles(double *values, size_t n)
 	json_t *object = json_object();
 	char key[16];
 
-	sort(values, n);
+	statistics_sort(values, n);
 	for (size_t i = 0; n && i < sizeof(sketched) / sizeof(*sketched); i++) {
 		snprintf(key, sizeof(key), "%g", sketched[i]);
-		json_object_set_new(object, key, number(quantile(values, n, sketched[i])));
+		json_object_set_new(object, key,
+				    number(statistics_quantile(values, n, sketched[i])));
 	}
 	return object;
 }

@@ -25,7 +25,7 @@ enum { LEAST_WORKERS = 5 };
 
 static double quantile_of(const struct meetings *l, double q)
 {
-	return l->n ? quantile(l->time, l->n, q) : NAN;
+	return l->n ? statistics_quantile(l->time, l->n, q) : NAN;
 }
 
 static const struct {
@@ -94,7 +94,7 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 	for (size_t pair = 0; pair < pair_count(p); pair++)
 		for (size_t i = 0; p->level[pair] == level && i < p->met[pair].n; i++)
 			meetings_add(&all, p->met[pair].time[i]);
-	sort(all.time, all.n);
+	statistics_sort(all.time, all.n);
 	object = quantiles(&all);
 	json_object_set_new(object, "n", json_integer((json_int_t)all.n));
 	free(all.time);
@@ -111,7 +111,7 @@ static double usual(const struct pairs *p, enum level level, unsigned i)
 	double middle;
 
 	gather(p, level, i, 0, &medians);
-	sort(medians.time, medians.n);
+	statistics_sort(medians.time, medians.n);
 	middle = medians.n > 1 ? quantile_of(&medians, 0.5) : NAN;
 	free(medians.time);
 	return middle;
@@ -135,12 +135,12 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 		if (isfinite(own[i]))
 			sorted[n++] = own[i];
 	}
-	sort(sorted, n);
-	middle = n < LEAST_WORKERS ? NAN : quantile(sorted, n, 0.5);
+	statistics_sort(sorted, n);
+	middle = n < LEAST_WORKERS ? NAN : statistics_quantile(sorted, n, 0.5);
 	for (size_t i = 0; i < n; i++)
 		off[i] = fabs(sorted[i] - middle);
-	sort(off, n);
-	scatter = n ? NORMAL_MAD * quantile(off, n, 0.5) : NAN;
+	statistics_sort(off, n);
+	scatter = n ? NORMAL_MAD * statistics_quantile(off, n, 0.5) : NAN;
 	for (unsigned i = 0; i < p->players; i++)
 		/* false where there is none */
 		if (fabs(own[i] - middle) >
@@ -168,7 +168,7 @@ static size_t crowding(const struct pairs *p, enum level level, double ratio[PAI
 		    (level == LEVELS || p->level[pair_number(p, a, b)] == level))
 			ratio[n++] = quantile_of(met, 0.5) / quantile_of(alone, 0.5);
 	}
-	sort(ratio, n);
+	statistics_sort(ratio, n);
 	return n;
 }
 
@@ -177,7 +177,7 @@ static json_t *crowding_at(const struct pairs *p, enum level level)
 	double ratio[PAIRS_MOST_ALONE];
 	size_t n = crowding(p, level, ratio);
 
-	return number(n ? quantile(ratio, n, 0.5) : NAN);
+	return number(n ? statistics_quantile(ratio, n, 0.5) : NAN);
 }
 
 static json_t *crowding_json(const struct pairs *p)
@@ -188,7 +188,7 @@ static json_t *crowding_json(const struct pairs *p)
 	if (!n)
 		return json_null();
 	return json_pack("{s:i, s:o, s:o}", "pairs", (int)n, "median",
-			 number(quantile(ratio, n, 0.5)), "most", number(ratio[n - 1]));
+			 number(statistics_quantile(ratio, n, 0.5)), "most", number(ratio[n - 1]));
 }
 
 static void note_crowding(const json_t *levels, struct verdict *v)
@@ -224,7 +224,7 @@ static void levels_json(const struct pairs *p, const struct trial *t, json_t *le
 			gather(p, l, i, i + 1, &medians);
 		if (!medians.n)
 			continue;
-		sort(medians.time, medians.n);
+		statistics_sort(medians.time, medians.n);
 		level = json_pack("{s:s, s:i}", "level", machine_level_names[l], "pairs",
 				  (int)medians.n);
 		json_object_update_new(level, quantiles(&medians));
@@ -244,9 +244,9 @@ static bool sort_meetings(struct pairs *p, bool *crowded)
 
 	*crowded = false;
 	for (unsigned i = 0; i < p->alone; i++)
-		sort(p->met_alone[i].time, p->met_alone[i].n);
+		statistics_sort(p->met_alone[i].time, p->met_alone[i].n);
 	for (size_t pair = 0; pair < pair_count(p); pair++) {
-		sort(p->met[pair].time, p->met[pair].n);
+		statistics_sort(p->met[pair].time, p->met[pair].n);
 		any |= p->met[pair].n > 0;
 		*crowded |= p->level[pair] == SAME_CPU;
 	}

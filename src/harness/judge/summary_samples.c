@@ -29,9 +29,9 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	for (size_t i = 0; i < s->samples; i++)
 		if (isfinite(s->time[i]) && !s->noisy[i])
 			sorted[clean++] = s->time[i];
-	sort(sorted, clean);
+	statistics_sort(sorted, clean);
 	/* pairs have levels; what was disturbed is a heap of its own, and told apart already */
-	heaps = s->pairs ? 1 : humps(sorted, clean);
+	heaps = s->pairs ? 1 : statistics_humps(sorted, clean);
 	for (size_t i = 0; i < s->samples; i++)
 		if (isfinite(s->time[i]))
 			sorted[n++] = s->time[i];
@@ -43,8 +43,8 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
 			   "batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
 			   number(s->duration), "units", samples_units(s), "quantiles", quantiles,
-			   "mean", number(mean(sorted, n)), "deviation",
-			   number(deviation(sorted, n)), "humps", (int)heaps);
+			   "mean", number(statistics_mean(sorted, n)), "deviation",
+			   number(statistics_deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
 		verdict_add(v, STATUS_OK,
 			    "its samples fall into two heaps: look at the quantiles, one number "
@@ -57,7 +57,7 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 /* (max - min) / median of sorted values. */
 static double spread(const double *sorted, size_t n)
 {
-	return n < 2 ? NAN : (sorted[n - 1] - sorted[0]) / quantile(sorted, n, 0.5);
+	return n < 2 ? NAN : (sorted[n - 1] - sorted[0]) / statistics_quantile(sorted, n, 0.5);
 }
 
 /* Sorted estimates of an allocation's batches; how many there are. */
@@ -68,7 +68,7 @@ static size_t estimates_of(const struct series *s, unsigned allocation, double *
 	for (unsigned i = 0; i < s->batches; i++)
 		if (s->batch[i].allocation == allocation && isfinite(s->batch[i].estimate))
 			sorted[n++] = s->batch[i].estimate;
-	sort(sorted, n);
+	statistics_sort(sorted, n);
 	return n;
 }
 
@@ -82,7 +82,7 @@ void samples_allocations(const struct series *s, json_t *line)
 
 	for (unsigned a = 0; between && within && batch && a < s->allocations; a++) {
 		const size_t batches = estimates_of(s, a, batch);
-		const double time = batches ? quantile(batch, batches, 0.5) : NAN;
+		const double time = batches ? statistics_quantile(batch, batches, 0.5) : NAN;
 
 		json_array_append_new(list, json_pack("{s:o, s:i}", "time", number(time), "batches",
 						      (int)batches));
@@ -91,10 +91,11 @@ void samples_allocations(const struct series *s, json_t *line)
 		if (batches > 1)
 			within[m++] = spread(batch, batches);
 	}
-	sort(between, n);
-	sort(within, m);
+	statistics_sort(between, n);
+	statistics_sort(within, m);
 	json_object_set_new(line, "allocations", list);
-	json_object_set_new(line, "spread_within", number(m ? quantile(within, m, 0.5) : NAN));
+	json_object_set_new(line, "spread_within",
+			    number(m ? statistics_quantile(within, m, 0.5) : NAN));
 	json_object_set_new(line, "spread_between", number(spread(between, n)));
 	free(between);
 	free(within);
@@ -107,8 +108,8 @@ double samples_skew(const struct series *s)
 
 	if (sorted && s->samples && s->planned->trial.threads > 1 && !s->pairs) {
 		memcpy(sorted, s->skews, s->samples * sizeof(*sorted));
-		sort(sorted, s->samples);
-		skew = quantile(sorted, s->samples, 0.5);
+		statistics_sort(sorted, s->samples);
+		skew = statistics_quantile(sorted, s->samples, 0.5);
 	}
 	free(sorted);
 	return skew;
@@ -147,8 +148,8 @@ double samples_cycle(const struct series *s)
 	for (unsigned i = 0; sorted && i < s->batches; i++)
 		if (s->batch[i].cycle > 0)
 			sorted[n++] = s->batch[i].cycle;
-	sort(sorted, n);
-	cycle = n ? quantile(sorted, n, 0.5) : NAN;
+	statistics_sort(sorted, n);
+	cycle = n ? statistics_quantile(sorted, n, 0.5) : NAN;
 	free(sorted);
 	return cycle;
 }

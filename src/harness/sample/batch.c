@@ -40,8 +40,8 @@ static double median_cycle(struct team *team)
 	team_run(team, time_cycle, &c);
 	watchdog_back();
 	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);
-	sort(c.of, n);
-	return quantile(c.of, n, 0.5);
+	statistics_sort(c.of, n);
+	return statistics_quantile(c.of, n, 0.5);
 }
 
 static struct batch *new_batch(struct series *s)
@@ -96,8 +96,8 @@ static void take_alone(struct series *s, struct team *team)
 
 static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
 {
-	return quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL, b->samples,
-			      0.5);
+	return statistics_quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL,
+					 b->samples, 0.5);
 }
 
 /* Of samples that were all taken, or of pairs. */

@@ -18,8 +18,8 @@ struct estimate estimates_values(const struct series *s, const double *value)
 	struct estimate e = { NAN, NAN, NAN };
 
 	for (unsigned i = 0; x && i < s->batches; i++)
-		x[i] = value ? quantile_known(value + s->batch[i].first, NULL, s->batch[i].samples,
-					      0.5)
+		x[i] = value ? statistics_quantile_known(value + s->batch[i].first, NULL,
+							 s->batch[i].samples, 0.5)
 			     : s->batch[i].clean;
 	if (x)
 		e = series_estimate(s, -1, x);

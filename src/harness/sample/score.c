@@ -45,8 +45,8 @@ void score_pairs(struct series *s, struct team *team, struct turn turn, struct n
 		s->did = team_worker(team, a)->done;
 		sample->done += units;
 	}
-	sort(times, n);
-	sample->time = n ? quantile(times, n, 0.5) : NAN;
+	statistics_sort(times, n);
+	sample->time = n ? statistics_quantile(times, n, 0.5) : NAN;
 	sample->noisy = (double)disturbed > NOISY_PAIRS * (double)n;
 	free(times);
 }
