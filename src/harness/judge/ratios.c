@@ -111,7 +111,8 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 			 m ? m->name : "time", "of", side(r, r->of, t), "to",
 			 side(r, r->to, &to->planned->trial), "parameter",
 			 compared(r, t->benchmark), "trial", to->planned->id, "value",
-			 number(a.value / b.value), "ci", interval(a.low / b.high, a.high / b.low));
+			 record_number(a.value / b.value), "ci",
+			 record_interval(a.low / b.high, a.high / b.low));
 }
 
 json_t *ratios_json(const struct series *s, const struct series *group, unsigned n)

@@ -24,7 +24,7 @@ json_t *samples_quantiles(double *values, size_t n)
 	for (size_t i = 0; n && i < sizeof(sketched) / sizeof(*sketched); i++) {
 		snprintf(key, sizeof(key), "%g", sketched[i]);
 		json_object_set_new(object, key,
-				    number(statistics_quantile(values, n, sketched[i])));
+				    record_number(statistics_quantile(values, n, sketched[i])));
 	}
 	return object;
 }
@@ -39,7 +39,7 @@ static json_t *list_of(const double *values, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, number(values[i]));
+		json_array_append_new(list, record_number(values[i]));
 	return list;
 }
 
@@ -60,10 +60,10 @@ json_t *samples_line(const struct series *s, double at)
 					    list_of(s->value[m] + b->first, b->samples));
 	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
 			 s->planned->id, "allocation", (int)b->allocation, "batch",
-			 (int)s->batches - 1, "at", number(at), "units", samples_units(s), "times",
-			 raw ? list_of(time, b->samples) : json_null(), "noisy", noisy, "cycle",
-			 b->cycle > 0 ? number(b->cycle) : json_null(), "values", values,
-			 "counters", counts_batch_json(s));
+			 (int)s->batches - 1, "at", record_number(at), "units", samples_units(s),
+			 "times", raw ? list_of(time, b->samples) : json_null(), "noisy", noisy,
+			 "cycle", b->cycle > 0 ? record_number(b->cycle) : json_null(), "values",
+			 values, "counters", counts_batch_json(s));
 	if (!raw) {
 		double *sorted = calloc(b->samples + 1, sizeof(*sorted));
 		size_t n = 0;

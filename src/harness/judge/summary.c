@@ -110,10 +110,11 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 				"s:o}",
 				"ratios", ratios_json(s, group, n), "pairs", pairs, "counters",
 				counters, "counting", counting, "placement", placement_json(s),
-				"noise", noise_json(s), "cycle", number(cycle), "cycles",
-				number(time.all.value / cycle), "skew", number(samples_skew(s)),
-				"group", (int)p->group, "stopped", stopped_json(s), "started",
-				started, "elapsed", number(s->elapsed), "region", region_json(s)));
+				"noise", noise_json(s), "cycle", record_number(cycle), "cycles",
+				record_number(time.all.value / cycle), "skew",
+				record_number(samples_skew(s)), "group", (int)p->group, "stopped",
+				stopped_json(s), "started", started, "elapsed",
+				record_number(s->elapsed), "region", region_json(s)));
 	*status = v.status;
 	return line;
 }

@@ -64,8 +64,8 @@ json_t *region_json(const struct series *s)
 		return json_null();
 	return json_pack("{s:s, s:I, s:o, s:o, s:o}", "name", markers_name(m, s->region), "calls",
 			 (json_int_t)markers_calls(m, s->region), "seconds",
-			 number(markers_seconds(m, s->region)), "measured", number(s->marked),
-			 "uncounted", uncounted_json(s));
+			 record_number(markers_seconds(m, s->region)), "measured",
+			 record_number(s->marked), "uncounted", uncounted_json(s));
 }
 
 static void note_uncounted(const struct series *s, struct verdict *v)

@@ -24,13 +24,14 @@ json_t *noise_json(const struct series *s)
 	if (!s->samples)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "samples",
-			 number((double)noise_samples(s) / (double)s->samples), "off_cpu",
-			 number(n->off_cpu), "run_delay", number(n->delay), "involuntary",
-			 (json_int_t)n->involuntary, "voluntary", (json_int_t)n->voluntary,
-			 "minor_faults", (json_int_t)n->minor_faults, "major_faults",
-			 (json_int_t)n->major_faults, "migrations", (json_int_t)n->migrations,
-			 "steal", number(n->steal), "foreign",
-			 number(n->foreign < 0 ? 0 : n->foreign), "wall", number(n->wall));
+			 record_number((double)noise_samples(s) / (double)s->samples), "off_cpu",
+			 record_number(n->off_cpu), "run_delay", record_number(n->delay),
+			 "involuntary", (json_int_t)n->involuntary, "voluntary",
+			 (json_int_t)n->voluntary, "minor_faults", (json_int_t)n->minor_faults,
+			 "major_faults", (json_int_t)n->major_faults, "migrations",
+			 (json_int_t)n->migrations, "steal", record_number(n->steal), "foreign",
+			 record_number(n->foreign < 0 ? 0 : n->foreign), "wall",
+			 record_number(n->wall));
 }
 
 void noise_judge(const struct series *s, struct estimates time, struct verdict *v)

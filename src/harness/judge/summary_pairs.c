@@ -39,7 +39,8 @@ static json_t *quantiles(const struct meetings *l)
 	json_t *object = json_object();
 
 	for (unsigned i = 0; i < SHOWN; i++)
-		json_object_set_new(object, shown[i].key, number(quantile_of(l, shown[i].q)));
+		json_object_set_new(object, shown[i].key,
+				    record_number(quantile_of(l, shown[i].q)));
 	return object;
 }
 
@@ -65,7 +66,8 @@ static json_t *cells_json(const struct pairs *p, const struct trial *t)
 				json_string(machine_level_names[p->level[pair_number(p, i, j)]]));
 			json_array_append_new(n, json_integer((json_int_t)l->n));
 			for (unsigned q = 0; q < SHOWN; q++)
-				json_array_append_new(of[q], number(quantile_of(l, shown[q].q)));
+				json_array_append_new(of[q],
+						      record_number(quantile_of(l, shown[q].q)));
 		}
 	cells = json_pack("{s:o, s:o, s:o, s:o}", "a", a, "b", b, "level", level, "n", n);
 	for (unsigned q = 0; q < SHOWN; q++)
@@ -145,10 +147,11 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 		/* false where there is none */
 		if (fabs(own[i] - middle) >
 		    fmax(OUTSTANDING_SHARE * middle, OUTSTANDING_SCATTER * scatter))
-			json_array_append_new(
-				list, json_pack("{s:i, s:s, s:o, s:o}", "cpu", t->place[i].cpu,
-						"level", machine_level_names[level], "median",
-						number(own[i]), "of", number(middle)));
+			json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o}", "cpu",
+							      t->place[i].cpu, "level",
+							      machine_level_names[level], "median",
+							      record_number(own[i]), "of",
+							      record_number(middle)));
 	free(own);
 }
 
@@ -177,7 +180,7 @@ static json_t *crowding_at(const struct pairs *p, enum level level)
 	double ratio[PAIRS_MOST_ALONE];
 	size_t n = crowding(p, level, ratio);
 
-	return number(n ? statistics_quantile(ratio, n, 0.5) : NAN);
+	return record_number(n ? statistics_quantile(ratio, n, 0.5) : NAN);
 }
 
 static json_t *crowding_json(const struct pairs *p)
@@ -188,7 +191,8 @@ static json_t *crowding_json(const struct pairs *p)
 	if (!n)
 		return json_null();
 	return json_pack("{s:i, s:o, s:o}", "pairs", (int)n, "median",
-			 number(statistics_quantile(ratio, n, 0.5)), "most", number(ratio[n - 1]));
+			 record_number(statistics_quantile(ratio, n, 0.5)), "most",
+			 record_number(ratio[n - 1]));
 }
 
 static void note_crowding(const json_t *levels, struct verdict *v)

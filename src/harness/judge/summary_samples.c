@@ -40,11 +40,12 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		return json_null();
 	}
 	quantiles = samples_quantiles(sorted, n);
-	object = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
-			   "batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
-			   number(s->duration), "units", samples_units(s), "quantiles", quantiles,
-			   "mean", number(statistics_mean(sorted, n)), "deviation",
-			   number(statistics_deviation(sorted, n)), "humps", (int)heaps);
+	object =
+		json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
+			  "batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
+			  record_number(s->duration), "units", samples_units(s), "quantiles",
+			  quantiles, "mean", record_number(statistics_mean(sorted, n)), "deviation",
+			  record_number(statistics_deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
 		verdict_add(v, STATUS_OK,
 			    "its samples fall into two heaps: look at the quantiles, one number "
@@ -84,8 +85,8 @@ void samples_allocations(const struct series *s, json_t *line)
 		const size_t batches = estimates_of(s, a, batch);
 		const double time = batches ? statistics_quantile(batch, batches, 0.5) : NAN;
 
-		json_array_append_new(list, json_pack("{s:o, s:i}", "time", number(time), "batches",
-						      (int)batches));
+		json_array_append_new(list, json_pack("{s:o, s:i}", "time", record_number(time),
+						      "batches", (int)batches));
 		if (batches)
 			between[n++] = time;
 		if (batches > 1)
@@ -95,8 +96,8 @@ void samples_allocations(const struct series *s, json_t *line)
 	statistics_sort(within, m);
 	json_object_set_new(line, "allocations", list);
 	json_object_set_new(line, "spread_within",
-			    number(m ? statistics_quantile(within, m, 0.5) : NAN));
-	json_object_set_new(line, "spread_between", number(spread(between, n)));
+			    record_number(m ? statistics_quantile(within, m, 0.5) : NAN));
+	json_object_set_new(line, "spread_between", record_number(spread(between, n)));
 	free(between);
 	free(within);
 	free(batch);

@@ -32,12 +32,12 @@ struct record {
 	json_t *runs, *complete;
 };
 
-json_t *number(double x)
+json_t *record_number(double x)
 {
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-json_t *interval(double low, double high)
+json_t *record_interval(double low, double high)
 {
 	return isfinite(low) && isfinite(high) ? json_pack("[f, f]", low, high) : json_null();
 }
@@ -55,7 +55,7 @@ char *record_time(char text[RECORD_TIME])
 	return text;
 }
 
-double real_of(const json_t *value)
+double record_real(const json_t *value)
 {
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }

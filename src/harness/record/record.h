@@ -45,8 +45,9 @@ enum { RECORD_TIME = 40 };
 char *record_time(char text[RECORD_TIME]);
 
 /* null where it isn't a number: JSON has no word for that. */
-json_t *number(double);
-json_t *interval(double low, double high); /* a list of the two; null where one isn't a number */
-double real_of(const json_t *);		   /* NAN where it isn't a number, or not there */
+json_t *record_number(double);
+json_t *record_interval(double low,
+			double high); /* a list of the two; null where one isn't a number */
+double record_real(const json_t *);   /* NAN where it isn't a number, or not there */
 
 #endif

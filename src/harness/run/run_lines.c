@@ -56,8 +56,8 @@ static json_t *clock_json(const struct clock_quality *q)
 		THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	json_t *clock =
 		json_pack("{s:s, s:o, s:o, s:o?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead",
-			  number(q->overhead), "resolution", number(q->resolution), "kernel_source",
-			  utf8_json(source), "cycle_chain", clock_chain());
+			  record_number(q->overhead), "resolution", record_number(q->resolution),
+			  "kernel_source", utf8_json(source), "cycle_chain", clock_chain());
 
 	free(source);
 	return clock;
@@ -116,6 +116,7 @@ void run_end(struct run *r, int status)
 	record_line(r->record, "end",
 		    json_pack("{s:i, s:s?, s:o, s:i, s:o}", "status", status, "signal",
 			      watchdog_signal_name(r->signal), "trials", trials, "skipped",
-			      (int)r->skipped, "elapsed", number(budget_elapsed(&r->budget))),
+			      (int)r->skipped, "elapsed",
+			      record_number(budget_elapsed(&r->budget))),
 		    true);
 }

@@ -62,12 +62,12 @@ static void print_title(struct table *t)
 static char *show_interval(const json_t *metric, char *text, size_t size)
 {
 	const json_t *ci = json_object_get(metric, "ci");
-	double value = real_of(json_object_get(metric, "value"));
+	double value = record_real(json_object_get(metric, "value"));
 
 	if (json_is_array(ci) && value != 0)
 		snprintf(text, size, "%+.1f %+.1f %%",
-			 100 * (real_of(json_array_get(ci, 0)) / value - 1),
-			 100 * (real_of(json_array_get(ci, 1)) / value - 1));
+			 100 * (record_real(json_array_get(ci, 0)) / value - 1),
+			 100 * (record_real(json_array_get(ci, 1)) / value - 1));
 	else
 		snprintf(text, size, "-");
 	return text;
@@ -75,7 +75,7 @@ static char *show_interval(const json_t *metric, char *text, size_t size)
 
 static char *show_metric(const json_t *metric, char *text, size_t size)
 {
-	return quantity_show(real_of(json_object_get(metric, "value")),
+	return quantity_show(record_real(json_object_get(metric, "value")),
 			     json_string_value(json_object_get(metric, "unit")), text, size);
 }
 
@@ -111,7 +111,7 @@ static void print_ratios(const json_t *list)
 		       json_string_value(json_object_get(ratio, "of")),
 		       json_string_value(json_object_get(ratio, "to")),
 		       json_string_value(json_object_get(ratio, "metric")),
-		       real_of(json_object_get(ratio, "value")),
+		       record_real(json_object_get(ratio, "value")),
 		       show_interval(ratio, interval, sizeof(interval)));
 }
 
@@ -155,9 +155,9 @@ static char *show_medians(const json_t *level, char *text, size_t size)
 
 	if (json_integer_value(json_object_get(level, "pairs")) > 1)
 		snprintf(text, size, "%s to %s",
-			 quantity_show(real_of(json_object_get(level, "0")), "s", least,
+			 quantity_show(record_real(json_object_get(level, "0")), "s", least,
 				       sizeof(least)),
-			 quantity_show(real_of(json_object_get(level, "0.99")), "s", most,
+			 quantity_show(record_real(json_object_get(level, "0.99")), "s", most,
 				       sizeof(most)));
 	else
 		snprintf(text, size, "-");
@@ -184,7 +184,7 @@ static void print_pairs(const json_t *pairs)
 		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")),
 		       (int)json_integer_value(json_object_get(level, "pairs")));
 		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
-			printf(" %10s", quantity_show(real_of(json_object_get(
+			printf(" %10s", quantity_show(record_real(json_object_get(
 							      json_object_get(level, "meetings"),
 							      column[q])),
 						      "s", value, sizeof(value)));
@@ -194,8 +194,9 @@ static void print_pairs(const json_t *pairs)
 		"      CPU %d stands out at %s: %s, the others %s\n",
 		(int)json_integer_value(json_object_get(one, "cpu")),
 		json_string_value(json_object_get(one, "level")),
-		quantity_show(real_of(json_object_get(one, "median")), "s", value, sizeof(value)),
-		quantity_show(real_of(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+		quantity_show(record_real(json_object_get(one, "median")), "s", value,
+			      sizeof(value)),
+		quantity_show(record_real(json_object_get(one, "of")), "s", usual, sizeof(usual)));
 }
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
@@ -207,7 +208,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	const json_t *reasons = json_object_get(trial, "reasons");
 	const char *status = json_string_value(json_object_get(trial, "status"));
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
-	double local = real_of(json_object_get(placement, "local_share"));
+	double local = record_real(json_object_get(placement, "local_share"));
 	char value[64], interval[64], seconds[64], share[16] = "-";
 
 	if (t->silent)
@@ -220,7 +221,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 		 strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
 		snprintf(share, sizeof(share), "?");
 	if (metric_is_time(&p->trial.benchmark->metrics[0]))
-		quantity_show(real_of(json_object_get(trial, "cycles")), "1", seconds,
+		quantity_show(record_real(json_object_get(trial, "cycles")), "1", seconds,
 			      sizeof(seconds));
 	else
 		show_metric(time, seconds, sizeof(seconds));

@@ -90,7 +90,7 @@ json_t *by_worker_json(const struct by_worker *b)
 		return NULL;
 	values = json_array();
 	for (unsigned i = 0; i < b->workers; i++)
-		json_array_append_new(values, number(mean_of(b, i)));
-	return json_pack("{s:o, s:o, s:o}", "least", number(least), "most", number(most), "values",
-			 values);
+		json_array_append_new(values, record_number(mean_of(b, i)));
+	return json_pack("{s:o, s:o, s:o}", "least", record_number(least), "most",
+			 record_number(most), "values", values);
 }

@@ -76,8 +76,8 @@ static json_t *threads_json(const struct tally *t, unsigned i, struct came_to c)
 	json_t *list = json_array();
 
 	for (unsigned w = 0; w < t->workers; w++)
-		json_array_append_new(
-			list, number(t->of_worker[(size_t)i * t->workers + w] / c.sum.units));
+		json_array_append_new(list, record_number(t->of_worker[(size_t)i * t->workers + w] /
+							  c.sum.units));
 	return list;
 }
 
@@ -99,11 +99,11 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 			 t->counting->events.of[t->event[i]].why ? NULL : e->source, "unit",
 			 utf8_json(e->unit ? e->unit : "1"), "scope", counting_scope(e), "per",
 			 counting_per(t->trial->benchmark), "value",
-			 none ? json_null() : number(c.each.value), "ci",
-			 none ? json_null() : interval(c.each.low, c.each.high), "per_thread",
-			 none ? json_null() : threads_json(t, i, c), "total",
-			 none ? json_null() : number(c.sum.count), "samples", (int)c.sum.samples,
-			 "trusted", !doubtful, "why", utf8_json(why));
+			 none ? json_null() : record_number(c.each.value), "ci",
+			 none ? json_null() : record_interval(c.each.low, c.each.high),
+			 "per_thread", none ? json_null() : threads_json(t, i, c), "total",
+			 none ? json_null() : record_number(c.sum.count), "samples",
+			 (int)c.sum.samples, "trusted", !doubtful, "why", utf8_json(why));
 }
 
 /* What the evidence of noise holds anyway, of all samples. */
@@ -137,9 +137,9 @@ static void add_own(json_t *list, const struct series *s, const char *why_not)
 			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o, s:i, s:b, s:s?}",
 				  "name", own[i].name, "source", "kernel", "unit", own[i].unit,
 				  "scope", "thread", "per",
-				  counting_per(s->planned->trial.benchmark), "value", number(each),
-				  "ci", "per_thread", "total",
-				  why_not ? json_null() : number(own[i].total), "samples",
+				  counting_per(s->planned->trial.benchmark), "value",
+				  record_number(each), "ci", "per_thread", "total",
+				  why_not ? json_null() : record_number(own[i].total), "samples",
 				  (int)s->samples, "trusted", true, "why", why));
 	}
 }
@@ -164,7 +164,7 @@ json_t *counts_batch_json(const struct series *s)
 	for (unsigned i = 0; i < t->events && tally_counts(t, batch); i++)
 		if (tally_sum(t, batch, i)->samples)
 			json_object_set_new(object, tally_name(t, i),
-					    number(tally_sum(t, batch, i)->count));
+					    record_number(tally_sum(t, batch, i)->count));
 	return object;
 }
 
@@ -188,7 +188,8 @@ json_t *counts_cost_json(const struct series *s)
 
 	if (!s->tally.passes || !s->samples)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "with", number(with.value), "with_ci",
-			 interval(with.low, with.high), "without", number(without.value),
-			 "without_ci", interval(without.low, without.high));
+	return json_pack("{s:o, s:o, s:o, s:o}", "with", record_number(with.value), "with_ci",
+			 record_interval(with.low, with.high), "without",
+			 record_number(without.value), "without_ci",
+			 record_interval(without.low, without.high));
 }

@@ -64,7 +64,7 @@ static json_t *quantiles_of(const struct histogram *h)
 
 	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
 		snprintf(key, sizeof(key), "%g", shares[i]);
-		json_object_set_new(object, key, number(histogram_quantile(h, shares[i])));
+		json_object_set_new(object, key, record_number(histogram_quantile(h, shares[i])));
 	}
 	return object;
 }

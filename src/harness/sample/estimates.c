@@ -63,8 +63,9 @@ static json_t *metric_json(const char *name, const char *unit, enum better bette
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit,
 			 "better", better == NEITHER ? json_null() : json_string(words[better]),
-			 "value", number(e.all.value), "ci", interval(e.all.low, e.all.high),
-			 "without_noise", number(e.clean), "why",
+			 "value", record_number(e.all.value), "ci",
+			 record_interval(e.all.low, e.all.high), "without_noise",
+			 record_number(e.clean), "why",
 			 isfinite(e.all.value) ? NULL : utf8_json(why));
 }
 

@@ -41,12 +41,12 @@ const json_t *quotients_counter(const json_t *list, const char *name)
 
 static double value_of(const json_t *counter)
 {
-	return real_of(json_object_get(counter, "value"));
+	return record_real(json_object_get(counter, "value"));
 }
 
 static double bound_of(const json_t *counter, size_t upper)
 {
-	return real_of(json_array_get(json_object_get(counter, "ci"), upper));
+	return record_real(json_array_get(json_object_get(counter, "ci"), upper));
 }
 
 /* NULL where one of the two was not counted. */
@@ -64,8 +64,8 @@ static json_t *quotient_json(const struct quotient *q, const json_t *of, const j
 		return NULL;
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:n, s:n, s:I, s:b, s:s?}", "name",
 			 q->name, "source", "ratio", "unit", "1", "scope", "thread", "per", q->per,
-			 "value", value, "ci", interval(e.low, e.high), "per_thread", "total",
-			 "samples", n < m ? n : m, "trusted", trusted, "why",
+			 "value", value, "ci", record_interval(e.low, e.high), "per_thread",
+			 "total", "samples", n < m ? n : m, "trusted", trusted, "why",
 			 trusted ? NULL : "one of the two counts is doubtful");
 }
 

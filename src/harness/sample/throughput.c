@@ -90,8 +90,8 @@ static json_t *role_json(const struct series *s, unsigned role)
 	for (unsigned i = 0; i < t->threads; i++)
 		workers += roles_number(t, i) == role;
 	return json_pack("{s:s, s:i, s:o, s:o, s:o}", "name", roles_name(t, role), "workers",
-			 (int)workers, "units", number(units.value), "throughput",
-			 number(rate.value), "ci", interval(rate.low, rate.high));
+			 (int)workers, "units", record_number(units.value), "throughput",
+			 record_number(rate.value), "ci", record_interval(rate.low, rate.high));
 }
 
 json_t *throughput_json(const struct series *s)
