@@ -50,7 +50,7 @@ static const struct benchmark *find_benchmark(const struct benchmark *const *tab
 		if (!table[i]->internal)
 			names[n++] = table[i]->name;
 	}
-	near = nearest(name, names, n);
+	near = names_nearest(name, names, n);
 	if (near >= 0)
 		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
 	else
@@ -131,7 +131,7 @@ static int unknown(const struct program *p, const char *name)
 	for (const struct benchmark *const *b = p->benchmarks; *b && n < MOST_NAMES; b++)
 		if (!(*b)->internal)
 			names[n++] = (*b)->name;
-	near = nearest(name, names, n);
+	near = names_nearest(name, names, n);
 	if (near >= 0)
 		fprintf(stderr, "%s: there is no '%s'; did you mean '%s'?\n", p->name, name,
 			names[near]);

@@ -75,7 +75,7 @@ bool field_number(const char *text, const char *key, uint64_t *value)
 		word[length - 2] = '\0';
 		unit = 1024;
 	}
-	if (word && !parse_number(word, &number) && number <= UINT64_MAX / unit) {
+	if (word && !number_parse(word, &number) && number <= UINT64_MAX / unit) {
 		*value = number * unit;
 		found = true;
 	}

@@ -42,7 +42,7 @@ static int edits(const char *a, const char *b)
 	return last[n];
 }
 
-int nearest(const char *typed, const char *const *names, size_t n)
+int names_nearest(const char *typed, const char *const *names, size_t n)
 {
 	size_t length = strlen(typed);
 	int best = -1, fewest = INT_MAX;
@@ -63,7 +63,7 @@ int nearest(const char *typed, const char *const *names, size_t n)
 	return fewest <= 1 + (int)length / 3 ? best : -1;
 }
 
-char *next_word(const char **list, char *word, size_t size)
+char *names_next(const char **list, char *word, size_t size)
 {
 	size_t length, kept;
 

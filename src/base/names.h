@@ -10,12 +10,12 @@
  * smallest edit distance (insert, delete, replace, swap neighbours), if that is small for the
  * length. Case does not matter. -1: none is near.
  */
-int nearest(const char *typed, const char *const *names, size_t n);
+int names_nearest(const char *typed, const char *const *names, size_t n);
 
 /*
  * Copies the word at *list, up to the next comma, to `word` (cut at size - 1), and moves *list past
  * it. Returns `word`; NULL at the end.
  */
-char *next_word(const char **list, char *word, size_t size);
+char *names_next(const char **list, char *word, size_t size);
 
 #endif

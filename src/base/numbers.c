@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int parse_number(const char *text, uint64_t *value)
+int number_parse(const char *text, uint64_t *value)
 {
 	static const char *const endless[] = { "max", "unlimited", NULL };
 	unsigned long long number;
@@ -57,10 +57,10 @@ bool number_at(const char **at, unsigned most, unsigned *number)
 /* "7" or "0-3", with *text moved past it. */
 static int parse_range(const char **text, unsigned *first, unsigned *last)
 {
-	if (!number_at(text, MOST_LISTED, first))
+	if (!number_at(text, NUMBER_LIST_MOST, first))
 		return -1;
 	*last = *first;
-	if (**text == '-' && (++*text, !number_at(text, MOST_LISTED, last)))
+	if (**text == '-' && (++*text, !number_at(text, NUMBER_LIST_MOST, last)))
 		return -1;
 	return *first <= *last ? 0 : -1;
 }
@@ -69,7 +69,7 @@ static int parse_range(const char **text, unsigned *first, unsigned *last)
  * Not hwloc_bitmap_list_sscanf(): it accepts "0-3-5", "0x1" and the endless "1-", and allocates for
  * any number.
  */
-hwloc_bitmap_t parse_list(const char *text)
+hwloc_bitmap_t number_list_parse(const char *text)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 	unsigned first, last;
@@ -99,12 +99,12 @@ garbage:
 	return NULL;
 }
 
-const char *list_text(hwloc_const_bitmap_t set, char text[LIST_TEXT])
+const char *number_list_text(hwloc_const_bitmap_t set, char text[NUMBER_LIST_TEXT])
 {
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (int first = hwloc_bitmap_first(set), last, next; first >= 0 && used < LIST_TEXT;
+	for (int first = hwloc_bitmap_first(set), last, next; first >= 0 && used < NUMBER_LIST_TEXT;
 	     first = next) {
 		int step = hwloc_bitmap_next(set, first) - first, count = 1;
 
@@ -115,12 +115,13 @@ const char *list_text(hwloc_const_bitmap_t set, char text[LIST_TEXT])
 			next = last;
 			last = first;
 		}
-		used += (size_t)snprintf(text + used, LIST_TEXT - used, used ? ",%d" : "%d", first);
-		if (last > first && used < LIST_TEXT)
-			used += (size_t)snprintf(text + used, LIST_TEXT - used,
+		used += (size_t)snprintf(text + used, NUMBER_LIST_TEXT - used, used ? ",%d" : "%d",
+					 first);
+		if (last > first && used < NUMBER_LIST_TEXT)
+			used += (size_t)snprintf(text + used, NUMBER_LIST_TEXT - used,
 						 step > 1 ? "-%d:%d" : "-%d", last, step);
 	}
-	if (used >= LIST_TEXT)
-		strcpy(text + LIST_TEXT - 4, "...");
+	if (used >= NUMBER_LIST_TEXT)
+		strcpy(text + NUMBER_LIST_TEXT - 4, "...");
 	return text;
 }

@@ -14,7 +14,7 @@
  * A decimal number, "max" or "unlimited", with nothing but blanks around it. -1 with errno: EINVAL
  * not a number, ERANGE too large.
  */
-int parse_number(const char *text, uint64_t *value);
+int number_parse(const char *text, uint64_t *value);
 
 /*
  * A decimal number up to `most` at *at, without sign or leading blank; moves *at past it. False:
@@ -23,19 +23,19 @@ int parse_number(const char *text, uint64_t *value);
 bool number_at(const char **at, unsigned most, unsigned *number);
 
 /* The largest number in a list: above any CPU or node, yet a set of so many is small. */
-#define MOST_LISTED ((1u << 20) - 1)
+#define NUMBER_LIST_MOST ((1u << 20) - 1)
 
 /*
  * Parses "0-3,8"; "" is the empty set. NULL with errno: EINVAL, ENOMEM. Free it with
  * hwloc_bitmap_free().
  */
-hwloc_bitmap_t parse_list(const char *text);
+hwloc_bitmap_t number_list_parse(const char *text);
 
 /*
  * Prints a set as a list, with steps: "0-63,128-191", "0-254:2". Cut with "..." where too long.
  * Returns text.
  */
-#define LIST_TEXT 256
-const char *list_text(hwloc_const_bitmap_t, char text[LIST_TEXT]);
+#define NUMBER_LIST_TEXT 256
+const char *number_list_text(hwloc_const_bitmap_t, char text[NUMBER_LIST_TEXT]);
 
 #endif

@@ -159,7 +159,7 @@ int sysfs_number(const char *root, uint64_t *value, const char *format, ...)
 	line = first_line(line);
 	if (!line)
 		return -1;
-	result = parse_number(line, value);
+	result = number_parse(line, value);
 	free(line);
 	return result;
 }
@@ -173,7 +173,7 @@ hwloc_bitmap_t sysfs_list(const char *root, const char *format, ...)
 	line = first_line(line);
 	if (!line)
 		return NULL;
-	set = parse_list(line);
+	set = number_list_parse(line);
 	free(line);
 	return set;
 }

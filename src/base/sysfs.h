@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <hwloc.h>
 
-#define THIS_MACHINE "" /* as root */
+#define SYSFS_ROOT "" /* as root */
 
 /* The whole file (up to 16 MiB). NULL with errno: ENOENT no such file, EACCES forbidden, EFBIG. */
 char *sysfs_text(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -19,7 +19,7 @@ char *text_of(const char *format, ...)
 	return text;
 }
 
-struct text count_text(unsigned n, const char *what)
+struct text text_count(unsigned n, const char *what)
 {
 	struct text t;
 
@@ -27,7 +27,7 @@ struct text count_text(unsigned n, const char *what)
 	return t;
 }
 
-const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes)
+const char *text_bytes(char text[TEXT_BYTES], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	double value = (double)bytes;
@@ -36,9 +36,9 @@ const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes)
 	for (; value >= 1023.5; unit++) /* what rounds to 1024 is one of the next unit */
 		value /= 1024;
 	if (bytes == NO_LIMIT)
-		snprintf(text, BYTES_TEXT, "unlimited");
+		snprintf(text, TEXT_BYTES, "unlimited");
 	else
-		snprintf(text, BYTES_TEXT, "%.4g %s",
+		snprintf(text, TEXT_BYTES, "%.4g %s",
 			 value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
 	return text;
 }

@@ -8,14 +8,14 @@
 /* What printf would print, to be freed. NULL: no memory. */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A short text, returned by value so that printf can take it: count_text(3, "CPU").of */
+/* A short text, returned by value so that printf can take it: text_count(3, "CPU").of */
 struct text {
 	char of[32];
 };
-struct text count_text(unsigned n, const char *what); /* "1 CPU", "3 CPUs" */
+struct text text_count(unsigned n, const char *what); /* "1 CPU", "3 CPUs" */
 
 /* "1.5 GiB", "512 MiB", "17 B": at most 4 digits; "unlimited" for NO_LIMIT. Returns text. */
-#define BYTES_TEXT 24
-const char *bytes_text(char text[BYTES_TEXT], uint64_t bytes);
+#define TEXT_BYTES 24
+const char *text_bytes(char text[TEXT_BYTES], uint64_t bytes);
 
 #endif

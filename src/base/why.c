@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void explain(const char **why, const char *format, ...)
+void why_set(const char **why, const char *format, ...)
 {
 	static _Thread_local char sentence[1024];
 	va_list arguments;
@@ -17,7 +17,7 @@ void explain(const char **why, const char *format, ...)
 	errno = ENODEV;
 }
 
-int misunderstood(int failed)
+int why_misunderstood(int failed)
 {
 	errno = EINVAL;
 	return failed;

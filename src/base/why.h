@@ -4,15 +4,17 @@
 #define LOCUS_WHY_H
 
 /*
- * Sets *why to the sentence, valid until the thread's next explain(), and errno to ENODEV: this
+ * Sets *why to the sentence, valid until the thread's next why_set(), and errno to ENODEV: this
  * machine does not have what was asked for.
  */
-void explain(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void why_set(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, as an expression of -1. A macro, so that static analysis sees the failure. */
-#define say(why, ...) (explain(why, __VA_ARGS__), -1)
+#define why_fail(why, ...) (why_set(why, __VA_ARGS__), -1)
 
-/* After say(): errno becomes EINVAL, for words that no machine understands. Returns `failed`. */
-int misunderstood(int failed);
+/*
+ * After why_fail(): errno becomes EINVAL, for words that no machine understands. Returns `failed`.
+ */
+int why_misunderstood(int failed);
 
 #endif

@@ -52,15 +52,15 @@ static void print_summary(const struct machine *m, FILE *out)
 	int there = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU);
 	const char *model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(m->topology), "CPUModel");
 	hwloc_obj_t package = hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_PACKAGE, 0);
-	char numbers[LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT];
 
 	if (!model && package)
 		model = hwloc_obj_get_info_by_name(package, "CPUModel");
 	fprintf(out, "%s%s%s\n", m->name, model ? ": " : "", model ? model : "");
-	fprintf(out, "%s, ", count_text(packages > 0 ? (unsigned)packages : 1, "package").of);
-	fprintf(out, "%s, ", count_text(m->nodes, "node").of);
-	fprintf(out, "%s, ", count_text(m->cores, "core").of);
-	fprintf(out, "%s (%s a core)\n", count_text(m->cpus, "CPU").of, smt_text(m).of);
+	fprintf(out, "%s, ", text_count(packages > 0 ? (unsigned)packages : 1, "package").of);
+	fprintf(out, "%s, ", text_count(m->nodes, "node").of);
+	fprintf(out, "%s, ", text_count(m->cores, "core").of);
+	fprintf(out, "%s (%s a core)\n", text_count(m->cpus, "CPU").of, smt_text(m).of);
 	if ((unsigned)there > m->cpus)
 		fprintf(out, "this process may use only CPUs %s of %d\n",
 			cpu_list(m, ALL_NODES, numbers), there);
@@ -77,7 +77,7 @@ static int package_of(const struct machine *m, int node)
 static void print_nodes(const struct machine *m, FILE *out)
 {
 	bool all_ours = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_PU) == (int)m->cpus;
-	char numbers[LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT];
 
 	fprintf(out, "\n%4s  %7s  %10s  %5s  %s\n", "node", "package", "memory", "cores", "CPUs");
 	for (unsigned i = 0; i < m->nodes; i++) {
@@ -126,7 +126,7 @@ static void print_caches(const struct machine *m, FILE *out)
 				c->attr->cache.size ? size_text(c->attr->cache.size).of : "-",
 				line);
 			fprintf(out, "%5s  %5u  %s\n", ways, count,
-				count_text((unsigned)hwloc_bitmap_weight(c->cpuset), "CPU").of);
+				text_count((unsigned)hwloc_bitmap_weight(c->cpuset), "CPU").of);
 			heading = "";
 		}
 }
@@ -175,8 +175,8 @@ static void print_reserved(FILE *out)
 		uint64_t kib, total, unused;
 
 		kib = strtoull(strrchr(path, '-') + 1, NULL, 10);
-		if (sysfs_number(THIS_MACHINE, &total, "%s/nr_hugepages", path) ||
-		    sysfs_number(THIS_MACHINE, &unused, "%s/free_hugepages", path))
+		if (sysfs_number(SYSFS_ROOT, &total, "%s/nr_hugepages", path) ||
+		    sysfs_number(SYSFS_ROOT, &unused, "%s/free_hugepages", path))
 			continue;
 		fprintf(out, "; %s reserved: %llu, free: %llu", size_text(kib * 1024).of,
 			(unsigned long long)total, (unsigned long long)unused);

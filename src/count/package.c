@@ -8,7 +8,7 @@ int package_of(int cpu)
 {
 	uint64_t package;
 
-	return sysfs_number(THIS_MACHINE, &package,
+	return sysfs_number(SYSFS_ROOT, &package,
 			    "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu) ||
 			       package > INT_MAX
 		       ? -1

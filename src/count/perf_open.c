@@ -61,7 +61,7 @@ static const struct wanted cycles = { .type = PERF_TYPE_HARDWARE,
 /* perf_event_paranoid, from -1 (allows everything); -2: unknown. */
 static int paranoid(void)
 {
-	char *line = sysfs_line(THIS_MACHINE, "/proc/sys/kernel/perf_event_paranoid"), *end;
+	char *line = sysfs_line(SYSFS_ROOT, "/proc/sys/kernel/perf_event_paranoid"), *end;
 	long level = line ? strtol(line, &end, 10) : -2;
 
 	if (line && (end == line || *end))
@@ -204,7 +204,7 @@ void perf_explain_taken(struct reason *why)
 {
 	uint64_t watchdog;
 
-	if (!sysfs_number(THIS_MACHINE, &watchdog, "/proc/sys/kernel/nmi_watchdog") && watchdog) {
+	if (!sysfs_number(SYSFS_ROOT, &watchdog, "/proc/sys/kernel/nmi_watchdog") && watchdog) {
 		because(why, "no counter is free, and the NMI watchdog uses one");
 		remedied(why, "sudo sysctl kernel.nmi_watchdog=0");
 	} else {

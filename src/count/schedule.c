@@ -69,7 +69,7 @@ static void compare(void *argument, const char *name)
 
 	/* the name is right, and can't be counted for another reason */
 	s->known |= !strcmp(s->name, name);
-	if (nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
+	if (names_nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
 		return;
 	free(s->nearest);
 	s->nearest = better;

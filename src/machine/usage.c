@@ -105,7 +105,7 @@ int cpu_time_of(char *text, const int *cpus, unsigned n, struct cpu_time *t)
 
 int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
 {
-	char *text = sysfs_text(THIS_MACHINE, "/proc/stat");
+	char *text = sysfs_text(SYSFS_ROOT, "/proc/stat");
 	const int status = text ? cpu_time_of(text, cpus, n, t) : -1;
 
 	free(text);

@@ -22,9 +22,9 @@ static void read_numbers(const char *text)
 	uint64_t value = 17;
 
 	errno = 0;
-	must(parse_number(text, &value) ? value == 17 && errno : true);
+	must(number_parse(text, &value) ? value == 17 && errno : true);
 	errno = 0;
-	set = parse_list(text);
+	set = number_list_parse(text);
 	must(set ? hwloc_bitmap_last(set) < 1 << 20 && hwloc_bitmap_weight(set) >= 0 : errno);
 	hwloc_bitmap_free(set);
 }

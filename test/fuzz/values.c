@@ -87,7 +87,7 @@ static void parse_number(const char *text)
 {
 	static const char *const names[] = { "single", "random", "static", "interleave",
 					     "threads" };
-	const int near = nearest(text, names, sizeof(names) / sizeof(*names));
+	const int near = names_nearest(text, names, sizeof(names) / sizeof(*names));
 	char why[128], shown[64];
 	double s;
 

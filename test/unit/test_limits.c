@@ -58,7 +58,7 @@ static void numbers_are_read(void **state)
 		uint64_t value = 42;
 
 		errno = 0;
-		assert_int_equal(parse_number(rows[i].text, &value), rows[i].error ? -1 : 0);
+		assert_int_equal(number_parse(rows[i].text, &value), rows[i].error ? -1 : 0);
 		if (rows[i].error)
 			assert_int_equal(errno, rows[i].error);
 		assert_true(value == (rows[i].error ? 42 : rows[i].value));
@@ -90,7 +90,7 @@ static void lists_are_read(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		hwloc_bitmap_t set = parse_list(rows[i].text);
+		hwloc_bitmap_t set = number_list_parse(rows[i].text);
 		char *text = NULL;
 
 		assert_int_equal(!set, !rows[i].list);
@@ -665,11 +665,11 @@ static void bytes_are_readable(void **state)
 		{ UINT64_MAX - 1, "16 EiB" },
 		{ NO_LIMIT, "unlimited" },
 	};
-	char text[BYTES_TEXT];
+	char text[TEXT_BYTES];
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(rows); i++)
-		assert_string_equal(bytes_text(text, rows[i].bytes), rows[i].text);
+		assert_string_equal(text_bytes(text, rows[i].bytes), rows[i].text);
 }
 
 static void this_machine_has_memory(void **state)
@@ -678,9 +678,9 @@ static void this_machine_has_memory(void **state)
 	struct node_memory m;
 
 	(void)state;
-	memory_limit_read(THIS_MACHINE, &l);
+	memory_limit_read(SYSFS_ROOT, &l);
 	assert_true(l.available > 0 && l.available < UINT64_C(1) << 50);
-	assert_int_equal(node_memory_read(THIS_MACHINE, 0, &m), 0);
+	assert_int_equal(node_memory_read(SYSFS_ROOT, 0, &m), 0);
 	assert_true(m.free <= m.total);
 }
 

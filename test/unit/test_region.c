@@ -53,10 +53,10 @@ static bool reserve(struct world *w, int more)
 	FILE *file;
 
 	snprintf(path, sizeof(path), RESERVED, w->here);
-	if (sysfs_number(THIS_MACHINE, &before, "%s", path) || !(file = fopen(path, "w")))
+	if (sysfs_number(SYSFS_ROOT, &before, "%s", path) || !(file = fopen(path, "w")))
 		return false;
 	fprintf(file, "%llu", (unsigned long long)before + (unsigned long long)more);
-	if (fclose(file) || sysfs_number(THIS_MACHINE, &after, "%s", path))
+	if (fclose(file) || sysfs_number(SYSFS_ROOT, &after, "%s", path))
 		return false;
 	w->reserved += (int)(after - before);
 	return after == before + (uint64_t)more;
@@ -402,8 +402,8 @@ static void many_pages(void **state)
 	struct placement p;
 
 	needs_move_pages();
-	memory_limit_read(THIS_MACHINE, &limit);
-	if (limit.available < needed || node_memory_read(THIS_MACHINE, w->here, &node) ||
+	memory_limit_read(SYSFS_ROOT, &limit);
+	if (limit.available < needed || node_memory_read(SYSFS_ROOT, w->here, &node) ||
 	    node.available < needed) {
 		printf("# %zu pages of %zu KiB are more than there are on node %d\n", pages,
 		       page >> 10, w->here);
@@ -768,7 +768,7 @@ static void bound_is_not_interleaved(void **state)
 
 static bool thp_is_given(void)
 {
-	char *word = sysfs_choice(THIS_MACHINE, "/sys/kernel/mm/transparent_hugepage/enabled");
+	char *word = sysfs_choice(SYSFS_ROOT, "/sys/kernel/mm/transparent_hugepage/enabled");
 	bool given = word && strcmp(word, "never") != 0;
 
 	free(word);

@@ -152,13 +152,13 @@ static void test_nearest(void **state)
 				    "at-all,-nor-read-it-to-its-end";
 
 	(void)state;
-	assert_int_equal(nearest("singel", names, 5), 0);
-	assert_int_equal(nearest("inter", names, 5), 3);
-	assert_int_equal(nearest("thread-s", names, 5), 4);
-	assert_int_equal(nearest("zzz", names, 5), -1);
-	assert_int_equal(nearest("", names, 5), -1);
-	assert_int_equal(nearest("x", names, 0), -1);
-	assert_int_equal(nearest("a-name", &endless, 1), -1);
+	assert_int_equal(names_nearest("singel", names, 5), 0);
+	assert_int_equal(names_nearest("inter", names, 5), 3);
+	assert_int_equal(names_nearest("thread-s", names, 5), 4);
+	assert_int_equal(names_nearest("zzz", names, 5), -1);
+	assert_int_equal(names_nearest("", names, 5), -1);
+	assert_int_equal(names_nearest("x", names, 0), -1);
+	assert_int_equal(names_nearest("a-name", &endless, 1), -1);
 }
 
 /* A node without memory is none to put data on, unless it is named. */

@@ -33,7 +33,7 @@ uint64_t beyond_caches(const struct machine *m, enum profile profile)
 
 	(void)profile;
 	if (m->here)
-		memory_limit_read(THIS_MACHINE, &limit);
+		memory_limit_read(SYSFS_ROOT, &limit);
 	while (top > limit.available / 2 && top > m->page)
 		top /= 2;
 	return top;

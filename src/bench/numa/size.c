@@ -25,7 +25,7 @@ static uint64_t memory_of(const struct machine *m)
 	uint64_t sum = 0;
 
 	if (m->here) {
-		memory_limit_read(THIS_MACHINE, &limit);
+		memory_limit_read(SYSFS_ROOT, &limit);
 		return limit.available;
 	}
 	for (unsigned i = 0; i < m->nodes; i++)

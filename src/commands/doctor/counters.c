@@ -33,7 +33,7 @@ void check_paranoid(const struct patient *p, struct finding *f)
 	 * Who has the capability is not asked by the kernel, but turned away by PAPI, which only
 	 * looks at the number.
 	 */
-	bool allowed = level > 2 && !strcmp(p->root, THIS_MACHINE) && !perf_no_software(&why);
+	bool allowed = level > 2 && !strcmp(p->root, SYSFS_ROOT) && !perf_no_software(&why);
 
 	if (!line || end == line || *end)
 		finding_set(f, FINDING_UNKNOWN, "perf_event_paranoid can't be read");

@@ -99,7 +99,7 @@ int doctor_at(const char *root, const struct machine *machine, FILE *out)
 	for (unsigned i = 0; i < LENGTH(checks); i++) {
 		struct finding f = { .state = FINDING_UNKNOWN };
 
-		if (checks[i].live && strcmp(root, THIS_MACHINE))
+		if (checks[i].live && strcmp(root, SYSFS_ROOT))
 			finding_set(&f, FINDING_UNKNOWN, "not this machine");
 		else
 			checks[i].look(&patient, &f);
@@ -114,5 +114,5 @@ int doctor_at(const char *root, const struct machine *machine, FILE *out)
 
 int doctor(const struct machine *machine, FILE *out)
 {
-	return doctor_at(THIS_MACHINE, machine, out);
+	return doctor_at(SYSFS_ROOT, machine, out);
 }

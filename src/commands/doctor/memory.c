@@ -92,7 +92,7 @@ void check_memory(const struct patient *p, struct finding *f)
 		int node;
 		struct node_memory m;
 	} least = { 0 }, fullest = { 0 };
-	char available[BYTES_TEXT], total[BYTES_TEXT];
+	char available[TEXT_BYTES], total[TEXT_BYTES];
 	unsigned known = 0;
 	struct node_memory m;
 
@@ -116,32 +116,32 @@ void check_memory(const struct patient *p, struct finding *f)
 		return;
 	}
 	finding_set(f, fullest.m.available < fullest.m.total / 2 ? FINDING_MISSING : FINDING_GOOD,
-		    "%s of %s available", bytes_text(available, least.m.available),
-		    bytes_text(total, least.m.total));
+		    "%s of %s available", text_bytes(available, least.m.available),
+		    text_bytes(total, least.m.total));
 	if (known == 1)
 		return;
 	finding_add(f, " on node %d, the least of %u nodes", least.node, known);
 	if (f->state == FINDING_MISSING && fullest.node != least.node)
 		finding_add(f, "; node %d is the fullest: %s of %s", fullest.node,
-			    bytes_text(available, fullest.m.available),
-			    bytes_text(total, fullest.m.total));
+			    text_bytes(available, fullest.m.available),
+			    text_bytes(total, fullest.m.total));
 }
 
 void check_memory_limit(const struct patient *p, struct finding *f)
 {
-	char limit[BYTES_TEXT], available[BYTES_TEXT];
+	char limit[TEXT_BYTES], available[TEXT_BYTES];
 	struct memory_limit l;
 	struct node_memory m;
 	struct cgroup c;
 
 	cgroup_read(p->root, &c);
 	memory_limit_read(p->root, &l);
-	bytes_text(available, l.available);
+	text_bytes(available, l.available);
 	if (node_memory_read(p->root, ALL_NODES, &m))
 		m.total = NO_LIMIT;
 	if (c.memory_limit < m.total)
 		finding_set(f, FINDING_MISSING, "%s by a cgroup; %s can be taken now",
-			    bytes_text(limit, c.memory_limit), available);
+			    text_bytes(limit, c.memory_limit), available);
 	else if (l.available == NO_LIMIT)
 		finding_set(f, FINDING_UNKNOWN, "/proc/meminfo does not say what is available");
 	else
@@ -171,7 +171,7 @@ void check_swap(const struct patient *p, struct finding *f)
 {
 	char *meminfo = sysfs_text(p->root, "/proc/meminfo"),
 	     *swappiness = sysfs_line(p->root, "/proc/sys/vm/swappiness");
-	char all[BYTES_TEXT], used[BYTES_TEXT];
+	char all[TEXT_BYTES], used[TEXT_BYTES];
 	uint64_t total, free_bytes;
 
 	if (!field_number(meminfo, "SwapTotal", &total) ||
@@ -182,7 +182,7 @@ void check_swap(const struct patient *p, struct finding *f)
 	else
 		finding_set(f, free_bytes < total ? FINDING_WRONG : FINDING_GOOD,
 			    "%s of %s in use, swappiness %.8s",
-			    bytes_text(used, total - free_bytes), bytes_text(all, total),
+			    text_bytes(used, total - free_bytes), text_bytes(all, total),
 			    swappiness ? swappiness : "?");
 	free(meminfo);
 	free(swappiness);
@@ -215,14 +215,14 @@ void check_move_pages(const struct patient *p, struct finding *f)
 
 void check_memlock(const struct patient *p, struct finding *f)
 {
-	char *limits = sysfs_text(p->root, "/proc/self/limits"), word[24], text[BYTES_TEXT];
+	char *limits = sysfs_text(p->root, "/proc/self/limits"), word[24], text[TEXT_BYTES];
 	const char *soft = field_find(limits, "Max locked memory");
 	uint64_t limit;
 
-	if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit))
+	if (!soft || sscanf(soft, "%23s", word) != 1 || number_parse(word, &limit))
 		finding_set(f, FINDING_UNKNOWN, "/proc/self/limits does not say");
 	else
 		finding_set(f, limit == NO_LIMIT ? FINDING_GOOD : FINDING_MISSING, "%s",
-			    bytes_text(text, limit));
+			    text_bytes(text, limit));
 	free(limits);
 }

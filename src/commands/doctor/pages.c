@@ -36,7 +36,7 @@ void check_huge_pages(const struct patient *p, struct finding *f)
 	const size_t wanted = 1u << 30; /* bytes: what a remedy asks for */
 	size_t sizes[MOST_HUGE_SIZES];
 	unsigned n = huge_page_sizes(p->root, sizes);
-	char text[sizeof(f->found)] = "", size[BYTES_TEXT];
+	char text[sizeof(f->found)] = "", size[TEXT_BYTES];
 	enum finding_state state = FINDING_GOOD;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -49,7 +49,7 @@ void check_huge_pages(const struct patient *p, struct finding *f)
 			state = state == FINDING_GOOD ? FINDING_UNKNOWN : state;
 		snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of %" PRIu64 " of %s",
 			 used ? ", " : "", pages.available, pages.total,
-			 bytes_text(size, sizes[i]));
+			 text_bytes(size, sizes[i]));
 		if (pages.available)
 			continue;
 		state = FINDING_MISSING;

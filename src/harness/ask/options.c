@@ -113,7 +113,7 @@ static error_t parse_profile(struct argp_state *state, const char *text, enum pr
 	for (*profile = 0; *profile < PROFILES; ++*profile)
 		if (strcmp(profile_names[*profile], text) == 0)
 			return 0;
-	near = nearest(text, profile_names, PROFILES);
+	near = names_nearest(text, profile_names, PROFILES);
 	snprintf(why, sizeof(why), "there is no '%s'; expected quick, standard or paper%s%s%s",
 		 text, near < 0 ? "" : "; did you mean '", near < 0 ? "" : profile_names[near],
 		 near < 0 ? "" : "'?");
@@ -171,11 +171,11 @@ static error_t check_events(struct argp_state *state, const char *list)
 		if (iscntrl((unsigned char)*c))
 			return refuse(state, "counters",
 				      "there is a control character in the list: a line break?");
-	while (next_word(&rest, word, sizeof(word))) {
+	while (names_next(&rest, word, sizeof(word))) {
 		const char *others = rest;
 
 		snprintf(why, sizeof(why), "%s is there twice", word);
-		while (next_word(&others, other, sizeof(other)))
+		while (names_next(&others, other, sizeof(other)))
 			if (!strcmp(word, other))
 				return refuse(state, "counters", why);
 	}
@@ -304,7 +304,7 @@ static int check_names(const char *program, const struct argp_option *known, siz
 			matches += strncmp(names[j], name, strlen(name)) == 0;
 		if (matches)
 			continue;
-		near = nearest(name, names, n);
+		near = names_nearest(name, names, n);
 		if (near >= 0)
 			fprintf(stderr, "%s: there is no option --%s; did you mean --%s?\n",
 				program, name, names[near]);

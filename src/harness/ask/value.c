@@ -22,7 +22,7 @@ char *value_print(const struct parameter *p, union value v, char *text, size_t s
 		break;
 	case P_CHOICE:
 		for (unsigned i = 0; i <= v.choice; i++)
-			next_word(&list, text, size);
+			names_next(&list, text, size);
 		break;
 	case P_LAYOUT:
 	case P_PATH:
@@ -53,10 +53,10 @@ bool value_same(const struct parameter *p, union value a, union value b)
 
 char *value_show(const struct parameter *p, union value v, char *text, size_t size)
 {
-	char bytes[BYTES_TEXT];
+	char bytes[TEXT_BYTES];
 
 	if (p->type != P_SIZE)
 		return value_print(p, v, text, size);
-	snprintf(text, size, "%s", bytes_text(bytes, v.count));
+	snprintf(text, size, "%s", text_bytes(bytes, v.count));
 	return text;
 }

@@ -65,11 +65,11 @@ static int refuse_choice(const struct reading *r, const char *word)
 	size_t n = 0;
 	int near;
 
-	while (n < 64 && next_word(&list, name[n], WORD)) {
+	while (n < 64 && names_next(&list, name[n], WORD)) {
 		names[n] = name[n];
 		n++;
 	}
-	near = nearest(word, names, n);
+	near = names_nearest(word, names, n);
 	if (near >= 0)
 		return refuse(r, EXIT_COMMAND_LINE,
 			      "there is no '%s'; did you mean '%s'? Expected one of %s", word,
@@ -83,7 +83,7 @@ static int read_choice(const struct reading *r, const char *word)
 	const char *list = r->parameter->choices;
 	char name[WORD];
 
-	for (unsigned i = 0; next_word(&list, name, sizeof(name)); i++)
+	for (unsigned i = 0; names_next(&list, name, sizeof(name)); i++)
 		if (strcmp(name, word) == 0)
 			return keep(r, (union value){ .choice = i });
 	return refuse_choice(r, word);
@@ -250,7 +250,7 @@ static int read_word(const struct reading *r, const char *word)
 	return EXIT_COMMAND_LINE;
 }
 
-/* As next_word(), of files: a comma in a name is written "\\,". */
+/* As names_next(), of files: a comma in a name is written "\\,". */
 static void next_path(const char **list, char *path, size_t size)
 {
 	const char *c = *list;
@@ -278,7 +278,7 @@ int values_parse(const struct parameter *p, const char *text, const struct machi
 		if (p->type == P_PATH)
 			next_path(&text, word, sizeof(word));
 		else
-			next_word(&text, word, sizeof(word));
+			names_next(&text, word, sizeof(word));
 		status = *word ? read_word(&reading, word)
 			       : refuse(&reading, EXIT_COMMAND_LINE, "an empty value; expected %s",
 					p->help);

@@ -40,7 +40,7 @@ static void print_places(const struct planned *p, FILE *f)
 static void print_trial(const struct planned *p, FILE *f)
 {
 	const unsigned threads = p->trial.threads;
-	char text[BYTES_TEXT];
+	char text[TEXT_BYTES];
 
 	fprintf(f, "  %s  %s\n", p->id, p->identity);
 	if (p->refusal) {
@@ -50,7 +50,7 @@ static void print_trial(const struct planned *p, FILE *f)
 	fprintf(f, "    %u thread%s on CPU%s", threads, threads > 1 ? "s" : "",
 		threads > 1 ? "s" : "");
 	print_places(p, f);
-	fprintf(f, "; %s\n", bytes_text(text, p->needs.bytes));
+	fprintf(f, "; %s\n", text_bytes(text, p->needs.bytes));
 	if (p->trial.benchmark->scored != IN_PAIRS)
 		return;
 	fprintf(f, "    %u rounds of %u disjoint pairs, %u times each: about %.2g s a batch\n",
@@ -59,7 +59,7 @@ static void print_trial(const struct planned *p, FILE *f)
 
 void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
 {
-	char text[BYTES_TEXT];
+	char text[TEXT_BYTES];
 	double most = 0, bytes = 0;
 
 	fprintf(f, "%s on %s: ", plan->benchmark->name, setting->machine->name);
@@ -78,5 +78,5 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	if (plan->refused)
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
 	fprintf(f, "memory held at once: %s; estimated time: %.0f s\n",
-		bytes_text(text, (uint64_t)most), seconds);
+		text_bytes(text, (uint64_t)most), seconds);
 }

@@ -42,7 +42,7 @@ static int refuse_variant(const struct request *r, const char *word, const char 
 			  unsigned n)
 {
 	const char *benchmark = r->benchmark->name;
-	const int near = nearest(word, names, n);
+	const int near = names_nearest(word, names, n);
 	char why[512];
 
 	snprintf(why, sizeof(why), "%s has no variant '%s'%s%s%s `locus list %s` shows them",
@@ -74,7 +74,7 @@ int factors_variants(const struct request *r, bool *wanted)
 		names[i] = variants[i].name;
 		wanted[i] = !list && possible(r, &variants[i]);
 	}
-	while (next_word(&list, word, sizeof(word))) {
+	while (names_next(&list, word, sizeof(word))) {
 		unsigned i = 0;
 
 		while (i < n && strcmp(names[i], word))

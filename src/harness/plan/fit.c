@@ -43,7 +43,7 @@ static char *refuse_bytes(const struct setting *setting, size_t bytes)
 {
 	const uint64_t ranks = setting->here > 1 ? setting->here : 1,
 		       most = setting->memory.available / ranks;
-	char needed[BYTES_TEXT], more[BYTES_TEXT], there[BYTES_TEXT], parts[64] = "";
+	char needed[TEXT_BYTES], more[TEXT_BYTES], there[TEXT_BYTES], parts[64] = "";
 
 	if (!bytes || bytes + memory_beside(bytes) <= most)
 		return NULL;
@@ -51,8 +51,8 @@ static char *refuse_bytes(const struct setting *setting, size_t bytes)
 		snprintf(parts, sizeof(parts), ", shared by %" PRIu64 " ranks", ranks);
 	return text_of("it needs %s of memory and %s beside it (page tables, samples), but only %s "
 		       "can be had, because of %s%s; choose a smaller size",
-		       bytes_text(needed, bytes), bytes_text(more, memory_beside(bytes)),
-		       bytes_text(there, most), setting->memory.what, parts);
+		       text_bytes(needed, bytes), text_bytes(more, memory_beside(bytes)),
+		       text_bytes(there, most), setting->memory.what, parts);
 }
 
 char *fit_refusal(const struct setting *setting, const struct trial *t, size_t bytes)

@@ -122,7 +122,7 @@ double plan_room(const struct setting *setting)
 
 	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++) {
 		bool known = m->here && m->node[i].memory &&
-			     !node_memory_read(THIS_MACHINE, m->node[i].number, &now);
+			     !node_memory_read(SYSFS_ROOT, m->node[i].number, &now);
 		double has = known ? (double)now.available : (double)m->node[i].memory;
 
 		if (m->node[i].memory && has < least)

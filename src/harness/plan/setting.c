@@ -51,7 +51,7 @@ int setting_find(struct setting *s, const struct options *o, const struct ranks 
 	if (!status)
 		status = find_machine(s, o);
 	if (!status && !o->topology)
-		memory_limit_read(THIS_MACHINE, &s->memory);
+		memory_limit_read(SYSFS_ROOT, &s->memory);
 	return status;
 }
 

@@ -53,7 +53,7 @@ static json_t *budget_json(const struct run *r)
 static json_t *clock_json(const struct clock_quality *q)
 {
 	char *source = sysfs_line(
-		THIS_MACHINE, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+		SYSFS_ROOT, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	json_t *clock =
 		json_pack("{s:s, s:o, s:o, s:o?, s:s}", "source", "CLOCK_MONOTONIC_RAW", "overhead",
 			  record_number(q->overhead), "resolution", record_number(q->resolution),

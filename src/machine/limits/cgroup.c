@@ -72,7 +72,7 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, const char
 
 void cgroup_limit_memory(const char *root, struct memory_limit *l)
 {
-	char limit_text[BYTES_TEXT], held_text[BYTES_TEXT];
+	char limit_text[TEXT_BYTES], held_text[TEXT_BYTES];
 	struct hierarchy h;
 	bool own = true;
 
@@ -88,8 +88,8 @@ void cgroup_limit_memory(const char *root, struct memory_limit *l)
 			held = memory_held(root, &h);
 			limit_consider(l, saturating_sub(limit, held),
 				       "%s %s of cgroup %s, with %s in use", file,
-				       bytes_text(limit_text, limit), hierarchy_group(&h),
-				       bytes_text(held_text, held));
+				       text_bytes(limit_text, limit), hierarchy_group(&h),
+				       text_bytes(held_text, held));
 		}
 		own = false;
 	} while (hierarchy_up(&h));
@@ -101,7 +101,7 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 	static const char *const usages[] = { [1] = "usage_in_bytes", [2] = "current" };
 	static const char *const units[] = { "KB", "MB", "GB" };
 	unsigned unit = size >= 1u << 30 ? 2 : size >= 1u << 20 ? 1 : 0;
-	char kind[40], file[64], limit_text[BYTES_TEXT], usage_text[BYTES_TEXT];
+	char kind[40], file[64], limit_text[TEXT_BYTES], usage_text[TEXT_BYTES];
 	struct hierarchy h;
 
 	snprintf(kind, sizeof(kind), "hugetlb.%zu%s", size >> (10 * (unit + 1)), units[unit]);
@@ -116,8 +116,8 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 		if (limit != NO_LIMIT)
 			limit_consider(l, saturating_sub(limit, usage),
 				       "%s %s of cgroup %s, with %s in use", file,
-				       bytes_text(limit_text, limit), hierarchy_group(&h),
-				       bytes_text(usage_text, usage));
+				       text_bytes(limit_text, limit), hierarchy_group(&h),
+				       text_bytes(usage_text, usage));
 	} while (hierarchy_up(&h));
 }
 
@@ -137,7 +137,7 @@ static double quota_of(const char *root, const struct hierarchy *h)
 	}
 	line = sysfs_line(root, "%s/cpu.max", h->group);
 	if (line && sscanf(line, "%23s %" SCNu64, word, &period) == 2 &&
-	    !parse_number(word, &quota) && quota != NO_LIMIT && period)
+	    !number_parse(word, &quota) && quota != NO_LIMIT && period)
 		cpus = (double)quota / (double)period;
 	free(line);
 	return cpus;

@@ -52,7 +52,7 @@ static void consider_nodes(const char *root, struct memory_limit *l)
 	memory_policy_read(root, &policy);
 	snprintf(words, sizeof(words), "memory policy %s", policy.text);
 	if (nodes && cpuset)
-		restrict_to(nodes, parse_list(cpuset), &by, "cpuset");
+		restrict_to(nodes, number_list_parse(cpuset), &by, "cpuset");
 	if (nodes && policy.kind == POLICY_BOUND)
 		restrict_to(nodes, memory_policy_nodes(&policy), &by, words);
 	if (!by || hwloc_bitmap_list_asprintf(&list, nodes) < 0)
@@ -79,7 +79,7 @@ out:
 static void consider_commit(const char *root, struct memory_limit *l)
 {
 	uint64_t mode = 0, limit, committed;
-	char *meminfo, text[BYTES_TEXT];
+	char *meminfo, text[TEXT_BYTES];
 
 	if (sysfs_number(root, &mode, "/proc/sys/vm/overcommit_memory") || mode != 2)
 		return;
@@ -88,7 +88,7 @@ static void consider_commit(const char *root, struct memory_limit *l)
 	    field_number(meminfo, "Committed_AS", &committed))
 		limit_consider(l, saturating_sub(limit, committed),
 			       "CommitLimit %s (vm.overcommit_memory is 2), less what is committed",
-			       bytes_text(text, limit));
+			       text_bytes(text, limit));
 	free(meminfo);
 }
 
@@ -102,18 +102,18 @@ static void consider_ulimits(const char *root, struct memory_limit *l)
 	};
 	char *limits = sysfs_text(root, "/proc/self/limits"),
 	     *status = sysfs_text(root, "/proc/self/status");
-	char word[24], text[BYTES_TEXT];
+	char word[24], text[TEXT_BYTES];
 
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
 		const char *soft = field_find(limits, rows[i].limit);
 		uint64_t limit, used = 0;
 
-		if (!soft || sscanf(soft, "%23s", word) != 1 || parse_number(word, &limit) ||
+		if (!soft || sscanf(soft, "%23s", word) != 1 || number_parse(word, &limit) ||
 		    limit == NO_LIMIT)
 			continue;
 		field_number(status, rows[i].used, &used);
 		limit_consider(l, saturating_sub(limit, used), "%s %s, less what is mapped",
-			       rows[i].name, bytes_text(text, limit));
+			       rows[i].name, text_bytes(text, limit));
 	}
 	free(limits);
 	free(status);

@@ -32,11 +32,11 @@ static uint64_t untouched(const struct region *r)
 /* A fault beyond the cgroup's limit kills the process (SIGBUS), so it is checked in advance. */
 int huge_within_limit(struct region *r)
 {
-	char needed[BYTES_TEXT], there[BYTES_TEXT];
+	char needed[TEXT_BYTES], there[TEXT_BYTES];
 	struct memory_limit limit;
 	uint64_t need = r->bytes;
 
-	huge_limit_read(THIS_MACHINE, r->granule, &limit);
+	huge_limit_read(SYSFS_ROOT, r->granule, &limit);
 	for (const struct region *other = r->arena->regions; other; other = other->next)
 		need += other->granule == r->granule && other->hugetlb
 				? untouched(other) * other->granule
@@ -46,7 +46,7 @@ int huge_within_limit(struct region *r)
 	cannot(r->arena,
 	       "%s and what was mapped before it need %s more in huge pages, but only %s can be "
 	       "had, because of %s; choose a smaller size",
-	       r->name, bytes_text(needed, need), bytes_text(there, limit.available), limit.what);
+	       r->name, text_bytes(needed, need), text_bytes(there, limit.available), limit.what);
 	errno = ENOMEM;
 	return -1;
 }
@@ -61,7 +61,7 @@ int huge_on_node(struct region *r, int node)
 	struct huge_pages pages;
 	uint64_t need = 0;
 
-	if (!r->hugetlb || huge_pages_read(THIS_MACHINE, size, node, &pages))
+	if (!r->hugetlb || huge_pages_read(SYSFS_ROOT, size, node, &pages))
 		return 0;
 	for (const struct region *other = r->arena->regions; other; other = other->next)
 		if (other == r ||
@@ -84,10 +84,10 @@ void huge_refused(struct region *r)
 	size_t size = r->granule;
 	uint64_t need = r->bytes / size, unused;
 	struct huge_pages pages;
-	char unit[BYTES_TEXT];
+	char unit[TEXT_BYTES];
 
-	bytes_text(unit, size);
-	if (huge_pages_read(THIS_MACHINE, size, ALL_NODES, &pages)) {
+	text_bytes(unit, size);
+	if (huge_pages_read(SYSFS_ROOT, size, ALL_NODES, &pages)) {
 		cannot(r->arena,
 		       "%s needs huge pages of %s, which this kernel does not have; "
 		       "/sys/kernel/mm/hugepages lists its sizes",

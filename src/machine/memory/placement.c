@@ -143,7 +143,7 @@ static int count_region(const struct region *r, const char *maps, struct page_co
 
 static int count(const struct arena *a, struct page_counts *t, struct placement *p)
 {
-	char *maps = sysfs_text(THIS_MACHINE, "/proc/self/numa_maps");
+	char *maps = sysfs_text(SYSFS_ROOT, "/proc/self/numa_maps");
 	int status = maps ? 0 : -1;
 
 	for (const struct region *r = a->regions; r && !status; r = r->next)
@@ -233,7 +233,7 @@ static void add_huge(uint64_t bytes, size_t page, struct placement *p)
 
 static int read_huge(const struct arena *a, struct placement *p)
 {
-	char *text = sysfs_text(THIS_MACHINE, "/proc/self/smaps"), *rest = text;
+	char *text = sysfs_text(SYSFS_ROOT, "/proc/self/smaps"), *rest = text;
 	struct mapping m;
 
 	for (const struct region *r = a->regions; r; r = r->next)

@@ -69,8 +69,8 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bo
 	const bool full = all > m->available;
 	const bool falls = touched && all > m->spare && all - m->spare > share &&
 			   spare_elsewhere(a, i) > share;
-	char needed[BYTES_TEXT], more[BYTES_TEXT], there[BYTES_TEXT], total[BYTES_TEXT],
-		cached[BYTES_TEXT], files[200] = "";
+	char needed[TEXT_BYTES], more[TEXT_BYTES], there[TEXT_BYTES], total[TEXT_BYTES],
+		cached[TEXT_BYTES], files[200] = "";
 
 	if (!need || !m->total || (!full && !falls))
 		return 0;
@@ -78,13 +78,13 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bo
 		snprintf(files, sizeof(files),
 			 ", and %s of cached files, for which first touch goes to another node (as "
 			 "root: echo 3 > /proc/sys/vm/drop_caches)",
-			 bytes_text(cached, m->available - m->spare));
+			 text_bytes(cached, m->available - m->spare));
 	cannot(a,
 	       "it needs %s and %s beside it (page tables, samples) on node %d, which has %s %s of "
 	       "%s%s; choose a smaller size",
-	       bytes_text(needed, need), bytes_text(more, memory_beside(need)),
-	       a->machine->node[i].number, bytes_text(there, full ? m->available : m->spare),
-	       full ? "available" : "free", bytes_text(total, m->total), files);
+	       text_bytes(needed, need), text_bytes(more, memory_beside(need)),
+	       a->machine->node[i].number, text_bytes(there, full ? m->available : m->spare),
+	       full ? "available" : "free", text_bytes(total, m->total), files);
 	errno = ENOMEM;
 	return -1;
 }

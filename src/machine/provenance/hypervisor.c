@@ -106,7 +106,7 @@ static bool has_word(const char *text, const char *word)
 
 const char *hypervisor_find(const char *root, bool *known)
 {
-	const char *found = strcmp(root, THIS_MACHINE) ? NULL : ask_cpu(), *firmware;
+	const char *found = strcmp(root, SYSFS_ROOT) ? NULL : ask_cpu(), *firmware;
 	char *cpuinfo = sysfs_text(root, "/proc/cpuinfo"), *flags = field_text(cpuinfo, "flags");
 	bool flagged = has_word(flags, "hypervisor"), readable = false;
 

@@ -91,7 +91,7 @@ json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
 /* By CPUID and not from files, so only for the running machine. */
 static void put_tlbs(json_t *object, const char *root, const struct machine *m)
 {
-	bool here = m->here && !strcmp(root, THIS_MACHINE);
+	bool here = m->here && !strcmp(root, SYSFS_ROOT);
 	const char *why = "not this machine";
 	struct tlb tlbs[MOST_TLBS] = { 0 };
 	unsigned n = here ? tlb_read(tlbs, &why) : 0;
@@ -136,5 +136,5 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 
 json_t *provenance_machine(const struct machine *m)
 {
-	return provenance_machine_at(THIS_MACHINE, m);
+	return provenance_machine_at(SYSFS_ROOT, m);
 }

@@ -20,7 +20,7 @@
  */
 static int parent_of(int process, char *line, size_t size)
 {
-	char *status = sysfs_text(THIS_MACHINE, "/proc/%d/status", process), path[64];
+	char *status = sysfs_text(SYSFS_ROOT, "/proc/%d/status", process), path[64];
 	uint64_t parent = 0;
 	size_t n;
 	FILE *f;

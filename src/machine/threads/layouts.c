@@ -65,10 +65,11 @@ static int place_on_node(const char *layout, const struct node *node, unsigned n
 	unsigned placed = 0;
 
 	if (n > node->cpus && !oversubscribe)
-		return say(why,
-			   "layout %.100s asks for %u threads on node %d, which has %s; expected "
-			   "fewer (" OVERSUBSCRIBE ")",
-			   layout, n, node->number, count_text(node->cpus, "CPU").of);
+		return why_fail(
+			why,
+			"layout %.100s asks for %u threads on node %d, which has %s; expected "
+			"fewer (" OVERSUBSCRIBE ")",
+			layout, n, node->number, text_count(node->cpus, "CPU").of);
 	assert(node->cpus); /* nodes of layouts have CPUs */
 	for (unsigned i = 0; placed < n; i = (i + 1) % order->n)
 		if (order->cpu[i]->node == node->number)
@@ -82,16 +83,17 @@ int machine_layout(const struct machine *m, const char *layout, const char *bind
 	unsigned nodes = machine_cpu_nodes(m);
 	unsigned *count = calloc(nodes, sizeof(*count));
 	struct cpu_order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
-	char numbers[LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT];
 	int status = 0;
 
 	if (!count || !order.cpu)
-		status = say(why, "out of memory");
+		status = why_fail(why, "out of memory");
 	else if (read_layout(layout, count, nodes) != nodes || !layout_threads(layout))
-		status = say(why,
-			     "layout %.100s is not one of this machine; expected threads on each "
-			     "of its nodes with CPUs (%s), as \"%s\"",
-			     layout, cpu_node_list(m, numbers), nodes == 1 ? "2" : "2+0");
+		status = why_fail(
+			why,
+			"layout %.100s is not one of this machine; expected threads on each "
+			"of its nodes with CPUs (%s), as \"%s\"",
+			layout, cpu_node_list(m, numbers), nodes == 1 ? "2" : "2+0");
 	else
 		status = order_by(m, is_order(bind) ? bind : "close", &order, why);
 	for (unsigned i = 0; !status && i < nodes; place += count[i], i++)
@@ -114,17 +116,17 @@ static int index_of(const struct machine *m, int number)
 static int expand_node(const struct machine *m, const char *word, unsigned threads, unsigned *count,
 		       const char **why)
 {
-	char numbers[LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT];
 	const char *at = word + strlen("node:");
 	unsigned number;
 	bool known = number_at(&at, INT_MAX, &number) && !*at && machine_node(m, (int)number);
 	int node = known ? index_of(m, (int)number) : -1;
 
 	if (node < 0)
-		return say(why, "layout %.100s: %s; nodes with CPUs: %s", word,
-			   known ? "that node has no CPUs that this process may use"
-				 : "there is no such node",
-			   cpu_node_list(m, numbers));
+		return why_fail(why, "layout %.100s: %s; nodes with CPUs: %s", word,
+				known ? "that node has no CPUs that this process may use"
+				      : "there is no such node",
+				cpu_node_list(m, numbers));
 	count[node] = threads ? threads : machine_node(m, (int)number)->cores;
 	return 0;
 }
@@ -170,21 +172,22 @@ static int expand_numbers(const struct machine *m, const char *word, unsigned *c
 			  const char **why)
 {
 	unsigned nodes = machine_cpu_nodes(m), given = read_layout(word, NULL, UINT_MAX);
-	char numbers[LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT];
 
 	if (!given)
-		return misunderstood(say(why,
-					 "\"%.100s\" is not a layout; expected packed, split, all, "
-					 "each, node:N, or threads on each node (8+8)",
-					 word));
+		return why_misunderstood(
+			why_fail(why,
+				 "\"%.100s\" is not a layout; expected packed, split, all, "
+				 "each, node:N, or threads on each node (8+8)",
+				 word));
 	if (given != nodes && given != 1)
-		return say(
+		return why_fail(
 			why,
 			"layout %.100s has %u numbers; expected one for each node with CPUs (%s)",
 			word, given, cpu_node_list(m, numbers));
 	if (!layout_threads(word))
-		return misunderstood(
-			say(why, "layout %.100s has no thread; expected at least one", word));
+		return why_misunderstood(
+			why_fail(why, "layout %.100s has no thread; expected at least one", word));
 	read_layout(word, count, nodes);
 	return 0;
 }
@@ -221,9 +224,9 @@ static int expand(const struct machine *m, const char *word, unsigned threads, u
 	}
 	sum = sum_of(count, nodes);
 	if (strcmp(word, "each") && threads && threads != sum)
-		return misunderstood(
-			say(why, "layout %.100s has %s, not the %u asked for; give one of the two",
-			    word, count_text(sum, "thread").of, threads));
+		return why_misunderstood(why_fail(
+			why, "layout %.100s has %s, not the %u asked for; give one of the two",
+			word, text_count(sum, "thread").of, threads));
 	return 0;
 }
 
@@ -253,11 +256,11 @@ char **machine_layouts(const struct machine *m, const char *word, unsigned threa
 
 	assert(nodes);
 	if (threads > MOST_THREADS)
-		explain(why, "%u threads are too many; at most %u are possible", threads,
+		why_set(why, "%u threads are too many; at most %u are possible", threads,
 			MOST_THREADS);
 	else if (!count || (!expand(m, word, threads, nodes, count, why) &&
 			    !(list = write_layouts(count, layouts, nodes))))
-		explain(why, "out of memory");
+		why_set(why, "out of memory");
 	free(count);
 	*n = list ? layouts : 0;
 	return list;

@@ -31,11 +31,11 @@ static void print_value(hwloc_topology_t t, unsigned column, hwloc_obj_t node,
 {
 	hwloc_memattr_id_t id;
 	hwloc_uint64_t value;
-	char text[TEXT] = "-", bytes[BYTES_TEXT];
+	char text[TEXT] = "-", bytes[TEXT_BYTES];
 
 	if (find(t, column, &id) && !hwloc_memattr_get_value(t, id, node, from, 0, &value)) {
 		if (columns[column].bandwidth) /* hwloc's are MiB/s */
-			snprintf(text, sizeof(text), "%s/s", bytes_text(bytes, value << 20));
+			snprintf(text, sizeof(text), "%s/s", text_bytes(bytes, value << 20));
 		else
 			snprintf(text, sizeof(text), "%llu ns", (unsigned long long)value);
 	}

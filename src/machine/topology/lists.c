@@ -4,26 +4,26 @@
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
-const char *cpu_list(const struct machine *m, int node, char text[LIST_TEXT])
+const char *cpu_list(const struct machine *m, int node, char text[NUMBER_LIST_TEXT])
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
 	for (unsigned i = 0; i < m->cpus; i++)
 		if (node == ALL_NODES || m->cpu[i].node == node)
 			hwloc_bitmap_set(set, (unsigned)m->cpu[i].number);
-	list_text(set, text);
+	number_list_text(set, text);
 	hwloc_bitmap_free(set);
 	return text;
 }
 
-const char *cpu_node_list(const struct machine *m, char text[LIST_TEXT])
+const char *cpu_node_list(const struct machine *m, char text[NUMBER_LIST_TEXT])
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
 	for (unsigned i = 0; i < m->nodes; i++)
 		if (m->node[i].cores)
 			hwloc_bitmap_set(set, (unsigned)m->node[i].number);
-	list_text(set, text);
+	number_list_text(set, text);
 	hwloc_bitmap_free(set);
 	return text;
 }

@@ -7,7 +7,9 @@
 
 struct machine;
 
-const char *cpu_list(const struct machine *, int node, char text[LIST_TEXT]); /* or ALL_NODES */
-const char *cpu_node_list(const struct machine *, char text[LIST_TEXT]);      /* those with CPUs */
+const char *cpu_list(const struct machine *, int node,
+		     char text[NUMBER_LIST_TEXT]); /* or ALL_NODES */
+const char *cpu_node_list(const struct machine *,
+			  char text[NUMBER_LIST_TEXT]); /* those with CPUs */
 
 #endif

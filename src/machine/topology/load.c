@@ -50,17 +50,18 @@ static int take_synthetic(struct machine *m, const char *text, const char **erro
 	double cpus = synthetic_cpus(text);
 
 	if (strchr(text, '/') || strstr(text, ".xml"))
-		return say(error, "topology %.200s: no such file; expected " EXPECTED, text);
+		return why_fail(error, "topology %.200s: no such file; expected " EXPECTED, text);
 	if (cpus > MOST_SYNTHETIC)
-		return say(error,
-			   "topology \"%.200s\" would have %.0f CPUs; at most %u are possible, as "
-			   "in " EXAMPLE,
-			   text, cpus, MOST_SYNTHETIC);
+		return why_fail(
+			error,
+			"topology \"%.200s\" would have %.0f CPUs; at most %u are possible, as "
+			"in " EXAMPLE,
+			text, cpus, MOST_SYNTHETIC);
 	if (hwloc_topology_set_synthetic(m->topology, text) || hwloc_topology_load(m->topology))
-		return say(error,
-			   "topology \"%.200s\" is neither a file nor a description; "
-			   "expected " EXPECTED,
-			   text);
+		return why_fail(error,
+				"topology \"%.200s\" is neither a file nor a description; "
+				"expected " EXPECTED,
+				text);
 	return 0;
 }
 
@@ -75,13 +76,13 @@ static int take_file(struct machine *m, const char *path, const struct stat *sta
 		what = strerror(errno);
 	else if (!hwloc_topology_set_xml(m->topology, path) && !hwloc_topology_load(m->topology))
 		return 0;
-	return say(error, "topology %.200s: %s; expected " EXPECTED, path, what);
+	return why_fail(error, "topology %.200s: %s; expected " EXPECTED, path, what);
 }
 
 /* Containers may hide the folder under an empty one, on which hwloc fails an assertion. */
 static bool nodes_are_hidden(void)
 {
-	return sysfs_exists(THIS_MACHINE, NODES) && sysfs_hidden(THIS_MACHINE, NODES);
+	return sysfs_exists(SYSFS_ROOT, NODES) && sysfs_hidden(SYSFS_ROOT, NODES);
 }
 
 /* Variables that make hwloc read another machine, or only part of this one. */
@@ -111,11 +112,12 @@ static int take_this(struct machine *m, const char **error)
 		hwloc_topology_set_components(m->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
 					      "linux:cpu");
 	if (hwloc_topology_load(m->topology))
-		return say(error, "hwloc can't read the topology of this machine: %s",
-			   strerror(errno));
+		return why_fail(error, "hwloc can't read the topology of this machine: %s",
+				strerror(errno));
 	if (!hwloc_topology_is_thissystem(m->topology))
-		return say(error, "hwloc read the topology of another machine; unset the variables "
-				  "HWLOC_...");
+		return why_fail(error,
+				"hwloc read the topology of another machine; unset the variables "
+				"HWLOC_...");
 	m->here = true;
 	return 0;
 }
@@ -129,7 +131,7 @@ int topology_load(struct machine *m, const char *description, const char **error
 		ignore_variables(m);
 	if (hwloc_topology_init(&m->topology)) {
 		m->topology = NULL;
-		return say(error, "hwloc can't initialise a topology: %s", strerror(errno));
+		return why_fail(error, "hwloc can't initialise a topology: %s", strerror(errno));
 	}
 	/*
 	 * The whole machine: a CPU may be allowed on a node whose memory is not, and belongs to
@@ -145,5 +147,5 @@ int topology_load(struct machine *m, const char *description, const char **error
 	if (status)
 		return -1;
 	m->name = strdup(description ? description : "this machine");
-	return m->name ? 0 : say(error, "out of memory");
+	return m->name ? 0 : why_fail(error, "out of memory");
 }

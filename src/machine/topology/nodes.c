@@ -104,7 +104,7 @@ static int nearest_with_memory(const struct machine *m, int from)
 void nodes_find_memory(struct machine *m)
 {
 	if (m->here) {
-		memory_policy_read(THIS_MACHINE, &m->policy);
+		memory_policy_read(SYSFS_ROOT, &m->policy);
 		leave_out(m);
 	}
 	for (unsigned i = 0; i < m->nodes; i++) {

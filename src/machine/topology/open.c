@@ -45,7 +45,7 @@ static int read_nodes(struct machine *m)
 	}
 	qsort(m->node, m->nodes, sizeof(*m->node), by_number);
 	if (m->here && m->nodes == 1 && !m->node[0].memory &&
-	    !node_memory_read(THIS_MACHINE, m->node[0].number, &whole))
+	    !node_memory_read(SYSFS_ROOT, m->node[0].number, &whole))
 		m->node[0].memory = whole.total; /* hwloc reads only /sys, which may be hidden */
 	return 0;
 }
@@ -59,7 +59,7 @@ static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 	hwloc_bitmap_t kernel = NULL;
 
 	if (m->here)
-		kernel = sysfs_list(THIS_MACHINE, NODES "/node%d/cpulist", object_number(node));
+		kernel = sysfs_list(SYSFS_ROOT, NODES "/node%d/cpulist", object_number(node));
 	return kernel ? kernel : hwloc_bitmap_dup(node->cpuset);
 }
 
@@ -145,11 +145,11 @@ static int read_cpus(struct machine *m, const char **error)
 	m->cpu = calloc(found > 0 ? (size_t)found : 1, sizeof(*m->cpu));
 	if (!m->cpu || !usable) {
 		hwloc_bitmap_free(usable);
-		return say(error, "out of memory");
+		return why_fail(error, "out of memory");
 	}
 	take_cpus(m, usable);
 	hwloc_bitmap_free(usable);
-	return m->cpus ? 0 : say(error, "%s has no CPU that this process may use", m->name);
+	return m->cpus ? 0 : why_fail(error, "%s has no CPU that this process may use", m->name);
 }
 
 static void count_cpus(struct machine *m)
@@ -195,7 +195,7 @@ static void read_sizes(struct machine *m)
 	uint64_t huge = 0;
 
 	m->page = (size_t)sysconf(_SC_PAGESIZE);
-	sysfs_number(THIS_MACHINE, &huge, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+	sysfs_number(SYSFS_ROOT, &huge, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
 	m->huge_page = (size_t)huge;
 	m->line = cache_line(m);
 	m->last_cache = last_cache(m);
@@ -206,13 +206,13 @@ struct machine *machine_open(const char *description, const char **error)
 	struct machine *m = calloc(1, sizeof(*m));
 
 	if (!m) {
-		explain(error, "out of memory");
+		why_set(error, "out of memory");
 		return NULL;
 	}
 	if (topology_load(m, description, error) || read_cpus(m, error))
 		goto fail;
 	if (read_nodes(m)) {
-		explain(error, "out of memory");
+		why_set(error, "out of memory");
 		goto fail;
 	}
 	read_cpu_nodes(m);
@@ -261,7 +261,7 @@ static void keep(struct machine *m, const struct cpu_order *order)
 int machine_restrict(struct machine *m, const char *bind, const char **why)
 {
 	struct cpu_order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
-	int status = order.cpu ? 0 : say(why, "out of memory");
+	int status = order.cpu ? 0 : why_fail(why, "out of memory");
 
 	if (!status && !is_order(bind) && !(status = order_list(m, bind, &order, why)))
 		keep(m, &order);

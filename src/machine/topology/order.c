@@ -78,7 +78,7 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 		return hwloc_bitmap_set(unknown, number);
 	for (unsigned i = 0; i < order->n; i++)
 		if (order->cpu[i] == cpu)
-			return misunderstood(say(
+			return why_misunderstood(why_fail(
 				why,
 				"CPU %u is twice in \"%.100s\"; expected each once (" OVERSUBSCRIBE
 				")",
@@ -91,17 +91,17 @@ static int take_numbers(const struct machine *m, const char *list, struct cpu_or
 			hwloc_bitmap_t unknown, const char **why)
 {
 	const char *at = list;
-	char numbers[LIST_TEXT];
+	char numbers[NUMBER_LIST_TEXT];
 
 	for (;; at++) {
 		unsigned first, last, step = 1;
 
-		if (!number_at(&at, MOST_LISTED, &first))
+		if (!number_at(&at, NUMBER_LIST_MOST, &first))
 			break;
 		last = first;
-		if (*at == '-' && (at++, !number_at(&at, MOST_LISTED, &last)))
+		if (*at == '-' && (at++, !number_at(&at, NUMBER_LIST_MOST, &last)))
 			break;
-		if (*at == ':' && (at++, !number_at(&at, MOST_LISTED, &step) || !step))
+		if (*at == ':' && (at++, !number_at(&at, NUMBER_LIST_MOST, &step) || !step))
 			break;
 		if (last < first)
 			break;
@@ -113,27 +113,28 @@ static int take_numbers(const struct machine *m, const char *list, struct cpu_or
 		if (*at != ',')
 			break;
 	}
-	return misunderstood(say(why,
-				 "can't bind to \"%.100s\"; expected close, spread, float, or a "
-				 "list of CPUs such as \"0,2-5\" (usable: %s)",
-				 list, cpu_list(m, ALL_NODES, numbers)));
+	return why_misunderstood(
+		why_fail(why,
+			 "can't bind to \"%.100s\"; expected close, spread, float, or a "
+			 "list of CPUs such as \"0,2-5\" (usable: %s)",
+			 list, cpu_list(m, ALL_NODES, numbers)));
 }
 
 int order_list(const struct machine *m, const char *list, struct cpu_order *order, const char **why)
 {
 	hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
-	char missing[LIST_TEXT], numbers[LIST_TEXT];
-	int status =
-		unknown ? take_numbers(m, list, order, unknown, why) : say(why, "out of memory");
+	char missing[NUMBER_LIST_TEXT], numbers[NUMBER_LIST_TEXT];
+	int status = unknown ? take_numbers(m, list, order, unknown, why)
+			     : why_fail(why, "out of memory");
 	bool one = unknown && hwloc_bitmap_weight(unknown) == 1;
 
 	if (!status && !hwloc_bitmap_iszero(unknown))
-		status = misunderstood(say(why,
-					   "CPU%s %s of \"%.100s\" %s not there, or this process "
-					   "may not use %s; usable: %s",
-					   one ? "" : "s", list_text(unknown, missing), list,
-					   one ? "is" : "are", one ? "it" : "them",
-					   cpu_list(m, ALL_NODES, numbers)));
+		status = why_misunderstood(why_fail(
+			why,
+			"CPU%s %s of \"%.100s\" %s not there, or this process "
+			"may not use %s; usable: %s",
+			one ? "" : "s", number_list_text(unknown, missing), list,
+			one ? "is" : "are", one ? "it" : "them", cpu_list(m, ALL_NODES, numbers)));
 	hwloc_bitmap_free(unknown);
 	return status;
 }

@@ -51,5 +51,5 @@ hwloc_bitmap_t memory_policy_nodes(const struct memory_policy *p)
 {
 	const char *list = strrchr(p->text, ':');
 
-	return list ? parse_list(list + 1) : NULL;
+	return list ? number_list_parse(list + 1) : NULL;
 }

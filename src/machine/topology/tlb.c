@@ -274,11 +274,11 @@ void tlb_print(const struct tlb *tlbs, unsigned n, FILE *out)
 {
 	fprintf(out, "%-5s  %9s  %7s  %9s  %s\n", "TLB", "page", "entries", "ways", "of");
 	for (const struct tlb *t = tlbs; t < tlbs + n; t++) {
-		char page[BYTES_TEXT], ways[24] = "-";
+		char page[TEXT_BYTES], ways[24] = "-";
 
 		if (t->ways)
 			snprintf(ways, sizeof(ways), "%llu", (unsigned long long)t->ways);
-		fprintf(out, "L%-4u  %9s  %7llu  %9s  %s\n", t->level, bytes_text(page, t->page),
+		fprintf(out, "L%-4u  %9s  %7llu  %9s  %s\n", t->level, text_bytes(page, t->page),
 			(unsigned long long)t->entries, t->ways == t->entries ? "all" : ways,
 			t->type);
 	}
