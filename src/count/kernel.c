@@ -93,7 +93,7 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 	(void)library, (void)cpu, (void)multiplex;
 	*failed = w[0];
 	if (!s) {
-		because(why, "no memory");
+		reason_set(why, "no memory");
 		return NULL;
 	}
 	usage_read(&s->before); /* the first reading opens a file: not in a sample */
@@ -104,8 +104,9 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 		if (!s->of[i].event->value || !isnan(s->of[i].event->value(&s->before)))
 			continue;
 		*failed = w[i];
-		if (!too_few_files(usage_error(), why))
-			because(why, "this kernel keeps no schedstat: it needs CONFIG_SCHED_INFO");
+		if (!reason_too_few_files(usage_error(), why))
+			reason_set(why,
+				   "this kernel keeps no schedstat: it needs CONFIG_SCHED_INFO");
 		free(s);
 		return NULL;
 	}

@@ -140,7 +140,7 @@ static void explain(const struct papi *p, const struct wanted *w, int error, int
 	const PAPI_component_info_t *c = p->get_component_info((int)w->type);
 
 	/* PAPI's own error depends on its version: ESYS, EINVAL, ECOUNT */
-	if (too_few_files(of_system, why))
+	if (reason_too_few_files(of_system, why))
 		return;
 	if (error == PAPI_EPERM && w->event.scope == SCOPE_PACKAGE) {
 		perf_explain_uncore(why);
@@ -149,14 +149,16 @@ static void explain(const struct papi *p, const struct wanted *w, int error, int
 		/* PAPI knows the processor, but the kernel or the hypervisor has no PMU */
 		return;
 	} else if (error == PAPI_ECNFLCT || error == PAPI_ENOCNTR) {
-		because(why, "no counter of the processor is free for it");
-		remedied(why, "sudo sysctl kernel.nmi_watchdog=0 # it takes one; other processes "
-			      "may, too");
+		reason_set(why, "no counter of the processor is free for it");
+		reason_set_remedy(
+			why, "sudo sysctl kernel.nmi_watchdog=0 # it takes one; other processes "
+			     "may, too");
 	} else {
-		because(why, "PAPI: %.100s%s%.120s", p->strerror(error),
-			c && *c->disabled_reason ? ": " : "", c ? c->disabled_reason : "");
-		remedied(why, "papi_component_avail; papi_command_line %.100s # for details",
-			 w->event.name);
+		reason_set(why, "PAPI: %.100s%s%.120s", p->strerror(error),
+			   c && *c->disabled_reason ? ": " : "", c ? c->disabled_reason : "");
+		reason_set_remedy(why,
+				  "papi_component_avail; papi_command_line %.100s # for details",
+				  w->event.name);
 	}
 }
 
@@ -187,7 +189,7 @@ static void *papi_start(void *library, struct wanted *const *w, unsigned n, int 
 
 	*failed = w[0];
 	if (!s) {
-		because(why, "no memory");
+		reason_set(why, "no memory");
 		return NULL;
 	}
 	if (!pthread_equal(p->owner, pthread_self()))
@@ -242,8 +244,8 @@ static bool papi_unread(const void *set, unsigned index, struct reason *why)
 		for (unsigned k = part->first; k < part->first + part->n; k++) {
 			if (s->wanted[k]->index != index || part->error == PAPI_OK)
 				continue;
-			because(why, "PAPI started it, but could not read it: %.200s",
-				s->papi->strerror(part->error));
+			reason_set(why, "PAPI started it, but could not read it: %.200s",
+				   s->papi->strerror(part->error));
 			return true;
 		}
 	}

@@ -12,9 +12,10 @@
 void *papi_open(bool multiplex, struct reason *why)
 {
 	(void)multiplex;
-	because(why, "built without PAPI");
-	remedied(why, "./configure --with-papi # after: sudo apt-get install libpapi-dev; Fedora: "
-		      "papi-devel, Spack: papi");
+	reason_set(why, "built without PAPI");
+	reason_set_remedy(
+		why, "./configure --with-papi # after: sudo apt-get install libpapi-dev; Fedora: "
+		     "papi-devel, Spack: papi");
 	return NULL;
 }
 
@@ -48,13 +49,14 @@ static bool start_library(struct papi *p, const char *name, struct reason *why)
 		return true;
 	}
 	if (version >= 0 || version == PAPI_EINVAL) {
-		because(why,
+		reason_set(
+			why,
 			"%s has another version than the papi.h that locus was built with: %d.%d",
 			name, PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
-		remedied(why, "./configure --with-papi && make # with its own papi.h");
+		reason_set_remedy(why, "./configure --with-papi && make # with its own papi.h");
 	} else {
-		because(why, "%s does not start: %.100s", name, p->strerror(version));
-		remedied(why, "papi_component_avail # for details");
+		reason_set(why, "%s does not start: %.100s", name, p->strerror(version));
+		reason_set_remedy(why, "papi_component_avail # for details");
 	}
 	dlclose(p->file);
 	return false;
@@ -80,16 +82,16 @@ void *papi_open(bool multiplex, struct reason *why)
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p) {
-		because(why, "no memory");
+		reason_set(why, "no memory");
 		return NULL;
 	}
 	snprintf(own, sizeof(own), "libpapi.so.%d.%d", PAPI_VERSION_MAJOR(PAPI_VERSION),
 		 PAPI_VERSION_MINOR(PAPI_VERSION));
-	because(why, "%s not found", own);
-	remedied(why,
-		 "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set "
-		 "LD_LIBRARY_PATH to where it is",
-		 PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
+	reason_set(why, "%s not found", own);
+	reason_set_remedy(why,
+			  "sudo apt-get install libpapi%d.%d # Fedora: papi, Spack: papi; or set "
+			  "LD_LIBRARY_PATH to where it is",
+			  PAPI_VERSION_MAJOR(PAPI_VERSION), PAPI_VERSION_MINOR(PAPI_VERSION));
 	/* Never unloaded: PAPI keeps memory for its next start. */
 	while (name < names + LENGTH(names) &&
 	       !(p->file = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)))
@@ -103,9 +105,9 @@ void *papi_open(bool multiplex, struct reason *why)
 	if (p->thread_init(pthread_self) == PAPI_OK &&
 	    (!multiplex || p->multiplex_init() == PAPI_OK))
 		return p;
-	because(why, "PAPI %s can't be used by threads%s", p->version,
-		multiplex ? ", or not multiplex" : "");
-	remedied(why, "papi_component_avail # for details");
+	reason_set(why, "PAPI %s can't be used by threads%s", p->version,
+		   multiplex ? ", or not multiplex" : "");
+	reason_set_remedy(why, "papi_component_avail # for details");
 	papi_close(p);
 	return NULL;
 }

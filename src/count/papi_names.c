@@ -30,9 +30,10 @@ static void disabled(const PAPI_component_info_t *c, struct reason *why)
 	struct reason hardware;
 
 	if (c->CmpIdx || !perf_no_hardware(&hardware)) {
-		because(why, "PAPI's component %.32s is off: %.200s", c->name, c->disabled_reason);
+		reason_set(why, "PAPI's component %.32s is off: %.200s", c->name,
+			   c->disabled_reason);
 		/* PAPI applies the limits of ordinary users to root, too. */
-		remedied(
+		reason_set_remedy(
 			why, "%s",
 			strstr(c->disabled_reason, "paranoid")
 				? "sudo sysctl kernel.perf_event_paranoid=1"
@@ -40,9 +41,9 @@ static void disabled(const PAPI_component_info_t *c, struct reason *why)
 				  "for it");
 		return;
 	}
-	because(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name, c->disabled_reason,
-		hardware.what);
-	remedied(why, "%s", hardware.remedy);
+	reason_set(why, "PAPI's component %.32s is off (%.100s): %.160s", c->name,
+		   c->disabled_reason, hardware.what);
+	reason_set_remedy(why, "%s", hardware.remedy);
 }
 
 static bool refuse(struct papi *p, const char *name, int code, struct reason *why)
@@ -56,8 +57,8 @@ static bool refuse(struct papi *p, const char *name, int code, struct reason *wh
 	}
 	if (p->query_event(code) == PAPI_OK)
 		return false;
-	because(why, "PAPI %s can't count it on this processor", p->version);
-	remedied(why, "papi_avail -a # lists what it can");
+	reason_set(why, "PAPI %s can't count it on this processor", p->version);
+	reason_set_remedy(why, "papi_avail -a # lists what it can");
 	return true;
 }
 
@@ -85,15 +86,17 @@ static void no_such_event(struct papi *p, const char *name, struct reason *why)
 	const PAPI_component_info_t *c = owner_of(p, name);
 
 	if (!c) {
-		because(why, "PAPI %s was built without the component of this event", p->version);
-		remedied(why, "papi_component_avail # lists its components; your own PAPI: "
-			      "./configure --with-components=...");
+		reason_set(why, "PAPI %s was built without the component of this event",
+			   p->version);
+		reason_set_remedy(why,
+				  "papi_component_avail # lists its components; your own PAPI: "
+				  "./configure --with-components=...");
 	} else if (c->disabled && strstr(name, "::") && strncmp(name, "perf::", 6)) {
 		/* events of a disabled component have no names */
 		disabled(c, why);
 	} else {
-		because(why, "PAPI %s knows no event of this name here", p->version);
-		remedied(why, "papi_avail -a; papi_native_avail");
+		reason_set(why, "PAPI %s knows no event of this name here", p->version);
+		reason_set_remedy(why, "papi_avail -a; papi_native_avail");
 	}
 }
 
@@ -154,7 +157,8 @@ bool papi_find(void *library, struct wanted *w, struct reason *why)
 	int code;
 
 	if (p->multiplex && perf_hardware_find(NULL, w, why)) {
-		because(why, "left to perf: PAPI also extrapolates over the time between samples");
+		reason_set(why,
+			   "left to perf: PAPI also extrapolates over the time between samples");
 		return false;
 	}
 	if (p->event_name_to_code(w->event.name, &code) != PAPI_OK) {
@@ -166,8 +170,8 @@ bool papi_find(void *library, struct wanted *w, struct reason *why)
 	if (p->get_event_info(code, &info) == PAPI_OK)
 		find_unit(&info, w);
 	if (info.value_type == PAPI_VALUETYPE_ABSOLUTE || info.data_type == PAPI_DATATYPE_FP64) {
-		because(why, "it is a level%s%.16s, not a count", *info.units ? " in " : "",
-			info.units);
+		reason_set(why, "it is a level%s%.16s, not a count", *info.units ? " in " : "",
+			   info.units);
 		return false;
 	}
 	w->type = (uint64_t)p->get_event_component(code);
@@ -215,8 +219,8 @@ static unsigned count_presets(struct papi *p, struct reason *why)
 		n += p->query_event(code) == PAPI_OK;
 	if (n)
 		return n;
-	because(why, "PAPI has no preset for this processor");
-	remedied(why, "papi_native_avail # lists native events");
+	reason_set(why, "PAPI has no preset for this processor");
+	reason_set_remedy(why, "papi_native_avail # lists native events");
 	return 0;
 }
 

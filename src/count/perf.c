@@ -87,7 +87,7 @@ static void *perf_start(void *library, struct wanted *const *w, unsigned n, int 
 	(void)library, (void)cpu;
 	*failed = w[0];
 	if (!s) {
-		because(why, "no memory");
+		reason_set(why, "no memory");
 		return NULL;
 	}
 	s->multiplex = multiplex;

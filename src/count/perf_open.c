@@ -76,15 +76,17 @@ static void forbidden(int highest, int enough, struct reason *why)
 	int level = paranoid();
 
 	if (level > highest) {
-		because(why, "forbidden by perf_event_paranoid=%d", level);
-		remedied(why,
-			 "sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add "
-			 "PERFMON",
-			 enough);
+		reason_set(why, "forbidden by perf_event_paranoid=%d", level);
+		reason_set_remedy(
+			why,
+			"sudo sysctl kernel.perf_event_paranoid=%d # in a container: --cap-add "
+			"PERFMON",
+			enough);
 	} else {
-		because(why, "forbidden, perhaps by seccomp (container): "
-			     "perf_event_paranoid allows it");
-		remedied(why, "docker run --cap-add PERFMON ... # or another seccomp profile");
+		reason_set(why, "forbidden, perhaps by seccomp (container): "
+				"perf_event_paranoid allows it");
+		reason_set_remedy(why,
+				  "docker run --cap-add PERFMON ... # or another seccomp profile");
 	}
 }
 
@@ -110,22 +112,24 @@ static void forbidden_event(const struct wanted *w, struct reason *why)
 static void uncounted(const struct wanted *w, struct reason *why)
 {
 	if (w->type == PERF_TYPE_SOFTWARE) {
-		because(why, "this kernel does not count it");
+		reason_set(why, "this kernel does not count it");
 	} else if (w == &cycles) {
-		because(why, "no PMU (hidden by the hypervisor, or unknown to this kernel)");
-		remedied(why, "# in a virtual machine, ask its host's admin for a virtual PMU "
-			      "(QEMU: -cpu host,pmu=on); in a cloud, use a bare-metal instance");
+		reason_set(why, "no PMU (hidden by the hypervisor, or unknown to this kernel)");
+		reason_set_remedy(
+			why, "# in a virtual machine, ask its host's admin for a virtual PMU "
+			     "(QEMU: -cpu host,pmu=on); in a cloud, use a bare-metal instance");
 	} else if (!perf_no_hardware(why)) { /* else the reason is that */
-		because(why, "this processor counts cycles, but not this");
-		remedied(why, "perf list hw cache # lists what it counts");
+		reason_set(why, "this processor counts cycles, but not this");
+		reason_set_remedy(why, "perf list hw cache # lists what it counts");
 	}
 }
 
 static void no_such_call(const struct wanted *w, struct reason *why)
 {
 	(void)w;
-	because(why, "this kernel has no perf_event_open, or hides it");
-	remedied(why, "docker run --cap-add PERFMON ... # on a kernel with CONFIG_PERF_EVENTS");
+	reason_set(why, "this kernel has no perf_event_open, or hides it");
+	reason_set_remedy(why,
+			  "docker run --cap-add PERFMON ... # on a kernel with CONFIG_PERF_EVENTS");
 }
 
 /*
@@ -136,11 +140,13 @@ bool perf_owned(struct reason *why)
 {
 	if (!likwid_sign())
 		return false;
-	because(why,
+	reason_set(
+		why,
 		"likwid-perfctr has the processor's counters (%s): with two users both would count "
 		"wrong",
 		likwid_sign());
-	remedied(why, "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
+	reason_set_remedy(why,
+			  "likwid-perfctr -g GROUP ... # let it count; or run locus without it");
 	return true;
 }
 
@@ -149,8 +155,8 @@ static void owned(const struct wanted *w, struct reason *why)
 	(void)w;
 	if (perf_owned(why))
 		return;
-	because(why, "another process has exclusive use of the processor's counters");
-	remedied(why, WHO_COUNTS);
+	reason_set(why, "another process has exclusive use of the processor's counters");
+	reason_set_remedy(why, WHO_COUNTS);
 }
 
 static const struct cause {
@@ -164,7 +170,7 @@ static const struct cause {
 
 void perf_explain(const struct wanted *w, int error, struct reason *why)
 {
-	if (too_few_files(error, why))
+	if (reason_too_few_files(error, why))
 		return;
 	for (size_t i = 0; i < LENGTH(causes); i++) {
 		if (causes[i].error == error) {
@@ -172,7 +178,7 @@ void perf_explain(const struct wanted *w, int error, struct reason *why)
 			return;
 		}
 	}
-	because(why, "perf_event_open: %s", strerror(error));
+	reason_set(why, "perf_event_open: %s", strerror(error));
 }
 
 static bool unopened(const struct wanted *w, struct reason *why)
@@ -205,10 +211,10 @@ void perf_explain_taken(struct reason *why)
 	uint64_t watchdog;
 
 	if (!sysfs_number(SYSFS_ROOT, &watchdog, "/proc/sys/kernel/nmi_watchdog") && watchdog) {
-		because(why, "no counter is free, and the NMI watchdog uses one");
-		remedied(why, "sudo sysctl kernel.nmi_watchdog=0");
+		reason_set(why, "no counter is free, and the NMI watchdog uses one");
+		reason_set_remedy(why, "sudo sysctl kernel.nmi_watchdog=0");
 	} else {
-		because(why, "no counter is free: another process counts on this whole CPU");
-		remedied(why, WHO_COUNTS);
+		reason_set(why, "no counter is free: another process counts on this whole CPU");
+		reason_set_remedy(why, WHO_COUNTS);
 	}
 }

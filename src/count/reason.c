@@ -7,7 +7,7 @@
 
 #include "count/reason.h"
 
-void because(struct reason *r, const char *format, ...)
+void reason_set(struct reason *r, const char *format, ...)
 {
 	va_list arguments;
 
@@ -17,7 +17,7 @@ void because(struct reason *r, const char *format, ...)
 	*r->remedy = '\0';
 }
 
-void remedied(struct reason *r, const char *format, ...)
+void reason_set_remedy(struct reason *r, const char *format, ...)
 {
 	va_list arguments;
 
@@ -33,20 +33,21 @@ char *reason_line(const struct reason *r)
 	return asprintf(&line, *r->remedy ? "%s: %s" : "%s", r->what, r->remedy) < 0 ? NULL : line;
 }
 
-bool too_few_files(int error, struct reason *why)
+bool reason_too_few_files(int error, struct reason *why)
 {
 	struct rlimit files;
 
 	if (error != EMFILE && error != ENFILE)
 		return false;
-	because(why, "too few file descriptors: an event takes one for each thread");
+	reason_set(why, "too few file descriptors: an event takes one for each thread");
 	if (error == ENFILE || getrlimit(RLIMIT_NOFILE, &files))
-		remedied(why, "cat /proc/sys/fs/file-nr # used, free, limit of the machine: raise "
-			      "fs.file-max, or count fewer events");
+		reason_set_remedy(
+			why, "cat /proc/sys/fs/file-nr # used, free, limit of the machine: raise "
+			     "fs.file-max, or count fewer events");
 	else if (files.rlim_max > files.rlim_cur)
-		remedied(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
+		reason_set_remedy(why, "ulimit -n %ju", (uintmax_t)files.rlim_max);
 	else
-		remedied(why, "ulimit -n %ju # as root; or count fewer events",
-			 (uintmax_t)files.rlim_cur * 4);
+		reason_set_remedy(why, "ulimit -n %ju # as root; or count fewer events",
+				  (uintmax_t)files.rlim_cur * 4);
 	return true;
 }

@@ -11,8 +11,9 @@ struct reason {
 };
 
 /* Sets `what`; clears the remedy. */
-void because(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void remedied(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void reason_set(struct reason *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void reason_set_remedy(struct reason *, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* "what: remedy", the caller's to free; NULL: ENOMEM. */
 char *reason_line(const struct reason *);
@@ -21,6 +22,6 @@ char *reason_line(const struct reason *);
  * Whether this errno means that file descriptors ran out; then sets the reason, with how to raise
  * the limit.
  */
-bool too_few_files(int error, struct reason *);
+bool reason_too_few_files(int error, struct reason *);
 
 #endif

@@ -84,9 +84,9 @@ static void suggest(const struct schedule *s, const struct wanted *w, struct rea
 	compare(&search, EVENT_DEFAULT);
 	providers_names(&s->providers, compare, &search);
 	if (search.nearest && !search.known) {
-		because(why, "%.200s (did you mean %.100s?)",
-			*said.what ? said.what : "no such event", search.nearest);
-		remedied(why, "%s", said.remedy);
+		reason_set(why, "%.200s (did you mean %.100s?)",
+			   *said.what ? said.what : "no such event", search.nearest);
+		reason_set_remedy(why, "%s", said.remedy);
 	}
 	free(search.nearest);
 }
@@ -99,10 +99,11 @@ static bool has_packages(const struct wanted *w, char **why)
 	if (w->event.scope != SCOPE_PACKAGE || w->event.package != PACKAGE_EACH ||
 	    package_of(sched_getcpu()) >= 0)
 		return true;
-	because(&said, "it is counted for each package, but the kernel does not tell which CPUs "
-		       "belong to one");
-	remedied(&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by "
-			"a container?");
+	reason_set(&said, "it is counted for each package, but the kernel does not tell which CPUs "
+			  "belong to one");
+	reason_set_remedy(
+		&said, "cat /sys/devices/system/cpu/cpu*/topology/physical_package_id # hidden by "
+		       "a container?");
 	*why = reason_line(&said);
 	return false;
 }

@@ -273,18 +273,18 @@ static void test_how_many_descriptors(void **state)
 	char remedy[64];
 
 	(void)state;
-	assert_false(too_few_files(ENOENT, &why));
+	assert_false(reason_too_few_files(ENOENT, &why));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	files.rlim_cur = 100;
 	/* for good: nothing here takes more than a few */
 	files.rlim_max = files.rlim_max < 5000 ? files.rlim_max : 5000;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	snprintf(remedy, sizeof(remedy), "ulimit -n %ju", (uintmax_t)files.rlim_max);
-	assert_true(too_few_files(EMFILE, &why));
+	assert_true(reason_too_few_files(EMFILE, &why));
 	assert_string_equal(why.remedy, remedy);
 	files.rlim_max = 100;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-	assert_true(too_few_files(EMFILE, &why));
+	assert_true(reason_too_few_files(EMFILE, &why));
 	assert_string_equal(why.remedy, "ulimit -n 400 # as root; or count fewer events");
 }
 

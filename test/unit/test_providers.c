@@ -69,7 +69,7 @@ static bool hardware_find(void *library, struct wanted *w, struct reason *why)
 static bool papi_find(void *library, struct wanted *w, struct reason *why)
 {
 	(void)library;
-	because(why, "no such event");
+	reason_set(why, "no such event");
 	if (!find_a(w, "papi") && !find_a(w, "package") && !find_a(w, "node"))
 		return false;
 	w->event.scope = find_a(w, "papi") ? SCOPE_THREAD : SCOPE_PACKAGE;
@@ -102,7 +102,7 @@ static void *start_files(void *library, struct wanted *const *w, unsigned n, int
 	}
 	if (!*failed)
 		return s;
-	because(why, "%s", strerror(errno));
+	reason_set(why, "%s", strerror(errno));
 	s->n--;
 	stop_files(s);
 	return NULL;
@@ -125,7 +125,7 @@ static void *start_counters(void *library, struct wanted *const *w, unsigned n, 
 		used += n;
 		return s;
 	}
-	because(why, "no counter is free");
+	reason_set(why, "no counter is free");
 	free(s);
 	return NULL;
 }
