@@ -175,14 +175,14 @@ static int dispatch(const struct program *p, int argc, char **argv)
 	for (const struct benchmark *const *b = p->benchmarks; *b; b++)
 		if (strcmp((*b)->name, name) == 0)
 			return measure_command(p, *b, argc, argv);
-	for (const struct benchmark *const *b = benchmarks; *b && is_first(p->ranks); b++)
+	for (const struct benchmark *const *b = benchmarks; *b && rank_is_first(p->ranks); b++)
 		if (strcmp((*b)->name, name) == 0) {
 			fprintf(stderr,
 				"%s: %s is not divided over ranks; run `locus %s` on each node\n",
 				p->name, name, name);
 			return EXIT_COMMAND_LINE;
 		}
-	return is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
+	return rank_is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
 }
 
 /* Output that can't be written makes the status a failure. */
@@ -198,7 +198,7 @@ int program_main(const struct program *p, int argc, char **argv)
 {
 	program_invocation_short_name = (char *)p->name;
 	if (argc < 2) {
-		if (is_first(p->ranks))
+		if (rank_is_first(p->ranks))
 			print_help(p, stderr);
 		return EXIT_COMMAND_LINE;
 	}

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	/* only rank 0 prints */
-	if (!is_first(program.ranks) && !freopen("/dev/null", "w", stdout))
+	if (!rank_is_first(program.ranks) && !freopen("/dev/null", "w", stdout))
 		return EXIT_BAD;
 	return program_main(&program, argc, argv);
 }

@@ -198,7 +198,7 @@ int cluster_same_arguments(const struct ranks *r, int argc, char **argv)
 		words = text_of("its command line is %.400s, and that of rank 0 is %.400s", own,
 				first);
 	agree_words(r, &words);
-	if (words && is_first(r))
+	if (words && rank_is_first(r))
 		fprintf(stderr, "locus-mpi: %s\n", words);
 	free(own);
 	free(first);

@@ -108,7 +108,7 @@ static void complain(const struct counting *c)
 
 static enum counting_outcome no_memory(const struct ranks *ranks)
 {
-	if (is_first(ranks))
+	if (rank_is_first(ranks))
 		warnx("--counters: out of memory");
 	return COUNTING_NO_MEMORY;
 }
@@ -129,9 +129,9 @@ enum counting_outcome counting_open(struct counting **counting, struct counting_
 		return no_memory(ranks);
 	for (unsigned i = 0; i < c->events.n; i++)
 		good += !c->events.of[i].why;
-	if (is_first(ranks))
+	if (rank_is_first(ranks))
 		complain(c);
-	if (!c->events.n && is_first(ranks))
+	if (!c->events.n && rank_is_first(ranks))
 		warnx("--counters: %s has no default events: name some", benchmarks[0]->name);
 	return good || asked.optional ? COUNTING_READY : COUNTING_IMPOSSIBLE;
 }
@@ -148,7 +148,7 @@ bool counting_succeeded(const struct counting *c)
 {
 	if (!c || !c->tried || c->counted || c->asked.optional)
 		return true;
-	if (is_first(c->ranks))
+	if (rank_is_first(c->ranks))
 		warnx("--counters: no event was counted in any sample: %s",
 		      c->failure ? c->failure : "no memory");
 	return false;

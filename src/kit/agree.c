@@ -13,7 +13,7 @@
 
 enum { MOST_WORDS = 1024 }; /* bytes of words */
 
-bool is_first(const struct ranks *ranks)
+bool rank_is_first(const struct ranks *ranks)
 {
 	return rank_of(ranks) == 0;
 }
@@ -120,7 +120,7 @@ bool agree_go_on(const struct ranks *ranks, char *why_not)
 
 	agree_words(ranks, &why_not);
 	good = !why_not;
-	if (why_not && is_first(ranks))
+	if (why_not && rank_is_first(ranks))
 		warnx("%s", why_not);
 	free(why_not);
 	return good;
@@ -130,7 +130,7 @@ bool agree_go_on(const struct ranks *ranks, char *why_not)
 void mute_begin(struct mute *m, const struct ranks *ranks)
 {
 	*m = (struct mute){ -1, -1 };
-	if (is_first(ranks))
+	if (rank_is_first(ranks))
 		return;
 	m->was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 	m->kept = memfd_create("stderr", MFD_CLOEXEC);
@@ -160,7 +160,7 @@ void mute_end(struct mute *m, const struct ranks *ranks, int *status)
 	if (m->kept >= 0)
 		close(m->kept);
 	agree_words(ranks, &words);
-	if (words && is_first(ranks) && !*status)
+	if (words && rank_is_first(ranks) && !*status)
 		warnx("%s", words);
 	*status = (int)agree_most(ranks, *status);
 	free(words);

@@ -10,7 +10,7 @@
 #include "benchmark.h"
 
 /* Rank 0 alone prints and writes. */
-bool is_first(const struct ranks *);
+bool rank_is_first(const struct ranks *);
 
 /*
  * Replaces each number by its maximum, or sum, over all ranks. The watchdog may end a rank while it

@@ -36,7 +36,7 @@ static bool reader_open(struct reader *r, const struct input *in, char separator
 			      .block = malloc(INPUT_BLOCK),
 			      .line = 1 };
 	if (!r->block)
-		refuse(why, "%m");
+		refusal_write(why, "%m");
 	return r->block;
 }
 
@@ -214,10 +214,11 @@ static int check_text(struct reader *r)
 		const unsigned char c = (unsigned char)r->block[i];
 
 		if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f)
-			return refuse(r->why,
-				      "byte %zu is 0x%02x; expected an NPY file, which begins with "
-				      "\\x93NUMPY, or text (CSV)",
-				      i, c);
+			return refusal_write(
+				r->why,
+				"byte %zu is 0x%02x; expected an NPY file, which begins with "
+				"\\x93NUMPY, or text (CSV)",
+				i, c);
 	}
 	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
 		r->at = 3;
@@ -230,35 +231,39 @@ static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *fi
 	struct line names = { .fields = 0 }, values = { .fields = 0 };
 
 	if (!look_at_line(r, f->c, &values))
-		return r->failed ? -1
-				 : refuse(r->why, "line %zu: the file ends; expected numbers",
-					  r->line);
+		return r->failed
+			       ? -1
+			       : refusal_write(r->why, "line %zu: the file ends; expected numbers",
+					       r->line);
 	if (!values.numbers) {
 		names.mark = values.mark;
 		next_line(r);
 		if (!look_at_line(r, f->c, &values))
 			return r->failed ? -1
-					 : refuse(r->why,
-						  "line %zu: the file ends, after a line without "
-						  "numbers; expected numbers",
-						  r->line);
+					 : refusal_write(
+						   r->why,
+						   "line %zu: the file ends, after a line without "
+						   "numbers; expected numbers",
+						   r->line);
 		count_fields(r, f->c, &names);
 	}
 	if (r->failed)
 		return -1;
 	if (r->separator == ANY)
-		return refuse(r->why,
-			      "line %zu: has two of comma, semicolon and tab; expected one as the "
-			      "separator, and decimal points in numbers",
-			      values.mark.line);
+		return refusal_write(
+			r->why,
+			"line %zu: has two of comma, semicolon and tab; expected one as the "
+			"separator, and decimal points in numbers",
+			values.mark.line);
 	if (names.fields && names.fields != values.fields)
-		return refuse(r->why,
-			      "line %zu: %zu value%s; expected %zu, as there are names in line %zu",
-			      values.mark.line, values.fields, values.fields == 1 ? "" : "s",
-			      names.fields, names.mark.line);
+		return refusal_write(
+			r->why,
+			"line %zu: %zu value%s; expected %zu, as there are names in line %zu",
+			values.mark.line, values.fields, values.fields == 1 ? "" : "s",
+			names.fields, names.mark.line);
 	if (values.fields > UINT_MAX)
-		return refuse(r->why, "line %zu: %zu values; expected at most %u", values.mark.line,
-			      values.fields, UINT_MAX);
+		return refusal_write(r->why, "line %zu: %zu values; expected at most %u",
+				     values.mark.line, values.fields, UINT_MAX);
 	f->columns = (unsigned)values.fields;
 	f->separator = r->separator;
 	*first = values.mark;
@@ -276,7 +281,7 @@ static int find_rows(struct csv *f, struct reader *r, struct csv_mark mark)
 				reallocarray(f->mark, larger, sizeof(*marks));
 
 			if (!marks)
-				return refuse(r->why, "%m");
+				return refusal_write(r->why, "%m");
 			f->mark = marks;
 			room = larger;
 		}
@@ -295,7 +300,7 @@ int csv_open(struct csv *f, const struct input *in, struct refusal why)
 
 	*f = (struct csv){ .c = newlocale(LC_ALL_MASK, "C", (locale_t)0) };
 	if (!f->c)
-		return refuse(why, "%m");
+		return refusal_write(why, "%m");
 	if (!reader_open(&r, in, ' ', why))
 		return -1;
 	if (!check_text(&r) && !read_first_lines(f, &r, &first))
@@ -330,14 +335,14 @@ static int read_row(const struct csv *f, struct reader *r, enum real as, void *t
 		if (j++ >= f->columns || r->failed)
 			continue;
 		if (!is_number(f->c, &field, &value) || !put_value(to, as, j - 1, value))
-			return refuse(r->why,
-				      "line %zu, value %zu: '%s'; expected a finite number%s",
-				      r->line, j, refusal_quote(field.text),
-				      as == FLOAT ? " of type float" : "");
+			return refusal_write(
+				r->why, "line %zu, value %zu: '%s'; expected a finite number%s",
+				r->line, j, refusal_quote(field.text),
+				as == REAL_FLOAT ? " of type float" : "");
 	} while (more_fields(r));
 	if (!r->failed && j != f->columns)
-		return refuse(r->why, "line %zu: %zu value%s; expected %u, as in line %zu", r->line,
-			      j, j == 1 ? "" : "s", f->columns, f->mark->line);
+		return refusal_write(r->why, "line %zu: %zu value%s; expected %u, as in line %zu",
+				     r->line, j, j == 1 ? "" : "s", f->columns, f->mark->line);
 	return r->failed ? -1 : 0;
 }
 
@@ -355,10 +360,11 @@ int csv_read(const struct csv *f, const struct input *in, size_t first, size_t n
 	     i++, next_line(&r)) {
 		if (!find_row(&r, &mark))
 			status = r.failed ? -1
-					  : refuse(why,
-						   "line %zu: the file ends; rows expected after "
-						   "it: %zu",
-						   r.line, first + n - i);
+					  : refusal_write(
+						    why,
+						    "line %zu: the file ends; rows expected after "
+						    "it: %zu",
+						    r.line, first + n - i);
 		else if (i >= first)
 			status = read_row(f, &r, as,
 					  (char *)to + (i - first) * f->columns * real_bytes(as));

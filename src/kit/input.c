@@ -20,12 +20,12 @@ static int open_path(struct input *in, const char *path, struct refusal why)
 
 	in->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (in->file < 0 || fstat(in->file, &status))
-		return refuse(why, "%m");
+		return refusal_write(why, "%m");
 	if (!S_ISREG(status.st_mode))
-		return refuse(why, "is %s; expected a file, or - for standard input",
-			      S_ISDIR(status.st_mode)	 ? "a folder"
-			      : S_ISFIFO(status.st_mode) ? "a pipe"
-							 : "a device");
+		return refusal_write(why, "is %s; expected a file, or - for standard input",
+				     S_ISDIR(status.st_mode)	? "a folder"
+				     : S_ISFIFO(status.st_mode) ? "a pipe"
+								: "a device");
 	return 0;
 }
 
@@ -77,7 +77,7 @@ static int spool(struct refusal why)
 	}
 	good = good && lseek(file, 0, SEEK_SET) == 0 && dup2(file, STDIN_FILENO) >= 0;
 	if (!good)
-		refuse(why, "can't be put into a file in %s: %m", temporary_folder());
+		refusal_write(why, "can't be put into a file in %s: %m", temporary_folder());
 	free(block);
 	if (file >= 0)
 		close(file);
@@ -89,17 +89,17 @@ static int open_standard_input(struct input *in, struct refusal why)
 	struct stat status;
 
 	if (fstat(STDIN_FILENO, &status))
-		return refuse(why, "%m");
+		return refusal_write(why, "%m");
 	if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode))
-		return refuse(why, "is %s; expected a file or a pipe",
-			      isatty(STDIN_FILENO)	? "a terminal"
-			      : S_ISDIR(status.st_mode) ? "a folder"
-							: "a device");
+		return refusal_write(why, "is %s; expected a file or a pipe",
+				     isatty(STDIN_FILENO)      ? "a terminal"
+				     : S_ISDIR(status.st_mode) ? "a folder"
+							       : "a device");
 	/* a regular file of which the beginning was read already: copy the rest */
 	if ((!S_ISREG(status.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR)) && spool(why))
 		return -1;
 	in->file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-	return in->file >= 0 ? 0 : refuse(why, "%m");
+	return in->file >= 0 ? 0 : refusal_write(why, "%m");
 }
 
 static int measure(struct input *in, struct refusal why)
@@ -108,7 +108,7 @@ static int measure(struct input *in, struct refusal why)
 	const int failed = fstat(in->file, &status);
 
 	in->bytes = (size_t)status.st_size;
-	return failed ? refuse(why, "%m") : 0;
+	return failed ? refusal_write(why, "%m") : 0;
 }
 
 int input_open(struct input *in, const char *path, struct refusal why)
@@ -140,7 +140,8 @@ ssize_t input_read_some(const struct input *in, void *to, size_t bytes, size_t o
 		n = pread(in->file, (char *)to + done, bytes - done, (off_t)(offset + done));
 		done += n > 0 ? (size_t)n : 0;
 	}
-	return n < 0 ? refuse(why, "byte %zu can't be read: %m", offset + done) : (ssize_t)done;
+	return n < 0 ? refusal_write(why, "byte %zu can't be read: %m", offset + done)
+		     : (ssize_t)done;
 }
 
 int input_read(const struct input *in, void *to, size_t bytes, size_t offset, struct refusal why)
@@ -148,7 +149,7 @@ int input_read(const struct input *in, void *to, size_t bytes, size_t offset, st
 	const ssize_t n = input_read_some(in, to, bytes, offset, why);
 
 	if (n >= 0 && (size_t)n < bytes)
-		return refuse(why, "byte %zu: the file ends; expected %zu B more",
-			      offset + (size_t)n, bytes - (size_t)n);
+		return refusal_write(why, "byte %zu: the file ends; expected %zu B more",
+				     offset + (size_t)n, bytes - (size_t)n);
 	return n < 0 ? -1 : 0;
 }

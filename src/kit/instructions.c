@@ -4,30 +4,30 @@
 static const struct {
 	const char *name;
 	unsigned width;
-} sets[INSTRUCTION_SETS] = {
-	[SCALAR] = { "scalar", sizeof(double) },
-	[BASELINE] = { "baseline", 16 },
-	[AVX2] = { "avx2", 32 },
-	[AVX512] = { "avx512", 64 },
+} sets[ISAS] = {
+	[ISA_SCALAR] = { "scalar", sizeof(double) },
+	[ISA_BASELINE] = { "baseline", 16 },
+	[ISA_AVX2] = { "avx2", 32 },
+	[ISA_AVX512] = { "avx512", 64 },
 };
 
-const char *instruction_set_name(enum instruction_set set)
+const char *isa_name(enum isa set)
 {
 	return sets[set].name;
 }
 
-unsigned instruction_set_width(enum instruction_set set)
+unsigned isa_width(enum isa set)
 {
 	return sets[set].width;
 }
 
-bool instruction_set_usable(enum instruction_set set)
+bool isa_usable(enum isa set)
 {
 #ifdef __x86_64__
-	if (set == AVX2)
+	if (set == ISA_AVX2)
 		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	if (set == AVX512)
+	if (set == ISA_AVX512)
 		return __builtin_cpu_supports("avx512f");
 #endif
-	return set <= BASELINE;
+	return set <= ISA_BASELINE;
 }

@@ -8,12 +8,12 @@
 
 #include <stdbool.h>
 
-enum instruction_set {
-	SCALAR,	  /* one element at a time */
-	BASELINE, /* vectors that every CPU of the architecture has: SSE2, NEON */
-	AVX2,	  /* with FMA */
-	AVX512,
-	INSTRUCTION_SETS
+enum isa {
+	ISA_SCALAR,   /* one element at a time */
+	ISA_BASELINE, /* vectors that every CPU of the architecture has: SSE2, NEON */
+	ISA_AVX2,     /* with FMA */
+	ISA_AVX512,
+	ISAS
 };
 
 /* Attribute of a function compiled for one: TARGET_AVX512 static void f(...). */
@@ -26,8 +26,8 @@ enum instruction_set {
 #endif
 #endif
 
-const char *instruction_set_name(enum instruction_set);
-unsigned instruction_set_width(enum instruction_set); /* bytes of a vector */
-bool instruction_set_usable(enum instruction_set);    /* by this CPU and its system */
+const char *isa_name(enum isa);
+unsigned isa_width(enum isa); /* bytes of a vector */
+bool isa_usable(enum isa);    /* by this CPU and its system */
 
 #endif

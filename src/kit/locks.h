@@ -18,7 +18,7 @@ struct ticket_lock {
 	_Atomic uint32_t next, serving;
 };
 
-static inline void ticket_acquire(struct ticket_lock *l)
+static inline void ticket_lock_acquire(struct ticket_lock *l)
 {
 	uint32_t mine = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
 
@@ -28,7 +28,7 @@ static inline void ticket_acquire(struct ticket_lock *l)
 }
 
 /* Only the holder writes `serving`: no exchange is needed. */
-static inline void ticket_release(struct ticket_lock *l)
+static inline void ticket_lock_release(struct ticket_lock *l)
 {
 	uint32_t mine = atomic_load_explicit(&l->serving, memory_order_relaxed);
 
@@ -48,7 +48,7 @@ struct mcs_lock {
 	struct mcs_node *_Atomic tail;
 };
 
-static inline void mcs_acquire(struct mcs_lock *l, struct mcs_node *me)
+static inline void mcs_lock_acquire(struct mcs_lock *l, struct mcs_node *me)
 {
 	struct mcs_node *before;
 
@@ -66,7 +66,7 @@ static inline void mcs_acquire(struct mcs_lock *l, struct mcs_node *me)
 		relax(turn, LOCK_SPINS);
 }
 
-static inline void mcs_release(struct mcs_lock *l, struct mcs_node *me)
+static inline void mcs_lock_release(struct mcs_lock *l, struct mcs_node *me)
 {
 	struct mcs_node *next = atomic_load_explicit(&me->next, memory_order_acquire),
 			*expected = me;

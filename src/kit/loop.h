@@ -12,7 +12,7 @@
 
 #include "machine/threads/team.h"
 
-static inline bool time_is_up(const struct worker *w)
+static inline bool loop_time_is_up(const struct worker *w)
 {
 	return atomic_load_explicit(w->stop, memory_order_relaxed);
 }
@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void loop(struct start *start, stru
 	       atomic_load_explicit(&start->begun, memory_order_relaxed) < start->awaited) {
 		operations(argument, 1);
 		done++;
-		stopped = time_is_up(self);
+		stopped = loop_time_is_up(self);
 	}
 	before = done;
 	while (done < count && !stopped) {
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void loop(struct start *start, stru
 		n = n < count - done ? n : count - done;
 		operations(argument, n);
 		done += n;
-		stopped = time_is_up(self);
+		stopped = loop_time_is_up(self);
 	}
 	self->together = done - before - (stopped ? n / 2 : 0);
 	if (count != UINT64_MAX) {

@@ -21,7 +21,7 @@ static int open_either(struct matrix *f, struct refusal why)
 	const ssize_t n = input_read_some(&f->input, start, sizeof(start), 0, why);
 
 	if (n == 0)
-		return refuse(why, "is empty; expected numbers");
+		return refusal_write(why, "is empty; expected numbers");
 	if (n < 0)
 		return -1;
 	f->is_npy = npy_is(start, (size_t)n);
@@ -34,13 +34,13 @@ struct matrix *matrix_open(const char *path, char *why, size_t size)
 	struct matrix *f = calloc(1, sizeof(*f));
 
 	if (!f) {
-		refuse(reason, "%m");
+		refusal_write(reason, "%m");
 		return NULL;
 	}
 	f->input.file = -1;
 	f->name = strdup(reason.file);
 	if (!f->name)
-		refuse(reason, "%m");
+		refusal_write(reason, "%m");
 	else if (!input_open(&f->input, path, reason) && !open_either(f, reason))
 		return f;
 	matrix_close(f);
@@ -59,7 +59,7 @@ unsigned matrix_columns(const struct matrix *f)
 
 enum real matrix_real(const struct matrix *f)
 {
-	return f->is_npy ? f->npy.real : DOUBLE;
+	return f->is_npy ? f->npy.real : REAL_DOUBLE;
 }
 
 int matrix_read(const struct matrix *f, size_t first, size_t n, enum real as, void *to, char *why,

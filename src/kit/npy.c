@@ -31,16 +31,16 @@ static int find_header(const struct input *in, size_t *begin, size_t *length, st
 	if (input_read(in, start, NPY_MAGIC + 4, 0, why))
 		return -1;
 	if (start[6] < 1 || start[6] > 3 || start[7])
-		return refuse(why, "byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0", start[6],
-			      start[7]);
+		return refusal_write(why, "byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0",
+				     start[6], start[7]);
 	*begin = start[6] == 1 ? 10 : 12;
 	if (input_read(in, start, *begin, 0, why))
 		return -1;
 	*length = start[8] | (size_t)start[9] << 8 | (size_t)start[10] << 16 |
 		  (size_t)start[11] << 24;
 	if (*length > UINT16_MAX)
-		return refuse(why, "byte 8: a header of %zu B; expected at most %u", *length,
-			      UINT16_MAX);
+		return refusal_write(why, "byte 8: a header of %zu B; expected at most %u", *length,
+				     UINT16_MAX);
 	return 0;
 }
 
@@ -56,12 +56,12 @@ static int read_header(const struct input *in, struct npy_header *h, size_t *end
 		return -1;
 	at = text = calloc(length + 1, 1);
 	if (!text)
-		return refuse(why, "%m");
+		return refusal_write(why, "%m");
 	status = input_read(in, text, length, begin, why);
 	expected = status ? NULL : npy_header_parse(h, &at, text + length);
 	if (expected)
-		status = refuse(why, "byte %zu: the header has '%s'; expected %s",
-				begin + (size_t)(at - text), refusal_quote(at), expected);
+		status = refusal_write(why, "byte %zu: the header has '%s'; expected %s",
+				       begin + (size_t)(at - text), refusal_quote(at), expected);
 	free(text);
 	*end = begin + length;
 	return status;
@@ -70,7 +70,7 @@ static int read_header(const struct input *in, struct npy_header *h, size_t *end
 static const struct {
 	const char *name;
 	enum real real;
-} types[] = { { "<f8", DOUBLE }, { "<f4", FLOAT } };
+} types[] = { { "<f8", REAL_DOUBLE }, { "<f4", REAL_FLOAT } };
 
 /* Takes the header's shape and type, if supported. */
 static int understand(struct npy *f, struct npy_header *h, struct refusal why)
@@ -80,14 +80,15 @@ static int understand(struct npy *f, struct npy_header *h, struct refusal why)
 	while (t < sizeof(types) / sizeof(*types) && strcmp(h->type, types[t].name))
 		t++;
 	if (t == sizeof(types) / sizeof(*types))
-		return refuse(why,
-			      "the header says type '%s'; expected '<f8' or '<f4' (float64 or "
-			      "float32, little endian)",
-			      refusal_quote(h->type));
+		return refusal_write(
+			why,
+			"the header says type '%s'; expected '<f8' or '<f4' (float64 or "
+			"float32, little endian)",
+			refusal_quote(h->type));
 	if (h->fortran)
-		return refuse(why, "the header says Fortran order; expected C order");
+		return refusal_write(why, "the header says Fortran order; expected C order");
 	if (h->dimensions < 1 || h->dimensions > 2)
-		return refuse(
+		return refusal_write(
 			why,
 			"the header says %u dimensions; expected rows and columns, or one column",
 			h->dimensions);
@@ -95,10 +96,11 @@ static int understand(struct npy *f, struct npy_header *h, struct refusal why)
 	f->rows = h->shape[0];
 	f->columns = h->dimensions == 1 ? 1 : (unsigned)h->shape[1];
 	if (!f->rows || !f->columns || (h->dimensions == 2 && h->shape[1] > UINT_MAX))
-		return refuse(why,
-			      "the header says %zu rows of %zu values; expected at least one, and "
-			      "at most %u in a row",
-			      f->rows, h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
+		return refusal_write(
+			why,
+			"the header says %zu rows of %zu values; expected at least one, and "
+			"at most %u in a row",
+			f->rows, h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
 	return 0;
 }
 
@@ -112,10 +114,10 @@ static int check_length(const struct npy *f, size_t bytes, struct refusal why)
 
 	if (!huge && expected == there)
 		return 0;
-	return refuse(why, "byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
-		      f->values, there, f->rows, f->columns, real_bytes(f->real),
-		      huge || expected > there ? "it is cut off"
-					       : "there is more than its header says");
+	return refusal_write(
+		why, "byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
+		f->values, there, f->rows, f->columns, real_bytes(f->real),
+		huge || expected > there ? "it is cut off" : "there is more than its header says");
 }
 
 int npy_open(struct npy *f, const struct input *in, struct refusal why)
@@ -150,7 +152,7 @@ int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n
 	int status = 0;
 
 	if (!block)
-		return refuse(why, "%m");
+		return refusal_write(why, "%m");
 	for (size_t i = 0, m, bad; !status && i < values; i += m) {
 		m = values - i < most ? values - i : most;
 		status = input_read(in, block, m * each, f->values + (begin + i) * each, why);
@@ -159,11 +161,11 @@ int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n
 			const size_t at = begin + i + bad;
 			const double found = real_get(f->real, block, bad);
 
-			status = refuse(
+			status = refusal_write(
 				why,
 				"byte %zu (row %zu, column %zu): %g; expected a finite number%s",
 				f->values + at * each, at / f->columns + 1, at % f->columns + 1,
-				found, as == FLOAT ? " of type float" : "");
+				found, as == REAL_FLOAT ? " of type float" : "");
 		}
 	}
 	free(block);
@@ -185,13 +187,13 @@ struct npy_writer *npy_create(const char *path, const char *type, size_t rows, s
 	int length;
 
 	if (!w) {
-		refuse(reason, "%m");
+		refusal_write(reason, "%m");
 		return NULL;
 	}
 	w->path = path;
 	w->file = fopen(path, "wxe");
 	if (!w->file) {
-		refuse(reason, errno == EEXIST ? "exists; give another name" : "%m");
+		refusal_write(reason, errno == EEXIST ? "exists; give another name" : "%m");
 		free(w);
 		return NULL;
 	}
@@ -224,7 +226,7 @@ int npy_finish(struct npy_writer *w, char *why, size_t size)
 		w->error = errno;
 	if (w->error) {
 		errno = w->error;
-		status = refuse(reason, "can't be written: %m; removed the incomplete file");
+		status = refusal_write(reason, "can't be written: %m; removed the incomplete file");
 		unlink(w->path);
 	}
 	free(w);

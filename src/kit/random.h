@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Finalizer of MurmurHash3: each bit of the result depends on all of the argument; 0 stays 0. */
-static inline uint64_t mix(uint64_t z)
+static inline uint64_t random_mix(uint64_t z)
 {
 	z = (z ^ (z >> 33)) * UINT64_C(0xff51afd7ed558ccd);
 	z = (z ^ (z >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
@@ -14,19 +14,19 @@ static inline uint64_t mix(uint64_t z)
 }
 
 /* 2^64 / golden ratio: the increment of SplitMix64 (Steele, Lea and Flood 2014). */
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+#define RANDOM_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 /*
  * Word i of a random stream, a function of i alone: threads can draw theirs at once. A word can be
  * the seed of another stream.
  */
-static inline uint64_t word_at(uint64_t stream, uint64_t i)
+static inline uint64_t random_word(uint64_t stream, uint64_t i)
 {
-	return mix(stream + (i + 1) * GOLDEN);
+	return random_mix(stream + (i + 1) * RANDOM_GOLDEN);
 }
 
 /* In [0,1): the upper 53 bits of a word. */
-static inline double unit_of(uint64_t word)
+static inline double random_unit(uint64_t word)
 {
 	return (double)(word >> 11) * 0x1p-53;
 }
@@ -36,7 +36,7 @@ static inline double unit_of(uint64_t word)
  * power of two, walked until it falls below n (Black and Rogaway 2002), on average less than twice.
  * The halves may differ by a bit.
  */
-static inline size_t permute(size_t x, size_t n, uint64_t seed)
+static inline size_t random_permute(size_t x, size_t n, uint64_t seed)
 {
 	const unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0, low = bits / 2;
 	const uint64_t low_mask = (UINT64_C(1) << low) - 1,
@@ -48,8 +48,8 @@ static inline size_t permute(size_t x, size_t n, uint64_t seed)
 		uint64_t left = x >> low, right = x & low_mask;
 
 		for (unsigned round = 0; round < 4; round += 2) {
-			left ^= mix(right ^ seed ^ (uint64_t)round << 56) & high_mask;
-			right ^= mix(left ^ seed ^ (uint64_t)(round + 1) << 56) & low_mask;
+			left ^= random_mix(right ^ seed ^ (uint64_t)round << 56) & high_mask;
+			right ^= random_mix(left ^ seed ^ (uint64_t)(round + 1) << 56) & low_mask;
 		}
 		x = left << low | right;
 	} while (x >= n);

@@ -5,24 +5,24 @@
 
 #include <stddef.h>
 
-enum real { DOUBLE, FLOAT };
+enum real { REAL_DOUBLE, REAL_FLOAT };
 /* the choices of a parameter, in the order of enum real */
 #define REAL_CHOICES "double,float"
 
 static inline size_t real_bytes(enum real r)
 {
-	return r == FLOAT ? sizeof(float) : sizeof(double);
+	return r == REAL_FLOAT ? sizeof(float) : sizeof(double);
 }
 
 /* The i-th of values of this type. */
 static inline double real_get(enum real r, const void *values, size_t i)
 {
-	return r == FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
+	return r == REAL_FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
 }
 
 static inline void real_set(enum real r, void *values, size_t i, double value)
 {
-	if (r == FLOAT)
+	if (r == REAL_FLOAT)
 		((float *)values)[i] = (float)value;
 	else
 		((double *)values)[i] = value;

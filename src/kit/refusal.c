@@ -4,7 +4,7 @@
 
 #include "kit/refusal.h"
 
-int refuse(struct refusal why, const char *format, ...)
+int refusal_write(struct refusal why, const char *format, ...)
 {
 	const int length = snprintf(why.text, why.size, "%s: ", why.file);
 	va_list list;

@@ -13,7 +13,7 @@ struct refusal {
 };
 
 /* Writes the line; control characters in it become '?'. Returns -1. */
-int refuse(struct refusal, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int refusal_write(struct refusal, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Prepares a text from a file to be quoted in a message: cuts it to 32 characters, and replaces all

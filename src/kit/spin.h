@@ -26,7 +26,7 @@ struct spin_lock {
 	_Atomic uint32_t held;
 };
 
-#define MOST_BACKOFF 64u
+#define SPIN_MOST_BACKOFF 64u
 
 static inline void spin_acquire(struct spin_lock *l)
 {
@@ -35,7 +35,7 @@ static inline void spin_acquire(struct spin_lock *l)
 	while (atomic_exchange_explicit(&l->held, 1, memory_order_acquire)) {
 		for (unsigned i = 0; i < backoff; i++)
 			cpu_pause();
-		backoff = backoff < MOST_BACKOFF ? 2 * backoff : MOST_BACKOFF;
+		backoff = backoff < SPIN_MOST_BACKOFF ? 2 * backoff : SPIN_MOST_BACKOFF;
 		while (atomic_load_explicit(&l->held, memory_order_relaxed))
 			relax(turn++, LOCK_SPINS);
 	}

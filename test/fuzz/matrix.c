@@ -61,6 +61,6 @@ void fuzz_matrix(const uint8_t *data, size_t size)
 	/* Not their product: rows may lack values until they are read. */
 	must(matrix_rows(s) && matrix_rows(s) <= size);
 	must(matrix_columns(s) && matrix_columns(s) <= size + 1);
-	read_all(s, size % 2 ? FLOAT : DOUBLE, size % matrix_rows(s), m->path);
+	read_all(s, size % 2 ? REAL_FLOAT : REAL_DOUBLE, size % matrix_rows(s), m->path);
 	matrix_close(s);
 }

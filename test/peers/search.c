@@ -260,12 +260,12 @@ static void compare_parts(struct scene *s, const struct other *o, const void *me
 	s->per_call = PACKET;
 	compare(s, o, memory, "... ours called for each packet", 0);
 	s->per_call = CALL;
-	for (enum instruction_set set = AVX2; set >= BASELINE; set--) {
+	for (enum isa set = ISA_AVX2; set >= ISA_BASELINE; set--) {
 		char what[64];
 
 		s->ours = tree_searcher(s->width, set);
-		snprintf(what, sizeof(what), "... ours with %s", instruction_set_name(set));
-		if (s->ours && s->ours != ours && instruction_set_usable(set))
+		snprintf(what, sizeof(what), "... ours with %s", isa_name(set));
+		if (s->ours && s->ours != ours && isa_usable(set))
 			compare(s, o, memory, what, 0);
 	}
 	s->ours = ours;
@@ -274,7 +274,7 @@ static void compare_parts(struct scene *s, const struct other *o, const void *me
 static void fill(void *to, size_t n, unsigned width, bool sorted)
 {
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t random = mix(sorted ? i + 1 : ~i);
+		const uint64_t random = random_mix(sorted ? i + 1 : ~i);
 
 		if (width == sizeof(uint32_t))
 			((uint32_t *)to)[i] =
@@ -298,8 +298,8 @@ static void build_tree(struct scene *s, struct arena *arena)
 	printf("u%-2u %7zu KiB  the tree was built in %.3g ms, and takes %.1f %% of the array\n",
 	       8 * s->width, s->n * s->width >> 10, 1e3 * (clock_now() - begin),
 	       100 * (double)bytes / (double)(s->n * s->width));
-	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++)
-		if (instruction_set_usable(set) && tree_searcher(s->width, set))
+	for (enum isa set = 0; set < ISAS; set++)
+		if (isa_usable(set) && tree_searcher(s->width, set))
 			s->ours = tree_searcher(s->width, set);
 }
 

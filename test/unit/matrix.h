@@ -75,12 +75,12 @@ static inline void assert_points(const char *path, size_t n, unsigned d, enum re
 	assert_int_equal(matrix_rows(s), n);
 	assert_int_equal(matrix_columns(s), d);
 	assert_int_equal(matrix_real(s), real);
-	for (enum real as = DOUBLE; as <= FLOAT; as++) {
+	for (enum real as = REAL_DOUBLE; as <= REAL_FLOAT; as++) {
 		struct rows p = read_rows(s, 0, n, as);
 
 		for (size_t i = 0; i < n * d; i++)
 			assert_true(value(&p, i / d, i % d) ==
-				    (as == FLOAT ? (double)(float)values[i] : values[i]));
+				    (as == REAL_FLOAT ? (double)(float)values[i] : values[i]));
 		free(p.x);
 	}
 	matrix_close(s);
@@ -95,8 +95,8 @@ static inline void assert_refused(const char *path, const char *word)
 		double *x = malloc(matrix_rows(s) * matrix_columns(s) * sizeof(*x));
 
 		assert_non_null(x);
-		assert_int_equal(matrix_read(s, 0, matrix_rows(s), DOUBLE, x, why, sizeof(why)),
-				 -1);
+		assert_int_equal(
+			matrix_read(s, 0, matrix_rows(s), REAL_DOUBLE, x, why, sizeof(why)), -1);
 		free(x);
 		matrix_close(s);
 	}

@@ -36,7 +36,7 @@ static int agree(const struct ranks *ranks)
 {
 	char text[5000], *words = NULL, *none = NULL;
 
-	CHECK(is_first(ranks) == (ranks->rank == 0));
+	CHECK(rank_is_first(ranks) == (ranks->rank == 0));
 	CHECK(agree_most(ranks, -1.5 - ranks->rank) == -1.5);
 	CHECK(agree_any(ranks, ranks->rank == 1) && !agree_any(ranks, false));
 	CHECK(agree_same(ranks, UINT64_MAX) && !agree_same(ranks, UINT64_MAX / (ranks->rank + 1)));
@@ -103,7 +103,7 @@ static void alone_all_is_as_it_was(void **state)
 	int status = 3;
 
 	(void)state;
-	assert_true(is_first(NULL) && agree_any(NULL, true) && !agree_any(NULL, false) &&
+	assert_true(rank_is_first(NULL) && agree_any(NULL, true) && !agree_any(NULL, false) &&
 		    agree_same(NULL, 1));
 	assert_true(agree_most(NULL, -2) == -2);
 	agree_words(NULL, &words);

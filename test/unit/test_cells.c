@@ -33,7 +33,7 @@ static uint64_t turns;
 
 static double uniform(void)
 {
-	return (double)(mix(++turns) >> 11) * 0x1p-53;
+	return (double)(random_mix(++turns) >> 11) * 0x1p-53;
 }
 
 /* ---- points ---- */
@@ -209,7 +209,7 @@ static double score_of(const struct scene *s, size_t i, unsigned c)
 	const enum real real = s->p.points.real;
 	const unsigned d = s->p.points.d;
 
-	if (real == FLOAT) {
+	if (real == REAL_FLOAT) {
 		float score = ((const float *)s->half)[c];
 
 		for (unsigned j = 0; j < d; j++) {
@@ -257,7 +257,7 @@ static void *some(size_t bytes)
 	return memset(memory, 0x5a, bytes);
 }
 
-static void open_scene(struct scene *s, struct problem p, enum instruction_set widest)
+static void open_scene(struct scene *s, struct problem p, enum isa widest)
 {
 	const enum real real = p.points.real;
 	const unsigned d = p.points.d;
@@ -266,7 +266,7 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 	double square = 0;
 
 	*s = (struct scene){ .p = p,
-			     .fused = widest != BASELINE || FUSED,
+			     .fused = widest != ISA_BASELINE || FUSED,
 			     .x = some(n * d * value),
 			     .centre = some(p.k * d * value),
 			     .half = some(p.k * value) };
@@ -318,8 +318,9 @@ static void open_scene(struct scene *s, struct problem p, enum instruction_set w
 				   .scale = s->scale,
 				   .reach = sqrt(square) * (1 + 16 * DBL_EPSILON),
 				   .forced = true };
-	s->stage.slack = (d + 4) * ((real == FLOAT ? FLT_EPSILON : DBL_EPSILON) * 1.5 * square +
-				    (real == FLOAT ? FLT_MIN : DBL_MIN));
+	s->stage.slack =
+		(d + 4) * ((real == REAL_FLOAT ? FLT_EPSILON : DBL_EPSILON) * 1.5 * square +
+			   (real == REAL_FLOAT ? FLT_MIN : DBL_MIN));
 	s->share = (struct share){ .n = n,
 				   .x = p.points.x,
 				   .memory = some(method_cells.bytes(n, d, p.k, real)),
@@ -366,10 +367,10 @@ static void check_scene(struct scene *s, const char *kind)
 		if (s->label[i] != nearest)
 			fail_msg("%s: n %zu, d %u, k %u, %s, up to %s, iteration %d: point %zu has "
 				 "label %u, not %u",
-				 kind, n, d, k, s->p.points.real == FLOAT ? "float" : "double",
-				 instruction_set_name(s->stage.widest), (int)s->stage.iteration, i,
-				 s->label[i], nearest);
-		if (s->p.points.real == FLOAT)
+				 kind, n, d, k, s->p.points.real == REAL_FLOAT ? "float" : "double",
+				 isa_name(s->stage.widest), (int)s->stage.iteration, i, s->label[i],
+				 nearest);
+		if (s->p.points.real == REAL_FLOAT)
 			sums_move_float(&fresh, (const float *)s->x + i * d, s->scale, SUM_NONE,
 					nearest);
 		else
@@ -419,7 +420,7 @@ static void same(const struct run *ours, const struct run *brute, const char *ki
 	    memcmp(ours->count, brute->count, p->k * sizeof(*ours->count)) != 0)
 		fail_msg("%s: n %zu, d %u, k %u, %s, %u threads: not what brute force finds", kind,
 			 p->points.n, p->points.d, p->k,
-			 p->points.real == FLOAT ? "float" : "double", p->threads);
+			 p->points.real == REAL_FLOAT ? "float" : "double", p->threads);
 }
 
 /* ---- tests ---- */
@@ -431,17 +432,17 @@ static const struct {
 
 static void always_least(void **argument)
 {
-	static const enum instruction_set widths[] = { AVX512, AVX2, BASELINE };
+	static const enum isa widths[] = { ISA_AVX512, ISA_AVX2, ISA_BASELINE };
 	const unsigned kind = *(const unsigned *)*argument;
 
 	for (unsigned d = 1; d <= 3; d++)
-		for (int real = DOUBLE; real <= FLOAT; real++)
+		for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
 			for (size_t i = 0; i < LENGTH(sizes) * LENGTH(widths); i++) {
-				const enum instruction_set width = widths[i / LENGTH(sizes)];
+				const enum isa width = widths[i / LENGTH(sizes)];
 				struct problem p;
 				struct scene s;
 
-				if (!instruction_set_usable(width))
+				if (!isa_usable(width))
 					continue;
 				p = make(kind, real, sizes[i % LENGTH(sizes)].n, d,
 					 sizes[i % LENGTH(sizes)].k);
@@ -465,7 +466,7 @@ static void is_brute_force(void **argument)
 	const unsigned kind = *(const unsigned *)*argument;
 
 	for (unsigned n = 0; n < cases(3); n++)
-		for (int real = DOUBLE; real <= FLOAT; real++) {
+		for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++) {
 			struct problem p = make(kind, real, 1500, 1 + (kind + n) % 3, 20);
 			struct run brute, ours;
 
@@ -492,7 +493,7 @@ static void few_distances(void **argument)
 			"it is the same anywhere, and takes minutes on an emulated machine\n");
 		skip();
 	}
-	for (int real = DOUBLE; real <= FLOAT; real++)
+	for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
 		for (unsigned d = 1; d <= 3; d++) {
 			struct problem p = make(0, real, 50000, d, 80);
 			struct run ours;
@@ -510,7 +511,7 @@ static void few_distances(void **argument)
 /* More dimensions than it is made for. */
 static void refuses(void **argument)
 {
-	struct problem p = make(0, DOUBLE, 10, 9, 2);
+	struct problem p = make(0, REAL_DOUBLE, 10, 9, 2);
 
 	(void)argument;
 	assert_null(lloyd_open(&p, PRUNE_CELLS));
@@ -532,7 +533,7 @@ static void chosen_where_it_pays(void **argument)
 
 	(void)argument;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct problem p = make(0, DOUBLE, cases[i].n, 2, cases[i].k);
+		struct problem p = make(0, REAL_DOUBLE, cases[i].n, 2, cases[i].k);
 		struct lloyd *l;
 
 		p.iterations = cases[i].iterations;
@@ -555,7 +556,7 @@ static void hands_over_where_it_does_not_pay(void **argument)
 	(void)argument;
 	while (strcmp(kinds[kind].name, "outlier"))
 		kind++;
-	for (int real = DOUBLE; real <= FLOAT; real++) {
+	for (int real = REAL_DOUBLE; real <= REAL_FLOAT; real++) {
 		struct problem p = make(kind, real, 4000, 2, 40);
 		struct run cells_only, brute, by_itself;
 

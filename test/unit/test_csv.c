@@ -48,7 +48,7 @@ static void test_csv_is_read(void **state)
 	for (size_t i = 0; i < LENGTH(good); i++) {
 		put_file("/points.csv", good[i].text);
 		if (good[i].n)
-			assert_points(in_tree("/points.csv"), good[i].n, good[i].d, DOUBLE, x);
+			assert_points(in_tree("/points.csv"), good[i].n, good[i].d, REAL_DOUBLE, x);
 		else
 			assert_refused(
 				in_tree("/points.csv"),
@@ -115,7 +115,7 @@ static void test_csv_has_long_fields(void **state)
 	memset(text, 'x', length);
 	strcpy(text + length, "\n1e1\n");
 	put_file("/points.csv", text);
-	assert_points(in_tree("/points.csv"), 1, 1, DOUBLE, (const double[]){ 10 });
+	assert_points(in_tree("/points.csv"), 1, 1, REAL_DOUBLE, (const double[]){ 10 });
 	strcpy(text, "3,4\n");
 	memset(text + 4, '1', length);
 	strcpy(text + 4 + length, ",2\n");
@@ -142,10 +142,10 @@ static void test_parts_know_their_lines(void **state)
 	fclose(f);
 	s = opened(in_tree("/points.csv"));
 	assert_int_equal(matrix_rows(s), 8 * 1024);
-	assert_int_equal(matrix_read(s, 8 * 1024, 0, DOUBLE, NULL, why, sizeof(why)), 0);
-	assert_int_equal(matrix_read(s, 3998, 1, DOUBLE, x, why, sizeof(why)), 0);
-	assert_int_equal(matrix_read(s, 4000, 1, DOUBLE, x, why, sizeof(why)), 0);
-	assert_int_equal(matrix_read(s, 3999, 1, DOUBLE, x, why, sizeof(why)), -1);
+	assert_int_equal(matrix_read(s, 8 * 1024, 0, REAL_DOUBLE, NULL, why, sizeof(why)), 0);
+	assert_int_equal(matrix_read(s, 3998, 1, REAL_DOUBLE, x, why, sizeof(why)), 0);
+	assert_int_equal(matrix_read(s, 4000, 1, REAL_DOUBLE, x, why, sizeof(why)), 0);
+	assert_int_equal(matrix_read(s, 3999, 1, REAL_DOUBLE, x, why, sizeof(why)), -1);
 	assert_reason("line 4001: 3 values; expected 2, as in line 1");
 	matrix_close(s);
 }
@@ -165,7 +165,7 @@ static void test_a_locale_changes_nothing(void **state)
 		skip();
 	}
 	put_file("/points.csv", "1.5,2.5\n");
-	assert_points(in_tree("/points.csv"), 1, 2, DOUBLE, x);
+	assert_points(in_tree("/points.csv"), 1, 2, REAL_DOUBLE, x);
 	setlocale(LC_ALL, "C");
 	unsetenv("LOCPATH");
 }

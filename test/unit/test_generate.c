@@ -34,7 +34,8 @@ static double value(const struct points *p, size_t row, unsigned column)
  */
 static void test_a_seed_stands_for_its_points(void **state)
 {
-	struct points p = made(&uniform, DOUBLE, 1000, 1, 2), q = made(&blobs, DOUBLE, 1000, 1, 2);
+	struct points p = made(&uniform, REAL_DOUBLE, 1000, 1, 2),
+		      q = made(&blobs, REAL_DOUBLE, 1000, 1, 2);
 
 	(void)state;
 	assert_true(value(&p, 0, 0) == 0x1.51860f53a9e4cp-2 &&
@@ -54,15 +55,15 @@ static void test_rows_do_not_depend_on_the_division(void **state)
 	(void)state;
 	for (unsigned turn = 0; turn < 4; turn++) {
 		const struct recipe *r = turn % 2 ? &blobs : &uniform;
-		const enum real real = turn / 2 ? FLOAT : DOUBLE;
-		struct points whole = made(r, DOUBLE, 0, 1000, 5),
+		const enum real real = turn / 2 ? REAL_FLOAT : REAL_DOUBLE;
+		struct points whole = made(r, REAL_DOUBLE, 0, 1000, 5),
 			      part = made(r, real, 300, 100, 4);
 
 		for (size_t i = 0; i < 100; i++)
 			for (unsigned j = 0; j < 4; j++) {
 				const double x = value(&whole, 300 + i, j), y = value(&part, i, j);
 
-				if (real == DOUBLE)
+				if (real == REAL_DOUBLE)
 					assert_true(y == x);
 				else if (r->shape == BLOBS)
 					assert_true(y == (float)x);
@@ -124,7 +125,7 @@ static void assert_even(const unsigned *count, unsigned bins, double expected)
 static void test_uniform_points_are_uniform(void **state)
 {
 	(void)state;
-	for (enum real real = DOUBLE; real <= FLOAT; real++) {
+	for (enum real real = REAL_DOUBLE; real <= REAL_FLOAT; real++) {
 		struct points p = made(&uniform, real, 0, 100000, 3);
 		unsigned count[100] = { 0 };
 
@@ -150,12 +151,12 @@ static unsigned hundredth(double z)
 static void test_a_blob_is_gaussian(void **state)
 {
 	struct recipe sharp = { .shape = BLOBS, .seed = 11, .k = 1, .spread = 0 }, wide = sharp;
-	struct points middle = made(&sharp, DOUBLE, 0, 2, 3), p;
+	struct points middle = made(&sharp, REAL_DOUBLE, 0, 2, 3), p;
 	unsigned count[100] = { 0 };
 
 	(void)state;
 	wide.spread = 3;
-	p = made(&wide, DOUBLE, 0, 100000, 3);
+	p = made(&wide, REAL_DOUBLE, 0, 100000, 3);
 	for (unsigned j = 0; j < 3; j++) {
 		assert_true(value(&middle, 0, j) == value(&middle, 1, j));
 		for (size_t i = 0; i < p.n; i++) {
@@ -175,7 +176,8 @@ static void test_blobs_have_middles_and_shares(void **state)
 {
 	const struct recipe many = { .shape = BLOBS, .seed = 3, .k = 1000 },
 			    few = { .shape = BLOBS, .seed = 3, .k = 20 };
-	struct points p = made(&many, DOUBLE, 0, 20000, 2), q = made(&few, FLOAT, 0, 100000, 1);
+	struct points p = made(&many, REAL_DOUBLE, 0, 20000, 2),
+		      q = made(&few, REAL_FLOAT, 0, 100000, 1);
 	unsigned count[20] = { 0 }, bins[10] = { 0 }, found = 0;
 	float middle[20];
 
@@ -198,7 +200,7 @@ static void test_blobs_have_middles_and_shares(void **state)
 	assert_even(count, 20, 5000);
 	for (unsigned seed = 0; seed < 1000; seed++) {
 		const struct recipe one = { .shape = BLOBS, .seed = seed, .k = 1 };
-		struct points m = made(&one, DOUBLE, 0, 1, 1);
+		struct points m = made(&one, REAL_DOUBLE, 0, 1, 1);
 
 		bins[(unsigned)((value(&m, 0, 0) + 10) / 2)]++;
 		free(m.x);
@@ -211,11 +213,11 @@ static void test_blobs_have_middles_and_shares(void **state)
 static void test_seeds_have_nothing_in_common(void **state)
 {
 	struct recipe other = uniform;
-	struct points p = made(&uniform, DOUBLE, 0, 1000, 1);
+	struct points p = made(&uniform, REAL_DOUBLE, 0, 1000, 1);
 
 	(void)state;
 	for (other.seed = 0; other.seed < 20; other.seed++) {
-		struct points q = made(&other, DOUBLE, 0, 1000, 1);
+		struct points q = made(&other, REAL_DOUBLE, 0, 1000, 1);
 		unsigned same = 0;
 
 		for (size_t i = 0; i < 1000; i++)

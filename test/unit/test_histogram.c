@@ -36,7 +36,7 @@ static int free_histogram(void **state)
 
 static double between_0_and_1(uint64_t i)
 {
-	return (double)(mix(i + 1) >> 11) * 0x1p-53;
+	return (double)(random_mix(i + 1) >> 11) * 0x1p-53;
 }
 
 /* Over the whole range: 2^-64 to 2^64. */

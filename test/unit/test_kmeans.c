@@ -149,7 +149,7 @@ static uint32_t nearest(const struct problem *p, size_t point, const double *mea
 			sum += (x - m) * (x - m);
 			short_sum += short_delta * short_delta;
 		}
-		if (p->points.real == FLOAT)
+		if (p->points.real == REAL_FLOAT)
 			sum = short_sum;
 		if (sum < least) {
 			least = sum;
@@ -176,7 +176,7 @@ static void make_means(const struct problem *p, struct answer *a)
 		for (unsigned j = 0; j < d && a->count[c]; j++) {
 			const double mean = sum[c * d + j] / (double)a->count[c];
 
-			a->mean[c * d + j] = p->points.real == FLOAT ? (float)mean : mean;
+			a->mean[c * d + j] = p->points.real == REAL_FLOAT ? (float)mean : mean;
 		}
 }
 
@@ -312,7 +312,7 @@ static void agrees(const struct problem *p, const struct solution *s, void *answ
 	assert_memory_equal(s->count, a->count, p->k * sizeof(uint64_t));
 	for (unsigned i = 0; i < p->k * p->points.d; i++)
 		assert_true(fabs(s->centre[i] - a->mean[i]) <=
-			    (p->points.real == FLOAT ? 1e-6 : 1e-12) * (1 + fabs(a->mean[i])));
+			    (p->points.real == REAL_FLOAT ? 1e-6 : 1e-12) * (1 + fabs(a->mean[i])));
 }
 
 /*
@@ -326,7 +326,7 @@ static void try_case(struct fixture *f, struct problem *p, bool exact)
 	cluster_plainly(p, &plain);
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		const unsigned threads = 1 + below(MOST_THREADS);
-		const bool alike = variant != BEST || (!exact && p->points.real == DOUBLE);
+		const bool alike = variant != BEST || (!exact && p->points.real == REAL_DOUBLE);
 
 		solve(f, p, threads, variant, alike ? agrees : is_right, &plain);
 	}
@@ -349,11 +349,11 @@ static void try_random_case(struct fixture *f, unsigned i)
 	const unsigned n = 1 + below(MOST_POINTS), d = below(3) ? 1 + below(9) : 2,
 		       most = n < 24 ? n : 24;
 	const unsigned k = i % 9 == 0 ? 1 : i % 9 == 1 ? most : 1 + below(most);
-	const enum real real = below(4) ? DOUBLE : FLOAT;
+	const enum real real = below(4) ? REAL_DOUBLE : REAL_FLOAT;
 	struct problem p;
 
 	snprintf(at_hand, sizeof(at_hand), "%u: %s, %u x %u, k=%u, %s", i, kinds[kind], n, d, k,
-		 real == FLOAT ? "float" : "double");
+		 real == REAL_FLOAT ? "float" : "double");
 	invent(&p, kind, real, n, d, k);
 	p.iterations = below(3) ? 0 : 1 + below(5);
 	try_case(f, &p, is_exact(kind));
@@ -378,7 +378,7 @@ static int every_point_is_a_cluster(struct team *team, void *argument)
 	struct problem p;
 
 	f->team = team;
-	invent(&p, UNIFORMLY, DOUBLE, 50, 3, 50);
+	invent(&p, UNIFORMLY, REAL_DOUBLE, 50, 3, 50);
 	try_case(f, &p, false);
 	forget(&p);
 	return 0;
@@ -399,10 +399,10 @@ static int squares_out_of_range(struct team *team, void *argument)
 		enum real real;
 		double factor;
 		bool ladder; /* can do it, too */
-	} extremes[] = { { DOUBLE, 1e200, false },     { DOUBLE, 1e-200, false },
-			 { DOUBLE, 0x1p-1040, false }, { DOUBLE, 1e306, false },
-			 { FLOAT, 1e30, false },       { FLOAT, 1e-30, false },
-			 { DOUBLE, 1e100, true },      { DOUBLE, 1e-100, true } };
+	} extremes[] = { { REAL_DOUBLE, 1e200, false },	    { REAL_DOUBLE, 1e-200, false },
+			 { REAL_DOUBLE, 0x1p-1040, false }, { REAL_DOUBLE, 1e306, false },
+			 { REAL_FLOAT, 1e30, false },	    { REAL_FLOAT, 1e-30, false },
+			 { REAL_DOUBLE, 1e100, true },	    { REAL_DOUBLE, 1e-100, true } };
 	struct fixture *f = argument;
 	struct problem p;
 
@@ -433,12 +433,13 @@ static int means_between_doubles(struct team *team, void *argument)
 	f->team = team;
 	for (unsigned i = 0; i < 20; i++) {
 		seed = i;
-		invent(&p, UNIFORMLY, DOUBLE, 200, 3, 20);
+		invent(&p, UNIFORMLY, REAL_DOUBLE, 200, 3, 20);
 		for (size_t at = 0; at < 600; at++)
-			real_set(DOUBLE, p.points.x, at,
+			real_set(REAL_DOUBLE, p.points.x, at,
 				 i % 2 ? 1e6 + below(9) * 0x1p-33 : below(2000) * 0x1p-1074);
 		for (size_t at = 0; at < 60; at++)
-			real_set(DOUBLE, (void *)p.start, at, real_get(DOUBLE, p.points.x, at));
+			real_set(REAL_DOUBLE, (void *)p.start, at,
+				 real_get(REAL_DOUBLE, p.points.x, at));
 		snprintf(at_hand, sizeof(at_hand), "%u", i);
 		solve(f, &p, 2, BEST, is_right, NULL);
 		forget(&p);
@@ -496,7 +497,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 
 	f->team = team;
 	seed = 5;
-	invent(&p, OUT_OF_REACH, DOUBLE, 200, 2, 8);
+	invent(&p, OUT_OF_REACH, REAL_DOUBLE, 200, 2, 8);
 	solve(f, &p, 2, TWO_PHASES, keep, &copy);
 	assert_null(solution_check(&copy.p, s));
 	assert_int_equal(s->count[1], 0); /* out of reach */
@@ -560,7 +561,7 @@ static int inertia_is_that_of_the_centres(struct team *team, void *argument)
 	struct problem p;
 
 	f->team = team;
-	invent(&p, UNIFORMLY, FLOAT, 100, 3, 4);
+	invent(&p, UNIFORMLY, REAL_FLOAT, 100, 3, 4);
 	p.iterations = 1;
 	solve(f, &p, 3, PRIVATE_PADDED, inertia_is, NULL);
 	forget(&p);

@@ -38,7 +38,7 @@ struct dice {
 
 static uint64_t draw(struct dice *dice)
 {
-	return mix(mix(dice->seed + 1) ^ mix(++dice->n));
+	return random_mix(random_mix(dice->seed + 1) ^ random_mix(++dice->n));
 }
 
 static unsigned below(struct dice *dice, unsigned end)
@@ -63,7 +63,7 @@ static void *typed(double *values, size_t n, enum real real)
 {
 	float *narrow;
 
-	if (real == DOUBLE)
+	if (real == REAL_DOUBLE)
 		return values;
 	narrow = malloc(n * sizeof(*narrow) + 1);
 	assert_non_null(narrow);
@@ -131,7 +131,7 @@ static double one_point(struct dice *dice, size_t i, unsigned j)
 
 static double clustered(struct dice *dice, size_t i, unsigned j)
 {
-	return (double)(mix(i % 9 * 64 + j + 1) % 20) + uniform(dice);
+	return (double)(random_mix(i % 9 * 64 + j + 1) % 20) + uniform(dice);
 }
 
 static double far_away(struct dice *dice, size_t i, unsigned j)
@@ -190,7 +190,7 @@ static struct given random_problem(uint64_t seed)
 		for (unsigned j = 0; j < d; j++)
 			start[(size_t)c * d + j] = x[row * d + j] + away;
 	}
-	g = problem_of(below(&dice, 2) ? FLOAT : DOUBLE, n, d, k, x, start);
+	g = problem_of(below(&dice, 2) ? REAL_FLOAT : REAL_DOUBLE, n, d, k, x, start);
 	g.kind = kinds[kind].name;
 	g.seed = seed;
 	return g;
@@ -198,7 +198,7 @@ static struct given random_problem(uint64_t seed)
 
 #define SAID(g)                                                                                 \
 	(g)->kind, (unsigned long long)(g)->seed, (g)->problem.points.n, (g)->problem.points.d, \
-		(g)->problem.k, (g)->problem.points.real == FLOAT ? "float" : "double"
+		(g)->problem.k, (g)->problem.points.real == REAL_FLOAT ? "float" : "double"
 #define PROBLEM "%s %llu: %zu x %u, k=%u, %s: "
 
 /* A solution that outlives its solver. */
@@ -311,7 +311,7 @@ static double tolerance(const struct given *g)
 		}
 		square += (high - low) * (high - low) + fmax(fabs(low), fabs(high)) * DBL_EPSILON;
 	}
-	return (p->d + 8) * (p->real == FLOAT ? FLT_EPSILON : DBL_EPSILON) * 4 * square;
+	return (p->d + 8) * (p->real == REAL_FLOAT ? FLT_EPSILON : DBL_EPSILON) * 4 * square;
 }
 
 static double square_distance(const double *a, const double *b, unsigned d)
@@ -369,9 +369,10 @@ static void centres_are_right(const struct given *g, const struct kept *s)
 				count[c] ? (double)(sum[(size_t)c * d + j] / count[c]) : was;
 
 			/* of floats: those that are relative to the origin were rounded */
-			if (count[c] ? fabs(is - mean) > largest * (g->problem.points.real == FLOAT
-									    ? FLT_EPSILON
-									    : 0x1p-46)
+			if (count[c] ? fabs(is - mean) >
+					       largest * (g->problem.points.real == REAL_FLOAT
+								  ? FLT_EPSILON
+								  : 0x1p-46)
 				     : is != was)
 				fail_msg(PROBLEM "centre %u has %.17g in dimension %u, but %.17g "
 						 "is the mean",
@@ -482,7 +483,7 @@ static struct given larger_problem(uint64_t seed, double shift)
 		x[e] = floor(clustered(&dice, e / d, (unsigned)(e % d)) * 0x1p20) * 0x1p-20 + shift;
 	for (unsigned c = 0; c < k; c++)
 		memcpy(start + (size_t)c * d, x + below(&dice, (unsigned)n) * d, d * sizeof(*x));
-	g = problem_of(seed % 4 == 3 && !shift ? FLOAT : DOUBLE, n, d, k, x, start);
+	g = problem_of(seed % 4 == 3 && !shift ? REAL_FLOAT : REAL_DOUBLE, n, d, k, x, start);
 	g.kind = "larger";
 	g.seed = seed;
 	return g;
@@ -506,7 +507,7 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 		struct given g = larger_problem(seed, 0), far = larger_problem(seed, 1e6);
 		struct job here = run(&g, PRUNE_AUTO, 2, 12), there = run(&far, PRUNE_AUTO, 2, 12);
 
-		if (g.problem.points.real == DOUBLE) {
+		if (g.problem.points.real == REAL_DOUBLE) {
 			assert_memory_equal(here.kept.label, there.kept.label,
 					    g.problem.points.n * sizeof(uint32_t));
 			for (size_t e = 0; e < (size_t)g.problem.k * g.problem.points.d; e++)
@@ -524,7 +525,7 @@ static void test_what_is_far_from_zero_loses_nothing(void **state)
 /* Cells number the points of a share with 32 bits. */
 static void test_of_more_points_than_a_method_can_count(void **state)
 {
-	struct problem p = { .points = { .real = FLOAT, .n = (size_t)1 << 33, .d = 1 },
+	struct problem p = { .points = { .real = REAL_FLOAT, .n = (size_t)1 << 33, .d = 1 },
 			     .all = (size_t)1 << 33,
 			     .k = 4,
 			     .threads = 1,
@@ -540,7 +541,7 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 /* Memory is never the reason to refuse auto where none fits: it prunes less. */
 static void test_of_less_room_than_pruning_needs(void **state)
 {
-	struct problem p = { .points = { .real = DOUBLE, .n = 100000, .d = 32 },
+	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 32 },
 			     .all = 100000,
 			     .k = 2000,
 			     .threads = 2 };
@@ -566,7 +567,7 @@ static void test_of_less_room_than_pruning_needs(void **state)
 /* Two dimensions have cells, which go on with bounds, or else with none. */
 static void test_of_less_room_than_what_follows_needs(void **state)
 {
-	struct problem p = { .points = { .real = DOUBLE, .n = 100000, .d = 2 },
+	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 2 },
 			     .all = 100000,
 			     .k = 3000,
 			     .threads = 1 };
@@ -629,7 +630,7 @@ static void test_it_ends_where_rounding_leads_in_a_circle(void **state)
 		for (size_t i = 0; i < POINTS; i++)
 			x[i] = i ? 9 + 1e-4 * uniform(&dice) : -9;
 		memcpy(start, x + 1, CENTRES * sizeof(*x));
-		g = problem_of(FLOAT, POINTS, 1, CENTRES, x, start);
+		g = problem_of(REAL_FLOAT, POINTS, 1, CENTRES, x, start);
 		end = run(&g, PRUNE_AUTO, 1, 0);
 		assert_true(end.kept.iterations <= MOST_ITERATIONS);
 		circles += end.kept.iterations == MOST_ITERATIONS;
@@ -940,7 +941,7 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 		for (unsigned j = 0; j < d; j++)
 			assert_true(real_get(real, block, j * n + i) ==
 				    (i < n - 1 ? (x[i * d + j] - there[j]) * 0.25 : 0));
-	if (real == FLOAT) {
+	if (real == REAL_FLOAT) {
 		free(given);
 		free(centre);
 		free(halves);
@@ -986,7 +987,7 @@ static void near_is_right(const struct tiles *t, enum real real, unsigned n)
 		assert_int_equal(found, wanted);
 		assert_true(is == least);
 	}
-	if (real == FLOAT) {
+	if (real == REAL_FLOAT) {
 		free(bounds);
 		free(reaches);
 	}
@@ -1013,7 +1014,7 @@ static void box_is_right(const struct tiles *t, enum real real, size_t n, unsign
 		}
 		assert_true(least[j] == low && negated[j] == -high);
 	}
-	if (real == FLOAT)
+	if (real == REAL_FLOAT)
 		free(given);
 	free(x);
 	free(scratch);
@@ -1026,7 +1027,7 @@ static void test_each_instruction_set(void **state)
 	unsigned sets = 0;
 
 	(void)state;
-	for (unsigned real = DOUBLE; real <= FLOAT; real++)
+	for (unsigned real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
 		for (unsigned set = 0; tiles_usable(set, real); set++, sets++) {
 			const struct tiles *t = tiles_usable(set, real);
 
@@ -1049,18 +1050,18 @@ static void test_each_instruction_set(void **state)
 static void test_sets_of_instructions(void **state)
 {
 	(void)state;
-	for (int set = SCALAR + 1; set < INSTRUCTION_SETS; set++) {
-		assert_string_not_equal(instruction_set_name(set), instruction_set_name(set - 1));
-		assert_true(instruction_set_width(set) > instruction_set_width(set - 1));
-		assert_true(instruction_set_usable(set - 1) || !instruction_set_usable(set));
+	for (int set = ISA_SCALAR + 1; set < ISAS; set++) {
+		assert_string_not_equal(isa_name(set), isa_name(set - 1));
+		assert_true(isa_width(set) > isa_width(set - 1));
+		assert_true(isa_usable(set - 1) || !isa_usable(set));
 	}
-	assert_true(instruction_set_usable(BASELINE));
+	assert_true(isa_usable(ISA_BASELINE));
 }
 
 static void test_rate_is_a_number(void **state)
 {
 	(void)state;
-	for (unsigned real = DOUBLE; real <= FLOAT; real++)
+	for (unsigned real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
 		assert_true(isfinite(fma_rate(real)) && fma_rate(real) > 0);
 }
 

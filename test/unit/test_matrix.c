@@ -23,12 +23,12 @@ static void test_what_no_float_holds_is_refused(void **state)
 	struct matrix *s = opened(put_npy(1, NPY_ENTRIES("'<f8'", "False", "(2, 2)"), x, 32));
 
 	(void)state;
-	assert_int_equal(matrix_read(s, 0, 2, FLOAT, f, why, sizeof(why)), -1);
+	assert_int_equal(matrix_read(s, 0, 2, REAL_FLOAT, f, why, sizeof(why)), -1);
 	assert_reason("row 2, column 2): -1e+39; expected a finite number of type float");
 	matrix_close(s);
 	put_file("/points.csv", "1,2\n3,-1e39\n");
 	s = opened(in_tree("/points.csv"));
-	assert_int_equal(matrix_read(s, 0, 2, FLOAT, f, why, sizeof(why)), -1);
+	assert_int_equal(matrix_read(s, 0, 2, REAL_FLOAT, f, why, sizeof(why)), -1);
 	assert_reason("line 2, value 2: '-1e39'; expected a finite number of type float");
 	matrix_close(s);
 }
@@ -75,18 +75,18 @@ static void test_parts_are_the_whole(void **state)
 			for (unsigned i = 0; i < parts; i++) {
 				const size_t first = share_begin(n, i, parts),
 					     rows = share_size(n, i, parts);
-				struct rows p = read_rows(s, first, rows, DOUBLE);
+				struct rows p = read_rows(s, first, rows, REAL_DOUBLE);
 
 				assert_memory_equal(p.x, x + first * 3, rows * 3 * sizeof(*x));
 				free(p.x);
 			}
 		for (size_t first = 1020; first < 1030; first++) {
-			struct rows p = read_rows(s, first, 1, FLOAT);
+			struct rows p = read_rows(s, first, 1, REAL_FLOAT);
 
 			assert_true(value(&p, 0, 2) == (double)(float)x[first * 3 + 2]);
 			free(p.x);
 		}
-		assert_int_equal(matrix_read(s, n, 0, DOUBLE, NULL, why, sizeof(why)), 0);
+		assert_int_equal(matrix_read(s, n, 0, REAL_DOUBLE, NULL, why, sizeof(why)), 0);
 		matrix_close(s);
 	}
 	free(x);
@@ -105,7 +105,8 @@ static void *read_part(void *argument)
 	double *x = malloc(r->n * 3 * sizeof(*x));
 	char reason[256];
 
-	r->right = x && !matrix_read(r->s, r->first, r->n, DOUBLE, x, reason, sizeof(reason)) &&
+	r->right = x &&
+		   !matrix_read(r->s, r->first, r->n, REAL_DOUBLE, x, reason, sizeof(reason)) &&
 		   memcmp(x, r->x + r->first * 3, r->n * 3 * sizeof(*x)) == 0;
 	free(x);
 	return NULL;
@@ -153,7 +154,7 @@ static void test_a_file_that_shrinks_is_noticed(void **state)
 		struct matrix *s = opened(in_tree(files[f]));
 
 		assert_int_equal(truncate(in_tree(files[f]), 1000), 0);
-		assert_int_equal(matrix_read(s, 5000, 100, DOUBLE, x, why, sizeof(why)), -1);
+		assert_int_equal(matrix_read(s, 5000, 100, REAL_DOUBLE, x, why, sizeof(why)), -1);
 		assert_reason("the file ends");
 		matrix_close(s);
 	}
@@ -194,7 +195,7 @@ static bool reads_input(int input, const char *word)
 			break;
 		}
 		right = !word && matrix_rows(s[i]) == 2 && matrix_columns(s[i]) == 2 &&
-			!matrix_read(s[i], 0, 2, DOUBLE, values, why, sizeof(why));
+			!matrix_read(s[i], 0, 2, REAL_DOUBLE, values, why, sizeof(why));
 		for (unsigned j = 0; j < 4; j++)
 			right = right && values[j] == j + 1;
 	}

@@ -25,23 +25,23 @@ static void test_npy_is_read(void **state)
 
 	(void)state;
 	put_bytes("/numpy.npy", of_numpy, sizeof(of_numpy) - 1);
-	assert_points(in_tree("/numpy.npy"), 2, 2, FLOAT, x);
+	assert_points(in_tree("/numpy.npy"), 2, 2, REAL_FLOAT, x);
 	for (unsigned version = 1; version <= 3; version++) {
 		assert_points(
 			put_npy(version,
 				"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), } \n", x,
 				32),
-			2, 2, DOUBLE, x);
+			2, 2, REAL_DOUBLE, x);
 		assert_points(put_npy(version,
 				      "{\"shape\":(1L,2L),'descr':'<f4','fortran_order':False}", f,
 				      8),
-			      1, 2, FLOAT, x);
+			      1, 2, REAL_FLOAT, x);
 	}
 	assert_points(
 		put_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", x, 32), 4,
-		1, DOUBLE, x);
+		1, REAL_DOUBLE, x);
 	assert_points(put_npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3), }", x, 24),
-		      3, 1, DOUBLE, x);
+		      3, 1, REAL_DOUBLE, x);
 }
 
 static void test_npy_is_refused(void **state)
@@ -131,7 +131,7 @@ static void test_what_is_saved_is_read(void **state)
 	assert_reason("saved.npy: exists");
 	assert_int_equal(remove(path), 0);
 	assert_int_equal(npy_save(path, "<f8", x, 3, 2, why, sizeof(why)), 0);
-	assert_points(path, 3, 2, DOUBLE, x);
+	assert_points(path, 3, 2, REAL_DOUBLE, x);
 
 	assert_int_equal(remove(path), 0);
 	assert_int_equal(npy_save(path, "<u4", label, 3, 0, why, sizeof(why)), 0);

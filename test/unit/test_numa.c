@@ -119,7 +119,7 @@ static int every_variant_and_kernel(struct team *team, void *machine)
 	enum { STRIDE = 3 };
 	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double),
 				 20011 * sizeof(double) };
-	enum instruction_set set;
+	enum isa set;
 	struct world w;
 
 	for (const struct variant *v = numa_benchmark.variants; v->name; v++)

@@ -61,7 +61,7 @@ static double sum_of(const double *x, size_t n)
 	return sum;
 }
 
-static void run_once(const struct kernel *k, enum instruction_set set, size_t n, unsigned shift)
+static void run_once(const struct kernel *k, enum isa set, size_t n, unsigned shift)
 {
 	static struct guarded to, x, y;
 	const size_t at_to = shift, at_x = shift * 3 % ALIGNMENTS, at_y = shift * 7 % ALIGNMENTS;
@@ -91,8 +91,8 @@ static void computes_what_it_says(void **state)
 					 511, 512, 515, 1023, 1024, 1025, MOST };
 	const struct kernel *k = *state;
 
-	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++) {
-		if (!k->run[set] || !instruction_set_usable(set))
+	for (enum isa set = 0; set < ISAS; set++) {
+		if (!k->run[set] || !isa_usable(set))
 			continue;
 		for (unsigned shift = 0; shift < ALIGNMENTS; shift++) {
 			for (size_t n = 0; n < 68; n++)
@@ -109,8 +109,8 @@ static void every_element_counts_once(void **state)
 	static struct guarded x;
 	const struct kernel *k = *state;
 
-	for (enum instruction_set set = 0; set < INSTRUCTION_SETS; set++) {
-		if (!k->run[set] || !instruction_set_usable(set))
+	for (enum isa set = 0; set < ISAS; set++) {
+		if (!k->run[set] || !isa_usable(set))
 			continue;
 		for (size_t n = 1; n < 300; n += 7) {
 			prepare(&x, 1, n, 1);
@@ -140,7 +140,7 @@ static void choice_is_the_widest_usable(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
-		enum instruction_set set = INSTRUCTION_SETS;
+		enum isa set = ISAS;
 		stream *run = kernel_choose(&kernels[i], &set);
 
 		if (!run) {
@@ -148,9 +148,9 @@ static void choice_is_the_widest_usable(void **state)
 			continue;
 		}
 		assert_ptr_equal(run, kernels[i].run[set]);
-		assert_true(instruction_set_usable(set));
-		while (++set < INSTRUCTION_SETS)
-			assert_true(!kernels[i].run[set] || !instruction_set_usable(set));
+		assert_true(isa_usable(set));
+		while (++set < ISAS)
+			assert_true(!kernels[i].run[set] || !isa_usable(set));
 	}
 }
 

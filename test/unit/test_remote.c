@@ -59,7 +59,7 @@ static void plant(struct all *a, struct tree *tree)
 	recipe_fill_array(&a->recipe, part, r->begin[rank], n, 0, padded);
 	tree_build(tree, part, n, setting.width, above);
 	a->remote.tree = tree;
-	a->remote.search = tree_searcher(setting.width, BASELINE);
+	a->remote.search = tree_searcher(setting.width, ISA_BASELINE);
 }
 
 static void work(void *argument, struct worker *self)

@@ -120,7 +120,7 @@ static void finds_lower_bounds(void **state)
 
 		for (size_t kind = 0; kind < LENGTH(kinds); kind++) {
 			for (size_t i = 0; i < n; i++)
-				key_put(&r, array, i, mix(n * MOST + i + 1) % kinds[kind]);
+				key_put(&r, array, i, random_mix(n * MOST + i + 1) % kinds[kind]);
 			/* the largest key is in the array, too */
 			if (kind + 1 == LENGTH(kinds) && n)
 				key_put(&r, array, 0, recipe_largest(&r));
@@ -318,7 +318,8 @@ static void zipf_is_exact(void **state)
 			for (unsigned r = 0; r < n; r++)
 				expected[r] *= draws / sum;
 			for (unsigned i = 0; i < draws; i++) {
-				const uint64_t r = zipf_draw(&z, mix((uint64_t)i * 1000 + n));
+				const uint64_t r =
+					zipf_draw(&z, random_mix((uint64_t)i * 1000 + n));
 
 				assert_in_range(r, 1, n);
 				found[r - 1]++;
@@ -353,7 +354,7 @@ static void zipf_is_exact_of_many(void **state)
 			expected[i] *= draws / sum;
 		for (unsigned i = 0; i < draws; i++)
 			found[31 - __builtin_clz((unsigned)zipf_draw(
-					   &z, mix((i + UINT64_C(1)) << 20)))]++;
+					   &z, random_mix((i + UINT64_C(1)) << 20)))]++;
 		assert_true(is_likely(expected, found, BINS - 1)); /* the last is of one number */
 	}
 }
@@ -483,7 +484,7 @@ static uint64_t digest(const struct recipe *r, const void *keys, size_t n)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += mix(key_get(r, keys, i) + 1);
+		sum += random_mix(key_get(r, keys, i) + 1);
 	return sum;
 }
 

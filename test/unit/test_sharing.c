@@ -330,12 +330,12 @@ static void release_mutex(union any_lock *l, struct mcs_node *own)
 
 static void acquire_mcs(union any_lock *l, struct mcs_node *own)
 {
-	mcs_acquire(&l->mcs, own);
+	mcs_lock_acquire(&l->mcs, own);
 }
 
 static void release_mcs(union any_lock *l, struct mcs_node *own)
 {
-	mcs_release(&l->mcs, own);
+	mcs_lock_release(&l->mcs, own);
 }
 
 /*

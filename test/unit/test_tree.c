@@ -21,7 +21,7 @@
 /* What a test is run for. */
 struct way {
 	unsigned width;
-	enum instruction_set set;
+	enum isa set;
 };
 
 /* Arrays: element i of n, never less than the one before. `most`: the largest key. */
@@ -62,7 +62,7 @@ static uint64_t all_largest(size_t i, size_t n, uint64_t most)
  */
 static uint64_t drawn(size_t i, size_t n, uint64_t most)
 {
-	return most / n * i + mix(i + 1) % (most / n);
+	return most / n * i + random_mix(i + 1) % (most / n);
 }
 
 static shape *const shapes[] = {
@@ -178,8 +178,8 @@ static void ask(const struct scene *s, size_t elements, size_t random)
 
 	assert_non_null(keys);
 	for (size_t i = 0; i < elements; i++) {
-		const uint64_t key =
-			get(s->sorted, elements < s->n ? permute(i, s->n, 7) : i, s->way.width);
+		const uint64_t key = get(
+			s->sorted, elements < s->n ? random_permute(i, s->n, 7) : i, s->way.width);
 
 		put(keys, to++, key - 1, s->way.width);
 		put(keys, to++, key, s->way.width);
@@ -190,8 +190,8 @@ static void ask(const struct scene *s, size_t elements, size_t random)
 	put(keys, to++, most - 1, s->way.width);
 	put(keys, to++, most / 2 + 1, s->way.width);
 	for (size_t i = 0; i < random; i++) {
-		put(keys, to++, mix(i + 1), s->way.width);
-		put(keys, to++, s->n ? get(s->sorted, mix(~i) % s->n, s->way.width) : i,
+		put(keys, to++, random_mix(i + 1), s->way.width);
+		put(keys, to++, s->n ? get(s->sorted, random_mix(~i) % s->n, s->way.width) : i,
 		    s->way.width);
 	}
 	assert_int_equal(to, count);
@@ -232,7 +232,7 @@ static void arrays_that_just_fill_a_layer(void **state)
 	for (size_t i = 0; i < cases(100); i++) {
 		struct scene s;
 
-		open_scene(&s, *w, mix(i + 1) % most >> i % 12, drawn);
+		open_scene(&s, *w, random_mix(i + 1) % most >> i % 12, drawn);
 		ask(&s, s.n < 100 ? s.n : 100, 300);
 		close_scene(&s);
 	}
@@ -252,7 +252,7 @@ static void any_count_of_keys(void **state)
 		assert_true(keys && answers);
 		memset(answers, CANARY, count * sizeof(uint32_t) + CANARIES);
 		for (size_t i = 0; i < count; i++)
-			put(keys, i, mix(count * 300 + i), w->width);
+			put(keys, i, random_mix(count * 300 + i), w->width);
 		s.search(&s.tree, keys, count, (uint32_t *)answers);
 		for (size_t i = 0; i < count; i++)
 			assert_int_equal(((uint32_t *)answers)[i],
@@ -270,7 +270,7 @@ static void not_on_this_machine(void **state)
 {
 	const struct way *w = *state;
 
-	print_message("this CPU has no %s\n", instruction_set_name(w->set));
+	print_message("this CPU has no %s\n", isa_name(w->set));
 	skip();
 }
 
@@ -299,18 +299,17 @@ struct suite {
 
 static void add(struct suite *s, const struct way *w, const char *what, CMUnitTestFunction function)
 {
-	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_u%u_%s", instruction_set_name(w->set),
-		 8 * w->width, what);
+	snprintf(s->name[s->n], sizeof(s->name[0]), "%s_u%u_%s", isa_name(w->set), 8 * w->width,
+		 what);
 	s->test[s->n] = (struct CMUnitTest){ s->name[s->n],
-					     instruction_set_usable(w->set) ? function
-									    : not_on_this_machine,
+					     isa_usable(w->set) ? function : not_on_this_machine,
 					     NULL, NULL, (void *)w };
 	s->n++;
 }
 
 int main(void)
 {
-	static struct way ways[2 * INSTRUCTION_SETS];
+	static struct way ways[2 * ISAS];
 	static struct suite s = {
 		.n = 1,
 		.test = { cmocka_unit_test(a_tree_is_a_line_for_each_line_of_lines) },

@@ -66,7 +66,7 @@ static size_t random_below(size_t n)
 {
 	static uint64_t state;
 
-	return mix(++state) % n;
+	return random_mix(++state) % n;
 }
 
 static void random_bytes_come_back(void **state)

@@ -192,8 +192,8 @@ static void read_on(const struct state *s, struct worker *self)
 {
 	double end = clock_now();
 
-	for (self->done = 0; !time_is_up(self); self->done++)
-		for (end += s->delay; clock_now() < end && !time_is_up(self);)
+	for (self->done = 0; !loop_time_is_up(self); self->done++)
+		for (end += s->delay; clock_now() < end && !loop_time_is_up(self);)
 			;
 }
 

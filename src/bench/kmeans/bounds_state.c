@@ -21,7 +21,7 @@ static void lay_out(struct bounds *b, struct carver *c, size_t n, unsigned d, un
 
 	carve(c, sizeof(*b));
 	b->tiles = t;
-	b->floats = tiles_choose(FLOAT);
+	b->floats = tiles_choose(REAL_FLOAT);
 	b->chunk = (unsigned)chunk;
 	b->groups = (unsigned)groups;
 	b->costs = costs_of(t, d, b->groups);

@@ -38,21 +38,22 @@ struct form {
 
 /* Widest first. */
 static const struct {
-	enum instruction_set needs;
+	enum isa needs;
 	const struct form *of[2]; /* by type */
 } forms[] = {
 #ifdef __x86_64__
-	{ AVX512, { [DOUBLE] = &form_avx512_double, [FLOAT] = &form_avx512_float } },
-	{ AVX2, { [DOUBLE] = &form_avx2_double, [FLOAT] = &form_avx2_float } },
+	{ ISA_AVX512, { [REAL_DOUBLE] = &form_avx512_double, [REAL_FLOAT] = &form_avx512_float } },
+	{ ISA_AVX2, { [REAL_DOUBLE] = &form_avx2_double, [REAL_FLOAT] = &form_avx2_float } },
 #endif
-	{ BASELINE, { [DOUBLE] = &form_baseline_double, [FLOAT] = &form_baseline_float } },
+	{ ISA_BASELINE,
+	  { [REAL_DOUBLE] = &form_baseline_double, [REAL_FLOAT] = &form_baseline_float } },
 };
 
 static const struct form *form(const struct stage *g)
 {
 	size_t i = 0;
 
-	while (forms[i].needs > g->widest || !instruction_set_usable(forms[i].needs))
+	while (forms[i].needs > g->widest || !isa_usable(forms[i].needs))
 		i++;
 	return forms[i].of[g->real];
 }
@@ -67,7 +68,7 @@ static bool fits(const struct problem *p)
 {
 	/* a label is kept as a value of the points' type, which must hold it exactly */
 	return p->points.d <= MOST_DIMENSIONS &&
-	       p->k < (p->points.real == FLOAT ? 1u << 24 : UINT32_MAX) &&
+	       p->k < (p->points.real == REAL_FLOAT ? 1u << 24 : UINT32_MAX) &&
 	       points_of_share(p) < UINT32_MAX - 2; /* points are numbered in 32 bits */
 }
 
@@ -80,7 +81,7 @@ static bool fits(const struct problem *p)
 static bool pays(const struct problem *p)
 {
 	const double iterations = p->iterations ? (double)p->iterations : 12,
-		     k = p->k * (p->points.real == FLOAT ? 0.5 : 1);
+		     k = p->k * (p->points.real == REAL_FLOAT ? 0.5 : 1);
 
 	return points_of_share(p) / p->k >= 32 && iterations * (32 + k) >= 300 * p->points.d;
 }

@@ -177,7 +177,7 @@ static double unit_of(double length)
 static void measure_box(struct check *k)
 {
 	const struct problem *p = k->problem;
-	const double unit = p->points.real == FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+	const double unit = p->points.real == REAL_FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 	double *most = k->finding[0].most, diagonal = 0, widest = 0, off = 0;
 	uint64_t differences = (uint64_t)p->points.n * k->k * k->d;
 
@@ -219,7 +219,8 @@ static void measure_box(struct check *k)
 static double tolerance(const struct check *k, unsigned j, uint64_t count)
 {
 	const double *most = k->finding[0].most;
-	const double unit = k->problem->points.real == FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+	const double unit =
+		k->problem->points.real == REAL_FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 	const double largest = fmax(fabs(most[j]), fabs(most[k->d + j])),
 		     width = most[j] + most[k->d + j];
 

@@ -28,7 +28,7 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 				   .high = f->high,
 				   .moved = f->moved,
 				   .scale = f->scale,
-				   .widest = INSTRUCTION_SETS - 1 };
+				   .widest = ISAS - 1 };
 }
 
 /*
@@ -40,7 +40,7 @@ static double relative(const struct frame *f, double given, unsigned j)
 	const unsigned d = f->stage.d;
 	double value;
 
-	if (f->stage.real == FLOAT)
+	if (f->stage.real == REAL_FLOAT)
 		value = (double)(((float)given - ((const float *)f->origin)[j]) *
 				 ((const float *)f->origin)[d]);
 	else
@@ -76,7 +76,7 @@ double frame_put_centre(struct frame *f, unsigned c, const double *value)
 static void bound(struct frame *f)
 {
 	const unsigned d = f->stage.d;
-	const bool is_float = f->stage.real == FLOAT;
+	const bool is_float = f->stage.real == REAL_FLOAT;
 	double square = 0, far, most;
 
 	for (unsigned j = 0; j < d; j++) {
@@ -96,7 +96,7 @@ static void bound(struct frame *f)
 /* The power of two that scales [-half, half] into [-1, 1]. */
 static double unit(double half, enum real real)
 {
-	const int most = real == FLOAT ? FLT_MAX_EXP - 2 : DBL_MAX_EXP - 2;
+	const int most = real == REAL_FLOAT ? FLT_MAX_EXP - 2 : DBL_MAX_EXP - 2;
 	int exponent;
 
 	frexp(half, &exponent);

@@ -10,7 +10,7 @@ enum use { OF_ROWS, OF_CHOICES, OF_MIDDLES, OF_STARTS };
 
 static uint64_t stream(uint64_t seed, enum use use)
 {
-	return word_at(word_at(seed, 0), use);
+	return random_word(random_word(seed, 0), use);
 }
 
 static void put(const struct points *p, size_t at, double value)
@@ -21,10 +21,10 @@ static void put(const struct points *p, size_t at, double value)
 /* For float keeps the upper 24 bits: rounding to nearest could yield 1. */
 static void uniform_row(const struct points *p, size_t at, uint64_t row)
 {
-	const uint64_t kept = p->real == FLOAT ? UINT64_MAX << 40 : UINT64_MAX;
+	const uint64_t kept = p->real == REAL_FLOAT ? UINT64_MAX << 40 : UINT64_MAX;
 
 	for (unsigned j = 0; j < p->d; j++)
-		put(p, at + j, unit_of(word_at(row, j) & kept));
+		put(p, at + j, random_unit(random_word(row, j) & kept));
 }
 
 /*
@@ -35,13 +35,14 @@ static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t m
 		     double spread)
 {
 	for (unsigned j = 0; j < p->d; j += 2) {
-		const double radius = spread * sqrt(-2 * log(1 - unit_of(word_at(row, j)))),
-			     angle = 2 * M_PI * unit_of(word_at(row, j + 1));
+		const double radius = spread * sqrt(-2 * log(1 - random_unit(random_word(row, j)))),
+			     angle = 2 * M_PI * random_unit(random_word(row, j + 1));
 
-		put(p, at + j, 20 * unit_of(word_at(middle, j)) - 10 + radius * cos(angle));
+		put(p, at + j, 20 * random_unit(random_word(middle, j)) - 10 + radius * cos(angle));
 		if (j + 1 < p->d)
 			put(p, at + j + 1,
-			    20 * unit_of(word_at(middle, j + 1)) - 10 + radius * sin(angle));
+			    20 * random_unit(random_word(middle, j + 1)) - 10 +
+				    radius * sin(angle));
 	}
 }
 
@@ -51,13 +52,14 @@ void generate_points(const struct recipe *r, size_t first, struct points *part)
 		       middles = stream(r->seed, OF_MIDDLES);
 
 	for (size_t i = 0; i < part->n; i++) {
-		const uint64_t row = word_at(rows, first + i);
+		const uint64_t row = random_word(rows, first + i);
 
 		if (r->shape == UNIFORM)
 			uniform_row(part, i * part->d, row);
 		else
 			blob_row(part, i * part->d, row,
-				 word_at(middles, (word_at(choices, first + i) >> 32) * r->k >> 32),
+				 random_word(middles,
+					     (random_word(choices, first + i) >> 32) * r->k >> 32),
 				 r->spread);
 	}
 }
@@ -67,5 +69,6 @@ size_t drawn_row(uint64_t seed, size_t n, size_t turn)
 {
 	const uint64_t starts = stream(seed, OF_STARTS);
 
-	return permute(permute(turn, n, word_at(starts, 0)), n, word_at(starts, 1));
+	return random_permute(random_permute(turn, n, random_word(starts, 0)), n,
+			      random_word(starts, 1));
 }

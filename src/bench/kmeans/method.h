@@ -44,7 +44,7 @@ struct stage {
 	uint64_t iteration;  /* 0, 1, ... */
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
-	enum instruction_set widest; /* that may be used: tests take narrower ones, too */
+	enum isa widest; /* that may be used: tests take narrower ones, too */
 	/* the user chose the method: it must not switch itself off */
 	bool forced;
 };

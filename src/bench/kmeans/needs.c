@@ -16,7 +16,7 @@ enum { MOST_DIMENSIONS = 65536 };
 /* Why the parameters make no sense; NULL: they do. */
 static const char *pointless(const struct trial *t)
 {
-	const double farthest = t->value[TYPE].choice == FLOAT ? (double)FLT_MAX : DBL_MAX;
+	const double farthest = t->value[TYPE].choice == REAL_FLOAT ? (double)FLT_MAX : DBL_MAX;
 	const uint64_t rows = t->value[ROWS].count, clusters = t->value[CLUSTERS].count;
 
 	if (rows < ranks_of(t->ranks))

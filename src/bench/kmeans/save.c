@@ -17,7 +17,7 @@ static const char *save_labels(const struct trial *t, const struct problem *p,
 	struct npy_writer *file = NULL;
 
 	*why = 0;
-	if (is_first(t->ranks))
+	if (rank_is_first(t->ranks))
 		file = npy_create(t->value[SAVE_LABELS].text, "<u4", p->all, 0, why, sizeof(why));
 	for (unsigned rank = 0; rank < ranks_of(t->ranks); rank++) {
 		const size_t n = share_size(p->all, rank, ranks_of(t->ranks));
@@ -43,8 +43,8 @@ static const char *save_centres(const struct trial *t, const struct problem *p,
 {
 	static _Thread_local char why[PATH_MAX + 256];
 
-	if (!is_first(t->ranks) || !npy_save(t->value[SAVE_CENTRES].text, "<f8", s->centre, p->k,
-					     p->points.d, why, sizeof(why)))
+	if (!rank_is_first(t->ranks) || !npy_save(t->value[SAVE_CENTRES].text, "<f8", s->centre,
+						  p->k, p->points.d, why, sizeof(why)))
 		return NULL;
 	return why;
 }

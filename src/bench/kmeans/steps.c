@@ -50,12 +50,13 @@ static uint64_t put_in_order(struct ladder *l, unsigned worker, uint64_t changed
 
 const struct steps *steps_of(const struct problem *p, enum rung rung)
 {
-	if (p->points.real == FLOAT)
+	if (p->points.real == REAL_FLOAT)
 		return p->points.d == 2 ? &steps_of_2_float[rung] : &steps_float[rung];
 	return p->points.d == 2 ? &steps_of_2_double[rung] : &steps_double[rung];
 }
 
 void steps_add_groups(const struct ladder *l, uint32_t c, double *sum, uint64_t *count)
 {
-	(l->problem.points.real == FLOAT ? add_groups_float : add_groups_double)(l, c, sum, count);
+	(l->problem.points.real == REAL_FLOAT ? add_groups_float : add_groups_double)(l, c, sum,
+										      count);
 }

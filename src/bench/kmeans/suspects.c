@@ -118,7 +118,7 @@ void suspects_finish(struct bounds *b, struct share *s, const struct stage *g, s
 		near_groups(b, point, 0);
 		if (p->label == label)
 			continue;
-		if (g->real == FLOAT)
+		if (g->real == REAL_FLOAT)
 			sums_move_float(&s->change, x, g->scale, label, p->label);
 		else
 			sums_move_double(&s->change, x, g->scale, label, p->label);

@@ -9,20 +9,22 @@
 
 /* The widest first. */
 static const struct {
-	enum instruction_set needs;
+	enum isa needs;
 	const struct tiles *of[2];
 } all[] = {
 #ifdef __x86_64__
-	{ AVX512, { [DOUBLE] = &tiles_avx512_double, [FLOAT] = &tiles_avx512_float } },
-	{ AVX2, { [DOUBLE] = &tiles_avx2_double, [FLOAT] = &tiles_avx2_float } },
+	{ ISA_AVX512,
+	  { [REAL_DOUBLE] = &tiles_avx512_double, [REAL_FLOAT] = &tiles_avx512_float } },
+	{ ISA_AVX2, { [REAL_DOUBLE] = &tiles_avx2_double, [REAL_FLOAT] = &tiles_avx2_float } },
 #endif
-	{ BASELINE, { [DOUBLE] = &tiles_baseline_double, [FLOAT] = &tiles_baseline_float } },
+	{ ISA_BASELINE,
+	  { [REAL_DOUBLE] = &tiles_baseline_double, [REAL_FLOAT] = &tiles_baseline_float } },
 };
 
 const struct tiles *tiles_usable(unsigned i, enum real real)
 {
 	for (unsigned set = 0; set < sizeof(all) / sizeof(*all); set++)
-		if (instruction_set_usable(all[set].needs) && i-- == 0)
+		if (isa_usable(all[set].needs) && i-- == 0)
 			return all[set].of[real];
 	return NULL;
 }

@@ -51,7 +51,7 @@ void background_work(const struct background *b, struct worker *self)
 		     end = b->mix == COPY ? half : b->bytes;
 	uint64_t lines = 0, sum = 0;
 
-	for (size_t at = 0; !time_is_up(self); at = at + 2 * step <= end ? at + step : 0) {
+	for (size_t at = 0; !loop_time_is_up(self); at = at + 2 * step <= end ? at + step : 0) {
 		if (b->mix != WRITE)
 			sum += read_lines(b->lines + at, b->line, BLOCK);
 		if (b->mix != READ)

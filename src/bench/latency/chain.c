@@ -40,9 +40,11 @@ size_t chain_nodes(const struct chain *c)
 /* Each page has its own order of nodes, so that no stride repeats. */
 static size_t at_in_pages(const struct chain *c, size_t turn)
 {
-	const size_t each = per_page(c), page = permute(turn / each, c->bytes / c->page, c->seed);
+	const size_t each = per_page(c),
+		     page = random_permute(turn / each, c->bytes / c->page, c->seed);
 
-	return page * c->page + permute(turn % each, each, mix(c->seed + page + 1)) * c->stride;
+	return page * c->page +
+	       random_permute(turn % each, each, random_mix(c->seed + page + 1)) * c->stride;
 }
 
 size_t chain_at(const struct chain *c, size_t turn)
@@ -51,13 +53,13 @@ size_t chain_at(const struct chain *c, size_t turn)
 
 	switch (c->pattern) {
 	case CYCLE:
-		return permute(turn, chain_nodes(c), c->seed) * c->stride;
+		return random_permute(turn, chain_nodes(c), c->seed) * c->stride;
 	case PAGE_CYCLE:
-		return below_a_page(c) ? permute(turn, chain_nodes(c), c->seed) * c->stride
+		return below_a_page(c) ? random_permute(turn, chain_nodes(c), c->seed) * c->stride
 				       : at_in_pages(c, turn);
 	case PAGE_RANDOM:
-		page = permute(turn, chain_nodes(c), c->seed);
-		return page * c->page + mix(c->seed ^ ~page) % (c->page / c->line) * c->line;
+		page = random_permute(turn, chain_nodes(c), c->seed);
+		return page * c->page + random_mix(c->seed ^ ~page) % (c->page / c->line) * c->line;
 	case PAGE_STRIDE:
 	case LINE_STRIDE:
 		break;

@@ -11,7 +11,7 @@
 /* AT_RANDOM: the worker that touches a granule first. */
 static unsigned dealt(const struct arrays *a, unsigned array, size_t granule)
 {
-	return mix(a->seed ^ mix(granule * ARRAYS + array)) % a->threads;
+	return random_mix(a->seed ^ random_mix(granule * ARRAYS + array)) % a->threads;
 }
 
 static size_t granules(const struct arrays *a)

@@ -82,10 +82,13 @@ static double sum_scalar(double *to, const double *x, const double *y, size_t n,
 
 /* clang-format off */
 #ifdef __x86_64__
-#define EACH(kernel)                                                         \
-	{ [BASELINE] = kernel##_baseline, [AVX2] = kernel##_avx2, [AVX512] = kernel##_avx512 }
+#define EACH(kernel)                                                           \
+	{                                                                      \
+		[ISA_BASELINE] = kernel##_baseline, [ISA_AVX2] = kernel##_avx2, \
+		[ISA_AVX512] = kernel##_avx512                                 \
+	}
 #else
-#define EACH(kernel) { [BASELINE] = kernel##_baseline }
+#define EACH(kernel) { [ISA_BASELINE] = kernel##_baseline }
 #endif
 #ifdef STREAM_END
 #define EACH_NT EACH
@@ -96,7 +99,7 @@ static double sum_scalar(double *to, const double *x, const double *y, size_t n,
 
 const struct kernel kernels[KERNELS] = {
 	[SUM] = { "sum", 1, 0, 1, false, 0, 0, EACH(sum) },
-	[SUM_SCALAR] = { "sum-scalar", 1, 0, 1, false, 0, 0, { [SCALAR] = sum_scalar } },
+	[SUM_SCALAR] = { "sum-scalar", 1, 0, 1, false, 0, 0, { [ISA_SCALAR] = sum_scalar } },
 	[COPY] = { "copy", 1, 1, 0, false, 1, 0, EACH(copy) },
 	[SCALE] = { "scale", 1, 1, 1, false, FACTOR, 0, EACH(scale) },
 	[ADD] = { "add", 2, 1, 1, false, 1, 1, EACH(add) },
@@ -107,10 +110,10 @@ const struct kernel kernels[KERNELS] = {
 	[TRIAD_NT] = { "triad-nt", 2, 1, 2, true, 1, FACTOR, EACH_NT(triad_nt) },
 };
 
-stream *kernel_choose(const struct kernel *kernel, enum instruction_set *set)
+stream *kernel_choose(const struct kernel *kernel, enum isa *set)
 {
-	for (int i = INSTRUCTION_SETS - 1; i >= 0; i--) {
-		if (!kernel->run[i] || !instruction_set_usable(i))
+	for (int i = ISAS - 1; i >= 0; i--) {
+		if (!kernel->run[i] || !isa_usable(i))
 			continue;
 		*set = i;
 		return kernel->run[i];

@@ -26,7 +26,7 @@ struct kernel {
 	/* non-temporal stores, without write-allocate */
 	bool streaming;
 	double of_x, of_y;	       /* with writes: to[i] = of_x * x[i] + of_y * y[i] */
-	stream *run[INSTRUCTION_SETS]; /* NULL: no such form, or not on this architecture */
+	stream *run[ISAS];	       /* NULL: no such form, or not on this architecture */
 };
 
 enum { SUM, SUM_SCALAR, COPY, SCALE, ADD, TRIAD, COPY_NT, SCALE_NT, ADD_NT, TRIAD_NT, KERNELS };
@@ -38,6 +38,6 @@ extern const struct kernel kernels[KERNELS];
  * The widest form that this CPU can run, and its instruction set; NULL: none (no non-temporal
  * stores for this architecture).
  */
-stream *kernel_choose(const struct kernel *, enum instruction_set *);
+stream *kernel_choose(const struct kernel *, enum isa *);
 
 #endif

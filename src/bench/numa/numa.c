@@ -137,7 +137,7 @@ static const struct explained counters[] = {
 static void *prepare(const struct trial *trial)
 {
 	const struct kernel *kernel = kernel_of(trial);
-	enum instruction_set set;
+	enum isa set;
 	stream *run = kernel_choose(kernel, &set);
 	struct state *s;
 
@@ -151,12 +151,12 @@ static void *prepare(const struct trial *trial)
 		return NULL;
 	s->kernel = kernel;
 	s->run = run;
-	s->width = instruction_set_width(set);
+	s->width = isa_width(set);
 	s->arrays = (struct arrays){ .rule = trial->variant->data,
 				     .elements = elements_of(trial),
 				     .line = trial->machine->line / sizeof(double),
 				     .threads = trial->threads,
-				     .seed = mix(trial->seed + trial->allocation) };
+				     .seed = random_mix(trial->seed + trial->allocation) };
 	if (!arrays_place(&s->arrays, trial, kernel, trial->value[PAGES].choice,
 			  (int)trial->value[TO].count))
 		return s;

@@ -27,7 +27,7 @@ static wide begin_of(const struct recipe *r, size_t i)
 struct recipe recipe_of(uint64_t seed, size_t n, unsigned width, enum distribution distribution,
 			double skew)
 {
-	struct recipe r = { .seed = word_at(seed, 0),
+	struct recipe r = { .seed = random_word(seed, 0),
 			    .n = n,
 			    .width = width,
 			    .distribution = distribution,
@@ -48,7 +48,7 @@ uint64_t recipe_largest(const struct recipe *r)
 /* Random number i of a stream; stream 0 is the array's. */
 static uint64_t random_of(const struct recipe *r, unsigned stream, size_t i)
 {
-	return word_at(mix(r->seed + stream * GOLDEN), i);
+	return random_word(random_mix(r->seed + stream * RANDOM_GOLDEN), i);
 }
 
 static uint64_t element_between(const struct recipe *r, size_t i, wide begin, wide end)
@@ -68,9 +68,9 @@ uint64_t recipe_element(const struct recipe *r, size_t i)
 /* A key below `hot`, or one of the others. */
 static uint64_t hot_key(const struct recipe *r, uint64_t random)
 {
-	const uint64_t rest = recipe_largest(r) - r->hot + 1, next = word_at(random, 0);
+	const uint64_t rest = recipe_largest(r) - r->hot + 1, next = random_word(random, 0);
 
-	if (unit_of(random) < r->skew)
+	if (random_unit(random) < r->skew)
 		return scale(next, r->hot);
 	return r->hot + scale(next, rest);
 }

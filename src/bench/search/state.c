@@ -133,8 +133,8 @@ static tree_search *choose_searcher(unsigned width)
 {
 	tree_search *found = NULL;
 
-	for (unsigned set = INSTRUCTION_SETS; !found && set-- > 0;)
-		if (instruction_set_usable(set))
+	for (unsigned set = ISAS; !found && set-- > 0;)
+		if (isa_usable(set))
 			found = tree_searcher(width, set);
 	return found;
 }

@@ -215,13 +215,13 @@ TARGET static inline unsigned rank_u64_avx2(const void *line, uint64_t key)
 #define FIRST(tree)    0
 #include "bench/search/lines.h"
 
-tree_search *tree_searcher(unsigned width, enum instruction_set set)
+tree_search *tree_searcher(unsigned width, enum isa set)
 {
-	static tree_search *const all[INSTRUCTION_SETS][2] = {
-		[BASELINE] = { search_u32_baseline, search_u64_baseline },
+	static tree_search *const all[ISAS][2] = {
+		[ISA_BASELINE] = { search_u32_baseline, search_u64_baseline },
 #ifdef __x86_64__
-		[AVX2] = { search_u32_avx2, search_u64_avx2 },
-		[AVX512] = { search_u32_avx512, search_u64_avx512 },
+		[ISA_AVX2] = { search_u32_avx2, search_u64_avx2 },
+		[ISA_AVX512] = { search_u32_avx512, search_u64_avx512 },
 #endif
 	};
 

@@ -62,7 +62,7 @@ void tree_build(struct tree *, const void *sorted, size_t n, unsigned width, voi
  */
 typedef void tree_search(const struct tree *, const void *keys, size_t count, uint32_t *answers);
 
-/* NULL: not compiled in. The caller asks instruction_set_usable() whether this CPU can run it. */
-tree_search *tree_searcher(unsigned width, enum instruction_set);
+/* NULL: not compiled in. The caller asks isa_usable() whether this CPU can run it. */
+tree_search *tree_searcher(unsigned width, enum isa);
 
 #endif

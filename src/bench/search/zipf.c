@@ -43,8 +43,9 @@ struct zipf zipf_of(uint64_t n, double exponent)
 
 uint64_t zipf_draw(const struct zipf *z, uint64_t random)
 {
-	for (;; random = word_at(random, 0)) {
-		const double y = z->end + unit_of(random) * (z->begin - z->end), x = inverse(z, y);
+	for (;; random = random_word(random, 0)) {
+		const double y = z->end + random_unit(random) * (z->begin - z->end),
+			     x = inverse(z, y);
 		const double r = fmin(fmax(floor(x + 0.5), 1), z->n);
 
 		if (r - x <= z->sure || y >= integral(z, r + 0.5) - hat(z, r))

@@ -88,9 +88,9 @@ __attribute__((noinline)) void update_ticket(void *place, struct mcs_node *own, 
 
 	(void)own;
 	for (; n; n--) {
-		ticket_acquire(&g->lock);
+		ticket_lock_acquire(&g->lock);
 		g->word++;
-		ticket_release(&g->lock);
+		ticket_lock_release(&g->lock);
 	}
 }
 
@@ -99,8 +99,8 @@ __attribute__((noinline)) void update_mcs(void *place, struct mcs_node *own, uin
 	struct guarded_by_mcs *g = place;
 
 	for (; n; n--) {
-		mcs_acquire(&g->lock, own);
+		mcs_lock_acquire(&g->lock, own);
 		g->word++;
-		mcs_release(&g->lock, own);
+		mcs_lock_release(&g->lock, own);
 	}
 }

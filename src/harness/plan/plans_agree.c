@@ -33,7 +33,7 @@ static uint64_t plans_hash(const struct plans *p)
 	uint64_t hash = 0;
 
 	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
-		hash = mix(mix(hash + trial->hash) + found(trial));
+		hash = random_mix(random_mix(hash + trial->hash) + found(trial));
 	return hash;
 }
 

@@ -80,7 +80,7 @@ static int cut(void *argument, int signal, const char *what)
 	int status;
 
 	r->signal = signal;
-	if (!is_first(r->ranks))
+	if (!rank_is_first(r->ranks))
 		return run_status(r);
 	progress_clear(&r->progress);
 	say_why(r, signal, what);
@@ -104,7 +104,7 @@ static int cut(void *argument, int signal, const char *what)
 
 void cut_start(struct run *r)
 {
-	const double grace = is_first(r->ranks) ? GRACE : GRACE_OF_OTHERS;
+	const double grace = rank_is_first(r->ranks) ? GRACE : GRACE_OF_OTHERS;
 	struct watch watch = { .grace = grace, .cut = cut, .argument = r };
 	struct budget *b = &r->budget;
 

@@ -18,7 +18,7 @@
 static void say_nothing_was_measured(const struct run *r)
 {
 	if (!r->budget.measured && r->count[STATUS_INTERRUPTED] && !r->signal && !r->unwritable &&
-	    is_first(r->ranks))
+	    rank_is_first(r->ranks))
 		fprintf(stderr,
 			"locus: the time budget was spent before any trial had a batch: " RUN_MORE
 			"\n");
@@ -51,7 +51,7 @@ static int with_team(struct team *team, void *argument)
 static int open_record(struct run *r)
 {
 	const struct options *o = r->options;
-	const int status = record_open(&r->record, is_first(r->ranks) ? o->output : NULL,
+	const int status = record_open(&r->record, rank_is_first(r->ranks) ? o->output : NULL,
 				       o->resume   ? RECORD_RESUME
 				       : o->append ? RECORD_APPEND
 						   : RECORD_NEW);
@@ -90,7 +90,7 @@ static int perform(struct run *r)
 	if (o->resume)
 		r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, o->output);
 	cut_start(r);
-	progress_begin(&r->progress, o->quiet || !is_first(r->ranks));
+	progress_begin(&r->progress, o->quiet || !rank_is_first(r->ranks));
 	r->clock = clock_measure();
 	status = open_team(r);
 	cut_stop();

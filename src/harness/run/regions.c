@@ -54,7 +54,7 @@ void regions_register(struct regions *r, struct plans *plans, const struct ranks
 		free(name[i]);
 	free(name);
 	agree_words(ranks, &r->why_not);
-	if (r->why_not && is_first(ranks))
+	if (r->why_not && rank_is_first(ranks))
 		warnx("no regions for LIKWID: %s", r->why_not);
 }
 
@@ -88,7 +88,7 @@ static void report_lost_counts(const struct regions *r, const struct plans *plan
 
 void regions_close(struct regions *r, const struct plans *plans, const struct ranks *ranks)
 {
-	if (is_first(ranks))
+	if (rank_is_first(ranks))
 		report_lost_counts(r, plans);
 	markers_close(r->markers);
 	r->markers = NULL;

@@ -90,7 +90,7 @@ unsigned resume_mark(struct plans *plans, const struct record *r, const struct c
 		skipped += !resume_wants(p);
 		lacking += lacks_counters(r, c, p);
 	}
-	if (lacking && is_first(ranks))
+	if (lacking && rank_is_first(ranks))
 		warnx("--resume: %u of the trials that are complete in %s have not counted what "
 		      "--counters names: "
 		      "give another --output to count it",

@@ -11,7 +11,7 @@ void tell_plan(struct run *r)
 {
 	if (r->plan_at)
 		printf("\n");
-	if (is_first(r->ranks))
+	if (rank_is_first(r->ranks))
 		table_begin(&r->table, &r->plans.plan[r->plan_at]);
 	r->trial_at = 0;
 }
@@ -32,7 +32,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	line = summary(s, a->series, a->n, a->started, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);
 	/* a row is shown once a kill cannot lose its line any more */
-	if (line && is_first(r->ranks))
+	if (line && rank_is_first(r->ranks))
 		table_row(&r->table, s->planned, line);
 	json_decref(line);
 	r->count[status]++;

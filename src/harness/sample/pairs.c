@@ -32,8 +32,8 @@ static void choose_alone(struct pairs *p, uint64_t seed)
 	for (size_t i = 0; i < pair_count(p); i++)
 		wanted += there[p->level[i]]++ < PAIRS_ALONE;
 	for (uint64_t tries = 0; tries < 20000 && p->alone < wanted; tries++) {
-		unsigned round = (unsigned)(mix(seed + 2 * tries) % rounds),
-			 slot = (unsigned)(mix(seed + 2 * tries + 1) % slots), i = 0;
+		unsigned round = (unsigned)(random_mix(seed + 2 * tries) % rounds),
+			 slot = (unsigned)(random_mix(seed + 2 * tries + 1) % slots), i = 0;
 
 		while (i < p->alone && (p->alone_round[i] != round || p->alone_slot[i] != slot))
 			i++;
