@@ -137,7 +137,7 @@ struct explained {
 
 /* What happens in a trial. NULL where there is nothing to do. */
 struct ops {
-	/* the state; NULL with errno on failure; cannot() says why in words */
+	/* the state; NULL with errno on failure; arena_cannot() says why in words */
 	void *(*prepare)(const struct trial *);
 	void (*enter)(void *, struct worker *);
 	void (*reset)(void *);

@@ -154,9 +154,9 @@ static void print_distances(const struct machine *m, FILE *out)
 		return;
 	fprintf(out, "\ndistance");
 	for (unsigned i = 0; i < d->nbobjs; i++)
-		fprintf(out, " %4d", object_number(d->objs[i]));
+		fprintf(out, " %4d", machine_object_number(d->objs[i]));
 	for (unsigned i = 0; i < d->nbobjs; i++) {
-		fprintf(out, "\n%8d", object_number(d->objs[i]));
+		fprintf(out, "\n%8d", machine_object_number(d->objs[i]));
 		for (unsigned j = 0; j < d->nbobjs; j++)
 			fprintf(out, " %4llu", (unsigned long long)d->values[i * d->nbobjs + j]);
 	}

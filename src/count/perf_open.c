@@ -36,9 +36,9 @@ static int open_event(const struct wanted *w, bool in_kernel)
  */
 static const char *likwid_sign(void)
 {
-	return perfctr_asked()	      ? "LIKWID_MODE is set"
-	       : started_by_perfctr() ? "it started us"
-				      : NULL;
+	return perfctr_asked()	       ? "LIKWID_MODE is set"
+	       : affinity_by_perfctr() ? "it started us"
+				       : NULL;
 }
 
 int perf_open(const struct wanted *w)

@@ -129,7 +129,7 @@ long region_migrate(struct region *r)
 	return 0;
 }
 
-void *cannot(struct arena *a, const char *format, ...)
+void *arena_cannot(struct arena *a, const char *format, ...)
 {
 	(void)a;
 	fail_msg("%s", format);

@@ -269,11 +269,11 @@ static void levels_count_their_pairs(void **unused)
 	static const struct {
 		enum level level;
 		int partners;
-	} expected[] = { { SAME_CORE, 1 },
-			 { SAME_L3, 6 },
-			 { SAME_NODE, 8 },
-			 { SAME_PACKAGE, 16 },
-			 { SAME_MACHINE, 32 } };
+	} expected[] = { { LEVEL_CORE, 1 },
+			 { LEVEL_L3, 6 },
+			 { LEVEL_NODE, 8 },
+			 { LEVEL_PACKAGE, 16 },
+			 { LEVEL_MACHINE, 32 } };
 	struct fixture f;
 	const json_t *levels;
 
@@ -485,7 +485,7 @@ static void each_level_has_pairs_alone(void **unused)
 			pairs_close(f.pairs);
 			f.pairs = pairs_open(&f.trial);
 			count_levels(&f, alone, all);
-			for (enum level l = SAME_CPU; l < LEVELS; l++)
+			for (enum level l = LEVEL_CPU; l < LEVELS; l++)
 				assert_int_equal(alone[l], all[l] < 2 ? all[l] : 2);
 			end(&f);
 		}
@@ -610,7 +610,7 @@ static void two_on_one_cpu(void **unused)
 	pairs_add(f.pairs, 0, 1, 1e-6, false);
 	say(&f);
 	assert_string_equal(text(json_array_get(json_object_get(f.json, "levels"), 0), "level"),
-			    machine_level_names[SAME_CPU]);
+			    machine_level_names[LEVEL_CPU]);
 	end(&f);
 }
 

@@ -238,10 +238,10 @@ static void reasons_are_kept(void **state)
 
 	assert_null(arena_refusal(w->arena));
 	errno = EDOM;
-	assert_null(cannot(w->arena, "no %s for %d", "room", 1));
+	assert_null(arena_cannot(w->arena, "no %s for %d", "room", 1));
 	assert_int_equal(errno, EDOM);
 	assert_string_equal(arena_refusal(w->arena), "no room for 1");
-	assert_null(cannot(w->arena, "nor for %d", 2));
+	assert_null(arena_cannot(w->arena, "nor for %d", 2));
 	assert_string_equal(arena_refusal(w->arena), "nor for 2");
 }
 

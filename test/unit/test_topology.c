@@ -1034,22 +1034,22 @@ static void levels_of_two_cpus(void **unused)
 		int cpu, other;
 		enum level level;
 	} table[] = {
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 5, 5, SAME_CPU },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 1, SAME_CORE },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 1, 2, SAME_L2 },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 3, 4, SAME_L3 },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 7, 8, SAME_NODE },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 15, 16, SAME_PACKAGE },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 31, 32, SAME_MACHINE },
-		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 63, SAME_MACHINE },
-		{ "core:4 pu:1", 0, 3, SAME_NODE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 5, 5, LEVEL_CPU },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 1, LEVEL_CORE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 1, 2, LEVEL_L2 },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 3, 4, LEVEL_L3 },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 7, 8, LEVEL_NODE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 15, 16, LEVEL_PACKAGE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 31, 32, LEVEL_MACHINE },
+		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 63, LEVEL_MACHINE },
+		{ "core:4 pu:1", 0, 3, LEVEL_NODE },
 		/* a cache over two nodes: they are two nodes all the same */
-		{ "package:1 l3:1 numa:2 core:2 pu:1", 1, 2, SAME_PACKAGE },
-		{ "package:1 l3:1 numa:2 core:2 pu:1", 2, 3, SAME_L3 },
+		{ "package:1 l3:1 numa:2 core:2 pu:1", 1, 2, LEVEL_PACKAGE },
+		{ "package:1 l3:1 numa:2 core:2 pu:1", 2, 3, LEVEL_L3 },
 		/* nodes without a package around them */
-		{ "numa:2 l3:1 core:2 pu:1", 0, 1, SAME_L3 },
+		{ "numa:2 l3:1 core:2 pu:1", 0, 1, LEVEL_L3 },
 		/* a CPU that is not there */
-		{ "core:4 pu:1", 0, 4, SAME_MACHINE },
+		{ "core:4 pu:1", 0, 4, LEVEL_MACHINE },
 	};
 
 	(void)unused;

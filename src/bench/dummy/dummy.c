@@ -121,7 +121,7 @@ static void *prepare(const struct trial *trial)
 	struct state *s;
 
 	if (b->impossible)
-		return cannot(trial->arena, "%s", b->impossible);
+		return arena_cannot(trial->arena, "%s", b->impossible);
 	if (b->fail) {
 		errno = b->fail;
 		return NULL;

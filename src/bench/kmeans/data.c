@@ -151,7 +151,7 @@ end:
 	if (d.file)
 		matrix_close(d.file);
 	if (*d.why)
-		cannot(t->arena, "%s", d.why);
+		arena_cannot(t->arena, "%s", d.why);
 	if (p->points.x && !*d.why) {
 		p->start = start;
 		return start;

@@ -9,7 +9,7 @@
 /*
  * Maps this rank's points; each worker makes or reads its share, and so touches it first. Sets the
  * problem's points and start, and returns the start, to be freed. NULL with errno, or after
- * cannot().
+ * arena_cannot().
  */
 void *data_bring(const struct trial *, struct problem *);
 

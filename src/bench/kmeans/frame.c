@@ -76,7 +76,7 @@ double frame_put_centre(struct frame *f, unsigned c, const double *value)
 static void bound(struct frame *f)
 {
 	const unsigned d = f->stage.d;
-	const bool is_float = f->stage.real == REAL_FLOAT;
+	const bool order_is_float = f->stage.real == REAL_FLOAT;
 	double square = 0, far, most;
 
 	for (unsigned j = 0; j < d; j++) {
@@ -88,9 +88,9 @@ static void bound(struct frame *f)
 	far = square;
 	for (unsigned c = 0; c < f->stage.k; c++)
 		far = fmax(far, 2 * real_get(f->stage.real, f->half, c));
-	f->stage.slack =
-		(d + 4) * ((is_float ? FLT_EPSILON : DBL_EPSILON) * (far / 2 + sqrt(far * square)) +
-			   (is_float ? FLT_MIN : DBL_MIN));
+	f->stage.slack = (d + 4) * ((order_is_float ? FLT_EPSILON : DBL_EPSILON) *
+					    (far / 2 + sqrt(far * square)) +
+				    (order_is_float ? FLT_MIN : DBL_MIN));
 }
 
 /* The power of two that scales [-half, half] into [-1, 1]. */

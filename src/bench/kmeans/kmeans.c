@@ -128,8 +128,9 @@ static int open_solver(struct state *s, const struct trial *t)
 	}
 	s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice);
 	if (!s->lloyd && errno == EINVAL)
-		cannot(t->arena, "--prune: that method can't handle so many dimensions, clusters, "
-				 "or points per thread; use auto");
+		arena_cannot(t->arena,
+			     "--prune: that method can't handle so many dimensions, clusters, "
+			     "or points per thread; use auto");
 	return s->lloyd ? 0 : -1;
 }
 

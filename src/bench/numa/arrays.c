@@ -126,10 +126,11 @@ static int move(struct arrays *a, const struct trial *t)
 		const long stuck = a->region[array] ? region_migrate(a->region[array]) : 0;
 
 		if (stuck < 0) {
-			cannot(t->arena,
-			       "pages can't be moved to another node: %s (a container may forbid "
-			       "move_pages); leave the variant migrate out with --variant",
-			       strerror(errno));
+			arena_cannot(
+				t->arena,
+				"pages can't be moved to another node: %s (a container may forbid "
+				"move_pages); leave the variant migrate out with --variant",
+				strerror(errno));
 			return -1;
 		}
 		a->stuck += stuck;

@@ -37,7 +37,7 @@ static inline size_t arrays_border(const struct arrays *a, unsigned i)
 /*
  * Maps the arrays that the kernel uses, claims their pages, and sets the policy (BIND: to `node`);
  * if the rule says `moved`, also touches and migrates them. Needs rule, elements, line, threads and
- * seed set. -1 with errno, or after cannot().
+ * seed set. -1 with errno, or after arena_cannot().
  */
 int arrays_place(struct arrays *, const struct trial *, const struct kernel *, enum pages,
 		 int node);

@@ -39,7 +39,7 @@ void check_governor(const struct patient *p, struct finding *f)
 void check_turbo(const struct patient *p, struct finding *f)
 {
 	const char *source;
-	int turbo = turbo_read(p->root, &source);
+	int turbo = frequency_turbo(p->root, &source);
 
 	if (turbo < 0) {
 		finding_set(f, FINDING_UNKNOWN, "nothing here says so: firmware or host decides");

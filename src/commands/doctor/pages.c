@@ -43,7 +43,7 @@ void check_huge_pages(const struct patient *p, struct finding *f)
 		struct huge_pages pages = { 0 };
 		size_t used = strlen(text);
 
-		if (!is_hugetlb_choice(sizes[i]))
+		if (!pages_are_hugetlb(sizes[i]))
 			continue;
 		if (huge_pages_read(p->root, sizes[i], ALL_NODES, &pages))
 			state = state == FINDING_GOOD ? FINDING_UNKNOWN : state;

@@ -26,7 +26,7 @@ enum key {
 	CASE_BUDGET,
 	DRY_RUN,
 	TOPOLOGY,
-	OVERSUBSCRIBE,
+	ORDER_OVERSUBSCRIBE,
 	SEED,
 	QUIET,
 	COUNTERS,
@@ -48,7 +48,7 @@ const struct option_row option_rows[] = {
 	  "these; with a layout, within each node (default: as bound from outside, else close)",
 	  BIND },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
-	  OVERSUBSCRIBE },
+	  ORDER_OVERSUBSCRIBE },
 	{ "profile", "NAME",
 	  "quick (seconds), standard, or paper: the published setting (default: standard)",
 	  PROFILE },
@@ -222,7 +222,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case BIND:
 		o->bind = arg;
 		break;
-	case OVERSUBSCRIBE:
+	case ORDER_OVERSUBSCRIBE:
 		o->oversubscribe = true;
 		break;
 	case PROFILE:

@@ -220,7 +220,7 @@ static void levels_json(const struct pairs *p, const struct trial *t, json_t *le
 {
 	struct meetings medians = { 0 };
 
-	for (enum level l = SAME_CPU; l < LEVELS; l++) {
+	for (enum level l = LEVEL_CPU; l < LEVELS; l++) {
 		json_t *level;
 
 		medians.n = 0;
@@ -252,7 +252,7 @@ static bool sort_meetings(struct pairs *p, bool *crowded)
 	for (size_t pair = 0; pair < pair_count(p); pair++) {
 		statistics_sort(p->met[pair].time, p->met[pair].n);
 		any |= p->met[pair].n > 0;
-		*crowded |= p->level[pair] == SAME_CPU;
+		*crowded |= p->level[pair] == LEVEL_CPU;
 	}
 	return any;
 }

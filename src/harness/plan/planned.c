@@ -71,7 +71,7 @@ static int sit(struct planned *p, const struct request *r, const char *layout)
 	p->trial.place = seats.place;
 	p->trial.oversubscribed = seats.oversubscribed;
 	p->bind = seats.bind;
-	p->trial.floating = is_float(seats.bind);
+	p->trial.floating = order_is_float(seats.bind);
 	p->cpu = seats.cpu;
 	p->cpus = seats.cpus;
 	p->refusal = seats.refusal;

@@ -58,7 +58,7 @@ static int list_all(struct seats *s, const struct machine *m)
 
 static int list_cpus(struct seats *s, const struct machine *m, unsigned threads)
 {
-	if (is_float(s->bind))
+	if (order_is_float(s->bind))
 		return list_all(s, m);
 	s->cpu = calloc(threads, sizeof(*s->cpu));
 	if (!s->cpu)
@@ -86,7 +86,7 @@ int seat_threads(struct seats *s, const struct request *r, unsigned threads, con
 	s->oversubscribed = crowd || (!failed && s->cpus < threads);
 	if (failed)
 		s->refusal = strdup(why);
-	else if (is_float(s->bind) && (layout || r->benchmark->scored == IN_PAIRS))
+	else if (order_is_float(s->bind) && (layout || r->benchmark->scored == IN_PAIRS))
 		s->refusal = strdup("it is about where threads sit, and --bind float lets them "
 				    "move: choose close, spread, or a list of CPUs");
 	else if (crowd && !r->options->oversubscribe)

@@ -22,7 +22,7 @@ static void pair_up(struct series *s, struct team *team, struct turn turn)
 	const unsigned players = s->planned->trial.threads;
 
 	for (unsigned i = 0; i < players; i++)
-		team_worker(team, i)->group = IDLE;
+		team_worker(team, i)->group = TEAM_IDLE;
 	for (unsigned slot = 0, pair = 0, a, b; slot < tournament_slots(players); slot++) {
 		/* a slot with one player is no pair */
 		if (!tournament_pair(players, turn.round, slot, &a, &b))
@@ -43,7 +43,7 @@ static void work_in_pair(void *argument, struct worker *w)
 {
 	const struct series *s = argument;
 
-	if (w->group != IDLE)
+	if (w->group != TEAM_IDLE)
 		roles_ops(&s->planned->trial)->work(s->state, w);
 }
 

@@ -53,7 +53,7 @@ const char *arena_refusal(const struct arena *a)
 	return a->refusal;
 }
 
-void *cannot(struct arena *a, const char *format, ...)
+void *arena_cannot(struct arena *a, const char *format, ...)
 {
 	va_list arguments;
 	int error = errno;

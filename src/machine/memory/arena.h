@@ -22,6 +22,6 @@ const char *arena_refusal(const struct arena *);
  * For prepare(): notes why a trial is impossible on this machine (its status is then `impossible`).
  * Returns NULL, for the caller to return; keeps errno.
  */
-void *cannot(struct arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void *arena_cannot(struct arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -43,10 +43,11 @@ int huge_within_limit(struct region *r)
 				: 0;
 	if (need <= limit.available)
 		return 0;
-	cannot(r->arena,
-	       "%s and what was mapped before it need %s more in huge pages, but only %s can be "
-	       "had, because of %s; choose a smaller size",
-	       r->name, text_bytes(needed, need), text_bytes(there, limit.available), limit.what);
+	arena_cannot(
+		r->arena,
+		"%s and what was mapped before it need %s more in huge pages, but only %s can be "
+		"had, because of %s; choose a smaller size",
+		r->name, text_bytes(needed, need), text_bytes(there, limit.available), limit.what);
 	errno = ENOMEM;
 	return -1;
 }
@@ -69,11 +70,12 @@ int huge_on_node(struct region *r, int node)
 			need += untouched(other);
 	if (need <= pages.free)
 		return 0;
-	cannot(r->arena,
-	       "%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, "
-	       "as root: echo %llu > " NODE_HUGE "/nr_hugepages",
-	       r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)pages.free,
-	       (unsigned long long)(pages.total + need - pages.free), node, size >> 10);
+	arena_cannot(
+		r->arena,
+		"%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, "
+		"as root: echo %llu > " NODE_HUGE "/nr_hugepages",
+		r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)pages.free,
+		(unsigned long long)(pages.total + need - pages.free), node, size >> 10);
 	errno = ENOMEM;
 	return -1;
 }
@@ -88,22 +90,24 @@ void huge_refused(struct region *r)
 
 	text_bytes(unit, size);
 	if (huge_pages_read(SYSFS_ROOT, size, ALL_NODES, &pages)) {
-		cannot(r->arena,
-		       "%s needs huge pages of %s, which this kernel does not have; "
-		       "/sys/kernel/mm/hugepages lists its sizes",
-		       r->name, unit);
+		arena_cannot(r->arena,
+			     "%s needs huge pages of %s, which this kernel does not have; "
+			     "/sys/kernel/mm/hugepages lists its sizes",
+			     r->name, unit);
 	} else if ((unused = saturating_sub(pages.free, pages.reserved)) < need) {
-		cannot(r->arena,
-		       "%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
-		       "echo %llu > " MACHINE_HUGE "/nr_hugepages",
-		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
-		       (unsigned long long)(pages.total + need - unused), size >> 10);
+		arena_cannot(
+			r->arena,
+			"%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
+			"echo %llu > " MACHINE_HUGE "/nr_hugepages",
+			r->name, (unsigned long long)need, unit, (unsigned long long)unused,
+			(unsigned long long)(pages.total + need - unused), size >> 10);
 	} else {
-		cannot(r->arena,
-		       "%s was refused %llu huge pages of %s, though %llu are free: %s (a limit of "
-		       "the cgroup, hugetlb.*.max, or of the process)",
-		       r->name, (unsigned long long)need, unit, (unsigned long long)unused,
-		       strerror(error));
+		arena_cannot(r->arena,
+			     "%s was refused %llu huge pages of %s, though %llu are free: %s (a "
+			     "limit of "
+			     "the cgroup, hugetlb.*.max, or of the process)",
+			     r->name, (unsigned long long)need, unit, (unsigned long long)unused,
+			     strerror(error));
 	}
 	errno = error;
 }

@@ -22,10 +22,10 @@ static int set_policy(struct region *r, int policy, const struct bitmask *nodes)
 		return -1;
 	if (r->arena->machine->nodes == 1) /* no other node to choose */
 		return 0;
-	cannot(r->arena,
-	       "%s can't be placed: the kernel refuses mbind (%s); in a container, allow "
-	       "CAP_SYS_NICE",
-	       r->name, strerror(errno));
+	arena_cannot(r->arena,
+		     "%s can't be placed: the kernel refuses mbind (%s); in a container, allow "
+		     "CAP_SYS_NICE",
+		     r->name, strerror(errno));
 	return -1;
 }
 
@@ -40,8 +40,8 @@ int region_bind(struct region *r, int node)
 	if (!machine_node(m, node))
 		return -1;
 	if (!machine_has_memory(m, machine_node(m, node))) {
-		cannot(r->arena, "%s can't lie on node %d, %s", r->name, node,
-		       node_lack(m, machine_node(m, node), lack));
+		arena_cannot(r->arena, "%s can't lie on node %d, %s", r->name, node,
+			     node_lack(m, machine_node(m, node), lack));
 		return -1;
 	}
 	if (huge_on_node(r, node))

@@ -24,7 +24,7 @@ static const struct backing {
 	[PAGES_1G] = { (size_t)1 << 30, MADV_NORMAL },
 };
 
-bool is_hugetlb_choice(size_t bytes)
+bool pages_are_hugetlb(size_t bytes)
 {
 	return bytes == backings[PAGES_2M].hugetlb || bytes == backings[PAGES_1G].hugetlb;
 }

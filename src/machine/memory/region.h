@@ -18,7 +18,7 @@ struct arena;
 struct region;
 
 /* Whether the size is PAGES_2M or PAGES_1G; Arm's kernels have others, too. */
-bool is_hugetlb_choice(size_t bytes);
+bool pages_are_hugetlb(size_t bytes);
 
 /*
  * Maps zeroed, untouched memory, aligned to its granule and rounded up to it. NULL with errno, and

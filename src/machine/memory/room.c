@@ -79,12 +79,13 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bo
 			 ", and %s of cached files, for which first touch goes to another node (as "
 			 "root: echo 3 > /proc/sys/vm/drop_caches)",
 			 text_bytes(cached, m->available - m->spare));
-	cannot(a,
-	       "it needs %s and %s beside it (page tables, samples) on node %d, which has %s %s of "
-	       "%s%s; choose a smaller size",
-	       text_bytes(needed, need), text_bytes(more, memory_beside(need)),
-	       a->machine->node[i].number, text_bytes(there, full ? m->available : m->spare),
-	       full ? "available" : "free", text_bytes(total, m->total), files);
+	arena_cannot(a,
+		     "it needs %s and %s beside it (page tables, samples) on node %d, which has %s "
+		     "%s of "
+		     "%s%s; choose a smaller size",
+		     text_bytes(needed, need), text_bytes(more, memory_beside(need)),
+		     a->machine->node[i].number, text_bytes(there, full ? m->available : m->spare),
+		     full ? "available" : "free", text_bytes(total, m->total), files);
 	errno = ENOMEM;
 	return -1;
 }

@@ -61,9 +61,9 @@ static bool midr_read(const char *root, const char *cpuinfo, struct midr *m)
 	static const char *const keys[] = { "CPU implementer", "CPU variant", "CPU part",
 					    "CPU revision" };
 	unsigned *const fields[] = { &m->implementer, &m->variant, &m->part, &m->revision };
-	char *line = sysfs_line(root, CPUS "/cpu0/regs/identification/midr_el1");
+	char *line = sysfs_line(root, SOURCE_CPUS "/cpu0/regs/identification/midr_el1");
 	int64_t value;
-	bool found = line && parse_integer(line, &value);
+	bool found = line && source_parse_integer(line, &value);
 
 	free(line);
 	if (found) {
@@ -74,7 +74,7 @@ static bool midr_read(const char *root, const char *cpuinfo, struct midr *m)
 	for (unsigned i = 0; i < LENGTH(keys); i++) {
 		char *text = field_text(cpuinfo, keys[i]);
 
-		found = text && parse_integer(text, &value) && value >= 0 && value <= 0xfff;
+		found = text && source_parse_integer(text, &value) && value >= 0 && value <= 0xfff;
 		free(text);
 		if (!found)
 			return false;
@@ -93,11 +93,12 @@ static void put_arm(json_t *cpu, const struct midr *m)
 	for (unsigned i = 0; i < LENGTH(cores); i++)
 		if (cores[i].implementer == m->implementer && cores[i].part == m->part)
 			model = cores[i].name;
-	put_value(cpu, "vendor", json_string(vendor), "implementer 0x%02x is not in our table",
-		  m->implementer);
-	put_value(cpu, "model", json_string(model),
-		  "implementer 0x%02x, part 0x%03x is not in our table", m->implementer, m->part);
-	put_value(cpu, "family", NULL, "this architecture has none");
+	source_put_value(cpu, "vendor", json_string(vendor),
+			 "implementer 0x%02x is not in our table", m->implementer);
+	source_put_value(cpu, "model", json_string(model),
+			 "implementer 0x%02x, part 0x%03x is not in our table", m->implementer,
+			 m->part);
+	source_put_value(cpu, "family", NULL, "this architecture has none");
 	json_object_set_new(cpu, "model_number", json_integer(m->part));
 	json_object_set_new(cpu, "stepping", json_sprintf("r%up%u", m->variant, m->revision));
 }
@@ -106,10 +107,10 @@ static void put_integer_of(json_t *object, const char *name, const char *text, c
 {
 	char *word = field_text(text, key);
 	int64_t value;
-	bool found = word && parse_integer(word, &value);
+	bool found = word && source_parse_integer(word, &value);
 
-	put_value(object, name, found ? json_integer(value) : NULL,
-		  "/proc/cpuinfo has no number \"%s\"", key);
+	source_put_value(object, name, found ? json_integer(value) : NULL,
+			 "/proc/cpuinfo has no number \"%s\"", key);
 	free(word);
 }
 
@@ -120,7 +121,7 @@ static void put_text_of(json_t *object, const char *name, const char *text, cons
 
 	if (!value)
 		value = field_text(text, other_key);
-	put_value(object, name, text_value(value), "/proc/cpuinfo has no \"%s\"", key);
+	source_put_value(object, name, source_text(value), "/proc/cpuinfo has no \"%s\"", key);
 }
 
 /* x86; other architectures tell less, under other names. */
@@ -140,7 +141,7 @@ static json_t *words_of(const char *text)
 	while (list && *(text += strspn(text, " \t")) && *text != '\n') {
 		size_t length = strcspn(text, " \t\n");
 
-		json_array_append_new(list, text_value(strndup(text, length)));
+		json_array_append_new(list, source_text(strndup(text, length)));
 		text += length;
 	}
 	return list;
@@ -158,11 +159,11 @@ json_t *provenance_cpu(const char *root)
 		put_arm(cpu, &midr);
 	else
 		put_others(cpu, cpuinfo);
-	put_value(cpu, "architecture", uname(&name) ? NULL : utf8_json(name.machine), "uname: %s",
-		  strerror(errno));
+	source_put_value(cpu, "architecture", uname(&name) ? NULL : utf8_json(name.machine),
+			 "uname: %s", strerror(errno));
 	put_text_of(cpu, "microcode", cpuinfo, "microcode", "CPU microcode");
-	put_value(cpu, "flags", words_of(flags ? flags : field_find(cpuinfo, "Features")),
-		  "/proc/cpuinfo has no \"flags\"");
+	source_put_value(cpu, "flags", words_of(flags ? flags : field_find(cpuinfo, "Features")),
+			 "/proc/cpuinfo has no \"flags\"");
 	free(cpuinfo);
 	return cpu;
 }

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
 
-bool is_secret(const char *name, size_t length)
+bool environment_is_secret(const char *name, size_t length)
 {
 	static const char *const words[] = { "PASS", "SECRET", "TOKEN", "CREDENTIAL",
 					     "JWT",  "JWKS",   "KEY",	"AUTH" };
@@ -43,11 +43,12 @@ json_t *provenance_environment(void)
 			name = strndup(*variable, length);
 			if (!name)
 				continue;
-			if (is_secret(name, length))
-				put_value(environment, name, NULL, "left out: it may be a secret");
+			if (environment_is_secret(name, length))
+				source_put_value(environment, name, NULL,
+						 "left out: it may be a secret");
 			else
-				put_value(environment, name, utf8_json(*variable + length + 1),
-					  "no memory");
+				source_put_value(environment, name,
+						 utf8_json(*variable + length + 1), "no memory");
 			free(name);
 		}
 	}

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 /* Whether a variable or an argument of this name may hold a secret. */
-bool is_secret(const char *name, size_t length);
+bool environment_is_secret(const char *name, size_t length);
 
 /* By name; null, with the reason, for one that may be a secret, such as SLURM's tokens. */
 json_t *provenance_environment(void);

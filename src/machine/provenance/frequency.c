@@ -10,16 +10,16 @@
 #include "machine/provenance/sources.h"
 #include "machine/topology/topology.h"
 
-int turbo_read(const char *root, const char **source)
+int frequency_turbo(const char *root, const char **source)
 {
 	static const struct {
 		const char *path;
 		uint64_t on;
 	} rows[] = {
-		{ CPUS "/intel_pstate/no_turbo", 0 },
-		{ CPUS "/cpufreq/boost", 1 },
-		{ CPUS "/cpu0/cpufreq/boost", 1 },
-		{ CPUS "/cpu0/cpufreq/cpb", 1 },
+		{ SOURCE_CPUS "/intel_pstate/no_turbo", 0 },
+		{ SOURCE_CPUS "/cpufreq/boost", 1 },
+		{ SOURCE_CPUS "/cpu0/cpufreq/boost", 1 },
+		{ SOURCE_CPUS "/cpu0/cpufreq/cpb", 1 },
 	};
 	uint64_t value;
 
@@ -38,8 +38,8 @@ static json_t *governors_of(const char *root, const struct machine *m)
 	char found[128] = "";
 
 	for (unsigned i = 0; i < m->cpus; i++) {
-		char *governor =
-			sysfs_line(root, CPUS "/cpu%d/cpufreq/scaling_governor", m->cpu[i].number);
+		char *governor = sysfs_line(root, SOURCE_CPUS "/cpu%d/cpufreq/scaling_governor",
+					    m->cpu[i].number);
 		size_t used = strlen(found);
 
 		if (governor && !strstr(found, governor))
@@ -70,23 +70,23 @@ json_t *provenance_frequency(const char *root, const struct machine *m)
 	int turbo;
 
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		snprintf(path, sizeof(path), CPUS "/cpu%d/%s", cpu, rows[i].file);
-		put_source(frequency, root,
+		snprintf(path, sizeof(path), SOURCE_CPUS "/cpu%d/%s", cpu, rows[i].file);
+		source_put(frequency, root,
 			   &(struct source){ rows[i].key, path, rows[i].read, rows[i].scale });
 	}
-	snprintf(path, sizeof(path), CPUS "/cpu%d/acpi_cppc/nominal_freq", cpu);
+	snprintf(path, sizeof(path), SOURCE_CPUS "/cpu%d/acpi_cppc/nominal_freq", cpu);
 	nominal = json_is_null(json_object_get(frequency, "base")) ? source_integer(root, path, MHz)
 								   : NULL;
 	if (nominal) {
 		json_object_set_new(frequency, "base", nominal);
 		json_object_del(frequency, "base_why");
 	}
-	put_value(frequency, "governor", governors_of(root, m),
-		  "no CPU has a cpufreq/scaling_governor");
-	turbo = turbo_read(root, &turbo_source);
-	put_value(frequency, "turbo", turbo < 0 ? NULL : json_boolean(turbo),
-		  "neither intel_pstate/no_turbo nor cpufreq/boost is there");
-	put_value(frequency, "boost_source", json_string(turbo_source),
-		  "neither intel_pstate/no_turbo nor cpufreq/boost is there");
+	source_put_value(frequency, "governor", governors_of(root, m),
+			 "no CPU has a cpufreq/scaling_governor");
+	turbo = frequency_turbo(root, &turbo_source);
+	source_put_value(frequency, "turbo", turbo < 0 ? NULL : json_boolean(turbo),
+			 "neither intel_pstate/no_turbo nor cpufreq/boost is there");
+	source_put_value(frequency, "boost_source", json_string(turbo_source),
+			 "neither intel_pstate/no_turbo nor cpufreq/boost is there");
 	return frequency;
 }

@@ -8,7 +8,7 @@
 struct machine;
 
 /* Whether turbo is enabled: 1, 0, or -1: unknown. *source is the file that says so, or NULL. */
-int turbo_read(const char *root, const char **source);
+int frequency_turbo(const char *root, const char **source);
 
 json_t *provenance_frequency(const char *root, const struct machine *);
 

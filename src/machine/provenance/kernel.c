@@ -20,12 +20,12 @@ static json_t *read_command_line(const char *root, const char *path, int64_t sca
 
 		if (end != shown)
 			*end++ = ' ';
-		end = word[name] && is_secret(word, name)
+		end = word[name] && environment_is_secret(word, name)
 			      ? stpcpy(stpncpy(end, word, name), "=<hidden>")
 			      : stpcpy(end, word);
 	}
 	free(line);
-	return text_value(shown);
+	return source_text(shown);
 }
 
 json_t *provenance_kernel(const char *root)
@@ -38,6 +38,6 @@ json_t *provenance_kernel(const char *root)
 	};
 	json_t *kernel = json_object();
 
-	put_sources(kernel, root, sources);
+	source_put_all(kernel, root, sources);
 	return kernel;
 }

@@ -23,8 +23,9 @@ static json_t *pages_of(const char *root, size_t size, int node)
 
 	json_object_set_new(pages, node == ALL_NODES ? "size" : "node",
 			    json_integer(node == ALL_NODES ? (json_int_t)size : node));
-	put_value(pages, "total", known ? size_value(p.total) : NULL, "%s", strerror(error));
-	put_value(pages, "free", known ? size_value(p.free) : NULL, "%s", strerror(error));
+	source_put_value(pages, "total", known ? source_size(p.total) : NULL, "%s",
+			 strerror(error));
+	source_put_value(pages, "free", known ? source_size(p.free) : NULL, "%s", strerror(error));
 	return pages;
 }
 
@@ -50,16 +51,17 @@ static void put_meminfo(json_t *memory, const char *meminfo, const char *name, c
 {
 	uint64_t bytes;
 
-	put_value(memory, name, field_number(meminfo, key, &bytes) ? size_value(bytes) : NULL,
-		  "/proc/meminfo has no number \"%s\"", key);
+	source_put_value(memory, name,
+			 field_number(meminfo, key, &bytes) ? source_size(bytes) : NULL,
+			 "/proc/meminfo has no number \"%s\"", key);
 }
 
 json_t *provenance_memory(const char *root, const struct machine *m)
 {
 	static const struct source thp_sources[] = {
-		{ "enabled", THP "/enabled", source_choice, 0 },
-		{ "defrag", THP "/defrag", source_choice, 0 },
-		{ "khugepaged_defrag", THP "/khugepaged/defrag", source_integer, 0 },
+		{ "enabled", SOURCE_THP "/enabled", source_choice, 0 },
+		{ "defrag", SOURCE_THP "/defrag", source_choice, 0 },
+		{ "khugepaged_defrag", SOURCE_THP "/khugepaged/defrag", source_integer, 0 },
 		{ 0 },
 	};
 	static const struct source sources[] = {
@@ -73,13 +75,13 @@ json_t *provenance_memory(const char *root, const struct machine *m)
 
 	put_meminfo(memory, meminfo, "total", "MemTotal");
 	put_meminfo(memory, meminfo, "available", "MemAvailable");
-	put_value(memory, "page", size_value(m->page), "not a size");
-	put_value(memory, "huge_page", m->huge_page ? size_value(m->huge_page) : NULL,
-		  "no transparent huge pages here");
-	put_sources(thp, root, thp_sources);
+	source_put_value(memory, "page", source_size(m->page), "not a size");
+	source_put_value(memory, "huge_page", m->huge_page ? source_size(m->huge_page) : NULL,
+			 "no transparent huge pages here");
+	source_put_all(thp, root, thp_sources);
 	json_object_set_new(memory, "thp", thp);
 	json_object_set_new(memory, "hugepages", huge_pages_of(root, m));
-	put_sources(memory, root, sources);
+	source_put_all(memory, root, sources);
 	free(meminfo);
 	return memory;
 }

@@ -32,13 +32,14 @@ json_t *provenance_program(void)
 	};
 	json_t *program = json_object(), *built_with = json_object();
 
-	put_value(program, "version", utf8_json(PACKAGE_VERSION), "no memory");
-	put_value(program, "revision", utf8_json(LOCUS_REVISION), "not built from a git tree");
-	put_value(program, "compiler", utf8_json(LOCUS_COMPILER), "no memory");
-	put_value(program, "flags", utf8_json(LOCUS_CFLAGS), "no memory");
+	source_put_value(program, "version", utf8_json(PACKAGE_VERSION), "no memory");
+	source_put_value(program, "revision", utf8_json(LOCUS_REVISION),
+			 "not built from a git tree");
+	source_put_value(program, "compiler", utf8_json(LOCUS_COMPILER), "no memory");
+	source_put_value(program, "flags", utf8_json(LOCUS_CFLAGS), "no memory");
 	for (unsigned i = 0; i < LENGTH(parts); i++)
-		put_value(built_with, parts[i].name, json_string(parts[i].version),
-			  "built without it");
+		source_put_value(built_with, parts[i].name, json_string(parts[i].version),
+				 "built without it");
 	json_object_set_new(program, "built_with", built_with);
 	return program;
 }

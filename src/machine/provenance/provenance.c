@@ -32,7 +32,7 @@ static int visible(const struct dirent *entry)
 
 static json_t *mitigations_of(const char *root)
 {
-	static const char folder[] = CPUS "/vulnerabilities";
+	static const char folder[] = SOURCE_CPUS "/vulnerabilities";
 	json_t *mitigations = NULL;
 	struct dirent **entries;
 	char path[PATH_MAX];
@@ -45,7 +45,7 @@ static json_t *mitigations_of(const char *root)
 	mitigations = json_object();
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
-		put_source(mitigations, root,
+		source_put(mitigations, root,
 			   &(struct source){ entries[i]->d_name, path, source_line, 0 });
 		free(entries[i]);
 	}
@@ -59,14 +59,16 @@ static json_t *cgroup_of(const char *root)
 	struct cgroup c;
 
 	cgroup_read(root, &c);
-	put_value(cgroup, "version", c.version ? json_integer(c.version) : NULL,
-		  "no control group for memory can be seen");
-	put_value(cgroup, "path", utf8_json(c.path), "no control group for memory can be seen");
-	put_value(cgroup, "memory_limit",
-		  c.memory_limit == NO_LIMIT ? NULL : size_value(c.memory_limit), "none set");
-	put_value(cgroup, "cpu_quota", isfinite(c.cpu_quota) ? json_real(c.cpu_quota) : NULL,
-		  "none set");
-	put_value(cgroup, "cpuset", utf8_json(c.cpuset), "no cpuset can be seen");
+	source_put_value(cgroup, "version", c.version ? json_integer(c.version) : NULL,
+			 "no control group for memory can be seen");
+	source_put_value(cgroup, "path", utf8_json(c.path),
+			 "no control group for memory can be seen");
+	source_put_value(cgroup, "memory_limit",
+			 c.memory_limit == NO_LIMIT ? NULL : source_size(c.memory_limit),
+			 "none set");
+	source_put_value(cgroup, "cpu_quota", isfinite(c.cpu_quota) ? json_real(c.cpu_quota) : NULL,
+			 "none set");
+	source_put_value(cgroup, "cpuset", utf8_json(c.cpuset), "no cpuset can be seen");
 	cgroup_free(&c);
 	return cgroup;
 }
@@ -80,9 +82,10 @@ json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
 
 		json_object_set_new(tlb, "level", json_integer(t->level));
 		json_object_set_new(tlb, "type", json_string(t->type));
-		json_object_set_new(tlb, "page", size_value(t->page));
-		json_object_set_new(tlb, "entries", size_value(t->entries));
-		put_value(tlb, "ways", t->ways ? size_value(t->ways) : NULL, "CPUID does not say");
+		json_object_set_new(tlb, "page", source_size(t->page));
+		json_object_set_new(tlb, "entries", source_size(t->entries));
+		source_put_value(tlb, "ways", t->ways ? source_size(t->ways) : NULL,
+				 "CPUID does not say");
 		json_array_append_new(list, tlb);
 	}
 	return list;
@@ -116,8 +119,8 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	hypervisor = hypervisor_find(root, &known);
 	json_object_set_new(machine, "cpu", provenance_cpu(root));
 	if (hypervisor || !known)
-		put_value(machine, "virtual", json_string(hypervisor),
-			  "neither the CPU nor the firmware tells");
+		source_put_value(machine, "virtual", json_string(hypervisor),
+				 "neither the CPU nor the firmware tells");
 	else
 		json_object_set_new(machine, "virtual", json_null());
 	json_object_set_new(machine, "topology", provenance_topology(root, m));
@@ -125,10 +128,10 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	json_object_set_new(machine, "memory", provenance_memory(root, m));
 	json_object_set_new(machine, "kernel", provenance_kernel(root));
 	json_object_set_new(machine, "frequency", provenance_frequency(root, m));
-	put_value(machine, "mitigations", mitigations_of(root), CPUS "/vulnerabilities: %s",
-		  strerror(errno));
+	source_put_value(machine, "mitigations", mitigations_of(root),
+			 SOURCE_CPUS "/vulnerabilities: %s", strerror(errno));
 	json_object_set_new(machine, "cgroup", cgroup_of(root));
-	put_sources(machine, root, settings);
+	source_put_all(machine, root, settings);
 	json_object_set_new(machine, "environment", provenance_environment());
 	json_object_set_new(machine, "libc", json_sprintf("glibc %s", gnu_get_libc_version()));
 	return machine;

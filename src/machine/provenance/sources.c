@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
 
-void put_value(json_t *object, const char *name, json_t *value, const char *why, ...)
+void source_put_value(json_t *object, const char *name, json_t *value, const char *why, ...)
 {
 	char reason[PATH_MAX + 128], key[UTF8_ROOM(NAME_MAX + 1) + sizeof("_why")];
 	va_list arguments;
@@ -26,7 +26,7 @@ void put_value(json_t *object, const char *name, json_t *value, const char *why,
 	json_object_set_new(object, key, utf8_json(reason));
 }
 
-json_t *text_value(char *text)
+json_t *source_text(char *text)
 {
 	json_t *value = utf8_json(text);
 
@@ -37,16 +37,16 @@ json_t *text_value(char *text)
 json_t *source_line(const char *root, const char *path, int64_t scale)
 {
 	(void)scale;
-	return text_value(sysfs_line(root, "%s", path));
+	return source_text(sysfs_line(root, "%s", path));
 }
 
 json_t *source_choice(const char *root, const char *path, int64_t scale)
 {
 	(void)scale;
-	return text_value(sysfs_choice(root, "%s", path));
+	return source_text(sysfs_choice(root, "%s", path));
 }
 
-bool parse_integer(const char *text, int64_t *value)
+bool source_parse_integer(const char *text, int64_t *value)
 {
 	char *end;
 
@@ -65,7 +65,7 @@ json_t *source_integer(const char *root, const char *path, int64_t scale)
 
 	if (!line)
 		return NULL;
-	if (parse_integer(line, &value)) {
+	if (source_parse_integer(line, &value)) {
 		if (__builtin_mul_overflow(value, scale, &value))
 			errno = ERANGE;
 		else
@@ -75,20 +75,20 @@ json_t *source_integer(const char *root, const char *path, int64_t scale)
 	return result;
 }
 
-void put_source(json_t *object, const char *root, const struct source *s)
+void source_put(json_t *object, const char *root, const struct source *s)
 {
 	json_t *value = s->read(root, s->path, s->scale ? s->scale : 1);
 
-	put_value(object, s->key, value, "%s: %s", s->path, strerror(errno));
+	source_put_value(object, s->key, value, "%s: %s", s->path, strerror(errno));
 }
 
-void put_sources(json_t *object, const char *root, const struct source *sources)
+void source_put_all(json_t *object, const char *root, const struct source *sources)
 {
 	for (; sources->key; sources++)
-		put_source(object, root, sources);
+		source_put(object, root, sources);
 }
 
-json_t *size_value(uint64_t value)
+json_t *source_size(uint64_t value)
 {
 	return value <= INT64_MAX ? json_integer((json_int_t)value) : NULL;
 }

@@ -9,24 +9,24 @@
 
 #include "base/arithmetic.h"
 
-#define CPUS  "/sys/devices/system/cpu"
-#define NODES "/sys/devices/system/node"
-#define THP   "/sys/kernel/mm/transparent_hugepage"
+#define SOURCE_CPUS  "/sys/devices/system/cpu"
+#define SOURCE_NODES "/sys/devices/system/node"
+#define SOURCE_THP   "/sys/kernel/mm/transparent_hugepage"
 
 /* Takes over the value's reference. NULL becomes null, with the reason as NAME_why. */
-void put_value(json_t *object, const char *name, json_t *value, const char *why, ...)
+void source_put_value(json_t *object, const char *name, json_t *value, const char *why, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* Frees the text. NULL if the text is NULL; keeps errno. */
-json_t *text_value(char *text);
+json_t *source_text(char *text);
 
 /* The value in a file; NULL with errno. */
 json_t *source_line(const char *root, const char *path, int64_t scale);
 json_t *source_choice(const char *root, const char *path, int64_t scale);
 json_t *source_integer(const char *root, const char *path, int64_t scale); /* times the scale */
 /* Signed: perf_event_paranoid may be -1. Decimal, octal or hexadecimal. False with errno. */
-bool parse_integer(const char *text, int64_t *value);
-json_t *size_value(uint64_t value); /* NULL: too large for the record */
+bool source_parse_integer(const char *text, int64_t *value);
+json_t *source_size(uint64_t value); /* NULL: too large for the record */
 
 /* A value read from a file. */
 struct source {
@@ -34,8 +34,8 @@ struct source {
 	json_t *(*read)(const char *root, const char *path, int64_t scale);
 	int64_t scale;
 };
-void put_source(json_t *object, const char *root, const struct source *);
-void put_sources(json_t *object, const char *root,
-		 const struct source *); /* up to one without a key */
+void source_put(json_t *object, const char *root, const struct source *);
+void source_put_all(json_t *object, const char *root,
+		    const struct source *); /* up to one without a key */
 
 #endif

@@ -24,7 +24,8 @@ static json_t *cpus_of_node(const struct machine *m, int node)
 /* Whether a node has no CPUs at all, not just none that this process may use. */
 static bool memory_only(const char *root, const struct machine *m, const struct node *n)
 {
-	hwloc_bitmap_t cpus = m->here ? sysfs_list(root, NODES "/node%d/cpulist", n->number) : NULL;
+	hwloc_bitmap_t cpus =
+		m->here ? sysfs_list(root, SOURCE_NODES "/node%d/cpulist", n->number) : NULL;
 	bool only = cpus ? hwloc_bitmap_iszero(cpus) : !n->cpus;
 
 	hwloc_bitmap_free(cpus);
@@ -42,10 +43,10 @@ static json_t *nodes_of(const char *root, const struct machine *m)
 		bool known = m->here && !node_memory_read(root, n->number, &memory);
 
 		json_object_set_new(node, "node", json_integer(n->number));
-		put_value(node, "memory", size_value(known ? memory.total : n->memory),
-			  "not a size");
-		put_value(node, "free", known ? size_value(memory.free) : NULL, "%s",
-			  m->here ? strerror(errno) : "not this machine");
+		source_put_value(node, "memory", source_size(known ? memory.total : n->memory),
+				 "not a size");
+		source_put_value(node, "free", known ? source_size(memory.free) : NULL, "%s",
+				 m->here ? strerror(errno) : "not this machine");
 		json_object_set_new(node, "cpus", cpus_of_node(m, n->number));
 		json_object_set_new(node, "memory_only", json_boolean(memory_only(root, m, n)));
 		json_object_set_new(node, "first_touch", json_integer(n->first_touch));
@@ -77,11 +78,13 @@ static json_t *cache_of(hwloc_obj_t object, unsigned how_many)
 
 	json_object_set_new(cache, "level", json_integer(c->depth));
 	json_object_set_new(cache, "type", json_string(cache_type(c->type)));
-	put_value(cache, "size", c->size ? size_value(c->size) : NULL, "hwloc does not know it");
-	put_value(cache, "line", c->linesize ? json_integer(c->linesize) : NULL,
-		  "hwloc does not know it");
-	put_value(cache, "ways", c->associativity > 0 ? json_integer(c->associativity) : NULL, "%s",
-		  c->associativity ? "fully associative" : "hwloc does not know it");
+	source_put_value(cache, "size", c->size ? source_size(c->size) : NULL,
+			 "hwloc does not know it");
+	source_put_value(cache, "line", c->linesize ? json_integer(c->linesize) : NULL,
+			 "hwloc does not know it");
+	source_put_value(cache, "ways",
+			 c->associativity > 0 ? json_integer(c->associativity) : NULL, "%s",
+			 c->associativity ? "fully associative" : "hwloc does not know it");
 	json_object_set_new(cache, "count", json_integer(how_many));
 	json_object_set_new(cache, "shared_by", json_integer(hwloc_bitmap_weight(object->cpuset)));
 	return cache;
@@ -127,8 +130,9 @@ static json_t *matrix_of(const struct machine *m, const struct hwloc_distances_s
 					if ((int)d->objs[a]->os_index == m->node[i].number &&
 					    (int)d->objs[b]->os_index == m->node[j].number)
 						value = value ? value
-							      : size_value(d->values[a * d->nbobjs +
-										     b]);
+							      : source_size(
+									d->values[a * d->nbobjs +
+										  b]);
 			json_array_append_new(row, value ? value : json_null());
 		}
 		json_array_append_new(matrix, row);
@@ -190,7 +194,7 @@ static json_t *allowed_of(const struct machine *m)
 /* Of the whole machine; `allowed` are the CPUs that this process may use. */
 json_t *provenance_topology(const char *root, const struct machine *m)
 {
-	static const struct source online = { "online", CPUS "/online", source_line, 0 };
+	static const struct source online = { "online", SOURCE_CPUS "/online", source_line, 0 };
 	hwloc_topology_t t = m->topology;
 	json_t *topology = json_object();
 
@@ -201,15 +205,15 @@ json_t *provenance_topology(const char *root, const struct machine *m)
 	json_object_set_new(topology, "cpus",
 			    json_integer(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU)));
 	if (m->here)
-		put_source(topology, root, &online);
+		source_put(topology, root, &online);
 	else
-		put_value(topology, "online", NULL, "not this machine");
+		source_put_value(topology, "online", NULL, "not this machine");
 	json_object_set_new(topology, "allowed", allowed_of(m));
 	json_object_set_new(topology, "smt", json_integer(smt_of(t)));
 	json_object_set_new(topology, "nodes", nodes_of(root, m));
 	json_object_set_new(topology, "caches", caches_of(t));
-	put_value(topology, "distances", distances_of(m), "hwloc knows of none");
-	put_value(topology, "hwloc", synthetic_of(t),
-		  "not a tree that a synthetic description can tell");
+	source_put_value(topology, "distances", distances_of(m), "hwloc knows of none");
+	source_put_value(topology, "hwloc", synthetic_of(t),
+			 "not a tree that a synthetic description can tell");
 	return topology;
 }

@@ -72,7 +72,7 @@ static void look_for_perfctr(void)
 	below_perfctr = is_ancestor("likwid-perfctr", false);
 }
 
-bool started_by_perfctr(void)
+bool affinity_by_perfctr(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -89,7 +89,7 @@ static const char *who_of_likwid(void)
 {
 	if (is_ancestor(".likwidscript_", true))
 		return "likwid-mpirun";
-	if (started_by_perfctr())
+	if (affinity_by_perfctr())
 		return "likwid-perfctr";
 	return getenv("LIKWID_MODE") && !is_ancestor("likwid-pin", false) ? "likwid-perfctr"
 									  : "likwid-pin";

@@ -39,6 +39,6 @@ void affinity_free(struct affinity *);
  * Whether likwid-perfctr is an ancestor of this process: the only sign of it without -m, as it sets
  * its variables only with -m. Looked up once.
  */
-bool started_by_perfctr(void);
+bool affinity_by_perfctr(void);
 
 #endif

@@ -68,7 +68,7 @@ static int place_on_node(const char *layout, const struct node *node, unsigned n
 		return why_fail(
 			why,
 			"layout %.100s asks for %u threads on node %d, which has %s; expected "
-			"fewer (" OVERSUBSCRIBE ")",
+			"fewer (" ORDER_OVERSUBSCRIBE ")",
 			layout, n, node->number, text_count(node->cpus, "CPU").of);
 	assert(node->cpus); /* nodes of layouts have CPUs */
 	for (unsigned i = 0; placed < n; i = (i + 1) % order->n)
@@ -95,7 +95,7 @@ int machine_layout(const struct machine *m, const char *layout, const char *bind
 			"of its nodes with CPUs (%s), as \"%s\"",
 			layout, cpu_node_list(m, numbers), nodes == 1 ? "2" : "2+0");
 	else
-		status = order_by(m, is_order(bind) ? bind : "close", &order, why);
+		status = order_by(m, order_is_word(bind) ? bind : "close", &order, why);
 	for (unsigned i = 0; !status && i < nodes; place += count[i], i++)
 		status = place_on_node(layout, cpu_node(m, i), count[i], oversubscribe, &order,
 				       place, why);

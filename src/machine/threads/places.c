@@ -25,11 +25,10 @@ int machine_bind(const struct machine *m, const char *bind, unsigned n, bool ove
 		return why_fail(why, "out of memory");
 	status = order_by(m, bind, &order, why);
 	if (!status && n > order.n && !oversubscribe)
-		status = why_fail(
-			why,
-			"%u threads don't fit on %s (bind: %.100s); expected fewer (" OVERSUBSCRIBE
-			")",
-			n, text_count(order.n, "CPU").of, bind);
+		status = why_fail(why,
+				  "%u threads don't fit on %s (bind: %.100s); expected fewer "
+				  "(" ORDER_OVERSUBSCRIBE ")",
+				  n, text_count(order.n, "CPU").of, bind);
 	for (unsigned i = 0; !status && i < n; i++)
 		place[i] = place_of(order.cpu[i % order.n]);
 	free(order.cpu);

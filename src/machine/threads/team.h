@@ -42,7 +42,7 @@ struct worker {
 	/* why the worker, and so the trial, failed: work() sets it; NULL: it did not */
 	const char *failed;
 };
-#define IDLE (~0u)
+#define TEAM_IDLE (~0u)
 
 struct team;
 

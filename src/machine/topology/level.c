@@ -4,9 +4,9 @@
 #include "machine/topology/topology.h"
 
 const char *const machine_level_names[LEVELS] = {
-	[SAME_CPU] = "CPU",	   [SAME_CORE] = "SMT",	 [SAME_L2] = "L2",
-	[SAME_L3] = "L3",	   [SAME_NODE] = "node", [SAME_PACKAGE] = "package",
-	[SAME_MACHINE] = "machine"
+	[LEVEL_CPU] = "CPU",	    [LEVEL_CORE] = "SMT",  [LEVEL_L2] = "L2",
+	[LEVEL_L3] = "L3",	    [LEVEL_NODE] = "node", [LEVEL_PACKAGE] = "package",
+	[LEVEL_MACHINE] = "machine"
 };
 
 static bool share_cache(const struct machine *m, hwloc_obj_type_t type, int cpu, int other)
@@ -22,14 +22,14 @@ enum level machine_level(const struct machine *m, int cpu, int other)
 	const struct cpu *a = machine_cpu(m, cpu), *b = machine_cpu(m, other);
 
 	if (cpu == other)
-		return SAME_CPU;
+		return LEVEL_CPU;
 	if (!a || !b)
-		return SAME_MACHINE;
+		return LEVEL_MACHINE;
 	if (a->core == b->core)
-		return SAME_CORE;
+		return LEVEL_CORE;
 	if (a->node != b->node)
-		return a->package == b->package ? SAME_PACKAGE : SAME_MACHINE;
+		return a->package == b->package ? LEVEL_PACKAGE : LEVEL_MACHINE;
 	if (share_cache(m, HWLOC_OBJ_L2CACHE, cpu, other))
-		return SAME_L2;
-	return share_cache(m, HWLOC_OBJ_L3CACHE, cpu, other) ? SAME_L3 : SAME_NODE;
+		return LEVEL_L2;
+	return share_cache(m, HWLOC_OBJ_L3CACHE, cpu, other) ? LEVEL_L3 : LEVEL_NODE;
 }

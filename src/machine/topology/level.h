@@ -5,9 +5,18 @@
 struct machine;
 
 /* The closest level that two CPUs share; on different nodes that is the package at best. */
-enum level { SAME_CPU, SAME_CORE, SAME_L2, SAME_L3, SAME_NODE, SAME_PACKAGE, SAME_MACHINE, LEVELS };
+enum level {
+	LEVEL_CPU,
+	LEVEL_CORE,
+	LEVEL_L2,
+	LEVEL_L3,
+	LEVEL_NODE,
+	LEVEL_PACKAGE,
+	LEVEL_MACHINE,
+	LEVELS
+};
 extern const char *const machine_level_names[LEVELS]; /* "SMT", "L2", .. */
-/* By the CPUs' numbers; SAME_MACHINE for CPUs that this process may not use. */
+/* By the CPUs' numbers; LEVEL_MACHINE for CPUs that this process may not use. */
 enum level machine_level(const struct machine *, int cpu, int other);
 
 #endif

@@ -37,7 +37,7 @@ static int read_nodes(struct machine *m)
 		hwloc_obj_t node =
 			hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, (unsigned)i);
 
-		m->node[i].number = object_number(node);
+		m->node[i].number = machine_object_number(node);
 		if (hwloc_bitmap_isset(allowed, node->os_index))
 			m->node[i].memory = node->attr->numanode.local_memory;
 		else if (node->attr->numanode.local_memory)
@@ -59,7 +59,8 @@ static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 	hwloc_bitmap_t kernel = NULL;
 
 	if (m->here)
-		kernel = sysfs_list(SYSFS_ROOT, NODES "/node%d/cpulist", object_number(node));
+		kernel = sysfs_list(SYSFS_ROOT, NODES "/node%d/cpulist",
+				    machine_object_number(node));
 	return kernel ? kernel : hwloc_bitmap_dup(node->cpuset);
 }
 
@@ -78,7 +79,7 @@ static void read_cpu_nodes(struct machine *m)
 		hwloc_obj_t node =
 			hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_NUMANODE, (unsigned)n);
 		hwloc_bitmap_t cpus = cpus_of(m, node);
-		int size = hwloc_bitmap_weight(cpus), number = object_number(node);
+		int size = hwloc_bitmap_weight(cpus), number = machine_object_number(node);
 
 		for (unsigned i = 0; i < m->cpus; i++) {
 			struct cpu *cpu = &m->cpu[i];
@@ -126,7 +127,7 @@ static void take_cpus(struct machine *m, hwloc_const_bitmap_t usable)
 			continue;
 		core = core ? core : pu;
 		cpu->number = (int)pu->os_index;
-		cpu->package = package ? object_number(package) : 0;
+		cpu->package = package ? machine_object_number(package) : 0;
 		cpu->sibling = core == last_core ? cpu[-1].sibling + 1 : 0;
 		cpu->core = cpu->sibling ? m->cores - 1 : m->cores++;
 		last_core = core;
@@ -263,7 +264,7 @@ int machine_restrict(struct machine *m, const char *bind, const char **why)
 	struct cpu_order order = { 0, calloc(m->cpus, sizeof(*order.cpu)) };
 	int status = order.cpu ? 0 : why_fail(why, "out of memory");
 
-	if (!status && !is_order(bind) && !(status = order_list(m, bind, &order, why)))
+	if (!status && !order_is_word(bind) && !(status = order_list(m, bind, &order, why)))
 		keep(m, &order);
 	free(order.cpu);
 	return status;

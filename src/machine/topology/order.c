@@ -78,11 +78,10 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 		return hwloc_bitmap_set(unknown, number);
 	for (unsigned i = 0; i < order->n; i++)
 		if (order->cpu[i] == cpu)
-			return why_misunderstood(why_fail(
-				why,
-				"CPU %u is twice in \"%.100s\"; expected each once (" OVERSUBSCRIBE
-				")",
-				number, list));
+			return why_misunderstood(why_fail(why,
+							  "CPU %u is twice in \"%.100s\"; expected "
+							  "each once (" ORDER_OVERSUBSCRIBE ")",
+							  number, list));
 	take(order, cpu);
 	return 0;
 }
@@ -139,19 +138,19 @@ int order_list(const struct machine *m, const char *list, struct cpu_order *orde
 	return status;
 }
 
-bool is_float(const char *bind)
+bool order_is_float(const char *bind)
 {
 	return !strcmp(bind, "float");
 }
 
-bool is_order(const char *bind)
+bool order_is_word(const char *bind)
 {
-	return !strcmp(bind, "close") || !strcmp(bind, "spread") || is_float(bind);
+	return !strcmp(bind, "close") || !strcmp(bind, "spread") || order_is_float(bind);
 }
 
 int order_by(const struct machine *m, const char *bind, struct cpu_order *order, const char **why)
 {
-	if (!is_order(bind))
+	if (!order_is_word(bind))
 		return order_list(m, bind, order, why);
 	if (!strcmp(bind, "spread"))
 		order_spread(m, order);

@@ -14,10 +14,10 @@ struct cpu_order {
 };
 
 /* The hint of messages about too few CPUs. */
-#define OVERSUBSCRIBE "more threads than CPUs: --oversubscribe"
+#define ORDER_OVERSUBSCRIBE "more threads than CPUs: --oversubscribe"
 
-bool is_order(const char *bind); /* "close", "spread" or "float", not a list */
-bool is_float(const char *bind); /* begins as close, and is then free to move */
+bool order_is_word(const char *bind);  /* "close", "spread" or "float", not a list */
+bool order_is_float(const char *bind); /* begins as close, and is then free to move */
 /* By a word or a list of CPUs. -1 with *why, and errno as machine_bind(). */
 int order_by(const struct machine *, const char *bind, struct cpu_order *, const char **why);
 int order_list(const struct machine *, const char *list, struct cpu_order *, const char **why);

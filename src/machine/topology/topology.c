@@ -55,7 +55,7 @@ unsigned machine_cpu_nodes(const struct machine *m)
 	return n;
 }
 
-int object_number(hwloc_obj_t object)
+int machine_object_number(hwloc_obj_t object)
 {
 	return (int)(object->os_index == HWLOC_UNKNOWN_INDEX ? object->logical_index
 							     : object->os_index);

@@ -65,6 +65,6 @@ unsigned machine_cpu_nodes(const struct machine *);
 size_t machine_apart(const struct machine *);
 
 /* The kernel's number of an hwloc object, else hwloc's own. */
-int object_number(hwloc_obj_t);
+int machine_object_number(hwloc_obj_t);
 
 #endif
