@@ -115,7 +115,7 @@ int measure_command(const struct program *p, const struct benchmark *b, int argc
 	status = options_parse(&options, b, argc, argv);
 	mute_end(&mute, p->ranks, &status);
 	if (status)
-		return status == HELPED ? EXIT_GOOD : status;
+		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
 	return engine_run(&options, p->benchmarks, p->ranks);
 }
 

@@ -135,7 +135,7 @@ void fuzz_options(const uint8_t *data, size_t size)
 	listen_begin();
 	status = plan_command(b, argc, argv, (uint8_t)(data[1] - '0'));
 	said = listen_end();
-	must(status == 0 || status == HELPED || status == EXIT_COMMAND_LINE ||
+	must(status == 0 || status == OPTIONS_HELPED || status == EXIT_COMMAND_LINE ||
 	     status == EXIT_IMPOSSIBLE);
 	must(status <= 0 || !strncmp(said, "locus", 5));
 	free(text);

@@ -359,7 +359,7 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 	status = check_names(argv[0], table, options + rows + all, argc, argv);
 	failed = status ? 0 : argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, o);
 	if (failed)
-		status = failed == ECANCELED ? HELPED : EXIT_COMMAND_LINE;
+		status = failed == ECANCELED ? OPTIONS_HELPED : EXIT_COMMAND_LINE;
 	for (unsigned i = 0; i < parameters; i++)
 		free(help[i]);
 	free(text);

@@ -40,10 +40,11 @@ struct options {
 bool options_select(const struct options *);
 
 /*
- * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0: go on; HELPED: --help or
- * --usage has been printed, and that is all; else the status to exit with, after a message.
+ * Reads the arguments after the subcommand (argv[0] is "locus numa"). 0: go on; OPTIONS_HELPED:
+ * --help or --usage has been printed, and that is all; else the status to exit with, after a
+ * message.
  */
-enum { HELPED = -1 };
+enum { OPTIONS_HELPED = -1 };
 int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
 
 /*

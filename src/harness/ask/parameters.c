@@ -22,7 +22,7 @@ unsigned variant_count(const struct benchmark *b)
 	return n;
 }
 
-bool has_parameter(const struct benchmark *b, const struct variant *v, unsigned parameter)
+bool parameter_applies(const struct benchmark *b, const struct variant *v, unsigned parameter)
 {
 	return !(v->unused & BIT(parameter)) && b->parameters[parameter].type != P_FOUND;
 }

@@ -13,6 +13,6 @@ unsigned variant_count(const struct benchmark *);
  * Whether trials of the variant differ by this parameter: it means something there, and people can
  * give it.
  */
-bool has_parameter(const struct benchmark *, const struct variant *, unsigned parameter);
+bool parameter_applies(const struct benchmark *, const struct variant *, unsigned parameter);
 
 #endif

@@ -28,7 +28,7 @@ static json_t *parameters_json(const struct trial *t)
 		const struct parameter *p = &t->benchmark->parameters[i];
 		json_t *value;
 
-		if (!has_parameter(t->benchmark, t->variant, i) || p->output)
+		if (!parameter_applies(t->benchmark, t->variant, i) || p->output)
 			continue;
 		if (p->type == P_REAL)
 			value = json_real(t->value[i].real);

@@ -43,12 +43,13 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	double off = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0);
 	double lost = (s->planned->trial.floating ? steal : fmax(steal, off)) / n->wall;
 
-	if (share <= NOISY_SHARE && moved <= CONVERGED_WITHIN && lost <= LOST_SHARE)
+	if (share <= NOISE_MOST_SAMPLES && moved <= SERIES_CONVERGED_WITHIN &&
+	    lost <= NOISE_MOST_LOST)
 		return;
 	verdict_add(v, STATUS_NOISY,
 		    "%.0f %% of its samples were disturbed (%" PRIu64
 		    " involuntary switches, %" PRIu64
 		    " migrations, %.3g s off the CPU, %.3g s stolen)%s",
 		    100 * share, n->involuntary, n->migrations, n->off_cpu, steal,
-		    moved > CONVERGED_WITHIN ? ", and that moved its result" : "");
+		    moved > SERIES_CONVERGED_WITHIN ? ", and that moved its result" : "");
 }

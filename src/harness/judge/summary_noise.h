@@ -10,10 +10,10 @@
 
 /*
  * A trial is noisy when more than this share of its samples is, or of its time was lost, or when
- * they move its result by more than CONVERGED_WITHIN.
+ * they move its result by more than SERIES_CONVERGED_WITHIN.
  */
-#define NOISY_SHARE 0.1
-#define LOST_SHARE  0.02
+#define NOISE_MOST_SAMPLES 0.1
+#define NOISE_MOST_LOST	   0.02
 
 size_t noise_samples(const struct series *); /* that are noisy */
 json_t *noise_json(const struct series *);   /* `noise` of the trial line */

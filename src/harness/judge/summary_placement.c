@@ -59,7 +59,7 @@ static void judge_placement(const struct placement *p, const char *when, const s
 			 ": the inherited memory policy %s decides where they lie; lift it with "
 			 "numactl --localalloc locus ...",
 			 m->policy.text);
-	if ((double)p->misplaced > MISPLACED_SHARE * (double)p->pages)
+	if ((double)p->misplaced > PLACEMENT_MOST_ASTRAY * (double)p->pages)
 		verdict_add(v, STATUS_MISPLACED,
 			    "%" PRIu64 " of %" PRIu64
 			    " pages were not where they were asked to be %s its samples%s",
@@ -78,7 +78,7 @@ static bool has_node(const struct trial *t)
 {
 	for (unsigned i = 0; i < parameter_count(t->benchmark); i++)
 		if (t->benchmark->parameters[i].type == P_NODE &&
-		    has_parameter(t->benchmark, t->variant, i))
+		    parameter_applies(t->benchmark, t->variant, i))
 			return true;
 	return false;
 }

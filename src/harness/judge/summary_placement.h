@@ -12,7 +12,7 @@
  * A trial is misplaced when more than this share of its pages is astray: a page or two may be the
  * kernel's own choice under pressure.
  */
-#define MISPLACED_SHARE 0.001
+#define PLACEMENT_MOST_ASTRAY 0.001
 
 json_t *placement_json(const struct series *); /* `placement` of the trial line */
 /* Of pages astray, or not read back, and of threads on nodes where first touch leaves none. */

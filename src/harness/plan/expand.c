@@ -61,13 +61,13 @@ static int multiply(struct plan *plan, const struct factors *f, unsigned threads
 
 	do {
 		for (i = 0; i < n; i++)
-			if (has_parameter(b, f->variant, i))
+			if (parameter_applies(b, f->variant, i))
 				value[i] = f->parameter[i].value[at[i]];
 		status = add_point(plan, f, value, threads);
 		if (status)
 			return status;
 		for (i = n; i-- > 0;) {
-			if (has_parameter(b, f->variant, i) && ++at[i] < f->parameter[i].n)
+			if (parameter_applies(b, f->variant, i) && ++at[i] < f->parameter[i].n)
 				break;
 			at[i] = 0;
 		}

@@ -93,7 +93,7 @@ int factors_variants(const struct request *r, bool *wanted)
 bool factors_layout(const struct benchmark *b, const struct variant *v, unsigned *which)
 {
 	for (*which = 0; *which < parameter_count(b); ++*which)
-		if (b->parameters[*which].type == P_LAYOUT && has_parameter(b, v, *which))
+		if (b->parameters[*which].type == P_LAYOUT && parameter_applies(b, v, *which))
 			return true;
 	return false;
 }
@@ -191,7 +191,7 @@ static int read_parameters(struct factors *f)
 	int status = 0;
 
 	for (unsigned i = 0; !status && i < parameter_count(b); i++)
-		if (has_parameter(b, f->variant, i))
+		if (parameter_applies(b, f->variant, i))
 			status = read_parameter(f, i);
 		else if (f->request->options->parameter[i])
 			status = read_unused(f, i);

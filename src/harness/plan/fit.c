@@ -25,7 +25,8 @@ static char *refuse_nodes(const struct trial *t)
 
 	for (unsigned i = 0; i < parameter_count(t->benchmark); i++) {
 		const struct parameter *p = &t->benchmark->parameters[i];
-		const bool given = p->type == P_NODE && has_parameter(t->benchmark, t->variant, i);
+		const bool given =
+			p->type == P_NODE && parameter_applies(t->benchmark, t->variant, i);
 		const struct node *node =
 			given ? machine_node(t->machine, (int)t->value[i].count) : NULL;
 

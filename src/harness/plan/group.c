@@ -48,7 +48,7 @@ static uint64_t kinship(const struct planned *p)
 
 		if (q->type != P_LAYOUT && q->type != P_NODE && !compared(t->benchmark, i))
 			used += snprintf(key + used, sizeof(key) - (size_t)used, " %s",
-					 has_parameter(t->benchmark, t->variant, i)
+					 parameter_applies(t->benchmark, t->variant, i)
 						 ? value_print(q, t->value[i], text, sizeof(text))
 						 : "");
 	}

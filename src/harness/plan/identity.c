@@ -26,7 +26,7 @@ char *identity_text(const struct trial *t, const char *bind)
 		return NULL;
 	fprintf(f, "%s/%s", b->name, t->variant->name);
 	for (unsigned i = 0; i < parameter_count(b); i++)
-		if (has_parameter(b, t->variant, i) && !b->parameters[i].output)
+		if (parameter_applies(b, t->variant, i) && !b->parameters[i].output)
 			fprintf(f, " %s=%s", b->parameters[i].name,
 				value_print(&b->parameters[i], t->value[i], text, sizeof(text)));
 	fprintf(f, " threads=%u", t->threads);

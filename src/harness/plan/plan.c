@@ -65,7 +65,7 @@ static struct varying find_varying(const struct plan *plan)
 			const struct parameter *p = &b->parameters[j];
 
 			/* places are always worth a word, where some have none */
-			if (!has_parameter(b, t->variant, j))
+			if (!parameter_applies(b, t->variant, j))
 				varies.parameter[j] |= p->type == P_LAYOUT || p->type == P_NODE;
 			else if (!first[j])
 				first[j] = t;
@@ -86,7 +86,7 @@ static void name_trial(struct planned *p, const struct varying *varies)
 	char text[VALUE_ROOM];
 
 	for (unsigned i = 0; i < parameter_count(b) && used < size; i++)
-		if (varies->parameter[i] && has_parameter(b, t->variant, i))
+		if (varies->parameter[i] && parameter_applies(b, t->variant, i))
 			used += snprintf(
 				p->name + used, (size_t)(size - used), " %s=%s",
 				b->parameters[i].name,

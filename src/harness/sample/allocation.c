@@ -97,13 +97,13 @@ bool allocation_open(struct series *s, struct team *team)
 	t->team = team;
 	t->arena = arena_open(t->machine);
 	errno = t->arena ? 0 : errno;
-	watchdog_away(PREPARING);
+	watchdog_away(SERIES_PREPARING);
 	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
 	watchdog_back();
 	if (!all_prepared(s, t->arena && (!ops->prepare || s->state)) ||
 	    !all_prepared(s, has_room(t)))
 		return false;
-	watchdog_away(PREPARING);
+	watchdog_away(SERIES_PREPARING);
 	if (ops->enter)
 		team_run(team, ops->enter, s->state);
 	placements_begin(&s->placements, t->arena);
@@ -125,12 +125,12 @@ void allocation_close(struct series *s, struct team *team)
 
 	if (!s->ready)
 		return;
-	watchdog_away(CHECKING);
+	watchdog_away(SERIES_VERIFYING);
 	placed = placements_end(&s->placements, t->arena, &after);
 	watchdog_back();
 	placements_keep(&s->placements, placed ? &after : NULL);
 	roles_seat(s, team);
-	watchdog_away(CHECKING);
+	watchdog_away(SERIES_VERIFYING);
 	wrong = s->worked && !s->failure && roles_ops(t)->verify ? roles_ops(t)->verify(s->state, t)
 								 : NULL;
 	watchdog_back();

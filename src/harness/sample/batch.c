@@ -36,7 +36,7 @@ static double median_cycle(struct team *team)
 	struct cycles c;
 	size_t n = team_threads(team);
 
-	watchdog_away(MEASURING);
+	watchdog_away(SERIES_MEASURING);
 	team_run(team, time_cycle, &c);
 	watchdog_back();
 	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);

@@ -122,7 +122,7 @@ void reports_collect(struct series *s, const struct sample *sample)
 			s->value[m][s->samples] = NAN;
 	if (!roles_ops(t)->collect)
 		return;
-	watchdog_away(CHECKING);
+	watchdog_away(SERIES_VERIFYING);
 	roles_ops(t)->collect(s->state, t, &result);
 	watchdog_back();
 	for (unsigned m = 0; m < n; m++)

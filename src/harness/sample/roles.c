@@ -78,7 +78,7 @@ static bool seat(struct series *s, struct team *team)
 	unsigned culprit;
 	int failed;
 
-	watchdog_away(PREPARING);
+	watchdog_away(SERIES_PREPARING);
 	failed = take_seats(s, team, &culprit);
 	watchdog_back();
 	if (failed) {

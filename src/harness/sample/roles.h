@@ -5,11 +5,6 @@
 
 #include "harness/sample/series.h"
 
-/* What the main thread does while it is away from the books: the object is a trial. */
-#define PREPARING "preparing"
-#define MEASURING "measuring"
-#define CHECKING  "checking"
-
 const struct ops *roles_ops(const struct trial *);
 unsigned roles_count(const struct trial *);
 const char *roles_name(const struct trial *, unsigned number);

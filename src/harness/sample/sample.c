@@ -13,7 +13,7 @@ struct turn sample_turn(const struct series *s, unsigned i)
 {
 	const unsigned rounds = s->pairs ? tournament_rounds(s->planned->trial.threads) : 1;
 
-	return (struct turn){ i % rounds, i / rounds, EVERY_SLOT };
+	return (struct turn){ i % rounds, i / rounds, TURN_EVERY_SLOT };
 }
 
 /* Seats the pairs of a round at their slots. */
@@ -27,7 +27,8 @@ static void pair_up(struct series *s, struct team *team, struct turn turn)
 		/* a slot with one player is no pair */
 		if (!tournament_pair(players, turn.round, slot, &a, &b))
 			continue;
-		for (unsigned i = 0; i < 2 && (turn.slot == EVERY_SLOT || turn.slot == slot); i++) {
+		for (unsigned i = 0; i < 2 && (turn.slot == TURN_EVERY_SLOT || turn.slot == slot);
+		     i++) {
 			struct worker *w = team_worker(team, i ? b : a);
 
 			w->group = pair;
@@ -82,7 +83,7 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	struct sample sample = { .communicated = NAN };
 	double spent;
 
-	watchdog_away(MEASURING);
+	watchdog_away(SERIES_MEASURING);
 	if (ops->reset)
 		ops->reset(s->state);
 	if (s->pairs)

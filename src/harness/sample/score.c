@@ -26,7 +26,7 @@ void score_pairs(struct series *s, struct team *team, struct turn turn, struct n
 		bool disturbed_one, disturbed_other;
 		double time, units;
 
-		if ((turn.slot != EVERY_SLOT && turn.slot != slot) ||
+		if ((turn.slot != TURN_EVERY_SLOT && turn.slot != slot) ||
 		    !tournament_pair(t->threads, turn.round, slot, &a, &b))
 			continue;
 		one = team_attendance(team, a);
@@ -41,7 +41,7 @@ void score_pairs(struct series *s, struct team *team, struct turn turn, struct n
 		if (times && units > 0)
 			times[n++] = time / units;
 		if (keep && units > 0)
-			pairs_add(s->pairs, a, b, time / units, turn.slot != EVERY_SLOT);
+			pairs_add(s->pairs, a, b, time / units, turn.slot != TURN_EVERY_SLOT);
 		s->did = team_worker(team, a)->done;
 		sample->done += units;
 	}

@@ -19,9 +19,9 @@ struct sample {
 /* Whose turn it is, where workers meet in pairs. */
 struct turn {
 	unsigned round, meeting;
-	unsigned slot; /* the pair that plays; EVERY_SLOT: each of the round */
+	unsigned slot; /* the pair that plays; TURN_EVERY_SLOT: each of the round */
 };
-#define EVERY_SLOT (~0u)
+#define TURN_EVERY_SLOT (~0u)
 
 /* Of all workers at once. Adds what disturbed them to the noise. */
 void score_all(struct series *, struct team *, struct noise *, struct sample *);

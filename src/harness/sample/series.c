@@ -42,5 +42,5 @@ bool series_converged(const struct series *s, int allocation)
 	if (s->failure) /* there is nothing to wait for */
 		return true;
 	/* false where one is not a number */
-	return (e.high - e.low) / 2 <= CONVERGED_WITHIN * e.value;
+	return (e.high - e.low) / 2 <= SERIES_CONVERGED_WITHIN * e.value;
 }

@@ -16,6 +16,11 @@
 #include "count/tally.h"
 #include "machine/memory/placement.h"
 
+/* What the main thread does while it is away from the books: the object is a trial. */
+#define SERIES_PREPARING "preparing"
+#define SERIES_MEASURING "measuring"
+#define SERIES_VERIFYING "checking"
+
 struct batch {
 	size_t first, samples; /* in the series' arrays */
 	unsigned allocation;
@@ -83,7 +88,7 @@ void series_gather(struct series *);
 struct estimate series_estimate(const struct series *, int allocation, const double *of);
 
 /* Half an interval's width over its estimate: within this, a trial has converged. */
-#define CONVERGED_WITHIN 0.01
+#define SERIES_CONVERGED_WITHIN 0.01
 /*
  * Of the time, in one allocation or in all; false where there is no interval, true where it has
  * failed.
