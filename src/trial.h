@@ -44,8 +44,8 @@ struct ranks {
 	void (*most)(double *, size_t); /* each value becomes the largest of the ranks' values */
 	void (*copy)(unsigned from, void *, size_t); /* the bytes become those of one rank */
 	/* The same over the ranks of this host. All of them, and only they, make the same calls. */
-	void (*sum_here)(int64_t *, size_t);
-	void (*most_here)(double *, size_t);
+	void (*sum_host)(int64_t *, size_t);
+	void (*most_host)(double *, size_t);
 	double (*spent)(void); /* s in these calls so far */
 	/*
 	 * Begins to send a piece to each other rank and to take one from each, of at most

@@ -49,12 +49,12 @@ static void copy(unsigned from, void *bytes, size_t size)
 	spent_so_far += clock_now() - begin;
 }
 
-static void sum_here(int64_t *x, size_t n)
+static void sum_host(int64_t *x, size_t n)
 {
 	reduce(x, n, sizeof(*x), MPI_INT64_T, MPI_SUM, host);
 }
 
-static void most_here(double *x, size_t n)
+static void most_host(double *x, size_t n)
 {
 	reduce(x, n, sizeof(*x), MPI_DOUBLE, MPI_MAX, host);
 }
@@ -118,8 +118,8 @@ static double spent(void)
 static struct ranks ranks = { .sum = sum,
 			      .most = most,
 			      .copy = copy,
-			      .sum_here = sum_here,
-			      .most_here = most_here,
+			      .sum_host = sum_host,
+			      .most_host = most_host,
 			      .begin = begin,
 			      .finish = finish_exchange,
 			      .spent = spent };

@@ -197,10 +197,10 @@ void topology_print(const struct machine *m, FILE *out)
 	print_summary(m, out);
 	print_nodes(m, out);
 	print_caches(m, out);
-	if (m->here)
+	if (m->running)
 		print_tlbs(out);
 	print_distances(m, out);
 	hmat_print(m->topology, out);
-	if (m->here)
+	if (m->running)
 		print_pages(m, out);
 }

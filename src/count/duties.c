@@ -17,15 +17,15 @@ struct host {
 enum { NOBODY = -1 };
 
 static void look_around(struct host *n, const struct place *place, unsigned threads, unsigned rank,
-			void (*most_here)(double *, size_t))
+			void (*most_host)(double *, size_t))
 {
 	for (unsigned i = 0; i <= n->cpus; i++)
 		n->first[i] = -INFINITY;
 	n->first[n->cpus] = -(double)rank;
 	for (unsigned i = 0; i < threads; i++)
 		n->first[place[i].cpu] = -(double)rank;
-	if (most_here)
-		most_here(n->first, n->cpus + 1);
+	if (most_host)
+		most_host(n->first, n->cpus + 1);
 	for (unsigned cpu = 0; cpu < n->cpus; cpu++)
 		if (isfinite(n->first[cpu]))
 			n->package[cpu] = package_of((int)cpu);
@@ -52,7 +52,7 @@ static int who_counts(const struct host *n, int package, const struct place *pla
 }
 
 bool *duties_find(const struct counters *c, const struct place *place, unsigned threads,
-		  unsigned rank, void (*most_here)(double *, size_t))
+		  unsigned rank, void (*most_host)(double *, size_t))
 {
 	const unsigned events = counters_events(c), cpus = cpuset_room();
 	bool *duty = calloc((size_t)events * threads + 1, sizeof(*duty));
@@ -60,7 +60,7 @@ bool *duties_find(const struct counters *c, const struct place *place, unsigned 
 	int package_of_cpu[cpus];
 	struct host host = { cpus, first, package_of_cpu };
 
-	look_around(&host, place, threads, rank, most_here);
+	look_around(&host, place, threads, rank, most_host);
 	for (unsigned i = 0; duty && i < events; i++) {
 		const struct event *e = counters_event(c, i);
 

@@ -14,10 +14,10 @@ struct place;
 
 /*
  * By event and worker of a team with these places: whether that worker counts it. The caller frees
- * it; NULL: ENOMEM. All processes of the host call it, each with its rank; most_here() replaces
+ * it; NULL: ENOMEM. All processes of the host call it, each with its rank; most_host() replaces
  * each value by the largest of theirs (NULL: this is the only process).
  */
 bool *duties_find(const struct counters *, const struct place *, unsigned threads, unsigned rank,
-		  void (*most_here)(double *, size_t));
+		  void (*most_host)(double *, size_t));
 
 #endif

@@ -30,7 +30,7 @@ bool tally_open(struct tally *t, struct counting *c, const struct trial *trial)
 	if (!c)
 		return true;
 	t->duty = duties_find(c->counters, trial->place, threads, rank_of(ranks),
-			      ranks ? ranks->most_here : NULL);
+			      ranks ? ranks->most_host : NULL);
 	t->event = calloc(c->events.n + 1, sizeof(*t->event));
 	t->pass = calloc(c->events.n + 1, sizeof(*t->pass));
 	t->why = calloc(c->events.n + 1, sizeof(*t->why));

@@ -48,7 +48,7 @@ static int make_plan(const struct benchmark *b, const struct options *o, const s
 {
 	const struct setting setting = { .machine = m,
 					 .memory = { .available = NO_LIMIT },
-					 .here = 1 };
+					 .host_ranks = 1 };
 	struct plan plan;
 	const int status = plan_make(&plan, b, o, &setting);
 

@@ -119,7 +119,7 @@ void fuzz_topology(const uint8_t *data, size_t size)
 	struct machine *m = is_small(description) ? machine_open(description, &why) : NULL;
 
 	if (m) {
-		must(!m->here && m->cpus && m->cores && m->nodes && m->cores <= m->cpus);
+		must(!m->running && m->cpus && m->cores && m->nodes && m->cores <= m->cpus);
 		bind_threads(m, "close", m->cpus, false);
 		bind_threads(m, "spread", m->cpus, false);
 		expand_layout(m, "split", m->cpus, true);

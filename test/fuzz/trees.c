@@ -195,7 +195,7 @@ static const struct machine *machine(void)
 	if (!m) {
 		m = machine_open("node:2 l2:1(size=1048576) core:1 pu:1", &error);
 		must(m);
-		m->here = true; /* the tree stands for it */
+		m->running = true; /* the tree stands for it */
 	}
 	return m;
 }

@@ -73,7 +73,7 @@ static void copy(unsigned from, void *bytes, size_t size)
 }
 
 /* All are of one node. */
-static void most_here(double *x, size_t n)
+static void most_host(double *x, size_t n)
 {
 	for (size_t at = 0; at < n; at += 16)
 		most(x + at, n - at < 16 ? n - at : 16);
@@ -154,8 +154,8 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 					       .sum = sum,
 					       .most = most,
 					       .copy = copy,
-					       .sum_here = sum,
-					       .most_here = most_here,
+					       .sum_host = sum,
+					       .most_host = most_host,
 					       .spent = spent,
 					       .begin = begin,
 					       .finish = finish };

@@ -549,10 +549,10 @@ static void test_room_is_what_the_fullest_node_has(void **state)
 	(void)state;
 	begin(&f, "node:2(memory=1024GB) core:1 pu:1", QUICK);
 	assert_float_equal(plan_room(&f.setting), 0.8 * 1024e9, 1e6);
-	f.setting.here = 4; /* ranks share it */
+	f.setting.host_ranks = 4; /* ranks share it */
 	assert_float_equal(plan_room(&f.setting), 0.2 * 1024e9, 1e6);
-	f.setting.here = 1;
-	f.machine->here = true;
+	f.setting.host_ranks = 1;
+	f.machine->running = true;
 	if (node_memory_read(SYSFS_ROOT, 0, &now))
 		skip();
 	assert_in_range((uint64_t)plan_room(&f.setting), 1, now.total * 8 / 10);

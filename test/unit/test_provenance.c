@@ -108,7 +108,7 @@ static int open_machine(void **state)
 		puts(why);
 		return -1;
 	}
-	machine->here = true; /* a folder stands for it */
+	machine->running = true; /* a folder stands for it */
 	(void)state;
 	return 0;
 }

@@ -331,7 +331,7 @@ static struct {
 } seated;
 
 /* By CPU, and of the node. */
-static void most_here(double *x, size_t n)
+static void most_host(double *x, size_t n)
 {
 	const unsigned cpus = cpuset_room();
 
@@ -354,7 +354,7 @@ static void check_duties(struct counters *c)
 	for (unsigned rank = 0; rank < seated.ranks; rank++) {
 		const struct place *place = seated.place[rank];
 		bool *duty =
-			duties_find(c, place, THREADS, rank, seated.ranks > 1 ? most_here : NULL);
+			duties_find(c, place, THREADS, rank, seated.ranks > 1 ? most_host : NULL);
 
 		assert_non_null(duty);
 		for (unsigned i = 0; i < THREADS; i++) {

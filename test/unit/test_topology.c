@@ -169,7 +169,7 @@ static void sizes_of_descriptions(void **unused)
 		expect_size(m, table[i].nodes, table[i].cores, table[i].cpus);
 		assert_int_equal(machine_cpu_nodes(m), table[i].cpu_nodes);
 		assert_int_equal(last->cpus, table[i].on_last);
-		assert_false(m->here);
+		assert_false(m->running);
 		assert_string_equal(m->name, table[i].description);
 		assert_int_equal(m->page, sysconf(_SC_PAGESIZE));
 		assert_true(m->line > 0);
@@ -305,7 +305,7 @@ static void this_machine(void **unused)
 	(void)unused;
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	assert_int_equal(m->cpus, CPU_COUNT(&all));
-	assert_true(m->here);
+	assert_true(m->running);
 	assert_string_equal(m->name, "this machine");
 	for (unsigned i = 0; i < m->cpus; i++) {
 		assert_true(CPU_ISSET(m->cpu[i].number, &all));
@@ -993,7 +993,7 @@ static void variables_do_not_mislead(void **unused)
 			setenv(table[i].also, "1", 1);
 		m = open_machine(NULL);
 		assert_string_equal(m->ignored, table[i].told);
-		assert_true(m->here);
+		assert_true(m->running);
 		assert_null(getenv(table[i].name));
 		text = printed(m);
 		assert_string_equal(text, expected);

@@ -32,7 +32,7 @@ uint64_t beyond_caches(const struct machine *m, enum profile profile)
 	struct memory_limit limit = { .available = NO_LIMIT };
 
 	(void)profile;
-	if (m->here)
+	if (m->running)
 		memory_limit_read(SYSFS_ROOT, &limit);
 	while (top > limit.available / 2 && top > m->page)
 		top /= 2;

@@ -24,7 +24,7 @@ static uint64_t memory_of(const struct machine *m)
 	struct memory_limit limit;
 	uint64_t sum = 0;
 
-	if (m->here) {
+	if (m->running) {
 		memory_limit_read(SYSFS_ROOT, &limit);
 		return limit.available;
 	}

@@ -42,7 +42,7 @@ static char *refuse_nodes(const struct trial *t)
 /* The ranks of this node share its memory evenly. */
 static char *refuse_bytes(const struct setting *setting, size_t bytes)
 {
-	const uint64_t ranks = setting->here > 1 ? setting->here : 1,
+	const uint64_t ranks = setting->host_ranks > 1 ? setting->host_ranks : 1,
 		       most = setting->memory.available / ranks;
 	char needed[TEXT_BYTES], more[TEXT_BYTES], there[TEXT_BYTES], parts[64] = "";
 

@@ -121,14 +121,14 @@ double plan_room(const struct setting *setting)
 	struct node_memory now;
 
 	for (unsigned i = 0; m->nodes > 1 && i < m->nodes; i++) {
-		bool known = m->here && m->node[i].memory &&
+		bool known = m->running && m->node[i].memory &&
 			     !node_memory_read(SYSFS_ROOT, m->node[i].number, &now);
 		double has = known ? (double)now.available : (double)m->node[i].memory;
 
 		if (m->node[i].memory && has < least)
 			least = has;
 	}
-	return MEMORY_SHARE * least / (setting->here > 1 ? setting->here : 1);
+	return MEMORY_SHARE * least / (setting->host_ranks > 1 ? setting->host_ranks : 1);
 }
 
 /* A new group where the kin changes, and where the next would not fit beside the others. */

@@ -45,7 +45,9 @@ int setting_find(struct setting *s, const struct options *o, const struct ranks 
 {
 	int status = 0;
 
-	*s = (struct setting){ .memory = { .available = NO_LIMIT }, .ranks = ranks, .here = 1 };
+	*s = (struct setting){ .memory = { .available = NO_LIMIT },
+			       .ranks = ranks,
+			       .host_ranks = 1 };
 	if (!o->topology)
 		status = find_affinity(s);
 	if (!status)
@@ -65,7 +67,7 @@ static char *find_crowd(const struct setting *s)
 	for (unsigned cpu = 0; cpu < room; cpu++)
 		on_cpu[cpu] = mine[cpu] =
 			s->affinity && hwloc_bitmap_isset(s->affinity->allowed, cpu);
-	s->ranks->sum_here(on_cpu, room);
+	s->ranks->sum_host(on_cpu, room);
 	for (unsigned cpu = 0; cpu < room; cpu++)
 		if (on_cpu[cpu] > 1 && mine[cpu])
 			return text_of("%d ranks of this node may use CPU %u: bind each to CPUs "
@@ -78,13 +80,13 @@ static char *find_crowd(const struct setting *s)
 
 void setting_share(struct setting *s)
 {
-	int64_t here = 1;
+	int64_t beside = 1;
 
 	if (!s->ranks)
 		return;
-	s->ranks->sum_here(&here, 1);
-	s->here = (unsigned)here;
-	s->most = -agree_most(s->ranks, -(double)s->memory.available / (double)here);
+	s->ranks->sum_host(&beside, 1);
+	s->host_ranks = (unsigned)beside;
+	s->most = -agree_most(s->ranks, -(double)s->memory.available / (double)beside);
 	s->crowd = find_crowd(s);
 	agree_words(s->ranks, &s->crowd);
 }

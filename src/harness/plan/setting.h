@@ -12,7 +12,7 @@ struct setting {
 	const struct affinity *affinity; /* NULL on a described machine */
 	struct memory_limit memory;
 	const struct ranks *ranks; /* NULL: this process has it all */
-	unsigned here;		   /* ranks on this node; 0 and 1: it is one's own */
+	unsigned host_ranks;	   /* ranks on this host; 0 and 1: this one alone */
 	/* bytes a trial may map, of all ranks; 0: what is there */
 	double most;
 	/* bytes that trials sampled in turn may hold together; 0: as plan_room() finds */

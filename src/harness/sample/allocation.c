@@ -66,7 +66,7 @@ static bool has_room(const struct trial *t)
 
 	arena_need(t->arena, need);
 	if (t->ranks)
-		t->ranks->sum_here(need, sizeof(need) / sizeof(*need));
+		t->ranks->sum_host(need, sizeof(need) / sizeof(*need));
 	return !arena_room(t->arena, need);
 }
 

@@ -31,7 +31,7 @@ struct arena *arena_open_at(const char *root, const struct machine *machine)
 
 struct arena *arena_open(const struct machine *machine)
 {
-	return arena_open_at(machine->here ? SYSFS_ROOT : NULL, machine);
+	return arena_open_at(machine->running ? SYSFS_ROOT : NULL, machine);
 }
 
 void arena_close(struct arena *a)

@@ -53,7 +53,7 @@ static json_t *governors_of(const char *root, const struct machine *m)
 json_t *provenance_frequency(const char *root, const struct machine *m)
 {
 	const int64_t kHz = 1000, MHz = 1000000;
-	const int cpu = m->here && m->cpus ? m->cpu[0].number : 0;
+	const int cpu = m->running && m->cpus ? m->cpu[0].number : 0;
 	const char *turbo_source;
 	const struct {
 		const char *key, *file;

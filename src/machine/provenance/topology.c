@@ -25,7 +25,7 @@ static json_t *cpus_of_node(const struct machine *m, int node)
 static bool memory_only(const char *root, const struct machine *m, const struct node *n)
 {
 	hwloc_bitmap_t cpus =
-		m->here ? sysfs_list(root, SOURCE_NODES "/node%d/cpulist", n->number) : NULL;
+		m->running ? sysfs_list(root, SOURCE_NODES "/node%d/cpulist", n->number) : NULL;
 	bool only = cpus ? hwloc_bitmap_iszero(cpus) : !n->cpus;
 
 	hwloc_bitmap_free(cpus);
@@ -40,13 +40,13 @@ static json_t *nodes_of(const char *root, const struct machine *m)
 		const struct node *n = &m->node[i];
 		json_t *node = json_object();
 		struct node_memory memory;
-		bool known = m->here && !node_memory_read(root, n->number, &memory);
+		bool known = m->running && !node_memory_read(root, n->number, &memory);
 
 		json_object_set_new(node, "node", json_integer(n->number));
 		source_put_value(node, "memory", source_size(known ? memory.total : n->memory),
 				 "not a size");
 		source_put_value(node, "free", known ? source_size(memory.free) : NULL, "%s",
-				 m->here ? strerror(errno) : "not this machine");
+				 m->running ? strerror(errno) : "not this machine");
 		json_object_set_new(node, "cpus", cpus_of_node(m, n->number));
 		json_object_set_new(node, "memory_only", json_boolean(memory_only(root, m, n)));
 		json_object_set_new(node, "first_touch", json_integer(n->first_touch));
@@ -204,7 +204,7 @@ json_t *provenance_topology(const char *root, const struct machine *m)
 			    json_integer(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE)));
 	json_object_set_new(topology, "cpus",
 			    json_integer(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU)));
-	if (m->here)
+	if (m->running)
 		source_put(topology, root, &online);
 	else
 		source_put_value(topology, "online", NULL, "not this machine");

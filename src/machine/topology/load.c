@@ -118,7 +118,7 @@ static int take_this(struct machine *m, const char **error)
 		return why_fail(error,
 				"hwloc read the topology of another machine; unset the variables "
 				"HWLOC_...");
-	m->here = true;
+	m->running = true;
 	return 0;
 }
 

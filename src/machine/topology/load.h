@@ -6,7 +6,7 @@
 struct machine;
 
 /*
- * Sets topology, here, name and ignored. `description` as in open.h. -1 with *error;
+ * Sets topology, running, name and ignored. `description` as in open.h. -1 with *error;
  * machine_close() frees what was set.
  */
 int topology_load(struct machine *, const char *description, const char **error);

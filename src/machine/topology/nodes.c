@@ -103,7 +103,7 @@ static int nearest_with_memory(const struct machine *m, int from)
 
 void nodes_find_memory(struct machine *m)
 {
-	if (m->here) {
+	if (m->running) {
 		memory_policy_read(SYSFS_ROOT, &m->policy);
 		leave_out(m);
 	}
@@ -114,7 +114,7 @@ void nodes_find_memory(struct machine *m)
 		node->first_touch = node->number;
 		if (machine_has_memory(m, node))
 			continue;
-		if (m->here && node->cpus)
+		if (m->running && node->cpus)
 			touched = touch_from(m, node);
 		node->first_touch = touched >= 0 ? touched : nearest_with_memory(m, node->number);
 	}

@@ -44,7 +44,7 @@ static int read_nodes(struct machine *m)
 			m->node[i].lack = NODE_NOT_IN_CPUSET;
 	}
 	qsort(m->node, m->nodes, sizeof(*m->node), by_number);
-	if (m->here && m->nodes == 1 && !m->node[0].memory &&
+	if (m->running && m->nodes == 1 && !m->node[0].memory &&
 	    !node_memory_read(SYSFS_ROOT, m->node[0].number, &whole))
 		m->node[0].memory = whole.total; /* hwloc reads only /sys, which may be hidden */
 	return 0;
@@ -58,7 +58,7 @@ static hwloc_bitmap_t cpus_of(const struct machine *m, hwloc_obj_t node)
 {
 	hwloc_bitmap_t kernel = NULL;
 
-	if (m->here)
+	if (m->running)
 		kernel = sysfs_list(SYSFS_ROOT, NODES "/node%d/cpulist",
 				    machine_object_number(node));
 	return kernel ? kernel : hwloc_bitmap_dup(node->cpuset);
@@ -102,7 +102,7 @@ static hwloc_bitmap_t usable_cpus(const struct machine *m)
 	hwloc_bitmap_t usable = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(m->topology)),
 		       mine = hwloc_bitmap_alloc();
 
-	if (m->here && usable && mine &&
+	if (m->running && usable && mine &&
 	    !hwloc_get_cpubind(m->topology, mine, HWLOC_CPUBIND_THREAD))
 		hwloc_bitmap_and(usable, usable, mine);
 	hwloc_bitmap_free(mine);
@@ -167,7 +167,7 @@ static void count_cpus(struct machine *m)
 
 static size_t cache_line(const struct machine *m)
 {
-	long line = m->here ? sysconf(_SC_LEVEL1_DCACHE_LINESIZE) : 0;
+	long line = m->running ? sysconf(_SC_LEVEL1_DCACHE_LINESIZE) : 0;
 
 	for (hwloc_obj_type_t type = HWLOC_OBJ_L1CACHE; line <= 0 && type <= HWLOC_OBJ_L5CACHE;
 	     type++) {

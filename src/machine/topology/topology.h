@@ -31,7 +31,7 @@ struct node {
 struct machine {
 	hwloc_topology_t topology;
 	/* the running machine; false: synthetic or from a file, for plans only */
-	bool here;
+	bool running;
 	const char *name; /* what was given to machine_open(), or "this machine" */
 	unsigned cpus, cores, nodes;
 	struct cpu *cpu;   /* in the machine's order: neighbours share most */
