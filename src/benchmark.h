@@ -92,7 +92,7 @@ struct parameter {
  */
 struct metric {
 	const char *name, *unit, *help;
-	enum better { LOWER_IS_BETTER, HIGHER_IS_BETTER, NEITHER } better;
+	enum better { LOWER_IS_BETTER, HIGHER_IS_BETTER, NEITHER_IS_BETTER } better;
 	/*
 	 * The metric is this over the time: how much of its unit (less "/s") one unit of work
 	 * moves. NULL: collect() reports it.
@@ -252,7 +252,7 @@ struct benchmark {
 	struct {
 		const char *name; /* "line" */
 		double (*amount)(const struct trial *);
-	} part;
+	} per;
 	const struct variant *variants;
 	struct ops ops;
 	const struct role *roles; /* ends with a row without a name */

@@ -68,6 +68,6 @@ void tally_gather(struct tally *);
 const struct count_sum *tally_sum(const struct tally *, unsigned batch, unsigned event);
 const char *tally_name(const struct tally *, unsigned event);
 /* How many of what counting_per() names are in one unit of all workers (and ranks). */
-double tally_parts(const struct tally *);
+double tally_amount(const struct tally *);
 
 #endif

@@ -242,7 +242,7 @@ static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 	}
 static const struct benchmark plain = BENCHMARK("plain", .counters = set),
 			      fourfold = BENCHMARK("fourfold", .counters = set,
-						   .part = { "quarter", four }),
+						   .per = { "quarter", four }),
 			      bare = BENCHMARK("bare", .counters = NULL);
 static const struct benchmark *const table[] = { &plain, &fourfold, &bare, NULL };
 

@@ -124,7 +124,8 @@ static void release(void *state)
 	((struct diary *)state)->released++;
 }
 
-static const struct metric metrics[] = { { "ordinal", "1", "number of the sample", NEITHER, NULL },
+static const struct metric metrics[] = { { "ordinal", "1", "number of the sample",
+					   NEITHER_IS_BETTER, NULL },
 					 TIME_METRIC("turn"),
 					 { 0 } };
 static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } },

@@ -45,8 +45,8 @@ static const struct metric metrics[] = {
 	[KEPT] = { "kept", "1", "share of the ticks that survived the race for a shared counter",
 		   HIGHER_IS_BETTER, NULL },
 	[FIRED_ERROR] = { "fired-error", "1",
-			  "firings too many (or, negative, too few) over those due", NEITHER,
-			  NULL },
+			  "firings too many (or, negative, too few) over those due",
+			  NEITHER_IS_BETTER, NULL },
 	{ 0 }
 };
 

@@ -35,13 +35,13 @@ static const struct parameter parameters[] = {
 
 enum { ASKED, COMMUNICATION, FAIRNESS, IMBALANCE, RISING };
 static const struct metric metrics[] = {
-	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER, NULL },
+	[ASKED] = { "asked", "s", "the delay that was asked for", NEITHER_IS_BETTER, NULL },
 	[COMMUNICATION] = { "communication", "s", "in calls to other ranks", LOWER_IS_BETTER,
 			    NULL },
 	[FAIRNESS] = { "fairness", "1", "of what workers report: the first 1, the next 2, ...",
-		       NEITHER, .kind = M_FAIRNESS },
-	[IMBALANCE] = { "imbalance", "1", "of the same", NEITHER, .kind = M_IMBALANCE },
-	[RISING] = { "rising", "s", "1, 2, .. 1000 us of each worker", NEITHER,
+		       NEITHER_IS_BETTER, .kind = M_FAIRNESS },
+	[IMBALANCE] = { "imbalance", "1", "of the same", NEITHER_IS_BETTER, .kind = M_IMBALANCE },
+	[RISING] = { "rising", "s", "1, 2, .. 1000 us of each worker", NEITHER_IS_BETTER,
 		     .kind = M_DISTRIBUTION },
 	TIME_METRIC("turn"),
 	{ 0 }
@@ -329,7 +329,7 @@ const struct benchmark dummy_benchmark = {
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
-	.part = { "microsecond", microseconds },
+	.per = { "microsecond", microseconds },
 	.variants = variants,
 	.ops = { prepare, enter, reset, work, collect, verify, give_back },
 	.roles = roles,

@@ -49,8 +49,8 @@ enum { TIME, BACKGROUND, NODES };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
 	[BACKGROUND] = { "background", "B/s", "lines read and written by the background threads",
-			 .better = NEITHER },
-	[NODES] = { "nodes", "node", "nodes of the chain", .better = NEITHER },
+			 .better = NEITHER_IS_BETTER },
+	[NODES] = { "nodes", "node", "nodes of the chain", .better = NEITHER_IS_BETTER },
 	{ 0 }
 };
 

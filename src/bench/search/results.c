@@ -45,12 +45,12 @@ const struct metric search_metrics[] = {
 	[WAITING] = { "waiting", "1", "share of the searchers' time without a packet to search",
 		      LOWER_IS_BETTER, NULL },
 	[HELD_UP] = { "held-up", "1",
-		      "share of the dispatcher's time in which a searcher's ring was full", NEITHER,
-		      NULL },
+		      "share of the dispatcher's time in which a searcher's ring was full",
+		      NEITHER_IS_BETTER, NULL },
 	[DISPATCHER_BOUND] = { "dispatcher-bound", "1",
 			       "1 where the dispatcher was too slow: searchers waited over 5 % of "
 			       "their time, and it was held up for less; else 0",
-			       NEITHER, NULL },
+			       NEITHER_IS_BETTER, NULL },
 	[IMBALANCE] = { "imbalance", "1",
 			"keys of the busiest searcher (distributed: rank) over the mean",
 			LOWER_IS_BETTER, .kind = M_IMBALANCE },
@@ -68,8 +68,8 @@ const struct metric search_metrics[] = {
 			    "time of a packet in calls to other ranks, of the rank that waits "
 			    "least",
 			    LOWER_IS_BETTER, NULL },
-	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average", NEITHER,
-		   NULL },
+	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average",
+		   NEITHER_IS_BETTER, NULL },
 	TIME_METRIC("packet"),
 	{ 0 }
 };

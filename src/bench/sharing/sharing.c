@@ -49,7 +49,7 @@ static const struct metric metrics[] = {
 	[FAIRNESS] = { "fairness", "1",
 		       "operations of the slowest thread over those of the fastest",
 		       HIGHER_IS_BETTER, .kind = M_FAIRNESS },
-	[LOST] = { "lost", "1", "share of updates lost to races", NEITHER, NULL },
+	[LOST] = { "lost", "1", "share of updates lost to races", NEITHER_IS_BETTER, NULL },
 	{ 0 }
 };
 

@@ -21,7 +21,7 @@ struct record {
 	char *path;
 	int file; /* -1: none */
 	/* of the last whole line, and of what is on the disk; -1 where there is no such thing */
-	off_t end, settled;
+	off_t end, synced;
 	bool failed;
 	char run[17], host[UTF8_ROOM(256)];
 	bool ours; /* what is read now was measured on this host */
@@ -205,7 +205,7 @@ static int read_back(struct record *r)
 	fclose(in.file);
 	if (error)
 		return complain(r->path, strerror(error), EXIT_BAD);
-	r->settled = r->end;
+	r->synced = r->end;
 	if (!wrong)
 		return 0;
 	snprintf(what, sizeof(what), "line %u: %s", in.n, wrong);
@@ -255,7 +255,7 @@ static int open_file(struct record *r, enum record_mode mode)
 
 	/* a pipe, a terminal: nothing to lose */
 	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
-		r->end = r->settled = -1;
+		r->end = r->synced = -1;
 		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
 		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
 	}
@@ -341,14 +341,14 @@ static void fail(struct record *r)
 static bool put_on_disk(struct record *r)
 {
 	if (r->end < 0 || fdatasync(r->file) == 0 || errno == EINVAL) {
-		r->settled = r->end;
+		r->synced = r->end;
 		return true;
 	}
-	r->end = r->settled;
+	r->end = r->synced;
 	return false;
 }
 
-void record_line(struct record *r, const char *type, json_t *object, bool settle)
+void record_line(struct record *r, const char *type, json_t *object, bool sync)
 {
 	json_t *line = json_pack("{s:s, s:s}", "type", type, "run", r->run);
 	char *text = NULL;
@@ -365,7 +365,7 @@ void record_line(struct record *r, const char *type, json_t *object, bool settle
 	}
 	length = strlen(text);
 	text[length] = '\n'; /* in the place of the final zero: the line goes out in one piece */
-	if (!write_whole(r, text, length + 1) || (settle && !put_on_disk(r)))
+	if (!write_whole(r, text, length + 1) || (sync && !put_on_disk(r)))
 		fail(r);
 out:
 	free(text);

@@ -30,11 +30,11 @@ bool record_has_counter(const struct record *, const char *trial_id, const char 
 
 /*
  * Writes one line (type and run are added) and drops the reference. A line is written whole, or not
- * at all: what a full disk left of it is cut off again. `settle` puts all lines on the disk as
+ * at all: what a full disk left of it is cut off again. `sync` puts all lines on the disk as
  * well; where that fails, all since the last time are cut off. After a failure, of which it speaks
  * once, it writes nothing more.
  */
-void record_line(struct record *, const char *type, json_t *object, bool settle);
+void record_line(struct record *, const char *type, json_t *object, bool sync);
 bool record_failed(const struct record *);
 
 /* Returns record_failed(). */

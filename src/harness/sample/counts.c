@@ -29,9 +29,9 @@ static struct came_to come_to(const struct series *s, unsigned event)
 	for (unsigned i = 0; rate && i < s->batches; i++) {
 		const struct count_sum *sum = tally_sum(t, i, event);
 
-		rate[i] = sum->units > 0 ? sum->count / (sum->units * tally_parts(t)) : NAN;
+		rate[i] = sum->units > 0 ? sum->count / (sum->units * tally_amount(t)) : NAN;
 		c.sum.count += sum->count;
-		c.sum.units += sum->units * tally_parts(t);
+		c.sum.units += sum->units * tally_amount(t);
 		c.sum.samples += sum->samples;
 	}
 	if (rate && c.sum.units > 0) {
@@ -124,7 +124,7 @@ static void add_own(json_t *list, const struct series *s, const char *why_not)
 
 	for (size_t i = 0; i < LENGTH(own); i++) {
 		const double each =
-			why_not ? NAN : own[i].total / (s->tally.done * tally_parts(&s->tally));
+			why_not ? NAN : own[i].total / (s->tally.done * tally_amount(&s->tally));
 		const char *why = isfinite(each)	   ? NULL
 				  : why_not		   ? why_not
 				  : isfinite(own[i].total) ? "no unit of work was done"

@@ -61,12 +61,12 @@ static json_t *metric_json(const char *name, const char *unit, enum better bette
 		[LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher"
 	};
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit,
-			 "better", better == NEITHER ? json_null() : json_string(words[better]),
-			 "value", record_number(e.all.value), "ci",
-			 record_interval(e.all.low, e.all.high), "without_noise",
-			 record_number(e.clean), "why",
-			 isfinite(e.all.value) ? NULL : utf8_json(why));
+	return json_pack(
+		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit, "better",
+		better == NEITHER_IS_BETTER ? json_null() : json_string(words[better]), "value",
+		record_number(e.all.value), "ci", record_interval(e.all.low, e.all.high),
+		"without_noise", record_number(e.clean), "why",
+		isfinite(e.all.value) ? NULL : utf8_json(why));
 }
 
 json_t *estimates_json(const struct series *s, struct estimates time, const char *why)
