@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/kmeans/check.h"
+#include "bench/kmeans/verify.h"
 #include "bench/kmeans/cluster.h"
 #include "bench/kmeans/ladder.h"
 #include "bench/kmeans/lloyd.h"
@@ -295,7 +295,7 @@ static void solve(struct fixture *f, struct problem *p, unsigned threads, unsign
 
 static void is_right(const struct problem *p, const struct solution *s, void *unused)
 {
-	const char *wrong = solution_check(p, s);
+	const char *wrong = solution_verify(p, s);
 
 	(void)unused;
 	if (wrong)
@@ -389,7 +389,7 @@ static int every_point_is_a_cluster(struct team *team, void *argument)
 static void is_wrong(const struct problem *p, const struct solution *s, void *unused)
 {
 	(void)unused;
-	assert_non_null(solution_check(p, s));
+	assert_non_null(solution_verify(p, s));
 }
 
 /* `best` works in a unit of its own; the ladder does not, and that is found. */
@@ -480,7 +480,7 @@ static void keep(const struct problem *p, const struct solution *s, void *argume
 
 static void assert_wrong(const struct copy *copy, const char *words)
 {
-	const char *wrong = solution_check(&copy->p, &copy->s);
+	const char *wrong = solution_verify(&copy->p, &copy->s);
 
 	assert_non_null(wrong);
 	if (!strstr(wrong, words))
@@ -499,7 +499,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	seed = 5;
 	invent(&p, OUT_OF_REACH, REAL_DOUBLE, 200, 2, 8);
 	solve(f, &p, 2, TWO_PHASES, keep, &copy);
-	assert_null(solution_check(&copy.p, s));
+	assert_null(solution_verify(&copy.p, s));
 	assert_int_equal(s->count[1], 0); /* out of reach */
 
 	s->label[199] = (s->label[199] + 2) % 8;
@@ -507,7 +507,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	s->label[199] = 8;
 	assert_wrong(&copy, "which is none");
 	s->label[199] = (uint32_t)nearest(&copy.p, 199, s->from);
-	assert_null(solution_check(&copy.p, s));
+	assert_null(solution_verify(&copy.p, s));
 
 	s->count[0]++;
 	assert_wrong(&copy, "cluster 0 is said to have");
@@ -530,7 +530,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	copy.p.iterations = s->iterations + 1;
 	assert_wrong(&copy, "as many iterations");
 	copy.p.iterations = 0;
-	assert_null(solution_check(&copy.p, s));
+	assert_null(solution_verify(&copy.p, s));
 
 	free(s->label);
 	free(s->from);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/search/check.h"
+#include "bench/search/verify.h"
 #include "bench/search/flow.h"
 #include "bounded.h"
 #include "cases.h"
@@ -884,7 +884,7 @@ static void rings_and_what_is_in_them_are_apart(void **state)
 /* ---- whether a mistake is found ---- */
 
 struct judged {
-	struct check check;
+	struct verification verification;
 	unsigned threads;
 	const char *wrong;
 };
@@ -897,7 +897,7 @@ static int judge(struct team *team, void *argument)
 	unsigned culprit;
 
 	assert_int_equal(team_seat(team, place, j->threads, &culprit), 0);
-	j->wrong = search_check(&j->check, team, j->threads);
+	j->wrong = search_verify(&j->check, team, j->threads);
 	return 0;
 }
 

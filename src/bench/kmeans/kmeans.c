@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/kmeans/check.h"
+#include "bench/kmeans/verify.h"
 #include "bench/kmeans/data.h"
 #include "bench/kmeans/ladder.h"
 #include "bench/kmeans/lloyd.h"
@@ -223,7 +223,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 static const char *verify(void *state, const struct trial *t)
 {
 	const struct state *s = state;
-	const char *wrong = solution_check(&s->problem, solution_of(s));
+	const char *wrong = solution_verify(&s->problem, solution_of(s));
 
 	return agree_any(t->ranks, wrong) ? wrong : kmeans_save(t, &s->problem, solution_of(s));
 }

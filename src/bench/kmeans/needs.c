@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <float.h>
 
-#include "bench/kmeans/check.h"
+#include "bench/kmeans/verify.h"
 #include "bench/kmeans/ladder.h"
 #include "bench/kmeans/lloyd.h"
 #include "bench/kmeans/needs.h"
@@ -41,7 +41,7 @@ static size_t room_of(const struct trial *t, const struct problem *p)
 	size_t beside;
 
 	largest.points.n = share_size(p->all, 0, ranks_of(t->ranks));
-	beside = points_bytes(&largest.points) + solution_check_bytes(&largest);
+	beside = points_bytes(&largest.points) + solution_verify_bytes(&largest);
 	if (!t->memory)
 		return 0;
 	return t->memory > beside ? t->memory - beside : 1;
@@ -77,7 +77,7 @@ static size_t bytes_of(const struct trial *t)
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
 	if (values > 0x1p50) /* no machine has it, and products would overflow */
 		return (size_t)1 << 60;
-	return points_bytes(&p.points) + solution_check_bytes(&p) +
+	return points_bytes(&p.points) + solution_verify_bytes(&p) +
 	       (rung ? ladder_bytes(*rung, &p)
 		     : lloyd_bytes(&p, (enum prune)t->value[PRUNE].choice));
 }

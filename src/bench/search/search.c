@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bench/search/best.h"
-#include "bench/search/check.h"
+#include "bench/search/verify.h"
 #include "bench/search/results.h"
 #include "bench/search/sizes.h"
 #include "bench/search/state.h"
@@ -198,14 +198,14 @@ static void work_remote(void *state, struct worker *self)
 static const char *verify(void *state, const struct trial *t)
 {
 	const struct state *s = state;
-	const struct check c = { .recipe = &s->recipe,
-				 .array = s->way->kind == REMOTE ? NULL : s->array,
-				 .stream = s->stream,
-				 .streams = s->streams,
-				 .searcher = s->searcher,
-				 .searchers = s->searchers };
+	const struct verification c = { .recipe = &s->recipe,
+					.array = s->way->kind == REMOTE ? NULL : s->array,
+					.stream = s->stream,
+					.streams = s->streams,
+					.searcher = s->searcher,
+					.searchers = s->searchers };
 
-	return search_check(&c, t->team, t->threads);
+	return search_verify(&c, t->team, t->threads);
 }
 
 /* With uniform keys there is no imbalance to remedy: these also run with skewed ones. */

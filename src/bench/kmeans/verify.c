@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/kmeans/check.h"
+#include "bench/kmeans/verify.h"
 #include "kit/agree.h"
 #include "kit/shares.h"
 
@@ -23,7 +23,7 @@ struct finding {
 	int64_t *sum; /* k rows of d, and k counts */
 };
 
-struct check {
+struct verification {
 	const struct problem *problem;
 	const struct solution *solution;
 	unsigned d;
@@ -41,7 +41,7 @@ static double value_at(const struct points *p, size_t i)
 	return real_get(p->real, p->x, i);
 }
 
-static double squared_distance(const struct check *k, size_t point, const double *centre)
+static double squared_distance(const struct verification *k, size_t point, const double *centre)
 {
 	double sum = 0;
 
@@ -54,14 +54,14 @@ static double squared_distance(const struct check *k, size_t point, const double
 	return sum;
 }
 
-static size_t begin_of(const struct check *k, unsigned worker)
+static size_t begin_of(const struct verification *k, unsigned worker)
 {
 	return share_begin(k->problem->points.n, worker, k->problem->threads);
 }
 
-static void find_box(void *check, struct worker *self)
+static void find_box(void *verification, struct worker *self)
 {
-	const struct check *k = check;
+	const struct verification *k = verification;
 	double *most = k->finding[self->index].most;
 
 	for (unsigned j = 0; j < 2 * k->d; j++)
@@ -75,7 +75,7 @@ static void find_box(void *check, struct worker *self)
 		}
 }
 
-static bool check_label(const struct check *k, size_t i, struct finding *f)
+static bool verify_label(const struct verification *k, size_t i, struct finding *f)
 {
 	const uint32_t label = k->solution->label[i];
 	const double own = squared_distance(k, i, k->solution->from + (size_t)label * k->d);
@@ -89,9 +89,9 @@ static bool check_label(const struct check *k, size_t i, struct finding *f)
 	return true;
 }
 
-static void check_share(void *check, struct worker *self)
+static void verify_share(void *verification, struct worker *self)
 {
-	const struct check *k = check;
+	const struct verification *k = verification;
 	const struct points *p = &k->problem->points;
 	struct finding *f = &k->finding[self->index];
 
@@ -101,7 +101,7 @@ static void check_share(void *check, struct worker *self)
 		const size_t i = f->point;
 
 		f->other = k->solution->label[i];
-		f->wrong = f->other >= k->k || (i % k->every == 0 && !check_label(k, i, f));
+		f->wrong = f->other >= k->k || (i % k->every == 0 && !verify_label(k, i, f));
 		if (f->wrong)
 			return;
 		for (unsigned j = 0; j < k->d; j++)
@@ -111,9 +111,9 @@ static void check_share(void *check, struct worker *self)
 	}
 }
 
-static void sum_inertia(void *check, struct worker *self)
+static void sum_inertia(void *verification, struct worker *self)
 {
-	const struct check *k = check;
+	const struct verification *k = verification;
 	double sum = 0;
 
 	for (size_t i = begin_of(k, self->index); i < begin_of(k, self->index + 1); i++)
@@ -122,7 +122,7 @@ static void sum_inertia(void *check, struct worker *self)
 	k->finding[self->index].inertia = sum;
 }
 
-static void check_close(struct check *k)
+static void verify_close(struct verification *k)
 {
 	for (unsigned i = 0; k->finding && i < k->problem->threads; i++) {
 		free(k->finding[i].most);
@@ -133,12 +133,12 @@ static void check_close(struct check *k)
 	free(k->scale);
 }
 
-static int check_open(struct check *k, const struct problem *p, const struct solution *s,
-		      bool whole)
+static int verify_open(struct verification *k, const struct problem *p, const struct solution *s,
+		       bool whole)
 {
 	const unsigned d = p->points.d;
 
-	*k = (struct check){ .problem = p, .solution = s, .d = d, .k = p->k, .unit = 1 };
+	*k = (struct verification){ .problem = p, .solution = s, .d = d, .k = p->k, .unit = 1 };
 	k->finding = aligned_alloc(APART, p->threads * sizeof(*k->finding));
 	if (!k->finding)
 		return -1;
@@ -156,7 +156,7 @@ static int check_open(struct check *k, const struct problem *p, const struct sol
 	return k->middle && k->scale ? 0 : -1;
 }
 
-size_t solution_check_bytes(const struct problem *p)
+size_t solution_verify_bytes(const struct problem *p)
 {
 	return p->threads * (p->k * ((size_t)p->points.d + 1) * sizeof(int64_t) +
 			     (size_t)2 * p->points.d * sizeof(double));
@@ -174,7 +174,7 @@ static double unit_of(double length)
 }
 
 /* Finds the box of all points, and from it the tolerances. */
-static void measure_box(struct check *k)
+static void measure_box(struct verification *k)
 {
 	const struct problem *p = k->problem;
 	const double unit = p->points.real == REAL_FLOAT ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
@@ -216,7 +216,7 @@ static void measure_box(struct check *k)
 }
 
 /* Of a mean of `count` points, in dimension j. */
-static double tolerance(const struct check *k, unsigned j, uint64_t count)
+static double tolerance(const struct verification *k, unsigned j, uint64_t count)
 {
 	const double *most = k->finding[0].most;
 	const double unit =
@@ -228,7 +228,8 @@ static double tolerance(const struct check *k, unsigned j, uint64_t count)
 	       (k->scale[j] > 0 ? (double)k->problem->all * 0x1p-60 : 1) * width;
 }
 
-static const char *check_centre(const struct check *k, uint32_t c, char *sentence, size_t size)
+static const char *verify_centre(const struct verification *k, uint32_t c, char *sentence,
+				 size_t size)
 {
 	const struct solution *s = k->solution;
 	const int64_t *sum = k->finding[0].sum;
@@ -266,14 +267,14 @@ static const char *check_centre(const struct check *k, uint32_t c, char *sentenc
 	return NULL;
 }
 
-static const char *check_all(struct check *k, char *sentence, size_t size)
+static const char *verify_all(struct verification *k, char *sentence, size_t size)
 {
 	const struct problem *p = k->problem;
 	const size_t sums = k->k * ((size_t)k->d + 1);
 	const char *wrong = NULL;
 
 	measure_box(k);
-	team_run(p->team, check_share, k);
+	team_run(p->team, verify_share, k);
 	for (unsigned i = 0; i < p->threads; i++) {
 		const struct finding *f = &k->finding[i];
 
@@ -296,21 +297,21 @@ static const char *check_all(struct check *k, char *sentence, size_t size)
 	if (p->ranks)
 		p->ranks->sum(k->finding[0].sum, sums);
 	for (uint32_t c = 0; c < k->k && !wrong; c++)
-		wrong = check_centre(k, c, sentence, size);
+		wrong = verify_centre(k, c, sentence, size);
 	if (!wrong && p->iterations && k->solution->iterations != p->iterations)
 		wrong = "it did not do as many iterations as --iterations asks for";
 	return wrong;
 }
 
-const char *solution_check(const struct problem *p, const struct solution *s)
+const char *solution_verify(const struct problem *p, const struct solution *s)
 {
 	static _Thread_local char sentence[300];
 	const char *wrong = "not enough memory to check the solution";
-	struct check check;
+	struct verification verification;
 
-	if (!agree_any(p->ranks, check_open(&check, p, s, true)))
-		wrong = check_all(&check, sentence, sizeof(sentence));
-	check_close(&check);
+	if (!agree_any(p->ranks, verify_open(&verification, p, s, true)))
+		wrong = verify_all(&verification, sentence, sizeof(sentence));
+	verify_close(&verification);
 	return wrong;
 }
 
@@ -328,16 +329,16 @@ static double sum_over(const struct ranks *ranks, double x)
 
 double solution_inertia(const struct problem *p, const struct solution *s)
 {
-	struct check check;
+	struct verification verification;
 	double sum = 0;
 
-	if (agree_any(p->ranks, check_open(&check, p, s, false))) {
-		check_close(&check);
+	if (agree_any(p->ranks, verify_open(&verification, p, s, false))) {
+		verify_close(&verification);
 		return NAN;
 	}
-	team_run(p->team, sum_inertia, &check);
+	team_run(p->team, sum_inertia, &verification);
 	for (unsigned i = 0; i < p->threads; i++)
-		sum += check.finding[i].inertia;
-	check_close(&check);
+		sum += verification.finding[i].inertia;
+	verify_close(&verification);
 	return p->ranks ? sum_over(p->ranks, sum) : sum;
 }

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench/search/check.h"
+#include "bench/search/verify.h"
 #include "kit/shares.h"
 #include "base/apart.h"
 
@@ -32,12 +32,13 @@ struct finding {
 };
 
 struct findings {
-	const struct check *check;
+	const struct verification *verification;
 	struct finding *of;
 };
 
 /* Every round over a stream dealt each key; the last, partial one those before its position. */
-static uint64_t sum_of(const struct check *c, const struct stream *s, size_t first, size_t last)
+static uint64_t sum_of(const struct verification *c, const struct stream *s, size_t first,
+		       size_t last)
 {
 	const uint64_t dealt = s->dealt * s->packet, rounds = dealt / s->keys,
 		       rest = dealt % s->keys;
@@ -52,7 +53,7 @@ static uint64_t sum_of(const struct check *c, const struct stream *s, size_t fir
 static void find(void *argument, struct worker *self)
 {
 	const struct findings *all = argument;
-	const struct check *c = all->check;
+	const struct verification *c = all->verification;
 	struct finding *f = &all->of[self->index];
 	const size_t n = c->recipe->n, end = share_begin(n, self->index + 1, self->threads);
 
@@ -70,7 +71,7 @@ static void find(void *argument, struct worker *self)
 	}
 }
 
-static const char *compare(const struct check *c, const struct finding *of, unsigned threads)
+static const char *compare(const struct verification *c, const struct finding *of, unsigned threads)
 {
 	uint64_t wanted = 0, sum = 0, dealt = 0, keys = 0;
 
@@ -95,7 +96,7 @@ static const char *compare(const struct check *c, const struct finding *of, unsi
 			       "answered wrongly, or by another's answer";
 }
 
-static const char *check_last(const struct check *c)
+static const char *verify_last(const struct verification *c)
 {
 	for (unsigned i = 0; i < c->searchers; i++) {
 		const struct searcher *s = &c->searcher[i];
@@ -109,9 +110,9 @@ static const char *check_last(const struct check *c)
 	return NULL;
 }
 
-const char *search_check(const struct check *c, struct team *team, unsigned threads)
+const char *search_verify(const struct verification *c, struct team *team, unsigned threads)
 {
-	struct findings all = { .check = c, .of = apart_alloc(threads * sizeof(*all.of)) };
+	struct findings all = { .verification = c, .of = apart_alloc(threads * sizeof(*all.of)) };
 	const char *wrong;
 
 	if (!all.of)
@@ -119,5 +120,5 @@ const char *search_check(const struct check *c, struct team *team, unsigned thre
 	team_run(team, find, &all);
 	wrong = compare(c, all.of, threads);
 	free(all.of);
-	return wrong ? wrong : check_last(c);
+	return wrong ? wrong : verify_last(c);
 }

@@ -3,13 +3,13 @@
  * Checks afterwards, with all threads, that every key was answered once, and correctly by the
  * definition of lower_bound.
  */
-#ifndef LOCUS_SEARCH_CHECK_H
-#define LOCUS_SEARCH_CHECK_H
+#ifndef LOCUS_SEARCH_VERIFY_H
+#define LOCUS_SEARCH_VERIFY_H
 
 #include "bench/search/searcher.h"
 #include "machine/threads/team.h"
 
-struct check {
+struct verification {
 	const struct recipe *recipe;
 	const void *array;		 /* NULL: this process has only a part */
 	const struct stream *stream;	 /* what was dealt */
@@ -18,7 +18,7 @@ struct check {
 };
 
 /* NULL: correct; else what is wrong, a constant. */
-const char *search_check(const struct check *, struct team *, unsigned threads);
+const char *search_verify(const struct verification *, struct team *, unsigned threads);
 
 /*
  * lower_bound by its definition, in any sorted array of the recipe's length and width. In the

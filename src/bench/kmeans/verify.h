@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a solution independently of the solvers, in double and in integers. */
-#ifndef LOCUS_CHECK_H
-#define LOCUS_CHECK_H
+#ifndef LOCUS_KMEANS_VERIFY_H
+#define LOCUS_KMEANS_VERIFY_H
 
 #include "bench/kmeans/problem.h"
 
@@ -23,9 +23,9 @@
  *
  * NULL when right, else what is wrong, valid until the thread's next call.
  */
-const char *solution_check(const struct problem *, const struct solution *);
+const char *solution_verify(const struct problem *, const struct solution *);
 
-size_t solution_check_bytes(const struct problem *); /* memory that solution_check() needs */
+size_t solution_verify_bytes(const struct problem *); /* memory that solution_verify() needs */
 
 /* Sum of squared distances of all points to their centres; NAN without memory. */
 double solution_inertia(const struct problem *, const struct solution *);
