@@ -963,44 +963,44 @@ static void another_array_is_noticed(void **state)
 
 static void times_are_thinned_evenly(void **state)
 {
-	static struct tally t;
+	static struct timesheet t;
 
 	(void)state;
 	for (uint64_t i = 0; i < 100000; i++) {
-		tally_packet(&t, i);
+		timesheet_packet(&t, i);
 		assert_true(t.kept <= KEPT);
 	}
 	assert_int_equal(t.packets, 100000);
 	assert_true(t.kept >= KEPT / 4);
 	for (unsigned i = 0; i < t.kept; i++)
 		assert_int_equal(t.time[i], i * (uint64_t)(t.every + 1));
-	tally_packet(&t, 0);
-	t = (struct tally){ 0 };
-	tally_packet(&t, UINT64_MAX);
+	timesheet_packet(&t, 0);
+	t = (struct timesheet){ 0 };
+	timesheet_packet(&t, UINT64_MAX);
 	assert_int_equal(t.time[0], UINT32_MAX);
 }
 
 /* A searcher counts by how many packets it had, not by how many are kept. */
 static void times_are_of_all_packets(void **state)
 {
-	static struct tally a, b, none;
-	const struct tally *all[] = { &a, &none, &b };
+	static struct timesheet a, b, none;
+	const struct timesheet *all[] = { &a, &none, &b };
 	const double tick[] = { 1, NAN, 2 };
-	struct packet_times found = tally_times(&all[1], &tick[1], 1);
+	struct packet_times found = timesheet_times(&all[1], &tick[1], 1);
 
 	(void)state;
 	assert_true(isnan(found.median) && isnan(found.p99) && isnan(found.deviation));
 	for (unsigned i = 0; i < 98000; i++)
-		tally_packet(&a, 10);
+		timesheet_packet(&a, 10);
 	for (unsigned i = 0; i < 2000; i++)
-		tally_packet(&b, 50);
-	found = tally_times(all, tick, 3);
+		timesheet_packet(&b, 50);
+	found = timesheet_times(all, tick, 3);
 	assert_true(found.median == 10 && found.p99 == 100);
 	/* 98 of 100 at 10, two at 100. */
 	assert_true(fabs(found.deviation - 90 * sqrt(0.98 * 0.02)) < 1e-9);
 	for (unsigned i = 0; i < 200000; i++)
-		tally_packet(&a, 10);
-	assert_true(tally_times(all, tick, 3).p99 == 10);
+		timesheet_packet(&a, 10);
+	assert_true(timesheet_times(all, tick, 3).p99 == 10);
 }
 
 /* ---- the table ---- */

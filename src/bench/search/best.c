@@ -5,7 +5,7 @@
 void best_search(struct searcher *s, const struct tree *tree, tree_search *search,
 		 struct stream *stream, uint64_t packets)
 {
-	s->tally = (struct tally){ .began = clock_ticks() };
+	s->timesheet = (struct timesheet){ .began = clock_ticks() };
 	for (uint32_t n; packets; packets -= n) {
 		const unsigned char *keys = stream_next(stream);
 		const uint64_t began = clock_ticks(),
@@ -18,5 +18,5 @@ void best_search(struct searcher *s, const struct tree *tree, tree_search *searc
 		searcher_note(s, keys, (size_t)n * stream->packet, 0, clock_ticks() - began);
 		stream_go_on(stream, n);
 	}
-	s->tally.ended = clock_ticks();
+	s->timesheet.ended = clock_ticks();
 }

@@ -64,7 +64,7 @@ void flow_search(struct flow *f, unsigned me)
 	unsigned turn = 0, owner;
 	uint64_t began, ended = clock_ticks();
 
-	s->tally = (struct tally){ .began = ended };
+	s->timesheet = (struct timesheet){ .began = ended };
 	for (;;) {
 		/* read before the ring: if closed, an empty ring stays empty */
 		const bool closed = atomic_load_explicit(&f->closed, memory_order_acquire);
@@ -77,14 +77,14 @@ void flow_search(struct flow *f, unsigned me)
 			continue;
 		}
 		began = clock_ticks();
-		s->tally.waiting += turn ? began - ended : 0;
+		s->timesheet.waiting += turn ? began - ended : 0;
 		turn = 0;
 		search(f->part[owner].array, f->part[owner].n, f->part[owner].first, p->key,
 		       p->keys, s->answers);
 		ended = clock_ticks();
 		searcher_note(s, p->key, p->keys, packet, ended - began);
 	}
-	s->tally.ended = clock_ticks();
-	s->tally.waiting += s->tally.ended - ended;
+	s->timesheet.ended = clock_ticks();
+	s->timesheet.waiting += s->timesheet.ended - ended;
 	atomic_fetch_add_explicit(&f->finished, 1, memory_order_release);
 }

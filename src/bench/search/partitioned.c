@@ -44,12 +44,12 @@ void partitioned_search(struct partitioned *p, struct worker *self)
 	const size_t cuts = 2 * ((size_t)threads + 1);
 	uint32_t *own = p->cuts + me * cuts;
 
-	s->tally = (struct tally){ .began = clock_ticks() };
+	s->timesheet = (struct timesheet){ .began = clock_ticks() };
 	s->last = NULL; /* its keys were overwritten */
 	p->partition(p->blocks + me * p->stride, (size_t)p->packets * p->stream->packet, p->ranges,
 		     own, own + threads + 1);
 	team_barrier(p->team);
-	s->tally.partitioning = clock_ticks() - s->tally.began;
+	s->timesheet.partitioning = clock_ticks() - s->timesheet.began;
 	for (unsigned i = 0; i < threads; i++) {
 		/* each thread starts with another block */
 		const unsigned from = me + i < threads ? me + i : me + i - threads;
@@ -58,6 +58,6 @@ void partitioned_search(struct partitioned *p, struct worker *self)
 		search_keys(p, me, p->blocks + from * p->stride + (size_t)range[0] * width,
 			    range[1] - range[0]);
 	}
-	s->tally.ended = clock_ticks();
+	s->timesheet.ended = clock_ticks();
 	self->done = p->packets;
 }

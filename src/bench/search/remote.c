@@ -160,7 +160,7 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 {
 	const unsigned width = r->stream->width;
 	const uint32_t first = (uint32_t)r->ranges->begin[rank_of(r->ranks)];
-	struct tally *tally = &r->searcher[self->index].tally;
+	struct timesheet *timesheet = &r->searcher[self->index].timesheet;
 
 	for (unsigned rank = 0; rank < ranks_of(r->ranks); rank++) {
 		const size_t n = of->asked[rank].size / width,
@@ -173,8 +173,8 @@ static void look(struct remote *r, struct worker *self, struct remote_round *of)
 			  found);
 		for (size_t i = 0; i < to - from; i++)
 			found[i] += first;
-		tally->searching += clock_ticks() - began;
-		tally->keys += to - from;
+		timesheet->searching += clock_ticks() - began;
+		timesheet->keys += to - from;
 	}
 }
 
@@ -198,10 +198,10 @@ static void add_up(struct remote *r, struct worker *self, struct remote_round *o
 void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 {
 	const uint64_t rounds = (packets + r->packets - 1) / r->packets;
-	struct tally *tally = &r->searcher[self->index].tally;
+	struct timesheet *timesheet = &r->searcher[self->index].timesheet;
 	const bool speaks = self->index == 0;
 
-	*tally = (struct tally){ .began = clock_ticks() };
+	*timesheet = (struct timesheet){ .began = clock_ticks() };
 	for (uint64_t n = 0; n < rounds + 2; n++) {
 		struct remote_round *new = n < rounds ? round_at(r, n) : NULL;
 		struct remote_round *under_way =
@@ -232,5 +232,5 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 		if (old)
 			add_up(r, self, old);
 	}
-	tally->ended = clock_ticks();
+	timesheet->ended = clock_ticks();
 }

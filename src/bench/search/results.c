@@ -78,9 +78,9 @@ const struct metric search_metrics[] = {
 static double s_per_tick(const struct state *s, const struct trial *t, unsigned searcher)
 {
 	const struct attendance *a = team_attendance(t->team, dispatchers_of(t) + searcher);
-	const struct tally *tally = &s->searcher[searcher].tally;
+	const struct timesheet *timesheet = &s->searcher[searcher].timesheet;
 
-	return (a->end - a->begin) / (double)(tally->ended - tally->began);
+	return (a->end - a->begin) / (double)(timesheet->ended - timesheet->began);
 }
 
 /* Sums and extremes over all searchers. */
@@ -93,12 +93,12 @@ struct totals {
 static struct totals add_up(const struct state *s, const struct trial *t)
 {
 	const unsigned n = searchers_of(t);
-	const struct tally **tally = calloc(n, sizeof(*tally));
+	const struct timesheet **timesheet = calloc(n, sizeof(*timesheet));
 	double *tick = calloc(n, sizeof(*tick));
 	struct totals sum = { 0 };
 
-	for (unsigned i = 0; tally && tick && i < n; i++) {
-		const struct tally *one = tally[i] = &s->searcher[i].tally;
+	for (unsigned i = 0; timesheet && tick && i < n; i++) {
+		const struct timesheet *one = timesheet[i] = &s->searcher[i].timesheet;
 		const double waited = (double)one->waiting / (double)(one->ended - one->began);
 
 		tick[i] = s_per_tick(s, t, i);
@@ -108,9 +108,9 @@ static struct totals add_up(const struct state *s, const struct trial *t)
 		sum.partitioned = fmax(sum.partitioned, (double)one->partitioning * tick[i]);
 		sum.keys += one->keys;
 	}
-	if (tally && tick)
-		sum.packet = tally_times(tally, tick, n);
-	free(tally);
+	if (timesheet && tick)
+		sum.packet = timesheet_times(timesheet, tick, n);
+	free(timesheet);
 	free(tick);
 	return sum;
 }
@@ -164,7 +164,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 		report(result, SEARCH_DEVIATION, sum.packet.deviation);
 		for (unsigned i = 0; i < s->searchers; i++)
 			report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,
-					 (double)s->searcher[i].tally.keys);
+					 (double)s->searcher[i].timesheet.keys);
 	}
 	if (s->way->kind == FLOW)
 		collect_flow(s, &sum, result);

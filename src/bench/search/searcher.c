@@ -11,8 +11,8 @@ void searcher_note(struct searcher *s, const void *keys, size_t n, uint32_t pack
 	s->keys += n;
 	s->last = keys;
 	s->last_keys = n;
-	s->tally.keys += n;
-	s->tally.searching += ticks;
+	s->timesheet.keys += n;
+	s->timesheet.searching += ticks;
 	if (n == packet)
-		tally_packet(&s->tally, ticks);
+		timesheet_packet(&s->timesheet, ticks);
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "bench/search/kernels.h"
-#include "bench/search/tally.h"
+#include "bench/search/timesheet.h"
 
 /* The part of the array that a searcher searches. */
 struct part {
@@ -20,7 +20,7 @@ struct part {
 };
 
 struct searcher {
-	_Alignas(APART) struct tally tally;
+	_Alignas(APART) struct timesheet timesheet;
 	struct ring *ring;
 	bool holding;	     /* the ring's first packet is being searched */
 	struct packet *copy; /* for a packet from a ring of several consumers */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a searcher did in a sample, in ticks of its CPU's counter. Written by the searcher alone. */
-#ifndef LOCUS_SEARCH_TALLY_H
-#define LOCUS_SEARCH_TALLY_H
+#ifndef LOCUS_SEARCH_TIMESHEET_H
+#define LOCUS_SEARCH_TIMESHEET_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 /* Every 2^k-th packet's time is kept; when full, every other one is dropped, and k grows. */
 enum { KEPT = 512 };
 
-struct tally {
+struct timesheet {
 	uint64_t began, ended;			   /* clock_ticks() */
 	uint64_t searching, waiting, partitioning; /* ticks */
 	uint64_t keys, packets;			   /* packets: whole ones */
@@ -18,7 +18,7 @@ struct tally {
 	uint32_t time[KEPT];
 };
 
-static inline void tally_halve(struct tally *t)
+static inline void timesheet_halve(struct timesheet *t)
 {
 	for (size_t i = 0; i < KEPT / 2; i++)
 		t->time[i] = t->time[2 * i];
@@ -30,12 +30,12 @@ static inline void tally_halve(struct tally *t)
  * Records the time of a whole packet. When full, its number is a multiple of twice the step, so
  * that it is kept also after halving.
  */
-static inline void tally_packet(struct tally *t, uint64_t ticks)
+static inline void timesheet_packet(struct timesheet *t, uint64_t ticks)
 {
 	if (t->packets++ & t->every)
 		return;
 	if (t->kept == KEPT)
-		tally_halve(t);
+		timesheet_halve(t);
 	t->time[t->kept++] = ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
@@ -47,8 +47,8 @@ struct packet_times {
 	double median, p99, deviation;
 };
 
-/* Tally i's ticks are s_per_tick[i] each. */
-struct packet_times tally_times(const struct tally *const *, const double *s_per_tick,
-				unsigned tallies);
+/* Timesheet i's ticks are s_per_tick[i] each. */
+struct packet_times timesheet_times(const struct timesheet *const *, const double *s_per_tick,
+				    unsigned timesheets);
 
 #endif

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/search/tally.h"
+#include "bench/search/timesheet.h"
 
 struct weighted {
 	double time, weight;
@@ -18,17 +18,17 @@ static int compare(const void *a, const void *b)
 /*
  * All times kept, to be freed, and how many. Those of a searcher weigh as much as it had packets.
  */
-static struct weighted *gather(const struct tally *const *tally, const double *s_per_tick,
-			       unsigned tallies, size_t *n)
+static struct weighted *gather(const struct timesheet *const *timesheet, const double *s_per_tick,
+			       unsigned timesheets, size_t *n)
 {
-	struct weighted *all = calloc((size_t)tallies * KEPT + 1, sizeof(*all));
+	struct weighted *all = calloc((size_t)timesheets * KEPT + 1, sizeof(*all));
 
 	*n = 0;
-	for (unsigned i = 0; all && i < tallies; i++)
-		for (unsigned j = 0; j < tally[i]->kept; j++)
-			all[(*n)++] =
-				(struct weighted){ tally[i]->time[j] * s_per_tick[i],
-						   (double)tally[i]->packets / tally[i]->kept };
+	for (unsigned i = 0; all && i < timesheets; i++)
+		for (unsigned j = 0; j < timesheet[i]->kept; j++)
+			all[(*n)++] = (struct weighted){ timesheet[i]->time[j] * s_per_tick[i],
+							 (double)timesheet[i]->packets /
+								 timesheet[i]->kept };
 	return all;
 }
 
@@ -44,15 +44,15 @@ static double weighted_quantile(const struct weighted *all, size_t n, double wei
 	return found;
 }
 
-struct packet_times tally_times(const struct tally *const *tally, const double *s_per_tick,
-				unsigned tallies)
+struct packet_times timesheet_times(const struct timesheet *const *timesheet,
+				    const double *s_per_tick, unsigned timesheets)
 {
 	struct packet_times found = { NAN, NAN, NAN };
 	double weight = 0, mean = 0, square = 0;
 	struct weighted *all;
 	size_t n;
 
-	all = gather(tally, s_per_tick, tallies, &n);
+	all = gather(timesheet, s_per_tick, timesheets, &n);
 	if (!n) {
 		free(all);
 		return found;
