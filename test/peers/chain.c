@@ -135,7 +135,7 @@ struct point {
 
 static int compare(const struct machine *m, const struct point *p, unsigned pairs, bool *differ)
 {
-	struct chain chain = { .pattern = CYCLE,
+	struct chain chain = { .pattern = PATTERN_CYCLE,
 			       .bytes = p->bytes,
 			       .stride = m->line,
 			       .page = m->page,

@@ -16,7 +16,8 @@
 #include "code.h"
 
 enum { PAGE = 4096, LINE = 64, MOST = 3 << 20 };
-static const enum pattern patterns[] = { CYCLE, PAGE_CYCLE, PAGE_RANDOM, PAGE_STRIDE, LINE_STRIDE };
+static const enum pattern patterns[] = { PATTERN_CYCLE, PATTERN_PAGE_CYCLE, PATTERN_PAGE_RANDOM,
+					 PATTERN_PAGE_STRIDE, PATTERN_LINE_STRIDE };
 enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };
 
 static const size_t sizes[] = { 64,   128,  192,   1000,  1024,	 4095,	 4096,	 4104,	  4160,
@@ -76,7 +77,7 @@ static void test_one_cycle_through_all_nodes(void **state)
 			}
 	for (size_t stride = 8; stride <= PAGE; stride *= 2)
 		for (size_t bytes = stride; bytes < 300000; bytes = bytes * 5 / 4 + 8) {
-			struct chain c = chain(CYCLE, bytes, stride, bytes);
+			struct chain c = chain(PATTERN_CYCLE, bytes, stride, bytes);
 
 			check_links(&c, memory, seen);
 		}
@@ -91,7 +92,7 @@ static void test_ints(void **state)
 
 	(void)state;
 	for (unsigned i = 3; i < SIZES; i++) {
-		struct chain c = chain(CYCLE, sizes[i] / 4 * 4, sizeof(int), i);
+		struct chain c = chain(PATTERN_CYCLE, sizes[i] / 4 * 4, sizeof(int), i);
 		size_t nodes = chain_nodes(&c), at = chain_at(&c, 0) / sizeof(int);
 
 		memset(seen, 0, MOST / sizeof(int));
@@ -108,8 +109,8 @@ static void test_ints(void **state)
 
 static void test_page_orders(void **state)
 {
-	struct chain cycle = chain(PAGE_CYCLE, 64 * PAGE, LINE, 7),
-		     random = chain(PAGE_RANDOM, 1000 * PAGE, LINE, 7);
+	struct chain cycle = chain(PATTERN_PAGE_CYCLE, 64 * PAGE, LINE, 7),
+		     random = chain(PATTERN_PAGE_RANDOM, 1000 * PAGE, LINE, 7);
 	unsigned lines[PAGE / LINE] = { 0 }, changed = 0;
 
 	(void)state;
@@ -130,7 +131,7 @@ static void test_published_numbers_of_nodes(void **state)
 {
 	(void)state;
 	for (size_t nodes = 16; nodes <= 262144; nodes *= 2) {
-		struct chain c = chain(PAGE_STRIDE, nodes * (PAGE + 8), LINE, 1);
+		struct chain c = chain(PATTERN_PAGE_STRIDE, nodes * (PAGE + 8), LINE, 1);
 
 		assert_int_equal(chain_nodes(&c), nodes);
 		assert_int_equal(chain_at(&c, 1), PAGE + 8);
@@ -141,7 +142,7 @@ static void test_published_numbers_of_nodes(void **state)
 static void test_random_orders_have_no_favourite_step(void **state)
 {
 	enum { NODES = 1 << 14 };
-	struct chain c = chain(CYCLE, NODES * LINE, LINE, 3);
+	struct chain c = chain(PATTERN_CYCLE, NODES * LINE, LINE, 3);
 	unsigned *steps = calloc(2 * NODES, sizeof(*steps)), most = 0, near = 0;
 
 	(void)state;
@@ -162,7 +163,7 @@ static void test_kernels_follow_their_chains(void **state)
 {
 	static const unsigned numbers[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32 };
 	char *memory = aligned_alloc(PAGE, 64 * PAGE);
-	struct chain c = chain(CYCLE, 64 * PAGE, LINE, 5);
+	struct chain c = chain(PATTERN_CYCLE, 64 * PAGE, LINE, 5);
 	size_t nodes = chain_nodes(&c);
 
 	(void)state;

@@ -10,8 +10,8 @@
 
 #include "bench/kmeans/generate.h"
 
-static const struct recipe uniform = { .shape = UNIFORM, .seed = 7 },
-			   blobs = { .shape = BLOBS, .seed = 7, .k = 5, .spread = 0.5 };
+static const struct recipe uniform = { .shape = SHAPE_UNIFORM, .seed = 7 },
+			   blobs = { .shape = SHAPE_BLOBS, .seed = 7, .k = 5, .spread = 0.5 };
 
 static struct points made(const struct recipe *r, enum real real, size_t first, size_t n,
 			  unsigned d)
@@ -65,7 +65,7 @@ static void test_rows_do_not_depend_on_the_division(void **state)
 
 				if (real == REAL_DOUBLE)
 					assert_true(y == x);
-				else if (r->shape == BLOBS)
+				else if (r->shape == SHAPE_BLOBS)
 					assert_true(y == (float)x);
 				else
 					assert_true(y <= x && x - y < 0x1p-24);
@@ -150,7 +150,8 @@ static unsigned hundredth(double z)
 
 static void test_a_blob_is_gaussian(void **state)
 {
-	struct recipe sharp = { .shape = BLOBS, .seed = 11, .k = 1, .spread = 0 }, wide = sharp;
+	struct recipe sharp = { .shape = SHAPE_BLOBS, .seed = 11, .k = 1, .spread = 0 },
+		      wide = sharp;
 	struct points middle = made(&sharp, REAL_DOUBLE, 0, 2, 3), p;
 	unsigned count[100] = { 0 };
 
@@ -174,8 +175,8 @@ static void test_a_blob_is_gaussian(void **state)
 
 static void test_blobs_have_middles_and_shares(void **state)
 {
-	const struct recipe many = { .shape = BLOBS, .seed = 3, .k = 1000 },
-			    few = { .shape = BLOBS, .seed = 3, .k = 20 };
+	const struct recipe many = { .shape = SHAPE_BLOBS, .seed = 3, .k = 1000 },
+			    few = { .shape = SHAPE_BLOBS, .seed = 3, .k = 20 };
 	struct points p = made(&many, REAL_DOUBLE, 0, 20000, 2),
 		      q = made(&few, REAL_FLOAT, 0, 100000, 1);
 	unsigned count[20] = { 0 }, bins[10] = { 0 }, found = 0;
@@ -199,7 +200,7 @@ static void test_blobs_have_middles_and_shares(void **state)
 	assert_int_equal(found, 20);
 	assert_even(count, 20, 5000);
 	for (unsigned seed = 0; seed < 1000; seed++) {
-		const struct recipe one = { .shape = BLOBS, .seed = seed, .k = 1 };
+		const struct recipe one = { .shape = SHAPE_BLOBS, .seed = seed, .k = 1 };
 		struct points m = made(&one, REAL_DOUBLE, 0, 1, 1);
 
 		bins[(unsigned)((value(&m, 0, 0) + 10) / 2)]++;

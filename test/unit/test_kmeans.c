@@ -418,7 +418,7 @@ static int squares_out_of_range(struct team *team, void *argument)
 				 real_get(p.points.real, p.start, i) * extremes[e].factor);
 		snprintf(at_hand, sizeof(at_hand), "values of %g", extremes[e].factor);
 		solve(f, &p, 2, BEST, is_right, NULL);
-		solve(f, &p, 2, TWO_PHASES, extremes[e].ladder ? is_right : is_wrong, NULL);
+		solve(f, &p, 2, RUNG_TWO_PHASES, extremes[e].ladder ? is_right : is_wrong, NULL);
 		forget(&p);
 	}
 	return 0;
@@ -498,7 +498,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	f->team = team;
 	seed = 5;
 	invent(&p, OUT_OF_REACH, REAL_DOUBLE, 200, 2, 8);
-	solve(f, &p, 2, TWO_PHASES, keep, &copy);
+	solve(f, &p, 2, RUNG_TWO_PHASES, keep, &copy);
 	assert_null(solution_verify(&copy.p, s));
 	assert_int_equal(s->count[1], 0); /* out of reach */
 
@@ -563,7 +563,7 @@ static int inertia_is_that_of_the_centres(struct team *team, void *argument)
 	f->team = team;
 	invent(&p, UNIFORMLY, REAL_FLOAT, 100, 3, 4);
 	p.iterations = 1;
-	solve(f, &p, 3, PRIVATE_PADDED, inertia_is, NULL);
+	solve(f, &p, 3, RUNG_PRIVATE_PADDED, inertia_is, NULL);
 	forget(&p);
 	return 0;
 }

@@ -149,7 +149,7 @@ static int search_on(const struct ranks *ranks)
 {
 	struct all a = { .ranks = ranks,
 			 .recipe = recipe_of(3, setting.n, setting.width, setting.distribution,
-					     setting.distribution == HOT ? 0.9 : 1) };
+					     setting.distribution == DISTRIBUTION_HOT ? 0.9 : 1) };
 
 	return team_open(setting.threads, search_in, &a);
 }

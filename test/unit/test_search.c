@@ -50,7 +50,7 @@ static const struct kernel kernels[] = {
 /* Keys of a width, without order. */
 static struct recipe of_width(unsigned width, size_t n)
 {
-	return recipe_of(7, n ? n : 1, width, UNIFORM, 0);
+	return recipe_of(7, n ? n : 1, width, DISTRIBUTION_UNIFORM, 0);
 }
 
 static size_t lower_bound(const struct recipe *r, const void *array, size_t n, uint64_t key)
@@ -224,7 +224,7 @@ static void elements_are_sorted_and_spread(void **state)
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (size_t s = 0; s < LENGTH(sizes); s++) {
 			const size_t n = sizes[s];
-			const struct recipe r = recipe_of(1, n, width, UNIFORM, 0);
+			const struct recipe r = recipe_of(1, n, width, DISTRIBUTION_UNIFORM, 0);
 			uint64_t *array = calloc(n + 3, sizeof(*array));
 
 			assert_non_null(array);
@@ -257,7 +257,7 @@ static void reference_is_lower_bound(void **state)
 	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (unsigned equal = 0; equal < 2; equal++) { /* any array, and the recipe's */
-			const struct recipe r = recipe_of(1, N, width, UNIFORM, 0);
+			const struct recipe r = recipe_of(1, N, width, DISTRIBUTION_UNIFORM, 0);
 
 			recipe_fill_array(&r, array, 0, N, 0, N);
 			for (size_t i = 0; equal && i < N; i++)
@@ -274,7 +274,7 @@ static void streams_begin_with_extremes(void **state)
 
 	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4)
-		for (unsigned d = UNIFORM; d <= HOT; d++) {
+		for (unsigned d = DISTRIBUTION_UNIFORM; d <= DISTRIBUTION_HOT; d++) {
 			const struct recipe r = recipe_of(1, 1000, width, d, skew[d]);
 			uint64_t keys[100];
 
@@ -283,7 +283,8 @@ static void streams_begin_with_extremes(void **state)
 				    key_get(&r, keys, 1) == recipe_largest(&r));
 			for (size_t i = 0; i < 100; i++)
 				assert_true(key_get(&r, keys, i) == recipe_key(&r, 3, i));
-			assert_true(recipe_key(&r, 3, 50) != recipe_key(&r, 4, 50) || d == ZIPF);
+			assert_true(recipe_key(&r, 3, 50) != recipe_key(&r, 4, 50) ||
+				    d == DISTRIBUTION_ZIPF);
 		}
 }
 
@@ -363,7 +364,7 @@ static void zipf_is_exact_of_many(void **state)
 static void zipf_keys_are_elements(void **state)
 {
 	enum { N = 1000, KEYS = 5000 };
-	const struct recipe r = recipe_of(5, N, 4, ZIPF, 1);
+	const struct recipe r = recipe_of(5, N, 4, DISTRIBUTION_ZIPF, 1);
 	uint32_t array[N], keys[KEYS];
 	unsigned first = 0;
 
@@ -387,7 +388,7 @@ static void hot_keys_are_in_the_first_tenth(void **state)
 	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (size_t s = 0; s < LENGTH(shares); s++) {
-			const struct recipe r = recipe_of(5, N, width, HOT, shares[s]);
+			const struct recipe r = recipe_of(5, N, width, DISTRIBUTION_HOT, shares[s]);
 			unsigned hot = 0, firsts = 0;
 
 			for (size_t i = 2; i < KEYS; i++) {
@@ -425,7 +426,7 @@ static void ranges_are_as_long_or_as_heavy(void **state)
 	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (size_t p = 0; p < LENGTH(parts); p++)
-			for (unsigned d = UNIFORM; d <= HOT; d++) {
+			for (unsigned d = DISTRIBUTION_UNIFORM; d <= DISTRIBUTION_HOT; d++) {
 				const struct recipe few = recipe_of(5, parts[p], width, d, skew[d]),
 						    many = recipe_of(5, 100000, width, d, skew[d]);
 				struct ranges r;
@@ -456,7 +457,7 @@ static void ranges_are_as_long_or_as_heavy(void **state)
 static void weighted_ranges_are_as_heavy(void **state)
 {
 	enum { PARTS = 8, KEYS = 1 << 16, N = 100000 };
-	const struct recipe r = recipe_of(5, N, 4, HOT, 0.9);
+	const struct recipe r = recipe_of(5, N, 4, DISTRIBUTION_HOT, 0.9);
 	uint32_t *keys = calloc(KEYS, sizeof(*keys)), cut[PARTS + 1], next[PARTS];
 	struct ranges even, weighted;
 	unsigned most = 0;
@@ -528,8 +529,10 @@ static void keys_are_grouped_in_place(void **state)
 	for (unsigned width = 4; width <= 8; width += 4)
 		for (size_t p = 0; p < LENGTH(parts); p++)
 			for (size_t n = 0; n < LENGTH(sizes); n++) {
-				const struct recipe uniform = recipe_of(5, 1000, width, UNIFORM, 0),
-						    zipf = recipe_of(5, 64, width, ZIPF, 1.5);
+				const struct recipe uniform = recipe_of(5, 1000, width,
+									DISTRIBUTION_UNIFORM, 0),
+						    zipf = recipe_of(5, 64, width,
+								     DISTRIBUTION_ZIPF, 1.5);
 
 				partition_by(&uniform, parts[p], sizes[n]);
 				partition_by(&zipf, parts[p], sizes[n]);
@@ -748,7 +751,7 @@ static void every_key_is_answered_on(const struct path *path, unsigned cpus)
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 	for (size_t n = 0; n < LENGTH(numbers); n++)
 		for (unsigned type = 0; type < 2; type++)
-			for (unsigned d = UNIFORM; d <= HOT; d++) {
+			for (unsigned d = DISTRIBUTION_UNIFORM; d <= DISTRIBUTION_HOT; d++) {
 				struct run *r = run_new(numbers[n], type ? 8 : 4, d,
 							path->deal[type], path->take);
 
@@ -774,7 +777,7 @@ static void every_key_is_answered_on_one_cpu(void **state)
 /* Of hot keys the first owner has nearly all, and the others keep theirs. */
 static void owners_get_what_is_theirs(void **state)
 {
-	struct run *r = run_new(4, 4, HOT, deal_by_range_32, take_own);
+	struct run *r = run_new(4, 4, DISTRIBUTION_HOT, deal_by_range_32, take_own);
 
 	(void)state;
 	sample(r, 600);
@@ -788,7 +791,7 @@ static void owners_get_what_is_theirs(void **state)
 /* Dealt in turn, all have as many. */
 static void turns_are_fair(void **state)
 {
-	struct run *r = run_new(3, 8, HOT, deal_in_turn, take_own);
+	struct run *r = run_new(3, 8, DISTRIBUTION_HOT, deal_in_turn, take_own);
 
 	(void)state;
 	sample(r, 300);
@@ -921,7 +924,7 @@ static const char *verdict(const struct run *r, unsigned threads)
 
 static void mistakes_are_found(void **state)
 {
-	struct run *r = run_new(3, 4, UNIFORM, deal_by_range_32, take_own);
+	struct run *r = run_new(3, 4, DISTRIBUTION_UNIFORM, deal_by_range_32, take_own);
 	uint32_t *array = r->array, was;
 
 	(void)state;
@@ -949,7 +952,7 @@ static void mistakes_are_found(void **state)
 /* Zeros at the front are sorted, too: what is found among them is right, and found in no time. */
 static void another_array_is_noticed(void **state)
 {
-	struct run *r = run_new(3, 4, UNIFORM, deal_by_range_32, take_own);
+	struct run *r = run_new(3, 4, DISTRIBUTION_UNIFORM, deal_by_range_32, take_own);
 
 	(void)state;
 	memset(r->array, 0, ELEMENTS / 4 * sizeof(uint32_t));

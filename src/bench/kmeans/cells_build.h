@@ -66,8 +66,8 @@ INLINE void NAME(load)(REAL *r, const struct index *x, size_t i, const REAL *giv
 
 /*
  * Counting sort of the n records from `first` on into the buckets of a box; overfull buckets are
- * sorted again, at most LEVELS deep, and the result is cut into cells. Records are made from the
- * points as given or, without an origin, taken from the spare ones.
+ * sorted again, at most MOST_LEVELS deep, and the result is cut into cells. Records are made from
+ * the points as given or, without an origin, taken from the spare ones.
  */
 INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, const REAL *low,
 		       const REAL *high, const REAL *given, const REAL *origin, unsigned d)
@@ -96,7 +96,7 @@ INLINE void NAME(sort)(struct index *x, size_t first, size_t n, unsigned level, 
 	for (uint32_t b = 0; b < buckets; b++) {
 		const size_t records = first + end[b] - begin;
 
-		if (records <= x->full || records == n || level + 1 == LEVELS) {
+		if (records <= x->full || records == n || level + 1 == MOST_LEVELS) {
 			cells_cut(x, records);
 		} else {
 			memcpy(SPARE(x, begin), RECORD(x, begin),

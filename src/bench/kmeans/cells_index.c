@@ -23,7 +23,7 @@ static void lay_out(struct index *at, struct carver *c, size_t n, unsigned d, un
 	at->record = carve(c, n * (d + 1) * value);
 	at->spare = at->tile = carve(c, tiles * TILE_BYTES * (d + 1));
 	at->bucket = carve(c, n * sizeof(*at->bucket));
-	at->histogram = carve(c, (size_t)LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));
+	at->histogram = carve(c, (size_t)MOST_LEVELS * (MOST_BUCKETS + 1) * sizeof(*at->histogram));
 	at->cell = carve(c, cells * sizeof(*at->cell));
 	at->until = carve(c, cells * at->stride * value);
 	at->from = carve(c, tiles * tile * sizeof(*at->from));

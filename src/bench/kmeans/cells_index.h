@@ -19,7 +19,7 @@ enum {
 	SMALL = 4,
 	AIM_BUCKETS = 4000,		/* caches cope badly with more write streams */
 	MOST_BUCKETS = 2 * AIM_BUCKETS, /* after the sides are rounded up */
-	LEVELS = 8,			/* of grids, one within an overfull bucket of another */
+	MOST_LEVELS = 8,		/* of grids, one within an overfull bucket of another */
 	/* of a list; a cell with more of them uses all centres */
 	MOST_CANDIDATES = 256,
 	/* iterations that candidates should last at the centres' present pace */

@@ -54,7 +54,7 @@ void generate_points(const struct recipe *r, size_t first, struct points *part)
 	for (size_t i = 0; i < part->n; i++) {
 		const uint64_t row = random_word(rows, first + i);
 
-		if (r->shape == UNIFORM)
+		if (r->shape == SHAPE_UNIFORM)
 			uniform_row(part, i * part->d, row);
 		else
 			blob_row(part, i * part->d, row,

@@ -8,17 +8,17 @@
 
 #include "bench/kmeans/problem.h"
 
-enum shape { UNIFORM, BLOBS };
+enum shape { SHAPE_UNIFORM, SHAPE_BLOBS };
 /* the choices of a parameter, in the order of enum shape */
 #define SHAPE_CHOICES "uniform,blobs"
 
 struct recipe {
-	/* UNIFORM: in [0,1)^d. BLOBS: Gaussian about middles that are uniform in [-10,10)^d */
+	/* uniform: in [0,1)^d; blobs: Gaussian about middles that are uniform in [-10,10)^d */
 	enum shape shape;
 	uint64_t seed;
-	/* BLOBS: how many; each point belongs to a random one */
+	/* blobs: how many; each point belongs to a random one */
 	unsigned k;
-	double spread; /* BLOBS: standard deviation in each dimension */
+	double spread; /* blobs: standard deviation in each dimension */
 };
 
 /*

@@ -228,9 +228,9 @@ static const char *verify(void *state, const struct trial *t)
 	return agree_any(t->ranks, wrong) ? wrong : kmeans_save(t, &s->problem, solution_of(s));
 }
 
-static const enum rung two_phases = TWO_PHASES, one_phase = ONE_PHASE,
-		       one_phase_padded = ONE_PHASE_PADDED, three_phases = THREE_PHASES,
-		       private_dense = PRIVATE_DENSE, private_padded = PRIVATE_PADDED;
+static const enum rung two_phases = RUNG_TWO_PHASES, one_phase = RUNG_ONE_PHASE,
+		       one_phase_padded = RUNG_ONE_PHASE_PADDED, three_phases = RUNG_THREE_PHASES,
+		       private_dense = RUNG_PRIVATE_DENSE, private_padded = RUNG_PRIVATE_PADDED;
 
 static const struct ops best_ops = {
 	prepare, enter_best, NULL, work_best, collect, verify, release

@@ -17,11 +17,11 @@ static void gather(const struct ladder *l, uint32_t c, double *sum, uint64_t *co
 	memset(sum, 0, d * sizeof(*sum));
 	*count = 0;
 	switch (l->rung) {
-	case THREE_PHASES:
+	case RUNG_THREE_PHASES:
 		steps_add_groups(l, c, sum, count);
 		return;
-	case PRIVATE_DENSE:
-	case PRIVATE_PADDED:
+	case RUNG_PRIVATE_DENSE:
+	case RUNG_PRIVATE_PADDED:
 		for (unsigned worker = 0; worker < l->problem.threads; worker++) {
 			const double *own =
 				(const double *)(l->sums + worker * l->block + c * l->entry);

@@ -15,8 +15,8 @@ struct sizes {
 static struct sizes sizes_of(const struct ladder *l)
 {
 	const struct problem *p = &l->problem;
-	const bool grouped = l->rung == THREE_PHASES,
-		   own = l->rung == PRIVATE_DENSE || l->rung == PRIVATE_PADDED;
+	const bool grouped = l->rung == RUNG_THREE_PHASES,
+		   own = l->rung == RUNG_PRIVATE_DENSE || l->rung == RUNG_PRIVATE_PADDED;
 
 	return (struct sizes){
 		.label = p->points.n * sizeof(uint32_t),
@@ -34,10 +34,11 @@ static void lay_out(struct ladder *l)
 	const unsigned d = l->problem.points.d;
 	const size_t real = real_bytes(l->problem.points.real);
 
-	l->apart = l->rung == ONE_PHASE_PADDED;
-	l->stride = l->rung < THREE_PHASES ? STRIDE(d, real, l->apart) : d * real;
-	l->entry = ENTRY(d) * (l->rung == PRIVATE_DENSE ? l->problem.threads : 1);
-	l->block = l->rung == PRIVATE_DENSE ? ENTRY(d) : round_up(l->problem.k * ENTRY(d), APART);
+	l->apart = l->rung == RUNG_ONE_PHASE_PADDED;
+	l->stride = l->rung < RUNG_THREE_PHASES ? STRIDE(d, real, l->apart) : d * real;
+	l->entry = ENTRY(d) * (l->rung == RUNG_PRIVATE_DENSE ? l->problem.threads : 1);
+	l->block =
+		l->rung == RUNG_PRIVATE_DENSE ? ENTRY(d) : round_up(l->problem.k * ENTRY(d), APART);
 }
 
 static int node_of(const struct ladder *l, unsigned worker)
@@ -95,7 +96,7 @@ static int allocate(struct ladder *l, struct arena *arena)
 	l->solution.count = calloc(l->problem.k, sizeof(uint64_t));
 	if (sizes.order)
 		l->order = map_apart(l, arena, "grouped points", sizeof(size_t), true);
-	if (l->rung == PRIVATE_DENSE)
+	if (l->rung == RUNG_PRIVATE_DENSE)
 		l->sums = map_shared(l, arena, "sums, packed", sizes.sums);
 	else if (sizes.sums)
 		l->sums = map_apart(l, arena, "sums, apart", l->block, false);
@@ -137,12 +138,12 @@ void ladder_state_enter(struct ladder *l, unsigned worker)
 	memset(l->solution.label + begin, 0, points * sizeof(*l->solution.label));
 	if (sizes.order)
 		memset(l->order + begin, 0, points * sizeof(*l->order));
-	if (l->rung == PRIVATE_PADDED)
+	if (l->rung == RUNG_PRIVATE_PADDED)
 		memset(l->sums + worker * l->block, 0, l->block);
 	if (worker)
 		return;
 	memset(l->clusters, 0, sizes.clusters);
-	if (l->rung == PRIVATE_DENSE)
+	if (l->rung == RUNG_PRIVATE_DENSE)
 		memset(l->sums, 0, sizes.sums);
 }
 

@@ -24,7 +24,7 @@ struct ladder {
 	/* bytes: between clusters, between a thread's own sums, between threads' sums */
 	size_t stride, entry, block;
 	unsigned char *clusters, *sums;
-	size_t *order; /* THREE_PHASES: points by worker, then by cluster */
+	size_t *order; /* RUNG_THREE_PHASES: points by worker, then by cluster */
 	struct solution solution;
 	struct own *own;
 };

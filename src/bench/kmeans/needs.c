@@ -24,7 +24,7 @@ static const char *pointless(const struct trial *t)
 					      : "--points: at least one is needed";
 	if (!t->value[DIMENSIONS].count || t->value[DIMENSIONS].count > MOST_DIMENSIONS)
 		return "--dimensions: points have 1 to 65536";
-	if (t->value[DATA].choice == BLOBS &&
+	if (t->value[DATA].choice == SHAPE_BLOBS &&
 	    !(farthest_of_blobs(t->value[SPREAD].real) <= farthest))
 		return "--spread: blobs that wide overflow the type; choose a smaller spread";
 	if (!clusters || clusters > rows)

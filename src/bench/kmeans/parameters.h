@@ -25,7 +25,7 @@ enum {
 	ROWS
 };
 /* choice of DATA, after enum shape's */
-enum { FROM_FILE = BLOBS + 1 };
+enum { FROM_FILE = SHAPE_BLOBS + 1 };
 
 /* SAVE_LABELS, SAVE_CENTRES: no file; CENTRES: rows drawn from the points */
 #define NONE  "none"

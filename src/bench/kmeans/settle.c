@@ -75,7 +75,7 @@ static const char *settle_points(const struct trial *t, union value *value, uint
 		if (value[DATA].choice == FROM_FILE)
 			return "--data file: needs points from a file; give --points FILE";
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)value[ROWS].count);
-		if (value[DATA].choice == UNIFORM)
+		if (value[DATA].choice == SHAPE_UNIFORM)
 			value[SPREAD].real = 0;
 		return replace(&value[POINTS], number);
 	}

@@ -16,7 +16,7 @@ struct steps {
 
 const struct steps *steps_of(const struct problem *, enum rung);
 
-/* THREE_PHASES: adds up all threads' groups of cluster c. */
+/* RUNG_THREE_PHASES: adds up all threads' groups of cluster c. */
 void steps_add_groups(const struct ladder *, uint32_t c, double *sum, uint64_t *count);
 
 #endif

@@ -128,14 +128,15 @@ STEP(group,
 		  NAME(assign)(reset_groups(l, worker), worker, d, d * sizeof(REAL), COUNT)))
 #undef STEP
 
-#define STEPS(D)                                                                                \
-	{                                                                                       \
-		[TWO_PHASES] = { .assign = NAME(assign_only_##D), .add = NAME(add_after_##D) }, \
-		[ONE_PHASE] = { .assign = NAME(add_together_##D) },                             \
-		[ONE_PHASE_PADDED] = { .assign = NAME(add_apart_##D) },                         \
-		[THREE_PHASES] = { .assign = NAME(group_##D) },                                 \
-		[PRIVATE_DENSE] = { .assign = NAME(add_own_##D) },                              \
-		[PRIVATE_PADDED] = { .assign = NAME(add_own_##D) },                             \
+#define STEPS(D)                                                             \
+	{                                                                    \
+		[RUNG_TWO_PHASES] = { .assign = NAME(assign_only_##D),       \
+				      .add = NAME(add_after_##D) },          \
+		[RUNG_ONE_PHASE] = { .assign = NAME(add_together_##D) },     \
+		[RUNG_ONE_PHASE_PADDED] = { .assign = NAME(add_apart_##D) }, \
+		[RUNG_THREE_PHASES] = { .assign = NAME(group_##D) },         \
+		[RUNG_PRIVATE_DENSE] = { .assign = NAME(add_own_##D) },      \
+		[RUNG_PRIVATE_PADDED] = { .assign = NAME(add_own_##D) },     \
 	}
 static const struct steps NAME(steps)[RUNGS] = STEPS(d), NAME(steps_of_2)[RUNGS] = STEPS(2);
 #undef STEPS

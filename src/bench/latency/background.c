@@ -48,16 +48,16 @@ void background_work(const struct background *b, struct worker *self)
 {
 	enum { BLOCK = 16 };
 	const size_t half = b->bytes / 2, step = BLOCK * b->line,
-		     end = b->mix == COPY ? half : b->bytes;
+		     end = b->mix == MIX_COPY ? half : b->bytes;
 	uint64_t lines = 0, sum = 0;
 
 	for (size_t at = 0; !loop_time_is_up(self); at = at + 2 * step <= end ? at + step : 0) {
-		if (b->mix != WRITE)
+		if (b->mix != MIX_WRITE)
 			sum += read_lines(b->lines + at, b->line, BLOCK);
-		if (b->mix != READ)
-			write_lines(b->lines + (b->mix == COPY ? half : 0) + at, b->line, BLOCK,
+		if (b->mix != MIX_READ)
+			write_lines(b->lines + (b->mix == MIX_COPY ? half : 0) + at, b->line, BLOCK,
 				    sum);
-		lines += b->mix == COPY ? 2 * BLOCK : BLOCK;
+		lines += b->mix == MIX_COPY ? 2 * BLOCK : BLOCK;
 		wait(b->pause);
 	}
 	self->done = lines;

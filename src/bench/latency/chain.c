@@ -15,7 +15,7 @@ static bool below_a_page(const struct chain *c)
 
 static size_t stride_of(const struct chain *c)
 {
-	return c->pattern == PAGE_STRIDE ? c->page + sizeof(void *) : c->stride;
+	return c->pattern == PATTERN_PAGE_STRIDE ? c->page + sizeof(void *) : c->stride;
 }
 
 size_t chain_nodes(const struct chain *c)
@@ -23,13 +23,13 @@ size_t chain_nodes(const struct chain *c)
 	const size_t stride = stride_of(c);
 
 	switch (c->pattern) {
-	case PAGE_RANDOM:
+	case PATTERN_PAGE_RANDOM:
 		return c->bytes / c->page;
-	case PAGE_CYCLE:
+	case PATTERN_PAGE_CYCLE:
 		return below_a_page(c) ? c->bytes / c->stride : c->bytes / c->page * per_page(c);
-	case CYCLE:
-	case PAGE_STRIDE:
-	case LINE_STRIDE:
+	case PATTERN_CYCLE:
+	case PATTERN_PAGE_STRIDE:
+	case PATTERN_LINE_STRIDE:
 		break;
 	}
 	/* The last node needs room for itself, not for a whole stride. */
@@ -52,16 +52,16 @@ size_t chain_at(const struct chain *c, size_t turn)
 	size_t page;
 
 	switch (c->pattern) {
-	case CYCLE:
+	case PATTERN_CYCLE:
 		return random_permute(turn, chain_nodes(c), c->seed) * c->stride;
-	case PAGE_CYCLE:
+	case PATTERN_PAGE_CYCLE:
 		return below_a_page(c) ? random_permute(turn, chain_nodes(c), c->seed) * c->stride
 				       : at_in_pages(c, turn);
-	case PAGE_RANDOM:
+	case PATTERN_PAGE_RANDOM:
 		page = random_permute(turn, chain_nodes(c), c->seed);
 		return page * c->page + random_mix(c->seed ^ ~page) % (c->page / c->line) * c->line;
-	case PAGE_STRIDE:
-	case LINE_STRIDE:
+	case PATTERN_PAGE_STRIDE:
+	case PATTERN_LINE_STRIDE:
 		break;
 	}
 	return turn * stride_of(c);

@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 enum pattern {
-	CYCLE, /* all nodes, at random */
+	PATTERN_CYCLE, /* all nodes, at random */
 	/* all nodes, at random within a page, pages at random */
-	PAGE_CYCLE,
+	PATTERN_PAGE_CYCLE,
 	/* one node a page, pages at random, at a line that varies */
-	PAGE_RANDOM,
-	PAGE_STRIDE, /* nodes a page and 8 bytes apart, in order */
-	LINE_STRIDE, /* all nodes, in order */
+	PATTERN_PAGE_RANDOM,
+	PATTERN_PAGE_STRIDE, /* nodes a page and 8 bytes apart, in order */
+	PATTERN_LINE_STRIDE, /* all nodes, in order */
 };
 
 struct chain {

@@ -187,10 +187,12 @@ static const char *verify(void *state, const struct trial *t)
 	return NULL;
 }
 
-static const struct way cycle = { CYCLE }, page_cycle = { PAGE_CYCLE },
-			page_random = { PAGE_RANDOM }, page_stride = { PAGE_STRIDE },
-			line_stride = { LINE_STRIDE }, loaded = { CYCLE, .loaded = true },
-			matrix = { CYCLE, .matrix = true };
+static const struct way cycle = { PATTERN_CYCLE }, page_cycle = { PATTERN_PAGE_CYCLE },
+			page_random = { PATTERN_PAGE_RANDOM },
+			page_stride = { PATTERN_PAGE_STRIDE },
+			line_stride = { PATTERN_LINE_STRIDE },
+			loaded = { PATTERN_CYCLE, .loaded = true },
+			matrix = { PATTERN_CYCLE, .matrix = true };
 
 /*
  * The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k nodes, a page and 8

@@ -11,7 +11,7 @@
 /* The parameters; of those with choices, these in their order. */
 enum { BYTES, PAGES, ELEMENT, STRIDE, CHAINS, LOADS, MIX, PAUSE, FROM, TO };
 enum { POINTER, INT };
-enum mix { READ, COPY, WRITE };
+enum mix { MIX_READ, MIX_COPY, MIX_WRITE };
 
 /* What makes a variant. */
 struct way {

@@ -33,9 +33,9 @@ struct recipe recipe_of(uint64_t seed, size_t n, unsigned width, enum distributi
 			    .distribution = distribution,
 			    .skew = skew };
 
-	if (distribution == ZIPF)
+	if (distribution == DISTRIBUTION_ZIPF)
 		r.zipf = zipf_of(n, skew);
-	if (distribution == HOT && n > 1)
+	if (distribution == DISTRIBUTION_HOT && n > 1)
 		r.hot = (uint64_t)begin_of(&r, n < TENTH ? 1 : n / TENTH);
 	return r;
 }
@@ -81,9 +81,9 @@ uint64_t recipe_key(const struct recipe *r, unsigned stream, size_t i)
 
 	if (i < 2)
 		return i ? recipe_largest(r) : 0;
-	if (r->distribution == ZIPF)
+	if (r->distribution == DISTRIBUTION_ZIPF)
 		return recipe_element(r, zipf_draw(&r->zipf, random) - 1);
-	if (r->distribution == HOT && r->hot)
+	if (r->distribution == DISTRIBUTION_HOT && r->hot)
 		return hot_key(r, random);
 	return random >> (64 - 8 * r->width);
 }

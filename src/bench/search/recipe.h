@@ -15,16 +15,16 @@
 #include "bench/search/zipf.h"
 
 enum distribution {
-	UNIFORM, /* all keys equally likely */
+	DISTRIBUTION_UNIFORM, /* all keys equally likely */
 	/* only keys that are in the array: element r has weight 1 / r^skew */
-	ZIPF,
+	DISTRIBUTION_ZIPF,
 	/*
 	 * a share of `skew` uniformly in the first tenth of the array, the others uniformly in the
 	 * rest
 	 */
-	HOT,
+	DISTRIBUTION_HOT,
 };
-#define DISTRIBUTIONS "uniform,zipf,hot"
+#define DISTRIBUTION_CHOICES "uniform,zipf,hot"
 enum { TENTH = 10 };
 
 struct recipe {

@@ -34,7 +34,7 @@ static const struct parameter parameters[] = {
 	[KEYS] = { "keys", NULL,
 		   "distribution of keys; zipf: element r of the array with weight 1 / r^skew; "
 		   "hot: a share of skew in the first tenth of the array",
-		   P_CHOICE, .choices = DISTRIBUTIONS, .value = { "uniform" } },
+		   P_CHOICE, .choices = DISTRIBUTION_CHOICES, .value = { "uniform" } },
 	[SKEW] = { "skew", NULL,
 		   "exponent of zipf keys (0: 1), share of hot keys (0: 0.9); uniform keys have "
 		   "none",
@@ -78,7 +78,9 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 {
 	/* packets in the rings when time is up are searched, too: so they must be small */
 	enum { MOST_PACKET = 1 << 16, MOST_SKEW = 100 };
-	static const double skew[] = { [UNIFORM] = 0, [ZIPF] = 1, [HOT] = 0.9 };
+	static const double skew[] = {
+		[DISTRIBUTION_UNIFORM] = 0, [DISTRIBUTION_ZIPF] = 1, [DISTRIBUTION_HOT] = 0.9
+	};
 	const enum distribution keys = value[KEYS].choice;
 
 	(void)t, (void)given;
@@ -86,10 +88,11 @@ static const char *settle(const struct trial *t, union value *value, uint64_t gi
 		return "--packet: of 1 to 65536 keys";
 	if (value[SKEW].real < 0 || value[SKEW].real > MOST_SKEW)
 		return "--skew: 0 to 100";
-	if (!(value[SKEW].real > 0) || keys == UNIFORM)
+	if (!(value[SKEW].real > 0) || keys == DISTRIBUTION_UNIFORM)
 		value[SKEW].real = skew[keys];
-	return keys == HOT && value[SKEW].real > 1 ? "--skew: of hot keys it is a share, 1 at most"
-						   : NULL;
+	return keys == DISTRIBUTION_HOT && value[SKEW].real > 1
+		       ? "--skew: of hot keys it is a share, 1 at most"
+		       : NULL;
 }
 
 /* A searcher's first touch: its range of the array, its ring and its answers. */
