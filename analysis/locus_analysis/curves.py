@@ -89,8 +89,8 @@ LEVELS_HELP = (
     " interval)."
 )
 TLB_HELP = (
-    "Left: one node a page, so that pages count rather than bytes; between the curves of system and"
-    " huge pages lies what translation costs. Right: TLB share: how much of a load's time on system"
+    "Left: one element a page, so that pages count rather than bytes; between the curves of system"
+    " and huge pages lies what translation costs. Right: TLB share: how much of a load's time on system"
     " pages the same permutation on huge pages saves; ↓: goes on below the frame."
 )
 CHAINS_HELP = (
@@ -190,7 +190,7 @@ def tlb(
     name: str,
     title: str,
 ) -> Optional[Picture]:
-    """One node a page; and what huge pages give back to the ordinary cycle."""
+    """One element a page; and what huge pages give back to the ordinary cycle."""
     rows = [r for r in load if r["size"] and r["variant"] == "page-random" and r["chains"] == 1]
     panels = []
     lines = _lines(rows, ("pages", "element", "stride"))
@@ -324,15 +324,15 @@ def beside(load: Sequence[Row], host: str, name: str, title: str) -> Optional[Pi
     """Published curves, and this machine's of the same pattern."""
     panels, shown = [], []
     others = published.figures("latency", "latency")
-    for variant, x_of in (("cycle", _bytes_of), ("page-stride", _nodes_of)):
+    for variant, x_of in (("cycle", _bytes_of), ("page-stride", _elements_of)):
         lines = _published(others, variant, x_of)
         own = _own_for(load, variant)
-        points = [point(r, r["size"] if variant == "cycle" else r["nodes"]) for r in own]
+        points = [point(r, r["size"] if variant == "cycle" else r["elements"]) for r in own]
         if not any(p["x"] and p["value"] for p in points):
             continue
         shown += own
         mine = Series(host, BLUE, "circle", points)
-        axis = size_axis([*lines, mine]) if variant == "cycle" else node_axis([*lines, mine])
+        axis = size_axis([*lines, mine]) if variant == "cycle" else element_axis([*lines, mine])
         panels.append(Panel(variant, axis, time_axis([*lines, mine]), [*lines, mine]))
     if not panels:
         return None
@@ -365,7 +365,7 @@ def _bytes_of(parameters: dict[str, str]) -> float:
     return float(parameters["working_set_bytes"])
 
 
-def _nodes_of(parameters: dict[str, str]) -> float:
+def _elements_of(parameters: dict[str, str]) -> float:
     return float(parameters["nodes"])
 
 
@@ -458,11 +458,11 @@ def size_axis(lines: Sequence[Series], title: str = "working set") -> Axis:
     return powers_of_two(_values(lines, "x"), title, label)
 
 
-def node_axis(lines: Sequence[Series]) -> Axis:
+def element_axis(lines: Sequence[Series]) -> Axis:
     label = (
         "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
     )
-    return powers_of_two(_values(lines, "x"), "nodes, each on a page of its own", label)
+    return powers_of_two(_values(lines, "x"), "elements, each on a page of its own", label)
 
 
 def powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:

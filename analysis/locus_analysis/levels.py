@@ -3,7 +3,7 @@
 reports of itself.
 
 The curve of `cycle` gives the caches, in order; on huge pages if there are any, since on the
-system's own pages the TLB has its steps in the same curve. `page-random` gives the TLB: one node
+system's own pages the TLB has its steps in the same curve. `page-random` gives the TLB: one element
 a page, so N pages are N cache lines as well, and the caches have their steps in it (at 512
 pages, for a cache of 512 lines), and too many lines may fall into one set of a cache. Therefore
 the same permutation is measured on huge pages too, whose TLB entries reach far beyond: the

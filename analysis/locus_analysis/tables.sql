@@ -272,7 +272,7 @@ WITH metrics AS (
 		any_value(high) FILTER (name = 'time') AS time_high,
 		any_value(without_noise) FILTER (name = 'time') AS quiet,
 		any_value(value) FILTER (name = 'background') AS background,
-		any_value(value) FILTER (name = 'nodes') AS nodes
+		any_value(value) FILTER (name IN ('elements', 'nodes')) AS elements
 	FROM metric GROUP BY whole, id),
 setting AS (
 	SELECT whole, id, try_cast(parameters->>'$.size' AS DOUBLE) AS size,
@@ -288,7 +288,7 @@ setting AS (
 	FROM trial WHERE benchmark = 'latency')
 SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why,
 	h.threads, h.in_matrix,
-	time AS value, time_low AS low, time_high AS high, quiet, background, nodes, size, pages,
+	time AS value, time_low AS low, time_high AS high, quiet, background, elements, size, pages,
 	element, stride, chains, mix, pause, cycles, huge
 FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id)
 WHERE benchmark = 'latency';

@@ -619,8 +619,8 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
                 local=1.0,
                 others={
                     "background": ("B/s", background),
-                    "nodes": (
-                        "node",
+                    "elements": (
+                        "element",
                         size // (PAGE if variant in ("page-random", "page-stride") else LINE),
                     ),
                 },

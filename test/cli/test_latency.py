@@ -35,28 +35,28 @@ def test_every_pattern_is_measured_and_right(patterns):
         assert trial["placement"]["before"]["misplaced"] == 0
 
 
-def test_nodes_may_be_ints(locus, tmp_path, trials):
+def test_elements_may_be_ints(locus, tmp_path, trials):
     file = tmp_path / "ints.jsonl"
     done = locus(
         "latency --variant cycle --element int --stride 64 --size 64K --pages base --repeats 2"
         " --output",
         file,
     )
-    assert done.status == 0 and value(trials(file)["cycle"], "nodes") == 1024
+    assert done.status == 0 and value(trials(file)["cycle"], "elements") == 1024
 
 
-def test_numbers_of_nodes(patterns):
+def test_numbers_of_elements(patterns):
     found = patterns[1]
     page = found["cycle"]["placement"]["before"]["page"]
-    line = 512 * 1024 / value(found["cycle"], "nodes")
+    line = 512 * 1024 / value(found["cycle"], "elements")
     assert line in (32, 64, 128, 256)
     assert (
-        value(found["page-cycle"], "nodes")
-        == value(found["line-stride"], "nodes")
-        == value(found["cycle"], "nodes")
+        value(found["page-cycle"], "elements")
+        == value(found["line-stride"], "elements")
+        == value(found["cycle"], "elements")
     )
-    assert value(found["page-random"], "nodes") == 512 * 1024 / page
-    assert value(found["page-stride"], "nodes") == (512 * 1024 - 8) // (page + 8) + 1
+    assert value(found["page-random"], "elements") == 512 * 1024 / page
+    assert value(found["page-stride"], "elements") == (512 * 1024 - 8) // (page + 8) + 1
 
 
 def test_small_sets_are_sampled_in_turn_and_large_ones_alone(locus, tmp_path, trials, patterns):

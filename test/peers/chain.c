@@ -141,7 +141,7 @@ static int compare(const struct machine *m, const struct point *p, unsigned pair
 			       .page = m->page,
 			       .line = m->line,
 			       .seed = 1 };
-	const size_t lines = chain_nodes(&chain);
+	const size_t lines = chain_elements(&chain);
 	double ours[pairs], theirs[pairs], each;
 	char what[64];
 	struct arena *arena = arena_open(m);
@@ -158,7 +158,7 @@ static int compare(const struct machine *m, const struct point *p, unsigned pair
 	chain_lay(&chain, base, false, 0, lines);
 	if (shuffle_cycle(base, m->line, lines, &other))
 		return -1;
-	at.node = base + chain_at(&chain, 0);
+	at.element = base + chain_at(&chain, 0);
 	/* warm, and an estimate */
 	chase_choose(1, false)(&at, base, 2 * lines / chase_loads(1) + 64);
 	each = time_locus(base, &at, 64);

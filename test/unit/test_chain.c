@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains: every order visits every node once and comes back, whatever the pattern and the size;
+ * Chains: every order visits each element once and comes back, whatever the pattern and the size;
  * kernels follow them load by load.
  */
 #include <setjmp.h>
@@ -35,22 +35,22 @@ static struct chain chain(enum pattern pattern, size_t bytes, size_t stride, uin
 }
 
 /*
- * One round over links laid in memory: as many steps as nodes, each node once, inside the buffer,
- * and back at the start.
+ * One round over links laid in memory: as many steps as elements, each element once, inside the
+ * buffer, and back at the start.
  */
 static void check_links(const struct chain *c, char *memory, unsigned char *seen)
 {
-	const size_t nodes = chain_nodes(c);
+	const size_t elements = chain_elements(c);
 	char *at;
 
-	if (!nodes)
+	if (!elements)
 		return;
 	memset(memory, 0, c->bytes);
 	memset(seen, 0, c->bytes);
-	chain_lay(c, memory, false, 0, nodes / 3); /* in parts, as several threads would */
-	chain_lay(c, memory, false, nodes / 3, nodes);
+	chain_lay(c, memory, false, 0, elements / 3); /* in parts, as several threads would */
+	chain_lay(c, memory, false, elements / 3, elements);
 	at = memory + chain_at(c, 0);
-	for (size_t i = 0; i < nodes; i++) {
+	for (size_t i = 0; i < elements; i++) {
 		size_t offset = (size_t)(at - memory);
 
 		assert_true(offset + sizeof(void *) <= c->bytes);
@@ -62,7 +62,7 @@ static void check_links(const struct chain *c, char *memory, unsigned char *seen
 	assert_true(at == memory + chain_at(c, 0));
 }
 
-static void test_one_cycle_through_all_nodes(void **state)
+static void test_one_cycle_through_all_elements(void **state)
 {
 	char *memory = malloc(MOST);
 	unsigned char *seen = malloc(MOST);
@@ -93,11 +93,11 @@ static void test_ints(void **state)
 	(void)state;
 	for (unsigned i = 3; i < SIZES; i++) {
 		struct chain c = chain(PATTERN_CYCLE, sizes[i] / 4 * 4, sizeof(int), i);
-		size_t nodes = chain_nodes(&c), at = chain_at(&c, 0) / sizeof(int);
+		size_t elements = chain_elements(&c), at = chain_at(&c, 0) / sizeof(int);
 
 		memset(seen, 0, MOST / sizeof(int));
-		chain_lay(&c, array, true, 0, nodes);
-		for (size_t n = 0; n < nodes; n++) {
+		chain_lay(&c, array, true, 0, elements);
+		for (size_t n = 0; n < elements; n++) {
 			assert_int_equal(seen[at]++, 0);
 			at = (size_t)array[at];
 		}
@@ -114,10 +114,10 @@ static void test_page_orders(void **state)
 	unsigned lines[PAGE / LINE] = { 0 }, changed = 0;
 
 	(void)state;
-	for (size_t i = 1; i < chain_nodes(&cycle); i++) /* a page is used up before the next */
+	for (size_t i = 1; i < chain_elements(&cycle); i++) /* a page is used up before the next */
 		assert_int_equal(chain_at(&cycle, i) / PAGE == chain_at(&cycle, i - 1) / PAGE,
 				 i % (PAGE / LINE) != 0);
-	assert_int_equal(chain_nodes(&random), 1000);
+	assert_int_equal(chain_elements(&random), 1000);
 	for (size_t i = 0; i < 1000; i++) {
 		lines[chain_at(&random, i) % PAGE / LINE]++;
 		assert_int_equal(chain_at(&random, i) % LINE, 0);
@@ -127,13 +127,13 @@ static void test_page_orders(void **state)
 	assert_true(changed > 50); /* of 64 lines: the line varies */
 }
 
-static void test_published_numbers_of_nodes(void **state)
+static void test_published_numbers_of_elements(void **state)
 {
 	(void)state;
-	for (size_t nodes = 16; nodes <= 262144; nodes *= 2) {
-		struct chain c = chain(PATTERN_PAGE_STRIDE, nodes * (PAGE + 8), LINE, 1);
+	for (size_t elements = 16; elements <= 262144; elements *= 2) {
+		struct chain c = chain(PATTERN_PAGE_STRIDE, elements * (PAGE + 8), LINE, 1);
 
-		assert_int_equal(chain_nodes(&c), nodes);
+		assert_int_equal(chain_elements(&c), elements);
 		assert_int_equal(chain_at(&c, 1), PAGE + 8);
 	}
 }
@@ -164,24 +164,24 @@ static void test_kernels_follow_their_chains(void **state)
 	static const unsigned numbers[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32 };
 	char *memory = aligned_alloc(PAGE, 64 * PAGE);
 	struct chain c = chain(PATTERN_CYCLE, 64 * PAGE, LINE, 5);
-	size_t nodes = chain_nodes(&c);
+	size_t elements = chain_elements(&c);
 
 	(void)state;
-	chain_lay(&c, memory, false, 0, nodes);
+	chain_lay(&c, memory, false, 0, elements);
 	for (unsigned n = 0; n < sizeof(numbers) / sizeof(*numbers); n++) {
 		unsigned chains = numbers[n], each = chase_loads(chains) / chains;
 		union position at[MOST_CHAINS];
 
 		assert_non_null(chase_choose(chains, false));
 		for (unsigned i = 0; i < chains; i++)
-			at[i].node = memory + chain_at(&c, nodes / chains * i);
+			at[i].element = memory + chain_at(&c, elements / chains * i);
 		chase_choose(chains, false)(at, memory, 1000);
 		for (unsigned i = 0; i < chains; i++)
-			assert_true(at[i].node ==
-				    memory + chain_at(&c, (nodes / chains * i + 1000ul * each) %
-								  nodes));
+			assert_true(at[i].element ==
+				    memory + chain_at(&c, (elements / chains * i + 1000ul * each) %
+								  elements));
 		chase_choose(chains, false)(at, memory, 0);
-		assert_true(at[0].node == memory + chain_at(&c, 1000ul * each % nodes));
+		assert_true(at[0].element == memory + chain_at(&c, 1000ul * each % elements));
 	}
 	assert_null(chase_choose(5, false));
 	assert_null(chase_choose(0, false));
@@ -233,10 +233,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loops_are_what_was_meant),
-		cmocka_unit_test(test_one_cycle_through_all_nodes),
+		cmocka_unit_test(test_one_cycle_through_all_elements),
 		cmocka_unit_test(test_ints),
 		cmocka_unit_test(test_page_orders),
-		cmocka_unit_test(test_published_numbers_of_nodes),
+		cmocka_unit_test(test_published_numbers_of_elements),
 		cmocka_unit_test(test_random_orders_have_no_favourite_step),
 		cmocka_unit_test(test_kernels_follow_their_chains),
 	};

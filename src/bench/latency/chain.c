@@ -18,7 +18,7 @@ static size_t stride_of(const struct chain *c)
 	return c->pattern == PATTERN_PAGE_STRIDE ? c->page + sizeof(void *) : c->stride;
 }
 
-size_t chain_nodes(const struct chain *c)
+size_t chain_elements(const struct chain *c)
 {
 	const size_t stride = stride_of(c);
 
@@ -32,12 +32,12 @@ size_t chain_nodes(const struct chain *c)
 	case PATTERN_LINE_STRIDE:
 		break;
 	}
-	/* The last node needs room for itself, not for a whole stride. */
+	/* The last element needs room for itself, not for a whole stride. */
 	return c->bytes < sizeof(void *) ? c->bytes / stride
 					 : (c->bytes - sizeof(void *)) / stride + 1;
 }
 
-/* Each page has its own order of nodes, so that no stride repeats. */
+/* Each page has its own order of elements, so that no stride repeats. */
 static size_t at_in_pages(const struct chain *c, size_t turn)
 {
 	const size_t each = per_page(c),
@@ -53,12 +53,13 @@ size_t chain_at(const struct chain *c, size_t turn)
 
 	switch (c->pattern) {
 	case PATTERN_CYCLE:
-		return random_permute(turn, chain_nodes(c), c->seed) * c->stride;
+		return random_permute(turn, chain_elements(c), c->seed) * c->stride;
 	case PATTERN_PAGE_CYCLE:
-		return below_a_page(c) ? random_permute(turn, chain_nodes(c), c->seed) * c->stride
-				       : at_in_pages(c, turn);
+		return below_a_page(c)
+			       ? random_permute(turn, chain_elements(c), c->seed) * c->stride
+			       : at_in_pages(c, turn);
 	case PATTERN_PAGE_RANDOM:
-		page = random_permute(turn, chain_nodes(c), c->seed);
+		page = random_permute(turn, chain_elements(c), c->seed);
 		return page * c->page + random_mix(c->seed ^ ~page) % (c->page / c->line) * c->line;
 	case PATTERN_PAGE_STRIDE:
 	case PATTERN_LINE_STRIDE:
@@ -69,11 +70,11 @@ size_t chain_at(const struct chain *c, size_t turn)
 
 void chain_lay(const struct chain *c, void *base, bool ints, size_t begin, size_t end)
 {
-	const size_t nodes = chain_nodes(c);
+	const size_t elements = chain_elements(c);
 	size_t at = begin < end ? chain_at(c, begin) : 0;
 
 	for (size_t turn = begin; turn < end; turn++) {
-		size_t next = chain_at(c, turn + 1 < nodes ? turn + 1 : 0);
+		size_t next = chain_at(c, turn + 1 < elements ? turn + 1 : 0);
 
 		if (ints)
 			*(int *)((char *)base + at) = (int)(next / sizeof(int));

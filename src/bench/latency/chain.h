@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of pointers through a buffer: in which order the nodes are visited.
+ * Chains of pointers through a buffer: in which order the elements are visited.
  *
- * An order is a function from the turn (0, 1, ...) to the node, and a bijection by construction. So
- * the chain is one cycle through all nodes of any size, and several threads can lay it without a
- * table. (Indexes drawn by rand() would enter a short cycle after some sqrt(n) steps.)
+ * An order is a function from the turn (0, 1, ...) to the element, and a bijection by construction.
+ * So the chain is one cycle through all elements of any size, and several threads can lay it
+ * without a table. (Indexes drawn by rand() would enter a short cycle after some sqrt(n) steps.)
  */
 #ifndef LOCUS_CHAIN_H
 #define LOCUS_CHAIN_H
@@ -14,30 +14,30 @@
 #include <stdint.h>
 
 enum pattern {
-	PATTERN_CYCLE, /* all nodes, at random */
-	/* all nodes, at random within a page, pages at random */
+	PATTERN_CYCLE, /* all elements, at random */
+	/* all elements, at random within a page, pages at random */
 	PATTERN_PAGE_CYCLE,
-	/* one node a page, pages at random, at a line that varies */
+	/* one element a page, pages at random, at a line that varies */
 	PATTERN_PAGE_RANDOM,
-	PATTERN_PAGE_STRIDE, /* nodes a page and 8 bytes apart, in order */
-	PATTERN_LINE_STRIDE, /* all nodes, in order */
+	PATTERN_PAGE_STRIDE, /* elements a page and 8 bytes apart, in order */
+	PATTERN_LINE_STRIDE, /* all elements, in order */
 };
 
 struct chain {
 	enum pattern pattern;
-	size_t bytes;	   /* of the buffer that nodes lie in */
-	size_t stride;	   /* bytes from one node to its neighbour */
+	size_t bytes;	   /* of the buffer that elements lie in */
+	size_t stride;	   /* bytes from one element to its neighbour */
 	size_t page, line; /* bytes of the system's page and of a cache line */
 	uint64_t seed;
 };
 
-size_t chain_nodes(const struct chain *); /* 0: the buffer is too small for one */
-/* offset in bytes of the node visited at that turn, turn < chain_nodes() */
+size_t chain_elements(const struct chain *); /* 0: the buffer is too small for one */
+/* offset in bytes of the element visited at that turn, turn < chain_elements() */
 size_t chain_at(const struct chain *, size_t turn);
 
 /*
- * Lays the links of turns begin..end-1: each node gets the address (or, of ints, the index) of the
- * node of the next turn.
+ * Lays the links of turns begin..end-1: each element gets the address (or, of ints, the index) of
+ * the element of the next turn.
  */
 void chain_lay(const struct chain *, void *base, bool ints, size_t begin, size_t end);
 

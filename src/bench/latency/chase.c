@@ -18,14 +18,14 @@
                                                                                                    \
 		(void)base;                                                                        \
 		for (unsigned i = 0; i < (chains); i++)                                            \
-			p[i] = at[i].node;                                                         \
+			p[i] = at[i].element;                                                      \
 		for (; rounds; rounds--)                                                           \
 			_Pragma("GCC unroll 16") for (unsigned step = 0; step < STEPS(chains);     \
 						      step++)                                      \
 				_Pragma("GCC unroll 32") for (unsigned i = 0; i < (chains); i++)   \
 					p[i] = *(void **)p[i];                                     \
 		for (unsigned i = 0; i < (chains); i++)                                            \
-			at[i].node = p[i];                                                         \
+			at[i].element = p[i];                                                      \
 	}
 CHASE(1)
 CHASE(2)

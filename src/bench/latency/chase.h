@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Parallel chains that a kernel follows; pointers to nodes, or indexes into ints. */
+/* Parallel chains that a kernel follows; pointers to elements, or indexes into ints. */
 #define MOST_CHAINS 32
 union position {
-	void *node;
+	void *element;
 	uint64_t index;
 };
 

@@ -3,9 +3,9 @@
  * latency - cost of one dependent load, by working set and order of accesses.
  *
  * A chain of pointers is followed, so that every load waits for the one before. The plateaus of the
- * curve over the working set are the levels of cache; with one node a page, those of the TLB. After
- * P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and A. Berestovskyy,
- * "Smarter CPU Testing" (2019).
+ * curve over the working set are the levels of cache; with one element a page, those of the TLB.
+ * After P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and A.
+ * Berestovskyy, "Smarter CPU Testing" (2019).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +19,16 @@
 
 static const struct parameter parameters[] = {
 	[BYTES] = { "size", "B",
-		    "working set; with one node a page, the pages' bytes (auto: 4 times the last "
-		    "cache)",
+		    "working set; with one element a page, the pages' bytes (auto: 4 times the "
+		    "last cache)",
 		    P_SIZE, .value = { "4K..64M*2", "1K..auto*1.189207115002721", "8K..128M*2" },
 		    .automatic = beyond_caches },
 	[PAGES] = { "pages", NULL, "what the buffer is mapped with", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base,thp", NULL, "base" } },
-	[ELEMENT] = { "element", NULL, "what a node is: a pointer to the next, or its index",
+	[ELEMENT] = { "element", NULL, "what an element is: a pointer to the next, or its index",
 		      P_CHOICE, .choices = "pointer,int", .value = { "pointer" } },
-	[STRIDE] = { "stride", "B", "bytes from a node to its neighbour (0: a cache line)", P_SIZE,
-		     .value = { "0" } },
+	[STRIDE] = { "stride", "B", "bytes from an element to its neighbour (0: a cache line)",
+		     P_SIZE, .value = { "0" } },
 	[CHAINS] = { "chains", "chains", "independent chains followed at once", P_COUNT,
 		     .value = { "1" } },
 	[LOADS] = { "loads", "loads", "loads of a sample (0: as many as fill it)", P_COUNT,
@@ -45,12 +45,13 @@ static const struct parameter parameters[] = {
 	{ 0 }
 };
 
-enum { TIME, BACKGROUND, NODES };
+enum { TIME, BACKGROUND, ELEMENTS };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
 	[BACKGROUND] = { "background", "B/s", "lines read and written by the background threads",
 			 .better = NEITHER_IS_BETTER },
-	[NODES] = { "nodes", "node", "nodes of the chain", .better = NEITHER_IS_BETTER },
+	[ELEMENTS] = { "elements", "element", "elements of the chain",
+		       .better = NEITHER_IS_BETTER },
 	{ 0 }
 };
 
@@ -61,7 +62,7 @@ static const struct role roles[] = { { "chase", 1, BY_COUNT },
 struct state {
 	struct chain chain;
 	bool ints;
-	size_t nodes;
+	size_t elements;
 	void *base;
 	chase *run;
 	unsigned chains, loads; /* of a round, all chains together */
@@ -74,10 +75,10 @@ struct state {
 static union position position_of(const struct state *s, unsigned chain, uint64_t loads)
 {
 	const size_t offset =
-		chain_at(&s->chain, (s->nodes / s->chains * chain + loads) % s->nodes);
+		chain_at(&s->chain, (s->elements / s->chains * chain + loads) % s->elements);
 
 	return s->ints ? (union position){ .index = offset / sizeof(int) }
-		       : (union position){ .node = (char *)s->base + offset };
+		       : (union position){ .element = (char *)s->base + offset };
 }
 
 static int map_chain(struct state *s, const struct trial *t)
@@ -103,7 +104,7 @@ static void *prepare(const struct trial *t)
 	if (!s)
 		return NULL;
 	s->chain = chain_of(t);
-	s->nodes = chain_nodes(&s->chain);
+	s->elements = chain_elements(&s->chain);
 	s->ints = t->value[ELEMENT].choice == INT;
 	s->chains = (unsigned)t->value[CHAINS].count;
 	s->run = chase_choose(s->chains, s->ints);
@@ -137,7 +138,7 @@ static void enter(void *state, struct worker *self)
 		return;
 	}
 	memset(s->base, 0, s->chain.bytes);
-	chain_lay(&s->chain, s->base, s->ints, 0, s->nodes);
+	chain_lay(&s->chain, s->base, s->ints, 0, s->elements);
 }
 
 static void follow(struct state *s, struct worker *self)
@@ -164,7 +165,7 @@ static void collect(void *state, const struct trial *t, struct result *result)
 	const struct state *s = state;
 	uint64_t lines = 0;
 
-	report(result, NODES, (double)s->nodes);
+	report(result, ELEMENTS, (double)s->elements);
 	for (unsigned i = 1; i < t->threads; i++)
 		lines += team_worker(t->team, i)->done;
 	if (way_of(t)->loaded)
@@ -180,7 +181,7 @@ static const char *verify(void *state, const struct trial *t)
 	for (unsigned i = 0; i < s->chains; i++) {
 		const union position right = position_of(s, i, s->done);
 
-		if (s->ints ? s->at[i].index != right.index : s->at[i].node != right.node)
+		if (s->ints ? s->at[i].index != right.index : s->at[i].element != right.element)
 			return "a chain did not end where its order says: a load or a link was "
 			       "lost";
 	}
@@ -195,7 +196,7 @@ static const struct way cycle = { PATTERN_CYCLE }, page_cycle = { PATTERN_PAGE_C
 			matrix = { PATTERN_CYCLE, .matrix = true };
 
 /*
- * The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k nodes, a page and 8
+ * The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k elements, a page and 8
  * bytes apart, as fast as they come.
  */
 static const struct override
@@ -232,14 +233,15 @@ enum {
 	NEITHER_OF_THEM = LOADED_ONLY | MATRIX_ONLY,
 };
 static const struct variant variants[] = {
-	{ "cycle", "one random cycle through all nodes", &cycle, NEITHER_OF_THEM, cycle_defaults },
+	{ "cycle", "one random cycle through all elements", &cycle, NEITHER_OF_THEM,
+	  cycle_defaults },
 	{ "page-cycle", "as cycle, but a page is used up before the next", &page_cycle,
 	  NEITHER_OF_THEM },
-	{ "page-random", "one node a page, random pages: the TLB without the caches", &page_random,
-	  NEITHER_OF_THEM, page_random_defaults },
-	{ "page-stride", "nodes a page and 8 bytes apart, in order: prefetchers may cross pages",
+	{ "page-random", "one element a page, random pages: the TLB without the caches",
+	  &page_random, NEITHER_OF_THEM, page_random_defaults },
+	{ "page-stride", "elements a page and 8 bytes apart, in order: prefetchers may cross pages",
 	  &page_stride, NEITHER_OF_THEM, page_stride_defaults },
-	{ "line-stride", "neighbouring nodes in order: what the prefetcher gains", &line_stride,
+	{ "line-stride", "neighbouring elements in order: what the prefetcher gains", &line_stride,
 	  NEITHER_OF_THEM },
 	{ "parallel", "several random cycles at once: memory-level parallelism", &cycle,
 	  NEITHER_OF_THEM, parallel_defaults },

@@ -54,11 +54,11 @@ size_t background_bytes(const struct trial *t)
 static uint64_t warm(const struct trial *t)
 {
 	const struct chain c = chain_of(t);
-	const uint64_t nodes = chain_nodes(&c);
+	const uint64_t elements = chain_elements(&c);
 
 	if (t->machine->last_cache && c.bytes > 2 * t->machine->last_cache)
 		return 0;
-	return c.bytes > t->machine->last_cache / 2 ? 2 * nodes : nodes;
+	return c.bytes > t->machine->last_cache / 2 ? 2 * elements : elements;
 }
 
 /* NULL: it makes sense. */
@@ -75,12 +75,12 @@ static const char *pointless(const struct trial *t)
 		       "pointers, and of 1 of ints";
 	if (c.stride % (t->value[ELEMENT].choice == INT ? sizeof(int) : sizeof(void *)) ||
 	    !c.stride || c.stride > c.page)
-		return "the stride must hold a node: 8 bytes and a multiple of 8, or 4 of 4 for "
-		       "ints, and no more than a page";
+		return "the stride must hold an element: 8 bytes and a multiple of 8, or 4 of 4 "
+		       "for ints, and no more than a page";
 	if (t->value[ELEMENT].choice == INT && c.bytes / sizeof(int) > INT32_MAX)
 		return "an index must fit an int: at most 8G of ints";
-	if (chain_nodes(&c) < (size_t)2 * chains)
-		return "the working set has less than two nodes for each chain; choose a larger "
+	if (chain_elements(&c) < (size_t)2 * chains)
+		return "the working set has less than two elements for each chain; choose a larger "
 		       "size";
 	return NULL;
 }
