@@ -62,12 +62,12 @@ static const struct ratio ratios[] = {
 };
 
 /* Worker i ticks at i * stride and counts its firings `fired` bytes further on. */
-struct layout {
+struct spacing {
 	size_t stride, fired;
 };
 #define LINES_APART SIZE_MAX /* machine_apart() bytes */
-static const struct layout together = { 0, 8 }, apart = { 0, LINES_APART },
-			   per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
+static const struct spacing together = { 0, 8 }, apart = { 0, LINES_APART },
+			    per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
 
 /* What a worker did in the last sample. */
 struct own {
@@ -75,7 +75,7 @@ struct own {
 };
 
 struct state {
-	struct layout layout;
+	struct spacing spacing;
 	uint64_t mask;
 	unsigned body, threads;
 	struct own *own; /* by worker */
@@ -87,17 +87,17 @@ struct state {
 
 static counter *tick_of(const struct state *s, unsigned worker)
 {
-	return (counter *)(s->counters + worker * s->layout.stride);
+	return (counter *)(s->counters + worker * s->spacing.stride);
 }
 
 static counter *fired_of(const struct state *s, unsigned worker)
 {
-	return (counter *)(s->counters + worker * s->layout.stride + s->layout.fired);
+	return (counter *)(s->counters + worker * s->spacing.stride + s->spacing.fired);
 }
 
-static struct layout layout_of(const struct trial *t)
+static struct spacing spacing_of(const struct trial *t)
 {
-	struct layout l = *(const struct layout *)t->variant->data;
+	struct spacing l = *(const struct spacing *)t->variant->data;
 
 	l.stride = l.stride == LINES_APART ? machine_apart(t->machine) : l.stride;
 	l.fired = l.fired == LINES_APART ? machine_apart(t->machine) : l.fired;
@@ -106,7 +106,7 @@ static struct layout layout_of(const struct trial *t)
 
 static size_t bytes_of_counters(const struct trial *t)
 {
-	const struct layout l = layout_of(t);
+	const struct spacing l = spacing_of(t);
 
 	return (t->threads - 1) * l.stride + l.fired + sizeof(counter);
 }
@@ -131,7 +131,7 @@ static void *prepare(const struct trial *trial)
 
 	if (!s)
 		return NULL;
-	s->layout = layout_of(trial);
+	s->spacing = spacing_of(trial);
 	s->mask = trial->value[EVERY].count - 1;
 	s->body = trial->value[BODY].choice;
 	s->threads = trial->threads;
@@ -172,7 +172,7 @@ static uint64_t total(const struct state *s, counter *(*of)(const struct state *
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < (s->layout.stride ? s->threads : 1); i++)
+	for (unsigned i = 0; i < (s->spacing.stride ? s->threads : 1); i++)
 		sum += counter_get(of(s, i));
 	return sum;
 }
@@ -187,7 +187,7 @@ static uint64_t due(const struct state *s, uint64_t *ticks)
 		*ticks += s->own[i].ticks;
 		firings += s->own[i].ticks / (s->mask + 1);
 	}
-	return s->layout.stride ? firings : *ticks / (s->mask + 1);
+	return s->spacing.stride ? firings : *ticks / (s->mask + 1);
 }
 
 /*
@@ -198,7 +198,7 @@ static const char *find_wrong(const struct state *s)
 {
 	uint64_t ticks, firings = due(s, &ticks);
 
-	if (!s->layout.stride && s->threads > 1)
+	if (!s->spacing.stride && s->threads > 1)
 		return NULL;
 	if (total(s, tick_of) != ticks)
 		return "a per-thread counter lost ticks";
