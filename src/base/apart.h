@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Bytes, for layouts fixed at compile time: two lines of up to 128 bytes (POWER, some Arm), so that
+ * Bytes, for what is fixed at compile time: two lines of up to 128 bytes (POWER, some Arm), so that
  * adjacent-line prefetchers do not pair them; one line of 256 (A64FX, IBM Z), for which no such
  * prefetcher is known. Where the distance is measured, use machine_apart().
  */

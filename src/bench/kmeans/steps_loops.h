@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The steps of the ladder, for points of type REAL. No header: steps.c includes it once for each
- * type. Each step is one loop in which the number of dimensions (where it is 2), the layout and
- * what happens to a point are constants, so that it has no branches for them.
+ * type. Each step is one loop in which the number of dimensions (where it is 2), the memory layout
+ * and what happens to a point are constants, so that it has no branches for them.
  */
 INLINE uint32_t NAME(nearest)(const unsigned char *means, size_t stride, uint32_t k, const REAL *x,
 			      unsigned d)

@@ -2,8 +2,8 @@
 /*
  * sharing - threads update words on one cache line (true or false sharing), or on separate lines.
  *
- * The operations and layouts, and 2^25 operations over 1 to 64 threads, after P. Sestoft, "A
- * multicore performance mystery solved" (2017), section 4.2. Beyond that: words at any distance.
+ * The operations and memory layouts, and 2^25 operations over 1 to 64 threads, after P. Sestoft,
+ * "A multicore performance mystery solved" (2017), section 4.2. Beyond that: words at any distance.
  */
 #include <stdlib.h>
 #include <string.h>
