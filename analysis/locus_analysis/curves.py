@@ -90,8 +90,8 @@ LEVELS_HELP = (
 )
 TLB_HELP = (
     "Left: one element a page, so that pages count rather than bytes; between the curves of system"
-    " and huge pages lies what translation costs. Right: TLB share: how much of a load's time on system"
-    " pages the same permutation on huge pages saves; ↓: goes on below the frame."
+    " and huge pages lies what translation costs. Right: TLB share: how much of a load's time on"
+    " system pages the same permutation on huge pages saves; ↓: goes on below the frame."
 )
 CHAINS_HELP = (
     "Time per load when several independent chains are followed at once: the core overlaps their"

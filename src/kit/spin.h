@@ -28,7 +28,7 @@ struct spin_lock {
 
 #define SPIN_MOST_BACKOFF 64u
 
-static inline void spin_acquire(struct spin_lock *l)
+static inline void spin_lock_acquire(struct spin_lock *l)
 {
 	unsigned backoff = 1, turn = 0;
 
@@ -41,7 +41,7 @@ static inline void spin_acquire(struct spin_lock *l)
 	}
 }
 
-static inline void spin_release(struct spin_lock *l)
+static inline void spin_lock_release(struct spin_lock *l)
 {
 	atomic_store_explicit(&l->held, 0, memory_order_release);
 }

@@ -900,19 +900,19 @@ static int judge(struct team *team, void *argument)
 	unsigned culprit;
 
 	assert_int_equal(team_seat(team, place, j->threads, &culprit), 0);
-	j->wrong = search_verify(&j->check, team, j->threads);
+	j->wrong = search_verify(&j->verification, team, j->threads);
 	return 0;
 }
 
 static const char *verdict(const struct run *r, unsigned threads)
 {
 	struct judged j = { .threads = threads,
-			    .check = { .recipe = &r->recipe,
-				       .array = r->array,
-				       .stream = &r->stream,
-				       .streams = 1,
-				       .searcher = r->searcher,
-				       .searchers = r->flow.searchers } };
+			    .verification = { .recipe = &r->recipe,
+					      .array = r->array,
+					      .stream = &r->stream,
+					      .streams = 1,
+					      .searcher = r->searcher,
+					      .searchers = r->flow.searchers } };
 
 	cpu_set_t all;
 

@@ -306,12 +306,12 @@ union any_lock {
 	static void acquire_##KIND(union any_lock *l, struct mcs_node *own) \
 	{                                                                   \
 		(void)own;                                                  \
-		KIND##_acquire(&l->KIND);                                   \
+		KIND##_lock_acquire(&l->KIND);                              \
 	}                                                                   \
 	static void release_##KIND(union any_lock *l, struct mcs_node *own) \
 	{                                                                   \
 		(void)own;                                                  \
-		KIND##_release(&l->KIND);                                   \
+		KIND##_lock_release(&l->KIND);                              \
 	}
 BY_NAME(spin)
 BY_NAME(ticket)

@@ -35,11 +35,11 @@ INLINE void NAME(add_locked)(unsigned char *cluster, const REAL *x, unsigned d, 
 {
 	struct spin_lock *lock = (struct spin_lock *)(cluster + LOCK_AT(d, sizeof(REAL), apart));
 
-	spin_acquire(lock);
+	spin_lock_acquire(lock);
 	NAME(add)
 	(cluster + SUM_AT(d, sizeof(REAL), apart), cluster + COUNT_AT(d, sizeof(REAL), apart), x,
 	 d);
-	spin_release(lock);
+	spin_lock_release(lock);
 }
 
 /*

@@ -113,13 +113,13 @@ static inline bool ring_take_shared(struct ring *r, struct packet *copy)
 
 	if (ring_is_empty(r))
 		return false;
-	spin_acquire(&r->lock);
+	spin_lock_acquire(&r->lock);
 	first = ring_first(r);
 	if (first) {
 		memcpy(copy, first, r->stride);
 		ring_took(r);
 	}
-	spin_release(&r->lock);
+	spin_lock_release(&r->lock);
 	return first;
 }
 

@@ -76,9 +76,9 @@ __attribute__((noinline)) void update_spin(void *place, struct mcs_node *own, ui
 
 	(void)own;
 	for (; n; n--) {
-		spin_acquire(&g->lock);
+		spin_lock_acquire(&g->lock);
 		g->word++;
-		spin_release(&g->lock);
+		spin_lock_release(&g->lock);
 	}
 }
 
