@@ -1062,7 +1062,7 @@ static void test_rate_is_a_number(void **state)
 {
 	(void)state;
 	for (unsigned real = REAL_DOUBLE; real <= REAL_FLOAT; real++)
-		assert_true(isfinite(fma_rate(real)) && fma_rate(real) > 0);
+		assert_true(isfinite(rate_fma(real)) && rate_fma(real) > 0);
 }
 
 int main(void)

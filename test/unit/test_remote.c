@@ -76,7 +76,7 @@ static int check(struct all *a, int64_t *others)
 
 	for (unsigned i = 0; i < setting.threads; i++) {
 		for (size_t j = 0; j < setting.packets * (size_t)PACKET; j++) {
-			const size_t right = reference(
+			const size_t right = search_reference(
 				&a->recipe, NULL, key_get(&a->recipe, r->stream[i].key, j % KEYS));
 
 			wanted += right;
@@ -91,8 +91,8 @@ static int check(struct all *a, int64_t *others)
 		keys += r->searcher[i].keys;
 		for (size_t j = 0; j < r->searcher[i].last_keys; j++)
 			if (r->searcher[i].answers[j] !=
-			    reference(&a->recipe, NULL,
-				      key_get(&a->recipe, r->searcher[i].last, j)))
+			    search_reference(&a->recipe, NULL,
+					     key_get(&a->recipe, r->searcher[i].last, j)))
 				return 1;
 		last += r->searcher[i].last_keys;
 	}

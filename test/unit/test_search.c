@@ -263,7 +263,7 @@ static void reference_is_lower_bound(void **state)
 			for (size_t i = 0; equal && i < N; i++)
 				key_put(&r, array, i, key_get(&r, array, i / 100 * 100));
 			for (size_t i = around(&r, array, N, keys); i-- > 0;)
-				assert_int_equal(reference(&r, array, key_get(&r, keys, i)),
+				assert_int_equal(search_reference(&r, array, key_get(&r, keys, i)),
 						 lower_bound(&r, array, N, key_get(&r, keys, i)));
 		}
 }
@@ -372,7 +372,7 @@ static void zipf_keys_are_elements(void **state)
 	recipe_fill_array(&r, array, 0, N, 0, N);
 	recipe_fill_stream(&r, keys, 0, KEYS);
 	for (size_t i = 0; i < KEYS; i++) {
-		const size_t at = reference(&r, array, keys[i]);
+		const size_t at = search_reference(&r, array, keys[i]);
 
 		assert_true(at < N && array[at] == keys[i]);
 		first += at == 0;
@@ -509,7 +509,7 @@ static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 	assert_int_equal(cut[parts], n);
 	for (unsigned i = 0; i < parts; i++)
 		for (uint32_t j = cut[i]; j < cut[i + 1]; j++) {
-			const size_t at = reference(r, array, key_get(r, keys, j));
+			const size_t at = search_reference(r, array, key_get(r, keys, j));
 
 			assert_true(i == 0 || at >= ranges.begin[i]);
 			assert_true(i + 1 == parts || at < ranges.begin[i + 1]);
@@ -711,8 +711,8 @@ static void check_answers(const struct run *r)
 	uint64_t sum = 0, keys = 0, wanted = 0;
 
 	for (uint64_t i = 0; i < dealt; i++)
-		wanted += reference(&r->recipe, r->array,
-				    key_get(&r->recipe, r->stream.key, i % STREAM));
+		wanted += search_reference(&r->recipe, r->array,
+					   key_get(&r->recipe, r->stream.key, i % STREAM));
 	for (unsigned i = 0; i < r->flow.searchers; i++) {
 		const struct searcher *s = &r->searcher[i];
 
@@ -720,8 +720,9 @@ static void check_answers(const struct run *r)
 		keys += s->keys;
 		assert_true(ring_is_empty(s->ring));
 		for (size_t j = 0; s->last && j < s->last_keys; j++)
-			assert_int_equal(s->answers[j], reference(&r->recipe, r->array,
-								  key_get(&r->recipe, s->last, j)));
+			assert_int_equal(s->answers[j],
+					 search_reference(&r->recipe, r->array,
+							  key_get(&r->recipe, s->last, j)));
 	}
 	assert_int_equal(keys, dealt);
 	assert_int_equal(sum, wanted);

@@ -45,7 +45,7 @@ static bool has_room(const struct problem *p, const struct choice *choice)
  * Auto skips methods that need more memory than there is. The last one needs least: if even that
  * has no room, the planner refuses the trial.
  */
-struct choice choose(const struct problem *p, enum prune prune)
+struct choice choice_make(const struct problem *p, enum prune prune)
 {
 	struct choice choice = { NULL, NULL };
 

@@ -10,6 +10,6 @@ enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
 #define PRUNE_CHOICES "auto,none,bounds,cells"
 
 /* Its method is NULL where the kind of pruning does not fit. The same on all ranks. */
-struct choice choose(const struct problem *, enum prune);
+struct choice choice_make(const struct problem *, enum prune);
 
 #endif

@@ -185,7 +185,7 @@ static void measure_rate(void *state, struct worker *self)
 {
 	struct state *s = state;
 
-	s->rate[self->index] = fma_rate(s->problem.points.real);
+	s->rate[self->index] = rate_fma(s->problem.points.real);
 }
 
 /* Sum over all workers, measured at once, as they ran in the sample. */

@@ -21,7 +21,7 @@ struct lloyd {
 
 size_t lloyd_bytes(const struct problem *p, enum prune prune)
 {
-	const struct choice choice = choose(p, prune);
+	const struct choice choice = choice_make(p, prune);
 
 	return choice.method ? workspace_bytes(p, &choice) : 0;
 }
@@ -33,7 +33,7 @@ struct lloyd *lloyd_open(const struct problem *p, enum prune prune)
 	if (!l)
 		return NULL;
 	l->problem = *p;
-	l->choice = choose(p, prune);
+	l->choice = choice_make(p, prune);
 	if (!l->choice.method)
 		errno = EINVAL;
 	if (!l->choice.method || workspace_open(&l->space, p, &l->choice)) {

@@ -5,7 +5,7 @@
 #include "bench/kmeans/rate.h"
 #include "machine/clock.h"
 
-double fma_rate(enum real real)
+double rate_fma(enum real real)
 {
 	_Alignas(64) double value[8] = { 0 };
 	const struct tiles *t = tiles_choose(real);

@@ -9,6 +9,6 @@
  * Multiply-adds per second of the calling thread's core, in its widest vectors; a lane counts as
  * one. Measured now, in about a millisecond.
  */
-double fma_rate(enum real);
+double rate_fma(enum real);
 
 #endif

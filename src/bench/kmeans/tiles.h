@@ -80,7 +80,7 @@ struct tiles {
 	 */
 	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
 		     uint32_t *before, const uint32_t *label);
-	/* `turns` times CHAINS multiply-adds of vectors, for fma_rate() */
+	/* `turns` times CHAINS multiply-adds of vectors, for rate_fma() */
 	void (*spin)(void *values, size_t turns);
 };
 enum { MOST_BLOCK = 64, MOST_WIDTH = 64, CHAINS = 16 }; /* points of a block, bytes of a vector */

@@ -31,7 +31,7 @@ static double content(unsigned array, size_t i)
 	return contents[array].base + (double)(i % contents[array].period);
 }
 
-double expected_element(const struct kernel *k, size_t i)
+double contents_element(const struct kernel *k, size_t i)
 {
 	return k->of_x * content(X, i) + k->of_y * content(Y, i);
 }
@@ -45,7 +45,7 @@ static double sum_below(size_t n)
 	return (double)sum;
 }
 
-double expected_sum(size_t begin, size_t end, uint64_t passes)
+double contents_sum(size_t begin, size_t end, uint64_t passes)
 {
 	return (sum_below(end) - sum_below(begin)) * (double)passes;
 }

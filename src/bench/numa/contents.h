@@ -18,8 +18,8 @@ const char *contents_name(unsigned array);
 void contents_fill(unsigned array, double *base, size_t begin, size_t end);
 
 /* The correct element i of the result, for a kernel that writes. */
-double expected_element(const struct kernel *, size_t i);
+double contents_element(const struct kernel *, size_t i);
 /* The correct sum of x[begin..end) over so many passes. */
-double expected_sum(size_t begin, size_t end, uint64_t passes);
+double contents_sum(size_t begin, size_t end, uint64_t passes);
 
 #endif

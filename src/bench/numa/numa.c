@@ -209,7 +209,7 @@ static void check(void *state, struct worker *self)
 	const size_t end = arrays_border(&s->arrays, self->index + 1);
 	size_t i = arrays_border(&s->arrays, self->index);
 
-	while (i < end && result[i] == expected_element(s->kernel, i))
+	while (i < end && result[i] == contents_element(s->kernel, i))
 		i++;
 	s->own[self->index].wrong = i;
 }
@@ -226,7 +226,7 @@ static const char *verify(void *state, const struct trial *trial)
 	for (unsigned i = 0; i < a->threads; i++) {
 		const size_t begin = arrays_border(a, i), end = arrays_border(a, i + 1);
 		const struct own *own = &s->own[i];
-		const double sum = expected_sum(begin, end, own->passes);
+		const double sum = contents_sum(begin, end, own->passes);
 
 		if (!s->kernel->writes && own->sum != sum) {
 			snprintf(sentence, sizeof(sentence),
@@ -238,7 +238,7 @@ static const char *verify(void *state, const struct trial *trial)
 			snprintf(sentence, sizeof(sentence),
 				 "element %zu of the result is %.17g, not %.17g (worker %u)",
 				 own->wrong, a->base[RESULT][own->wrong],
-				 expected_element(s->kernel, own->wrong), i);
+				 contents_element(s->kernel, own->wrong), i);
 			return sentence;
 		}
 	}

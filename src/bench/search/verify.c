@@ -14,7 +14,7 @@ static uint64_t element(const struct recipe *r, const void *array, size_t i)
 	return array ? key_get(r, array, i) : recipe_element(r, i);
 }
 
-size_t reference(const struct recipe *r, const void *array, uint64_t key)
+size_t search_reference(const struct recipe *r, const void *array, uint64_t key)
 {
 	size_t i = recipe_about(r, key);
 
@@ -46,7 +46,7 @@ static uint64_t sum_of(const struct verification *c, const struct stream *s, siz
 
 	for (size_t i = first; i < last && (rounds || i < rest); i++)
 		sum += (rounds + (i < rest)) *
-		       reference(c->recipe, c->array, key_get(c->recipe, s->key, i));
+		       search_reference(c->recipe, c->array, key_get(c->recipe, s->key, i));
 	return sum;
 }
 
@@ -103,7 +103,7 @@ static const char *verify_last(const struct verification *c)
 
 		for (size_t j = 0; s->last && j < s->last_keys; j++)
 			if (s->answers[j] !=
-			    reference(c->recipe, c->array, key_get(c->recipe, s->last, j)))
+			    search_reference(c->recipe, c->array, key_get(c->recipe, s->last, j)))
 				return "an answer of a searcher's last packet is not what "
 				       "lower_bound gives";
 	}

@@ -24,6 +24,6 @@ const char *search_verify(const struct verification *, struct team *, unsigned t
  * lower_bound by its definition, in any sorted array of the recipe's length and width. In the
  * recipe's own array (NULL: elements are generated) it takes at most two steps.
  */
-size_t reference(const struct recipe *, const void *array, uint64_t key);
+size_t search_reference(const struct recipe *, const void *array, uint64_t key);
 
 #endif
