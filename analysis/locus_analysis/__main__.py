@@ -153,7 +153,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--force",
         action="store_true",
-        help="replace a page and a folder of pictures that are there already",
+        help=(
+            "replace a page that is there already, and its pictures; other files in their folder"
+            " stay"
+        ),
     )
     command.set_defaults(run=_report)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from . import (
     likwid,
     padding,
     peers,
+    population,
     records,
     scaling,
     search,
@@ -41,6 +43,8 @@ from . import (
 from .charts import Picture
 from .records import HERE, CannotWrite, Records, rows
 
+# Of a page to one of its pictures.
+LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png))"')
 SCALE = 1.5  # of a PNG, to the pixels of a chart
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 
@@ -56,14 +60,17 @@ MEANING = {
 
 
 def write(given: Records, page: Path, force: bool) -> list[Path]:
-    """Writes the page, and its pictures to a folder beside it; all of them or nothing. Returns
-    both paths."""
+    """Writes the page, and its pictures to a folder beside it; all of them or nothing. With
+    `force` both replace what is there, but of the folder only the pictures that the page there
+    shows: other files stay. Returns both paths."""
     pictures = page.with_name(page.stem + "-pictures")
     for path in (page, pictures):
         if path.exists() and not force:
             raise CannotWrite(
                 f"{path}: exists; give another name with --output, or --force to replace it"
             )
+    if pictures.exists() and not pictures.is_dir():
+        raise CannotWrite(f"{pictures}: is no folder; move it, or give another name with --output")
     if page.is_dir():
         raise CannotWrite(
             f"{page}: is a folder; give a name that ends in .html and is free, or a folder to put"
@@ -80,12 +87,32 @@ def write(given: Records, page: Path, force: bool) -> list[Path]:
             new_pictures.mkdir()
             new_page.write_text(_compose(given, new_pictures, pictures.name), encoding="utf-8")
             if pictures.exists():
+                _keep_others(page, pictures, new_pictures)
                 pictures.rename(old)
             new_pictures.rename(pictures)
             new_page.replace(page)
     except OSError as error:
         raise CannotWrite(f"{page}: cannot be written: {error.strerror}") from error
     return [page, pictures]
+
+
+def _keep_others(page: Path, pictures: Path, new: Path) -> None:
+    """Copies what no former report made; it may not stand in the way of what this one makes."""
+    text = page.read_text(encoding="utf-8", errors="replace") if page.exists() else ""
+    made = set(LINK.findall(text))
+    for path in pictures.iterdir():
+        if path.name in made:
+            continue
+        kept = new / path.name
+        if kept.exists():
+            raise CannotWrite(
+                f"{path}: was not made by the report that is there, and is left alone; move it, or"
+                " give another name with --output"
+            )
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, kept, symlinks=True)
+        else:
+            shutil.copy2(path, kept, follow_symlinks=False)
 
 
 def _compose(given: Records, folder: Path, link: str) -> str:
@@ -98,16 +125,20 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         "SELECT benchmark AS name FROM (SELECT benchmark, place FROM headline UNION ALL SELECT"
         " benchmark, NULL FROM peer) GROUP BY benchmark ORDER BY min(place) NULLS LAST, name",
     )
-    sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
+    many = population.is_one(db)
+    if many:
+        sections = _over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
+    else:
+        sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
     counted = likwid.join(db, given.counted, given.notes)
     for section in sections:
         section["likwid"] = counted.get(section["name"], [])
-    steadiness = _steadiness(db, names)
+    steadiness = [] if many else _steadiness(db, names)
     for picture in [
         p for s in sections for p in s["pictures"] + s["counters"]["pictures"]
     ] + steadiness:
         _draw(picture, folder)
-    flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
+    flaws = [] if many else rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
     statuses = Counter(
         dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
     )
@@ -122,7 +153,9 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         flaws=flaws,
         meaning=MEANING,
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
-        machines=_machines(runs),
+        machines=population.machines(_machines(runs)) if many else _machines(runs),
+        outstanding=population.hosts(db) if many else [],
+        hosts=len({r["host"] for r in runs}) if many else 0,
     )
 
 
@@ -197,6 +230,28 @@ def _section(
         db, benchmark, names, (section.get("latency") or {}).get("findings", ())
     )
     return section
+
+
+def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
+    """Benchmarks, each over all hosts: what is drawn does not grow with their number."""
+    found = population.sections(db)
+    return [
+        {
+            "name": benchmark,
+            "pictures": found.get(benchmark, {}).get("pictures", []),
+            "hosts": found.get(benchmark),
+            "protocols": rows(
+                db,
+                "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
+                benchmark,
+            ),
+            "peers": peers.section(
+                rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)
+            ),
+            "counters": {"runs": {}, "pictures": []},
+        }
+        for benchmark in benchmarks
+    ]
 
 
 def _counters(
@@ -482,17 +537,13 @@ def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Pi
 
 def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each machine once, with the runs it did; one that changed between runs is shown again."""
-    shown: list[dict[str, Any]] = []
+    shown: dict[tuple[str, str], dict[str, Any]] = {}
     for r in runs:
-        key = (r["host"], _lasting(r["header"]["machine"]))
-        same = next((m for m in shown if m["key"] == key), None)
-        if same:
-            same["runs"].append(r)
-        else:
-            shown.append(
-                {"key": key, "host": r["host"], "machine": r["header"]["machine"], "runs": [r]}
-            )
-    return shown
+        machine = r["header"]["machine"]
+        lasting = json.dumps(_lasting(machine), sort_keys=True)
+        entry = {"host": r["host"], "machine": machine, "lasting": lasting, "runs": []}
+        shown.setdefault((r["host"], lasting), entry)["runs"].append(r)
+    return list(shown.values())
 
 
 def _lasting(machine: dict[str, Any]) -> Any:

@@ -386,6 +386,33 @@ def test_nothing_is_overwritten_unless_asked(
     assert names(tmp_path) == ["a.jsonl", "report-pictures", "report.html"]
 
 
+def test_force_removes_only_what_a_former_report_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = write(tmp_path / "a.jsonl", record(ONE, numa(ONE)[:2], run_id("a")))
+    points = [
+        Point("dummy", "fixed", {"delay": n}, 1, seconds=0.001 * n, unit="call", bind="close")
+        for n in (1, 2)
+    ]
+    second = write(tmp_path / "b.jsonl", record(ONE, points, run_id("b")))
+    assert program.main(["report", str(first)]) == GOOD
+    pictures = tmp_path / "report-pictures"
+    (pictures / "mine").mkdir()
+    (pictures / "mine" / "notes.txt").write_text("mine")
+    (pictures / "mine.png").write_text("mine")
+    assert program.main(["report", "--force", str(second)]) == GOOD
+    assert (pictures / "mine" / "notes.txt").read_text() == "mine"
+    assert (pictures / "mine.png").read_text() == "mine"
+    assert not (pictures / "numa.svg").exists() and (pictures / "dummy.svg").exists()
+
+    (tmp_path / "report.html").write_text("mine")
+    before = (pictures / "dummy.svg").read_bytes()
+    assert program.main(["report", "--force", str(second)]) == CANNOT
+    assert f"{pictures}/dummy." in capsys.readouterr().err
+    assert (pictures / "dummy.svg").read_bytes() == before
+    assert (tmp_path / "report.html").read_text() == "mine"
+
+
 def test_output_may_be_a_page_or_a_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
