@@ -3,6 +3,7 @@
 an edit here."""
 
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -29,6 +30,19 @@ every = pytest.mark.parametrize("name", BENCHMARKS)
 
 def test_there_are_benchmarks(locus):
     assert [line.split()[0] for line in locus("list").out.splitlines()] == BENCHMARKS
+
+
+def test_each_has_its_job_script(locus):
+    """One for nodes; one more for ranks where a variant can be divided over them."""
+    divided = [
+        name
+        for name in some(BENCHMARKS)
+        if any("; can be divided over ranks" in text for _, text in rows(locus("list", name).out, "variants"))
+    ]
+    scripts = {path.stem for path in pathlib.Path(os.environ["BUILD"], "jobs").glob("*.slurm")}
+    assert {*BENCHMARKS, *(f"{name}-mpi" for name in some(divided))} <= scripts
+    of_ranks = {name for name in scripts if name.endswith("-mpi")}
+    assert of_ranks == {f"{name}-mpi" for name in divided} and "dummy" not in scripts
 
 
 def part(text, head):

@@ -48,7 +48,7 @@ def submit(nodes, source):
     jobs = []
 
     def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
-        script = script if "/" in str(script) else f"jobs/{script}.slurm"
+        script = script if "/" in str(script) else f"build/jobs/{script}.slurm"
         environment = {
             **os.environ,
             "PATH": path + os.environ["PATH"],

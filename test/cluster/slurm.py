@@ -9,6 +9,7 @@ import subprocess
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BUILD", "."))  # of the programs and the job scripts
 DEADLINE = int(
     os.environ.get("PATIENCE", "300")
 )  # s: of what takes seconds on a machine with nothing else to do

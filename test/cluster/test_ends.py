@@ -52,7 +52,8 @@ def test_time_limit(submit, read):
         job.has('"samples"', node)
         ask("scontrol", "update", f"JobId={job.id}", f"EndTime=now+{left}seconds")
     assert warned.until("FAILED") == 128 + signal.SIGTERM
-    way = "--nodes=1 --nodelist=n1 --time=01:00:00 --partition=main jobs/numa.slurm --profile quick"
+    way = "--nodes=1 --nodelist=n1 --time=02:00:00 --partition=main build/jobs/numa.slurm"
+    way += " --profile quick"
     assert f"to go on: LOCUS_RESULTS=results/numa-{warned.id} sbatch {way}" in warned.said()
     assert re.search(
         r"no good end on n1: time: SIGTERM came \d+ s before the end of the job's time limit of",

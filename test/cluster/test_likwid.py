@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from lacking import lacking
-from slurm import ENDLESS_TRIAL, ONE_TRIAL, SOURCE, ask, names, wait_for
+from slurm import BUILD, ENDLESS_TRIAL, ONE_TRIAL, SOURCE, ask, names, wait_for
 
 STANDIN = f"{SOURCE}/test/stand-in:"
 TINY = ["numa", *ONE_TRIAL]
@@ -190,11 +190,11 @@ def test_it_ends_where_likwid_is_missing(submit, tmp_path):
     for name in ("bash", "env", "sh"):
         (folder / name).symlink_to(shutil.which(name) or "")
     (folder / "locus").symlink_to(os.environ["LOCUS"])
-    (folder / "locus-job").symlink_to(SOURCE / "jobs/locus-job")
+    (folder / "locus-job").symlink_to(BUILD / "jobs/locus-job")
     script = tmp_path / "likwid.sh"
     script.write_text(
         f"#!/bin/bash\nPATH={folder}\nexport PATH\nSLURM_SUBMIT_DIR=/nowhere exec bash"
-        f' {SOURCE}/jobs/likwid.slurm "$@"\n'
+        f' {BUILD}/jobs/likwid.slurm "$@"\n'
     )
     job = submit(script, "MEM", *TINY)
     assert job.until("FAILED") == 127 and "no likwid-perfctr in PATH" in job.said()

@@ -10,7 +10,7 @@ import signal
 import pytest
 from lacking import lacking
 from retries import tries
-from slurm import SOURCE, ask, minicluster, names
+from slurm import BUILD, SOURCE, ask, minicluster, names
 from some import some
 
 SOON = ["--profile", "quick", "--points", "2k,500/rank", "--clusters", "7", "--repeats", "2"]
@@ -122,7 +122,7 @@ def test_installed(completed, installed, read, tmp_path_factory):
 
 
 def test_without_locus_mpi(submit, tmp_path_factory):
-    job = submit(SOURCE / "jobs/kmeans-mpi.slurm", folder=tmp_path_factory.mktemp("empty"))
+    job = submit(BUILD / "jobs/kmeans-mpi.slurm", folder=tmp_path_factory.mktemp("empty"))
     assert job.until("FAILED") == 127
     assert "no locus-job in PATH" in job.said() and not job.results.exists()
 
@@ -172,7 +172,7 @@ def at_work(submit, source):
         (source / "bin").mkdir(exist_ok=True)
         (source / "bin/locus-job").write_text(text)
         (source / "bin/locus-job").chmod(0o755)
-        script = (source / "jobs/kmeans-mpi.slurm").read_text()
+        script = (source / "build/jobs/kmeans-mpi.slurm").read_text()
         file = source / "kmeans-mpi.slurm"
         file.write_text(script.replace("PATH=", "PATH=$SLURM_SUBMIT_DIR/bin:", 1))
         for _ in tries(3, "a rank died in MPI_Init"):

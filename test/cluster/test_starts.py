@@ -12,7 +12,7 @@ def held(submit, source):
 
     class Held:
         def __call__(self, *nodes, script="numa", arguments=MANY, sbatch=()):
-            text = (source / f"jobs/{script}.slurm").read_text()
+            text = (source / f"build/jobs/{script}.slurm").read_text()
             file = source / f"{script}.slurm"
             file.write_text(text.replace("PATH=", "until [ -e go ]; do sleep 0.1; done\nPATH=", 1))
             job = submit(
