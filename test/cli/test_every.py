@@ -17,7 +17,17 @@ LISTED = subprocess.run(
     text=True,
     check=False,
 ).stdout.split()
-COMMANDS = {"list", "suite", "report", "levels", "topology", "doctor", "help", "version"}
+COMMANDS = {
+    "list",
+    "suite",
+    "report",
+    "levels",
+    "validate",
+    "topology",
+    "doctor",
+    "help",
+    "version",
+}
 BENCHMARKS = [name for name in LISTED if name not in COMMANDS and not name.startswith("-")]
 PROFILES = ("quick", "standard", "paper")
 MACHINES = ("node:1 core:2 pu:1", "node:2 core:4 pu:2", "node:4 core:16 pu:1")
@@ -37,7 +47,10 @@ def test_each_has_its_job_script(locus):
     divided = [
         name
         for name in some(BENCHMARKS)
-        if any("; can be divided over ranks" in text for _, text in rows(locus("list", name).out, "variants"))
+        if any(
+            "; can be divided over ranks" in text
+            for _, text in rows(locus("list", name).out, "variants")
+        )
     ]
     scripts = {path.stem for path in pathlib.Path(os.environ["BUILD"], "jobs").glob("*.slurm")}
     assert {*BENCHMARKS, *(f"{name}-mpi" for name in some(divided))} <= scripts
