@@ -4,9 +4,12 @@
 
 #include "benchmarks.h"
 #include "cluster/cluster.h"
-#include "command.h"
-#include "kit/agree.h"
+#include "commands/help.h"
+#include "commands/list.h"
+#include "commands/version.h"
 #include "harness/ask/options.h"
+#include "kit/agree.h"
+#include "dispatch.h"
 
 enum { MOST_BENCHMARKS = 64 };
 

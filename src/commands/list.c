@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "count/counting.h"
+#include <err.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/names.h"
 #include "commands/list.h"
+#include "count/counting.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
+
+enum { MOST_NAMES = 64 };
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
@@ -56,7 +63,7 @@ static void list_variant(const struct variant *v, FILE *f)
 		lack ? lack : "");
 }
 
-void list_benchmark(const struct benchmark *b, FILE *f)
+static void list_benchmark(const struct benchmark *b, FILE *f)
 {
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
 
@@ -89,7 +96,7 @@ void list_benchmark(const struct benchmark *b, FILE *f)
 		fprintf(f, "  %s\n  %16s %s\n", e->events, "", e->what);
 }
 
-void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
+static void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
 {
 	for (; !b && *table; table++)
 		if (!(*table)->internal)
@@ -190,7 +197,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 		put_tagged("", e->events, NULL, e->what, f);
 }
 
-void list_man(const struct benchmark *const *table, FILE *f)
+static void list_man(const struct benchmark *const *table, FILE *f)
 {
 	fprintf(f, ".SH OPTIONS OF EVERY BENCHMARK\n");
 	for (const struct option_row *o = option_rows; o->name; o++)
@@ -199,4 +206,53 @@ void list_man(const struct benchmark *const *table, FILE *f)
 	for (; *table; table++)
 		if (!(*table)->internal)
 			put_benchmark(*table, f);
+}
+
+/* By name, internal ones too; NULL after a message. */
+static const struct benchmark *find_benchmark(const struct benchmark *const *table,
+					      const char *name)
+{
+	const char *names[MOST_NAMES];
+	size_t n = 0;
+	int near;
+
+	for (size_t i = 0; table[i] && n < MOST_NAMES; i++) {
+		if (strcmp(table[i]->name, name) == 0)
+			return table[i];
+		if (!table[i]->internal)
+			names[n++] = table[i]->name;
+	}
+	near = names_nearest(name, names, n);
+	if (near >= 0)
+		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
+	else
+		warnx("there is no benchmark '%s'; `%s list` shows them", name,
+		      program_invocation_short_name);
+	return NULL;
+}
+
+int list_command(const struct program *p, int argc, char **argv)
+{
+	const bool names = argc > 1 && strcmp(argv[1], "--names") == 0,
+		   man = argc > 1 && strcmp(argv[1], "--man") == 0;
+	const char *name = argc > 1 + names ? argv[1 + names] : NULL;
+	const struct benchmark *b = NULL;
+
+	if (refuse_arguments(argc, argv, 1 + names))
+		return EXIT_COMMAND_LINE;
+	if (man) {
+		list_man(p->benchmarks, stdout);
+		return 0;
+	}
+	if (name && !(b = find_benchmark(p->benchmarks, name)))
+		return EXIT_COMMAND_LINE;
+	for (const struct command *c = p->commands; names && !b && c->name; c++)
+		printf("%s\n", c->name);
+	if (names)
+		list_names(p->benchmarks, b, stdout);
+	else if (b)
+		list_benchmark(b, stdout);
+	else
+		list_benchmarks(p->benchmarks, stdout);
+	return 0;
 }

@@ -67,11 +67,12 @@ static int prepend_path(const char *folder)
 	return failed;
 }
 
-int analysis_command(int argc, char **argv)
+int report_command(const struct program *p, int argc, char **argv)
 {
 	const char *python = interpreter(), *name = strrchr(argv[0], ' ') + 1;
 	char folder[PATH_MAX + 32], *arguments[argc + 4];
 
+	(void)p;
 	if (!python) {
 		fprintf(stderr,
 			"%s: this locus was built without Python; set LOCUS_PYTHON to an "

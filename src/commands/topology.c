@@ -9,9 +9,11 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "commands/topology.h"
+#include "harness/ask/options.h"
 #include "machine/topology/hmat.h"
 #include "machine/topology/lists.h"
 #include "machine/topology/node_memory.h"
+#include "machine/topology/open.h"
 #include "machine/topology/tlb.h"
 #include "machine/topology/topology.h"
 
@@ -203,4 +205,20 @@ void topology_print(const struct machine *m, FILE *out)
 	hmat_print(m->topology, out);
 	if (m->running)
 		print_pages(m, out);
+}
+
+int topology_command(const struct program *p, int argc, char **argv)
+{
+	struct machine *m;
+	int status;
+
+	(void)p;
+	if (refuse_arguments(argc, argv, 1))
+		return EXIT_COMMAND_LINE;
+	m = open_machine(argc > 1 ? argv[1] : NULL, &status);
+	if (!m)
+		return status;
+	topology_print(m, stdout);
+	machine_close(m);
+	return 0;
 }

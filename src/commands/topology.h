@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 
-struct machine;
+#include "commands/command.h"
 
 /* For people: packages, nodes, caches, TLBs, distances, page sizes. */
 void topology_print(const struct machine *, FILE *);
+/* `locus topology`. See struct command. */
+int topology_command(const struct program *, int argc, char **argv);
 
 #endif

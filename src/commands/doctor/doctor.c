@@ -10,6 +10,8 @@
 #include "commands/doctor/memory.h"
 #include "commands/doctor/pages.h"
 #include "commands/doctor/python.h"
+#include "harness/ask/options.h"
+#include "machine/topology/open.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -115,4 +117,20 @@ int doctor_at(const char *root, const struct machine *machine, FILE *out)
 int doctor(const struct machine *machine, FILE *out)
 {
 	return doctor_at(SYSFS_ROOT, machine, out);
+}
+
+int doctor_command(const struct program *p, int argc, char **argv)
+{
+	struct machine *m;
+	int status;
+
+	(void)p;
+	if (refuse_arguments(argc, argv, 0))
+		return EXIT_COMMAND_LINE;
+	m = open_machine(NULL, &status);
+	if (!m)
+		return status;
+	status = doctor(m, stdout);
+	machine_close(m);
+	return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this machine lacks or has set wrong for measuring, why that matters, and the command that
- * mends it. It looks and tries, needs no root, changes nothing, and takes about a second.
+ * `locus doctor`: what this machine lacks or has set wrong for measuring, why that matters, and the
+ * command that mends it. It looks and tries, needs no root, changes nothing, and takes about a
+ * second.
  *
  *	[ok]  as it should be, or for information
  *	[!!]  spoils measurements
@@ -13,7 +14,7 @@
 
 #include <stdio.h>
 
-struct machine;
+#include "commands/command.h"
 
 /*
  * An exit status: 0, or 1 where something spoils measurements (a [!!]) or the stream can't be
@@ -22,5 +23,7 @@ struct machine;
 int doctor(const struct machine *, FILE *);
 /* The same of a copy of /proc and /sys (sysfs.h); what can only be tried out is unknown there. */
 int doctor_at(const char *root, const struct machine *, FILE *);
+/* See struct command. */
+int doctor_command(const struct program *, int argc, char **argv);
 
 #endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "benchmarks.h"
+#include "commands/help.h"
+#include "commands/suite.h"
+#include "harness/ask/options.h"
+#include "kit/agree.h"
+#include "dispatch.h"
+
+enum { MOST_NAMES = 64 };
+
+/* Says that a name is neither a command nor a benchmark. */
+static int unknown(const struct program *p, const char *name)
+{
+	const char *names[MOST_NAMES];
+	size_t n = 0;
+	int near;
+
+	for (const struct command *c = p->commands; c->name && n < MOST_NAMES; c++)
+		names[n++] = c->name;
+	for (const struct benchmark *const *b = p->benchmarks; *b && n < MOST_NAMES; b++)
+		if (!(*b)->internal)
+			names[n++] = (*b)->name;
+	near = names_nearest(name, names, n);
+	if (near >= 0)
+		fprintf(stderr, "%s: there is no '%s'; did you mean '%s'?\n", p->name, name,
+			names[near]);
+	else
+		fprintf(stderr, "%s: there is no '%s'; `%s help` lists commands and benchmarks\n",
+			p->name, name, p->name);
+	return EXIT_COMMAND_LINE;
+}
+
+static bool asks_for_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* All ranks get the same status; rank 0 prints the messages. */
+static int obey(const struct program *p, const struct command *c, int argc, char **argv)
+{
+	struct mute mute;
+	int status;
+
+	if (argc > 1 && asks_for_help(argv[1]) && !c->has_help) {
+		printf("usage: %s %s\n\n%s: %s\n", argv[0], c->arguments, c->name, c->summary);
+		return 0;
+	}
+	mute_begin(&mute, p->ranks);
+	status = c->act(p, argc, argv);
+	mute_end(&mute, p->ranks, &status);
+	return status;
+}
+
+static int dispatch(const struct program *p, int argc, char **argv)
+{
+	const char *name = argv[0];
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s %s", p->name, name);
+	argv[0] = full;
+	for (const struct command *c = p->commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return obey(p, c, argc, argv);
+	for (const struct benchmark *const *b = p->benchmarks; *b; b++)
+		if (strcmp((*b)->name, name) == 0)
+			return benchmark_command(p, *b, argc, argv);
+	for (const struct benchmark *const *b = benchmarks; *b && rank_is_first(p->ranks); b++)
+		if (strcmp((*b)->name, name) == 0) {
+			fprintf(stderr,
+				"%s: %s is not divided over ranks; run `locus %s` on each node\n",
+				p->name, name, name);
+			return EXIT_COMMAND_LINE;
+		}
+	return rank_is_first(p->ranks) ? unknown(p, name) : EXIT_COMMAND_LINE;
+}
+
+/* Output that can't be written makes the status a failure. */
+static int flush(const struct program *p, int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "%s: standard output: %s\n", p->name, strerror(errno));
+	return status ? status : EXIT_BAD;
+}
+
+/* Other words for the same: --help, --version; and `help NAME`, which is `NAME --help`. */
+static void reword(int argc, char **argv)
+{
+	static char help[] = "help", option[] = "--help", version[] = "version";
+
+	if (asks_for_help(argv[1]))
+		argv[1] = help;
+	if (strcmp(argv[1], "--version") == 0)
+		argv[1] = version;
+	if (argc == 3 && strcmp(argv[1], help) == 0 && !asks_for_help(argv[2])) {
+		argv[1] = argv[2];
+		argv[2] = option;
+	}
+}
+
+int program_main(const struct program *p, int argc, char **argv)
+{
+	program_invocation_short_name = (char *)p->name;
+	if (argc < 2) {
+		if (rank_is_first(p->ranks))
+			help_print(p, stderr);
+		return EXIT_COMMAND_LINE;
+	}
+	reword(argc, argv);
+	return flush(p, dispatch(p, argc - 1, argv + 1));
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program does with its command line: finds the command or benchmark meant, and runs it. */
+#ifndef LOCUS_DISPATCH_H
+#define LOCUS_DISPATCH_H
+
+#include "commands/command.h"
+
+/* The exit status. Sets the program's name, with which messages of warnx() begin. */
+int program_main(const struct program *, int argc, char **argv);
+
+#endif
