@@ -27,21 +27,17 @@
  * function's own target allows.
  */
 
-#define UNROLL	   _Pragma("GCC unroll 64")
-#define LANES	   (WIDTH / sizeof(REAL))
-#define V(address) (*(NAME(vector) *)(address))
-#define VECTOR_TYPES                                                                   \
-	typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));      \
-	typedef REAL NAME(unaligned)                                                   \
-		__attribute__((vector_size(WIDTH), aligned(sizeof(REAL)), may_alias)); \
-	typedef INT NAME(integers) __attribute__((vector_size(WIDTH), may_alias));
+#define UNROLL _Pragma("GCC unroll 64")
 
 #ifdef __x86_64__
 #include <immintrin.h>
 
 /* AVX-512 */
+#define SET(name, type)	       name##_avx512_##type
 #define TARGET		       TARGET_AVX512
 #define WIDTH		       64
+#define OP_OF(name, reals)     _mm512_##name##_##reals
+#define COMPARE_OF(reals)      _mm512_cmp_##reals##_mask
 #define SPLAT(x)	       OP(set1)(x)
 #define MINUS_PRODUCT(s, x, c) OP(fnmadd)(x, c, s)
 #define MIN(a, b)	       OP(min)(a, b)
@@ -53,66 +49,21 @@
 #define EQUAL(a, b)	       COMPARE(a, b, _CMP_EQ_OQ)
 #define DIFFER(a, b)	       COMPARE(a, b, _CMP_NEQ_UQ)
 #define PICK(mask, a, b)       OP(mask_mov)(b, mask, a)
-#define BITS(mask)	       ((uint32_t)(mask))
-#define IN_PLACE(a)	       __asm__ volatile("" : "+v"(a))
-
-#define REAL		   double
-#define INT		   int64_t
-#define NAME(function)	   function##_avx512_double
-#define OP(name)	   _mm512_##name##_pd
-#define COMPARE(a, b, how) _mm512_cmp_pd_mask(a, b, how)
 #define PICK_INTEGERS(mask, a, b) \
-	((NAME(integers))_mm512_mask_mov_epi64((__m512i)(b), mask, (__m512i)(a)))
-VECTOR_TYPES
-#include LOOPS
-#undef REAL
-#undef INT
-#undef NAME
-#undef OP
-#undef COMPARE
-#undef PICK_INTEGERS
-
-#define REAL		   float
-#define INT		   int32_t
-#define NAME(function)	   function##_avx512_float
-#define OP(name)	   _mm512_##name##_ps
-#define COMPARE(a, b, how) _mm512_cmp_ps_mask(a, b, how)
-#define PICK_INTEGERS(mask, a, b) \
-	((NAME(integers))_mm512_mask_mov_epi32((__m512i)(b), mask, (__m512i)(a)))
-VECTOR_TYPES
-#include LOOPS
-#undef REAL
-#undef INT
-#undef NAME
-#undef OP
-#undef COMPARE
-#undef PICK_INTEGERS
-
-#undef TARGET
-#undef WIDTH
-#undef SPLAT
-#undef MINUS_PRODUCT
-#undef MIN
-#undef MAX
-#undef ROOT
-#undef GREATER
-#undef AT_MOST
-#undef EQUAL
-#undef DIFFER
-#undef PICK
-#undef BITS
-#undef IN_PLACE
-#undef LEAST
+	((NAME(integers))INTEGER_OP(mask_mov)((__m512i)(b), mask, (__m512i)(a)))
+#define BITS(mask)  ((uint32_t)(mask))
+#define IN_PLACE(a) __asm__ volatile("" : "+v"(a))
+#include "bench/kmeans/vectors_types.h"
 
 /* AVX2 and FMA */
-__attribute__((target("avx2"))) static inline double avx2_least_double(__m256d a)
+__attribute__((target("avx2"))) static inline double least_avx2_double(__m256d a)
 {
 	const __m128d two = _mm_min_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
 
 	return _mm_cvtsd_f64(_mm_min_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
-__attribute__((target("avx2"))) static inline float avx2_least_float(__m256 a)
+__attribute__((target("avx2"))) static inline float least_avx2_float(__m256 a)
 {
 	const __m128 four = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 	const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
@@ -120,73 +71,33 @@ __attribute__((target("avx2"))) static inline float avx2_least_float(__m256 a)
 	return _mm_cvtss_f32(_mm_min_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
 
-#define TARGET			  TARGET_AVX2
-#define WIDTH			  32
-#define SPLAT(x)		  OP(set1)(x)
-#define MINUS_PRODUCT(s, x, c)	  OP(fnmadd)(x, c, s)
-#define MIN(a, b)		  OP(min)(a, b)
-#define MAX(a, b)		  OP(max)(a, b)
-#define ROOT(a)			  OP(sqrt)(a)
-#define GREATER(a, b)		  OP(cmp)(a, b, _CMP_GT_OQ)
-#define AT_MOST(a, b)		  OP(cmp)(a, b, _CMP_LE_OQ)
-#define EQUAL(a, b)		  OP(cmp)(a, b, _CMP_EQ_OQ)
-#define DIFFER(a, b)		  OP(cmp)(a, b, _CMP_NEQ_UQ)
-#define PICK(mask, a, b)	  OP(blendv)(b, a, mask)
-#define PICK_INTEGERS(mask, a, b) ((NAME(integers))OP(blendv)(AS_REALS(b), AS_REALS(a), mask))
-#define BITS(mask)		  ((uint32_t)OP(movemask)(mask))
-#define IN_PLACE(a)		  __asm__ volatile("" : "+v"(a))
-
-#define REAL	       double
-#define INT	       int64_t
-#define NAME(function) function##_avx2_double
-#define OP(name)       _mm256_##name##_pd
-#define LEAST(a)       avx2_least_double(a)
-#define AS_REALS(a)    ((__m256d)(a))
-VECTOR_TYPES
-#include LOOPS
-#undef REAL
-#undef INT
-#undef NAME
-#undef OP
-#undef LEAST
-#undef AS_REALS
-
-#define REAL	       float
-#define INT	       int32_t
-#define NAME(function) function##_avx2_float
-#define OP(name)       _mm256_##name##_ps
-#define LEAST(a)       avx2_least_float(a)
-#define AS_REALS(a)    ((__m256)(a))
-VECTOR_TYPES
-#include LOOPS
-#undef REAL
-#undef INT
-#undef NAME
-#undef OP
-#undef LEAST
-#undef AS_REALS
-
-#undef TARGET
-#undef WIDTH
-#undef SPLAT
-#undef MINUS_PRODUCT
-#undef MIN
-#undef MAX
-#undef ROOT
-#undef GREATER
-#undef AT_MOST
-#undef EQUAL
-#undef DIFFER
-#undef PICK
-#undef BITS
-#undef IN_PLACE
-#undef PICK_INTEGERS
+#define SET(name, type)	       name##_avx2_##type
+#define TARGET		       TARGET_AVX2
+#define WIDTH		       32
+#define OP_OF(name, reals)     _mm256_##name##_##reals
+#define SPLAT(x)	       OP(set1)(x)
+#define MINUS_PRODUCT(s, x, c) OP(fnmadd)(x, c, s)
+#define MIN(a, b)	       OP(min)(a, b)
+#define MAX(a, b)	       OP(max)(a, b)
+#define ROOT(a)		       OP(sqrt)(a)
+#define LEAST(a)	       NAME(least)(a)
+#define GREATER(a, b)	       OP(cmp)(a, b, _CMP_GT_OQ)
+#define AT_MOST(a, b)	       OP(cmp)(a, b, _CMP_LE_OQ)
+#define EQUAL(a, b)	       OP(cmp)(a, b, _CMP_EQ_OQ)
+#define DIFFER(a, b)	       OP(cmp)(a, b, _CMP_NEQ_UQ)
+#define PICK(mask, a, b)       OP(blendv)(b, a, mask)
+#define PICK_INTEGERS(mask, a, b) \
+	((NAME(integers))OP(blendv)((NAME(vector))(b), (NAME(vector))(a), mask))
+#define BITS(mask)  ((uint32_t)OP(movemask)(mask))
+#define IN_PLACE(a) __asm__ volatile("" : "+v"(a))
+#include "bench/kmeans/vectors_types.h"
 #endif
 
 /*
  * The baseline, which every CPU of the architecture has. Whether MINUS_PRODUCT is fused depends on
  * the architecture. A mask is a vector whose lanes have all bits set or none.
  */
+#define SET(name, type)	       name##_baseline_##type
 #define TARGET
 #define WIDTH		       16
 #define SPLAT(x)	       ((REAL)(x) - (NAME(vector)){ 0 })
@@ -234,41 +145,4 @@ VECTOR_TYPES
 #define IN_PLACE(a) __asm__ volatile("" : "+m"(a))
 #endif
 
-#define REAL	       double
-#define INT	       int64_t
-#define NAME(function) function##_baseline_double
-VECTOR_TYPES
-#include LOOPS
-#undef REAL
-#undef INT
-#undef NAME
-
-#define REAL	       float
-#define INT	       int32_t
-#define NAME(function) function##_baseline_float
-VECTOR_TYPES
-#include LOOPS
-#undef REAL
-#undef INT
-#undef NAME
-
-#undef TARGET
-#undef WIDTH
-#undef SPLAT
-#undef MINUS_PRODUCT
-#undef MIN
-#undef MAX
-#undef ROOT
-#undef GREATER
-#undef AT_MOST
-#undef EQUAL
-#undef DIFFER
-#undef PICK
-#undef BITS
-#undef IN_PLACE
-#undef LEAST
-#undef PICK_INTEGERS
-#undef LANES
-#undef V
-#undef VECTOR_TYPES
-#undef UNROLL
+#include "bench/kmeans/vectors_types.h"
