@@ -2,17 +2,21 @@
 #include "base/why.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 void why_set(const char **why, const char *format, ...)
 {
-	static _Thread_local char sentence[1024];
+	static _Thread_local char sentence[PATH_MAX + 1024]; /* a path, and what is wrong */
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
+	for (char *c = sentence; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	*why = sentence;
 	errno = ENODEV;
 }
@@ -21,4 +25,15 @@ int why_misunderstood(int failed)
 {
 	errno = EINVAL;
 	return failed;
+}
+
+char *why_quotable(char *text)
+{
+	size_t i;
+
+	for (i = 0; i < 32 && text[i]; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			text[i] = '?';
+	text[i] = 0;
+	return text;
 }

@@ -4,8 +4,8 @@
 #define LOCUS_WHY_H
 
 /*
- * Sets *why to the sentence, valid until the thread's next why_set(), and errno to ENODEV: this
- * machine does not have what was asked for.
+ * Sets *why to the sentence, in one line, valid until the thread's next why_set(), and errno to
+ * ENODEV: what was asked for is not there. Control characters, as of a file's name, become '?'.
  */
 void why_set(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -16,5 +16,11 @@ void why_set(const char **why, const char *format, ...) __attribute__((format(pr
  * After why_fail(): errno becomes EINVAL, for words that no machine understands. Returns `failed`.
  */
 int why_misunderstood(int failed);
+
+/*
+ * Prepares a text from a file to be quoted in a sentence: cuts it to 32 characters, and replaces
+ * all but printable ASCII by '?'. Returns it.
+ */
+char *why_quotable(char *text);
 
 #endif

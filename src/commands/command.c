@@ -12,8 +12,8 @@ int refuse_arguments(int argc, char **argv, int most)
 {
 	if (argc <= 1 + most)
 		return 0;
-	fprintf(stderr, "%s: '%s' is one argument too many; see `%s --help`\n",
-		argv[0], argv[1 + most], argv[0]);
+	fprintf(stderr, "%s: '%s' is one argument too many; see `%s --help`\n", argv[0],
+		argv[1 + most], argv[0]);
 	return EXIT_COMMAND_LINE;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/why.h"
 #include "kit/csv.h"
 
 /* Where a line begins: its offset in the file, and its number, from 1. */
@@ -18,7 +19,7 @@ struct csv_mark {
 /* Reads a CSV file by characters, and knows the line. */
 struct reader {
 	const struct input *in;
-	struct refusal why;
+	const char **why;
 	char separator;
 	char *block;
 	size_t at, end;	/* in the block: the next character; its end */
@@ -27,8 +28,7 @@ struct reader {
 	bool failed; /* and said why */
 };
 
-static bool reader_open(struct reader *r, const struct input *in, char separator,
-			struct refusal why)
+static bool reader_open(struct reader *r, const struct input *in, char separator, const char **why)
 {
 	*r = (struct reader){ .in = in,
 			      .why = why,
@@ -36,7 +36,7 @@ static bool reader_open(struct reader *r, const struct input *in, char separator
 			      .block = malloc(INPUT_BLOCK),
 			      .line = 1 };
 	if (!r->block)
-		refusal_write(why, "%m");
+		why_set(why, "%s: %m", in->name);
 	return r->block;
 }
 
@@ -214,11 +214,11 @@ static int check_text(struct reader *r)
 		const unsigned char c = (unsigned char)r->block[i];
 
 		if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7f)
-			return refusal_write(
+			return why_fail(
 				r->why,
-				"byte %zu is 0x%02x; expected an NPY file, which begins with "
-				"\\x93NUMPY, or text (CSV)",
-				i, c);
+				"%s: byte %zu is 0x%02x; expected an NPY file, which begins "
+				"with \\x93NUMPY, or text (CSV)",
+				r->in->name, i, c);
 	}
 	if (r->end >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
 		r->at = 3;
@@ -231,39 +231,39 @@ static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *fi
 	struct line names = { .fields = 0 }, values = { .fields = 0 };
 
 	if (!look_at_line(r, f->c, &values))
-		return r->failed
-			       ? -1
-			       : refusal_write(r->why, "line %zu: the file ends; expected numbers",
-					       r->line);
+		return r->failed ? -1
+				 : why_fail(r->why, "%s: line %zu: the file ends; expected numbers",
+					    r->in->name, r->line);
 	if (!values.numbers) {
 		names.mark = values.mark;
 		next_line(r);
 		if (!look_at_line(r, f->c, &values))
 			return r->failed ? -1
-					 : refusal_write(
-						   r->why,
-						   "line %zu: the file ends, after a line without "
-						   "numbers; expected numbers",
-						   r->line);
+					 : why_fail(r->why,
+						    "%s: line %zu: the file ends, after a line "
+						    "without "
+						    "numbers; expected numbers",
+						    r->in->name, r->line);
 		count_fields(r, f->c, &names);
 	}
 	if (r->failed)
 		return -1;
 	if (r->separator == ANY)
-		return refusal_write(
+		return why_fail(
 			r->why,
-			"line %zu: has two of comma, semicolon and tab; expected one as the "
+			"%s: line %zu: has two of comma, semicolon and tab; expected one as the "
 			"separator, and decimal points in numbers",
-			values.mark.line);
+			r->in->name, values.mark.line);
 	if (names.fields && names.fields != values.fields)
-		return refusal_write(
+		return why_fail(
 			r->why,
-			"line %zu: %zu value%s; expected %zu, as there are names in line %zu",
-			values.mark.line, values.fields, values.fields == 1 ? "" : "s",
+			"%s: line %zu: %zu value%s; expected %zu, as there are names in line "
+			"%zu",
+			r->in->name, values.mark.line, values.fields, values.fields == 1 ? "" : "s",
 			names.fields, names.mark.line);
 	if (values.fields > UINT_MAX)
-		return refusal_write(r->why, "line %zu: %zu values; expected at most %u",
-				     values.mark.line, values.fields, UINT_MAX);
+		return why_fail(r->why, "%s: line %zu: %zu values; expected at most %u",
+				r->in->name, values.mark.line, values.fields, UINT_MAX);
 	f->columns = (unsigned)values.fields;
 	f->separator = r->separator;
 	*first = values.mark;
@@ -281,7 +281,7 @@ static int find_rows(struct csv *f, struct reader *r, struct csv_mark mark)
 				reallocarray(f->mark, larger, sizeof(*marks));
 
 			if (!marks)
-				return refusal_write(r->why, "%m");
+				return why_fail(r->why, "%s: %m", r->in->name);
 			f->mark = marks;
 			room = larger;
 		}
@@ -292,7 +292,7 @@ static int find_rows(struct csv *f, struct reader *r, struct csv_mark mark)
 	return r->failed ? -1 : 0;
 }
 
-int csv_open(struct csv *f, const struct input *in, struct refusal why)
+int csv_open(struct csv *f, const struct input *in, const char **why)
 {
 	struct csv_mark first = { 0, 0 };
 	struct reader r;
@@ -300,7 +300,7 @@ int csv_open(struct csv *f, const struct input *in, struct refusal why)
 
 	*f = (struct csv){ .c = newlocale(LC_ALL_MASK, "C", (locale_t)0) };
 	if (!f->c)
-		return refusal_write(why, "%m");
+		return why_fail(why, "%s: %m", in->name);
 	if (!reader_open(&r, in, ' ', why))
 		return -1;
 	if (!check_text(&r) && !read_first_lines(f, &r, &first))
@@ -335,19 +335,20 @@ static int read_row(const struct csv *f, struct reader *r, enum real as, void *t
 		if (j++ >= f->columns || r->failed)
 			continue;
 		if (!is_number(f->c, &field, &value) || !put_value(to, as, j - 1, value))
-			return refusal_write(
-				r->why, "line %zu, value %zu: '%s'; expected a finite number%s",
-				r->line, j, refusal_quote(field.text),
-				as == REAL_FLOAT ? " of type float" : "");
+			return why_fail(r->why,
+					"%s: line %zu, value %zu: '%s'; expected a finite number%s",
+					r->in->name, r->line, j, why_quotable(field.text),
+					as == REAL_FLOAT ? " of type float" : "");
 	} while (more_fields(r));
 	if (!r->failed && j != f->columns)
-		return refusal_write(r->why, "line %zu: %zu value%s; expected %u, as in line %zu",
-				     r->line, j, j == 1 ? "" : "s", f->columns, f->mark->line);
+		return why_fail(r->why, "%s: line %zu: %zu value%s; expected %u, as in line %zu",
+				r->in->name, r->line, j, j == 1 ? "" : "s", f->columns,
+				f->mark->line);
 	return r->failed ? -1 : 0;
 }
 
 int csv_read(const struct csv *f, const struct input *in, size_t first, size_t n, enum real as,
-	     void *to, struct refusal why)
+	     void *to, const char **why)
 {
 	struct reader r;
 	struct csv_mark mark;
@@ -360,11 +361,11 @@ int csv_read(const struct csv *f, const struct input *in, size_t first, size_t n
 	     i++, next_line(&r)) {
 		if (!find_row(&r, &mark))
 			status = r.failed ? -1
-					  : refusal_write(
-						    why,
-						    "line %zu: the file ends; rows expected after "
-						    "it: %zu",
-						    r.line, first + n - i);
+					  : why_fail(why,
+						     "%s: line %zu: the file ends; rows expected "
+						     "after "
+						     "it: %zu",
+						     in->name, r.line, first + n - i);
 		else if (i >= first)
 			status = read_row(f, &r, as,
 					  (char *)to + (i - first) * f->columns * real_bytes(as));

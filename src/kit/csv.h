@@ -25,7 +25,7 @@ struct csv {
  * Reads the whole file once to index its rows. -1, and why, where it is no text or has no numbers;
  * csv_close() also then.
  */
-int csv_open(struct csv *, const struct input *, struct refusal);
+int csv_open(struct csv *, const struct input *, const char **why);
 void csv_close(struct csv *);
 
 /*
@@ -33,6 +33,6 @@ void csv_close(struct csv *);
  * why, where a value is no finite number of that type, or a row has too few or too many.
  */
 int csv_read(const struct csv *, const struct input *, size_t first, size_t n, enum real as,
-	     void *to, struct refusal);
+	     void *to, const char **why);
 
 #endif

@@ -12,20 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/why.h"
 #include "kit/input.h"
 
-static int open_path(struct input *in, const char *path, struct refusal why)
+static int open_path(struct input *in, const char *path, const char **why)
 {
 	struct stat status;
 
 	in->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (in->file < 0 || fstat(in->file, &status))
-		return refusal_write(why, "%m");
+		return why_fail(why, "%s: %m", in->name);
 	if (!S_ISREG(status.st_mode))
-		return refusal_write(why, "is %s; expected a file, or - for standard input",
-				     S_ISDIR(status.st_mode)	? "a folder"
-				     : S_ISFIFO(status.st_mode) ? "a pipe"
-								: "a device");
+		return why_fail(why, "%s: is %s; expected a file, or - for standard input",
+				in->name,
+				S_ISDIR(status.st_mode)	   ? "a folder"
+				: S_ISFIFO(status.st_mode) ? "a pipe"
+							   : "a device");
 	return 0;
 }
 
@@ -64,7 +66,7 @@ static int open_unlinked(void)
 }
 
 /* Copies the rest of standard input to a file, which replaces it. A signal ends it. */
-static int spool(struct refusal why)
+static int spool(const struct input *in, const char **why)
 {
 	const int file = open_unlinked();
 	char *block = malloc(INPUT_BLOCK);
@@ -77,45 +79,46 @@ static int spool(struct refusal why)
 	}
 	good = good && lseek(file, 0, SEEK_SET) == 0 && dup2(file, STDIN_FILENO) >= 0;
 	if (!good)
-		refusal_write(why, "can't be put into a file in %s: %m", temporary_folder());
+		why_set(why, "%s: can't be put into a file in %s: %m", in->name,
+			temporary_folder());
 	free(block);
 	if (file >= 0)
 		close(file);
 	return good ? 0 : -1;
 }
 
-static int open_standard_input(struct input *in, struct refusal why)
+static int open_standard_input(struct input *in, const char **why)
 {
 	struct stat status;
 
 	if (fstat(STDIN_FILENO, &status))
-		return refusal_write(why, "%m");
+		return why_fail(why, "%s: %m", in->name);
 	if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode))
-		return refusal_write(why, "is %s; expected a file or a pipe",
-				     isatty(STDIN_FILENO)      ? "a terminal"
-				     : S_ISDIR(status.st_mode) ? "a folder"
-							       : "a device");
+		return why_fail(why, "%s: is %s; expected a file or a pipe", in->name,
+				isatty(STDIN_FILENO)	  ? "a terminal"
+				: S_ISDIR(status.st_mode) ? "a folder"
+							  : "a device");
 	/* a regular file of which the beginning was read already: copy the rest */
-	if ((!S_ISREG(status.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR)) && spool(why))
+	if ((!S_ISREG(status.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR)) && spool(in, why))
 		return -1;
 	in->file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-	return in->file >= 0 ? 0 : refusal_write(why, "%m");
+	return in->file >= 0 ? 0 : why_fail(why, "%s: %m", in->name);
 }
 
-static int measure(struct input *in, struct refusal why)
+static int measure(struct input *in, const char **why)
 {
 	struct stat status = { .st_size = 0 };
 	const int failed = fstat(in->file, &status);
 
 	in->bytes = (size_t)status.st_size;
-	return failed ? refusal_write(why, "%m") : 0;
+	return failed ? why_fail(why, "%s: %m", in->name) : 0;
 }
 
-int input_open(struct input *in, const char *path, struct refusal why)
+int input_open(struct input *in, const char *path, const char **why)
 {
 	const bool standard = strcmp(path, "-") == 0;
 
-	*in = (struct input){ .file = -1 };
+	*in = (struct input){ .name = standard ? "standard input" : path, .file = -1 };
 	if (!(standard ? open_standard_input(in, why) : open_path(in, path, why)) &&
 	    !measure(in, why))
 		return 0;
@@ -131,7 +134,7 @@ void input_close(struct input *in)
 }
 
 ssize_t input_read_some(const struct input *in, void *to, size_t bytes, size_t offset,
-			struct refusal why)
+			const char **why)
 {
 	size_t done = 0;
 	ssize_t n = 1;
@@ -140,16 +143,16 @@ ssize_t input_read_some(const struct input *in, void *to, size_t bytes, size_t o
 		n = pread(in->file, (char *)to + done, bytes - done, (off_t)(offset + done));
 		done += n > 0 ? (size_t)n : 0;
 	}
-	return n < 0 ? refusal_write(why, "byte %zu can't be read: %m", offset + done)
+	return n < 0 ? why_fail(why, "%s: byte %zu can't be read: %m", in->name, offset + done)
 		     : (ssize_t)done;
 }
 
-int input_read(const struct input *in, void *to, size_t bytes, size_t offset, struct refusal why)
+int input_read(const struct input *in, void *to, size_t bytes, size_t offset, const char **why)
 {
 	const ssize_t n = input_read_some(in, to, bytes, offset, why);
 
 	if (n >= 0 && (size_t)n < bytes)
-		return refusal_write(why, "byte %zu: the file ends; expected %zu B more",
-				     offset + (size_t)n, bytes - (size_t)n);
+		return why_fail(why, "%s: byte %zu: the file ends; expected %zu B more", in->name,
+				offset + (size_t)n, bytes - (size_t)n);
 	return n < 0 ? -1 : 0;
 }

@@ -9,9 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "kit/refusal.h"
-
 struct input {
+	const char *name; /* for messages */
 	int file;
 	size_t bytes; /* when it was opened */
 };
@@ -22,15 +21,16 @@ struct input {
 /*
  * Opens a regular file; refuses what could block: pipes, terminals, devices. "-" is standard input:
  * the content of a pipe is copied to an unlinked file in TMPDIR that replaces descriptor 0, so that
- * it can be opened again (but not by two threads at once). -1, and why.
+ * it can be opened again (but not by two threads at once). The path must live until input_close().
+ * -1, and why.
  */
-int input_open(struct input *, const char *path, struct refusal);
+int input_open(struct input *, const char *path, const char **why);
 void input_close(struct input *);
 
 /* Returns the bytes read: fewer than asked for only at the end of the file. -1, and why. */
 ssize_t input_read_some(const struct input *, void *to, size_t bytes, size_t offset,
-			struct refusal);
+			const char **why);
 /* The same, but the end of the file is an error. 0; -1, and why. */
-int input_read(const struct input *, void *to, size_t bytes, size_t offset, struct refusal);
+int input_read(const struct input *, void *to, size_t bytes, size_t offset, const char **why);
 
 #endif

@@ -4,7 +4,7 @@
  * or rank - asks for its own rows; values are not kept in memory. Opening a CSV file reads it once,
  * so large files had better be NPY.
  *
- * An error is one line: the file, where in it, what was found, what was expected.
+ * An error is one line (base/why.h): the file, where in it, what was found, what was expected.
  */
 #ifndef LOCUS_MATRIX_H
 #define LOCUS_MATRIX_H
@@ -19,7 +19,7 @@ struct matrix;
  * NULL, and why, where it can't be read or has no numbers. "-" is standard input, a file or a pipe
  * (kit/input.h).
  */
-struct matrix *matrix_open(const char *path, char *why, size_t size);
+struct matrix *matrix_open(const char *path, const char **why);
 size_t matrix_rows(const struct matrix *);
 unsigned matrix_columns(const struct matrix *);
 enum real matrix_real(const struct matrix *); /* what it holds; CSV: REAL_DOUBLE */
@@ -27,8 +27,8 @@ enum real matrix_real(const struct matrix *); /* what it holds; CSV: REAL_DOUBLE
  * Reads rows first..first+n-1, which must exist, as type `as`. Threads may read at once. -1, and
  * why, where a value is no finite number or a row has too few or too many.
  */
-int matrix_read(const struct matrix *, size_t first, size_t n, enum real as, void *to, char *why,
-		size_t size);
+int matrix_read(const struct matrix *, size_t first, size_t n, enum real as, void *to,
+		const char **why);
 void matrix_close(struct matrix *);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/why.h"
 #include "kit/npy.h"
 #include "kit/npy_header.h"
 
@@ -24,28 +25,27 @@ bool npy_is(const char *start, size_t bytes)
 }
 
 /* Where the header begins, and how long it is. */
-static int find_header(const struct input *in, size_t *begin, size_t *length, struct refusal why)
+static int find_header(const struct input *in, size_t *begin, size_t *length, const char **why)
 {
 	unsigned char start[12] = "";
 
 	if (input_read(in, start, NPY_MAGIC + 4, 0, why))
 		return -1;
 	if (start[6] < 1 || start[6] > 3 || start[7])
-		return refusal_write(why, "byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0",
-				     start[6], start[7]);
+		return why_fail(why, "%s: byte 6: NPY version %u.%u; expected 1.0, 2.0 or 3.0",
+				in->name, start[6], start[7]);
 	*begin = start[6] == 1 ? 10 : 12;
 	if (input_read(in, start, *begin, 0, why))
 		return -1;
 	*length = start[8] | (size_t)start[9] << 8 | (size_t)start[10] << 16 |
 		  (size_t)start[11] << 24;
 	if (*length > UINT16_MAX)
-		return refusal_write(why, "byte 8: a header of %zu B; expected at most %u", *length,
-				     UINT16_MAX);
+		return why_fail(why, "%s: byte 8: a header of %zu B; expected at most %u", in->name,
+				*length, UINT16_MAX);
 	return 0;
 }
 
-static int read_header(const struct input *in, struct npy_header *h, size_t *end,
-		       struct refusal why)
+static int read_header(const struct input *in, struct npy_header *h, size_t *end, const char **why)
 {
 	size_t begin = 0, length = 0;
 	const char *expected;
@@ -56,12 +56,12 @@ static int read_header(const struct input *in, struct npy_header *h, size_t *end
 		return -1;
 	at = text = calloc(length + 1, 1);
 	if (!text)
-		return refusal_write(why, "%m");
+		return why_fail(why, "%s: %m", in->name);
 	status = input_read(in, text, length, begin, why);
 	expected = status ? NULL : npy_header_parse(h, &at, text + length);
 	if (expected)
-		status = refusal_write(why, "byte %zu: the header has '%s'; expected %s",
-				       begin + (size_t)(at - text), refusal_quote(at), expected);
+		status = why_fail(why, "%s: byte %zu: the header has '%s'; expected %s", in->name,
+				  begin + (size_t)(at - text), why_quotable(at), expected);
 	free(text);
 	*end = begin + length;
 	return status;
@@ -73,59 +73,61 @@ static const struct {
 } types[] = { { "<f8", REAL_DOUBLE }, { "<f4", REAL_FLOAT } };
 
 /* Takes the header's shape and type, if supported. */
-static int understand(struct npy *f, struct npy_header *h, struct refusal why)
+static int understand(struct npy *f, const struct input *in, struct npy_header *h, const char **why)
 {
 	unsigned t = 0;
 
 	while (t < sizeof(types) / sizeof(*types) && strcmp(h->type, types[t].name))
 		t++;
 	if (t == sizeof(types) / sizeof(*types))
-		return refusal_write(
+		return why_fail(
 			why,
-			"the header says type '%s'; expected '<f8' or '<f4' (float64 or "
+			"%s: the header says type '%s'; expected '<f8' or '<f4' (float64 or "
 			"float32, little endian)",
-			refusal_quote(h->type));
+			in->name, why_quotable(h->type));
 	if (h->fortran)
-		return refusal_write(why, "the header says Fortran order; expected C order");
+		return why_fail(why, "%s: the header says Fortran order; expected C order",
+				in->name);
 	if (h->dimensions < 1 || h->dimensions > 2)
-		return refusal_write(
+		return why_fail(
 			why,
-			"the header says %u dimensions; expected rows and columns, or one column",
-			h->dimensions);
+			"%s: the header says %u dimensions; expected rows and columns, or one "
+			"column",
+			in->name, h->dimensions);
 	f->real = types[t].real;
 	f->rows = h->shape[0];
 	f->columns = h->dimensions == 1 ? 1 : (unsigned)h->shape[1];
 	if (!f->rows || !f->columns || (h->dimensions == 2 && h->shape[1] > UINT_MAX))
-		return refusal_write(
+		return why_fail(
 			why,
-			"the header says %zu rows of %zu values; expected at least one, and "
+			"%s: the header says %zu rows of %zu values; expected at least one, and "
 			"at most %u in a row",
-			f->rows, h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
+			in->name, f->rows, h->dimensions == 1 ? 1 : h->shape[1], UINT_MAX);
 	return 0;
 }
 
 /* The file is as long as its header says. */
-static int check_length(const struct npy *f, size_t bytes, struct refusal why)
+static int check_length(const struct npy *f, const struct input *in, const char **why)
 {
-	const size_t there = bytes > f->values ? bytes - f->values : 0;
+	const size_t there = in->bytes > f->values ? in->bytes - f->values : 0;
 	size_t expected = 0;
 	const bool huge = __builtin_mul_overflow(f->rows, f->columns, &expected) ||
 			  __builtin_mul_overflow(expected, real_bytes(f->real), &expected);
 
 	if (!huge && expected == there)
 		return 0;
-	return refusal_write(
-		why, "byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
-		f->values, there, f->rows, f->columns, real_bytes(f->real),
+	return why_fail(
+		why, "%s: byte %zu: %zu B of values; expected %zu rows of %u, of %zu B each: %s",
+		in->name, f->values, there, f->rows, f->columns, real_bytes(f->real),
 		huge || expected > there ? "it is cut off" : "there is more than its header says");
 }
 
-int npy_open(struct npy *f, const struct input *in, struct refusal why)
+int npy_open(struct npy *f, const struct input *in, const char **why)
 {
 	struct npy_header h = { .dimensions = 0 };
 
-	return read_header(in, &h, &f->values, why) || understand(f, &h, why) ||
-			       check_length(f, in->bytes, why)
+	return read_header(in, &h, &f->values, why) || understand(f, in, &h, why) ||
+			       check_length(f, in, why)
 		       ? -1
 		       : 0;
 }
@@ -144,7 +146,7 @@ static size_t convert(const void *from, enum real real, void *to, enum real as, 
 }
 
 int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n, enum real as,
-	     void *to, struct refusal why)
+	     void *to, const char **why)
 {
 	const size_t each = real_bytes(f->real), most = INPUT_BLOCK / each,
 		     begin = first * f->columns, values = n * f->columns;
@@ -152,7 +154,7 @@ int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n
 	int status = 0;
 
 	if (!block)
-		return refusal_write(why, "%m");
+		return why_fail(why, "%s: %m", in->name);
 	for (size_t i = 0, m, bad; !status && i < values; i += m) {
 		m = values - i < most ? values - i : most;
 		status = input_read(in, block, m * each, f->values + (begin + i) * each, why);
@@ -161,11 +163,13 @@ int npy_read(const struct npy *f, const struct input *in, size_t first, size_t n
 			const size_t at = begin + i + bad;
 			const double found = real_get(f->real, block, bad);
 
-			status = refusal_write(
+			status = why_fail(
 				why,
-				"byte %zu (row %zu, column %zu): %g; expected a finite number%s",
-				f->values + at * each, at / f->columns + 1, at % f->columns + 1,
-				found, as == REAL_FLOAT ? " of type float" : "");
+				"%s: byte %zu (row %zu, column %zu): %g; expected a finite "
+				"number%s",
+				in->name, f->values + at * each, at / f->columns + 1,
+				at % f->columns + 1, found,
+				as == REAL_FLOAT ? " of type float" : "");
 		}
 	}
 	free(block);
@@ -179,21 +183,23 @@ struct npy_writer {
 };
 
 struct npy_writer *npy_create(const char *path, const char *type, size_t rows, size_t columns,
-			      char *why, size_t size)
+			      const char **why)
 {
-	const struct refusal reason = { path, why, size };
 	struct npy_writer *w = calloc(1, sizeof(*w));
 	char shape[64], header[128];
 	int length;
 
 	if (!w) {
-		refusal_write(reason, "%m");
+		why_set(why, "%s: %m", path);
 		return NULL;
 	}
 	w->path = path;
 	w->file = fopen(path, "wxe");
 	if (!w->file) {
-		refusal_write(reason, errno == EEXIST ? "exists; give another name" : "%m");
+		if (errno == EEXIST)
+			why_set(why, "%s: exists; give another name", path);
+		else
+			why_set(why, "%s: %m", path);
 		free(w);
 		return NULL;
 	}
@@ -214,9 +220,8 @@ void npy_add(struct npy_writer *w, const void *values, size_t bytes)
 		w->error = errno;
 }
 
-int npy_finish(struct npy_writer *w, char *why, size_t size)
+int npy_finish(struct npy_writer *w, const char **why)
 {
-	const struct refusal reason = { w->path, why, size };
 	int status = 0;
 
 	/* a full disk may show only now, over a network only when the file is closed */
@@ -226,7 +231,8 @@ int npy_finish(struct npy_writer *w, char *why, size_t size)
 		w->error = errno;
 	if (w->error) {
 		errno = w->error;
-		status = refusal_write(reason, "can't be written: %m; removed the incomplete file");
+		status = why_fail(why, "%s: can't be written: %m; removed the incomplete file",
+				  w->path);
 		unlink(w->path);
 	}
 	free(w);
@@ -234,12 +240,12 @@ int npy_finish(struct npy_writer *w, char *why, size_t size)
 }
 
 int npy_save(const char *path, const char *type, const void *values, size_t rows, size_t columns,
-	     char *why, size_t size)
+	     const char **why)
 {
-	struct npy_writer *w = npy_create(path, type, rows, columns, why, size);
+	struct npy_writer *w = npy_create(path, type, rows, columns, why);
 
 	if (!w)
 		return -1;
 	npy_add(w, values, rows * (columns ? columns : 1) * (size_t)(type[2] - '0'));
-	return npy_finish(w, why, size);
+	return npy_finish(w, why);
 }

@@ -23,14 +23,14 @@ bool npy_is(const char *start, size_t bytes); /* the start of a file: NPY_MAGIC 
 #define NPY_MAGIC 6
 
 /* -1, and why, where the file is not supported, or not as long as its header says. */
-int npy_open(struct npy *, const struct input *, struct refusal);
+int npy_open(struct npy *, const struct input *, const char **why);
 
 /*
  * Reads rows first..first+n-1, which must exist, as type `as`. -1, and why, where a value is no
  * finite number of that type.
  */
 int npy_read(const struct npy *, const struct input *, size_t first, size_t n, enum real as,
-	     void *to, struct refusal);
+	     void *to, const char **why);
 
 /*
  * Writes a new file of type "<f8", "<f4" or "<u4", rows x columns; columns 0: one dimension. Values
@@ -39,12 +39,12 @@ int npy_read(const struct npy *, const struct input *, size_t first, size_t n, e
  */
 struct npy_writer;
 struct npy_writer *npy_create(const char *path, const char *type, size_t rows, size_t columns,
-			      char *why, size_t size);
+			      const char **why);
 void npy_add(struct npy_writer *, const void *, size_t bytes);
-int npy_finish(struct npy_writer *, char *why, size_t size);
+int npy_finish(struct npy_writer *, const char **why);
 
 /* The same, all values at once. */
 int npy_save(const char *path, const char *type, const void *, size_t rows, size_t columns,
-	     char *why, size_t size);
+	     const char **why);
 
 #endif

@@ -20,10 +20,10 @@ static void read_part(const struct matrix *s, size_t first, size_t n, enum real 
 		      const char *whole)
 {
 	const size_t row = matrix_columns(s) * real_bytes(as);
-	char why[256];
+	const char *why;
 	char *part = malloc(n * row);
 
-	must(part && !matrix_read(s, first, n, as, part, why, sizeof(why)));
+	must(part && !matrix_read(s, first, n, as, part, &why));
 	must(!memcmp(part, whole + first * row, n * row));
 	free(part);
 }
@@ -31,11 +31,11 @@ static void read_part(const struct matrix *s, size_t first, size_t n, enum real 
 static void read_all(const struct matrix *s, enum real as, size_t cut, const char *path)
 {
 	const size_t n = matrix_rows(s), d = matrix_columns(s);
-	char why[256];
+	const char *why;
 	char *whole = malloc(n * d * real_bytes(as));
 
 	must(whole);
-	if (matrix_read(s, 0, n, as, whole, why, sizeof(why))) {
+	if (matrix_read(s, 0, n, as, whole, &why)) {
 		check_reason(why, path);
 		free(whole);
 		return;
@@ -51,8 +51,8 @@ static void read_all(const struct matrix *s, enum real as, size_t cut, const cha
 void fuzz_matrix(const uint8_t *data, size_t size)
 {
 	const struct memory_file *m = memory_file(data, size);
-	char why[256] = "";
-	struct matrix *s = matrix_open(m->path, why, sizeof(why));
+	const char *why = NULL;
+	struct matrix *s = matrix_open(m->path, &why);
 
 	if (!s) {
 		check_reason(why, m->path);

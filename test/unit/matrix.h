@@ -25,7 +25,7 @@ static inline double value(const struct rows *p, size_t row, unsigned column)
 	return real_get(p->real, p->x, row * p->d + column);
 }
 
-static char why[512];
+static const char *why;
 
 /* Stands for a full disk. 0: no limit. */
 static inline void file_size_limit(rlim_t bytes)
@@ -48,7 +48,7 @@ static inline void assert_reason(const char *word)
 
 static inline struct matrix *opened(const char *path)
 {
-	struct matrix *s = matrix_open(path, why, sizeof(why));
+	struct matrix *s = matrix_open(path, &why);
 
 	if (!s)
 		fail_msg("%s", why);
@@ -62,7 +62,7 @@ static inline struct rows read_rows(const struct matrix *s, size_t first, size_t
 			  malloc(n * matrix_columns(s) * real_bytes(as) + !n) };
 
 	assert_non_null(p.x);
-	if (matrix_read(s, first, n, as, p.x, why, sizeof(why)))
+	if (matrix_read(s, first, n, as, p.x, &why))
 		fail_msg("%s", why);
 	return p;
 }
@@ -89,14 +89,13 @@ static inline void assert_points(const char *path, size_t n, unsigned d, enum re
 /* As opening or reading says it. */
 static inline void assert_refused(const char *path, const char *word)
 {
-	struct matrix *s = matrix_open(path, why, sizeof(why));
+	struct matrix *s = matrix_open(path, &why);
 
 	if (s) {
 		double *x = malloc(matrix_rows(s) * matrix_columns(s) * sizeof(*x));
 
 		assert_non_null(x);
-		assert_int_equal(
-			matrix_read(s, 0, matrix_rows(s), REAL_DOUBLE, x, why, sizeof(why)), -1);
+		assert_int_equal(matrix_read(s, 0, matrix_rows(s), REAL_DOUBLE, x, &why), -1);
 		free(x);
 		matrix_close(s);
 	}

@@ -123,7 +123,7 @@ static void test_csv_has_long_fields(void **state)
 	assert_refused(in_tree("/points.csv"),
 		       "line 2, value 1: '11111111111111111111111111111111'");
 	put_file("/a\nb", "1\nx\n");
-	assert_null(matrix_open(in_tree("/a\nb\033c"), why, sizeof(why)));
+	assert_null(matrix_open(in_tree("/a\nb\033c"), &why));
 	assert_reason("/a?b?c: No such file");
 	free(text);
 }
@@ -142,10 +142,10 @@ static void test_parts_know_their_lines(void **state)
 	fclose(f);
 	s = opened(in_tree("/points.csv"));
 	assert_int_equal(matrix_rows(s), 8 * 1024);
-	assert_int_equal(matrix_read(s, 8 * 1024, 0, REAL_DOUBLE, NULL, why, sizeof(why)), 0);
-	assert_int_equal(matrix_read(s, 3998, 1, REAL_DOUBLE, x, why, sizeof(why)), 0);
-	assert_int_equal(matrix_read(s, 4000, 1, REAL_DOUBLE, x, why, sizeof(why)), 0);
-	assert_int_equal(matrix_read(s, 3999, 1, REAL_DOUBLE, x, why, sizeof(why)), -1);
+	assert_int_equal(matrix_read(s, 8 * 1024, 0, REAL_DOUBLE, NULL, &why), 0);
+	assert_int_equal(matrix_read(s, 3998, 1, REAL_DOUBLE, x, &why), 0);
+	assert_int_equal(matrix_read(s, 4000, 1, REAL_DOUBLE, x, &why), 0);
+	assert_int_equal(matrix_read(s, 3999, 1, REAL_DOUBLE, x, &why), -1);
 	assert_reason("line 4001: 3 values; expected 2, as in line 1");
 	matrix_close(s);
 }

@@ -23,12 +23,12 @@ static void test_what_no_float_holds_is_refused(void **state)
 	struct matrix *s = opened(put_npy(1, NPY_ENTRIES("'<f8'", "False", "(2, 2)"), x, 32));
 
 	(void)state;
-	assert_int_equal(matrix_read(s, 0, 2, REAL_FLOAT, f, why, sizeof(why)), -1);
+	assert_int_equal(matrix_read(s, 0, 2, REAL_FLOAT, f, &why), -1);
 	assert_reason("row 2, column 2): -1e+39; expected a finite number of type float");
 	matrix_close(s);
 	put_file("/points.csv", "1,2\n3,-1e39\n");
 	s = opened(in_tree("/points.csv"));
-	assert_int_equal(matrix_read(s, 0, 2, REAL_FLOAT, f, why, sizeof(why)), -1);
+	assert_int_equal(matrix_read(s, 0, 2, REAL_FLOAT, f, &why), -1);
 	assert_reason("line 2, value 2: '-1e39'; expected a finite number of type float");
 	matrix_close(s);
 }
@@ -55,7 +55,7 @@ static void write_both(size_t n, unsigned d, double *x)
 	}
 	assert_int_equal(fclose(f), 0);
 	remove(in_tree("/many.npy"));
-	assert_int_equal(npy_save(in_tree("/many.npy"), "<f8", x, n, d, why, sizeof(why)), 0);
+	assert_int_equal(npy_save(in_tree("/many.npy"), "<f8", x, n, d, &why), 0);
 }
 
 static void test_parts_are_the_whole(void **state)
@@ -86,7 +86,7 @@ static void test_parts_are_the_whole(void **state)
 			assert_true(value(&p, 0, 2) == (double)(float)x[first * 3 + 2]);
 			free(p.x);
 		}
-		assert_int_equal(matrix_read(s, n, 0, REAL_DOUBLE, NULL, why, sizeof(why)), 0);
+		assert_int_equal(matrix_read(s, n, 0, REAL_DOUBLE, NULL, &why), 0);
 		matrix_close(s);
 	}
 	free(x);
@@ -103,10 +103,9 @@ static void *read_part(void *argument)
 {
 	struct reading *r = argument;
 	double *x = malloc(r->n * 3 * sizeof(*x));
-	char reason[256];
+	const char *reason;
 
-	r->right = x &&
-		   !matrix_read(r->s, r->first, r->n, REAL_DOUBLE, x, reason, sizeof(reason)) &&
+	r->right = x && !matrix_read(r->s, r->first, r->n, REAL_DOUBLE, x, &reason) &&
 		   memcmp(x, r->x + r->first * 3, r->n * 3 * sizeof(*x)) == 0;
 	free(x);
 	return NULL;
@@ -154,7 +153,7 @@ static void test_a_file_that_shrinks_is_noticed(void **state)
 		struct matrix *s = opened(in_tree(files[f]));
 
 		assert_int_equal(truncate(in_tree(files[f]), 1000), 0);
-		assert_int_equal(matrix_read(s, 5000, 100, REAL_DOUBLE, x, why, sizeof(why)), -1);
+		assert_int_equal(matrix_read(s, 5000, 100, REAL_DOUBLE, x, &why), -1);
 		assert_reason("the file ends");
 		matrix_close(s);
 	}
@@ -189,13 +188,13 @@ static bool reads_input(int input, const char *word)
 	for (unsigned i = 0; right && i < 2; i++) {
 		double values[4];
 
-		s[i] = matrix_open("-", why, sizeof(why));
+		s[i] = matrix_open("-", &why);
 		if (!s[i]) {
 			right = word && strstr(why, "standard input: ") && strstr(why, word);
 			break;
 		}
 		right = !word && matrix_rows(s[i]) == 2 && matrix_columns(s[i]) == 2 &&
-			!matrix_read(s[i], 0, 2, REAL_DOUBLE, values, why, sizeof(why));
+			!matrix_read(s[i], 0, 2, REAL_DOUBLE, values, &why);
 		for (unsigned j = 0; j < 4; j++)
 			right = right && values[j] == j + 1;
 	}

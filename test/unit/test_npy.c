@@ -120,21 +120,21 @@ static void test_what_is_saved_is_read(void **state)
 	FILE *file;
 
 	(void)state;
-	assert_int_equal(npy_save(path, "<f4", f, 2, 2, why, sizeof(why)), 0);
+	assert_int_equal(npy_save(path, "<f4", f, 2, 2, &why), 0);
 	file = fopen(path, "r");
 	assert_non_null(file);
 	assert_int_equal(fread(bytes, 1, sizeof(bytes), file), sizeof(of_numpy) - 1);
 	fclose(file);
 	assert_memory_equal(bytes, of_numpy, sizeof(of_numpy) - 1);
 
-	assert_int_equal(npy_save(path, "<f8", x, 3, 2, why, sizeof(why)), -1);
+	assert_int_equal(npy_save(path, "<f8", x, 3, 2, &why), -1);
 	assert_reason("saved.npy: exists");
 	assert_int_equal(remove(path), 0);
-	assert_int_equal(npy_save(path, "<f8", x, 3, 2, why, sizeof(why)), 0);
+	assert_int_equal(npy_save(path, "<f8", x, 3, 2, &why), 0);
 	assert_points(path, 3, 2, REAL_DOUBLE, x);
 
 	assert_int_equal(remove(path), 0);
-	assert_int_equal(npy_save(path, "<u4", label, 3, 0, why, sizeof(why)), 0);
+	assert_int_equal(npy_save(path, "<u4", label, 3, 0, &why), 0);
 	assert_refused(path, "type '<u4'");
 	file = fopen(path, "r");
 	assert_non_null(file);
@@ -155,13 +155,13 @@ static void test_no_half_file_is_left(void **state)
 		int status;
 
 		file_size_limit(100);
-		status = npy_save(path, "<f8", x, rows, 1, why, sizeof(why));
+		status = npy_save(path, "<f8", x, rows, 1, &why);
 		file_size_limit(0);
 		assert_int_equal(status, -1);
 		assert_reason("half.npy: can't be written: File too large");
 		assert_int_equal(access(path, F_OK), -1);
 	}
-	assert_int_equal(npy_save("/nowhere/x.npy", "<f8", x, 1, 1, why, sizeof(why)), -1);
+	assert_int_equal(npy_save("/nowhere/x.npy", "<f8", x, 1, 1, &why), -1);
 	assert_reason("/nowhere/x.npy: No such file");
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/why.h"
 #include "bench/kmeans/data.h"
 #include "bench/kmeans/parameters.h"
 #include "kit/matrix.h"
@@ -31,11 +32,11 @@ static void tell(struct data *d, const char *why)
 static bool get_rows(struct data *d, size_t first, size_t n, void *to)
 {
 	struct points rows = { d->problem->points.real, n, d->problem->points.d, to };
-	char why[sizeof(d->why)];
+	const char *why;
 
 	if (!d->file)
 		generate_points(&d->recipe, first, &rows);
-	else if (matrix_read(d->file, first, n, rows.real, to, why, sizeof(why)))
+	else if (matrix_read(d->file, first, n, rows.real, to, &why))
 		return tell(d, why), false;
 	return true;
 }
@@ -76,17 +77,15 @@ static void *map_points(const struct trial *t, const struct points *p)
  */
 static struct matrix *open_as_planned(struct data *d, const char *path, size_t rows)
 {
-	char why[sizeof(d->why)];
-	struct matrix *file = matrix_open(path, why, sizeof(why));
+	const char *why;
+	struct matrix *file = matrix_open(path, &why);
 
 	if (file && matrix_rows(file) == rows && matrix_columns(file) == d->problem->points.d)
 		return file;
 	if (file) {
-		snprintf(why, sizeof(why),
-			 "%s: has %zu rows of %u now; when the trials were planned it had %zu of "
-			 "%u",
-			 path, matrix_rows(file), matrix_columns(file), rows,
-			 d->problem->points.d);
+		why_set(&why,
+			"%s: has %zu rows of %u now; when the trials were planned it had %zu of %u",
+			path, matrix_rows(file), matrix_columns(file), rows, d->problem->points.d);
 		matrix_close(file);
 	}
 	tell(d, why);
@@ -106,11 +105,11 @@ static void read_centres(struct data *d, const char *path, void *start)
 {
 	const struct problem *p = d->problem;
 	struct matrix *file = open_as_planned(d, path, p->k);
-	char why[sizeof(d->why)];
+	const char *why;
 
 	if (!file)
 		return;
-	if (matrix_read(file, 0, p->k, p->points.real, start, why, sizeof(why)))
+	if (matrix_read(file, 0, p->k, p->points.real, start, &why))
 		tell(d, why);
 	matrix_close(file);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <limits.h>
 #include <string.h>
 
 #include "bench/kmeans/parameters.h"
@@ -12,13 +11,12 @@
 static const char *save_labels(const struct trial *t, const struct problem *p,
 			       const struct solution *s)
 {
-	static _Thread_local char why[PATH_MAX + 256];
 	uint32_t piece[1 << 13];
 	struct npy_writer *file = NULL;
+	const char *why = NULL;
 
-	*why = 0;
 	if (rank_is_first(t->ranks))
-		file = npy_create(t->value[SAVE_LABELS].text, "<u4", p->all, 0, why, sizeof(why));
+		file = npy_create(t->value[SAVE_LABELS].text, "<u4", p->all, 0, &why);
 	for (unsigned rank = 0; rank < ranks_of(t->ranks); rank++) {
 		const size_t n = share_size(p->all, rank, ranks_of(t->ranks));
 
@@ -34,17 +32,17 @@ static const char *save_labels(const struct trial *t, const struct problem *p,
 		}
 	}
 	if (file)
-		npy_finish(file, why, sizeof(why));
-	return *why ? why : NULL;
+		npy_finish(file, &why);
+	return why;
 }
 
 static const char *save_centres(const struct trial *t, const struct problem *p,
 				const struct solution *s)
 {
-	static _Thread_local char why[PATH_MAX + 256];
+	const char *why;
 
-	if (!rank_is_first(t->ranks) || !npy_save(t->value[SAVE_CENTRES].text, "<f8", s->centre,
-						  p->k, p->points.d, why, sizeof(why)))
+	if (!rank_is_first(t->ranks) ||
+	    !npy_save(t->value[SAVE_CENTRES].text, "<f8", s->centre, p->k, p->points.d, &why))
 		return NULL;
 	return why;
 }

@@ -52,11 +52,13 @@ static bool take_found(union value *value, size_t found, bool given)
 static const char *shape_of(const char *option, const char *path, size_t *rows, unsigned *columns,
 			    char *why, size_t size)
 {
-	const int used = snprintf(why, size, "--%s: ", option);
-	struct matrix *file = matrix_open(path, why + used, size - (size_t)used);
+	const char *reason;
+	struct matrix *file = matrix_open(path, &reason);
 
-	if (!file)
+	if (!file) {
+		snprintf(why, size, "--%s: %s", option, reason);
 		return why;
+	}
 	*rows = matrix_rows(file);
 	*columns = matrix_columns(file);
 	matrix_close(file);

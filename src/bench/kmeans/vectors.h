@@ -97,7 +97,7 @@ __attribute__((target("avx2"))) static inline float least_avx2_float(__m256 a)
  * The baseline, which every CPU of the architecture has. Whether MINUS_PRODUCT is fused depends on
  * the architecture. A mask is a vector whose lanes have all bits set or none.
  */
-#define SET(name, type)	       name##_baseline_##type
+#define SET(name, type) name##_baseline_##type
 #define TARGET
 #define WIDTH		       16
 #define SPLAT(x)	       ((REAL)(x) - (NAME(vector)){ 0 })
