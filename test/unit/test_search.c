@@ -597,6 +597,7 @@ struct run {
 	void *array;
 	_Atomic bool stop;
 	struct searcher searcher[MOST_SEARCHERS];
+	struct histogram times[MOST_SEARCHERS];
 };
 
 struct one {
@@ -627,7 +628,8 @@ static struct run *run_new(unsigned searchers, unsigned width, enum distribution
 		r->searcher[i] =
 			(struct searcher){ .ring = apart(ring_bytes(PACKET * (size_t)width)),
 					   .copy = apart(packet_bytes(PACKET * (size_t)width)),
-					   .answers = apart(PACKET * sizeof(uint32_t)) };
+					   .answers = apart(PACKET * sizeof(uint32_t)),
+					   .times = &r->times[i] };
 		ring_open(r->searcher[i].ring, PACKET * (size_t)width);
 		r->outlet[i].ring = r->searcher[i].ring;
 		r->part[i] = (struct part){ (char *)r->array + begin * width, end - begin,
@@ -965,46 +967,45 @@ static void another_array_is_noticed(void **state)
 
 /* ---- what is said of a sample ---- */
 
-static void times_are_thinned_evenly(void **state)
+/* A searcher for which only the times of packets count: one key each. */
+static void take_times(struct searcher *s, unsigned packets, uint64_t ticks)
 {
-	static struct timesheet t;
-
-	(void)state;
-	for (uint64_t i = 0; i < 100000; i++) {
-		timesheet_packet(&t, i);
-		assert_true(t.kept <= KEPT);
-	}
-	assert_int_equal(t.packets, 100000);
-	assert_true(t.kept >= KEPT / 4);
-	for (unsigned i = 0; i < t.kept; i++)
-		assert_int_equal(t.time[i], i * (uint64_t)(t.every + 1));
-	timesheet_packet(&t, 0);
-	t = (struct timesheet){ 0 };
-	timesheet_packet(&t, UINT64_MAX);
-	assert_int_equal(t.time[0], UINT32_MAX);
+	for (unsigned i = 0; i < packets; i++)
+		searcher_note(s, NULL, 1, 1, ticks);
 }
 
-/* A searcher counts by how many packets it had, not by how many are kept. */
+/* A searcher counts by how many packets it had. */
 static void times_are_of_all_packets(void **state)
 {
-	static struct timesheet a, b, none;
-	const struct timesheet *all[] = { &a, &none, &b };
-	const double tick[] = { 1, NAN, 2 };
-	struct packet_times found = timesheet_times(&all[1], &tick[1], 1);
+	uint32_t answer = 0;
+	struct histogram *times = apart_alloc(4 * sizeof(*times)), *all = &times[3];
+	struct searcher s[3] = { { .answers = &answer, .times = &times[0] },
+				 { .answers = &answer, .times = &times[1] },
+				 { .answers = &answer, .times = &times[2] } };
+	const double tick[] = { 1e-9, 1e-9, 2e-9 };
+	struct packet_times found = packet_times(&s[1], &tick[1], 1, all);
 
 	(void)state;
-	assert_true(isnan(found.median) && isnan(found.p99) && isnan(found.deviation));
-	for (unsigned i = 0; i < 98000; i++)
-		timesheet_packet(&a, 10);
-	for (unsigned i = 0; i < 2000; i++)
-		timesheet_packet(&b, 50);
-	found = timesheet_times(all, tick, 3);
-	assert_true(found.median == 10 && found.p99 == 100);
+	assert_true(isnan(found.p99) && isnan(found.deviation) && !histogram_total(all));
+	take_times(&s[0], 98000, 10);
+	take_times(&s[2], 2000, 50);
+	searcher_note(&s[2], NULL, 1, 2, 1000); /* part of a packet is none */
+	found = packet_times(s, tick, 3, all);
+	assert_int_equal(histogram_total(all), 100000);
+	assert_true(fabs(histogram_quantile(all, 0.5) / 10e-9 - 1) < 1. / 64);
+	assert_true(fabs(found.p99 / 100e-9 - 1) < 1. / 64);
 	/* 98 of 100 at 10, two at 100. */
-	assert_true(fabs(found.deviation - 90 * sqrt(0.98 * 0.02)) < 1e-9);
-	for (unsigned i = 0; i < 200000; i++)
-		timesheet_packet(&a, 10);
-	assert_true(timesheet_times(all, tick, 3).p99 == 10);
+	assert_true(fabs(found.deviation / (90e-9 * sqrt(0.98 * 0.02)) - 1) < 1e-9);
+	take_times(&s[0], 200000, 10);
+	assert_true(fabs(packet_times(s, tick, 3, all).p99 / 10e-9 - 1) < 1. / 64);
+	/* a sample begins with nothing */
+	for (unsigned i = 0; i < 3; i++)
+		searcher_begin(&s[i]);
+	take_times(&s[1], 3, 20);
+	found = packet_times(s, tick, 3, all);
+	assert_int_equal(histogram_total(all), 3);
+	assert_true(fabs(found.p99 / 20e-9 - 1) < 1. / 64 && found.deviation < 1e-15);
+	free(times);
 }
 
 /* ---- the table ---- */
@@ -1060,7 +1061,6 @@ int main(void)
 	ADD(turns_are_fair);
 	ADD(mistakes_are_found);
 	ADD(another_array_is_noticed);
-	ADD(times_are_thinned_evenly);
 	ADD(times_are_of_all_packets);
 	if (why_not)
 		printf("# machine code not looked at: %s\n", why_not);

@@ -5,7 +5,7 @@
 void best_search(struct searcher *s, const struct tree *tree, tree_search *search,
 		 struct stream *stream, uint64_t packets)
 {
-	s->timesheet = (struct timesheet){ .began = clock_ticks() };
+	searcher_begin(s);
 	for (uint32_t n; packets; packets -= n) {
 		const unsigned char *keys = stream_next(stream);
 		const uint64_t began = clock_ticks(),

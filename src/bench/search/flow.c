@@ -62,9 +62,8 @@ void flow_search(struct flow *f, unsigned me)
 	search *search = f->search;
 	take *take = f->take;
 	unsigned turn = 0, owner;
-	uint64_t began, ended = clock_ticks();
+	uint64_t began, ended = searcher_begin(s);
 
-	s->timesheet = (struct timesheet){ .began = ended };
 	for (;;) {
 		/* read before the ring: if closed, an empty ring stays empty */
 		const bool closed = atomic_load_explicit(&f->closed, memory_order_acquire);

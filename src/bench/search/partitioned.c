@@ -44,7 +44,7 @@ void partitioned_search(struct partitioned *p, struct worker *self)
 	const size_t cuts = 2 * ((size_t)threads + 1);
 	uint32_t *own = p->cuts + me * cuts;
 
-	s->timesheet = (struct timesheet){ .began = clock_ticks() };
+	searcher_begin(s);
 	s->last = NULL; /* its keys were overwritten */
 	p->partition(p->blocks + me * p->stride, (size_t)p->packets * p->stream->packet, p->ranges,
 		     own, own + threads + 1);

@@ -201,7 +201,7 @@ void remote_search(struct remote *r, struct worker *self, uint64_t packets)
 	struct timesheet *timesheet = &r->searcher[self->index].timesheet;
 	const bool speaks = self->index == 0;
 
-	*timesheet = (struct timesheet){ .began = clock_ticks() };
+	searcher_begin(&r->searcher[self->index]);
 	for (uint64_t n = 0; n < rounds + 2; n++) {
 		struct remote_round *new = n < rounds ? round_at(r, n) : NULL;
 		struct remote_round *under_way =

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/arithmetic.h"
 #include "bench/search/results.h"
@@ -33,7 +32,7 @@ const struct metric search_metrics[] = {
 	[KEY_TIME] = { "key-time", "s", "time to search for a key, waiting left out",
 		       LOWER_IS_BETTER, NULL },
 	[SEARCH_MEDIAN] = { "search-median", "s", "median over packets of search-time",
-			    LOWER_IS_BETTER, NULL },
+			    LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 	[SEARCH_P99] = { "search-p99", "s", "99th percentile over packets of search-time",
 			 LOWER_IS_BETTER, NULL },
 	[SEARCH_DEVIATION] = { "search-deviation", "s",
@@ -87,32 +86,38 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 struct totals {
 	double searching, waited, most_waited, partitioned; /* s; shares; s of the longest */
 	uint64_t keys;
-	struct packet_times packet;
 };
 
 static struct totals add_up(const struct state *s, const struct trial *t)
 {
-	const unsigned n = searchers_of(t);
-	const struct timesheet **timesheet = calloc(n, sizeof(*timesheet));
-	double *tick = calloc(n, sizeof(*tick));
 	struct totals sum = { 0 };
 
-	for (unsigned i = 0; timesheet && tick && i < n; i++) {
-		const struct timesheet *one = timesheet[i] = &s->searcher[i].timesheet;
-		const double waited = (double)one->waiting / (double)(one->ended - one->began);
+	for (unsigned i = 0; i < s->searchers; i++) {
+		const struct timesheet *one = &s->searcher[i].timesheet;
+		const double waited = (double)one->waiting / (double)(one->ended - one->began),
+			     tick = s_per_tick(s, t, i);
 
-		tick[i] = s_per_tick(s, t, i);
-		sum.searching += (double)one->searching * tick[i];
-		sum.waited += waited / n;
+		sum.searching += (double)one->searching * tick;
+		sum.waited += waited / s->searchers;
 		sum.most_waited = fmax(sum.most_waited, waited);
-		sum.partitioned = fmax(sum.partitioned, (double)one->partitioning * tick[i]);
+		sum.partitioned = fmax(sum.partitioned, (double)one->partitioning * tick);
 		sum.keys += one->keys;
 	}
-	if (timesheet && tick)
-		sum.packet = timesheet_times(timesheet, tick, n);
-	free(timesheet);
-	free(tick);
 	return sum;
+}
+
+static void collect_packets(const struct state *s, const struct trial *t, struct result *result)
+{
+	struct histogram *all = &s->times[s->searchers];
+	struct packet_times packet;
+	double tick[t->threads];
+
+	for (unsigned i = 0; i < s->searchers; i++)
+		tick[i] = s_per_tick(s, t, i);
+	packet = packet_times(s->searcher, tick, s->searchers, all);
+	report_distribution(result, SEARCH_MEDIAN, all, 1);
+	report(result, SEARCH_P99, packet.p99);
+	report(result, SEARCH_DEVIATION, packet.deviation);
 }
 
 static void collect_flow(const struct state *s, const struct totals *sum, struct result *result)
@@ -159,9 +164,7 @@ void search_collect(void *state, const struct trial *t, struct result *result)
 	report(result, SEARCH_TIME, sum.searching / keys * (double)t->value[PACKET].count);
 	report(result, KEY_TIME, sum.searching / keys);
 	if (s->way->kind != TREE) { /* a tree has no times of single packets, and no imbalance */
-		report(result, SEARCH_MEDIAN, sum.packet.median);
-		report(result, SEARCH_P99, sum.packet.p99);
-		report(result, SEARCH_DEVIATION, sum.packet.deviation);
+		collect_packets(s, t, result);
 		for (unsigned i = 0; i < s->searchers; i++)
 			report_by_worker(result, IMBALANCE, t->threads - s->searchers + i,
 					 (double)s->searcher[i].timesheet.keys);

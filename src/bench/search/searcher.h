@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "bench/search/kernels.h"
-#include "bench/search/timesheet.h"
+#include "kit/histogram.h"
 
 /* The part of the array that a searcher searches. */
 struct part {
@@ -19,8 +19,17 @@ struct part {
 	uint32_t first;
 };
 
+/* What a searcher did in a sample, in ticks of its CPU's counter. */
+struct timesheet {
+	uint64_t began, ended;			   /* clock_ticks() */
+	uint64_t searching, waiting, partitioning; /* ticks */
+	uint64_t keys, packets;			   /* packets: whole ones */
+	double ticks, squares;			   /* sums of whole packets' times, and squares */
+};
+
 struct searcher {
 	_Alignas(APART) struct timesheet timesheet;
+	struct histogram *times; /* ticks of whole packets of this sample; NULL: not wanted */
 	struct ring *ring;
 	bool holding;	     /* the ring's first packet is being searched */
 	struct packet *copy; /* for a packet from a ring of several consumers */
@@ -31,11 +40,24 @@ struct searcher {
 	uint64_t keys, sum;
 };
 
+/* Begins a sample: returns clock_ticks(). */
+uint64_t searcher_begin(struct searcher *);
+
 /*
  * Records n answered keys, which must stay in memory, and the ticks taken; if they are a whole
  * packet, also as a packet's time. A call, so that the compiler does not move its work before the
  * reading of the counter.
  */
 void searcher_note(struct searcher *, const void *keys, size_t n, uint32_t packet, uint64_t ticks);
+
+/*
+ * Of all whole packets of n searchers, in s: a tick of searcher i is s_per_tick[i]. Their times
+ * replace what `all` holds. NAN: there was none.
+ */
+struct packet_times {
+	double p99, deviation;
+};
+struct packet_times packet_times(const struct searcher *, const double *s_per_tick, unsigned n,
+				 struct histogram *all);
 
 #endif

@@ -18,6 +18,7 @@ void search_release(void *state)
 	free(s->outlet);
 	free(s->stream);
 	free(s->partitioned.cuts);
+	free(s->times);
 	free(s);
 }
 
@@ -34,7 +35,10 @@ static struct state *allocate(const struct trial *t)
 	s->stream = apart_alloc(streams_of(t) * sizeof(*s->stream));
 	if (partitions)
 		s->partitioned.cuts = apart_alloc(t->threads * cuts * sizeof(*s->partitioned.cuts));
-	if (s->part && s->outlet && s->stream && (s->partitioned.cuts || !partitions))
+	if (!has_tree(t))
+		s->times = apart_alloc((searchers + 1) * sizeof(*s->times));
+	if (s->part && s->outlet && s->stream && (s->partitioned.cuts || !partitions) &&
+	    (s->times || has_tree(t)))
 		return s;
 	search_release(s);
 	return NULL;
@@ -178,7 +182,8 @@ static void lay_out_searchers(struct state *s)
 		s->searcher[i] = (struct searcher){
 			.ring = (struct ring *)own,
 			.copy = (struct packet *)(own + ring_bytes(keys)),
-			.answers = (uint32_t *)(own + ring_bytes(keys) + packet_bytes(keys))
+			.answers = (uint32_t *)(own + ring_bytes(keys) + packet_bytes(keys)),
+			.times = s->times ? &s->times[i] : NULL,
 		};
 		s->outlet[i].ring = s->searcher[i].ring;
 	}
