@@ -112,6 +112,14 @@ struct metric {
 		"time", "s/" UNIT, "wall time of a sample for each " UNIT " that a worker did", \
 			LOWER_IS_BETTER, NULL                                                   \
 	}
+/* And of what all threads do in that time, where a unit is one thread's. */
+#define THROUGHPUT_METRIC(UNIT)                                                        \
+	{ "throughput", UNIT "/s", UNIT "s of all threads together", HIGHER_IS_BETTER, \
+	  threads_together }
+static inline double threads_together(const struct trial *t)
+{
+	return t->threads;
+}
 
 /*
  * A number of two trials that differ in one thing: the time (or another metric) of the one over

@@ -17,7 +17,7 @@ int refuse_arguments(int argc, char **argv, int most)
 	return EXIT_COMMAND_LINE;
 }
 
-struct machine *open_machine(const char *description, int *status)
+struct machine *command_machine(const char *description, int *status)
 {
 	struct affinity affinity;
 	const char *error = "can't find out which CPUs locus may use";

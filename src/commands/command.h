@@ -30,6 +30,6 @@ int refuse_arguments(int argc, char **argv, int most);
  * This machine, with the CPUs of the inherited binding; or a described one. NULL with an exit
  * status, after a message.
  */
-struct machine *open_machine(const char *description, int *status);
+struct machine *command_machine(const char *description, int *status);
 
 #endif

@@ -215,7 +215,7 @@ int topology_command(const struct program *p, int argc, char **argv)
 	(void)p;
 	if (refuse_arguments(argc, argv, 1))
 		return EXIT_COMMAND_LINE;
-	m = open_machine(argc > 1 ? argv[1] : NULL, &status);
+	m = command_machine(argc > 1 ? argv[1] : NULL, &status);
 	if (!m)
 		return status;
 	topology_print(m, stdout);

@@ -33,15 +33,9 @@ static const struct parameter parameters[] = {
 
 enum { TIME, THROUGHPUT, KEPT, FIRED_ERROR };
 
-static double all_threads(const struct trial *t)
-{
-	return t->threads;
-}
-
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("tick"),
-	[THROUGHPUT] = { "throughput", "tick/s", "ticks of all threads together", HIGHER_IS_BETTER,
-			 all_threads },
+	[THROUGHPUT] = THROUGHPUT_METRIC("tick"),
 	[KEPT] = { "kept", "1", "share of the ticks that survived the race for a shared counter",
 		   HIGHER_IS_BETTER, NULL },
 	[FIRED_ERROR] = { "fired-error", "1",

@@ -37,15 +37,9 @@ static const struct parameter parameters[] = {
 
 enum { TIME, THROUGHPUT, FAIRNESS, LOST };
 
-static double all_threads(const struct trial *t)
-{
-	return t->threads;
-}
-
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("operation"),
-	[THROUGHPUT] = { "throughput", "operation/s", "operations of all threads together",
-			 HIGHER_IS_BETTER, all_threads },
+	[THROUGHPUT] = THROUGHPUT_METRIC("operation"),
 	[FAIRNESS] = { "fairness", "1",
 		       "operations of the slowest thread over those of the fastest",
 		       HIGHER_IS_BETTER, .kind = M_FAIRNESS },

@@ -127,7 +127,7 @@ int doctor_command(const struct program *p, int argc, char **argv)
 	(void)p;
 	if (refuse_arguments(argc, argv, 0))
 		return EXIT_COMMAND_LINE;
-	m = open_machine(NULL, &status);
+	m = command_machine(NULL, &status);
 	if (!m)
 		return status;
 	status = doctor(m, stdout);
