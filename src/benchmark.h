@@ -249,6 +249,7 @@ struct benchmark {
 	/* of a worker's count: "tick", "load", "message"; of what all do together, "pass" */
 	const char *unit;
 	bool internal; /* for tests: neither in `list` nor in the suite */
+	bool cycles;   /* the unit is an access: tables show its time in core cycles, too */
 	const struct parameter *parameters;
 	const struct metric *metrics;
 	const struct ratio *ratios;	  /* NULL: none; ends with a row without a name */
@@ -274,6 +275,11 @@ struct benchmark {
 	 */
 	const char *(*settle)(const struct trial *, union value *, uint64_t given);
 	struct needs (*needs)(const struct trial *);
+	/*
+	 * Why the variant would measure on this machine what another one does: it is left out then,
+	 * unless it is asked for by name. NULL, or a constant; NULL: it would not.
+	 */
+	const char *(*redundant)(const struct variant *, const struct machine *);
 };
 
 #endif

@@ -267,7 +267,11 @@ def _compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) 
     level.reported = " or ".join(dict.fromkeys(text(size) for size in reported))
     if edge is None:
         level.verdict = NOT_FOUND if reported else ""
-        level.remark = "the curve ends before it does" if reported else ""
+        level.remark = (
+            f"the curve ends before it does: measure up to {text(BEYOND * max(reported))}"
+            if reported
+            else ""
+        )
         return
     if not reported:
         level.verdict = UNREPORTED

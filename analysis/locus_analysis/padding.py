@@ -190,13 +190,32 @@ def verdict(own: Sequence[Finding], line: Optional[int]) -> str:
     """What all curves of a run say together: the padding that the neediest of them needs."""
     clear = [f for f in own if f.padding.least]
     if not clear:
-        return f"The padding that this machine needs cannot be told: {own[0].padding.why}."
+        return (
+            f"The padding that this machine needs cannot be told: {own[0].padding.why}."
+            f" {_until_then(line)}"
+        )
     most = max(clear, key=lambda f: (f.padding.least or 0, f.padding.sure or float("inf")))
     text = (
         f"Words that different threads update need {said(most.padding)} from one to the next on"
         f" this machine ({most.curve})"
     )
     return f"{text}; {_beside_line(most.padding.least or 0, line)}."
+
+
+SAFE = 128  # bytes: two lines of most processors, as a prefetcher fetches them
+
+
+def _until_then(line: Optional[int]) -> str:
+    """What is safe without a measurement, and how to get one."""
+    guess = (
+        f"{SAFE} bytes apart: the system does not report the size of a line"
+        if line is None
+        else f"a line of {size_text(line)} apart, the size that the system reports"
+    )
+    return (
+        f"Until it is, keep words of different threads {guess}. Next: measure longer, with nothing"
+        " else running: locus sharing --variant distance --time-budget 5min"
+    )
 
 
 def _beside_line(padding: float, line: Optional[int]) -> str:

@@ -42,3 +42,17 @@ const char *text_bytes(char text[TEXT_BYTES], uint64_t bytes)
 			 value < 100 ? round(value * 10) / 10 : round(value), units[unit]);
 	return text;
 }
+
+const char *text_duration(char text[TEXT_DURATION], double seconds)
+{
+	const double minutes = ceil(seconds / 60);
+
+	if (seconds <= 120)
+		snprintf(text, TEXT_DURATION, "%.0f s", ceil(fmax(seconds, 0)));
+	else if (minutes < 60)
+		snprintf(text, TEXT_DURATION, "%.0f min", minutes);
+	else
+		snprintf(text, TEXT_DURATION, "%.0f h %.0f min", floor(minutes / 60),
+			 fmod(minutes, 60));
+	return text;
+}

@@ -64,3 +64,17 @@ json_t *utf8_json(const char *text)
 	free(utf8);
 	return string;
 }
+
+bool utf8_begins(char c)
+{
+	return (c & 0xc0) != 0x80;
+}
+
+int utf8_width(const char *text)
+{
+	int width = 0;
+
+	for (; *text; text++)
+		width += utf8_begins(*text);
+	return width;
+}

@@ -9,6 +9,7 @@
 #define LOCUS_UTF8_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The most room that n bytes of text need, the final zero included. */
@@ -19,5 +20,9 @@ char *utf8_print(const char *text, char *utf8, size_t size);
 
 /* A string of JSON; NULL where text is NULL, or without memory. */
 json_t *utf8_json(const char *text);
+
+/* Whether the byte is the first of a character; how many characters there are. */
+bool utf8_begins(char);
+int utf8_width(const char *);
 
 #endif

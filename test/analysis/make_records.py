@@ -1313,9 +1313,7 @@ def flag(points: list[Point], every: int = 4) -> list[Point]:
     """Gives each status to one of the points."""
     for (status, reason), point in zip(FLAGS.items(), points[1::every]):
         point.status, point.reasons = status, [reason]
-    points[0].notes = [
-        "its samples fall into two heaps: look at the quantiles, one number does not tell it"
-    ]
+    points[0].notes = ["bimodal: one number does not tell it, see the quantiles in the record"]
     return points
 
 

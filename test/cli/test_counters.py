@@ -266,7 +266,7 @@ def test_what_does_not_fit_is_extrapolated_if_asked(locus, read, tmp_path, with_
 def test_each_allocation_has_all_passes_and_a_batch_without(locus, read, tmp_path, with_papi):
     file = tmp_path / "a.jsonl"
     done = locus(
-        "dummy --variant steady,jitter --case-budget 0.2s --counters",
+        "dummy --profile standard --variant steady,jitter --case-budget 0.2s --counters",
         ",".join(ROW),
         "--output",
         file,

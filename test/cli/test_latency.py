@@ -92,7 +92,7 @@ def test_the_background_is_throttled(locus, tmp_path, read, cpus):
     file = tmp_path / "loaded.jsonl"
     done = locus(
         "latency --variant loaded --size 4M --pages base --pause 0,100000 --repeats 3 --duration"
-        " 100ms --output",
+        " 100ms --profile standard --output",
         file,
     )
     assert done.status == 0
@@ -129,7 +129,10 @@ def test_published_settings(locus):
 
 
 def test_standard_profile_has_four_sizes_an_octave(locus):
-    done = locus("latency --variant cycle --pages base --dry-run --topology", "node:1 core:4 pu:1")
+    done = locus(
+        "latency --profile standard --variant cycle --pages base --dry-run --topology",
+        "node:1 core:4 pu:1",
+    )
     sizes = sorted(int(size) for size in re.findall(r"latency/cycle size=(\d+)", done.out))
     assert sizes[0] == 1024
     for octave in range(10, 25):
@@ -154,8 +157,9 @@ def test_rows_tell_what_differs(locus, cpus):
         "latency --variant cycle,loaded --size 64K --pages base --mix read,write --pause 7"
         " --repeats 1"
     )
-    assert (
-        "latency/loaded mix=read" in done.out
-        and "latency/loaded mix=write" in done.out
-        and "pause=" not in done.out
-    )
+    head = re.findall("(?m)^variant .*status$", done.out)
+    assert len(head) == 1 and "mix" in head[0].split() and "pause" not in head[0].split()
+    assert all(
+        re.search(row, done.out, re.MULTILINE)
+        for row in ("^cycle +1 ", r"^loaded +read +\d+ ", r"^loaded +write +\d+ ")
+    ), done.out

@@ -36,7 +36,11 @@ def value(trial, name):
 @pytest.fixture(scope="module")
 def placed(locus, tmp_path_factory, trials):
     file = tmp_path_factory.mktemp("numa") / "numa.jsonl"
-    done = locus("numa --profile quick --size 8M --repeats 6 --time-budget 60s --output", file)
+    done = locus(
+        f"numa --variant {','.join(PLACEMENTS)} --profile quick --size 8M --repeats 6"
+        " --time-budget 60s --output",
+        file,
+    )
     return done, trials(file)
 
 

@@ -37,7 +37,9 @@ def run(locus, tmp_path_factory, read):
 
     def with_record(arguments, **more):
         file = tmp_path_factory.mktemp("search") / "record.jsonl"
-        done = locus("search", *arguments.split(), "--output", file, timeout=300, **more)
+        profile = [] if "--profile" in arguments else ["--profile", "standard"]
+        words = [*profile, *arguments.split()]
+        done = locus("search", *words, "--output", file, timeout=300, **more)
         return done, [line for line in read(file) if line["type"] == "trial"]
 
     return with_record
@@ -355,7 +357,7 @@ def test_answers_have_32_bits(locus, type, size):
 
 
 def test_standard_shows_skew_and_its_cures(locus):
-    plans = locus("search", "--dry-run", "--topology", "core:9 pu:1").out
+    plans = locus("search --profile standard --dry-run --topology", "core:9 pu:1").out
     for variant in DEALT:
         found = set(re.findall(rf"search/{variant} .* keys=(\w+) ", plans))
         assert found == (

@@ -19,7 +19,7 @@ PROMISED = 2  # s from a signal, or beyond 110 % of the budget
 # The machine may be busy with other tests; without a watchdog it would be minutes.
 BUSY = float(os.environ.get("SLACK", "15"))  # s
 PLACES = ["prepare", "enter", "reset", "collect", "verify", "release"]
-STUCK = "dummy --variant stuck --size 0,4096 --delay 6e8 --quiet --where"  # for ten minutes
+STUCK = "dummy --variant stuck --size 0,4096 --delay 6e8 --where"  # for ten minutes
 
 
 def wait_for(condition, what):
@@ -47,7 +47,7 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
     words = (
         f"{STUCK} {where}"
         if where != "work"
-        else "dummy --variant steady --size 0,4096 --delay 6e8 --quiet"
+        else "dummy --variant steady --size 0,4096 --delay 6e8"
     )
     process = locus.start(words, "--output", file)
     wait_for(has_header(file), "the header")
@@ -90,7 +90,7 @@ def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
 def test_batches_and_finished_trials_stay(locus, tmp_path, read):
     """Of a trial whose check hangs, and of another that was done in an earlier run."""
     file = tmp_path / "cut.jsonl"
-    words = "dummy --variant stuck --where verify --repeats 4 --quiet --delay"
+    words = "dummy --variant stuck --where verify --repeats 4 --delay"
     assert locus(words, "10", "--output", file).status == 0
     process = locus.start(words, "10,6e8", "--output", file, "--resume")
     wait_for(lambda: file.read_bytes().count(b'"type":"samples"') > 5, "a few batches")
@@ -112,8 +112,7 @@ def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often
     for n in range(max(often // 10, 1)):
         file = tmp_path / f"{n}.jsonl"
         process = locus.start(
-            "dummy --variant stuck --where verify --delay 7e5 --repeats 2 --size 0,4096 --quiet"
-            " --output",
+            "dummy --variant stuck --where verify --delay 7e5 --repeats 2 --size 0,4096 --output",
             file,
         )
         wait_for(has_header(file), "the header")

@@ -17,7 +17,7 @@ BOTH = f"--counters {INSTRUCTIONS},{CYCLES}"
 # Debian forbids users to count; PAPI obeys for root, too.
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 ALLOWED, FORBIDDEN = f"echo 1 >{PARANOID}", f"echo 3 >{PARANOID}"
-SHORT = "--duration 1ms --time-budget 50s --output record.jsonl"
+SHORT = "--profile standard --duration 1ms --time-budget 50s --output record.jsonl"
 ONCE = f"--repeats 4 {SHORT}"  # two samples with counters, two without
 CHASE = "locus latency --variant cycle --size 4K,8K --pages base"
 TURNS = "locus dummy --variant steady"

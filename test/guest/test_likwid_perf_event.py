@@ -15,7 +15,9 @@ from lacking import lacking
 from test_counters import INSTRUCTIONS, OF_A_LOAD, PARANOID, counted, of_type
 
 VERSIONS = ["5.2.2", "5.4.1", "5.5.1"]
-SHORT = "--duration 5ms --repeats 6 --time-budget 50s --quiet --output record.jsonl"
+SHORT = (
+    "--profile standard --duration 5ms --repeats 6 --time-budget 50s --quiet --output record.jsonl"
+)
 CHASE = f"locus latency --variant cycle --size 4K --pages base {SHORT}"
 SUM = f"locus numa --variant static --kernel sum --size 256K --threads 2 --pages base {SHORT}"
 EVENTS = "INST_RETIRED:PMC0,CPU_CYCLES:PMC1"

@@ -268,6 +268,7 @@ const struct benchmark checkpoint_benchmark = {
 	.protocol = "relaxed load, add, store; each 2^n-th tick increments a second counter",
 	.source = "nutter2008",
 	.unit = "tick",
+	.cycles = true,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,

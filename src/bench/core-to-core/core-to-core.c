@@ -112,6 +112,7 @@ const struct benchmark core_to_core_benchmark = {
 	.summary = "latency of moving a cache line between each pair of cores",
 	.protocol = "two threads exchange a line: half a round trip, or one line of a stream",
 	.unit = "transfer",
+	.cycles = true,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,

@@ -268,6 +268,7 @@ const struct benchmark latency_benchmark = {
 		    "sample stopped",
 	.source = "sestoft2017, berestovskyy2019",
 	.unit = "load",
+	.cycles = true,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,

@@ -273,6 +273,14 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
+static const char *redundant(const struct variant *v, const struct machine *m)
+{
+	return m->nodes > 1 || v->data == &by_part
+		       ? NULL
+		       : "first touch cannot matter here: there is one NUMA node, where all "
+			 "pages lie";
+}
+
 static const struct role roles[] = { { "thread", 0, BY_COUNT }, { 0 } };
 
 const struct benchmark numa_benchmark = {
@@ -291,4 +299,5 @@ const struct benchmark numa_benchmark = {
 	.roles = roles,
 	.preset = { [QUICK] = { .sample = 10e-3 }, [PAPER] = { .threads = "16" } },
 	.needs = needs,
+	.redundant = redundant,
 };

@@ -312,6 +312,7 @@ const struct benchmark sharing_benchmark = {
 		    "all are at work",
 	.source = "sestoft2017",
 	.unit = "operation",
+	.cycles = true,
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,

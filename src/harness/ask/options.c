@@ -29,6 +29,7 @@ enum key {
 	ORDER_OVERSUBSCRIBE,
 	SEED,
 	QUIET,
+	FORMAT,
 	COUNTERS,
 	COUNTERS_OPTIONAL,
 	MULTIPLEX,
@@ -50,9 +51,13 @@ const struct option_row option_rows[] = {
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
 	  ORDER_OVERSUBSCRIBE },
 	{ "profile", "NAME",
-	  "quick (seconds), standard, or paper: the published setting (default: standard)",
+	  "quick (a minute), standard (many minutes), or paper: the published setting (default: "
+	  "quick)",
 	  PROFILE },
-	{ "output", "FILE", "write the record (JSON Lines) to FILE, which must not exist", OUTPUT },
+	{ "output", "FILE",
+	  "write the record (JSON Lines) to FILE, which must not exist; -: to standard output, "
+	  "and the table to standard error",
+	  OUTPUT },
 	{ "resume", NULL, "go on in --output: trials that are complete there are not run again",
 	  RESUME },
 	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
@@ -82,7 +87,9 @@ const struct option_row option_rows[] = {
 	{ "topology", "WHAT",
 	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
 	  TOPOLOGY },
-	{ "quiet", NULL, "no progress on stderr", QUIET },
+	{ "format", "NAME", "what is printed: table, csv, md (Markdown) or json (default: table)",
+	  FORMAT },
+	{ "quiet", NULL, "print nothing but errors", QUIET },
 	{ 0 }
 };
 
@@ -105,19 +112,47 @@ static error_t refuse(struct argp_state *state, const char *option, const char *
 	return EINVAL;
 }
 
-static error_t parse_profile(struct argp_state *state, const char *text, enum profile *profile)
+/* One of n names, which `expected` lists for people: its number. */
+static error_t parse_name(struct argp_state *state, const char *option, const char *text,
+			  const char *const *names, unsigned n, const char *expected,
+			  unsigned *number)
 {
 	char why[256];
 	int near;
 
-	for (*profile = 0; *profile < PROFILES; ++*profile)
-		if (strcmp(profile_names[*profile], text) == 0)
+	for (*number = 0; *number < n; ++*number)
+		if (strcmp(names[*number], text) == 0)
 			return 0;
-	near = names_nearest(text, profile_names, PROFILES);
-	snprintf(why, sizeof(why), "there is no '%s'; expected quick, standard or paper%s%s%s",
-		 text, near < 0 ? "" : "; did you mean '", near < 0 ? "" : profile_names[near],
+	near = names_nearest(text, names, n);
+	snprintf(why, sizeof(why), "there is no '%s'; expected %s%s%s%s", text, expected,
+		 near < 0 ? "" : "; did you mean '", near < 0 ? "" : names[near],
 		 near < 0 ? "" : "'?");
-	return refuse(state, "profile", why);
+	return refuse(state, option, why);
+}
+
+static error_t parse_profile(struct argp_state *state, const char *text, enum profile *profile)
+{
+	unsigned number = 0;
+	const error_t failed = parse_name(state, "profile", text, profile_names, PROFILES,
+					  "quick, standard or paper", &number);
+
+	*profile = (enum profile)number;
+	return failed;
+}
+
+static error_t parse_format(struct argp_state *state, const char *text, enum format *format)
+{
+	static const char *const names[] = { [FORMAT_TABLE] = "table",
+					     [FORMAT_CSV] = "csv",
+					     [FORMAT_MARKDOWN] = "md",
+					     [FORMAT_JSON] = "json" };
+	unsigned number = 0;
+	const error_t failed = parse_name(state, "format", text, names,
+					  sizeof(names) / sizeof(*names), "table, csv, md or json",
+					  &number);
+
+	*format = (enum format)number;
+	return failed;
 }
 
 static error_t positive_seconds(struct argp_state *state, const char *option, const char *text,
@@ -189,6 +224,9 @@ static error_t check_together(struct argp_state *state, const struct options *o)
 		return refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
 	if (o->resume && o->append)
 		return refuse(state, "resume", "--append is something else: give one of them");
+	if ((o->resume || o->append) && !strcmp(o->output, "-"))
+		return refuse(state, o->resume ? "resume" : "append",
+			      "needs a file, and --output - is standard output");
 	if ((o->counters_optional || o->multiplex) && !o->counters)
 		return refuse(state, o->multiplex ? "multiplex" : "counters-optional",
 			      "needs --counters LIST");
@@ -254,6 +292,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case TOPOLOGY:
 		o->topology = arg;
 		break;
+	case FORMAT:
+		return parse_format(state, arg, &o->format);
 	case QUIET:
 		o->quiet = true;
 		break;
@@ -335,7 +375,7 @@ int options_parse(struct options *o, const struct benchmark *b, int argc, char *
 	int status;
 
 	*o = (struct options){
-		.benchmark = b, .profile = STANDARD, .seed = 1, .argc = argc, .argv = argv
+		.benchmark = b, .profile = QUICK, .seed = 1, .argc = argc, .argv = argv
 	};
 	memset(table, 0, sizeof(table));
 	for (unsigned i = 0; i < parameters; i++) {

@@ -18,10 +18,13 @@ enum {
 	EXIT_SIGNAL = 128,   /* + its number */
 };
 
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_JSON };
+
 /* NULL and 0: not given. */
 struct options {
 	const struct benchmark *benchmark; /* NULL: the suite */
 	enum profile profile;
+	enum format format; /* of what is printed */
 	const char *variant, *threads, *bind, *topology, *output;
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS];	   /* as the benchmark's */

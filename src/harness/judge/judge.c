@@ -35,6 +35,12 @@ static void judge_lack(const struct series *s, struct verdict *v)
 				       "--output, --resume goes on with it");
 }
 
+/* How far the interval goes from the value, relative to it, to the side where it is wider. */
+static double reach(struct estimate e)
+{
+	return fmax(e.value - e.low, e.high - e.value) / e.value;
+}
+
 static void judge_samples(const struct series *s, struct estimates time, struct verdict *v)
 {
 	const bool known = isfinite(time.all.value);
@@ -53,10 +59,11 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 	else if (s->stopped == STOPPED_BUDGET)
 		verdict_add(v, STATUS_UNCONVERGED,
 			    isfinite(time.all.low)
-				    ? "the budget was spent before the interval came within 1 %%"
-				    : "the budget was spent before there were %d batches for an "
-				      "interval",
-			    LEAST_VALUES);
+				    ? "stopped by the time budget at ±%.1f %% (target: 1 %%): "
+				      "give more with --time-budget or --case-budget"
+				    : "stopped by the time budget before there was an interval, "
+				      "for which it takes %.0f batches",
+			    isfinite(time.all.low) ? 100 * reach(time.all) : LEAST_VALUES);
 	if (known)
 		noise_judge(s, time, v);
 	placement_note_huge(s, v);

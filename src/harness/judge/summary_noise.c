@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "harness/record/record.h"
 #include "harness/judge/summary_noise.h"
@@ -39,6 +40,7 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	const struct noise *n = &s->noise;
 	double share = (double)noise_samples(s) / (double)s->samples,
 	       moved = fabs(time.all.value - time.clean) / time.all.value;
+	char shift[64] = ""; /* where all are noisy, there is nothing to hold it against */
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN is not */
 	double off = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0);
 	double lost = (s->planned->trial.floating ? steal : fmax(steal, off)) / n->wall;
@@ -46,10 +48,10 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	if (share <= NOISE_MOST_SAMPLES && moved <= SERIES_CONVERGED_WITHIN &&
 	    lost <= NOISE_MOST_LOST)
 		return;
+	if (isfinite(moved))
+		snprintf(shift, sizeof(shift), "; result shifted by %.1f %%", 100 * moved);
 	verdict_add(v, STATUS_NOISY,
-		    "%.0f %% of its samples were disturbed (%" PRIu64
-		    " involuntary switches, %" PRIu64
-		    " migrations, %.3g s off the CPU, %.3g s stolen)%s",
-		    100 * share, n->involuntary, n->migrations, n->off_cpu, steal,
-		    moved > SERIES_CONVERGED_WITHIN ? ", and that moved its result" : "");
+		    "%.0f %% of samples disturbed: %" PRIu64 " preemptions, %" PRIu64
+		    " migrations, %.2g s off CPU, %.2g s stolen%s",
+		    100 * share, n->involuntary, n->migrations, n->off_cpu, steal, shift);
 }

@@ -48,9 +48,8 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 			  record_number(statistics_deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
 		verdict_add(v, STATUS_OK,
-			    "its samples fall into two heaps: look at the quantiles, one number "
-			    "does not "
-			    "tell it");
+			    "bimodal: one number does not tell it, see the quantiles in the "
+			    "record");
 	free(sorted);
 	return object;
 }

@@ -22,7 +22,10 @@ void verdict_add(struct verdict *v, enum status status, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	json_array_append_new(status == STATUS_OK ? v->notes : v->reasons, utf8_json(text));
+	if (status > v->status)
+		json_array_insert_new(v->reasons, 0, utf8_json(text));
+	else
+		json_array_append_new(status == STATUS_OK ? v->notes : v->reasons, utf8_json(text));
 	if (status > v->status)
 		v->status = status;
 }

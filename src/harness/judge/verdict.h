@@ -24,7 +24,8 @@ extern const char *const status_names[STATUSES];
 
 struct verdict {
 	enum status status;
-	json_t *reasons, *notes; /* lists of sentences */
+	/* lists of sentences; the first reason is one of the status */
+	json_t *reasons, *notes;
 };
 
 /* A reason for a status; STATUS_OK: a note. */

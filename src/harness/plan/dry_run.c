@@ -59,7 +59,7 @@ static void print_trial(const struct planned *p, FILE *f)
 
 void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
 {
-	char text[TEXT_BYTES];
+	char text[TEXT_BYTES], duration[TEXT_DURATION];
 	double most = 0, bytes = 0;
 
 	fprintf(f, "%s on %s: ", plan->benchmark->name, setting->machine->name);
@@ -77,6 +77,11 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	}
 	if (plan->refused)
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
-	fprintf(f, "memory held at once: %s; estimated time: %.0f s\n",
+	if (plan->redundant)
+		fprintf(f, "variants left out: %s\n", plan->redundant);
+	fprintf(f, "memory held at once: %s; estimated time: %.0f s",
 		text_bytes(text, (uint64_t)most), seconds);
+	if (seconds > 120)
+		fprintf(f, " (%s)", text_duration(duration, seconds));
+	fputc('\n', f);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+
 #include "harness/plan/effort.h"
 #include "base/statistics.h"
 
@@ -7,19 +9,28 @@ static const struct {
 	double time, one;     /* the whole command; one trial */
 	unsigned allocations; /* at least */
 } efforts[PROFILES] = {
-	[QUICK] = { 8, 0, 2 },
+	[QUICK] = { 60, 4, 2 },
 	[STANDARD] = { 0, 4, 3 },
 	[PAPER] = { 0, 60, 5 },
 };
 
+/* The bounds of a profile with a bound for all hold where the user says nothing of how long. */
+static bool is_bounded(const struct options *o)
+{
+	return efforts[o->profile].time > 0 && !o->repeats && o->case_budget <= 0 &&
+	       o->time_budget <= 0;
+}
+
 double effort_time(const struct options *o)
 {
-	return o->time_budget > 0 ? o->time_budget : efforts[o->profile].time;
+	return is_bounded(o) ? efforts[o->profile].time : o->time_budget;
 }
 
 double effort_case(const struct options *o)
 {
-	return o->case_budget > 0 ? o->case_budget : efforts[o->profile].one;
+	if (o->case_budget > 0)
+		return o->case_budget;
+	return is_bounded(o) || efforts[o->profile].time <= 0 ? efforts[o->profile].one : 0;
 }
 
 unsigned effort_allocations(const struct options *o, unsigned repeats)

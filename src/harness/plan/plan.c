@@ -11,6 +11,7 @@
 #include "harness/plan/plan.h"
 #include "harness/ask/profile.h"
 #include "harness/ask/value.h"
+#include "harness/plan/varying.h"
 
 /* What is done with an answer takes one answer. 0, or a status after a message. */
 static int check_outputs(const struct plan *plan, const struct request *r)
@@ -38,45 +39,7 @@ static int check_outputs(const struct plan *plan, const struct request *r)
 
 /* ---- names ---- */
 
-struct varying {
-	bool parameter[MOST_PARAMETERS], threads;
-};
-
-static bool differ(const struct parameter *p, union value a, union value b)
-{
-	char one[VALUE_ROOM], other[VALUE_ROOM];
-
-	return strcmp(value_print(p, a, one, sizeof(one)),
-		      value_print(p, b, other, sizeof(other))) != 0;
-}
-
-/* What differs between this plan's trials. */
-static struct varying find_varying(const struct plan *plan)
-{
-	const struct benchmark *b = plan->benchmark;
-	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* that has the parameter */
-	struct varying varies = { 0 };
-
-	for (unsigned i = 0; i < plan->trials; i++) {
-		const struct trial *t = &plan->trial[i].trial;
-
-		varies.threads |= t->threads != plan->trial[0].trial.threads;
-		for (unsigned j = 0; j < parameter_count(b); j++) {
-			const struct parameter *p = &b->parameters[j];
-
-			/* places are always worth a word, where some have none */
-			if (!parameter_applies(b, t->variant, j))
-				varies.parameter[j] |= p->type == P_LAYOUT || p->type == P_NODE;
-			else if (!first[j])
-				first[j] = t;
-			else
-				varies.parameter[j] |= differ(p, t->value[j], first[j]->value[j]);
-		}
-	}
-	return varies;
-}
-
-/* For a table that needs not repeat what does not vary. */
+/* For messages and progress, which need not repeat what does not vary. */
 static void name_trial(struct planned *p, const struct varying *varies)
 {
 	const struct trial *t = &p->trial;
@@ -97,13 +60,47 @@ static void name_trial(struct planned *p, const struct varying *varies)
 
 static void name_trials(struct plan *plan)
 {
-	const struct varying varies = find_varying(plan);
+	const struct varying varies = varying_find(plan);
 
 	for (unsigned i = 0; i < plan->trials; i++)
 		name_trial(&plan->trial[i], &varies);
 }
 
 /* ---- the plan ---- */
+
+static const char *redundant(const struct request *r, const struct variant *v)
+{
+	const struct benchmark *b = r->benchmark;
+
+	return b->redundant ? b->redundant(v, r->setting->machine) : NULL;
+}
+
+/* Whether the user gave a parameter that none but redundant variants have: one of them is meant. */
+static bool is_meant(const struct request *r, const struct variant *v)
+{
+	const struct benchmark *b = r->benchmark;
+
+	for (unsigned i = 0; i < parameter_count(b); i++) {
+		bool meant = r->options->parameter[i] && parameter_applies(b, v, i);
+
+		for (const struct variant *other = b->variants; other->name && meant; other++)
+			meant = redundant(r, other) || !parameter_applies(b, other, i);
+		if (meant)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the variant is left out: it is another's double here, and nobody asked for it. */
+static bool leave_out(struct plan *plan, const struct request *r, const struct variant *v)
+{
+	const char *why = r->options->variant ? NULL : redundant(r, v);
+
+	if (!why || is_meant(r, v))
+		return false;
+	plan->redundant = why;
+	return true;
+}
 
 /* The trials of all variants that are asked for. 0, or an exit status after a message. */
 static int add_trials(struct plan *plan, const struct request *r)
@@ -114,7 +111,7 @@ static int add_trials(struct plan *plan, const struct request *r)
 	int status = factors_variants(r, wanted);
 
 	for (unsigned i = 0; !status && i < variants; i++) {
-		if (!wanted[i])
+		if (!wanted[i] || leave_out(plan, r, &r->benchmark->variants[i]))
 			continue;
 		status = factors_read(&factors, &r->benchmark->variants[i]);
 		if (!status)

@@ -73,6 +73,25 @@ static double seconds_of(const struct planned *p, const struct options *o)
 	return fmax(effort_case(o), effort_batches(allocations) * allocations * plan_tournament(p));
 }
 
+/* Whether samples take as long as the work does, which is not known before. */
+static bool is_open(const struct planned *p)
+{
+	const struct trial *t = &p->trial;
+	const struct role *role = t->variant->roles ? t->variant->roles : t->benchmark->roles;
+
+	return !p->refusal && p->repeats && (p->needs.units || role->until == TO_COMPLETION);
+}
+
+static bool any_open(const struct plans *p)
+{
+	const struct planned *trial;
+
+	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
+		if (is_open(trial))
+			return true;
+	return false;
+}
+
 double plans_seconds(const struct plans *p, const struct options *o)
 {
 	const double time = effort_time(o), one = effort_case(o);
@@ -82,5 +101,10 @@ double plans_seconds(const struct plans *p, const struct options *o)
 	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
 		if (!trial->refusal)
 			sum += seconds_of(trial, o);
-	return time > 0 && (one <= 0 || time < sum) ? time : sum;
+	return time > 0 && (one <= 0 || time < sum || any_open(p)) ? time : sum;
+}
+
+const char *plans_bound(const struct plans *p, const struct options *o)
+{
+	return effort_time(o) > 0 ? "at most" : any_open(p) ? "at least" : "about";
 }

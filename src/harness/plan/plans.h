@@ -24,5 +24,7 @@ struct planned *plans_trial(const struct plans *, unsigned n);
 unsigned plans_threads(const struct plans *);
 /* s that all is going to take: the time budget, or the sum of the trials'. */
 double plans_seconds(const struct plans *, const struct options *);
+/* "at most", "about", or "at least" where work ends by itself: how far that may be believed. */
+const char *plans_bound(const struct plans *, const struct options *);
 
 #endif

@@ -253,6 +253,11 @@ static int open_file(struct record *r, enum record_mode mode)
 	const int own = mode == RECORD_NEW ? O_EXCL : 0;
 	struct stat s;
 
+	if (!strcmp(r->path, RECORD_STDOUT)) { /* whatever it is: others wrote to it before */
+		r->end = r->synced = -1;
+		r->file = dup(STDOUT_FILENO);
+		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
+	}
 	/* a pipe, a terminal: nothing to lose */
 	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
 		r->end = r->synced = -1;

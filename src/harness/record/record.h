@@ -8,6 +8,9 @@
 
 #define RECORD_SCHEMA "locus-record-1"
 
+/* Stands for standard output, in the place of a path. */
+#define RECORD_STDOUT "-"
+
 struct record;
 
 enum record_mode { RECORD_NEW, RECORD_RESUME, RECORD_APPEND };

@@ -93,6 +93,7 @@ static int cut(void *argument, int signal, const char *what)
 		tell_plan(r);
 		tell_unbegun(r, stopped, enough);
 	}
+	table_close(&r->table);
 	r->unwritable = record_failed(r->record);
 	status = run_status(r);
 	run_end(r, status);

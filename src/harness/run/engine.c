@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/run/cut.h"
+#include "harness/ask/profile.h"
 #include "harness/plan/dry_run.h"
 #include "harness/plan/effort.h"
 #include "harness/run/engine.h"
@@ -24,6 +25,24 @@ static void say_nothing_was_measured(const struct run *r)
 			"\n");
 }
 
+/* How long it takes is said before it begins. */
+static void announce(const struct run *r)
+{
+	const struct options *o = r->options;
+	const unsigned left = r->plans.trials - r->skipped;
+	char duration[TEXT_DURATION];
+
+	if (!table_is_read(&r->table))
+		return;
+	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n\n",
+		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,
+		o->benchmark ? "" : " of ",
+		o->benchmark ? "" : text_count(r->plans.plans, "benchmark").of,
+		profile_names[o->profile], plans_bound(&r->plans, o),
+		text_duration(duration, r->seconds));
+	fflush(r->table.cells.to);
+}
+
 static int with_team(struct team *team, void *argument)
 {
 	struct run *r = argument;
@@ -36,9 +55,12 @@ static int with_team(struct team *team, void *argument)
 	regions_register(&r->regions, &r->plans, r->ranks);
 	watchdog_back();
 	run_header(r);
+	announce(r);
 	measure_plans(r);
-	if (r->skipped)
-		printf("%u trials were complete in the file already\n", r->skipped);
+	table_close(&r->table);
+	if (r->skipped && table_is_read(&r->table))
+		fprintf(r->table.cells.to, "%u trials were complete in the file already\n",
+			r->skipped);
 	regions_close(&r->regions, &r->plans, r->ranks);
 	run_ended(r);
 	say_nothing_was_measured(r);
@@ -80,6 +102,18 @@ static int open_team(struct run *r)
 	return EXIT_BAD;
 }
 
+/* The record on standard output leaves no room for a table there. */
+static void open_table(struct run *r)
+{
+	const struct options *o = r->options;
+	const bool first = rank_is_first(r->ranks),
+		   taken = o->output && !strcmp(o->output, RECORD_STDOUT);
+	FILE *to = taken ? stderr : stdout;
+
+	table_open(&r->table, first && !o->quiet ? to : NULL, first && o->quiet ? stderr : NULL,
+		   o->format);
+}
+
 static int perform(struct run *r)
 {
 	const struct options *o = r->options;
@@ -91,6 +125,7 @@ static int perform(struct run *r)
 		r->skipped = resume_mark(&r->plans, r->record, r->counting, r->ranks, o->output);
 	cut_start(r);
 	progress_begin(&r->progress, o->quiet || !rank_is_first(r->ranks));
+	open_table(r);
 	r->clock = clock_measure();
 	status = open_team(r);
 	cut_stop();
@@ -137,10 +172,8 @@ static int plan(struct run *r, const struct benchmark *const *table)
 
 static void print_plans(const struct run *r)
 {
-	const double seconds = plans_seconds(&r->plans, r->options);
-
 	for (unsigned i = 0; i < r->plans.plans; i++)
-		plan_print(&r->plans.plan[i], &r->setting, seconds, stdout);
+		plan_print(&r->plans.plan[i], &r->setting, r->seconds, stdout);
 }
 
 int engine_run(const struct options *o, const struct benchmark *const *table,
@@ -154,6 +187,8 @@ int engine_run(const struct options *o, const struct benchmark *const *table,
 	if (!o->dry_run)
 		regions_open(&r.regions);
 	status = plan(&r, table);
+	if (!status)
+		r.seconds = plans_seconds(&r.plans, o);
 	if (!status && o->dry_run)
 		print_plans(&r);
 	else if (!status)

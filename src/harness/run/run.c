@@ -13,12 +13,26 @@ bool run_ended(struct run *r)
 	return r->signal || r->unwritable;
 }
 
+/*
+ * What was estimated, less what is over; no more than the share of the trials that are left. Where
+ * it took longer than that, as long as the others did.
+ */
+static double seconds_left(const struct run *r)
+{
+	const unsigned done = r->finished + r->skipped;
+	const double elapsed = budget_elapsed(&r->budget), left = r->plans.trials - done,
+		     share = left / fmax(1, r->plans.trials);
+
+	if (elapsed < r->seconds)
+		return fmin(r->seconds * share, r->seconds - elapsed);
+	return done ? elapsed / done * left : 0;
+}
+
 void run_turn_to(struct run *r, const struct planned *p)
 {
 	r->hand = p;
-	progress_show(&r->progress, p->name, r->finished, r->plans.trials,
-		      budget_elapsed(&r->budget),
-		      isfinite(r->budget.deadline) ? r->budget.deadline : 0);
+	progress_show(&r->progress, p->name, r->finished + r->skipped, r->plans.trials,
+		      seconds_left(r));
 }
 
 int run_status(const struct run *r)

@@ -35,6 +35,7 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct table table;
+	double seconds; /* that it was estimated to take */
 	/* how far it is */
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	int signal;				     /* that ends it, on all ranks; 0: none */

@@ -2,12 +2,23 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "harness/sample/metrics.h"
+#include "harness/judge/verdict.h"
 #include "harness/record/record.h"
+#include "harness/run/details.h"
+#include "harness/run/flat.h"
+#include "harness/run/shown.h"
 #include "harness/run/table.h"
-#include "base/quantity.h"
+#include "harness/run/wrapped.h"
+#include "machine/topology/topology.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* Ranks of remarks: by gravity of the status, then its lesser reasons, then notes. */
+enum { ALSO = STATUSES, NOTE };
 
 /* NULL when a trial is possible; else the first reason, and whether there are others. */
 static const char *refusal_of(const struct plan *plan, bool *others)
@@ -23,21 +34,95 @@ static const char *refusal_of(const struct plan *plan, bool *others)
 	return first;
 }
 
+/* https://no-color.org: a variable that is set, and not empty. */
+static bool may_be_coloured(FILE *to)
+{
+	const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return (!refused || !*refused) && terminal && strcmp(terminal, "dumb") &&
+	       isatty(fileno(to));
+}
+
+void table_open(struct table *t, FILE *to, FILE *errors, enum format format)
+{
+	*t = (struct table){ .cells = { .to = to,
+					.markdown = format == FORMAT_MARKDOWN,
+					.coloured = to && format == FORMAT_TABLE &&
+						    may_be_coloured(to) },
+			     .errors = errors,
+			     .format = format };
+}
+
+bool table_is_read(const struct table *t)
+{
+	return t->cells.to && (t->format == FORMAT_TABLE || t->format == FORMAT_MARKDOWN);
+}
+
 void table_begin(struct table *t, const struct plan *plan)
 {
 	const char *refusal;
 	bool others;
 
-	*t = (struct table){ .plan = plan, .width = 8 };
+	t->plan = plan;
+	t->titled = false;
+	columns_find(&t->columns, plan);
 	refusal = refusal_of(plan, &others);
-	t->silent = refusal != NULL;
+	t->silent = !t->cells.to || (refusal && table_is_read(t));
 	if (refusal)
 		fprintf(stderr, "%s %s: impossible here: %s%s\n", program_invocation_short_name,
 			plan->benchmark->name, refusal,
 			others ? " (and other trials for other reasons)" : "");
-	for (unsigned i = 0; i < plan->trials; i++)
-		if ((int)strlen(plan->trial[i].name) > t->width)
-			t->width = (int)strlen(plan->trial[i].name);
+}
+
+/* ---- title ---- */
+
+enum { INTERVAL_WIDTH = 8, CYCLES_WIDTH = 8, LOCAL_WIDTH = 6 };
+
+static const struct metric *headline(const struct table *t)
+{
+	return &t->plan->benchmark->metrics[0];
+}
+
+static int value_width(const struct table *t)
+{
+	const int title = utf8_width(headline(t)->name),
+		  value = utf8_width("999.9 n") + utf8_width(headline(t)->unit);
+
+	return title > value ? title : value;
+}
+
+/* On one node nothing is remote. */
+static bool has_local(const struct table *t)
+{
+	return t->plan->trial[0].trial.machine->nodes > 1;
+}
+
+/* "variant", "size", ...: what tells trials apart, then what is measured. */
+static void print_head(const struct table *t)
+{
+	const struct cells *c = &t->cells;
+
+	for (unsigned i = 0; i < t->columns.n; i++)
+		cells_left(c, columns_title(&t->columns, i), t->columns.column[i].width);
+	cells_right(c, headline(t)->name, value_width(t));
+	cells_right(c, "± 95 %", INTERVAL_WIDTH);
+	if (t->plan->benchmark->cycles)
+		cells_right(c, "cycles", CYCLES_WIDTH);
+	if (has_local(t))
+		cells_right(c, "local", LOCAL_WIDTH);
+	cells_last(c, "status", NULL);
+	cells_rule(c, t->columns.n, 2U + t->plan->benchmark->cycles + has_local(t));
+}
+
+/* By name they are measured all the same. */
+static void print_left_out(const struct table *t)
+{
+	char *text = text_of("%s (--variant names variants that are left out)", t->plan->redundant);
+
+	fputs(t->cells.markdown ? "\n" : "", t->cells.to);
+	if (text)
+		wrapped_print(text, 2, t->cells.to);
+	free(text);
 }
 
 /* What all trials have in common is said once. */
@@ -45,196 +130,178 @@ static void print_title(struct table *t)
 {
 	const struct benchmark *b = t->plan->benchmark;
 	const struct ranks *ranks = t->plan->trial[0].trial.ranks;
-	const bool time_first = metric_is_time(&b->metrics[0]);
+	FILE *f = t->cells.to;
+	char *shared = columns_shared(&t->columns),
+	     *title = ranks ? text_of("%s over %u rank%s with so many threads each: %s", b->name,
+				      ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol)
+			    : text_of("%s: %s", b->name, b->protocol);
 
-	if (ranks)
-		printf("%s over %u rank%s with so many threads each: %s\n", b->name, ranks->ranks,
-		       ranks->ranks > 1 ? "s" : "", b->protocol);
-	else
-		printf("%s: %s\n", b->name, b->protocol);
-	printf("%-*s  %7s  %15s  %-15s  %15s  %6s  %s\n", t->width, "trial", "threads",
-	       time_first ? "time" : b->metrics[0].name, "95 % interval",
-	       time_first ? "core cycles" : "time", "local", "status");
+	if (t->any)
+		fputc('\n', f);
+	if (title)
+		wrapped_print(title, 2, f);
+	if (shared && *shared) {
+		fputs(t->cells.markdown ? "\n" : "", f);
+		wrapped_print(shared, 2, f);
+	}
+	if (t->plan->redundant)
+		print_left_out(t);
+	fputs(t->cells.markdown ? "\n" : "", f);
+	print_head(t);
+	free(title);
+	free(shared);
 	t->titled = true;
 }
 
-/* "-0.4 +0.3 %" around the value. */
-static char *show_interval(const json_t *metric, char *text, size_t size)
-{
-	const json_t *ci = json_object_get(metric, "ci");
-	double value = record_real(json_object_get(metric, "value"));
+/* ---- rows ---- */
 
-	if (json_is_array(ci) && value != 0)
-		snprintf(text, size, "%+.1f %+.1f %%",
-			 100 * (record_real(json_array_get(ci, 0)) / value - 1),
-			 100 * (record_real(json_array_get(ci, 1)) / value - 1));
+static char *show_cycles(const json_t *trial, char text[SHOWN_ROOM])
+{
+	const double cycles = record_real(json_object_get(trial, "cycles"));
+
+	if (isfinite(cycles))
+		snprintf(text, SHOWN_ROOM, "%.*f", cycles < 99.95 ? 1 : 0, cycles);
 	else
-		snprintf(text, size, "-");
+		snprintf(text, SHOWN_ROOM, "-");
 	return text;
 }
 
-static char *show_metric(const json_t *metric, char *text, size_t size)
+/* The share of pages that lie on the node of those who use them. */
+static char *show_local(const json_t *trial, char text[SHOWN_ROOM])
 {
-	return quantity_show(record_real(json_object_get(metric, "value")),
-			     json_string_value(json_object_get(metric, "unit")), text, size);
+	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
+	const double local = record_real(json_object_get(placement, "local_share"));
+	const char *how = json_string_value(json_object_get(placement, "how"));
+
+	if (isfinite(local))
+		snprintf(text, SHOWN_ROOM, "%.0f %%", 100 * local);
+	else
+		snprintf(text, SHOWN_ROOM, "%s", how && strcmp(how, "verified") ? "?" : "-");
+	return text;
 }
 
-static void print_sentences(const json_t *list)
+static enum status status_of(const json_t *trial)
 {
+	const char *name = json_string_value(json_object_get(trial, "status"));
+	enum status s = STATUS_OK;
+
+	while (s < STATUS_IMPOSSIBLE && strcmp(status_names[s], name))
+		s++;
+	return s;
+}
+
+static void print_row(const struct table *t, const struct planned *p, const json_t *trial)
+{
+	static const char *const colour[STATUSES] = {
+		[STATUS_OK] = "32",	     [STATUS_UNCONVERGED] = "33", [STATUS_NOISY] = "33",
+		[STATUS_INTERRUPTED] = "35", [STATUS_MISPLACED] = "31",	  [STATUS_WRONG] = "31",
+		[STATUS_FAILED] = "31",	     [STATUS_IMPOSSIBLE] = "35",
+	};
+	const json_t *first = json_array_get(json_object_get(trial, "metrics"), 0);
+	const struct cells *c = &t->cells;
+	const enum status status = status_of(trial);
+	char cell[COLUMNS_ROOM], number[SHOWN_ROOM];
+
+	for (unsigned i = 0; i < t->columns.n; i++)
+		cells_left(c, columns_cell(&t->columns, i, &p->trial, cell),
+			   t->columns.column[i].width);
+	cells_right(c, shown_value(first, number), value_width(t));
+	cells_right(c, shown_interval(first, number), INTERVAL_WIDTH);
+	if (t->plan->benchmark->cycles)
+		cells_right(c, show_cycles(trial, number), CYCLES_WIDTH);
+	if (has_local(t))
+		cells_right(c, show_local(trial, number), LOCAL_WIDTH);
+	cells_last(c, status_names[status], colour[status]);
+}
+
+/* The first reason of the status tells why it is this one; the others are of lesser gravity. */
+static void collect_remarks(struct table *t, const json_t *trial)
+{
+	const enum status status = status_of(trial);
 	const json_t *sentence;
 	size_t i;
 
-	json_array_foreach(list, i, sentence) printf("      %s\n", json_string_value(sentence));
+	json_array_foreach(json_object_get(trial, "reasons"), i, sentence)
+		remarks_add(&t->remarks, i ? ALSO : STATUS_IMPOSSIBLE - status,
+			    i ? "also" : status_names[status], json_string_value(sentence));
+	json_array_foreach(json_object_get(trial, "notes"), i, sentence)
+		remarks_add(&t->remarks, NOTE, "trial", json_string_value(sentence));
 }
 
-static bool is_said_already(struct table *t, const char *status, const json_t *reasons)
+static void collect_error(struct table *t, const json_t *trial)
 {
-	char why[sizeof(t->said)] = "";
-	bool same;
+	const enum status status = status_of(trial);
+	const json_t *reasons = json_object_get(trial, "reasons");
 
-	if (strcmp(status, "impossible") == 0 && json_array_size(reasons) == 1)
-		snprintf(why, sizeof(why), "%s", json_string_value(json_array_get(reasons, 0)));
-	same = *why && strcmp(why, t->said) == 0;
-	snprintf(t->said, sizeof(t->said), "%s", why);
-	return same;
+	if (status >= STATUS_MISPLACED)
+		remarks_add(&t->remarks, STATUS_IMPOSSIBLE - status, status_names[status],
+			    json_string_value(json_array_get(reasons, 0)));
 }
 
-static void print_ratios(const json_t *list)
+static void print_for_people(struct table *t, const struct planned *p, const json_t *trial)
 {
-	const json_t *ratio;
-	char interval[64];
-	size_t i;
-
-	json_array_foreach(list, i, ratio)
-		printf("      %s %s/%s, %s: %.3g (%s)\n",
-		       json_string_value(json_object_get(ratio, "name")),
-		       json_string_value(json_object_get(ratio, "of")),
-		       json_string_value(json_object_get(ratio, "to")),
-		       json_string_value(json_object_get(ratio, "metric")),
-		       record_real(json_object_get(ratio, "value")),
-		       show_interval(ratio, interval, sizeof(interval)));
-}
-
-/*
- * What was asked for, and found; what can't be counted anywhere was said at the beginning. What the
- * kernel tells of all samples is in the notes, if anything.
- */
-static void print_counters(const json_t *list)
-{
-	const json_t *counter;
-	char value[64], interval[64];
-	size_t i;
-
-	json_array_foreach(list, i, counter)
-	{
-		const char *source = json_string_value(json_object_get(counter, "source")),
-			   *name = json_string_value(json_object_get(counter, "name"));
-		const bool known = json_is_number(json_object_get(counter, "value")),
-			   own = source && !strcmp(source, "kernel");
-		const bool asked = json_is_array(json_object_get(counter, "per_thread")) ||
-				   !json_integer_value(json_object_get(counter, "samples"));
-
-		if (!source || (own && !asked))
-			continue;
-		if (known)
-			printf("      %s%s: %s per %s (%s)\n", name,
-			       json_is_true(json_object_get(counter, "trusted")) ? "" : " ?",
-			       show_metric(counter, value, sizeof(value)),
-			       json_string_value(json_object_get(counter, "per")),
-			       show_interval(counter, interval, sizeof(interval)));
-		else
-			printf("      %s: %s\n", name,
-			       json_string_value(json_object_get(counter, "why")));
-	}
-}
-
-/* From the least median of a pair to the 99 % quantile, where a level has pairs to tell apart. */
-static char *show_medians(const json_t *level, char *text, size_t size)
-{
-	char least[64], most[64];
-
-	if (json_integer_value(json_object_get(level, "pairs")) > 1)
-		snprintf(text, size, "%s to %s",
-			 quantity_show(record_real(json_object_get(level, "0")), "s", least,
-				       sizeof(least)),
-			 quantity_show(record_real(json_object_get(level, "0.99")), "s", most,
-				       sizeof(most)));
-	else
-		snprintf(text, size, "-");
-	return text;
-}
-
-/*
- * Meetings by what the two share, how their pairs differ, and the CPUs that are not like the
- * others.
- */
-static void print_pairs(const json_t *pairs)
-{
-	static const char *const column[] = { "0", "0.25", "0.5", "0.75", "0.99" };
-	const json_t *level, *one;
-	char value[64], usual[64], medians[160];
-	size_t i;
-
-	if (!json_is_object(pairs))
-		return;
-	printf("      %-8s %7s  %10s %10s %10s %10s %10s  %s\n", "share", "pairs", "least", "1/4",
-	       "median", "3/4", "99 %", "medians of pairs");
-	json_array_foreach(json_object_get(pairs, "levels"), i, level)
-	{
-		printf("      %-8s %7d ", json_string_value(json_object_get(level, "level")),
-		       (int)json_integer_value(json_object_get(level, "pairs")));
-		for (unsigned q = 0; q < sizeof(column) / sizeof(*column); q++)
-			printf(" %10s", quantity_show(record_real(json_object_get(
-							      json_object_get(level, "meetings"),
-							      column[q])),
-						      "s", value, sizeof(value)));
-		printf("  %s\n", show_medians(level, medians, sizeof(medians)));
-	}
-	json_array_foreach(json_object_get(pairs, "outstanding"), i, one) printf(
-		"      CPU %d stands out at %s: %s, the others %s\n",
-		(int)json_integer_value(json_object_get(one, "cpu")),
-		json_string_value(json_object_get(one, "level")),
-		quantity_show(record_real(json_object_get(one, "median")), "s", value,
-			      sizeof(value)),
-		quantity_show(record_real(json_object_get(one, "of")), "s", usual, sizeof(usual)));
+	if (!t->titled)
+		print_title(t);
+	print_row(t, p, trial);
+	collect_remarks(t, trial);
+	ratio_rows_add(&t->ratios, &t->columns, &p->trial, json_object_get(trial, "ratios"));
+	if (!t->cells.markdown) /* whose rows nothing may part */
+		details_print(trial, t->cells.to);
 }
 
 void table_row(struct table *t, const struct planned *p, const json_t *trial)
 {
-	const json_t *metrics = json_object_get(trial, "metrics"),
-		     *first = json_array_get(metrics, 0);
-	/* last, unless it is first */
-	const json_t *time = json_array_get(metrics, json_array_size(metrics) - 1);
-	const json_t *reasons = json_object_get(trial, "reasons");
-	const char *status = json_string_value(json_object_get(trial, "status"));
-	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
-	double local = record_real(json_object_get(placement, "local_share"));
-	char value[64], interval[64], seconds[64], share[16] = "-";
-
+	if (t->errors)
+		collect_error(t, trial);
 	if (t->silent)
 		return;
-	if (!t->titled)
-		print_title(t);
-	if (isfinite(local))
-		snprintf(share, sizeof(share), "%.0f %%", 100 * local);
-	else if (placement &&
-		 strcmp(json_string_value(json_object_get(placement, "how")), "verified"))
-		snprintf(share, sizeof(share), "?");
-	if (metric_is_time(&p->trial.benchmark->metrics[0]))
-		quantity_show(record_real(json_object_get(trial, "cycles")), "1", seconds,
-			      sizeof(seconds));
-	else
-		show_metric(time, seconds, sizeof(seconds));
-	printf("%-*s  %7u  %15s  %-15s  %15s  %6s  %s\n", t->width, p->name, p->trial.threads,
-	       show_metric(first, value, sizeof(value)),
-	       show_interval(first, interval, sizeof(interval)), seconds, share, status);
-	if (!is_said_already(t, status, reasons))
-		print_sentences(reasons);
-	print_sentences(json_object_get(trial, "notes"));
-	print_ratios(json_object_get(trial, "ratios"));
-	/* else that is why nothing was counted */
-	if (json_is_object(json_object_get(trial, "samples")))
-		print_counters(json_object_get(trial, "counters"));
-	print_pairs(json_object_get(trial, "pairs"));
-	fflush(stdout);
+	switch (t->format) {
+	case FORMAT_TABLE:
+	case FORMAT_MARKDOWN:
+		print_for_people(t, p, trial);
+		break;
+	case FORMAT_CSV:
+		flat_csv(trial, !t->any, t->cells.to);
+		break;
+	case FORMAT_JSON:
+		flat_json(trial, !t->any, t->cells.to);
+		break;
+	}
+	t->any = true;
+	fflush(t->cells.to);
+}
+
+/* ---- behind the rows ---- */
+
+static void print_errors(const struct table *t)
+{
+	char *mark = text_of("%s %s: ", program_invocation_short_name, t->plan->benchmark->name);
+
+	if (mark)
+		remarks_print(&t->remarks, mark, t->errors);
+	free(mark);
+}
+
+void table_end(struct table *t)
+{
+	if (!t->plan)
+		return;
+	if (t->titled) {
+		ratio_rows_print(&t->ratios, &t->cells);
+		fputs(t->remarks.n ? "\n" : "", t->cells.to);
+		remarks_print(&t->remarks, t->cells.markdown ? "- " : "", t->cells.to);
+		fflush(t->cells.to);
+	}
+	if (t->errors)
+		print_errors(t);
+	remarks_free(&t->remarks);
+	ratio_rows_free(&t->ratios);
+	t->plan = NULL;
+}
+
+void table_close(struct table *t)
+{
+	table_end(t);
+	if (t->cells.to && t->format == FORMAT_JSON)
+		flat_json_end(!t->any, t->cells.to);
 }

@@ -9,8 +9,7 @@
 
 void tell_plan(struct run *r)
 {
-	if (r->plan_at)
-		printf("\n");
+	table_end(&r->table);
 	if (rank_is_first(r->ranks))
 		table_begin(&r->table, &r->plans.plan[r->plan_at]);
 	r->trial_at = 0;

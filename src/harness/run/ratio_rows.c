@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/record/record.h"
+#include "harness/run/ratio_rows.h"
+#include "harness/run/shown.h"
+#include "base/utf8.h"
+
+enum { COMPARED, TRIAL, VALUE, INTERVAL, CELLS };
+static const char *const titles[] = { [COMPARED] = "ratio",
+				      [TRIAL] = "trial",
+				      [VALUE] = "value",
+				      [INTERVAL] = "± 95 %" };
+
+/*
+ * The cells of a trial but that in which it differs from the one that it is compared with. To be
+ * freed; NULL: no memory.
+ */
+static char *cells_but(const struct columns *c, const struct trial *t, const char *parameter)
+{
+	char *text = NULL, cell[COLUMNS_ROOM];
+	const char *blanks = "";
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (unsigned i = 0; i < c->n; i++) {
+		if (!strcmp(columns_title(c, i), parameter))
+			continue;
+		columns_cell(c, i, t, cell);
+		fprintf(f, "%s%s%*s", blanks, cell, c->column[i].width - utf8_width(cell), "");
+		blanks = "  ";
+	}
+	fclose(f);
+	return text;
+}
+
+static json_t *compared(const json_t *ratio)
+{
+	const char *metric = json_string_value(json_object_get(ratio, "metric"));
+
+	return json_sprintf("%s %s/%s%s%s", json_string_value(json_object_get(ratio, "name")),
+			    json_string_value(json_object_get(ratio, "of")),
+			    json_string_value(json_object_get(ratio, "to")),
+			    strcmp(metric, "time") ? ", " : "",
+			    strcmp(metric, "time") ? metric : "");
+}
+
+void ratio_rows_add(struct ratio_rows *r, const struct columns *c, const struct trial *t,
+		    const json_t *ratios)
+{
+	const json_t *ratio;
+	char interval[SHOWN_ROOM];
+	size_t i;
+
+	if (!r->rows)
+		r->rows = json_array();
+	json_array_foreach(ratios, i, ratio)
+	{
+		char *cells =
+			cells_but(c, t, json_string_value(json_object_get(ratio, "parameter")));
+
+		json_array_append_new(
+			r->rows,
+			json_pack("[o, s, o, s]", compared(ratio), cells ? cells : "",
+				  json_sprintf("%.3g",
+					       record_real(json_object_get(ratio, "value"))),
+				  shown_interval(ratio, interval)));
+		free(cells);
+	}
+}
+
+static const char *cell_of(const json_t *row, unsigned column)
+{
+	return json_string_value(json_array_get(row, column));
+}
+
+static int widest(const json_t *rows, unsigned column)
+{
+	int width = utf8_width(titles[column]);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		const int own = utf8_width(cell_of(row, column));
+
+		width = own > width ? own : width;
+	}
+	return width;
+}
+
+static void print_row(const struct cells *c, const char *const text[CELLS],
+		      const int width[CELLS], bool named)
+{
+	cells_left(c, text[COMPARED], width[COMPARED]);
+	if (named)
+		cells_left(c, text[TRIAL], width[TRIAL]);
+	cells_right(c, text[VALUE], width[VALUE]);
+	cells_last(c, text[INTERVAL], NULL);
+}
+
+void ratio_rows_print(const struct ratio_rows *r, const struct cells *c)
+{
+	const char *text[CELLS];
+	const json_t *row;
+	int width[CELLS];
+	bool named = false;
+	size_t i;
+
+	if (!json_array_size(r->rows))
+		return;
+	for (unsigned j = 0; j < CELLS; j++)
+		width[j] = widest(r->rows, j);
+	json_array_foreach(r->rows, i, row) named |= *cell_of(row, TRIAL) != 0;
+	fputc('\n', c->to);
+	print_row(c, titles, width, named);
+	cells_rule(c, 1U + named, 1);
+	json_array_foreach(r->rows, i, row)
+	{
+		for (unsigned j = 0; j < CELLS; j++)
+			text[j] = cell_of(row, j);
+		print_row(c, text, width, named);
+	}
+}
+
+void ratio_rows_free(struct ratio_rows *r)
+{
+	json_decref(r->rows);
+	r->rows = NULL;
+}

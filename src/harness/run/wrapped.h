@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences of any length on a terminal. */
+#ifndef LOCUS_WRAPPED_H
+#define LOCUS_WRAPPED_H
+
+#include <stdio.h>
+
+/* What all that is printed fits into. */
+enum { WRAPPED_WIDTH = 100 };
+
+/* In lines of at most WRAPPED_WIDTH columns, broken at blanks; all but the first are indented. */
+void wrapped_print(const char *text, int indent, FILE *);
+
+#endif
