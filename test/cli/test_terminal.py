@@ -79,6 +79,19 @@ def test_a_path_is_shown_by_its_end(locus, tmp_path):
     assert re.search(r"(?m)^\.\.\.x+/a\.csv ", out) and re.search(r"(?m)^\.\.\.x+/b\.csv ", out)
 
 
+def test_what_ends_a_cell_is_escaped(locus, tmp_path):
+    files = [tmp_path / name for name in ('a"|.csv', "b.csv")]
+    for file in files:
+        file.write_text("1,2\n3,4\n5,7\n")
+    words = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --points"
+    told = {
+        form: locus(words, ",".join(map(str, files)), "--format", form) for form in ("csv", "md")
+    }
+    table = list(csv.DictReader(io.StringIO(told["csv"].out)))
+    assert len(table) == 2 and f"points={files[0]} " in table[0]["parameters"], told["csv"]
+    assert re.search(r'(?m)^\| \S*/a"\\\|\.csv +\| ', told["md"].out), told["md"]
+
+
 def on_a_terminal(locus, words, **environment):
     """What a terminal gets on standard output."""
     ours, its = pty.openpty()
