@@ -27,8 +27,9 @@ ATOMIC = ["cortex-a57", "neoverse-n1"]
 # so that no trial is left out, however slow this machine is
 ONCE = "--repeats 2 --time-budget 50s --output record.jsonl"
 CHAINS = "cycle,page-cycle,page-random,page-stride,line-stride,parallel,loaded,matrix"
+PLACEMENTS = "single,random,static,interleave,bind,migrate,matrix"
 QUICK = {
-    "numa": f"locus numa --profile quick --size 2M {ONCE}",
+    "numa": f"locus numa --profile quick --variant {PLACEMENTS} --size 2M {ONCE}",
     "latency": (
         f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}"
     ),

@@ -13,7 +13,18 @@ from lacking import lacking
 from some import some
 
 HIDDEN = ["/sys/devices/system/node", "/sys/devices/system/cpu", "/sys/kernel/mm", "/sys"]
-NUMA = ["numa", "--profile", "quick", "--size", "4M", "--time-budget", "2s"]
+PLACEMENTS = "single,random,static,interleave,bind,migrate,matrix"
+NUMA = [
+    "numa",
+    "--variant",
+    PLACEMENTS,
+    "--profile",
+    "quick",
+    "--size",
+    "4M",
+    "--time-budget",
+    "2s",
+]
 FINE = {"ok", "noisy", "unconverged", "interrupted"}  # interrupted: by the budget
 
 
