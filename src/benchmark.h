@@ -246,6 +246,8 @@ struct preset {
 
 struct benchmark {
 	const char *name, *summary, *protocol, *source;
+	/* of the protocol, from 1: another one where numbers can't be compared with those before */
+	unsigned version;
 	/* of a worker's count: "tick", "load", "message"; of what all do together, "pass" */
 	const char *unit;
 	bool internal; /* for tests: neither in `list` nor in the suite */

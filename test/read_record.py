@@ -9,6 +9,26 @@ from lacking import lacking
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.schema.json"
 
+DEFINITIONS = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
+UNFILLED = {"by_worker", "distribution"}  # what most metrics have nothing to do with
+
+
+def told(trial, benchmark):
+    """A trial with all that its record says of it, also in its benchmark's line."""
+    full = fill(trial, DEFINITIONS["trial"])
+    own = {metric["name"]: metric for metric in full["metrics"]}
+    why = "not reported for this trial" if full["samples"] else (full["reasons"] or [""])[0]
+    full.update(unit=benchmark["unit"], statistic=benchmark["statistic"])
+    full["metrics"] = [
+        {
+            **{key: metric[key] for key in ("name", "unit", "better")},
+            **own.get(metric["name"], {"value": None, "ci": None, "without_noise": None}),
+            "why": None if metric["name"] in own else why,
+        }
+        for metric in benchmark["metrics"]
+    ]
+    return full
+
 
 @pytest.fixture(scope="session")
 def schema():
@@ -19,9 +39,45 @@ def schema():
     return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
+def resolved(part):
+    while "$ref" in part:
+        part = DEFINITIONS[part["$ref"].rsplit("/", 1)[1]]
+    choices = [] if "properties" in part else part.get("oneOf", [])
+    return next((one for one in choices if one.get("type") != "null"), part)
+
+
+def empty(part):
+    """What a key stands for that a trial or samples line left out."""
+    kind = part.get("type", ())
+    if part.get("const") is True:
+        return False
+    if kind == "array":
+        return []
+    return {} if kind == "object" and "properties" not in part else None
+
+
+def fill(value, part):
+    """A copy with what was left out: null, or empty."""
+    part = resolved(part)
+    if isinstance(value, list):
+        return [fill(one, part.get("items", {})) for one in value]
+    if not isinstance(value, dict):
+        return value
+    own = {
+        name: resolved(one) for name, one in part.get("properties", {}).items() if one is not True
+    }
+    full = {name: fill(one, own.get(name, {})) for name, one in value.items()}
+    for name in own.keys() - full.keys() - UNFILLED:
+        full[name] = empty(own[name])
+    if "before" in full:
+        full["after"] = full["after"] or full["before"]
+    return full
+
+
 @pytest.fixture(scope="session")
 def read(schema):
-    """Reads a record, every line of which must be whole, and as the schema says."""
+    """Reads a record, every line of which must be whole, and as the schema says. Keys that trial
+    and samples lines leave out are there, with what they stand for."""
 
     def lines(path, whole=True):
         text = pathlib.Path(path).read_text(encoding="utf-8")
@@ -34,6 +90,14 @@ def read(schema):
                 for e in schema.iter_errors(one)
             ]
             assert not errors, errors
-        return objects
+        tables = {(one["run"], one["name"]): one for one in objects if one["type"] == "benchmark"}
+        return [
+            told(one, tables[one["run"], one["benchmark"]])
+            if one["type"] == "trial"
+            else fill(one, DEFINITIONS["samples"])
+            if one["type"] == "samples"
+            else one
+            for one in objects
+        ]
 
     return lines

@@ -278,7 +278,9 @@ def crowding(pairs: Row) -> str:
         f" {median}"
     )
     crowded = [
-        level["level"] for level in pairs.get("levels", []) if (level["crowding"] or 0) > CROWDED
+        level["level"]
+        for level in pairs.get("levels", [])
+        if (level.get("crowding") or 0) > CROWDED
     ]
     if crowded or found["median"] > CROWDED:
         where = f", at {' and '.join(crowded)}" if crowded else ""

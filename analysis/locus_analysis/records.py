@@ -92,6 +92,8 @@ def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
             row[key] = json.loads(row[key] or "null")
         row.update(row["metrics"]["time"])
         row["ratios"] = row["ratios"] or []
+        if row["pairs"]:
+            row["pairs"] = {"levels": [], "outstanding": [], "crowding": None, **row["pairs"]}
     return found
 
 

@@ -17,7 +17,7 @@ from jsonschema_rs import Draft202012Validator, ValidationError
 
 HERE = Path(__file__).resolve().parent
 SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
-VERSION = re.compile(r"(locus-record-[0-9]+)(?:\.[0-9]+)?")
+VERSION = re.compile(r"(locus-record-[0-9]+)\.[0-9]+")
 
 # What Python reads, and no other reader does: halves of surrogates, numbers beyond a double.
 DOUBTFUL = re.compile(rb"\\u[dD]|[eE]\+?[0-9]{3}|[0-9]{300}")
@@ -56,7 +56,7 @@ def header_of(text: bytes) -> Optional[str]:
 
 def check(line: Any, strict: bool) -> None:
     """Raises Flaw unless it is a line of a record. With `strict` every key has to be known."""
-    schema = line.get("schema", SCHEMA) if isinstance(line, dict) else SCHEMA
+    schema = line.get("schema", SCHEMA + ".0") if isinstance(line, dict) else SCHEMA + ".0"
     version = VERSION.fullmatch(schema) if isinstance(schema, str) else None
     if not version or version[1] != SCHEMA:
         raise Flaw(

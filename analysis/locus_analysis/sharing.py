@@ -309,7 +309,7 @@ def slowdowns(trials: Sequence[Row]) -> list[Row]:
             line = lines.setdefault(
                 key, {"whole": t["whole"], "trial": t, "threads": t["threads"], "by": {}}
             )
-            low, high = ratio["ci"] or (None, None)
+            low, high = ratio.get("ci") or (None, None)
             other = of_id.get(ratio["trial"], t)
             line["by"][ratio["of"]] = {
                 **graver(t, other),

@@ -35,6 +35,13 @@ SELECT run AS whole, run AS part FROM run WHERE run NOT IN (SELECT part FROM res
 UNION
 SELECT run, part FROM resumed WHERE run NOT IN (SELECT part FROM resumed);
 
+-- What each run says of its benchmarks.
+CREATE TABLE benchmark AS
+SELECT run, json->>'$.name' AS benchmark, json->>'$.unit' AS unit,
+	json->>'$.protocol.text' AS protocol, json->'$.metrics' AS metrics,
+	json->'$.counters' AS counters, json
+FROM line WHERE type = 'benchmark';
+
 -- Of a trial that a whole has several times, the last counts: that of the run which resumed most,
 -- for clocks may be set back.
 CREATE TABLE trial AS
@@ -51,31 +58,44 @@ told AS (
 	SELECT whole, part, id, file, line.number, position,
 		from_json(json, '{"benchmark": "VARCHAR", "variant": "VARCHAR",
 			"parameters": "JSON", "threads": "INT", "bind": "VARCHAR",
-			"protocol": "VARCHAR", "status": "VARCHAR", "reasons": ["VARCHAR"],
-			"notes": ["VARCHAR"], "metrics": "JSON", "samples": "JSON",
-			"placement": {"after": "JSON"}, "spread_within": "DOUBLE",
-			"spread_between": "DOUBLE", "cycles": "DOUBLE", "ratios": "JSON",
-			"pairs": "JSON", "counters": "JSON", "counting": "JSON",
-			"oversubscribed": "BOOLEAN"}') AS t
+			"status": "VARCHAR", "reasons": ["VARCHAR"], "notes": ["VARCHAR"],
+			"metrics": "JSON", "samples": "JSON",
+			"placement": {"before": "JSON", "after": "JSON"},
+			"spread_within": "DOUBLE", "spread_between": "DOUBLE",
+			"cycles": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
+			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
+			"counting": "JSON", "oversubscribed": "BOOLEAN"}') AS t
 	FROM line JOIN placed ON placed.line = line.rowid)
-SELECT whole, part, id, file, number, position, t.benchmark, t.variant, t.parameters, t.threads,
-	t.bind, t.protocol, t.status, t.reasons, t.notes, t.metrics, t.samples,
-	t.placement.after AS placement, t.spread_within, t.spread_between, t.cycles, t.ratios,
-	t.pairs, t.counters, t.counting, t.oversubscribed,
+SELECT whole, part, id, file, number, position, t.benchmark, t.variant,
+	coalesce(t.parameters, '{}') AS parameters, t.threads, t.bind, b.protocol, t.status,
+	coalesce(t.reasons, []) AS reasons, coalesce(t.notes, []) AS notes, t.metrics, t.samples,
+	coalesce(t.placement.after, t.placement.before) AS placement, t.spread_within,
+	t.spread_between, t.cycles, t.ratios, t.pairs, t.counters, t.kernel,
+	coalesce(t.kernel_unknown, []) AS kernel_unknown, t.counting,
+	coalesce(t.oversubscribed, false) AS oversubscribed,
 	json_exists(t.parameters, '$.from') AND json_exists(t.parameters, '$.to') AS in_matrix,
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
 		'[0-9]+([+][0-9]+)*') AS laid_out
-FROM told;
+FROM told LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark;
 
+-- One that has no value was not reported, or there was no sample.
 CREATE TABLE metric AS
-WITH m AS (
-	SELECT whole, id, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",
-			"better": "VARCHAR", "value": "DOUBLE", "ci": ["DOUBLE"],
-			"without_noise": "DOUBLE", "why": "VARCHAR"}]')) AS m,
+WITH described AS (
+	SELECT run, benchmark, unnest(from_json(metrics, '[{"name": "VARCHAR", "unit": "VARCHAR",
+			"better": "VARCHAR"}]')) AS d,
 		generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
+	FROM benchmark),
+found AS (
+	SELECT whole, id, unnest(from_json(metrics, '[{"name": "VARCHAR", "value": "DOUBLE",
+			"ci": ["DOUBLE"], "without_noise": "DOUBLE"}]')) AS m
 	FROM trial)
-SELECT whole, id, place, m.name, m.unit, m.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
-	m.without_noise, m.why FROM m;
+SELECT t.whole, t.id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
+	m.without_noise,
+	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
+		THEN 'not reported for this trial'
+		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
+FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark
+	LEFT JOIN found ON found.whole = t.whole AND found.id = t.id AND m.name = d.name;
 
 -- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel
 -- apart.
@@ -200,7 +220,8 @@ CREATE VIEW batch AS
 SELECT part.whole, part.part, file, number, json->>'$.trial' AS id,
 	(json->>'$.at')::DOUBLE AS begun, (json->>'$.units')::DOUBLE AS units,
 	from_json(json->'$.times', '["DOUBLE"]') AS times,
-	from_json(json->'$.noisy', '["INT"]') AS noisy, json->'$.sketch' AS sketch
+	coalesce(from_json(json->'$.noisy', '["INT"]'), []) AS noisy,
+	json->'$.sketch' AS sketch
 FROM line JOIN part ON line.run = part.part WHERE type = 'samples';
 
 -- Every sample that was kept, with its end, and as a ratio to the median of its trial.
@@ -306,8 +327,8 @@ SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratio
 FROM headline h JOIN trial t USING (whole, id) JOIN measured USING (whole, id)
 	JOIN run w ON w.run = h.whole;
 
--- What was counted while a trial was measured: no row where nothing was, and none of records that
--- are older than counters.
+-- What was counted while a trial was measured: what was asked for, then what the kernel counts
+-- always, of all samples; no row where nothing was counted.
 CREATE TABLE counter AS
 WITH counted AS (
 	SELECT whole, id, unnest(from_json(counters, '[{"name": "VARCHAR", "source": "VARCHAR",
@@ -315,11 +336,32 @@ WITH counted AS (
 			"ci": ["DOUBLE"], "per_thread": ["DOUBLE"], "total": "DOUBLE",
 			"samples": "BIGINT", "trusted": "BOOLEAN", "why": "VARCHAR"}]')) AS c,
 		generate_subscripts(from_json(counters, '["JSON"]'), 1) AS counter_place
-	FROM trial WHERE json_type(counters) = 'ARRAY')
+	FROM trial WHERE json_type(counters) = 'ARRAY'),
+always AS (
+	SELECT run, benchmark, counters->>'$.per' AS per,
+		unnest(from_json(counters->'$.kernel',
+			'[{"name": "VARCHAR", "unit": "VARCHAR"}]')) AS k,
+		generate_subscripts(from_json(counters->'$.kernel', '["JSON"]'), 1) AS place
+	FROM benchmark),
+kernel AS (
+	SELECT whole, id, 1000 + place AS counter_place, k.name, k.unit, per,
+		list_contains(kernel_unknown, k.name) AS unknown,
+		coalesce((kernel->>('$."' || k.name || '"'))::DOUBLE, 0) AS total,
+		(samples->>'$.parts')::DOUBLE AS parts, (samples->>'$.n')::BIGINT AS n
+	FROM trial t JOIN always a ON a.run = t.part AND a.benchmark = t.benchmark
+	WHERE json_type(samples) = 'OBJECT')
 SELECT whole, id, counter_place, c.name, c.source, c.unit, c.scope, c.per, c.value, c.ci[1] AS low,
 	c.ci[2] AS high, c.per_thread,
 	c.total, c.samples, coalesce(c.trusted, true) AS trusted, c.why
-FROM counted;
+FROM counted
+UNION ALL
+SELECT whole, id, counter_place, name, 'kernel', unit, 'thread', per,
+	CASE WHEN NOT unknown THEN total / nullif(parts, 0) END, NULL, NULL, NULL,
+	CASE WHEN NOT unknown THEN total END, n, true,
+	CASE WHEN unknown THEN 'the kernel did not tell it'
+		WHEN coalesce(parts, 0) = 0 THEN 'no unit of work was done' END
+FROM kernel
+WHERE (whole, id, name) NOT IN (SELECT (whole, id, c.name) FROM counted);
 
 -- What counting cost: s per unit in batches with counters, and in those without, in turn.
 CREATE TABLE counting AS

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 Line = dict[str, Any]
 
@@ -74,7 +74,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
     line: Line = {
         "type": "header",
         "run": run,
-        "schema": "locus-record-1",
+        "schema": "locus-record-1.0",
         "started": "2025-03-14T09:26:53.589Z",
         "host": machine.host,
         "rank": 0,
@@ -113,7 +113,10 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
             "bind": "close",
             "inherited": None,
             "oversubscribe": False,
+            "memory_policy": "default",
         },
+        "counters": None,
+        "markers": None,
         "machine": {
             "cpu": {
                 "vendor": machine.model.split("(")[0].split()[0],
@@ -140,6 +143,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                         "free": free[n],
                         "cpus": c,
                         "memory_only": not c,
+                        "first_touch": n,
                     }
                     for n, c in enumerate(cpus)
                 ],
@@ -394,7 +398,15 @@ def _trial(
             if samples
             else None
         ),
-        "allocations": [{"time": time, "batches": len(batches) // 2}] * 2 if samples else [],
+        "batches": (
+            {
+                "allocation": [i * 2 // len(batches) for i in range(len(batches))],
+                "round": list(range(len(batches))),
+                "metrics": {"time": [statistics.median(batch) for batch in batches]},
+            }
+            if samples
+            else None
+        ),
         "spread_within": 0.011 if samples else None,
         "spread_between": 0.004 if samples else None,
         "placement": _placements(point) if samples else None,
@@ -1355,8 +1367,102 @@ def machine_record(name: str) -> list[Line]:
     )
 
 
+def lean(value: Any) -> Any:
+    """Without what is null, or empty, as trial and samples lines are written."""
+    if isinstance(value, list):
+        return [lean(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    slim = {key: lean(one) for key, one in value.items()}
+    return {key: one for key, one in slim.items() if one is not None and one != [] and one != {}}
+
+
+def _described(trials: list[Line]) -> Line:
+    """The benchmark line of these trials, which say themselves what their numbers are."""
+    metrics = {m["name"]: m for t in trials for m in t["metrics"]}
+    variants = dict.fromkeys(t["variant"] for t in trials)
+    names = {c["name"] for t in trials for c in t.get("counters", [])}
+    own = [name for name in OWN if name in names]
+    return {
+        "type": "benchmark",
+        "run": trials[0]["run"],
+        "name": trials[0]["benchmark"],
+        "summary": "what it does, in a line",
+        "protocol": {"version": 1, "text": trials[0].get("protocol", "as it was made up")},
+        "source": None,
+        "unit": trials[0].get("unit", "pass"),
+        "scored": "span",
+        "statistic": {
+            "quantile": 0.5,
+            "of": "samples in a batch",
+            "then": "median over batches, then over allocations",
+        },
+        "parameters": [],
+        "metrics": [
+            {
+                "name": name,
+                "unit": m.get("unit", "s/pass"),
+                "better": m.get("better"),
+                "kind": "value",
+                "help": "what it is",
+            }
+            for name, m in metrics.items()
+        ],
+        "ratios": [],
+        "variants": [
+            {"name": name, "summary": "a way", "unused": [], "divided": False} for name in variants
+        ],
+        "counters": {
+            "per": trials[0].get("unit", "pass"),
+            "explaining": [],
+            "kernel": [{"name": n, "unit": "s" if n == "steal" else "1"} for n in own],
+        },
+    }
+
+
+def _told(trial: Line) -> Line:
+    """As a trial line tells it: what its benchmark's line says is left out."""
+    own = {c["name"]: c for c in trial.get("counters", []) if c["name"] in OWN}
+    asked = {**trial, "counters": [c for c in trial.get("counters", []) if c["name"] not in own]}
+    for key in ("protocol", "unit", "statistic"):
+        asked.pop(key, None)
+    if not asked.get("oversubscribed", True):
+        del asked["oversubscribed"]
+    asked["metrics"] = [
+        {key: value for key, value in m.items() if key not in ("unit", "better", "why")}
+        for m in trial["metrics"]
+        if m.get("value") is not None
+    ]
+    if trial.get("noise"):
+        leave_out = {*OWN.values(), "run_delay_why"}
+        asked["noise"] = {k: v for k, v in trial["noise"].items() if k not in leave_out}
+    asked["kernel"] = {name: c["total"] for name, c in own.items() if c["total"]}
+    if trial.get("samples"):
+        asked["samples"] = {**trial["samples"], "parts": trial["samples"]["n"]}
+        asked["kernel_unknown"] = [n for n, c in own.items() if c["total"] is None]
+    return cast(Line, lean(asked))
+
+
+def as_written(lines: list[Line]) -> list[Line]:
+    """Trials that tell all of themselves become those of a record, behind a line for each
+    benchmark; what is a record stays one."""
+    if any(line["type"] == "benchmark" for line in lines):
+        return lines
+    trials: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        if line["type"] == "trial":
+            trials.setdefault((line["run"], line["benchmark"]), []).append(line)
+    written = []
+    for line in lines:
+        small = {"trial": _told, "samples": lean}.get(line["type"], dict)
+        written.append(small(line))
+        if line["type"] == "header":
+            written += [_described(own) for (run, _), own in trials.items() if run == line["run"]]
+    return written
+
+
 def write(path: Path, lines: list[Line]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in as_written(lines)))
     return path
 
 

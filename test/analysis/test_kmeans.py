@@ -21,6 +21,7 @@ from make_records import (
     SMALL_CASE,
     Line,
     Machine,
+    as_written,
     best,
     flag,
     header,
@@ -39,7 +40,7 @@ EIGHT = Machine("n8", "a machine", cpu_nodes=1, cores=8)
 
 def told(*runs: list[Line]) -> list[dict[str, Any]]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    given = records.of_lines(brief)
+    given = records.of_lines(as_written(brief))
     return records.told(records.tables(given), "kmeans")
 
 
@@ -621,7 +622,7 @@ def test_a_share_that_is_not_known_says_why(tmp_path: Path) -> None:
     metric.update(value=None, ci=None, without_noise=None, why="this core's FMA rate is not known")
     make(tmp_path, lines)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert '<span class="why" title="this core&#39;s FMA rate is not known">unknown</span>' in page
+    assert '<span class="why" title="not reported for this trial">unknown</span>' in page
 
 
 def test_what_is_missing_is_named_and_what_is_there_is_not(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from make_records import (
     Line,
     Machine,
     Point,
+    as_written,
     flag,
     latency,
     numa,
@@ -43,7 +44,7 @@ def brief(lines: list[Line]) -> list[Line]:
 
 
 def findings(lines: list[Line]) -> list[Finding]:
-    return levels.findings(records.tables(records.of_lines(brief(lines))))
+    return levels.findings(records.tables(records.of_lines(as_written(brief(lines)))))
 
 
 def curves(

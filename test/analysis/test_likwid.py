@@ -170,6 +170,7 @@ def again(folder: Path, first: int, second: int, last: Optional[Line] = None) ->
     record, trial = marked(folder, changes={"calls": first})
     lines = [json.loads(line) for line in record.read_text().splitlines()]
     begun = next(line for line in lines if line["type"] == "trial" and line["id"] == trial["id"])
+    whole = dict(begun)
     begun.update(INTERRUPTED)
     header = {
         **lines[0],
@@ -177,8 +178,9 @@ def again(folder: Path, first: int, second: int, last: Optional[Line] = None) ->
         "started": "2099-01-01T00:00:00.000Z",
         "resumes": [lines[0]["run"]],
     }
-    done = {**trial, "run": "a" * 16, "region": {**REGION, "calls": second}, **(last or {})}
-    return write(folder / "n1.jsonl", [*lines, header, done])
+    tables = [{**line, "run": "a" * 16} for line in lines if line["type"] == "benchmark"]
+    done = {**whole, "run": "a" * 16, "region": {**REGION, "calls": second}, **(last or {})}
+    return write(folder / "n1.jsonl", [*lines, header, *tables, done])
 
 
 @pytest.mark.parametrize("first", [4, 6])

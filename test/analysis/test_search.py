@@ -23,6 +23,7 @@ from make_records import (
     Line,
     Machine,
     Point,
+    as_written,
     flag,
     header,
     over_ranks,
@@ -43,7 +44,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 def told(*runs: list[Line]) -> list[dict[str, Any]]:
     brief = [line for lines in runs for line in lines if line["type"] != "samples"]
-    given = records.of_lines(brief)
+    given = records.of_lines(as_written(brief))
     return search.headlined(records.told(records.tables(given), "search"))
 
 

@@ -33,6 +33,7 @@ from make_records import (
     Line,
     Machine,
     Point,
+    as_written,
     distances,
     flag,
     header,
@@ -52,7 +53,7 @@ RUN = run_id("a")
 
 def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
     brief = [line for line in lines if line["type"] != "samples"]
-    given = records.of_lines(brief)
+    given = records.of_lines(as_written(brief))
     return records.told(records.tables(given), benchmark)
 
 
@@ -182,7 +183,7 @@ def test_it_is_held_against_the_line_that_is_reported(
     lines = record(ONE, distances("add", 2, line_of(32)) + distances("fetch-add", 8, relative), RUN)
     for cache in lines[0]["machine"]["topology"]["caches"]:
         cache["line"] = line
-    given = records.of_lines(lines)
+    given = records.of_lines(as_written(lines))
     text = padding.text(records.tables(given))
     # The neediest of the curves decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text

@@ -32,7 +32,7 @@ def test_every_line_is_as_the_schema_says(run, read):
     lines = read(run[1])
     assert [lines[0]["type"], lines[-1]["type"]] == ["header", "end"]
     assert {line["run"] for line in lines} == {lines[0]["run"]}
-    assert len({line["type"] for line in lines}) == 4
+    assert len({line["type"] for line in lines}) == 5
 
 
 def test_a_batch_is_at_its_start(locus, tmp_path, read):
@@ -219,7 +219,7 @@ def test_identity_and_id(run, read):
     assert len({t["id"] for t in trials}) == len(trials)
     for t in trials:
         assert re.fullmatch(
-            rf"dummy/{t['variant']} delay=10 size=0 threads=1 bind=\S+ protocol=[0-9a-f]{{8}}",
+            rf"dummy/{t['variant']} delay=10 size=0 threads=1 bind=\S+ protocol=[1-9]",
             t["identity"],
         )
 

@@ -62,6 +62,7 @@ static const struct variant compared[] = {
 };
 static const struct benchmark with_ratios = { .name = "sample",
 					      .protocol = "none",
+					      .version = 1,
 					      .unit = "turn",
 					      .parameters = parameters,
 					      .variants = compared,
@@ -70,6 +71,7 @@ static const struct benchmark with_ratios = { .name = "sample",
 
 static const struct benchmark benchmark = { .name = "sample",
 					    .protocol = "none",
+					    .version = 1,
 					    .unit = "turn",
 					    .parameters = parameters,
 					    .variants = variants,
@@ -84,6 +86,7 @@ static struct needs meet(const struct trial *t)
 static const struct variant one_variant[] = { { .name = "pairs" }, { 0 } };
 static const struct benchmark in_pairs = { .name = "sample",
 					   .protocol = "none",
+					   .version = 1,
 					   .unit = "turn",
 					   .variants = one_variant,
 					   .scored = IN_PAIRS,
@@ -439,21 +442,21 @@ static void test_what_a_dry_run_says(void **state)
 		text,
 		"sample on node:2 core:4 pu:2: 4 trials in 4 groups, each sampled in turn\n"
 		"group 1\n"
-		"  0dd1c81bbd998101  sample/one size=1024 kind=fancy layout=4+0 threads=4 "
-		"bind=layout protocol=3c0d17ba\n"
+		"  67f3465b7ba1481d  sample/one size=1024 kind=fancy layout=4+0 threads=4 "
+		"bind=layout protocol=1\n"
 		"    4 threads on CPUs 0-6:2 (node 0); 32 MiB\n"
 		"group 2\n"
-		"  56e06cb84c1fb4f9  sample/one size=1024 kind=fancy layout=6+3 threads=9 "
-		"bind=layout protocol=3c0d17ba\n"
+		"  dd34b45fe169b565  sample/one size=1024 kind=fancy layout=6+3 threads=9 "
+		"bind=layout protocol=1\n"
 		"    9 threads on CPUs 0-6:2 1 3 (node 0) 8-12:2 (node 1); 32 MiB\n"
 		"group 3\n"
-		"  baf4aba56d34c2c9  sample/one size=1024 kind=fancy layout=16+0 threads=16 "
-		"bind=layout protocol=3c0d17ba\n"
+		"  bcffbb04827453f5  sample/one size=1024 kind=fancy layout=16+0 threads=16 "
+		"bind=layout protocol=1\n"
 		"    impossible: layout 16+0 asks for 16 threads on node 0, which has 8 CPUs; "
 		"expected fewer (more threads than CPUs: --oversubscribe)\n"
 		"group 4\n"
-		"  2edec99f571988f0  sample/one size=2048 kind=fancy layout=16+0 threads=16 "
-		"bind=layout protocol=3c0d17ba\n"
+		"  6cf89e2316d30226  sample/one size=2048 kind=fancy layout=16+0 threads=16 "
+		"bind=layout protocol=1\n"
 		"    impossible: layout 16+0 asks for 16 threads on node 0, which has 8 CPUs; "
 		"expected fewer (more threads than CPUs: --oversubscribe)\n"
 		"2 combinations left out: fancy is for one kibibyte\n"

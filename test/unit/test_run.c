@@ -50,6 +50,7 @@ static const struct benchmark benchmark = {
 	.name = "slow",
 	.summary = "waits",
 	.protocol = "none",
+	.version = 1,
 	.unit = "turn",
 	.metrics = metrics,
 	.variants = variants,

@@ -34,6 +34,7 @@ static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };
 static const struct benchmark ratio_benchmark = { .name = "sample",
 						  .protocol = "none",
+						  .version = 1,
 						  .unit = "turn",
 						  .parameters = ratio_parameters,
 						  .metrics = just_time,

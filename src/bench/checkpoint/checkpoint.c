@@ -265,6 +265,7 @@ static const struct explained counters[] = {
 const struct benchmark checkpoint_benchmark = {
 	.name = "checkpoint",
 	.summary = "cost of a counter that every call increments, by where it lies",
+	.version = 1,
 	.protocol = "relaxed load, add, store; each 2^n-th tick increments a second counter",
 	.source = "nutter2008",
 	.unit = "tick",

@@ -110,6 +110,7 @@ static const struct explained counters[] = {
 const struct benchmark core_to_core_benchmark = {
 	.name = "core-to-core",
 	.summary = "latency of moving a cache line between each pair of cores",
+	.version = 1,
 	.protocol = "two threads exchange a line: half a round trip, or one line of a stream",
 	.unit = "transfer",
 	.cycles = true,

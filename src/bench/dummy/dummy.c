@@ -323,6 +323,7 @@ const struct benchmark dummy_benchmark = {
 	.name = "dummy",
 	.summary =
 		"does nothing, in a time and with faults of your choice: for tests of the harness",
+	.version = 1,
 	.protocol = "waits by the clock, delay after delay",
 	.unit = "turn",
 	.internal = true,

@@ -278,6 +278,7 @@ const struct benchmark kmeans_benchmark = {
 	.name = "kmeans",
 	.summary = "k-means: false sharing that cancels the gain of threads, its fixes, "
 		   "and a fast version",
+	.version = 1,
 	.protocol = "Lloyd's iterations from the same centres, until no assignment changes or as "
 		    "many as asked for; a sample is a whole clustering, all that is built for it "
 		    "included",

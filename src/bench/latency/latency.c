@@ -264,6 +264,7 @@ static const struct explained counters[] = {
 const struct benchmark latency_benchmark = {
 	.name = "latency",
 	.summary = "latency of dependent loads: the levels of cache and TLB",
+	.version = 1,
 	.protocol = "each load gives the address of the next; the chain goes on where the last "
 		    "sample stopped",
 	.source = "sestoft2017, berestovskyy2019",

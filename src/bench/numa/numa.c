@@ -286,6 +286,7 @@ static const struct role roles[] = { { "thread", 0, BY_COUNT }, { 0 } };
 const struct benchmark numa_benchmark = {
 	.name = "numa",
 	.summary = "memory bandwidth by where pages lie: first touch, interleaved, bound, migrated",
+	.version = 1,
 	.protocol = "all threads go over the arrays together, each over a contiguous part of its "
 		    "own, as often as fills the sample",
 	.source = "jsl2023",

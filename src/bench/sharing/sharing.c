@@ -308,6 +308,7 @@ static const struct explained counters[] = {
 const struct benchmark sharing_benchmark = {
 	.name = "sharing",
 	.summary = "cost of updating a cache line from several threads",
+	.version = 1,
 	.protocol = "each thread updates its word as fast as it can; scored over the time in which "
 		    "all are at work",
 	.source = "sestoft2017",

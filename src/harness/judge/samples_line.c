@@ -5,7 +5,7 @@
 
 #include "harness/sample/metrics.h"
 #include "harness/sample/counts.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/sample/roles.h"
 #include "harness/judge/samples_line.h"
 #include "base/statistics.h"

@@ -3,8 +3,9 @@
 #include "harness/judge/judge.h"
 #include "harness/ask/options.h"
 #include "harness/judge/ratios.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/judge/summary.h"
+#include "harness/judge/summary_batches.h"
 #include "harness/judge/summary_counters.h"
 #include "harness/judge/summary_noise.h"
 #include "harness/judge/summary_pairs.h"
@@ -55,22 +56,11 @@ static json_t *trial_json(const struct planned *p)
 {
 	const struct benchmark *b = p->trial.benchmark;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o?, s:o, s:b, s:s}", "id", p->id,
-			 "identity", p->identity, "benchmark", b->name, "variant",
-			 p->trial.variant->name, "parameters", parameters_json(&p->trial),
-			 "threads", (int)p->trial.threads, "bind", utf8_json(p->bind), "cpus",
-			 cpus_json(p), "oversubscribed", p->trial.oversubscribed, "protocol",
-			 b->protocol);
-}
-
-/* How its samples became one number. */
-static json_t *statistic_json(const struct series *s)
-{
-	return json_pack(
-		"{s:f, s:s, s:s}", "quantile", 0.5, "of",
-		s->pairs ? "meetings of a pair in a batch" : "samples in a batch", "then",
-		s->pairs ? "mean over pairs, then median over batches, then over allocations"
-			 : "median over batches, then over allocations");
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o?, s:o, s:o?}", "id", p->id, "identity",
+			 p->identity, "benchmark", b->name, "variant", p->trial.variant->name,
+			 "parameters", parameters_json(&p->trial), "threads", (int)p->trial.threads,
+			 "bind", utf8_json(p->bind), "cpus", cpus_json(p), "oversubscribed",
+			 p->trial.oversubscribed ? json_true() : NULL);
 }
 
 static json_t *stopped_json(const struct series *s)
@@ -98,23 +88,25 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 					 : "not measured";
 	counters = counts_json(s, s->samples ? NULL : why);
 	counters_note(s, counters, counting, &v);
-	json_object_update_new(line, json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "status",
-					       status_names[v.status], "reasons", v.reasons,
-					       "notes", v.notes, "unit", p->trial.benchmark->unit,
-					       "statistic", statistic_json(s), "metrics",
-					       estimates_json(s, time, why), "samples", samples));
-	samples_allocations(s, line);
+	json_object_update_new(line,
+			       json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "status",
+					 status_names[v.status], "reasons", v.reasons, "notes",
+					 v.notes, "metrics", estimates_json(s, time, why),
+					 "samples", samples, "batches", batches_json(s)));
+	samples_spread(s, line);
 	json_object_set_new(line, "roles", throughput_json(s));
 	json_object_update_new(
-		line, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:o, "
-				"s:o}",
-				"ratios", ratios_json(s, group, n), "pairs", pairs, "counters",
-				counters, "counting", counting, "placement", placement_json(s),
-				"noise", noise_json(s), "cycle", record_number(cycle), "cycles",
-				record_number(time.all.value / cycle), "skew",
-				record_number(samples_skew(s)), "group", (int)p->group, "stopped",
-				stopped_json(s), "started", started, "elapsed",
-				record_number(s->elapsed), "region", region_json(s)));
+		line,
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, "
+			  "s:s, s:o, s:o}",
+			  "ratios", ratios_json(s, group, n), "pairs", pairs, "counters", counters,
+			  "kernel", counts_kernel_json(s), "kernel_unknown",
+			  counts_kernel_unknown_json(s), "counting", counting, "placement",
+			  placement_json(s), "noise", noise_json(s), "cycle", record_number(cycle),
+			  "cycles", record_number(time.all.value / cycle), "skew",
+			  record_number(samples_skew(s)), "group", (int)p->group, "stopped",
+			  stopped_json(s), "started", started, "elapsed", record_number(s->elapsed),
+			  "region", region_json(s)));
 	*status = v.status;
 	return line;
 }

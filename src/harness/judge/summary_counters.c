@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/sample/counts.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 
 /* Counts that may be none, or of few batches, and counting that was not for nothing. */
 void counters_note(const struct series *s, const json_t *counters, const json_t *counting,

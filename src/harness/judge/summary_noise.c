@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/judge/summary_noise.h"
 
 /* Of /proc/stat, s. */
@@ -24,13 +24,9 @@ json_t *noise_json(const struct series *s)
 
 	if (!s->samples)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "samples",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "samples",
 			 record_number((double)noise_samples(s) / (double)s->samples), "off_cpu",
-			 record_number(n->off_cpu), "run_delay", record_number(n->delay),
-			 "involuntary", (json_int_t)n->involuntary, "voluntary",
-			 (json_int_t)n->voluntary, "minor_faults", (json_int_t)n->minor_faults,
-			 "major_faults", (json_int_t)n->major_faults, "migrations",
-			 (json_int_t)n->migrations, "steal", record_number(n->steal), "foreign",
+			 record_number(n->off_cpu), "run_delay", record_number(n->delay), "foreign",
 			 record_number(n->foreign < 0 ? 0 : n->foreign), "wall",
 			 record_number(n->wall));
 }

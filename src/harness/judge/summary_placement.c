@@ -43,10 +43,17 @@ static json_t *one_placement_json(const struct placement *p)
 
 json_t *placement_json(const struct series *s)
 {
+	json_t *before, *after;
+
 	if (!s->placements.known)
 		return json_null();
-	return json_pack("{s:o, s:o}", "before", one_placement_json(&s->placements.before), "after",
-			 one_placement_json(&s->placements.after));
+	before = one_placement_json(&s->placements.before);
+	after = one_placement_json(&s->placements.after);
+	if (json_equal(before, after)) {
+		json_decref(after);
+		after = json_null();
+	}
+	return json_pack("{s:o, s:o}", "before", before, "after", after);
 }
 
 static void judge_placement(const struct placement *p, const char *when, const struct machine *m,

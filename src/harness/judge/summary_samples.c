@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/judge/samples_line.h"
 #include "base/statistics.h"
 #include "harness/judge/summary_noise.h"
@@ -40,12 +40,13 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		return json_null();
 	}
 	quantiles = samples_quantiles(sorted, n);
-	object =
-		json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
-			  "batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
-			  record_number(s->duration), "units", samples_units(s), "quantiles",
-			  quantiles, "mean", record_number(statistics_mean(sorted, n)), "deviation",
-			  record_number(statistics_deviation(sorted, n)), "humps", (int)heaps);
+	object = json_pack(
+		"{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
+		"batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
+		record_number(s->duration), "units", samples_units(s), "parts",
+		record_number(s->tally.done * tally_amount(&s->tally)), "quantiles", quantiles,
+		"mean", record_number(statistics_mean(sorted, n)), "deviation",
+		record_number(statistics_deviation(sorted, n)), "humps", (int)heaps);
 	if (heaps == 2)
 		verdict_add(v, STATUS_OK,
 			    "bimodal: one number does not tell it, see the quantiles in the "
@@ -72,28 +73,23 @@ static size_t estimates_of(const struct series *s, unsigned allocation, double *
 	return n;
 }
 
-void samples_allocations(const struct series *s, json_t *line)
+void samples_spread(const struct series *s, json_t *line)
 {
 	double *between = calloc(s->allocations + 1, sizeof(*between)),
 	       *within = calloc(s->allocations + 1, sizeof(*within)),
 	       *batch = calloc(s->batches + 1, sizeof(*batch));
-	json_t *list = json_array();
 	size_t n = 0, m = 0;
 
 	for (unsigned a = 0; between && within && batch && a < s->allocations; a++) {
 		const size_t batches = estimates_of(s, a, batch);
-		const double time = batches ? statistics_quantile(batch, batches, 0.5) : NAN;
 
-		json_array_append_new(list, json_pack("{s:o, s:i}", "time", record_number(time),
-						      "batches", (int)batches));
 		if (batches)
-			between[n++] = time;
+			between[n++] = statistics_quantile(batch, batches, 0.5);
 		if (batches > 1)
 			within[m++] = spread(batch, batches);
 	}
 	statistics_sort(between, n);
 	statistics_sort(within, m);
-	json_object_set_new(line, "allocations", list);
 	json_object_set_new(line, "spread_within",
 			    record_number(m ? statistics_quantile(within, m, 0.5) : NAN));
 	json_object_set_new(line, "spread_between", record_number(spread(between, n)));

@@ -10,8 +10,8 @@
 
 /* `samples` of the trial line, with a note where they are bimodal. */
 json_t *samples_json(const struct series *, struct verdict *);
-/* `allocations` of the trial line, and how their times spread, within and between. */
-void samples_allocations(const struct series *, json_t *line);
+/* `spread_within` and `spread_between` of the trial line. */
+void samples_spread(const struct series *, json_t *line);
 /* Notes of what makes the samples' times doubtful. */
 void samples_note_doubts(const struct series *, struct verdict *);
 

@@ -32,8 +32,8 @@ char *identity_text(const struct trial *t, const char *bind)
 	fprintf(f, " threads=%u", t->threads);
 	if (t->ranks && t->ranks->ranks > 1)
 		fprintf(f, " ranks=%u", t->ranks->ranks);
-	fprintf(f, " bind=%s%s protocol=%08" PRIx64, bind,
-		t->oversubscribed ? " oversubscribed" : "", identity_hash(b->protocol) >> 32);
+	fprintf(f, " bind=%s%s protocol=%u", bind, t->oversubscribed ? " oversubscribed" : "",
+		b->version);
 	fclose(f);
 	return identity;
 }

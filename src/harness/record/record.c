@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "harness/ask/options.h"
+#include "harness/record/complete.h"
+#include "harness/record/lean.h"
 #include "harness/record/record.h"
 #include "base/utf8.h"
 
@@ -30,17 +32,8 @@ struct record {
 	 * trial, the names of its counters.
 	 */
 	json_t *runs, *complete;
+	json_t *always; /* names of what the kernel counts always */
 };
-
-json_t *record_number(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
-json_t *record_interval(double low, double high)
-{
-	return isfinite(low) && isfinite(high) ? json_pack("[f, f]", low, high) : json_null();
-}
 
 char *record_time(char text[RECORD_TIME])
 {
@@ -55,11 +48,6 @@ char *record_time(char text[RECORD_TIME])
 	return text;
 }
 
-double record_real(const json_t *value)
-{
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static const char exists[] =
 	"exists; give another name, or --resume to go on in it, or --append to add a run";
 
@@ -69,23 +57,8 @@ static int complain(const char *path, const char *what, int status)
 	return status;
 }
 
-/* What need not be run again; what was wrong or misplaced must, or a resumed job would end well. */
-static bool is_complete(const char *status)
-{
-	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") ||
-			  !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
-}
-
-static json_t *counter_names(const json_t *trial)
-{
-	const json_t *counter;
-	json_t *names = json_object();
-	size_t i;
-
-	json_array_foreach(json_object_get(trial, "counters"), i, counter) json_object_set_new(
-		names, json_string_value(json_object_get(counter, "name")), json_true());
-	return names;
-}
+/* Up to the dot before the minor version. */
+enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
 
 static void begin_anew(struct record *r)
 {
@@ -107,7 +80,7 @@ static const char *take_note(struct record *r, json_t *line, bool first)
 	if (strcmp(type, "header") == 0) {
 		if (!json_is_string(run))
 			return "this header names no run, as locus does; give another file";
-		if (!schema || strcmp(schema, RECORD_SCHEMA))
+		if (!schema || strncmp(schema, RECORD_SCHEMA, MAJOR))
 			return "this record has another schema than " RECORD_SCHEMA
 			       ", which this locus writes; give another file";
 		if (json_array_size(json_object_get(line, "resumes")) == 0)
@@ -115,9 +88,10 @@ static const char *take_note(struct record *r, json_t *line, bool first)
 		json_array_append(r->runs, run);
 		r->ours = host && strcmp(host, r->host) == 0;
 	}
-	if (strcmp(type, "trial") == 0 && r->ours && id &&
-	    is_complete(json_string_value(json_object_get(line, "status"))))
-		json_object_set_new(r->complete, id, counter_names(line));
+	if (strcmp(type, "benchmark") == 0)
+		complete_learn(r->always, line);
+	if (strcmp(type, "trial") == 0 && r->ours && id && complete_is(line))
+		json_object_set_new(r->complete, id, complete_counters(line, r->always));
 	return NULL;
 }
 
@@ -287,6 +261,7 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 	utf8_print(host, r->host, sizeof(r->host));
 	r->runs = json_array();
 	r->complete = json_object();
+	r->always = json_object();
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 		id = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)r;
 	snprintf(r->run, sizeof(r->run), "%016" PRIx64, id);
@@ -353,6 +328,19 @@ static bool put_on_disk(struct record *r)
 	return false;
 }
 
+/* Of the many lines, what says nothing is left out. Freed by the caller. */
+static char *dump(json_t *line, const char *type)
+{
+	const bool samples = !strcmp(type, "samples");
+	json_t *own = samples		       ? lean(line)
+		      : !strcmp(type, "trial") ? lean_trial(line)
+					       : json_incref(line);
+	char *text = json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(samples ? 7 : 12));
+
+	json_decref(own);
+	return text;
+}
+
 void record_line(struct record *r, const char *type, json_t *object, bool sync)
 {
 	json_t *line = json_pack("{s:s, s:s}", "type", type, "run", r->run);
@@ -362,7 +350,7 @@ void record_line(struct record *r, const char *type, json_t *object, bool sync)
 	if (r->file < 0 || r->failed)
 		goto out;
 	if (object && !json_object_update(line, object))
-		text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));
+		text = dump(line, type);
 	if (!text) {
 		errno = ENOMEM;
 		fail(r);
@@ -393,6 +381,7 @@ bool record_close(struct record *r)
 	}
 	json_decref(r->runs);
 	json_decref(r->complete);
+	json_decref(r->always);
 	free(r->path);
 	free(r);
 	return failed;

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-#define RECORD_SCHEMA "locus-record-1"
+/* MAJOR.MINOR: within a major version keys are added, never changed; readers ignore the others. */
+#define RECORD_SCHEMA "locus-record-1.0"
 
 /* Stands for standard output, in the place of a path. */
 #define RECORD_STDOUT "-"
@@ -46,11 +47,5 @@ bool record_close(struct record *);
 /* The time of day as records write it: "2026-01-31T23:59:59.999Z". Returns `text`. */
 enum { RECORD_TIME = 40 };
 char *record_time(char text[RECORD_TIME]);
-
-/* null where it isn't a number: JSON has no word for that. */
-json_t *record_number(double);
-json_t *record_interval(double low,
-			double high); /* a list of the two; null where one isn't a number */
-double record_real(const json_t *);   /* NAN where it isn't a number, or not there */
 
 #endif

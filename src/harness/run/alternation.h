@@ -16,6 +16,7 @@ struct alternation {
 	double end;	      /* budget_now() when its share is spent */
 	double batch;	      /* s */
 	unsigned allocations; /* at least */
+	unsigned round;	      /* sweeps taken, in all allocations */
 	unsigned sweeps;      /* batches of each trial in an allocation, at least */
 	char started[RECORD_TIME];
 };

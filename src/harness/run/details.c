@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <string.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/run/details.h"
 #include "harness/run/shown.h"
 #include "base/quantity.h"

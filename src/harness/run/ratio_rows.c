@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/run/ratio_rows.h"
 #include "harness/run/shown.h"
 #include "base/utf8.h"

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "harness/record/json.h"
 #include "harness/ask/profile.h"
+#include "harness/run/benchmark_line.h"
 #include "harness/run/run_lines.h"
 #include "harness/plan/seat.h"
 #include "machine/provenance/program.h"
@@ -101,7 +103,10 @@ void run_header(struct run *r)
 			 counting_header_json(r->counting), "machine",
 			 provenance_machine(r->setting.machine), "markers",
 			 regions_json(&r->regions), "markers_why", utf8_json(r->regions.why_not));
-	record_line(r->record, "header", line, true);
+	record_line(r->record, "header", line, false);
+	for (unsigned i = 0; i < r->plans.plans; i++)
+		record_line(r->record, "benchmark", benchmark_line(r->plans.plan[i].benchmark),
+			    i + 1 == r->plans.plans);
 	r->headed = true;
 }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/run/shown.h"
 #include "base/quantity.h"
 

@@ -99,13 +99,17 @@ static void calibrate_all(struct alternation *a)
 /* A batch of a trial, and its line. */
 static void take(struct alternation *a, struct series *s)
 {
-	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch;
+	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch, before = s->batches;
 	struct run *r = a->run;
 	double began;
+	bool good;
 
 	run_turn_to(r, s->planned);
 	began = budget_elapsed(&r->budget);
-	if (!batch_take(s, r->team, samples, (a->n > 1 || r->counting) && s->duration < SHORT))
+	good = batch_take(s, r->team, samples, (a->n > 1 || r->counting) && s->duration < SHORT);
+	if (s->batches > before)
+		s->batch[before].round = a->round;
+	if (!good)
 		return;
 	r->budget.measured = true;
 	record_line(r->record, "samples", samples_line(s, began), false);
@@ -128,6 +132,7 @@ static bool sweep(struct alternation *a)
 		any = true;
 		take(a, s);
 	}
+	a->round++;
 	return any;
 }
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/judge/verdict.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/run/details.h"
 #include "harness/run/flat.h"
 #include "harness/run/shown.h"

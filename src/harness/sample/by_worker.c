@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "kit/agree.h"
 
 struct by_worker {

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "harness/sample/counts.h"
 #include "harness/sample/quotients.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 
 /* Of one event in all batches. */
 struct came_to {
@@ -102,46 +102,8 @@ static json_t *event_counter(const struct series *s, unsigned i, const char *why
 			 none ? json_null() : record_number(c.each.value), "ci",
 			 none ? json_null() : record_interval(c.each.low, c.each.high),
 			 "per_thread", none ? json_null() : threads_json(t, i, c), "total",
-			 none ? json_null() : record_number(c.sum.count), "samples",
+			 none ? json_null() : record_count(c.sum.count), "samples",
 			 (int)c.sum.samples, "trusted", !doubtful, "why", utf8_json(why));
-}
-
-/* What the evidence of noise holds anyway, of all samples. */
-static void add_own(json_t *list, const struct series *s, const char *why_not)
-{
-	const struct noise *n = &s->noise;
-	const struct {
-		const char *name, *unit;
-		double total;
-	} own[] = {
-		{ "minor-faults", "1", (double)n->minor_faults },
-		{ "major-faults", "1", (double)n->major_faults },
-		{ "voluntary-switches", "1", (double)n->voluntary },
-		{ "involuntary-switches", "1", (double)n->involuntary },
-		{ "migrations", "1", (double)n->migrations },
-		{ "steal", "s", n->steal },
-	};
-
-	for (size_t i = 0; i < LENGTH(own); i++) {
-		const double each =
-			why_not ? NAN : own[i].total / (s->tally.done * tally_amount(&s->tally));
-		const char *why = isfinite(each)	   ? NULL
-				  : why_not		   ? why_not
-				  : isfinite(own[i].total) ? "no unit of work was done"
-							   : "the kernel did not tell it";
-
-		if (quotients_counter(list, own[i].name))
-			continue;
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o, s:i, s:b, s:s?}",
-				  "name", own[i].name, "source", "kernel", "unit", own[i].unit,
-				  "scope", "thread", "per",
-				  counting_per(s->planned->trial.benchmark), "value",
-				  record_number(each), "ci", "per_thread", "total",
-				  why_not ? json_null() : record_number(own[i].total), "samples",
-				  (int)s->samples, "trusted", true, "why", why));
-	}
 }
 
 json_t *counts_json(const struct series *s, const char *why)
@@ -151,7 +113,29 @@ json_t *counts_json(const struct series *s, const char *why)
 	for (unsigned i = 0; i < s->tally.events; i++)
 		json_array_append_new(list, event_counter(s, i, why));
 	quotients_add(list);
-	add_own(list, s, why);
+	return list;
+}
+
+json_t *counts_kernel_json(const struct series *s)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < NOISE_COUNTERS && s->samples; i++) {
+		const double total = noise_counters[i].total(&s->noise);
+
+		if (total != 0 && isfinite(total))
+			json_object_set_new(object, noise_counters[i].name, record_count(total));
+	}
+	return object;
+}
+
+json_t *counts_kernel_unknown_json(const struct series *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < NOISE_COUNTERS && s->samples; i++)
+		if (!isfinite(noise_counters[i].total(&s->noise)))
+			json_array_append_new(list, json_string(noise_counters[i].name));
 	return list;
 }
 
@@ -164,7 +148,7 @@ json_t *counts_batch_json(const struct series *s)
 	for (unsigned i = 0; i < t->events && tally_counts(t, batch); i++)
 		if (tally_sum(t, batch, i)->samples)
 			json_object_set_new(object, tally_name(t, i),
-					    record_number(tally_sum(t, batch, i)->count));
+					    record_count(tally_sum(t, batch, i)->count));
 	return object;
 }
 

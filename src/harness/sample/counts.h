@@ -8,10 +8,16 @@
 #include "harness/sample/series.h"
 
 /*
- * `counters` of the trial line: its events, quotients of them, and what the kernel counts anyway.
+ * `counters` of the trial line: its events, and quotients of them.
  * `why`: there are no samples because of that; NULL: there are.
  */
 json_t *counts_json(const struct series *, const char *why);
+/*
+ * `kernel` of the trial line: totals of what the kernel counts always, where they are not zero; and
+ * `kernel_unknown`, names of what it did not tell.
+ */
+json_t *counts_kernel_json(const struct series *);
+json_t *counts_kernel_unknown_json(const struct series *);
 /* `counters` of the samples line: of the newest batch. */
 json_t *counts_batch_json(const struct series *);
 /* `counting` of the trial line: its time in batches with and without. */

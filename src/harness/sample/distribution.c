@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "kit/agree.h"
 
 struct distribution {

@@ -4,7 +4,7 @@
 
 #include "harness/sample/estimates.h"
 #include "harness/sample/metrics.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/sample/reports.h"
 #include "base/utf8.h"
 

@@ -90,3 +90,39 @@ void noise_sum(const struct ranks *ranks, struct noise *n)
 	for (size_t i = 0; i < sizeof(count) / sizeof(*count); i++)
 		agree_total(ranks, (int64_t *)count[i], 1);
 }
+
+static double minor_faults(const struct noise *n)
+{
+	return (double)n->minor_faults;
+}
+
+static double major_faults(const struct noise *n)
+{
+	return (double)n->major_faults;
+}
+
+static double voluntary(const struct noise *n)
+{
+	return (double)n->voluntary;
+}
+
+static double involuntary(const struct noise *n)
+{
+	return (double)n->involuntary;
+}
+
+static double migrations(const struct noise *n)
+{
+	return (double)n->migrations;
+}
+
+static double steal(const struct noise *n)
+{
+	return n->steal;
+}
+
+const struct noise_counter noise_counters[NOISE_COUNTERS] = {
+	{ "minor-faults", "1", minor_faults },	  { "major-faults", "1", major_faults },
+	{ "voluntary-switches", "1", voluntary }, { "involuntary-switches", "1", involuntary },
+	{ "migrations", "1", migrations },	  { "steal", "s", steal },
+};

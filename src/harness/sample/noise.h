@@ -17,6 +17,13 @@ struct noise {
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
 };
 
+/* What the kernel counts always: a name and a unit of the record. */
+enum { NOISE_COUNTERS = 6 };
+extern const struct noise_counter {
+	const char *name, *unit;
+	double (*total)(const struct noise *); /* NAN: unknown */
+} noise_counters[NOISE_COUNTERS];
+
 /* Of a worker that is free to move: switches and migrations do not disturb it. */
 #define ANY_CPU (-1)
 /* Adds what a worker on this CPU saw of a sample; true if the sample was disturbed. */

@@ -4,7 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "harness/sample/quotients.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "base/statistics.h"
 
 /* What two counts say together. The first row of a name whose events were both counted. */

@@ -24,6 +24,7 @@
 struct batch {
 	size_t first, samples; /* in the series' arrays */
 	unsigned allocation;
+	unsigned round; /* of its group: batches of a round were taken one after the other */
 	/* the quantile of its samples, and of those without noise; NAN where all are noisy */
 	double estimate, clean;
 	double cycle; /* s per core cycle beside it; 0 unknown */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/sample/estimates.h"
-#include "harness/record/record.h"
+#include "harness/record/json.h"
 #include "harness/sample/roles.h"
 #include "kit/agree.h"
 

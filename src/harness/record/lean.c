@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+
+#include "harness/record/lean.h"
+
+static bool says_nothing(const json_t *value)
+{
+	return json_is_null(value) || (json_is_array(value) && !json_array_size(value)) ||
+	       (json_is_object(value) && !json_object_size(value));
+}
+
+static json_t *lean_list(const json_t *list)
+{
+	json_t *copy = json_array();
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach(list, i, value) json_array_append_new(copy, lean(value));
+	return copy;
+}
+
+json_t *lean(const json_t *line)
+{
+	json_t *copy, *value;
+	const char *key;
+
+	if (json_is_array(line))
+		return lean_list(line);
+	if (!json_is_object(line))
+		return json_copy((json_t *)line);
+	copy = json_object();
+	json_object_foreach((json_t *)line, key, value)
+	{
+		json_t *own = lean(value);
+
+		if (says_nothing(own))
+			json_decref(own);
+		else
+			json_object_set_new(copy, key, own);
+	}
+	return copy;
+}
+
+json_t *lean_trial(const json_t *line)
+{
+	json_t *copy = lean(line), *metrics = json_array(), *metric;
+	size_t i;
+
+	json_array_foreach(json_object_get(copy, "metrics"), i, metric)
+	{
+		json_object_del(metric, "unit");
+		json_object_del(metric, "better");
+		if (json_object_get(metric, "value"))
+			json_array_append(metrics, metric);
+	}
+	if (json_array_size(metrics))
+		json_object_set(copy, "metrics", metrics);
+	else
+		json_object_del(copy, "metrics");
+	json_decref(metrics);
+	return copy;
+}
