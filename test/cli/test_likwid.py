@@ -469,3 +469,15 @@ def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path
         names = [trial["region"]["name"] for trial in trials if trial["region"]]
         assert set(names) == {name for name, _ in marked()} and len(set(names)) == len(names) > 0
         assert all(re.fullmatch(r"[A-Za-z0-9_]{1,80}", name) for name in names)
+
+
+def test_a_run_that_is_cut_off_leaves_its_counts(locus, wrapped, marked, trials, tmp_path):
+    """By the watchdog, while the check of its answer is stuck."""
+    file = tmp_path / "a.jsonl"
+    words = "dummy --variant stuck --where verify --delay 6e8 --repeats 6 --time-budget 1s"
+    done = locus(words, "--output", file, env=wrapped())
+    assert done.status == 0 and "cut off while" in done.err, done.err
+    regions = [trial["region"] for trial in trials(file).values() if trial["region"]]
+    assert {name: max(calls.values()) for (name, _), calls in marked().items()} == {
+        region["name"]: region["calls"] for region in some(regions)
+    }

@@ -8,6 +8,7 @@
 
 #include "harness/run/alternation.h"
 #include "harness/run/cut.h"
+#include "harness/run/regions.h"
 #include "harness/run/run_lines.h"
 #include "harness/run/tell.h"
 #include "harness/sample/storage.h"
@@ -72,14 +73,19 @@ static void say_why(const struct run *r, int signal, const char *what)
 	      output ? output : "", signal ? "" : "; " RUN_MORE);
 }
 
-static int cut(void *argument, int signal, const char *what)
+/* LIKWID writes its counts at the end: main is in a region, maybe, and never in LIKWID's code. */
+static void end_regions(struct run *r)
 {
-	struct run *r = argument;
+	if (r->headed)
+		regions_close(&r->regions, &r->plans, r->ranks);
+}
+
+static int close_books(struct run *r, int signal, const char *what)
+{
 	const enum stopped stopped = signal ? STOPPED_SIGNAL : STOPPED_BUDGET;
 	const double enough = clock_now() + LINES;
 	int status;
 
-	r->signal = signal;
 	if (!rank_is_first(r->ranks))
 		return run_status(r);
 	progress_clear(&r->progress);
@@ -99,6 +105,17 @@ static int cut(void *argument, int signal, const char *what)
 	run_end(r, status);
 	fflush(stdout);
 	return record_failed(r->record) && !status ? EXIT_BAD : status;
+}
+
+static int cut(void *argument, int signal, const char *what)
+{
+	struct run *r = argument;
+	int status;
+
+	r->signal = signal;
+	status = close_books(r, signal, what);
+	end_regions(r);
+	return status;
 }
 
 /* --- on the main thread --- */
