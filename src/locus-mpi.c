@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command for the ranks of an MPI job, with the benchmarks that can be divided over them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "benchmarks.h"
 #include "cluster/cluster.h"
@@ -43,6 +44,9 @@ int main(int argc, char **argv)
 	for (const struct benchmark *const *b = benchmarks; *b && n < MOST_BENCHMARKS - 1; b++)
 		if (is_divided(*b))
 			divided[n++] = *b;
+	/* a shell asks at each press of a key, and not within a job */
+	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--complete"))
+		return program_main(&program, argc, argv);
 	program.ranks = cluster_open(&argc, &argv);
 	if (!program.ranks)
 		return EXIT_BAD;

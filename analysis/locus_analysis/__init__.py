@@ -1,2 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, pictures and reports from the records that locus writes."""
+"""Tables, pictures and reports from the records that locus writes.
+
+load() gives records as data frames, for tools of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .frames import Frames
+
+__all__ = ["load"]
+
+
+def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Frames:
+    """Records, by their files, as data frames: `runs`, `trials`, `metrics`, `ratios`, `counters`,
+    `samples`. It needs pandas. A file that is no record raises records.BadInput."""
+    from . import frames  # here: `locus report` works without pandas
+
+    given = [paths] if isinstance(paths, (str, PathLike)) else paths
+    return frames.load([Path(path) for path in given])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus report, locus levels, locus validate: what of locus is written in Python."""
+"""locus report, locus levels, locus validate: what of locus is written in Python. Installed by pip,
+it is locus-analysis report."""
 
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ def _complain(error: object, status: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="locus", description="Reads the records that locus wrote (--output)."
+        prog="locus-analysis" if Path(sys.argv[0]).name == "locus-analysis" else "locus",
+        description="Reads the records that locus wrote (--output).",
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 

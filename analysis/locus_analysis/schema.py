@@ -76,11 +76,7 @@ def check(line: Any, strict: bool) -> None:
 
 @cache
 def _document() -> Line:
-    top = HERE.parents[1]
-    installed, source = top / "schema" / SCHEMA_FILE, top / "doc" / "schema" / SCHEMA_FILE
-    document: Line = json.loads(
-        (installed if installed.exists() else source).read_text(encoding="utf-8")
-    )
+    document: Line = json.loads((HERE / SCHEMA_FILE).read_text(encoding="utf-8"))
     return document
 
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "commands/complete.h"
 #include "commands/list.h"
 #include "count/counting.h"
 #include "harness/ask/options.h"
@@ -238,6 +239,10 @@ int list_command(const struct program *p, int argc, char **argv)
 	const char *name = argc > 1 + names ? argv[1 + names] : NULL;
 	const struct benchmark *b = NULL;
 
+	if (argc > 1 && strcmp(argv[1], "--complete") == 0) {
+		complete(p, (unsigned)argc - 2, argv + 2, stdout);
+		return 0;
+	}
 	if (refuse_arguments(argc, argv, 1 + names))
 		return EXIT_COMMAND_LINE;
 	if (man) {

@@ -47,7 +47,7 @@ const struct option_row option_rows[] = {
 	{ "bind", "WHERE",
 	  "close, spread, float (free to move), or a list of CPUs such as 0,2-5, to use only "
 	  "these; with a layout, within each node (default: as bound from outside, else close)",
-	  BIND },
+	  BIND, "close,spread,float" },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
 	  ORDER_OVERSUBSCRIBE },
 	{ "profile", "NAME",
@@ -57,7 +57,7 @@ const struct option_row option_rows[] = {
 	{ "output", "FILE",
 	  "write the record (JSON Lines) to FILE, which must not exist; -: to standard output, "
 	  "and the table to standard error",
-	  OUTPUT },
+	  OUTPUT, ":files" },
 	{ "resume", NULL, "go on in --output: trials that are complete there are not run again",
 	  RESUME },
 	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
@@ -73,7 +73,7 @@ const struct option_row option_rows[] = {
 	  "count these events beside the time: names of PAPI, perf::NAME, the kernel's own "
 	  "(faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` "
 	  "shows",
-	  COUNTERS },
+	  COUNTERS, "default" },
 	{ "counters-optional", NULL, "go on, too, where none of them can be counted",
 	  COUNTERS_OPTIONAL },
 	{ "multiplex", NULL,
@@ -86,9 +86,9 @@ const struct option_row option_rows[] = {
 	  DRY_RUN },
 	{ "topology", "WHAT",
 	  "with --dry-run: a machine such as \"node:2 core:64 pu:2\", or an hwloc XML file",
-	  TOPOLOGY },
+	  TOPOLOGY, ":files" },
 	{ "format", "NAME", "what is printed: table, csv, md (Markdown) or json (default: table)",
-	  FORMAT },
+	  FORMAT, "table,csv,md,json" },
 	{ "quiet", NULL, "print nothing but errors", QUIET },
 	{ 0 }
 };

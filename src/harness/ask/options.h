@@ -52,11 +52,13 @@ int options_parse(struct options *, const struct benchmark *, int argc, char **a
 
 /*
  * The tables, for the list of options in `locus list`, completion and the man page: name, argument
- * (NULL: none), help; NULL at the end.
+ * (NULL: none), help; NULL at the end. values: words that it may be, beside those that a benchmark
+ * knows: "close,spread"; ":files": names of files; NULL: none.
  */
 struct option_row {
 	const char *name, *argument, *help;
 	int key;
+	const char *values;
 };
 extern const struct option_row option_rows[];
 

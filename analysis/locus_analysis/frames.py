@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records as data frames, for tools of one's own: locus_analysis.load() (doc/frames.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import duckdb
+
+from . import records
+
+try:
+    import pandas as pd
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "locus_analysis.load() needs pandas: pip install 'locus-analysis[frames]', or pip install"
+        " pandas",
+        name=error.name,
+    ) from error
+
+# What tells a trial from others; then come its parameters.
+IDENTITY = ("run", "trial", "host", "benchmark", "variant", "threads", "bind")
+TRIALS = """
+SELECT whole AS run, id AS trial, host, benchmark, variant, threads, bind,
+	t.parameters::VARCHAR AS parameters, status, reasons, (samples->>'$.n')::BIGINT AS samples,
+	spread_within, spread_between
+FROM trial t JOIN run ON run.run = whole ORDER BY position
+"""
+RUNS = """
+SELECT run, host, rank, ranks, try_cast(started AS TIMESTAMP) AS started, elapsed, profile,
+	exit_status, header->>'$.machine.cpu.model' AS cpu, header->>'$.machine.virtual' AS virtual,
+	header->>'$.program.version' AS version, file, command
+FROM outcome ORDER BY ordinal
+"""
+METRICS = """
+SELECT m.whole AS run, m.id AS trial, m.name AS metric, m.unit, m.better, m.value, m.low, m.high,
+	m.why
+FROM metric m JOIN trial USING (whole, id) ORDER BY position, m.place
+"""
+RATIOS = """
+WITH each_one AS (SELECT whole, id, position, unnest(from_json(ratios, '[{"name": "VARCHAR",
+	"metric": "VARCHAR", "of": "VARCHAR", "to": "VARCHAR", "trial": "VARCHAR",
+	"value": "DOUBLE", "ci": ["DOUBLE"]}]')) AS r
+	FROM trial WHERE json_type(ratios) = 'ARRAY')
+SELECT whole AS run, id AS trial, r.name AS ratio, coalesce(r.metric, 'time') AS metric,
+	r.of AS of_value, r.to AS to_value, r.trial AS other, r.value, r.ci[1] AS low,
+	r.ci[2] AS high
+FROM each_one ORDER BY position
+"""
+SAMPLES = """
+SELECT whole AS run, id AS trial, moment, time, noisy FROM sample ORDER BY whole, moment
+"""
+COUNTERS = """
+SELECT c.whole AS run, c.id AS trial, c.name AS counter, c.source, c.unit, c.per, c.value, c.low,
+	c.high, c.total, c.trusted, c.why
+FROM counter c JOIN trial USING (whole, id) ORDER BY position, counter_place
+"""
+# Columns of these; a parameter of such a name is called parameter_NAME.
+TAKEN = frozenset(
+    (
+        *IDENTITY,
+        *("status", "reasons", "samples", "spread_within", "spread_between"),
+        *("metric", "unit", "better", "value", "low", "high", "why"),
+        *("ratio", "of_value", "to_value", "other"),
+        *("counter", "source", "per", "total", "trusted"),
+    )
+)
+
+
+class Frames:
+    """Tables of records, each made when it is first asked for. Numbers are in base units.
+
+    `run` and `trial` join them. But for `runs` and `samples`, each has all that tells a trial from
+    others, so that a picture needs no join.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, notes: Sequence[str]) -> None:
+        self.db = db
+        self.notes = list(notes)  # what was left out, and why
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """What a query of the report's own tables yields (tables.sql)."""
+        return self.db.execute(query).df()
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """A row for each run: machine, program, command, and how it ended."""
+        return self.sql(RUNS)
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """A row for each trial: a column for each parameter, and how it went."""
+        found = self.sql(TRIALS)
+        parameters = pd.DataFrame.from_records(
+            [json.loads(text) for text in found.pop("parameters")], index=found.index
+        )
+        own = {name: f"parameter_{name}" for name in parameters if name in TAKEN}
+        told = found.loc[:, IDENTITY].join(parameters.rename(columns=own))
+        return told.join(found.drop(columns=list(IDENTITY)))
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """A row for each metric of each trial: its value, and the interval from low to high."""
+        return self._of_trials(METRICS)
+
+    @cached_property
+    def ratios(self) -> pd.DataFrame:
+        """A row for each ratio of a trial to another, which was sampled in turn with it."""
+        return self._of_trials(RATIOS)
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """A row for each sample: time in s per unit, at a moment in s since its run began."""
+        return self.sql(SAMPLES)
+
+    @cached_property
+    def counters(self) -> pd.DataFrame:
+        """A row for each event that was counted in a trial, or could not be."""
+        return self._of_trials(COUNTERS)
+
+    def _of_trials(self, query: str) -> pd.DataFrame:
+        told = self.trials.drop(columns=["reasons", "samples", "spread_within", "spread_between"])
+        return told.merge(self.sql(query), on=["run", "trial"])
+
+
+def load(paths: Sequence[Path]) -> Frames:
+    """As locus_analysis.load()."""
+    read = records.read(paths)
+    return Frames(records.tables(read), read.notes)
