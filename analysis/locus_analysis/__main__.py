@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
         help="make a page with pictures from records",
         description=(
             "Makes one HTML page from one or several records, readable without a network, and"
-            " beside it a folder with its pictures as SVG and PNG: report.html and"
+            " beside it a folder with its pictures as SVG, PNG, PDF and Vega-Lite: report.html and"
             " report-pictures/."
         ),
         epilog=(

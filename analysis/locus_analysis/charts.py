@@ -8,6 +8,7 @@ No picture depends on colour: what a colour says also stands there in words.
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ ROW, BARS, SHARES = (
 )  # pixels: height of a row, widths of the parts of a picture of bars
 COLUMN = 135  # pixels: width of bars beside others
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
+BARE = 6  # rows without a value in a picture, since they tell little
 SPANS = 6  # of numbers of flagged trials, in a line
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
@@ -160,7 +162,10 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
     """Headline values with their intervals, a bar a trial; beside it where its pages lay. One
     axis for a picture."""
     pictures = []
-    chunks = _chunks(rows)
+    bare = [r for r in rows if r["value"] is None and r["flag"] is not None]
+    left_out = bare if len(bare) > BARE else []  # a line says so of all that are alike
+    drawn = [r for r in rows if r not in left_out]
+    chunks = _chunks(drawn)
     for i, chunk in enumerate(chunks, 1):
         part = f" ({i} of {len(chunks)})" if len(chunks) > 1 else ""
         with_pages = any(row["how"] for row in chunk)
@@ -169,7 +174,7 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
             0.0,
             *(v for row in chunk for v in (row["value"], row["low"], row["high"]) if v is not None),
         ]
-        widths, data = _label_widths(rows), Data()
+        widths, data = _label_widths(drawn), Data()
         panels = [
             _bar_panel(
                 data,
@@ -182,7 +187,14 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
             for key, group in groupby(chunk, lambda row: row["panel"])
         ]
         pictures.append(
-            picture(f"{name}-{i}" if part else name, title + part, help_text, chunk, panels, data)
+            picture(
+                f"{name}-{i}" if part else name,
+                title + part,
+                help_text,
+                chunk + (left_out if i == len(chunks) else []),
+                panels,
+                data,
+            )
         )
     return pictures
 
@@ -805,16 +817,29 @@ def picture(
 
 
 def _notes(flagged: Sequence[Row], most: int) -> list[str]:
-    if len(flagged) <= most:
-        return [f"{mark(r)}: {'; '.join(r['reasons'])}" for r in flagged]
-    groups = groupby(sorted(flagged, key=lambda r: (r["status"], r["flag"])), lambda r: r["status"])
-    return [_note(status, list(own)) for status, own in groups]
+    groups = alike(flagged)
+    if len(groups) > most:
+        ordered = sorted(flagged, key=lambda r: (r["status"], r["flag"]))
+        groups = [list(own) for _, own in groupby(ordered, lambda r: r["status"])]
+    return [
+        f"{mark(own[0])}: {'; '.join(own[0]['reasons'])}" if len(own) == 1 else _note(own)
+        for own in groups
+    ]
 
 
-def _note(status: str, own: Sequence[Row]) -> str:
+def alike(flagged: Sequence[Row]) -> list[list[Row]]:
+    """By status and what is said of them, whatever numbers are in it."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for r in flagged:
+        said = re.sub(r"\d[\d.,]*", "0", "; ".join(r["reasons"]))
+        groups.setdefault((r["status"], said), []).append(r)
+    return list(groups.values())
+
+
+def _note(own: Sequence[Row]) -> str:
     drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
     trials = f"{len(own)} trial{'s' * (len(own) > 1)}, {_spans([r['flag'] for r in own])}"
-    return f"▲ {status}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
+    return f"▲ {own[0]['status']}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
 
 
 def _spans(numbers: Sequence[int]) -> str:

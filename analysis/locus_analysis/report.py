@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import shutil
@@ -15,11 +16,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import duckdb
 import jinja2
 import markupsafe
-import vl_convert
 
 from . import (
     charts,
@@ -28,6 +27,7 @@ from . import (
     counter_curves,
     counters,
     curves,
+    draw,
     kmeans,
     levels,
     likwid,
@@ -44,9 +44,7 @@ from .charts import Picture
 from .records import HERE, CannotWrite, Records, rows
 
 # Of a page to one of its pictures.
-LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png))"')
-SCALE = 1.5  # of a PNG, to the pixels of a chart
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
 MEANING = {
     "noisy": "others disturbed the samples",
@@ -137,26 +135,29 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     for picture in [
         p for s in sections for p in s["pictures"] + s["counters"]["pictures"]
     ] + steadiness:
-        _draw(picture, folder)
-    flaws = [] if many else rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag")
+        draw.draw(picture, folder)
+    flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag") if not many else []
     statuses = Counter(
         dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
     )
-    return _template().render(
-        script=_script(),
+    page = _template().render(
+        script=HERE.joinpath("report.js").read_text(encoding="utf-8"),
+        style=HERE.joinpath("report.css").read_text(encoding="utf-8"),
+        kinds=draw.KINDS,
         link=link,
         runs=runs,
         names=names,
         notes=given.notes,
         sections=sections,
         steadiness=steadiness,
-        flaws=flaws,
+        flaws=charts.alike(flaws),
         meaning=MEANING,
         statuses=[(s, statuses[s]) for s in ("ok", *MEANING) if statuses[s]],
         machines=population.machines(_machines(runs)) if many else _machines(runs),
         outstanding=population.hosts(db) if many else [],
         hosts=len({r["host"] for r in runs}) if many else 0,
     )
+    return _scoped(page)
 
 
 @cache
@@ -169,7 +170,7 @@ def _template() -> jinja2.Template:
         percent=units.percent,
         interval=units.interval,
         size=units.size,
-        image=_image,
+        digest=digest,
         cells=levels.cells,
         number=units.number,
         events=units.count,
@@ -205,8 +206,10 @@ def _section(
     counters.drop_notes(db, trials)
     section: dict[str, Any] = {
         "name": benchmark,
+        "id": f"section-{benchmark}",
+        "own": {},
         "pictures": [],
-        "ratios": _ratios(db) if benchmark == "numa" else [],
+        "results": _results(trials, names),
         "protocols": rows(
             db,
             "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
@@ -216,7 +219,7 @@ def _section(
         "peers": peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)),
     }
     if benchmark in OWN:
-        section[benchmark] = OWN[benchmark](db, names, section["pictures"])
+        section["own"] = OWN[benchmark](db, names, section["pictures"])
     else:
         section["pictures"] += _bars(db, benchmark, names, trials)
     section["pictures"] += _matrices(db, benchmark, names)
@@ -226,9 +229,9 @@ def _section(
                 section["peers"], f"{benchmark}-peers", f"{benchmark} beside other libraries"
             )
         )
-    section["counters"] = _counters(
-        db, benchmark, names, (section.get("latency") or {}).get("findings", ())
-    )
+    first = [next((p for p in section["pictures"] if n in p.title), None) for n in names.values()]
+    section["first"] = [p for p in first if p] or section["pictures"][:1]
+    section["counters"] = _counters(db, benchmark, names, section["own"].get("findings", ()))
     return section
 
 
@@ -238,7 +241,10 @@ def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> lis
     return [
         {
             "name": benchmark,
+            "id": f"section-{benchmark}",
+            "own": {},
             "pictures": found.get(benchmark, {}).get("pictures", []),
+            "first": found.get(benchmark, {}).get("pictures", [])[:1],
             "hosts": found.get(benchmark),
             "protocols": rows(
                 db,
@@ -252,6 +258,49 @@ def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> lis
         }
         for benchmark in benchmarks
     ]
+
+
+def _results(trials: Sequence[dict[str, Any]], names: dict[str, str]) -> list[str]:
+    """A sentence for each run: where all else is equal, the two variants that are furthest
+    apart."""
+    said = []
+    for whole, own in sharing.by_run(trials):
+        settings: dict[Any, list[dict[str, Any]]] = {}
+        for t in own:
+            if t["status"] not in levels.UNUSABLE and (t["value"] or 0) > 0:
+                settings.setdefault((t["panel"], t["point"], t["threads"]), []).append(t)
+        of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
+        before = f"{names[whole]}: " if len(names) > 1 else ""
+        if of_setting:
+            widest = max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"])
+            said.append(before + _apart(widest))
+        else:
+            kinds = Counter(t["status"] for t in own)
+            counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
+            said.append(f"{before}No result: of {len(own)} trials, {counts}.")
+    return said
+
+
+def _apart(setting: Sequence[dict[str, Any]]) -> str:
+    """Of trials with the same setting, from the least to the greatest value."""
+    least, most = setting[0], setting[-1]
+    values = [units.quantity(t["value"], t["unit"]) for t in (least, most)]
+    where = ", ".join(filter(None, (most["panel"], most["point"])))
+    at = f" ({where})" if where else ""
+    if least["variant"] == most["variant"]:
+        return f"{most['variant']}{at}: {most['metric']} {values[1]}."
+    if most["better"] is None:
+        return (
+            f"{most['metric']}{at}: {values[0]} with {least['variant']}, {values[1]} with"
+            f" {most['variant']}."
+        )
+    if most["better"] == "lower":
+        (least, most), values = (most, least), values[::-1]
+    ratio = units.number(max(least["value"], most["value"]) / min(least["value"], most["value"]))
+    return (
+        f"{most['variant']} beats {least['variant']} by a factor of {ratio}{at}:"
+        f" {most['metric']} {values[1]} against {values[0]}."
+    )
 
 
 def _counters(
@@ -315,6 +364,20 @@ def _matrices(
         title = f"{what}, node by node, on {names[whole]}"
         pictures.append(charts.matrix(own, _file_name(benchmark, names, whole) + "-matrix", title))
     return pictures
+
+
+def _numa(
+    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
+) -> dict[str, Any]:
+    trials = rows(db, "FROM headline WHERE benchmark = 'numa' ORDER BY place")
+    pictures += _bars(db, "numa", names, trials)
+    found = _ratios(db)
+    with_both = [line for line in found if {"single", "random"} <= set(line["by"])]
+    worst = {
+        line["whole"]: line
+        for line in sorted(with_both, key=lambda s: s["by"]["single"]["value"] or 0)
+    }
+    return {"ratios": found, "worst": list(worst.values())}
 
 
 def _latency(
@@ -381,7 +444,7 @@ def _sharing(
             ),
         ]
         drawn = [p for p in curves_of if p]
-        pictures += _rest(own, drawn, file, title) + drawn
+        pictures += drawn + _rest(own, drawn, file, title)
         found[whole] = sharing.section(own, machine)
     return {"runs": found, "published": sharing.published_slowdowns()}
 
@@ -393,7 +456,7 @@ def _core_to_core(
     for whole, own in sharing.by_run(records.told(db, "core-to-core")):
         file, title = _file_name("core-to-core", names, whole), f"core-to-core on {names[whole]}"
         drawn = core_to_core.maps(own, machines[whole], file, title)
-        pictures += _rest(own, drawn, file, title) + drawn
+        pictures += drawn + _rest(own, drawn, file, title)
         found[whole] = core_to_core.tables(own)
     return {"runs": found}
 
@@ -405,7 +468,7 @@ def _checkpoint(
     for whole, own in sharing.by_run(records.told(db, "checkpoint")):
         file, title = _file_name("checkpoint", names, whole), f"checkpoint on {names[whole]}"
         drawn = checkpoint.pictures(own, machines[whole], file, title)
-        pictures += _rest(own, drawn, file, title) + drawn
+        pictures += drawn + _rest(own, drawn, file, title)
         found[whole] = checkpoint.section(own)
     return {"runs": found, "published": checkpoint.published_ratio()}
 
@@ -427,9 +490,8 @@ def _kmeans(
             ]
             if p
         ]
-        pictures += (
-            _rest([t for t in own if (whole, t["id"]) not in shown], drawn, file, title) + drawn
-        )
+        rest = [t for t in own if (whole, t["id"]) not in shown]
+        pictures += drawn + _rest(rest, drawn, file, title)
         found[whole] = kmeans.section(
             [t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)]
         )
@@ -458,7 +520,7 @@ def _search(
     ):
         file, title = _file_name("search", names, whole), f"search on {names[whole]}"
         drawn = search.pictures(own, machines[whole], file, title)
-        pictures += _rest(own, drawn, file, title) + drawn
+        pictures += drawn + _rest(own, drawn, file, title)
         found[whole] = search.section(own)
     over_ranks = scaling.over_ranks(scaled, "search-scaling", "search over MPI ranks")
     shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
@@ -496,6 +558,7 @@ def _rest(
 # Sections that draw more than bars; each adds its pictures, and returns what its part of the page
 # shows.
 OWN = {
+    "numa": _numa,
     "latency": _latency,
     "sharing": _sharing,
     "core-to-core": _core_to_core,
@@ -518,7 +581,7 @@ def _ratios(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """One line for each setting that has `static`: the ratios by variant."""
     found = rows(db, "FROM placement_ratio ORDER BY setting")
     return [
-        {**(line := list(group))[0], "by": {r["variant"]: r for r in line}}
+        {**(line := list(group))[0], "by": {r["variant"]: {**r, "value": r["ratio"]} for r in line}}
         for _, group in groupby(found, lambda r: r["setting"])
     ]
 
@@ -529,7 +592,9 @@ def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Pi
     )
     return [
         charts.drift(
-            list(group), _file_name("steadiness", names, part), f"Steadiness of {names[part]}"
+            list(group),
+            _file_name("steadiness", names, part),
+            f"Drift during the run: {names[part]}",
         )
         for part, group in groupby(marks, lambda m: m["part"])
     ]
@@ -563,43 +628,23 @@ def _file_name(what: str, names: dict[str, str], run: str) -> str:
     return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
 
 
-def _draw(picture: Picture, folder: Path) -> None:
-    scale = 2 if picture.dense else SCALE  # a cell of a dense picture has whole pixels
-    svg = vl_convert.vegalite_to_svg(picture.spec, vl_version=VEGA_LITE)
-    picture.png = vl_convert.svg_to_png(svg, scale=scale)
-    picture.svg = _around(picture.png, scale) if picture.dense else svg
-    folder.joinpath(picture.name + ".svg").write_text(picture.svg, encoding="utf-8")
-    folder.joinpath(picture.name + ".png").write_bytes(picture.png)
+def digest(text: str) -> str:
+    """What a content security policy calls the one script, or style, that may be there."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _around(png: bytes, scale: float) -> str:
-    """An SVG that holds a PNG, in its size without the scale."""
-    width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0'
-        f' 0 {width:g} {height:g}"><image width="{width:g}" height="{height:g}"'
-        f' href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
-    )
-
-
-@cache
-def _script() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one piece, in such a form that no text in it ends the
-    script."""
-    return re.sub(
-        "</(?=script)",
-        r"<\\/",
-        vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed", VEGA_LITE),
-        flags=re.IGNORECASE,
-    )
+def _scoped(page: str) -> str:
+    """With what each heading of a table is of, for who hears it."""
+    parts = re.split(r"(<t(?:head|body)>|<th\b)", page)
+    scope = "row"
+    for i, part in enumerate(parts):
+        if part in ("<thead>", "<tbody>"):
+            scope = "col" if part == "<thead>" else "row"
+        elif part == "<th":
+            parts[i] = f'<th scope="{scope}"'
+    return "".join(parts)
 
 
 def _breakable(name: str) -> markupsafe.Markup:
     """A long name that may go on in the next line after what parts it."""
     return markupsafe.Markup("<wbr>").join(re.split("(?<=[:_-])(?=[^:_-])", name))
-
-
-def _image(picture: Picture) -> str:
-    """A picture inside the page, for where scripts do not run."""
-    kind, content = ("png", picture.png) if picture.dense else ("svg+xml", picture.svg.encode())
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

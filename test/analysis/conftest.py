@@ -11,7 +11,7 @@ from urllib.parse import quote
 import altair as alt
 import pytest
 from jsonschema_rs import Draft7Validator
-from locus_analysis import report
+from locus_analysis import draw
 from locus_analysis.charts import Picture
 
 
@@ -29,7 +29,7 @@ def quoted(schema: Any) -> Any:
 def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are drawn, but in how many pixels is decided by test_report alone."""
     if request.module.__name__ != "test_report":
-        monkeypatch.setattr(report, "SCALE", 0.2)
+        monkeypatch.setattr(draw, "SCALE", 0.2)
 
 
 @pytest.fixture(scope="session", autouse=True)

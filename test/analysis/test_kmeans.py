@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import kmeans, peers, records, scaling
+from locus_analysis import draw, kmeans, peers, records, scaling
 from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import (
     FLAGS,
@@ -465,7 +465,8 @@ def test_a_record_of_peers_alone_makes_a_page(
     assert re.search(r"7\.02\(6\.80 to 7\.20\) ?7\.00open", text)
     assert re.search(r"6\.20 ?–", text) and "2 threads" in text
     assert "locus, one thread" in text and "None" not in text
-    assert names(tmp_path / "report-pictures") == ["kmeans-peers.png", "kmeans-peers.svg"]
+    made = {f"kmeans-peers.{kind}" for kind in draw.KINDS}
+    assert set(names(tmp_path / "report-pictures")) == made
     bars = [(r["value"], r["low"], r["high"], r["goal"]) for r in page.rows("value", "goal")]
     assert bars == [
         (47.0, 46.0, 48.5, 45),

@@ -86,7 +86,7 @@ def marked(
 
 def report(folder: Path, *files: Path) -> Page:
     assert program.main(["report", "--force", "--output", str(folder), *map(str, files)]) == 0
-    return Page((folder / "report.html").read_text(encoding="utf-8"))
+    return Page(folder / "report.html")
 
 
 def joined(record: Path, *tables: Path) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import records, scaling, search, units
+from locus_analysis import draw, records, scaling, search, units
 from locus_analysis.evidence import AGREES, DIFFERS, UNSURE
 from make_records import (
     FLAGS,
@@ -442,7 +442,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     drawn = {
         name for name in names(tmp_path / "report-pictures") if not name.startswith("steadiness")
     }
-    assert drawn == {"search-scaling.svg", "search-scaling.png"}
+    assert drawn == {f"search-scaling.{kind}" for kind in draw.KINDS}
     assert (
         "Time of a packet in search" not in text and "Search, waiting, and end to end" not in text
     )
@@ -482,10 +482,8 @@ def test_one_number_of_ranks_makes_bars_of_keys_per_second(tmp_path: Path) -> No
     lines = rank_run(2, (MIB, 1.8e9), (2 * MIB, 1.6e9))
     page = make(tmp_path, lines)
     assert "Scaling: no two runs search the same array" in text_of(page)
-    assert [name for name in names(tmp_path / "report-pictures") if name.startswith("search")] == [
-        "search-ranks-bars.png",
-        "search-ranks-bars.svg",
-    ]
+    found = {name for name in names(tmp_path / "report-pictures") if name.startswith("search")}
+    assert found == {f"search-ranks-bars.{kind}" for kind in draw.KINDS}
     assert [row["value"] for row in page.rows("id", "value", "end")] == [1.8e9, 1.6e9]
     assert "Gkey/s" in (tmp_path / "report-pictures/search-ranks-bars.svg").read_text(
         encoding="utf-8"

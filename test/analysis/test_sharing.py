@@ -16,6 +16,7 @@ from locus_analysis import __main__ as program
 from locus_analysis import (
     checkpoint,
     core_to_core,
+    draw,
     evidence,
     padding,
     published,
@@ -431,7 +432,7 @@ def test_files_of_every_picture_are_there(whole: Whole) -> None:
         "checkpoint-lost",
     ):
         assert f"{what}.svg" in found and f"{what}.png" in found
-    assert len(found) == 2 * len(page.specs)
+    assert len(found) == len(draw.KINDS) * len(page.specs)
     for svg in some(folder.glob("report-pictures/*.svg")):
         assert "NaN" not in svg.read_text(encoding="utf-8"), svg
 
@@ -499,7 +500,9 @@ def test_several_runs_have_each_their_own(tmp_path: Path) -> None:
     page = make(tmp_path, *runs)
     for machine in (ONE, TWO):
         assert f"{machine.host}: Words that different threads update need 128 B" in page.text
-        assert f"{machine.host}: what this measurement makes of that explanation" in page.text
+        assert (
+            f"{machine.host}: the published explanation, held against this measurement" in page.text
+        )
 
 
 # Core to core.
@@ -834,7 +837,8 @@ def test_published_repeats_of_checkpoint_are_drawn() -> None:
     )
     assert {round(r["value"], 4) for r in published_rows(lost)} >= {0.0, 0.0497, -0.0172}
     assert checkpoint.published_ratio() == pytest.approx(3.805 / 1.233)
-    text = (Path(checkpoint.__file__).parent / "report.html.j2").read_text(encoding="utf-8")
+    lessons = Path(checkpoint.__file__).parent / "lessons"
+    text = (lessons / "checkpoint.html.j2").read_text(encoding="utf-8")
     assert {(f.variant, f.parameters["java"]) for f in figures} == {
         ("together", "6"),
         ("apart", "5"),

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A picture as files: SVG with values on hover, PNG, PDF, and the Vega-Lite they are drawn from."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import altair as alt
+import vl_convert
+
+from .charts import Picture
+
+SCALE = 1.5  # of a PNG, to the pixels of a chart
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
+SVG = "{http://www.w3.org/2000/svg}"
+POINTED_AT = {"bar", "point", "rect"}  # marks; others are thin, or lie on these
+# What stands before a value on hover, where that is not its column's name.
+BEFORE = {"trial": "", "text": "", "status": "", "interval": "95 % interval: "}
+
+ElementTree.register_namespace("", SVG[1:-1])
+ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+
+
+def draw(picture: Picture, folder: Path) -> None:
+    """Writes the picture's files; keeps its SVG for the page."""
+    scale = 2 if picture.dense else SCALE  # a cell of a dense picture has whole pixels
+    svg = vl_convert.vegalite_to_svg(_described(picture.spec), vl_version=VEGA_LITE)
+    svg = _tidied(svg, picture.name)
+    png = vl_convert.svg_to_png(svg, scale=scale)
+    picture.svg = _around(png, scale) if picture.dense else svg
+    texts = {"svg": picture.svg, "vl.json": json.dumps(picture.spec, separators=(",", ":"))}
+    for kind, text in texts.items():
+        folder.joinpath(f"{picture.name}.{kind}").write_text(text, encoding="utf-8")
+    folder.joinpath(picture.name + ".png").write_bytes(png)
+    folder.joinpath(picture.name + ".pdf").write_bytes(vl_convert.svg_to_pdf(picture.svg))
+
+
+def _described(part: Any) -> Any:
+    """With tooltips as descriptions of their marks, too: these reach an SVG."""
+    if isinstance(part, list):
+        return [_described(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    whole = {k: v if k in ("data", "datasets") else _described(v) for k, v in part.items()}
+    mark, encoding = whole.get("mark"), whole.get("encoding", {})
+    if isinstance(mark, dict) and mark["type"] in POINTED_AT and encoding.get("tooltip"):
+        told = " + '\\n' + ".join(_line(tip) for tip in encoding["tooltip"])
+        whole["mark"] = {**mark, "aria": True}
+        whole["encoding"] = {**encoding, "description": {"value": {"expr": told}}}
+    return whole
+
+
+def _line(tip: dict[str, Any]) -> str:
+    """Of a tooltip, as an expression of Vega's."""
+    field = tip["field"]
+    value = f"datum[{field!r}]"
+    shown = f"format({value}, {tip['format']!r})" if "format" in tip else value
+    before = BEFORE.get(field, f"{tip.get('title', field)}: ")
+    return f"({before!r} + (isValid({value}) ? {shown} : '–'))"
+
+
+def _tidied(svg: str, name: str) -> str:
+    """Without what repeats, with descriptions as titles - browsers show them - and with names
+    that are unique in a page of several pictures."""
+    root = ElementTree.fromstring(svg)
+    for element in root.iter():
+        of = element.attrib
+        said = of.pop("aria-label", None)
+        for key in [k for k in of if k.startswith("aria-") or k in ("role", "font-family")]:
+            del of[key]
+        for key, value in of.items():
+            if key == "id":
+                of[key] = f"{name}-{value}"
+            elif "#" in value:
+                of[key] = re.sub(r"^(url\()?#(?=[a-z_]+\d)", rf"\1#{name}-", value)
+            elif key in ("d", "transform"):
+                of[key] = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", value)
+        if said:
+            title = ElementTree.Element(SVG + "title")
+            title.text = said
+            element.insert(0, title)
+    root.set("font-family", "Liberation Sans, Arial, Helvetica, sans-serif")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _around(png: bytes, scale: float) -> str:
+    """An SVG that holds a PNG, in its size without the scale."""
+    width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0'
+        f' 0 {width:g} {height:g}"><image width="{width:g}" height="{height:g}"'
+        f' href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
+    )

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as a browser shows it: a headless Chromium opens the file, without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lacking import lacking
+from locus_analysis import __main__ as program
+from locus_analysis.records import HERE
+from make_records import TWO, flag, numa, record, run_id, write
+from some import some
+
+LOCUS = os.environ.get("LOCUS", "locus")
+SHORT = ["--duration", "1ms", "--repeats", "2", "--time-budget", "2s", "--oversubscribe"]
+MEASURED = ("latency --variant cycle --size 4K..256K*2", "sharing --threads 2 --operation add")
+HOSTILE = "</title></svg>\"'><script>alert(1)</script><img src=http://x.example onerror=alert(2)>"
+LONG = "长" * 300 + "\u202eabc\u0301"  # wide, right to left, combined
+OPTIONS = "--no-sandbox --disable-quic --disable-background-networking --disable-component-update"
+
+
+@dataclass
+class Seen:
+    """A page, and all that must not happen to it."""
+
+    page: Any  # of Playwright's, which may be missing
+    said: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def opened(self, file: Path, hash: str = "") -> Any:
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri() + hash)
+        return self.page
+
+    def nothing_happened(self) -> None:
+        assert self.said == []
+        assert len(self.requests) == 1 and self.requests[0].startswith("file:")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not chromium:
+        lacking("Chromium", "Debian, Fedora: chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        lacking("playwright", "python -m pip install -r analysis/requirements-dev.txt")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=OPTIONS.split())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def seen(browser: Any) -> Iterator[Seen]:
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    yield Seen(page)
+    page.close()
+
+
+def report(files: list[Path], folder: Path) -> Path:
+    assert program.main(["report", "--output", str(folder), *map(str, files)]) == 0
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of what the built program measured."""
+    folder = tmp_path_factory.mktemp("measured")
+    for number, words in enumerate(MEASURED):
+        file = folder / f"{number}.jsonl"
+        done = subprocess.run(
+            [LOCUS, *words.split(), *SHORT, "--output", str(file)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1) and file.stat().st_size, done.stderr
+    return report(sorted(folder.glob("*.jsonl")), folder)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two nodes, a third of the trials flagged."""
+    folder = tmp_path_factory.mktemp("made")
+    return report([write(folder / "a.jsonl", record(TWO, flag(numa(TWO)), run_id("a")))], folder)
+
+
+def test_a_measured_page_has_its_pictures(measured: Path, seen: Seen) -> None:
+    page = seen.opened(measured)
+    assert page.locator("figure").count() >= 4
+    assert page.locator("figure >> visible=true").count() >= 2
+    page.click("#unfold")
+    extents = page.evaluate("""() => [...document.querySelectorAll(".picture svg")].map(svg => {
+        const drawn = [...svg.querySelectorAll("path, image")].map(mark => mark.getBBox());
+        return [svg.getBoundingClientRect().width, drawn.filter(b => b.width || b.height).length];
+    })""")
+    assert len(extents) == page.locator("figure").count()
+    assert all(width > 300 and marks > 5 for width, marks in some(extents)), extents
+    shot = page.locator("figure svg").first.screenshot()
+    assert len(shot) > 8000, "an empty picture packs well"
+    assert measured.stat().st_size < 1 << 20
+    seen.nothing_happened()
+
+
+def test_everything_folds(made: Path, seen: Seen) -> None:
+    page = seen.opened(made)
+    folds = page.locator("main details").count()
+    assert folds > 3 and page.locator("main details[open]").count() == 0
+    summary = page.locator("summary", has_text="All values of numa")
+    table = page.locator("details", has=summary).locator("table")
+    assert not table.is_visible()
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert table.is_visible()
+    page.click("#unfold")
+    assert page.locator("main details[open]").count() == folds
+    page.click("#unfold")
+    assert page.locator("main details[open]").count() == 0
+    seen.nothing_happened()
+
+
+def test_a_link_unfolds_what_it_leads_to(made: Path, seen: Seen) -> None:
+    page = seen.opened(made, "#flaw-2")
+    assert page.locator("#flaw-2").is_visible() and page.locator("#flaw-2").is_enabled()
+    page.locator("summary", has_text="All values of numa").click()
+    page.locator("a.flag[href='#flaw-3'] >> visible=true").first.click()
+    page.locator("#flaw-3").wait_for(state="visible")
+    seen.nothing_happened()
+
+
+def test_tables_sort_and_filter(made: Path, seen: Seen) -> None:
+    page = seen.opened(made)
+    summary = page.locator("summary", has_text="All values of numa")
+    summary.click()
+    fold = page.locator("details", has=summary)
+    head = fold.locator("th.number").first
+    column = head.evaluate("head => head.cellIndex + 1")
+    cells = fold.locator(f"tbody td:nth-child({column})")
+    before = cells.all_inner_texts()
+
+    def values() -> list[float]:
+        power = {"M": 1e6, "G": 1e9, "T": 1e12}
+        texts = [text for text in cells.all_inner_texts() if text != "–"]
+        found = [re.fullmatch(r"([\d.]+) (\w)B/s", text) for text in texts]
+        return [float(f[1]) * power[f[2]] for f in some(found) if f]
+
+    head.locator("button").click()
+    ascending = values()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert ascending == sorted(ascending) and len(set(ascending)) > 5
+    head.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending" and values() == ascending[::-1]
+    assert sorted(cells.all_inner_texts()) == sorted(before)
+    fold.get_by_label("Filter").fill("single")
+    shown = fold.locator("tbody tr >> visible=true").all_inner_texts()
+    assert 0 < len(shown) < len(before) and all("single" in row for row in some(shown))
+    assert fold.locator("output").inner_text() == f"{len(shown)} of {len(before)}"
+    fold.get_by_label("Filter").fill("")
+    assert fold.locator("tbody tr >> visible=true").count() == len(before)
+    seen.nothing_happened()
+
+
+def test_values_are_shown_on_hover(made: Path, seen: Seen) -> None:
+    page = seen.opened(made)
+    mark = page.locator("figure path:has(> title)").first
+    said = mark.evaluate("mark => mark.textContent")
+    assert re.search(r"\d (GB/s|ms)", said) and "95 % interval: " in said
+    assert not page.locator(".tip").is_visible()
+    mark.scroll_into_view_if_needed()
+    mark.hover()
+    assert page.locator(".tip").text_content() == said and page.locator(".tip").is_visible()
+    page.mouse.move(1, 1)
+    assert not page.locator(".tip").is_visible()
+    seen.nothing_happened()
+
+
+def test_it_can_be_heard_and_walked_by_keyboard(made: Path, seen: Seen) -> None:
+    page = seen.opened(made)
+    page.click("#unfold")
+    levels = page.evaluate("""() =>
+        [...document.querySelectorAll("h1, h2, h3, h4")].map(head => +head.tagName[1])""")
+    assert levels[0] == 1 and all(b <= a + 1 for a, b in some(zip(levels, levels[1:])))
+    assert page.locator("th:not([scope])").count() == 0
+    pictures = page.get_by_role("img")
+    assert pictures.count() == page.locator("figure").count() > 0
+    for picture in some(pictures.all()):
+        assert len(picture.get_attribute("aria-label")) > 60
+    named = page.evaluate("""() => {
+        const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+        return [ids.length, new Set(ids).size];
+    }""")
+    assert named[0] == named[1]
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert page.evaluate("document.activeElement.tagName") != "BODY" and outline == "solid"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out(made: Path, seen: Seen, scheme: str) -> None:
+    page = seen.opened(made)
+    page.emulate_media(color_scheme=scheme)
+    ratios = page.evaluate("""() => {
+        const light = colour => {
+            const [r, g, b] = colour.match(/[\\d.]+/g).map(c => c / 255)
+                .map(c => c <= .04 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+            return .2126 * r + .7152 * g + .0722 * b;
+        };
+        const paper = light(getComputedStyle(document.body).backgroundColor);
+        return [...document.querySelectorAll("p, a, h2, summary, .soft, .flag")].map(e => {
+            const ink = light(getComputedStyle(e).color);
+            return (Math.max(ink, paper) + .05) / (Math.min(ink, paper) + .05);
+        });
+    }""")
+    assert min(ratios) > 4.5
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+
+
+def test_it_fits_a_phone_and_paper(measured: Path, seen: Seen) -> None:
+    page = seen.opened(measured)
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.click("#unfold")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.click("#unfold")
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("main details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("main details[open]").count() == 0
+    assert page.pdf().startswith(b"%PDF-")
+    seen.nothing_happened()
+
+
+@pytest.mark.parametrize("name", [HOSTILE, LONG], ids=["hostile", "long"])
+def test_names_are_harmless(name: str, tmp_path: Path, seen: Seen) -> None:
+    points = flag(numa(TWO, kernels=("sum",))[:6], every=2)
+    for point in points:
+        point.parameters["kernel"] = name
+        point.reasons = [name] if point.status != "ok" else []
+    lines = record(TWO, points, run_id("a"), host=name, command=[name])
+    page = seen.opened(report([write(tmp_path / "a.jsonl", lines)], tmp_path))
+    page.click("#unfold")
+    assert page.locator("script").count() == 1 and page.locator("main img").count() == 0
+    assert name in page.locator("h1").text_content()
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.locator("figure path:has(> title)").first.hover()
+    seen.nothing_happened()
+
+
+def test_the_page_forbids_what_it_does_not_need(made: Path, seen: Seen) -> None:
+    page = seen.opened(made)
+    page.evaluate("""() => {
+        const script = document.createElement("script");
+        script.textContent = "document.title = 'mine'";
+        document.body.append(script);
+    }""")
+    assert page.title() != "mine"
+    refused = page.evaluate("""() => new Promise(done => setTimeout(() => {
+        try { done(eval("1")); }
+        catch (error) { done(error.name); }
+    }))""")
+    assert refused == "EvalError" and page.title() != "mine"
+    assert page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'sent', e => e.name)") != "sent"
+    assert any("Content Security Policy" in said for said in some(seen.said))
+
+
+def test_no_file_of_the_page_names_another_place() -> None:
+    """Vega-Lite's schema aside, which its files name, nothing on it has an address."""
+    for file in some([*HERE.glob("report.*"), *HERE.glob("*.j2"), *HERE.glob("lessons/*")]):
+        assert not re.search(r"https?:|//[a-z]+\.", file.read_text(encoding="utf-8")), file
