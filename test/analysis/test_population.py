@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis import population, records, schema
+from locus_analysis import draw, population, records, schema
 from make_records import ONE, Line, numa, record, run_id, write
 from some import some
 from test_report import Page, make
@@ -43,13 +43,14 @@ def names(folder: Path) -> list[str]:
 
 def test_a_few_hosts_are_drawn_one_by_one(tmp_path: Path) -> None:
     make(tmp_path, *hosts(population.FEW))
-    assert len(names(tmp_path)) == 2 * 2 * population.FEW  # bars and steadiness, SVG and PNG
+    assert len(names(tmp_path)) == 2 * len(draw.KINDS) * population.FEW  # bars and steadiness
 
 
 def test_many_hosts_are_distributions(many: tuple[Path, Page], tmp_path: Path) -> None:
     folder, page = many
     make(tmp_path, *hosts(population.FEW + 1))
-    assert names(folder) == names(tmp_path) == ["numa-hosts.png", "numa-hosts.svg"]
+    drawn = sorted(f"numa-hosts.{kind}" for kind in draw.KINDS)
+    assert names(folder) == names(tmp_path) == drawn
     assert "20 hosts" in page.text and "20 runs" in page.text
     assert page.ids.count("machines") == 1 and page.text.count(ONE.model) == 1
 
