@@ -58,7 +58,7 @@ def check_good(job, read, node="n1"):
         "noisy",
         "unconverged",
     }
-    assert "95 % interval" in (job.results / f"{node}.txt").read_text()
+    assert "± 95 %" in (job.results / f"{node}.txt").read_text()
     return lines
 
 

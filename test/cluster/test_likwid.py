@@ -81,7 +81,7 @@ def test_records_and_tables(submit, read, nodes, count):
         assert lines[0]["markers"]["cpus"] == ",".join(map(str, lines[0]["binding"]["affinity"]))
         assert (
             lines[0]["binding"]["bound_by"] is None
-            and "95 % interval" in (job.results / f"{node}.txt").read_text()
+            and "± 95 %" in (job.results / f"{node}.txt").read_text()
         )
         assert regions(job.results / f"{node}.csv") == marked(lines)
 

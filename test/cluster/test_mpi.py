@@ -61,7 +61,7 @@ def check_good(job, read, ranks, benchmark="kmeans"):
     )
     trials = [line for line in lines if line["type"] == "trial"]
     assert {trial["status"] for trial in some(trials)} <= {"ok", "noisy", "unconverged"}
-    assert (job.results / f"{ranks}-ranks.txt").read_text().count("95 % interval") == 1
+    assert (job.results / f"{ranks}-ranks.txt").read_text().count("± 95 %") == 1
     return lines[0], {trial["parameters"].get("points") for trial in trials}
 
 
