@@ -1422,8 +1422,10 @@ def _described(trials: list[Line]) -> Line:
 
 def _told(trial: Line) -> Line:
     """As a trial line tells it: what its benchmark's line says is left out."""
-    own = {c["name"]: c for c in trial.get("counters", []) if c["name"] in OWN}
-    asked = {**trial, "counters": [c for c in trial.get("counters", []) if c["name"] not in own]}
+    counters = trial.get("counters", [])
+    always = [c["name"] in OWN and not c.get("per_thread") for c in counters]
+    own = {c["name"]: c for c, is_own in zip(counters, always) if is_own}
+    asked = {**trial, "counters": [c for c, is_own in zip(counters, always) if not is_own]}
     for key in ("protocol", "unit", "statistic"):
         asked.pop(key, None)
     if not asked.get("oversubscribed", True):

@@ -162,7 +162,12 @@ def test_data_frames_hold_what_the_record_says(record, read, frames):
         assert value[3] == expected[metric][3]
         assert value[:3] == pytest.approx(expected[metric][:3], nan_ok=True, rel=1e-12, abs=0)
 
-    counted = [(line["id"], event["name"]) for line in told.values() for event in line["counters"]]
+    always = next(line for line in lines if line["type"] == "benchmark")["counters"]["kernel"]
+    counted = [
+        (line["id"], event["name"])
+        for line in told.values()
+        for event in [*line["counters"], *(always if line["samples"] else [])]
+    ]
     assert sorted(zip(frames.counters.trial, frames.counters.counter)) == sorted(some(counted))
     ratios = [(line["id"], r["name"]) for line in told.values() for r in line["ratios"]]
     assert sorted(zip(frames.ratios.trial, frames.ratios.ratio)) == sorted(some(ratios))
