@@ -283,15 +283,14 @@ static bool complete_own(const struct command *c, unsigned n, char **word, FILE 
 	bool found = false;
 	FILE *help;
 	pid_t child;
-	int fd[2];
+	int fd[2], failed;
 
 	if (!c->has_help || pipe2(fd, O_CLOEXEC))
 		return false;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ))
-		child = 0;
+	failed = posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
 	help = fdopen(fd[0], "r");
@@ -299,7 +298,7 @@ static bool complete_own(const struct command *c, unsigned n, char **word, FILE 
 		found = complete_from_help(help, n, word, f);
 		fclose(help);
 	}
-	if (child)
+	if (!failed)
 		waitpid(child, NULL, 0);
 	return found;
 }
