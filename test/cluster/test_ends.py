@@ -200,9 +200,8 @@ def check_memory(submit, read, sbatch, cause):
         "--repeats",
         "3",
     ]
-    (size,) = map(
-        int, re.findall(r" size=(\d+) ", ask(os.environ["LOCUS"], "numa", "--dry-run", *default))
-    )
+    planned = ask(os.environ["LOCUS"], "numa", "--profile", "standard", "--dry-run", *default)
+    (size,) = map(int, re.findall(r" size=(\d+) ", planned))
     fitting = submit("numa", *default, sbatch=sbatch)
     refused = submit("numa", *ONE, "--size", "2G", sbatch=sbatch)
     assert fitting.until("COMPLETED") == 0

@@ -11,7 +11,9 @@ static const char *const types[] = {
 	[P_COUNT] = "count", [P_SIZE] = "size",	    [P_REAL] = "real", [P_CHOICE] = "choice",
 	[P_PATH] = "path",   [P_LAYOUT] = "layout", [P_NODE] = "node", [P_FOUND] = "found",
 };
-static const char *const better[] = { [LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher" };
+static const char *const better[] = { [LOWER_IS_BETTER] = "lower",
+				      [HIGHER_IS_BETTER] = "higher",
+				      [NEITHER_IS_BETTER] = NULL };
 static const char *const kinds[] = {
 	[M_VALUE] = "value",
 	[M_FAIRNESS] = "fairness",
