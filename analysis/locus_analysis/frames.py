@@ -13,7 +13,7 @@ import duckdb
 from . import records
 
 try:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "locus_analysis.load() needs pandas: pip install 'locus-analysis[frames]', or pip install"

@@ -43,8 +43,8 @@ until rmdir /cgroup/job; do sleep 0.1; done 2>/dev/null; exit $status"""
 
 
 def said(done, finding):
-    """What its groups found."""
-    found = re.search(finding, done.out)
+    """What its groups found, also in a sentence that goes on in the next line."""
+    found = re.search(finding, done.out) or re.search(finding, " ".join(done.out.split()))
     assert found, f"no {finding} in:\n{done.out}{done.err}"
     return found.groups()
 

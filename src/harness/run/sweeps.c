@@ -118,13 +118,14 @@ static void take(struct alternation *a, struct series *s)
 /* A batch of every trial, in random order. False: there was none to take. */
 static bool sweep(struct alternation *a)
 {
+	const unsigned n = a->n;
 	struct run *r = a->run;
-	unsigned order[a->n];
+	unsigned order[n];
 	bool any = false;
 
-	shuffle(order, a->n, &r->random);
+	shuffle(order, n, &r->random);
 	for (unsigned i = 0;
-	     i < a->n && !run_ended(r) && budget_now(&r->budget) < budget_limit(&r->budget); i++) {
+	     i < n && !run_ended(r) && budget_now(&r->budget) < budget_limit(&r->budget); i++) {
 		struct series *s = &a->series[order[i]];
 
 		if (!s->ready || !budget_fits(&r->budget, s->duration))
