@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arithmetic.h"
 #include "base/names.h"
 #include "commands/complete.h"
 #include "harness/ask/options.h"
@@ -108,16 +109,17 @@ static void offer_defaults(const struct cursor *c, const char *const value[PROFI
 
 static void offer_values(const struct cursor *c, const struct parameter *p)
 {
+	const char *const words[] = { p->automatic ? "auto" : NULL, p->all ? "all" : NULL };
+
 	if (p->type == P_PATH) {
 		fprintf(c->f, FILES "\n");
 	} else if (p->choices) {
 		offer_words(c, p->choices);
 	} else {
 		offer_defaults(c, p->value);
-		if (p->automatic)
-			offer_more(c, "auto", NULL);
-		if (p->all)
-			offer_more(c, "all", NULL);
+		for (size_t i = 0; i < LENGTH(words); i++)
+			if (words[i])
+				offer_more(c, words[i], NULL);
 	}
 }
 

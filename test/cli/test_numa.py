@@ -224,3 +224,11 @@ def test_spread_is_within_each_node(locus):
 def test_paper_profile_says_what_it_needs(locus):
     done = locus("numa --profile paper --dry-run --topology", "node:1 core:2 pu:1")
     assert done.status == 0 and "impossible" in done.out and "16" in done.out
+
+
+def test_a_default_layout_against_the_number_of_threads_is_left_out(locus):
+    """`all` is as many threads as there are cores: with another number it is nobody's wish."""
+    words = "numa --profile standard --threads 3 --dry-run --topology"
+    done = locus(words, "node:2 core:4 pu:1")
+    assert done.status == 0 and "layout=4+4" not in done.out
+    assert "a layout that comes with its own number of threads, against --threads" in done.out

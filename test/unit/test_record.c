@@ -68,6 +68,28 @@ static void test_what_is_there_is_read(void **state)
 	assert_string_equal(contents().bytes, whole_record());
 }
 
+/* What the kernel counts always is counted in each trial, but where it did not tell it. */
+static void test_what_was_counted_is_known(void **state)
+{
+	static const char counted[] =
+		"{\"type\":\"benchmark\",\"run\":\"0123456789abcdef\",\"counters\":{\"kernel\":["
+		"{\"name\":\"migrations\"},{\"name\":\"steal\"},{\"name\":7},8]}}\n"
+		"{\"type\":\"trial\",\"run\":\"0123456789abcdef\",\"id\":\"c\",\"status\":\"ok\","
+		"\"kernel_unknown\":[\"steal\",9],\"counters\":[{\"name\":\"PAPI_TOT_INS\"}]}\n";
+	char text[4096];
+	struct record *r;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", whole_record(), counted);
+	put_file("/record", text);
+	assert_int_equal(record_open(&r, in_tree("/record"), RECORD_RESUME), 0);
+	assert_true(record_has_counter(r, "c", "migrations"));
+	assert_true(record_has_counter(r, "c", "PAPI_TOT_INS"));
+	assert_false(record_has_counter(r, "c", "steal"));
+	assert_false(record_has_counter(r, "a", "migrations"));
+	assert_false(record_close(r));
+}
+
 /* What happens between open() and flock(), if not NULL; and the error of flock(), if not 0. */
 static void (*meanwhile)(void);
 static int no_locks;
@@ -353,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_there_is_read),
+		cmocka_unit_test(test_what_was_counted_is_known),
 		cmocka_unit_test(test_of_two_creators_one_writes),
 		cmocka_unit_test(test_a_run_of_another_creator_is_seen),
 		cmocka_unit_test(test_a_file_system_without_locks_is_told_of),
