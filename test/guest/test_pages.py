@@ -88,9 +88,7 @@ MORE = {
 @pytest.mark.guest("2x2", {name: command for name, (command, _) in MORE.items()})
 def test_more_than_is_reserved_is_impossible(done):
     words, said = dict(MORE.values())[done.command], " ".join(done.out.split())
-    assert done.status == 3 and words in said and "reserve more, as root: echo" in said, (
-        done
-    )
+    assert done.status == 3 and words in said and "reserve more, as root: echo" in said, done
 
 
 @pytest.mark.guest(
