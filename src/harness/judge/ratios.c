@@ -70,7 +70,7 @@ static json_t *side(const struct ratio *r, const char *value, const struct trial
 	return r->parameter == P_THREADS ? json_sprintf("%u", t->threads) : json_string(value);
 }
 
-static const char *compared(const struct ratio *r, const struct benchmark *b)
+const char *ratios_parameter(const struct ratio *r, const struct benchmark *b)
 {
 	return r->parameter == P_VARIANT   ? "variant"
 	       : r->parameter == P_THREADS ? "threads"
@@ -110,7 +110,7 @@ static json_t *ratio_json(const struct ratio *r, const struct series *s, const s
 	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "name", r->name, "metric",
 			 m ? m->name : "time", "of", side(r, r->of, t), "to",
 			 side(r, r->to, &to->planned->trial), "parameter",
-			 compared(r, t->benchmark), "trial", to->planned->id, "value",
+			 ratios_parameter(r, t->benchmark), "trial", to->planned->id, "value",
 			 record_number(a.value / b.value), "ci",
 			 record_interval(a.low / b.high, a.high / b.low));
 }

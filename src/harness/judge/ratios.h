@@ -7,6 +7,8 @@
 
 #include "harness/sample/series.h"
 
+/* What differs between the two trials: a parameter, "variant" or "threads". */
+const char *ratios_parameter(const struct ratio *, const struct benchmark *);
 /* `ratios` of the trial line: those of the series to the others of its group. */
 json_t *ratios_json(const struct series *, const struct series *group, unsigned n);
 

@@ -4,6 +4,7 @@
 #include "base/arithmetic.h"
 #include "count/counting.h"
 #include "harness/ask/parameters.h"
+#include "harness/judge/ratios.h"
 #include "harness/run/benchmark_line.h"
 #include "harness/sample/noise.h"
 
@@ -62,21 +63,14 @@ static json_t *metrics_json(const struct benchmark *b)
 	return list;
 }
 
-static const char *compared(const struct benchmark *b, unsigned parameter)
-{
-	return parameter == P_VARIANT	? "variant"
-	       : parameter == P_THREADS ? "threads"
-					: b->parameters[parameter].name;
-}
-
-static json_t *ratios_json(const struct benchmark *b)
+static json_t *compared_json(const struct benchmark *b)
 {
 	json_t *list = json_array();
 
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", r->name,
-						"parameter", compared(b, r->parameter), "of", r->of,
+						"parameter", ratios_parameter(r, b), "of", r->of,
 						"to", r->to, "metric",
 						r->metric ? r->metric : "time", "help", r->help));
 	return list;
@@ -143,6 +137,6 @@ json_t *benchmark_line(const struct benchmark *b)
 			 "name", b->name, "summary", b->summary, "protocol", "version",
 			 (int)b->version, "text", b->protocol, "source", b->source, "unit", b->unit,
 			 "scored", scores[b->scored], "statistic", statistic_json(b), "parameters",
-			 parameters_json(b), "metrics", metrics_json(b), "ratios", ratios_json(b),
+			 parameters_json(b), "metrics", metrics_json(b), "ratios", compared_json(b),
 			 "variants", variants_json(b), "counters", counters_json(b));
 }
