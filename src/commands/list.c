@@ -31,10 +31,7 @@ static void list_parameter(const struct parameter *p, FILE *f)
 	fprintf(f, "\n");
 }
 
-/*
- * Options of every benchmark of which this one has defaults of its own, as parameters. Without a
- * name: it has none.
- */
+/* A common option for which the benchmark has its own defaults, as a parameter; else unnamed. */
 static struct parameter own_variants(const struct benchmark *b)
 {
 	struct parameter p = { .name = b->preset[QUICK].variants ? "variant" : NULL,
@@ -109,10 +106,7 @@ static void list_names(const struct benchmark *const *table, const struct benchm
 		fprintf(f, "--%s\n", o->name);
 }
 
-/*
- * Text for troff: a hyphen that can be copied, no command at the start of a line, alternatives that
- * may stand on several.
- */
+/* Escapes text for troff: hyphens that can be copied, no command at the start, breaks after "|". */
 static void put_man(const char *text, FILE *f)
 {
 	if (*text == '.' || *text == '\'')

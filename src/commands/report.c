@@ -29,7 +29,7 @@ static bool has_package(const char *folder)
 	return access(file, R_OK) == 0;
 }
 
-/* Relative to where the program is now: a package may be moved after it was installed. */
+/* Relative to the program: an installed package may have been moved. */
 static bool find_package(char *folder, size_t size)
 {
 	static const char *const places[] = { "../share/locus/analysis", "analysis" };

@@ -95,7 +95,7 @@ static void print_nodes(const struct machine *m, FILE *out)
 	}
 }
 
-/* Caches of a type that are alike make a line: where cores differ, theirs do. */
+/* Alike caches of a type share a line of the table; those of unlike cores do not. */
 static bool alike(hwloc_obj_t a, hwloc_obj_t b)
 {
 	return a->attr->cache.size == b->attr->cache.size &&

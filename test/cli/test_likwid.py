@@ -181,7 +181,7 @@ def lost(locus, read, file, env, threads):
     (said,) = done.err.splitlines()
     (trial,) = trial_lines(read(file))
     (note,) = [note for note in trial["notes"] if "LIKWID" in note]
-    assert "read nothing but zeros on some CPU in 1 of 1 regions" in said, said
+    assert "read only zeros on some CPU in 1 of 1 regions" in said, said
     return trial["region"], note
 
 

@@ -296,10 +296,7 @@ def test_other_arguments_on_another_rank(mpi):
             "--threads auto",
             ("0,1", "0"),
             2,
-            (
-                "trial 1 would be another than on rank 0: dummy/steady delay=10 size=0 threads=1"
-                " ranks=2"
-            ),
+            ("trial 1 differs from rank 0's: dummy/steady delay=10 size=0 threads=1 ranks=2"),
         ),
         ("--bind 0", ("0", "1"), 2, 'CPU 0 of "0" is not there'),
     ],
@@ -567,7 +564,7 @@ def test_a_file_that_is_another_on_another_rank(apart, tmp_path, rows):
     done = run()
     assert done.status == 2, done
     assert re.search(
-        r"on rank 1 .*: trial 1 would be another .* rank 0: its file has 500 rows, and not 501:"
+        r"on rank 1 .*: trial 1 differs from rank 0's: its file has 500 rows, and not 501:"
         r" kmeans/best",
         done.err,
     )

@@ -206,7 +206,7 @@ def test_places_that_are_not_here_are_errors(done, request):
 
 @pytest.mark.guest("cxl", "locus numa --variant bind --to two")
 def test_what_is_no_node_is_an_error_of_the_command_line(done):
-    assert done.status == 2 and "--to: 'two' is no node" in done.err, done
+    assert done.status == 2 and "--to: 'two' is not a node" in done.err, done
 
 
 @pytest.mark.guest("cxl", "locus topology")

@@ -290,10 +290,10 @@ static void a_run_ends_alike_on_all_ranks(void **state)
 		{ run_kmeans, 0, "" },
 		{ run_crowded, 3, "3 ranks of this node may use CPU " },
 		{ run_differing, 2,
-		  "trial 2 would be another than on rank 0: dummy/steady delay=10 size=0 threads=2 "
+		  "trial 2 differs from rank 0's: dummy/steady delay=10 size=0 threads=2 "
 		  "ranks=3" },
 		{ run_with_other_files, 2,
-		  "trial 1 would be another than on rank 0: its file has 7 rows, and not 9: "
+		  "trial 1 differs from rank 0's: its file has 7 rows, and not 9: "
 		  "file/reads" },
 		{ run_badly_told, 2, "did you mean 'steady'" },
 		{ run_unwritable, 1, "No space left" },

@@ -99,7 +99,7 @@ static const struct {
 	{ "/proc/self/numa_maps", NULL,
 	  "[??] memory policy        /proc/self/numa_maps can't be read\n", NULL },
 	{ NODES "/online", NULL,
-	  "[??] NUMA nodes           " NODES " can't be seen: all is taken for one node", NULL },
+	  "[??] NUMA nodes           " NODES " can't be seen: one node is assumed", NULL },
 	{ "/sys/fs/cgroup/cpu.max", "250000 100000\n", "[!!] CPU quota            2.5 CPUs",
 	  "cpu.max" },
 	{ "/sys/fs/cgroup/memory.max", "1073741824\n",
@@ -133,7 +133,7 @@ static const struct {
 	{ "/proc/sys/kernel/numa_balancing", "1\n", "[!!] NUMA balancing       on (1)",
 	  "sudo sysctl kernel.numa_balancing=0" },
 	{ "/proc/sys/kernel/numa_balancing", NULL,
-	  "[ok] NUMA balancing       not in this kernel, or not to be seen", NULL },
+	  "[ok] NUMA balancing       not in this kernel, or hidden", NULL },
 	{ "/proc/meminfo",
 	  "MemTotal: 8388608 kB\nMemAvailable: 8000000 kB\nSwapTotal: 4194304 kB\nSwapFree: "
 	  "3145728 kB\n",
@@ -429,10 +429,10 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 		  "for perf_event",
 		  "sudo modprobe msr" },
 		{ "liblikwid.so.5.2", "/dev/cpu/0/msr", true,
-		  "liblikwid.so.5.2; /dev/cpu/0/msr can be read by us", "" },
+		  "liblikwid.so.5.2; we may read /dev/cpu/0/msr", "" },
 		/* no folder: the file can't be opened, though nobody says that it isn't there */
 		{ "liblikwid.so.5.2", "/dev/cpu/0", true,
-		  "liblikwid.so.5.2, but neither /dev/cpu/0/msr nor likwid-accessD for us",
+		  "liblikwid.so.5.2, but we may use neither /dev/cpu/0/msr nor likwid-accessD",
 		  "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
 		  "/usr/sbin/likwid-accessD" },
 	};
@@ -468,7 +468,7 @@ static void likwid_has_a_daemon(void **state)
 	judge_likwid(&here, root, &f);
 	assert_int_equal(f.state, FINDING_GOOD);
 	assert_string_equal(f.found,
-			    "liblikwid.so.5.2; /dev/cpu/0/msr is for likwid-accessD to read");
+			    "liblikwid.so.5.2; likwid-accessD reads /dev/cpu/0/msr");
 	assert_string_equal(f.remedy, "");
 }
 

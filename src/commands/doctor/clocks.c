@@ -42,7 +42,7 @@ void check_turbo(const struct patient *p, struct finding *f)
 	int turbo = frequency_turbo(p->root, &source);
 
 	if (turbo < 0) {
-		finding_set(f, FINDING_UNKNOWN, "nothing here says so: firmware or host decides");
+		finding_set(f, FINDING_UNKNOWN, "unknown to the kernel: firmware or host decides");
 		return;
 	}
 	finding_set(f, turbo ? FINDING_WRONG : FINDING_GOOD, turbo ? "on" : "off");

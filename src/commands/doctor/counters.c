@@ -29,10 +29,7 @@ void check_paranoid(const struct patient *p, struct finding *f)
 	char *line = sysfs_line(p->root, "/proc/sys/kernel/perf_event_paranoid"), *end;
 	long level = line ? strtol(line, &end, 10) : 0;
 	struct reason why;
-	/*
-	 * Who has the capability is not asked by the kernel, but turned away by PAPI, which only
-	 * looks at the number.
-	 */
+	/* With CAP_PERFMON the kernel ignores the level; PAPI looks at nothing else. */
 	bool allowed = level > 2 && !strcmp(p->root, SYSFS_ROOT) && !perf_no_software(&why);
 
 	if (!line || end == line || *end)
@@ -41,7 +38,7 @@ void check_paranoid(const struct patient *p, struct finding *f)
 		finding_set(f, level > 2 ? FINDING_MISSING : FINDING_GOOD, "%ld%s", level,
 			    allowed	? ": the kernel lets us count, but PAPI will not"
 			    : level > 2 ? ": nothing is counted"
-			    : level > 1 ? ": users count in user space, and of their own"
+			    : level > 1 ? ": users count in user space, their own processes only"
 					: "");
 	free(line);
 }
@@ -54,12 +51,12 @@ void check_watchdog(const struct patient *p, struct finding *f)
 		finding_set(f,
 			    sysfs_hidden(p->root, "/proc/sys/kernel") ? FINDING_UNKNOWN
 								      : FINDING_GOOD,
-			    "not in this kernel, or not to be seen");
+			    "not in this kernel, or hidden");
 	else
 		finding_set(f, on ? FINDING_MISSING : FINDING_GOOD, on ? "on" : "off");
 }
 
-/* By counting: the events that most processors have, and how many of them at a time. */
+/* Counts the events that most processors have: which work, and how many fit into one pass. */
 void check_pmu(const struct patient *p, struct finding *f)
 {
 	static const char *const names[] = { "perf::CYCLES",	      "perf::INSTRUCTIONS",

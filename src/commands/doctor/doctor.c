@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/sysfs.h"
+#include "base/text.h"
 #include "commands/doctor/clocks.h"
 #include "commands/doctor/counters.h"
 #include "commands/doctor/cpus.h"
@@ -29,14 +30,14 @@ static const struct check {
 	  false },
 	{ "clock source", "reading the clock is slow, or leaves the process", check_clock_source,
 	  "sudo dmesg | grep -i tsc # says why it is not used", false },
-	{ "virtual machine", "the host moves the CPUs about and takes time away (steal)",
+	{ "virtual machine", "the host may migrate vCPUs and steal time: compare ratios",
 	  check_virtual, NULL, false },
-	{ "CPUs", "layouts and default numbers of threads leave the others out", check_cpus,
+	{ "CPUs", "layouts and default numbers of threads use only these", check_cpus,
 	  "taskset -c \"$(cat /sys/devices/system/cpu/online)\" locus ... # SLURM: --exclusive",
 	  false },
-	{ "NUMA nodes", "what needs all nodes is impossible", check_nodes,
+	{ "NUMA nodes", "trials that need all nodes are impossible", check_nodes,
 	  "sbatch --exclusive --mem=0 ... # by hand: cpuset.mems of the cgroup", false },
-	{ "memory policy", "data can't lie on other nodes, or not where a trial wants them",
+	{ "memory policy", "data can't be placed on each node that a trial wants",
 	  check_policy, "numactl --localalloc locus ... # SLURM: srun --mem-bind=none", false },
 	{ "CPU quota", "the kernel stops the process when its share is used up", check_quota,
 	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup",
@@ -44,7 +45,7 @@ static const struct check {
 	{ "hardware threads", "siblings share a core", check_smt, NULL, false },
 	{ "isolated CPUs", "free of others' work, and used only when named", check_isolated, NULL,
 	  false },
-	{ "memory", "larger data can't lie on that node", check_memory,
+	{ "memory", "larger data don't fit on that node", check_memory,
 	  "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", false },
 	{ "memory limit", "sizes beyond it are impossible", check_memory_limit,
 	  "sbatch --mem=0 ... # by hand: raise memory.max (memory.limit_in_bytes) of the cgroup",
@@ -55,13 +56,13 @@ static const struct check {
 	  "sudo sysctl kernel.numa_balancing=0", false },
 	{ "swap", "pages may have to come back from disk", check_swap,
 	  "sudo swapoff -a && sudo swapon -a", false },
-	{ "move_pages", "placement can only be counted or not verified at all, nor migrated",
+	{ "move_pages", "placement can't be verified page by page, nor pages migrated",
 	  check_move_pages, "docker run --cap-add SYS_NICE ... # seccomp forbids it", true },
 	{ "locked memory", "MPI over InfiniBand and counters may fail", check_memlock,
 	  "ulimit -l unlimited", false },
 	{ "schedstat", "waiting for a CPU can't be told from running", check_schedstat, NULL,
 	  false },
-	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them for that",
+	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them to be",
 	  check_paranoid, "sudo sysctl kernel.perf_event_paranoid=1", false },
 	{ "NMI watchdog", "it takes one of the processor's counters", check_watchdog,
 	  "sudo sysctl kernel.nmi_watchdog=0", false },
@@ -109,8 +110,9 @@ int doctor_at(const char *root, const struct machine *machine, FILE *out)
 		print(out, &checks[i], &f);
 		fflush(out);
 	}
-	fprintf(out, "%u spoil measurements [!!], %u are missing [--], %u unknown [??]\n",
-		count[FINDING_WRONG], count[FINDING_MISSING], count[FINDING_UNKNOWN]);
+	fprintf(out, "%s [!!], %s missing [--], %u unknown [??]\n",
+		text_count(count[FINDING_WRONG], "problem").of,
+		text_count(count[FINDING_MISSING], "optional feature").of, count[FINDING_UNKNOWN]);
 	return fflush(out) || ferror(out) || count[FINDING_WRONG] ? 1 : 0;
 }
 

@@ -5,9 +5,9 @@
  * second.
  *
  *	[ok]  as it should be, or for information
- *	[!!]  spoils measurements
+ *	[!!]  a problem: it spoils measurements
  *	[--]  missing: something can't be measured here, or not verified
- *	[??]  could not be found out
+ *	[??]  unknown
  */
 #ifndef LOCUS_DOCTOR_H
 #define LOCUS_DOCTOR_H
@@ -21,7 +21,7 @@
  * written.
  */
 int doctor(const struct machine *, FILE *);
-/* The same of a copy of /proc and /sys (sysfs.h); what can only be tried out is unknown there. */
+/* The same for a copy of /proc and /sys (sysfs.h); checks that try something are unknown there. */
 int doctor_at(const char *root, const struct machine *, FILE *);
 /* See struct command. */
 int doctor_command(const struct program *, int argc, char **argv);

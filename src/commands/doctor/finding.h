@@ -21,12 +21,12 @@ enum finding_state {
 struct finding {
 	enum finding_state state;
 	char found[256];
-	char remedy[512]; /* where it depends on what was found; "": the check's own */
+	char remedy[512]; /* a command that depends on what was found; "": the check's own */
 };
 
 void finding_set(struct finding *, enum finding_state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* More of what was found, and of its remedy. */
+/* Append to what was found, and to its remedy. */
 void finding_add(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void finding_mend(struct finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

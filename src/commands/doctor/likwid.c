@@ -23,7 +23,7 @@ static int may(const char *root, const char *file, int mode)
 	return access(path, mode);
 }
 
-/* A daemon that may read the registers, where we may not. */
+/* LIKWID's daemon, which reads the registers for users who may not. */
 static bool has_daemon(const char *root)
 {
 	static const char *const daemons[] = { "/usr/sbin/likwid-accessD",
@@ -41,16 +41,16 @@ static void judge_registers(const char *library, const char *root, struct findin
 	const char *const file = "/dev/cpu/0/msr";
 
 	if (!may(root, file, R_OK | W_OK)) {
-		finding_set(f, FINDING_GOOD, "%s; %s can be read by us", library, file);
+		finding_set(f, FINDING_GOOD, "%s; we may read %s", library, file);
 	} else if (errno == ENOENT) {
 		finding_set(f, FINDING_MISSING,
 			    "%s, but no %s, which likwid-perfctr needs unless built for perf_event",
 			    library, file);
 		finding_mend(f, "sudo modprobe msr");
 	} else if (has_daemon(root)) {
-		finding_set(f, FINDING_GOOD, "%s; %s is for likwid-accessD to read", library, file);
+		finding_set(f, FINDING_GOOD, "%s; likwid-accessD reads %s", library, file);
 	} else {
-		finding_set(f, FINDING_MISSING, "%s, but neither %s nor likwid-accessD for us",
+		finding_set(f, FINDING_MISSING, "%s, but we may use neither %s nor likwid-accessD",
 			    library, file);
 		finding_mend(f, "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "
 				"/usr/sbin/likwid-accessD");

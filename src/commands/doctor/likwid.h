@@ -19,7 +19,7 @@ struct likwid_here {
 	 */
 	bool registers;
 };
-/* The same of any processor: files are looked for under root. */
+/* The judgement of check_likwid(), for any processor; files are looked for under root. */
 void judge_likwid(const struct likwid_here *, const char *root, struct finding *);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define NODES "/sys/devices/system/node"
 
-/* The nodes that are online, and those of them that have no memory at all: no cpuset took it. */
+/* Nodes online; *empty: those without any memory, whatever the cpuset allows. */
 static int count_nodes(const char *root, int *empty)
 {
 	hwloc_bitmap_t online = sysfs_list(root, NODES "/online"),
@@ -38,7 +38,7 @@ static int count_nodes(const char *root, int *empty)
 	return all;
 }
 
-/* What a memory policy leaves out is for its own line to say. */
+/* Nodes that only the memory policy excludes are the policy's line. */
 void check_nodes(const struct patient *p, struct finding *f)
 {
 	const struct machine *m = p->machine;
@@ -47,7 +47,7 @@ void check_nodes(const struct patient *p, struct finding *f)
 	for (unsigned i = 0; i < m->nodes; i++)
 		ours += machine_has_memory(m, &m->node[i]) || m->node[i].lack == NODE_NOT_IN_POLICY;
 	if (all < 0)
-		finding_set(f, FINDING_UNKNOWN, NODES " can't be seen: all is taken for one node");
+		finding_set(f, FINDING_UNKNOWN, NODES " can't be seen: one node is assumed");
 	else if (ours < all - empty)
 		finding_set(f, FINDING_MISSING, "the memory of %d of %d is ours", ours,
 			    all - empty);
@@ -157,7 +157,7 @@ void check_balancing(const struct patient *p, struct finding *f)
 		finding_set(f,
 			    sysfs_hidden(p->root, "/proc/sys/kernel") ? FINDING_UNKNOWN
 								      : FINDING_GOOD,
-			    "not in this kernel, or not to be seen");
+			    "not in this kernel, or hidden");
 	else if (!mode)
 		finding_set(f, FINDING_GOOD, "off");
 	else
@@ -188,7 +188,7 @@ void check_swap(const struct patient *p, struct finding *f)
 	free(swappiness);
 }
 
-/* Really asks and moves a page (to where it is). */
+/* Tries both: asks for a page's node, and moves it to where it is. */
 void check_move_pages(const struct patient *p, struct finding *f)
 {
 	const size_t page = p->machine->page ? p->machine->page : (size_t)sysconf(_SC_PAGESIZE);

@@ -16,7 +16,7 @@
 
 #define PATIENCE 2.0 /* s that Python may take to import what the report needs */
 
-/* Starts a program with its output going to *output. -1 with errno set. */
+/* Starts a program; its output can be read from *output. -1 with errno set. */
 static pid_t start(const char *program, char *const *arguments, int *output)
 {
 	posix_spawn_file_actions_t files;
@@ -46,7 +46,7 @@ static pid_t start(const char *program, char *const *arguments, int *output)
 	return child;
 }
 
-/* Reads to the end of the output. -1: it took too long. */
+/* Reads all output into text, as far as it fits. -1: it took longer than PATIENCE. */
 static int listen_to(int output, char *text, size_t size)
 {
 	const double deadline = clock_now() + PATIENCE;

@@ -7,9 +7,9 @@
 
 /* "words per ...: sum,triad (quick: sum; standard: sum,triad)" */
 char *help_parameter(const struct parameter *);
-/* What stands for its value: "SIZES". A constant. */
+/* The placeholder of its value: "SIZES". A constant. */
 const char *help_argument(const struct parameter *);
-/* Before the options, and, after a vertical tab, behind them. NULL: the suite. */
+/* argp's doc: text above the options, a vertical tab, text below them. NULL: the suite. */
 char *help_text(const struct benchmark *);
 
 #endif

@@ -58,27 +58,27 @@ const struct option_row option_rows[] = {
 	  "write the record (JSON Lines) to FILE, which must not exist; -: to standard output, "
 	  "and the table to standard error",
 	  OUTPUT, ":files" },
-	{ "resume", NULL, "go on in --output: trials that are complete there are not run again",
+	{ "resume", NULL, "continue the record in --output: what is complete is not run again",
 	  RESUME },
 	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
 	{ "repeats", "N",
 	  "samples of each trial, whatever their spread (default: until the interval is within 1 "
 	  "%, or the budget spent)",
 	  REPEATS },
-	{ "duration", "TIME", "length of a sample to aim at", DURATION },
-	{ "time-budget", "TIME", "of the whole command, such as 60s", TIME_BUDGET },
-	{ "case-budget", "TIME", "of one trial", CASE_BUDGET },
-	{ "seed", "N", "of everything random (default: 1)", SEED },
+	{ "duration", "TIME", "target length of a sample", DURATION },
+	{ "time-budget", "TIME", "time limit of the whole command, such as 60s", TIME_BUDGET },
+	{ "case-budget", "TIME", "time limit of one trial", CASE_BUDGET },
+	{ "seed", "N", "seed of all random numbers (default: 1)", SEED },
 	{ "counters", "LIST",
 	  "count these events beside the time: names of PAPI, perf::NAME, the kernel's own "
 	  "(faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` "
 	  "shows",
 	  COUNTERS, "default" },
-	{ "counters-optional", NULL, "go on, too, where none of them can be counted",
+	{ "counters-optional", NULL, "measure even if none of them can be counted",
 	  COUNTERS_OPTIONAL },
 	{ "multiplex", NULL,
-	  "more events than the processor can count take turns within a sample, and are "
-	  "extrapolated (default: within a trial, each counted all the time)",
+	  "events beyond what the processor can count at once take turns within each sample, "
+	  "extrapolated (default: in turn from batch to batch, each counted for whole samples)",
 	  MULTIPLEX },
 	{ "dry-run", NULL,
 	  "print the trials, where their threads would sit, and the time they would take; run "
@@ -102,10 +102,7 @@ bool options_select(const struct options *o)
 	return selected;
 }
 
-/*
- * For argp to end with. Nothing here ends the program: whoever called may have something to put
- * away.
- */
+/* Ends argp_parse(), and not the program: the caller may have something to clean up. */
 static error_t refuse(struct argp_state *state, const char *option, const char *why)
 {
 	fprintf(stderr, "%s: --%s: %s\n", state->name, option, why);
@@ -162,7 +159,7 @@ static error_t positive_seconds(struct argp_state *state, const char *option, co
 
 	if (quantity_seconds(text, s, why, sizeof(why)))
 		return refuse(state, option, why);
-	return *s == 0 ? refuse(state, option, "must be more than no time") : 0;
+	return *s == 0 ? refuse(state, option, "must be more than zero") : 0;
 }
 
 static error_t whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
@@ -179,9 +176,7 @@ static error_t whole(struct argp_state *state, const char *option, const char *t
 	return refuse(state, option, why);
 }
 
-/*
- * Names stand between ",", and those of which the first that can be counted is meant, between "|".
- */
+/* Names are separated by ","; alternatives, of which the first that works is taken, by "|". */
 static bool has_empty_name(const char *list)
 {
 	size_t length;
@@ -193,7 +188,7 @@ static bool has_empty_name(const char *list)
 	return !length;
 }
 
-/* What is there to be counted turns out when the machine is asked; what is no list, at once. */
+/* Only the form of the list: whether an event exists, the machine is asked later. */
 static error_t check_events(struct argp_state *state, const char *list)
 {
 	char word[256], other[256], why[320];
@@ -202,7 +197,7 @@ static error_t check_events(struct argp_state *state, const char *list)
 	if (has_empty_name(list))
 		return refuse(state, "counters", "there is an empty name in the list");
 	for (const char *c = list; *c; c++)
-		/* it would break the lines in which the name is told */
+		/* it would break lines that show the name */
 		if (iscntrl((unsigned char)*c))
 			return refuse(state, "counters",
 				      "there is a control character in the list: a line break?");
@@ -217,13 +212,13 @@ static error_t check_events(struct argp_state *state, const char *list)
 	return 0;
 }
 
-/* Options that need others, or exclude them. */
+/* Options that need or exclude each other. */
 static error_t check_together(struct argp_state *state, const struct options *o)
 {
 	if ((o->resume || o->append) && !o->output)
 		return refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
 	if (o->resume && o->append)
-		return refuse(state, "resume", "--append is something else: give one of them");
+		return refuse(state, "resume", "give either --resume or --append");
 	if ((o->resume || o->append) && !strcmp(o->output, "-"))
 		return refuse(state, o->resume ? "resume" : "append",
 			      "needs a file, and --output - is standard output");
@@ -237,7 +232,7 @@ static error_t check_together(struct argp_state *state, const struct options *o)
 	return 0;
 }
 
-/* Printed; nothing is left to be done. */
+/* Ends argp_parse(): nothing is left to do. */
 static error_t print_help(struct argp_state *state, unsigned flags)
 {
 	argp_state_help(state, state->out_stream, flags);
@@ -325,7 +320,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return failed;
 }
 
-/* Long options that getopt would not know: it has no word for what was meant. */
+/* Refuses unknown long options with a suggestion, which getopt would not make. */
 static int check_names(const char *program, const struct argp_option *known, size_t n, int argc,
 		       char **argv)
 {
@@ -356,7 +351,7 @@ static int check_names(const char *program, const struct argp_option *known, siz
 	return 0;
 }
 
-/* argp's own two end the program. */
+/* In place of argp's own two, which end the program. */
 static const struct argp_option helps[] = {
 	{ .name = "help", .key = '?', .doc = "Give this help list", .group = -1 },
 	{ .name = "usage", .key = USAGE, .doc = "Give a short usage message", .group = -1 },

@@ -36,10 +36,7 @@ struct options {
 	char **argv;
 };
 
-/*
- * True if the user asked for a part of the benchmark's trials by name: what is impossible then is
- * an error.
- */
+/* Whether the user selected trials by name: if one is impossible, that is an error then. */
 bool options_select(const struct options *);
 
 /*

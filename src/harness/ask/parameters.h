@@ -9,10 +9,7 @@ enum { MOST_PARAMETERS = 32 };
 
 unsigned parameter_count(const struct benchmark *);
 unsigned variant_count(const struct benchmark *);
-/*
- * Whether trials of the variant differ by this parameter: it means something there, and people can
- * give it.
- */
+/* Whether the variant uses this parameter, and users can set it. */
 bool parameter_applies(const struct benchmark *, const struct variant *, unsigned parameter);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profile sets. One that sets nothing has what the profile before it has. */
+/* What a profile sets; what it leaves out is as in the profile before it. */
 #ifndef LOCUS_PROFILE_H
 #define LOCUS_PROFILE_H
 

@@ -13,7 +13,7 @@
 
 enum { MOST_VALUES = 100000, WORD = 256 };
 
-/* For whom a text is read, where its values go, and the reason if they don't. */
+/* What a text is read for, where its values go, and where the reason for a refusal goes. */
 struct reading {
 	const struct parameter *parameter;
 	const struct machine *machine;
@@ -50,7 +50,7 @@ static int append(struct values *list, union value v)
 	return 0;
 }
 
-/* The reason is there from the start: too many, or no memory. */
+/* values_parse() has set the reason already: too many values, or out of memory. */
 static int keep(const struct reading *r, union value v)
 {
 	return append(r->list, v) ? EXIT_COMMAND_LINE : 0;
@@ -137,7 +137,7 @@ static int read_node(const struct reading *r, const char *word)
 		return keep_nodes(r, all);
 	if (quantity_count(word, &v.count, r->why, r->size) || v.count > 65535)
 		return refuse(r, EXIT_COMMAND_LINE,
-			      "'%s' is no node: expected a number, 'first' or 'all'", word);
+			      "'%s' is not a node: expected a number, 'first' or 'all'", word);
 	return machine_node(r->machine, (int)v.count) ? keep(r, v) : refuse_node(r, word);
 }
 

@@ -7,9 +7,9 @@
 
 double effort_time(const struct options *); /* s, of the whole command; 0: no bound */
 double effort_case(const struct options *); /* s, of one trial; 0: no bound */
-/* Of a trial, at least; where it has fewer samples (`repeats`; 0: no number), so many. */
+/* The fewest of a trial, but no more than its samples (`repeats`; 0: no fixed number). */
 unsigned effort_allocations(const struct options *, unsigned repeats);
-/* Batches of a trial in each of so many allocations that make an interval. */
+/* Batches of a trial in each of so many allocations: enough for an interval. */
 unsigned effort_batches(unsigned allocations);
 
 #endif

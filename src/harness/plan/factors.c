@@ -146,7 +146,7 @@ static const char *values_asked(const struct factors *f, unsigned parameter)
 		    : profile_value(r->benchmark->parameters[parameter].value, r->options->profile);
 }
 
-/* A value that isn't on this machine has no trial to be recorded with: it is refused at once. */
+/* A value that this machine lacks, as a node, is refused: no trial could record why. */
 static int read_parameter(struct factors *f, unsigned parameter)
 {
 	const struct request *r = f->request;
@@ -157,7 +157,7 @@ static int read_parameter(struct factors *f, unsigned parameter)
 				  r->options->profile, values, why, sizeof(why));
 
 	if (!status && p->output && values->n > 1) {
-		snprintf(why, sizeof(why), "one value, not %u", values->n);
+		snprintf(why, sizeof(why), "takes one value, not %u", values->n);
 		status = EXIT_COMMAND_LINE;
 	}
 	if (status)
@@ -165,7 +165,7 @@ static int read_parameter(struct factors *f, unsigned parameter)
 	return status;
 }
 
-/* A value that means nothing to this variant is read all the same: a typo is refused. */
+/* Values of an unused parameter are read all the same, so that a typo is refused. */
 static int read_unused(struct factors *f, unsigned parameter)
 {
 	const struct request *r = f->request;
@@ -238,7 +238,7 @@ static void tell_equal_layouts(const struct factors *f, unsigned parameter, unsi
 	}
 }
 
-/* Not on a single node, where all words are the same. */
+/* Not on a single node, where all words mean the same. */
 static void tell_repetitions(struct factors *f)
 {
 	const struct request *r = f->request;

@@ -12,7 +12,7 @@ struct factors {
 	struct values threads; /* 0: as many as the layout says */
 	/* by parameter of the benchmark; empty where the variant has it not */
 	struct values parameter[MOST_PARAMETERS];
-	uint64_t told; /* BIT() of layouts whose equal words have been told */
+	uint64_t told; /* BIT() of layouts whose duplicates have been reported */
 };
 
 /*
@@ -22,9 +22,9 @@ struct factors {
 int factors_variants(const struct request *, bool *wanted);
 
 /*
- * The lists of one variant. Says on stderr which words for a layout are equal here, for they make
- * one trial: once, of `told`, for all variants. 0, or an exit status after a message; what was
- * read until then is to be freed, too.
+ * The lists of one variant. Words for a layout that mean the same on this machine make one trial:
+ * says so on stderr, once for all variants (`told`). 0, or an exit status after a message; in both
+ * cases to be freed.
  */
 int factors_read(struct factors *, const struct variant *);
 void factors_free(struct factors *);

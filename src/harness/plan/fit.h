@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a trial fits into memory: short of it, the kernel kills instead of refusing. */
+/* Whether a trial fits into memory: the kernel does not refuse too much, it kills. */
 #ifndef LOCUS_FIT_H
 #define LOCUS_FIT_H
 
 #include "harness/plan/request.h"
 
-/* Bytes of the largest trial that is refused on no rank; 0: no limit. */
+/* Bytes of the largest trial that fits on every rank; 0: no limit. */
 size_t fit_most(const struct setting *);
 
 /*

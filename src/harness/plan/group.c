@@ -18,7 +18,7 @@
 
 /* ---- who is kin ---- */
 
-/* By a ratio; a parameter, or what numbers of threads differ in. */
+/* Whether a ratio or a curve compares values of the parameter, or numbers of P_THREADS. */
 static bool compared(const struct benchmark *b, unsigned parameter)
 {
 	if (parameter != P_THREADS && b->parameters[parameter].curve)
@@ -30,8 +30,8 @@ static bool compared(const struct benchmark *b, unsigned parameter)
 }
 
 /*
- * Sampled in turn: all that differ in nothing but the variant, the layout, the node, and what a
- * ratio compares.
+ * The same for trials that are to be sampled in turn: those that differ only in variant, layout,
+ * node, and what is compared.
  */
 static uint64_t kinship(const struct planned *p)
 {
@@ -131,7 +131,7 @@ double plan_room(const struct setting *setting)
 	return MEMORY_SHARE * least / (setting->host_ranks > 1 ? setting->host_ranks : 1);
 }
 
-/* A new group where the kin changes, and where the next would not fit beside the others. */
+/* Begins a group where the kin changes, and where the next trial would not fit beside. */
 static void split(struct plan *plan, double room)
 {
 	double bytes = 0;

@@ -13,7 +13,7 @@
 #include "harness/ask/value.h"
 #include "harness/plan/varying.h"
 
-/* What is done with an answer takes one answer. 0, or a status after a message. */
+/* An output option is for a single trial. 0, or an exit status after a message. */
 static int check_outputs(const struct plan *plan, const struct request *r)
 {
 	unsigned trials = 0;

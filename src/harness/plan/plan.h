@@ -17,8 +17,8 @@ int plan_make(struct plan *, const struct benchmark *, const struct options *,
 void plan_free(struct plan *);
 
 /*
- * s that a tournament of pairs takes: each of its turns a sample, and what calls the workers
- * together - for which there is a guess only, 20 us and 2 us a worker. 0 where there is none.
+ * s that a tournament of pairs takes: in each turn a sample and the time to call the workers, which
+ * is a guess: 20 us and 2 us a worker. 0: the trial has no tournament.
  */
 double plan_tournament(const struct planned *);
 

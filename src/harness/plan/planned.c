@@ -104,7 +104,7 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 			   .ranks = r->setting->ranks,
 			   .memory = fit_most(r->setting) },
 		.sample = o->duration > 0 ? o->duration : preset.sample,
-		/* a budget of one's own is not cut by what was published */
+		/* --case-budget replaces a published number of samples */
 		.repeats = o->repeats || o->case_budget > 0 ? o->repeats : preset.repeats,
 	};
 	if (!value)
@@ -133,7 +133,7 @@ static int identify(struct planned *p)
 	return 0;
 }
 
-/* Takes it over, where it returns 0. */
+/* Takes over what it owns, if it returns 0. */
 static int append(struct plan *plan, const struct planned *p)
 {
 	static const char many[] = "%s %s: more than %d trials; choose fewer values\n";

@@ -10,7 +10,7 @@
 struct planned {
 	struct trial trial; /* values, places and texts are owned by the plan */
 	char *identity;
-	/* of its identity; of what it shares with those that it is sampled in turn with */
+	/* of its identity; the same for all that are sampled in turn with it */
 	uint64_t hash, kin;
 	char id[17]; /* the hash as hex digits */
 	/* "numa/static kernel=sum pages=base": what varies, for tables and progress */
@@ -39,7 +39,7 @@ struct plan {
 	json_t *ids;		 /* the trials' */
 };
 
-/* What a trial is made of. */
+/* One combination of the lists. */
 struct point {
 	const struct variant *variant;
 	/* by parameter; copied. Of a P_LAYOUT, threads on each node: "8+8" */
@@ -49,8 +49,8 @@ struct point {
 };
 
 /*
- * Adds the trial, unless it makes no sense or is there already: layouts may come to the same thing.
- * What is impossible here is added, with its refusal. 0, or an exit status after a message.
+ * Adds the trial, unless it makes no sense or is planned already, as two layouts may be the same.
+ * One that is impossible here is added with its refusal. 0, or an exit status after a message.
  */
 int planned_add(struct plan *, const struct request *, const struct point *);
 

@@ -63,7 +63,7 @@ unsigned plans_threads(const struct plans *p)
 	return threads;
 }
 
-/* s of one trial: its budget, or what is fixed, or what it takes at least. */
+/* s of one trial: of its fixed samples; else its budget, or the least that it takes. */
 static double seconds_of(const struct planned *p, const struct options *o)
 {
 	const unsigned allocations = effort_allocations(o, 0);

@@ -22,7 +22,7 @@ void plans_free(struct plans *);
 struct planned *plans_trial(const struct plans *, unsigned n);
 /* The most threads that a trial needs, one at least. */
 unsigned plans_threads(const struct plans *);
-/* s that all is going to take: the time budget, or the sum of the trials'. */
+/* s that the run is going to take: the time budget, or the sum of the trials. */
 double plans_seconds(const struct plans *, const struct options *);
 /* "at most", "about", or "at least" where work ends by itself: how far that may be believed. */
 const char *plans_bound(const struct plans *, const struct options *);

@@ -8,9 +8,7 @@
 #include "kit/random.h"
 #include "base/text.h"
 
-/*
- * The parameter that settle() finds, such as the length of a file; behind the last: there is none.
- */
+/* The P_FOUND parameter, such as the length of a file; the number of parameters: there is none. */
 static unsigned found_parameter(const struct benchmark *b)
 {
 	unsigned i = 0;
@@ -43,17 +41,17 @@ struct compared {
 	char identity[1024];
 };
 
-/* Why trial n, NULL where there is none, is another here than on rank 0; NULL: it is not. */
+/* How trial n (p; NULL: there is none) differs from rank 0's; NULL: it does not. */
 static char *difference_of(const struct planned *p, unsigned n, const struct compared *own,
 			   const struct compared *first)
 {
 	if (own->hash != first->hash)
-		return text_of("trial %u would be another than on rank 0: %.400s, and not %.400s; "
+		return text_of("trial %u differs from rank 0's: %.400s, and not %.400s; "
 			       "give --threads and sizes, or take nodes of one kind",
 			       n + 1, own->identity, first->identity);
 	if (p && own->found != first->found)
 		return text_of(
-			"trial %u would be another than on rank 0: its file has %" PRIu64
+			"trial %u differs from rank 0's: its file has %" PRIu64
 			" %s, and not %" PRIu64 ": %.400s",
 			n + 1, own->found,
 			p->trial.benchmark->parameters[found_parameter(p->trial.benchmark)].name,

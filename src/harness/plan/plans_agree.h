@@ -6,9 +6,9 @@
 #include "harness/plan/plans.h"
 
 /*
- * Ranks in lockstep need the same trials, which machines that differ do not give; and the same
- * groups of them: what is refused on one is on all, and the least room decides. 0, or the status to
- * exit with after a message.
+ * Ranks run in lockstep, so they need the same trials, which unlike machines do not plan, and the
+ * same groups: what one rank refuses is refused on all, and the least room decides. 0, or the
+ * status to exit with after a message.
  */
 int plans_agree(struct plans *, struct setting *);
 

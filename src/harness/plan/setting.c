@@ -19,7 +19,7 @@ static int find_affinity(struct setting *s)
 	s->affinity = a;
 	if (a && !affinity_inherit(a))
 		return 0;
-	warnx("the CPUs that we may use could not be found out: %s", strerror(errno));
+	warnx("can't find out which CPUs locus may use: %s", strerror(errno));
 	return EXIT_BAD;
 }
 
@@ -57,7 +57,7 @@ int setting_find(struct setting *s, const struct options *o, const struct ranks 
 	return status;
 }
 
-/* Why a CPU that another rank may use, too, is a reason to end; NULL: there is none. */
+/* Says that other ranks may use one of our CPUs, too; NULL: none may. */
 static char *find_crowd(const struct setting *s)
 {
 	const unsigned room = cpuset_room();
@@ -91,7 +91,7 @@ void setting_share(struct setting *s)
 	agree_words(s->ranks, &s->crowd);
 }
 
-/* Only who made them may change them. */
+/* The setting owns both, const though they are to all others. */
 void setting_free(struct setting *s)
 {
 	struct machine *m = (struct machine *)s->machine;

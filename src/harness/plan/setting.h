@@ -17,10 +17,7 @@ struct setting {
 	double most;
 	/* bytes that trials sampled in turn may hold together; 0: as plan_room() finds */
 	double room;
-	/*
-	 * why ranks may not go on, unless trials may be oversubscribed: they share CPUs; NULL: they
-	 * don't
-	 */
+	/* why trials need --oversubscribe: ranks share CPUs; NULL: they don't */
 	char *crowd;
 };
 
@@ -29,10 +26,7 @@ struct setting {
  * memory. 0, or the status to exit with after a message. To be freed in any case.
  */
 int setting_find(struct setting *, const struct options *, const struct ranks *);
-/*
- * What ranks of one node share: its memory, and CPUs where nobody has bound each to its own. On all
- * ranks.
- */
+/* Finds what ranks of one node share: memory, and CPUs unless each has its own. On all ranks. */
 void setting_share(struct setting *);
 void setting_free(struct setting *);
 

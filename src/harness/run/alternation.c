@@ -10,8 +10,8 @@
 #include "kit/agree.h"
 
 /*
- * A batch covers about this long, so that batches are less alike than neighbouring samples; s.
- * Less, where the budget is too small for enough of them.
+ * s that a batch takes, less where the budget is too small for enough batches. Neighbouring samples
+ * are alike: batches are to be less so.
  */
 #define BATCH 0.02
 
@@ -44,7 +44,7 @@ static void open_series(struct alternation *a, struct planned *p)
 	a->n++;
 }
 
-/* Each pass of the counters, and a batch without; enough for an interval. */
+/* One batch for each pass of the counters and one without; at least enough for an interval. */
 static unsigned least_sweeps(const struct alternation *a)
 {
 	unsigned sweeps = effort_batches(a->allocations);

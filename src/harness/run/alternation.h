@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trials of a group while they are measured in turn, so that drift does not tell them apart. */
+/* The trials of a group while they are measured in turn, so that drift affects all alike. */
 #ifndef LOCUS_ALTERNATION_H
 #define LOCUS_ALTERNATION_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of a run, and who may have how much of it. Times are s since the run began; what is
- * decided by them is decided by the latest of the ranks' clocks. INFINITY: no bound.
+ * The time of a run, and how it is shared out. Times are s since the run began; decisions follow
+ * the latest of the ranks' clocks. INFINITY: no bound.
  */
 #ifndef LOCUS_BUDGET_H
 #define LOCUS_BUDGET_H
@@ -22,17 +22,17 @@ void budget_begin(struct budget *, const struct ranks *, double time);
 double budget_elapsed(const struct budget *); /* of this rank alone */
 double budget_now(const struct budget *);
 /*
- * Until when something may be begun. Until there is a batch that is as long as the watchdog waits,
- * so that each run that is resumed gets on, however small its budget and slow the machine.
+ * The last moment to begin something. Before the first batch it is the watchdog's, so that each
+ * resumed run makes progress, however small its budget and slow the machine.
  */
 double budget_limit(const struct budget *);
 /* False for what takes so long that the watchdog would cut it off. */
 bool budget_fits(const struct budget *, double duration);
 
-/* The next benchmark, behind which so many are left, may have its share of what is left. */
+/* Gives the next benchmark its share of the time left; `left` more come after it. */
 void budget_divide(struct budget *, unsigned left);
 /*
- * What trials may take of the time, relative to others: measuring takes them all as long, touching
+ * The time that n trials need, relative to others: to measure takes equally long for each, to touch
  * memory does not.
  */
 double budget_weigh(const struct planned *, unsigned n);

@@ -31,7 +31,7 @@
  * From here on, on the watchdog's thread.
  */
 
-/* Lines of the group at hand, of all that has samples and, until then, of the rest. */
+/* Lines of the group at hand: of all trials with samples, and of others until `enough`. */
 static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
 {
 	while (a->told < a->n)
@@ -41,7 +41,7 @@ static void tell_rest(struct alternation *a, enum stopped stopped, double enough
 			a->told++;
 }
 
-/* A line for each trial of the plan at hand that was in no group yet, until then. */
+/* Lines of trials of the plan at hand that were in no group yet, until `enough`. */
 static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 {
 	const struct plan *plan = &r->plans.plan[r->plan_at];
@@ -52,7 +52,7 @@ static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 		struct alternation a = { .run = r, .series = &series, .n = 1 };
 
 		record_time(a.started);
-		/* To divide what counts a package, ranks would have to be asked. */
+		/* No counting: to divide the counts of packages takes a call to other ranks. */
 		r->skipped += p->again;
 		if (p->done || series_open(&series, p, r->ranks ? NULL : r->counting))
 			continue;
@@ -126,13 +126,13 @@ void cut_start(struct run *r)
 	struct watch watch = { .grace = grace, .cut = cut, .argument = r };
 	struct budget *b = &r->budget;
 
-	/* However long it took to plan: there is time for something. */
+	/* However long planning took, there is time left to measure. */
 	b->last = fmax((1 + OVERTIME_SHARE) * b->deadline, budget_now(b)) + OVERTIME;
 	watch.deadline = b->began + b->last + grace - GRACE;
 	if (watchdog_start(&watch))
 		fprintf(stderr,
-			"locus: no thread for the watchdog (%s): a signal ends this run after the "
-			"sample at hand; look at ulimit -u\n",
+			"locus: no thread for the watchdog (%s): a signal ends this run only "
+			"after a sample; check ulimit -u\n",
 			strerror(errno));
 	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
 	if (r->options->output)	  /* nobody reads the table any more, but the record goes on */

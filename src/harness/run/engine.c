@@ -95,7 +95,7 @@ static int open_team(struct run *r)
 	if (status >= 0)
 		return status;
 	agree_go_on(r->ranks,
-		    text_of("%u threads were not to be had (%s); look at OMP_THREAD_LIMIT, "
+		    text_of("%u threads could not be created (%s); check OMP_THREAD_LIMIT, "
 			    "OMP_DYNAMIC and ulimit -u",
 			    threads, strerror(errno)));
 	run_header(r);

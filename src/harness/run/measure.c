@@ -8,9 +8,8 @@
 #include "harness/run/tell.h"
 
 /*
- * Trials of the plan which can all be held at once; those found done in a resumed file are left
- * out. Returns how many it took: where memory took too long to be touched, the rest is another
- * group.
+ * Measures n trials in turn, but for those that are complete in a resumed file. Returns how many it
+ * took: where touching memory took too long, the rest is to be a group of its own.
  */
 static unsigned measure_group(struct run *r, struct planned *p, unsigned n, double share)
 {

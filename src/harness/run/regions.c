@@ -80,9 +80,8 @@ static void report_lost_counts(const struct regions *r, const struct plans *plan
 	}
 	if (lost)
 		fprintf(stderr,
-			"locus: LIKWID's counters read nothing but zeros on some CPU in %u of %u "
-			"regions, see the notes of their trials: "
-			"do not believe what it adds up of them\n",
+			"locus: LIKWID's counters read only zeros on some CPU in %u of %u regions "
+			"(see the notes of their trials): do not trust its sums\n",
 			lost, entered);
 }
 

@@ -17,8 +17,8 @@ struct regions {
 /* Before the first parallel region (markers.h says why). */
 void regions_open(struct regions *);
 /*
- * Names a region for each trial to be measured; a reason for there being none is told, and that is
- * all. On all ranks.
+ * Registers a region for each trial to be measured. Where that is impossible it says why on stderr,
+ * and the run goes on without. On all ranks.
  */
 void regions_register(struct regions *, struct plans *, const struct ranks *);
 /* Whether a trial has one. */

@@ -46,7 +46,7 @@ static unsigned sort_left(struct planned *p, unsigned n)
 
 /*
  * A ratio takes two trials that were sampled in turn: where one of a group is left, the others are
- * wanted again.
+ * measured again beside it.
  */
 static void keep_together(struct plan *plan)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --resume: what is complete in the record, and what of it is wanted once more. */
+/* --resume: which trials are complete in the record, and which of them are measured again. */
 #ifndef LOCUS_RESUME_H
 #define LOCUS_RESUME_H
 
@@ -8,15 +8,15 @@
 #include "count/counting.h"
 
 /*
- * Marks the trials, and says on stderr what those that are complete lack of what would be counted
- * now. On all ranks. Returns how many are not wanted.
+ * Marks the complete trials, and says on stderr how many of them lack a counter that is asked for
+ * now. On all ranks. Returns how many are not to be measured.
  */
 unsigned resume_mark(struct plans *, const struct record *, const struct counting *,
 		     const struct ranks *, const char *output);
 
 /* Whether a trial is to be measured. */
 bool resume_wants(const struct planned *);
-/* Whether one of them is left to be measured, and not only wanted once more. */
+/* Whether one of n trials is not complete yet. */
 bool resume_left(const struct planned *, unsigned n);
 
 #endif

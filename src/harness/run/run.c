@@ -5,7 +5,6 @@
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 
-/* A signal may come to one rank, and the record is rank 0's: that ends them all. */
 bool run_ended(struct run *r)
 {
 	r->signal = (int)agree_most(r->ranks, watchdog_signal());

@@ -39,19 +39,21 @@ struct run {
 	/* how far it is */
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	int signal;				     /* that ends it, on all ranks; 0: none */
-	bool unwritable;			     /* so does the record */
+	bool unwritable;			     /* the record: this ends it, too */
 	bool headed;				     /* the record has its header */
 	unsigned plan_at, trial_at;		     /* the first trial that was in no group yet */
 	struct alternation *group;		     /* at hand; NULL: none */
 	const struct planned *hand;		     /* the trial that was begun last; NULL: none */
 };
 
-/* What to do where time was too short. */
+/* The advice when time was too short. */
 #define RUN_MORE "give more with --time-budget, or choose smaller sizes"
 
-/* A signal may come to one rank, and the record is rank 0's: that ends them all. */
+/*
+ * Whether a signal, or a record that can't be written, ends the run: of any rank, on all of them.
+ */
 bool run_ended(struct run *);
-/* The main thread turns to a trial. */
+/* Notes and shows which trial the main thread works on. */
 void run_turn_to(struct run *, const struct planned *);
 /* The status to exit with, as far as it is known. */
 int run_status(const struct run *);

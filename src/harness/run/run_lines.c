@@ -28,7 +28,7 @@ static json_t *command_json(const struct run *r)
 	return command;
 }
 
-/* What the profile would have set otherwise. */
+/* Options that override what the profile sets. */
 static json_t *altered_json(const struct options *o)
 {
 	json_t *list = json_array();

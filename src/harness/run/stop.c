@@ -2,9 +2,7 @@
 #include "harness/run/stop.h"
 #include "kit/agree.h"
 
-/*
- * Ranks compute that from the same samples, but maybe not with the same libm.
- */
+/* Agreed, since ranks have the same samples, but perhaps not the same libm. */
 bool stop_converged(const struct alternation *a, int allocation)
 {
 	bool wanting = false;
@@ -14,7 +12,7 @@ bool stop_converged(const struct alternation *a, int allocation)
 	return !agree_any(a->run->ranks, wanting);
 }
 
-/* Whether another allocation would be as long as the one that began then, and end too late. */
+/* Whether the share is spent, or another allocation as long as the last would end too late. */
 static bool spent(const struct alternation *a, bool enough, double began)
 {
 	const double now = budget_now(&a->run->budget);

@@ -8,12 +8,12 @@
 /* True if all that can be measured have converged, in one allocation or in all (< 0). */
 bool stop_converged(const struct alternation *, int allocation);
 /*
- * After `left` samples were left of those asked for, and the allocation that began then (s) was
- * measured, unless none could be had (`any`). STOPPED_NOT_RUN: there is to be another one.
+ * Whether to stop after an allocation that began at `began` (s): `left` of the samples asked for
+ * are still to be taken; `any`: some trial had memory. STOPPED_NOT_RUN: another one is to follow.
  */
 enum stopped stop_after(const struct alternation *, unsigned allocation, double began,
 			unsigned left, bool any);
-/* Why a trial ended, where the whole group ended for this reason. */
+/* Why one trial stopped, given why its group did. */
 enum stopped stop_reason(const struct alternation *, const struct series *, enum stopped);
 
 #endif

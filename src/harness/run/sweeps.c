@@ -11,7 +11,7 @@
 
 enum { MOST_ALLOCATIONS = 50 };
 
-/* Samples shorter than this (s) would find their caches taken by the trials in between. */
+/* Samples shorter than this (s) would find their caches evicted by the trials in between. */
 #define SHORT 0.02
 
 /* SplitMix64 (Steele, Lea and Flood 2014). */
@@ -37,7 +37,7 @@ static void shuffle(unsigned *order, unsigned n, uint64_t *state)
 	}
 }
 
-/* True if any could be allocated; then the rest waits when so much time is spent. */
+/* True if any got memory; from then on the rest get theirs only until `enough`. */
 static bool allocate(struct alternation *a, double enough, unsigned *reached)
 {
 	struct run *r = a->run;
@@ -56,8 +56,8 @@ static bool allocate(struct alternation *a, double enough, unsigned *reached)
 }
 
 /*
- * The first allocation. Where it takes half of the group's time, as memory that is slow to be
- * touched does, those that have memory by then are measured, instead of none.
+ * The first allocation. Where touching memory takes half of the group's time, those that have
+ * theirs by then are measured, and the rest is left to a later group.
  */
 static bool allocate_first(struct alternation *a)
 {
