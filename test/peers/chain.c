@@ -192,7 +192,7 @@ static size_t cache(const struct machine *m, hwloc_obj_type_t type, size_t other
 int main(int argc, char **argv)
 {
 	const unsigned pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 15;
-	const char *error = "the CPUs that we may use could not be found out";
+	const char *error = "can't find out which CPUs we may use";
 	struct affinity affinity;
 	struct machine *m = affinity_inherit(&affinity) ? NULL : machine_open(NULL, &error);
 	bool differ = false;

@@ -345,7 +345,7 @@ static void compare_all(struct scene *s, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	const char *error = "the CPUs that we may use could not be found out";
+	const char *error = "can't find out which CPUs we may use";
 	struct scene s = { .pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 15 };
 	const size_t most = argc > 2 ? strtoul(argv[2], NULL, 10) << 20 : (size_t)256 << 20;
 	struct affinity affinity;
