@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
-#include "base/quantity.h"
-#include "harness/ask/options.h"
-#include "harness/ask/profile.h"
+#include "harness/ask/argument.h"
 #include "harness/ask/help.h"
+#include "harness/ask/options.h"
 
 enum key {
 	VARIANT = 0x100,
@@ -26,7 +24,7 @@ enum key {
 	CASE_BUDGET,
 	DRY_RUN,
 	TOPOLOGY,
-	ORDER_OVERSUBSCRIBE,
+	OVERSUBSCRIBE,
 	SEED,
 	QUIET,
 	FORMAT,
@@ -41,15 +39,14 @@ const struct option_row option_rows[] = {
 	{ "variant", "LIST", "only these variants", VARIANT },
 	{ "threads", "LIST",
 	  "numbers of threads (default: what `locus list BENCHMARK` shows, or one a core; a layout "
-	  "has its "
-	  "own)",
+	  "has its own)",
 	  THREADS },
 	{ "bind", "WHERE",
 	  "close, spread, float (free to move), or a list of CPUs such as 0,2-5, to use only "
 	  "these; with a layout, within each node (default: as bound from outside, else close)",
 	  BIND, "close,spread,float" },
 	{ "oversubscribe", NULL, "allow more threads than CPUs; the record says so",
-	  ORDER_OVERSUBSCRIBE },
+	  OVERSUBSCRIBE },
 	{ "profile", "NAME",
 	  "quick (a minute), standard (many minutes), or paper: the published setting (default: "
 	  "quick)",
@@ -102,132 +99,24 @@ bool options_select(const struct options *o)
 	return selected;
 }
 
-/* Ends argp_parse(), and not the program: the caller may have something to clean up. */
-static error_t refuse(struct argp_state *state, const char *option, const char *why)
-{
-	fprintf(stderr, "%s: --%s: %s\n", state->name, option, why);
-	return EINVAL;
-}
-
-/* One of n names, which `expected` lists for people: its number. */
-static error_t parse_name(struct argp_state *state, const char *option, const char *text,
-			  const char *const *names, unsigned n, const char *expected,
-			  unsigned *number)
-{
-	char why[256];
-	int near;
-
-	for (*number = 0; *number < n; ++*number)
-		if (strcmp(names[*number], text) == 0)
-			return 0;
-	near = names_nearest(text, names, n);
-	snprintf(why, sizeof(why), "there is no '%s'; expected %s%s%s%s", text, expected,
-		 near < 0 ? "" : "; did you mean '", near < 0 ? "" : names[near],
-		 near < 0 ? "" : "'?");
-	return refuse(state, option, why);
-}
-
-static error_t parse_profile(struct argp_state *state, const char *text, enum profile *profile)
-{
-	unsigned number = 0;
-	const error_t failed = parse_name(state, "profile", text, profile_names, PROFILES,
-					  "quick, standard or paper", &number);
-
-	*profile = (enum profile)number;
-	return failed;
-}
-
-static error_t parse_format(struct argp_state *state, const char *text, enum format *format)
-{
-	static const char *const names[] = { [FORMAT_TABLE] = "table",
-					     [FORMAT_CSV] = "csv",
-					     [FORMAT_MARKDOWN] = "md",
-					     [FORMAT_JSON] = "json" };
-	unsigned number = 0;
-	const error_t failed = parse_name(state, "format", text, names,
-					  sizeof(names) / sizeof(*names), "table, csv, md or json",
-					  &number);
-
-	*format = (enum format)number;
-	return failed;
-}
-
-static error_t positive_seconds(struct argp_state *state, const char *option, const char *text,
-				double *s)
-{
-	char why[256];
-
-	if (quantity_seconds(text, s, why, sizeof(why)))
-		return refuse(state, option, why);
-	return *s == 0 ? refuse(state, option, "must be more than zero") : 0;
-}
-
-static error_t whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
-		     uint64_t most, uint64_t *n)
-{
-	char why[256];
-
-	if (quantity_count(text, n, why, sizeof(why)))
-		return refuse(state, option, why);
-	if (*n >= least && *n <= most)
-		return 0;
-	snprintf(why, sizeof(why), "%s is not between %llu and %llu", text,
-		 (unsigned long long)least, (unsigned long long)most);
-	return refuse(state, option, why);
-}
-
-/* Names are separated by ","; alternatives, of which the first that works is taken, by "|". */
-static bool has_empty_name(const char *list)
-{
-	size_t length;
-
-	do {
-		length = strcspn(list, ",|");
-		list += length;
-	} while (length && *list++);
-	return !length;
-}
-
-/* Only the form of the list: whether an event exists, the machine is asked later. */
-static error_t check_events(struct argp_state *state, const char *list)
-{
-	char word[256], other[256], why[320];
-	const char *rest = list;
-
-	if (has_empty_name(list))
-		return refuse(state, "counters", "there is an empty name in the list");
-	for (const char *c = list; *c; c++)
-		/* it would break lines that show the name */
-		if (iscntrl((unsigned char)*c))
-			return refuse(state, "counters",
-				      "there is a control character in the list: a line break?");
-	while (names_next(&rest, word, sizeof(word))) {
-		const char *others = rest;
-
-		snprintf(why, sizeof(why), "%s is there twice", word);
-		while (names_next(&others, other, sizeof(other)))
-			if (!strcmp(word, other))
-				return refuse(state, "counters", why);
-	}
-	return 0;
-}
-
 /* Options that need or exclude each other. */
 static error_t check_together(struct argp_state *state, const struct options *o)
 {
 	if ((o->resume || o->append) && !o->output)
-		return refuse(state, o->resume ? "resume" : "append", "needs --output FILE");
+		return argument_refuse(state->name, o->resume ? "resume" : "append",
+				       "needs --output FILE");
 	if (o->resume && o->append)
-		return refuse(state, "resume", "give either --resume or --append");
+		return argument_refuse(state->name, "resume", "give either --resume or --append");
 	if ((o->resume || o->append) && !strcmp(o->output, "-"))
-		return refuse(state, o->resume ? "resume" : "append",
-			      "needs a file, and --output - is standard output");
+		return argument_refuse(state->name, o->resume ? "resume" : "append",
+				       "needs a file, and --output - is standard output");
 	if ((o->counters_optional || o->multiplex) && !o->counters)
-		return refuse(state, o->multiplex ? "multiplex" : "counters-optional",
-			      "needs --counters LIST");
+		return argument_refuse(state->name,
+				       o->multiplex ? "multiplex" : "counters-optional",
+				       "needs --counters LIST");
 	if (o->topology && !o->dry_run)
-		return refuse(
-			state, "topology",
+		return argument_refuse(
+			state->name, "topology",
 			"nothing can be run on a machine that is only described; add --dry-run");
 	return 0;
 }
@@ -255,11 +144,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case BIND:
 		o->bind = arg;
 		break;
-	case ORDER_OVERSUBSCRIBE:
+	case OVERSUBSCRIBE:
 		o->oversubscribe = true;
 		break;
 	case PROFILE:
-		return parse_profile(state, arg, &o->profile);
+		return argument_profile(state->name, arg, &o->profile);
 	case OUTPUT:
 		o->output = arg;
 		break;
@@ -270,17 +159,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->append = true;
 		break;
 	case REPEATS:
-		failed = whole(state, "repeats", arg, 1, 1000000, &n);
+		failed = argument_count(state->name, "repeats", arg, 1, 1000000, &n);
 		o->repeats = (unsigned)n;
 		break;
 	case DURATION:
-		return positive_seconds(state, "duration", arg, &o->duration);
+		return argument_seconds(state->name, "duration", arg, &o->duration);
 	case TIME_BUDGET:
-		return positive_seconds(state, "time-budget", arg, &o->time_budget);
+		return argument_seconds(state->name, "time-budget", arg, &o->time_budget);
 	case CASE_BUDGET:
-		return positive_seconds(state, "case-budget", arg, &o->case_budget);
+		return argument_seconds(state->name, "case-budget", arg, &o->case_budget);
 	case SEED:
-		return whole(state, "seed", arg, 0, UINT64_C(1) << 53, &o->seed);
+		return argument_count(state->name, "seed", arg, 0, UINT64_C(1) << 53, &o->seed);
 	case DRY_RUN:
 		o->dry_run = true;
 		break;
@@ -288,13 +177,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->topology = arg;
 		break;
 	case FORMAT:
-		return parse_format(state, arg, &o->format);
+		return argument_format(state->name, arg, &o->format);
 	case QUIET:
 		o->quiet = true;
 		break;
 	case COUNTERS:
 		o->counters = arg;
-		return check_events(state, arg);
+		return argument_events(state->name, arg);
 	case COUNTERS_OPTIONAL:
 		o->counters_optional = true;
 		break;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/quantity.h"
+#include "harness/ask/argument.h"
+#include "harness/ask/profile.h"
+
+int argument_refuse(const char *program, const char *option, const char *why)
+{
+	fprintf(stderr, "%s: --%s: %s\n", program, option, why);
+	return EINVAL;
+}
+
+/* One of n names, which `expected` lists for people: its number. */
+static int parse_name(const char *program, const char *option, const char *text,
+		      const char *const *names, unsigned n, const char *expected, unsigned *number)
+{
+	char why[256];
+	int near;
+
+	for (*number = 0; *number < n; ++*number)
+		if (strcmp(names[*number], text) == 0)
+			return 0;
+	near = names_nearest(text, names, n);
+	snprintf(why, sizeof(why), "there is no '%s'; expected %s%s%s%s", text, expected,
+		 near < 0 ? "" : "; did you mean '", near < 0 ? "" : names[near],
+		 near < 0 ? "" : "'?");
+	return argument_refuse(program, option, why);
+}
+
+int argument_profile(const char *program, const char *text, enum profile *profile)
+{
+	unsigned number = 0;
+	const int failed = parse_name(program, "profile", text, profile_names, PROFILES,
+				      "quick, standard or paper", &number);
+
+	*profile = (enum profile)number;
+	return failed;
+}
+
+int argument_format(const char *program, const char *text, enum format *format)
+{
+	static const char *const names[] = { [FORMAT_TABLE] = "table",
+					     [FORMAT_CSV] = "csv",
+					     [FORMAT_MARKDOWN] = "md",
+					     [FORMAT_JSON] = "json" };
+	unsigned number = 0;
+	const int failed =
+		parse_name(program, "format", text, names, sizeof(names) / sizeof(*names),
+			   "table, csv, md or json", &number);
+
+	*format = (enum format)number;
+	return failed;
+}
+
+int argument_seconds(const char *program, const char *option, const char *text, double *s)
+{
+	char why[256];
+
+	if (quantity_seconds(text, s, why, sizeof(why)))
+		return argument_refuse(program, option, why);
+	return *s == 0 ? argument_refuse(program, option, "must be more than zero") : 0;
+}
+
+int argument_count(const char *program, const char *option, const char *text, uint64_t least,
+		   uint64_t most, uint64_t *n)
+{
+	char why[256];
+
+	if (quantity_count(text, n, why, sizeof(why)))
+		return argument_refuse(program, option, why);
+	if (*n >= least && *n <= most)
+		return 0;
+	snprintf(why, sizeof(why), "%s is not between %llu and %llu", text,
+		 (unsigned long long)least, (unsigned long long)most);
+	return argument_refuse(program, option, why);
+}
+
+/* Names are separated by ","; alternatives, of which the first that works is taken, by "|". */
+static bool has_empty_name(const char *list)
+{
+	size_t length;
+
+	do {
+		length = strcspn(list, ",|");
+		list += length;
+	} while (length && *list++);
+	return !length;
+}
+
+int argument_events(const char *program, const char *list)
+{
+	char word[256], other[256], why[320];
+	const char *rest = list;
+
+	if (has_empty_name(list))
+		return argument_refuse(program, "counters", "there is an empty name in the list");
+	for (const char *c = list; *c; c++)
+		/* it would break lines that show the name */
+		if (iscntrl((unsigned char)*c))
+			return argument_refuse(
+				program, "counters",
+				"there is a control character in the list: a line break?");
+	while (names_next(&rest, word, sizeof(word))) {
+		const char *others = rest;
+
+		snprintf(why, sizeof(why), "%s is there twice", word);
+		while (names_next(&others, other, sizeof(other)))
+			if (!strcmp(word, other))
+				return argument_refuse(program, "counters", why);
+	}
+	return 0;
+}
