@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "base/quantity.h"
 #include "harness/ask/argument.h"
-#include "harness/ask/profile.h"
 
 int argument_refuse(const char *program, const char *option, const char *why)
 {
@@ -15,9 +15,8 @@ int argument_refuse(const char *program, const char *option, const char *why)
 	return EINVAL;
 }
 
-/* One of n names, which `expected` lists for people: its number. */
-static int parse_name(const char *program, const char *option, const char *text,
-		      const char *const *names, unsigned n, const char *expected, unsigned *number)
+int argument_name(const char *program, const char *option, const char *text,
+		  const char *const *names, unsigned n, const char *expected, unsigned *number)
 {
 	char why[256];
 	int near;
@@ -30,31 +29,6 @@ static int parse_name(const char *program, const char *option, const char *text,
 		 near < 0 ? "" : "; did you mean '", near < 0 ? "" : names[near],
 		 near < 0 ? "" : "'?");
 	return argument_refuse(program, option, why);
-}
-
-int argument_profile(const char *program, const char *text, enum profile *profile)
-{
-	unsigned number = 0;
-	const int failed = parse_name(program, "profile", text, profile_names, PROFILES,
-				      "quick, standard or paper", &number);
-
-	*profile = (enum profile)number;
-	return failed;
-}
-
-int argument_format(const char *program, const char *text, enum format *format)
-{
-	static const char *const names[] = { [FORMAT_TABLE] = "table",
-					     [FORMAT_CSV] = "csv",
-					     [FORMAT_MARKDOWN] = "md",
-					     [FORMAT_JSON] = "json" };
-	unsigned number = 0;
-	const int failed =
-		parse_name(program, "format", text, names, sizeof(names) / sizeof(*names),
-			   "table, csv, md or json", &number);
-
-	*format = (enum format)number;
-	return failed;
 }
 
 int argument_seconds(const char *program, const char *option, const char *text, double *s)

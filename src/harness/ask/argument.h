@@ -8,11 +8,9 @@
 
 #include <stdint.h>
 
-#include "benchmark.h"
-#include "harness/ask/options.h"
-
-int argument_profile(const char *program, const char *text, enum profile *);
-int argument_format(const char *program, const char *text, enum format *);
+/* One of n names, which `expected` lists for people: its number. */
+int argument_name(const char *program, const char *option, const char *text,
+		  const char *const *names, unsigned n, const char *expected, unsigned *number);
 /* s, more than zero */
 int argument_seconds(const char *program, const char *option, const char *text, double *s);
 int argument_count(const char *program, const char *option, const char *text, uint64_t least,
@@ -20,7 +18,7 @@ int argument_count(const char *program, const char *option, const char *text, ui
 /* Only the form of the list: whether an event exists, the machine is asked later. */
 int argument_events(const char *program, const char *list);
 
-/* Says why and returns EINVAL, which ends argp_parse() and not the program: the caller cleans up. */
+/* Ends argp_parse(), and not the program: the caller may have something to clean up. */
 int argument_refuse(const char *program, const char *option, const char *why);
 
 #endif

@@ -9,6 +9,7 @@
 #include "harness/ask/argument.h"
 #include "harness/ask/help.h"
 #include "harness/ask/options.h"
+#include "harness/ask/profile.h"
 
 enum key {
 	VARIANT = 0x100,
@@ -99,6 +100,31 @@ bool options_select(const struct options *o)
 	return selected;
 }
 
+static int parse_profile(const char *program, const char *text, enum profile *profile)
+{
+	unsigned number = 0;
+	const int failed = argument_name(program, "profile", text, profile_names, PROFILES,
+					 "quick, standard or paper", &number);
+
+	*profile = (enum profile)number;
+	return failed;
+}
+
+static int parse_format(const char *program, const char *text, enum format *format)
+{
+	static const char *const names[] = { [FORMAT_TABLE] = "table",
+					     [FORMAT_CSV] = "csv",
+					     [FORMAT_MARKDOWN] = "md",
+					     [FORMAT_JSON] = "json" };
+	unsigned number = 0;
+	const int failed =
+		argument_name(program, "format", text, names, sizeof(names) / sizeof(*names),
+			      "table, csv, md or json", &number);
+
+	*format = (enum format)number;
+	return failed;
+}
+
 /* Options that need or exclude each other. */
 static error_t check_together(struct argp_state *state, const struct options *o)
 {
@@ -148,7 +174,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->oversubscribe = true;
 		break;
 	case PROFILE:
-		return argument_profile(state->name, arg, &o->profile);
+		return parse_profile(state->name, arg, &o->profile);
 	case OUTPUT:
 		o->output = arg;
 		break;
@@ -177,7 +203,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->topology = arg;
 		break;
 	case FORMAT:
-		return argument_format(state->name, arg, &o->format);
+		return parse_format(state->name, arg, &o->format);
 	case QUIET:
 		o->quiet = true;
 		break;
