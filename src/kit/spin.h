@@ -8,6 +8,7 @@
 #define LOCUS_SPIN_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/relax.h"
@@ -27,6 +28,12 @@ struct spin_lock {
 };
 
 #define SPIN_MOST_BACKOFF 64u
+
+/* One try: whether it is held now. */
+static inline bool spin_lock_try(struct spin_lock *l)
+{
+	return !atomic_exchange_explicit(&l->held, 1, memory_order_acquire);
+}
 
 static inline void spin_lock_acquire(struct spin_lock *l)
 {

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a variant of hashmap supplies: a concurrent map from any 64-bit key to a value of one or
+ * more 64-bit words, as a row of functions (struct map_kind). The benchmark, the sequential model
+ * and the checker of histories know maps by nothing else.
+ *
+ * Life of a map, and who calls what:
+ *
+ *	shared, own  while trials are planned: the bytes that a map of this shape takes
+ *	create       one thread; the memory may hold an earlier map: create initialises what it uses
+ *	begin        each thread, before its first operation
+ *	find insert upsert remove, each     any thread, at any time between its begin and its end
+ *	rest         each thread, now and then (every MAP_BLOCK operations), between two operations
+ *	end          each thread, after its last operation; it may begin again
+ *	size, bytes  one thread, while nobody else is at work
+ *	destroy      one thread, after all have ended
+ *
+ * Memory: `shared` is one block for tables, locks and counts, aligned to APART and zeroed before
+ * its first use; --placement says on which nodes it lies. Entries come from the pool, of which
+ * each thread has a part on its own node. Both are touched before the clock starts, and the only
+ * memory that a map takes, unless its kind says otherwise. When it is used up an operation answers
+ * MAP_NO_MEMORY, worker.failed says why (it fails a trial), and the map is as it was before.
+ *
+ * A thread is known by self->index, which is below shape.threads.
+ */
+#ifndef LOCUS_HASHMAP_MAP_H
+#define LOCUS_HASHMAP_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/apart.h"
+#include "kit/pool.h"
+#include "kit/random.h"
+
+enum map_answer {
+	MAP_ABSENT, /* the key was not in the map before the operation */
+	MAP_PRESENT,
+	MAP_NO_MEMORY, /* nothing was done */
+};
+
+enum {
+	MAP_BLOCK = 64, /* operations between two rests */
+	MAP_MOST_WORDS = 32,
+};
+
+/* Where the words of an array lie that has one for each stripe. */
+enum map_placement { MAP_DENSE, MAP_PADDED };
+
+/* What a map is to be. */
+struct map_shape {
+	unsigned threads, stripes;
+	size_t buckets; /* to begin with: stripes times a power of two */
+	double load;	/* entries a bucket, above which the table is doubled */
+	unsigned words; /* of a value, 1 to MAP_MOST_WORDS */
+	/* the most keys that it holds at once: it grows up to there, and finds memory for it */
+	uint64_t keys;
+	/*
+	 * insertions, updates and removals of a thread, where nothing is given back; 0: as many as
+	 * there is time for
+	 */
+	uint64_t writes;
+	bool reclaim; /* memory of removed entries is used again */
+	/* bytes from the lock of a stripe to that of the next one, and so for the counts */
+	size_t lock_stride, size_stride;
+};
+
+/* What a thread has spent, in clock_ticks(): operations add to it, the benchmark clears it. */
+struct map_costs {
+	_Alignas(APART) uint64_t waited; /* for locks that others held */
+	uint64_t grown;			 /* for doubling the table, locks included */
+	uint64_t growths;		 /* doublings */
+};
+
+/* What a map is made of. All is the caller's, and outlives the map. */
+struct map_memory {
+	void *shared;		 /* map_kind.shared() bytes */
+	struct pool *pool;	 /* map_kind.own() bytes for each thread */
+	struct map_costs *costs; /* by thread */
+};
+
+struct map_kind {
+	/* bytes: of the shared block, and of each thread's part of the pool */
+	size_t (*shared)(const struct map_shape *);
+	size_t (*own)(const struct map_shape *);
+
+	/* NULL with errno */
+	void *(*create)(const struct map_shape *, const struct map_memory *);
+	void (*destroy)(void *map);
+
+	/* NULL: nothing to do. After its end nobody waits for a thread. */
+	void (*begin)(void *map, struct worker *self);
+	void (*rest)(void *map, struct worker *self);
+	void (*end)(void *map, struct worker *self);
+
+	/* Copies the value, all of its words as one insertion or update wrote them. */
+	enum map_answer (*find)(void *map, struct worker *self, uint64_t key, uint64_t *value);
+	/* Leaves the value of a key that is present. */
+	enum map_answer (*insert)(void *map, struct worker *self, uint64_t key,
+				  const uint64_t *value);
+	/* Replaces the value of a key that is present. */
+	enum map_answer (*upsert)(void *map, struct worker *self, uint64_t key,
+				  const uint64_t *value);
+	enum map_answer (*remove)(void *map, struct worker *self, uint64_t key);
+
+	/*
+	 * Visits each entry that is in the map all the while, once; others once or not at all. The
+	 * visitor calls no function of the map.
+	 */
+	void (*each)(void *map, struct worker *self,
+		     void (*visit)(void *argument, uint64_t key, const uint64_t *value),
+		     void *argument);
+	uint64_t (*size)(const void *map);
+	/* of memory in use: tables, locks, entries, and what waits to be used again */
+	size_t (*bytes)(const void *map);
+
+	/*
+	 * n operations at once, in any order: their answers and values (n times shape.words) by
+	 * index. NULL: one by one.
+	 */
+	void (*find_batch)(void *map, struct worker *self, size_t n, const uint64_t *key,
+			   uint64_t *value, unsigned char *answer);
+	void (*upsert_batch)(void *map, struct worker *self, size_t n, const uint64_t *key,
+			     const uint64_t *value, unsigned char *answer);
+};
+
+extern const struct map_kind striped_map;
+
+/* The hash of all maps: a bijection, so that a test can make keys that collide. */
+static inline uint64_t map_hash(uint64_t key)
+{
+	return random_mix(key);
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What both striped maps are made of: a lock and a count of entries for each stripe, as far apart
+ * as the shape says, and tables of buckets that double.
+ *
+ * An entry's stripe is hash % stripes, its bucket hash % buckets. Buckets are stripes times a power
+ * of two, so no entry changes its stripe when the table doubles: bucket b's entries go to b and
+ * b + buckets. Whoever holds the stripe's lock owns these. Whoever doubles the table takes all
+ * locks, in order.
+ *
+ * The block of memory: locks, counts, then all tables, each of which has a place of its own, so
+ * that whoever still reads an old one finds it unchanged.
+ */
+#ifndef LOCUS_HASHMAP_STRIPES_H
+#define LOCUS_HASHMAP_STRIPES_H
+
+#include <stdatomic.h>
+
+#include "bench/hashmap/map.h"
+#include "kit/spin.h"
+#include "machine/clock.h"
+
+/* An object of Java and its header, as the lock that was published; an int, as the count. */
+enum { STRIPES_LOCK = 16, STRIPES_COUNT = 4 };
+
+struct stripes {
+	unsigned n;
+	size_t lock_stride, size_stride;
+	unsigned char *locks, *sizes;
+	void **tables;	    /* the first of all; the next begins where it ends */
+	size_t first, most; /* buckets, of the first and of the last table */
+	double load;
+	struct map_costs *costs;
+};
+
+size_t stripes_bytes(const struct map_shape *);
+/* Locks open, counts 0; the first table empty. */
+void stripes_open(struct stripes *, const struct map_shape *, const struct map_memory *);
+/* Sum of the counts: exact while nobody is at work. */
+uint64_t stripes_size(const struct stripes *);
+/* Bytes of locks, counts and a table. */
+size_t stripes_used(const struct stripes *, size_t buckets);
+
+/* Where the table with so many buckets lies; as a number of pointers from the first. */
+static inline size_t stripes_table(const struct stripes *s, size_t buckets)
+{
+	return buckets - s->first;
+}
+
+static inline struct spin_lock *stripes_lock_of(const struct stripes *s, unsigned stripe)
+{
+	return (struct spin_lock *)(s->locks + stripe * s->lock_stride);
+}
+
+static inline _Atomic uint32_t *stripes_size_of(const struct stripes *s, unsigned stripe)
+{
+	return (_Atomic uint32_t *)(s->sizes + stripe * s->size_stride);
+}
+
+/* Reads the clock only where it has to wait. */
+static inline void stripes_lock(const struct stripes *s, unsigned stripe, unsigned me)
+{
+	struct spin_lock *lock = stripes_lock_of(s, stripe);
+	uint64_t began;
+
+	if (__builtin_expect(spin_lock_try(lock), 1))
+		return;
+	began = clock_ticks();
+	spin_lock_acquire(lock);
+	s->costs[me].waited += clock_ticks() - began;
+}
+
+static inline void stripes_unlock(const struct stripes *s, unsigned stripe)
+{
+	spin_lock_release(stripes_lock_of(s, stripe));
+}
+
+void stripes_lock_all(const struct stripes *, unsigned me);
+void stripes_unlock_all(const struct stripes *);
+
+/* Whether a stripe with so many entries has more than its share of a table's. */
+static inline bool stripes_are_full(const struct stripes *s, uint32_t entries, size_t buckets)
+{
+	return buckets < s->most && (double)entries * s->n > (double)buckets * s->load;
+}
+
+#endif
