@@ -47,7 +47,8 @@ static int obey(const struct program *p, const struct command *c, int argc, char
 	int status;
 
 	if (argc > 1 && asks_for_help(argv[1]) && !c->has_help) {
-		printf("usage: %s %s\n\n%s: %s\n", argv[0], c->arguments, c->name, c->summary);
+		printf("usage: %s%s%s\n\n%s: %s\n", argv[0], *c->arguments ? " " : "", c->arguments,
+		       c->name, c->summary);
 		return 0;
 	}
 	mute_begin(&mute, p->ranks);

@@ -15,7 +15,7 @@
 enum { MOST_BENCHMARKS = 64 };
 
 static const struct command commands[] = {
-	{ "list", "[BENCHMARK]", "the benchmarks, or one with its variants and parameters",
+	{ "list", "[BENCHMARK]", "the benchmarks; or the variants, parameters and metrics of one",
 	  list_command, false },
 	{ "help", "[COMMAND]", "this text, or that of a command or benchmark", help_command,
 	  false },

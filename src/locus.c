@@ -11,8 +11,7 @@
 #include "dispatch.h"
 
 static const struct command commands[] = {
-	{ "list", "[BENCHMARK]",
-	  "the benchmarks, or one with its variants and parameters (--names, --man: for programs)",
+	{ "list", "[BENCHMARK]", "the benchmarks; or the variants, parameters and metrics of one",
 	  list_command, false },
 	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command, true },
 	{ "report", "FILE|DIR...", "an HTML page with plots of recorded results", report_command,
@@ -20,9 +19,9 @@ static const struct command commands[] = {
 	{ "levels", "FILE|DIR...", "the cache and TLB levels found in records of latency",
 	  report_command, true },
 	{ "validate", "FILE|DIR...", "check records against their format", report_command, true },
-	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, CPUs that may be used",
+	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, and the CPUs that may be used",
 	  topology_command, false },
-	{ "doctor", "", "what this machine lacks or has set wrong for measuring, and what mends it",
+	{ "doctor", "", "what on this machine disturbs measuring, and how to change it",
 	  doctor_command, false },
 	{ "help", "[COMMAND]", "this text, or that of a command or benchmark", help_command,
 	  false },

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <err.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "commands/complete.h"
 #include "commands/list.h"
 #include "count/counting.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
+#include "harness/run/wrapped.h"
 
-enum { MOST_NAMES = 64 };
+enum { MOST_NAMES = 64, COLUMN = 19 };
 
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
@@ -19,23 +22,37 @@ void list_benchmarks(const struct benchmark *const *table, FILE *f)
 			fprintf(f, "%-13s %s\n", (*table)->name, (*table)->summary);
 }
 
+/* A name, and what is said of it (to be freed; NULL: no memory), in lines that a terminal has. */
+static void put_row(const char *name, char *text, FILE *f)
+{
+	char head[64];
+
+	snprintf(head, sizeof(head), "  %-16s ", name);
+	wrapped_row(head, text ? text : "", COLUMN + 2, f);
+	free(text);
+}
+
 static void list_parameter(const struct parameter *p, FILE *f)
 {
-	fprintf(f, "  --%-14s %s", p->name, p->help);
-	if (p->choices)
-		fprintf(f, ": %s", p->choices);
-	fprintf(f, "\n  %16s ", "");
-	for (enum profile i = QUICK; i < PROFILES; i++)
+	char option[32], values[1024] = "";
+	size_t used = 0;
+
+	snprintf(option, sizeof(option), "--%s", p->name);
+	put_row(option,
+		text_of("%s%s%s", p->help, p->choices ? ": " : "", p->choices ? p->choices : ""),
+		f);
+	for (enum profile i = QUICK; i < PROFILES && used < sizeof(values); i++)
 		if (p->value[i])
-			fprintf(f, "%s %s: %s", i ? ";" : "", profile_names[i], p->value[i]);
-	fprintf(f, "\n");
+			used += (size_t)snprintf(values + used, sizeof(values) - used, "%s%s: %s",
+						 used ? "; " : "", profile_names[i], p->value[i]);
+	put_row("", text_of(" %s", values), f);
 }
 
 /* A common option for which the benchmark has its own defaults, as a parameter; else unnamed. */
 static struct parameter own_variants(const struct benchmark *b)
 {
 	struct parameter p = { .name = b->preset[QUICK].variants ? "variant" : NULL,
-			       .help = "those to run" };
+			       .help = "the variants that are run" };
 
 	for (enum profile i = QUICK; i < PROFILES; i++)
 		p.value[i] = b->preset[i].variants;
@@ -56,9 +73,10 @@ static void list_variant(const struct variant *v, FILE *f)
 {
 	const char *lack = v->available ? v->available() : NULL;
 
-	fprintf(f, "  %-16s %s%s%s%s\n", v->name, v->summary,
-		v->divided ? "; can be divided over ranks" : "", lack ? "; impossible here: " : "",
-		lack ? lack : "");
+	put_row(v->name,
+		text_of("%s%s%s%s", v->summary, v->divided ? "; can be divided over ranks" : "",
+			lack ? "; impossible here: " : "", lack ? lack : ""),
+		f);
 }
 
 static void list_benchmark(const struct benchmark *b, FILE *f)
@@ -66,7 +84,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
 
 	fprintf(f, "%s: %s\n", b->name, b->summary);
-	fprintf(f, "protocol: %s\n", b->protocol);
+	wrapped_row("protocol: ", b->protocol, 2, f);
 	if (b->source)
 		fprintf(f, "source: %s\n", b->source);
 	fprintf(f, "\nvariants\n");
@@ -81,17 +99,21 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			list_parameter(&own[i], f);
 	fprintf(f, "\nmetrics\n");
 	for (const struct metric *m = b->metrics; m && m->name; m++)
-		fprintf(f, "  %-16s %s (%s)\n", m->name, m->help, m->unit);
+		put_row(m->name, text_of("%s (%s)", m->help, m->unit), f);
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
-		fprintf(f, "  %-16s %s (%s, %s/%s)\n", r->name, r->help,
-			r->metric ? r->metric : "time", r->of, r->to);
+		put_row(r->name,
+			text_of("%s (%s, %s/%s)", r->help, r->metric ? r->metric : "time", r->of,
+				r->to),
+			f);
 	if (b->counters)
 		fprintf(f,
 			"\ncounters (--counters default; for each %s; of several, the first that "
-			"can be counted here)\n",
+			"can be counted)\n",
 			counting_per(b));
-	for (const struct explained *e = b->counters; e && e->events; e++)
-		fprintf(f, "  %s\n  %16s %s\n", e->events, "", e->what);
+	for (const struct explained *e = b->counters; e && e->events; e++) {
+		wrapped_row("  ", e->events, COLUMN + 2, f);
+		put_row("", text_of("%s", e->what), f);
+	}
 }
 
 static void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)

@@ -5,6 +5,8 @@ import pathlib
 import re
 
 import pytest
+from listed import unwrapped
+from some import some
 
 
 def test_without_arguments_it_says_how_it_is_used(locus):
@@ -42,6 +44,11 @@ def test_help_of_what_is_not_there(locus):
         assert locus(words).status == 2, words
 
 
+def test_help_fits_a_terminal(locus):
+    for word in ("help", "doctor --help", "list --help", "topology --help"):
+        assert all(len(line) <= 100 for line in some(locus(word).out.splitlines())), word
+
+
 def test_version(locus):
     done = locus("--version")
     assert done.status == 0 and re.match(r"locus \d+\.\d+", done.out)
@@ -72,7 +79,7 @@ def test_each_default_event_has_its_line_in_the_methods(locus):
     named = set()
     for benchmark in (*(line.split()[0] for line in locus("list").out.splitlines()), "dummy"):
         own = re.findall(
-            r"^  (\S+)$", locus("list", benchmark).out.partition("\ncounters (")[2], re.M
+            r"^  (\S+)$", unwrapped(locus("list", benchmark).out).partition("\ncounters (")[2], re.M
         )
         assert own, benchmark
         named |= {event for alternatives in own for event in alternatives.split("|")}

@@ -9,6 +9,7 @@ import re
 import subprocess
 
 import pytest
+from listed import unwrapped
 from some import some
 
 LISTED = subprocess.run(
@@ -38,6 +39,13 @@ QUICK = "--profile quick --time-budget 60s --duration 1ms --repeats 1 --oversubs
 every = pytest.mark.parametrize("name", BENCHMARKS)
 
 
+def listed(locus, name):
+    """What `locus list` says of it."""
+    done = locus("list", name)
+    assert done.status == 0 and len(some(done.out.splitlines())) > 10, done
+    return unwrapped(done.out)
+
+
 def test_there_are_benchmarks(locus):
     assert [line.split()[0] for line in locus("list").out.splitlines()] == BENCHMARKS
 
@@ -49,7 +57,7 @@ def test_each_has_its_job_script(locus):
         for name in some(BENCHMARKS)
         if any(
             "; can be divided over ranks" in text
-            for _, text in rows(locus("list", name).out, "variants")
+            for _, text in rows(listed(locus, name), "variants")
         )
     ]
     scripts = {path.stem for path in pathlib.Path(os.environ["BUILD"], "jobs").glob("*.slurm")}
@@ -86,15 +94,20 @@ def planned(locus, name, *arguments, machine=MACHINES[1]):
 
 @every
 def test_it_says_what_it_is(locus, name):
-    shown = locus("list", name)
-    assert shown.status == 0 and re.match(rf"{name}: \S.*\nprotocol: \S", shown.out)
+    shown = listed(locus, name)
+    assert re.match(rf"{name}: \S.*\nprotocol: \S", shown)
     for head in ("variants", "parameters", "metrics"):
-        named = rows(shown.out, head)
+        named = rows(shown, head)
         assert all(len(row) == 2 for row in some(named)), head
         assert head == "metrics" or len({row[0] for row in named}) == len(named), head
-    assert "time" in dict(rows(shown.out, "metrics"))
+    assert "time" in dict(rows(shown, "metrics"))
     help_text = re.sub(r"\s+", " ", locus(name, "--help").out)
-    assert shown.out.split("\n")[0] in help_text
+    assert shown.split("\n")[0] in help_text
+
+
+@every
+def test_what_is_listed_fits_a_terminal(locus, name):
+    assert all(len(line) <= 100 for line in some(locus("list", name).out.splitlines()))
 
 
 @every
@@ -116,12 +129,12 @@ def choices(shown):
 @every
 def test_what_a_ratio_compares_is_sampled_in_turn(locus, name):
     """Each ratio has trials of both its sides in one group."""
-    shown = locus("list", name).out
+    shown = listed(locus, name)
     variants = dict(rows(shown, "variants"))
-    listed = re.findall(r"^  .*\([^,()\n]*, ([^,()/\n]+)/([^,()/\n]+)\)$", shown, re.MULTILINE)
-    if not listed:
+    compared = re.findall(r"^  .*\([^,()\n]*, ([^,()/\n]+)/([^,()/\n]+)\)$", shown, re.MULTILINE)
+    if not compared:
         pytest.skip(f"{name} has no ratios")
-    for of, to in some(listed):
+    for of, to in some(compared):
         if of in variants:
             found = planned(locus, name, "--variant", f"{of},{to}")
             sides = [{group for group, variant, _ in found if variant == side} for side in (of, to)]
@@ -145,7 +158,7 @@ def test_what_a_ratio_compares_is_sampled_in_turn(locus, name):
 
 @every
 def test_its_default_counters_are_explained(locus, name):
-    shown = locus("list", name).out
+    shown = listed(locus, name)
     events = part(shown, "counters (--counters default")
     assert len(some(events)) % 2 == 0
     assert all(re.match(r"  \S+$", line) for line in some(events[::2]))
@@ -173,7 +186,7 @@ def test_what_is_wrong_is_named(locus, name, words, said):
 
 @every
 def test_a_value_that_is_none_is_refused(locus, name):
-    for option in some(dict(rows(locus("list", name).out, "parameters"))):
+    for option in some(dict(rows(listed(locus, name), "parameters"))):
         done = locus(name, "--dry-run", "--topology", MACHINES[1], f"{option}=\t")
         assert done.status in (2, 3) and option.lstrip("-") in done.err, (option, done)
 
@@ -181,8 +194,8 @@ def test_a_value_that_is_none_is_refused(locus, name):
 @every
 def test_a_typo_is_refused_whatever_the_variant(locus, name):
     """Also where the parameter means nothing."""
-    parameters = some(dict(rows(locus("list", name).out, "parameters")))
-    for variant in some(dict(rows(locus("list", name).out, "variants"))):
+    parameters = some(dict(rows(listed(locus, name), "parameters")))
+    for variant in some(dict(rows(listed(locus, name), "variants"))):
         for option in parameters:
             done = locus(name, f"--variant={variant}", "--dry-run", f"{option}=no-such,thing")
             assert done.status in (2, 3) and option.lstrip("-") in done.err, (variant, option, done)
@@ -193,7 +206,7 @@ def test_command_lines_of_its_own_words(locus, name):
     """Planned or refused with a reason, whatever stands where."""
     options = some(set(locus("list --names", name).out.split()) - {"--topology"})
     values = [
-        *sorted(set(locus("list", name).out.split())),
+        *sorted(set(listed(locus, name).split())),
         "",
         "0",
         "-1",

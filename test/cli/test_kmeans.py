@@ -11,6 +11,7 @@ import struct
 import time
 
 import pytest
+from listed import unwrapped
 from some import some
 
 SHARING = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
@@ -231,7 +232,7 @@ def test_as_published(locus):
 
 
 def test_defaults_are_listed(locus):
-    lines = [line.strip() for line in locus("list kmeans").out.splitlines()]
+    lines = [line.strip() for line in unwrapped(locus("list kmeans").out).splitlines()]
     assert "quick: 0; paper: 108" in lines
     assert "quick: 1,auto; standard: 1..auto*2,auto; paper: 1,8,48,auto" in lines and any(
         "private-dense" in line for line in lines

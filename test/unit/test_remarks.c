@@ -74,6 +74,25 @@ static void numbers_beyond_the_room_are_words(void **state)
 	       { 1, "trial", "1 1 1 1 1 1 1 1 1 1 1 1 8" });
 }
 
+static void alternatives_are_broken_behind_their_bars(void **state)
+{
+	char word[WRAPPED_WIDTH - 9], text[2 * sizeof(word)], expected[2 * sizeof(word)];
+	char *printed = NULL;
+	size_t size;
+	FILE *f = open_memstream(&printed, &size);
+
+	(void)state;
+	assert_non_null(f);
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = 0;
+	snprintf(text, sizeof(text), "a|%s|b c|d", word);
+	snprintf(expected, sizeof(expected), "  head a|%s|\n    b c|d\n", word);
+	wrapped_row("  head ", text, 4, f);
+	fclose(f);
+	assert_string_equal(printed, expected);
+	free(printed);
+}
+
 static void lines_are_broken_at_blanks(void **state)
 {
 	char word[WRAPPED_WIDTH + 20], text[3 * sizeof(word)], expected[3 * sizeof(word)];
@@ -105,6 +124,7 @@ int main(void)
 		cmocka_unit_test(what_looks_like_a_number_may_be_a_name),
 		cmocka_unit_test(numbers_beyond_the_room_are_words),
 		cmocka_unit_test(lines_are_broken_at_blanks),
+		cmocka_unit_test(alternatives_are_broken_behind_their_bars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `locus doctor`: what this machine lacks or has set wrong for measuring, why that matters, and the
+ * `locus doctor`: what on this machine disturbs measuring, why that matters, and the
  * command that mends it. It looks and tries, needs no root, changes nothing, and takes about a
  * second.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -12,25 +13,34 @@ static int width_of(const char *text, size_t bytes)
 	return width - utf8_width(text + bytes);
 }
 
-void wrapped_print(const char *text, int indent, FILE *f)
+void wrapped_row(const char *head, const char *text, int indent, FILE *f)
 {
-	int used = 0;
+	int used = utf8_width(head), gap = 0;
 
-	while (*text) {
-		const size_t word = strcspn(text, " ");
-		const int width = width_of(text, word);
+	fputs(head, f);
+	for (bool first = true; *text; first = false) {
+		size_t word = strcspn(text, " |");
+		int width;
 
-		if (used && used + 1 + width > WRAPPED_WIDTH) {
+		word += text[word] == '|';
+		width = width_of(text, word);
+		if (!first && used + gap + width > WRAPPED_WIDTH) {
 			fprintf(f, "\n%*s", indent, "");
 			used = indent;
-		} else if (used) {
+		} else if (gap) {
 			fputc(' ', f);
 			used++;
 		}
 		fprintf(f, "%.*s", (int)word, text);
 		used += width;
 		text += word;
-		text += *text == ' ';
+		gap = *text == ' ';
+		text += gap;
 	}
 	fputc('\n', f);
+}
+
+void wrapped_print(const char *text, int indent, FILE *f)
+{
+	wrapped_row("", text, indent, f);
 }

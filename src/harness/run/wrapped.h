@@ -8,7 +8,12 @@
 /* What all that is printed fits into. */
 enum { WRAPPED_WIDTH = 100 };
 
-/* In lines of at most WRAPPED_WIDTH columns, broken at blanks; all but the first are indented. */
+/*
+ * In lines of at most WRAPPED_WIDTH columns, broken at blanks and behind "|"; all but the first are
+ * indented.
+ */
 void wrapped_print(const char *text, int indent, FILE *);
+/* The same, behind a head that is printed as it is. */
+void wrapped_row(const char *head, const char *text, int indent, FILE *);
 
 #endif
