@@ -79,6 +79,11 @@ struct parameter {
 	 * trial only
 	 */
 	bool output;
+	/*
+	 * P_PATH: whether its value, among these that settle() has seen, is a file to be read:
+	 * trials of equal contents are the same, wherever they lie. NULL: none is
+	 */
+	bool (*input)(const union value *);
 };
 
 /* Stand for a parameter where one is named: the variant, the number of threads. */

@@ -33,7 +33,7 @@ static int path_of(char path[PATH_MAX], const char *root, const char *format, va
 }
 
 /* Such files show their size only by being read. */
-static char *read_all(int file)
+static char *read_all(int file, size_t *length)
 {
 	size_t size = 4u << 10, used = 0;
 	char *text = NULL, *larger;
@@ -59,17 +59,18 @@ static char *read_all(int file)
 		size *= 2;
 	}
 	text[used] = '\0';
+	*length = used;
 	return text;
 }
 
-static char *text_at(const char *path)
+static char *bytes_at(const char *path, size_t *n)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
 	char *text;
 
 	if (file < 0)
 		return NULL;
-	text = read_all(file);
+	text = read_all(file, n);
 	error = errno;
 	close(file);
 	errno = error;
@@ -94,11 +95,18 @@ static char *first_line(char *text)
 	return text;
 }
 
-static char *vtext(const char *root, const char *format, va_list arguments)
+static char *vbytes(const char *root, size_t *n, const char *format, va_list arguments)
 {
 	char path[PATH_MAX];
 
-	return path_of(path, root, format, arguments) ? NULL : text_at(path);
+	return path_of(path, root, format, arguments) ? NULL : bytes_at(path, n);
+}
+
+static char *vtext(const char *root, const char *format, va_list arguments)
+{
+	size_t n;
+
+	return vbytes(root, &n, format, arguments);
 }
 
 /* Makes a call with the caller's variable arguments, behind its parameter `format`. */
@@ -116,6 +124,14 @@ char *sysfs_text(const char *root, const char *format, ...)
 
 	WITH_ARGUMENTS(text, vtext(root, format, arguments));
 	return text;
+}
+
+char *sysfs_bytes(const char *root, size_t *n, const char *format, ...)
+{
+	char *bytes;
+
+	WITH_ARGUMENTS(bytes, vbytes(root, n, format, arguments));
+	return bytes;
 }
 
 static char *not_empty(char *line)

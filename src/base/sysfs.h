@@ -16,6 +16,10 @@
 /* The whole file (up to 16 MiB). NULL with errno: ENOENT no such file, EACCES forbidden, EFBIG. */
 char *sysfs_text(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same, of bytes that may be zero: how many, in *n. */
+char *sysfs_bytes(const char *root, size_t *n, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /*
  * The first line, without blanks at both ends. NULL with errno; ENODATA: it is empty.
  */

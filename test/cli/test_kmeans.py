@@ -414,7 +414,7 @@ def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, op
         tmp_path / "changes.npy",
         tmp_path / "record.jsonl",
     )
-    save(changes, points(500, 2))
+    save(changes, points(500, 2, 2))
     # in which we have to save a file
     words = "kmeans --variant best --threads 1 --case-budget 4s --quiet --output"
     files = ["--points", stays, "--centres", f"{stays},{changes}"]
@@ -528,5 +528,43 @@ def test_files_with_long_names_are_different_trials(locus, tmp_path):
     assert (
         done.status == 0
         and "2 trials" in done.out
-        and all(f"points={file} " in done.out for file in files)
+        and all(f"    points={file}\n" in done.out for file in files)
     )
+
+
+def test_the_contents_of_a_file_are_the_trial_and_not_its_path(locus, tmp_path, read):
+    """The same contents elsewhere are the same trial; other contents there are another."""
+    plan = "kmeans --clusters 3 --variant 2p --threads 1 --dry-run --points"
+    first, same, other = (tmp_path / f"{name}.npy" for name in ("first", "same", "other"))
+    for path, seed in ((first, 0), (same, 0), (other, 1)):
+        save(path, points(20, 2, seed))
+    names = []
+    for path in (first, same, other):
+        done = locus(plan, path)
+        (name,) = re.findall(r"^  [0-9a-f]{16}  kmeans/.*$", done.out, re.M)
+        assert str(tmp_path) not in name and re.search(r" points=fnv1a64:[0-9a-f]{16} ", name)
+        assert f"    points={path}\n" in done.out
+        names.append(name)
+    assert names[0] == names[1] != names[2]
+    assert "1 trials" in locus(plan, f"{first},{same}").out
+    record = tmp_path / "record.jsonl"
+    run = "kmeans --clusters 3 --variant 2p --threads 1 --repeats 1 --output"
+    assert locus(run, record, "--points", first).status == 0
+    (trial,) = [line for line in read(record) if line["type"] == "trial"]
+    assert trial["parameters"]["points"] == str(first)
+    assert names[0] == f"  {trial['id']}  {trial['identity']}"
+    again = locus(run, record, "--resume", "--points", same)
+    assert again.status == 0 and "1 trials were complete" in again.out
+    save(first, points(20, 2, 1))
+    again = locus(run, record, "--resume", "--points", first)
+    assert again.status == 0 and "trials were complete" not in again.out
+
+
+def test_the_contents_of_centres_are_part_of_the_trial(locus, tmp_path):
+    for name, seed in (("a", 0), ("b", 1)):
+        save(tmp_path / f"{name}.npy", points(3, 2, seed))
+    both = ",".join(str(tmp_path / f"{name}.npy") for name in "ab")
+    words = "kmeans --points 100 --variant 2p --threads 1 --dry-run --centres"
+    out = locus(words, both).out
+    assert "2 trials" in out and len(set(re.findall(r" centres=(fnv1a64:\w{16}) ", out))) == 2
+    assert " points=100 " in out and " centres=drawn " in locus(words, "drawn").out

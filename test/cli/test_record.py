@@ -311,10 +311,38 @@ def test_job_of_slurm(locus, tmp_path, read):
         "SLURM_ARRAY_TASK_ID": "3",
         "SLURM_JOB_NUM_NODES": "2",
         "SLURM_RESTART_COUNT": "1",
+        "SLURM_CLUSTER_NAME": "alps",
+        "SLURM_JOB_PARTITION": "cpu",
     }
     locus("dummy --variant steady --repeats 1 --output", file, env=job)
     job = read(file)[0]["job"]
     assert job["system"] == "slurm" and job["id"] == "77" and job["array_task"] == "3"
+    assert (job["cluster"], job["partition"]) == ("alps", "cpu")
+
+
+def test_tags_are_in_the_header(locus, tmp_path, read):
+    file = tmp_path / "tags.jsonl"
+    command = "dummy --variant steady --repeats 1 --output"
+    tags = {"campaign": "may 2027", "Rack_7.b-2": "a=b", "empty": "", "byte": "\udcff"}
+    words = [word for key, value in tags.items() for word in ("--tag", f"{key}={value}")]
+    assert locus(command, file, *words).status == 0
+    assert read(file)[0]["tags"] == {**tags, "byte": r"\xff"}
+    assert locus(command, file, "--append").status == 0
+    assert [line["tags"] for line in read(file) if line["type"] == "header"][1] == {}
+
+
+def test_the_machine_has_a_class_and_the_program_a_checksum(locus, tmp_path, read):
+    """Both are the same in each run."""
+    headers = []
+    for i in range(2):
+        file = tmp_path / f"{i}.jsonl"
+        words = "dummy --variant steady --repeats 1 --output"
+        assert locus(words, file, *(["--bind", "0"] if i else [])).status == 0
+        headers.append(read(file)[0])
+    one, other = headers
+    assert one["machine"]["class"] == other["machine"]["class"]
+    assert one["program"]["checksum"] == other["program"]["checksum"]
+    assert re.fullmatch("[0-9a-f]{16}", one["machine"]["class"])
 
 
 def test_append_adds_a_run(locus, tmp_path, read):

@@ -14,6 +14,7 @@
 const struct target targets[] = {
 	{ "cpuid", fuzz_cpuid },
 	{ "csv", fuzz_csv },
+	{ "dmi", fuzz_dmi },
 	{ "doctor", fuzz_doctor },
 	{ "limits", fuzz_limits },
 	{ "machine", fuzz_machine },

@@ -23,6 +23,7 @@ const struct target *find_target(const char *name); /* NULL after a message */
 
 void fuzz_cpuid(const uint8_t *data, size_t size);
 void fuzz_csv(const uint8_t *data, size_t size);
+void fuzz_dmi(const uint8_t *data, size_t size);
 void fuzz_doctor(const uint8_t *data, size_t size);
 void fuzz_limits(const uint8_t *data, size_t size);
 void fuzz_machine(const uint8_t *data, size_t size);

@@ -16,6 +16,7 @@
 #include "commands/doctor/doctor.h"
 #include "machine/limits/cgroup.h"
 #include "machine/memory/hugepool.h"
+#include "machine/provenance/edac.h"
 #include "machine/provenance/hypervisor.h"
 #include "machine/limits/limits.h"
 #include "machine/topology/node_memory.h"
@@ -55,6 +56,17 @@ static const char *const paths[] = {
 	"/proc/sys/vm/zone_reclaim_mode",
 	"/proc/device-tree/compatible",
 	"/sys/hypervisor/type",
+	"/dev/cpu/0/msr",
+	"/dev/cpu/1/msr",
+	"/sys/firmware/dmi/tables/DMI",
+	EDAC "/mc0/dimm0/dimm_location",
+	EDAC "/mc0/dimm0/dimm_mem_type",
+	EDAC "/mc0/dimm0/size",
+	EDAC "/mc0/dimm3/dimm_location",
+	DMI "/bios_date",
+	DMI "/bios_vendor",
+	DMI "/bios_version",
+	DMI "/board_name",
 	DMI "/product_name",
 	DMI "/sys_vendor",
 	CPUS "/online",

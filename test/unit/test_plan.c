@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "benchmarks.h"
@@ -20,6 +21,7 @@
 #include "machine/topology/node_memory.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
+#include "tree.h"
 
 enum { SIZE_OF, KIND, WHERE, FROM, TO };
 static const struct parameter parameters[] = {
@@ -592,9 +594,51 @@ static void test_huge_pages_are_taken_whole(void **state)
 	}
 }
 
+static bool not_a_word(const union value *value)
+{
+	return strcmp(value->text, "word") != 0;
+}
+
+/* Its contents, whatever it is called; each is read once, and what can't be read is no trial. */
+static void test_the_contents_of_files_are_in_the_identity(void **state)
+{
+	static const struct parameter files[] = {
+		{ "file", NULL, "to read", P_PATH, .value = { "word" }, .input = not_a_word }, { 0 }
+	};
+	static const struct benchmark reads = { .name = "sample",
+						.protocol = "none",
+						.unit = "turn",
+						.parameters = files,
+						.variants = one_variant,
+						.preset = { [QUICK] = { .threads = "1,2" } } };
+	struct fixture f;
+
+	(void)state;
+	put_file("/one", "abc");
+	put_file("/same", "abc");
+	put_file("/other", "abd");
+	assert_int_equal(chdir(root), 0);
+	begin(&f, "core:2 pu:1", QUICK);
+	f.options.parameter[0] = "word,one,./same,other";
+	assert_int_equal(plan_make(&f.plan, &reads, &f.options, &f.setting), 0);
+	assert_int_equal(f.plan.trials, 6);
+	assert_int_equal(with(&f.plan, " file=word "), 2);
+	assert_int_equal(with(&f.plan, " file=fnv1a64:e71fa2190541574b "), 2);
+	assert_int_equal(with(&f.plan, " file=fnv1a64:"), 4);
+	plan_free(&f.plan);
+	f.options.parameter[0] = "one,none";
+	assert_int_equal(plan_make(&f.plan, &reads, &f.options, &f.setting), EXIT_COMMAND_LINE);
+	f.options.parameter[0] = ".";
+	assert_int_equal(plan_make(&f.plan, &reads, &f.options, &f.setting), EXIT_COMMAND_LINE);
+	assert_int_equal(chdir("/"), 0);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_the_contents_of_files_are_in_the_identity,
+						tree_make, tree_remove),
 		cmocka_unit_test(test_product),
 		cmocka_unit_test(test_huge_pages_are_taken_whole),
 		cmocka_unit_test(test_what_makes_no_sense_is_left_out),

@@ -60,6 +60,8 @@ static const struct file intel[] = {
 	{ CPUS "/vulnerabilities/spectre_v2", "Mitigation: Enhanced IBRS\n" },
 	{ DMI "/sys_vendor", "Dell Inc.\n" },
 	{ DMI "/product_name", "PowerEdge C6520\n" },
+	{ DMI "/product_serial", "SECRET7\n" },
+	{ DMI "/bios_version", "1.8.2\n" },
 	{ 0 },
 };
 
@@ -188,6 +190,7 @@ static json_t *provenance_of(const struct file *files)
 static void intel_server(void **state)
 {
 	json_t *p = provenance_of(intel);
+	char *text;
 
 	(void)state;
 	assert_string_equal(text_at(p, "cpu.vendor"), "GenuineIntel");
@@ -227,6 +230,14 @@ static void intel_server(void **state)
 	assert_string_equal(text_at(p, "mitigations.spectre_v2"), "Mitigation: Enhanced IBRS");
 	assert_true(json_is_null(at(p, "cgroup.version")));
 	assert_non_null(strstr(text_at(p, "libc"), "glibc 2."));
+	assert_string_equal(text_at(p, "firmware.bios_version"), "1.8.2");
+	assert_string_equal(text_at(p, "firmware.product_name"), "PowerEdge C6520");
+	assert_non_null(strstr(text_at(p, "firmware.bios_date_why"), "No such file"));
+	assert_non_null(strstr(text_at(p, "memory.modules_why"), "No such file"));
+	assert_non_null(strstr(text_at(p, "prefetchers_why"), "/dev/cpu/0/msr: No such file"));
+	text = json_dumps(p, 0);
+	assert_null(strstr(text, "SECRET7"));
+	free(text);
 	json_decref(p);
 }
 
@@ -382,6 +393,161 @@ static void distances_follow_the_nodes(void **state)
 	hwloc_distances_remove(machine->topology);
 }
 
+/* Of a machine of this description, with these files in place of some of the server's. */
+static char *class_of(const char *description, const struct file *files)
+{
+	const char *why = "";
+	struct machine *m = machine_open(description, &why);
+	json_t *p;
+	char *class;
+
+	assert_non_null(m);
+	put_files(intel);
+	if (files)
+		put_files(files);
+	p = provenance_machine_at(root, m);
+	class = strdup(text_at(p, "class"));
+	assert_int_equal(strspn(class, "0123456789abcdef"), 16);
+	assert_int_equal(strlen(class), 16);
+	json_decref(p);
+	machine_close(m);
+	return class;
+}
+
+static void expect_class(const char *class, bool same, const char *description,
+			 const struct file *files)
+{
+	char *other = class_of(description, files);
+
+	if (same != !strcmp(class, other))
+		fail_msg("%s is %sof the class of the server", description, same ? "not " : "");
+	free(other);
+}
+
+/* Two nodes of so much memory, in MiB. */
+#define SERVER(mib) \
+	"pack:2 [numa(memory=" mib "MiB)] l3:1(size=33554432) l2:4(size=1048576) core:1 pu:2"
+
+static void a_class_is_what_equal_machines_share(void **state)
+{
+	static const struct file what_changes[] = {
+		{ "/proc/meminfo", "MemTotal: 263750000 kB\nMemFree: 1 kB\n" },
+		{ "/proc/sys/kernel/osrelease", "6.1.0\n" },
+		{ "/proc/cmdline", "quiet\n" },
+		{ "/proc/sys/kernel/hostname", "other\n" },
+		{ "/proc/sys/kernel/numa_balancing", "0\n" },
+		{ CPUS "/cpu0/cpufreq/scaling_governor", "performance\n" },
+		{ CPUS "/intel_pstate/no_turbo", "1\n" },
+		{ DMI "/bios_version", "1.9.0\n" },
+		{ "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n" },
+		{ 0 },
+	};
+	static const struct file newer_microcode[] = {
+		{ "/proc/cpuinfo",
+		  "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
+		  "model name\t: Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz\nstepping\t: 6\n"
+		  "microcode\t: 0xd0003d1\nflags\t\t: fpu vme\n" },
+		{ 0 },
+	};
+	static const struct file other_stepping[] = {
+		{ "/proc/cpuinfo",
+		  "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
+		  "model name\t: Intel(R) Xeon(R) Platinum 8360Y CPU @ 2.40GHz\nstepping\t: 5\n" },
+		{ 0 },
+	};
+	static const struct file another_huge_page[] = {
+		{ "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n" },
+		{ 0 },
+	};
+	char *class = class_of(SERVER("128700"), NULL);
+
+	(void)state;
+	expect_class(class, true, SERVER("128700"), NULL);
+	expect_class(class, true, SERVER("128700"), what_changes);
+	expect_class(class, true, SERVER("128700"), newer_microcode);
+	expect_class(class, true, SERVER("128690"), NULL); /* firmware keeps some more */
+	expect_class(class, true, SERVER("131072"), NULL); /* all that is built in */
+	expect_class(class, false, SERVER("114688"), NULL); /* 112 GiB: a module less */
+	expect_class(class, false, SERVER("139264"), NULL); /* 136 GiB */
+	expect_class(class, false, SERVER("128700"), other_stepping);
+	expect_class(class, false,
+		     "pack:2 [numa(memory=128700MiB)] l3:1(size=33554432) l2:4(size=2097152) "
+		     "core:1 pu:2",
+		     NULL);
+	expect_class(class, false,
+		     "pack:2 [numa(memory=128700MiB)] l3:1(size=33554432) l2:4(size=1048576) "
+		     "core:1 pu:1",
+		     NULL);
+	expect_class(class, false,
+		     "pack:2 [numa(memory=128700MiB)] l3:2(size=16777216) l2:2(size=1048576) "
+		     "core:1 pu:2",
+		     NULL);
+	expect_class(class, false, SERVER("128700"), another_huge_page);
+	free(class);
+}
+
+/* A file for each CPU, in which a register's number is its place. */
+static void put_register(int cpu, uint32_t number, uint64_t value)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	f = fopen(in_tree(path), "w");
+	assert_non_null(f);
+	assert_int_equal(fseeko(f, number, SEEK_SET), 0);
+	assert_int_equal(fwrite(&value, sizeof(value), 1, f), 1);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void prefetchers_are_told_where_they_can_be_read(void **state)
+{
+	static const struct file amd[] = {
+		{ "/proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu\n" }, { 0 }
+	};
+	static const struct file arm[] = { { "/proc/cpuinfo",
+					     ARM_CPUINFO("0x41", "0x3", "0xd0c", "1") },
+					   { 0 } };
+	json_t *p;
+
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		put_register(i, 0x1a4, 5);
+	p = provenance_of(intel);
+	assert_string_equal(text_at(p, "prefetchers.register"), "0x1a4");
+	assert_string_equal(text_at(p, "prefetchers.value"), "0x5");
+	assert_int_equal(json_array_size(at(p, "prefetchers.disabled")), 2);
+	assert_string_equal(json_string_value(json_array_get(at(p, "prefetchers.disabled"), 1)),
+			    "L1 next line");
+	json_decref(p);
+
+	put_register(3, 0x1a4, 0);
+	p = provenance_of(NULL);
+	assert_string_equal(text_at(p, "prefetchers_why"),
+			    "register 0x1a4: CPU 0 has 0x5, CPU 3 has 0x0");
+	json_decref(p);
+
+	put_file("/dev/cpu/0/msr", "short");
+	p = provenance_of(NULL);
+	assert_non_null(strstr(text_at(p, "prefetchers_why"), "/dev/cpu/0/msr: No data"));
+	json_decref(p);
+
+	for (int i = 0; i < 16; i++)
+		put_register(i, 0xc0000108, 0);
+	p = provenance_of(amd);
+	assert_string_equal(text_at(p, "prefetchers.value"), "0x0");
+	assert_int_equal(json_array_size(at(p, "prefetchers.disabled")), 0);
+	json_decref(p);
+
+	p = provenance_of(arm);
+	assert_non_null(strstr(text_at(p, "prefetchers_why"), "no register is known"));
+	json_decref(p);
+
+	p = provenance_of(amd_guest);
+	assert_non_null(strstr(text_at(p, "prefetchers_why"), "virtual machine"));
+	json_decref(p);
+}
+
 static void nothing_to_read_is_said(void **state)
 {
 	json_t *p = provenance_of(NULL);
@@ -447,6 +613,7 @@ static void jobs_are_known(void **state)
 	static const char *const variables[] = { "SLURM_JOB_ID",	"SLURM_ARRAY_TASK_ID",
 						 "SLURM_STEP_ID",	"SLURM_RESTART_COUNT",
 						 "SLURM_JOB_NUM_NODES", "PBS_JOBID",
+						 "SLURM_CLUSTER_NAME",	"SLURM_JOB_PARTITION",
 						 "PBS_ARRAY_INDEX",	"LSB_JOBID" };
 	json_t *job;
 
@@ -467,15 +634,21 @@ static void jobs_are_known(void **state)
 	setenv("SLURM_JOB_ID", "77", 1);
 	setenv("SLURM_ARRAY_TASK_ID", "3", 1);
 	setenv("SLURM_JOB_NUM_NODES", "2", 1);
+	setenv("SLURM_CLUSTER_NAME", "alps", 1);
+	setenv("SLURM_JOB_PARTITION", "gpu,cpu", 1);
 	job = provenance_job();
 	assert_string_equal(text_at(job, "system"), "slurm");
 	assert_string_equal(text_at(job, "id"), "77");
 	assert_string_equal(text_at(job, "array_task"), "3");
 	assert_string_equal(text_at(job, "nodes"), "2");
+	assert_string_equal(text_at(job, "cluster"), "alps");
+	assert_string_equal(text_at(job, "partition"), "gpu,cpu");
 	assert_true(json_is_null(at(job, "restart")));
 	json_decref(job);
 	unsetenv("PBS_JOBID");
 	unsetenv("SLURM_JOB_ID");
+	unsetenv("SLURM_CLUSTER_NAME");
+	unsetenv("SLURM_JOB_PARTITION");
 }
 
 static void the_program_is_described(void **state)
@@ -488,6 +661,10 @@ static void the_program_is_described(void **state)
 	assert_true(json_string_length(at(p, "flags")) > 0);
 	assert_true(json_string_length(at(p, "built_with.hwloc")) > 0);
 	assert_true(json_string_length(at(p, "built_with.openmp")) == 6);
+	assert_int_equal(strncmp(text_at(p, "checksum"), "fnv1a64:", 8), 0);
+	assert_int_equal(json_string_length(at(p, "checksum")), 8 + 16);
+	/* of nothing */
+	assert_string_not_equal(text_at(p, "checksum"), "fnv1a64:cbf29ce484222325");
 	nulls_say_why(p);
 	json_decref(p);
 }
@@ -503,6 +680,8 @@ int main(void)
 		TEST(hypervisors_are_told_apart),
 		TEST(the_topology_is_told),
 		TEST(distances_follow_the_nodes),
+		TEST(a_class_is_what_equal_machines_share),
+		TEST(prefetchers_are_told_where_they_can_be_read),
 		TEST(nothing_to_read_is_said),
 		cmocka_unit_test(this_machine_is_described),
 		cmocka_unit_test(the_environment_keeps_secrets),

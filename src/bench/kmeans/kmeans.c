@@ -29,7 +29,7 @@ static const struct parameter parameters[] = {
 		     "how many to generate (of locus-mpi, also for each rank: 200k/rank), or a "
 		     "FILE of them: NPY, CSV, or - for standard input (a file with a number's name "
 		     "is ./NAME)",
-		     P_PATH, .value = { "2000", "20000", "200000" } },
+		     P_PATH, .value = { "2000", "20000", "200000" }, .input = kmeans_reads_points },
 	[DIMENSIONS] = { "dimensions", NULL, "of a point; a file's are its own", P_COUNT,
 			 .value = { "2" } },
 	[CLUSTERS] = { "clusters", NULL, "how many; a file of centres has its own", P_COUNT,
@@ -46,7 +46,7 @@ static const struct parameter parameters[] = {
 	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" } },
 	[CENTRES] = { "centres", NULL,
 		      "FILE of those to start from; drawn: points drawn by the seed", P_PATH,
-		      .value = { DRAWN } },
+		      .value = { DRAWN }, .input = kmeans_reads_centres },
 	[PRUNE] = { "prune", NULL,
 		    "what best leaves out: none, by bounds of each point's distances, or by cells "
 		    "of a grid, in few dimensions",

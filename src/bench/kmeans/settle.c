@@ -65,6 +65,16 @@ static const char *shape_of(const char *option, const char *path, size_t *rows, 
 	return NULL;
 }
 
+bool kmeans_reads_points(const union value *value)
+{
+	return value[DATA].choice == FROM_FILE;
+}
+
+bool kmeans_reads_centres(const union value *value)
+{
+	return !is(value, CENTRES, DRAWN);
+}
+
 static const char *settle_points(const struct trial *t, union value *value, uint64_t given,
 				 char *why, size_t size)
 {

@@ -8,6 +8,10 @@
 
 #include "trial.h"
 
+/* See struct parameter: once it is settled. */
+bool kmeans_reads_points(const union value *);
+bool kmeans_reads_centres(const union value *);
+
 /* See struct benchmark. */
 const char *kmeans_settle(const struct trial *, union value *, uint64_t given);
 

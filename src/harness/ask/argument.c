@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/names.h"
 #include "base/quantity.h"
 #include "harness/ask/argument.h"
@@ -88,4 +89,39 @@ int argument_events(const char *program, const char *list)
 				return argument_refuse(program, "counters", why);
 	}
 	return 0;
+}
+
+/* As the record's names: [A-Za-z0-9][A-Za-z0-9_.-]* */
+static bool is_key(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!isascii(text[i]) ||
+		    (!isalnum((unsigned char)text[i]) && (i == 0 || !strchr("_.-", text[i]))))
+			return false;
+	return length > 0;
+}
+
+int argument_tag(const char *program, const char *text, const char *const *tags, unsigned n,
+		 unsigned most)
+{
+	const size_t length = strcspn(text, "=");
+	char why[256];
+
+	if (!text[length] || !is_key(text, length)) {
+		snprintf(why, sizeof(why),
+			 "'%.60s' is not KEY=VALUE, such as campaign=may; a key is of letters and "
+			 "digits, also with _.- in it",
+			 text);
+		return argument_refuse(program, "tag", why);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (strncmp(tags[i], text, length + 1))
+			continue;
+		snprintf(why, sizeof(why), "%.*s is there twice", (int)smaller(length, 60), text);
+		return argument_refuse(program, "tag", why);
+	}
+	if (n < most)
+		return 0;
+	snprintf(why, sizeof(why), "there are more than %u", most);
+	return argument_refuse(program, "tag", why);
 }

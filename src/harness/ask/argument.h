@@ -17,6 +17,9 @@ int argument_count(const char *program, const char *option, const char *text, ui
 		   uint64_t most, uint64_t *n);
 /* Only the form of the list: whether an event exists, the machine is asked later. */
 int argument_events(const char *program, const char *list);
+/* KEY=VALUE, with a key that none of the n tags so far has; at most so many. */
+int argument_tag(const char *program, const char *text, const char *const *tags, unsigned n,
+		 unsigned most);
 
 /* Ends argp_parse(), and not the program: the caller may have something to clean up. */
 int argument_refuse(const char *program, const char *option, const char *why);

@@ -27,6 +27,7 @@ enum key {
 	TOPOLOGY,
 	OVERSUBSCRIBE,
 	SEED,
+	TAG,
 	QUIET,
 	FORMAT,
 	COUNTERS,
@@ -67,6 +68,9 @@ const struct option_row option_rows[] = {
 	{ "time-budget", "TIME", "time limit of the whole command, such as 60s", TIME_BUDGET },
 	{ "case-budget", "TIME", "time limit of one trial", CASE_BUDGET },
 	{ "seed", "N", "seed of all random numbers (default: 1)", SEED },
+	{ "tag", "KEY=VALUE",
+	  "put this into the record's header, to find the run by: campaign=may; may be repeated",
+	  TAG },
 	{ "counters", "LIST",
 	  "count these events beside the time: names of PAPI, perf::NAME, the kernel's own "
 	  "(faults, context-switches, migrations, ...), or default: what `locus list BENCHMARK` "
@@ -196,6 +200,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return argument_seconds(state->name, "case-budget", arg, &o->case_budget);
 	case SEED:
 		return argument_count(state->name, "seed", arg, 0, UINT64_C(1) << 53, &o->seed);
+	case TAG:
+		if (argument_tag(state->name, arg, o->tag, o->tags, OPTIONS_TAGS))
+			return EINVAL;
+		o->tag[o->tags++] = arg;
+		break;
 	case DRY_RUN:
 		o->dry_run = true;
 		break;

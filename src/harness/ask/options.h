@@ -19,6 +19,7 @@ enum {
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_JSON };
+enum { OPTIONS_TAGS = 32 };
 
 /* NULL and 0: not given. */
 struct options {
@@ -27,7 +28,9 @@ struct options {
 	enum format format; /* of what is printed */
 	const char *variant, *threads, *bind, *topology, *output;
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
-	const char *parameter[MOST_PARAMETERS];	   /* as the benchmark's */
+	const char *parameter[MOST_PARAMETERS]; /* as the benchmark's */
+	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
+	unsigned tags;
 	double time_budget, case_budget, duration; /* s */
 	unsigned repeats;
 	uint64_t seed;

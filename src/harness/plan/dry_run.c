@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
+#include "harness/ask/parameters.h"
+#include "harness/ask/value.h"
 #include "harness/plan/dry_run.h"
 #include "harness/plan/tournament.h"
 #include "machine/topology/topology.h"
@@ -37,12 +39,25 @@ static void print_places(const struct planned *p, FILE *f)
 	}
 }
 
+/* Files that are read, of which the identity has the contents. */
+static void print_inputs(const struct trial *t, FILE *f)
+{
+	const struct benchmark *b = t->benchmark;
+	char text[VALUE_ROOM];
+
+	for (unsigned i = 0; i < parameter_count(b); i++)
+		if (b->parameters[i].input && b->parameters[i].input(t->value))
+			fprintf(f, "    %s=%s\n", b->parameters[i].name,
+				value_print(&b->parameters[i], t->value[i], text, sizeof(text)));
+}
+
 static void print_trial(const struct planned *p, FILE *f)
 {
 	const unsigned threads = p->trial.threads;
 	char text[TEXT_BYTES];
 
 	fprintf(f, "  %s  %s\n", p->id, p->identity);
+	print_inputs(&p->trial, f);
 	if (p->refusal) {
 		fprintf(f, "    impossible: %s\n", p->refusal);
 		return;

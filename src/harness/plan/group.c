@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "harness/plan/group.h"
-#include "harness/plan/identity.h"
 #include "harness/ask/value.h"
+#include "base/hash.h"
 #include "base/sysfs.h"
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
@@ -52,7 +52,7 @@ static uint64_t kinship(const struct planned *p)
 						 ? value_print(q, t->value[i], text, sizeof(text))
 						 : "");
 	}
-	return identity_hash(key);
+	return hash_text(key);
 }
 
 /* A trial's number, and that of the first of its kin. */

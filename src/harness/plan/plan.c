@@ -135,7 +135,7 @@ int plan_make(struct plan *plan, const struct benchmark *b, const struct options
 	const struct request request = { b, o, setting };
 	int status;
 
-	*plan = (struct plan){ .benchmark = b, .ids = json_object() };
+	*plan = (struct plan){ .benchmark = b, .ids = json_object(), .contents = json_object() };
 	status = add_trials(plan, &request);
 	if (!status)
 		status =
@@ -155,8 +155,9 @@ void plan_free(struct plan *plan)
 		planned_free(&plan->trial[i]);
 	free(plan->trial);
 	json_decref(plan->ids);
+	json_decref(plan->contents);
 	plan->trial = NULL;
-	plan->ids = NULL;
+	plan->ids = plan->contents = NULL;
 	plan->trials = 0;
 }
 

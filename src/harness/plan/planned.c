@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "harness/plan/fit.h"
 #include "harness/plan/identity.h"
 #include "harness/plan/planned.h"
@@ -123,12 +124,18 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 	return 0;
 }
 
-static int identify(struct planned *p)
+/* 0, or an exit status after a message. */
+static int identify(struct planned *p, const struct plan *plan)
 {
-	p->identity = identity_text(&p->trial, p->bind);
-	if (!p->identity)
-		return EXIT_BAD;
-	p->hash = identity_hash(p->identity);
+	const char *why;
+
+	p->identity = identity_text(&p->trial, p->bind, plan->contents, &why);
+	if (!p->identity) {
+		fprintf(stderr, "%s %s: %s\n", program_invocation_short_name,
+			plan->benchmark->name, why);
+		return EXIT_COMMAND_LINE;
+	}
+	p->hash = hash_text(p->identity);
 	snprintf(p->id, sizeof(p->id), "%016" PRIx64, p->hash);
 	return 0;
 }
@@ -169,7 +176,7 @@ int planned_add(struct plan *plan, const struct request *r, const struct point *
 		goto drop;
 	}
 	if (!status)
-		status = identify(&p);
+		status = identify(&p, plan);
 	if (!status && json_object_get(plan->ids, p.id))
 		goto drop;
 	if (!status)

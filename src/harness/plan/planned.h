@@ -37,6 +37,7 @@ struct plan {
 	const char *why_refused; /* the first such reason */
 	const char *redundant;	 /* why variants were left out on this machine; NULL: none */
 	json_t *ids;		 /* the trials' */
+	json_t *contents;	 /* hashes of the files that they read, by path */
 };
 
 /* One combination of the lists. */

@@ -45,10 +45,6 @@ struct compared {
 static char *difference_of(const struct planned *p, unsigned n, const struct compared *own,
 			   const struct compared *first)
 {
-	if (own->hash != first->hash)
-		return text_of("trial %u differs from rank 0's: %.400s, and not %.400s; "
-			       "give --threads and sizes, or take nodes of one kind",
-			       n + 1, own->identity, first->identity);
 	if (p && own->found != first->found)
 		return text_of(
 			"trial %u differs from rank 0's: its file has %" PRIu64
@@ -56,6 +52,10 @@ static char *difference_of(const struct planned *p, unsigned n, const struct com
 			n + 1, own->found,
 			p->trial.benchmark->parameters[found_parameter(p->trial.benchmark)].name,
 			first->found, own->identity);
+	if (own->hash != first->hash)
+		return text_of("trial %u differs from rank 0's: %.400s, and not %.400s; "
+			       "give --threads and sizes, or take nodes of one kind",
+			       n + 1, own->identity, first->identity);
 	return NULL;
 }
 

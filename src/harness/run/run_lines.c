@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/record/json.h"
@@ -42,6 +43,21 @@ static json_t *altered_json(const struct options *o)
 	if (o->time_budget > 0)
 		json_array_append_new(list, json_string("time-budget"));
 	return list;
+}
+
+static json_t *tags_json(const struct options *o)
+{
+	json_t *tags = json_object();
+
+	for (unsigned i = 0; i < o->tags; i++) {
+		const size_t key = strcspn(o->tag[i], "=");
+		char *name = strndup(o->tag[i], key);
+
+		if (name)
+			json_object_set_new(tags, name, utf8_json(o->tag[i] + key + 1));
+		free(name);
+	}
+	return tags;
 }
 
 static json_t *budget_json(const struct run *r)
@@ -91,12 +107,13 @@ void run_header(struct run *r)
 	json_t *line;
 
 	gethostname(host, sizeof(host) - 1);
-	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:o, s:o, "
-			 "s:o, s:o, s:o, s:o, s:o*}",
+	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:o, "
+			 "s:o, s:o, s:o, s:o, s:o, s:o*}",
 			 "schema", RECORD_SCHEMA, "started", record_time(started), "host",
 			 utf8_json(host), "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1,
-			 "job", provenance_job(), "resumes", record_runs(r->record), "program",
-			 provenance_program(), "command", command_json(r), "profile",
+			 "job", provenance_job(), "tags", tags_json(o), "resumes",
+			 record_runs(r->record), "program", provenance_program(),
+			 "command", command_json(r), "profile",
 			 profile_names[o->profile], "altered", altered_json(o), "seed",
 			 (json_int_t)o->seed, "budget", budget_json(r), "clock",
 			 clock_json(&r->clock), "binding", binding_json(&r->setting, o), "counters",

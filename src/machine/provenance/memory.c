@@ -10,6 +10,7 @@
 #include "machine/memory/hugepool.h"
 #include "machine/limits/limits.h"
 #include "machine/topology/node_memory.h"
+#include "machine/provenance/dimms.h"
 #include "machine/provenance/memory.h"
 #include "machine/provenance/sources.h"
 #include "machine/topology/topology.h"
@@ -82,6 +83,7 @@ json_t *provenance_memory(const char *root, const struct machine *m)
 	json_object_set_new(memory, "thp", thp);
 	json_object_set_new(memory, "hugepages", huge_pages_of(root, m));
 	source_put_all(memory, root, sources);
+	dimms_put(memory, root);
 	free(meminfo);
 	return memory;
 }

@@ -3,17 +3,39 @@
 
 #include "machine/provenance/program.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #if __has_include("revision.h")
 #include "revision.h"
 #endif
 
 #include "base/arithmetic.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
 
 #define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
+
+/* Of the file that is running, even if it was replaced since. NULL with errno. */
+static json_t *checksum_of_program(void)
+{
+	FILE *f = fopen("/proc/self/exe", "rbe");
+	uint64_t hash = HASH_BEGIN;
+	char block[BUFSIZ], text[HASH_TEXT];
+	bool good;
+	size_t n;
+
+	if (!f)
+		return NULL;
+	while ((n = fread(block, 1, sizeof(block), f)))
+		hash = hash_more(hash, block, n);
+	good = !ferror(f);
+	fclose(f);
+	return good ? json_string(hash_print(hash, text)) : NULL;
+}
 
 json_t *provenance_program(void)
 {
@@ -35,6 +57,8 @@ json_t *provenance_program(void)
 	source_put_value(program, "version", utf8_json(PACKAGE_VERSION), "no memory");
 	source_put_value(program, "revision", utf8_json(LOCUS_REVISION),
 			 "not built from a git tree");
+	source_put_value(program, "checksum", checksum_of_program(), "/proc/self/exe: %s",
+			 strerror(errno));
 	source_put_value(program, "compiler", utf8_json(LOCUS_COMPILER), "no memory");
 	source_put_value(program, "flags", utf8_json(LOCUS_CFLAGS), "no memory");
 	for (unsigned i = 0; i < LENGTH(parts); i++)
@@ -46,15 +70,19 @@ json_t *provenance_program(void)
 
 json_t *provenance_job(void)
 {
-	static const char *const keys[] = { "id", "array_task", "step", "restart", "nodes" };
+	static const char *const keys[] = { "id",    "array_task", "step",	"restart",
+					    "nodes", "cluster",	   "partition" };
 	static const struct {
 		const char *system, *variable[LENGTH(keys)];
 	} systems[] = {
 		{ "slurm",
 		  { "SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
-		    "SLURM_JOB_NUM_NODES" } },
-		{ "pbs", { "PBS_JOBID", "PBS_ARRAY_INDEX", NULL, NULL, "PBS_NUM_NODES" } },
-		{ "lsf", { "LSB_JOBID", "LSB_JOBINDEX", NULL, "LSB_RESTART", NULL } },
+		    "SLURM_JOB_NUM_NODES", "SLURM_CLUSTER_NAME", "SLURM_JOB_PARTITION" } },
+		{ "pbs",
+		  { "PBS_JOBID", "PBS_ARRAY_INDEX", NULL, NULL, "PBS_NUM_NODES", NULL,
+		    "PBS_QUEUE" } },
+		{ "lsf",
+		  { "LSB_JOBID", "LSB_JOBINDEX", NULL, "LSB_RESTART", NULL, NULL, "LSB_QUEUE" } },
 	};
 
 	for (unsigned i = 0; i < LENGTH(systems); i++) {

@@ -14,12 +14,15 @@
 #include "base/sysfs.h"
 #include "base/utf8.h"
 #include "machine/limits/cgroup.h"
+#include "machine/provenance/class.h"
 #include "machine/provenance/environment.h"
+#include "machine/provenance/firmware.h"
 #include "machine/provenance/frequency.h"
 #include "machine/provenance/hypervisor.h"
 #include "machine/provenance/cpu.h"
 #include "machine/provenance/kernel.h"
 #include "machine/provenance/memory.h"
+#include "machine/provenance/prefetchers.h"
 #include "machine/provenance/topology.h"
 #include "machine/provenance/sources.h"
 #include "machine/topology/tlb.h"
@@ -112,12 +115,15 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 		  0 },
 		{ 0 },
 	};
-	json_t *machine = json_object();
+	json_t *machine = json_object(), *cpu = provenance_cpu(root);
 	const char *hypervisor;
 	bool known;
 
 	hypervisor = hypervisor_find(root, &known);
-	json_object_set_new(machine, "cpu", provenance_cpu(root));
+	source_put_value(machine, "class", provenance_class(root, m, cpu, hypervisor), "no memory");
+	json_object_set_new(machine, "cpu", cpu);
+	prefetchers_put(machine, root, m, cpu, hypervisor);
+	json_object_set_new(machine, "firmware", provenance_firmware(root));
 	if (hypervisor || !known)
 		source_put_value(machine, "virtual", json_string(hypervisor),
 				 "neither the CPU nor the firmware tells");

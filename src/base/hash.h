@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * FNV-1a, 64 bits (Fowler, Noll and Vo): the same on every machine. It tells contents apart that
+ * differ by chance, not those that somebody made to look alike.
+ */
+#ifndef LOCUS_HASH_H
+#define LOCUS_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_BEGIN UINT64_C(0xcbf29ce484222325) /* of nothing */
+
+/* The hash of what `hash` is of, followed by these bytes: about 1 ns a byte. */
+uint64_t hash_more(uint64_t hash, const void *bytes, size_t n);
+uint64_t hash_text(const char *);
+
+/* "fnv1a64:cbf29ce484222325"; returns text. */
+#define HASH_TEXT 32
+char *hash_print(uint64_t hash, char text[HASH_TEXT]);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "machine/provenance/class.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arithmetic.h"
+#include "base/hash.h"
+#include "machine/memory/hugepool.h"
+#include "machine/topology/topology.h"
+
+/*
+ * Firmware and kernel keep some percent of a node's memory for themselves, on equal machines
+ * some MiB more or less. What is built in is a little above what is seen: rounded up to the next
+ * sixteenth of a power of two, all come to what is built in. What is just below a power of
+ * two is seen as of the next one.
+ */
+static uint64_t round_memory(uint64_t bytes)
+{
+	uint64_t step = 1;
+
+	if (bytes > UINT64_MAX / 2)
+		return bytes;
+	while (step <= (bytes + bytes / 16) / 2)
+		step *= 2;
+	step = step > 16 ? step / 16 : 1;
+	return (bytes + step - 1) / step * step;
+}
+
+/*
+ * As deep as the machine's levels. Groups are left out: whether there are some depends on the
+ * versions of kernel and hwloc.
+ */
+static void print_tree(FILE *f, hwloc_obj_t object)
+{
+	const bool named = object->type != HWLOC_OBJ_GROUP;
+
+	if (named)
+		fprintf(f, "%s", hwloc_obj_type_string(object->type));
+	if (hwloc_obj_type_is_cache(object->type))
+		fprintf(f, " %" PRIu64 "/%u/%d", object->attr->cache.size,
+			object->attr->cache.linesize, object->attr->cache.associativity);
+	if (object->type == HWLOC_OBJ_NUMANODE)
+		fprintf(f, " %" PRIu64, round_memory(object->attr->numanode.local_memory));
+	fputs(named ? "(" : "", f);
+	for (hwloc_obj_t child = object->memory_first_child; child; child = child->next_sibling)
+		print_tree(f, child);
+	for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling)
+		print_tree(f, child);
+	fputs(named ? ")" : "", f);
+}
+
+static void print_cpu(FILE *f, const json_t *cpu)
+{
+	static const char *const keys[] = { "architecture", "vendor",	    "family",
+					    "model",	    "model_number", "stepping" };
+
+	for (unsigned i = 0; i < LENGTH(keys); i++) {
+		char *value = json_dumps(json_object_get(cpu, keys[i]), JSON_ENCODE_ANY);
+
+		fprintf(f, "%s ", value ? value : "null");
+		free(value);
+	}
+}
+
+static void print_pages(FILE *f, const char *root, const struct machine *m)
+{
+	size_t sizes[MOST_HUGE_SIZES];
+	const unsigned n = huge_page_sizes(root, sizes);
+
+	fprintf(f, "%zu ", m->page);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(f, "%zu ", sizes[i]);
+}
+
+json_t *provenance_class(const char *root, const struct machine *m, const json_t *cpu,
+			 const char *hypervisor)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	json_t *class;
+
+	if (!f)
+		return NULL;
+	print_cpu(f, cpu);
+	fprintf(f, "%s ", hypervisor ? hypervisor : "metal");
+	print_pages(f, root, m);
+	print_tree(f, hwloc_get_root_obj(m->topology));
+	fclose(f);
+	class = text ? json_sprintf("%016" PRIx64, hash_text(text)) : NULL;
+	free(text);
+	return class;
+}

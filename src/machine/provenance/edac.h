@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory modules as the kernel's drivers of memory controllers (EDAC) see them; no root needed. */
+#ifndef LOCUS_EDAC_H
+#define LOCUS_EDAC_H
+
+#include <stdbool.h>
+
+#define EDAC "/sys/devices/system/edac/mc"
+
+struct modules;
+
+/*
+ * Adds the modules, of which it knows type and size. False: it counts rows of chips instead, of
+ * which a module may have several, or has no driver here. *channels: those that hold memory; 0: not
+ * known. `root` as in base/sysfs.h.
+ */
+bool edac_modules(const char *root, struct modules *, unsigned *channels);
+
+#endif

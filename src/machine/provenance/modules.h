@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory modules (DIMMs), counted by kind. */
+#ifndef LOCUS_MODULES_H
+#define LOCUS_MODULES_H
+
+#include <stdint.h>
+
+enum { MODULES_KINDS = 32 };
+
+/* Modules that have all in common; 0 and "": not known. */
+struct module {
+	char type[32];		    /* "DDR5" */
+	uint64_t size;		    /* B */
+	uint64_t speed, configured; /* transfers/s that it can do, and does */
+	unsigned count;
+};
+
+struct modules {
+	unsigned count, slots; /* modules, and places for them */
+	unsigned kinds;
+	struct module kind[MODULES_KINDS]; /* of more kinds, the modules are only counted */
+};
+
+void modules_add(struct modules *, const struct module *);
+
+#endif
