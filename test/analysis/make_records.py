@@ -80,11 +80,13 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
         "rank": 0,
         "ranks": 1,
         "job": None,
+        "tags": {},
         "resumes": [],
         "program": {
             "version": "0.1",
             "revision": None,
             "revision_why": "not built from a git checkout",
+            "checksum": "fnv1a64:a25f3bf4d3172c75",
             "compiler": "gcc 12.2.0",
             "flags": "-O2 -g",
             "built_with": {
@@ -118,6 +120,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
         "counters": None,
         "markers": None,
         "machine": {
+            "class": hashlib.sha256(f"{machine.model} {machine.nodes}".encode()).hexdigest()[:16],
             "cpu": {
                 "vendor": machine.model.split("(")[0].split()[0],
                 "model": machine.model,
@@ -129,6 +132,16 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                 "flags": ["sse2", "avx", "avx2"],
             },
             "virtual": machine.virtual,
+            "firmware": {
+                "bios_vendor": "Dell Inc.",
+                "bios_version": "2.21.2",
+                "bios_date": "02/19/2024",
+                "board_name": "0H28RR",
+                "sys_vendor": "Dell Inc.",
+                "product_name": "PowerEdge C6420",
+            },
+            "prefetchers": None,
+            "prefetchers_why": "/dev/cpu/0/msr: Permission denied",
             "topology": {
                 "packages": machine.cpu_nodes,
                 "cores": len(all_cpus),
@@ -184,6 +197,18 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
                 "overcommit": 0,
                 "swappiness": 60,
                 "zone_reclaim": 0,
+                "modules": [
+                    {
+                        "count": 4 * machine.nodes,
+                        "type": "DDR4",
+                        "size": 16 << 30,
+                        "speed": 2933e6,
+                        "configured_speed": 2666e6,
+                    }
+                ],
+                "slots": 6 * machine.nodes,
+                "channels": None,
+                "channels_why": "/sys/devices/system/edac/mc has none",
             },
             "kernel": {
                 "release": "6.1.0-18-amd64",
