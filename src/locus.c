@@ -16,6 +16,8 @@ static const struct command commands[] = {
 	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command, true },
 	{ "report", "FILE|DIR...", "an HTML page with plots of recorded results", report_command,
 	  true },
+	{ "summary", "FILE|DIR...", "on one screen what a machine is and costs, from its records",
+	  report_command, true },
 	{ "levels", "FILE|DIR...", "the cache and TLB levels found in records of latency",
 	  report_command, true },
 	{ "validate", "FILE|DIR...", "check records against their format", report_command, true },

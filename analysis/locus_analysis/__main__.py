@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus report, locus levels, locus validate: what of locus is written in Python. Installed by pip,
+"""locus report, summary, levels, validate: what of locus is written in Python. Installed by pip,
 it is locus-analysis report."""
 
 from __future__ import annotations
@@ -77,6 +77,17 @@ def _levels(options: argparse.Namespace) -> int:
         db = records.tables(given)
     found = "\n\n".join(filter(None, (levels.text(db), padding.text(db))))
     print(found or NO_CURVE, flush=True)
+    return GOOD
+
+
+def _summary(options: argparse.Namespace) -> int:
+    from . import summary
+
+    _refuse_tables(options)
+    given = records.read(options.file)
+    with _noting(given):
+        told = summary.text(given)
+    print(told, flush=True)
     return GOOD
 
 
@@ -161,6 +172,25 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     command.set_defaults(run=_report)
+
+    command = commands.add_parser(
+        "summary",
+        help="print the card of a machine: on one screen what it is and costs",
+        description=(
+            "Prints on one screen, for each host, what records say of it: caches and TLBs,"
+            " bandwidth, latency from core to core, what false sharing and a wrong first touch"
+            " cost, what workloads gain - each with how far it can be trusted - and what spoils"
+            " measuring there. Of several runs of a host the last of each trial counts."
+        ),
+        epilog=(
+            "certain: known within 5 %. rough: the interval is wider, or there is none. noisy:"
+            " others' work disturbed it, and may have moved it. cannot tell: with the reason, what"
+            " to do, and what is safe until then. Exit status: 0 good; 2 a file is missing or is no"
+            " record."
+        ),
+    )
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
+    command.set_defaults(run=_summary)
 
     command = commands.add_parser(
         "levels",

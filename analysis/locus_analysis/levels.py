@@ -355,7 +355,7 @@ def _translations(own: Sequence[Curve], caches: Optional[Finding], machine: Row)
         if steps.plateaus or edges:
             first = min(p["size"] for p in points) / page
             finding.levels = name_translations(
-                edges, first, _reported_tlb(machine), page, finding.remarks
+                edges, first, reported_tlb(machine), page, finding.remarks
             )
             for level in finding.levels:
                 _add_time(level, points, page)
@@ -459,7 +459,7 @@ def _drop_cache_edges(
     return kept
 
 
-def _reported_tlb(machine: Row) -> dict[int, list[float]]:
+def reported_tlb(machine: Row) -> dict[int, list[float]]:
     """Entries for the system's pages, by level. Loads go through those for data, for loads, and
     for everything."""
     found: dict[int, list[float]] = {}

@@ -1408,6 +1408,7 @@ def _described(trials: list[Line]) -> Line:
     variants = dict.fromkeys(t["variant"] for t in trials)
     names = {c["name"] for t in trials for c in t.get("counters", [])}
     own = [name for name in OWN if name in names]
+    ratios = {(r["parameter"], r["of"], r["to"]): r for t in trials for r in t.get("ratios", [])}
     return {
         "type": "benchmark",
         "run": trials[0]["run"],
@@ -1433,7 +1434,17 @@ def _described(trials: list[Line]) -> Line:
             }
             for name, m in metrics.items()
         ],
-        "ratios": [],
+        "ratios": [
+            {
+                "name": r["name"],
+                "parameter": r["parameter"],
+                "of": r["of"],
+                "to": r["to"],
+                "metric": r.get("metric", "time"),
+                "help": "by what differs",
+            }
+            for r in ratios.values()
+        ],
         "variants": [
             {"name": name, "summary": "a way", "unused": [], "divided": False} for name in variants
         ],

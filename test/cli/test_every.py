@@ -22,6 +22,7 @@ COMMANDS = {
     "list",
     "suite",
     "report",
+    "summary",
     "levels",
     "validate",
     "topology",

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card: on one screen what a machine is and costs. Lines are data; here is what they hold, how
+far one can trust them in a word, and how a terminal shows them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import duckdb
+
+from . import units
+from .levels import UNUSABLE
+from .records import is_sound
+
+Row = dict[str, Any]
+
+CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
+MEANING = {
+    CERTAIN: "known within 5 %",
+    ROUGH: "the interval is wider, or there is none",
+    NOISY: "others' work disturbed it, and may have moved it",
+    UNTOLD: "the reason, what to do, and what is safe until then",
+}
+WITHIN = 0.05  # of the value: half an interval that is called certain
+COLUMNS = 100
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the card. `numbers` in base units, by name, for whom compares machines."""
+
+    block: str
+    name: str
+    text: str
+    sure: str
+    numbers: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spoiler:
+    """What spoils measuring here, and what mends it, if anything does."""
+
+    what: str
+    remedy: str = ""
+
+
+@dataclass
+class Card:
+    title: list[str]
+    advice: str = ""  # how its numbers may be used
+    lines: list[Line] = field(default_factory=list)
+    missing: str = ""  # what was not measured
+    results: list[str] = field(default_factory=list)
+    spoilers: list[Spoiler] = field(default_factory=list)
+
+
+@dataclass
+class Host:
+    """A machine, and of its trials the last of each id."""
+
+    db: duckdb.DuckDBPyConnection
+    name: str
+    runs: list[Row]  # of `outcome`, in order; with `header` read
+    wholes: list[str]  # in order
+    trials: list[Row]  # of records.told(), all benchmarks
+
+    @property
+    def machine(self) -> Row:
+        return dict(self.runs[-1]["header"]["machine"])
+
+    def of(self, benchmark: str, *variants: str) -> list[Row]:
+        """Its trials with a value."""
+        return [
+            t
+            for t in self.trials
+            if t["benchmark"] == benchmark
+            and (not variants or t["variant"] in variants)
+            and t["value"]
+            and t["status"] not in UNUSABLE
+        ]
+
+    @property
+    def nodes(self) -> list[Row]:
+        return list(self.machine["topology"]["nodes"] or [])
+
+
+def sure(trials: Iterable[Row], value: float, low: Optional[float], high: Optional[float]) -> str:
+    """How far a value of these trials can be trusted."""
+    if not all(map(is_sound, trials)):
+        return NOISY
+    if low is None or high is None or not value or (high - low) / 2 > WITHIN * abs(value):
+        return ROUGH
+    return CERTAIN
+
+
+def worst(words: Iterable[str]) -> str:
+    """Of what several lines would say."""
+    return max(words, key=(CERTAIN, ROUGH, NOISY, UNTOLD).index, default=CERTAIN)
+
+
+def untold(block: str, name: str, why: str, then: str, safe: str = "") -> Line:
+    """What to do next, and what is safe until then."""
+    return Line(block, name, f"{why}: {then}" + (f"; until then {safe}" if safe else ""), UNTOLD)
+
+
+def times(low: float, high: Optional[float] = None) -> str:
+    """A ratio, or a range of them: 1.43x, 1.1 to 1.4x."""
+    digits = 3 if high is None or high == low else 2
+    ends = [
+        f"{x:.{digits}g}" if x < 100 else f"{x:.0f}" for x in (low, low if high is None else high)
+    ]
+    return " to ".join(dict.fromkeys(ends)) + "x"
+
+
+def time(value: Optional[float]) -> str:
+    return units.quantity(value, "s")
+
+
+# ---- on a terminal ----
+
+BLOCK, NAME, SURE = 11, 26, 11  # columns: of the block; with the name; the word, at the right
+TOLD = COLUMNS - NAME - SURE - 2
+
+
+def text(card: Card) -> str:
+    lines = [*_title(card), ""]
+    block = ""
+    for line in card.lines:
+        lines += _line(line, line.block != block)
+        block = line.block
+    if card.missing:
+        lines += _paragraph("missing", card.missing)
+    lines += ["", *_paragraph("results", " · ".join(card.results))]
+    for i, spoiler in enumerate(card.spoilers):
+        lines += _spoiler("" if i else "spoils", spoiler)
+    return "\n".join(_printable(line.rstrip()) for line in lines)
+
+
+def _printable(line: str) -> str:
+    """Names come from outside: none may command the terminal."""
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+def _title(card: Card) -> list[str]:
+    title = textwrap.wrap(" · ".join(card.title), COLUMNS, subsequent_indent="  ")
+    return title + (textwrap.wrap(card.advice, COLUMNS) if card.advice else [])
+
+
+def _line(line: Line, first: bool) -> list[str]:
+    """Its word stands behind the first row, whatever else it takes."""
+    rows = _wrapped(line.text, TOLD)
+    head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
+    told = [f"{head}{rows[0]:<{TOLD}}  {line.sure}"]
+    return told + [" " * NAME + row for row in rows[1:]]
+
+
+def _paragraph(name: str, words: str) -> list[str]:
+    rows = textwrap.wrap(words, COLUMNS - BLOCK, break_on_hyphens=False)
+    return [f"{name if not i else '':<{BLOCK}}{row}" for i, row in enumerate(rows)]
+
+
+def _spoiler(name: str, spoiler: Spoiler) -> list[str]:
+    if len(spoiler.what) > 40 or len(spoiler.remedy) > COLUMNS - BLOCK - 42:
+        told = _paragraph(name, spoiler.what)
+        return told + ([" " * BLOCK + "  " + spoiler.remedy] if spoiler.remedy else [])
+    return [f"{name:<{BLOCK}}{spoiler.what:<40}  {spoiler.remedy}"]
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    """Spaces within a row stay: they make columns."""
+    if len(words) <= width:
+        return [words]
+    return textwrap.wrap(words, width, break_on_hyphens=False) or [""]

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of the card about where data lie: caches, TLB, memory by node, first touch."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any, Optional
+
+from . import levels, units
+from .card import CERTAIN, NOISY, ROUGH, Host, Line, sure, time, times, untold, worst
+from .records import rows
+from .steps import size_text
+
+Row = dict[str, Any]
+
+DISTANCE_HERE = 10  # of a node to itself, as firmware writes it
+MUCH = 0.02  # of a load: what huge pages change less by is no change
+
+
+def caches(host: Host) -> list[Line]:
+    found = [f for f in levels.findings(host.db) if f.whole in host.wholes]
+    best = _last(host, [f for f in found if f.what == "caches" and f.first])
+    lines = [_cache(host, best, level) for level in best.levels] if best else []
+    if best and not lines:
+        lines = [
+            untold("caches", "", "too few sizes", "locus latency --variant cycle", _sizes(host))
+        ]
+    translation = _last(host, [f for f in found if f.what == "TLB" and f.first])
+    if best or translation:
+        lines += [*remote(host), *_pages(host), *_tlb(host, translation)]
+    return lines
+
+
+def _last(host: Host, found: list[levels.Finding]) -> Optional[levels.Finding]:
+    """Of several runs the last one in which there are levels."""
+    by_run = sorted(found, key=lambda f: (bool(f.levels), host.wholes.index(f.whole)))
+    return by_run[-1] if by_run else None
+
+
+def _cache(host: Host, finding: levels.Finding, level: levels.Level) -> Line:
+    if level.time is None or level.plateau is None:
+        reported = f", {level.reported} reported" if level.reported else ""
+        then = f"locus latency --size 4K..{_enough(host)}*2"
+        return untold("caches", level.name, f"no plateau of its own{reported}", then)
+    cycles = "" if level.cycles is None else f"{units.number(level.cycles)} cycles"
+    edge, size, remark = level.edge, level.reported, ""
+    if level.verdict != levels.AGREES and edge:
+        size = f"~{size_text(edge.size)}"
+        remark = f"{level.reported} reported" if level.reported else ""
+    if level.name == "memory":
+        size, remark = "", _in_part(host, level)
+    numbers = {
+        "time": level.time,
+        "cycles": level.cycles,
+        "size": edge.size if edge else None,
+    }
+    return Line(
+        "caches",
+        level.name,
+        _columns(size, level.time, cycles, remark),
+        _sure_of(host, finding, level),
+        {name: value for name, value in numbers.items() if value is not None},
+    )
+
+
+def _columns(size: str, seconds: float, cycles: str, remark: str) -> str:
+    return f"{size:>8}  {time(seconds):>8}  {cycles:>11}  {remark}".rstrip()
+
+
+def _in_part(host: Host, level: levels.Level) -> str:
+    """Where the largest size is not far beyond the last cache."""
+    if not level.plateau or level.plateau.last >= levels.BEYOND * _last_cache(host):
+        return ""
+    return f"{size_text(level.plateau.last)} may be in a cache"
+
+
+def _last_cache(host: Host) -> int:
+    return max(_reported(host).values(), default=0)
+
+
+def _enough(host: Host) -> str:
+    """A size that no cache holds."""
+    mebibytes = max(256, 1 << (levels.BEYOND * _last_cache(host) >> 20).bit_length())
+    return f"{mebibytes}M" if mebibytes < 1024 else f"{mebibytes >> 10}G"
+
+
+def _reported(host: Host) -> dict[int, int]:
+    return {
+        c["level"]: c["size"]
+        for c in host.machine["topology"]["caches"] or []
+        if c["type"] != "instruction" and c["size"]
+    }
+
+
+def _sizes(host: Host) -> str:
+    reported = [f"L{n} {size_text(s)}" for n, s in sorted(_reported(host).items())]
+    return f"{', '.join(reported)} as reported" if reported else ""
+
+
+def _sure_of(host: Host, finding: levels.Finding, level: levels.Level) -> str:
+    """By the points of its plateau, and whether its end is what is reported."""
+    plateau = level.plateau
+    own = [
+        p
+        for variant in ("cycle", "page-random")
+        for c in levels.curves(host.db, variant)
+        if c.whole == finding.whole and c.pages == finding.pages
+        for p in c.points
+        if plateau and p["size"] and plateau.first <= p["size"] <= plateau.last
+    ]
+    noisy = sum(p["status"] == "noisy" for p in own)
+    if own and 2 * noisy >= len(own):
+        return NOISY
+    good = level.verdict in (levels.AGREES, levels.UNREPORTED)
+    if level.name == "memory":
+        good = not _in_part(host, level)
+    return CERTAIN if good else ROUGH
+
+
+def _pages(host: Host) -> list[Line]:
+    """What huge pages change of a load, at the largest size that both have."""
+    by_size: dict[float, dict[str, Row]] = {}
+    for t in host.of("latency", "cycle"):
+        p = t["parameters"]
+        if p.get("element") == "pointer" and not p.get("stride") and p.get("chains") == 1:
+            by_size.setdefault(p["size"], {})[p.get("pages", "base")] = t
+    both = [(s, by) for s, by in sorted(by_size.items()) if "base" in by and len(by) > 1]
+    if not both:
+        return []
+    size, by = both[-1]
+    base = by["base"]
+    huge = min((t for pages, t in by.items() if pages != "base"), key=lambda t: t["value"])
+    change = huge["value"] / base["value"] - 1
+    told = f"{change:+.0%} time of a load" if abs(change) >= MUCH else "change nothing"
+    words = [sure([t], t["value"], t["low"], t["high"]) for t in (base, huge)]
+    text = f"{told} at {size_text(size)} ({huge['parameters']['pages']} against base pages)"
+    return [
+        Line("caches", "huge pages", text.replace("%", " %"), worst(words), {"ratio": 1 + change})
+    ]
+
+
+def _tlb(host: Host, finding: Optional[levels.Finding]) -> list[Line]:
+    reported = levels.reported_tlb(host.machine)
+    entries = [f"L{n} {int(max(e))}" for n, e in sorted(reported.items()) if e]
+    page = size_text(host.machine["memory"]["page"])
+    safe = f"{', '.join(entries)} entries of {page} as reported" if entries else ""
+    found = [level for level in (finding.levels if finding else []) if level.edge]
+    if finding is None or not found:
+        why = "no step that is a TLB's" if finding else "not measured"
+        return [untold("caches", "TLB", why, "locus latency --variant cycle,page-random", safe)]
+    told = " · ".join(
+        f"{level.name.replace(' TLB', '')} {level.edge.size:.0f} pages"
+        + (f" {time(level.time)}" if level.time else "")
+        for level in found
+        if level.edge
+    )
+    good = all(level.verdict in (levels.AGREES, levels.UNREPORTED) for level in found)
+    return [
+        Line(
+            "caches",
+            "TLB",
+            f"{told}, of {page}",
+            CERTAIN if good else ROUGH,
+            {level.name: level.edge.size for level in found if level.edge},
+        )
+    ]
+
+
+# ---- memory by node ----
+
+
+def _cells(host: Host, benchmark: str) -> list[Row]:
+    """Of the node x node matrix, as it was measured first in the last run that has one."""
+    found = rows(
+        host.db,
+        "FROM cell WHERE benchmark = ? AND value IS NOT NULL ORDER BY place",
+        benchmark,
+    )
+    own = [c for c in found if c["whole"] in host.wholes and c["status"] not in levels.UNUSABLE]
+    last = max((host.wholes.index(c["whole"]) for c in own), default=-1)
+    own = [c for c in own if host.wholes.index(c["whole"]) == last]
+    return [c for c in own if c["panel"] == own[0]["panel"] and c["variant"] == own[0]["variant"]]
+
+
+def _is_local(cell: Row) -> bool:
+    return bool(cell["threads_order"] == cell["memory_order"])
+
+
+def _remote(cells: list[Row], lower: bool) -> Optional[tuple[float, Row, int]]:
+    """The median of the local ones, the worst other one, and of how many."""
+    local = [c["value"] for c in cells if _is_local(c)]
+    other = [c for c in cells if not _is_local(c)]
+    if not local or not other:
+        return None
+    most = (max if lower else min)(other, key=lambda c: c["value"])
+    return median(local), most, len(other)
+
+
+def _where(cell: Row, n: int) -> str:
+    nodes = f"{cell['threads_node']} -> {cell['memory_order']}"
+    return nodes + (f", worst of {n}" if n > 1 else "")
+
+
+def _sure_cell(cell: Row) -> str:
+    return sure([cell], cell["value"], cell["low"], cell["high"])
+
+
+def remote(host: Host) -> list[Line]:
+    """Latency of other nodes' memory."""
+    if len(host.nodes) < 2:
+        return []
+    found = _remote(_cells(host, "latency"), lower=True)
+    if found is None:
+        if not host.of("latency"):
+            return []
+        return [
+            untold(
+                "caches",
+                "remote memory",
+                "not measured",
+                "locus latency --variant matrix",
+                _distance(host),
+            )
+        ]
+    local, cell, n = found
+    text = _columns("", cell["value"], f"{times(cell['value'] / local)} local", _where(cell, n))
+    numbers = {"local": local, "remote": cell["value"]}
+    return [Line("caches", "remote memory", text, _sure_cell(cell), numbers)]
+
+
+def _distance(host: Host) -> str:
+    distances = host.machine["topology"].get("distances") or []
+    most = max((d for row in distances for d in row), default=0)
+    if most <= DISTANCE_HERE:
+        return ""
+    return f"{times(most / DISTANCE_HERE)} local at most, as the firmware reports"
+
+
+def bandwidth(host: Host) -> list[Line]:
+    """Of a core, of a node here and elsewhere, of all."""
+    own = host.of("numa", "static")
+    if not own and not host.of("numa"):
+        return []
+    kernel = own[0]["parameters"].get("kernel") if own else None
+    own = [
+        t for t in own if t["parameters"].get("kernel") == kernel and t["metrics"].get("bandwidth")
+    ]
+    lines = [_core(own), *_node(host, own), *_all(host, own)]
+    return [line for line in lines if line]
+
+
+def _best(trials: list[Row]) -> Row:
+    return max(trials, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
+
+
+def _core(own: list[Row]) -> Line:
+    alone = [t for t in own if t["threads"] == 1]
+    if not alone:
+        return untold(
+            "bandwidth", "one core", "not measured", "locus numa --variant static --threads 1"
+        )
+    return _rate("one core", _best(alone))
+
+
+def _rate(name: str, trial: Row, more: str = "") -> Line:
+    rate = trial["metrics"]["bandwidth"]
+    word = sure([trial], rate["value"], rate["low"], rate["high"])
+    kernel = trial["parameters"].get("kernel")
+    told = f"{units.quantity(rate['value'], 'B/s')}{more} ({kernel})"
+    return Line("bandwidth", name, told, word, {"bandwidth": rate["value"]})
+
+
+def _filled(trial: Row) -> int:
+    """Nodes that have threads; 0: its layout does not tell."""
+    counts = str(trial["parameters"].get("layout", "")).split("+")
+    return sum(c not in ("", "0") for c in counts) if all(c.isdigit() for c in counts) else 0
+
+
+def _node(host: Host, own: list[Row]) -> list[Line]:
+    if len(host.nodes) < 2:
+        return []
+    found = _remote(_cells(host, "numa"), lower=False)
+    lines = []
+    of_node = [t for t in own if _filled(t) == 1 and t["threads"] > 1]
+    if of_node:
+        best = _best(of_node)
+        lines.append(_rate("one node", best, f" on {best['threads']} threads"))
+    if found:
+        local, cell, n = found
+        text = (
+            f"{units.quantity(cell['value'], 'B/s')}, {times(cell['value'] / local)} the node's own"
+            f" ({_where(cell, n)})"
+        )
+        numbers = {"local": local, "remote": cell["value"]}
+        lines.append(Line("bandwidth", "other nodes", text, _sure_cell(cell), numbers))
+    else:
+        lines.append(
+            untold("bandwidth", "other nodes", "not measured", "locus numa --variant matrix")
+        )
+    return lines
+
+
+def _all(host: Host, own: list[Row]) -> list[Line]:
+    with_cpus = sum(bool(n["cpus"]) and not n["memory_only"] for n in host.nodes)
+    of_all = [t for t in own if t["threads"] > 1 and _filled(t) == with_cpus]
+    if not of_all:
+        return []
+    most = max(t["threads"] for t in of_all)
+    best = _best([t for t in of_all if t["threads"] == most])
+    cores = host.machine["topology"]["cores"]
+    name = "all cores" if most >= cores else f"{most} threads"
+    return [_rate(name, best, f" on {most} threads")]
+
+
+# ---- first touch ----
+
+PLACED = {"single": "by one thread", "interleave": "interleaved"}
+
+
+def placement(host: Host) -> list[Line]:
+    """What other placements take over static, where all else is equal: the worst."""
+    if len(host.nodes) < 2:
+        if not host.of("numa"):
+            return []
+        return [
+            Line(
+                "placement", "first touch", "one NUMA node: where pages lie cannot matter", CERTAIN
+            )
+        ]
+    settings: dict[Any, dict[str, Row]] = {}
+    for t in host.of("numa"):
+        key = tuple(str(t["parameters"].get(k)) for k in ("kernel", "size", "pages", "layout"))
+        settings.setdefault((key, t["threads"]), {})[t["variant"]] = t
+    worst_of: dict[str, tuple[float, Row, Row]] = {}
+    for by in settings.values():
+        for variant in PLACED:
+            if variant in by and "static" in by:
+                ratio = by[variant]["value"] / by["static"]["value"]
+                if variant not in worst_of or ratio > worst_of[variant][0]:
+                    worst_of[variant] = (ratio, by[variant], by["static"])
+    if not worst_of:
+        return (
+            [untold("placement", "first touch", "not measured", "locus numa")]
+            if host.of("numa")
+            else []
+        )
+    told = ", ".join(f"{PLACED[v]} takes {times(r)}" for v, (r, _, _) in worst_of.items())
+    words = [
+        sure([t], t["value"], t["low"], t["high"]) for _, *both in worst_of.values() for t in both
+    ]
+    first = next(iter(worst_of.values()))[1]
+    text = f"{told}, on {first['threads']} threads"
+    numbers = {variant: ratio for variant, (ratio, _, _) in worst_of.items()}
+    return [Line("placement", "first touch", text, worst(words), numbers)]

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of the card about threads: from core to core, false sharing, and what workloads gain."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+from . import padding
+from .card import CERTAIN, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
+from .records import rows
+from .steps import size_text
+
+Row = dict[str, Any]
+
+SHARED = {  # what two CPUs have in common, as the record names it, from the nearest
+    "CPU": "same CPU",
+    "SMT": "same core",
+    "L1": "same L1",
+    "L2": "same L2",
+    "L3": "same L3",
+    "L4": "same L4",
+    "node": "same node",
+    "package": "same package",
+    "machine": "other package",
+}
+
+
+def cores(host: Host) -> list[Line]:
+    """The median of each level, of the protocol that was measured first."""
+    own = [t for t in host.of("core-to-core") if t["pairs"] and t["pairs"]["levels"]]
+    if not own:
+        return []
+    first = own[0]
+    found = {level["level"]: level["0.5"] for level in first["pairs"]["levels"] if level["0.5"]}
+    ordered = sorted(found, key=lambda n: list(SHARED).index(n) if n in SHARED else len(SHARED))
+    told = " · ".join(f"{time(found[n])} {SHARED.get(n, n)}" for n in ordered)
+    odd = sorted({o["cpu"] for o in first["pairs"]["outstanding"]})
+    if odd:
+        told += f" · CPU {', '.join(map(str, odd[:4]))}{' ...' if len(odd) > 4 else ''} slower"
+    word = sure([first], first["value"], first["low"], first["high"])
+    return [Line("sharing", "core to core", told, word, found)]
+
+
+def sharing(host: Host) -> list[Line]:
+    own = host.of("sharing")
+    return [*_false_sharing(own), *_padding(host, own)] if own else []
+
+
+def _false_sharing(own: list[Row]) -> list[Line]:
+    """What is packed over what is padded, of one atomic instruction where that was measured."""
+    found = [
+        (t, r)
+        for t in own
+        for r in t["ratios"]
+        if r["of"] == "dense" and r["to"] == "padded" and r["value"] and t["threads"] > 1
+    ]
+    if not found:
+        return [
+            untold("sharing", "false sharing", "not measured", "locus sharing --variant fetch-add")
+        ]
+    atomic = [(t, r) for t, r in found if t["variant"] == "fetch-add"] or found
+    trial, ratio = max(atomic, key=lambda of: of[0]["threads"])
+    most_of, most = max(found, key=lambda of: of[1]["value"])
+    told = f"{_variant(trial)} takes {times(ratio['value'])} on {trial['threads']} threads"
+    if most_of is not trial:
+        told += f", {_variant(most_of)} {times(most['value'])}"
+    return [
+        Line("sharing", "false sharing", told, _sure(own, trial, ratio), {"ratio": ratio["value"]})
+    ]
+
+
+def _variant(trial: Row) -> str:
+    lock = trial["parameters"].get("lock")
+    return f"{trial['variant']} {lock}" if lock else str(trial["variant"])
+
+
+def _sure(trials: list[Row], trial: Row, ratio: Row) -> str:
+    other = next((t for t in trials if t["id"] == ratio["trial"]), trial)
+    return sure([trial, other], ratio["value"], *(ratio.get("ci") or (None, None)))
+
+
+def _padding(host: Host, own: list[Row]) -> list[Line]:
+    line = padding.line_size(host.machine)
+    found = [f for f in padding.findings(own) if f.whole in host.wholes]
+    clear = [f.padding for f in found if f.padding.least]
+    if not clear:
+        safe = size_text(line or padding.SAFE) + (" apart, the line reported" if line else " apart")
+        why = "too noisy, or too wide" if found else "not measured"
+        then = "locus sharing --variant distance --time-budget 5min"
+        return [untold("sharing", "padding", why, then, safe)]
+    most = max(clear, key=lambda p: (p.least or 0, p.sure or float("inf")))
+    text = f"{padding.said(most)} between what threads write"
+    text += f"; line {size_text(line)}" if line else ""
+    word = CERTAIN if most.sure == most.least else ROUGH
+    return [Line("sharing", "padding", text, word, {"bytes": most.least or 0})]
+
+
+# ---- workloads ----
+
+TOLD_ABOVE = ("sharing",)  # by lines of their own
+
+
+def work(host: Host) -> list[Line]:
+    """Of each benchmark that compares something, what its own line of the record says first of
+    it, and the greatest of the others."""
+    described: dict[str, list[Row]] = {}
+    for r in rows(
+        host.db,
+        "SELECT run.run, benchmark, json->'$.ratios' AS ratios FROM benchmark JOIN run USING (run)"
+        " ORDER BY ordinal, benchmark.rowid",
+    ):
+        if any(r["run"] == run["run"] for run in host.runs):
+            described[r["benchmark"]] = json.loads(r["ratios"] or "[]")
+    lines = []
+    for benchmark, ratios in described.items():
+        if ratios and benchmark not in TOLD_ABOVE:
+            line = _gain(host.of(benchmark), benchmark, ratios)
+            lines += [line] if line else []
+    return lines
+
+
+def _gain(own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
+    if not own:
+        return None
+    most = max(t["threads"] for t in own)
+    measured = [(ratio, _measured(own, ratio, most)) for ratio in ratios]
+    measured = [(ratio, found) for ratio, found in measured if found]
+    if not measured:
+        return untold("work", benchmark, "nothing to compare", f"locus {benchmark}")
+    (first, found), *others = measured
+    told = _said(first, found)
+    best = max(others, key=lambda of: max(r["value"] for _, r in of[1]), default=None)
+    for more in ([_short(*best)] if best else []) + [f"{most} thread{'s' if most > 1 else ''}"]:
+        told += f", {more}" if len(f"{told}, {more}") <= TOLD else ""
+    words = [_sure(own, t, r) for t, r in found]
+    values = [r["value"] for _, r in found]
+    numbers = {"least": min(values), "most": max(values)}
+    return Line("work", benchmark, told, worst(words), numbers)
+
+
+def _measured(own: list[Row], ratio: Row, threads: int) -> list[tuple[Row, Row]]:
+    """Where trials have it with most threads; several, where something else varies."""
+    by_threads = ratio["parameter"] == "threads"
+    return [
+        (t, r)
+        for t in own
+        for r in t["ratios"]
+        if t["threads"] == threads
+        and r["value"]
+        and r["name"] == ratio["name"]
+        and r.get("parameter") == ratio["parameter"]
+        and (by_threads or (r["of"], r["to"]) == (ratio["of"], ratio["to"]))
+        and r.get("metric", "time") == ratio.get("metric", "time")
+    ]
+
+
+def _range(found: list[tuple[Row, Row]]) -> str:
+    values = [r["value"] for _, r in found]
+    return times(min(values), max(values))
+
+
+def _said(ratio: Row, found: list[tuple[Row, Row]]) -> str:
+    """ "slowdown by false sharing 3.1x"; "what false sharing costs 3.1x"."""
+    words = (ratio.get("help") or f"{ratio['of']}/{ratio['to']}").removeprefix("... ")
+    name = "" if words.startswith("what ") else f"{ratio['name']} "
+    return f"{name}{words} {_range(found)}"
+
+
+def _short(ratio: Row, found: list[tuple[Row, Row]]) -> str:
+    return f"{ratio['of']}/{ratio['to']} {_range(found)}"

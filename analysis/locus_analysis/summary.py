@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cards of the machines that records are about (card.py says what a card is)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+
+from . import card, card_memory, card_threads, records, spoils
+from .card import Card, Host, Line, Spoiler
+from .records import STATUSES, rows
+
+Row = dict[str, Any]
+
+MOST = 3  # cards; of more hosts a page says more
+MOST_SPOILERS = 4
+
+# In the order of the card: what is missing where there are no lines, and who makes them.
+BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]]], ...] = (
+    ("caches", card_memory.caches),
+    ("bandwidth", card_memory.bandwidth),
+    ("core to core", card_threads.cores),
+    ("false sharing", card_threads.sharing),
+    ("first touch", card_memory.placement),
+    ("workloads", card_threads.work),
+)
+
+
+def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """In order of their names; `line` is all that must be there."""
+    found = rows(
+        db,
+        "SELECT DISTINCT json->>'$.host' AS host FROM line WHERE type = 'header' ORDER BY host",
+    )
+    return [r["host"] for r in found]
+
+
+def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
+    """Leaves out what is of other hosts."""
+    db.execute(
+        "DELETE FROM line WHERE run NOT IN (SELECT run FROM line WHERE type = 'header' AND"
+        " list_contains(?, json->>'$.host'))",
+        [list(kept)],
+    )
+
+
+def text(given: records.Records) -> str:
+    """For a terminal: a card for each of the first hosts."""
+    named = hosts(given.db)
+    if len(named) > MOST:
+        keep(given.db, named[:MOST])
+    told = [card.text(c) for c in cards(records.tables(given))]
+    if len(named) > MOST:
+        told.append(
+            f"{len(named) - MOST} more hosts: locus summary FILE of each shows its card, locus"
+            " report all of them together"
+        )
+    return "\n\n".join(told)
+
+
+def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
+    """One for each host, of its runs together; `db` has the tables of tables.sql."""
+    runs: dict[str, list[Row]] = {}
+    for r in rows(db, "FROM outcome ORDER BY ordinal"):
+        r["header"] = json.loads(r["header"])
+        runs.setdefault(r["host"], []).append(r)
+    benchmarks = [r["benchmark"] for r in rows(db, "SELECT DISTINCT benchmark FROM trial")]
+    trials = [t for b in sorted(benchmarks) for t in records.told(db, b)]
+    return [_card(_host(db, name, own, trials)) for name, own in sorted(runs.items())]
+
+
+def _host(db: duckdb.DuckDBPyConnection, name: str, runs: list[Row], trials: Sequence[Row]) -> Host:
+    wholes = [r["run"] for r in runs if r["resumed_by"] is None]
+    own = [t for t in trials if t["whole"] in wholes]
+    own.sort(key=lambda t: wholes.index(t["whole"]))
+    last = {t["id"]: t for t in own}
+    return Host(db, name, runs, wholes, sorted(last.values(), key=lambda t: int(t["place"])))
+
+
+def _card(host: Host) -> Card:
+    made = Card(_title(host), _advice(host))
+    missing = []
+    for name, lines in BLOCKS:
+        own = lines(host)
+        made.lines += own
+        missing += [] if own else [name]
+    if missing:
+        made.missing = f"{', '.join(missing)}: locus suite measures all"
+    made.results = _results(host)
+    made.spoilers = spoils.spoilers(host.runs[-1]["header"], host.trials)
+    more = len(made.spoilers) - MOST_SPOILERS
+    if more > 0:
+        made.spoilers[MOST_SPOILERS - 1 :] = [Spoiler(f"{more + 1} more", "locus doctor")]
+    return made
+
+
+def _title(host: Host) -> list[str]:
+    last = host.runs[-1]
+    header, machine = last["header"], host.machine
+    topology = machine["topology"]
+    packages = topology["packages"]
+    model = machine["cpu"]["model"] or machine["cpu"].get("architecture") or "unknown CPU"
+    size = f"{_many(topology['cores'], 'core')}, {_many(len(host.nodes), 'NUMA node')}"
+    took = f", {last['elapsed']:.0f} s" if last["elapsed"] else ""
+    more = f", last of {len(host.runs)} runs" if len(host.runs) > 1 else ""
+    return [
+        f"locus {header['program']['version']}",
+        host.name,
+        f"{packages} x {model}" if (packages or 0) > 1 else str(model),
+        f"{size}, {machine['memory']['total'] / (1 << 30):.0f} GiB",
+        f"{last['profile']}{took}{more}",
+        f"{last['started'][:16].replace('T', ' ')} UTC",
+    ]
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'s' if n != 1 else ''}"
+
+
+def _advice(host: Host) -> str:
+    virtual = host.machine["virtual"]
+    if not virtual:
+        return ""
+    return (
+        f"a virtual machine ({virtual}): compare ratios, not times, which depend on the host and"
+        " its other guests"
+    )
+
+
+def _results(host: Host) -> list[str]:
+    counts = Counter(t["status"] for t in host.trials)
+    told = [f"{counts[s]} {s}" for s in STATUSES if counts[s]]
+    results = [f"{_many(len(host.trials), 'result')}: {', '.join(told) or 'none'}"]
+    last = host.runs[-1]
+    if last["signal"]:
+        results.append(f"the run was ended by {last['signal']}: `locus suite --resume` goes on")
+    elif not last["ended"]:
+        results.append("the run was cut off: --resume goes on")
+    return results

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card: of machines that never were, so that each line is known; of one node, of many, of
+half a suite."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import card, records, spoils, summary
+from locus_analysis.card import CERTAIN, NOISY, ROUGH, UNTOLD, Card
+from make_records import (
+    FOUR,
+    ONE,
+    TWO,
+    Line,
+    Machine,
+    Point,
+    as_written,
+    core_to_core,
+    header,
+    kmeans,
+    latency,
+    numa,
+    record,
+    run_id,
+    write,
+)
+from make_records import sharing as sharing_points
+from some import some
+
+GOOD, BAD_INPUT = 0, 2
+RUN = run_id("card")
+ROWS = 26  # of a terminal of 100 columns
+
+
+def all_of(machine: Machine) -> list[Point]:
+    return [
+        *latency(machine),
+        *numa(machine, kernels=("sum",)),
+        *core_to_core(machine),
+        *sharing_points(machine),
+        *kmeans(),
+    ]
+
+
+def cards(*lines: Line) -> list[Card]:
+    return summary.cards(records.tables(records.of_lines(as_written(list(lines)))))
+
+
+def card_of(
+    of: Machine, points: Sequence[Point], told: Optional[Line] = None, **changes: Any
+) -> Card:
+    """`told`: what the header says of the machine, where it is another."""
+    lines = record(of, list(points), RUN, **changes)
+    lines[0]["machine"] = told or lines[0]["machine"]
+    (made,) = cards(*lines)
+    return made
+
+
+def said_of(machine: Machine) -> Line:
+    """What a header says of it."""
+    return dict(header(machine, RUN, random.Random(1))["machine"])
+
+
+def told(made: Card, name: str) -> card.Line:
+    (line,) = [line for line in made.lines if line.name == name]
+    return line
+
+
+def screen(made: Card) -> list[str]:
+    """As it is printed, which has to fit."""
+    lines = card.text(made).splitlines()
+    assert max(map(len, some(lines))) <= card.COLUMNS, max(lines, key=len)
+    return lines
+
+
+@pytest.fixture(scope="module")
+def four() -> Card:
+    return card_of(FOUR, all_of(FOUR))
+
+
+@pytest.fixture(scope="module")
+def one() -> Card:
+    return card_of(ONE, all_of(ONE))
+
+
+def test_a_card_fits_on_a_screen_and_begins_with_the_machine(four: Card) -> None:
+    lines = screen(four)
+    assert len(lines) <= ROWS
+    assert lines[0].startswith(f"locus 0.1 · cxl1 · 3 x {FOUR.model} · 96 cores, 4 NUMA nodes")
+    assert not four.missing and not four.advice
+
+
+def test_caches_have_their_size_time_and_cycles(four: Card) -> None:
+    for name, size, numbers in (
+        ("L1", "32 KiB", {"time": 2.2e-9}),
+        ("L2", "1 MiB", {"time": 4e-9}),
+        ("L3", "22 MiB", {"time": 15e-9}),
+    ):
+        line = told(four, name)
+        assert line.text.split("  ")[0].strip() == size or size in line.text
+        assert line.numbers["time"] == pytest.approx(numbers["time"], rel=0.05)
+        assert " cycles" in line.text and line.sure == CERTAIN
+    memory = told(four, "memory")
+    assert memory.numbers["time"] == pytest.approx(82e-9, rel=0.05) and memory.sure == CERTAIN
+
+
+def test_the_tlb_and_what_huge_pages_change(four: Card) -> None:
+    tlb = told(four, "TLB")
+    assert tlb.numbers["L1 TLB"] == pytest.approx(64, rel=0.1) and "of 4 KiB" in tlb.text
+    huge = told(four, "huge pages")
+    assert huge.text.startswith("-1") and " % time of a load at 256 MiB (thp" in huge.text
+
+
+def test_other_nodes_are_told_by_the_worst(four: Card) -> None:
+    """Memory without CPUs is the furthest: node 3."""
+    line = told(four, "remote memory")
+    assert "2.6x local" in line.text and "-> 3, worst of 9" in line.text
+    assert told(four, "other nodes").numbers["remote"] == pytest.approx(
+        FOUR.local * FOUR.remote * 0.5, rel=0.05
+    )
+
+
+def test_bandwidth_of_a_node_and_of_all(four: Card) -> None:
+    assert told(four, "one node").numbers["bandwidth"] == pytest.approx(FOUR.local, rel=0.1)
+    assert "on 32 threads" in told(four, "one node").text
+    assert "GB/s" in told(four, "30 threads").text
+    core = told(four, "one core")
+    assert core.sure == UNTOLD and "locus numa --variant static --threads 1" in core.text
+
+
+def test_one_core_is_told_where_it_was_measured() -> None:
+    one = [p for p in numa(ONE) if p.variant == "static"][:1]
+    one[0].threads, one[0].parameters["layout"] = 1, "1"
+    line = told(card_of(ONE, one), "one core")
+    assert line.sure == CERTAIN and "GB/s" in line.text
+
+
+def test_core_to_core_goes_from_near_to_far(four: Card) -> None:
+    text = told(four, "core to core").text
+    near, node, far = (text.index(w) for w in ("same L3", "same node", "other package"))
+    assert near < node < far
+
+
+def test_false_sharing_and_the_padding(four: Card) -> None:
+    line = told(four, "false sharing")
+    assert line.text.startswith("fetch-add takes ") and line.numbers["ratio"] > 2
+    assert "on 16 threads" in line.text
+    assert told(four, "padding").text == "64 B between what threads write; line 64 B"
+
+
+def test_padding_that_is_not_measured_says_what_is_safe() -> None:
+    points = [p for p in sharing_points(TWO) if p.variant != "distance"]
+    line = told(card_of(TWO, points), "padding")
+    assert line.sure == UNTOLD
+    assert "locus sharing --variant distance" in line.text and "until then 64 B apart" in line.text
+    host = said_of(TWO)
+    for cache in some(host["topology"]["caches"]):
+        cache["line"] = None
+    blind = told(card_of(TWO, points, host), "padding")
+    assert blind.text.endswith("until then 128 B apart")
+
+
+def test_first_touch_is_the_worst_of_all_settings(four: Card) -> None:
+    line = told(four, "first touch")
+    assert line.text.startswith("by one thread takes ") and "interleaved takes" in line.text
+    assert line.numbers["single"] > line.numbers["interleave"] > 1
+
+
+def test_workloads_need_no_word_here() -> None:
+    """A benchmark that this program has never heard of has its line."""
+    points = [
+        Point("hashmap", "padded", {}, 8, 1e-6),
+        Point("hashmap", "dense", {}, 8, 3e-6, ratios=[("variant", "dense", "padded", 1e-6)]),
+    ]
+    points[1].other = points[0].id
+    made = card_of(TWO, points)
+    assert told(made, "hashmap").text == "slowdown by what differs 3.03x, 8 threads"
+    assert told(made, "hashmap").sure == CERTAIN and told(made, "hashmap").block == "work"
+
+
+def test_of_a_workload_the_most_threads_count() -> None:
+    points = [
+        Point("actors", "a", {}, threads, 1e-6 * f, ratios=[("variant", "a", "b", 1e-6)])
+        for threads, f in ((1, 9), (4, 2))
+    ]
+    assert told(card_of(TWO, points), "actors").numbers["most"] == pytest.approx(2, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "status, width, word",
+    [("ok", 0.006, CERTAIN), ("unconverged", 1, ROUGH), ("noisy", 0.006, NOISY)],
+)
+def test_confidence_in_a_word(status: str, width: float, word: str) -> None:
+    (point,) = [p for p in numa(ONE, kernels=("sum",)) if p.variant == "static"][:1]
+    point.status, point.noise = status, width
+    assert told(card_of(ONE, [point]), "all cores").sure == word
+
+
+# Machines and records of other kinds.
+
+
+def test_one_node_needs_no_placement(one: Card) -> None:
+    made = one
+    assert told(made, "first touch").text == "one NUMA node: where pages lie cannot matter"
+    assert not {"remote memory", "other nodes", "one node"} & {line.name for line in made.lines}
+    assert len(screen(made)) <= ROWS
+
+
+def test_a_virtual_machine_compares_ratios(one: Card) -> None:
+    assert one.advice.startswith("a virtual machine (kvm): compare ratios, not times")
+    assert any(line.startswith("a virtual machine") for line in screen(one)[:3])
+
+
+def test_without_an_l3() -> None:
+    host = said_of(TWO)
+    host["topology"]["caches"] = [c for c in host["topology"]["caches"] if c["level"] < 3]
+    points = [
+        p for p in latency(TWO) if p.parameters["size"] <= 1 << 20 and "from" not in p.parameters
+    ]
+    made = card_of(TWO, points, host)
+    assert "L3" not in [line.name for line in made.lines] and told(made, "L1").sure == CERTAIN
+    screen(made)
+
+
+def test_a_level_that_is_not_found_says_what_to_do() -> None:
+    points = [p for p in latency(TWO) if p.parameters["size"] <= 256 << 10 and p.variant == "cycle"]
+    line = told(card_of(TWO, points), "L3")
+    assert line.sure == UNTOLD and "22 MiB reported" in line.text
+    assert line.text.endswith("locus latency --size 4K..256M*2")
+
+
+def test_many_nodes() -> None:
+    many = Machine("big", "AMD EPYC 9754 128-Core Processor", cpu_nodes=16, cores=4)
+    made = card_of(many, numa(many, kernels=("sum",)) + core_to_core(many))
+    assert "worst of 240" in told(made, "other nodes").text
+    assert "16 x AMD" in screen(made)[0]
+
+
+@pytest.mark.parametrize("benchmark", [latency, numa, core_to_core, sharing_points])
+@pytest.mark.parametrize("machine", [ONE, FOUR])
+def test_a_record_of_one_benchmark(machine: Machine, benchmark: Any) -> None:
+    made = card_of(machine, benchmark(machine))
+    assert made.lines and made.missing.endswith(": locus suite measures all")
+    assert any(line.startswith("missing") for line in screen(made))
+
+
+def test_without_any_trial() -> None:
+    lines = record(TWO, [], RUN)
+    (made,) = cards(*lines)
+    assert not made.lines and made.results == ["0 results: none"]
+    assert "caches, bandwidth, core to core" in made.missing
+    screen(made)
+
+
+def test_nothing_but_impossible_trials() -> None:
+    points = all_of(TWO)
+    for point in points:
+        point.status, point.reasons = "impossible", ["no memory"]
+    made = card_of(TWO, points)
+    assert not [line for line in made.lines if line.sure == CERTAIN]
+    assert f"{len(points)} impossible" in made.results[0]
+    screen(made)
+
+
+def test_an_interrupted_suite() -> None:
+    lines = as_written(record(TWO, latency(TWO)[:20], RUN))
+    (cut,) = cards(*lines[:-1])
+    assert "cut off" in cut.results[1]
+    lines[-1] = {**lines[-1], "signal": "SIGINT", "status": 130}
+    (ended,) = cards(*lines)
+    assert "SIGINT" in ended.results[1]
+    screen(ended)
+
+
+def test_of_a_repeat_the_last_counts() -> None:
+    (point,) = [p for p in numa(ONE, kernels=("sum",)) if p.variant == "static"][:1]
+    first = record(ONE, [point], run_id("1"), started="2025-03-14T09:00:00.000Z")
+    point.seconds *= 2
+    last = record(ONE, [point], run_id("2"), started="2025-03-14T10:00:00.000Z")
+    (made,) = cards(*as_written(last), *as_written(first))
+    assert told(made, "all cores").numbers["bandwidth"] == pytest.approx(ONE.local / 2, rel=0.1)
+    assert "last of 2 runs" in " ".join(made.title) and made.results[0].startswith("1 result:")
+
+
+def test_names_do_not_command_the_terminal() -> None:
+    made = card_of(TWO, [], host="evil\x1b[31m\n·" + "x" * 300)
+    assert "\x1b" not in card.text(made)
+    screen(made)
+
+
+# What spoils.
+
+
+def spoiled(**machine: Any) -> list[str]:
+    line = header(TWO, RUN, random.Random(1))
+    line["machine"].update(machine)
+    return [f"{s.what}: {s.remedy}" for s in spoils.spoilers(line, [])]
+
+
+def test_what_spoils_has_its_remedy() -> None:
+    frequency = {"governor": "ondemand", "turbo": True, "boost_source": "/sys/x/no_turbo"}
+    found = spoiled(frequency=frequency, memory={"thp": {"enabled": "never"}})
+    assert found == [
+        "governor is ondemand: sudo cpupower frequency-set --governor performance",
+        "turbo: the clock depends on heat: echo 1 | sudo tee /sys/x/no_turbo",
+        "NUMA balancing moves pages: sudo sysctl kernel.numa_balancing=0",
+        "transparent huge pages: never: echo madvise | sudo tee"
+        " /sys/kernel/mm/transparent_hugepage/enabled",
+    ]
+
+
+def test_a_quiet_machine_has_nothing_that_spoils() -> None:
+    frequency = {"governor": "performance", "turbo": False, "boost_source": None}
+    assert not spoiled(frequency=frequency, numa_balancing=0)
+
+
+def test_what_is_more_than_fits_is_counted() -> None:
+    line = said_of(TWO)
+    line["frequency"].update(governor="powersave", turbo=True)
+    line["cgroup"]["cpu_quota"] = 1.5
+    line["topology"]["allowed"] = "0-3"
+    line["memory"]["thp"]["enabled"] = "never"
+    made = card_of(TWO, [], line)
+    assert [s.what for s in made.spoilers][-1] == "3 more" and len(made.spoilers) == 4
+    assert made.spoilers[-1].remedy == "locus doctor"
+    screen(made)
+
+
+# The command.
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    status = program.main(["summary", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_of_many_hosts_the_first_have_cards(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for i in range(5):
+        machine = Machine(f"n{i:03}", "a CPU", cpu_nodes=1)
+        write(tmp_path / f"{i}.jsonl", record(machine, [], run_id(str(i))))
+    status, out, err = run(capsys, tmp_path)
+    assert (status, err) == (GOOD, "") and out.count("\nresults") == summary.MOST
+    assert out.splitlines()[-1].startswith("2 more hosts: locus summary FILE") and "n004" not in out
+
+
+def test_what_is_no_record_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("no JSON\n")
+    status, out, err = run(capsys, tmp_path / "a.jsonl")
+    assert (status, out) == (BAD_INPUT, "") and "a.jsonl:1" in err
+
+
+def test_a_bad_line_costs_that_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = [json.dumps(line) for line in as_written(record(ONE, numa(ONE)[:4], RUN))]
+    lines.insert(2, "{")
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    status, out, err = run(capsys, tmp_path)
+    assert status == GOOD and "a.jsonl:3" in err and "bandwidth" in out
