@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	  report_command, true },
 	{ "levels", "FILE|DIR...", "the cache and TLB levels found in records of latency",
 	  report_command, true },
+	{ "export", "FILE|DIR...", "records as CSV, JSON Lines or for Google Benchmark's tools",
+	  report_command, true },
 	{ "validate", "FILE|DIR...", "check records against their format", report_command, true },
 	{ "topology", "[DESCRIPTION]", "packages, nodes, caches, and the CPUs that may be used",
 	  topology_command, false },

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus report, summary, levels, validate: what of locus is written in Python. Installed by pip,
-it is locus-analysis report."""
+"""What of locus is written in Python: locus report, summary, levels, export, validate. Installed
+by pip, it is locus-analysis report."""
 
 from __future__ import annotations
 
@@ -88,6 +88,16 @@ def _summary(options: argparse.Namespace) -> int:
     with _noting(given):
         told = summary.text(given)
     print(told, flush=True)
+    return GOOD
+
+
+def _export(options: argparse.Namespace) -> int:
+    from . import export
+
+    _refuse_tables(options)
+    given = records.read(options.file)
+    with _noting(given):
+        export.write(given, options.format, sys.stdout)
     return GOOD
 
 
@@ -215,6 +225,28 @@ def _parser() -> argparse.ArgumentParser:
         help=GIVEN,
     )
     command.set_defaults(run=_levels)
+
+    command = commands.add_parser(
+        "export",
+        help="write records for other tools",
+        description=(
+            "Writes to standard output a flat row for each trial and metric: what tells the trial"
+            " from others, its parameters, the value with its 95 % interval in base units, and"
+            " why there is none. As CSV, a column for each parameter; as JSON Lines (jsonl), an"
+            " object a row. google-benchmark is the JSON of that library, of one host: an entry for"
+            " each batch and one for the median, in ns, for its tools/compare.py; cpu_time repeats"
+            " real_time."
+        ),
+        epilog="Exit status: 0 good; 2 a file is missing or is no record.",
+    )
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
+    command.add_argument(
+        "--format",
+        choices=("csv", "jsonl", "google-benchmark"),
+        default="csv",
+        help="default: csv",
+    )
+    command.set_defaults(run=_export)
 
     command = commands.add_parser(
         "validate",

@@ -5,8 +5,8 @@
 #include "commands/command.h"
 
 /*
- * `locus report`, `summary`, `levels` and `validate` (argv[0] is which): replaces this process by
- * the Python program of analysis/, which lies beside the executable (build tree) or in
+ * `locus report`, `summary`, `levels`, `export` and `validate` (argv[0] is which): replaces this
+ * process by the Python program of analysis/, which lies beside the executable (build tree) or in
  * ../share/locus (installed); LOCUS_ANALYSIS names another folder. The interpreter is LOCUS_PYTHON,
  * else the one that configure found. Returns only when it can't. See struct command.
  */

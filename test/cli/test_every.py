@@ -24,6 +24,7 @@ COMMANDS = {
     "report",
     "summary",
     "levels",
+    "export",
     "validate",
     "topology",
     "doctor",
