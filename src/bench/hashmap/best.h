@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A concurrent hash map from any 64-bit key to any 64-bit value, as fast as we know how.
+ *
+ * Every operation is linearizable. Writers lock one bucket, by a bit of its word. Readers take no
+ * lock, write nothing that is shared, and never wait: they retry only where a writer has finished a
+ * change to the very bucket that they read. The table doubles and halves while it is used: each
+ * writer moves some buckets, readers go where a moved bucket sends them.
+ *
+ * Each thread joins, and uses the handle that it got; a handle is one thread's at a time. A handle
+ * names the tables that its thread may be reading (best_tables.h), so a thread that stops in
+ * mid-read keeps at most two tables from being given back, however long it stops and whatever the
+ * others do.
+ */
+#ifndef LOCUS_HASHMAP_BEST_H
+#define LOCUS_HASHMAP_BEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/hashmap/best_memory.h"
+
+struct best_map;
+struct best_handle;
+
+struct best_options {
+	size_t capacity;		  /* keys that it has room for from the start */
+	const struct best_memory *memory; /* NULL: mmap(), on huge pages from 2 MiB on */
+	uint64_t seed;			  /* of the hash function; 0: random */
+};
+
+/* NULL with errno. */
+struct best_map *best_open(const struct best_options *);
+/* All threads have left. NULL is fine. */
+void best_close(struct best_map *);
+
+/* NULL with errno. */
+struct best_handle *best_join(struct best_map *);
+void best_leave(struct best_handle *);
+
+bool best_find(struct best_handle *, uint64_t key, uint64_t *value);
+/* 1: inserted; 0: the key is there, and keeps its value; -1: no memory, and nothing has changed. */
+int best_insert(struct best_handle *, uint64_t key, uint64_t value);
+/* 1: inserted; 0: the key was there, and has the new value now; -1 as above. */
+int best_upsert(struct best_handle *, uint64_t key, uint64_t value);
+/* Whether the key was there; its last value. */
+bool best_remove(struct best_handle *, uint64_t key, uint64_t *value);
+
+/*
+ * Operations in the order given, with their lines fetched ahead. Each is atomic for itself. The
+ * result is that of the single call.
+ */
+enum best_kind { BEST_FIND, BEST_INSERT, BEST_UPSERT, BEST_REMOVE };
+struct best_operation {
+	uint64_t key, value; /* the value found or removed is left here */
+	enum best_kind kind;
+	int result;
+};
+void best_batch(struct best_handle *, struct best_operation *operation, size_t n);
+
+/* Exact while nobody writes; else each writer's last few changes may be missing. */
+size_t best_size(const struct best_map *);
+/* Bytes of all tables, those included that wait to be given back. */
+size_t best_bytes(const struct best_map *);
+
+/*
+ * Goes over all keys, in the order of their hash. What is there from the first call to the last
+ * comes exactly once, though the table may grow and shrink; what comes or goes meanwhile comes once
+ * or not at all. Returns how many of `room` (at least 1) pairs were filled in; 0: that was all.
+ */
+struct best_pair {
+	uint64_t key, value;
+};
+struct best_cursor { /* zero: at the start */
+	uint64_t hash, key;
+	bool end;
+};
+size_t best_scan(struct best_handle *, struct best_cursor *, struct best_pair *, size_t room);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bucket: one cache line with three pairs, and what readers and writers agree on.
+ *
+ * `word` has a bit for each slot in use, the lock of writers, whether the bucket has been moved to
+ * the next table, and a version that grows with each change but that of a value. `chain` has the
+ * index of the first overflow bucket, and tags: a bit for each of 32 classes of keys that may be in
+ * the chain, so that what is in no chain is seldom looked for there. Home buckets are locked;
+ * their word stands for the whole chain. An overflow bucket's word has only bits of slots, its
+ * `chain` only an index.
+ *
+ * Readers load the word, look for the key in slots that are in use, load its value, and take what
+ * they found for good if the word has not changed since, but for the lock. Why that is enough:
+ * - A slot is filled while it is not in use, and then published by the word. So whoever sees the
+ *   bit (acquire) sees key and value (written before the release).
+ * - Before a slot or an overflow bucket is used again, the word was stored with a new version. Keys
+ *   and values are stored with release, after that. So a reader that loads (acquire) anything of
+ *   the new use sees the new version when it loads the word again, and retries.
+ * - A value is replaced in place by one store: the reader sees the old or the new one, and both
+ *   were right at some moment while it read.
+ * - Each store of a writer under the lock leaves a state that readers may see: a writer that is
+ *   stopped anywhere stops no reader.
+ * The version has 59 bits: it does not come round while anybody reads.
+ */
+#ifndef LOCUS_HASHMAP_BEST_BUCKET_H
+#define LOCUS_HASHMAP_BEST_BUCKET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/relax.h"
+
+#define BEST_SLOTS  3u
+#define BEST_USED   ((UINT64_C(1) << BEST_SLOTS) - 1)
+#define BEST_LOCK   UINT64_C(8)
+#define BEST_MOVED  UINT64_C(16)
+#define BEST_CHANGE UINT64_C(32) /* one more version */
+
+struct best_slot {
+	_Atomic uint64_t key, value;
+};
+
+struct best_bucket {
+	_Alignas(64) _Atomic uint64_t word;
+	_Atomic uint64_t chain; /* index (low half), tags (high half) */
+	struct best_slot slot[BEST_SLOTS];
+};
+
+static inline uint64_t bucket_load(_Atomic uint64_t *from)
+{
+	return atomic_load_explicit(from, memory_order_acquire);
+}
+
+static inline void bucket_store(_Atomic uint64_t *to, uint64_t what)
+{
+	atomic_store_explicit(to, what, memory_order_release);
+}
+
+static inline uint32_t bucket_next(uint64_t chain)
+{
+	return (uint32_t)chain;
+}
+
+static inline uint64_t bucket_tag(uint64_t hash)
+{
+	return UINT64_C(1) << (32 + hash % 32);
+}
+
+/* Bits of slots in use that have the key: none or one. Without a branch, since nobody can guess. */
+static inline uint64_t bucket_match(struct best_bucket *b, uint64_t word, uint64_t key)
+{
+	uint64_t found = 0;
+
+	for (unsigned i = 0; i < BEST_SLOTS; i++)
+		found |= (uint64_t)(bucket_load(&b->slot[i].key) == key) << i;
+	return found & word;
+}
+
+static inline unsigned bucket_first(uint64_t slots)
+{
+	return (unsigned)__builtin_ctzll(slots);
+}
+
+/* Whether what was read since the word was loaded counts. */
+static inline bool bucket_unchanged(struct best_bucket *b, uint64_t word)
+{
+	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BEST_LOCK);
+}
+
+/* The line, to be written. */
+static inline void bucket_fetch_own(const struct best_bucket *b)
+{
+#if defined(__x86_64__)
+	/* gcc makes a plain prefetch without -mprfchw; CPUs that don't know it do nothing */
+	__asm__ volatile("prefetchw %0" : : "m"(*b));
+#else
+	__builtin_prefetch(b, 1);
+#endif
+}
+
+/*
+ * Locks a home bucket. Returns its word, with the lock; or with BEST_MOVED, when there is nothing
+ * to unlock any more. Begins with the exchange, not with a load: the line comes once, as our own.
+ */
+static inline uint64_t bucket_lock(struct best_bucket *b)
+{
+	enum { SPINS = 1 << 8 };
+
+	for (unsigned turn = 0;;) {
+		uint64_t word;
+
+		if (!(atomic_fetch_or_explicit(&b->word, BEST_LOCK, memory_order_acquire) &
+		      BEST_LOCK))
+			return atomic_load_explicit(&b->word, memory_order_relaxed);
+		do {
+			word = bucket_load(&b->word);
+			if (word & BEST_MOVED)
+				return word;
+			if (word & BEST_LOCK)
+				relax(turn++, SPINS);
+		} while (word & BEST_LOCK);
+	}
+}
+
+/* Publishes the slots in use, as a new version, and keeps the lock. Returns the word. */
+static inline uint64_t bucket_publish(struct best_bucket *b, uint64_t word)
+{
+	word += BEST_CHANGE;
+	bucket_store(&b->word, word);
+	return word;
+}
+
+/* Publishes a new version, and unlocks. */
+static inline void bucket_unlock_changed(struct best_bucket *b, uint64_t word)
+{
+	bucket_store(&b->word, (word + BEST_CHANGE) & ~BEST_LOCK);
+}
+
+/* Nothing that the word stands for has changed. */
+static inline void bucket_unlock(struct best_bucket *b, uint64_t word)
+{
+	bucket_store(&b->word, word & ~BEST_LOCK);
+}
+
+/* Fills a slot that is not in use. */
+static inline void bucket_fill(struct best_bucket *b, unsigned slot, uint64_t key, uint64_t value)
+{
+	bucket_store(&b->slot[slot].value, value);
+	bucket_store(&b->slot[slot].key, key);
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a map and of its handles. */
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "bench/hashmap/best.h"
+#include "bench/hashmap/best_move.h"
+#include "machine/clock.h"
+
+enum { LEAST_HOMES = 64 };
+
+static uint64_t random_seed(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_ticks();
+	return seed;
+}
+
+struct best_map *best_open(const struct best_options *o)
+{
+	struct best_map *m = apart_alloc(sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->memory = o->memory ? *o->memory : best_memory_mapped;
+	m->seed = best_seed_of(o->seed ? o->seed : random_seed());
+	m->least = LEAST_HOMES;
+	while (m->least * MOVE_MOST_KEYS < o->capacity)
+		m->least *= 2;
+	m->current = tables_open(m, m->least, 0, m->least / 4);
+	if (!m->current) {
+		free(m);
+		return NULL;
+	}
+	m->current->settled = true;
+	return m;
+}
+
+void best_close(struct best_map *m)
+{
+	if (!m)
+		return;
+	tables_give_back(m); /* no handle names any */
+	for (struct best_table *t = m->current, *next; t; t = next) {
+		next = t->next;
+		tables_close(m, t);
+	}
+	for (struct best_handle *h = m->handles, *next; h; h = next) {
+		next = h->next;
+		free(h);
+	}
+	free(m);
+}
+
+struct best_handle *best_join(struct best_map *m)
+{
+	struct best_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
+
+	for (; h; h = h->next)
+		if (!atomic_exchange_explicit(&h->taken, true, memory_order_acq_rel))
+			return h;
+	h = apart_alloc(sizeof(*h));
+	if (!h)
+		return NULL;
+	h->map = m;
+	h->seed = m->seed;
+	h->taken = true;
+	h->next = atomic_load_explicit(&m->handles, memory_order_relaxed);
+	/* Sequentially consistent, as names are: who does not see it here comes before any name. */
+	while (!atomic_compare_exchange_weak(&m->handles, &h->next, h))
+		;
+	return h;
+}
+
+void best_leave(struct best_handle *h)
+{
+	if (!h)
+		return;
+	move_count(h);
+	tables_leave(h);
+	atomic_store_explicit(&h->taken, false, memory_order_release);
+}
+
+size_t best_size(const struct best_map *m)
+{
+	long keys = atomic_load_explicit(&m->keys, memory_order_relaxed);
+	struct best_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
+
+	for (; h; h = h->next)
+		keys += atomic_load_explicit(&h->pending, memory_order_relaxed);
+	return keys < 0 ? 0 : (size_t)keys;
+}
+
+size_t best_bytes(const struct best_map *m)
+{
+	return atomic_load_explicit(&m->bytes, memory_order_relaxed);
+}

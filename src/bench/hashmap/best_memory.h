@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where tables come from. */
+#ifndef LOCUS_HASHMAP_BEST_MEMORY_H
+#define LOCUS_HASHMAP_BEST_MEMORY_H
+
+#include <stddef.h>
+
+enum { BEST_HUGE_PAGE = 2 << 20 };
+
+/* Zeroed memory, aligned to a cache line; NULL: there is none. */
+struct best_memory {
+	void *(*take)(void *from, size_t bytes);
+	void (*give)(void *from, void *memory, size_t bytes);
+	void *from;
+};
+
+/* mmap(). */
+extern const struct best_memory best_memory_mapped;
+
+#endif

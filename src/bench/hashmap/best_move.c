@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/hashmap/best_move.h"
+
+enum { UNITS_AT_ONCE = 32 };
+
+/*
+ * A unit is the least that can be moved for itself: the homes of one table that the hash maps to
+ * one home of the other. In the next table nobody else gets to its homes before they are moved.
+ */
+static size_t units(const struct best_table *t, const struct best_table *next)
+{
+	return t->homes < next->homes ? t->homes : next->homes;
+}
+
+/* The first free slot of the home, or of the chain's first bucket, or of a new one before that. */
+static void put(struct best_table *to, uint64_t hash, uint64_t key, uint64_t value)
+{
+	struct best_bucket *home = table_home(to, hash), *b = home;
+	uint64_t chain = bucket_load(&home->chain), word = bucket_load(&b->word);
+
+	if (!(~word & BEST_USED)) {
+		b = &to->bucket[bucket_next(chain)];
+		word = b == to->bucket ? BEST_USED : bucket_load(&b->word);
+	}
+	if (!(~word & BEST_USED)) {
+		const uint32_t index = table_take_reserved(to);
+
+		b = &to->bucket[index];
+		word = 0;
+		bucket_store(&b->chain, bucket_next(chain));
+		chain = (chain & ~(uint64_t)UINT32_MAX) | index;
+	}
+	if (b != home)
+		bucket_store(&home->chain, chain | bucket_tag(hash));
+	bucket_fill(b, bucket_first(~word), key, value);
+	bucket_store(&b->word, word | (~word & (word + 1)));
+}
+
+static void put_chain(struct best_handle *h, struct best_table *from, struct best_table *to,
+		      struct best_bucket *b)
+{
+	for (;;) {
+		const uint64_t word = bucket_load(&b->word);
+		const uint32_t next = bucket_next(bucket_load(&b->chain));
+
+		for (uint64_t slots = word & BEST_USED; slots; slots &= slots - 1) {
+			const struct best_slot *s = &b->slot[bucket_first(slots)];
+			const uint64_t key = atomic_load_explicit(&s->key, memory_order_relaxed);
+
+			put(to, best_hash(h->seed, key), key,
+			    atomic_load_explicit(&s->value, memory_order_relaxed));
+		}
+		if (!next)
+			return;
+		b = &from->bucket[next];
+	}
+}
+
+/*
+ * Readers see the old homes as they were, until their words say that they have been moved; what is
+ * in the next table was written before (release). Old homes do not change any more.
+ */
+static void move_unit(struct best_handle *h, struct best_table *t, struct best_table *next,
+		      size_t unit)
+{
+	const size_t homes = t->homes / units(t, next);
+	struct best_bucket *home = &t->bucket[unit * homes];
+	uint64_t word[2];
+
+	for (size_t i = 0; i < homes; i++) {
+		word[i] = bucket_lock(&home[i]);
+		if (word[i] & BEST_MOVED)
+			return; /* the first one; the others are moved with it */
+	}
+	for (size_t i = 0; i < homes; i++)
+		put_chain(h, t, next, &home[i]);
+	for (size_t i = 0; i < homes; i++)
+		bucket_unlock_changed(&home[i], word[i] | BEST_MOVED);
+}
+
+void move_some(struct best_handle *h, struct best_table *t)
+{
+	struct best_table *next;
+	size_t first, end, all;
+
+	if (!atomic_load_explicit(&t->next, memory_order_acquire) ||
+	    atomic_load_explicit(&t->claimed, memory_order_relaxed) >= t->homes)
+		return;
+	next = tables_follow(h, t);
+	if (!next)
+		return;
+	all = units(t, next);
+	first = atomic_fetch_add_explicit(&t->claimed, UNITS_AT_ONCE, memory_order_relaxed);
+	if (first >= all)
+		return;
+	end = all - first < UNITS_AT_ONCE ? all : first + UNITS_AT_ONCE;
+	for (size_t i = first; i < end; i++)
+		move_unit(h, t, next, i);
+	/* Acquire and release: who moves the last one publishes what all have moved. */
+	if (atomic_fetch_add_explicit(&t->moved, end - first, memory_order_acq_rel) + end - first ==
+	    all)
+		tables_replace(h, t);
+}
+
+/*
+ * How many overflow buckets a unit needs in the next table: no more than it has in this one, where
+ * it is moved to as many homes or to two; one more than both together, where two become one.
+ */
+static struct best_table *open_next(struct best_map *m, struct best_table *t, size_t homes)
+{
+	const size_t in_use = table_shut(t), reserved = in_use + (homes < t->homes ? homes : 0),
+		     usual = homes / 4, overflow = usual < in_use ? in_use : usual;
+	struct best_table *next = tables_open(m, homes, reserved, overflow);
+
+	if (!next)
+		table_reopen(t);
+	return next;
+}
+
+/* False: there is no memory, and all is as before. True also where there was nothing to begin. */
+static bool begin(struct best_map *m, struct best_table *t, size_t homes)
+{
+	bool good = true;
+
+	/* Acquire: sees the next that another thread has set. */
+	if (atomic_exchange_explicit(&m->beginning, true, memory_order_acquire))
+		return true;
+	if (atomic_load_explicit(&m->current, memory_order_acquire) == t &&
+	    !atomic_load_explicit(&t->next, memory_order_relaxed)) {
+		struct best_table *next = open_next(m, t, homes);
+
+		good = next;
+		if (next)
+			atomic_store_explicit(&t->next, next, memory_order_release);
+	}
+	atomic_store_explicit(&m->beginning, false, memory_order_release);
+	return good;
+}
+
+bool move_make_room(struct best_handle *h, struct best_table *t, uint64_t hash)
+{
+	struct best_table *next = atomic_load_explicit(&t->next, memory_order_acquire);
+
+	if (next) {
+		next = tables_follow(h, t);
+		if (next)
+			move_unit(h, t, next, (hash >> t->shift) / (t->homes / units(t, next)));
+		return true;
+	}
+	if (atomic_load_explicit(&h->map->current, memory_order_acquire) == t)
+		return begin(h->map, t, t->homes);
+	/* Buckets are still moved here: only when that has ended there can be a larger table. */
+	move_some(h, tables_enter(h));
+	return true;
+}
+
+void move_count(struct best_handle *h)
+{
+	struct best_map *m = h->map;
+	struct best_table *t = tables_enter(h);
+	const long pending = atomic_load_explicit(&h->pending, memory_order_relaxed),
+		   keys = atomic_fetch_add_explicit(&m->keys, pending, memory_order_relaxed) +
+			  pending;
+
+	atomic_store_explicit(&h->pending, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&t->next, memory_order_relaxed))
+		return;
+	/* Where there is no memory the table stays as it is, and its chains become longer. */
+	if (keys > (long)(t->homes * MOVE_MOST_KEYS))
+		begin(m, t, 2 * t->homes);
+	else if (keys < (long)(t->homes / MOVE_MOST_HOMES) && t->homes > m->least)
+		begin(m, t, t->homes / 2);
+}

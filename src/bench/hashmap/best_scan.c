@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Over all keys, in the order of (hash, key). A table has its homes in the order of the hash, each
+ * one, so it does not matter in which table one goes on.
+ */
+#include <string.h>
+
+#include "bench/hashmap/best.h"
+#include "bench/hashmap/best_tables.h"
+
+/* The least pairs of a bucket that come at or after the cursor, in order. */
+struct gather {
+	struct best_seed seed;
+	const struct best_cursor *from;
+	struct best_pair *pair;
+	size_t room, n;
+	bool more; /* than there is room for */
+};
+
+static bool comes_before(struct best_seed seed, uint64_t key, uint64_t hash, uint64_t other)
+{
+	const uint64_t hash_of_other = best_hash(seed, other);
+
+	return hash < hash_of_other || (hash == hash_of_other && key < other);
+}
+
+static void gather(struct gather *g, uint64_t key, uint64_t value)
+{
+	const uint64_t hash = best_hash(g->seed, key);
+	size_t at = g->n;
+
+	if (hash < g->from->hash || (hash == g->from->hash && key < g->from->key))
+		return;
+	while (at > 0 && comes_before(g->seed, key, hash, g->pair[at - 1].key))
+		at--;
+	if (at > 0 && g->pair[at - 1].key == key)
+		return; /* seen both in the chain and at home, where it was just brought */
+	g->more |= g->n == g->room;
+	if (at == g->room)
+		return;
+	g->n += g->n < g->room;
+	memmove(&g->pair[at + 1], &g->pair[at], (g->n - at - 1) * sizeof(*g->pair));
+	g->pair[at] = (struct best_pair){ key, value };
+}
+
+/* False: the home has changed meanwhile. */
+static bool gather_chain(struct gather *g, struct best_table *t, struct best_bucket *home,
+			 uint64_t home_word)
+{
+	struct best_bucket *b = home;
+	uint64_t word = home_word;
+
+	g->n = 0;
+	g->more = false;
+	for (;;) {
+		const uint32_t next = bucket_next(bucket_load(&b->chain));
+
+		for (uint64_t slots = word & BEST_USED; slots; slots &= slots - 1) {
+			struct best_slot *s = &b->slot[bucket_first(slots)];
+
+			gather(g, bucket_load(&s->key), bucket_load(&s->value));
+		}
+		if (!bucket_unchanged(home, home_word))
+			return false;
+		if (!next)
+			return true;
+		b = &t->bucket[next];
+		word = bucket_load(&b->word);
+	}
+}
+
+/* The table that has the home of the cursor's hash now. */
+static struct best_table *gather_home(struct best_handle *h, struct gather *g)
+{
+	struct best_table *t = tables_enter(h);
+
+	for (;;) {
+		struct best_bucket *b = table_home(t, g->from->hash);
+		const uint64_t word = bucket_load(&b->word);
+
+		if (!(word & BEST_MOVED)) {
+			if (gather_chain(g, t, b, word))
+				return t;
+			continue;
+		}
+		t = tables_follow(h, t);
+		if (!t)
+			t = tables_enter(h);
+	}
+}
+
+static void advance(struct best_cursor *c, const struct best_table *t, const struct gather *g)
+{
+	if (g->more) {
+		c->key = g->pair[g->n - 1].key;
+		c->hash = best_hash(g->seed, c->key);
+		c->end = c->key == UINT64_MAX && c->hash == UINT64_MAX;
+		if (!++c->key)
+			c->hash++;
+		return;
+	}
+	c->key = 0;
+	c->hash = ((c->hash >> t->shift) + 1) << t->shift;
+	c->end = !c->hash;
+}
+
+size_t best_scan(struct best_handle *h, struct best_cursor *c, struct best_pair *pair, size_t room)
+{
+	size_t n = 0;
+
+	while (!c->end && n < room) {
+		struct gather g = { h->seed, c, pair + n, room - n };
+
+		advance(c, gather_home(h, &g), &g);
+		n += g.n;
+	}
+	return n;
+}

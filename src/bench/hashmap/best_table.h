@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table: home buckets in the order of the hash, then overflow buckets. Those are taken and given
+ * back by writers, without a lock, and a bucket of one table never becomes one of another.
+ *
+ * A table that is being moved is closed: no overflow bucket is taken any more, so what the next one
+ * needs at most is known, and reserved there. So moving cannot run out of memory.
+ */
+#ifndef LOCUS_HASHMAP_BEST_TABLE_H
+#define LOCUS_HASHMAP_BEST_TABLE_H
+
+#include "bench/hashmap/best_bucket.h"
+#include "bench/hashmap/best_memory.h"
+#include "base/apart.h"
+
+struct best_table {
+	struct best_bucket *bucket; /* homes, reserve, others */
+	size_t homes, reserved, buckets;
+	unsigned shift; /* hash >> shift: its home */
+	struct best_table *_Atomic next;
+	_Atomic bool settled;	    /* all have been moved here: the rest of the reserve is free */
+	struct best_table *waiting; /* the next of those that wait to be given back */
+	/* Overflow buckets: */
+	_Alignas(APART) _Atomic uint64_t in_use; /* how many; the highest bit: closed */
+	_Atomic uint64_t free; /* index of the first (low half), how often it changed (high half) */
+	_Atomic uint32_t fresh, fresh_reserved; /* the next that was never used */
+	/* Moving them to the next table, in units of which none needs more than its own buckets: */
+	_Alignas(APART) _Atomic size_t claimed;
+	_Atomic size_t moved;
+};
+
+/* `homes`: a power of two. NULL with errno. */
+struct best_table *table_new(const struct best_memory *, size_t homes, size_t reserved,
+			     size_t overflow);
+void table_free(const struct best_memory *, struct best_table *);
+size_t table_bytes(const struct best_table *);
+
+/* An overflow bucket, empty but for its chain; 0: none is left, or the table is closed. */
+uint32_t table_take(struct best_table *);
+void table_give(struct best_table *, uint32_t bucket);
+/* One of the reserve, for who moves buckets here. */
+uint32_t table_take_reserved(struct best_table *);
+
+/* Closes it, and returns how many overflow buckets it has in use. */
+size_t table_shut(struct best_table *);
+void table_reopen(struct best_table *);
+
+static inline struct best_bucket *table_home(const struct best_table *t, uint64_t hash)
+{
+	return &t->bucket[hash >> t->shift];
+}
+
+#endif

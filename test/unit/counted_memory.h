@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory for a map, from malloc(), which sanitizers know; it can be made to run out, and counts. */
+#ifndef LOCUS_COUNTED_MEMORY_H
+#define LOCUS_COUNTED_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/hashmap/best.h"
+
+struct counted_memory {
+	_Atomic long tables, limit, refused; /* limit: of tables */
+};
+
+static inline void *counted_take(void *from, size_t bytes)
+{
+	struct counted_memory *c = from;
+	void *memory =
+		atomic_load(&c->tables) < atomic_load(&c->limit) ? aligned_alloc(64, bytes) : NULL;
+
+	if (!memory) {
+		atomic_fetch_add(&c->refused, 1);
+		return NULL;
+	}
+	atomic_fetch_add(&c->tables, 1);
+	return memset(memory, 0, bytes);
+}
+
+static inline void counted_give(void *from, void *memory, size_t bytes)
+{
+	struct counted_memory *c = from;
+
+	(void)bytes;
+	atomic_fetch_sub(&c->tables, 1);
+	free(memory);
+}
+
+static inline struct best_map *counted_open(struct counted_memory *c, size_t capacity,
+					    uint64_t seed)
+{
+	const struct best_memory memory = { counted_take, counted_give, c };
+
+	return best_open(&(struct best_options){ capacity, &memory, seed });
+}
+
+#endif

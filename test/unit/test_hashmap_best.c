@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map `best` in one thread: random histories beside a model, colliding keys, no memory. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "counted_memory.h"
+#include "cases.h"
+#include "bench/hashmap/best_hash.h"
+#include "bench/hashmap/best_bucket.h"
+#include "kit/random.h"
+
+enum { MOST = 4096 };
+
+/* What the map should have: keys by number. */
+struct model {
+	uint64_t key[MOST], value[MOST];
+	bool there[MOST];
+	size_t keys, size;
+};
+
+/* All keys are allowed: zero, and all ones, too. */
+static void choose_keys(struct model *m, size_t n)
+{
+	*m = (struct model){ .keys = n };
+	for (size_t i = 0; i < n; i++)
+		m->key[i] = i < n / 2 ? i : ~(uint64_t)(i - n / 2);
+}
+
+/* Keys with the same highest bits of their hash: of one home, while homes are told by these. */
+static void choose_colliding(struct model *m, size_t n, uint64_t seed)
+{
+	const struct best_seed s = best_seed_of(seed);
+	size_t found = 0;
+
+	*m = (struct model){ .keys = n };
+	for (uint64_t key = 0; found < n; key++)
+		if (best_hash(s, key) >> 54 == 7)
+			m->key[found++] = key;
+}
+
+static struct best_operation draw(const struct model *m, uint64_t random, unsigned adds)
+{
+	const size_t i = random % m->keys;
+	const unsigned what = random >> 40 & 15;
+
+	return (struct best_operation){
+		.key = m->key[i],
+		.value = random,
+		.kind = what < 4	  ? BEST_FIND
+			: what < 4 + adds ? (what & 1 ? BEST_INSERT : BEST_UPSERT)
+					  : BEST_REMOVE,
+		.result = INT_MIN,
+	};
+}
+
+/* The result and value of the operation in the model. `i`: which key. */
+static void expect(struct model *m, size_t i, struct best_operation *o)
+{
+	const bool there = m->there[i];
+
+	o->result = o->kind == BEST_FIND || o->kind == BEST_REMOVE ? there : !there;
+	if ((o->kind == BEST_FIND || o->kind == BEST_REMOVE) && there)
+		o->value = m->value[i];
+	if (o->kind == BEST_UPSERT || (o->kind == BEST_INSERT && !there))
+		m->value[i] = o->value;
+	if (o->kind != BEST_FIND)
+		m->there[i] = o->kind != BEST_REMOVE;
+	m->size += (size_t)(m->there[i] - there);
+}
+
+static void operate(struct best_handle *h, struct best_operation *o)
+{
+	if (o->kind == BEST_FIND)
+		o->result = best_find(h, o->key, &o->value);
+	else if (o->kind == BEST_INSERT)
+		o->result = best_insert(h, o->key, o->value);
+	else if (o->kind == BEST_UPSERT)
+		o->result = best_upsert(h, o->key, o->value);
+	else
+		o->result = best_remove(h, o->key, &o->value);
+}
+
+static size_t index_of(const struct model *m, uint64_t key)
+{
+	for (size_t i = 0; i < m->keys; i++)
+		if (m->key[i] == key)
+			return i;
+	fail_msg("the map has a key that nobody inserted");
+	return 0;
+}
+
+/* The same keys and values, each once; by so many pairs a call. */
+static void assert_same(struct best_handle *h, const struct best_map *map, const struct model *m,
+			size_t room)
+{
+	struct best_cursor cursor = { 0 };
+	struct best_pair pair[100];
+	bool seen[MOST] = { 0 };
+	size_t all = 0;
+
+	for (size_t n; (n = best_scan(h, &cursor, pair, room)) > 0; all += n)
+		for (size_t k = 0; k < n; k++) {
+			const size_t i = index_of(m, pair[k].key);
+
+			assert_true(m->there[i]);
+			assert_false(seen[i]);
+			assert_int_equal(pair[k].value, m->value[i]);
+			seen[i] = true;
+		}
+	assert_int_equal(all, m->size);
+	assert_int_equal(best_size(map), m->size);
+}
+
+/* `batch`: operations at once; 0: single calls. The last half mostly removes. */
+static void compare(struct model *m, uint64_t seed, size_t batch)
+{
+	struct counted_memory memory = { .limit = LONG_MAX };
+	struct best_map *map = counted_open(&memory, 0, seed);
+	struct best_handle *h = best_join(map);
+	const unsigned rounds = cases(400);
+
+	for (unsigned round = 0; round < rounds; round++) {
+		struct best_operation got[64], wanted[64];
+		const size_t n = batch ? batch : 64;
+
+		for (size_t i = 0; i < n; i++) {
+			const uint64_t random = random_word(seed + round, i);
+
+			got[i] = wanted[i] = draw(m, random, round < rounds / 2 ? 10 : 4);
+			expect(m, random % m->keys, &wanted[i]);
+			if (!batch)
+				operate(h, &got[i]);
+		}
+		if (batch)
+			best_batch(h, got, n);
+		for (size_t i = 0; i < n; i++) {
+			assert_int_equal(got[i].result, wanted[i].result);
+			if (got[i].kind == BEST_FIND || got[i].kind == BEST_REMOVE)
+				assert_int_equal(got[i].value, wanted[i].value);
+		}
+		if (round % 50 == 0)
+			assert_same(h, map, m, 1 + round % 100);
+	}
+	assert_same(h, map, m, 100);
+	best_leave(h);
+	best_close(map);
+	assert_int_equal(memory.tables, 0);
+}
+
+static void test_random_histories(void **state)
+{
+	static struct model m;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		choose_keys(&m, (size_t[]){ 3, 200, MOST }[i % 3]);
+		compare(&m, i + 1, i < 3 ? 0 : 17 + i);
+	}
+}
+
+/* All in one bucket: a chain, which is longer than usual overflow; nothing else changes. */
+static void test_colliding_keys(void **state)
+{
+	static struct model m;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		choose_colliding(&m, 500, i + 1);
+		compare(&m, i + 1, i ? 40 : 0);
+	}
+}
+
+static void fill(struct best_handle *h, struct model *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(best_insert(h, m->key[i], i), 1);
+		m->there[i] = true;
+		m->value[i] = i;
+		m->size++;
+	}
+}
+
+static void test_shrinks_and_gives_back(void **state)
+{
+	static struct model m;
+	struct counted_memory memory = { .limit = LONG_MAX };
+	struct best_map *map = counted_open(&memory, 0, 1);
+	struct best_handle *h = best_join(map);
+	const size_t least = best_bytes(map);
+	uint64_t value;
+
+	(void)state;
+	choose_keys(&m, MOST);
+	for (unsigned turn = 0; turn < 5; turn++) {
+		fill(h, &m, MOST);
+		assert_true(best_bytes(map) >= MOST * 2 * sizeof(uint64_t));
+		for (size_t i = 0; i < MOST; i++) {
+			assert_true(best_remove(h, m.key[i], &value));
+			m.there[i] = false;
+			m.size--;
+		}
+		/* What is under way is finished by writers. */
+		for (unsigned i = 0; i < 1000; i++) {
+			best_insert(h, 5, 5);
+			best_remove(h, 5, &value);
+		}
+		assert_same(h, map, &m, 7);
+		assert_int_equal(memory.tables, 1);
+		assert_true(best_bytes(map) <= 4 * least);
+	}
+	best_leave(h);
+	best_close(map);
+}
+
+/* What does not fit is refused; all else goes on as before, and better when there is memory. */
+static void no_memory(struct model *m, size_t capacity, bool refused)
+{
+	struct counted_memory memory = { .limit = 1 };
+	struct best_map *map = counted_open(&memory, capacity, 1);
+	struct best_handle *h = best_join(map);
+	size_t n = 0;
+	uint64_t value;
+
+	while (n < m->keys && best_insert(h, m->key[n], n) == 1) {
+		m->there[n] = true;
+		m->value[n++] = m->size++;
+	}
+	assert_true(memory.refused > 0);
+	assert_int_equal(n < m->keys, refused);
+	assert_same(h, map, m, 10);
+	if (refused) {
+		assert_int_equal(best_upsert(h, m->key[n], 1), -1);
+		assert_false(best_find(h, m->key[n], &value));
+	}
+	assert_int_equal(best_upsert(h, m->key[0], 77), 0);
+	assert_true(best_remove(h, m->key[0], &value));
+	assert_int_equal(value, 77);
+	m->there[0] = false;
+	m->size--;
+	assert_same(h, map, m, 10);
+	memory.limit = LONG_MAX;
+	for (; n < m->keys; n++) {
+		assert_int_equal(best_insert(h, m->key[n], n), 1);
+		m->there[n] = true;
+		m->value[n] = n;
+		m->size++;
+	}
+	assert_same(h, map, m, 10);
+	best_leave(h);
+	best_close(map);
+	assert_int_equal(memory.tables, 0);
+}
+
+static void test_no_memory(void **state)
+{
+	struct counted_memory none = { 0 };
+	static struct model m;
+
+	(void)state;
+	assert_null(counted_open(&none, 0, 1));
+	choose_keys(&m, MOST);
+	no_memory(&m, 0, true);
+	choose_keys(&m, 1100);
+	no_memory(&m, 1000, false);
+	choose_colliding(&m, 300, 1);
+	no_memory(&m, 0, true);
+}
+
+static void test_bucket_is_a_line(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct best_bucket), 64);
+	assert_int_equal(_Alignof(struct best_bucket), 64);
+}
+
+/* Mapped memory, as in a run; an estimate of the number of keys spares the growth. */
+static void test_capacity(void **state)
+{
+	struct best_map *map = best_open(&(struct best_options){ .capacity = 100000 });
+	struct best_handle *h = best_join(map);
+	const size_t bytes = best_bytes(map);
+	uint64_t value;
+
+	(void)state;
+	for (uint64_t i = 0; i < 100000; i++)
+		best_upsert(h, i * i, i);
+	assert_int_equal(best_bytes(map), bytes);
+	assert_int_equal(best_size(map), 100000);
+	assert_true(best_find(h, 99999ull * 99999ull, &value));
+	assert_int_equal(value, 99999);
+	best_leave(h);
+	best_leave(NULL);
+	best_close(map);
+	best_close(NULL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bucket_is_a_line),
+		cmocka_unit_test(test_random_histories),
+		cmocka_unit_test(test_colliding_keys),
+		cmocka_unit_test(test_shrinks_and_gives_back),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_capacity),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
