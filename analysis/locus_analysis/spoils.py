@@ -25,8 +25,9 @@ def spoilers(header: Row, trials: Sequence[Row]) -> list[Spoiler]:
 def _load(trials: Sequence[Row]) -> Iterator[Spoiler]:
     noisy = sum(t["status"] == "noisy" for t in trials)
     if noisy:
+        measured = sum(t["value"] is not None for t in trials)
         yield Spoiler(
-            f"others' work disturbed {noisy} of {len(trials)} results",
+            f"others' work disturbed {noisy} of {measured} results",
             "ps -eo pcpu,pid,user,comm --sort=-pcpu | head",
         )
 

@@ -6,9 +6,8 @@
 
 /*
  * `locus report`, `summary`, `levels`, `export` and `validate` (argv[0] is which): replaces this
- * process by the Python program of analysis/, which lies beside the executable (build tree) or in
- * ../share/locus (installed); LOCUS_ANALYSIS names another folder. The interpreter is LOCUS_PYTHON,
- * else the one that configure found. Returns only when it can't. See struct command.
+ * process by the Python program of analysis/ (analysis.h). Returns only when it can't. See struct
+ * command.
  */
 int report_command(const struct program *, int argc, char **argv);
 

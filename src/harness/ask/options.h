@@ -27,6 +27,7 @@ struct options {
 	enum profile profile;
 	enum format format; /* of what is printed */
 	const char *variant, *threads, *bind, *topology, *output;
+	const char *scratch; /* a file for the record where `output` is NULL; no option */
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
 	const char *parameter[MOST_PARAMETERS]; /* as the benchmark's */
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */

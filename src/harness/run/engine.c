@@ -73,10 +73,12 @@ static int with_team(struct team *team, void *argument)
 static int open_record(struct run *r)
 {
 	const struct options *o = r->options;
-	const int status = record_open(&r->record, rank_is_first(r->ranks) ? o->output : NULL,
-				       o->resume   ? RECORD_RESUME
-				       : o->append ? RECORD_APPEND
-						   : RECORD_NEW);
+	const bool scratch = !o->output && o->scratch;
+	const char *path = scratch ? o->scratch : o->output;
+	const int status = record_open(&r->record, rank_is_first(r->ranks) ? path : NULL,
+				       o->resume	      ? RECORD_RESUME
+				       : o->append || scratch ? RECORD_APPEND
+							      : RECORD_NEW);
 
 	if (!agree_any(r->ranks, status))
 		return 0;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands/analysis.h"
+#include "commands/card.h"
+#include "harness/record/record.h"
+
+/* Whether people read standard output, and something is measured. */
+static bool is_wanted(const struct options *o)
+{
+	return !o->quiet && !o->dry_run && o->format == FORMAT_TABLE &&
+	       !(o->output && !strcmp(o->output, RECORD_STDOUT));
+}
+
+int card_prepare(struct options *o, char path[CARD_PATH])
+{
+	int file;
+
+	/* in memory, of which the record of another profile may take too much */
+	if (!is_wanted(o) || o->output || o->profile != QUICK || !analysis_python())
+		return -1;
+	file = memfd_create("locus-record", MFD_CLOEXEC);
+	if (file < 0)
+		return -1;
+	snprintf(path, CARD_PATH, "/proc/self/fd/%d", file);
+	o->scratch = path;
+	return file;
+}
+
+/* Whether it ended well. `file`: its standard input; -1: as this program's. */
+static bool run_python(const char *record, int file)
+{
+	char *arguments[] = {
+		(char *)analysis_python(), "-m", "locus_analysis", "summary", (char *)record, NULL
+	};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int failed, status = -1;
+	sigset_t none;
+	pid_t child;
+
+	if (!arguments[0] || !analysis_find())
+		return false;
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	if (file >= 0)
+		posix_spawn_file_actions_adddup2(&files, file, STDIN_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	failed = posix_spawnp(&child, arguments[0], &files, &attributes, arguments, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&files);
+	while (!failed && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return !failed && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/* A file that can be read again. */
+static bool has_record(const struct options *o, int file)
+{
+	return file >= 0 || (o->output && is_file(o->output));
+}
+
+/* One that does not go with this process. */
+static const char *kept(const struct options *o)
+{
+	return o->output && is_file(o->output) ? o->output : "FILE";
+}
+
+void card_print(const struct options *o, int file, int status)
+{
+	const bool measured = status == EXIT_GOOD || status == EXIT_BAD;
+	bool printed = false;
+
+	if (is_wanted(o) && measured && has_record(o, file)) {
+		printf("\n");
+		fflush(stdout);
+		if (file >= 0)
+			lseek(file, 0, SEEK_SET);
+		printed = run_python(file >= 0 ? "-" : o->output, file);
+	}
+	if (is_wanted(o) && measured && !printed)
+		printf("for the card of this machine, where Python is: %slocus summary %s\n",
+		       o->output ? "" : "locus suite --output FILE, and ", kept(o));
+	if (file >= 0)
+		close(file);
+}

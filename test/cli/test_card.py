@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a suite ends with: the card of the machine, or what makes it elsewhere."""
+
+import os
+
+import pytest
+from some import some
+
+SUITE = "suite --time-budget 1s --repeats 1"
+
+
+@pytest.fixture
+def python(tmp_path):
+    """In the place of Python: tells what it was asked for, and how many lines it was given."""
+    file = tmp_path / "python"
+    file.write_text('#!/bin/sh\necho "made: $*"\n[ "$4" != - ] || echo "given: $(grep -c type)"\n')
+    file.chmod(0o755)
+    return {"LOCUS_PYTHON": file}
+
+
+def test_a_suite_ends_with_the_card(locus, python):
+    """Made of a record that is kept nowhere else."""
+    done = locus(SUITE, env=python)
+    made, given = done.out.splitlines()[-2:]
+    assert done.status == 0 and made == "made: -m locus_analysis summary -"
+    assert int(given.removeprefix("given: ")) > 20  # header, benchmarks, trials
+
+
+def test_of_a_record_that_is_kept_the_card_is_made(locus, python, tmp_path):
+    file = tmp_path / "a record.jsonl"
+    done = locus(SUITE, "--output", file, env=python)
+    assert done.out.splitlines()[-1] == f"made: -m locus_analysis summary {file}"
+    assert file.read_text().splitlines()[-1].startswith('{"type":"end"')
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--quiet", "--format csv", "--format json", "--format md", "--dry-run", "--output -"],
+)
+def test_where_nobody_reads_the_table_there_is_no_card(locus, python, options):
+    done = locus(SUITE, *options.split(), env=python)
+    assert done.status == 0 and "made:" not in done.out + done.err
+    assert "locus summary" not in done.out
+
+
+def test_a_benchmark_has_no_card(locus, python):
+    done = locus("dummy --variant steady --repeats 1", env=python)
+    assert done.status == 0 and "made:" not in done.out
+
+
+@pytest.mark.parametrize(
+    "variable, value", [("LOCUS_PYTHON", "/nonexistent/python"), ("LOCUS_ANALYSIS", "/nonexistent")]
+)
+def test_without_python_the_last_line_says_what_to_run_elsewhere(locus, tmp_path, variable, value):
+    done = locus(SUITE, env={variable: value})
+    last = "for the card of this machine, where Python is: "
+    assert done.status == 0 and done.out.splitlines()[-1] == (
+        f"{last}locus suite --output FILE, and locus summary FILE"
+    )
+    file = tmp_path / "a.jsonl"
+    done = locus(SUITE, "--output", file, env={variable: value})
+    assert done.status == 0 and done.out.splitlines()[-1] == f"{last}locus summary {file}"
+
+
+def test_a_python_without_what_it_takes_changes_no_status(locus, tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho it lacks duckdb >&2\nexit 1\n")
+    python.chmod(0o755)
+    done = locus(SUITE, env={"LOCUS_PYTHON": python})
+    assert done.status == 0 and "it lacks duckdb" in done.err
+    assert done.out.splitlines()[-1].endswith("locus suite --output FILE, and locus summary FILE")
+
+
+def test_the_card_of_a_real_suite(locus, tmp_path):
+    """Measured and read by the built program: it fits, and each line has its word."""
+    if not os.environ.get("PYTHON"):
+        pytest.skip("no PYTHON: the interpreter that the analysis runs with")
+    file, env = tmp_path / "a.jsonl", {"LOCUS_PYTHON": os.environ["PYTHON"]}
+    done = locus("suite --time-budget 8s --output", file, env=env)
+    again = locus("summary", file, env=env)
+    assert (done.status, again.status, again.err) == (0, 0, "")
+    assert done.out.endswith("\n\n" + again.out)
+    lines = some(again.out.splitlines())
+    assert max(map(len, lines)) <= 100 and len(lines) <= 32
+    assert lines[0].startswith("locus ") and f" · {os.uname().nodename} · " in lines[0]
+    words = ("certain", "rough", "noisy", "cannot tell")
+    told = [
+        line for line in lines if line[11:26].strip() and not line.startswith(("results", "spoils"))
+    ]
+    assert any(line.endswith(words) for line in some(told))
+    assert any(line.startswith("results    ") for line in lines)
