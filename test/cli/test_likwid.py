@@ -446,7 +446,8 @@ def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
     )
 
 
-SMALL = {"latency": "--size 64K", "numa": "--size 1M"}  # whose trials are many, or large
+# Whose trials are many, or large; a background first touches four times the last cache.
+SMALL = {"latency": "--size 64K --mix read --pause 0 --pages base", "numa": "--size 1M"}
 
 
 def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):
