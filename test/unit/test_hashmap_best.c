@@ -10,8 +10,9 @@
 
 #include "counted_memory.h"
 #include "cases.h"
-#include "bench/hashmap/best_hash.h"
 #include "bench/hashmap/best_bucket.h"
+#include "bench/hashmap/best_hash.h"
+#include "bench/hashmap/best_tables.h"
 #include "kit/random.h"
 
 enum { MOST = 4096 };
@@ -271,6 +272,53 @@ static void test_no_memory(void **state)
 	no_memory(&m, 0, true);
 }
 
+/*
+ * What a reader has read in a bucket counts only if the bucket's word is the same before and after.
+ * It must not be, whatever became of a key there: a slot may be another key's by now. A new value
+ * alone is none of that.
+ */
+static void test_readers_notice_changes(void **state)
+{
+	enum { KEYS = 12 };
+	static struct model m;
+	struct counted_memory memory = { .limit = LONG_MAX };
+	struct best_map *map = counted_open(&memory, 0, 1);
+	struct best_handle *h = best_join(map);
+	struct best_bucket *b;
+	uint64_t value;
+
+	(void)state;
+	choose_colliding(&m, KEYS, 1);
+	b = table_home(tables_enter(h), best_hash(h->seed, m.key[0]));
+	for (unsigned i = 0; i < cases(1000); i++) {
+		const struct best_operation o = draw(&m, random_word(1, i), i / 100 % 2 ? 10 : 4);
+		const uint64_t word = bucket_load(&b->word);
+		bool changed = false;
+
+		assert_false(word & (BEST_LOCK | BEST_MOVED));
+		switch (o.kind) {
+		case BEST_FIND:
+			best_find(h, o.key, &value);
+			break;
+		case BEST_INSERT:
+			changed = best_insert(h, o.key, 1);
+			break;
+		case BEST_UPSERT:
+			changed = best_upsert(h, o.key, 2);
+			break;
+		case BEST_REMOVE:
+			changed = best_remove(h, o.key, &value);
+			/* the slots in use may be the same again */
+			if (changed && best_insert(h, o.key, 3))
+				best_remove(h, o.key, &value);
+			break;
+		}
+		assert_int_equal(bucket_unchanged(b, word), !changed);
+	}
+	best_leave(h);
+	best_close(map);
+}
+
 static void test_bucket_is_a_line(void **state)
 {
 	(void)state;
@@ -303,6 +351,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bucket_is_a_line),
+		cmocka_unit_test(test_readers_notice_changes),
 		cmocka_unit_test(test_random_histories),
 		cmocka_unit_test(test_colliding_keys),
 		cmocka_unit_test(test_shrinks_and_gives_back),

@@ -40,24 +40,52 @@ bool best_find(struct best_handle *h, uint64_t key, uint64_t *value)
 	return find(h, key, best_hash(h->seed, key), value);
 }
 
-/* Locks the home of a hash, in the table where it is now. NULL: begin anew. */
-static inline struct best_bucket *lock_home(struct best_handle *h, struct best_table **t,
-					    uint64_t hash, uint64_t *word)
-{
-	*t = tables_enter(h);
-	if (__builtin_expect(!!atomic_load_explicit(&(*t)->next, memory_order_relaxed), 0)) {
-		move_some(h, *t);
-		*t = tables_enter(h);
-	}
-	while (*t) {
-		struct best_bucket *b = table_home(*t, hash);
+/* A home that we have locked, and where the key is in it. */
+struct locked {
+	struct best_table *table;
+	struct best_bucket *home; /* NULL: begin anew */
+	uint64_t word, found;
+};
 
-		*word = bucket_lock(b);
-		if (__builtin_expect(!(*word & BEST_MOVED), 1))
-			return b;
-		*t = tables_follow(h, *t);
+/* Where the table is being moved, or another writer has the lock. */
+static __attribute__((noinline)) struct locked wait_for_home(struct best_handle *h, uint64_t key,
+							     uint64_t hash)
+{
+	struct best_table *t = tables_enter(h);
+
+	if (atomic_load_explicit(&t->next, memory_order_relaxed)) {
+		move_some(h, t);
+		t = tables_enter(h);
 	}
-	return NULL;
+	while (t) {
+		struct best_bucket *b = table_home(t, hash);
+		const uint64_t word = bucket_lock(b);
+
+		if (!(word & BEST_MOVED))
+			return (struct locked){ t, b, word, bucket_match(b, word, key) };
+		t = tables_follow(h, t);
+	}
+	return (struct locked){ 0 };
+}
+
+/*
+ * Looks for the key first, and then locks the home if its word has not changed: what comes after
+ * the exchange has to wait for it. The line is fetched as our own at once, not shared first.
+ */
+static inline struct locked lock_home(struct best_handle *h, uint64_t key, uint64_t hash)
+{
+	struct best_table *t = tables_enter(h);
+	struct best_bucket *b = table_home(t, hash);
+	uint64_t word, found;
+
+	bucket_fetch_own(b);
+	word = bucket_load(&b->word);
+	found = bucket_match(b, word, key);
+	if (__builtin_expect(!atomic_load_explicit(&t->next, memory_order_relaxed) &&
+				     bucket_try_lock(b, word),
+			     1))
+		return (struct locked){ t, b, word | BEST_LOCK, found };
+	return wait_for_home(h, key, hash);
 }
 
 static inline void count(struct best_handle *h, int change)
@@ -69,56 +97,66 @@ static inline void count(struct best_handle *h, int change)
 		move_count(h);
 }
 
-static inline struct best_place find_locked(struct best_table *t, struct best_bucket *b,
-					    uint64_t word, uint64_t key, uint64_t hash)
+/* The key is not in its home, of which all slots are in use. */
+static __attribute__((noinline)) int put_in_chain(struct best_handle *h, struct locked l,
+						  uint64_t key, uint64_t value, uint64_t hash,
+						  bool replace)
 {
-	const uint64_t found = bucket_match(b, word, key);
+	const struct best_place at = chain_find(l.table, l.home, key, hash);
 
-	if (found)
-		return (struct best_place){ b, bucket_first(found) };
-	return chain_find(t, b, key, hash);
+	if (at.bucket) {
+		if (replace)
+			bucket_store(&at.bucket->slot[at.slot].value, value);
+		bucket_unlock(l.home, l.word);
+		return 0;
+	}
+	if (chain_insert(l.table, l.home, key, value, hash)) {
+		bucket_unlock_changed(l.home, l.word);
+		count(h, 1);
+		return 1;
+	}
+	bucket_unlock(l.home, l.word);
+	return move_make_room(h, l.table, hash) ? AGAIN : -1;
 }
 
 static inline int try_put(struct best_handle *h, uint64_t key, uint64_t value, uint64_t hash,
 			  bool replace)
 {
-	struct best_table *t;
-	uint64_t word, free;
-	struct best_bucket *b = lock_home(h, &t, hash, &word);
-	struct best_place at;
+	const struct locked l = lock_home(h, key, hash);
+	const uint64_t free = ~l.word & BEST_USED;
 
-	if (!b)
-		return AGAIN;
-	at = find_locked(t, b, word, key, hash);
-	if (at.bucket) {
+	if (l.found) {
 		if (replace)
-			bucket_store(&at.bucket->slot[at.slot].value, value);
-		bucket_unlock(b, word);
+			bucket_store(&l.home->slot[bucket_first(l.found)].value, value);
+		bucket_unlock(l.home, l.word);
 		return 0;
 	}
-	free = ~word & BEST_USED;
-	if (free) {
-		bucket_fill(b, bucket_first(free), key, value);
-		bucket_unlock_changed(b, word | (free & -free));
-	} else if (chain_insert(t, b, key, value, hash)) {
-		bucket_unlock_changed(b, word);
-	} else {
-		bucket_unlock(b, word);
-		return move_make_room(h, t, hash) ? AGAIN : -1;
-	}
+	if (!l.home)
+		return AGAIN;
+	if (!free)
+		return put_in_chain(h, l, key, value, hash, replace);
+	bucket_fill(l.home, bucket_first(free), key, value);
+	bucket_unlock_changed(l.home, l.word | (free & -free));
 	count(h, 1);
 	return 1;
+}
+
+static __attribute__((noinline)) int put_again(struct best_handle *h, uint64_t key, uint64_t value,
+					       uint64_t hash, bool replace)
+{
+	return try_put(h, key, value, hash, replace);
 }
 
 static inline int put(struct best_handle *h, uint64_t key, uint64_t value, uint64_t hash,
 		      bool replace)
 {
-	for (unsigned turn = 0;; relax(turn++, SPINS)) {
-		const int result = try_put(h, key, value, hash, replace);
+	int result = try_put(h, key, value, hash, replace);
 
-		if (__builtin_expect(result != AGAIN, 1))
-			return result;
+	for (unsigned turn = 0; __builtin_expect(result == AGAIN, 0); turn++) {
+		relax(turn, SPINS);
+		result = put_again(h, key, value, hash, replace);
 	}
+	return result;
 }
 
 int best_insert(struct best_handle *h, uint64_t key, uint64_t value)
@@ -133,23 +171,24 @@ int best_upsert(struct best_handle *h, uint64_t key, uint64_t value)
 
 static inline bool take(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
 {
-	struct best_table *t;
-	struct best_bucket *b;
+	struct locked l;
 	struct best_place at;
-	uint64_t word;
 
-	while (!(b = lock_home(h, &t, hash, &word)))
-		;
-	at = find_locked(t, b, word, key, hash);
+	do
+		l = lock_home(h, key, hash);
+	while (!l.home);
+	at = (struct best_place){ l.home, l.found ? bucket_first(l.found) : 0 };
+	if (!l.found)
+		at = chain_find(l.table, l.home, key, hash);
 	if (!at.bucket) {
-		bucket_unlock(b, word);
+		bucket_unlock(l.home, l.word);
 		return false;
 	}
 	*value = atomic_load_explicit(&at.bucket->slot[at.slot].value, memory_order_relaxed);
-	if (bucket_next(bucket_load(&b->chain)))
-		chain_remove(t, b, word, at);
+	if (bucket_next(bucket_load(&l.home->chain)))
+		chain_remove(l.table, l.home, l.word, at);
 	else
-		bucket_unlock_changed(b, word & ~(UINT64_C(1) << at.slot));
+		bucket_unlock_changed(l.home, l.word & ~(UINT64_C(1) << at.slot));
 	count(h, -1);
 	return true;
 }

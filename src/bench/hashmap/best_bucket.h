@@ -124,6 +124,14 @@ static inline uint64_t bucket_lock(struct best_bucket *b)
 	}
 }
 
+/* Locks it if it is unlocked and still has this word. */
+static inline bool bucket_try_lock(struct best_bucket *b, uint64_t word)
+{
+	return !(word & (BEST_LOCK | BEST_MOVED)) &&
+	       atomic_compare_exchange_strong_explicit(&b->word, &word, word | BEST_LOCK,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
 /* Publishes the slots in use, as a new version, and keeps the lock. Returns the word. */
 static inline uint64_t bucket_publish(struct best_bucket *b, uint64_t word)
 {

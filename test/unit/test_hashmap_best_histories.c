@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small concurrent histories of the map `best` are linearizable, also while its buckets move. */
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cases.h"
+#include "counted_memory.h"
+#include "history.h"
+#include "bench/hashmap/best_hash.h"
+#include "kit/random.h"
+
+enum { THREADS = 3, KEYS = 2, EVENTS = 6, SEED = 9, FILLERS = 3 };
+
+/* What the checker must tell apart. */
+static void test_checker(void **state)
+{
+	const struct history_event good[] = {
+		{ HISTORY_UPSERT, false, 1, 0, 5 }, { HISTORY_FIND, true, 1, 1, 2 },
+		{ HISTORY_FIND, true, 1, 3, 4 },    { HISTORY_REMOVE, true, 1, 4, 8 },
+		{ HISTORY_FIND, false, 0, 6, 7 },   { HISTORY_INSERT, false, 2, 9, 10 },
+	};
+	const struct history_event stale[] = {
+		{ HISTORY_UPSERT, false, 1, 0, 1 },
+		{ HISTORY_UPSERT, true, 2, 2, 3 },
+		{ HISTORY_FIND, true, 1, 4, 5 },
+	};
+	const struct history_event back_in_time[] = {
+		{ HISTORY_UPSERT, false, 1, 0, 9 },
+		{ HISTORY_FIND, true, 1, 1, 2 },
+		{ HISTORY_FIND, false, 0, 3, 4 },
+	};
+	const struct history_event twice[] = {
+		{ HISTORY_INSERT, false, 1, 0, 5 },
+		{ HISTORY_INSERT, false, 2, 1, 6 },
+	};
+	const struct history_event others_value[] = {
+		{ HISTORY_INSERT, false, 1, 0, 5 },
+		{ HISTORY_FIND, true, 3, 1, 6 },
+	};
+
+	(void)state;
+	assert_true(history_linearizable(good, 6));
+	assert_true(history_linearizable(good, 0));
+	assert_false(history_linearizable(stale, 3));
+	assert_false(history_linearizable(back_in_time, 3));
+	assert_false(history_linearizable(twice, 2));
+	assert_false(history_linearizable(others_value, 2));
+}
+
+/* A round: all threads at once, each some operations on the same few keys of one bucket. */
+struct rounds {
+	struct best_map *map;
+	unsigned rounds;
+	pthread_barrier_t barrier;
+	_Atomic uint64_t clock;
+	_Atomic unsigned threads;
+	_Atomic bool end;
+	uint64_t key[KEYS + FILLERS];
+	struct history_event event[THREADS][EVENTS];
+	unsigned key_of[THREADS][EVENTS];
+	unsigned wrong;
+};
+
+static void operate(struct best_handle *h, uint64_t key, struct history_event *e)
+{
+	switch (e->kind) {
+	case HISTORY_FIND:
+		e->there = best_find(h, key, &e->value);
+		break;
+	case HISTORY_INSERT:
+		e->there = !best_insert(h, key, e->value);
+		break;
+	case HISTORY_UPSERT:
+		e->there = !best_upsert(h, key, e->value);
+		break;
+	case HISTORY_REMOVE:
+		e->there = best_remove(h, key, &e->value);
+		break;
+	}
+}
+
+static void do_round(struct rounds *r, struct best_handle *h, unsigned me, uint64_t seed)
+{
+	for (unsigned i = 0; i < EVENTS; i++) {
+		struct history_event *e = &r->event[me][i];
+		const uint64_t random = random_word(seed, i);
+
+		r->key_of[me][i] = random % KEYS;
+		*e = (struct history_event){ .kind = random >> 8 & 3, .value = random };
+		e->began = atomic_fetch_add(&r->clock, 1);
+		operate(h, r->key[r->key_of[me][i]], e);
+		e->ended = atomic_fetch_add(&r->clock, 1);
+	}
+}
+
+static void check_round(struct rounds *r, struct best_handle *h)
+{
+	for (unsigned k = 0; k < KEYS; k++) {
+		struct history_event e[THREADS * EVENTS];
+		unsigned n = 0;
+		uint64_t value;
+
+		for (unsigned t = 0; t < THREADS; t++)
+			for (unsigned i = 0; i < EVENTS; i++)
+				if (r->key_of[t][i] == k)
+					e[n++] = r->event[t][i];
+		r->wrong += !history_linearizable(e, n);
+		best_remove(h, r->key[k], &value);
+	}
+}
+
+static void *take_part(void *argument)
+{
+	struct rounds *r = argument;
+	const unsigned me = atomic_fetch_add(&r->threads, 1);
+	struct best_handle *h = best_join(r->map);
+
+	for (unsigned round = 0; round < r->rounds; round++) {
+		pthread_barrier_wait(&r->barrier);
+		do_round(r, h, me, random_word(me, round));
+		pthread_barrier_wait(&r->barrier);
+		if (me == 0)
+			check_round(r, h);
+	}
+	best_leave(h);
+	return NULL;
+}
+
+/* Other keys come and go, so that the table is replaced all the time. */
+static void *replace_tables(void *argument)
+{
+	struct rounds *r = argument;
+	struct best_handle *h = best_join(r->map);
+	uint64_t value;
+
+	while (!atomic_load(&r->end)) {
+		for (uint64_t i = 0; i < 400; i++)
+			best_insert(h, ~i, i);
+		for (uint64_t i = 0; i < 400; i++)
+			best_remove(h, ~i, &value);
+	}
+	best_leave(h);
+	return NULL;
+}
+
+/* `fillers`: keys of the same bucket that stay, so that the others are in its chain, or not. */
+static void check(unsigned fillers, bool moving)
+{
+	struct counted_memory memory = { .limit = LONG_MAX };
+	struct rounds r = { .map = counted_open(&memory, 0, SEED), .rounds = cases(4000) };
+	const struct best_seed seed = best_seed_of(SEED);
+	struct best_handle *h = best_join(r.map);
+	pthread_t thread[THREADS], other;
+
+	for (uint64_t key = 0, found = 0; found < KEYS + FILLERS; key++)
+		if (best_hash(seed, key) >> 52 == 77)
+			r.key[found++] = key;
+	for (unsigned i = 0; i < fillers; i++)
+		best_insert(h, r.key[KEYS + i], i);
+	best_leave(h);
+	pthread_barrier_init(&r.barrier, NULL, THREADS);
+	if (moving)
+		assert_false(pthread_create(&other, NULL, replace_tables, &r));
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_false(pthread_create(&thread[i], NULL, take_part, &r));
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	atomic_store(&r.end, true);
+	if (moving)
+		pthread_join(other, NULL);
+	assert_int_equal(r.wrong, 0);
+	pthread_barrier_destroy(&r.barrier);
+	best_close(r.map);
+}
+
+static void test_histories(void **state)
+{
+	(void)state;
+	for (unsigned fillers = 0; fillers <= FILLERS; fillers += FILLERS) {
+		check(fillers, false);
+		check(fillers, true);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checker),
+		cmocka_unit_test(test_histories),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
