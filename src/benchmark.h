@@ -84,6 +84,8 @@ struct parameter {
 	 * trials of equal contents are the same, wherever they lie. NULL: none is
 	 */
 	bool (*input)(const union value *);
+	/* what people read in the place of 0, where it stands for something: "auto"; NULL: 0 */
+	const char *zero;
 };
 
 /* Stand for a parameter where one is named: the variant, the number of threads. */
@@ -112,11 +114,9 @@ struct metric {
 	} kind;
 };
 /* The row of the time, which each benchmark has: wall time over the units that a worker did. */
-#define TIME_METRIC(UNIT)                                                                       \
-	{                                                                                       \
-		"time", "s/" UNIT, "wall time of a sample for each " UNIT " that a worker did", \
-			LOWER_IS_BETTER, NULL                                                   \
-	}
+#define TIME_METRIC(UNIT)                                                                 \
+	{ "time", "s/" UNIT, "wall time of a sample for each " UNIT " that a worker did", \
+	  LOWER_IS_BETTER, NULL }
 /* And of what all threads do in that time, where a unit is one thread's. */
 #define THROUGHPUT_METRIC(UNIT)                                                        \
 	{ "throughput", UNIT "/s", UNIT "s of all threads together", HIGHER_IS_BETTER, \

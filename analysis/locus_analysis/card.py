@@ -4,6 +4,7 @@ far one can trust them in a word, and how a terminal shows them."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -37,6 +38,11 @@ class Line:
     text: str
     sure: str
     numbers: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """Of the text, where there are no columns."""
+        return re.sub(" {2,}", " · ", self.text.strip())
 
 
 @dataclass(frozen=True)

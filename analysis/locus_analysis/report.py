@@ -21,6 +21,7 @@ import jinja2
 import markupsafe
 
 from . import (
+    card,
     charts,
     checkpoint,
     core_to_core,
@@ -38,6 +39,7 @@ from . import (
     scaling,
     search,
     sharing,
+    summary,
     units,
 )
 from .charts import Picture
@@ -141,6 +143,8 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
     )
     page = _template().render(
+        cards=[] if many else summary.cards(db)[: summary.MOST],
+        meant=card.MEANING,
         script=HERE.joinpath("report.js").read_text(encoding="utf-8"),
         style=HERE.joinpath("report.css").read_text(encoding="utf-8"),
         kinds=draw.KINDS,

@@ -33,6 +33,7 @@ from make_records import (
 )
 from make_records import sharing as sharing_points
 from some import some
+from test_report import make
 
 GOOD, BAD_INPUT = 0, 2
 RUN = run_id("card")
@@ -331,6 +332,27 @@ def test_what_is_more_than_fits_is_counted() -> None:
     assert [s.what for s in made.spoilers][-1] == "3 more" and len(made.spoilers) == 4
     assert made.spoilers[-1].remedy == "locus doctor"
     screen(made)
+
+
+# The page.
+
+
+def test_a_page_begins_with_the_card(tmp_path: Path) -> None:
+    points = [p for p in numa(ONE, kernels=("sum",)) if p.parameters["pages"] == "base"]
+    page = make(tmp_path, record(ONE, points, RUN, host="<b>evil</b>"))
+    text = page.text
+    assert text.index("compare ratios, not times") < text.index("Runs")
+    assert "B/s on 2 threads (sum)" in text and "one NUMA node: where pages lie" in text
+    assert "<b>evil</b>" in text and "Missing: caches, core to core" in text
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<details class="card" open>' in html
+
+
+def test_of_several_hosts_cards_are_folded(tmp_path: Path) -> None:
+    runs = [record(m, numa(m, kernels=("sum",))[:1], run_id(m.host)) for m in (ONE, TWO)]
+    make(tmp_path, *runs)
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert html.count('<details class="card">') == 2
 
 
 # The command.

@@ -209,6 +209,31 @@ static void test_too_many(void **state)
 	free(text);
 }
 
+static const char *shown(const struct parameter *p, union value v)
+{
+	static char text[VALUE_ROOM];
+
+	return value_show(p, v, text, sizeof(text));
+}
+
+/* What stands for something else is no number for people; in identities it stays one. */
+static void test_the_word_for_zero(void **state)
+{
+	static const struct parameter stride = { .name = "stride", .type = P_SIZE, .zero = "line" },
+				      skew = { .name = "skew", .type = P_REAL, .zero = "none" },
+				      plain = { .name = "plain", .type = P_SIZE };
+	char text[VALUE_ROOM];
+
+	(void)state;
+	assert_string_equal(shown(&stride, (union value){ .count = 0 }), "line");
+	assert_string_equal(shown(&stride, (union value){ .count = 64 }), "64 B");
+	assert_string_equal(shown(&skew, (union value){ .real = 0 }), "none");
+	assert_string_equal(shown(&skew, (union value){ .real = 0.5 }), "0.5");
+	assert_string_equal(shown(&plain, (union value){ .count = 0 }), "0 B");
+	assert_string_equal(value_print(&stride, (union value){ .count = 0 }, text, sizeof(text)),
+			    "0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_nodes_without_memory),
 		cmocka_unit_test(test_what_is_found_cannot_be_given),
 		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_the_word_for_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ enum { LOOP, REVERSE };
 static const struct parameter parameters[] = {
 	[TICKS] = { "ticks", "ticks",
 		    "ticks of all threads together; 0: as many as a sample has time for", P_COUNT,
-		    .value = { "0", NULL, "1e9" } },
+		    .value = { "0", NULL, "1e9" }, .zero = "auto" },
 	[EVERY] = { "every", "ticks", "ticks from one firing to the next, a power of two", P_COUNT,
 		    .value = { "256" } },
 	[BODY] = { "body", NULL, "what ticks: a bare loop, or the reversal of strings of 16 bytes",

@@ -36,14 +36,15 @@ static const struct parameter parameters[] = {
 		       .value = { "81" } },
 	[ITERATIONS] = { "iterations", NULL,
 			 "how many; 0: until no assignment changes, and 10000 at most", P_COUNT,
-			 .value = { "0", NULL, "108" } },
+			 .value = { "0", NULL, "108" }, .zero = "all" },
 	[TYPE] = { "type", NULL, "of coordinates", P_CHOICE, .choices = REAL_CHOICES,
 		   .value = { "double" } },
 	[DATA] = { "data", NULL,
 		   "points to generate: uniform in [0,1), or Gaussian blobs, as many as clusters, "
 		   "about middles uniform in [-10,10); a file's are its own",
 		   P_CHOICE, .choices = SHAPE_CHOICES ",file", .value = { "uniform" } },
-	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" } },
+	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" },
+		     .zero = "none" },
 	[CENTRES] = { "centres", NULL,
 		      "FILE of those to start from; drawn: points drawn by the seed", P_PATH,
 		      .value = { DRAWN }, .input = kmeans_reads_centres },
@@ -268,8 +269,7 @@ static const struct explained counters[] = {
 	{ EVENT_CYCLES, "with instructions: whether threads compute or wait for cache lines" },
 	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS",
 	  "floating-point operations: 3 a dimension where every distance is computed" },
-	{ EVENT_L2_MISSES,
-	  "lines that came from other cores or L3: sums that threads share" },
+	{ EVENT_L2_MISSES, "lines that came from other cores or L3: sums that threads share" },
 	{ EVENT_L3_MISSES, "lines from memory: points that exceed the last-level cache" },
 	{ 0 }
 };

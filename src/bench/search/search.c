@@ -38,7 +38,7 @@ static const struct parameter parameters[] = {
 	[SKEW] = { "skew", NULL,
 		   "exponent of zipf keys (0: 1), share of hot keys (0: 0.9); uniform keys have "
 		   "none",
-		   P_REAL, .value = { "0" } },
+		   P_REAL, .value = { "0" }, .zero = "none" },
 	[PAGES] = { "pages", NULL, "pages of the array and of the tree", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base" } },
 	{ 0 }

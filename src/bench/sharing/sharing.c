@@ -27,7 +27,7 @@ static const struct parameter parameters[] = {
 		   .value = { "mutex", "mutex,spin,ticket,mcs" } },
 	[OPERATIONS] = { "operations", "operations",
 			 "operations of all threads together; 0: as many as a sample has time for",
-			 P_COUNT, .value = { "0", NULL, "33554432" } },
+			 P_COUNT, .value = { "0", NULL, "33554432" }, .zero = "auto" },
 	[DISTANCE] = { "distance", "B", "bytes from one thread's word to the next one's", P_SIZE,
 		       .value = { "4,8,16,32,64,128,256,512,4K", "4..4K*2", NULL }, .curve = true },
 	[OPERATION] = { "operation", NULL, "what is done to the words", P_CHOICE,

@@ -55,6 +55,10 @@ char *value_show(const struct parameter *p, union value v, char *text, size_t si
 {
 	char bytes[TEXT_BYTES];
 
+	if (p->zero && (p->type == P_REAL ? v.real == 0 : v.count == 0)) {
+		snprintf(text, size, "%s", p->zero);
+		return text;
+	}
 	if (p->type != P_SIZE)
 		return value_print(p, v, text, size);
 	snprintf(text, size, "%s", text_bytes(bytes, v.count));

@@ -14,7 +14,7 @@
  */
 enum { VALUE_ROOM = UTF8_ROOM(PATH_MAX) };
 char *value_print(const struct parameter *, union value, char *text, size_t size);
-/* For people: "1 GiB". */
+/* For people: "1 GiB"; the parameter's word for 0. */
 char *value_show(const struct parameter *, union value, char *text, size_t size);
 
 bool value_same(const struct parameter *, union value, union value);
