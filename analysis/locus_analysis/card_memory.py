@@ -40,7 +40,7 @@ def _last(host: Host, found: list[levels.Finding]) -> Optional[levels.Finding]:
 def _cache(host: Host, finding: levels.Finding, level: levels.Level) -> Line:
     if level.time is None or level.plateau is None:
         reported = f", {level.reported} reported" if level.reported else ""
-        then = f"locus latency --size 4K..{_enough(host)}*2"
+        then = levels.farther(levels.reported_caches(host.machine))
         return untold("caches", level.name, f"no plateau of its own{reported}", then)
     cycles = "" if level.cycles is None else f"{units.number(level.cycles)} cycles"
     edge, size, remark = level.edge, level.reported, ""
@@ -74,26 +74,14 @@ def _in_part(host: Host, level: levels.Level) -> str:
     return f"{size_text(level.plateau.last)} may be in a cache"
 
 
-def _last_cache(host: Host) -> int:
-    return max(_reported(host).values(), default=0)
-
-
-def _enough(host: Host) -> str:
-    """A size that no cache holds."""
-    mebibytes = max(256, 1 << (levels.BEYOND * _last_cache(host) >> 20).bit_length())
-    return f"{mebibytes}M" if mebibytes < 1024 else f"{mebibytes >> 10}G"
-
-
-def _reported(host: Host) -> dict[int, int]:
-    return {
-        c["level"]: c["size"]
-        for c in host.machine["topology"]["caches"] or []
-        if c["type"] != "instruction" and c["size"]
-    }
+def _last_cache(host: Host) -> float:
+    caches = levels.reported_caches(host.machine)
+    return max((size for sizes in caches.values() for size in sizes), default=0.0)
 
 
 def _sizes(host: Host) -> str:
-    reported = [f"L{n} {size_text(s)}" for n, s in sorted(_reported(host).items())]
+    caches = levels.reported_caches(host.machine)
+    reported = [f"L{n} {size_text(max(sizes))}" for n, sizes in sorted(caches.items())]
     return f"{', '.join(reported)} as reported" if reported else ""
 
 

@@ -189,14 +189,14 @@ def _caches(curve: Curve, machine: Row) -> Finding:
         )
     if steps.plateaus:
         finding.levels = name_caches(
-            steps, _reported_caches(machine), bool(machine["virtual"]), finding.remarks
+            steps, reported_caches(machine), bool(machine["virtual"]), finding.remarks
         )
         for level in finding.levels:
             _add_cycles(level, points)
     return finding
 
 
-def _reported_caches(machine: Row) -> dict[int, list[float]]:
+def reported_caches(machine: Row) -> dict[int, list[float]]:
     caches: dict[int, list[float]] = {}
     for cache in machine["topology"]["caches"] or []:
         if cache["type"] != "instruction" and cache["size"]:
@@ -224,7 +224,13 @@ def name_caches(
     found = sum(level.name != "memory" for level in levels)
     last_cache = max(reported.get(max(reported, default=0), [0]))
     if levels[-1].name != "memory":
-        levels.append(Level("memory", verdict=NOT_FOUND, remark="its plateau was not reached"))
+        levels.append(
+            Level(
+                "memory",
+                verdict=NOT_FOUND,
+                remark=f"its plateau was not reached: {farther(reported)}",
+            )
+        )
     elif levels[-1].plateau and levels[-1].plateau.last < BEYOND * last_cache:
         remarks.append(
             f"the largest size, {size_text(levels[-1].plateau.last)}, is less than {BEYOND} times"
@@ -244,10 +250,18 @@ def name_caches(
                 f"L{number}",
                 reported=text,
                 verdict=NOT_FOUND,
-                remark="no plateau of its own could be told",
+                remark=f"no plateau of its own could be told: {farther(reported)}",
             ),
         )
     return levels
+
+
+def farther(reported: dict[int, list[float]]) -> str:
+    """What measures up to a size that none of these caches holds."""
+    last = max((size for sizes in reported.values() for size in sizes), default=0.0)
+    mebibytes = max(256, 1 << (int(BEYOND * last) >> 20).bit_length())
+    most = f"{mebibytes}M" if mebibytes < 1024 else f"{mebibytes >> 10}G"
+    return f"locus latency --size 4K..{most}*2"
 
 
 def _ends(edge: Optional[Edge], text: Any) -> str:
@@ -501,7 +515,10 @@ def name_translations(
             reported=" or ".join(map(_pages, reported.get(i + 1, []))),
             verdict=NOT_FOUND,
         )
-        level.remark = "no step that would be its end"
+        level.remark = (
+            "no step that would be its end: locus latency --variant cycle,page-random --pages"
+            " base,thp"
+        )
         levels.append(level)
     if not reported:
         remarks.append("the processor does not tell how many entries its TLBs have")

@@ -185,6 +185,9 @@ def test_memory_is_what_no_cache_could_take_so_long_for() -> None:
     found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, MIB, 4)), {})
     assert list(found) == ["L1", "L2", "memory"]
     assert found["memory"].verdict == NOT_FOUND and found["L2"].ends == "not before the curve does"
+    assert found["memory"].remark.startswith(
+        "its plateau was not reached: locus latency --size 4K.."
+    )
     found, _ = named(steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {})
     assert list(found) == ["L1", "memory"]
 
@@ -194,6 +197,7 @@ def test_a_level_that_is_reported_and_not_found_is_told() -> None:
         steps((KIB, 32 * KIB, 1), (40 * KIB, GIB, 80)), {1: [32 * KIB], 2: [MIB]}
     )
     assert (found["L2"].verdict, found["L2"].reported) == (NOT_FOUND, "1 MiB")
+    assert "told: locus latency --size 4K..256M*2" in found["L2"].remark
     assert (
         "1 level of cache found, 2 reported: names go by order, so one may be misnamed" in remarks
     )
