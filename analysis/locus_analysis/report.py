@@ -21,7 +21,6 @@ import jinja2
 import markupsafe
 
 from . import (
-    card,
     charts,
     checkpoint,
     core_to_core,
@@ -39,11 +38,12 @@ from . import (
     scaling,
     search,
     sharing,
-    summary,
     units,
 )
+from .card import MEANING as TRUST
 from .charts import Picture
 from .records import HERE, CannotWrite, Records, rows
+from .summary import MOST, cards
 
 # Of a page to one of its pictures.
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
@@ -143,8 +143,8 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         dict(db.execute("SELECT status, count(*) FROM headline GROUP BY status").fetchall())
     )
     page = _template().render(
-        cards=[] if many else summary.cards(db)[: summary.MOST],
-        meant=card.MEANING,
+        cards=[] if many else cards(db)[:MOST],
+        meant=TRUST,
         script=HERE.joinpath("report.js").read_text(encoding="utf-8"),
         style=HERE.joinpath("report.css").read_text(encoding="utf-8"),
         kinds=draw.KINDS,
