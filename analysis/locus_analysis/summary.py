@@ -137,7 +137,7 @@ def _results(host: Host) -> list[str]:
     results = [f"{_many(len(host.trials), 'result')}: {', '.join(told) or 'none'}"]
     last = host.runs[-1]
     if last["signal"]:
-        results.append(f"the run was ended by {last['signal']}: `locus suite --resume` goes on")
+        results.append(f"the run was ended by {last['signal']}: --resume goes on")
     elif not last["ended"]:
         results.append("the run was cut off: --resume goes on")
     return results
