@@ -302,7 +302,7 @@ def _all(host: Host, own: list[Row]) -> list[Line]:
 
 # ---- first touch ----
 
-PLACED = {"single": "by one thread", "interleave": "interleaved"}
+PLACED = {"single": "by one thread takes", "interleave": "interleaved"}
 
 
 def placement(host: Host) -> list[Line]:
@@ -332,7 +332,7 @@ def placement(host: Host) -> list[Line]:
             if host.of("numa")
             else []
         )
-    told = ", ".join(f"{PLACED[v]} takes {times(r)}" for v, (r, _, _) in worst_of.items())
+    told = ", ".join(f"{PLACED[v]} {times(r)}" for v, (r, _, _) in worst_of.items())
     words = [
         sure([t], t["value"], t["low"], t["high"]) for _, *both in worst_of.values() for t in both
     ]

@@ -170,7 +170,7 @@ def test_padding_that_is_not_measured_says_what_is_safe() -> None:
 
 def test_first_touch_is_the_worst_of_all_settings(four: Card) -> None:
     line = told(four, "first touch")
-    assert line.text.startswith("by one thread takes ") and "interleaved takes" in line.text
+    assert line.text.startswith("by one thread takes ") and ", interleaved " in line.text
     assert line.numbers["single"] > line.numbers["interleave"] > 1
 
 
