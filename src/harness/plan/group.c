@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/plan/group.h"
 #include "harness/ask/value.h"
@@ -18,13 +19,31 @@
 
 /* ---- who is kin ---- */
 
-/* Whether a ratio or a curve compares values of the parameter, or numbers of P_THREADS. */
+/* Whether a ratio compares two variants of which one alone has a use for the parameter. */
+static bool parts(const struct benchmark *b, const struct ratio *r, unsigned parameter)
+{
+	bool has = false, lacks = false;
+
+	if (r->parameter != P_VARIANT || parameter == P_THREADS)
+		return false;
+	for (const struct variant *v = b->variants; v->name; v++)
+		if (!strcmp(v->name, r->of) || !strcmp(v->name, r->to)) {
+			has |= parameter_applies(b, v, parameter);
+			lacks |= !parameter_applies(b, v, parameter);
+		}
+	return has && lacks;
+}
+
+/*
+ * Whether a ratio or a curve compares values of the parameter, or numbers of P_THREADS. A trial
+ * that has no use for a parameter is compared with those of each of its values.
+ */
 static bool compared(const struct benchmark *b, unsigned parameter)
 {
 	if (parameter != P_THREADS && b->parameters[parameter].curve)
 		return true;
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
-		if (r->parameter == parameter)
+		if (r->parameter == parameter || parts(b, r, parameter))
 			return true;
 	return false;
 }
