@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/search/zipf.h"
+#include "kit/zipf.h"
 
 enum distribution {
 	DISTRIBUTION_UNIFORM, /* all keys equally likely */

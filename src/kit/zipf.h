@@ -3,8 +3,8 @@
  * Zipf-distributed numbers: 1..n with probabilities proportional to 1 / r^exponent, by
  * rejection-inversion (Hoermann and Derflinger 1996), which needs no table.
  */
-#ifndef LOCUS_SEARCH_ZIPF_H
-#define LOCUS_SEARCH_ZIPF_H
+#ifndef LOCUS_ZIPF_H
+#define LOCUS_ZIPF_H
 
 #include <stdint.h>
 
