@@ -16,6 +16,7 @@
 	X(checkpoint)   \
 	X(kmeans)       \
 	X(search)       \
+	X(hashmap)      \
 	X(dummy)
 
 #define DECLARED(name) extern const struct benchmark name##_benchmark;

@@ -52,6 +52,10 @@ QUICK = {
         f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}"
     ),
     "search": f"locus search --profile quick --size 64K --threads 2 {ONCE}",
+    "hashmap": (
+        "locus hashmap --profile quick --variant striped,striped-waitfree,best --range 1000"
+        f" --threads 2 --duration 1ms {ONCE}"
+    ),
     "kmeans": f"locus kmeans --profile quick --points 200 --clusters 9 --threads 2 {ONCE}",
     "sharing": f"locus sharing --profile quick --threads 2 --duration 1ms {ONCE}",
     "core-to-core": (

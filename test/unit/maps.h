@@ -10,16 +10,33 @@
 #include <string.h>
 
 #include "base/apart.h"
+#include "bench/hashmap/fast.h"
+#include "bench/hashmap/library.h"
 #include "bench/hashmap/map.h"
 
 struct map_row {
 	const char *name;
 	const struct map_kind *kind;
+	unsigned words;			/* of a value, at most */
+	const char *(*available)(void); /* NULL: always */
+	bool mapped;			/* its memory is not the pool's, and has no end here */
 };
 static const struct map_row MAPS[] = {
-	{ "striped", &striped_map },
+	{ "striped", &striped_map, MAP_MOST_WORDS },
+	{ "striped-waitfree", &waitfree_map, MAP_MOST_WORDS },
+	{ "library", &library_map, MAP_MOST_WORDS, library_available },
+	{ "best", &fast_map, 1, .mapped = true },
 };
 enum { MAPS_LENGTH = sizeof(MAPS) / sizeof(*MAPS), MAPS_MOST_THREADS = 8 };
+
+/* The row after this one, of those that are available; NULL: from the first, or none. */
+static inline const struct map_row *maps_next(const struct map_row *row)
+{
+	for (row = row ? row + 1 : MAPS; row < MAPS + MAPS_LENGTH; row++)
+		if (!row->available || !row->available())
+			return row;
+	return NULL;
+}
 
 struct map_world {
 	const struct map_kind *kind;
@@ -36,6 +53,7 @@ static const struct map_shape maps_small = { .threads = 1,
 					     .load = 1,
 					     .words = 1,
 					     .keys = 1000,
+					     .share = 1000,
 					     .reclaim = true,
 					     .lock_stride = 16,
 					     .size_stride = 4 };

@@ -45,9 +45,6 @@ enum {
 	MAP_MOST_WORDS = 32,
 };
 
-/* Where the words of an array lie that has one for each stripe. */
-enum map_placement { MAP_DENSE, MAP_PADDED };
-
 /* What a map is to be. */
 struct map_shape {
 	unsigned threads, stripes;
@@ -56,6 +53,8 @@ struct map_shape {
 	unsigned words; /* of a value, 1 to MAP_MOST_WORDS */
 	/* the most keys that it holds at once: it grows up to there, and finds memory for it */
 	uint64_t keys;
+	/* of these, as many as one thread may have to make room for */
+	uint64_t share;
 	/*
 	 * insertions, updates and removals of a thread, where nothing is given back; 0: as many as
 	 * there is time for
@@ -89,7 +88,7 @@ struct map_kind {
 	void *(*create)(const struct map_shape *, const struct map_memory *);
 	void (*destroy)(void *map);
 
-	/* NULL: nothing to do. After its end nobody waits for a thread. */
+	/* NULL: nothing to do. Nobody waits for a thread that has ended. */
 	void (*begin)(void *map, struct worker *self);
 	void (*rest)(void *map, struct worker *self);
 	void (*end)(void *map, struct worker *self);
@@ -112,7 +111,10 @@ struct map_kind {
 		     void (*visit)(void *argument, uint64_t key, const uint64_t *value),
 		     void *argument);
 	uint64_t (*size)(const void *map);
-	/* of memory in use: tables, locks, entries, and what waits to be used again */
+	/*
+	 * of memory in use: tables, locks, entries, and what waits to be used again; NULL: not
+	 * known
+	 */
 	size_t (*bytes)(const void *map);
 
 	/*
@@ -125,7 +127,7 @@ struct map_kind {
 			     const uint64_t *value, unsigned char *answer);
 };
 
-extern const struct map_kind striped_map;
+extern const struct map_kind striped_map, waitfree_map; /* library.h has another one */
 
 /* The hash of all maps: a bijection, so that a test can make keys that collide. */
 static inline uint64_t map_hash(uint64_t key)

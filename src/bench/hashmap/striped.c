@@ -27,7 +27,7 @@ static size_t entry_bytes(unsigned words)
 
 static size_t own(const struct map_shape *shape)
 {
-	return entries_room(entry_bytes(shape->words), shape->keys);
+	return entries_room(entry_bytes(shape->words), shape->share);
 }
 
 static void *create(const struct map_shape *shape, const struct map_memory *memory)
@@ -103,7 +103,7 @@ static void grow(struct striped *m, unsigned me, size_t buckets)
 {
 	struct map_costs *costs = &m->stripes.costs[me];
 	const uint64_t began = clock_ticks();
-	struct entry **old = m->bucket, **new;
+	struct entry **old, **new;
 
 	stripes_lock_all(&m->stripes, me);
 	if (m->buckets == buckets) {
@@ -114,9 +114,9 @@ static void grow(struct striped *m, unsigned me, size_t buckets)
 		m->bucket = new;
 		m->buckets = 2 * buckets;
 		costs->growths++;
+		costs->grown += clock_ticks() - began;
 	}
 	stripes_unlock_all(&m->stripes);
-	costs->grown += clock_ticks() - began;
 }
 
 static void fill(struct entry *e, const uint64_t *value, unsigned words)

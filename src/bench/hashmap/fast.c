@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * best, as a kind of map (map.h). Its tables come from mmap(), on huge pages from 2 MiB on, as it
+ * grows: they are no part of the pool, and their nodes are not read back.
+ */
+#include "bench/hashmap/fast.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/hashmap/best.h"
+#include "bench/hashmap/map.h"
+
+struct fast {
+	struct best_map *map;
+	unsigned threads;
+	struct seat {
+		_Alignas(APART) struct best_handle *handle; /* while its thread is at work */
+	} seat[];
+};
+
+static size_t no_bytes(const struct map_shape *shape)
+{
+	(void)shape;
+	return APART;
+}
+
+static void destroy(void *map)
+{
+	struct fast *m = map;
+
+	best_close(m->map);
+	free(m);
+}
+
+/* Room from the start for what the buckets of others would hold. */
+static void *create(const struct map_shape *shape, const struct map_memory *memory)
+{
+	const struct best_options options = {
+		.capacity = (size_t)((double)shape->buckets * shape->load),
+	};
+	struct fast *m = apart_alloc(sizeof(*m) + shape->threads * sizeof(m->seat[0]));
+
+	(void)memory;
+	if (!m)
+		return NULL;
+	m->threads = shape->threads;
+	m->map = best_open(&options);
+	if (!m->map) {
+		free(m);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return m;
+}
+
+static void begin(void *map, struct worker *self)
+{
+	struct fast *m = map;
+
+	m->seat[self->index].handle = best_join(m->map);
+	if (!m->seat[self->index].handle)
+		self->failed = "there was no memory for a thread of the map";
+}
+
+static void end(void *map, struct worker *self)
+{
+	struct fast *m = map;
+
+	best_leave(m->seat[self->index].handle);
+	m->seat[self->index].handle = NULL;
+}
+
+static struct best_handle *handle_of(void *map, const struct worker *self)
+{
+	return ((struct fast *)map)->seat[self->index].handle;
+}
+
+static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64_t *value)
+{
+	return best_find(handle_of(map, self), key, value) ? MAP_PRESENT : MAP_ABSENT;
+}
+
+static enum map_answer answer(int result, struct worker *self)
+{
+	if (result < 0)
+		self->failed = "there was no memory for a larger table";
+	return result < 0 ? MAP_NO_MEMORY : result ? MAP_ABSENT : MAP_PRESENT;
+}
+
+static enum map_answer insert(void *map, struct worker *self, uint64_t key, const uint64_t *value)
+{
+	return answer(best_insert(handle_of(map, self), key, *value), self);
+}
+
+static enum map_answer upsert(void *map, struct worker *self, uint64_t key, const uint64_t *value)
+{
+	return answer(best_upsert(handle_of(map, self), key, *value), self);
+}
+
+static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
+{
+	uint64_t value;
+
+	return best_remove(handle_of(map, self), key, &value) ? MAP_PRESENT : MAP_ABSENT;
+}
+
+static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t, const uint64_t *),
+		 void *argument)
+{
+	enum { ROOM = 256 };
+	struct best_pair pair[ROOM];
+	struct best_cursor cursor = { .hash = 0 };
+	size_t n;
+
+	while ((n = best_scan(handle_of(map, self), &cursor, pair, ROOM)))
+		for (size_t i = 0; i < n; i++)
+			visit(argument, pair[i].key, &pair[i].value);
+}
+
+static uint64_t size(const void *map)
+{
+	return best_size(((const struct fast *)map)->map);
+}
+
+static size_t bytes(const void *map)
+{
+	return best_bytes(((const struct fast *)map)->map);
+}
+
+const struct map_kind fast_map = { .shared = no_bytes,
+				   .own = no_bytes,
+				   .create = create,
+				   .destroy = destroy,
+				   .begin = begin,
+				   .end = end,
+				   .find = find,
+				   .insert = insert,
+				   .upsert = upsert,
+				   .remove = remove_key,
+				   .each = each,
+				   .size = size,
+				   .bytes = bytes };

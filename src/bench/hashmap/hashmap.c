@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hashmap - a map that all threads use: lock striping, reads without locks, and what either lacks.
+ *
+ * After P. Sestoft, "A multicore performance mystery solved" (2017), section 5: 1.6 million
+ * operations divided over threads, 32 stripes, locks and counts of stripes on shared lines or
+ * padded. Its mix of operations is not published: `course` is that of the course that it cites.
+ */
+#include "bench/hashmap/fast.h"
+#include "bench/hashmap/library.h"
+#include "bench/hashmap/parameters.h"
+#include "bench/hashmap/results.h"
+#include "bench/hashmap/state.h"
+#include "benchmark.h"
+#include "kit/events.h"
+
+static const struct parameter parameters[] = {
+	[OPERATIONS] = { "operations", "operations",
+			 "operations of all threads together, on a fresh map in each sample; 0: "
+			 "on one map that keeps its size, as many as a sample has time for",
+			 P_COUNT, .value = { "0" } },
+	[MIX] = { "mix", NULL,
+		  "course: look up; if absent insert with probability 0.6, if present remove and "
+		  "insert again with 0.02; steady: as --reads and --turnover say",
+		  P_CHOICE, .choices = MIX_CHOICES,
+		  .value = { "steady", "course,steady", "course" } },
+	[READS] = { "reads", "%", "lookups of all operations, in percent", P_COUNT,
+		    .value = { "95", "50,95" } },
+	[TURNOVER] = { "turnover", "%",
+		       "of the others those that insert or remove, half each; the rest updates",
+		       P_COUNT, .value = { "100" } },
+	[RANGE] = { "range", "keys", "keys that there may be", P_COUNT, .value = { "200000" } },
+	[KEYS] = { "keys", NULL,
+		   "distribution of keys; zipf: key r with weight 1 / r^skew; hot: a share of "
+		   "skew is one key",
+		   P_CHOICE, .choices = DISTRIBUTION_CHOICES, .value = { "uniform" } },
+	[SKEW] = { "skew", NULL,
+		   "exponent of zipf keys (0: 0.99), share of the hot key (0: 0.9); uniform keys "
+		   "have none",
+		   P_REAL, .value = { "0" } },
+	[VALUE] = { "value", "B", "size of a value", P_SIZE, .value = { "8" } },
+	[READERS] = { "readers", "threads", "threads that only look up; the others do the mix",
+		      P_COUNT, .value = { "0" } },
+	[LOAD] = { "load", NULL, "entries of a bucket, on average, above which the table doubles",
+		   P_REAL, .value = { "1" } },
+	[STRIPES] = { "stripes", "stripes", "stripes, each with a lock and a count of its entries",
+		      P_COUNT, .value = { "32" } },
+	[PADDED] = { "padded", NULL,
+		     "what of stripes is padded: neither locks nor counts, one of them, or both",
+		     P_CHOICE, .choices = PADDED_CHOICES,
+		     .value = { "none,both", "none,locks,sizes,both" } },
+	[LOCK_BYTES] = { "lock-bytes", "B",
+			 "bytes of a lock: 4, 16 as an object of Java, 40 as a mutex of POSIX",
+			 P_SIZE, .value = { "16" } },
+	[PADDING] = { "padding", "elements",
+		      "elements from one that is padded to the next one: 15 of them are unused",
+		      P_COUNT, .value = { "16" } },
+	[RECLAIM] = { "reclaim", NULL,
+		      "memory of what was removed: used again once no reader can have it, or never",
+		      P_CHOICE, .choices = RECLAIM_CHOICES, .value = { "epoch" } },
+	[PLACEMENT] = { "placement", NULL,
+			"tables and locks: on the node of the first thread, or a page on each in "
+			"turn",
+			P_CHOICE, .choices = PLACEMENT_CHOICES, .value = { "local" } },
+	[PAGES] = { "pages", NULL, "pages of tables, locks and entries", P_CHOICE,
+		    .choices = PAGES_CHOICES, .value = { "base" } },
+	[EVERY] = { "every", "operations", "one in so many operations is timed; 0: none", P_COUNT,
+		    .value = { "64" } },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "locks and counts that share lines", PADDED, "none", "both", NULL },
+	{ "slowdown", "locks that share lines", PADDED, "none", "locks", NULL },
+	{ "slowdown", "counts that share lines", PADDED, "none", "sizes", NULL },
+	{ "gain", "of reads without locks", P_VARIANT, "striped", "striped-waitfree", NULL },
+	{ "gain", "of a lock-free table", P_VARIANT, "striped-waitfree", "library", NULL },
+	{ "gain", "of buckets of a line", P_VARIANT, "striped-waitfree", "best", NULL },
+	{ "gain", "of buckets of a line, over the library", P_VARIANT, "library", "best", NULL },
+	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
+	{ 0 }
+};
+
+static unsigned mixed(const struct trial *t)
+{
+	return mixed_of(t);
+}
+
+static const struct role roles[] = { { "thread", 0, BY_COUNT, mixed },
+				     { "reader", 0, BY_DEADLINE },
+				     { 0 } };
+
+static const struct way striped = { &striped_map, .words = true },
+			waitfree = { &waitfree_map, .words = true },
+			library = { &library_map, .words = true }, best = { &fast_map };
+enum {
+	STRIPED_ONLY = BIT(LOAD) | BIT(STRIPES) | BIT(PADDED) | BIT(LOCK_BYTES) | BIT(PADDING),
+};
+static const struct variant variants[] = {
+	{ "striped", "every operation under the lock of its stripe", &striped,
+	  .unused = BIT(RECLAIM) },
+	{ "striped-waitfree", "writes under the lock of their stripe, reads without lock or wait",
+	  &waitfree },
+	{ "library", "cds_lfht of liburcu, a lock-free table", &library,
+	  .unused = STRIPED_ONLY | BIT(PLACEMENT), .available = library_available },
+	{ "best", "buckets of a line with a lock of one bit, readers that never wait", &best,
+	  .unused = STRIPED_ONLY | BIT(RECLAIM) | BIT(PLACEMENT) | BIT(PAGES) },
+	{ 0 }
+};
+
+static const struct explained counters[] = {
+	{ EVENT_CYCLES, "cycles of an operation, drawing and waiting included" },
+	{ EVENT_INSTRUCTIONS, "instructions of an operation, of its drawing, and of waiting" },
+	{ EVENT_BRANCH_MISSES, "chains that end where they were not expected to" },
+	{ EVENT_L1_MISSES, "buckets and entries, and lines that another thread wrote" },
+	{ EVENT_TAKEN_FROM_CORE, "lines that another core wrote: locks, counts, entries" },
+	{ EVENT_L3_MISSES, "buckets and entries that no cache had" },
+	{ EVENT_TLB_MISSES, "pages of the table and of entries that the TLB lacks" },
+	{ 0 }
+};
+
+const struct benchmark hashmap_benchmark = {
+	.name = "hashmap",
+	.summary = "a hash map that all threads use: lock striping, and what it lacks",
+	.version = 1,
+	.protocol = "each thread draws 64 operations and then does them, again and again; a fixed "
+		    "number of operations begins with a fresh map",
+	.source = "sestoft2017",
+	.unit = "operation",
+	.parameters = parameters,
+	.metrics = hashmap_metrics,
+	.counters = counters,
+	.ratios = ratios,
+	.variants = variants,
+	.ops = { hashmap_prepare, hashmap_enter, hashmap_reset, hashmap_work, hashmap_collect,
+		 hashmap_verify, hashmap_release },
+	.roles = roles,
+	.preset = {
+		[QUICK] = { .threads = "auto", .sample = 5e-3 },
+		[STANDARD] = { .threads = "1..auto*2,auto" },
+		[PAPER] = { .threads = "1..auto" },
+	},
+	.settle = hashmap_settle,
+	.needs = hashmap_needs,
+};

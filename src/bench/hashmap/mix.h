@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread does to the map: keys and kinds of operations, drawn in blocks between which the
+ * clock is read, so that what drawing costs is known and is no part of what the map costs.
+ */
+#ifndef LOCUS_HASHMAP_MIX_H
+#define LOCUS_HASHMAP_MIX_H
+
+#include "bench/hashmap/map.h"
+#include "kit/zipf.h"
+
+enum distribution {
+	DISTRIBUTION_UNIFORM,
+	DISTRIBUTION_ZIPF, /* key r with weight 1 / r^skew */
+	DISTRIBUTION_HOT,  /* a share of skew is one key, the others uniform */
+};
+#define DISTRIBUTION_CHOICES "uniform,zipf,hot"
+
+enum mix_kind {
+	MIX_FIND,
+	MIX_UPSERT,
+	MIX_INSERT,
+	MIX_REMOVE,
+	/* look up, and then: nothing; insert if it was absent; that, or remove and insert again */
+	MIX_COURSE_LOOK,
+	MIX_COURSE_INSERT,
+	MIX_COURSE_RENEW,
+};
+
+struct mix {
+	bool course;
+	double reads, turnover; /* shares: of lookups; of the others, of insertions and removals */
+	uint64_t range;		/* keys that there may be */
+	enum distribution distribution;
+	double skew;
+	struct zipf zipf;
+};
+
+struct operation {
+	uint64_t key;
+	enum mix_kind kind;
+};
+
+/* Key i of 0..range-1: scattered over all 64-bit numbers, and back. */
+#define MIX_SCATTER UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_GATHER  UINT64_C(0xf1de83e19937733d)
+static inline uint64_t mix_key(uint64_t i)
+{
+	return i * MIX_SCATTER;
+}
+
+static inline uint64_t mix_number(uint64_t key)
+{
+	return key * MIX_GATHER;
+}
+
+/* Operations first..first+n-1 of a stream. */
+void mix_draw(const struct mix *, uint64_t stream, uint64_t first, bool read_only,
+	      struct operation *, unsigned n);
+/* Whether key i is in the map to begin with, so that the mix leaves its size as it is. */
+bool mix_holds(const struct mix *, uint64_t i);
+
+/* Word by word, the value of a key, which tells when it was written. */
+static inline uint64_t mix_word(uint64_t key, uint64_t stamp, unsigned word)
+{
+	return key + stamp * MAP_MOST_WORDS + word;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which value of a trial is which. */
+#ifndef LOCUS_HASHMAP_PARAMETERS_H
+#define LOCUS_HASHMAP_PARAMETERS_H
+
+enum {
+	OPERATIONS,
+	MIX,
+	READS,
+	TURNOVER,
+	RANGE,
+	KEYS,
+	SKEW,
+	VALUE,
+	READERS,
+	LOAD,
+	STRIPES,
+	PADDED,
+	LOCK_BYTES,
+	PADDING,
+	RECLAIM,
+	PLACEMENT,
+	PAGES,
+	EVERY,
+};
+enum { COURSE, STEADY };
+#define MIX_CHOICES "course,steady"
+/* What is padded; the bits say it. */
+enum { PADDED_LOCKS = 1, PADDED_SIZES = 2 };
+#define PADDED_CHOICES "none,locks,sizes,both"
+enum { EPOCH, NONE };
+#define RECLAIM_CHOICES "epoch,none"
+enum { LOCAL, INTERLEAVE };
+#define PLACEMENT_CHOICES "local,interleave"
+
+#endif

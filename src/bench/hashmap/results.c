@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/hashmap/results.h"
+
+#include <math.h>
+
+#include "bench/hashmap/parameters.h"
+#include "bench/hashmap/state.h"
+
+enum {
+	THROUGHPUT,
+	MAP_TIME,
+	DRAW_TIME,
+	LATENCY,
+	LATENCY_P99,
+	LATENCY_P999,
+	LATENCY_LONGEST,
+	LOCK_WAIT,
+	GROWTH,
+	GROWTHS,
+	KEYS_HELD,
+	BYTES_A_KEY,
+	LOST,
+};
+
+const struct metric hashmap_metrics[] = {
+	[THROUGHPUT] = { "throughput", "operation/s",
+			 "operations of all threads together, drawing of keys included",
+			 HIGHER_IS_BETTER, threads_together },
+	[MAP_TIME] = { "map-time", "s",
+		       "time of an operation in the map, drawing of its key left out",
+		       LOWER_IS_BETTER, NULL },
+	[DRAW_TIME] = { "draw-time", "s", "time to draw an operation and its key",
+			NEITHER_IS_BETTER, NULL },
+	[LATENCY] = { "latency", "s", "median over single operations, one in --every of them",
+		      LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
+	[LATENCY_P99] = { "latency-p99", "s", "99th percentile of the same", LOWER_IS_BETTER,
+			  NULL },
+	[LATENCY_P999] = { "latency-p99.9", "s", "99.9th percentile of the same", LOWER_IS_BETTER,
+			   NULL },
+	[LATENCY_LONGEST] = { "latency-longest", "s", "the longest of the same", LOWER_IS_BETTER,
+			      NULL },
+	[LOCK_WAIT] = { "lock-wait", "1", "share of the threads' time that they waited for locks",
+			LOWER_IS_BETTER, NULL },
+	[GROWTH] = { "growth-time", "s",
+		     "time of a sample to double the table, the wait for all locks included",
+		     LOWER_IS_BETTER, NULL },
+	[GROWTHS] = { "growths", "1", "times that the table doubled in a sample", NEITHER_IS_BETTER,
+		      NULL },
+	[KEYS_HELD] = { "keys", "1", "keys in the map at the end of a sample", NEITHER_IS_BETTER,
+			NULL },
+	[BYTES_A_KEY] = { "bytes-a-key", "B",
+			  "memory of tables, locks and entries, for each key in the map",
+			  LOWER_IS_BETTER, NULL },
+	[LOST] = { "lost", "1", "keys too few or too many, by what the threads did",
+		   LOWER_IS_BETTER, NULL },
+	TIME_METRIC("operation"),
+	{ 0 }
+};
+
+static double s_per_tick(const struct state *s, const struct trial *t, unsigned thread)
+{
+	const struct attendance *a = team_attendance(t->team, thread);
+	const struct own *own = &s->own[thread];
+
+	return (a->end - a->begin) / (double)(own->ended - own->began);
+}
+
+static void collect_latency(struct state *s, const struct trial *t, struct result *result)
+{
+	struct histogram *all = &s->times[t->threads];
+
+	if (!s->every)
+		return;
+	histogram_clear(all);
+	for (unsigned i = 0; i < t->threads; i++) {
+		histogram_merge(all, s->own[i].times, s_per_tick(s, t, i));
+		histogram_clear(s->own[i].times);
+	}
+	if (!histogram_total(all))
+		return;
+	report_distribution(result, LATENCY, all, 1);
+	report(result, LATENCY_P99, histogram_quantile(all, 0.99));
+	report(result, LATENCY_P999, histogram_quantile(all, 0.999));
+	report(result, LATENCY_LONGEST, histogram_quantile(all, 1));
+}
+
+/* Of locks that a map has; one without locks has none to wait for. */
+static void collect_costs(const struct state *s, const struct trial *t, struct result *result)
+{
+	double waited = 0, grown = 0, growths = 0;
+
+	for (unsigned i = 0; i < t->threads; i++) {
+		const struct map_costs *c = &s->memory.costs[i];
+		const struct own *own = &s->own[i];
+
+		waited += (double)c->waited / (double)(own->ended - own->began) / t->threads;
+		grown += (double)c->grown * s_per_tick(s, t, i);
+		growths += (double)c->growths;
+	}
+	report(result, LOCK_WAIT, waited);
+	report(result, GROWTH, grown);
+	report(result, GROWTHS, growths);
+}
+
+void hashmap_collect(void *state, const struct trial *t, struct result *result)
+{
+	struct state *s = state;
+	const double keys = (double)s->kind->size(s->map);
+	double drawing = 0, working = 0, done = 0;
+
+	for (unsigned i = 0; i < mixed_of(t); i++) {
+		const double tick = s_per_tick(s, t, i);
+
+		drawing += (double)s->own[i].drawing * tick;
+		working += (double)s->own[i].working * tick;
+		done += (double)team_worker(t->team, i)->done;
+	}
+	report(result, MAP_TIME, working / done);
+	report(result, DRAW_TIME, drawing / done);
+	collect_latency(s, t, result);
+	collect_costs(s, t, result);
+	report(result, KEYS_HELD, keys);
+	if (s->kind->bytes && keys > 0)
+		report(result, BYTES_A_KEY, (double)s->kind->bytes(s->map) / keys);
+	report(result, LOST, fabs(keys - (double)hashmap_expected(s, t->threads)));
+}

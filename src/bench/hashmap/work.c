@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sample: blocks of operations, drawn first, then done. */
+#include "bench/hashmap/state.h"
+#include "kit/loop.h"
+#include "kit/opaque.h"
+#include "machine/clock.h"
+
+/* What one operation needs, in locals. */
+struct hand {
+	const struct map_kind *kind;
+	void *map;
+	struct worker *self;
+	struct own *own;
+	unsigned words;
+	uint64_t stamp;
+	uint64_t value[MAP_MOST_WORDS];
+};
+
+static inline const uint64_t *value_for(struct hand *h, uint64_t key)
+{
+	for (unsigned w = 0; w < h->words; w++)
+		h->value[w] = mix_word(key, h->stamp, w);
+	return h->value;
+}
+
+static inline enum map_answer look(struct hand *h, uint64_t key)
+{
+	const enum map_answer answer = h->kind->find(h->map, h->self, key, h->value);
+
+	if (answer == MAP_PRESENT)
+		h->own->sum += h->value[0];
+	return answer;
+}
+
+static inline enum map_answer put(struct hand *h, uint64_t key)
+{
+	const enum map_answer answer = h->kind->insert(h->map, h->self, key, value_for(h, key));
+
+	h->own->keys += answer == MAP_ABSENT;
+	return answer;
+}
+
+static inline enum map_answer take(struct hand *h, uint64_t key)
+{
+	const enum map_answer answer = h->kind->remove(h->map, h->self, key);
+
+	h->own->keys -= answer == MAP_PRESENT;
+	return answer;
+}
+
+static inline enum map_answer update(struct hand *h, uint64_t key)
+{
+	const enum map_answer answer = h->kind->upsert(h->map, h->self, key, value_for(h, key));
+
+	h->own->keys += answer == MAP_ABSENT;
+	return answer;
+}
+
+static inline enum map_answer course(struct hand *h, const struct operation *o)
+{
+	enum map_answer answer = look(h, o->key);
+
+	if (o->kind != MIX_COURSE_LOOK && answer == MAP_ABSENT)
+		return put(h, o->key);
+	if (o->kind != MIX_COURSE_RENEW || answer != MAP_PRESENT)
+		return answer;
+	answer = take(h, o->key);
+	return answer == MAP_NO_MEMORY ? answer : put(h, o->key);
+}
+
+static inline enum map_answer operate(struct hand *h, const struct operation *o)
+{
+	switch (o->kind) {
+	case MIX_FIND:
+		return look(h, o->key);
+	case MIX_UPSERT:
+		return update(h, o->key);
+	case MIX_INSERT:
+		return put(h, o->key);
+	case MIX_REMOVE:
+		return take(h, o->key);
+	default:
+		return course(h, o);
+	}
+}
+
+/* False: there was no memory. One in `every` is timed; *left: how many before the next one. */
+static bool operate_block(struct hand *h, const struct operation *o, unsigned n, uint64_t every,
+			  uint64_t *left)
+{
+	for (unsigned i = 0; i < n; i++) {
+		enum map_answer answer;
+
+		h->stamp++;
+		if (!every || --*left) {
+			answer = operate(h, &o[i]);
+		} else {
+			const uint64_t began = clock_ticks();
+
+			answer = operate(h, &o[i]);
+			histogram_add(h->own->times, (double)(clock_ticks() - began));
+			*left = every;
+		}
+		if (__builtin_expect(answer == MAP_NO_MEMORY, 0))
+			return false;
+	}
+	return true;
+}
+
+void hashmap_work(void *state, struct worker *self)
+{
+	struct state *s = state;
+	struct own *own = &s->own[self->index];
+	struct hand h = { .kind = s->kind,
+			  .map = s->map,
+			  .self = self,
+			  .own = own,
+			  .words = s->shape.words,
+			  .stamp = own->drawn };
+	struct operation block[MAP_BLOCK];
+	uint64_t left = s->every, done = 0, now, drawn;
+	bool room;
+
+	if (!s->map) {
+		self->failed = "there was no memory for the map";
+		return;
+	}
+	own->drawing = own->working = 0;
+	own->began = now = clock_ticks();
+	if (s->kind->begin)
+		s->kind->begin(s->map, self);
+	room = !self->failed;
+	while (room && done < self->count &&
+	       !(self->count == UINT64_MAX && loop_time_is_up(self))) {
+		const uint64_t rest = self->count - done;
+		const unsigned n = rest < MAP_BLOCK ? (unsigned)rest : MAP_BLOCK;
+
+		mix_draw(&s->mix, own->stream, own->drawn, self->role != 0, block, n);
+		drawn = clock_ticks();
+		own->drawing += drawn - now;
+		room = operate_block(&h, block, n, s->every, &left);
+		if (s->kind->rest)
+			s->kind->rest(s->map, self);
+		now = clock_ticks();
+		own->working += now - drawn;
+		own->drawn += n;
+		done += n;
+	}
+	if (s->kind->end)
+		s->kind->end(s->map, self);
+	own->ended = clock_ticks();
+	OPAQUE(own->sum);
+	self->done = done;
+}

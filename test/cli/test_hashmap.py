@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hashmap as a user runs it: what each trial must hold, whatever its speed."""
+
+import pytest
+from some import some
+
+STRIPED = ["striped", "striped-waitfree"]
+MEASURED = ("ok", "noisy", "unconverged")
+SHORT = "--repeats 2 --duration 1ms"
+
+
+@pytest.fixture(scope="module")
+def run(locus, tmp_path_factory, read):
+    def with_record(arguments, **more):
+        file = tmp_path_factory.mktemp("hashmap") / "record.jsonl"
+        done = locus("hashmap", *arguments.split(), "--output", file, timeout=300, **more)
+        return done, [line for line in read(file) if line["type"] == "trial"]
+
+    return with_record
+
+
+def value(trial, name):
+    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
+
+
+def measured(trials):
+    """Those that this build can measure: without liburcu the library's are impossible."""
+    for trial in some(trials):
+        if trial["variant"] == "library" and trial["status"] == "impossible":
+            assert any("liburcu" in reason for reason in trial["reasons"])
+        else:
+            assert trial["status"] in MEASURED, trial["reasons"]
+            assert value(trial, "lost") == 0
+            assert value(trial, "map-time") > 0 and value(trial, "draw-time") > 0
+    return some(t for t in trials if t["status"] in MEASURED)
+
+
+def test_the_course_grows_a_fresh_map_in_each_sample(run):
+    """From a bucket a stripe up to one a key; most of the keys are there at the end."""
+    done, trials = run(f"--mix course --threads 1,2 --operations 100000 --range 20000 {SHORT}")
+    assert done.status in (0, 2), done.err
+    for trial in measured(trials):
+        assert 0.75 * 20000 < value(trial, "keys") <= 20000
+        if trial["variant"] in STRIPED:
+            assert 9 <= value(trial, "growths") <= 11 and value(trial, "growth-time") > 0
+
+
+@pytest.mark.parametrize(
+    ("mix", "keys"), [("--turnover 100 --reads 50", 0.5), ("--turnover 0 --reads 50", 1)]
+)
+def test_a_steady_mix_keeps_its_size(run, mix, keys):
+    _, trials = run(f"{mix} --threads 2 --range 10000 {SHORT}")
+    for trial in measured(trials):
+        assert abs(value(trial, "keys") / 10000 - keys) < 0.06
+        assert value(trial, "growths") == 0
+
+
+@pytest.mark.parametrize("keys", ["uniform", "zipf", "hot"])
+def test_keys_and_values_of_every_kind(run, keys):
+    _, trials = run(
+        f"--keys {keys} --value 8,72 --threads 2 --range 1000 --padded both --pages base,thp"
+        f" {SHORT}"
+    )
+    skew = {"uniform": 0, "zipf": 0.99, "hot": 0.9}[keys]
+    for trial in measured(trials):
+        assert trial["parameters"]["skew"] == skew
+        if trial["variant"] in STRIPED:
+            assert value(trial, "bytes-a-key") > 24
+
+
+def test_operations_are_timed_one_by_one_where_asked_for(run):
+    _, trials = run(f"--every 1,0 --threads 2 --padded both --reads 0 --range 1000 {SHORT}")
+    for trial in measured(trials):
+        times = [value(trial, f"latency{end}") for end in ("", "-p99", "-p99.9", "-longest")]
+        if trial["parameters"]["every"]:
+            assert 0 < times[0] <= times[1] <= times[2] <= times[3]
+        else:
+            assert times == [None] * 4
+
+
+def test_readers_are_a_role(run):
+    _, trials = run(f"--readers 1 --threads 2 --reads 0 --range 1000 {SHORT}")
+    for trial in measured(trials):
+        assert [role["name"] for role in trial["roles"]] == ["thread", "reader"]
+        assert [role["workers"] for role in trial["roles"]] == [1, 1]
+        assert trial["roles"][0]["throughput"] > 0
+
+
+def test_what_is_never_used_again(run):
+    """With the same work: more bytes, and the same keys."""
+    _, trials = run(
+        f"--variant striped-waitfree --mix course --reclaim epoch,none --threads 2 --padded both"
+        f" --operations 40000 --range 2000 {SHORT}"
+    )
+    by = {t["parameters"]["reclaim"]: t for t in measured(trials)}
+    assert value(by["none"], "bytes-a-key") > value(by["epoch"], "bytes-a-key")
+
+
+def test_more_threads_than_cpus(run):
+    _, trials = run(
+        f"--threads 9 --oversubscribe --mix course --operations 50000 --range 5000 {SHORT}"
+    )
+    measured(trials)
+
+
+def test_tables_on_all_nodes(run):
+    _, trials = run(f"--placement local,interleave --threads 1 --padded both {SHORT}")
+    assert {t["parameters"].get("placement") for t in measured(trials)} >= {"local", "interleave"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--operations 2e12", "--operations"),
+        ("--reads 101", "--reads"),
+        ("--range 0", "--range"),
+        ("--value 12", "--value"),
+        ("--stripes 33", "--stripes"),
+        ("--lock-bytes 2", "--lock-bytes"),
+        ("--padding 0", "--padding"),
+        ("--load 0", "--load"),
+        ("--keys hot --skew 2", "--skew"),
+        ("--skew -1", "--skew"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(locus, arguments, said):
+    done = locus("hashmap", *arguments.split())
+    assert done.status == 2 and said in done.err and not done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("--readers 2 --threads 2", "a thread at least does what the mix says"),
+        ("--variant striped-waitfree --reclaim none --threads 1", "give --operations"),
+    ],
+)
+def test_what_is_left_out_says_why(locus, arguments, why):
+    done = locus("hashmap", *arguments.split())
+    assert done.status != 0 and why in " ".join((done.err + done.out).split())

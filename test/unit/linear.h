@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether what threads saw of one key of a map can have happened in some order, one operation at a
+ * time, each between its call and its return (Herlihy and Wing 1990). Knows the map by its answers
+ * alone. Keys are independent of each other, so a history is checked key by key.
+ */
+#ifndef LOCUS_LINEAR_H
+#define LOCUS_LINEAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum linear_kind { LINEAR_FIND, LINEAR_INSERT, LINEAR_UPSERT, LINEAR_REMOVE };
+enum { LINEAR_ABSENT = 0, LINEAR_MOST = 24, LINEAR_VISITED = 1 << 14 };
+
+/* Values are numbers from 1 on, and none is written twice. */
+struct linear_operation {
+	enum linear_kind kind;
+	unsigned value;		   /* that it wrote; of a lookup that it found, or LINEAR_ABSENT */
+	bool present;		   /* its answer: the key was there */
+	uint64_t called, returned; /* of one clock for all threads */
+};
+
+/* A state that led to no end: which operations were done, and the value then. */
+struct linear_visited {
+	uint32_t done;
+	unsigned value;
+	bool used;
+};
+
+struct linear_search {
+	const struct linear_operation *o;
+	unsigned n;
+	struct linear_visited visited[LINEAR_VISITED];
+};
+
+/* Whether an operation may be the next one where the key has this value; and what it has then. */
+static inline bool linear_fits(const struct linear_operation *o, unsigned value, unsigned *then)
+{
+	const bool present = value != LINEAR_ABSENT;
+
+	*then = value;
+	if (o->kind == LINEAR_FIND)
+		return o->value == value;
+	if (o->present != present)
+		return false;
+	if (o->kind == LINEAR_REMOVE)
+		*then = LINEAR_ABSENT;
+	else if (o->kind == LINEAR_UPSERT || !present)
+		*then = o->value;
+	return true;
+}
+
+/* False where it is known already. A full table only makes the search slower. */
+static inline bool linear_is_new(struct linear_search *s, uint32_t done, unsigned value)
+{
+	const uint32_t hash = (done * UINT32_C(2654435761)) ^ (value * UINT32_C(40503));
+
+	for (unsigned i = 0; i < 16; i++) {
+		struct linear_visited *v = &s->visited[(hash + i) % LINEAR_VISITED];
+
+		if (!v->used) {
+			*v = (struct linear_visited){ done, value, true };
+			return true;
+		}
+		if (v->done == done && v->value == value)
+			return false;
+	}
+	return true;
+}
+
+static inline bool linear_from(struct linear_search *s, uint32_t done, unsigned value)
+{
+	uint64_t first_return = UINT64_MAX;
+
+	if (done == (uint32_t)((UINT64_C(1) << s->n) - 1))
+		return true;
+	if (!linear_is_new(s, done, value))
+		return false;
+	for (unsigned i = 0; i < s->n; i++)
+		if (!(done >> i & 1) && s->o[i].returned < first_return)
+			first_return = s->o[i].returned;
+	for (unsigned i = 0; i < s->n; i++) {
+		unsigned then;
+
+		/* none that is left may have returned before this one was called */
+		if (!(done >> i & 1) && s->o[i].called < first_return &&
+		    linear_fits(&s->o[i], value, &then) &&
+		    linear_from(s, done | UINT32_C(1) << i, then))
+			return true;
+	}
+	return false;
+}
+
+/* n operations, LINEAR_MOST at most, on a key that had this value before. `s` is room to search. */
+static inline bool linear_check(struct linear_search *s, const struct linear_operation *o,
+				unsigned n, unsigned value)
+{
+	s->o = o;
+	s->n = n;
+	memset(s->visited, 0, sizeof(s->visited));
+	return linear_from(s, 0, value);
+}
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every kind of map is linearizable, as far as small histories of several threads on few keys show:
+ * keys of one bucket, while the table doubles. First the checker: it takes what can be and refuses
+ * what cannot, and it finds a map that answers from a thread's memory.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cases.h"
+#include "linear.h"
+#include "maps.h"
+
+static struct linear_search search;
+
+#define FOUND(v, from, to)    { LINEAR_FIND, v, true, from, to }
+#define NOT_FOUND(from, to)   { LINEAR_FIND, LINEAR_ABSENT, false, from, to }
+#define INSERTED(v, from, to) { LINEAR_INSERT, v, false, from, to }
+#define THERE(v, from, to)    { LINEAR_INSERT, v, true, from, to }
+#define PUT(v, from, to)      { LINEAR_UPSERT, v, true, from, to }
+#define REMOVED(from, to)     { LINEAR_REMOVE, 0, true, from, to }
+#define NOT_THERE(from, to)   { LINEAR_REMOVE, 0, false, from, to }
+
+static void test_checker(void **state)
+{
+	static const struct {
+		struct linear_operation o[4];
+		unsigned n, before;
+		bool can_be;
+	} history[] = {
+		{ { INSERTED(1, 0, 1), FOUND(1, 2, 3) }, 2, 0, true },
+		{ { INSERTED(1, 0, 1), NOT_FOUND(2, 3) }, 2, 0, false },
+		{ { INSERTED(1, 0, 3), NOT_FOUND(1, 2) }, 2, 0, true },
+		{ { INSERTED(1, 0, 5), FOUND(1, 1, 2), NOT_FOUND(3, 4) }, 3, 0, false },
+		{ { INSERTED(1, 0, 5), NOT_FOUND(1, 2), FOUND(1, 3, 4) }, 3, 0, true },
+		{ { INSERTED(1, 0, 3), INSERTED(2, 1, 2) }, 2, 0, false },
+		{ { INSERTED(1, 0, 3), THERE(2, 1, 2), FOUND(1, 4, 5) }, 3, 0, true },
+		{ { INSERTED(1, 0, 3), THERE(2, 1, 2), FOUND(2, 4, 5) }, 3, 0, false },
+		{ { PUT(2, 0, 1), FOUND(1, 2, 3) }, 2, 1, false },
+		{ { PUT(2, 0, 3), FOUND(1, 1, 2), FOUND(2, 4, 5) }, 3, 1, true },
+		{ { PUT(2, 0, 9), PUT(3, 0, 9), FOUND(3, 1, 2), FOUND(2, 3, 4) }, 4, 1, true },
+		{ { PUT(2, 0, 1), PUT(3, 2, 3), FOUND(3, 4, 5), FOUND(2, 6, 7) }, 4, 1, false },
+		{ { REMOVED(0, 5), REMOVED(1, 4) }, 2, 1, false },
+		{ { REMOVED(0, 5), NOT_THERE(1, 4), NOT_FOUND(6, 7) }, 3, 1, true },
+		{ { FOUND(7, 0, 1) }, 1, 1, false }, /* a value that nobody wrote */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(history) / sizeof(*history); i++)
+		assert_int_equal(
+			linear_check(&search, history[i].o, history[i].n, history[i].before),
+			history[i].can_be);
+}
+
+enum { THREADS = 3, KEYS = 2, EACH = 6 };
+
+struct arena {
+	struct map_world *w;
+	unsigned rounds;
+	pthread_barrier_t barrier;
+	_Atomic uint64_t clock;
+	unsigned round, bad;
+	unsigned before[KEYS]; /* values */
+	struct linear_operation log[THREADS][EACH];
+	unsigned key[THREADS][EACH];
+};
+
+struct player {
+	struct arena *a;
+	unsigned thread;
+};
+
+/* Of one bucket until the table has 2^20. */
+static uint64_t arena_key(unsigned k)
+{
+	return maps_key_of((uint64_t)k << 40);
+}
+
+static void note(struct arena *a, unsigned thread, unsigned i, uint64_t random)
+{
+	struct map_world *w = a->w;
+	struct worker *self = &w->worker[thread];
+	struct linear_operation *o = &a->log[thread][i];
+	const uint64_t key = arena_key(a->key[thread][i]);
+	const unsigned written = 1 + KEYS + thread * EACH + i;
+	uint64_t value = written;
+
+	o->kind = (enum linear_kind)(random % 4);
+	o->value = written;
+	if (random >> 8 & 1)
+		sched_yield();
+	o->called = atomic_fetch_add(&a->clock, 1);
+	switch (o->kind) {
+	case LINEAR_FIND:
+		o->present = w->kind->find(w->map, self, key, &value) == MAP_PRESENT;
+		o->value = o->present ? (unsigned)value : LINEAR_ABSENT;
+		break;
+	case LINEAR_INSERT:
+		o->present = w->kind->insert(w->map, self, key, &value) == MAP_PRESENT;
+		break;
+	case LINEAR_UPSERT:
+		o->present = w->kind->upsert(w->map, self, key, &value) == MAP_PRESENT;
+		break;
+	default:
+		o->present = w->kind->remove(w->map, self, key) == MAP_PRESENT;
+	}
+	o->returned = atomic_fetch_add(&a->clock, 1);
+}
+
+/* Known values. */
+static void set_up(struct arena *a)
+{
+	struct map_world *w = a->w;
+	struct worker *self = &w->worker[0];
+
+	maps_call(w->kind->begin, w, 0);
+	for (unsigned k = 0; k < KEYS; k++) {
+		uint64_t value = 1 + k;
+
+		a->before[k] = random_word(a->round, k) % 2 ? 1 + k : LINEAR_ABSENT;
+		if (a->before[k])
+			w->kind->upsert(w->map, self, arena_key(k), &value);
+		else
+			w->kind->remove(w->map, self, arena_key(k));
+	}
+	maps_call(w->kind->end, w, 0);
+}
+
+static void judge(struct arena *a)
+{
+	for (unsigned k = 0; k < KEYS; k++) {
+		struct linear_operation o[THREADS * EACH];
+		unsigned n = 0;
+
+		for (unsigned t = 0; t < THREADS; t++)
+			for (unsigned i = 0; i < EACH; i++)
+				if (a->key[t][i] == k)
+					o[n++] = a->log[t][i];
+		a->bad += !linear_check(&search, o, n, a->before[k]);
+	}
+}
+
+static void play_round(struct arena *a, unsigned thread)
+{
+	struct map_world *w = a->w;
+
+	maps_call(w->kind->begin, w, thread);
+	for (unsigned i = 0; i < EACH; i++) {
+		const uint64_t random = random_word(((uint64_t)a->round << 8) + thread, i),
+			       other = KEYS + random;
+		uint64_t value = 1;
+
+		a->key[thread][i] = (unsigned)(random >> 16) % KEYS;
+		note(a, thread, i, random);
+		/* of the same bucket, or of any: chains and tables change under the others */
+		if (i % 3 == thread)
+			w->kind->insert(w->map, &w->worker[thread],
+					random >> 32 & 1 ? arena_key(KEYS + i) : other, &value);
+		if (i % 3 == thread && random >> 33 & 1)
+			w->kind->remove(w->map, &w->worker[thread], arena_key(KEYS + i));
+	}
+	maps_call(w->kind->rest, w, thread);
+	/* who waits at a barrier rests no more */
+	maps_call(w->kind->end, w, thread);
+}
+
+static void *play(void *argument)
+{
+	const struct player *p = argument;
+	struct arena *a = p->a;
+
+	for (unsigned round = 0; round < a->rounds; round++) {
+		if (!p->thread) {
+			a->round = round;
+			set_up(a);
+		}
+		pthread_barrier_wait(&a->barrier);
+		play_round(a, p->thread);
+		pthread_barrier_wait(&a->barrier);
+		if (!p->thread)
+			judge(a);
+	}
+	return NULL;
+}
+
+/* How many histories can't have been. */
+static unsigned bad_histories(const struct map_kind *kind, unsigned rounds)
+{
+	struct map_shape shape = maps_small;
+	struct map_world w;
+	static struct arena a;
+	struct player player[THREADS];
+	pthread_t thread[THREADS];
+
+	shape.threads = THREADS;
+	shape.keys = shape.share = (uint64_t)rounds * THREADS * EACH + 100;
+	w = maps_open(kind, &shape, 0);
+	memset(&a, 0, sizeof(a));
+	a.w = &w;
+	a.rounds = rounds;
+	pthread_barrier_init(&a.barrier, NULL, THREADS);
+	for (unsigned t = 0; t < THREADS; t++) {
+		player[t] = (struct player){ &a, t };
+		assert_int_equal(pthread_create(&thread[t], NULL, play, &player[t]), 0);
+	}
+	for (unsigned t = 0; t < THREADS; t++)
+		pthread_join(thread[t], NULL);
+	pthread_barrier_destroy(&a.barrier);
+	for (unsigned t = 0; t < THREADS; t++)
+		assert_null(w.worker[t].failed);
+	maps_close(&w);
+	return a.bad;
+}
+
+static void test_maps_are_linearizable(void **state)
+{
+	(void)state;
+	for (const struct map_row *row = maps_next(NULL); row; row = maps_next(row))
+		assert_int_equal(bad_histories(row->kind, cases(12000)), 0);
+}
+
+/* Answers a lookup as it answered this thread before. */
+static struct {
+	uint64_t key, value;
+	enum map_answer answer;
+	bool used;
+} memory[THREADS];
+
+static enum map_answer find_again(void *map, struct worker *self, uint64_t key, uint64_t *value)
+{
+	if (!memory[self->index].used || memory[self->index].key != key) {
+		memory[self->index].answer = striped_map.find(map, self, key, value);
+		memory[self->index].used = true;
+		memory[self->index].key = key;
+		memory[self->index].value = *value;
+	}
+	*value = memory[self->index].value;
+	return memory[self->index].answer;
+}
+
+static void test_a_map_that_is_not(void **state)
+{
+	struct map_kind stale = striped_map;
+
+	(void)state;
+	stale.find = find_again;
+	assert_true(bad_histories(&stale, 200) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checker),
+		cmocka_unit_test(test_maps_are_linearizable),
+		cmocka_unit_test(test_a_map_that_is_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
