@@ -20,6 +20,11 @@ static int unknown(const struct program *p, const char *name)
 	size_t n = 0;
 	int near;
 
+	if (*name == '-') {
+		fprintf(stderr, "%s: options stand behind a benchmark: `%s BENCHMARK %s`\n",
+			p->name, p->name, name);
+		return EXIT_COMMAND_LINE;
+	}
 	for (const struct command *c = p->commands; c->name && n < MOST_NAMES; c++)
 		names[n++] = c->name;
 	for (const struct benchmark *const *b = p->benchmarks; *b && n < MOST_NAMES; b++)

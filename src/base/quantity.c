@@ -104,7 +104,8 @@ int quantity_bytes(const char *text, uint64_t *number, char *why, size_t size)
 	if (!parse_whole(text, binary, number))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is no size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)", text);
+		 "'%s' is not a size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)",
+		 text);
 	return -1;
 }
 
@@ -113,7 +114,8 @@ int quantity_count(const char *text, uint64_t *number, char *why, size_t size)
 	if (!parse_whole(text, decimal, number))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is no count: expected a whole number, as 12, 1e9, 10k, 2M (powers of 1000)",
+		 "'%s' is not a count: expected a whole number, as 12, 1e9, 10k, 2M (powers of "
+		 "1000)",
 		 text);
 	return -1;
 }
@@ -125,7 +127,7 @@ int quantity_seconds(const char *text, double *number, char *why, size_t size)
 	if (!parse_scaled(text, none, number) || !parse_units(text, number))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is no time: expected seconds, or h, min (m), s, ms, us, ns, the larger "
+		 "'%s' is not a time: expected seconds, or h, min (m), s, ms, us, ns, the larger "
 		 "first: 60s, 500ms, 1h30m",
 		 text);
 	return -1;
@@ -135,7 +137,7 @@ int quantity_real(const char *text, double *number, char *why, size_t size)
 {
 	if (!parse_scaled(text, decimal, number))
 		return 0;
-	snprintf(why, size, "'%s' is no number: expected one as 0.5, 12, 1e-3", text);
+	snprintf(why, size, "'%s' is not a number: expected one as 0.5, 12, 1e-3", text);
 	return -1;
 }
 

@@ -7,6 +7,7 @@ CASES = [
     # arguments, status, words of the message
     (["nmua"], 2, ["nmua", "numa"]),
     (["frobnicate"], 2, ["frobnicate", "locus help"]),
+    (["--profile", "quick"], 2, ["locus BENCHMARK --profile"]),
     (["list", "numaa"], 2, ["numaa", "numa"]),
     (["list", "numa", "more"], 2, ["more"]),
     (["list", "frobnicate"], 2, ["frobnicate", "locus list"]),

@@ -114,4 +114,4 @@ def test_an_output_of_such_a_name(locus, tmp_path, read):
 @pytest.mark.parametrize("option", ["--time-budget", "--case-budget", "--duration"])
 def test_a_number_that_its_unit_makes_infinite(locus, option):
     done = locus("dummy --variant steady", option, "1e308h")
-    assert done.status == 2 and f"{option}: '1e308h' is no time" in done.err
+    assert done.status == 2 and f"{option}: '1e308h' is not a time" in done.err

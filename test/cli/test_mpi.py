@@ -268,7 +268,7 @@ def test_what_can_be_divided_is_listed_and_the_rest_refused(mpi, locus):
         ("dummy --delay", 2, "requires an argument"),
         ("dummy --counters PAPI_NO_SUCH", 3, "--counters: PAPI_NO_SUCH"),
         ("dummy --resume", 2, "--resume"),
-        ("dummy --delay x", 2, "'x' is no number"),
+        ("dummy --delay x", 2, "'x' is not a number"),
         ("dummy --variant stedy", 2, "did you mean 'steady'"),
         ("dummy --output /dev/full", 1, "No space left"),
         ("dummy --output /nowhere/at/all", 1, "No such file"),

@@ -356,7 +356,7 @@ def test_distances_are_sampled_in_turn(locus):
         " --topology",
         "core:2 pu:1",
     )
-    assert "3 trials in 1 groups" in done.out
+    assert "3 trials in 1 group;" in done.out
 
 
 def test_lines_have_a_home_on_each_node(locus):

@@ -107,15 +107,15 @@ static void test_ranges(void **state)
 	refuse(&count, "1..2*1.0000000000000002", 2, "larger");
 	refuse(&count, "0..100000+1", 2, "more than 100000 values");
 	refuse(&count, "1..99999+1,1..2", 2, "more than 100000 values");
-	refuse(&size, "a..2", 2, "'a' is no size");
-	refuse(&size, "1..b", 2, "'b' is no size");
-	refuse(&count, "1..9+c", 2, "'c' is no count");
+	refuse(&size, "a..2", 2, "'a' is not a size");
+	refuse(&size, "1..b", 2, "'b' is not a size");
+	refuse(&count, "1..9+c", 2, "'c' is not a count");
 	refuse(&count, "1..9*d", 2, "'1..9*d': the factor of a range must be a number above 1");
 	refuse(&count, "1..9*1", 2, "above 1");
 	refuse(&count, "9..1", 2, "'9..1' is an empty or endless range");
 	refuse(&count, "1..9+0", 2, "endless");
 	refuse(&count, "0..9", 2, "endless");
-	refuse(&count, "..", 2, "'' is no count");
+	refuse(&count, "..", 2, "'' is not a count");
 }
 
 static void test_words(void **state)

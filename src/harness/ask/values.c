@@ -280,8 +280,7 @@ int values_parse(const struct parameter *p, const char *text, const struct machi
 		else
 			names_next(&text, word, sizeof(word));
 		status = *word ? read_word(&reading, word)
-			       : refuse(&reading, EXIT_COMMAND_LINE, "an empty value; expected %s",
-					p->help);
+			       : refuse(&reading, EXIT_COMMAND_LINE, "a value is empty");
 	}
 	if (status)
 		values_free(p, list);

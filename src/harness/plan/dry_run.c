@@ -77,8 +77,9 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	char text[TEXT_BYTES], duration[TEXT_DURATION];
 	double most = 0, bytes = 0;
 
-	fprintf(f, "%s on %s: ", plan->benchmark->name, setting->machine->name);
-	fprintf(f, "%u trials in %u groups, each sampled in turn\n", plan->trials, plan->groups);
+	fprintf(f, "%s on %s: %s in %s; those of a group are sampled in turn\n",
+		plan->benchmark->name, setting->machine->name, text_count(plan->trials, "trial").of,
+		text_count(plan->groups, "group").of);
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct planned *p = &plan->trial[i];
 

@@ -29,6 +29,11 @@ static uint64_t untouched(const struct region *r)
 	return n;
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* A fault beyond the cgroup's limit kills the process (SIGBUS), so it is checked in advance. */
 int huge_within_limit(struct region *r)
 {
@@ -72,9 +77,10 @@ int huge_on_node(struct region *r, int node)
 		return 0;
 	arena_cannot(
 		r->arena,
-		"%s needs %llu huge pages of %zu KiB on node %d, and %llu are free; reserve more, "
+		"%s needs %llu huge page%s of %zu KiB on node %d, and %llu are free; reserve more, "
 		"as root: echo %llu > " NODE_HUGE "/nr_hugepages",
-		r->name, (unsigned long long)need, size >> 10, node, (unsigned long long)pages.free,
+		r->name, (unsigned long long)need, plural(need), size >> 10, node,
+		(unsigned long long)pages.free,
 		(unsigned long long)(pages.total + need - pages.free), node, size >> 10);
 	errno = ENOMEM;
 	return -1;
@@ -95,19 +101,19 @@ void huge_refused(struct region *r)
 			     "/sys/kernel/mm/hugepages lists its sizes",
 			     r->name, unit);
 	} else if ((unused = saturating_sub(pages.free, pages.reserved)) < need) {
-		arena_cannot(
-			r->arena,
-			"%s needs %llu huge pages of %s, and %llu are free; reserve more, as root: "
-			"echo %llu > " MACHINE_HUGE "/nr_hugepages",
-			r->name, (unsigned long long)need, unit, (unsigned long long)unused,
-			(unsigned long long)(pages.total + need - unused), size >> 10);
+		arena_cannot(r->arena,
+			     "%s needs %llu huge page%s of %s, and %llu are free; reserve more, as "
+			     "root: "
+			     "echo %llu > " MACHINE_HUGE "/nr_hugepages",
+			     r->name, (unsigned long long)need, plural(need), unit,
+			     (unsigned long long)unused,
+			     (unsigned long long)(pages.total + need - unused), size >> 10);
 	} else {
 		arena_cannot(r->arena,
-			     "%s was refused %llu huge pages of %s, though %llu are free: %s (a "
-			     "limit of "
-			     "the cgroup, hugetlb.*.max, or of the process)",
-			     r->name, (unsigned long long)need, unit, (unsigned long long)unused,
-			     strerror(error));
+			     "%s was refused %llu huge page%s of %s, though %llu are free: %s (a "
+			     "limit of the cgroup, hugetlb.*.max, or of the process)",
+			     r->name, (unsigned long long)need, plural(need), unit,
+			     (unsigned long long)unused, strerror(error));
 	}
 	errno = error;
 }
