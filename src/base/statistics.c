@@ -135,14 +135,14 @@ double statistics_deviation(const double *x, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-unsigned statistics_humps(const double *sorted, size_t n)
+size_t statistics_modes(const double *sorted, size_t n)
 {
 	double total = 0, squares = 0, left = 0, left_squares = 0, best = INFINITY, distance = 0,
 	       gap = 0;
 	size_t least = n / 10, split = 0;
 
 	if (n < 20)
-		return 1;
+		return 0;
 	/* Relative to the median: differences of large numbers would lose the spread. */
 	for (size_t i = 0; i < n; i++) {
 		double x = sorted[i] - sorted[n / 2];
@@ -168,5 +168,5 @@ unsigned statistics_humps(const double *sorted, size_t n)
 		gap = (total - left) / b - left / a;
 		distance = gap / sqrt(fmax((va / a + vb / b) / 2, 1e-300));
 	}
-	return split && gap > 0.05 * fabs(sorted[n / 2]) && distance > 4 ? 2 : 1;
+	return gap > 0.05 * fabs(sorted[n / 2]) && distance > 4 ? split : 0;
 }

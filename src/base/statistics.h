@@ -49,10 +49,11 @@ double statistics_mean(const double *x, size_t n);
 double statistics_deviation(const double *x, size_t n); /* of the sample (n - 1); 0 for n < 2 */
 
 /*
- * 2 if sorted values look like two heaps: split where the variance within is least (Otsu 1979),
- * each side has a tenth of the values, the centres are 5 % apart and Ashman's D (1994) is above 4
- * (an even spread has 3.5, a normal one 2.7); else 1. 1 for n < 20.
+ * How many of sorted values form the lower of two modes; 0: they are not bimodal. They are split
+ * where the variance within is least (Otsu 1979); each side has a tenth of the values, the centres
+ * are 5 % apart and Ashman's D (1994) is above 4 (an even spread has 3.5, a normal one 2.7). 0 for
+ * n < 20.
  */
-unsigned statistics_humps(const double *sorted, size_t n);
+size_t statistics_modes(const double *sorted, size_t n);
 
 #endif

@@ -1350,7 +1350,7 @@ def flag(points: list[Point], every: int = 4) -> list[Point]:
     """Gives each status to one of the points."""
     for (status, reason), point in zip(FLAGS.items(), points[1::every]):
         point.status, point.reasons = status, [reason]
-    points[0].notes = ["bimodal: one number does not tell it, see the quantiles in the record"]
+    points[0].notes = ["bimodal: 1.69 ns/load (62 % of samples) and 1.8 ns/load (38 %)"]
     return points
 
 

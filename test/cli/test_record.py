@@ -19,6 +19,7 @@ FAULTS = {
     "wrong": "wrong",
     "misplaced": "misplaced",
 }
+MODES = r"bimodal: \S+ us/turn \((\d+) % of samples\) and \S+ us/turn \((\d+) %\)$"
 NAMES = ["steady", "jitter", "humps", "idle", "sums", *FAULTS]
 
 
@@ -174,6 +175,8 @@ def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
         locus("dummy --variant steady,humps --threads 1 --repeats 200 --output", file)
         by_variant = trials(file)
         if [by_variant[variant]["samples"]["humps"] for variant in ("steady", "humps")] == [1, 2]:
+            said = [re.match(MODES, note) for note in by_variant["humps"]["notes"]]
+            assert sum(int(share) for share in some(filter(None, said))[0].groups()) == 100
             return
 
 

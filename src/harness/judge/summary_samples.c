@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/record/json.h"
 #include "harness/judge/samples_line.h"
+#include "base/quantity.h"
 #include "base/statistics.h"
 #include "harness/judge/summary_noise.h"
 #include "harness/judge/summary_samples.h"
@@ -15,11 +17,26 @@
 /* Threads that begin further apart than this share of a sample. */
 #define SKEWED 0.01
 
+/* Both modes of sorted times, of which the lower one has `low`. */
+static void note_modes(const struct series *s, const double *sorted, size_t low, size_t n,
+		       struct verdict *v)
+{
+	char unit[64], lower[64], upper[64];
+
+	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit);
+	verdict_add(
+		v, STATUS_OK, "bimodal: %s (%.0f %% of samples) and %s (%.0f %%)",
+		quantity_show(statistics_quantile(sorted, low, 0.5), unit, lower, sizeof(lower)),
+		100 * (double)low / (double)n,
+		quantity_show(statistics_quantile(sorted + low, n - low, 0.5), unit, upper,
+			      sizeof(upper)),
+		100 * (double)(n - low) / (double)n);
+}
+
 json_t *samples_json(const struct series *s, struct verdict *v)
 {
 	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
-	unsigned heaps;
-	size_t n = 0, clean = 0;
+	size_t n = 0, clean = 0, low;
 	json_t *quantiles, *object;
 
 	if (!s->samples || !sorted) {
@@ -30,8 +47,10 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		if (isfinite(s->time[i]) && !s->noisy[i])
 			sorted[clean++] = s->time[i];
 	statistics_sort(sorted, clean);
-	/* pairs have levels; what was disturbed is a heap of its own, and told apart already */
-	heaps = s->pairs ? 1 : statistics_humps(sorted, clean);
+	/* pairs have levels; what was disturbed is a mode of its own, and told apart already */
+	low = s->pairs ? 0 : statistics_modes(sorted, clean);
+	if (low)
+		note_modes(s, sorted, low, clean, v);
 	for (size_t i = 0; i < s->samples; i++)
 		if (isfinite(s->time[i]))
 			sorted[n++] = s->time[i];
@@ -46,11 +65,7 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		record_number(s->duration), "units", samples_units(s), "parts",
 		record_number(s->tally.done * tally_amount(&s->tally)), "quantiles", quantiles,
 		"mean", record_number(statistics_mean(sorted, n)), "deviation",
-		record_number(statistics_deviation(sorted, n)), "humps", (int)heaps);
-	if (heaps == 2)
-		verdict_add(v, STATUS_OK,
-			    "bimodal: one number does not tell it, see the quantiles in the "
-			    "record");
+		record_number(statistics_deviation(sorted, n)), "humps", low ? 2 : 1);
 	free(sorted);
 	return object;
 }
