@@ -24,7 +24,7 @@ static void judge_course(const struct series *s, struct verdict *v)
 				       : "the run was interrupted before this trial");
 }
 
-/* Without samples, and without a reason for it that was found before. */
+/* The status of a trial without samples for which no reason was found before. */
 static void judge_lack(const struct series *s, struct verdict *v)
 {
 	if (s->stopped != STOPPED_SIGNAL)
@@ -35,7 +35,7 @@ static void judge_lack(const struct series *s, struct verdict *v)
 				       "--output, --resume goes on with it");
 }
 
-/* How far the interval goes from the value, relative to it, to the side where it is wider. */
+/* The wider half of the interval, relative to the value. */
 static double reach(struct estimate e)
 {
 	return fmax(e.value - e.low, e.high - e.value) / e.value;

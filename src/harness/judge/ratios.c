@@ -9,8 +9,8 @@
 #include "harness/ask/value.h"
 
 /*
- * True where two trials differ in this parameter, and in nothing else. What one of them has no use
- * for, it does not differ in.
+ * Whether two trials differ in this parameter alone. Parameters that one of them does not use do
+ * not count.
  */
 static bool differ_in(const struct trial *a, const struct trial *b, unsigned parameter)
 {
@@ -41,13 +41,13 @@ static bool has_value(const struct trial *t, unsigned parameter, const char *val
 		       value);
 }
 
-/* True if the ratio is one of this trial to others. */
+/* Whether the ratio compares this trial with others. */
 static bool is_related(const struct ratio *r, const struct trial *t)
 {
 	return r->parameter == P_THREADS || has_value(t, r->parameter, r->of);
 }
 
-/* True if the ratio, which is one of s, is that to the other trial. */
+/* Whether the ratio, one of s, compares it with the other trial. */
 static bool relates(const struct ratio *r, const struct series *s, const struct series *other,
 		    const struct series *group, unsigned n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a trial compares with those that it was sampled in turn with. */
+/* How a trial compares with the others of its group, which were sampled in turn. */
 #ifndef LOCUS_RATIOS_H
 #define LOCUS_RATIOS_H
 

@@ -7,7 +7,7 @@
 #include "harness/sample/counts.h"
 #include "harness/record/json.h"
 
-/* Counts that may be none, or of few batches, and counting that was not for nothing. */
+/* Notes of counts that are doubtful or of few batches, and of what counting cost. */
 void counters_note(const struct series *s, const json_t *counters, const json_t *counting,
 		   struct verdict *v)
 {

@@ -8,7 +8,7 @@
 #include "harness/sample/series.h"
 #include "harness/judge/verdict.h"
 
-/* Notes of counts that may be none, or of few batches, and of counting that changed the time. */
+/* Notes of counts that are doubtful or of few batches, and of counting that changed the time. */
 void counters_note(const struct series *, const json_t *counters, const json_t *counting,
 		   struct verdict *);
 

@@ -10,17 +10,17 @@
 #include "machine/topology/topology.h"
 
 /*
- * A worker stands out when its pairs of a level are off the level's median by more than this share,
- * and by more of the usual scatter than that.
+ * A worker stands out when the median of its pairs of a level is off that of its peers by more than
+ * this share, and by more than so many standard deviations.
  */
 #define OUTSTANDING_SHARE   0.05
 #define OUTSTANDING_SCATTER 5.0
-/* ... which takes so many workers to be known. */
+/* ... where a level has at least so many workers. */
 enum { LEAST_WORKERS = 5 };
-/* The standard deviation of what is spread normally, for its median absolute deviation. */
+/* Standard deviation over median absolute deviation, of a normal distribution. */
 #define NORMAL_MAD 1.4826
 
-/* Pairs that take longer in company than alone by more than this share. */
+/* Crowding beyond this share gets a note. */
 #define CROWDED 0.1
 
 static double quantile_of(const struct meetings *l, double q)
@@ -44,10 +44,7 @@ static json_t *quantiles(const struct meetings *l)
 	return object;
 }
 
-/*
- * A column for each quantile: thousands of pairs as objects of their own would say each key
- * thousands of times.
- */
+/* A column for each quantile: objects by pair would repeat each key thousands of times. */
 static json_t *cells_json(const struct pairs *p, const struct trial *t)
 {
 	json_t *a = json_array(), *b = json_array(), *level = json_array(), *n = json_array(),
@@ -104,8 +101,8 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 }
 
 /*
- * The median of a worker's pairs of a level; NAN where it has one only, of which nobody knows whose
- * fault it is.
+ * The median of a worker's pairs of a level; NAN where it has only one, which cannot tell its two
+ * workers apart.
  */
 static double usual(const struct pairs *p, enum level level, unsigned i)
 {
@@ -155,9 +152,7 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 	free(own);
 }
 
-/*
- * What pairs took in their rounds over what they took alone, of a level or of all (LEVELS): sorted.
- */
+/* Time of pairs in their rounds over their time alone, of a level or of all (LEVELS), sorted. */
 static size_t crowding(const struct pairs *p, enum level level, double ratio[PAIRS_MOST_ALONE])
 {
 	size_t n = 0;

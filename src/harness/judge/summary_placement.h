@@ -9,15 +9,15 @@
 #include "harness/judge/verdict.h"
 
 /*
- * A trial is misplaced when more than this share of its pages is astray: a page or two may be the
- * kernel's own choice under pressure.
+ * A trial is misplaced when more than this share of its pages is astray: under memory pressure the
+ * kernel may place a page or two elsewhere.
  */
 #define PLACEMENT_MOST_ASTRAY 0.001
 
 json_t *placement_json(const struct series *); /* `placement` of the trial line */
 /* Of pages astray, or not read back, and of threads on nodes where first touch leaves none. */
 void placement_judge(const struct series *, struct verdict *);
-/* A note of huge pages that were asked for, and not had. */
+/* A note where huge pages were asked for and not obtained. */
 void placement_note_huge(const struct series *, struct verdict *);
 
 #endif

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 /*
- * From the best to the gravest: a trial has the gravest that holds. A wide interval tells itself
- * how little it knows, noise does not.
+ * From the best to the gravest: a trial has the gravest that holds. Noise outranks a wide interval,
+ * which readers see for themselves.
  */
 enum status {
 	STATUS_OK,

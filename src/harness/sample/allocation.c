@@ -12,7 +12,7 @@
 #include "machine/watchdog.h"
 #include "base/text.h"
 
-/* One execution of as many units as the benchmark says; it counts for nothing. */
+/* Warms up: one execution of needs.warm units, which is not a sample. */
 static void warm_up(struct series *s, struct team *team)
 {
 	const uint64_t units = s->units;
@@ -57,8 +57,8 @@ static void note_refusal(struct series *s)
 }
 
 /*
- * Before the first touch, which would end the process, or fall to other nodes, where there is too
- * little memory.
+ * Checked before the first touch: with too little memory, touching ends the process or falls to
+ * other nodes.
  */
 static bool has_room(const struct trial *t)
 {

@@ -9,7 +9,7 @@
 #include "harness/sample/series.h"
 
 /*
- * False when it could not be had, on all ranks: failure or impossible says why. The team stays
+ * Returns false on all ranks if one of them failed; failure or impossible says why. The team stays
  * seated for this trial.
  */
 bool allocation_open(struct series *, struct team *);

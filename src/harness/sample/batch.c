@@ -15,10 +15,7 @@
 
 #define CHAIN 49152 /* links: about 16 us */
 
-/*
- * Workers measure their core's cycle at the same time, so that as many cores are busy as in the
- * samples.
- */
+/* All workers measure their core's cycle at once, so that as many cores are busy as in samples. */
 struct cycles {
 	double of[1024];
 };
@@ -52,8 +49,8 @@ static struct batch *new_batch(struct series *s)
 }
 
 /*
- * LIKWID's region is around a batch, never a short sample: what is between the samples is in it
- * too, and `marked` is told for that reason.
+ * LIKWID's region is around a batch, never a short sample. So it holds what is between samples,
+ * too; `marked` is the time in samples.
  */
 static void enter_region(struct series *s, struct team *team)
 {
@@ -129,7 +126,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	number = s->batches - 1;
 	tally_begin(&s->tally, team, number);
 	b->cycle = median_cycle(team);
-	if (warm) /* the trials in between took the caches; so do counters that are started */
+	if (warm) /* trials in between evicted its caches; starting counters does, too */
 		sample_take(s, team, &unused, sample_turn(s, 0), false);
 	enter_region(s, team);
 	neighbours_begin(&neighbours, p->cpu, p->cpus);

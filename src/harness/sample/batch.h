@@ -7,7 +7,7 @@
 
 /*
  * Takes so many samples of an allocation that is ready; `warm`: after one that does not count.
- * False when it could not.
+ * Returns false on failure.
  */
 bool batch_take(struct series *, struct team *, unsigned samples, bool warm);
 

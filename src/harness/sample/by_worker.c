@@ -39,7 +39,7 @@ void by_worker_note(struct by_worker *b, unsigned worker, double value)
 		b->of[worker].now = value;
 }
 
-/* Adds what each did in this sample to its mean, and is ready for the next one. */
+/* Adds each worker's value to its mean, and clears it for the next sample. */
 static void keep(struct by_worker *b)
 {
 	for (unsigned i = 0; i < b->workers; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A metric that collect() reports for each worker: what it comes to in a sample, over the workers
- * of all ranks, and each worker's mean over the samples.
+ * A metric that collect() reports by worker: its value in a sample, over the workers of all ranks,
+ * and each worker's mean over the samples.
  */
 #ifndef LOCUS_BY_WORKER_H
 #define LOCUS_BY_WORKER_H

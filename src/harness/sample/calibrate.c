@@ -13,7 +13,7 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 
 /* A sample of several workers lasts this many times the skew of their starts. */
 #define SKEW_FACTOR 1000.0
-/* ... and of those that end by a deadline, this many times what they last beyond it. */
+/* ... with a deadline, this many times what they last beyond it. */
 #define LATE_FACTOR 100.0
 /*
  * ... but no more than this many times what the benchmark aims at: a skew beyond is the
@@ -22,14 +22,14 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 #define LONGEST_FACTOR 20.0
 
 /*
- * A sample of so many times what was aimed at is believed when it is seen twice: a pause of a
- * host's looks like it.
+ * A sample so many times longer than aimed at must be seen twice: a pause of the host looks the
+ * same.
  */
 #define PAUSE_FACTOR 2
 
 /*
- * Calibration takes disturbed samples again for so many times the length of one; on a core that is
- * never quiet it must end too.
+ * Calibration repeats disturbed samples for at most so many times the length of one: a core may
+ * never be quiet.
  */
 #define RETRY_FACTOR 5
 /* ... and no longer than this (s): something disturbs every sample of seconds. */
@@ -49,8 +49,8 @@ static double goal_of(const struct series *s)
 }
 
 /*
- * What is done after a deadline - a last block, an end that comes late - is part of the result: it
- * has to be little.
+ * Work after the deadline - a last block, a late end - is part of the result, so it has to be
+ * little.
  */
 static double duration_of(const struct series *s, double goal, double wall)
 {
@@ -60,7 +60,7 @@ static double duration_of(const struct series *s, double goal, double wall)
 		    LONGEST_FACTOR * s->planned->sample);
 }
 
-/* Without a count of its own, the work is doubled and doubled until a sample is long enough. */
+/* Doubles the work until a sample is long enough, unless the units are fixed. */
 static void find_units(struct series *s, struct team *team, double began, double most)
 {
 	const double aim = s->planned->sample;

@@ -16,9 +16,8 @@ struct came_to {
 };
 
 /*
- * The number is the sum of all counts over all units, for many events are rare, and the median of
- * what batches have seen of these is none. The interval is of the batches, and wide enough to hold
- * it.
+ * The value is the sum of all counts over all units: of rare events, the median over batches would
+ * be zero. The interval is that of the batches, widened to hold the value.
  */
 static struct came_to come_to(const struct series *s, unsigned event)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial's counts come to: for each unit of work, with intervals, and what counting costs. */
+/* A trial's counts for each unit of work, with intervals, and what counting costs. */
 #ifndef LOCUS_COUNTS_H
 #define LOCUS_COUNTS_H
 
@@ -24,8 +24,8 @@ json_t *counts_batch_json(const struct series *);
 json_t *counts_cost_json(const struct series *);
 
 /*
- * Of a trial's events, by number: why most of the batches that were to count it have no count, and
- * how many have. NULL: most have, or none has.
+ * Of event i: why most batches that were to count it have no count, and how many have one. NULL:
+ * most have one, or none has.
  */
 const char *counts_gap(const struct series *, unsigned event, unsigned *counted, unsigned *batches);
 

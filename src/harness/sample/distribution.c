@@ -26,7 +26,7 @@ void distribution_add(struct distribution *d, const struct histogram *h, double 
 	histogram_merge(&d->sample, h, unit);
 }
 
-/* Only of octaves that hold something on some rank: the others need not travel. */
+/* Only octaves that hold something on some rank are sent. */
 static void sum_over(const struct ranks *ranks, struct histogram *h)
 {
 	int64_t used[HISTOGRAM_OCTAVES];

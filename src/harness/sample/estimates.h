@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trial's samples come to: its time and its metrics, each with an interval. */
+/* A trial's time and metrics, each with an interval. */
 #ifndef LOCUS_ESTIMATES_H
 #define LOCUS_ESTIMATES_H
 

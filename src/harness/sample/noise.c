@@ -7,8 +7,8 @@
 #include "machine/usage.h"
 
 /*
- * A sample is noisy when more of it than this was lost to others: a share of its wall time, and
- * what reading the evidence costs; s.
+ * A sample is noisy when it lost more than this share of its wall time, and more than reading the
+ * evidence costs (s).
  */
 #define DISTURBED_SHARE 0.01
 #define DISTURBED_LEAST 5e-6
@@ -64,8 +64,8 @@ void neighbours_end(const struct neighbours *n, const int *cpu, unsigned cpus, s
 	}
 	noise->steal += after.steal - n->before.steal;
 	/*
-	 * Ticks against nanoseconds: what a batch rounds away, another gains; the sum may still end
-	 * a tick below zero.
+	 * Ticks less nanoseconds: roundings of batches cancel out, but the sum may end a tick below
+	 * zero.
 	 */
 	noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
 }

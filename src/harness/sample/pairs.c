@@ -19,8 +19,8 @@ size_t pair_count(const struct pairs *p)
 }
 
 /*
- * Anywhere in the tournament, of each level, and no pair twice. A level with few pairs takes many
- * tries.
+ * Draws pairs of each level from the whole tournament, none twice. A level with few pairs takes
+ * many tries.
  */
 static void choose_alone(struct pairs *p, uint64_t seed)
 {

@@ -41,8 +41,8 @@ void pairs_add(struct pairs *, unsigned a, unsigned b, double time, bool alone);
 void meetings_add(struct meetings *, double time); /* the same */
 
 /*
- * What pairs took since the last call: the mean over the pairs of each one's median. It belongs to
- * the machine, whatever a round's pairs share.
+ * Since the last call: the mean over the pairs of each one's median. A number of the whole machine,
+ * whatever the pairs of a round share.
  */
 double pairs_batch(struct pairs *);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the pages of a trial lay, before and after its samples: of all its allocations, the one
- * with most pages misplaced, which is what a reader must know of.
+ * Where the pages of a trial lay, before and after its samples: of its allocations, the one with
+ * most pages misplaced.
  */
 #ifndef LOCUS_PLACEMENTS_H
 #define LOCUS_PLACEMENTS_H

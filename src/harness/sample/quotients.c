@@ -7,7 +7,7 @@
 #include "harness/record/json.h"
 #include "base/statistics.h"
 
-/* What two counts say together. The first row of a name whose events were both counted. */
+/* Of rows with the same name, the first whose events were both counted is taken. */
 static const struct quotient {
 	const char *name, *per, *of, *over;
 } quotients[] = {

@@ -52,7 +52,7 @@ const char *roles_name(const struct trial *t, unsigned number)
 	return roles_of(t)[number].name;
 }
 
-/* Memory is prepared, and touched first, by threads that sit; those that float do so at work. */
+/* Threads that float are pinned, too, while memory is prepared and first touched. */
 static int take_seats(const struct series *s, struct team *team, unsigned *culprit)
 {
 	const struct planned *p = s->planned;
@@ -110,10 +110,7 @@ unsigned roles_leading(const struct trial *t)
 	return workers && workers < t->threads ? workers : t->threads;
 }
 
-/*
- * What ends the work of those who play a role. Where all play the same one, fixed units end it and
- * no deadline.
- */
+/* What ends the work of a role. With a single role, fixed units end it instead of a deadline. */
 static enum until until_of_role(const struct series *s, unsigned number)
 {
 	const struct role *role = roles_of(&s->planned->trial);
@@ -127,7 +124,7 @@ enum until roles_until(const struct series *s)
 	return until_of_role(s, 0);
 }
 
-/* Units that a worker is to do. It may be none, where there are more workers than units. */
+/* Units that a worker is to do; 0 where there are more workers than units. */
 uint64_t roles_units(const struct series *s, const struct worker *w)
 {
 	const uint64_t units = s->warming ? 0 : s->planned->needs.units;

@@ -14,7 +14,7 @@ unsigned roles_number(const struct trial *, unsigned worker);
 unsigned roles_leading(const struct trial *);
 /* What ends the work of the first role. */
 enum until roles_until(const struct series *);
-/* Units that a worker is to do. It may be none, where there are more workers than units. */
+/* Units that a worker is to do; 0 where there are more workers than units. */
 uint64_t roles_units(const struct series *, const struct worker *);
 
 /*

@@ -49,8 +49,8 @@ static void work_in_pair(void *argument, struct worker *w)
 }
 
 /*
- * All ranks have the same samples: it takes as long as the last of them; the least that one spends
- * in calls to others is what these take. What failed on one failed on all.
+ * All ranks have the same samples: its time is that of the slowest rank, its communication that of
+ * the rank that spent least in calls to others. What failed on one failed on all.
  */
 static void agree_sample(const struct ranks *ranks, struct sample *s, char **failure)
 {

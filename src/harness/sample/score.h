@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a timed execution comes to: a sample. */
+/* Scores a timed execution: a sample. */
 #ifndef LOCUS_SCORE_H
 #define LOCUS_SCORE_H
 

@@ -16,7 +16,7 @@
 #include "count/tally.h"
 #include "machine/memory/placement.h"
 
-/* What the main thread does while it is away from the books: the object is a trial. */
+/* What the main thread is doing to a trial while it is away from the books. */
 #define SERIES_PREPARING "preparing"
 #define SERIES_MEASURING "measuring"
 #define SERIES_VERIFYING "checking"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each role did, where a trial has several: its units, and units a second. */
+/* What each role did, where a trial has several: units, and units a second. */
 #ifndef LOCUS_THROUGHPUT_H
 #define LOCUS_THROUGHPUT_H
 
