@@ -606,6 +606,7 @@ static void test_the_contents_of_files_are_in_the_identity(void **state)
 		{ "file", NULL, "to read", P_PATH, .value = { "word" }, .input = not_a_word }, { 0 }
 	};
 	static const struct benchmark reads = { .name = "sample",
+						.version = 1,
 						.protocol = "none",
 						.unit = "turn",
 						.parameters = files,

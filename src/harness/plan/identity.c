@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,6 +67,7 @@ char *identity_text(const struct trial *t, const char *bind, json_t *contents, c
 	size_t length;
 	FILE *f = open_memstream(&identity, &length);
 
+	assert(b->version); /* records hold protocols from 1 on */
 	*why = "out of memory";
 	if (!f)
 		return NULL;
