@@ -439,13 +439,14 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < LENGTH(rows); i++) {
-		const struct likwid_here here = { rows[i].library, "no LIKWID", rows[i].registers };
+		const struct likwid_found found = { rows[i].library, "no LIKWID",
+						    rows[i].registers };
 		const bool missing = *rows[i].remedy;
 		struct finding f = { .state = FINDING_UNKNOWN };
 
 		if (rows[i].file)
 			put_file(rows[i].file, "");
-		judge_likwid(&here, root, &f);
+		judge_likwid(&found, root, &f);
 		if (rows[i].file)
 			remove(in_tree(rows[i].file));
 		remove(in_tree("/dev/cpu/0"));
@@ -458,17 +459,16 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 /* Registers that only its daemon may read. */
 static void likwid_has_a_daemon(void **state)
 {
-	const struct likwid_here here = { "liblikwid.so.5.2", NULL, true };
+	const struct likwid_found found = { "liblikwid.so.5.2", NULL, true };
 	struct finding f = { .state = FINDING_UNKNOWN };
 
 	(void)state;
 	put_file("/dev/cpu/0", "");
 	put_file("/usr/local/sbin/likwid-accessD", "");
 	assert_int_equal(chmod(in_tree("/usr/local/sbin/likwid-accessD"), 0755), 0);
-	judge_likwid(&here, root, &f);
+	judge_likwid(&found, root, &f);
 	assert_int_equal(f.state, FINDING_GOOD);
-	assert_string_equal(f.found,
-			    "liblikwid.so.5.2; likwid-accessD reads /dev/cpu/0/msr");
+	assert_string_equal(f.found, "liblikwid.so.5.2; likwid-accessD reads /dev/cpu/0/msr");
 	assert_string_equal(f.remedy, "");
 }
 

@@ -111,11 +111,11 @@ void recipe_fill_array(const struct recipe *r, void *array, size_t offset, size_
 		       size_t first, size_t last)
 {
 	const size_t end = last < length ? last : length;
-	wide here = begin_of(r, offset + first), next;
+	wide begin = begin_of(r, offset + first), next;
 
-	for (size_t i = first; i < end; i++, here = next) {
+	for (size_t i = first; i < end; i++, begin = next) {
 		next = begin_of(r, offset + i + 1);
-		key_put(r, array, i, element_between(r, offset + i, here, next));
+		key_put(r, array, i, element_between(r, offset + i, begin, next));
 	}
 	for (size_t i = first > length ? first : length; i < last; i++)
 		key_put(r, array, i, recipe_largest(r));

@@ -131,12 +131,12 @@ static void collect_flow(const struct state *s, const struct totals *sum, struct
 }
 
 /* Over all ranks, since a rank searches the keys of others. */
-static void collect_remote(struct state *s, const struct trial *t, const struct totals *here,
+static void collect_remote(struct state *s, const struct trial *t, const struct totals *of_rank,
 			   struct result *result)
 {
-	int64_t of_all[] = { llround(here->searching * 1e9), (int64_t)here->keys,
+	int64_t of_all[] = { llround(of_rank->searching * 1e9), (int64_t)of_rank->keys,
 			     (int64_t)s->remote.sent };
-	double busiest = (double)here->keys;
+	double busiest = (double)of_rank->keys;
 
 	if (t->ranks) {
 		t->ranks->sum(of_all, LENGTH(of_all));

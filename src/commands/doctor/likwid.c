@@ -57,7 +57,7 @@ static void judge_registers(const char *library, const char *root, struct findin
 	}
 }
 
-void judge_likwid(const struct likwid_here *l, const char *root, struct finding *f)
+void judge_likwid(const struct likwid_found *l, const char *root, struct finding *f)
 {
 	if (!l->library) {
 		finding_set(f, FINDING_MISSING, "%s", l->why);
@@ -77,9 +77,9 @@ void judge_likwid(const struct likwid_here *l, const char *root, struct finding 
 void check_likwid(const struct patient *p, struct finding *f)
 {
 	char *why, *library = likwid_available(&why);
-	const struct likwid_here here = { library, why ? why : strerror(ENOMEM), BY_REGISTERS };
+	const struct likwid_found found = { library, why ? why : strerror(ENOMEM), BY_REGISTERS };
 
-	judge_likwid(&here, p->root, f);
+	judge_likwid(&found, p->root, f);
 	free(library);
 	free(why);
 }

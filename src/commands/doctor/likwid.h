@@ -10,7 +10,7 @@
 void check_likwid(const struct patient *, struct finding *);
 
 /* What is known of LIKWID before its files are looked at. */
-struct likwid_here {
+struct likwid_found {
 	const char *library; /* its file; NULL: there is none, and */
 	const char *why;
 	/*
@@ -20,6 +20,6 @@ struct likwid_here {
 	bool registers;
 };
 /* The judgement of check_likwid(), for any processor; files are looked for under root. */
-void judge_likwid(const struct likwid_here *, const char *root, struct finding *);
+void judge_likwid(const struct likwid_found *, const char *root, struct finding *);
 
 #endif

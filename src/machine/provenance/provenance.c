@@ -97,10 +97,10 @@ json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
 /* By CPUID and not from files, so only for the running machine. */
 static void put_tlbs(json_t *object, const char *root, const struct machine *m)
 {
-	bool here = m->running && !strcmp(root, SYSFS_ROOT);
+	bool live = m->running && !strcmp(root, SYSFS_ROOT);
 	const char *why = "not this machine";
 	struct tlb tlbs[MOST_TLBS] = { 0 };
-	unsigned n = here ? tlb_read(tlbs, &why) : 0;
+	unsigned n = live ? tlb_read(tlbs, &why) : 0;
 
 	json_object_set_new(object, "tlb", provenance_tlb(tlbs, n));
 	if (!n)

@@ -227,15 +227,15 @@ struct seating {
 static void sit(void *argument, struct worker *w)
 {
 	const struct seating *s = argument;
-	int cpu = s->place[w->index].cpu, here;
+	int cpu = s->place[w->index].cpu, ran_on;
 
 	s->team->pin_error[w->index] = 0;
 	if (s->within ? cpuset_set(s->within) : cpuset_set_one(cpu))
 		s->team->pin_error[w->index] = errno;
-	here = sched_getcpu();
+	ran_on = sched_getcpu();
 	/* verify: the kernel migrates the thread before it returns */
 	if (!s->team->pin_error[w->index] &&
-	    !(s->within ? hwloc_bitmap_isset(s->within, (unsigned)here) : here == cpu))
+	    !(s->within ? hwloc_bitmap_isset(s->within, (unsigned)ran_on) : ran_on == cpu))
 		s->team->pin_error[w->index] = EXDEV;
 	w->place = s->place[w->index];
 }
