@@ -67,7 +67,7 @@ def test_each_option_of_each_benchmark(locus, offered, benchmarks):
 
 def test_each_value_that_is_offered_is_understood(locus, offered, benchmarks):
     """By the plan for a machine; and all options but those of free text have some."""
-    free = {"--repeats", "--duration", "--time-budget", "--case-budget", "--seed"}
+    free = {"--repeats", "--duration", "--time-budget", "--case-budget", "--seed", "--tag"}
     for name in benchmarks:
         lists = {}
         for option in some(offered(name, "--")):

@@ -72,8 +72,8 @@ def test_a_path_is_shown_by_its_end(locus, tmp_path):
     folder = tmp_path / ("x" * 90)
     folder.mkdir()
     files = [folder / name for name in ("a.csv", "b.csv")]
-    for file in files:
-        file.write_text("1,2\n3,4\n5,7\n")
+    for file in files:  # of other contents: the same ones are one trial
+        file.write_text(f"1,2\n3,4\n5,{files.index(file)}\n")
     words = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --points"
     out = locus(words, ",".join(map(str, files))).out
     assert re.search(r"(?m)^\.\.\.x+/a\.csv ", out) and re.search(r"(?m)^\.\.\.x+/b\.csv ", out)
@@ -81,8 +81,8 @@ def test_a_path_is_shown_by_its_end(locus, tmp_path):
 
 def test_what_ends_a_cell_is_escaped(locus, tmp_path):
     files = [tmp_path / name for name in ('a"|.csv', "b.csv")]
-    for file in files:
-        file.write_text("1,2\n3,4\n5,7\n")
+    for file in files:  # of other contents: the same ones are one trial
+        file.write_text(f"1,2\n3,4\n5,{files.index(file)}\n")
     words = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1 --points"
     told = {
         form: locus(words, ",".join(map(str, files)), "--format", form) for form in ("csv", "md")
