@@ -12,37 +12,14 @@
  */
 #include <stdlib.h>
 
-#include "bench/hashmap/entries.h"
-#include "bench/hashmap/epoch.h"
-#include "bench/hashmap/stripes.h"
+#include "bench/hashmap/waitfree.h"
 
-struct entry {
-	struct entry *next;
-	uint64_t key;
-	struct epoch_link link; /* once it is retired */
-	uint64_t value[];
-};
-
-/* The first has as many buckets as the map began with, the next one twice as many, ... */
-struct table {
-	size_t buckets;
-	struct entry *_Atomic *bucket;
-};
-enum { MOST_TABLES = 64, WAITING = 1 << 15 };
-
-struct waitfree {
-	struct stripes stripes;
-	unsigned words;
-	struct entries *entries;
-	struct epoch *epoch;
-	_Atomic bool stuck; /* there was no memory to grow */
-	struct table table[MOST_TABLES];
-	struct table *_Atomic now;
-};
+/* Entries that may wait for readers, beside those of a thread's share. */
+enum { WAITING = 1 << 15 };
 
 static size_t entry_bytes(unsigned words)
 {
-	return sizeof(struct entry) + words * sizeof(uint64_t);
+	return sizeof(struct waitfree_entry) + words * sizeof(uint64_t);
 }
 
 /*
@@ -77,15 +54,15 @@ static void *create(const struct map_shape *shape, const struct map_memory *memo
 		return NULL;
 	m->entries = entries_open(memory->pool, entry_bytes(shape->words), shape->threads);
 	if (m->entries)
-		m->epoch = epoch_open(m->entries, offsetof(struct entry, link), shape->threads,
-				      shape->reclaim);
+		m->epoch = epoch_open(m->entries, offsetof(struct waitfree_entry, link),
+				      shape->threads, shape->reclaim);
 	if (!m->epoch) {
 		destroy(m);
 		return NULL;
 	}
 	stripes_open(&m->stripes, shape, memory);
 	m->words = shape->words;
-	m->table[0] = (struct table){ shape->buckets, (void *)m->stripes.tables };
+	m->table[0] = (struct waitfree_table){ shape->buckets, (void *)m->stripes.tables };
 	atomic_init(&m->now, &m->table[0]);
 	return m;
 }
@@ -110,8 +87,8 @@ static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64
 	struct waitfree *m = map;
 	const uint64_t hash = map_hash(key);
 	const unsigned stripe = (unsigned)hash & (m->stripes.n - 1);
-	const struct table *t;
-	const struct entry *e;
+	const struct waitfree_table *t;
+	const struct waitfree_entry *e;
 
 	(void)self;
 	if (!atomic_load_explicit(stripes_size_of(&m->stripes, stripe), memory_order_acquire))
@@ -128,9 +105,9 @@ static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64
 /* A writer's bucket, its stripe locked; the entry, or NULL. */
 struct at {
 	unsigned stripe;
-	struct table *table;
-	struct entry *_Atomic *bucket;
-	struct entry *first, *entry;
+	struct waitfree_table *table;
+	struct waitfree_entry *_Atomic *bucket;
+	struct waitfree_entry *first, *entry;
 };
 
 static struct at lock_and_look(struct waitfree *m, const struct worker *self, uint64_t key)
@@ -148,26 +125,14 @@ static struct at lock_and_look(struct waitfree *m, const struct worker *self, ui
 	return at;
 }
 
-static struct entry *copy(struct waitfree *m, struct worker *self, const struct entry *e)
-{
-	struct entry *c = entries_take(m->entries, self);
-
-	if (!c)
-		return NULL;
-	c->key = e->key;
-	for (unsigned i = 0; i < m->words; i++)
-		c->value[i] = e->value[i];
-	return c;
-}
-
 /* Copies of all before the entry, then `rest`. False: no memory, and nothing was done. */
 static bool copies_before(struct waitfree *m, struct worker *self, const struct at *at,
-			  struct entry *rest_of, struct entry **chain)
+			  struct waitfree_entry *rest_of, struct waitfree_entry **chain)
 {
-	struct entry *first = rest_of, *next;
+	struct waitfree_entry *first = rest_of, *next;
 
-	for (const struct entry *e = at->first; e != at->entry; e = e->next) {
-		struct entry *c = copy(m, self, e);
+	for (const struct waitfree_entry *e = at->first; e != at->entry; e = e->next) {
+		struct waitfree_entry *c = waitfree_copy(m, self, e);
 
 		if (!c)
 			goto none;
@@ -185,13 +150,14 @@ none:
 }
 
 /* Publishes the chain, and retires what it replaces: all up to the entry, and that. */
-static void replace(struct waitfree *m, unsigned me, const struct at *at, struct entry *chain)
+static void replace(struct waitfree *m, unsigned me, const struct at *at,
+		    struct waitfree_entry *chain)
 {
-	const struct entry *behind = at->entry->next;
+	const struct waitfree_entry *behind = at->entry->next;
 
 	atomic_store_explicit(at->bucket, chain, memory_order_release);
-	for (struct entry *e = at->first; e != behind;) {
-		struct entry *next = e->next;
+	for (struct waitfree_entry *e = at->first; e != behind;) {
+		struct waitfree_entry *next = e->next;
 
 		epoch_retire(m->epoch, me, e);
 		e = next;
@@ -208,102 +174,11 @@ static uint32_t count(struct waitfree *m, unsigned stripe, int more)
 	return entries;
 }
 
-/* What a doubling took, through epoch_link: copies that it made, and originals they stand for. */
-struct split {
-	struct entry *copies, *originals;
-};
-
-static void push(struct entry **list, struct entry *e)
-{
-	e->link.next = *list;
-	*list = e;
-}
-
-/*
- * Bucket b's entries go to b and b + buckets. The last of the chain that go the same way stay as
- * they are, and belong to both tables; the others are copied.
- */
-static bool split(struct waitfree *m, struct worker *self, struct entry *first, size_t buckets,
-		  struct entry *half[2], struct split *s)
-{
-	struct entry *last = first;
-
-	half[0] = half[1] = NULL;
-	if (!first)
-		return true;
-	for (struct entry *e = first; e->next; e = e->next)
-		if ((map_hash(e->key) ^ map_hash(e->next->key)) & buckets)
-			last = e->next;
-	half[!!(map_hash(last->key) & buckets)] = last;
-	for (struct entry *e = first; e != last; e = e->next) {
-		struct entry *c = copy(m, self, e), **to = &half[!!(map_hash(e->key) & buckets)];
-
-		if (!c)
-			return false;
-		c->next = *to;
-		*to = c;
-		push(&s->copies, c);
-		push(&s->originals, e);
-	}
-	return true;
-}
-
-static bool fill_table(struct waitfree *m, struct worker *self, const struct table *from,
-		       struct table *to, struct split *s)
-{
-	for (size_t i = 0; i < from->buckets; i++) {
-		struct entry *half[2],
-			*first = atomic_load_explicit(&from->bucket[i], memory_order_relaxed);
-
-		if (!split(m, self, first, from->buckets, half, s))
-			return false;
-		atomic_store_explicit(&to->bucket[i], half[0], memory_order_relaxed);
-		atomic_store_explicit(&to->bucket[i + from->buckets], half[1],
-				      memory_order_relaxed);
-	}
-	return true;
-}
-
-/* Under all locks. */
-static void double_table(struct waitfree *m, struct worker *self, struct table *old)
-{
-	struct table *new = old + 1;
-	struct split s = { NULL, NULL };
-	bool done;
-
-	new->buckets = 2 * old->buckets;
-	new->bucket = (void *)(m->stripes.tables + stripes_table(&m->stripes, new->buckets));
-	done = fill_table(m, self, old, new, &s);
-	if (done)
-		atomic_store_explicit(&m->now, new, memory_order_release);
-	for (struct entry *e = done ? s.originals : s.copies, *next; e; e = next) {
-		next = e->link.next;
-		if (done)
-			epoch_retire(m->epoch, self->index, e);
-		else
-			entries_give(m->entries, self, e);
-	}
-	m->stripes.costs[self->index].growths += done;
-	atomic_store_explicit(&m->stuck, !done, memory_order_relaxed);
-}
-
-static void grow(struct waitfree *m, struct worker *self, struct table *old)
-{
-	const uint64_t began = clock_ticks();
-
-	stripes_lock_all(&m->stripes, self->index);
-	if (atomic_load_explicit(&m->now, memory_order_relaxed) == old) {
-		double_table(m, self, old);
-		m->stripes.costs[self->index].grown += clock_ticks() - began;
-	}
-	stripes_unlock_all(&m->stripes);
-}
-
 /* Under the lock. */
 static bool put_entry(struct waitfree *m, struct worker *self, const struct at *at, uint64_t key,
 		      const uint64_t *value, uint32_t *entries)
 {
-	struct entry *e = entries_take(m->entries, self), *chain;
+	struct waitfree_entry *e = entries_take(m->entries, self), *chain;
 
 	if (!e)
 		return false;
@@ -336,7 +211,7 @@ static enum map_answer put(struct waitfree *m, struct worker *self, uint64_t key
 	stripes_unlock(&m->stripes, at.stripe);
 	if (stripes_are_full(&m->stripes, entries, at.table->buckets) &&
 	    !atomic_load_explicit(&m->stuck, memory_order_relaxed))
-		grow(m, self, at.table);
+		waitfree_grow(m, self, at.table);
 	return answer;
 }
 
@@ -344,7 +219,7 @@ static enum map_answer take_out(struct waitfree *m, struct worker *self, uint64_
 {
 	const struct at at = lock_and_look(m, self, key);
 	enum map_answer answer = at.entry ? MAP_PRESENT : MAP_ABSENT;
-	struct entry *chain;
+	struct waitfree_entry *chain;
 
 	if (at.entry && !copies_before(m, self, &at, at.entry->next, &chain))
 		answer = MAP_NO_MEMORY;
@@ -405,11 +280,11 @@ static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t,
 		 void *argument)
 {
 	struct waitfree *m = map;
-	const struct table *t = atomic_load_explicit(&m->now, memory_order_acquire);
+	const struct waitfree_table *t = atomic_load_explicit(&m->now, memory_order_acquire);
 
 	(void)self;
 	for (size_t i = 0; i < t->buckets; i++)
-		for (const struct entry *e =
+		for (const struct waitfree_entry *e =
 			     atomic_load_explicit(&t->bucket[i], memory_order_acquire);
 		     e; e = e->next)
 			visit(argument, e->key, e->value);
@@ -424,7 +299,7 @@ static uint64_t size(const void *map)
 static size_t bytes(const void *map)
 {
 	const struct waitfree *m = map;
-	const struct table *t = atomic_load_explicit(&m->now, memory_order_relaxed);
+	const struct waitfree_table *t = atomic_load_explicit(&m->now, memory_order_relaxed);
 	const size_t tables = stripes_used(&m->stripes, 2 * t->buckets - m->stripes.first);
 	size_t taken = 0;
 
