@@ -18,7 +18,7 @@ static const struct parameter parameters[] = {
 	[OPERATIONS] = { "operations", "operations",
 			 "operations of all threads together, on a fresh map in each sample; 0: "
 			 "on one map that keeps its size, as many as a sample has time for",
-			 P_COUNT, .value = { "0" } },
+			 P_COUNT, .value = { "0" }, .zero = "auto" },
 	[MIX] = { "mix", NULL,
 		  "course: look up; if absent insert with probability 0.6, if present remove and "
 		  "insert again with 0.02; steady: as --reads and --turnover say",
@@ -37,7 +37,7 @@ static const struct parameter parameters[] = {
 	[SKEW] = { "skew", NULL,
 		   "exponent of zipf keys (0: 0.99), share of the hot key (0: 0.9); uniform keys "
 		   "have none",
-		   P_REAL, .value = { "0" } },
+		   P_REAL, .value = { "0" }, .zero = "none" },
 	[VALUE] = { "value", "B", "size of a value", P_SIZE, .value = { "8" } },
 	[READERS] = { "readers", "threads", "threads that only look up; the others do the mix",
 		      P_COUNT, .value = { "0" } },
@@ -65,7 +65,7 @@ static const struct parameter parameters[] = {
 	[PAGES] = { "pages", NULL, "pages of tables, locks and entries", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base" } },
 	[EVERY] = { "every", "operations", "one in so many operations is timed; 0: none", P_COUNT,
-		    .value = { "64" } },
+		    .value = { "64" }, .zero = "none" },
 	{ 0 }
 };
 
