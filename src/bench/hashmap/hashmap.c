@@ -138,7 +138,6 @@ const struct benchmark hashmap_benchmark = {
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },
-		[PAPER] = { .threads = "1..auto" },
 	},
 	.settle = hashmap_settle,
 	.needs = hashmap_needs,
