@@ -425,8 +425,7 @@ def _trial(
         ),
         "batches": (
             {
-                "allocation": [i * 2 // len(batches) for i in range(len(batches))],
-                "round": list(range(len(batches))),
+                "allocations": [-(-len(batches) // 2), len(batches) // 2],
                 "metrics": {"time": [statistics.median(batch) for batch in batches]},
             }
             if samples

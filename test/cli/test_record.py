@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run writes: valid, whole, and saying what happened."""
 
+import collections
 import json
 import os
 import pty
@@ -201,6 +202,49 @@ def test_raw_samples_and_their_summary_agree(run, read):
             for a in allocations
         ]
         assert trial["metrics"][-1]["value"] == pytest.approx(statistics.median(medians))
+
+
+def column(values, n):
+    """With an entry a batch: a number stands for as many."""
+    return values if isinstance(values, list) else [values] * n
+
+
+def test_batches_need_no_samples(run, read):
+    """What a trial line has of each batch is what the samples' lines have."""
+    lines = read(run[1])
+    rounds = collections.defaultdict(set)
+    for trial in some(line for line in lines if line["type"] == "trial" and line["samples"]):
+        told = trial["batches"]
+        own = [line for line in lines if line["type"] == "samples" and line["trial"] == trial["id"]]
+        assert [n for n, k in enumerate(told["allocations"]) for _ in range(k)] == [
+            line["allocation"] for line in own
+        ]
+        if None not in (t for line in own for t in line["times"]):
+            assert column(told["metrics"]["time"], len(own)) == pytest.approx(
+                [statistics.median(line["times"]) for line in own], rel=1e-5
+            )
+        for name in told["metrics"].keys() - {"time"}:
+            assert [v is None for v in column(told["metrics"][name], len(own))] == [
+                name not in line["values"] for line in own
+            ]
+        changed = dict(told["without_noise"])
+        assert set(changed) <= {n for n, line in enumerate(own) if line["noisy"]}
+        for n, time in changed.items():
+            assert (time is None) == (len(own[n]["noisy"]) == len(own[n]["times"]))
+        for n, k in enumerate(told["round"] or range(len(own))):
+            assert trial["id"] not in rounds[trial["group"], k], "twice in one round"
+            rounds[trial["group"], k].add(trial["id"])
+            assert n <= k
+
+
+def test_numbers_have_seven_digits(run):
+    """But parameters, which are as they were given, and counts."""
+    for line in some(run[1].read_text().splitlines()):
+        if '"type":"trial"' in line or '"type":"samples"' in line:
+            told = json.loads(line, parse_float=str)
+            told.pop("parameters", None)
+            reals = re.findall(r"'(-?[0-9.]+(?:e-?[0-9]+)?)'", str(told))
+            assert all(len(r.split("e")[0].strip("-0.").replace(".", "")) <= 7 for r in reals), line
 
 
 def test_variants_were_sampled_in_turn(run, read):

@@ -43,9 +43,43 @@ static json_t *list_of(const double *values, size_t n)
 	return list;
 }
 
+static bool known(const double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(values[i]))
+			return true;
+	return false;
+}
+
+static bool same(const double *values, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (values[i] != values[0])
+			return false;
+	return n > 0;
+}
+
+/* What a metric was in each sample; where it was the same in all, that number. */
+static json_t *values_of(const double *values, size_t n)
+{
+	return same(values, n) ? record_number(values[0]) : list_of(values, n);
+}
+
+static void put_values(const struct series *s, const struct batch *b, json_t *values)
+{
+	const struct benchmark *benchmark = s->planned->trial.benchmark;
+
+	for (unsigned m = 0; m < metric_count(benchmark); m++) {
+		const double *value = s->value[m];
+
+		if (value && known(value + b->first, b->samples))
+			json_object_set_new(values, benchmark->metrics[m].name,
+					    values_of(value + b->first, b->samples));
+	}
+}
+
 json_t *samples_line(const struct series *s, double at)
 {
-	const struct trial *t = &s->planned->trial;
 	const struct batch *b = &s->batch[s->batches - 1];
 	const double *time = s->time + b->first;
 	const bool raw = s->samples <= MOST_RAW_SAMPLES;
@@ -54,10 +88,8 @@ json_t *samples_line(const struct series *s, double at)
 	for (size_t i = 0; raw && i < b->samples; i++)
 		if (s->noisy[b->first + i])
 			json_array_append_new(noisy, json_integer((json_int_t)i));
-	for (unsigned m = 0; raw && m < metric_count(t->benchmark); m++)
-		if (s->value[m])
-			json_object_set_new(values, t->benchmark->metrics[m].name,
-					    list_of(s->value[m] + b->first, b->samples));
+	if (raw)
+		put_values(s, b, values);
 	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
 			 s->planned->id, "allocation", (int)b->allocation, "batch",
 			 (int)s->batches - 1, "at", record_number(at), "units", samples_units(s),

@@ -7,48 +7,98 @@
 #include "harness/record/json.h"
 #include "harness/sample/metrics.h"
 
-/* The median of a metric's values in each batch. */
-static json_t *medians_json(const struct series *s, const double *value)
+/* A column; where all batches have the same number, that. NULL: no batch has one. */
+static json_t *column_json(const struct series *s,
+			   double (*of)(const struct series *, unsigned, const double *),
+			   const double *value)
 {
 	json_t *list = json_array();
+	const double first = of(s, 0, value);
+	bool same = isfinite(first), known = false;
 
 	for (unsigned i = 0; i < s->batches; i++) {
-		const struct batch *b = &s->batch[i];
+		const double one = of(s, i, value);
 
-		json_array_append_new(list, record_number(statistics_quantile_known(
-						    value + b->first, NULL, b->samples, 0.5)));
+		known |= isfinite(one);
+		same &= one == first;
+		json_array_append_new(list, record_number(one));
 	}
-	return list;
+	if (known && !same)
+		return list;
+	json_decref(list);
+	return known ? record_number(first) : NULL;
+}
+
+static double time_of(const struct series *s, unsigned batch, const double *value)
+{
+	(void)value;
+	return s->batch[batch].estimate;
+}
+
+/* The median of a metric's values in a batch. */
+static double median_of(const struct series *s, unsigned batch, const double *value)
+{
+	const struct batch *b = &s->batch[batch];
+
+	return statistics_quantile_known(value + b->first, NULL, b->samples, 0.5);
 }
 
 static json_t *metrics_json(const struct series *s)
 {
 	const struct benchmark *b = s->planned->trial.benchmark;
-	json_t *object = json_object(), *time = json_array();
+	json_t *object = json_object(), *column = column_json(s, time_of, NULL);
 
-	for (unsigned i = 0; i < s->batches; i++)
-		json_array_append_new(time, record_number(s->batch[i].estimate));
-	json_object_set_new(object, "time", time);
-	for (unsigned m = 0; m < metric_count(b); m++)
-		if (s->value[m])
-			json_object_set_new(object, b->metrics[m].name,
-					    medians_json(s, s->value[m]));
+	if (column)
+		json_object_set_new(object, "time", column);
+	for (unsigned m = 0; m < metric_count(b); m++) {
+		column = s->value[m] ? column_json(s, median_of, s->value[m]) : NULL;
+		if (column)
+			json_object_set_new(object, b->metrics[m].name, column);
+	}
 	return object;
 }
 
-/* Of the time, less the noisy samples; null where it is the same for all batches. */
+/* [batch, time less the noisy samples] where it is another. */
 static json_t *quiet_json(const struct series *s)
 {
 	json_t *list = json_array();
-	bool same = true;
 
 	for (unsigned i = 0; i < s->batches; i++) {
 		const struct batch *b = &s->batch[i];
 
-		same &= b->clean == b->estimate;
-		json_array_append_new(list, record_number(b->clean));
+		if (b->clean != b->estimate && isfinite(b->estimate))
+			json_array_append_new(list,
+					      json_pack("[i, o]", (int)i, record_number(b->clean)));
 	}
-	if (!same)
+	return list;
+}
+
+/* How many each allocation has. */
+static json_t *allocations_json(const struct series *s)
+{
+	json_t *list = json_array();
+
+	for (unsigned a = 0, i = 0; i < s->batches; a++) {
+		const unsigned first = i;
+
+		while (i < s->batches && s->batch[i].allocation == a)
+			i++;
+		json_array_append_new(list, json_integer(i - first));
+	}
+	return list;
+}
+
+/* Null where the group's rounds are its batches: 0, 1, 2, ... */
+static json_t *rounds_json(const struct series *s)
+{
+	json_t *list = json_array();
+	bool plain = true;
+
+	for (unsigned i = 0; i < s->batches; i++) {
+		plain &= s->batch[i].round == i;
+		json_array_append_new(list, json_integer(s->batch[i].round));
+	}
+	if (!plain)
 		return list;
 	json_decref(list);
 	return json_null();
@@ -56,16 +106,9 @@ static json_t *quiet_json(const struct series *s)
 
 json_t *batches_json(const struct series *s)
 {
-	json_t *allocation, *round;
-
 	if (!s->batches)
 		return json_null();
-	allocation = json_array();
-	round = json_array();
-	for (unsigned i = 0; i < s->batches; i++) {
-		json_array_append_new(allocation, json_integer(s->batch[i].allocation));
-		json_array_append_new(round, json_integer(s->batch[i].round));
-	}
-	return json_pack("{s:o, s:o, s:o, s:o}", "allocation", allocation, "round", round,
-			 "metrics", metrics_json(s), "without_noise", quiet_json(s));
+	return json_pack("{s:o, s:o, s:o, s:o}", "allocations", allocations_json(s), "round",
+			 rounds_json(s), "metrics", metrics_json(s), "without_noise",
+			 quiet_json(s));
 }

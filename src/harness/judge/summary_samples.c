@@ -63,7 +63,7 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		"{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
 		"batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
 		record_number(s->duration), "units", samples_units(s), "parts",
-		record_number(s->tally.done * tally_amount(&s->tally)), "quantiles", quantiles,
+		record_count(s->tally.done * tally_amount(&s->tally)), "quantiles", quantiles,
 		"mean", record_number(statistics_mean(sorted, n)), "deviation",
 		record_number(statistics_deviation(sorted, n)), "humps", low ? 2 : 1);
 	free(sorted);

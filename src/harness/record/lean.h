@@ -7,7 +7,7 @@
 
 /*
  * A copy of a line without what is null, or an empty list or object: so absent is null, or empty.
- * In lists nothing is left out. NULL: no memory.
+ * In lists nothing is left out. Numbers but `parameters` are cut to seven digits. NULL: no memory.
  */
 json_t *lean(const json_t *line);
 /*

@@ -331,11 +331,10 @@ static bool put_on_disk(struct record *r)
 /* Of the many lines, what says nothing is left out. Freed by the caller. */
 static char *dump(json_t *line, const char *type)
 {
-	const bool samples = !strcmp(type, "samples");
-	json_t *own = samples		       ? lean(line)
+	json_t *own = !strcmp(type, "samples") ? lean(line)
 		      : !strcmp(type, "trial") ? lean_trial(line)
 					       : json_incref(line);
-	char *text = json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(samples ? 7 : 12));
+	char *text = json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
 	json_decref(own);
 	return text;

@@ -20,8 +20,6 @@ static uint64_t round_memory(uint64_t bytes)
 {
 	uint64_t step = 1;
 
-	if (bytes > UINT64_MAX / 2)
-		return bytes;
 	while (step <= (bytes + bytes / 16) / 2)
 		step *= 2;
 	step = step > 16 ? step / 16 : 1;

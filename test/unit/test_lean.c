@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "harness/record/lean.h"
+
+static void expect(json_t *(*of)(const json_t *), const char *line, const char *left)
+{
+	json_t *given = json_loads(line, 0, NULL), *found = of(given);
+	char *text = json_dumps(found, JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+	assert_non_null(given);
+	assert_string_equal(text, left);
+	free(text);
+	json_decref(found);
+	json_decref(given);
+}
+
+static void what_says_nothing_is_left_out(void **state)
+{
+	(void)state;
+	expect(lean, "{\"a\":null,\"b\":[],\"c\":{\"d\":{}},\"e\":0,\"f\":\"\"}",
+	       "{\"e\":0,\"f\":\"\"}");
+	expect(lean, "{\"a\":[1,null,{\"b\":null}]}", "{\"a\":[1,null,{}]}");
+}
+
+static void measured_numbers_have_seven_digits(void **state)
+{
+	(void)state;
+	expect(lean, "{\"a\":[1.23456789e-9,-1.23456789,0.1]}",
+	       "{\"a\":[1.234568e-9,-1.234568,0.1]}");
+	expect(lean, "{\"a\":64.0,\"b\":1.23456789e12}", "{\"a\":64,\"b\":1.234568e12}");
+}
+
+static void counts_and_what_was_asked_for_keep_all(void **state)
+{
+	(void)state;
+	expect(lean, "{\"n\":1234567890123,\"parameters\":{\"a\":1.23456789}}",
+	       "{\"n\":1234567890123,\"parameters\":{\"a\":1.23456789}}");
+}
+
+static void a_trial_has_only_metrics_with_a_value(void **state)
+{
+	(void)state;
+	expect(lean_trial,
+	       "{\"metrics\":[{\"name\":\"a\",\"unit\":\"s\",\"value\":null},"
+	       "{\"name\":\"b\",\"unit\":\"s\",\"better\":\"lower\",\"value\":2.0}]}",
+	       "{\"metrics\":[{\"name\":\"b\",\"value\":2}]}");
+	expect(lean_trial, "{\"metrics\":[{\"name\":\"a\",\"value\":null}]}", "{}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_says_nothing_is_left_out),
+		cmocka_unit_test(measured_numbers_have_seven_digits),
+		cmocka_unit_test(counts_and_what_was_asked_for_keep_all),
+		cmocka_unit_test(a_trial_has_only_metrics_with_a_value),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
