@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin: records, read and held against the schema."""
 
+import collections
 import json
 import pathlib
 
@@ -10,13 +11,23 @@ from lacking import lacking
 SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.schema.json"
 
 DEFINITIONS = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
-UNFILLED = {"by_worker", "distribution"}  # what most metrics have nothing to do with
+UNFILLED = {"by_worker"}  # what most metrics have nothing to do with
 
 
-def told(trial, benchmark):
-    """A trial with all that its record says of it, also in its benchmark's line."""
+def part(line):
+    own = ("type", "run", "trial", "metric")
+    return {key: value for key, value in line.items() if key not in own}
+
+
+def told(trial, benchmark, parts):
+    """A trial with all that its record says of it, also in its benchmark's line, and its parts'."""
     full = fill(trial, DEFINITIONS["trial"])
     own = {metric["name"]: metric for metric in full["metrics"]}
+    for one in parts:
+        if one["type"] == "matrix":
+            full["pairs"]["cells"] = part(one)
+        else:
+            own[one["metric"]]["distribution"] = part(one)
     why = "not reported for this trial" if full["samples"] else (full["reasons"] or [""])[0]
     full.update(unit=benchmark["unit"], statistic=benchmark["statistic"])
     full["metrics"] = [
@@ -90,9 +101,13 @@ def read(schema):
                 for e in schema.iter_errors(one)
             ]
             assert not errors, errors
+        parts = collections.defaultdict(list)
+        for one in objects:
+            if one["type"] in ("matrix", "distribution"):
+                parts[one["run"], one["trial"]].append(one)
         tables = {(one["run"], one["name"]): one for one in objects if one["type"] == "benchmark"}
         return [
-            told(one, tables[one["run"], one["benchmark"]])
+            told(one, tables[one["run"], one["benchmark"]], parts[one["run"], one["id"]])
             if one["type"] == "trial"
             else fill(one, DEFINITIONS["samples"])
             if one["type"] == "samples"

@@ -65,18 +65,32 @@ told AS (
 			"cycles": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
 			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
 			"counting": "JSON", "oversubscribed": "BOOLEAN"}') AS t
-	FROM line JOIN placed ON placed.line = line.rowid)
-SELECT whole, part, id, file, number, position, t.benchmark, t.variant,
+	FROM line JOIN placed ON placed.line = line.rowid),
+-- Cells of pairs have a line of their own.
+matrix AS (SELECT run, json->>'$.trial' AS trial, any_value(json) AS cells FROM line
+	WHERE type = 'matrix' GROUP BY ALL)
+SELECT whole, part, told.id, file, number, position, t.benchmark, t.variant,
 	coalesce(t.parameters, '{}') AS parameters, t.threads, t.bind, b.protocol, t.status,
 	coalesce(t.reasons, []) AS reasons, coalesce(t.notes, []) AS notes, t.metrics, t.samples,
 	coalesce(t.placement.after, t.placement.before) AS placement, t.spread_within,
-	t.spread_between, t.cycles, t.ratios, t.pairs, t.counters, t.kernel,
+	t.spread_between, t.cycles, t.ratios,
+	CASE WHEN cells IS NULL THEN t.pairs
+		ELSE json_merge_patch(t.pairs, json_object('cells', cells)) END AS pairs,
+	t.counters, t.kernel,
 	coalesce(t.kernel_unknown, []) AS kernel_unknown, t.counting,
 	coalesce(t.oversubscribed, false) AS oversubscribed,
 	json_exists(t.parameters, '$.from') AND json_exists(t.parameters, '$.to') AS in_matrix,
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
 		'[0-9]+([+][0-9]+)*') AS laid_out
-FROM told LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark;
+FROM told LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark
+	LEFT JOIN matrix ON matrix.run = part AND matrix.trial = told.id;
+
+-- All values of a metric, as counts: bucket b begins at 2^(b div 64 - 64) * (1 + (b mod 64) / 64).
+CREATE TABLE distribution AS
+SELECT whole, trial.id, line.json->>'$.metric' AS metric, (line.json->>'$.n')::BIGINT AS n,
+	line.json->'$.quantiles' AS quantiles, line.json->'$.buckets' AS buckets
+FROM line JOIN trial ON trial.part = line.run AND trial.id = line.json->>'$.trial'
+WHERE line.type = 'distribution';
 
 -- One that has no value was not reported, or there was no sample.
 CREATE TABLE metric AS

@@ -1492,7 +1492,11 @@ def as_written(lines: list[Line]) -> list[Line]:
     written = []
     for line in lines:
         small = {"trial": _told, "samples": lean}.get(line["type"], dict)
-        written.append(small(line))
+        own = small(line)
+        if line["type"] == "trial" and "cells" in own.get("pairs", {}):
+            cells = own["pairs"].pop("cells")
+            written.append({"type": "matrix", "run": line["run"], "trial": line["id"], **cells})
+        written.append(own)
         if line["type"] == "header":
             written += [_described(own) for (run, _), own in trials.items() if run == line["run"]]
     return written

@@ -16,6 +16,7 @@
 #include "harness/ask/options.h"
 #include "harness/record/complete.h"
 #include "harness/record/lean.h"
+#include "harness/record/parts.h"
 #include "harness/record/record.h"
 #include "base/utf8.h"
 
@@ -328,39 +329,58 @@ static bool put_on_disk(struct record *r)
 	return false;
 }
 
-/* Of the many lines, what says nothing is left out. Freed by the caller. */
-static char *dump(json_t *line, const char *type)
+/*
+ * A line as it is written: of the many, what says nothing is left out. The parts of a trial come
+ * before it: with its own line it is complete. NULL: no memory.
+ */
+static json_t *as_written(json_t *line, const char *type)
 {
-	json_t *own = !strcmp(type, "samples") ? lean(line)
-		      : !strcmp(type, "trial") ? lean_trial(line)
-					       : json_incref(line);
-	char *text = json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	json_t *own, *lines;
 
-	json_decref(own);
-	return text;
+	if (!strcmp(type, "samples"))
+		return json_pack("[o]", lean(line));
+	if (strcmp(type, "trial"))
+		return json_pack("[O]", line);
+	own = lean_trial(line);
+	lines = parts_take(own);
+	json_array_append_new(lines, own);
+	return lines;
+}
+
+/* In one piece. False, with errno. */
+static bool write_line(struct record *r, const json_t *line)
+{
+	char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	const size_t length = text ? strlen(text) : 0;
+	int error = ENOMEM;
+	bool good;
+
+	if (text)
+		text[length] = '\n'; /* in the place of the final zero */
+	good = text && write_whole(r, text, length + 1);
+	if (text)
+		error = errno;
+	free(text);
+	errno = error;
+	return good;
 }
 
 void record_line(struct record *r, const char *type, json_t *object, bool sync)
 {
-	json_t *line = json_pack("{s:s, s:s}", "type", type, "run", r->run);
-	char *text = NULL;
-	size_t length;
+	json_t *line = json_pack("{s:s, s:s}", "type", type, "run", r->run), *lines = NULL;
+	const json_t *one;
+	bool good;
+	size_t i;
 
 	if (r->file < 0 || r->failed)
 		goto out;
-	if (object && !json_object_update(line, object))
-		text = dump(line, type);
-	if (!text) {
-		errno = ENOMEM;
-		fail(r);
-		goto out;
-	}
-	length = strlen(text);
-	text[length] = '\n'; /* in the place of the final zero: the line goes out in one piece */
-	if (!write_whole(r, text, length + 1) || (sync && !put_on_disk(r)))
+	errno = ENOMEM;
+	good = !json_object_update(line, object) && (lines = as_written(line, type));
+	json_array_foreach(lines, i, one) good = good && write_line(r, one);
+	if (!good || (sync && !put_on_disk(r)))
 		fail(r);
 out:
-	free(text);
+	json_decref(lines);
 	json_decref(line);
 	json_decref(object);
 }
