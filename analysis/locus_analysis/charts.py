@@ -391,7 +391,7 @@ def _column(
     scale = alt.Scale(domain=[0, most * 1.8 or 1], nice=False)  # room for the text behind a bar
     axis = alt.Axis(
         title=f"{column.title} ({name})" if name else column.title,
-        values=_ticks(0, most) if most else [0],
+        values=round_ticks(0, most) if most else [0],
         labelExpr=f"format(datum.value / {factor!r}, '~g')",
         labelOverlap=True,
     )
@@ -602,7 +602,7 @@ def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: in
     label = f"format(datum.value / {factor!r}, '~g')"
     axis = alt.Axis(
         title=f"{any_row['metric']} ({unit})" if unit else any_row["metric"],
-        values=_ticks(*span),
+        values=round_ticks(*span),
         labelExpr=label,
     )
     x = alt.X("value:Q", scale=scale, axis=axis)
@@ -627,7 +627,7 @@ def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: in
     )
 
 
-def _ticks(least: float, greatest: float) -> list[float]:
+def round_ticks(least: float, greatest: float) -> list[float]:
     """Some seven round numbers."""
     if least == greatest:
         return [least]

@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 import altair as alt
 
-from . import published, units
+from . import charts, published, units
 from .charts import (
     ALARM,
     FLAGGED,
@@ -34,6 +34,7 @@ from .charts import (
     mark,
     picture,
 )
+from .described import Line
 from .levels import HUGE, Finding
 from .records import graver
 from .steps import size_text
@@ -59,6 +60,8 @@ RANKED = (
     (GREEN, "diamond"),
     (PINK, "cross"),
     (RED, "triangle-right"),
+    ("#56B4E9", "triangle-down"),
+    (INK, "triangle-left"),
 )
 DASHES = {"solid": [1, 0], "dashed": [6, 3], "dotted": [2, 2], "dash-dotted": [7, 2, 2, 2]}
 PAGE_DASH = {"base": "solid", "thp": "dashed", "2M": "dotted", "1G": "dash-dotted"}
@@ -121,6 +124,14 @@ class Series:
     dash: str = "solid"
     width: float = 1.6
     points: bool = True
+
+
+def style(line: Line) -> tuple[str, str, str]:
+    """Colour, shape and dash."""
+    dashes = list(DASHES)
+    wraps = line.place // len(RANKED)
+    dash = PAGE_DASH[line.pages] if line.pages in PAGE_DASH else dashes[line.dash % len(dashes)]
+    return (*RANKED[line.place % len(RANKED)], dashes[wraps % len(dashes)] if wraps else dash)
 
 
 @dataclass
@@ -452,8 +463,8 @@ def _values(lines: Iterable[Series], *keys: str) -> list[float]:
 def size_axis(lines: Sequence[Series], title: str = "working set") -> Axis:
     label = (
         "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : datum.value"
-        " >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : format(datum.value / 1024,"
-        " '~g') + ' KiB'"
+        " >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : datum.value >= 1024 ?"
+        " format(datum.value / 1024, '~g') + ' KiB' : format(datum.value, '~g') + ' B'"
     )
     return powers_of_two(_values(lines, "x"), title, label)
 
@@ -478,12 +489,27 @@ def powers_of_two(values: Sequence[float], title: str, label: str) -> Axis:
 
 def time_axis(lines: Sequence[Series], title: str = "ns for a load", unit: float = 1e-9) -> Axis:
     values = _values(lines, "value", "low", "high") or [1e-9]
-    low, high = min(values) / 1.35, max(values) * 1.25  # room for names above and below
+    # Room for names above and below.
+    return log_axis(title, min(values) / 1.35, max(values) * 1.25, unit)
+
+
+def thread_axis(counts: Sequence[int]) -> Axis:
+    ordered = sorted(set(counts))
+    ticks = [float(c) for c in ordered if c & (c - 1) == 0 or c == ordered[-1]]
+    return Axis(
+        "threads", (ordered[0] / 1.12, ordered[-1] * 1.12), ticks, "format(datum.value, 'd')"
+    )
+
+
+def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
+    """With round numbers of the unit."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more where there is little to see
         ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
         if len(ticks) > 2:
             break
+    if len(ticks) < 2:
+        ticks = charts.round_ticks(low, high)
     return Axis(title, (low, high), ticks, f"format(datum.value / {unit!r}, '~g')")
 
 

@@ -5,6 +5,7 @@ one's own."""
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Optional
@@ -44,6 +45,60 @@ def _figure(row: dict[str, Any]) -> Figure:
         int(row["threads"]) if row["threads"] else None,
         float(row["value"]) * SECONDS.get(row["unit"], 1.0),
     )
+
+
+@dataclass
+class Point:
+    """A figure where a curve of ours would have it."""
+
+    source: str
+    variant: str
+    x: float
+    value: float  # in the unit of the metric
+    where: dict[str, str]  # what else of the setting it is of
+    parameters: dict[str, str]
+    said: str  # in words
+
+
+def points(benchmark: str, metric: str, x: str) -> list[Point]:
+    """Figures that are of a metric, as lessons/NAME.json says which are."""
+    return [
+        point
+        for rule in lesson(benchmark).get("published", [])
+        if rule["metric"] == metric
+        for f in figures(benchmark, rule["figures"])
+        if (point := _point(rule, f, x))
+    ]
+
+
+def _point(rule: dict[str, Any], f: Figure, x: str) -> Optional[Point]:
+    renamed = rule.get("names", {})
+    of = {renamed.get(k, k): v for k, v in f.parameters.items()}
+    numbers = {**f.parameters, "threads": str(f.threads or "")}
+    at = numbers["threads"] if x == "threads" else of.get(x, "")
+    if not at or f.variant not in rule.get("variants", [f.variant]):
+        return None
+    value = f.value
+    for name in rule.get("times", []):
+        value *= float(numbers[name])
+    for name in rule.get("over", []):
+        value /= float(numbers[name])
+    return Point(
+        f.source,
+        f.variant,
+        float(at),
+        value - rule.get("minus", 0),
+        rule.get("where", {}),
+        of,
+        "; ".join([f.machine, f.variant, *(f"{k} {v}" for k, v in f.parameters.items())]),
+    )
+
+
+@cache
+def lesson(benchmark: str) -> dict[str, Any]:
+    """What the data file of a benchmark says; empty where it has none."""
+    path = HERE / "lessons" / f"{benchmark}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def sources() -> dict[str, str]:

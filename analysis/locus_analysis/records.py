@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Optional
 
@@ -84,17 +85,39 @@ def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str
     return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
-def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
-    """Its trials: `metrics` and `parameters` by name; `value`, `low` and `high` are of the time."""
+def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
+    """Its trials: `metrics` and `parameters` by name, `quantiles` of metrics that are
+    distributions; `value`, `low` and `high` are of the headline."""
     found = rows(db, "FROM told WHERE benchmark = ? ORDER BY place", benchmark)
     for row in found:
         for key in ("metrics", "parameters", "ratios", "pairs"):
             row[key] = json.loads(row[key] or "null")
-        row.update(row["metrics"]["time"])
         row["ratios"] = row["ratios"] or []
+        row["quantiles"] = {}
         if row["pairs"]:
             row["pairs"] = {"levels": [], "outstanding": [], "crowding": None, **row["pairs"]}
+    of_trial = {(row["whole"], row["id"]): row["quantiles"] for row in found}
+    for d in rows(
+        db,
+        "SELECT d.* FROM distribution d JOIN trial USING (whole, id) WHERE benchmark = ?",
+        benchmark,
+    ):
+        quantiles = json.loads(d["quantiles"])
+        of_trial[d["whole"], d["id"]][d["name"]] = {float(q): v for q, v in quantiles.items()}
     return found
+
+
+def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
+    """As measured(), but `value`, `low` and `high` are of the time."""
+    found = measured(db, benchmark)
+    for row in found:
+        row.update(row["metrics"]["time"])
+    return found
+
+
+def by_run(trials: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+    for whole, group in groupby(trials, lambda t: t["whole"]):
+        yield str(whole), list(group)
 
 
 # What a trial can have become, from the best to the gravest.

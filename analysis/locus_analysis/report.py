@@ -22,22 +22,18 @@ import markupsafe
 
 from . import (
     charts,
-    checkpoint,
-    core_to_core,
     counter_curves,
     counters,
-    curves,
+    described,
     draw,
-    kmeans,
+    generic,
+    insights,
     levels,
     likwid,
     padding,
     peers,
     population,
     records,
-    scaling,
-    search,
-    sharing,
     units,
 )
 from .card import MEANING as TRUST
@@ -179,6 +175,7 @@ def _template() -> jinja2.Template:
         number=units.number,
         events=units.count,
         said=padding.said,
+        said_as=lambda m: generic.said(m, m["unit"] or "1"),
         breakable=_breakable,
     )
     return environment.get_template("report.html.j2")
@@ -208,12 +205,17 @@ def _section(
     """A benchmark: for each run its pictures and its table."""
     trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
     counters.drop_notes(db, trials)
+    measured = records.measured(db, benchmark)
+    of = described.of(db, benchmark)
     section: dict[str, Any] = {
         "name": benchmark,
         "id": f"section-{benchmark}",
         "own": {},
         "pictures": [],
-        "results": _results(trials, names),
+        "results": _results(of, measured, trials, names),
+        "metrics": generic.other_metrics(of, measured),
+        "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
+        "ratios": generic.ratio_table(of, measured),
         "protocols": rows(
             db,
             "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
@@ -222,10 +224,7 @@ def _section(
         "trials": trials,
         "peers": peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)),
     }
-    if benchmark in OWN:
-        section["own"] = OWN[benchmark](db, names, section["pictures"])
-    else:
-        section["pictures"] += _bars(db, benchmark, names, trials)
+    insights.add(insights.Given(db, benchmark, names, section["pictures"]), section)
     section["pictures"] += _matrices(db, benchmark, names)
     if section["peers"]:
         section["pictures"].append(
@@ -264,18 +263,26 @@ def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> lis
     ]
 
 
-def _results(trials: Sequence[dict[str, Any]], names: dict[str, str]) -> list[str]:
-    """A sentence for each run: where all else is equal, the two variants that are furthest
-    apart."""
+def _results(
+    of: described.Described,
+    measured: Sequence[dict[str, Any]],
+    trials: Sequence[dict[str, Any]],
+    names: dict[str, str],
+) -> list[str]:
+    """A sentence for each run: the ratio that is furthest from 1; of what compares nothing, where
+    all else is equal, the two variants that are furthest apart."""
     said = []
-    for whole, own in sharing.by_run(trials):
+    told = {whole: generic.result(of, own) for whole, own in records.by_run(measured)}
+    for whole, own in records.by_run(trials):
         settings: dict[Any, list[dict[str, Any]]] = {}
         for t in own:
             if t["status"] not in levels.UNUSABLE and (t["value"] or 0) > 0:
                 settings.setdefault((t["panel"], t["point"], t["threads"]), []).append(t)
         of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
         before = f"{names[whole]}: " if len(names) > 1 else ""
-        if of_setting:
+        if told[whole]:
+            said.append(f"{before}{told[whole]}")
+        elif of_setting:
             widest = max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"])
             said.append(before + _apart(widest))
         else:
@@ -317,34 +324,21 @@ def _counters(
     trials, machines = counters.counted(db, benchmark), records.machines(db)
     runs = counters.section(db, trials)
     pictures = []
-    for whole, own in sharing.by_run(trials):
+    for whole, own in records.by_run(trials):
         finding = next(
             (f for f in findings if f.whole == whole and f.what == "caches" and f.first), None
         )
-        file, title = _file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}"
+        file, title = insights.file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}"
         pictures += counter_curves.pictures(
-            own, runs[whole]["columns"], machines[whole], file, title, finding
+            described.of(db, benchmark),
+            own,
+            runs[whole]["columns"],
+            machines[whole],
+            file,
+            title,
+            finding,
         )
     return {"runs": runs, "pictures": pictures}
-
-
-def _bars(
-    db: duckdb.DuckDBPyConnection,
-    benchmark: str,
-    names: dict[str, str],
-    trials: list[dict[str, Any]],
-) -> list[Picture]:
-    pages = rows(db, "FROM pages ORDER BY node")
-    pictures: list[Picture] = []
-    for whole, of_run in groupby((t for t in trials if not t["in_matrix"]), lambda t: t["whole"]):
-        own_pages = [p for p in pages if p["whole"] == whole]
-        pictures += charts.bars(
-            list(of_run),
-            own_pages,
-            _file_name(benchmark, names, whole),
-            f"{benchmark} on {names[whole]}",
-        )
-    return pictures
 
 
 def _matrices(
@@ -366,228 +360,10 @@ def _matrices(
         own = list(of_picture)
         what = " and ".join(dict.fromkeys(c["benchmark"] for c in own))
         title = f"{what}, node by node, on {names[whole]}"
-        pictures.append(charts.matrix(own, _file_name(benchmark, names, whole) + "-matrix", title))
+        pictures.append(
+            charts.matrix(own, insights.file_name(benchmark, names, whole) + "-matrix", title)
+        )
     return pictures
-
-
-def _numa(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    trials = rows(db, "FROM headline WHERE benchmark = 'numa' ORDER BY place")
-    pictures += _bars(db, "numa", names, trials)
-    found = _ratios(db)
-    with_both = [line for line in found if {"single", "random"} <= set(line["by"])]
-    worst = {
-        line["whole"]: line
-        for line in sorted(with_both, key=lambda s: s["by"]["single"]["value"] or 0)
-    }
-    return {"ratios": found, "worst": list(worst.values())}
-
-
-def _latency(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    """Adds the pictures; returns what the tables show."""
-    found = levels.findings(db)
-    hosts = {
-        r["run"]: r
-        for r in rows(
-            db, "SELECT run, host, (header->>'$.machine.memory.page')::INT AS page FROM run"
-        )
-    }
-    saved = []
-    for whole, of_run in groupby(rows(db, "FROM load ORDER BY place"), lambda r: r["whole"]):
-        load, file, name = list(of_run), _file_name("latency", names, whole), names[whole]
-        caches, translation = (
-            next((f for f in found if f.whole == whole and f.what == w and f.first), None)
-            for w in ("caches", "TLB")
-        )
-        shares = curves.shares(load)
-        drawn = (
-            curves.sizes(load, caches, file, f"latency on {name}"),
-            curves.tlb(
-                load,
-                translation,
-                shares,
-                hosts[whole]["page"],
-                file + "-tlb",
-                f"latency: what translation costs on {name}",
-            ),
-            curves.chains(load, file + "-chains", f"latency: several chains at once on {name}"),
-            curves.loaded(load, file + "-loaded", f"latency under load on {name}"),
-            curves.beside(
-                load,
-                hosts[whole]["host"],
-                file + "-published",
-                f"latency on {name} beside published curves",
-            ),
-        )
-        pictures += [p for p in drawn if p]
-        saved += [{**s, "whole": whole} for s in _telling(shares)]
-    return {"findings": found, "head": levels.HEAD, "shares": saved}
-
-
-def _sharing(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    machines, found = records.machines(db), {}
-    for whole, own in sharing.by_run(records.told(db, "sharing")):
-        machine, file, title = (
-            machines[whole],
-            _file_name("sharing", names, whole),
-            f"sharing on {names[whole]}",
-        )
-        curves_of = [
-            sharing.over_threads(own, machine, file, title),
-            sharing.race(own, machine, file + "-race", f"{title}: fairness, and lost updates"),
-            sharing.over_distance(
-                own,
-                padding.line_size(machine),
-                file + "-distance",
-                f"{title}: how far is far enough",
-            ),
-        ]
-        drawn = [p for p in curves_of if p]
-        pictures += drawn + _rest(own, drawn, file, title)
-        found[whole] = sharing.section(own, machine)
-    return {"runs": found, "published": sharing.published_slowdowns()}
-
-
-def _core_to_core(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    machines, found = records.machines(db), {}
-    for whole, own in sharing.by_run(records.told(db, "core-to-core")):
-        file, title = _file_name("core-to-core", names, whole), f"core-to-core on {names[whole]}"
-        drawn = core_to_core.maps(own, machines[whole], file, title)
-        pictures += drawn + _rest(own, drawn, file, title)
-        found[whole] = core_to_core.tables(own)
-    return {"runs": found}
-
-
-def _checkpoint(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    machines, found = records.machines(db), {}
-    for whole, own in sharing.by_run(records.told(db, "checkpoint")):
-        file, title = _file_name("checkpoint", names, whole), f"checkpoint on {names[whole]}"
-        drawn = checkpoint.pictures(own, machines[whole], file, title)
-        pictures += drawn + _rest(own, drawn, file, title)
-        found[whole] = checkpoint.section(own)
-    return {"runs": found, "published": checkpoint.published_ratio()}
-
-
-def _kmeans(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    trials, machines, found = records.told(db, "kmeans"), records.machines(db), {}
-    scaled = scaling.found_in(trials)
-    over_ranks = scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
-    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
-    for whole, own in sharing.by_run(trials):
-        file, title = _file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
-        drawn = kmeans.over_threads(own, machines[whole], file, title)
-        drawn += [
-            p
-            for p in [
-                kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")
-            ]
-            if p
-        ]
-        rest = [t for t in own if (whole, t["id"]) not in shown]
-        pictures += drawn + _rest(rest, drawn, file, title)
-        found[whole] = kmeans.section(
-            [t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)]
-        )
-    pictures += over_ranks
-    best = kmeans.fastest(trials)
-    compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
-    return {
-        "runs": found,
-        "variants": [v for v in kmeans.VARIANTS if v != kmeans.BASE],
-        "published": kmeans.published_ratios(),
-        "speed_ups": kmeans.published_speed_ups(),
-        "scaled": scaled,
-        "best": best,
-        "missing": kmeans.missing(found.values(), best, scaled, compared),
-    }
-
-
-def _search(
-    db: duckdb.DuckDBPyConnection, names: dict[str, str], pictures: list[Picture]
-) -> dict[str, Any]:
-    trials, machines, found = records.told(db, "search"), records.machines(db), {}
-    divided = [t for t in trials if t["variant"] == search.OVER_RANKS]
-    scaled = scaling.found_in(divided)
-    for whole, own in sharing.by_run(
-        search.headlined(t for t in trials if t["variant"] != search.OVER_RANKS)
-    ):
-        file, title = _file_name("search", names, whole), f"search on {names[whole]}"
-        drawn = search.pictures(own, machines[whole], file, title)
-        pictures += drawn + _rest(own, drawn, file, title)
-        found[whole] = search.section(own)
-    over_ranks = scaling.over_ranks(scaled, "search-scaling", "search over MPI ranks")
-    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
-    for whole, own in sharing.by_run(
-        [t for t in scaling.drawn(divided) if (t["whole"], t["id"]) not in shown]
-    ):
-        pictures += _rest(
-            own,
-            [],
-            _file_name("search-ranks", names, whole),
-            f"search over MPI ranks, {names[whole]}",
-        )
-    pictures += over_ranks
-    return {
-        "runs": found,
-        "scaled": scaled,
-        "published": search.published_times(),
-        "machine": search.published_machine(),
-        "missing": search.missing(
-            found.values(), scaled, rows(db, "FROM peer WHERE benchmark = 'search'")
-        ),
-    }
-
-
-def _rest(
-    trials: list[dict[str, Any]], drawn: list[Picture], file: str, title: str
-) -> list[Picture]:
-    """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
-    shown = {i for p in drawn for i in p.shows}
-    return charts.bars(
-        [{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title
-    )
-
-
-# Sections that draw more than bars; each adds its pictures, and returns what its part of the page
-# shows.
-OWN = {
-    "numa": _numa,
-    "latency": _latency,
-    "sharing": _sharing,
-    "core-to-core": _core_to_core,
-    "checkpoint": _checkpoint,
-    "kmeans": _kmeans,
-    "search": _search,
-}
-
-
-def _telling(shares: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sizes four times apart, down from the largest of each kind of pages."""
-    kept: list[dict[str, Any]] = []
-    for s in sorted(shares, key=lambda s: (s["pages"], -s["x"])):
-        if not kept or kept[-1]["pages"] != s["pages"] or s["x"] * 4 <= kept[-1]["x"] * 1.01:
-            kept.append(s)
-    return sorted((s for s in kept if s["x"] >= 1 << 16), key=lambda s: (s["pages"], s["x"]))
-
-
-def _ratios(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """One line for each setting that has `static`: the ratios by variant."""
-    found = rows(db, "FROM placement_ratio ORDER BY setting")
-    return [
-        {**(line := list(group))[0], "by": {r["variant"]: {**r, "value": r["ratio"]} for r in line}}
-        for _, group in groupby(found, lambda r: r["setting"])
-    ]
 
 
 def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Picture]:
@@ -597,7 +373,7 @@ def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Pi
     return [
         charts.drift(
             list(group),
-            _file_name("steadiness", names, part),
+            insights.file_name("steadiness", names, part),
             f"Drift during the run: {names[part]}",
         )
         for part, group in groupby(marks, lambda m: m["part"])
@@ -621,15 +397,6 @@ def _lasting(machine: dict[str, Any]) -> Any:
     if isinstance(machine, dict):
         return {key: _lasting(value) for key, value in machine.items() if key not in passing}
     return [_lasting(item) for item in machine] if isinstance(machine, list) else machine
-
-
-def _file_name(what: str, names: dict[str, str], run: str) -> str:
-    """Names of files are made of what is safe in every file system; the run's number keeps them
-    apart."""
-    if len(names) == 1:
-        return what
-    place = list(names).index(run) + 1
-    return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
 
 
 def digest(text: str) -> str:

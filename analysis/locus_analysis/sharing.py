@@ -5,7 +5,6 @@ module of their own."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Any, Optional
 
 from . import charts, curves, padding, published, units
@@ -85,9 +84,7 @@ def many_threads(trials: Sequence[Row]) -> bool:
 
 
 def thread_axis(trials: Sequence[Row]) -> Axis:
-    counts = sorted({t["threads"] for t in trials})
-    ticks = [float(c) for c in counts if c & (c - 1) == 0 or c == counts[-1]]
-    return Axis("threads", (counts[0] / 1.12, counts[-1] * 1.12), ticks, "format(datum.value, 'd')")
+    return curves.thread_axis([t["threads"] for t in trials])
 
 
 def cpu_mark(trials: Sequence[Row], machine: Row) -> list[tuple[float, str]]:
@@ -386,8 +383,3 @@ def section(trials: Sequence[Row], machine: Row) -> Row:
         "padding": finding,
         "padding_verdict": padding.verdict(finding, padding.line_size(machine)) if finding else "",
     }
-
-
-def by_run(trials: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    for whole, group in groupby(trials, lambda t: t["whole"]):
-        yield str(whole), list(group)

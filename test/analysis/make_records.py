@@ -1401,8 +1401,19 @@ def lean(value: Any) -> Any:
     return {key: one for key, one in slim.items() if one is not None and one != [] and one != {}}
 
 
+# What the program says of its benchmarks; test_report holds it against the program.
+BENCHMARKS: Line = json.loads(Path(__file__).with_name("benchmarks.json").read_text())
+
+
 def _described(trials: list[Line]) -> Line:
-    """The benchmark line of these trials, which say themselves what their numbers are."""
+    """The benchmark line of these trials, which say themselves what their numbers are; the rest
+    is the program's, where they have its parameters."""
+    told = BENCHMARKS.get(trials[0]["benchmark"], {})
+    known = {p["name"] for p in told.get("parameters", [])}
+    if any(set(t.get("parameters") or {}) - known for t in trials):
+        told = {}
+    help_of = {m["name"]: m for m in told.get("metrics", [])}
+    named = {v["name"] for v in told.get("variants", [])}
     metrics = {m["name"]: m for t in trials for m in t["metrics"]}
     variants = dict.fromkeys(t["variant"] for t in trials)
     names = {c["name"] for t in trials for c in t.get("counters", [])}
@@ -1422,18 +1433,19 @@ def _described(trials: list[Line]) -> Line:
             "of": "samples in a batch",
             "then": "median over batches, then over allocations",
         },
-        "parameters": [],
+        "parameters": told.get("parameters", []),
         "metrics": [
             {
                 "name": name,
                 "unit": m.get("unit", "s/pass"),
                 "better": m.get("better"),
                 "kind": "value",
-                "help": "what it is",
+                "help": help_of.get(name, {}).get("help", "what it is"),
             }
             for name, m in metrics.items()
         ],
-        "ratios": [
+        "ratios": told.get("ratios")
+        or [
             {
                 "name": r["name"],
                 "parameter": r["parameter"],
@@ -1444,8 +1456,11 @@ def _described(trials: list[Line]) -> Line:
             }
             for r in ratios.values()
         ],
-        "variants": [
-            {"name": name, "summary": "a way", "unused": [], "divided": False} for name in variants
+        "variants": told.get("variants", [])
+        + [
+            {"name": name, "summary": "a way", "unused": [], "divided": False}
+            for name in variants
+            if name not in named
         ],
         "counters": {
             "per": trials[0].get("unit", "pass"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
-from locus_analysis import counter_curves, counters, records, units
+from locus_analysis import counter_curves, counters, described, records, units
 from make_records import (
     CACHES,
     MEMORY,
@@ -425,7 +425,7 @@ def test_what_is_not_trusted_is_not_drawn_and_the_rest_is(tmp_path: Path) -> Non
         (lambda: checkpoint(TWO), "checkpoint", {"threads"}),
         (kmeans, "kmeans", {"threads"}),
         (lambda: search(), "search", {"size"}),
-        (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains"}),
+        (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains", "pause"}),
     ],
 )
 def test_each_benchmark_with_a_curve_has_one_of_its_counters(
@@ -438,7 +438,8 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
     db, own = told(lines, benchmark, tmp_path)
     machine = records.machines(db)[run_id("a")]
     columns = counters.section(db, own)[run_id("a")]["columns"]
-    pictures = counter_curves.pictures(own, columns, machine, benchmark, benchmark, None)
+    of = described.of(db, benchmark)
+    pictures = counter_curves.pictures(of, own, columns, machine, benchmark, benchmark, None)
     assert {p.title.split(" over ")[1].split(" (")[0] for p in pictures} == over
     assert len({p.name for p in pictures}) == len(pictures)
     shown = [i for p in pictures for i in p.shows]
@@ -450,11 +451,12 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
 
 def test_best_is_in_the_panels_of_both_methods(tmp_path: Path) -> None:
     lines = count(record(ONE, search(sizes=SIZES[:3]), run_id("a")), EVENTS)
-    _, own = told([line for line in lines if line["type"] != "samples"], "search", tmp_path)
-    found = counter_curves.by_setting(own, counter_curves.CURVES["search"][0])
-    assert sorted(of["search"] for of, _ in found) == ["branchless", "branchy"]
-    for _, group in found:
-        assert {t["variant"] for t in group} >= {"best", "whole", "divided"}
+    db, own = told([line for line in lines if line["type"] != "samples"], "search", tmp_path)
+    ((x, found),) = described.curved(described.of(db, "search"), own)
+    assert x == "size"
+    assert sorted(g.setting["search"] for g in found) == ["branchless", "branchy"]
+    for group in found:
+        assert {t["variant"] for t in group.trials} >= {"best", "whole", "divided"}
 
 
 def test_one_point_is_no_curve(tmp_path: Path) -> None:

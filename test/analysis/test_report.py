@@ -311,7 +311,7 @@ def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
     for trial in trials([lines]):
         trial["metrics"][0].update(value=-0.5, ci=[-0.6, -0.4], better=None)
     page = make(tmp_path, lines)
-    assert [r["value"] for r in page.rows("id", "end")] == [-0.5, -0.5]
+    assert [r["value"] for r in page.rows("id", "end", "first")] == [-0.5, -0.5]
     assert "-0.500" in (tmp_path / "report-pictures/dummy.svg").read_text(encoding="utf-8")
 
 
@@ -365,7 +365,7 @@ def test_a_run_that_measured_nothing_makes_a_page(tmp_path: Path) -> None:
 
 def test_many_trials_are_all_shown(tmp_path: Path) -> None:
     points = [
-        Point("dummy", "fixed", {"delay": n}, 1, seconds=0.001 * n, unit="call", bind="close")
+        Point("dummy", "fixed", {"way": f"w{n}"}, 1, seconds=0.001 * n, unit="call", bind="close")
         for n in range(1, 91)
     ]
     page = make(tmp_path, record(ONE, points, run_id("a")))

@@ -16,8 +16,10 @@ from locus_analysis import __main__ as program
 from locus_analysis import (
     checkpoint,
     core_to_core,
+    described,
     draw,
     evidence,
+    generic,
     padding,
     published,
     records,
@@ -277,7 +279,7 @@ def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
                     trial["identity"],
                 )
         if trial["variant"] == "together":
-            assert any(s[0] == pytest.approx(1 - of["kept"][0]) for s in shown[trial["id"]])
+            assert any(s == pytest.approx(of["kept"]) for s in shown[trial["id"]])
 
 
 def test_distances_are_relative_to_the_far_end_of_the_verdict(whole: Whole) -> None:
@@ -429,7 +431,7 @@ def test_files_of_every_picture_are_there(whole: Whole) -> None:
         "sharing-distance",
         "core-to-core-1",
         "checkpoint",
-        "checkpoint-lost",
+        "checkpoint-metrics",
     ):
         assert f"{what}.svg" in found and f"{what}.png" in found
     assert len(found) == len(draw.KINDS) * len(page.specs)
@@ -464,16 +466,16 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     )
     lines = record(two, points + checkpoint_points(two, threads=(threads,)), RUN)
     page = make(tmp_path, lines)
-    shown = [row["id"] for row in page.rows("id", "value")]
-    assert sorted(shown) == sorted(t["id"] for t in trials([lines]))
+    shown = {row["id"] for row in page.rows("id", "value")}
+    assert shown == {t["id"] for t in trials([lines])}
     made = {
         re.sub(r"-\d+(?=\.)", "", name)
         for name in names(tmp_path / "report-pictures")
         if name.endswith("svg")
     }
-    assert made == {"sharing-bars.svg", "checkpoint-bars.svg", "steadiness.svg"} | (
-        {"sharing-distance.svg", "core-to-core-bars.svg"} if threads > 1 else set()
-    )
+    assert made == {
+        *("sharing-bars.svg", "checkpoint.svg", "checkpoint-values.svg", "steadiness.svg")
+    } | ({"sharing-distance.svg", "core-to-core-bars.svg"} if threads > 1 else set())
     assert ("cannot be told: together and apart were not both measured" in page.text) == (
         threads == 1
     )
@@ -784,15 +786,6 @@ def test_the_conclusion_tells_all_settings() -> None:
     assert checkpoint.conclusion(unsure[:1]) == "cannot be told: so"
 
 
-def test_lost_ticks_are_what_was_not_kept() -> None:
-    trial = {
-        "metrics": {"kept": {"value": 0.6, "low": 0.5, "high": 0.8}, "fired-error": {"value": None}}
-    }
-    lost = checkpoint.metric(trial, "lost")
-    assert (lost["value"], lost["low"], lost["high"]) == pytest.approx((0.4, 0.2, 0.5))
-    assert checkpoint.metric(trial, "fired-error") == {} == checkpoint.metric(trial, "other")
-
-
 # Published figures.
 
 
@@ -820,10 +813,16 @@ def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
     )
 
 
+def drawn(lines: list[Line], benchmark: str) -> list[Any]:
+    """The pictures that any benchmark has."""
+    db = records.tables(records.of_lines(as_written(lines)))
+    of, own = described.of(db, benchmark), records.measured(db, benchmark)
+    return generic.pictures(of, own, records.machines(db)[RUN], benchmark, benchmark)
+
+
 def test_published_repeats_of_checkpoint_are_drawn() -> None:
-    own = told(record(SMALL, checkpoint_points(SMALL, threads=(1, 2)), RUN), "checkpoint")
-    time, lost = checkpoint.pictures(
-        own, header(SMALL, RUN, random.Random(1))["machine"], "checkpoint", "checkpoint"
+    time, others, *_ = drawn(
+        record(SMALL, checkpoint_points(SMALL, threads=(1, 2)), RUN), "checkpoint"
     )
 
     def published_rows(picture: Any) -> list[Line]:
@@ -835,7 +834,7 @@ def test_published_repeats_of_checkpoint_are_drawn() -> None:
     assert sorted(r["value"] for r in published_rows(time)) == pytest.approx(
         sorted(f.value * (f.threads or 0) / 1e9 for f in figures)
     )
-    assert {round(r["value"], 4) for r in published_rows(lost)} >= {0.0, 0.0497, -0.0172}
+    assert {round(r["value"], 4) for r in published_rows(others)} >= {0.0, 0.0497, -0.0172}
     assert checkpoint.published_ratio() == pytest.approx(3.805 / 1.233)
     lessons = Path(checkpoint.__file__).parent / "lessons"
     text = (lessons / "checkpoint.html.j2").read_text(encoding="utf-8")

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a benchmark says of itself in a record, and how its trials are arranged by that: which
+parameter is an x axis, what the lines are of, and what tells panels apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import duckdb
+
+from . import units
+from .records import rows
+from .steps import size_text
+
+Row = dict[str, Any]
+Setting = dict[str, str]
+
+ENOUGH = 3  # values of a parameter that is not declared to be a curve, to be drawn as one
+NUMBERS = ("count", "size", "real", "path")  # a path may be a number, too
+BARE = ("variant", "oversubscribed", "bind", "layout")  # said by their value alone
+LAID_OUT = re.compile(r"\d+(\+\d+)*")  # threads on each node
+PAGES = "pages"  # lines of a variant that differ in these have its colour, and a dash of their own
+
+
+@dataclass(frozen=True)
+class Described:
+    """The `benchmark` line of a run. Older records, and made-up ones, may say less."""
+
+    name: str
+    parameters: dict[str, Row] = field(default_factory=dict)
+    metrics: dict[str, Row] = field(default_factory=dict)
+    ratios: Sequence[Row] = ()
+    variants: dict[str, str] = field(default_factory=dict)  # with their summary
+
+    @property
+    def lines(self) -> str:
+        """What the lines of its curves are of: what its ratios compare."""
+        compared = [r["parameter"] for r in self.ratios if r["parameter"] != "threads"]
+        return "variant" if "variant" in compared or not compared else str(compared[0])
+
+    @property
+    def headline(self) -> str:
+        return next(iter(self.metrics), "time")
+
+    def is_curve(self, parameter: str) -> bool:
+        return bool(self.parameters.get(parameter, {}).get("curve"))
+
+    def unit(self, parameter: str) -> str:
+        return str(self.parameters.get(parameter, {}).get("unit") or "")
+
+    def is_number(self, parameter: str, values: Iterable[str]) -> bool:
+        kind = self.parameters.get(parameter, {}).get("type")
+        return (kind is None or kind in NUMBERS) and all(number(v) is not None for v in values)
+
+    def order(self, line: str, value: str) -> tuple[int, str]:
+        """Its place among variants, or choices; one that is not known is the last."""
+        known = (
+            list(self.variants)
+            if line == "variant"
+            else self.parameters.get(line, {}).get("choices") or []
+        )
+        return (known.index(value) if value in known else len(known)), value
+
+    def setting(self, trial: Row) -> Setting:
+        """All that tells a trial apart; where its answer goes is no part of it."""
+        left_out = {n for n, p in self.parameters.items() if p["output"] or p["type"] == "found"}
+        of = {k: str(v) for k, v in trial["parameters"].items() if k not in left_out}
+        laid_out = LAID_OUT.fullmatch(of.get("layout", ""))
+        threads = {} if laid_out else {"threads": str(trial["threads"])}
+        crowded = {"oversubscribed": "oversubscribed"} if trial["oversubscribed"] else {}
+        return {"variant": trial["variant"], **of, **threads, "bind": trial["bind"], **crowded}
+
+    def words(self, setting: Setting, several: Iterable[str]) -> str:
+        """Of a setting what differs among several."""
+        return ", ".join(self.said(k, setting[k]) for k in setting if k in set(several))
+
+    def said(self, parameter: str, value: str) -> str:
+        if parameter in BARE:
+            return value
+        if parameter == "threads":
+            return f"{value} thread{'s' * (value != '1')}"
+        return f"{parameter} {self.amount(parameter, value)}"
+
+    def amount(self, parameter: str, value: str) -> str:
+        n = number(value)
+        if self.unit(parameter) == "B" and n is not None:
+            return size_text(n)
+        return units.short(value.rsplit("/", 1)[-1])
+
+
+def number(value: str) -> Optional[float]:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
+    """As the last of the runs says it, with the variants of all."""
+    lines = [
+        json.loads(r["json"])
+        for r in rows(
+            db,
+            "SELECT b.json FROM benchmark b JOIN run USING (run) WHERE benchmark = ?"
+            " ORDER BY ordinal",
+            benchmark,
+        )
+    ]
+    if not lines:
+        return Described(benchmark)
+    last = lines[-1]
+    return Described(
+        benchmark,
+        {p["name"]: p for p in last["parameters"]},
+        {m["name"]: m for m in last["metrics"]},
+        last["ratios"],
+        {v["name"]: v["summary"] for line in lines for v in line["variants"]},
+    )
+
+
+@dataclass
+class Line:
+    """What is drawn as one curve."""
+
+    name: str
+    place: int  # of what it is of, among all of the benchmark: its colour and shape
+    dash: int  # among lines of the same
+    pages: Optional[str]
+    trials: list[Row]
+
+
+@dataclass
+class Group:
+    """Trials that agree in all but the x axis and what the lines are of."""
+
+    setting: Setting
+    trials: list[Row]
+
+
+def differing(settings: Sequence[Setting]) -> list[str]:
+    """Names of what is not the same in all."""
+    names = dict.fromkeys(k for s in settings for k in s)
+    return [k for k in names if len({s.get(k) for s in settings}) > 1]
+
+
+def line_of(of: Described, trial: Row) -> str:
+    """What its line is of; where that means nothing, the variant."""
+    return of.lines if of.lines in trial["parameters"] else "variant"
+
+
+def value_of(of: Described, trial: Row, parameter: str) -> str:
+    return of.setting(trial).get(parameter, "")
+
+
+def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
+    """By variant the parameters that it alone has: they tell its lines apart, not panels."""
+    has: dict[str, set[str]] = {}
+    for t in trials:
+        has.setdefault(t["variant"], set()).update(t["parameters"])
+    if len(has) < 2 or of.lines != "variant":
+        return {v: set() for v in has}
+    return {
+        v: {k for k in names if not any(k in other for w, other in has.items() if w != v)}
+        for v, names in has.items()
+    }
+
+
+def groups(of: Described, trials: Sequence[Row], without: Sequence[str]) -> list[Group]:
+    """By all but these, and what lines are of. A trial that lacks a parameter is in each group
+    that it agrees with."""
+    own = own_parameters(of, trials)
+
+    def rest(t: Row) -> Setting:
+        left_out = {*without, line_of(of, t), PAGES, *own[t["variant"]]}
+        return {k: v for k, v in of.setting(t).items() if k not in left_out}
+
+    found = list({tuple(rest(t).items()): rest(t) for t in trials}.values())
+    whole = [s for s in found if not any(s.items() < other.items() for other in found)]
+    return [Group(s, [t for t in trials if rest(t).items() <= s.items()]) for s in whole]
+
+
+def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]]:
+    """Each x axis with what is drawn over it: a parameter, of each variant the one that is
+    declared to be a curve, or has most values; and the number of threads."""
+    axes: dict[str, list[Row]] = {}
+    scaled = []
+    for variant in dict.fromkeys(t["variant"] for t in trials):
+        own = [t for t in trials if t["variant"] == variant]
+        x = axis_of(of, own)
+        if x:
+            axes.setdefault(x, []).extend(own)
+        if not x or not of.is_curve(x):
+            scaled += own
+    found = []
+    for x, own in (*axes.items(), ("threads", scaled)):
+        named = [t for t in own if x in of.setting(t)]
+        many = [g for g in groups(of, named, [x]) if several_values(of, g.trials, x)]
+        found += [(x, many)] if many else []
+    return found
+
+
+def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
+    least = 2 if x == "threads" or of.is_curve(x) else ENOUGH
+    return len({value_of(of, t, x) for t in trials if t["value"] is not None}) >= least
+
+
+def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
+    """Of trials of one variant."""
+    names = dict.fromkeys(k for t in trials for k in of.setting(t) if k != "threads")
+    values = {
+        name: {value_of(of, t, name) for t in trials if name in of.setting(t)} for name in names
+    }
+    numbers = [
+        n
+        for n, own in values.items()
+        if n not in BARE
+        and n != of.lines
+        and of.is_number(n, own)
+        and several_values(of, trials, n)
+    ]
+    return max(numbers, key=lambda n: (of.is_curve(n), len(values[n])), default=None)
+
+
+def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Line]:
+    """Of one group; their places are among all."""
+    own = own_parameters(of, among)
+
+    def key(t: Row) -> tuple[tuple[int, str], tuple[tuple[str, str], ...]]:
+        setting, line = of.setting(t), line_of(of, t)
+        more = [k for k in setting if k == PAGES or (k in own[t["variant"]] and k != "threads")]
+        return of.order(line, setting[line]), tuple((k, setting[k]) for k in more)
+
+    everywhere = sorted({key(t) for t in among})
+    places = list(dict.fromkeys(k[0] for k in everywhere))
+    found: dict[Any, Line] = {}
+    for t in sorted(trials, key=key):
+        first, more = key(t)
+        alike = [k for k in everywhere if k[0] == first]
+        several = differing([dict(k[1]) for k in alike])
+        words = [
+            v if k == PAGES or number(v) is None else of.said(k, v) for k, v in more if k in several
+        ]
+        pages = dict(more).get(PAGES)
+        line = Line(
+            ", ".join((first[1], *words)),
+            places.index(first),
+            alike.index((first, more)),
+            pages,
+            [],
+        )
+        found.setdefault((first, more), line).trials.append(t)
+    return list(found.values())

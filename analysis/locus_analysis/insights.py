@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of single benchmarks beyond their line in the record: plug-ins, registered at the
+end of this file, which nothing else of the page knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import duckdb
+
+from . import (
+    charts,
+    checkpoint,
+    core_to_core,
+    curves,
+    described,
+    generic,
+    kmeans,
+    levels,
+    padding,
+    records,
+    scaling,
+    search,
+    sharing,
+)
+from .charts import Picture
+from .records import rows
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Given:
+    """What a plug-in is given; it may add to the pictures."""
+
+    db: duckdb.DuckDBPyConnection
+    benchmark: str
+    names: dict[str, str]  # of runs
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
+class Insight:
+    find: Callable[[Given], Row]  # what its part of the page shows
+    draws: bool = False  # all pictures of the benchmark; else they are drawn as for any
+
+
+def add(given: Given, section: Row) -> None:
+    """The pictures of a benchmark, and what a plug-in knows of it."""
+    insight = REGISTERED.get(given.benchmark)
+    if insight is None or not insight.draws:
+        _draw(given)
+    if insight:
+        section["own"] = insight.find(given)
+
+
+def _draw(given: Given) -> None:
+    """As its line in the record says."""
+    of, machines = described.of(given.db, given.benchmark), records.machines(given.db)
+    for whole, own in records.by_run(records.measured(given.db, given.benchmark)):
+        file = file_name(given.benchmark, given.names, whole)
+        title = f"{given.benchmark} on {given.names[whole]}"
+        given.pictures += generic.pictures(of, own, machines[whole], file, title)
+
+
+def file_name(what: str, names: dict[str, str], run: str) -> str:
+    """Names of files are made of what is safe in every file system; the run's number keeps them
+    apart."""
+    if len(names) == 1:
+        return what
+    place = list(names).index(run) + 1
+    return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
+
+
+def _bars(
+    db: duckdb.DuckDBPyConnection,
+    benchmark: str,
+    names: dict[str, str],
+    trials: list[Row],
+) -> list[Picture]:
+    pages = rows(db, "FROM pages ORDER BY node")
+    pictures: list[Picture] = []
+    for whole, of_run in groupby((t for t in trials if not t["in_matrix"]), lambda t: t["whole"]):
+        own_pages = [p for p in pages if p["whole"] == whole]
+        pictures += charts.bars(
+            list(of_run),
+            own_pages,
+            file_name(benchmark, names, whole),
+            f"{benchmark} on {names[whole]}",
+        )
+    return pictures
+
+
+def _numa(given: Given) -> Row:
+    db, names, pictures = given.db, given.names, given.pictures
+    trials = rows(db, "FROM headline WHERE benchmark = 'numa' ORDER BY place")
+    pictures += _bars(db, "numa", names, trials)
+    found = _ratios(db)
+    with_both = [line for line in found if {"single", "random"} <= set(line["by"])]
+    worst = {
+        line["whole"]: line
+        for line in sorted(with_both, key=lambda s: s["by"]["single"]["value"] or 0)
+    }
+    return {"ratios": found, "worst": list(worst.values())}
+
+
+def _latency(given: Given) -> Row:
+    """Adds the pictures; returns what the tables show."""
+    db, names, pictures = given.db, given.names, given.pictures
+    found = levels.findings(db)
+    hosts = {
+        r["run"]: r
+        for r in rows(
+            db, "SELECT run, host, (header->>'$.machine.memory.page')::INT AS page FROM run"
+        )
+    }
+    saved = []
+    for whole, of_run in groupby(rows(db, "FROM load ORDER BY place"), lambda r: r["whole"]):
+        load, file, name = list(of_run), file_name("latency", names, whole), names[whole]
+        caches, translation = (
+            next((f for f in found if f.whole == whole and f.what == w and f.first), None)
+            for w in ("caches", "TLB")
+        )
+        shares = curves.shares(load)
+        drawn = (
+            curves.sizes(load, caches, file, f"latency on {name}"),
+            curves.tlb(
+                load,
+                translation,
+                shares,
+                hosts[whole]["page"],
+                file + "-tlb",
+                f"latency: what translation costs on {name}",
+            ),
+            curves.chains(load, file + "-chains", f"latency: several chains at once on {name}"),
+            curves.loaded(load, file + "-loaded", f"latency under load on {name}"),
+            curves.beside(
+                load,
+                hosts[whole]["host"],
+                file + "-published",
+                f"latency on {name} beside published curves",
+            ),
+        )
+        pictures += [p for p in drawn if p]
+        saved += [{**s, "whole": whole} for s in _telling(shares)]
+    return {"findings": found, "head": levels.HEAD, "shares": saved}
+
+
+def _sharing(given: Given) -> Row:
+    db, names, pictures = given.db, given.names, given.pictures
+    machines, found = records.machines(db), {}
+    for whole, own in records.by_run(records.told(db, "sharing")):
+        machine, file, title = (
+            machines[whole],
+            file_name("sharing", names, whole),
+            f"sharing on {names[whole]}",
+        )
+        curves_of = [
+            sharing.over_threads(own, machine, file, title),
+            sharing.race(own, machine, file + "-race", f"{title}: fairness, and lost updates"),
+            sharing.over_distance(
+                own,
+                padding.line_size(machine),
+                file + "-distance",
+                f"{title}: how far is far enough",
+            ),
+        ]
+        drawn = [p for p in curves_of if p]
+        pictures += drawn + _rest(own, drawn, file, title)
+        found[whole] = sharing.section(own, machine)
+    return {"runs": found, "published": sharing.published_slowdowns()}
+
+
+def _core_to_core(given: Given) -> Row:
+    db, names, pictures = given.db, given.names, given.pictures
+    machines, found = records.machines(db), {}
+    for whole, own in records.by_run(records.told(db, "core-to-core")):
+        file, title = file_name("core-to-core", names, whole), f"core-to-core on {names[whole]}"
+        drawn = core_to_core.maps(own, machines[whole], file, title)
+        pictures += drawn + _rest(own, drawn, file, title)
+        found[whole] = core_to_core.tables(own)
+    return {"runs": found}
+
+
+def _checkpoint(given: Given) -> Row:
+    runs = records.by_run(records.told(given.db, "checkpoint"))
+    return {
+        "runs": {whole: checkpoint.section(own) for whole, own in runs},
+        "published": checkpoint.published_ratio(),
+    }
+
+
+def _kmeans(given: Given) -> Row:
+    db, names, pictures = given.db, given.names, given.pictures
+    trials, machines, found = records.told(db, "kmeans"), records.machines(db), {}
+    scaled = scaling.found_in(trials)
+    over_ranks = scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
+    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+    for whole, own in records.by_run(trials):
+        file, title = file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
+        drawn = kmeans.over_threads(own, machines[whole], file, title)
+        drawn += [
+            p
+            for p in [
+                kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")
+            ]
+            if p
+        ]
+        rest = [t for t in own if (whole, t["id"]) not in shown]
+        pictures += drawn + _rest(rest, drawn, file, title)
+        found[whole] = kmeans.section(
+            [t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)]
+        )
+    pictures += over_ranks
+    best = kmeans.fastest(trials)
+    compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
+    return {
+        "runs": found,
+        "variants": [v for v in kmeans.VARIANTS if v != kmeans.BASE],
+        "published": kmeans.published_ratios(),
+        "speed_ups": kmeans.published_speed_ups(),
+        "scaled": scaled,
+        "best": best,
+        "missing": kmeans.missing(found.values(), best, scaled, compared),
+    }
+
+
+def _search(given: Given) -> Row:
+    db, names, pictures = given.db, given.names, given.pictures
+    trials, machines, found = records.told(db, "search"), records.machines(db), {}
+    divided = [t for t in trials if t["variant"] == search.OVER_RANKS]
+    scaled = scaling.found_in(divided)
+    for whole, own in records.by_run(
+        search.headlined(t for t in trials if t["variant"] != search.OVER_RANKS)
+    ):
+        file, title = file_name("search", names, whole), f"search on {names[whole]}"
+        drawn = search.pictures(own, machines[whole], file, title)
+        pictures += drawn + _rest(own, drawn, file, title)
+        found[whole] = search.section(own)
+    over_ranks = scaling.over_ranks(scaled, "search-scaling", "search over MPI ranks")
+    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+    for whole, own in records.by_run(
+        [t for t in scaling.drawn(divided) if (t["whole"], t["id"]) not in shown]
+    ):
+        pictures += _rest(
+            own,
+            [],
+            file_name("search-ranks", names, whole),
+            f"search over MPI ranks, {names[whole]}",
+        )
+    pictures += over_ranks
+    return {
+        "runs": found,
+        "scaled": scaled,
+        "published": search.published_times(),
+        "machine": search.published_machine(),
+        "missing": search.missing(
+            found.values(), scaled, rows(db, "FROM peer WHERE benchmark = 'search'")
+        ),
+    }
+
+
+def _rest(trials: list[Row], drawn: list[Picture], file: str, title: str) -> list[Picture]:
+    """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
+    shown = {i for p in drawn for i in p.shows}
+    return charts.bars(
+        [{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title
+    )
+
+
+def _telling(shares: list[Row]) -> list[Row]:
+    """Sizes four times apart, down from the largest of each kind of pages."""
+    kept: list[Row] = []
+    for s in sorted(shares, key=lambda s: (s["pages"], -s["x"])):
+        if not kept or kept[-1]["pages"] != s["pages"] or s["x"] * 4 <= kept[-1]["x"] * 1.01:
+            kept.append(s)
+    return sorted((s for s in kept if s["x"] >= 1 << 16), key=lambda s: (s["pages"], s["x"]))
+
+
+def _ratios(db: duckdb.DuckDBPyConnection) -> list[Row]:
+    """One line for each setting that has `static`: the ratios by variant."""
+    found = rows(db, "FROM placement_ratio ORDER BY setting")
+    return [
+        {**(line := list(group))[0], "by": {r["variant"]: {**r, "value": r["ratio"]} for r in line}}
+        for _, group in groupby(found, lambda r: r["setting"])
+    ]
+
+
+REGISTERED = {
+    "numa": Insight(_numa, draws=True),
+    "latency": Insight(_latency, draws=True),
+    "sharing": Insight(_sharing, draws=True),
+    "core-to-core": Insight(_core_to_core, draws=True),
+    "checkpoint": Insight(_checkpoint),
+    "kmeans": Insight(_kmeans, draws=True),
+    "search": Insight(_search, draws=True),
+}

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A benchmark that nobody knows, and a variant that is new, have a page as good as any: all that
+is drawn follows from the benchmark's line in the record."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locus_analysis import described, generic, insights, published, records
+from make_records import BENCHMARKS, ONE, TWO, Line, Point, as_written, checkpoint, record, run_id
+from test_report import Page, make, trials
+
+RUN = run_id("a")
+
+
+def parameter(name: str, **changes: Any) -> Line:
+    plain: Line = {"type": "count", "unit": None, "choices": [], "curve": False, "output": False}
+    return {"name": name, **plain, "help": f"what {name} is", **changes}
+
+
+def unknown() -> list[Line]:
+    """A run of a benchmark that the analysis has never heard of: two variants and a curve, two
+    kinds, two numbers of threads; three metrics, one a share, one a distribution; a ratio."""
+    points = [
+        Point(
+            "novel",
+            variant,
+            {"load": load, "kind": kind},
+            threads,
+            seconds=1e-6 * load * (2 if variant == "slow" else 1) / threads,
+            unit="job",
+            bind="close",
+            others={"throughput": ("job/s", 1e6 / load), "kept": ("1", 0.25 * threads)},
+            ratios=[("variant", "slow", "fast", 1e-6 * load / threads)] * (variant == "slow"),
+        )
+        for variant in ("slow", "fast")
+        for kind in ("round", "square")
+        for threads in (1, 2)
+        for load in (1, 2, 4, 8)
+    ]
+    lines = as_written(record(TWO, points, RUN))
+    told = next(line for line in lines if line["type"] == "benchmark")
+    told["parameters"] = [
+        parameter("load", unit="jobs", curve=True),
+        parameter("kind", type="choice", choices=["square", "round"]),
+    ]
+    told["ratios"] = [
+        {
+            **{"name": "slowdown", "parameter": "variant", "of": "slow", "to": "fast"},
+            **{"metric": "time", "help": "what slowness costs"},
+        }
+    ]
+    told["metrics"][0]["help"] = "wall time of a job"
+    for trial in trials([lines]):
+        trial["metrics"].append(
+            {
+                **{"name": "delay", "value": 2e-6, "ci": [1e-6, 3e-6]},
+                "distribution": {
+                    "n": 1000,
+                    "quantiles": {"0.5": 1e-6, "0.9": 2e-6, "0.99": 5e-6, "0.999": 9e-6, "1": 2e-5},
+                    "buckets": [[100, 1000]],
+                },
+            }
+        )
+    told["metrics"].append(
+        {**{"name": "delay", "unit": "s", "better": "lower"}, "kind": "distribution", "help": "it"}
+    )
+    return lines
+
+
+@pytest.fixture(scope="module")
+def novel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Page, list[Line]]:
+    lines = unknown()
+    return make(tmp_path_factory.mktemp("novel"), lines), lines
+
+
+def spec(page: Page, name: str) -> Any:
+    return page.specs[page.figures.index(name)]
+
+
+def titles(of: Any) -> set[str]:
+    """Of the panels of a picture."""
+    return {p["title"]["text"] for p in of["vconcat"][0].get("concat", []) if p.get("title")}
+
+
+def test_no_plugin_knows_it() -> None:
+    assert "novel" not in insights.REGISTERED and "dummy" not in insights.REGISTERED
+    assert published.lesson("novel") == {}
+
+
+def test_its_curve_is_the_axis_variants_are_lines_and_the_rest_panels(
+    novel: tuple[Page, list[Line]],
+) -> None:
+    page, lines = novel
+    drawn = spec(page, "novel")
+    assert titles(drawn) == {
+        f"kind {kind}, {n} thread{'s' * (n > 1)}" for kind in ("square", "round") for n in (1, 2)
+    }
+    rows = [r for own in drawn["datasets"].values() for r in own if r.get("id")]
+    of = {t["id"]: t for t in trials([lines])}
+    assert {r["id"] for r in rows} == set(of)
+    for r in rows:
+        assert r["series"][2:] == of[r["id"]]["variant"]
+        assert r["x"] == pytest.approx(of[r["id"]]["parameters"]["load"], rel=0.05)
+        metric = of[r["id"]]["metrics"][0]
+        assert (r["value"], r["low"], r["high"]) == (metric["value"], *metric["ci"])
+    assert "wall time of a job" in drawn["title"]["subtitle"][0]
+
+
+def test_every_metric_is_drawn_a_share_in_percent(novel: tuple[Page, list[Line]]) -> None:
+    page, _ = novel
+    drawn = [s for s, name in zip(page.specs, page.figures) if name.startswith("novel-metrics")]
+    said = {title.split(",")[0] for s in drawn for title in titles(s)}
+    assert said == {"throughput", "kept", "delay"}
+    texts = {r["text"] for s in drawn for own in s["datasets"].values() for r in own if "text" in r}
+    assert {"25 %", "50 %"} <= texts
+
+
+def test_ratios_and_distributions_have_their_pictures(novel: tuple[Page, list[Line]]) -> None:
+    page, lines = novel
+    ratios = [r for t in trials([lines]) for r in t.get("ratios", [])]
+    drawn = spec(page, "novel-ratios-slowdown")
+    values = [r["value"] for own in drawn["datasets"].values() for r in own if r.get("id")]
+    assert sorted(values) == pytest.approx(sorted(r["value"] for r in ratios))
+    assert "what slowness costs" in str(drawn["title"]["subtitle"])
+    quantiles = spec(page, "novel-quantiles-delay")
+    shown = {r["value"] for own in quantiles["datasets"].values() for r in own if "trial" in r}
+    assert shown == {1e-6, 2e-6, 5e-6, 9e-6, 2e-5}
+
+
+def test_its_sentence_and_its_tables_are_there(novel: tuple[Page, list[Line]]) -> None:
+    page, lines = novel
+    assert "slowdown what slowness costs: slow/fast 2.0" in page.text
+    for t in trials([lines]):
+        for r in t.get("ratios", []):
+            assert f"{r['value']:.2f}" in page.text
+    assert "throughput" in page.text and "All values of novel" in page.text
+
+
+def test_threads_alone_make_a_scaling_plot(tmp_path: Path) -> None:
+    points = [
+        Point("novel", v, {}, n, seconds=1e-6 / n, unit="job", bind="close")
+        for v in ("slow", "fast")
+        for n in (1, 2, 4)
+    ]
+    drawn = spec(make(tmp_path, record(TWO, points, RUN)), "novel")
+    xs = {round(r["x"]) for own in drawn["datasets"].values() for r in own if r.get("id")}
+    assert xs == {1, 2, 4} and "threads" in str(drawn["vconcat"][0])
+
+
+def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> None:
+    """It was left out silently once."""
+    points = checkpoint(ONE, bodies=("loop",))
+    points += [
+        Point(
+            "checkpoint", "sharded", p.parameters, p.threads, p.seconds * 0.9, "tick", bind="close"
+        )
+        for p in points
+        if p.variant == "apart"
+    ]
+    lines = record(ONE, points, RUN)
+    page = make(tmp_path, lines)
+    rows = [r for own in spec(page, "checkpoint")["datasets"].values() for r in own]
+    own = {t["id"] for t in trials([lines]) if t["variant"] == "sharded"}
+    assert len(own) == 4 and own <= {r.get("id") for r in rows}
+    assert {"sharded", "apart", "together"} <= {r.get("line") for r in rows}  # names at the ends
+
+
+def test_what_the_program_says_is_what_made_up_records_say(tmp_path: Path) -> None:
+    """The tables of make_records are the program's own."""
+    program = os.environ.get("LOCUS")
+    if not program:
+        pytest.skip("no program was built")
+    for name, told in BENCHMARKS.items():
+        path = tmp_path / f"{name}.jsonl"
+        subprocess.run(
+            [program, name, f"--output={path}", "--time-budget=1ms", "--quiet"],
+            check=False,
+            capture_output=True,
+        )
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        said = next(line for line in lines if line["type"] == "benchmark")
+        assert {key: said[key] for key in told} == told, name
+
+
+def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
+    points = [
+        Point("novel", "plain", {}, n, seconds=1e-6, unit="job", bind="close") for n in (1, 2)
+    ] + [
+        Point("novel", "best", {"way": way}, n, seconds=1e-6, unit="job", bind="close")
+        for way in ("this", "that")
+        for n in (1, 2)
+    ]
+    db = records.tables(records.of_lines(as_written(record(ONE, points, RUN))))
+    of, own = described.of(db, "novel"), records.measured(db, "novel")
+    ((x, groups),) = described.curved(of, own)
+    assert x == "threads" and len(groups) == 1
+    lines = described.lines(of, groups[0].trials, own)
+    assert [line.name for line in lines] == ["plain", "best, that", "best, this"]
+    assert generic.result(of, own) is None
