@@ -15,9 +15,8 @@ from statistics import median
 from typing import Any, Optional
 
 from . import evidence, published, units
-from .evidence import DIFFERS, IN_PART, UNSURE, ratio
+from .evidence import DIFFERS, IN_PART, UNSURE, ratio, times
 from .records import is_sound
-from .sharing import times
 
 Row = dict[str, Any]
 

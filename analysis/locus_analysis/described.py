@@ -74,9 +74,12 @@ class Described:
         crowded = {"oversubscribed": "oversubscribed"} if trial["oversubscribed"] else {}
         return {"variant": trial["variant"], **of, **threads, "bind": trial["bind"], **crowded}
 
-    def words(self, setting: Setting, several: Iterable[str]) -> str:
+    def words(self, setting: Setting, several: Sequence[str]) -> str:
         """Of a setting what differs among several."""
-        return ", ".join(self.said(k, setting[k]) for k in setting if k in set(several))
+        named = {setting.get("variant")}  # a parameter of the same name need not say it again
+        return ", ".join(
+            setting[k] if k in named else self.said(k, setting[k]) for k in setting if k in several
+        )
 
     def said(self, parameter: str, value: str) -> str:
         if parameter in BARE:
@@ -196,7 +199,8 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
         if not x or not of.is_curve(x):
             scaled += own
     found = []
-    for x, own in (*axes.items(), ("threads", scaled)):
+    most = sorted((*axes.items(), ("threads", scaled)), key=lambda of: -len(of[1]))
+    for x, own in most:
         named = [t for t in own if x in of.setting(t)]
         many = [g for g in groups(of, named, [x]) if several_values(of, g.trials, x)]
         found += [(x, many)] if many else []

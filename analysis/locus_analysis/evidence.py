@@ -73,3 +73,13 @@ def said(part: Row) -> str:
         f"{units.percent(part['value'])} ({units.percent(part['low'])} to"
         f" {units.percent(part['high'])})"
     )
+
+
+def times(ratio: Row) -> str:
+    interval = (
+        ""
+        if ratio["low"] is None
+        else f" ({units.number(ratio['low'])} to {units.number(ratio['high'])})"
+    )
+    flag = "" if ratio["flag"] is None else f" ▲{ratio['flag']}"
+    return units.number(ratio["value"]) + interval + flag

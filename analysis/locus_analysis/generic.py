@@ -519,7 +519,24 @@ def ratio_table(of: Described, trials: Sequence[Row]) -> list[Row]:
     several = described.differing([of.setting(r) for r in found])
     declared = {(d["name"], f"{d['of']}/{d['to']}"): d["help"] for d in of.ratios}
     by_threads = [d["help"] for d in of.ratios if d["parameter"] == "threads"]
-    return [
+    theirs = [
+        {
+            "whole": None,
+            "ratio": "published",
+            "variant": f.parameters["compare"],
+            "where": ", ".join(
+                filter(None, (f.variant, f"{f.threads} threads" if f.threads else None, f.machine))
+            ),
+            "value": f.value,
+            "low": None,
+            "high": None,
+            "flag": None,
+            "says": f"{f.source}: {published.sources()[f.source]}",
+        }
+        for f in published.ratios(of.name)
+        if found and "compare" in f.parameters
+    ]
+    return theirs + [
         {
             **r,
             "says": declared.get((r["ratio"], r["variant"])) or next(iter(by_threads), ""),

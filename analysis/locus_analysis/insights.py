@@ -21,7 +21,6 @@ from . import (
     generic,
     kmeans,
     levels,
-    padding,
     records,
     scaling,
     search,
@@ -151,28 +150,9 @@ def _latency(given: Given) -> Row:
 
 
 def _sharing(given: Given) -> Row:
-    db, names, pictures = given.db, given.names, given.pictures
-    machines, found = records.machines(db), {}
-    for whole, own in records.by_run(records.told(db, "sharing")):
-        machine, file, title = (
-            machines[whole],
-            file_name("sharing", names, whole),
-            f"sharing on {names[whole]}",
-        )
-        curves_of = [
-            sharing.over_threads(own, machine, file, title),
-            sharing.race(own, machine, file + "-race", f"{title}: fairness, and lost updates"),
-            sharing.over_distance(
-                own,
-                padding.line_size(machine),
-                file + "-distance",
-                f"{title}: how far is far enough",
-            ),
-        ]
-        drawn = [p for p in curves_of if p]
-        pictures += drawn + _rest(own, drawn, file, title)
-        found[whole] = sharing.section(own, machine)
-    return {"runs": found, "published": sharing.published_slowdowns()}
+    machines = records.machines(given.db)
+    runs = records.by_run(records.told(given.db, "sharing"))
+    return {"runs": {whole: sharing.section(own, machines[whole]) for whole, own in runs}}
 
 
 def _core_to_core(given: Given) -> Row:
@@ -196,27 +176,17 @@ def _checkpoint(given: Given) -> Row:
 
 def _kmeans(given: Given) -> Row:
     db, names, pictures = given.db, given.names, given.pictures
-    trials, machines, found = records.told(db, "kmeans"), records.machines(db), {}
+    trials, found = records.told(db, "kmeans"), {}
     scaled = scaling.found_in(trials)
-    over_ranks = scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
     shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
     for whole, own in records.by_run(trials):
         file, title = file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
-        drawn = kmeans.over_threads(own, machines[whole], file, title)
-        drawn += [
-            p
-            for p in [
-                kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")
-            ]
-            if p
-        ]
-        rest = [t for t in own if (whole, t["id"]) not in shown]
-        pictures += drawn + _rest(rest, drawn, file, title)
+        beside = kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")
+        pictures += [beside] if beside else []
         found[whole] = kmeans.section(
-            [t for t in own if (whole, t["id"]) not in shown or sharing.many_threads(own)]
+            [t for t in own if (whole, t["id"]) not in shown or curves.many_threads(own)]
         )
-    pictures += over_ranks
-    best = kmeans.fastest(trials)
+    pictures += scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
     compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
     return {
         "runs": found,
@@ -224,8 +194,7 @@ def _kmeans(given: Given) -> Row:
         "published": kmeans.published_ratios(),
         "speed_ups": kmeans.published_speed_ups(),
         "scaled": scaled,
-        "best": best,
-        "missing": kmeans.missing(found.values(), best, scaled, compared),
+        "missing": kmeans.missing(found.values(), kmeans.fastest(trials), scaled, compared),
     }
 
 
@@ -293,9 +262,9 @@ def _ratios(db: duckdb.DuckDBPyConnection) -> list[Row]:
 REGISTERED = {
     "numa": Insight(_numa, draws=True),
     "latency": Insight(_latency, draws=True),
-    "sharing": Insight(_sharing, draws=True),
+    "sharing": Insight(_sharing),
     "core-to-core": Insight(_core_to_core, draws=True),
     "checkpoint": Insight(_checkpoint),
-    "kmeans": Insight(_kmeans, draws=True),
+    "kmeans": Insight(_kmeans),
     "search": Insight(_search, draws=True),
 }

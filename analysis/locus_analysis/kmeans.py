@@ -14,22 +14,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
 from . import charts, curves, evidence, published, units
-from .charts import GREY, INK
-from .curves import BLUE, GREEN, HALF, ORANGE, PINK, RED, WIDE, Panel, Series
+from .curves import many_threads
 from .evidence import AGREES, DIFFERS, UNSURE, ratio
-from .sharing import beside, cpu_mark, many_threads, thread_axis
 
 Row = dict[str, Any]
 
-VARIANTS = {
-    "2p": (BLUE, "circle"),
-    "2q": (RED, "diamond"),
-    "2q-padded": (ORANGE, "square"),
-    "3p": (GREEN, "triangle-right"),
-    "private-dense": (PINK, "cross"),
-    "private-padded": ("#56B4E9", "triangle-down"),
-    "best": (INK, "triangle-left"),
-}
+VARIANTS = ("2p", "2q", "2q-padded", "3p", "private-dense", "private-padded", "best")
 BASE = "2p"  # what the others are held against
 SHARED, OWN = (
     ("2p", "2q", "2q-padded"),
@@ -39,12 +29,6 @@ OUTPUTS = ("save-labels", "save-centres")  # no part of the work
 PUBLISHED_WORK = {"points": 200000, "dimensions": 2, "clusters": 81, "iterations": 108}
 UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "µs", 1e-9: "ns"}
 
-TIME_HELP = (
-    "Time of an iteration over the number of threads (both axes logarithmic); lines across points"
-    " are 95 % intervals. Grey dotted: 2p on one thread, divided by the threads. 2p: assign, then"
-    " add; 2q: add at once; 2q-padded: the same, mean and sums on lines of their own; 3p and"
-    " private: nothing shared."
-)
 PUBLISHED_HELP = (
     "Time of a variant over that of 2p with as many threads (logarithmic axis): left of 1 faster"
     " than 2p, right of it slower. Grey: published, of other machines; blue: measured here, with 95"
@@ -135,88 +119,10 @@ def differs_from_published(trial: Row) -> list[str]:
     return found
 
 
-def rank_of(variant: str) -> int:
-    """Its place among the variants; of one that is not known, the last."""
-    return list(VARIANTS).index(variant) if variant in VARIANTS else len(VARIANTS)
-
-
-def line_of(trial: Row, among: Iterable[Row]) -> str:
-    """Its variant, and how `best` pruned where that differs."""
-    prune = trial["parameters"].get("prune")
-    several = {t["parameters"].get("prune") for t in among if t["variant"] == trial["variant"]}
-    return str(trial["variant"]) + (f", {prune}" if len(several) > 1 else "")
-
-
-# Time over threads.
-
-
-def over_threads(
-    trials: Sequence[Row], machine: Row, name: str, title: str
-) -> list[charts.Picture]:
-    """A panel for each work, a line for each variant."""
-    curved = [
-        (what, own, _lines(own))
-        for what, own in by_work(trials)
-        if many_threads([t for t in own if t["value"]])
-    ]
-    if not curved:
-        return []
-    shown = sorted((t for _, own, _ in curved for t in own), key=lambda t: t["place"])
-    unit = time_unit(t["value"] for t in shown)
-    x, mark = thread_axis(shown), cpu_mark(shown, machine)
-    width = HALF if len(curved) > 1 else WIDE
-    panels = []
-    for what, own, lines in curved:
-        y = curves.time_axis(lines, f"{UNITS[unit]} for an iteration", unit)
-        panels.append(Panel(what, x, y, [*_ideal(own), *lines], width, height=290, marks=mark))
-    return [curves.draw(name, title, TIME_HELP, shown, panels, columns=2)]
-
-
 def time_unit(values: Iterable[Optional[float]]) -> float:
     """In which the middle of the values reads well."""
     known = sorted(v for v in values if v) or [1.0]
     return next((u for u in UNITS if known[len(known) // 2] >= u), min(UNITS))
-
-
-def _lines(trials: Sequence[Row]) -> list[Series]:
-    found = []
-    names = {line_of(t, trials): t["variant"] for t in trials}
-    dashes: dict[str, int] = {}
-    for line, variant in sorted(names.items(), key=lambda of: rank_of(of[1])):
-        own = sorted((t for t in trials if line_of(t, trials) == line), key=lambda t: t["threads"])
-        colour, shape = VARIANTS.get(variant, (INK, "cross"))
-        dash = list(curves.DASHES)[dashes.get(variant, 0) % len(curves.DASHES)]
-        dashes[variant] = dashes.get(variant, 0) + 1
-        place = variant if variant in VARIANTS else BASE
-        found.append(
-            Series(
-                line,
-                colour,
-                shape,
-                [curves.point(t, beside(t["threads"], place, VARIANTS)) for t in own],
-                dash,
-            )
-        )
-    return found
-
-
-def _ideal(trials: Sequence[Row]) -> list[Series]:
-    """What 2p would take if threads cost nothing; without it, best."""
-    one = pick(trials, BASE, 1) or pick(trials, "best", 1)
-    if one is None:
-        return []
-    most = max(t["threads"] for t in trials)
-    return [
-        Series(
-            "",
-            GREY,
-            "circle",
-            [curves.bare(n, one["value"] / n) for n in (1, most)],
-            "dotted",
-            1,
-            points=False,
-        )
-    ]
 
 
 # Ratios.
@@ -241,13 +147,6 @@ def ratio_rows(trials: Sequence[Row]) -> list[Row]:
         if by:
             found.append({"threads": threads, "by": by})
     return found
-
-
-def speed_up(trial: Row, trials: Sequence[Row]) -> Optional[Row]:
-    """Over the fewest threads of the same variant, pruned in the same way."""
-    line = line_of(trial, trials)
-    fewest = min((t for t in trials if line_of(t, trials) == line), key=lambda t: t["threads"])
-    return ratio(fewest, trial) if trial["threads"] > fewest["threads"] else None
 
 
 def published_ratios() -> list[Row]:
@@ -488,17 +387,10 @@ def section(trials: Sequence[Row]) -> Row:
                 "ratios": ratio_rows(own),
                 "published": of_published_work(own),
                 "beside": len(differs_from_published(own[0])) == alike,
-                "trials": [
-                    {**t, "line": line_of(t, own), "speed_up": speed_up(t, own)}
-                    for t in sorted(own, key=_table_order)
-                ],
+                "trials": own,
             }
         )
     return {"works": works}
-
-
-def _table_order(trial: Row) -> tuple[int, str, int]:
-    return rank_of(trial["variant"]), str(trial["parameters"].get("prune")), trial["threads"]
 
 
 def fastest(trials: Sequence[Row]) -> list[Row]:

@@ -33,6 +33,8 @@ def figures(benchmark: str, metric: str) -> list[Figure]:
 
 def ratios(benchmark: str) -> list[Figure]:
     """What was published as times of one thing over those of another."""
+    if not FOLDER.joinpath(f"{benchmark}.csv").exists():
+        return []
     return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["unit"] == "ratio"]
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Optional
 
-from . import charts, curves, published, units
+from . import charts, curves, generic, published, units
 from .charts import GREY, INK
 from .curves import (
     BLUE,
@@ -37,7 +37,6 @@ from .curves import (
 from .evidence import AGREES, DIFFERS, UNSURE, ratio
 from .kmeans import NO_TRIAL, UNITS, differing, time_unit
 from .records import is_sound
-from .sharing import as_share, thread_axis
 from .steps import size_text
 
 Row = dict[str, Any]
@@ -353,7 +352,7 @@ def _flow(trials: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
     drawn = []
     for (of, own), (_, rates) in zip(found, lines):
         dealt = [t for t in own if t["variant"] not in FREE]
-        waiting = _by_variant(dealt, lambda t: metric(t, "waiting"), as_share)
+        waiting = _by_variant(dealt, lambda t: metric(t, "waiting"), _as_share)
         share = Axis(
             "share of the searchers' time",
             (0, 1.02),
@@ -369,6 +368,10 @@ def _flow(trials: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
 
 def _throughput(trial: Row) -> Row:
     return metric(trial, "throughput")
+
+
+def _as_share(value: Row) -> Row:
+    return generic.said(value, "1")
 
 
 def as_rate(value: Row) -> Row:
@@ -866,7 +869,7 @@ def _over_threads(own: Sequence[Row]) -> list[Series]:
 
 
 def _over(points: Sequence[Row]) -> Axis:
-    return thread_axis([{"threads": n} for n in _powers(int(points[0]["x"]), int(points[-1]["x"]))])
+    return curves.thread_axis(_powers(int(points[0]["x"]), int(points[-1]["x"])))
 
 
 def _powers(least: int, most: int) -> list[int]:

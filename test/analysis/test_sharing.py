@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 import re
-import statistics
 from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
@@ -282,45 +281,16 @@ def test_numbers_in_curves_are_those_of_the_record(whole: Whole) -> None:
             assert any(s == pytest.approx(of["kept"]) for s in shown[trial["id"]])
 
 
-def test_distances_are_relative_to_the_far_end_of_the_verdict(whole: Whole) -> None:
+def test_distances_are_those_of_the_record_beside_the_line(whole: Whole) -> None:
     _, page, lines = whole
-    own = [t for t in trials([lines]) if t["variant"] == "distance"]
-    shown = {row["id"]: row["value"] for row in page.rows("id", "value", "x")}
-    curves: dict[Any, list[Line]] = {}
-    for t in sorted(own, key=lambda t: int(t["parameters"]["distance"])):
-        curves.setdefault((t["parameters"]["operation"], t["threads"]), []).append(t)
-    for of_curve in curves.values():
-        sound = [t["metrics"][0]["value"] for t in of_curve if t["status"] in ("ok", "unconverged")]
-        for t in of_curve:
-            value = t["metrics"][0]["value"]
-            expected = None if value is None else value / statistics.median(sound[-3:])
-            assert shown[t["id"]] == pytest.approx(expected)
-
-
-def test_an_odd_last_distance_bends_no_curve() -> None:
-    relative = {**line_of(64), 4096: 1.5}
-    own = told(record(ONE, distances("add", 2, relative), RUN))
-    picture = sharing.over_distance(own, 64, "sharing-distance", "sharing")
-    assert picture
-    (rows,) = (
-        rows for rows in picture.spec["datasets"].values() if any("interval" in r for r in rows)
-    )
-    shown = {r["id"]: r["value"] for r in rows}
-    values = {t["parameters"]["distance"]: shown[t["id"]] for t in own}
-    assert [values[d] for d in (4, 64, 1024, 4096)] == pytest.approx([4, 1, 1, 1.5], rel=0.02)
-
-
-def test_curves_of_distance_lie_beside_each_other() -> None:
-    points = [p for n in (2, 8) for p in distances("add", n, line_of(64))]
-    picture = sharing.over_distance(
-        told(record(ONE, points, RUN)), 64, "sharing-distance", "sharing"
-    )
-    assert picture
-    rows = [r for rows in picture.spec["datasets"].values() for r in rows if "interval" in r]
-    places = [r["x"] for r in rows]
-    assert len(set(places)) == len(places) == 2 * len(DISTANCES)
-    for d in DISTANCES:
-        assert sum(abs(x / d - 1) < 0.05 for x in places) == 2
+    picture = page.specs[page.figures.index("sharing-distance")]
+    rows = [r for own in picture["datasets"].values() for r in own]
+    shown = {r["id"]: (r["x"], r["value"]) for r in rows if r.get("id")}
+    for t in trials([lines]):
+        if t["variant"] == "distance":
+            x, value = shown[t["id"]]
+            assert x == t["parameters"]["distance"] and value == t["metrics"][0]["value"]
+    assert "line of 64 B, reported" in {r.get("label") for r in rows}
 
 
 def test_every_flagged_trial_is_marked(whole: Whole) -> None:
@@ -344,7 +314,7 @@ def test_slowdowns_are_those_of_the_record(whole: Whole) -> None:
                 ratio["of"]
             ]
             assert (row["value"], [row["low"], row["high"]]) == (ratio["value"], ratio["ci"])
-            assert f"{ratio['value']:.3g}"[:3] in page.text
+            assert f"{ratio['value']:.3g}"[:3] in page.text  # in the table of all ratios
     assert re.search(
         r"n8, 8 threads\.\s*dense/padded, what false sharing costs: add 35\d \(\d+ to \d+\);"
         r" fetch-add",
@@ -426,8 +396,8 @@ def test_files_of_every_picture_are_there(whole: Whole) -> None:
     folder, page, _ = whole
     found = names(folder / "report-pictures")
     for what in (
-        "sharing",
-        "sharing-race",
+        "sharing-1",
+        "sharing-metrics-1",
         "sharing-distance",
         "core-to-core-1",
         "checkpoint",
@@ -449,7 +419,7 @@ def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
         trial["metrics"] = [m for m in trial["metrics"] if m["name"] == "time"]
     page = make(tmp_path, lines)
     assert (
-        "Slow-downs by sharing" not in page.text
+        "Ratios of sharing" not in page.text
         and "Latency by what the two CPUs share" not in page.text
     )
     # Times are there, so the explanation can be tested all the same; what has no map is a bar.
@@ -473,9 +443,10 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
         for name in names(tmp_path / "report-pictures")
         if name.endswith("svg")
     }
-    assert made == {
-        *("sharing-bars.svg", "checkpoint.svg", "checkpoint-values.svg", "steadiness.svg")
-    } | ({"sharing-distance.svg", "core-to-core-bars.svg"} if threads > 1 else set())
+    of_each = {f"{b}{kind}.svg" for b in ("sharing", "checkpoint") for kind in ("", "-values")}
+    assert made == {*of_each, "sharing-ratios.svg", "steadiness.svg"} | (
+        {"sharing-bars.svg", "core-to-core-bars.svg"} if threads > 1 else set()
+    )
     assert ("cannot be told: together and apart were not both measured" in page.text) == (
         threads == 1
     )
@@ -790,27 +761,24 @@ def test_the_conclusion_tells_all_settings() -> None:
 
 
 def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
-    own = told(record(FOUR, sharing_points(FOUR, threads=(1, 16)), RUN))
-    machine = header(FOUR, RUN, random.Random(1))["machine"]
-    picture = sharing.over_threads(own, machine, "sharing", "sharing")
-    assert picture
-    rows = list(chain.from_iterable(picture.spec["datasets"].values()))
-    told_of = {
-        r["trial"]: r["value"] for r in rows if str(r.get("trial", "")).startswith("published")
-    }
-    machine_name = "2x Intel Xeon E5-2680 v3 (24 cores, 48 hardware threads)"
-    assert told_of == {
-        f"published: {machine_name}, lock, {layout}": pytest.approx(ns * 1e-9)
+    def published_in(pictures: list[Any]) -> dict[str, float]:
+        rows = chain.from_iterable(r for p in pictures for r in p.spec["datasets"].values())
+        return {
+            r["trial"]: r["value"] for r in rows if str(r.get("trial", "")).startswith("published")
+        }
+
+    machine = "2x Intel Xeon E5-2680 v3 (24 cores, 48 hardware threads)"
+    found = drawn(record(FOUR, sharing_points(FOUR, threads=(1, 16)), RUN), "sharing")
+    assert published_in(found) == {
+        f"published: {machine}; lock; layout {layout}; operations 33554432": pytest.approx(
+            ns * 1e-9
+        )
         for layout, ns in {"shared": 1103, "dense": 423, "padded": 35}.items()
     }
-    assert machine_name in picture.help
+    assert any(f"published of {machine}" in str(p.spec["datasets"]) for p in found)
     # A curve that ends before it is not stretched for it.
-    short = sharing.over_threads(
-        [t for t in own if t["threads"] < 16] + own[:1], machine, "sharing", "sharing"
-    )
-    assert short is None or not any(
-        "published" in str(r) for rows in some(short.spec["datasets"].values()) for r in rows
-    )
+    short = drawn(record(FOUR, sharing_points(FOUR, threads=(1, 2)), RUN), "sharing")
+    assert published_in(short) == {}
 
 
 def drawn(lines: list[Line], benchmark: str) -> list[Any]:
