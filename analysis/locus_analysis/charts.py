@@ -450,7 +450,7 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
                 for key in ("moment", "ratio", "least", "greatest", "n", "noisy", "flag", "status")
             },
             "trial": (
-                f"{m['benchmark']} {m['variant']} {m['everything']}"
+                f"{m['benchmark']} {m['variant']} {m['setting']}"
                 if m["benchmark"]
                 else "a trial that was not finished"
             ),

@@ -190,17 +190,21 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
     """Each x axis with what is drawn over it: a parameter, of each variant the one that is
     declared to be a curve, or has most values; and the number of threads."""
     axes: dict[str, list[Row]] = {}
-    scaled = []
+    scaled, without = [], 0
     for variant in dict.fromkeys(t["variant"] for t in trials):
         own = [t for t in trials if t["variant"] == variant]
         x = axis_of(of, own)
         if x:
             axes.setdefault(x, []).extend(own)
+        else:
+            without += len(own)
         if not x or not of.is_curve(x):
             scaled += own
     found = []
-    most = sorted((*axes.items(), ("threads", scaled)), key=lambda of: -len(of[1]))
-    for x, own in most:
+    # The first has the picture that is not folded: what most trials are on.
+    ordered = sorted(axes.items(), key=lambda axis: -len(axis[1]))
+    before = sum(len(own) >= without for _, own in ordered)
+    for x, own in (*ordered[:before], ("threads", scaled), *ordered[before:]):
         named = [t for t in own if x in of.setting(t)]
         many = [g for g in groups(of, named, [x]) if several_values(of, g.trials, x)]
         found += [(x, many)] if many else []
@@ -208,8 +212,13 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
 
 
 def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
+    """Whether some line of these has so many points."""
     least = 2 if x == "threads" or of.is_curve(x) else ENOUGH
-    return len({value_of(of, t, x) for t in trials if t["value"] is not None}) >= least
+    by_line: dict[str, set[str]] = {}
+    for t in trials:
+        if t["value"] is not None:
+            by_line.setdefault(value_of(of, t, line_of(of, t)), set()).add(value_of(of, t, x))
+    return any(len(values) >= least for values in by_line.values())
 
 
 def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:

@@ -72,14 +72,17 @@ def _tidied(svg: str, name: str) -> str:
     for element in root.iter():
         of = element.attrib
         said = of.pop("aria-label", None)
-        for key in [k for k in of if k.startswith("aria-") or k in ("role", "font-family")]:
+        if "class" in of and element.tag.endswith("}g"):  # the page's style knows marks alone
+            of["class"] = next((c for c in of["class"].split() if c.startswith("mark-")), "")
+        unused = ("role", "font-family", *["class"] * (not of.get("class")))
+        for key in [k for k in of if k.startswith("aria-") or k in unused]:
             del of[key]
         for key, value in of.items():
             if key == "id":
                 of[key] = f"{name}-{value}"
             elif "#" in value:
                 of[key] = re.sub(r"^(url\()?#(?=[a-z_]+\d)", rf"\1#{name}-", value)
-            elif key in ("d", "transform"):
+            elif key in ("d", "transform", "x1", "x2", "y1", "y2", "width", "height"):
                 of[key] = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", value)
         if said:
             title = ElementTree.Element(SVG + "title")

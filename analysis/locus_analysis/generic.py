@@ -146,7 +146,13 @@ def _point(trial: Row, x: float, metric: str) -> Row:
     of = trial["metrics"].get(metric) or {}
     value = {key: of.get(key) for key in ("value", "low", "high")}
     unit = of.get("unit") or "1"
-    return {**curves.point({**trial, **value}, x), **said(value, unit)}
+    point = curves.point({**trial, **value}, x)
+    return {**point, **said(value, unit), "trial": in_words(trial)}
+
+
+def in_words(trial: Row) -> str:
+    """By what tells it from the others of its benchmark."""
+    return " ".join(filter(None, (trial["variant"], trial["panel"], trial["point"])))
 
 
 def said(value: Row, unit: str) -> Row:
@@ -437,7 +443,7 @@ def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[P
                     or own[j - 1]["panel"] != t["panel"]
                     else ""
                 ),
-                "trial": f"{t['variant']} {t['everything']}",
+                "trial": in_words(t),
                 "cells": {m: t["metrics"][m] for m in part if _has(t, m)},
                 "beside": "",
             }

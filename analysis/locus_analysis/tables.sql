@@ -287,7 +287,8 @@ SELECT b.whole, b.part, b.id, bucket, avg(moment) AS moment, median(median / tim
 	max(greatest / time) AS greatest,
 	sum(b.n)::BIGINT AS n, sum(b.noisy)::BIGINT AS noisy, any_value(h.benchmark) AS benchmark,
 	any_value(h.variant) AS variant,
-	any_value(h.everything) AS everything, any_value(h.flag) AS flag,
+	concat_ws(' ', any_value(h.panel), any_value(h.point)) AS setting,
+	any_value(h.flag) AS flag,
 	coalesce(any_value(h.status), 'unfinished') AS status
 FROM bucket b JOIN usual USING (whole, part, id)
 LEFT JOIN headline h ON h.whole = b.whole AND h.id = b.id
