@@ -102,7 +102,9 @@ class Picture:
     svg: str = ""  # as it was drawn
     shows: Sequence[str] = ()  # ids of trials
     png: bytes = b""
-    dense: bool = False  # so many shapes that a file or a page with each of them would be a burden
+    # So many shapes that a file or a page with each of them would be a burden: pixels of a cell,
+    # the names of lines and columns, and a value for each two of them.
+    dense: Optional[Row] = None
 
 
 @dataclass

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 import altair as alt
 
@@ -34,7 +34,7 @@ CROWDED = 1.1
 
 HELP = (
     "Median time in which a line goes from one CPU to another (there and back are one measurement:"
-    " both halves are alike). The darker, the longer; hover for quartiles. CPUs that share a core,"
+    " both halves are alike). The darker, the longer; hover for values. CPUs that share a core,"
     " a cache or a node are side by side; lines: a new node."
 )
 
@@ -180,9 +180,17 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
     ]
     drawn = picture(name, title, HELP, [trial], [whole], data, extra)
     if len(order) > DENSE:
-        drawn.dense = True
+        drawn.dense = {"size": size, "names": order, "values": _median_of_each(cells, order)}
         drawn.spec["usermeta"] = {"embedOptions": {"renderer": "canvas"}}
     return drawn
+
+
+def _median_of_each(cells: Row, order: Sequence[int]) -> list[Optional[float]]:
+    """In ns, for each CPU with all before it in the order."""
+    of: dict[tuple[int, int], Any] = {}
+    for a, b, median in zip(cells["a"], cells["b"], cells["0.5"]):
+        of[a, b] = of[b, a] = None if median is None else float(f"{median * 1e9:.3g}")
+    return [of.get((a, b)) for i, a in enumerate(order) for b in order[:i]]
 
 
 def _columns(cells: Row) -> Row:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from pathlib import Path
@@ -33,7 +34,7 @@ def draw(picture: Picture, folder: Path) -> None:
     svg = vl_convert.vegalite_to_svg(_described(picture.spec), vl_version=VEGA_LITE)
     svg = _tidied(svg, picture.name)
     png = vl_convert.svg_to_png(svg, scale=scale)
-    picture.svg = _around(png, scale) if picture.dense else svg
+    picture.svg = _around(png, scale, svg, picture.dense) if picture.dense else svg
     texts = {"svg": picture.svg, "vl.json": json.dumps(picture.spec, separators=(",", ":"))}
     for kind, text in texts.items():
         folder.joinpath(f"{picture.name}.{kind}").write_text(text, encoding="utf-8")
@@ -92,11 +93,26 @@ def _tidied(svg: str, name: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _around(png: bytes, scale: float) -> str:
-    """An SVG that holds a PNG, in its size without the scale."""
+def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
+    """An SVG that holds a PNG, in its size without the scale; the page's script knows its cells."""
     width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
+    x, y = _corner(ElementTree.fromstring(svg))
+    told = html.escape(json.dumps({"x": x, "y": y, **cells}, separators=(",", ":")))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0'
-        f' 0 {width:g} {height:g}"><image width="{width:g}" height="{height:g}"'
+        f' 0 {width:g} {height:g}"><image width="{width:g}" height="{height:g}" data-cells="{told}"'
         f' href="data:image/png;base64,{base64.b64encode(png).decode()}"/></svg>'
     )
+
+
+def _corner(element: Any, x: float = 0.0, y: float = 0.0, within: bool = False) -> Any:
+    """Where the first of the cells begins: the least that any of them has."""
+    moved = re.match(r"translate\(([-\d.]+),\s*([-\d.]+)\)", element.get("transform", ""))
+    if moved:
+        x, y = x + float(moved[1]), y + float(moved[2])
+    within = within or "mark-rect" in element.get("class", "")
+    if within and element.tag == f"{SVG}path":
+        begin = re.match(r"M([-\d.]+),([-\d.]+)", element.get("d", "M0,0"))
+        return (x + float(begin[1]), y + float(begin[2])) if begin else (x, y)
+    found = [at for child in element if (at := _corner(child, x, y, within))]
+    return (min(at[0] for at in found), min(at[1] for at in found)) if found else None

@@ -51,22 +51,38 @@ for (const table of document.querySelectorAll("table")) {
 	}
 }
 
+/* Of a picture with so many cells that it is an image. */
+function cell(image, event) {
+	const of = image.cells ??= JSON.parse(image.dataset.cells), box = image.getBoundingClientRect();
+	const unit = image.width.baseVal.value / box.width;
+	const at = (far, begin) => Math.floor((far * unit - begin) / of.size);
+	const [x, y] = [at(event.clientX - box.left, of.x), at(event.clientY - box.top, of.y)];
+	const [less, more] = [Math.min(x, y), Math.max(x, y)];
+	if (less < 0 || less === more || more >= of.names.length)
+		return "";
+	const value = of.values[more * (more - 1) / 2 + less];
+	return `CPU: ${of.names[x]}\nand CPU: ${of.names[y]}\nmedian: ${value ?? "–"} ns`;
+}
 /* Values on hover; without scripts, browsers show the titles that these are. */
 const tip = document.body.appendChild(make("div", { className: "tip", hidden: true }));
-addEventListener("pointerover", event => {
-	const mark = event.target.closest(".picture svg *");
+function point(event) {
+	const mark = event.target.closest?.(".picture svg *");
 	const title = mark?.querySelector(":scope > title");
 	if (title) {
 		mark.dataset.said = title.textContent;
 		title.remove();
 	}
+	if (mark?.dataset.cells)
+		mark.dataset.said = cell(mark, event);
 	tip.hidden = !mark?.dataset.said;
 	tip.textContent = mark?.dataset.said ?? "";
 	const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
 	tip.style.left = `${Math.max(0, left)}px`;
 	const below = event.clientY + 14, fits = below + tip.offsetHeight < innerHeight;
 	tip.style.top = `${fits ? below : event.clientY - 14 - tip.offsetHeight}px`;
-});
+}
+addEventListener("pointerover", point);
+addEventListener("pointermove", event => event.target.dataset?.cells && point(event));
 
 /* Text is wider here than where it was drawn, if this machine lacks the font: room for it. */
 function fit(part) {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import pytest
 from lacking import lacking
 from locus_analysis import __main__ as program
 from locus_analysis.records import HERE
-from make_records import TWO, flag, numa, record, run_id, write
+from make_records import TWO, Machine, core_to_core, flag, numa, record, run_id, write
 from some import some
 
 LOCUS = os.environ.get("LOCUS", "locus")
@@ -185,6 +186,30 @@ def test_values_are_shown_on_hover(made: Path, seen: Seen) -> None:
     assert page.locator(".tip").text_content() == said and page.locator(".tip").is_visible()
     page.mouse.move(1, 1)
     assert not page.locator(".tip").is_visible()
+    seen.nothing_happened()
+
+
+def test_cells_of_a_dense_map_are_shown_on_hover(tmp_path: Path, seen: Seen) -> None:
+    """Such a map is an image."""
+    machine = Machine("big", "a machine", cpu_nodes=2, cores=36)
+    lines = record(machine, core_to_core(machine, protocols=("message",))[:1], run_id("a"))
+    page = seen.opened(report([write(tmp_path / "a.jsonl", lines)], tmp_path))
+    (cells,) = (line["pairs"]["cells"] for line in lines if line["type"] == "trial")
+    image = page.locator("figure image").first
+    image.scroll_into_view_if_needed()
+    box, of = image.bounding_box(), json.loads(image.get_attribute("data-cells"))
+    assert box and of["names"] == list(range(72)) and of["x"] > 0 and of["y"] > 0
+    for a, b in ((0, 1), (3, 50), (70, 71)):
+        i = next(i for i, pair in enumerate(zip(cells["a"], cells["b"])) if pair == (a, b))
+        for x, y in ((a, b), (b, a)):
+            size = of["size"]
+            page.mouse.move(
+                box["x"] + of["x"] + (x + 0.5) * size, box["y"] + of["y"] + (y + 0.5) * size
+            )
+            said = page.locator(".tip").text_content()
+            assert said == f"CPU: {x}\nand CPU: {y}\nmedian: {cells['0.5'][i] * 1e9:.3g} ns"
+    page.mouse.move(box["x"] + of["x"] + 5.5 * size, box["y"] + of["y"] + 5.5 * size)
+    assert not page.locator(".tip").is_visible()  # of one CPU with itself
     seen.nothing_happened()
 
 
