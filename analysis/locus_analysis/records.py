@@ -103,7 +103,7 @@ def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, An
         benchmark,
     ):
         quantiles = json.loads(d["quantiles"])
-        of_trial[d["whole"], d["id"]][d["name"]] = {float(q): v for q, v in quantiles.items()}
+        of_trial[d["whole"], d["id"]][d["metric"]] = {float(q): v for q, v in quantiles.items()}
     return found
 
 

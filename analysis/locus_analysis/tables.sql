@@ -112,12 +112,12 @@ FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark
 	LEFT JOIN found ON found.whole = t.whole AND found.id = t.id AND m.name = d.name;
 
 -- Of a metric that is a distribution, how long which share of all took.
-CREATE TABLE distribution AS
+CREATE TABLE IF NOT EXISTS distribution AS
 WITH found AS (
 	SELECT whole, id,
 		unnest(from_json(metrics, '[{"name": "VARCHAR", "distribution": "JSON"}]')) AS m
 	FROM trial)
-SELECT whole, id, m.name, m.distribution->'$.quantiles' AS quantiles
+SELECT whole, id, m.name AS metric, m.distribution->'$.quantiles' AS quantiles
 FROM found WHERE json_type(m.distribution) = 'OBJECT';
 
 -- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel
