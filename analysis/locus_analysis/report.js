@@ -53,7 +53,8 @@ for (const table of document.querySelectorAll("table")) {
 
 /* Of a picture with so many cells that it is an image. */
 function cell(image, event) {
-	const of = image.cells ??= JSON.parse(image.dataset.cells), box = image.getBoundingClientRect();
+	const of = image.cells ??= JSON.parse(image.dataset.cells);
+	const box = image.getBoundingClientRect();
 	const unit = image.width.baseVal.value / box.width;
 	const at = (far, begin) => Math.floor((far * unit - begin) / of.size);
 	const [x, y] = [at(event.clientX - box.left, of.x), at(event.clientY - box.top, of.y)];
