@@ -59,13 +59,14 @@ def text(given: records.Records) -> str:
             f"{len(named) - MOST} more hosts: locus summary FILE of each shows its card, locus"
             " report all of them together"
         )
-    return "\n\n".join(told)
+    return "\n\n".join(told) or "nothing of a machine was measured: only libraries were compared"
 
 
 def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
-    """One for each host, of its runs together; `db` has the tables of tables.sql."""
+    """One for each host, of its runs together; `db` has the tables of tables.sql. What compares
+    libraries tells nothing about the machine."""
     runs: dict[str, list[Row]] = {}
-    for r in rows(db, "FROM outcome ORDER BY ordinal"):
+    for r in rows(db, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
         r["header"] = json.loads(r["header"])
         runs.setdefault(r["host"], []).append(r)
     benchmarks = [r["benchmark"] for r in rows(db, "SELECT DISTINCT benchmark FROM trial")]

@@ -457,6 +457,8 @@ def test_a_record_of_peers_alone_makes_a_page(
     assert program.main(["validate", str(tmp_path / "0.jsonl")]) == GOOD
     assert "cut off" not in text  # it needs no end
     assert "5 lines" in capsys.readouterr().out
+    assert program.main(["summary", str(tmp_path / "0.jsonl")]) == GOOD
+    assert capsys.readouterr().out.startswith("nothing of a machine was measured")
 
 
 @pytest.mark.parametrize(
