@@ -89,7 +89,7 @@ FROM told LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark
 CREATE TABLE distribution AS
 SELECT whole, trial.id, line.json->>'$.metric' AS metric, (line.json->>'$.n')::BIGINT AS n,
 	line.json->'$.quantiles' AS quantiles, line.json->'$.buckets' AS buckets
-FROM line JOIN trial ON trial.part = line.run AND trial.id = line.json->>'$.trial'
+FROM line JOIN trial ON trial.part = line.run AND trial.id = (line.json->>'$.trial')
 WHERE line.type = 'distribution';
 
 -- One that has no value was not reported, or there was no sample.
@@ -110,15 +110,6 @@ SELECT t.whole, t.id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, 
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
 FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark
 	LEFT JOIN found ON found.whole = t.whole AND found.id = t.id AND m.name = d.name;
-
--- Of a metric that is a distribution, how long which share of all took.
-CREATE TABLE IF NOT EXISTS distribution AS
-WITH found AS (
-	SELECT whole, id,
-		unnest(from_json(metrics, '[{"name": "VARCHAR", "distribution": "JSON"}]')) AS m
-	FROM trial)
-SELECT whole, id, m.name AS metric, m.distribution->'$.quantiles' AS quantiles
-FROM found WHERE json_type(m.distribution) = 'OBJECT';
 
 -- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel
 -- apart.

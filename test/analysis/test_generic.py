@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis import described, generic, insights, published, records, schema
+from locus_analysis import described, generic, insights, published, records
 from make_records import BENCHMARKS, ONE, TWO, Line, Point, as_written, checkpoint, record, run_id
 from test_report import Page, make, trials
 
@@ -61,13 +61,11 @@ def unknown() -> list[Line]:
         "quantiles": {"0.5": 1e-6, "0.9": 2e-6, "0.99": 5e-6, "0.999": 9e-6, "1": 2e-5},
         "buckets": [[100, 1000]],
     }
-    own_lines = "distribution" in schema.types()
     for trial in trials([lines]):
         delay: Line = {"name": "delay", "value": 2e-6, "ci": [1e-6, 3e-6]}
-        trial["metrics"].append(delay if own_lines else {**delay, "distribution": spread})
-        if own_lines:
-            of = {"type": "distribution", "run": RUN, "trial": trial["id"], "metric": "delay"}
-            lines.insert(lines.index(trial), {**of, **spread})
+        trial["metrics"].append(delay)
+        of = {"type": "distribution", "run": RUN, "trial": trial["id"], "metric": "delay"}
+        lines.insert(lines.index(trial), {**of, **spread})
     told["metrics"].append(
         {**{"name": "delay", "unit": "s", "better": "lower"}, "kind": "distribution", "help": "it"}
     )

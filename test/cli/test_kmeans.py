@@ -312,7 +312,7 @@ def test_single_values_are_read_as_the_type_wanted(cluster, tmp_path):
 
 def test_a_number_with_a_suffix_is_the_same_trial(locus):
     done = locus("kmeans --points 2k,2000,2e3 --variant 2p --threads 1 --dry-run")
-    assert done.status == 0 and "1 trials" in done.out and "points=2000 " in done.out
+    assert done.status == 0 and "1 trial in" in done.out and "points=2000 " in done.out
     done = locus(
         "kmeans --points 2k --spread 1,2 --data uniform,blobs --variant 2p --threads 1 --dry-run"
     )
@@ -546,7 +546,7 @@ def test_the_contents_of_a_file_are_the_trial_and_not_its_path(locus, tmp_path, 
         assert f"    points={path}\n" in done.out
         names.append(name)
     assert names[0] == names[1] != names[2]
-    assert "1 trials" in locus(plan, f"{first},{same}").out
+    assert "1 trial in" in locus(plan, f"{first},{same}").out
     record = tmp_path / "record.jsonl"
     run = "kmeans --clusters 3 --variant 2p --threads 1 --repeats 1 --output"
     assert locus(run, record, "--points", first).status == 0

@@ -36,6 +36,13 @@ static void measured_numbers_have_seven_digits(void **state)
 	expect(lean, "{\"a\":64.0,\"b\":1.23456789e12}", "{\"a\":64,\"b\":1.234568e12}");
 }
 
+static void the_results_of_a_trial_keep_theirs(void **state)
+{
+	(void)state;
+	expect(lean_trial, "{\"batches\":[1.23456789],\"metrics\":[{\"value\":1.23456789}]}",
+	       "{\"batches\":[1.234568],\"metrics\":[{\"value\":1.23456789}]}");
+}
+
 static void counts_and_what_was_asked_for_keep_all(void **state)
 {
 	(void)state;
@@ -58,6 +65,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_says_nothing_is_left_out),
 		cmocka_unit_test(measured_numbers_have_seven_digits),
+		cmocka_unit_test(the_results_of_a_trial_keep_theirs),
 		cmocka_unit_test(counts_and_what_was_asked_for_keep_all),
 		cmocka_unit_test(a_trial_has_only_metrics_with_a_value),
 	};

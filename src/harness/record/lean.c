@@ -14,42 +14,49 @@ static bool says_nothing(const json_t *value)
 }
 
 /* Seven digits are more than any clock gives; what is whole needs no point. */
-static json_t *lean_real(double x)
+static json_t *lean_real(double x, bool cut)
 {
 	char text[32];
 
 	if (x == floor(x) && fabs(x) < 1e9)
 		return json_integer((json_int_t)x);
+	if (!cut)
+		return json_real(x);
 	snprintf(text, sizeof(text), "%.6e", x);
 	return json_real(strtod(text, NULL));
 }
 
-static json_t *lean_list(const json_t *list)
+static json_t *lean_value(const json_t *value, bool cut);
+
+static json_t *lean_list(const json_t *list, bool cut)
 {
 	json_t *copy = json_array();
 	const json_t *value;
 	size_t i;
 
-	json_array_foreach(list, i, value) json_array_append_new(copy, lean(value));
+	json_array_foreach(list, i, value) 
+		json_array_append_new(copy, lean_value(value, cut));
 	return copy;
 }
 
-json_t *lean(const json_t *line)
+static json_t *lean_value(const json_t *line, bool cut)
 {
 	json_t *copy, *value;
 	const char *key;
 
 	if (json_is_array(line))
-		return lean_list(line);
+		return lean_list(line, cut);
 	if (json_is_real(line))
-		return lean_real(json_real_value(line));
+		return lean_real(json_real_value(line), cut);
 	if (!json_is_object(line))
 		return json_copy((json_t *)line);
 	copy = json_object();
 	json_object_foreach((json_t *)line, key, value)
 	{
 		/* what was asked for is there as it was asked for */
-		json_t *own = strcmp(key, "parameters") ? lean(value) : json_incref(value);
+		json_t *own = !strcmp(key, "parameters") ?
+				      json_incref(value) :
+				      lean_value(value, cut || !strcmp(key, "batches"));
 
 		if (says_nothing(own))
 			json_decref(own);
@@ -59,9 +66,14 @@ json_t *lean(const json_t *line)
 	return copy;
 }
 
+json_t *lean(const json_t *line)
+{
+	return lean_value(line, true);
+}
+
 json_t *lean_trial(const json_t *line)
 {
-	json_t *copy = lean(line), *metrics = json_array(), *metric;
+	json_t *copy = lean_value(line, false), *metrics = json_array(), *metric;
 	size_t i;
 
 	json_array_foreach(json_object_get(copy, "metrics"), i, metric)

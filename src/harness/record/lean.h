@@ -12,7 +12,7 @@
 json_t *lean(const json_t *line);
 /*
  * Of a trial line, also without what its benchmark's line says, units, and without metrics that
- * have no value.
+ * have no value. Its results keep their digits, for others compare them; its batches do not.
  */
 json_t *lean_trial(const json_t *line);
 
