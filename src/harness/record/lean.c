@@ -34,8 +34,7 @@ static json_t *lean_list(const json_t *list, bool cut)
 	const json_t *value;
 	size_t i;
 
-	json_array_foreach(list, i, value) 
-		json_array_append_new(copy, lean_value(value, cut));
+	json_array_foreach(list, i, value) json_array_append_new(copy, lean_value(value, cut));
 	return copy;
 }
 
@@ -54,9 +53,9 @@ static json_t *lean_value(const json_t *line, bool cut)
 	json_object_foreach((json_t *)line, key, value)
 	{
 		/* what was asked for is there as it was asked for */
-		json_t *own = !strcmp(key, "parameters") ?
-				      json_incref(value) :
-				      lean_value(value, cut || !strcmp(key, "batches"));
+		json_t *own = !strcmp(key, "parameters")
+				      ? json_incref(value)
+				      : lean_value(value, cut || !strcmp(key, "batches"));
 
 		if (says_nothing(own))
 			json_decref(own);
