@@ -86,7 +86,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
             "version": "0.1",
             "revision": None,
             "revision_why": "not built from a git checkout",
-            "checksum": "fnv1a64:a25f3bf4d3172c75",
+            "checksum": "build-id:a25f3bf4d3172c75",
             "compiler": "gcc 12.2.0",
             "flags": "-O2 -g",
             "built_with": {

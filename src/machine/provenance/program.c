@@ -3,7 +3,8 @@
 
 #include "machine/provenance/program.h"
 
-#include <errno.h>
+#include <elf.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +13,44 @@
 #endif
 
 #include "base/arithmetic.h"
-#include "base/hash.h"
 #include "base/utf8.h"
 #include "machine/provenance/sources.h"
 
 #define QUOTE(x)  #x
 #define QUOTED(x) QUOTE(x)
 
-/* Of the file that is running, even if it was replaced since. NULL with errno. */
+enum { MOST_OF_ID = 32 }; /* bytes: SHA-1 takes 20 */
+
+/* Into the text: what the linker left as the hash of all that it wrote. The program comes first. */
+static int read_build_id(struct dl_phdr_info *program, size_t size, void *text)
+{
+	(void)size;
+	for (unsigned i = 0; i < program->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &program->dlpi_phdr[i];
+		const char *at = (const char *)program->dlpi_addr + header->p_vaddr,
+			   *end = at + header->p_memsz;
+
+		while (header->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) < end) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note),
+				   *id = name + round_up(note->n_namesz, 4);
+
+			if (note->n_type == NT_GNU_BUILD_ID && !strcmp(name, "GNU"))
+				for (unsigned b = 0; b < note->n_descsz && b < MOST_OF_ID; b++)
+					sprintf((char *)text + 2 * (size_t)b, "%02x",
+						(unsigned char)id[b]);
+			at = id + round_up(note->n_descsz, 4);
+		}
+	}
+	return 1;
+}
+
 static json_t *checksum_of_program(void)
 {
-	FILE *f = fopen("/proc/self/exe", "rbe");
-	uint64_t hash = HASH_BEGIN;
-	char block[BUFSIZ], text[HASH_TEXT];
-	bool good;
-	size_t n;
+	char text[2 * MOST_OF_ID + 1] = "";
 
-	if (!f)
-		return NULL;
-	while ((n = fread(block, 1, sizeof(block), f)))
-		hash = hash_more(hash, block, n);
-	good = !ferror(f);
-	fclose(f);
-	return good ? json_string(hash_print(hash, text)) : NULL;
+	dl_iterate_phdr(read_build_id, text);
+	return *text ? json_sprintf("build-id:%s", text) : NULL;
 }
 
 json_t *provenance_program(void)
@@ -57,8 +73,8 @@ json_t *provenance_program(void)
 	source_put_value(program, "version", utf8_json(PACKAGE_VERSION), "no memory");
 	source_put_value(program, "revision", utf8_json(LOCUS_REVISION),
 			 "not built from a git tree");
-	source_put_value(program, "checksum", checksum_of_program(), "/proc/self/exe: %s",
-			 strerror(errno));
+	source_put_value(program, "checksum", checksum_of_program(),
+			 "linked without -Wl,--build-id");
 	source_put_value(program, "compiler", utf8_json(LOCUS_COMPILER), "no memory");
 	source_put_value(program, "flags", utf8_json(LOCUS_CFLAGS), "no memory");
 	for (unsigned i = 0; i < LENGTH(parts); i++)
