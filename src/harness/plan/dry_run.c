@@ -75,11 +75,13 @@ static void print_trial(const struct planned *p, FILE *f)
 void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
 {
 	char text[TEXT_BYTES], duration[TEXT_DURATION];
+	const struct text trials = text_count(plan->trials, "trial"),
+			  groups = text_count(plan->groups, "group");
+	const char *name = plan->benchmark->name, *machine = setting->machine->name;
 	double most = 0, bytes = 0;
 
-	fprintf(f, "%s on %s: %s in %s; those of a group are sampled in turn\n",
-		plan->benchmark->name, setting->machine->name, text_count(plan->trials, "trial").of,
-		text_count(plan->groups, "group").of);
+	fprintf(f, "%s on %s: %s in %s; those of a group are sampled in turn\n", name, machine,
+		trials.of, groups.of);
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct planned *p = &plan->trial[i];
 

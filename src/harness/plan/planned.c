@@ -127,12 +127,11 @@ static int plan_one(struct planned *p, const struct request *r, const struct poi
 /* 0, or an exit status after a message. */
 static int identify(struct planned *p, const struct plan *plan)
 {
-	const char *why;
+	const char *name = plan->benchmark->name, *why;
 
 	p->identity = identity_text(&p->trial, p->bind, plan->contents, &why);
 	if (!p->identity) {
-		fprintf(stderr, "%s %s: %s\n", program_invocation_short_name,
-			plan->benchmark->name, why);
+		fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, name, why);
 		return EXIT_COMMAND_LINE;
 	}
 	p->hash = hash_text(p->identity);
