@@ -26,7 +26,7 @@ static json_t *lean_real(double x, bool cut)
 	return json_real(strtod(text, NULL));
 }
 
-static json_t *lean_value(const json_t *value, bool cut);
+static json_t *lean_value(const json_t *of, bool cut);
 
 static json_t *lean_list(const json_t *list, bool cut)
 {
@@ -38,19 +38,20 @@ static json_t *lean_list(const json_t *list, bool cut)
 	return copy;
 }
 
-static json_t *lean_value(const json_t *line, bool cut)
+/* Its numbers are cut, or those in `batches` alone. */
+static json_t *lean_value(const json_t *of, bool cut)
 {
 	json_t *copy, *value;
 	const char *key;
 
-	if (json_is_array(line))
-		return lean_list(line, cut);
-	if (json_is_real(line))
-		return lean_real(json_real_value(line), cut);
-	if (!json_is_object(line))
-		return json_copy((json_t *)line);
+	if (json_is_array(of))
+		return lean_list(of, cut);
+	if (json_is_real(of))
+		return lean_real(json_real_value(of), cut);
+	if (!json_is_object(of))
+		return json_copy((json_t *)of);
 	copy = json_object();
-	json_object_foreach((json_t *)line, key, value)
+	json_object_foreach((json_t *)of, key, value)
 	{
 		/* what was asked for is there as it was asked for */
 		json_t *own = !strcmp(key, "parameters")
