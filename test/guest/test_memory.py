@@ -15,6 +15,15 @@ def reasons(done):
     return [trial["reasons"][0] for trial in found]
 
 
+# What follows counts on the memory of each node.
+
+
+@pytest.mark.guest("uneven", "cat /sys/devices/system/node/node[13]/meminfo")
+def test_the_kernel_lies_on_no_small_node(done):
+    total = [int(kib) / 1024 for kib in re.findall(r"MemTotal: +(\d+) kB", done.out)]
+    assert len(total) == 2 and total[0] > 496 and total[1] > 240, done
+
+
 # A policy that binds is a limit like a cpuset's: beyond it the kernel kills. Node 3 has less than
 # 256 MiB.
 
