@@ -233,8 +233,13 @@ static unsigned bad_histories(const struct map_kind *kind, unsigned rounds)
 static void test_maps_are_linearizable(void **state)
 {
 	(void)state;
-	for (const struct map_row *row = maps_next(NULL); row; row = maps_next(row))
-		assert_int_equal(bad_histories(row->kind, cases(12000)), 0);
+	for (const struct map_row *row = maps_next(NULL); row; row = maps_next(row)) {
+		const unsigned bad = bad_histories(row->kind, cases(12000));
+
+		if (bad)
+			print_error("%s: %u of its histories can't have been\n", row->name, bad);
+		assert_int_equal(bad, 0);
+	}
 }
 
 /* Answers a lookup as it answered this thread before. */
@@ -265,12 +270,88 @@ static void test_a_map_that_is_not(void **state)
 	assert_true(bad_histories(&stale, FEWEST) > 0);
 }
 
+enum { REMOVALS = 1000 };
+
+struct putter {
+	struct map_world *w;
+	atomic_ulong puts;
+	atomic_bool stop;
+};
+
+static void *put_again_and_again(void *argument)
+{
+	struct putter *p = argument;
+	struct worker *self = &p->w->worker[1];
+
+	maps_call(p->w->kind->begin, p->w, 1);
+	while (!p->stop) {
+		const uint64_t value = 1 + p->puts;
+
+		/* no memory: where the other is off its CPU, what was replaced stays */
+		if (p->w->kind->upsert(p->w->map, self, arena_key(0), &value) != MAP_NO_MEMORY)
+			p->puts++;
+		maps_call(p->w->kind->rest, p->w, 1);
+	}
+	maps_call(p->w->kind->end, p->w, 1);
+	return NULL;
+}
+
+/* Of a key that was put since, however often it is put anew meanwhile. */
+static unsigned long lost_removals(struct putter *p)
+{
+	struct worker *self = &p->w->worker[0];
+	const time_t end = time(NULL) + 2;
+	unsigned long lost = 0;
+
+	maps_call(p->w->kind->begin, p->w, 0);
+	for (unsigned i = 0; i < REMOVALS && time(NULL) < end; i++) {
+		/* the first may have been put before the last removal, and counted after it */
+		const unsigned long enough = p->puts + 2;
+
+		for (unsigned j = 0; p->puts < enough; j++) {
+			if (j % 100 == 0)
+				sched_yield();
+			maps_call(p->w->kind->rest, p->w, 0);
+		}
+		lost += p->w->kind->remove(p->w->map, self, arena_key(0)) != MAP_PRESENT;
+		maps_call(p->w->kind->rest, p->w, 0);
+	}
+	maps_call(p->w->kind->end, p->w, 0);
+	return lost;
+}
+
+static void test_a_removal_finds_what_is_put_anew(void **state)
+{
+	(void)state;
+	for (const struct map_row *row = maps_next(NULL); row; row = maps_next(row)) {
+		struct map_shape shape = maps_small;
+		struct putter p = { NULL };
+		struct map_world w;
+		unsigned long lost;
+		pthread_t thread;
+
+		shape.threads = 2;
+		shape.keys = shape.share = 100;
+		w = maps_open(row->kind, &shape, 0);
+		p.w = &w;
+		assert_int_equal(pthread_create(&thread, NULL, put_again_and_again, &p), 0);
+		lost = lost_removals(&p);
+		p.stop = true;
+		pthread_join(thread, NULL);
+		maps_close(&w);
+		if (lost)
+			print_error("%s: %lu keys that were there\n", row->name, lost);
+		assert_int_equal(lost, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checker),
 		cmocka_unit_test(test_maps_are_linearizable),
 		cmocka_unit_test(test_a_map_that_is_not),
+		cmocka_unit_test(test_a_removal_finds_what_is_put_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

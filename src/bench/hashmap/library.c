@@ -231,14 +231,17 @@ static enum map_answer upsert(void *map, struct worker *self, uint64_t key, cons
 	return MAP_PRESENT;
 }
 
-/* Absent, too, where another thread removes it first. */
+/* What it found may be replaced before it is removed: the key is there all the while. */
 static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 {
 	struct library *m = map;
-	struct entry *e = look_up(m, key);
+	struct entry *e;
 
-	if (!e || cds_lfht_del(m->table, &e->node))
-		return MAP_ABSENT;
+	do {
+		e = look_up(m, key);
+		if (!e)
+			return MAP_ABSENT;
+	} while (cds_lfht_del(m->table, &e->node));
 	retire(m, self, e);
 	return MAP_PRESENT;
 }
