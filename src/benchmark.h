@@ -201,6 +201,11 @@ struct variant {
 	const struct role *roles;	 /* NULL: the benchmark's */
 	bool divided;			 /* can be divided over ranks: locus-mpi runs it */
 	/*
+	 * differs from the others only where memory has several nodes: on a machine with one it is
+	 * left out, unless asked for by name or by a parameter that only such variants have
+	 */
+	bool several_nodes;
+	/*
 	 * why this program or machine lacks what it takes, as a library: it is impossible then.
 	 * NULL: it does not
 	 */
@@ -250,29 +255,32 @@ struct preset {
 };
 
 struct benchmark {
-	const char *name, *summary, *protocol, *source;
-	/* of the protocol, from 1: another one where numbers can't be compared with those before */
-	unsigned version;
-	/* of a worker's count: "tick", "load", "message"; of what all do together, "pass" */
-	const char *unit;
-	bool internal; /* for tests: neither in `list` nor in the suite */
-	bool cycles;   /* the unit is an access: tables show its time in core cycles, too */
+	const char *name, *summary;
+	struct {
+		/* from 1; raised when new numbers can't be compared with those before */
+		unsigned version;
+		const char *text;
+		const char *source; /* publications it goes back to; NULL: none */
+		enum scored scored;
+	} protocol;
+	/* What a worker counts ("tick", "load", "message"), or all do together ("pass"). */
+	struct {
+		const char *name;
+		bool cycles; /* it is an access: tables show its time in core cycles, too */
+		/*
+		 * Counters are divided by parts, "line", of which a unit of all workers (and ranks)
+		 * has so many; NULL: by units.
+		 */
+		const char *part;
+		double (*parts)(const struct trial *);
+	} unit;
 	const struct parameter *parameters;
 	const struct metric *metrics;
 	const struct ratio *ratios;	  /* NULL: none; ends with a row without a name */
 	const struct explained *counters; /* ends with a row without events */
-	/*
-	 * What counts are for each of, and how many of it one unit of all workers (and ranks)
-	 * holds; NULL: the unit itself.
-	 */
-	struct {
-		const char *name; /* "line" */
-		double (*amount)(const struct trial *);
-	} per;
 	const struct variant *variants;
 	struct ops ops;
 	const struct role *roles; /* ends with a row without a name */
-	enum scored scored;
 	struct preset preset[PROFILES];
 	/*
 	 * While trials are planned, before all else: fills in values that follow from others, so
@@ -282,11 +290,6 @@ struct benchmark {
 	 */
 	const char *(*settle)(const struct trial *, union value *, uint64_t given);
 	struct needs (*needs)(const struct trial *);
-	/*
-	 * Why the variant would measure on this machine what another one does: it is left out then,
-	 * unless it is asked for by name. NULL, or a constant; NULL: it would not.
-	 */
-	const char *(*redundant)(const struct variant *, const struct machine *);
 };
 
 #endif

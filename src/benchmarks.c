@@ -5,3 +5,4 @@
 
 #define LISTED(name) &name##_benchmark,
 const struct benchmark *const benchmarks[] = { BENCHMARKS(LISTED) NULL };
+const struct benchmark *const benchmarks_for_tests[] = { BENCHMARKS_FOR_TESTS(LISTED) NULL };

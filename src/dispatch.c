@@ -28,8 +28,7 @@ static int unknown(const struct program *p, const char *name)
 	for (const struct command *c = p->commands; c->name && n < MOST_NAMES; c++)
 		names[n++] = c->name;
 	for (const struct benchmark *const *b = p->benchmarks; *b && n < MOST_NAMES; b++)
-		if (!(*b)->internal)
-			names[n++] = (*b)->name;
+		names[n++] = (*b)->name;
 	near = names_nearest(name, names, n);
 	if (near >= 0)
 		fprintf(stderr, "%s: there is no '%s'; did you mean '%s'?\n", p->name, name,
@@ -65,6 +64,7 @@ static int obey(const struct program *p, const struct command *c, int argc, char
 static int dispatch(const struct program *p, int argc, char **argv)
 {
 	const char *name = argv[0];
+	const struct benchmark *known = command_benchmark(p, name);
 	char full[128];
 
 	snprintf(full, sizeof(full), "%s %s", p->name, name);
@@ -72,9 +72,8 @@ static int dispatch(const struct program *p, int argc, char **argv)
 	for (const struct command *c = p->commands; c->name; c++)
 		if (strcmp(c->name, name) == 0)
 			return obey(p, c, argc, argv);
-	for (const struct benchmark *const *b = p->benchmarks; *b; b++)
-		if (strcmp((*b)->name, name) == 0)
-			return benchmark_command(p, *b, argc, argv);
+	if (known)
+		return benchmark_command(p, known, argc, argv);
 	for (const struct benchmark *const *b = benchmarks; *b && rank_is_first(p->ranks); b++)
 		if (strcmp((*b)->name, name) == 0) {
 			fprintf(stderr,

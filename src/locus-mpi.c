@@ -35,8 +35,12 @@ int main(int argc, char **argv)
 {
 	const struct benchmark *divided[MOST_BENCHMARKS] = { NULL };
 	struct program program = {
-		"locus-mpi", "measures the cost of dividing work over the ranks of an MPI job",
-		commands, divided, NULL
+		"locus-mpi",
+		"measures the cost of dividing work over the ranks of an MPI job",
+		commands,
+		divided,
+		benchmarks_for_tests,
+		NULL
 	};
 	unsigned n = 0;
 	int status;

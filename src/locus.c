@@ -38,6 +38,7 @@ static const struct program locus = {
 	.summary = "measures what the placement and sharing of data cost on this machine",
 	.commands = commands,
 	.benchmarks = benchmarks,
+	.for_tests = benchmarks_for_tests,
 };
 
 int main(int argc, char **argv)

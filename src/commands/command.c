@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <err.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "commands/command.h"
 #include "harness/ask/options.h"
@@ -15,6 +16,20 @@ int refuse_arguments(int argc, char **argv, int most)
 	fprintf(stderr, "%s: '%s' is one argument too many; see `%s --help`\n", argv[0],
 		argv[1 + most], argv[0]);
 	return EXIT_COMMAND_LINE;
+}
+
+static const struct benchmark *named(const struct benchmark *const *table, const char *name)
+{
+	while (*table && strcmp((*table)->name, name))
+		table++;
+	return *table;
+}
+
+const struct benchmark *command_benchmark(const struct program *p, const char *name)
+{
+	const struct benchmark *listed = named(p->benchmarks, name);
+
+	return listed ? listed : named(p->for_tests, name);
 }
 
 struct machine *command_machine(const char *description, int *status)

@@ -20,8 +20,12 @@ struct program {
 	const char *name, *summary;
 	const struct command *commands; /* ends with a row without a name */
 	const struct benchmark *const *benchmarks;
-	const struct ranks *ranks; /* NULL: a single process */
+	const struct benchmark *const *for_tests; /* run by name, not listed */
+	const struct ranks *ranks;		  /* NULL: a single process */
 };
+
+/* Listed or for tests; NULL: none has this name. */
+const struct benchmark *command_benchmark(const struct program *, const char *name);
 
 /* 0; where there are more than `most` arguments, an exit status after a message. */
 int refuse_arguments(int argc, char **argv, int most);

@@ -44,8 +44,7 @@ static void complete_word(const char *typed, const char *word, const char *what,
 static void complete_benchmark(const char *typed, const struct benchmark *const *table, FILE *f)
 {
 	for (; *table; table++)
-		if (!(*table)->internal)
-			complete_word(typed, (*table)->name, (*table)->summary, f);
+		complete_word(typed, (*table)->name, (*table)->summary, f);
 }
 
 /* ---- values ---- */
@@ -336,6 +335,8 @@ static void complete_command(const struct program *p, const struct command *c, u
 
 void complete(const struct program *p, unsigned n, char **word, FILE *f)
 {
+	const struct benchmark *b;
+
 	if (n == 1) {
 		complete_first(p, word[0], f);
 		complete_word(word[0], "--help", NULL, f);
@@ -345,7 +346,7 @@ void complete(const struct program *p, unsigned n, char **word, FILE *f)
 	for (const struct command *c = p->commands; n && c->name; c++)
 		if (!strcmp(c->name, word[0]))
 			complete_command(p, c, n - 1, word + 1, f);
-	for (const struct benchmark *const *b = p->benchmarks; n && *b; b++)
-		if (!strcmp((*b)->name, word[0]))
-			complete_measuring(*b, n - 1, word + 1, f);
+	b = n ? command_benchmark(p, word[0]) : NULL;
+	if (b)
+		complete_measuring(b, n - 1, word + 1, f);
 }

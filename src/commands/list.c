@@ -18,8 +18,7 @@ enum { MOST_NAMES = 64, COLUMN = 19 };
 void list_benchmarks(const struct benchmark *const *table, FILE *f)
 {
 	for (; *table; table++)
-		if (!(*table)->internal)
-			fprintf(f, "%-13s %s\n", (*table)->name, (*table)->summary);
+		fprintf(f, "%-13s %s\n", (*table)->name, (*table)->summary);
 }
 
 /* A name, and what is said of it (to be freed; NULL: no memory), in lines that a terminal has. */
@@ -84,9 +83,9 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 	const struct parameter own[] = { own_variants(b), own_threads(b) };
 
 	fprintf(f, "%s: %s\n", b->name, b->summary);
-	wrapped_row("protocol: ", b->protocol, 2, f);
-	if (b->source)
-		fprintf(f, "source: %s\n", b->source);
+	wrapped_row("protocol: ", b->protocol.text, 2, f);
+	if (b->protocol.source)
+		fprintf(f, "source: %s\n", b->protocol.source);
 	fprintf(f, "\nvariants\n");
 	for (const struct variant *v = b->variants; v->name; v++)
 		list_variant(v, f);
@@ -119,8 +118,7 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 static void list_names(const struct benchmark *const *table, const struct benchmark *b, FILE *f)
 {
 	for (; !b && *table; table++)
-		if (!(*table)->internal)
-			fprintf(f, "%s\n", (*table)->name);
+		fprintf(f, "%s\n", (*table)->name);
 	for (const struct parameter *p = b ? b->parameters : NULL; p && p->name; p++)
 		if (p->type != P_FOUND)
 			fprintf(f, "--%s\n", p->name);
@@ -186,7 +184,7 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, ".SS %s\n", b->name);
 	put_man(b->summary, f);
 	fprintf(f, ".\nProtocol: ");
-	put_man(b->protocol, f);
+	put_man(b->protocol.text, f);
 	fprintf(f, ".\n.PP\nVariants:\n");
 	for (const struct variant *v = b->variants; v->name; v++)
 		put_variant(v, f);
@@ -221,24 +219,21 @@ static void list_man(const struct benchmark *const *table, FILE *f)
 		put_tagged("--", o->name, o->argument, o->help, f);
 	fprintf(f, ".SH BENCHMARKS\n");
 	for (; *table; table++)
-		if (!(*table)->internal)
-			put_benchmark(*table, f);
+		put_benchmark(*table, f);
 }
 
-/* By name, internal ones too; NULL after a message. */
-static const struct benchmark *find_benchmark(const struct benchmark *const *table,
-					      const char *name)
+/* NULL after a message. */
+static const struct benchmark *find_benchmark(const struct program *p, const char *name)
 {
+	const struct benchmark *found = command_benchmark(p, name);
 	const char *names[MOST_NAMES];
 	size_t n = 0;
 	int near;
 
-	for (size_t i = 0; table[i] && n < MOST_NAMES; i++) {
-		if (strcmp(table[i]->name, name) == 0)
-			return table[i];
-		if (!table[i]->internal)
-			names[n++] = table[i]->name;
-	}
+	if (found)
+		return found;
+	for (; p->benchmarks[n] && n < MOST_NAMES; n++)
+		names[n] = p->benchmarks[n]->name;
 	near = names_nearest(name, names, n);
 	if (near >= 0)
 		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
@@ -265,7 +260,7 @@ int list_command(const struct program *p, int argc, char **argv)
 		list_man(p->benchmarks, stdout);
 		return 0;
 	}
-	if (name && !(b = find_benchmark(p->benchmarks, name)))
+	if (name && !(b = find_benchmark(p, name)))
 		return EXIT_COMMAND_LINE;
 	for (const struct command *c = p->commands; names && !b && c->name; c++)
 		printf("%s\n", c->name);

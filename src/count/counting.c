@@ -164,7 +164,7 @@ const char *counting_event(const struct counting *c, const struct benchmark *b, 
 
 const char *counting_per(const struct benchmark *b)
 {
-	return b->per.name ? b->per.name : b->unit;
+	return b->unit.part ? b->unit.part : b->unit.name;
 }
 
 const char *counting_scope(const struct event *e)

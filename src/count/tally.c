@@ -126,12 +126,12 @@ static double count_of_all(const struct tally *t, unsigned i)
 /* With an amount, units are of all ranks together: each rank has them all. */
 static double ranks_that_count(const struct tally *t)
 {
-	return t->trial->benchmark->per.amount ? ranks_of(t->trial->ranks) : 1;
+	return t->trial->benchmark->unit.parts ? ranks_of(t->trial->ranks) : 1;
 }
 
 void tally_add(struct tally *t, unsigned batch, double done, unsigned workers)
 {
-	const double units = t->trial->benchmark->per.amount ? done / workers : done;
+	const double units = t->trial->benchmark->unit.parts ? done / workers : done;
 	const unsigned threads = t->trial->threads;
 
 	t->done += units;
@@ -268,7 +268,7 @@ const char *tally_name(const struct tally *t, unsigned event)
 
 double tally_amount(const struct tally *t)
 {
-	double (*const amount)(const struct trial *) = t->trial->benchmark->per.amount;
+	double (*const amount)(const struct trial *) = t->trial->benchmark->unit.parts;
 
 	return amount ? amount(t->trial) : 1;
 }

@@ -221,9 +221,8 @@ static int run_until_signalled(const struct ranks *ranks)
 	};
 	static const struct benchmark benchmark = { .name = "told",
 						    .summary = "is told to end",
-						    .protocol = "none",
-						    .version = 1,
-						    .unit = "turn",
+						    .protocol = { 1, "none" },
+						    .unit = { "turn" },
 						    .metrics = just_time,
 						    .variants = variants,
 						    .ops = { .work = be_told },
@@ -251,9 +250,8 @@ static int run_with_other_files(const struct ranks *ranks)
 	};
 	static const struct benchmark benchmark = { .name = "file",
 						    .summary = "has a file",
-						    .protocol = "none",
-						    .version = 1,
-						    .unit = "turn",
+						    .protocol = { 1, "none" },
+						    .unit = { "turn" },
 						    .parameters = of_files,
 						    .metrics = just_time,
 						    .variants = variants,

@@ -236,9 +236,8 @@ static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 #define BENCHMARK(NAME, ...)                                          \
 	{ .name = (NAME),                                             \
 	  .summary = "counts",                                        \
-	  .protocol = "none",                                         \
-	  .version = 1,                                               \
-	  .unit = "turn",                                             \
+	  .protocol = { 1, "none" },                                  \
+	  .unit.name = "turn",                                        \
 	  .metrics = just_time,                                       \
 	  .variants = variants,                                       \
 	  .ops = { .work = work },                                    \
@@ -247,7 +246,7 @@ static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 	  __VA_ARGS__ }
 static const struct benchmark plain = BENCHMARK("plain", .counters = set),
 			      fourfold = BENCHMARK("fourfold", .counters = set,
-						   .per = { "quarter", four }),
+						   .unit.part = "quarter", .unit.parts = four),
 			      bare = BENCHMARK("bare", .counters = NULL);
 static const struct benchmark *const table[] = { &plain, &fourfold, &bare, NULL };
 

@@ -584,7 +584,8 @@ static void score_together(uint64_t units, uint64_t done)
 {
 	struct bench b;
 
-	set_up(&b, at_unequal_speeds, 3, (struct benchmark){ .roles = timed, .scored = TOGETHER });
+	set_up(&b, at_unequal_speeds, 3,
+	       (struct benchmark){ .roles = timed, .protocol.scored = TOGETHER });
 	b.planned.needs.units = units;
 	b.benchmark.ops.reset = expect_nobody;
 	b.benchmark.ops.collect = expect_together;
@@ -629,7 +630,7 @@ static void test_samples_without_a_time_spoil_no_batch(void **state)
 
 	(void)state;
 	set_up(&b, at_work_together_or_not, 1,
-	       (struct benchmark){ .roles = to_completion, .scored = TOGETHER });
+	       (struct benchmark){ .roles = to_completion, .protocol.scored = TOGETHER });
 	go(&b);
 	for (size_t i = 0; i < b.series.samples; i++)
 		none += isnan(b.series.time[i]);
@@ -707,7 +708,8 @@ static void meet(unsigned threads)
 	struct bench b;
 
 	memset(&seats, 0, sizeof(seats));
-	set_up(&b, sit_down, threads, (struct benchmark){ .roles = by_units, .scored = IN_PAIRS });
+	set_up(&b, sit_down, threads,
+	       (struct benchmark){ .roles = by_units, .protocol.scored = IN_PAIRS });
 	b.benchmark.ops.reset = stand_up;
 	b.benchmark.ops.collect = note_pairs;
 	b.planned.needs.meetings = MEETINGS;
@@ -742,7 +744,8 @@ static void test_one_worker_is_no_pair(void **state)
 	struct bench b;
 
 	(void)state;
-	set_up(&b, by_count, 1, (struct benchmark){ .roles = by_units, .scored = IN_PAIRS });
+	set_up(&b, by_count, 1,
+	       (struct benchmark){ .roles = by_units, .protocol.scored = IN_PAIRS });
 	b.planned.needs.meetings = MEETINGS;
 	go(&b);
 	assert_null(b.series.pairs);

@@ -63,18 +63,16 @@ static const struct variant compared[] = {
 	{ 0 }
 };
 static const struct benchmark with_ratios = { .name = "sample",
-					      .protocol = "none",
-					      .version = 1,
-					      .unit = "turn",
+					      .protocol = { 1, "none" },
+					      .unit = { "turn" },
 					      .parameters = parameters,
 					      .variants = compared,
 					      .ratios = of_kinds,
 					      .preset = { [QUICK] = { .threads = "1,auto" } } };
 
 static const struct benchmark benchmark = { .name = "sample",
-					    .protocol = "none",
-					    .version = 1,
-					    .unit = "turn",
+					    .protocol = { 1, "none" },
+					    .unit = { "turn" },
 					    .parameters = parameters,
 					    .variants = variants,
 					    .needs = needs };
@@ -87,11 +85,10 @@ static struct needs meet(const struct trial *t)
 
 static const struct variant one_variant[] = { { .name = "pairs" }, { 0 } };
 static const struct benchmark in_pairs = { .name = "sample",
-					   .protocol = "none",
-					   .version = 1,
-					   .unit = "turn",
+					   .protocol = { 1, "none" },
+					   .unit = { "turn" },
 					   .variants = one_variant,
-					   .scored = IN_PAIRS,
+					   .protocol.scored = IN_PAIRS,
 					   .preset = { [QUICK] = { .sample = 1e-3 } },
 					   .needs = meet };
 
@@ -607,9 +604,8 @@ static void test_the_contents_of_files_are_in_the_identity(void **state)
 		{ "file", NULL, "to read", P_PATH, .value = { "word" }, .input = not_a_word }, { 0 }
 	};
 	static const struct benchmark reads = { .name = "sample",
-						.version = 1,
-						.protocol = "none",
-						.unit = "turn",
+						.protocol = { 1, "none" },
+						.unit = { "turn" },
 						.parameters = files,
 						.variants = one_variant,
 						.preset = { [QUICK] = { .threads = "1,2" } } };

@@ -33,9 +33,8 @@ static const struct ratio ratio_rows[] = {
 static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 static const struct variant ratio_variants[] = { { .name = "racy" }, { .name = "atomic" }, { 0 } };
 static const struct benchmark ratio_benchmark = { .name = "sample",
-						  .protocol = "none",
-						  .version = 1,
-						  .unit = "turn",
+						  .protocol = { 1, "none" },
+						  .unit = { "turn" },
 						  .parameters = ratio_parameters,
 						  .metrics = just_time,
 						  .roles = by_units,
@@ -105,7 +104,7 @@ static void test_a_skew_that_tells_is_noted(void **state)
 		size_t j;
 
 		invent(&s, &invention, "skewed", 0, 0, 1, table[i].threads, 1);
-		benchmark.scored = table[i].together ? TOGETHER : SPAN;
+		benchmark.protocol.scored = table[i].together ? TOGETHER : SPAN;
 		invention.planned.trial.benchmark = &benchmark;
 		for (size_t k = 0; k < s.samples; k++)
 			s.skews[k] = table[i].skew;
@@ -311,7 +310,7 @@ static void test_never_together_is_said(void **state)
 
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	together.scored = TOGETHER;
+	together.protocol.scored = TOGETHER;
 	i.planned.trial.benchmark = &together;
 	for (unsigned b = 0; b < s.batches; b++)
 		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;

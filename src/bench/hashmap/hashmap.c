@@ -122,11 +122,11 @@ static const struct explained counters[] = {
 const struct benchmark hashmap_benchmark = {
 	.name = "hashmap",
 	.summary = "a hash map that all threads use: lock striping, and what it lacks",
-	.version = 1,
-	.protocol = "each thread draws 64 operations and then does them, again and again; a fixed "
-		    "number of operations begins with a fresh map",
-	.source = "sestoft2017",
-	.unit = "operation",
+	.protocol = { 1,
+		      "each thread draws 64 operations and then does them, again and again; a "
+		      "fixed number of operations begins with a fresh map",
+		      "sestoft2017" },
+	.unit = { "operation" },
 	.parameters = parameters,
 	.metrics = hashmap_metrics,
 	.counters = counters,

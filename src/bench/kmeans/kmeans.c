@@ -278,16 +278,15 @@ const struct benchmark kmeans_benchmark = {
 	.name = "kmeans",
 	.summary = "k-means: false sharing that cancels the gain of threads, its fixes, "
 		   "and a fast version",
-	.version = 1,
-	.protocol = "Lloyd's iterations from the same centres, until no assignment changes or as "
-		    "many as asked for; a sample is a whole clustering, all that is built for it "
-		    "included",
-	.source = "sestoft2017",
-	.unit = "iteration",
+	.protocol = { 1,
+		      "Lloyd's iterations from the same centres, until no assignment changes or "
+		      "as many as asked for; a sample is a whole clustering, all that is built "
+		      "for it included",
+		      "sestoft2017" },
+	.unit = { "iteration", .part = "point x cluster", .parts = distances },
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
-	.per = { "point x cluster", distances },
 	.ratios = ratios,
 	.variants = variants,
 	.ops = { prepare, enter, NULL, work, collect, verify, release },

@@ -264,12 +264,11 @@ static const struct explained counters[] = {
 const struct benchmark latency_benchmark = {
 	.name = "latency",
 	.summary = "latency of dependent loads: the levels of cache and TLB",
-	.version = 1,
-	.protocol = "each load gives the address of the next; the chain goes on where the last "
-		    "sample stopped",
-	.source = "sestoft2017, berestovskyy2019",
-	.unit = "load",
-	.cycles = true,
+	.protocol = { 1,
+		      "each load gives the address of the next; the chain goes on where the last "
+		      "sample stopped",
+		      "sestoft2017, berestovskyy2019" },
+	.unit = { "load", .cycles = true },
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,

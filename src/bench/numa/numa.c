@@ -261,44 +261,38 @@ static struct needs needs(const struct trial *trial)
 
 enum { MATRIX_ONLY = BIT(FROM) | BIT(TO) };
 static const struct variant variants[] = {
-	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY },
+	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY,
+	  .several_nodes = true },
 	{ "random", "threads touch granules at random (with huge pages another experiment)",
-	  &at_random, MATRIX_ONLY },
+	  &at_random, MATRIX_ONLY, .several_nodes = true },
 	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
-	  MATRIX_ONLY },
-	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM) },
-	{ "migrate", "as single, then moved to where they are used", &migrate, MATRIX_ONLY },
-	{ "matrix", "threads on one node, pages on another: node x node", &bound, BIT(THREADS_ON) },
+	  MATRIX_ONLY, .several_nodes = true },
+	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM),
+	  .several_nodes = true },
+	{ "migrate", "as single, then moved to where they are used", &migrate, MATRIX_ONLY,
+	  .several_nodes = true },
+	{ "matrix", "threads on one node, pages on another: node x node", &bound, BIT(THREADS_ON),
+	  .several_nodes = true },
 	{ 0 }
 };
-
-static const char *redundant(const struct variant *v, const struct machine *m)
-{
-	return m->nodes > 1 || v->data == &by_part
-		       ? NULL
-		       : "first touch cannot matter here: there is one NUMA node, where all "
-			 "pages lie";
-}
 
 static const struct role roles[] = { { "thread", 0, BY_COUNT }, { 0 } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",
 	.summary = "memory bandwidth by where pages lie: first touch, interleaved, bound, migrated",
-	.version = 1,
-	.protocol = "all threads go over the arrays together, each over a contiguous part of its "
-		    "own, as often as fills the sample",
-	.source = "jsl2023",
-	.unit = "pass",
+	.protocol = { 1,
+		      "all threads go over the arrays together, each over a contiguous part of "
+		      "its own, as often as fills the sample",
+		      "jsl2023" },
+	.unit = { "pass", .part = "line", .parts = lines },
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
-	.per = { "line", lines },
 	.variants = variants,
 	.ops = { prepare, enter, NULL, work, collect, verify, free },
 	.roles = roles,
 	.preset = { [QUICK] = { .sample = 10e-3 }, [PAPER] = { .threads = "16" } },
 	.needs = needs,
-	.redundant = redundant,
 };

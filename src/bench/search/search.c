@@ -261,16 +261,15 @@ static const struct explained counters[] = {
 const struct benchmark search_benchmark = {
 	.name = "search",
 	.summary = "lookups in a sorted array: shared by all threads, or partitioned among them",
-	.version = 1,
-	.protocol = "keys are drawn before the clock starts; a dispatcher deals them in packets, "
-		    "through a ring to each searcher, until time is up and all are answered; "
-		    "without a dispatcher, each thread has packets of its own",
-	.source = "jsl2023",
-	.unit = "packet",
+	.protocol = { 1,
+		      "keys are drawn before the clock starts; a dispatcher deals them in "
+		      "packets, through a ring to each searcher, until time is up and all are "
+		      "answered; without a dispatcher, each thread has packets of its own",
+		      "jsl2023" },
+	.unit = { "packet", .part = "key", .parts = keys_a_unit },
 	.parameters = parameters,
 	.metrics = search_metrics,
 	.counters = counters,
-	.per = { "key", keys_a_unit },
 	.ratios = ratios,
 	.variants = variants,
 	.ops = { search_prepare, enter, reset, work_flow, search_collect, verify, search_release },

@@ -308,12 +308,12 @@ static const struct explained counters[] = {
 const struct benchmark sharing_benchmark = {
 	.name = "sharing",
 	.summary = "cost of updating a cache line from several threads",
-	.version = 1,
-	.protocol = "each thread updates its word as fast as it can; scored over the time in which "
-		    "all are at work",
-	.source = "sestoft2017",
-	.unit = "operation",
-	.cycles = true,
+	.protocol = { 1,
+		      "each thread updates its word as fast as it can; scored over the time in "
+		      "which all are at work",
+		      "sestoft2017",
+		      .scored = TOGETHER },
+	.unit = { "operation", .cycles = true },
 	.parameters = parameters,
 	.metrics = metrics,
 	.counters = counters,
@@ -321,7 +321,6 @@ const struct benchmark sharing_benchmark = {
 	.variants = variants,
 	.ops = { prepare, NULL, reset, work, collect, verify, free },
 	.roles = roles,
-	.scored = TOGETHER,
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "1..auto*2,auto" },

@@ -50,7 +50,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 		verdict_add(v, STATUS_INTERRUPTED,
 			    "the time budget was spent before its answer was checked: give it more "
 			    "with --time-budget");
-	if (!known && s->planned->trial.benchmark->scored == TOGETHER)
+	if (!known && s->planned->trial.benchmark->protocol.scored == TOGETHER)
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "its workers were never at work together: one was done before another "
 			    "had begun");

@@ -23,7 +23,7 @@ static void note_modes(const struct series *s, const double *sorted, size_t low,
 {
 	char unit[64], lower[64], upper[64];
 
-	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit);
+	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit.name);
 	verdict_add(
 		v, STATUS_OK, "bimodal: %s (%.0f %% of samples) and %s (%.0f %%)",
 		quantity_show(statistics_quantile(sorted, low, 0.5), unit, lower, sizeof(lower)),
@@ -139,7 +139,8 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 			    "%zu of its %zu samples have no time, and are left out: in them "
 			    "workers were not at work together, or did nothing",
 			    timeless, s->samples);
-	if (t->benchmark->scored != TOGETHER && !t->oversubscribed && skew > SKEWED * s->duration)
+	if (t->benchmark->protocol.scored != TOGETHER && !t->oversubscribed &&
+	    skew > SKEWED * s->duration)
 		verdict_add(v, STATUS_OK,
 			    "its threads begin %.2g s apart, %.2g %% of a sample, which is part of "
 			    "the result: with more work it is less",

@@ -66,7 +66,7 @@ static void print_trial(const struct planned *p, FILE *f)
 		threads > 1 ? "s" : "");
 	print_places(p, f);
 	fprintf(f, "; %s\n", text_bytes(text, p->needs.bytes));
-	if (p->trial.benchmark->scored != IN_PAIRS)
+	if (p->trial.benchmark->protocol.scored != IN_PAIRS)
 		return;
 	fprintf(f, "    %u rounds of %u disjoint pairs, %u times each: about %.2g s a batch\n",
 		tournament_rounds(threads), threads / 2, p->needs.meetings, plan_tournament(p));
@@ -95,8 +95,8 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	}
 	if (plan->refused)
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
-	if (plan->redundant)
-		fprintf(f, "variants left out: %s\n", plan->redundant);
+	if (plan->left_out)
+		fprintf(f, "variants left out: %s\n", plan->left_out);
 	fprintf(f, "memory held at once: %s; estimated time: %.0f s",
 		text_bytes(text, (uint64_t)most), seconds);
 	if (seconds > 120)

@@ -27,8 +27,7 @@ static int hash_open(const struct input *in, uint64_t *hash, const char **why)
 }
 
 /* Its hash as text, in `contents` by `name`. NULL, and why. */
-static const char *hash_file(const char *path, const char *name, json_t *contents,
-			     const char **why)
+static const char *hash_file(const char *path, const char *name, json_t *contents, const char **why)
 {
 	const json_t *known = json_object_get(contents, name);
 	struct input in;
@@ -67,7 +66,7 @@ char *identity_text(const struct trial *t, const char *bind, json_t *contents, c
 	size_t length;
 	FILE *f = open_memstream(&identity, &length);
 
-	assert(b->version); /* records hold protocols from 1 on */
+	assert(b->protocol.version); /* records hold protocols from 1 on */
 	*why = "out of memory";
 	if (!f)
 		return NULL;
@@ -82,7 +81,7 @@ char *identity_text(const struct trial *t, const char *bind, json_t *contents, c
 	if (t->ranks && t->ranks->ranks > 1)
 		fprintf(f, " ranks=%u", t->ranks->ranks);
 	fprintf(f, " bind=%s%s protocol=%u", bind, t->oversubscribed ? " oversubscribed" : "",
-		b->version);
+		b->protocol.version);
 	fclose(f);
 	if (value)
 		return identity;

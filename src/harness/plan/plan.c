@@ -12,6 +12,7 @@
 #include "harness/ask/profile.h"
 #include "harness/ask/value.h"
 #include "harness/plan/varying.h"
+#include "machine/topology/topology.h"
 
 /* An output option is for a single trial. 0, or an exit status after a message. */
 static int check_outputs(const struct plan *plan, const struct request *r)
@@ -68,14 +69,13 @@ static void name_trials(struct plan *plan)
 
 /* ---- the plan ---- */
 
-static const char *redundant(const struct request *r, const struct variant *v)
+/* Whether the variant takes several nodes, and the machine has one. */
+static bool lacks_nodes(const struct request *r, const struct variant *v)
 {
-	const struct benchmark *b = r->benchmark;
-
-	return b->redundant ? b->redundant(v, r->setting->machine) : NULL;
+	return v->several_nodes && r->setting->machine->nodes == 1;
 }
 
-/* Whether the user gave a parameter that none but redundant variants have: one of them is meant. */
+/* Whether the user gave a parameter that only variants for several nodes have: one of them is meant. */
 static bool is_meant(const struct request *r, const struct variant *v)
 {
 	const struct benchmark *b = r->benchmark;
@@ -84,21 +84,20 @@ static bool is_meant(const struct request *r, const struct variant *v)
 		bool meant = r->options->parameter[i] && parameter_applies(b, v, i);
 
 		for (const struct variant *other = b->variants; other->name && meant; other++)
-			meant = redundant(r, other) || !parameter_applies(b, other, i);
+			meant = lacks_nodes(r, other) || !parameter_applies(b, other, i);
 		if (meant)
 			return true;
 	}
 	return false;
 }
 
-/* Whether the variant is left out: it is another's double here, and nobody asked for it. */
+/* Whether the variant is left out: it shows nothing on one node, and nobody asked for it. */
 static bool leave_out(struct plan *plan, const struct request *r, const struct variant *v)
 {
-	const char *why = r->options->variant ? NULL : redundant(r, v);
-
-	if (!why || is_meant(r, v))
+	if (r->options->variant || !lacks_nodes(r, v) || is_meant(r, v))
 		return false;
-	plan->redundant = why;
+	plan->left_out = "first touch cannot matter here: there is one NUMA node, where all "
+			 "pages lie";
 	return true;
 }
 
@@ -165,7 +164,7 @@ double plan_tournament(const struct planned *p)
 {
 	const struct trial *t = &p->trial;
 
-	if (t->benchmark->scored != IN_PAIRS || p->refusal)
+	if (t->benchmark->protocol.scored != IN_PAIRS || p->refusal)
 		return 0;
 	return (double)tournament_rounds(t->threads) * p->needs.meetings *
 	       (p->sample + 20e-6 + 2e-6 * t->threads);

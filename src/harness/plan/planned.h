@@ -35,7 +35,7 @@ struct plan {
 	unsigned threads;	 /* the most that a trial needs */
 	unsigned refused;	 /* combinations that the benchmark has no sense for */
 	const char *why_refused; /* the first such reason */
-	const char *redundant;	 /* why variants were left out on this machine; NULL: none */
+	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
 	json_t *ids;		 /* the trials' */
 	json_t *contents;	 /* hashes of the files that they read, by path */
 };

@@ -9,17 +9,17 @@
 static int make_all(struct plans *p, const struct benchmark *const *table, const struct options *o,
 		    const struct setting *setting)
 {
+	const struct benchmark *const chosen[] = { o->benchmark, NULL };
 	unsigned rows = 0;
 	int status = 0;
 
+	table = o->benchmark ? chosen : table;
 	while (table[rows])
 		rows++;
 	p->plan = calloc(rows, sizeof(*p->plan));
 	if (!p->plan)
 		return EXIT_BAD;
 	for (unsigned i = 0; i < rows && !status; i++) {
-		if (o->benchmark ? table[i] != o->benchmark : table[i]->internal)
-			continue;
 		status = plan_make(&p->plan[p->plans], table[i], o, setting);
 		if (!status && p->plan[p->plans].trials)
 			p->trials += p->plan[p->plans++].trials;

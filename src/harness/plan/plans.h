@@ -11,7 +11,7 @@ struct plans {
 };
 
 /*
- * Of options->benchmark, or of every row of the table that is not internal. 0, or the status to
+ * Of options->benchmark, or of every row of the table. 0, or the status to
  * exit with after a message.
  */
 int plans_make(struct plans *, const struct benchmark *const *table, const struct options *,

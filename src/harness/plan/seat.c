@@ -86,7 +86,7 @@ int seat_threads(struct seats *s, const struct request *r, unsigned threads, con
 	s->oversubscribed = crowd || (!failed && s->cpus < threads);
 	if (failed)
 		s->refusal = strdup(why);
-	else if (order_is_float(s->bind) && (layout || r->benchmark->scored == IN_PAIRS))
+	else if (order_is_float(s->bind) && (layout || r->benchmark->protocol.scored == IN_PAIRS))
 		s->refusal = strdup("it is about where threads sit, and --bind float lets them "
 				    "move: choose close, spread, or a list of CPUs");
 	else if (crowd && !r->options->oversubscribe)

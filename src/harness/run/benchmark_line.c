@@ -12,9 +12,9 @@ static const char *const types[] = {
 	[P_COUNT] = "count", [P_SIZE] = "size",	    [P_REAL] = "real", [P_CHOICE] = "choice",
 	[P_PATH] = "path",   [P_LAYOUT] = "layout", [P_NODE] = "node", [P_FOUND] = "found",
 };
-static const char *const better[] = { [LOWER_IS_BETTER] = "lower",
-				      [HIGHER_IS_BETTER] = "higher",
-				      [NEITHER_IS_BETTER] = NULL };
+static const char *const better[] = {
+	[LOWER_IS_BETTER] = "lower", [HIGHER_IS_BETTER] = "higher", [NEITHER_IS_BETTER] = NULL
+};
 static const char *const kinds[] = {
 	[M_VALUE] = "value",
 	[M_FAIRNESS] = "fairness",
@@ -123,7 +123,7 @@ static json_t *counters_json(const struct benchmark *b)
 /* How the samples of a trial become one number. */
 static json_t *statistic_json(const struct benchmark *b)
 {
-	const bool pairs = b->scored == IN_PAIRS;
+	const bool pairs = b->protocol.scored == IN_PAIRS;
 
 	return json_pack("{s:f, s:s, s:s}", "quantile", 0.5, "of",
 			 pairs ? "meetings of a pair in a batch" : "samples in a batch", "then",
@@ -135,8 +135,9 @@ json_t *benchmark_line(const struct benchmark *b)
 {
 	return json_pack("{s:s, s:s, s:{s:i, s:s}, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "name", b->name, "summary", b->summary, "protocol", "version",
-			 (int)b->version, "text", b->protocol, "source", b->source, "unit", b->unit,
-			 "scored", scores[b->scored], "statistic", statistic_json(b), "parameters",
+			 (int)b->protocol.version, "text", b->protocol.text, "source",
+			 b->protocol.source, "unit", b->unit.name, "scored",
+			 scores[b->protocol.scored], "statistic", statistic_json(b), "parameters",
 			 parameters_json(b), "metrics", metrics_json(b), "ratios", compared_json(b),
 			 "variants", variants_json(b), "counters", counters_json(b));
 }

@@ -106,18 +106,18 @@ static void print_head(const struct table *t)
 		cells_left(c, columns_title(&t->columns, i), t->columns.column[i].width);
 	cells_right(c, headline(t)->name, value_width(t));
 	cells_right(c, "± 95 %", INTERVAL_WIDTH);
-	if (t->plan->benchmark->cycles)
+	if (t->plan->benchmark->unit.cycles)
 		cells_right(c, "cycles", CYCLES_WIDTH);
 	if (has_local(t))
 		cells_right(c, "local", LOCAL_WIDTH);
 	cells_last(c, "status", NULL);
-	cells_rule(c, t->columns.n, 2U + t->plan->benchmark->cycles + has_local(t));
+	cells_rule(c, t->columns.n, 2U + t->plan->benchmark->unit.cycles + has_local(t));
 }
 
 /* By name they are measured all the same. */
 static void print_left_out(const struct table *t)
 {
-	char *text = text_of("%s (--variant names variants that are left out)", t->plan->redundant);
+	char *text = text_of("%s (--variant names variants that are left out)", t->plan->left_out);
 
 	fputs(t->cells.markdown ? "\n" : "", t->cells.to);
 	if (text)
@@ -133,8 +133,8 @@ static void print_title(struct table *t)
 	FILE *f = t->cells.to;
 	char *shared = columns_shared(&t->columns),
 	     *title = ranks ? text_of("%s over %u rank%s with so many threads each: %s", b->name,
-				      ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol)
-			    : text_of("%s: %s", b->name, b->protocol);
+				      ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol.text)
+			    : text_of("%s: %s", b->name, b->protocol.text);
 
 	if (t->any)
 		fputc('\n', f);
@@ -144,7 +144,7 @@ static void print_title(struct table *t)
 		fputs(t->cells.markdown ? "\n" : "", f);
 		wrapped_print(shared, 2, f);
 	}
-	if (t->plan->redundant)
+	if (t->plan->left_out)
 		print_left_out(t);
 	fputs(t->cells.markdown ? "\n" : "", f);
 	print_head(t);
@@ -207,7 +207,7 @@ static void print_row(const struct table *t, const struct planned *p, const json
 			   t->columns.column[i].width);
 	cells_right(c, shown_value(first, number), value_width(t));
 	cells_right(c, shown_interval(first, number), INTERVAL_WIDTH);
-	if (t->plan->benchmark->cycles)
+	if (t->plan->benchmark->unit.cycles)
 		cells_right(c, show_cycles(trial, number), CYCLES_WIDTH);
 	if (has_local(t))
 		cells_right(c, show_local(trial, number), LOCAL_WIDTH);

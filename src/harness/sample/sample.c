@@ -99,7 +99,7 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	spent = t->ranks ? t->ranks->spent() : NAN;
 	team_time(team, s->pairs ? work_in_pair : ops->work, s->pairs ? s : s->state,
 		  by_deadline ? s->duration : 0, by_deadline ? 0 : lead,
-		  t->benchmark->scored == TOGETHER ? 1 : lead);
+		  t->benchmark->protocol.scored == TOGETHER ? 1 : lead);
 	sample.communicated = t->ranks ? t->ranks->spent() - spent : NAN;
 	watchdog_back();
 	s->worked = true;

@@ -54,7 +54,8 @@ void score_pairs(struct series *s, struct team *team, struct turn turn, struct n
 /* More workers than CPUs are never at work together. */
 static bool scored_together(const struct series *s)
 {
-	return s->planned->trial.benchmark->scored == TOGETHER && !s->planned->trial.oversubscribed;
+	return s->planned->trial.benchmark->protocol.scored == TOGETHER &&
+	       !s->planned->trial.oversubscribed;
 }
 
 void score_all(struct series *s, struct team *team, struct noise *noise, struct sample *sample)

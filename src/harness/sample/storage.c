@@ -13,7 +13,7 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 
 	*s = (struct series){ .planned = p, .skew = INFINITY };
 	s->value = calloc(metric_count(t->benchmark) + 1, sizeof(*s->value));
-	if (t->benchmark->scored == IN_PAIRS && t->threads > 1) {
+	if (t->benchmark->protocol.scored == IN_PAIRS && t->threads > 1) {
 		s->meetings = p->needs.meetings;
 		s->pairs = pairs_open(t);
 	}
