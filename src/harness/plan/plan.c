@@ -75,7 +75,7 @@ static bool lacks_nodes(const struct request *r, const struct variant *v)
 	return v->several_nodes && r->setting->machine->nodes == 1;
 }
 
-/* Whether the user gave a parameter that only variants for several nodes have: one of them is meant. */
+/* Whether a parameter was given that only variants for several nodes have: one of them is meant. */
 static bool is_meant(const struct request *r, const struct variant *v)
 {
 	const struct benchmark *b = r->benchmark;
