@@ -14,6 +14,25 @@ DEFINITIONS = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
 UNFILLED = {"by_worker"}  # what most metrics have nothing to do with
 
 
+def batches(line):
+    """A line of several batches as a line each."""
+    if line["type"] != "samples" or "n" not in line:
+        return [line]
+    found, first = [], 0
+    for i, n in enumerate(line["n"]):
+        own = {**line, "batch": line["batch"] + i, "at": line["at"][i], "cycle": line["cycle"][i]}
+        del own["n"]
+        own["times"] = line["times"][first : first + n]
+        own["noisy"] = [at - first for at in line.get("noisy", ()) if first <= at < first + n]
+        own["values"] = {
+            name: values[first : first + n] if isinstance(values, list) else values
+            for name, values in line.get("values", {}).items()
+        }
+        found.append(own)
+        first += n
+    return found
+
+
 def part(line):
     own = ("type", "run", "trial", "metric")
     return {key: value for key, value in line.items() if key not in own}
@@ -101,6 +120,7 @@ def read(schema):
                 for e in schema.iter_errors(one)
             ]
             assert not errors, errors
+        objects = [own for one in objects for own in batches(one)]
         parts = collections.defaultdict(list)
         for one in objects:
             if one["type"] in ("matrix", "distribution"):

@@ -229,26 +229,39 @@ SELECT cell.*, CASE WHEN latency IS NOT NULL THEN 'latency' ELSE benchmark END A
 	coalesce(latency, whole) AS shown_with
 FROM cell LEFT JOIN pair ON benchmark = 'numa' AND numa = whole;
 
--- What the `samples` lines hold. `at` is the start of a batch.
+-- What the `samples` lines hold, by batch: several may share a line. `begun` is its start.
 CREATE VIEW batch AS
-SELECT part.whole, part.part, file, number, json->>'$.trial' AS id,
-	(json->>'$.at')::DOUBLE AS begun, (json->>'$.units')::DOUBLE AS units,
-	from_json(json->'$.times', '["DOUBLE"]') AS times,
-	coalesce(from_json(json->'$.noisy', '["INT"]'), []) AS noisy,
-	json->'$.sketch' AS sketch
-FROM line JOIN part ON line.run = part.part WHERE type = 'samples';
+WITH told AS (
+	SELECT part.whole, part.part, file, number, json->>'$.trial' AS id,
+		CASE WHEN json_type(json, '$.at') = 'ARRAY'
+			THEN from_json(json->'$.at', '["DOUBLE"]')
+			ELSE [(json->>'$.at')::DOUBLE] END AS starts,
+		(json->>'$.units')::DOUBLE AS units,
+		from_json(json->'$.times', '["DOUBLE"]') AS times,
+		coalesce(from_json(json->'$.noisy', '["INT"]'), []) AS noisy,
+		coalesce(from_json(json->'$.n', '["INT"]'), [len(times)]) AS n,
+		json->'$.sketch' AS sketch
+	FROM line JOIN part ON line.run = part.part WHERE type = 'samples'),
+each_one AS (
+	SELECT *, unnest(starts) AS begun, generate_subscripts(starts, 1) AS turn,
+		coalesce(list_sum(n[:turn - 1]), 0)::INT AS before
+	FROM told)
+SELECT whole, part, file, number, turn, id, begun, units,
+	times[before + 1:before + n[turn]] AS times,
+	[x - before FOR x IN noisy IF x >= before AND x < before + n[turn]] AS noisy, sketch
+FROM each_one;
 
 -- Every sample that was kept, with its end, and as a ratio to the median of its trial.
 CREATE VIEW sample AS
 WITH each_one AS (SELECT * EXCLUDE (times, noisy), unnest(times) AS time,
 	generate_subscripts(times, 1) AS place FROM batch),
-disturbed AS (SELECT file, number, unnest(noisy) + 1 AS place FROM batch)
+disturbed AS (SELECT file, number, turn, unnest(noisy) + 1 AS place FROM batch)
 SELECT whole, part, id,
-	begun + coalesce(sum(time * units) OVER (PARTITION BY file, number ORDER BY place), 0)
+	begun + coalesce(sum(time * units) OVER (PARTITION BY file, number, turn ORDER BY place), 0)
 		AS moment,
 	time, time / nullif(median(time) OVER (PARTITION BY whole, part, id), 0) AS ratio,
 	disturbed.place IS NOT NULL AS noisy
-FROM each_one LEFT JOIN disturbed USING (file, number, place);
+FROM each_one LEFT JOIN disturbed USING (file, number, turn, place);
 
 -- Batches of which only quantiles were kept: they are no samples.
 CREATE VIEW sketch AS

@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -251,9 +252,19 @@ def test_numbers_of_batches_and_samples_have_seven_digits(run):
     assert max(most_digits(str(line["metrics"])) for line in trials if "metrics" in line) > 7
 
 
+def test_batches_share_a_line_for_less_than_a_second(run):
+    lines = [json.loads(line) for line in pathlib.Path(run[1]).read_bytes().splitlines()]
+    for line in some(line for line in lines if line["type"] == "samples" and "n" in line):
+        begun = line["at"]
+        assert begun == sorted(begun) and begun[-1] - begun[0] < 1
+        assert len(line["n"]) == len(begun) == len(line["cycle"]) > 1
+        assert sum(line["n"]) == len(line["times"])
+
+
 def test_variants_were_sampled_in_turn(run, read):
     lines = read(run[1])
-    order = [line["trial"] for line in lines if line["type"] == "samples"]
+    batches = sorted((line for line in lines if line["type"] == "samples"), key=lambda b: b["at"])
+    order = [line["trial"] for line in batches]
     for trial in some(
         {trial for trial in order if order.count(trial) > 1}
     ):  # a busy machine may come to one batch

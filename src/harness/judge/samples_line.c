@@ -65,48 +65,106 @@ static json_t *values_of(const double *values, size_t n)
 	return same(values, n) ? record_number(values[0]) : list_of(values, n);
 }
 
-static void put_values(const struct series *s, const struct batch *b, json_t *values)
+/* Of samples from `first` on. */
+static json_t *values_json(const struct series *s, size_t first, size_t n)
 {
 	const struct benchmark *benchmark = s->planned->trial.benchmark;
+	json_t *values = json_object();
 
 	for (unsigned m = 0; m < metric_count(benchmark); m++) {
 		const double *value = s->value[m];
 
-		if (value && known(value + b->first, b->samples))
+		if (value && known(value + first, n))
 			json_object_set_new(values, benchmark->metrics[m].name,
-					    values_of(value + b->first, b->samples));
+					    values_of(value + first, n));
 	}
+	return values;
 }
 
-json_t *samples_line(const struct series *s, double at)
+static json_t *noisy_json(const struct series *s, size_t first, size_t n)
 {
-	const struct batch *b = &s->batch[s->batches - 1];
-	const double *time = s->time + b->first;
-	const bool raw = s->samples <= MOST_RAW_SAMPLES;
-	json_t *noisy = json_array(), *values = json_object(), *line;
+	json_t *noisy = json_array();
 
-	for (size_t i = 0; raw && i < b->samples; i++)
-		if (s->noisy[b->first + i])
+	for (size_t i = 0; i < n; i++)
+		if (s->noisy[first + i])
 			json_array_append_new(noisy, json_integer((json_int_t)i));
-	if (raw)
-		put_values(s, b, values);
-	line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
-			 s->planned->id, "allocation", (int)b->allocation, "batch",
-			 (int)s->batches - 1, "at", record_number(at), "units", samples_units(s),
-			 "times", raw ? list_of(time, b->samples) : json_null(), "noisy", noisy,
-			 "cycle", b->cycle > 0 ? record_number(b->cycle) : json_null(), "values",
-			 values, "counters", counts_batch_json(s));
-	if (!raw) {
-		double *sorted = calloc(b->samples + 1, sizeof(*sorted));
-		size_t n = 0;
+	return noisy;
+}
 
-		for (size_t k = 0; sorted && k < b->samples; k++)
-			if (isfinite(time[k]))
-				sorted[n++] = time[k];
-		json_object_set_new(line, "sketch",
-				    json_pack("{s:i, s:o}", "n", (int)n, "quantiles",
-					      samples_quantiles(sorted, n)));
-		free(sorted);
+static json_t *sketch_json(const struct series *s, const struct batch *b)
+{
+	double *sorted = calloc(b->samples + 1, sizeof(*sorted));
+	json_t *sketch;
+	size_t n = 0;
+
+	for (size_t k = 0; sorted && k < b->samples; k++)
+		if (isfinite(s->time[b->first + k]))
+			sorted[n++] = s->time[b->first + k];
+	sketch = json_pack("{s:i, s:o}", "n", (int)n, "quantiles", samples_quantiles(sorted, n));
+	free(sorted);
+	return sketch;
+}
+
+static bool is_raw(const struct batch *b)
+{
+	return b->first + b->samples <= MOST_RAW_SAMPLES;
+}
+
+static bool is_counted(const struct series *s, unsigned batch)
+{
+	json_t *counters = counts_batch_json(s, batch);
+	const bool counted = json_object_size(counters) > 0;
+
+	json_decref(counters);
+	return counted;
+}
+
+static json_t *units_json(const struct series *s, const struct batch *b)
+{
+	return roles_until(s) == BY_DEADLINE ? json_null() : json_integer((json_int_t)b->units);
+}
+
+/* What there is of each batch, where a line has several. */
+static void put_columns(const struct batch *b, unsigned n, json_t *line)
+{
+	json_t *samples = json_array(), *at = json_array(), *cycle = json_array();
+
+	for (unsigned i = 0; i < n; i++) {
+		json_array_append_new(samples, json_integer((json_int_t)b[i].samples));
+		json_array_append_new(at, record_number(b[i].at));
+		json_array_append_new(cycle,
+				      b[i].cycle > 0 ? record_number(b[i].cycle) : json_null());
 	}
+	json_object_update_new(
+		line, json_pack("{s:o, s:o, s:o}", "n", samples, "at", at, "cycle", cycle));
+}
+
+bool samples_join(const struct series *s, unsigned first, unsigned batch)
+{
+	const struct batch *a = &s->batch[first], *b = &s->batch[batch];
+
+	return is_raw(b) && a->allocation == b->allocation &&
+	       (a->units == b->units || roles_until(s) == BY_DEADLINE) && !is_counted(s, first) &&
+	       !is_counted(s, batch);
+}
+
+json_t *samples_line(const struct series *s, unsigned first, unsigned n)
+{
+	const struct batch *b = &s->batch[first], *last = &b[n - 1];
+	const size_t samples = last->first + last->samples - b->first;
+	const bool raw = is_raw(b);
+	json_t *line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
+				 s->planned->id, "allocation", (int)b->allocation, "batch",
+				 (int)first, "at", record_number(b->at), "units", units_json(s, b),
+				 "times", raw ? list_of(s->time + b->first, samples) : json_null(),
+				 "noisy", raw ? noisy_json(s, b->first, samples) : json_array(),
+				 "cycle", b->cycle > 0 ? record_number(b->cycle) : json_null(),
+				 "values", raw ? values_json(s, b->first, samples) : json_object(),
+				 "counters", counts_batch_json(s, first));
+
+	if (!raw)
+		json_object_set_new(line, "sketch", sketch_json(s, b));
+	if (n > 1)
+		put_columns(b, n, line);
 	return line;
 }

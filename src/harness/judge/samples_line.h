@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How samples go into the record: the line of a batch, and what the trial's line has in common. */
+/* How samples go into the record: lines of batches, and what the trial's line has in common. */
 #ifndef LOCUS_SAMPLES_LINE_H
 #define LOCUS_SAMPLES_LINE_H
 
@@ -7,11 +7,10 @@
 
 #include "harness/sample/series.h"
 
-/*
- * The newest batch: every sample; from the 10,000th of a trial on, quantiles. `at`: s from
- * the run's start to the batch's.
- */
-json_t *samples_line(const struct series *, double at);
+/* n batches, from `first` on: every sample; from the 10,000th of a trial on, quantiles. */
+json_t *samples_line(const struct series *, unsigned first, unsigned n);
+/* Whether a line from `first` on may also hold this batch, which follows on what it has. */
+bool samples_join(const struct series *, unsigned first, unsigned batch);
 
 /* {"0": .., "0.01": .., .., "1": ..}; sorts the values. */
 json_t *samples_quantiles(double *values, size_t n);

@@ -5,7 +5,7 @@
 #include "harness/sample/allocation.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/calibrate.h"
-#include "harness/judge/samples_line.h"
+#include "harness/run/samples_told.h"
 #include "harness/run/stop.h"
 #include "harness/run/sweeps.h"
 
@@ -76,6 +76,7 @@ static void release(struct alternation *a)
 {
 	for (unsigned i = 0; i < a->n; i++) {
 		a->run->hand = a->series[i].planned;
+		samples_told_rest(a->run, &a->series[i]); /* checking may take long */
 		allocation_close(&a->series[i], a->run->team);
 	}
 }
@@ -96,7 +97,7 @@ static void calibrate_all(struct alternation *a)
 	}
 }
 
-/* A batch of a trial, and its line. */
+/* A batch of a trial. */
 static void take(struct alternation *a, struct series *s)
 {
 	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch, before = s->batches;
@@ -112,7 +113,8 @@ static void take(struct alternation *a, struct series *s)
 	if (!good)
 		return;
 	r->budget.measured = true;
-	record_line(r->record, "samples", samples_line(s, began), false);
+	samples_told_add(r, s, began);
+	samples_told_late(r, a->series, a->n);
 }
 
 /* A batch of every trial, in random order. False: there was none to take. */

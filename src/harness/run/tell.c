@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "harness/run/samples_told.h"
 #include "harness/run/stop.h"
 #include "harness/judge/summary.h"
 #include "harness/run/tell.h"
@@ -27,6 +28,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 		r->skipped++;
 		return;
 	}
+	samples_told_rest(r, s);
 	s->stopped = stop_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->started, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);

@@ -138,10 +138,9 @@ json_t *counts_kernel_unknown_json(const struct series *s)
 	return list;
 }
 
-json_t *counts_batch_json(const struct series *s)
+json_t *counts_batch_json(const struct series *s, unsigned batch)
 {
 	const struct tally *t = &s->tally;
-	const unsigned batch = s->batches - 1;
 	json_t *object = json_object();
 
 	for (unsigned i = 0; i < t->events && tally_counts(t, batch); i++)

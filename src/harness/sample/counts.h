@@ -18,8 +18,8 @@ json_t *counts_json(const struct series *, const char *why);
  */
 json_t *counts_kernel_json(const struct series *);
 json_t *counts_kernel_unknown_json(const struct series *);
-/* `counters` of the samples line: of the newest batch. */
-json_t *counts_batch_json(const struct series *);
+/* `counters` of the samples line: of a batch. */
+json_t *counts_batch_json(const struct series *, unsigned batch);
 /* `counting` of the trial line: its time in batches with and without. */
 json_t *counts_cost_json(const struct series *);
 

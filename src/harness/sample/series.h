@@ -27,7 +27,9 @@ struct batch {
 	unsigned round; /* of its group: batches of a round were taken one after the other */
 	/* the quantile of its samples, and of those without noise; NAN where all are noisy */
 	double estimate, clean;
-	double cycle; /* s per core cycle beside it; 0 unknown */
+	double cycle;	/* s per core cycle beside it; 0 unknown */
+	double at;	/* s from the run's start to its */
+	uint64_t units; /* of a worker in each sample */
 };
 
 /* Why a trial ended where it did. */
@@ -66,6 +68,7 @@ struct series {
 	struct reports *reports;       /* what they have beyond a value */
 	struct throughput *throughput; /* of each role */
 	unsigned batches, batch_room, allocations;
+	unsigned complete, told; /* batches: that came to their end; that are in the record */
 	struct batch *batch;
 	struct noise noise;
 	struct tally tally; /* of events */
