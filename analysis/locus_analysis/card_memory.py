@@ -226,28 +226,42 @@ def _distance(host: Host) -> str:
 
 def bandwidth(host: Host) -> list[Line]:
     """Of a core, of a node here and elsewhere, of all."""
-    own = host.of("numa", "static")
+    own, bound = host.of("numa", "static"), host.of("numa", "bind")
     if not own and not host.of("numa"):
         return []
     kernel = own[0]["parameters"].get("kernel") if own else None
-    own = [
-        t for t in own if t["parameters"].get("kernel") == kernel and t["metrics"].get("bandwidth")
-    ]
-    lines = [_core(own), *_node(host, own), *_all(host, own)]
-    return [line for line in lines if line]
+    own, bound = (
+        [t for t in of if t["parameters"].get("kernel") == kernel and t["metrics"].get("bandwidth")]
+        for of in (own, bound)
+    )
+    return [_core(own, bound), *_node(host, own), *_all(host, own)]
 
 
 def _best(trials: list[Row]) -> Row:
     return max(trials, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
 
 
-def _core(own: list[Row]) -> Line:
+def _core(own: list[Row], bound: list[Row]) -> Line:
+    """And what it gets of the node that gives it least."""
     alone = [t for t in own if t["threads"] == 1]
     if not alone:
         return untold(
             "bandwidth", "one core", "not measured", "locus numa --variant static --threads 1"
         )
-    return _rate("one core", _best(alone))
+    best = _best(alone)
+    alike = [
+        t
+        for t in bound
+        if t["threads"] == 1
+        and all(t["parameters"].get(k) == best["parameters"].get(k) for k in ("pages", "layout"))
+    ]
+    if len(alike) < 2:
+        return _rate("one core", best)
+    least = min(alike, key=lambda t: t["metrics"]["bandwidth"]["value"] or 0)
+    share = least["metrics"]["bandwidth"]["value"] / best["metrics"]["bandwidth"]["value"]
+    line = _rate("one core", best, f", {times(share)} from node {least['parameters'].get('to')}")
+    line.numbers["remote"] = least["metrics"]["bandwidth"]["value"]
+    return line
 
 
 def _rate(name: str, trial: Row, more: str = "") -> Line:

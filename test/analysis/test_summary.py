@@ -4,6 +4,7 @@ half a suite."""
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Sequence
@@ -141,6 +142,20 @@ def test_one_core_is_told_where_it_was_measured() -> None:
     one[0].threads, one[0].parameters["layout"] = 1, "1"
     line = told(card_of(ONE, one), "one core")
     assert line.sure == CERTAIN and "GB/s" in line.text
+
+
+def test_one_core_is_told_with_the_node_that_gives_it_least() -> None:
+    points = [p for p in numa(TWO, kernels=("sum",)) if p.variant in ("static", "bind")]
+    local = next(p for p in points if p.variant == "static")
+    first = next(p for p in points if p.variant == "bind")
+    bound = [copy.deepcopy(first) for _ in range(2)]
+    for node, point in enumerate(bound):
+        point.parameters["to"], point.seconds = node, local.seconds * (1 + node)
+    for point in (local, *bound):
+        point.threads, point.parameters["layout"] = 1, "1+0"
+    line = told(card_of(TWO, [local, *bound]), "one core")
+    assert " GB/s, 0.5x from node 1 (sum)" in line.text
+    assert line.numbers["remote"] == pytest.approx(line.numbers["bandwidth"] / 2, rel=0.05)
 
 
 def test_core_to_core_goes_from_near_to_far(four: Card) -> None:

@@ -37,8 +37,8 @@ def value(trial, name):
 def placed(locus, tmp_path_factory, trials):
     file = tmp_path_factory.mktemp("numa") / "numa.jsonl"
     done = locus(
-        f"numa --variant {','.join(PLACEMENTS)} --profile quick --size 8M --repeats 6"
-        " --time-budget 60s --output",
+        f"numa --variant {','.join(PLACEMENTS)} --profile quick --layout packed --size 8M"
+        " --repeats 6 --time-budget 60s --output",
         file,
     )
     return done, trials(file)
@@ -64,6 +64,16 @@ def test_every_placement_is_measured_and_verified(placed):
                 == (8 << 20) // placement["page"]
             )
             assert 0 < placement["local_share"] <= 1
+
+
+def test_one_core_is_measured_against_each_node(locus):
+    """Beside a node's cores and all."""
+    done = locus("numa --dry-run --topology", "NUMANode:2 L3:1 core:8 pu:1")
+    found = re.findall(r"numa/(static|bind) .* layout=([0-9+]+) (to=\d )?", done.out)
+    layouts = ("1+0", "8+0", "4+4")
+    static = [("static", layout, "") for layout in layouts]
+    bind = [("bind", layout, f"to={node} ") for layout in layouts for node in range(2)]
+    assert sorted(found) == sorted(static + bind)
 
 
 def test_all_placements_were_alternated(placed):

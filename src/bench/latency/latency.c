@@ -211,6 +211,7 @@ static const struct override
 	page_random_defaults[] = { { BYTES,
 				     { "64K..64M*2", "64K..auto*1.189207115002721", "64K..1G*2" } },
 				   { LOADS, { "0" } },
+				   { PAGES, { "base", "base,thp", "base" } },
 				   { 0 } },
 	parallel_defaults[] = { { BYTES, { "16K,1M,auto" } },
 				{ CHAINS, { "1,2,3,4,6,8,12,16,24,32" } },
@@ -276,7 +277,7 @@ const struct benchmark latency_benchmark = {
 	.ops = { prepare, enter, NULL, work, collect, verify, free },
 	.roles = roles,
 	.preset = {
-		[QUICK] = { "cycle", "1", .sample = 1e-3 },
+		[QUICK] = { "cycle,page-random", "1", .sample = 1e-3 },
 		[STANDARD] = { "cycle,page-cycle,page-random,page-stride,line-stride,parallel,"
 			       "loaded,matrix" },
 		[PAPER] = { "cycle,page-stride,page-random" },

@@ -259,16 +259,22 @@ static struct needs needs(const struct trial *trial)
 	};
 }
 
+/* What one core gets of each node's memory stands beside what a node's cores get together. */
+static const struct override with_one_core[] = {
+	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } }, { 0 }
+};
+
 enum { MATRIX_ONLY = BIT(FROM) | BIT(TO) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY,
 	  .several_nodes = true },
 	{ "random", "threads touch granules at random (with huge pages another experiment)",
 	  &at_random, MATRIX_ONLY, .several_nodes = true },
-	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY },
+	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY,
+	  with_one_core },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
 	  MATRIX_ONLY, .several_nodes = true },
-	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM),
+	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM), with_one_core,
 	  .several_nodes = true },
 	{ "migrate", "as single, then moved to where they are used", &migrate, MATRIX_ONLY,
 	  .several_nodes = true },
