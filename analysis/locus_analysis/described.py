@@ -35,6 +35,8 @@ class Described:
     metrics: dict[str, Row] = field(default_factory=dict)
     ratios: Sequence[Row] = ()
     variants: dict[str, str] = field(default_factory=dict)  # with their summary
+    divided: Sequence[str] = ()  # variants whose work is divided over MPI ranks
+    theirs: Sequence[tuple[str, Any]] = ()  # published values, by the line that they are of
 
     @property
     def lines(self) -> str:
@@ -122,6 +124,7 @@ def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
         {m["name"]: m for m in last["metrics"]},
         last["ratios"],
         {v["name"]: v["summary"] for line in lines for v in line["variants"]},
+        [v["name"] for v in last["variants"] if v["divided"]],
     )
 
 

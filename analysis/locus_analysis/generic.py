@@ -19,6 +19,7 @@ from .records import graver
 Row = dict[str, Any]
 
 MANY = 12  # panels; of more, only the headline is drawn
+LINES = 14  # of distributions in a panel; of more, those of the largest settings
 COLUMNS = 4  # metrics beside each other, as bars
 SCALED = "Lines across points are 95 % intervals."
 RATIOS_HELP = (
@@ -36,11 +37,11 @@ def pictures(
     axes = described.curved(of, own)
     for i, (x, groups) in enumerate(axes):
         file = name if i == 0 else f"{name}-{x}"
-        over = f"{title}, over {x}" if len(axes) > 1 else title
-        drawn += _curves(of, own, machine, x, groups, of.headline, file, over)
-        others = other_metrics(of, [t for g in groups for t in g.trials])
+        said = f"{title}, over {x}" if len(axes) > 1 else title
+        drawn += over(of, own, machine, x, groups, of.headline, file, said)
+        others = _worth_drawing(of, [t for g in groups for t in g.trials])
         if i == 0 and others and len(groups) <= MANY:
-            drawn += _metrics(of, own, machine, x, groups, others, f"{name}-metrics", over)
+            drawn += _metrics(of, own, machine, x, groups, others, f"{name}-metrics", said)
     shown = {i for p in drawn for i in p.shows}
     rest = [{**t, "how": None} for t in own if t["id"] not in shown]
     drawn += charts.bars(rest, [], f"{name}-bars" if drawn else name, title)
@@ -56,7 +57,7 @@ def _has(trial: Row, metric: str) -> bool:
 # Curves.
 
 
-def _curves(
+def over(
     of: Described,
     among: Sequence[Row],
     machine: Row,
@@ -89,8 +90,13 @@ def _curves(
         )
         for g, own in zip(groups, lines)
     ]
-    cited = _cited([s for own in lines for s in own])
+    cited = [*_ringed(of, lines), *_cited([s for own in lines for s in own])]
     return curves.in_parts(drawn, name, title, _help(of, x, metric, groups), lambda _: cited)
+
+
+def _ringed(of: Described, lines: Sequence[Sequence[Series]]) -> list[str]:
+    some = any(r.get("ring") for own in lines for s in own for r in s.rows)
+    return [published.lesson(of.name)["ringed"]["help"]] if some else []
 
 
 def _metrics(
@@ -147,7 +153,10 @@ def _point(trial: Row, x: float, metric: str) -> Row:
     value = {key: of.get(key) for key in ("value", "low", "high")}
     unit = of.get("unit") or "1"
     point = curves.point({**trial, **value}, x)
-    return {**point, **said(value, unit), "trial": in_words(trial)}
+    ring = published.lesson(trial["benchmark"]).get("ringed", {})
+    ringed = (trial["metrics"].get(ring.get("metric")) or {}).get("value") or 0
+    is_ringed = bool(ring) and ringed >= ring["from"]
+    return {**point, **said(value, unit), "trial": in_words(trial), "ring": is_ringed}
 
 
 def in_words(trial: Row) -> str:
@@ -289,7 +298,7 @@ def _published(
     reach = max((p["x"] for s in drawn for p in s.rows), default=0.0)
     shape = {line.name: (i, RANKED[line.place % len(RANKED)][1]) for i, line in enumerate(lines)}
     found = []
-    for p in published.points(of.name, metric, x):
+    for p in (*published.points(of.name, metric, x), *published.placed(of.theirs, x)):
         name = p.variant if of.lines == "variant" else p.parameters.get(of.lines, "")
         others = {**p.where, **({} if of.lines == "variant" else {"variant": p.variant})}
         agrees = all(group.setting.get(k) == v for k, v in others.items() if k != x)
@@ -365,7 +374,7 @@ def _ratios(of: Described, trials: Sequence[Row], name: str, title: str) -> list
         shown: set[int] = set()
         for x, groups in described.curved(alike, own):
             if len(groups) <= MANY and not shown:
-                drawn += _curves(alike, own, NO_MACHINE, x, groups, kind, file, f"{title}: {kind}")
+                drawn += over(alike, own, NO_MACHINE, x, groups, kind, file, f"{title}: {kind}")
                 shown = {id(t) for g in groups for t in g.trials}
         left += [r for r in own if id(r) not in shown]
     return drawn + _ratio_bars(of, left, name, title)
@@ -423,7 +432,7 @@ def _ratio_bars(of: Described, rows: Sequence[Row], name: str, title: str) -> li
 
 def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[Picture]:
     """The metrics of what no curve shows, beside each other."""
-    others = other_metrics(of, rest)
+    others = _worth_drawing(of, rest)
     own = [t for t in rest if any(_has(t, m) for m in others)]
     shown = []
     for i in range(0, len(others), COLUMNS):
@@ -461,7 +470,7 @@ def _quantiles(of: Described, trials: Sequence[Row], name: str, title: str) -> l
     metrics = dict.fromkeys(m for t in trials for m in t.get("quantiles") or {})
     drawn = []
     for metric in metrics:
-        own = [t for t in trials if metric in (t.get("quantiles") or {})]
+        own = _largest(of, [t for t in trials if metric in (t.get("quantiles") or {})])
         several = described.differing([of.setting(t) for t in own])
         series = []
         for i, t in enumerate(own):
@@ -506,6 +515,17 @@ def _quantiles(of: Described, trials: Sequence[Row], name: str, title: str) -> l
     ]
 
 
+def _largest(of: Described, trials: Sequence[Row]) -> Sequence[Row]:
+    """Where there would be too many lines, those with the most threads, the largest size and so
+    on."""
+    for name in described.differing([of.setting(t) for t in trials]):
+        values = {value_of for t in trials if (value_of := of.setting(t).get(name, ""))}
+        if len(trials) > LINES and name not in described.BARE and of.is_number(name, values):
+            most = max(values, key=float)
+            trials = [t for t in trials if of.setting(t).get(name, most) == most]
+    return trials
+
+
 NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1.0)
 
 
@@ -517,6 +537,12 @@ def _nines(quantile: float) -> float:
 def other_metrics(of: Described, trials: Sequence[Row]) -> list[str]:
     """Beside the headline, those of which anything is known."""
     return [m for m in of.metrics if m != of.headline and any(_has(t, m) for t in trials)]
+
+
+def _worth_drawing(of: Described, trials: Sequence[Row]) -> list[str]:
+    """All of them, unless the lesson names some; tables have the others."""
+    named = published.lesson(of.name).get("drawn")
+    return [m for m in other_metrics(of, trials) if named is None or m in named]
 
 
 def ratio_table(of: Described, trials: Sequence[Row]) -> list[Row]:

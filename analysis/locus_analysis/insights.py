@@ -15,6 +15,7 @@ import duckdb
 from . import (
     charts,
     checkpoint,
+    claims,
     core_to_core,
     curves,
     described,
@@ -23,10 +24,10 @@ from . import (
     levels,
     records,
     scaling,
-    search,
     sharing,
 )
 from .charts import Picture
+from .described import Described
 from .records import rows
 
 Row = dict[str, Any]
@@ -51,19 +52,31 @@ class Insight:
 def add(given: Given, section: Row) -> None:
     """The pictures of a benchmark, and what a plug-in knows of it."""
     insight = REGISTERED.get(given.benchmark)
+    of = described.of(given.db, given.benchmark)
+    measured = records.measured(given.db, given.benchmark)
+    scaled = scaling.found_in(of, measured)
+    section["scaled"] = scaled
+    section["claims"] = {whole: claims.told(of, own) for whole, own in records.by_run(measured)}
     if insight is None or not insight.draws:
-        _draw(given)
+        shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+        left = [t for t in measured if (t["whole"], t["id"]) not in shown]
+        _draw(given, of, left, section["claims"])
+    name = given.benchmark
+    given.pictures += scaling.over_ranks(scaled, f"{name}-scaling", f"{name} over MPI ranks")
     if insight:
         section["own"] = insight.find(given)
 
 
-def _draw(given: Given) -> None:
+def _draw(given: Given, of: Described, trials: list[Row], claimed: dict[str, list[Row]]) -> None:
     """As its line in the record says."""
-    of, machines = described.of(given.db, given.benchmark), records.machines(given.db)
-    for whole, own in records.by_run(records.measured(given.db, given.benchmark)):
+    machines = records.machines(given.db)
+    for whole, own in records.by_run(trials):
         file = file_name(given.benchmark, given.names, whole)
         title = f"{given.benchmark} on {given.names[whole]}"
-        given.pictures += generic.pictures(of, own, machines[whole], file, title)
+        drawn = generic.pictures(of, own, machines[whole], file, title)
+        beside = f"{title}: published claims"
+        told = claims.pictures(of, claimed[whole], machines[whole], f"{file}-claims", beside)
+        given.pictures += [*drawn[:1], *told, *drawn[1:]]
 
 
 def file_name(what: str, names: dict[str, str], run: str) -> str:
@@ -177,7 +190,7 @@ def _checkpoint(given: Given) -> Row:
 def _kmeans(given: Given) -> Row:
     db, names, pictures = given.db, given.names, given.pictures
     trials, found = records.told(db, "kmeans"), {}
-    scaled = scaling.found_in(trials)
+    scaled = scaling.found_in(described.of(db, "kmeans"), trials)
     shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
     for whole, own in records.by_run(trials):
         file, title = file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
@@ -186,50 +199,13 @@ def _kmeans(given: Given) -> Row:
         found[whole] = kmeans.section(
             [t for t in own if (whole, t["id"]) not in shown or curves.many_threads(own)]
         )
-    pictures += scaling.over_ranks(scaled, "kmeans-scaling", "kmeans over MPI ranks")
     compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
     return {
         "runs": found,
         "variants": [v for v in kmeans.VARIANTS if v != kmeans.BASE],
         "published": kmeans.published_ratios(),
         "speed_ups": kmeans.published_speed_ups(),
-        "scaled": scaled,
         "missing": kmeans.missing(found.values(), kmeans.fastest(trials), scaled, compared),
-    }
-
-
-def _search(given: Given) -> Row:
-    db, names, pictures = given.db, given.names, given.pictures
-    trials, machines, found = records.told(db, "search"), records.machines(db), {}
-    divided = [t for t in trials if t["variant"] == search.OVER_RANKS]
-    scaled = scaling.found_in(divided)
-    for whole, own in records.by_run(
-        search.headlined(t for t in trials if t["variant"] != search.OVER_RANKS)
-    ):
-        file, title = file_name("search", names, whole), f"search on {names[whole]}"
-        drawn = search.pictures(own, machines[whole], file, title)
-        pictures += drawn + _rest(own, drawn, file, title)
-        found[whole] = search.section(own)
-    over_ranks = scaling.over_ranks(scaled, "search-scaling", "search over MPI ranks")
-    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
-    for whole, own in records.by_run(
-        [t for t in scaling.drawn(divided) if (t["whole"], t["id"]) not in shown]
-    ):
-        pictures += _rest(
-            own,
-            [],
-            file_name("search-ranks", names, whole),
-            f"search over MPI ranks, {names[whole]}",
-        )
-    pictures += over_ranks
-    return {
-        "runs": found,
-        "scaled": scaled,
-        "published": search.published_times(),
-        "machine": search.published_machine(),
-        "missing": search.missing(
-            found.values(), scaled, rows(db, "FROM peer WHERE benchmark = 'search'")
-        ),
     }
 
 
@@ -266,5 +242,4 @@ REGISTERED = {
     "core-to-core": Insight(_core_to_core, draws=True),
     "checkpoint": Insight(_checkpoint),
     "kmeans": Insight(_kmeans),
-    "search": Insight(_search, draws=True),
 }

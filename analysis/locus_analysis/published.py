@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Optional
@@ -47,6 +48,17 @@ def _figure(row: dict[str, Any]) -> Figure:
         int(row["threads"]) if row["threads"] else None,
         float(row["value"]) * SECONDS.get(row["unit"], 1.0),
     )
+
+
+@dataclass
+class Theirs:
+    """A published value of a claim (claims.py)."""
+
+    source: str
+    machine: str
+    threads: Optional[int]
+    at: dict[str, str]  # what else was told
+    value: float
 
 
 @dataclass
@@ -101,6 +113,15 @@ def lesson(benchmark: str) -> dict[str, Any]:
     """What the data file of a benchmark says; empty where it has none."""
     path = HERE / "lessons" / f"{benchmark}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def placed(theirs: Sequence[tuple[str, Theirs]], x: str) -> list[Point]:
+    """Values of claims, where a curve would have them."""
+    return [
+        Point(t.source, name, float(t.at[x]), t.value, {}, {}, t.machine)
+        for name, t in theirs
+        if x in t.at
+    ]
 
 
 def sources() -> dict[str, str]:

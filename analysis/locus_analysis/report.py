@@ -22,6 +22,7 @@ import markupsafe
 
 from . import (
     charts,
+    claims,
     counter_curves,
     counters,
     described,
@@ -212,7 +213,6 @@ def _section(
         "id": f"section-{benchmark}",
         "own": {},
         "pictures": [],
-        "results": _results(of, measured, trials, names),
         "metrics": generic.other_metrics(of, measured),
         "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
         "ratios": generic.ratio_table(of, measured),
@@ -225,6 +225,7 @@ def _section(
         "peers": peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)),
     }
     insights.add(insights.Given(db, benchmark, names, section["pictures"]), section)
+    section["results"] = _results(of, measured, trials, names, section["claims"])
     section["pictures"] += _matrices(db, benchmark, names)
     if section["peers"]:
         section["pictures"].append(
@@ -246,6 +247,8 @@ def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> lis
             "name": benchmark,
             "id": f"section-{benchmark}",
             "own": {},
+            "claims": {},
+            "scaled": [],
             "pictures": found.get(benchmark, {}).get("pictures", []),
             "first": found.get(benchmark, {}).get("pictures", [])[:1],
             "hosts": found.get(benchmark),
@@ -268,11 +271,15 @@ def _results(
     measured: Sequence[dict[str, Any]],
     trials: Sequence[dict[str, Any]],
     names: dict[str, str],
+    claimed: dict[str, list[dict[str, Any]]],
 ) -> list[str]:
     """A sentence for each run: the ratio that is furthest from 1; of what compares nothing, where
     all else is equal, the two variants that are furthest apart."""
     said = []
-    told = {whole: generic.result(of, own) for whole, own in records.by_run(measured)}
+    told = {
+        whole: claims.result(claimed[whole]) or generic.result(of, own)
+        for whole, own in records.by_run(measured)
+    }
     for whole, own in records.by_run(trials):
         settings: dict[Any, list[dict[str, Any]]] = {}
         for t in own:

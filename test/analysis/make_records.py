@@ -1438,7 +1438,7 @@ def _described(trials: list[Line]) -> Line:
             {
                 "name": name,
                 "unit": m.get("unit", "s/pass"),
-                "better": m.get("better"),
+                "better": m.get("better") or help_of.get(name, {}).get("better"),
                 "kind": "value",
                 "help": help_of.get(name, {}).get("help", "what it is"),
             }
