@@ -437,6 +437,7 @@ def per(locus, name):
     return found
 
 
+@pytest.mark.native("the suite counts the same")
 def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi):
     for name in names_of(locus):
         file = tmp_path / f"{name}.jsonl"

@@ -193,6 +193,7 @@ def test_a_value_that_is_none_is_refused(locus, name):
         assert done.status in (2, 3) and option.lstrip("-") in done.err, (option, done)
 
 
+@pytest.mark.native("other values run the same code")
 @every
 def test_a_typo_is_refused_whatever_the_variant(locus, name):
     """Also where the parameter means nothing."""

@@ -15,7 +15,7 @@ import pytest
 from some import some
 
 MANY = "dummy --variant steady,jitter,humps,wrong --delay 1,2,5,10,20 --repeats 60"
-BRIEF = f"{MANY} --duration 200us"  # as many samples, and as long a file, in half a second
+BRIEF = f"{MANY} --duration 50us"  # as many samples, and as long a file, in a quarter of a second
 OTHER = pytest.mark.native("other values run the same code")
 ONE_THREAD = pytest.mark.native("it has one thread", of="thread")
 PATIENCE = 180  # s: what takes longer hangs

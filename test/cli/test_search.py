@@ -150,7 +150,9 @@ def test_all_are_sampled_in_turn(searched):
 
 
 @pytest.mark.native("few keys are no other threads", of="thread")
-@pytest.mark.parametrize("size", ["8", "12", "64", "68", "1020"])
+@pytest.mark.parametrize(
+    "size", ["8", pytest.param("12", marks=OTHER), "64", pytest.param("68", marks=OTHER), "1020"]
+)
 @pytest.mark.parametrize("type", ["u32", pytest.param("u64", marks=OTHER)])
 def test_small_and_odd_arrays(run, size, type):
     """Of the smallest, a tenth or the rank of an element is a matter of rounding, too."""

@@ -209,12 +209,18 @@ def is_possible(locus, words, most):
 
 def enlarge(locus, words, parameter, most):
     """The words, with the largest power of 32 that the plan takes for this parameter; where it
-    takes no such number, without."""
-    for value in (2**i for i in range(60, 0, -5)):
-        longer = [*words, parameter, str(value)]
+    takes no number, without. Found by halving: too much stays too much."""
+    if "expected one of" in locus(*words, parameter, "32", "--dry-run").err:
+        return words
+    found, powers = words, [2**i for i in range(5, 61, 5)]
+    while powers:
+        middle = len(powers) // 2
+        longer = [*words, parameter, str(powers[middle])]
         if is_possible(locus, longer, most):
-            return longer
-    return words
+            found, powers = longer, powers[middle + 1 :]
+        else:
+            powers = powers[:middle]
+    return found
 
 
 @functools.lru_cache

@@ -16,6 +16,7 @@ from test_units import all_is_well, commands, unit
 HERE = pathlib.Path(__file__).parent
 UNITS = sorted(file.stem for file in (HERE.parent / "unit").glob("test_*.c"))
 SWAP = re.compile(r"atomic_(fetch|compare|exchange)")
+PAGES = re.compile(r'"pages"')
 
 
 def about_atomics():
@@ -65,6 +66,16 @@ QUICK = {
         f"locus checkpoint --profile quick --body loop,reverse --threads 2 --duration 1ms {ONCE}"
     ),
 }
+
+
+def quick_of(subject):
+    """Of the benchmarks whose sources are about it: all else runs the same instructions."""
+    bench = HERE.parents[1] / "src/bench"
+    return {
+        name: words
+        for name, words in QUICK.items()
+        if any(subject.search(file.read_text("utf-8")) for file in (bench / name).rglob("*.[ch]"))
+    }
 
 
 @pytest.fixture(scope="session")
@@ -119,8 +130,7 @@ def test_machine_code_was_looked_at(built, done):
     assert done.out.count("_loops_as_meant") >= 4, done.out
 
 
-@pytest.mark.guest(list(ARM), QUICK)
-def test_quick_profiles(built, done):
+def is_right(done):
     model, lse, page, huge = ARM[done.guest]
     assert done.status == 0, done.err
     header, *_, end = done.record
@@ -140,6 +150,21 @@ def test_quick_profiles(built, done):
             assert placement["huge_page"] == (
                 huge if trial["parameters"].get("pages") == "thp" else None
             ), trial
+
+
+@pytest.mark.guest("cortex-a57", QUICK)
+def test_quick_profiles(built, done):
+    is_right(done)
+
+
+@pytest.mark.guest("neoverse-n1", quick_of(SWAP))
+def test_quick_profiles_with_atomics(built, done):
+    is_right(done)
+
+
+@pytest.mark.guest("16k", quick_of(PAGES))
+def test_quick_profiles_with_large_pages(built, done):
+    is_right(done)
 
 
 @pytest.mark.guest(list(ARM), "locus topology")
