@@ -15,7 +15,8 @@
 	X(checkpoint)   \
 	X(kmeans)       \
 	X(search)       \
-	X(hashmap)
+	X(hashmap)      \
+	X(actors)
 
 /* For tests: run by name, but neither listed nor in the suite. */
 #define BENCHMARKS_FOR_TESTS(X) X(dummy)

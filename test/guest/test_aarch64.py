@@ -57,6 +57,9 @@ QUICK = {
         "locus hashmap --profile quick --variant striped,striped-waitfree,best --range 1000"
         f" --threads 2 --duration 1ms {ONCE}"
     ),
+    "actors": (
+        f"locus actors --profile quick --actors 50 --state 64 --threads 2 --duration 1ms {ONCE}"
+    ),
     "kmeans": f"locus kmeans --profile quick --points 200 --clusters 9 --threads 2 {ONCE}",
     "sharing": f"locus sharing --profile quick --threads 2 --duration 1ms {ONCE}",
     "core-to-core": (

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * actors - move the work or move the data: actors with a state each, and who runs their messages.
+ *
+ * After moeller2014: 8 threads, 8000 actors, states of 2000, 4000 and 8000 ints. What a message
+ * touches, how many there are, and whether threads were pinned is not published. Between its
+ * `dedicated` and `pool` stand here `shuffled`, which has the queues of the one and the locality of
+ * the other; and `best`.
+ */
+#include "bench/actors/crew.h"
+#include "bench/actors/parameters.h"
+#include "bench/actors/sizes.h"
+#include "bench/actors/state.h"
+#include "benchmark.h"
+#include "kit/events.h"
+
+static const struct parameter parameters[] = {
+	[ACTORS] = { "actors", "actors", "actors, each with a state of its own", P_COUNT,
+		     .value = { "1000", NULL, "8000" } },
+	[STATE] = { "state", "B", "size of an actor's state; a map is as large as its entries",
+		    P_SIZE, .value = { "64,4K,64K", "64..256K*8", "8000,16000,32000" },
+		    .curve = true, .zero = "map" },
+	[WORDS] = { "words", "words",
+		    "words of 4 bytes that a message reads and writes, at random; 0: as many as "
+		    "the state has",
+		    P_COUNT, .value = { "8", NULL, "0" }, .zero = "all" },
+	[BODY] = { "body", NULL,
+		   "what a message does: it walks over its state, or allocates, and puts into a "
+		   "hash map and gets from it",
+		   P_CHOICE, .choices = BODY_CHOICES, .value = { "walk" } },
+	[ENTRIES] = { "entries", "entries",
+		      "of an actor's hash map, where the body is real (0: 256)", P_COUNT,
+		      .value = { "0" }, .zero = "none" },
+	[ACTIVE] = { "active", "%", "actors that get messages, in percent", P_REAL,
+		     .value = { "100", "1,10,100", "100" } },
+	[IN_FLIGHT] = { "in-flight", "messages", "messages under way for each active actor",
+			P_COUNT, .value = { "1" } },
+	[TO] = { "to", NULL, "where a message goes next: to the same actor, or to a random one",
+		 P_CHOICE, .choices = TO_CHOICES, .value = { "self" } },
+	[BATCH] = { "batch", "messages", "messages of an actor that are handled in a row, at most",
+		    P_COUNT, .value = { "1" } },
+	[ORDER] = { "order", NULL,
+		    "which of its actors a thread takes: the oldest, or the one that it scheduled "
+		    "last, and so one actor's messages in a row",
+		    P_CHOICE, .choices = ORDER_CHOICES, .value = { "oldest" } },
+	[HOME] = { "home", NULL,
+		   "memory of states: on the node of the thread that an actor belongs to at first, "
+		   "all on that of the first thread, or a page on each node in turn",
+		   P_CHOICE, .choices = HOME_CHOICES, .value = { "own" } },
+	[MESSAGES] = { "messages", "messages",
+		       "messages of all actors together, in each sample; 0: as many as it has time "
+		       "for",
+		       P_COUNT, .value = { "0" }, .zero = "auto" },
+	[EVERY] = { "every", "messages", "one in so many messages is timed; 0: none", P_COUNT,
+		    .value = { "64" }, .zero = "none" },
+	{ 0 }
+};
+
+static const struct ratio ratios[] = {
+	{ "slowdown", "of a random thread each time: locality", P_VARIANT, "shuffled", "dedicated",
+	  NULL },
+	{ "slowdown", "of one queue for all: its lock, its switches", P_VARIANT, "pool", "shuffled",
+	  NULL },
+	{ "slowdown", "of both", P_VARIANT, "pool", "dedicated", NULL },
+	{ "slowdown", "of stealing", P_VARIANT, "stealing", "dedicated", NULL },
+	{ "slowdown", "of OpenMP's tasks", P_VARIANT, "openmp", "dedicated", NULL },
+	{ "gain", "of a home", P_VARIANT, "stealing", "best", NULL },
+	{ "gain", "of stealing whole actors", P_VARIANT, "dedicated", "best", NULL },
+	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
+	{ 0 }
+};
+
+static const struct variant variants[] = {
+	{ "dedicated", "an actor belongs to a thread, which alone runs it", &executor_dedicated,
+	  .unused = BIT(ORDER) },
+	{ "shuffled", "the same mailboxes, but each message goes to a random thread",
+	  &executor_shuffled, .unused = BIT(ORDER) },
+	{ "pool", "one queue for all, under a mutex; idle threads sleep", &executor_pool,
+	  .unused = BIT(ORDER) },
+	{ "stealing", "a deque a thread; one without work steals from a random other",
+	  &executor_stealing },
+	{ "openmp", "a task of OpenMP for each turn of an actor", &executor_tasks,
+	  .unused = BIT(ORDER), .available = executor_no_tasks },
+	{ "best", "an actor stays where it ran last, until a thread without work takes it",
+	  &executor_best, .unused = BIT(ORDER) },
+	{ 0 }
+};
+
+static const struct explained counters[] = {
+	{ EVENT_CYCLES, "cycles of a message, waiting for work included" },
+	{ EVENT_INSTRUCTIONS, "instructions of a message, and of waiting" },
+	{ EVENT_L1_MISSES, "states and queues that the first level of cache lacks" },
+	{ EVENT_L2_MISSES, "... the second" },
+	{ EVENT_TAKEN_FROM_CORE, "lines that another core wrote: states that moved, queues" },
+	{ EVENT_L3_MISSES, "states that no cache had" },
+	{ EVENT_TLB_MISSES, "pages of states that the TLB lacks" },
+	{ 0 }
+};
+
+const struct benchmark actors_benchmark = {
+	.name = "actors",
+	.summary = "actors with a state each: run where their state is, or by whoever has time",
+	.protocol = { 1,
+		      "messages are under way before the clock starts; each is sent on when it was "
+		      "handled, until all were handled equally often",
+		      "moeller2014" },
+	.unit = { "message" },
+	.parameters = parameters,
+	.metrics = actors_metrics,
+	.counters = counters,
+	.ratios = ratios,
+	.variants = variants,
+	.ops = { actors_prepare, actors_enter, actors_reset, actors_work, actors_collect,
+		 actors_verify, actors_release },
+	.roles = (const struct role[]){ { "thread", 0, BY_COUNT }, { 0 } },
+	.preset = {
+		[QUICK] = { .threads = "auto", .sample = 5e-3 },
+		[STANDARD] = { .threads = "auto", .sample = 20e-3 },
+		[PAPER] = { .threads = "8" },
+	},
+	.settle = actors_settle,
+	.needs = actors_needs,
+};

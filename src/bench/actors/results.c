@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "bench/actors/crew.h"
+#include "bench/actors/parameters.h"
+#include "bench/actors/state.h"
+
+enum {
+	THROUGHPUT,
+	WAITING,
+	WAITING_P99,
+	WAITING_LONGEST,
+	LOCAL_THREAD,
+	LOCAL_CACHE,
+	LOCAL_NODE,
+	STEALS,
+	SLEEPS,
+	PREEMPTIONS,
+	IDLE,
+	IMBALANCE,
+};
+
+const struct metric actors_metrics[] = {
+	[THROUGHPUT] = THROUGHPUT_METRIC("message"),
+	[WAITING] = { "waiting", "s",
+		      "median time from sending a message to handling it, one in --every of them",
+		      LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
+	[WAITING_P99] = { "waiting-p99", "s", "99th percentile of the same", LOWER_IS_BETTER,
+			  NULL },
+	[WAITING_LONGEST] = { "waiting-longest", "s", "the longest of the same", LOWER_IS_BETTER,
+			      NULL },
+	[LOCAL_THREAD] = { "same-thread", "1",
+			   "share of messages handled by the thread that handled the actor's last",
+			   HIGHER_IS_BETTER, NULL },
+	[LOCAL_CACHE] = { "same-cache", "1", "... by one that shares its last-level cache",
+			  HIGHER_IS_BETTER, NULL },
+	[LOCAL_NODE] = { "same-node", "1", "... by one on the same NUMA node", HIGHER_IS_BETTER,
+			 NULL },
+	[STEALS] = { "steals", "1", "successful steals for each message", NEITHER_IS_BETTER, NULL },
+	[SLEEPS] = { "sleeps", "1/s", "voluntary context switches of all threads, a second",
+		     LOWER_IS_BETTER, NULL },
+	[PREEMPTIONS] = { "preemptions", "1/s", "involuntary ones: a thread lost its CPU",
+			  LOWER_IS_BETTER, NULL },
+	[IDLE] = { "idle", "1", "share of the threads' time that they had no actor to run",
+		   LOWER_IS_BETTER, NULL },
+	[IMBALANCE] = { "imbalance", "1",
+			"time with an actor to run: of the busiest thread, over the mean",
+			LOWER_IS_BETTER, .kind = M_IMBALANCE },
+	TIME_METRIC("message"),
+	{ 0 }
+};
+
+static bool own_threads(const struct state *s)
+{
+	return s->crew.executor->own_threads;
+}
+
+static double s_per_tick(const struct state *s, unsigned thread)
+{
+	const struct attendance *a = team_attendance(s->team, thread);
+	const struct crew_hand *h = crew_hand(&s->crew, thread);
+
+	return (a->end - a->begin) / (double)(h->ended - h->began);
+}
+
+/* Threads that are not of the team are timed by the tick of the first one, which waits for them. */
+static void collect_waiting(struct state *s, struct result *result)
+{
+	struct histogram *all = &s->waiting[s->threads];
+
+	histogram_clear(all);
+	for (unsigned i = 0; i < s->threads; i++) {
+		histogram_merge(all, &s->waiting[i], s_per_tick(s, own_threads(s) ? 0 : i));
+		histogram_clear(&s->waiting[i]);
+	}
+	if (!histogram_total(all))
+		return;
+	report_distribution(result, WAITING, all, 1);
+	report(result, WAITING_P99, histogram_quantile(all, 0.99));
+	report(result, WAITING_LONGEST, histogram_quantile(all, 1));
+}
+
+static void collect_places(const struct state *s, struct result *result)
+{
+	uint64_t ran = 0, steals = 0, step[CREW_STEPS] = { 0 };
+	double far;
+
+	for (unsigned i = 0; i < s->threads; i++) {
+		const struct crew_hand *h = crew_hand(&s->crew, i);
+
+		ran += h->ran;
+		steals += h->steals;
+		for (unsigned n = 0; n < CREW_STEPS; n++)
+			step[n] += h->step[n];
+	}
+	far = (double)(step[CREW_SAME_NODE] + step[CREW_ELSEWHERE]);
+	report(result, LOCAL_THREAD, 1 - (far + (double)step[CREW_SAME_CACHE]) / (double)ran);
+	report(result, STEALS, (double)steals / (double)ran);
+	if (s->floating)
+		return; /* where its threads are is not known */
+	report(result, LOCAL_CACHE, 1 - far / (double)ran);
+	report(result, LOCAL_NODE, 1 - (double)step[CREW_ELSEWHERE] / (double)ran);
+}
+
+static void collect_switches(const struct state *s, struct result *result)
+{
+	uint64_t voluntary = 0, involuntary = 0;
+
+	for (unsigned i = 0; i < s->threads; i++) {
+		const struct attendance *a = team_attendance(s->team, i);
+		const struct crew_hand *h = crew_hand(&s->crew, i);
+
+		voluntary +=
+			own_threads(s) ? h->voluntary : a->after.voluntary - a->before.voluntary;
+		involuntary += own_threads(s) ? h->involuntary
+					      : a->after.involuntary - a->before.involuntary;
+	}
+	report(result, SLEEPS, (double)voluntary / elapsed(result));
+	report(result, PREEMPTIONS, (double)involuntary / elapsed(result));
+}
+
+static void collect_balance(const struct state *s, struct result *result)
+{
+	double idle = 0;
+
+	if (own_threads(s))
+		return; /* what they wait for is OpenMP's */
+	for (unsigned i = 0; i < s->threads; i++) {
+		const struct crew_hand *h = crew_hand(&s->crew, i);
+		const double share = (double)h->idle / (double)(h->ended - h->began);
+
+		idle += share / s->threads;
+		report_by_worker(result, IMBALANCE, i, 1 - share);
+	}
+	report(result, IDLE, idle);
+}
+
+void actors_collect(void *state, const struct trial *t, struct result *result)
+{
+	struct state *s = state;
+
+	(void)t;
+	collect_waiting(s, result);
+	collect_places(s, result);
+	collect_switches(s, result);
+	collect_balance(s, result);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many there are of what, and what a trial takes. */
+#ifndef LOCUS_ACTORS_SIZES_H
+#define LOCUS_ACTORS_SIZES_H
+
+#include "benchmark.h"
+
+uint64_t actors_active(const struct trial *);	/* actors that get messages */
+uint64_t actors_messages(const struct trial *); /* messages under way at any time */
+size_t actors_stride(const struct trial *);	/* bytes from one actor's state to the next */
+size_t actors_words(const struct trial *);	/* of 4 bytes in a state */
+uint64_t actors_touched(const struct trial *);	/* of them, by a message */
+const char *actors_settle(const struct trial *, union value *, uint64_t given);
+struct needs actors_needs(const struct trial *);
+
+#endif

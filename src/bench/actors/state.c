@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/actors/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/actors/bodies.h"
+#include "bench/actors/crew.h"
+#include "bench/actors/parameters.h"
+#include "bench/actors/sizes.h"
+#include "kit/pieces.h"
+#include "kit/shares.h"
+#include "machine/threads/cpuset.h"
+#include "machine/topology/level.h"
+
+/* Which actors get messages: so many of all, at random. */
+static void choose_active(struct state *s, uint64_t seed)
+{
+	for (uint64_t i = 0; i < s->actives; i++)
+		s->active[i] = (uint32_t)random_permute(i, s->actors, seed);
+}
+
+static enum crew_step step_between(const struct trial *t, unsigned from, unsigned to)
+{
+	const enum level level = machine_level(t->machine, t->place[from].cpu, t->place[to].cpu);
+
+	if (from == to)
+		return CREW_SAME_THREAD;
+	if (level <= LEVEL_L3)
+		return CREW_SAME_CACHE;
+	return t->place[from].node == t->place[to].node ? CREW_SAME_NODE : CREW_ELSEWHERE;
+}
+
+static void measure_steps(struct state *s, const struct trial *t)
+{
+	for (unsigned i = 0; i < t->threads; i++)
+		for (unsigned j = 0; j < t->threads; j++)
+			s->step[i * t->threads + j] = (unsigned char)step_between(t, i, j);
+}
+
+/* As --home says: by the share of each thread, all at the first one, or a page on each node. */
+static bool map_states(struct state *s, const struct trial *t)
+{
+	const unsigned home = t->value[HOME].choice;
+	struct region *r = region_map(t->arena, "states", s->actors * s->stride, PAGES_BASE);
+
+	if (!r)
+		return false;
+	s->states = region_base(r);
+	if (home == HOME_INTERLEAVE)
+		region_even(r);
+	for (unsigned i = 0; home != HOME_INTERLEAVE && i < t->threads; i++) {
+		const size_t begin = share_begin(s->actors, i, t->threads) * s->stride,
+			     end = share_begin(s->actors, i + 1, t->threads) * s->stride;
+
+		region_home(r, begin, end - begin, t->place[home == HOME_OWN ? i : 0].node);
+	}
+	return true;
+}
+
+static bool get_memory(struct state *s, const struct trial *t, size_t *own)
+{
+	*own = crew_bytes(t->variant->data, t->threads, s->actors);
+	s->actor = apart_alloc(s->actors * sizeof(*s->actor));
+	s->message = calloc(s->messages, sizeof(*s->message));
+	s->active = calloc(s->actives, sizeof(*s->active));
+	s->step = calloc((size_t)t->threads * t->threads, 1);
+	s->waiting = apart_alloc((t->threads + 1) * sizeof(*s->waiting));
+	s->crew.memory = pieces_map(t, "queues", 0, t->threads, *own, false);
+	return s->actor && s->message && s->active && s->step && s->waiting && s->crew.memory &&
+	       map_states(s, t);
+}
+
+static void take_values(struct state *s, const struct trial *t)
+{
+	s->actors = t->value[ACTORS].count;
+	s->actives = actors_active(t);
+	s->messages = actors_messages(t);
+	s->stride = actors_stride(t);
+	s->words = actors_words(t);
+	s->touched = actors_touched(t);
+	s->entries = t->value[ENTRIES].count;
+	s->random = t->value[TO].choice == TO_RANDOM;
+	s->place = t->place;
+	s->threads = t->threads;
+	s->floating = t->floating;
+	s->exact = t->value[MESSAGES].count > 0;
+	s->team = t->team;
+}
+
+static void give_up(struct state *s, const char *why)
+{
+	atomic_store(&s->failed, why);
+	crew_stop(&s->crew);
+}
+
+static void body(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct state *s = argument;
+
+	if (!s->entries)
+		bodies_walk(a->state, s->words, s->touched, a->ran);
+	else if (!bodies_map_use(a->state, a->ran))
+		give_up(s, "there was no memory for what a message allocates");
+	m->hops++;
+	if (m->hops < s->hops + (m->index < s->rest))
+		crew_send(h, m,
+			  s->random ? &s->actor[s->active[crew_draw(h, (unsigned)s->actives)]] : a);
+	else if (atomic_fetch_sub_explicit(&s->left, 1, memory_order_relaxed) == 1)
+		crew_stop(&s->crew);
+}
+
+static void seat(void *argument, unsigned thread)
+{
+	const struct state *s = argument;
+
+	if (!s->floating)
+		cpuset_set_one(s->place[thread].cpu);
+}
+
+static void set_up_crew(struct state *s, const struct trial *t)
+{
+	/* some 10 us; who has no CPU of its own must not take another's */
+	enum { SPINS = 500 };
+
+	s->crew = (struct crew){ .executor = t->variant->data,
+				 .threads = t->threads,
+				 .actors = s->actors,
+				 .body = body,
+				 .argument = s,
+				 .seat = seat,
+				 .batch = (unsigned)t->value[BATCH].count,
+				 .every = t->value[EVERY].count,
+				 .newest = t->value[ORDER].choice == ORDER_NEWEST,
+				 .spins = t->oversubscribed ? 0 : SPINS,
+				 .step = s->step,
+				 .memory = s->crew.memory };
+}
+
+void *actors_prepare(const struct trial *t)
+{
+	struct state *s = apart_alloc(sizeof(*s));
+	size_t own;
+
+	if (!s)
+		return NULL;
+	take_values(s, t);
+	if (!get_memory(s, t, &own)) {
+		const int error = errno;
+
+		actors_release(s);
+		errno = error;
+		return NULL;
+	}
+	choose_active(s, t->seed + t->allocation);
+	measure_steps(s, t);
+	set_up_crew(s, t);
+	for (uint64_t i = 0; i < s->actors; i++)
+		s->actor[i].state = s->states + i * s->stride;
+	return s;
+}
+
+/* First touch of the actors of a thread, and of their states. */
+static void touch(struct state *s, unsigned thread)
+{
+	const uint64_t end = share_begin(s->actors, thread + 1, s->threads);
+
+	for (uint64_t i = share_begin(s->actors, thread, s->threads); i < end; i++) {
+		struct actor *a = &s->actor[i];
+
+		a->home = a->on = thread;
+		memset(a->state, 0, s->stride);
+		if (s->entries && !bodies_map_fill(a->state, s->entries))
+			atomic_store(&s->failed, "there was no memory for the maps of the actors");
+	}
+}
+
+void actors_enter(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	memset(s->crew.memory + self->index * crew_bytes(s->crew.executor, s->threads, s->actors),
+	       0, crew_bytes(s->crew.executor, s->threads, s->actors));
+	touch(s, self->index);
+	team_barrier(s->team);
+	if (self->index)
+		return;
+	crew_open(&s->crew, s->crew.memory, (uint64_t)(uintptr_t)s->crew.actors);
+	for (unsigned i = 0; i < s->threads; i++)
+		crew_hand(&s->crew, i)->waiting = &s->waiting[i];
+}
+
+/* A thread's share of the messages, to actors that belong to it. */
+static void seed(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	for (uint64_t i = 0; i < s->messages; i++) {
+		struct actor *a = &s->actor[s->active[i % s->actives]];
+
+		if (a->home != self->index)
+			continue;
+		s->message[i].hops = 0;
+		s->message[i].index = i;
+		crew_seed(&s->crew, self->index, &s->message[i], a);
+	}
+}
+
+void actors_reset(void *state)
+{
+	struct state *s = state;
+
+	crew_start(&s->crew);
+	atomic_store(&s->left, s->messages);
+	team_run(s->team, seed, s);
+}
+
+/*
+ * How often each message is handled follows from what all are to do. A few times at least, unless
+ * the user has said it: the first time is not one that it was sent for.
+ */
+static void share_out(struct state *s)
+{
+	enum { FEWEST = 4 };
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < s->threads; i++)
+		sum += team_worker(s->team, i)->count;
+	s->hops = sum / s->messages;
+	s->rest = sum % s->messages;
+	if (s->hops < FEWEST && !s->exact) {
+		s->hops = FEWEST;
+		s->rest = 0;
+	}
+}
+
+void actors_work(void *state, struct worker *self)
+{
+	struct state *s = state;
+
+	if (!self->index)
+		share_out(s);
+	team_barrier(s->team);
+	crew_run(&s->crew, self->index);
+	self->failed = atomic_load(&s->failed);
+	self->done = crew_hand(&s->crew, self->index)->ran;
+}
+
+static const char *say(struct state *s, const char *what, uint64_t actor)
+{
+	snprintf(s->sentence, sizeof(s->sentence), "actor %" PRIu64 ": %s", actor, what);
+	return s->sentence;
+}
+
+/* All messages of the last sample were handled as often as they had to, and states hold them. */
+const char *actors_verify(void *state, const struct trial *t)
+{
+	struct state *s = state;
+
+	(void)t;
+	for (uint64_t i = 0; i < s->messages; i++)
+		if (s->message[i].hops != s->hops + (i < s->rest))
+			return "a message was lost, or handled twice";
+	for (uint64_t i = 0; i < s->actors; i++) {
+		const struct actor *a = &s->actor[i];
+
+		if (a->inbox || a->first)
+			return say(s, "a message is left", i);
+		if (s->entries ? !bodies_map_right(a->state, a->ran)
+			       : !bodies_walked(a->state, s->words, s->touched, a->ran))
+			return say(s, "its state is not what its messages made of it", i);
+	}
+	return NULL;
+}
+
+void actors_release(void *state)
+{
+	struct state *s = state;
+
+	for (uint64_t i = 0; s->entries && s->states && s->actor && i < s->actors; i++)
+		bodies_map_clear((void *)(s->states + i * s->stride));
+	if (s->crew.stride)
+		crew_close(&s->crew);
+	free(s->actor);
+	free(s->message);
+	free(s->active);
+	free(s->step);
+	free(s->waiting);
+	free(s);
+}

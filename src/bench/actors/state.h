@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a trial of actors: the actors, their states and messages, and who runs them. */
+#ifndef LOCUS_ACTORS_STATE_H
+#define LOCUS_ACTORS_STATE_H
+
+#include "bench/actors/crew.h"
+#include "benchmark.h"
+
+enum { ACTORS_SENTENCE = 160 };
+
+struct state {
+	struct crew crew;
+	struct actor *actor;
+	struct message *message; /* all that are under way */
+	uint32_t *active;	 /* actors that get messages */
+	uint64_t actors, actives, messages;
+	char *states;
+	size_t stride, words; /* bytes from one actor's state to the next; words of 4 bytes in it */
+	uint64_t touched;     /* of them, by a message */
+	uint64_t entries;     /* of an actor's map; 0: walk */
+	bool random;	      /* messages go to a random actor; false: to the same */
+	/* of this sample: how often a message is handled, the first `rest` once more */
+	uint64_t hops, rest;
+	_Alignas(APART) _Atomic uint64_t left;	   /* messages that are to be handled again */
+	_Atomic(const char *) failed;		   /* why the sample failed; NULL: it did not */
+	_Alignas(APART) const struct place *place; /* by thread */
+	struct team *team;
+	unsigned threads;
+	bool floating, exact;	   /* exact: --messages says how many */
+	unsigned char *step;	   /* the crew's */
+	struct histogram *waiting; /* by thread, then of all */
+	char sentence[ACTORS_SENTENCE];
+};
+
+/* Contiguous shares of the actors belong to threads. */
+void *actors_prepare(const struct trial *);
+void actors_enter(void *, struct worker *);
+void actors_reset(void *);
+void actors_work(void *, struct worker *);
+const char *actors_verify(void *, const struct trial *);
+void actors_release(void *);
+void actors_collect(void *, const struct trial *, struct result *);
+
+extern const struct metric actors_metrics[];
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors, whoever runs them: each message is handled once, those of one sender in order, one of an
+ * actor at a time. What actors count is plain memory, so under ThreadSanitizer two at a time would
+ * be a race. A lost wake-up would leave threads asleep for ever: the alarm ends the test.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/actors/bodies.h"
+#include "cases.h"
+#include "crews.h"
+
+enum { SECONDS = 300, ACTORS = 12, MESSAGES = 40, HOPS = 300 };
+
+/* What actor `to` has handled, and `from` has sent, of each other one; of the outside the last. */
+struct books {
+	struct actor *actor;
+	uint64_t sent[ACTORS][ACTORS], handled[ACTORS][ACTORS];
+	bool busy[ACTORS];
+	unsigned (*target)(struct crew_hand *, unsigned from, const struct message *);
+	uint64_t hops, stop_at;
+	_Atomic uint64_t left, wrong, all;
+};
+
+struct letter {
+	struct message message;
+	unsigned from;
+	uint64_t number;
+};
+
+static unsigned number_of(const struct books *b, const struct actor *a)
+{
+	return (unsigned)(a - b->actor);
+}
+
+/* Sends it on, and writes down who sent how many to whom. */
+static void write_letter(struct books *b, struct letter *l, unsigned from, unsigned to)
+{
+	l->from = from;
+	l->number = b->sent[from][to]++;
+}
+
+static void handle(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct books *b = argument;
+	struct letter *l = (struct letter *)(void *)m;
+	const unsigned me = number_of(b, a);
+	unsigned to;
+
+	b->wrong += b->busy[me] || l->number != b->handled[l->from][me]++;
+	b->busy[me] = true;
+	if (++b->all == b->stop_at)
+		crew_stop(h->crew);
+	if (++m->hops < b->hops) {
+		to = b->target(h, me, m);
+		write_letter(b, l, me, to);
+		crew_send(h, m, &b->actor[to]);
+	} else if (--b->left == 0) {
+		crew_stop(h->crew);
+	}
+	b->busy[me] = false;
+}
+
+static unsigned to_random(struct crew_hand *h, unsigned from, const struct message *m)
+{
+	(void)from, (void)m;
+	return crew_draw(h, ACTORS);
+}
+
+static unsigned to_self(struct crew_hand *h, unsigned from, const struct message *m)
+{
+	(void)h, (void)m;
+	return from;
+}
+
+static unsigned to_next(struct crew_hand *h, unsigned from, const struct message *m)
+{
+	(void)h, (void)m;
+	return (from + 1) % ACTORS;
+}
+
+/* Half of all go to the first one, which has to keep up. */
+static unsigned to_the_first(struct crew_hand *h, unsigned from, const struct message *m)
+{
+	return crew_draw(h, 2) ? 0 : to_random(h, from, m);
+}
+
+static void check_books(const struct books *b, uint64_t all)
+{
+	assert_int_equal(b->wrong, 0);
+	assert_int_equal(b->all, all);
+	for (unsigned i = 0; i < ACTORS; i++)
+		for (unsigned j = 0; j < ACTORS; j++)
+			assert_int_equal(b->sent[i][j], b->handled[i][j]);
+}
+
+/* Letters of actors to themselves are under way before threads run. */
+static void seed(struct crew *c, struct books *b, struct letter *letter)
+{
+	memset(letter, 0, MESSAGES * sizeof(*letter));
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		const unsigned to = i % ACTORS;
+
+		write_letter(b, &letter[i], to, to);
+		crew_seed(c, b->actor[to].home, &letter[i].message, &b->actor[to]);
+	}
+	b->left = MESSAGES;
+}
+
+static void run_books(const struct crews_kind *kind, unsigned threads, unsigned spins,
+		      unsigned batch,
+		      unsigned (*target)(struct crew_hand *, unsigned, const struct message *))
+{
+	struct letter letter[MESSAGES];
+	struct books b = { .target = target, .hops = HOPS };
+	struct crews_world w;
+
+	crews_open(&w, kind,
+		   &(struct crew){ .threads = threads,
+				   .actors = ACTORS,
+				   .body = handle,
+				   .argument = &b,
+				   .spins = spins,
+				   .batch = batch });
+	b.actor = w.actor;
+	for (unsigned run = 1; run <= 3; run++) {
+		crew_start(&w.crew);
+		seed(&w.crew, &b, letter);
+		crews_run(&w.crew);
+		check_books(&b, (uint64_t)run * MESSAGES * HOPS);
+	}
+	crews_close(&w);
+}
+
+static void test_each_message_once_and_in_order(void **state)
+{
+	static unsigned (*const target[])(struct crew_hand *, unsigned,
+					  const struct message *) = { to_self, to_random, to_next,
+								      to_the_first };
+
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++)
+		for (unsigned n = 0; n < 4; n++)
+			for (unsigned threads = 1; threads <= CREWS_THREADS; threads *= 2)
+				run_books(&crews[k], threads, n % 2 ? 0 : 50, 1 + n / 2 * 4,
+					  target[n]);
+}
+
+/* What is under way when the crew is stopped is handled when it runs again. */
+static void test_stopped_with_messages_under_way(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++) {
+		struct letter letter[MESSAGES];
+		struct books b = { .target = to_random, .hops = HOPS };
+		struct crews_world w;
+		unsigned runs = 0;
+
+		crews_open(&w, &crews[k],
+			   &(struct crew){ .threads = CREWS_THREADS,
+					   .actors = ACTORS,
+					   .body = handle,
+					   .argument = &b,
+					   .spins = 20 });
+		b.actor = w.actor;
+		seed(&w.crew, &b, letter);
+		for (; b.left; runs++) {
+			b.stop_at = b.all + HOPS;
+			crews_run(&w.crew);
+		}
+		check_books(&b, MESSAGES * HOPS);
+		assert_true(runs > 1);
+		crews_close(&w);
+	}
+}
+
+/* One actor sends all that it has at once, and goes on when they come back. */
+struct flood {
+	struct actor *actor;
+	struct message *first; /* that the sender has at hand */
+	uint64_t rounds, back;
+	_Atomic uint64_t received;
+};
+
+static void flood(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct flood *f = argument;
+
+	if (a != f->actor) {
+		f->received++;
+		crew_send(h, m, f->actor);
+		return;
+	}
+	m->next = f->first;
+	f->first = m;
+	if (++f->back % MESSAGES)
+		return;
+	if (!f->rounds--) {
+		crew_stop(h->crew);
+		return;
+	}
+	while ((m = f->first)) {
+		f->first = m->next;
+		crew_send(h, m, f->actor + 1);
+	}
+}
+
+static void test_a_flood_is_bounded_by_the_memory_of_who_sends(void **state)
+{
+	enum { ROUNDS = 50 };
+
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++) {
+		struct message message[MESSAGES];
+		struct flood f = { .rounds = ROUNDS };
+		struct crews_world w;
+
+		memset(message, 0, sizeof(message));
+		crews_open(&w, &crews[k],
+			   &(struct crew){ .threads = 2,
+					   .actors = 2,
+					   .body = flood,
+					   .argument = &f,
+					   .spins = 20 });
+		f.actor = w.actor;
+		for (unsigned i = 0; i < MESSAGES; i++)
+			crew_seed(&w.crew, 0, &message[i], &w.actor[0]);
+		crews_run(&w.crew);
+		assert_int_equal(f.received, ROUNDS * MESSAGES);
+		crews_close(&w);
+	}
+}
+
+/* The first actor ends its message only when all others have ended theirs. */
+struct endless {
+	struct actor *actor;
+	_Atomic unsigned others, ended;
+};
+
+static void wait_for_others(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct endless *e = argument;
+
+	(void)m;
+	if (a != e->actor) {
+		e->ended++;
+		return;
+	}
+	for (unsigned turn = 0; e->ended != e->others; turn++)
+		relax(turn, 100);
+	crew_stop(h->crew);
+}
+
+static void test_an_endless_message_holds_up_only_its_own_mailbox(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++) {
+		struct message message[ACTORS];
+		struct endless e = { .others = 0 };
+		struct crews_world w;
+
+		if (!crews[k].any && crews[k].executor != &executor_dedicated)
+			continue;
+		memset(message, 0, sizeof(message));
+		crews_open(&w, &crews[k],
+			   &(struct crew){ .threads = 2,
+					   .actors = ACTORS,
+					   .body = wait_for_others,
+					   .argument = &e,
+					   .spins = 20 });
+		e.actor = w.actor;
+		for (unsigned i = 0; i < ACTORS; i++) {
+			/* a dedicated thread is that of its actors */
+			if (i && !crews[k].any && w.actor[i].home == w.actor->home)
+				continue;
+			e.others += i > 0;
+			crew_seed(&w.crew, w.actor[i].home, &message[i], &w.actor[i]);
+		}
+		crews_run(&w.crew);
+		assert_int_equal(e.ended, e.others);
+		crews_close(&w);
+	}
+}
+
+/* Threads that sleep at once are woken for each message. */
+static void count(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	(void)h, (void)a, (void)m;
+	++*(_Atomic unsigned *)argument;
+}
+
+static void test_no_wake_up_is_lost(void **state)
+{
+	const unsigned turns = cases(4000);
+
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++) {
+		struct crews_thread thread[CREWS_THREADS];
+		struct message message = { 0 };
+		_Atomic unsigned handled = 0;
+		struct crews_world w;
+
+		if (crews[k].executor->own_threads)
+			continue; /* its threads are there for a run only */
+		crews_open(&w, &crews[k],
+			   &(struct crew){ .threads = 2,
+					   .actors = ACTORS,
+					   .body = count,
+					   .argument = &handled });
+		crews_begin(&w.crew, thread);
+		for (unsigned turn = 0; turn < turns; turn++) {
+			crew_send_in(&w.crew, &message, &w.actor[turn % ACTORS]);
+			for (unsigned n = 0; handled != turn + 1; n++)
+				relax(n, turn % 7 * 50);
+		}
+		crew_stop(&w.crew);
+		crews_end(&w.crew, thread);
+		crews_close(&w);
+	}
+}
+
+/* A thread alone, two actors: so many messages of one in a row, and all where it is the newest. */
+struct row {
+	struct actor *actor, *last;
+	unsigned in_a_row, left;
+	unsigned seen[64], n;
+};
+
+static void note_row(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct row *r = argument;
+
+	if (a == r->last)
+		r->in_a_row++;
+	else if (r->last)
+		r->seen[r->n++] = r->in_a_row, r->in_a_row = 1;
+	else
+		r->in_a_row = 1;
+	r->last = a;
+	if (--r->left)
+		crew_send(h, m, a);
+	else
+		crew_stop(h->crew);
+}
+
+static void test_messages_of_an_actor_in_a_row(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++)
+		for (unsigned batch = 1; batch <= 3; batch += 2) {
+			struct message message[2] = { { 0 }, { 0 } };
+			struct row r = { .left = 60 };
+			struct crews_world w;
+
+			crews_open(&w, &crews[k],
+				   &(struct crew){ .threads = 1,
+						   .actors = 2,
+						   .body = note_row,
+						   .argument = &r,
+						   .batch = batch });
+			r.actor = w.actor;
+			for (unsigned i = 0; i < 2; i++)
+				crew_seed(&w.crew, 0, &message[i], &w.actor[i]);
+			crews_run(&w.crew);
+			assert_int_equal(r.left, 0);
+			if (crews[k].newest)
+				assert_int_equal(r.n, 0);
+			for (unsigned i = 0; i < r.n; i++)
+				assert_int_equal(r.seen[i], batch);
+			crews_close(&w);
+		}
+}
+
+static void test_where_an_actor_ran_before(void **state)
+{
+	/* threads 0 and 1 share a cache, 2 is on their node */
+	static const unsigned char step[] = {
+		CREW_SAME_THREAD, CREW_SAME_CACHE,  CREW_SAME_NODE,   CREW_ELSEWHERE,
+		CREW_SAME_CACHE,  CREW_SAME_THREAD, CREW_SAME_NODE,   CREW_ELSEWHERE,
+		CREW_SAME_NODE,	  CREW_SAME_NODE,   CREW_SAME_THREAD, CREW_ELSEWHERE,
+		CREW_ELSEWHERE,	  CREW_ELSEWHERE,   CREW_ELSEWHERE,   CREW_SAME_THREAD,
+	};
+	struct crews_world w;
+	struct crew_hand *h;
+
+	(void)state;
+	crews_open(&w, &crews[0], &(struct crew){ .threads = 4, .actors = 4, .step = step });
+	h = crew_hand(&w.crew, 0);
+	assert_int_equal(h->others[0], 1);
+	assert_int_equal(h->others[1], 2);
+	assert_int_equal(h->others[2], 3);
+	assert_int_equal(h->near[CREW_SAME_CACHE], 1);
+	assert_int_equal(h->near[CREW_SAME_NODE], 2);
+	for (unsigned i = 0; i < 4; i++)
+		crew_moved(h, &w.actor[i]);
+	for (unsigned i = 0; i < CREW_STEPS; i++)
+		assert_int_equal(h->step[i], 1);
+	assert_int_equal(w.actor[3].on, 0);
+	crews_close(&w);
+}
+
+/* What a message makes of its state can be told from how many there were. */
+static void test_bodies(void **state)
+{
+	enum { WORDS = 16, ENTRIES = 100, RAN = 500 };
+	uint32_t words[WORDS] = { 0 };
+	struct bodies_map *map = calloc(1, bodies_map_bytes(ENTRIES));
+
+	(void)state;
+	assert_non_null(map);
+	assert_true(bodies_map_fill(map, ENTRIES));
+	for (uint64_t i = 1; i <= RAN; i++) {
+		bodies_walk(words, WORDS, 8, i);
+		assert_true(bodies_map_use(map, i));
+	}
+	assert_true(bodies_walked(words, WORDS, 8, RAN));
+	assert_true(bodies_map_right(map, RAN));
+	for (unsigned i = 0; i < WORDS; i++)
+		assert_true(words[i] > RAN * 8 / WORDS / 2);
+	words[3]--;
+	assert_false(bodies_walked(words, WORDS, 8, RAN));
+	assert_false(bodies_map_right(map, RAN - 1));
+	bodies_map_clear(map);
+	free(map);
+}
+
+static int watch(void **state)
+{
+	(void)state;
+	alarm(SECONDS);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_message_once_and_in_order),
+		cmocka_unit_test(test_stopped_with_messages_under_way),
+		cmocka_unit_test(test_a_flood_is_bounded_by_the_memory_of_who_sends),
+		cmocka_unit_test(test_an_endless_message_holds_up_only_its_own_mailbox),
+		cmocka_unit_test(test_no_wake_up_is_lost),
+		cmocka_unit_test(test_messages_of_an_actor_in_a_row),
+		cmocka_unit_test(test_where_an_actor_ran_before),
+		cmocka_unit_test(test_bodies),
+	};
+
+	return cmocka_run_group_tests(tests, watch, NULL);
+}
