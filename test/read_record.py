@@ -2,8 +2,10 @@
 """A pytest plugin: records, read and held against the schema."""
 
 import collections
+import itertools
 import json
 import pathlib
+import statistics
 
 import pytest
 from lacking import lacking
@@ -11,6 +13,7 @@ from lacking import lacking
 SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.schema.json"
 
 DEFINITIONS = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
+QUANTILES = ("0", "0.01", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99", "1")
 UNFILLED = {"by_worker"}  # what most metrics have nothing to do with
 
 
@@ -24,10 +27,6 @@ def batches(line):
         del own["n"]
         own["times"] = line["times"][first : first + n]
         own["noisy"] = [at - first for at in line.get("noisy", ()) if first <= at < first + n]
-        own["values"] = {
-            name: values[first : first + n] if isinstance(values, list) else values
-            for name, values in line.get("values", {}).items()
-        }
         found.append(own)
         first += n
     return found
@@ -38,9 +37,62 @@ def part(line):
     return {key: value for key, value in line.items() if key not in own}
 
 
-def told(trial, benchmark, parts):
+def fnv1a64(text):
+    found = 0xCBF29CE484222325
+    for byte in text.encode():
+        found = (found ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{found:016x}"
+
+
+def identity(trial, header, benchmark):
+    """As doc/schema says."""
+    parameters = "".join(
+        f" {name}={value:.12g}" if isinstance(value, float) else f" {name}={value}"
+        for name, value in trial["parameters"].items()
+    )
+    ranks = f" ranks={header['ranks']}" if header["ranks"] > 1 else ""
+    over = " oversubscribed" if trial["oversubscribed"] else ""
+    return (
+        f"{trial['benchmark']}/{trial['variant']}{parameters} threads={trial['threads']}{ranks}"
+        f" bind={trial['bind']}{over} protocol={benchmark['protocol']['version']}"
+    )
+
+
+def spread(values):
+    return (max(values) - min(values)) / statistics.median(values) if len(values) > 1 else None
+
+
+def derive(trial, full, header, benchmark):
+    """What a trial line leaves to its readers."""
+    full["identity"] = full["identity"] or identity(full, header, benchmark)
+    assert fnv1a64(full["identity"]) == full["id"], full["identity"]
+    for place in (full["placement"] or {}).values():
+        if place and place["how"] != "unverified":
+            for count in ("unmapped", "misplaced"):
+                place[count] = place[count] or 0
+        if place and "huge_bytes_why" not in place:
+            place["huge_bytes"] = place["huge_bytes"] or 0
+    if not full["samples"]:
+        return
+    own, batches = full["samples"], full["batches"]
+    own["quantiles"] = dict(zip(QUANTILES, own["quantiles"]))
+    own["batches"] = sum(batches["allocations"])
+    full["noise"]["samples"] = own["noisy"] / own["n"]
+    values = {metric["name"]: metric["value"] for metric in trial.get("metrics", ())}
+    full["cycles"] = full["cycle"] and values["time"] / full["cycle"]
+    times, estimates = batches["metrics"].get("time"), []
+    times = iter(times if isinstance(times, list) else [times] * own["batches"])
+    for n in batches["allocations"]:
+        estimates.append([t for t in itertools.islice(times, n) if t is not None])
+    within = [s for s in map(spread, estimates) if s is not None]
+    full["spread_within"] = statistics.median(within) if within else None
+    full["spread_between"] = spread([statistics.median(batch) for batch in estimates if batch])
+
+
+def told(trial, header, benchmark, parts):
     """A trial with all that its record says of it, also in its benchmark's line, and its parts'."""
     full = fill(trial, DEFINITIONS["trial"])
+    derive(trial, full, header, benchmark)
     own = {metric["name"]: metric for metric in full["metrics"]}
     for one in parts:
         if one["type"] == "matrix":
@@ -125,9 +177,15 @@ def read(schema):
         for one in objects:
             if one["type"] in ("matrix", "distribution"):
                 parts[one["run"], one["trial"]].append(one)
+        headers = {one["run"]: one for one in objects if one["type"] == "header"}
         tables = {(one["run"], one["name"]): one for one in objects if one["type"] == "benchmark"}
         return [
-            told(one, tables[one["run"], one["benchmark"]], parts[one["run"], one["id"]])
+            told(
+                one,
+                headers[one["run"]],
+                tables[one["run"], one["benchmark"]],
+                parts[one["run"], one["id"]],
+            )
             if one["type"] == "trial"
             else fill(one, DEFINITIONS["samples"])
             if one["type"] == "samples"

@@ -16,6 +16,15 @@ CREATE MACRO short(v) AS CASE
 	WHEN whole_number(v) % 1000 = 0 THEN whole_number(v) // 1000 || chr(160) || 'k'
 	ELSE v END;
 
+-- What a record leaves to its readers, since it follows from the estimates of the batches: how far
+-- they lie apart, as (max - min) / median. `allocations` has the number of batches in each.
+CREATE MACRO known(l) AS [x FOR x IN l IF x IS NOT NULL];
+CREATE MACRO spread(l) AS CASE WHEN len(l) > 1
+	THEN (list_max(l) - list_min(l)) / nullif(list_median(l), 0) END;
+CREATE MACRO by_allocation(times, allocations) AS
+	[known(times[list_sum(allocations[:i]) - allocations[i] + 1:list_sum(allocations[:i])])
+	FOR i IN range(1, len(allocations) + 1)];
+
 CREATE TABLE run AS
 SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
 	(json->>'$.ranks')::INT AS ranks,
@@ -61,29 +70,38 @@ told AS (
 			"status": "VARCHAR", "reasons": ["VARCHAR"], "notes": ["VARCHAR"],
 			"metrics": "JSON", "samples": "JSON",
 			"placement": {"before": "JSON", "after": "JSON"},
-			"spread_within": "DOUBLE", "spread_between": "DOUBLE",
-			"cycles": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
+			"batches": {"allocations": ["INT"], "metrics": {"time": "JSON"}},
+			"cycle": "DOUBLE", "ratios": "JSON", "pairs": "JSON",
 			"counters": "JSON", "kernel": "JSON", "kernel_unknown": ["VARCHAR"],
 			"counting": "JSON", "oversubscribed": "BOOLEAN"}') AS t
 	FROM line JOIN placed ON placed.line = line.rowid),
+-- One number stands for a column of the same.
+estimated AS (SELECT *, by_allocation(CASE json_type(t.batches.metrics.time)
+		WHEN 'ARRAY' THEN from_json(t.batches.metrics.time, '["DOUBLE"]')
+		ELSE [t.batches.metrics.time::DOUBLE
+			FOR _ IN range(list_sum(t.batches.allocations)::BIGINT)] END,
+		t.batches.allocations) AS estimates FROM told),
 -- Cells of pairs have a line of their own.
 matrix AS (SELECT run, json->>'$.trial' AS trial, any_value(json) AS cells FROM line
 	WHERE type = 'matrix' GROUP BY ALL)
-SELECT whole, part, told.id, file, number, position, t.benchmark, t.variant,
+SELECT whole, part, estimated.id, file, number, position, t.benchmark, t.variant,
 	coalesce(t.parameters, '{}') AS parameters, t.threads, t.bind, b.protocol, t.status,
 	coalesce(t.reasons, []) AS reasons, coalesce(t.notes, []) AS notes, t.metrics, t.samples,
-	coalesce(t.placement.after, t.placement.before) AS placement, t.spread_within,
-	t.spread_between, t.cycles, t.ratios,
+	coalesce(t.placement.after, t.placement.before) AS placement,
+	list_median(known([spread(one) FOR one IN estimates])) AS spread_within,
+	spread(known([list_median(one) FOR one IN estimates])) AS spread_between,
+	[m.value FOR m IN from_json(t.metrics, '[{"name": "VARCHAR", "value": "DOUBLE"}]')
+		IF m.name = 'time'][1] / t.cycle AS cycles, t.ratios,
 	CASE WHEN cells IS NULL THEN t.pairs
 		ELSE json_merge_patch(t.pairs, json_object('cells', cells)) END AS pairs,
-	t.counters, t.kernel,
+	list_sum(t.batches.allocations)::BIGINT AS batches, t.counters, t.kernel,
 	coalesce(t.kernel_unknown, []) AS kernel_unknown, t.counting,
 	coalesce(t.oversubscribed, false) AS oversubscribed,
 	json_exists(t.parameters, '$.from') AND json_exists(t.parameters, '$.to') AS in_matrix,
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
 		'[0-9]+([+][0-9]+)*') AS laid_out
-FROM told LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark
-	LEFT JOIN matrix ON matrix.run = part AND matrix.trial = told.id;
+FROM estimated LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark
+	LEFT JOIN matrix ON matrix.run = part AND matrix.trial = estimated.id;
 
 -- All values of a metric, as counts: bucket b begins at 2^(b div 64 - 64) * (1 + (b mod 64) / 64).
 CREATE TABLE distribution AS
@@ -173,7 +191,7 @@ SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_ma
 	metric, unit, better, value, low, high, without_noise, why,
 	CASE WHEN status <> 'ok'
 		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
-	(samples->>'$.n')::BIGINT AS n, (samples->>'$.batches')::BIGINT AS batches,
+	(samples->>'$.n')::BIGINT AS n, batches,
 	(samples->>'$.noisy')::BIGINT AS noisy,
 	spread_within, spread_between,
 	placement->>'$.how' AS how, (placement->>'$.local_share')::DOUBLE AS local_share
@@ -266,9 +284,9 @@ FROM each_one LEFT JOIN disturbed USING (file, number, turn, place);
 -- Batches of which only quantiles were kept: they are no samples.
 CREATE VIEW sketch AS
 SELECT whole, part, id, begun AS moment, (sketch->>'$.n')::BIGINT AS n,
-	(sketch->>'$.quantiles."0"')::DOUBLE AS least,
-	(sketch->>'$.quantiles."0.5"')::DOUBLE AS median,
-	(sketch->>'$.quantiles."1"')::DOUBLE AS greatest
+	(sketch->>'$.quantiles[0]')::DOUBLE AS least,
+	(sketch->>'$.quantiles[5]')::DOUBLE AS median,
+	(sketch->>'$.quantiles[10]')::DOUBLE AS greatest
 FROM batch WHERE sketch IS NOT NULL;
 
 -- Both thinned out to some 400 marks a run, but 4 a trial; each stands for neighbouring samples of

@@ -19,6 +19,6 @@ uint64_t hash_text(const char *text)
 
 char *hash_print(uint64_t hash, char text[HASH_TEXT])
 {
-	snprintf(text, HASH_TEXT, "fnv1a64:%016" PRIx64, hash);
+	snprintf(text, HASH_TEXT, HASH_NAME ":%016" PRIx64, hash);
 	return text;
 }

@@ -16,6 +16,7 @@ uint64_t hash_more(uint64_t hash, const void *bytes, size_t n);
 uint64_t hash_text(const char *);
 
 /* "fnv1a64:cbf29ce484222325"; returns text. */
+#define HASH_NAME "fnv1a64"
 #define HASH_TEXT 32
 char *hash_print(uint64_t hash, char text[HASH_TEXT]);
 

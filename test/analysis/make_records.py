@@ -23,7 +23,7 @@ from typing import Any, Optional, cast
 Line = dict[str, Any]
 
 PAGE = 1 << 12
-QUANTILES = ("0", "0.01", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99", "1")
+QUANTILES = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1)
 BATCHES = 8
 SAMPLES = 12  # in a batch
 
@@ -334,7 +334,6 @@ def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]
                 "times": times,
                 "noisy": hit,
                 "cycle": 4.3e-10,
-                "values": {},
             }
         )
         at += sum(times)
@@ -412,13 +411,11 @@ def _trial(
                 "noisy": n_noisy,
                 "duration": time,
                 "units": 1,
-                "quantiles": {
-                    q: samples[min(len(samples) - 1, int(float(q) * len(samples)))]
-                    for q in QUANTILES
-                },
+                "quantiles": [
+                    samples[min(len(samples) - 1, int(q * len(samples)))] for q in QUANTILES
+                ],
                 "mean": statistics.fmean(samples),
                 "deviation": statistics.stdev(samples),
-                "humps": 2 if point.status == "noisy" else 1,
             }
             if samples
             else None
@@ -470,7 +467,7 @@ def _trial(
         ],
         "pairs": point.pairs if samples else None,
         "stopped": STOPPED.get(point.status, "converged"),
-        "started": "2025-03-14T09:26:54.000Z",
+        "at": 0.5,
         "elapsed": sum(samples) * 1.2 + 0.01,
     }
 
@@ -1471,13 +1468,15 @@ def _described(trials: list[Line]) -> Line:
 
 
 def _told(trial: Line) -> Line:
-    """As a trial line tells it: what its benchmark's line says is left out."""
+    """As a trial line tells it: what its benchmark's line says, or the rest of it, is left out."""
     counters = trial.get("counters", [])
     always = [c["name"] in OWN and not c.get("per_thread") for c in counters]
     own = {c["name"]: c for c, is_own in zip(counters, always) if is_own}
     asked = {**trial, "counters": [c for c, is_own in zip(counters, always) if not is_own]}
-    for key in ("protocol", "unit", "statistic"):
+    for key in ("protocol", "unit", "statistic", "spread_within", "spread_between", "cycles"):
         asked.pop(key, None)
+    if "=fnv1a64:" not in asked.get("identity", ""):
+        asked.pop("identity", None)
     if not asked.get("oversubscribed", True):
         del asked["oversubscribed"]
     asked["metrics"] = [
@@ -1486,13 +1485,22 @@ def _told(trial: Line) -> Line:
         if m.get("value") is not None
     ]
     if trial.get("noise"):
-        leave_out = {*OWN.values(), "run_delay_why"}
+        leave_out = {*OWN.values(), "run_delay_why", "samples"}
         asked["noise"] = {k: v for k, v in trial["noise"].items() if k not in leave_out}
     asked["kernel"] = {name: c["total"] for name, c in own.items() if c["total"]}
     if trial.get("samples"):
         asked["samples"] = {**trial["samples"], "parts": trial["samples"]["n"]}
+        asked["samples"].pop("batches", None)
         asked["kernel_unknown"] = [n for n, c in own.items() if c["total"] is None]
+    if trial.get("placement"):
+        asked["placement"] = {
+            when: {k: v for k, v in place.items() if v != 0 or k not in UNSAID}
+            for when, place in trial["placement"].items()
+        }
     return cast(Line, lean(asked))
+
+
+UNSAID = ("unmapped", "misplaced", "huge_bytes")  # where zero
 
 
 def as_written(lines: list[Line]) -> list[Line]:

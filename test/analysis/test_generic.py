@@ -59,7 +59,7 @@ def unknown() -> list[Line]:
     spread = {
         "n": 1000,
         "quantiles": {"0.5": 1e-6, "0.9": 2e-6, "0.99": 5e-6, "0.999": 9e-6, "1": 2e-5},
-        "buckets": [[100, 1000]],
+        "buckets": [[100, 400, 600]],
     }
     for trial in trials([lines]):
         delay: Line = {"name": "delay", "value": 2e-6, "ci": [1e-6, 3e-6]}

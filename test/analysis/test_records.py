@@ -121,6 +121,8 @@ def put(*path: Any) -> Callable[[Line], None]:
     return change
 
 
+SKETCH = [0.01] * 5 + [0.02] + [0.05] * 5  # quantiles
+
 WRONG = [
     ("header", drop("machine")),
     ("header", put("host", None)),
@@ -135,7 +137,7 @@ WRONG = [
     ("samples", drop("times")),
     ("samples", put("times", ["1"])),
     ("samples", put("times", None)),
-    ("samples", put("sketch", {"n": 1, "quantiles": {"0": 1, "0.5": 1, "1": 1}})),
+    ("samples", put("sketch", {"n": 1, "quantiles": [1] * 11})),
     ("samples", put("noisy", [-1])),
     ("samples", put("trial", "x")),
     ("header", put("counters", "events", 0, "why", "it can be counted, and has a reason why not")),
@@ -165,7 +167,7 @@ WRONG = [
     ("trial", put("placement", "after", "local_share", 1.5)),
     ("trial", put("placement", "after", "on_node", {"first": 3})),
     ("trial", put("placement", "after", "how", "unverified")),
-    ("trial", put("noise", "samples", 30)),
+    ("trial", put("noise", "wall", -1)),
     ("trial", put("stopped", "tired")),
     ("trial", put("unit_of_work", "pass")),
     ("end", put("trials", {"good": 3})),
@@ -214,7 +216,7 @@ def test_a_sketch_is_no_sample_and_is_drawn(tmp_path: Path) -> None:
     sample = next(line for line in lines if line["type"] == "samples")
     own = [line for line in lines if line["type"] == "samples" and line["trial"] == sample["trial"]]
     kept = sum(len(line["times"]) for line in own[1:])
-    sample.update(times=None, sketch={"n": 7, "quantiles": {"0": 0.01, "0.5": 0.02, "1": 0.05}})
+    sample.update(times=None, sketch={"n": 7, "quantiles": SKETCH})
     db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
     found = records.rows(db, "SELECT count(*) AS n FROM sample WHERE id = ?", sample["trial"])
     assert found == [{"n": kept}] and kept > 0
@@ -229,7 +231,7 @@ def test_a_trial_of_sketches_alone_is_drawn(tmp_path: Path) -> None:
     sample = next(line for line in lines if line["type"] == "samples")
     for line in lines:
         if line["type"] == "samples" and line["trial"] == sample["trial"]:
-            quantiles = {"0": 0.01, "0.5": 0.02, "1": 0.05}
+            quantiles = SKETCH
             line.update(times=None, sketch={"n": 7, "quantiles": quantiles})
     db = records.tables(records.read([write(tmp_path / "a.jsonl", lines)]))
     marks = records.rows(

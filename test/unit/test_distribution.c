@@ -33,6 +33,16 @@ static double of(const json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
+/* Of a run of buckets: behind the number of its first. */
+static uint64_t sum_of(const json_t *run)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 1; i < json_array_size(run); i++)
+		n += (uint64_t)json_integer_value(json_array_get(run, i));
+	return n;
+}
+
 static void test_median_of_a_sample_and_quantiles_of_all(void **state)
 {
 	struct distribution *d = distribution_open();
@@ -56,7 +66,7 @@ static void test_median_of_a_sample_and_quantiles_of_all(void **state)
 		    near(of(q, "0.99"), 989e-9) && near(of(q, "0.999"), 999e-9) &&
 		    near(of(q, "1"), 1000e-9));
 	json_array_foreach(json_object_get(o, "buckets"), i, bucket) n +=
-		(uint64_t)json_integer_value(json_array_get(bucket, 1));
+		sum_of(bucket);
 	assert_int_equal(n, 2100);
 	json_decref(o);
 	distribution_close(d);

@@ -39,8 +39,30 @@ static void measured_numbers_have_seven_digits(void **state)
 static void the_results_of_a_trial_keep_theirs(void **state)
 {
 	(void)state;
-	expect(lean_trial, "{\"batches\":[1.23456789],\"metrics\":[{\"value\":1.23456789}]}",
-	       "{\"batches\":[1.234568],\"metrics\":[{\"value\":1.23456789}]}");
+	expect(lean_trial, "{\"skew\":1.23456789,\"metrics\":[{\"value\":1.23456789}]}",
+	       "{\"skew\":1.234568,\"metrics\":[{\"value\":1.23456789}]}");
+}
+
+static void what_follows_from_the_rest_is_left_out(void **state)
+{
+	(void)state;
+	expect(lean_trial, "{\"identity\":\"a/b points=12\",\"cycles\":1.5,\"cycle\":2}",
+	       "{\"cycle\":2}");
+	expect(lean_trial, "{\"identity\":\"a/b points=fnv1a64:cbf29ce484222325\"}",
+	       "{\"identity\":\"a/b points=fnv1a64:cbf29ce484222325\"}");
+	expect(lean_trial,
+	       "{\"placement\":{\"before\":{\"pages\":0,\"misplaced\":0,\"unmapped\":2}}}",
+	       "{\"placement\":{\"before\":{\"pages\":0,\"unmapped\":2}}}");
+	expect(lean_trial, "{\"batches\":{\"metrics\":{\"time\":1,\"a\":2,\"b\":[1,2]}}}",
+	       "{\"batches\":{\"metrics\":{\"time\":1,\"b\":[1,2]}}}");
+}
+
+static void roles_are_told_where_there_are_several(void **state)
+{
+	(void)state;
+	expect(lean_trial, "{\"roles\":[{\"workers\":2},{\"workers\":0}]}", "{}");
+	expect(lean_trial, "{\"roles\":[{\"workers\":2},{\"workers\":1}]}",
+	       "{\"roles\":[{\"workers\":2},{\"workers\":1}]}");
 }
 
 static void counts_and_what_was_asked_for_keep_all(void **state)
@@ -66,6 +88,8 @@ int main(void)
 		cmocka_unit_test(what_says_nothing_is_left_out),
 		cmocka_unit_test(measured_numbers_have_seven_digits),
 		cmocka_unit_test(the_results_of_a_trial_keep_theirs),
+		cmocka_unit_test(what_follows_from_the_rest_is_left_out),
+		cmocka_unit_test(roles_are_told_where_there_are_several),
 		cmocka_unit_test(counts_and_what_was_asked_for_keep_all),
 		cmocka_unit_test(a_trial_has_only_metrics_with_a_value),
 	};

@@ -108,7 +108,7 @@ static void test_a_skew_that_tells_is_noted(void **state)
 		invention.planned.trial.benchmark = &benchmark;
 		for (size_t k = 0; k < s.samples; k++)
 			s.skews[k] = table[i].skew;
-		line = summary(&s, &s, 1, "now", &status);
+		line = summary(&s, &s, 1, 1.5, &status);
 		json_array_foreach(json_object_get(line, "notes"), j, doubt) noted |=
 			strstr(json_string_value(doubt), "begin 0.02 s apart, 2 % of a sample") !=
 			NULL;
@@ -121,7 +121,7 @@ static void test_a_skew_that_tells_is_noted(void **state)
 static json_t *ratios_of(const struct series *s, const struct series *group, unsigned n)
 {
 	enum status status;
-	json_t *line = summary(s, group, n, "now", &status),
+	json_t *line = summary(s, group, n, 1.5, &status),
 	       *list = json_incref(json_object_get(line, "ratios"));
 
 	json_decref(line);
@@ -274,7 +274,7 @@ static void test_no_ratio_without_a_time(void **state)
 	for (unsigned i = 0; i < group[1].batches; i++)
 		group[1].time[i] = group[1].batch[i].estimate = group[1].batch[i].clean = NAN;
 	for (unsigned i = 0; i < 2; i++) {
-		line = summary(&group[i], group, 2, "now", &status);
+		line = summary(&group[i], group, 2, 1.5, &status);
 		assert_int_equal(json_array_size(json_object_get(line, "ratios")), 0);
 		assert_int_equal(status, i ? STATUS_FAILED : STATUS_OK);
 		json_decref(line);
@@ -292,7 +292,7 @@ static void test_rarely_together_is_a_note(void **state)
 	(void)state;
 	invent(&s, &i, "one", 0, 0, 1, 2, 1);
 	s.time[3] = s.time[4] = NAN;
-	line = summary(&s, &s, 1, "now", &status);
+	line = summary(&s, &s, 1, 1.5, &status);
 	assert_int_equal(status, STATUS_OK);
 	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(line, "notes"), 0)),
 			       "2 of its 10 samples"));
@@ -314,7 +314,7 @@ static void test_never_together_is_said(void **state)
 	i.planned.trial.benchmark = &together;
 	for (unsigned b = 0; b < s.batches; b++)
 		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
-	line = summary(&s, &s, 1, "now", &status);
+	line = summary(&s, &s, 1, 1.5, &status);
 	/* others had the CPUs: no fault of the program's */
 	assert_int_equal(status, STATUS_UNCONVERGED);
 	assert_non_null(
@@ -340,7 +340,7 @@ static void test_noise_is_graver_than_a_wide_interval(void **state)
 	s.stopped = STOPPED_BUDGET;
 	for (unsigned noisy = 0; noisy < 2; noisy++) {
 		memset(s.noisy, (int)noisy, s.samples);
-		line = summary(&s, &s, 1, "now", &status);
+		line = summary(&s, &s, 1, 1.5, &status);
 		assert_int_equal(status, noisy ? STATUS_NOISY : STATUS_UNCONVERGED);
 		assert_int_equal(json_array_size(json_object_get(line, "reasons")), 1 + noisy);
 		json_decref(line);
@@ -373,7 +373,7 @@ static void test_what_counting_costs_is_a_note(void **state)
 						   .estimate = (b % 2 ? 1 : 1 + slower) *
 							       (1 + 0.001 * turn) };
 		}
-		line = summary(&s, &s, 1, "now", &status);
+		line = summary(&s, &s, 1, 1.5, &status);
 		counting = json_object_get(line, "counting");
 		assert_true(fabs(json_real_value(json_object_get(counting, "with")) -
 				 (1 + slower) * 1.0025) < 1e-9);
@@ -397,7 +397,7 @@ static void test_what_counting_costs_is_a_note(void **state)
 static void expect_end(struct series *s, enum status status, const char *reason)
 {
 	enum status found;
-	json_t *line = summary(s, s, 1, "now", &found);
+	json_t *line = summary(s, s, 1, 1.5, &found);
 	const json_t *reasons = json_object_get(line, "reasons");
 	const char *said = json_string_value(json_array_get(reasons, 0));
 
@@ -493,7 +493,7 @@ static void leave(struct housed *h)
 static void expect_note(struct housed *h, const char *part)
 {
 	enum status status;
-	json_t *line = summary(&h->series, &h->series, 1, "now", &status);
+	json_t *line = summary(&h->series, &h->series, 1, 1.5, &status);
 	const char *note = json_string_value(json_array_get(json_object_get(line, "notes"), 0));
 
 	assert_int_equal(!note, !part);
@@ -537,7 +537,7 @@ static void test_pages_that_were_not_read_are_a_note(void **state)
 	before->how = PLACEMENT_UNVERIFIED;
 	before->huge_unknown = true;
 	expect_note(&h, "is unverified: move_pages");
-	line = summary(&h.series, &h.series, 1, "now", &status);
+	line = summary(&h.series, &h.series, 1, 1.5, &status);
 	placement = json_object_get(json_object_get(line, "placement"), "before");
 	assert_string_equal(json_string_value(json_object_get(placement, "how")), "unverified");
 	assert_true(json_is_null(json_object_get(placement, "misplaced")));

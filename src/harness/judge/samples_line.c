@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/sample/metrics.h"
 #include "harness/sample/counts.h"
 #include "harness/record/json.h"
 #include "harness/sample/roles.h"
@@ -17,16 +15,13 @@ static const double sketched[] = { 0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.9
 
 json_t *samples_quantiles(double *values, size_t n)
 {
-	json_t *object = json_object();
-	char key[16];
+	json_t *list = json_array();
 
 	statistics_sort(values, n);
-	for (size_t i = 0; n && i < sizeof(sketched) / sizeof(*sketched); i++) {
-		snprintf(key, sizeof(key), "%g", sketched[i]);
-		json_object_set_new(object, key,
-				    record_number(statistics_quantile(values, n, sketched[i])));
-	}
-	return object;
+	for (size_t i = 0; n && i < sizeof(sketched) / sizeof(*sketched); i++)
+		json_array_append_new(list,
+				      record_number(statistics_quantile(values, n, sketched[i])));
+	return list;
 }
 
 json_t *samples_units(const struct series *s)
@@ -41,44 +36,6 @@ static json_t *list_of(const double *values, size_t n)
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, record_number(values[i]));
 	return list;
-}
-
-static bool known(const double *values, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(values[i]))
-			return true;
-	return false;
-}
-
-static bool same(const double *values, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (values[i] != values[0])
-			return false;
-	return n > 0;
-}
-
-/* What a metric was in each sample; where it was the same in all, that number. */
-static json_t *values_of(const double *values, size_t n)
-{
-	return same(values, n) ? record_number(values[0]) : list_of(values, n);
-}
-
-/* Of samples from `first` on. */
-static json_t *values_json(const struct series *s, size_t first, size_t n)
-{
-	const struct benchmark *benchmark = s->planned->trial.benchmark;
-	json_t *values = json_object();
-
-	for (unsigned m = 0; m < metric_count(benchmark); m++) {
-		const double *value = s->value[m];
-
-		if (value && known(value + first, n))
-			json_object_set_new(values, benchmark->metrics[m].name,
-					    values_of(value + first, n));
-	}
-	return values;
 }
 
 static json_t *noisy_json(const struct series *s, size_t first, size_t n)
@@ -153,13 +110,12 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
 	const struct batch *b = &s->batch[first], *last = &b[n - 1];
 	const size_t samples = last->first + last->samples - b->first;
 	const bool raw = is_raw(b);
-	json_t *line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
+	json_t *line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
 				 s->planned->id, "allocation", (int)b->allocation, "batch",
 				 (int)first, "at", record_number(b->at), "units", units_json(s, b),
 				 "times", raw ? list_of(s->time + b->first, samples) : json_null(),
 				 "noisy", raw ? noisy_json(s, b->first, samples) : json_array(),
 				 "cycle", b->cycle > 0 ? record_number(b->cycle) : json_null(),
-				 "values", raw ? values_json(s, b->first, samples) : json_object(),
 				 "counters", counts_batch_json(s, first));
 
 	if (!raw)

@@ -70,7 +70,7 @@ static json_t *stopped_json(const struct series *s)
 	return name ? json_string(name) : json_null();
 }
 
-json_t *summary(const struct series *s, const struct series *group, unsigned n, const char *started,
+json_t *summary(const struct series *s, const struct series *group, unsigned n, double at,
 		enum status *status)
 {
 	const struct planned *p = s->planned;
@@ -98,15 +98,15 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 	json_object_update_new(
 		line,
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, "
-			  "s:s, s:o, s:o}",
+			  "s:o, s:o, s:o}",
 			  "ratios", ratios_json(s, group, n), "pairs", pairs, "counters", counters,
 			  "kernel", counts_kernel_json(s), "kernel_unknown",
 			  counts_kernel_unknown_json(s), "counting", counting, "placement",
 			  placement_json(s), "noise", noise_json(s), "cycle", record_number(cycle),
 			  "cycles", record_number(time.all.value / cycle), "skew",
 			  record_number(samples_skew(s)), "group", (int)p->group, "stopped",
-			  stopped_json(s), "started", started, "elapsed", record_number(s->elapsed),
-			  "region", region_json(s)));
+			  stopped_json(s), "at", record_number(at), "elapsed",
+			  record_number(s->elapsed), "region", region_json(s)));
 	*status = v.status;
 	return line;
 }

@@ -13,9 +13,9 @@
 
 /*
  * The trial line of doc/schema/README.md, less what record_line() adds; the status in *status.
- * `group`: the trials sampled in turn, itself among them.
+ * `group`: the trials sampled in turn, itself among them; it began `at` s of the run.
  */
-json_t *summary(const struct series *, const struct series *group, unsigned n, const char *started,
+json_t *summary(const struct series *, const struct series *group, unsigned n, double at,
 		enum status *);
 
 #endif

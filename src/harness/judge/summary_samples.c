@@ -17,7 +17,18 @@
 /* Threads that begin further apart than this share of a sample. */
 #define SKEWED 0.01
 
+static json_t *mode_json(const double *sorted, size_t n, size_t of)
+{
+	return json_pack("{s:o, s:o}", "time", record_number(statistics_quantile(sorted, n, 0.5)),
+			 "share", record_number((double)n / (double)of));
+}
+
 /* Both modes of sorted times, of which the lower one has `low`. */
+static json_t *modes_json(const double *sorted, size_t low, size_t n)
+{
+	return json_pack("[o, o]", mode_json(sorted, low, n), mode_json(sorted + low, n - low, n));
+}
+
 static void note_modes(const struct series *s, const double *sorted, size_t low, size_t n,
 		       struct verdict *v)
 {
@@ -37,7 +48,7 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 {
 	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
 	size_t n = 0, clean = 0, low;
-	json_t *quantiles, *object;
+	json_t *quantiles, *object, *modes = NULL;
 
 	if (!s->samples || !sorted) {
 		free(sorted);
@@ -49,8 +60,10 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	statistics_sort(sorted, clean);
 	/* pairs have levels; what was disturbed is a mode of its own, and told apart already */
 	low = s->pairs ? 0 : statistics_modes(sorted, clean);
-	if (low)
+	if (low) {
 		note_modes(s, sorted, low, clean, v);
+		modes = modes_json(sorted, low, clean);
+	}
 	for (size_t i = 0; i < s->samples; i++)
 		if (isfinite(s->time[i]))
 			sorted[n++] = s->time[i];
@@ -60,12 +73,12 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 	}
 	quantiles = samples_quantiles(sorted, n);
 	object = json_pack(
-		"{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "n", (int)s->samples,
+		"{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "n", (int)s->samples,
 		"batches", (int)s->batches, "noisy", (int)noise_samples(s), "duration",
 		record_number(s->duration), "units", samples_units(s), "parts",
 		record_count(s->tally.done * tally_amount(&s->tally)), "quantiles", quantiles,
 		"mean", record_number(statistics_mean(sorted, n)), "deviation",
-		record_number(statistics_deviation(sorted, n)), "humps", low ? 2 : 1);
+		record_number(statistics_deviation(sorted, n)), "modes", modes);
 	free(sorted);
 	return object;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "harness/record/lean.h"
 
 static bool says_nothing(const json_t *value)
@@ -38,7 +39,6 @@ static json_t *lean_list(const json_t *list, bool cut)
 	return copy;
 }
 
-/* Its numbers are cut, or those in `batches` alone. */
 static json_t *lean_value(const json_t *of, bool cut)
 {
 	json_t *copy, *value;
@@ -53,10 +53,10 @@ static json_t *lean_value(const json_t *of, bool cut)
 	copy = json_object();
 	json_object_foreach((json_t *)of, key, value)
 	{
-		/* what was asked for is there as it was asked for */
+		/* what was asked for is there as it was asked for, and results are compared */
 		json_t *own = !strcmp(key, "parameters")
 				      ? json_incref(value)
-				      : lean_value(value, cut || !strcmp(key, "batches"));
+				      : lean_value(value, cut && strcmp(key, "value"));
 
 		if (says_nothing(own))
 			json_decref(own);
@@ -71,22 +71,99 @@ json_t *lean(const json_t *line)
 	return lean_value(line, true);
 }
 
-json_t *lean_trial(const json_t *line)
+/* --- a trial line: what follows from the rest of it, or from its benchmark's line --- */
+
+static void leave_out(json_t *object, const char *const *keys)
 {
-	json_t *copy = lean_value(line, false), *metrics = json_array(), *metric;
+	for (; *keys; keys++)
+		json_object_del(object, *keys);
+}
+
+static void leave_out_zeros(json_t *object, const char *const *keys)
+{
+	for (; *keys; keys++)
+		if (json_is_number(json_object_get(object, *keys)) &&
+		    json_number_value(json_object_get(object, *keys)) == 0)
+			json_object_del(object, *keys);
+}
+
+/* The parameters say it, but for the contents of files. */
+static void lean_identity(json_t *trial)
+{
+	const char *identity = json_string_value(json_object_get(trial, "identity"));
+
+	if (identity && !strstr(identity, "=" HASH_NAME ":"))
+		json_object_del(trial, "identity");
+}
+
+static void lean_placement(json_t *placement)
+{
+	static const char *const counts[] = { "unmapped", "misplaced", "huge_bytes", NULL };
+
+	leave_out_zeros(json_object_get(placement, "before"), counts);
+	leave_out_zeros(json_object_get(placement, "after"), counts);
+}
+
+/* The only one at work did what the trial did. */
+static void lean_roles(json_t *trial)
+{
+	const json_t *role;
+	unsigned at_work = 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(copy, "metrics"), i, metric)
+	json_array_foreach(json_object_get(trial, "roles"), i, role) at_work +=
+		json_integer_value(json_object_get(role, "workers")) > 0;
+	if (at_work < 2)
+		json_object_del(trial, "roles");
+}
+
+/* A metric that was the same in all batches has that value. */
+static void lean_batches(json_t *batches)
+{
+	json_t *metrics = json_object_get(batches, "metrics"), *column;
+	const char *name;
+	void *next;
+
+	json_object_foreach_safe(metrics, next, name, column)
 	{
-		json_object_del(metric, "unit");
-		json_object_del(metric, "better");
+		if (json_is_number(column) && strcmp(name, "time"))
+			json_object_del(metrics, name);
+	}
+}
+
+static void lean_metrics(json_t *trial)
+{
+	static const char *const told[] = { "unit", "better", NULL };
+	json_t *metrics = json_array(), *metric;
+	size_t i;
+
+	json_array_foreach(json_object_get(trial, "metrics"), i, metric)
+	{
+		leave_out(metric, told);
 		if (json_object_get(metric, "value"))
 			json_array_append(metrics, metric);
 	}
 	if (json_array_size(metrics))
-		json_object_set(copy, "metrics", metrics);
+		json_object_set(trial, "metrics", metrics);
 	else
-		json_object_del(copy, "metrics");
+		json_object_del(trial, "metrics");
 	json_decref(metrics);
+}
+
+json_t *lean_trial(const json_t *line)
+{
+	static const char *const derived[] = { "spread_within", "spread_between", "cycles", NULL },
+				 *const of_samples[] = { "batches", NULL },
+				 *const of_noise[] = { "samples", NULL };
+	json_t *copy = lean(line);
+
+	leave_out(copy, derived);
+	leave_out(json_object_get(copy, "samples"), of_samples);
+	leave_out(json_object_get(copy, "noise"), of_noise);
+	lean_identity(copy);
+	lean_placement(json_object_get(copy, "placement"));
+	lean_roles(copy);
+	lean_batches(json_object_get(copy, "batches"));
+	lean_metrics(copy);
 	return copy;
 }

@@ -7,12 +7,13 @@
 
 /*
  * A copy of a line without what is null, or an empty list or object: so absent is null, or empty.
- * In lists nothing is left out. Numbers but `parameters` are cut to seven digits. NULL: no memory.
+ * In lists nothing is left out. Numbers are cut to seven digits, but for `parameters` and the
+ * `value` of results, which others compare. NULL: no memory.
  */
 json_t *lean(const json_t *line);
 /*
- * Of a trial line, also without what its benchmark's line says, units, and without metrics that
- * have no value. Its results keep their digits, for others compare them; its batches do not.
+ * Of a trial line, also without what follows from other keys, or from its benchmark's line, and
+ * without metrics that have no value (doc/schema/README.md says how readers get them).
  */
 json_t *lean_trial(const json_t *line);
 

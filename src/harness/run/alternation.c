@@ -62,9 +62,9 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 
 	*a = (struct alternation){ .run = r,
 				   .repeats = p->repeats,
+				   .at = budget_elapsed(&r->budget),
 				   .end = budget_now(&r->budget) + share,
 				   .allocations = effort_allocations(r->options, p->repeats) };
-	record_time(a->started);
 	a->series = calloc(n, sizeof(*a->series));
 	if (agree_any(r->ranks, !a->series) || !a->series)
 		return -1;

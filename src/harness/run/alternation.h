@@ -18,7 +18,7 @@ struct alternation {
 	unsigned allocations; /* at least */
 	unsigned round;	      /* sweeps taken, in all allocations */
 	unsigned sweeps;      /* batches of each trial in an allocation, at least */
-	char started[RECORD_TIME];
+	double at;	      /* s from the run's start to its own */
 };
 
 /*

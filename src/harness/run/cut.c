@@ -49,9 +49,10 @@ static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 	for (; r->trial_at < plan->trials && clock_now() < enough; r->trial_at++) {
 		struct planned *p = &plan->trial[r->trial_at];
 		struct series series;
-		struct alternation a = { .run = r, .series = &series, .n = 1 };
+		struct alternation a = {
+			.run = r, .series = &series, .n = 1, .at = budget_elapsed(&r->budget)
+		};
 
-		record_time(a.started);
 		/* No counting: to divide the counts of packages takes a call to other ranks. */
 		r->skipped += p->again;
 		if (p->done || series_open(&series, p, r->ranks ? NULL : r->counting))

@@ -30,7 +30,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	}
 	samples_told_rest(r, s);
 	s->stopped = stop_reason(a, s, stopped);
-	line = summary(s, a->series, a->n, a->started, &status);
+	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);
 	/* a row is shown once a kill cannot lose its line any more */
 	if (line && rank_is_first(r->ranks))

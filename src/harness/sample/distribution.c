@@ -69,18 +69,28 @@ static json_t *quantiles_of(const struct histogram *h)
 	return object;
 }
 
+/* Runs of buckets that have values: the first one's number, then the counts of all. */
+static json_t *buckets_of(const struct histogram *h)
+{
+	json_t *runs = json_array(), *run = NULL;
+
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		if (h->count[i] && (!i || !h->count[i - 1])) {
+			run = json_pack("[i]", (int)i);
+			json_array_append_new(runs, run);
+		}
+		if (h->count[i])
+			json_array_append_new(run, json_integer((json_int_t)h->count[i]));
+	}
+	return runs;
+}
+
 json_t *distribution_json(const struct distribution *d)
 {
 	const struct histogram *h = &d->all;
-	json_t *buckets;
 
 	if (!histogram_total(h))
 		return NULL;
-	buckets = json_array();
-	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-		if (h->count[i])
-			json_array_append_new(buckets,
-					      json_pack("[i, I]", (int)i, (json_int_t)h->count[i]));
 	return json_pack("{s:I, s:o, s:o}", "n", (json_int_t)histogram_total(h), "quantiles",
-			 quantiles_of(h), "buckets", buckets);
+			 quantiles_of(h), "buckets", buckets_of(h));
 }

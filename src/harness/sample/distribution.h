@@ -25,8 +25,8 @@ void distribution_add(struct distribution *, const struct histogram *, double un
 double distribution_end(struct distribution *, const struct ranks *);
 
 /*
- * {"n", "quantiles": {"0.5": .., "0.9", "0.99", "0.999", "1"}, "buckets": [[bucket, n], ..]}, of
- * all samples; buckets are histogram_value()'s. NULL: there was none.
+ * {"n", "quantiles": {"0.5": .., "0.9", "0.99", "0.999", "1"}, "buckets": [[bucket, n, n, ..],
+ * ..]}, of all samples; buckets are histogram_value()'s. NULL: there was none.
  */
 json_t *distribution_json(const struct distribution *);
 
