@@ -62,7 +62,8 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
         assert t["samples"]["n"] == sum(
             len(s["times"]) for s in lines if s["type"] == "samples" and s["trial"] == t["id"]
         )
-    assert "interrupted" in out
+    said = "interrupted by {}: 2 trials incomplete; the same command with --resume goes on\n"
+    assert out.endswith(said.format(number.name)), out
 
 
 def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
@@ -72,7 +73,18 @@ def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
         lambda: file.exists() and file.read_bytes().count(b'"type":"trial"') > 3, "a few trials"
     )
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE)
+    out, _ = process.communicate(timeout=PATIENCE)
+    # what was not begun has no row, but is counted
+    measured = {line["trial"] for line in read(file) if line["type"] == "samples"}
+    left = [
+        line
+        for line in read(file)
+        if line["type"] == "trial"
+        and line["status"] == "interrupted"
+        and line["id"] not in measured
+    ]
+    assert left and f"interrupted by SIGINT: {len(left)} trials not measured" in out, out
+    assert len(rows_of(out)) == 20 - len(left)
     complete = {
         line["id"]
         for line in read(file)

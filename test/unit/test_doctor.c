@@ -94,7 +94,7 @@ static const struct {
 	  "numactl --localalloc locus" },
 	{ "/proc/self/numa_maps", "55d0c0de0000 interleave:0-1 file=/bin/locus\n",
 	  "[!!] memory policy        interleave:0-1: pages lie there, and not with the threads "
-	  "that touch them first\n",
+	  "that touch them\n                          first\n",
 	  "srun --mem-bind=none" },
 	{ "/proc/self/numa_maps", NULL,
 	  "[??] memory policy        /proc/self/numa_maps can't be read\n", NULL },
@@ -109,7 +109,7 @@ static const struct {
 	  "drop_caches" },
 	{ NODES "/node0/meminfo", "Node 0 MemTotal: 8388608 kB\nNode 0 MemFree: 4000000 kB\n",
 	  "[--] memory               3.7 GiB of 4 GiB available on node 1, the least of 2 nodes; "
-	  "node 0 is the fullest: 3.8 GiB of 8 GiB\n",
+	  "node 0 is the\n                          fullest: 3.8 GiB of 8 GiB\n",
 	  "drop_caches" },
 	{ NODES "/node1/meminfo", "Node 1 MemTotal: 262144 kB\nNode 1 MemFree: 250000 kB\n",
 	  "[ok] memory               244 MiB of 256 MiB available on node 1, the least of 2 "
@@ -126,7 +126,8 @@ static const struct {
 	{ THP "/enabled", NULL, "[--] transparent pages    not in this kernel", NULL },
 	{ HUGE "/hugepages-2048kB/free_hugepages", "0\n",
 	  "[--] hugetlb pages        0 of 512 of 2 MiB",
-	  "echo 512 | sudo tee " HUGE "/hugepages-2048kB/nr_hugepages" },
+	  "echo 512 | sudo tee \\\n                              " HUGE
+	  "/hugepages-2048kB/nr_hugepages" },
 	/* Of Arm's many sizes only those that can be asked for matter. */
 	{ HUGE "/hugepages-64kB/nr_hugepages", "0\n",
 	  "[ok] hugetlb pages        512 of 512 of 2 MiB", NULL },
@@ -189,6 +190,14 @@ static char *opinion(const char *of, const struct machine *m, int *status)
 	return text;
 }
 
+/* A terminal has 100 columns. */
+static void assert_narrow(const char *text)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		if (strcspn(line, "\n") > 100)
+			fail_msg("too wide: %s", line);
+}
+
 static void the_healthy_have_nothing(void **state)
 {
 	char *text;
@@ -224,6 +233,7 @@ static void each_fault_is_named(void **state)
 			remove(in_tree(changes[i].path));
 		text = opinion(root, machine, &status);
 		remove(in_tree(changes[i].path));
+		assert_narrow(text);
 		line = strstr(text, changes[i].line);
 		if (!line || (line != text && line[-1] != '\n'))
 			fail_msg("no line \"%s\" in:\n%s", changes[i].line, text);

@@ -129,11 +129,11 @@ def test_doctor_says_what_is_forbidden_and_who_could_allow_it(locus):
     assert done.status in (0, 1) and not done.err
     for finding in (
         (
-            r"\[--\] move_pages +asking for a page's node: Operation not permitted\n.*can't"
-            r" be verified.*\n.*--cap-add SYS_NICE"
+            r"\[--\] move_pages +asking for a page's node: Operation not permitted\n +placement "
+            r"can't be verified.*\n.*--cap-add SYS_NICE"
         ),
-        r"\[--\] hardware counters +forbidden, .*seccomp.*\n.*\n.*--cap-add PERFMON",
-        r"\[--\] software counters +forbidden, .*seccomp.*\n.*\n.*--cap-add PERFMON",
+        r"\[--\] hardware counters +forbidden, .*seccomp(?:.*\n +)+\$ .*--cap-add PERFMON",
+        r"\[--\] software counters +forbidden, .*seccomp(?:.*\n +)+\$ .*--cap-add PERFMON",
     ):
         assert re.search(finding, done.out), done.out
     assert "[ok] move_pages           allowed" in locus("doctor", forbid="mbind").out

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/sysfs.h"
@@ -12,6 +14,7 @@
 #include "commands/doctor/pages.h"
 #include "commands/doctor/python.h"
 #include "harness/ask/options.h"
+#include "harness/run/wrapped.h"
 #include "machine/topology/open.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -37,8 +40,8 @@ static const struct check {
 	  false },
 	{ "NUMA nodes", "trials that need all nodes are impossible", check_nodes,
 	  "sbatch --exclusive --mem=0 ... # by hand: cpuset.mems of the cgroup", false },
-	{ "memory policy", "data can't be placed on each node that a trial wants",
-	  check_policy, "numactl --localalloc locus ... # SLURM: srun --mem-bind=none", false },
+	{ "memory policy", "data can't be placed on each node that a trial wants", check_policy,
+	  "numactl --localalloc locus ... # SLURM: srun --mem-bind=none", false },
 	{ "CPU quota", "the kernel stops the process when its share is used up", check_quota,
 	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup",
 	  false },
@@ -62,8 +65,8 @@ static const struct check {
 	  "ulimit -l unlimited", false },
 	{ "schedstat", "waiting for a CPU can't be told from running", check_schedstat, NULL,
 	  false },
-	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them to be",
-	  check_paranoid, "sudo sysctl kernel.perf_event_paranoid=1", false },
+	{ "perf_event_paranoid", "counters are forbidden, or PAPI takes them to be", check_paranoid,
+	  "sudo sysctl kernel.perf_event_paranoid=1", false },
 	{ "NMI watchdog", "it takes one of the processor's counters", check_watchdog,
 	  "sudo sysctl kernel.nmi_watchdog=0", false },
 	{ "hardware counters", "no cycles, misses or bandwidth beside the times", check_pmu, NULL,
@@ -81,17 +84,41 @@ static const struct check {
 	  true },
 };
 
+enum { COLUMN = 26 }; /* of what is found */
+
+/* "COMMAND # COMMENT", either of which may be missing. In one line, if that has room. */
+static void print_remedy(FILE *out, const char *remedy)
+{
+	const char *comment = *remedy == '#' ? remedy : strstr(remedy, " # ");
+	char head[COLUMN + 3], *command;
+
+	snprintf(head, sizeof(head), "%*s$ ", COLUMN, "");
+	if (!comment || strlen(head) + strlen(remedy) <= WRAPPED_WIDTH) {
+		wrapped_command(head, remedy, COLUMN + 4, out);
+		return;
+	}
+	command = strndup(remedy, (size_t)(comment - remedy));
+	if (command && *command)
+		wrapped_command(head, command, COLUMN + 4, out);
+	head[COLUMN] = 0;
+	wrapped_row(head, comment + strspn(comment, " #"), COLUMN, out);
+	free(command);
+}
+
 static void print(FILE *out, const struct check *c, const struct finding *f)
 {
 	static const char *const words[FINDING_STATES] = { "[ok]", "[!!]", "[--]", "[??]" };
 	const char *remedy = *f->remedy ? f->remedy : c->remedy;
+	char head[COLUMN + 1];
 
-	fprintf(out, "%s %-20s %s\n", words[f->state], c->name, f->found);
+	snprintf(head, sizeof(head), "%s %-20s ", words[f->state], c->name);
+	wrapped_row(head, f->found, COLUMN, out);
 	if (f->state != FINDING_WRONG && f->state != FINDING_MISSING)
 		return;
-	fprintf(out, "     %-20s %s\n", "", c->why);
+	snprintf(head, sizeof(head), "%*s", COLUMN, "");
+	wrapped_row(head, c->why, COLUMN, out);
 	if (remedy)
-		fprintf(out, "     %-20s $ %s\n", "", remedy);
+		print_remedy(out, remedy);
 }
 
 int doctor_at(const char *root, const struct machine *machine, FILE *out)

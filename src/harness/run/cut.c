@@ -102,6 +102,7 @@ static int close_books(struct run *r, int signal, const char *what)
 	}
 	table_close(&r->table);
 	r->unwritable = record_failed(r->record);
+	tell_end(r);
 	status = run_status(r);
 	run_end(r, status);
 	fflush(stdout);

@@ -12,6 +12,7 @@
 #include "harness/plan/plans_agree.h"
 #include "harness/run/resume.h"
 #include "harness/run/run_lines.h"
+#include "harness/run/tell.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 #include "base/text.h"
@@ -58,11 +59,9 @@ static int with_team(struct team *team, void *argument)
 	announce(r);
 	measure_plans(r);
 	table_close(&r->table);
-	if (r->skipped && table_is_read(&r->table))
-		fprintf(r->table.cells.to, "%u trials were complete in the file already\n",
-			r->skipped);
 	regions_close(&r->regions, &r->plans, r->ranks);
 	run_ended(r);
+	tell_end(r);
 	say_nothing_was_measured(r);
 	status = run_status(r);
 	run_end(r, status);

@@ -38,6 +38,7 @@ struct run {
 	double seconds; /* that it was estimated to take */
 	/* how far it is */
 	unsigned count[STATUSES], finished, skipped; /* trials */
+	unsigned left;				     /* of the finished: not measured */
 	int signal;				     /* that ends it, on all ranks; 0: none */
 	bool unwritable;			     /* the record: this ends it, too */
 	bool headed;				     /* the record has its header */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/run/samples_told.h"
 #include "harness/run/stop.h"
@@ -7,6 +8,7 @@
 #include "harness/run/tell.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
+#include "base/text.h"
 
 void tell_plan(struct run *r)
 {
@@ -14,6 +16,13 @@ void tell_plan(struct run *r)
 	if (rank_is_first(r->ranks))
 		table_begin(&r->table, &r->plans.plan[r->plan_at]);
 	r->trial_at = 0;
+}
+
+/* Whether there is nothing to show of it but that it was left out. */
+static bool is_left(const struct series *s, enum status status)
+{
+	return status == STATUS_INTERRUPTED && !s->samples &&
+	       (s->stopped == STOPPED_SIGNAL || !s->ready);
 }
 
 /* The disk is waited for once a group: what was measured is in the batches' lines. */
@@ -33,11 +42,47 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);
 	/* a row is shown once a kill cannot lose its line any more */
-	if (line && rank_is_first(r->ranks))
+	r->left += is_left(s, status);
+	if (line && rank_is_first(r->ranks) && !(is_left(s, status) && table_is_read(&r->table)))
 		table_row(&r->table, s->planned, line);
 	json_decref(line);
 	r->count[status]++;
 	r->finished++;
+}
+
+/* "interrupted by SIGINT: 12 trials not measured, 9 incomplete; ..." */
+static void print_left(const struct run *r, unsigned unmeasured, unsigned begun, FILE *f)
+{
+	const char *output = r->options->output;
+
+	fprintf(f, "%s%s%s: ", r->table.any ? "\n" : "",
+		r->signal	? "interrupted by "
+		: r->unwritable ? "the record can't be written"
+				: "time budget spent",
+		r->signal ? watchdog_signal_name(r->signal) : "");
+	if (unmeasured)
+		fprintf(f, "%s not measured", text_count(unmeasured, "trial").of);
+	if (unmeasured && begun)
+		fprintf(f, ", %u incomplete", begun);
+	else if (begun)
+		fprintf(f, "%s incomplete", text_count(begun, "trial").of);
+	fprintf(f, "; %s\n",
+		output && strcmp(output, RECORD_STDOUT) ? "the same command with --resume goes on"
+							: "with --output FILE, --resume can go on");
+}
+
+void tell_end(struct run *r)
+{
+	const unsigned unmeasured = r->left + r->plans.trials - r->skipped - r->finished,
+		       begun = r->count[STATUS_INTERRUPTED] - r->left;
+	FILE *f = r->table.cells.to;
+
+	if (!table_is_read(&r->table))
+		return;
+	if (r->skipped)
+		fprintf(f, "%u trials were complete in the file already\n", r->skipped);
+	if (unmeasured || begun)
+		print_left(r, unmeasured, begun, f);
 }
 
 void tell_all(struct alternation *a, enum stopped stopped)

@@ -11,5 +11,7 @@ void tell_plan(struct run *);
 void tell_next(struct alternation *, enum stopped);
 /* Of all that have none. On all ranks. */
 void tell_all(struct alternation *, enum stopped);
+/* Behind the tables: what was not measured, why, and how to go on. */
+void tell_end(struct run *);
 
 #endif

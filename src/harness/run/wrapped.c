@@ -13,8 +13,10 @@ static int width_of(const char *text, size_t bytes)
 	return width - utf8_width(text + bytes);
 }
 
-void wrapped_row(const char *head, const char *text, int indent, FILE *f)
+/* `mark` stands at the end of each line but the last. */
+static void wrap(const char *head, const char *text, int indent, const char *mark, FILE *f)
 {
+	const int most = WRAPPED_WIDTH - utf8_width(mark);
 	int used = utf8_width(head), gap = 0;
 
 	fputs(head, f);
@@ -24,8 +26,8 @@ void wrapped_row(const char *head, const char *text, int indent, FILE *f)
 
 		word += text[word] == '|';
 		width = width_of(text, word);
-		if (!first && used + gap + width > WRAPPED_WIDTH) {
-			fprintf(f, "\n%*s", indent, "");
+		if (!first && used + gap + width > most) {
+			fprintf(f, "%s\n%*s", mark, indent, "");
 			used = indent;
 		} else if (gap) {
 			fputc(' ', f);
@@ -38,6 +40,16 @@ void wrapped_row(const char *head, const char *text, int indent, FILE *f)
 		text += gap;
 	}
 	fputc('\n', f);
+}
+
+void wrapped_row(const char *head, const char *text, int indent, FILE *f)
+{
+	wrap(head, text, indent, "", f);
+}
+
+void wrapped_command(const char *head, const char *text, int indent, FILE *f)
+{
+	wrap(head, text, indent, " \\", f);
 }
 
 void wrapped_print(const char *text, int indent, FILE *f)

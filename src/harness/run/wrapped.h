@@ -15,5 +15,7 @@ enum { WRAPPED_WIDTH = 100 };
 void wrapped_print(const char *text, int indent, FILE *);
 /* The same, behind a head that is printed as it is. */
 void wrapped_row(const char *head, const char *text, int indent, FILE *);
+/* A shell command: broken lines end with a backslash, so that it can be copied. */
+void wrapped_command(const char *head, const char *text, int indent, FILE *);
 
 #endif
