@@ -189,7 +189,8 @@ def test_doctor(built, done):
     assert (
         "of 2 MiB, " in done.out and "of 64 KiB" not in done.out and "of 32 MiB" not in done.out
     ), done.out
-    assert re.search(r"\$ spack install likwid\n +it counts by perf_event; Debian", done.out), done.out
+    remedy = r"\$ spack install likwid\n +it counts by perf_event; Debian"
+    assert re.search(remedy, done.out), done.out
 
 
 @pytest.mark.guest(ATOMIC, "locus list")
