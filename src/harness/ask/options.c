@@ -154,6 +154,7 @@ static error_t check_together(struct argp_state *state, const struct options *o)
 /* Ends argp_parse(): nothing is left to do. */
 static error_t print_help(struct argp_state *state, unsigned flags)
 {
+	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* as wide as all else that is printed */
 	argp_state_help(state, state->out_stream, flags);
 	return ECANCELED;
 }

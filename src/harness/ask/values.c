@@ -71,9 +71,8 @@ static int refuse_choice(const struct reading *r, const char *word)
 	}
 	near = names_nearest(word, names, n);
 	if (near >= 0)
-		return refuse(r, EXIT_COMMAND_LINE,
-			      "there is no '%s'; did you mean '%s'? Expected one of %s", word,
-			      names[near], r->parameter->choices);
+		return refuse(r, EXIT_COMMAND_LINE, "there is no '%s'; did you mean '%s'?", word,
+			      names[near]);
 	return refuse(r, EXIT_COMMAND_LINE, "there is no '%s'; expected one of %s", word,
 		      r->parameter->choices);
 }

@@ -45,9 +45,12 @@ static int refuse_variant(const struct request *r, const char *word, const char 
 	const int near = names_nearest(word, names, n);
 	char why[512];
 
-	snprintf(why, sizeof(why), "%s has no variant '%s'%s%s%s `locus list %s` shows them",
-		 benchmark, word, near < 0 ? ";" : "; did you mean '", near < 0 ? "" : names[near],
-		 near < 0 ? "" : "'?", benchmark);
+	if (near < 0)
+		snprintf(why, sizeof(why), "%s has no variant '%s'; `locus list %s` shows them",
+			 benchmark, word, benchmark);
+	else
+		snprintf(why, sizeof(why), "%s has no variant '%s'; did you mean '%s'?", benchmark,
+			 word, names[near]);
 	return request_refuse(r, "variant", why);
 }
 

@@ -26,6 +26,16 @@ static void say_nothing_was_measured(const struct run *r)
 			"\n");
 }
 
+static bool possible(const struct plans *p)
+{
+	const struct planned *trial;
+
+	for (unsigned i = 0; (trial = plans_trial(p, i)); i++)
+		if (!trial->refusal)
+			return true;
+	return false;
+}
+
 /* How long it takes is said before it begins. */
 static void announce(const struct run *r)
 {
@@ -33,7 +43,7 @@ static void announce(const struct run *r)
 	const unsigned left = r->plans.trials - r->skipped;
 	char duration[TEXT_DURATION];
 
-	if (!table_is_read(&r->table))
+	if (!table_is_read(&r->table) || !possible(&r->plans))
 		return;
 	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n\n",
 		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,

@@ -17,9 +17,8 @@
 /* CPUs of a synthetic machine: hwloc takes seconds for as many, and quadratic time beyond */
 #define MOST_SYNTHETIC (1u << 13)
 #define EXAMPLE	       "\"node:2 core:64 pu:2\""
-#define EXPECTED \
-	"an XML file of hwloc (lstopo FILE.xml writes one) or a description such as " EXAMPLE
-#define NODES "/sys/devices/system/node"
+#define EXPECTED       "hwloc XML (lstopo FILE.xml) or a description such as " EXAMPLE
+#define NODES	       "/sys/devices/system/node"
 
 /*
  * CPUs of a synthetic description: the product of the counts outside brackets and parentheses,
@@ -59,7 +58,7 @@ static int take_synthetic(struct machine *m, const char *text, const char **erro
 			text, cpus, MOST_SYNTHETIC);
 	if (hwloc_topology_set_synthetic(m->topology, text) || hwloc_topology_load(m->topology))
 		return why_fail(error,
-				"topology \"%.200s\" is neither a file nor a description; "
+				"\"%.200s\" is neither a file nor a description; "
 				"expected " EXPECTED,
 				text);
 	return 0;

@@ -50,6 +50,11 @@ static unsigned spread_rank(hwloc_obj_t object)
 	return rank;
 }
 
+/*
+ * One order for any number of threads: its first n CPUs are spread for each n. hwloc_distrib()
+ * places one n at a time, and in proportion to the CPUs: of 4 threads on nodes with 6 and 2 CPUs,
+ * 3 and 1, where 2 and 2 have more bandwidth.
+ */
 static void order_spread(const struct machine *m, struct cpu_order *order)
 {
 	for (unsigned i = 0; i < m->cpus; i++)
