@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import altair as alt
 import vl_convert
 
+from . import slim
 from .charts import Picture
 
 SCALE = 1.5  # of a PNG, to the pixels of a chart
@@ -83,12 +84,11 @@ def _tidied(svg: str, name: str) -> str:
                 of[key] = f"{name}-{value}"
             elif "#" in value:
                 of[key] = re.sub(r"^(url\()?#(?=[a-z_]+\d)", rf"\1#{name}-", value)
-            elif key in ("d", "transform", "x1", "x2", "y1", "y2", "width", "height"):
-                of[key] = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", value)
         if said:
             title = ElementTree.Element(SVG + "title")
             title.text = said
             element.insert(0, title)
+    slim.slim(root)
     root.set("font-family", "Liberation Sans, Arial, Helvetica, sans-serif")
     return ElementTree.tostring(root, encoding="unicode")
 

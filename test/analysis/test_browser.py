@@ -105,8 +105,12 @@ def test_a_measured_page_has_its_pictures(measured: Path, seen: Seen) -> None:
     assert page.locator("figure >> visible=true").count() >= 2
     page.click("#unfold")
     extents = page.evaluate("""() => [...document.querySelectorAll(".picture svg")].map(svg => {
-        const drawn = [...svg.querySelectorAll("path, image")].map(mark => mark.getBBox());
-        return [svg.getBoundingClientRect().width, drawn.filter(b => b.width || b.height).length];
+        const drawn = [...svg.querySelectorAll("path, image")].filter(mark => {
+            const { width, height } = mark.getBBox();
+            return width || height;
+        });
+        const strokes = drawn.map(mark => mark.getAttribute("d")?.match(/M/g).length ?? 1);
+        return [svg.getBoundingClientRect().width, strokes.reduce((sum, n) => sum + n, 0)];
     })""")
     assert len(extents) == page.locator("figure").count()
     assert all(width > 300 and marks > 5 for width, marks in some(extents)), extents

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An SVG with less in it that looks the same: what Vega writes at each mark stands once at their
+group, lines of a kind are one path, and what draws nothing is gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+from xml.etree import ElementTree
+
+SVG = "{http://www.w3.org/2000/svg}"
+USUAL = {  # what holds without a word
+    "opacity": "1",
+    "stroke-width": "1",
+    "font-weight": "normal",
+    "text-anchor": "start",
+    "pointer-events": "none",  # the page's style says so where it matters
+    "transform": "translate(0,0)",
+    "x2": "0",
+    "y2": "0",
+}
+INHERITED = (
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+)
+PLACES = ("d", "transform", "x", "y", "x2", "y2", "width", "height")
+MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)$")
+
+
+def slim(element: Any) -> None:
+    """In place."""
+    for child in list(element):
+        slim(child)
+        _rounded(child.attrib)
+        if _is_empty(child):
+            element.remove(child)
+    flat = [own for child in element for own in (child if _is_bare(child) else [child])]
+    element[:] = flat
+    if element.get("class", "").startswith("mark-") and len(element):
+        element[:] = _merged(flat)
+        _share(element)
+
+
+def _rounded(of: dict[str, str]) -> None:
+    for key in PLACES:
+        if key in of:
+            of[key] = re.sub(
+                r"\d+\.\d+", lambda n: f"{float(n[0]):.1f}".removesuffix(".0"), of[key]
+            )
+    for key, value in USUAL.items():
+        if of.get(key) == value:
+            del of[key]
+
+
+def _is_empty(element: Any) -> bool:
+    """Whether it draws nothing."""
+    if element.tag == f"{SVG}g":
+        return len(element) == 0
+    hidden = element.get("display") == "none" or element.get("d") in ("", "M0,0h0v0h0Z")
+    ground = element.get("class") in ("background", "foreground")
+    return element.tag == f"{SVG}path" and (
+        hidden or (ground and "fill" not in element.attrib and "stroke" not in element.attrib)
+    )
+
+
+def _is_bare(element: Any) -> bool:
+    return bool(element.tag == f"{SVG}g" and not element.attrib)
+
+
+def _merged(marks: Sequence[Any]) -> list[Any]:
+    """Neighbours that look alike and say nothing on hover are one path."""
+    found: list[Any] = []
+    for key, group in groupby(marks, _look):
+        own = list(group)
+        if key is None or len(own) == 1:
+            found += own
+            continue
+        path = ElementTree.Element(f"{SVG}path", dict(key))
+        path.set("d", "".join(_outline(m) for m in own))
+        found.append(path)
+    return found
+
+
+def _look(mark: Any) -> Any:
+    """What tells it from others; None: stays as it is."""
+    of = {k: v for k, v in mark.attrib.items() if k not in ("d", "transform", "x2", "y2")}
+    is_line = mark.tag == f"{SVG}line" and MOVED.match(mark.get("transform", "translate(0,0)"))
+    is_shape = mark.tag == f"{SVG}path" and "transform" not in mark.attrib
+    return tuple(of.items()) if len(mark) == 0 and (is_line or is_shape) else None
+
+
+def _outline(mark: Any) -> str:
+    if mark.tag == f"{SVG}path":
+        return str(mark.get("d"))
+    at = MOVED.match(mark.get("transform", "translate(0,0)"))
+    assert at
+    return f"M{at[1]},{at[2]}l{mark.get('x2', '0')},{mark.get('y2', '0')}"
+
+
+def _share(group: Any) -> None:
+    """What all of its marks have stands at the group."""
+    for key in INHERITED:
+        values = {mark.get(key) for mark in group}
+        if len(group) > 1 and len(values) == 1 and None not in values:
+            group.set(key, values.pop())
+            for mark in group:
+                del mark.attrib[key]
