@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 #include "harness/ask/options.h"
-#include "harness/record/complete.h"
 #include "harness/record/lean.h"
 #include "harness/record/parts.h"
 #include "harness/record/record.h"
-#include "base/utf8.h"
 
 struct record {
 	char *path;
@@ -26,14 +24,8 @@ struct record {
 	/* of the last whole line, and of what is on the disk; -1 where there is no such thing */
 	off_t end, synced;
 	bool failed;
-	char run[17], host[UTF8_ROOM(256)];
-	bool ours; /* what is read now was measured on this host */
-	/*
-	 * Of the file's last run and those that it resumed: their ids; by id of each complete
-	 * trial, the names of its counters.
-	 */
-	json_t *runs, *complete;
-	json_t *always; /* names of what the kernel counts always */
+	char run[17];
+	struct earlier earlier;
 };
 
 char *record_time(char text[RECORD_TIME])
@@ -58,133 +50,16 @@ static int complain(const char *path, const char *what, int status)
 	return status;
 }
 
-/* Up to the dot before the minor version. */
-enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
-
-static void begin_anew(struct record *r)
-{
-	json_array_clear(r->runs);
-	json_object_clear(r->complete);
-}
-
-/* Takes note of a line that is there already. NULL, or what is wrong with it. */
-static const char *take_note(struct record *r, json_t *line, bool first)
-{
-	json_t *const run = json_object_get(line, "run");
-	const char *type = json_string_value(json_object_get(line, "type"));
-	const char *schema = json_string_value(json_object_get(line, "schema"));
-	const char *id = json_string_value(json_object_get(line, "id")),
-		   *host = json_string_value(json_object_get(line, "host"));
-
-	if (!type || (first && strcmp(type, "header")))
-		return "this is no record of locus";
-	if (strcmp(type, "header") == 0) {
-		if (!json_is_string(run))
-			return "this header names no run, as locus does; give another file";
-		if (!schema || strncmp(schema, RECORD_SCHEMA, MAJOR))
-			return "this record has another schema than " RECORD_SCHEMA
-			       ", which this locus writes; give another file";
-		if (json_array_size(json_object_get(line, "resumes")) == 0)
-			begin_anew(r);
-		json_array_append(r->runs, run);
-		r->ours = host && strcmp(host, r->host) == 0;
-	}
-	if (strcmp(type, "benchmark") == 0)
-		complete_learn(r->always, line);
-	if (strcmp(type, "trial") == 0 && r->ours && id && complete_is(line))
-		json_object_set_new(r->complete, id, complete_counters(line, r->always));
-	return NULL;
-}
-
-/* The lines of a file that is there; the last one read, and how many these are. */
-struct reader {
-	FILE *file;
-	char *line;
-	size_t room;
-	ssize_t length;
-	unsigned n;
-};
-
-static bool next_line(struct reader *in)
-{
-	in->length = getline(&in->line, &in->room, in->file);
-	in->n += in->length > 0;
-	return in->length > 0 && in->line[in->length - 1] == '\n';
-}
-
-/*
- * Zeros stand where a disk lost what was written. No more was written then, so all behind them is
- * lost, too; but where a run came to its end, it had been on the disk, which lost it later.
- */
-static const char *look_behind_zeros(struct reader *in)
-{
-	const unsigned n = in->n;
-
-	while (next_line(in)) {
-		if (strncmp(in->line, "{\"type\":\"header\"", 16) &&
-		    strncmp(in->line, "{\"type\":\"end\"", 13))
-			continue;
-		in->n = n;
-		return "zeros, and behind them a whole run: the disk has lost what was on it";
-	}
-	return NULL;
-}
-
-/* Of the line that is not whole: only what we had begun to write ourselves may be cut off. */
-static const char *look_at_rest(const struct reader *in)
-{
-	static const char start[] = "{\"type\":\"";
-	size_t text;
-
-	if (in->length <= 0)
-		return NULL;
-	text = strnlen(in->line, (size_t)in->length); /* the rest is zeros */
-	if (!text && in->n > 1)
-		return NULL;
-	text = text < sizeof(start) - 1 ? text : sizeof(start) - 1;
-	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
-}
-
-/* Takes note of all whole lines; leaves the end after them. */
-static const char *read_lines(struct record *r, struct reader *in)
-{
-	const char *wrong = NULL;
-
-	while (!wrong && next_line(in)) {
-		json_t *object;
-
-		if (in->n > 1 && memchr(in->line, '\0', (size_t)in->length))
-			return look_behind_zeros(in);
-		object = json_loadb(in->line, (size_t)in->length, 0, NULL);
-		wrong = object ? take_note(r, object, in->n == 1) : "this line is not JSON";
-		json_decref(object);
-		r->end += in->length;
-	}
-	return wrong ? wrong : look_at_rest(in);
-}
-
 /* Reads what is there; leaves the end after the last line that may stay. */
 static int read_back(struct record *r)
 {
-	struct reader in = { .file = fdopen(dup(r->file), "r") };
-	const char *wrong;
-	char what[512];
-	int error;
+	char wrong[EARLIER_WRONG];
+	const int error = earlier_read(&r->earlier, r->file, &r->end, wrong);
 
-	if (!in.file)
-		return complain(r->path, strerror(errno), EXIT_BAD);
-	errno = 0;
-	wrong = read_lines(r, &in);
-	error = ferror(in.file) ? errno : 0; /* the rest is not at its end, and must stay */
-	free(in.line);
-	fclose(in.file);
 	if (error)
 		return complain(r->path, strerror(error), EXIT_BAD);
 	r->synced = r->end;
-	if (!wrong)
-		return 0;
-	snprintf(what, sizeof(what), "line %u: %s", in.n, wrong);
-	return complain(r->path, what, EXIT_COMMAND_LINE);
+	return *wrong ? complain(r->path, wrong, EXIT_COMMAND_LINE) : 0;
 }
 
 /* A file system without locks is told of, and taken: most clusters have one. */
@@ -219,7 +94,7 @@ static int take_file(struct record *r, enum record_mode mode)
 	if (!status && ftruncate(r->file, r->end))
 		return complain(r->path, strerror(errno), EXIT_BAD);
 	if (mode == RECORD_APPEND)
-		begin_anew(r);
+		earlier_forget(&r->earlier);
 	return status;
 }
 
@@ -250,7 +125,6 @@ static int open_file(struct record *r, enum record_mode mode)
 int record_open(struct record **out, const char *path, enum record_mode mode)
 {
 	struct record *r = calloc(1, sizeof(*r));
-	char host[256] = "";
 	uint64_t id;
 	int status;
 
@@ -258,11 +132,10 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 	if (!r)
 		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
 	r->file = -1;
-	gethostname(host, sizeof(host) - 1);
-	utf8_print(host, r->host, sizeof(r->host));
-	r->runs = json_array();
-	r->complete = json_object();
-	r->always = json_object();
+	if (!earlier_open(&r->earlier)) {
+		record_close(r);
+		return complain(path ? path : "", strerror(ENOMEM), EXIT_BAD);
+	}
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 		id = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)r;
 	snprintf(r->run, sizeof(r->run), "%016" PRIx64, id);
@@ -278,17 +151,17 @@ int record_open(struct record **out, const char *path, enum record_mode mode)
 
 json_t *record_runs(const struct record *r)
 {
-	return r->runs;
+	return r->earlier.runs;
 }
 
 bool record_has(const struct record *r, const char *trial_id)
 {
-	return json_object_get(r->complete, trial_id) != NULL;
+	return json_object_get(r->earlier.complete, trial_id) != NULL;
 }
 
 bool record_has_counter(const struct record *r, const char *trial_id, const char *event)
 {
-	return json_object_get(json_object_get(r->complete, trial_id), event) != NULL;
+	return json_object_get(json_object_get(r->earlier.complete, trial_id), event) != NULL;
 }
 
 static bool write_whole(struct record *r, const char *text, size_t length)
@@ -398,9 +271,7 @@ bool record_close(struct record *r)
 		fail(r);
 		failed = true;
 	}
-	json_decref(r->runs);
-	json_decref(r->complete);
-	json_decref(r->always);
+	earlier_close(&r->earlier);
 	free(r->path);
 	free(r);
 	return failed;

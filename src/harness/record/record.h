@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-/* MAJOR.MINOR: within a major version keys are added, never changed; readers ignore the others. */
-#define RECORD_SCHEMA "locus-record-1.0"
+#include "harness/record/earlier.h"
 
 /* Stands for standard output, in the place of a path. */
 #define RECORD_STDOUT "-"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/record/complete.h"
+#include "harness/record/earlier.h"
+
+bool earlier_open(struct earlier *e)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	utf8_print(host, e->host, sizeof(e->host));
+	e->runs = json_array();
+	e->complete = json_object();
+	e->always = json_object();
+	return e->runs && e->complete && e->always;
+}
+
+void earlier_close(struct earlier *e)
+{
+	json_decref(e->runs);
+	json_decref(e->complete);
+	json_decref(e->always);
+}
+
+/* Up to the dot before the minor version. */
+enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
+
+void earlier_forget(struct earlier *e)
+{
+	json_array_clear(e->runs);
+	json_object_clear(e->complete);
+}
+
+/* Takes note of a line that is there already. NULL, or what is wrong with it. */
+static const char *take_note(struct earlier *e, json_t *line, bool first)
+{
+	json_t *const run = json_object_get(line, "run");
+	const char *type = json_string_value(json_object_get(line, "type"));
+	const char *schema = json_string_value(json_object_get(line, "schema"));
+	const char *id = json_string_value(json_object_get(line, "id")),
+		   *host = json_string_value(json_object_get(line, "host"));
+
+	if (!type || (first && strcmp(type, "header")))
+		return "this is no record of locus";
+	if (strcmp(type, "header") == 0) {
+		if (!json_is_string(run))
+			return "this header names no run, as locus does; give another file";
+		if (!schema || strncmp(schema, RECORD_SCHEMA, MAJOR))
+			return "this record has another schema than " RECORD_SCHEMA
+			       ", which this locus writes; give another file";
+		if (json_array_size(json_object_get(line, "resumes")) == 0)
+			earlier_forget(e);
+		json_array_append(e->runs, run);
+		e->ours = host && strcmp(host, e->host) == 0;
+	}
+	if (strcmp(type, "benchmark") == 0)
+		complete_learn(e->always, line);
+	if (strcmp(type, "trial") == 0 && e->ours && id && complete_is(line))
+		json_object_set_new(e->complete, id, complete_counters(line, e->always));
+	return NULL;
+}
+
+/* The lines of a file that is there; the last one read, and how many these are. */
+struct reader {
+	FILE *file;
+	char *line;
+	size_t room;
+	ssize_t length;
+	unsigned n;
+};
+
+static bool next_line(struct reader *in)
+{
+	in->length = getline(&in->line, &in->room, in->file);
+	in->n += in->length > 0;
+	return in->length > 0 && in->line[in->length - 1] == '\n';
+}
+
+/*
+ * Zeros stand where a disk lost what was written. No more was written then, so all behind them is
+ * lost, too; but where a run came to its end, it had been on the disk, which lost it later.
+ */
+static const char *look_behind_zeros(struct reader *in)
+{
+	const unsigned n = in->n;
+
+	while (next_line(in)) {
+		if (strncmp(in->line, "{\"type\":\"header\"", 16) &&
+		    strncmp(in->line, "{\"type\":\"end\"", 13))
+			continue;
+		in->n = n;
+		return "zeros, and behind them a whole run: the disk has lost what was on it";
+	}
+	return NULL;
+}
+
+/* Of the line that is not whole: only what we had begun to write ourselves may be cut off. */
+static const char *look_at_rest(const struct reader *in)
+{
+	static const char start[] = "{\"type\":\"";
+	size_t text;
+
+	if (in->length <= 0)
+		return NULL;
+	text = strnlen(in->line, (size_t)in->length); /* the rest is zeros */
+	if (!text && in->n > 1)
+		return NULL;
+	text = text < sizeof(start) - 1 ? text : sizeof(start) - 1;
+	return text && !strncmp(in->line, start, text) ? NULL : "this is no record of locus";
+}
+
+/* Takes note of all whole lines; `end` is after them. */
+static const char *read_lines(struct earlier *e, struct reader *in, off_t *end)
+{
+	const char *wrong = NULL;
+
+	while (!wrong && next_line(in)) {
+		json_t *object;
+
+		if (in->n > 1 && memchr(in->line, '\0', (size_t)in->length))
+			return look_behind_zeros(in);
+		object = json_loadb(in->line, (size_t)in->length, 0, NULL);
+		wrong = object ? take_note(e, object, in->n == 1) : "this line is not JSON";
+		json_decref(object);
+		*end += in->length;
+	}
+	return wrong ? wrong : look_at_rest(in);
+}
+
+int earlier_read(struct earlier *e, int file, off_t *end, char wrong[EARLIER_WRONG])
+{
+	struct reader in = { .file = fdopen(dup(file), "r") };
+	const char *what;
+	int error;
+
+	*wrong = '\0';
+	if (!in.file)
+		return errno;
+	errno = 0;
+	what = read_lines(e, &in, end);
+	error = ferror(in.file) ? errno : 0; /* the rest is not at its end, and must stay */
+	free(in.line);
+	fclose(in.file);
+	if (!error && what)
+		snprintf(wrong, EARLIER_WRONG, "line %u: %s", in.n, what);
+	return error;
+}
