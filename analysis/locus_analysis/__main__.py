@@ -72,7 +72,7 @@ def _levels(options: argparse.Namespace) -> int:
     from . import levels, padding
 
     _refuse_tables(options)
-    given = records.read(options.file)
+    given = records.read(options.file, samples=False)
     with _noting(given):
         db = records.tables(given)
     found = "\n\n".join(filter(None, (levels.text(db), padding.text(db))))
@@ -84,7 +84,7 @@ def _summary(options: argparse.Namespace) -> int:
     from . import summary
 
     _refuse_tables(options)
-    given = records.read(options.file)
+    given = records.read(options.file, samples=False)
     with _noting(given):
         told = summary.text(given)
     print(told, flush=True)
@@ -95,7 +95,7 @@ def _export(options: argparse.Namespace) -> int:
     from . import export
 
     _refuse_tables(options)
-    given = records.read(options.file)
+    given = records.read(options.file, samples=False)
     with _noting(given):
         export.write(given, options.format, sys.stdout)
     return GOOD

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
 MOST_MEMORY = "1GiB"  # of the database; what is more, it keeps in files for a while
 MOST_FLAWS = 3  # of a file that are told one by one
+SAMPLES = re.compile(rb'\{"type": ?"samples"')
 HOPELESS = 100  # lines in a row that are none of a record, from the first on: no more is read
 
 
@@ -43,13 +45,13 @@ class Records:
     doubled: bool = False  # some run is there more than once
 
 
-def read(paths: Sequence[Path]) -> Records:
-    """What the files hold, and those of the folders. Of a run that is there several times the copy
-    that is most complete is kept."""
+def read(paths: Sequence[Path], samples: bool = True) -> Records:
+    """What the files hold, and those of the folders, all or without lines of samples, which are
+    most of them. Of a run that is there several times the copy that is most complete is kept."""
     records = Records(_database())
     for path in sources.find(paths):
         try:
-            _take(records, path)
+            _take(records, path, samples)
         except BadInput as error:
             records.notes.append(str(error))
     if not records.runs:
@@ -184,13 +186,13 @@ def _insert(db: duckdb.DuckDBPyConnection, given: Sequence[Row]) -> None:
         )
 
 
-def _take(records: Records, path: Path) -> None:
+def _take(records: Records, path: Path, samples: bool) -> None:
     """All lines of a file into the database. A file that holds none of a record raises its first
     flaw; of others flaws are noted."""
     flaws: list[str] = []
     given: list[Row] = []
     size = taken = 0
-    for row in _rows(records, path, flaws):
+    for row in _rows(records, path, samples, flaws):
         given.append(row)
         taken += 1
         size += len(row[-1])
@@ -209,7 +211,7 @@ def _take(records: Records, path: Path) -> None:
         )
 
 
-def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
+def _rows(records: Records, path: Path, samples: bool, flaws: list[str]) -> Iterator[Row]:
     """Rows of the table `line`. `copy` is the line of the run's header, since a run may be in a
     file twice."""
     headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
@@ -217,6 +219,8 @@ def _rows(records: Records, path: Path, flaws: list[str]) -> Iterator[Row]:
     for given in sources.lines(path):
         if not headers and len(flaws) >= HOPELESS:
             return
+        if not samples and headers and SAMPLES.match(given.text):
+            continue
         try:
             line = _line(given)
         except schema.Flaw as flaw:

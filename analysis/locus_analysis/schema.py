@@ -19,8 +19,12 @@ HERE = Path(__file__).resolve().parent
 SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
 VERSION = re.compile(r"(locus-record-[0-9]+)\.[0-9]+")
 
-# What Python reads, and no other reader does: halves of surrogates, numbers beyond a double.
-DOUBTFUL = re.compile(rb"\\u[dD]|[eE]\+?[0-9]{3}|[0-9]{300}")
+# What Python reads, and no other reader does: halves of surrogates, numbers beyond a double. A
+# regular expression takes as long as reading the line, so that only lines with something like them
+# are searched: ids have hexadecimal digits.
+ALIKE = bytes.maketrans(b"DE123456789", b"de000000000")
+LIKE = (rb"\ud", b"e000", b"0" * 300)
+DOUBTFUL = re.compile(rb"\\u[dD]|[\s:,\[-][0-9.]+[eE]\+?[0-9]{3}|[0-9]{300}")
 HEADER = re.compile(rb'\{"type": ?"header", ?"run": ?"([0-9a-f]{16})"')
 
 Line = dict[str, Any]
@@ -40,7 +44,8 @@ def parse(text: bytes) -> Any:
     """The value that a line holds, whatever it is."""
     try:
         value = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-        if DOUBTFUL.search(text):
+        alike = text.translate(ALIKE, b"+")
+        if any(like in alike for like in LIKE) and DOUBTFUL.search(text):
             json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise Flaw(f"is not JSON: {_printable(str(error))}") from error

@@ -273,7 +273,9 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
         (b"null\n", ":1: is not a line of a record"),
         (b'{"type": "end", "run": NaN}\n', ":1: is not JSON: NaN"),
         (b'{"type": "end", "run": 1e999}\n', ":1: is not JSON"),
+        (b'{"type": "end", "run": 1E+1999}\n', ":1: is not JSON"),
         (b'{"type": "end", "run": "\\ud800"}\n', ":1: is not JSON"),
+        (b'{"type": "end", "run": "\\uDfff"}\n', ":1: is not JSON"),
         (b'{"run": ' + b"9" * 10_000 + b"}\n", ":1: is not"),
         (b'{"run": ' + b"9" * 1_000 + b"}\n", ":1: is not a line of a record: $"),
         (
@@ -292,6 +294,17 @@ def test_what_is_no_record_is_named(
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.startswith(f"locus: {path}")
     assert told in complaint
+
+
+def test_samples_can_be_passed_over(tmp_path: Path) -> None:
+    """All that the tables have of trials is there without them."""
+    path = write(tmp_path / "a.jsonl", machine_record("one"))
+    whole, part = records.read([path]), records.read([path], samples=False)
+    query = "SELECT DISTINCT type FROM line WHERE type <> 'samples' ORDER BY ALL"
+    assert whole.db.execute(query).fetchall() == part.db.execute(query).fetchall()
+    assert 0 < count(part) < count(whole)
+    told = [records.tables(given).execute("FROM headline").fetchall() for given in (whole, part)]
+    assert told[0] == told[1] != []
 
 
 def test_what_is_wrong_is_told_in_one_short_line(
