@@ -300,6 +300,46 @@ static void test_rarely_together_is_a_note(void **state)
 	series_close(&s);
 }
 
+/* Of 20 samples, two a batch, eight take half as much again. */
+static void test_both_modes_are_told(void **state)
+{
+	enum { SAMPLES = 20 };
+	const json_t *modes, *notes;
+	struct series s;
+	struct invention i;
+	enum status status;
+	json_t *line;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.samples = SAMPLES;
+	s.time = realloc(s.time, SAMPLES * sizeof(*s.time));
+	s.skews = realloc(s.skews, SAMPLES * sizeof(*s.skews));
+	s.noisy = realloc(s.noisy, SAMPLES * sizeof(*s.noisy));
+	for (unsigned k = 0; k < SAMPLES; k++) {
+		s.time[k] = (k % 5 < 2 ? 1.5 : 1) + 0.0001 * k;
+		s.skews[k] = 0;
+		s.noisy[k] = false;
+		s.batch[k / 2].first = k / 2 * 2;
+		s.batch[k / 2].samples = 2;
+	}
+	line = summary(&s, &s, 1, 1.5, &status);
+	modes = json_object_get(json_object_get(line, "samples"), "modes");
+	notes = json_object_get(line, "notes");
+	assert_int_equal(json_array_size(modes), 2);
+	for (size_t m = 0; m < 2; m++) {
+		const json_t *mode = json_array_get(modes, m);
+		const double time = json_number_value(json_object_get(mode, "time")),
+			     share = json_number_value(json_object_get(mode, "share"));
+
+		assert_true(fabs(time - (m ? 1.5 : 1)) < 0.01);
+		assert_true(fabs(share - (m ? 0.4 : 0.6)) < 1e-9);
+	}
+	assert_non_null(strstr(json_string_value(json_array_get(notes, 0)), "bimodal: 1."));
+	json_decref(line);
+	series_close(&s);
+}
+
 static void test_never_together_is_said(void **state)
 {
 	struct benchmark together = ratio_benchmark;
@@ -599,6 +639,7 @@ int main(void)
 		cmocka_unit_test(test_a_ratio_of_another_number),
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
+		cmocka_unit_test(test_both_modes_are_told),
 		cmocka_unit_test(test_never_together_is_said),
 		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
 		cmocka_unit_test(test_what_counting_costs_is_a_note),
