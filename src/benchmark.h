@@ -69,22 +69,16 @@ struct parameter {
 	/* P_COUNT, P_SIZE: what the words "auto" and "all" stand for; NULL: no such word */
 	uint64_t (*automatic)(const struct machine *, enum profile),
 		(*all)(const struct machine *, enum profile);
-	/*
-	 * its values are an x axis: their trials are sampled in turn, so that drift does not bend
-	 * it
-	 */
+	/* an x axis: trials of its values are sampled in turn, so that drift does not bend it */
 	bool curve;
-	/*
-	 * where the answer goes: no part of a trial's identity; other than the default for one
-	 * trial only
-	 */
+	/* where the answer goes: no part of the identity; can be given for a single trial only */
 	bool output;
 	/*
-	 * P_PATH: whether its value, among these that settle() has seen, is a file to be read:
-	 * trials of equal contents are the same, wherever they lie. NULL: none is
+	 * P_PATH: whether the value names a file to read, given all values after settle(). Then the
+	 * identity has the file's contents, not its path. NULL: never
 	 */
 	bool (*input)(const union value *);
-	/* what people read in the place of 0, where it stands for something: "auto"; NULL: 0 */
+	/* shown for 0 where that has a meaning of its own: "auto"; NULL: 0 */
 	const char *zero;
 };
 
@@ -101,8 +95,8 @@ struct metric {
 	const char *name, *unit, *help;
 	enum better { LOWER_IS_BETTER, HIGHER_IS_BETTER, NEITHER_IS_BETTER } better;
 	/*
-	 * The metric is this over the time: how much of its unit (less "/s") one unit of work
-	 * moves. NULL: collect() reports it.
+	 * The value is this over the time: what one unit of work comes to, in the metric's unit
+	 * without "/s". NULL: collect() reports the value.
 	 */
 	double (*amount)(const struct trial *);
 	/* What collect() reports it as, and what its value in a sample is then. */
@@ -113,11 +107,11 @@ struct metric {
 		M_DISTRIBUTION, /* report_distribution(): the median; the record has quantiles */
 	} kind;
 };
-/* The row of the time, which each benchmark has: wall time over the units that a worker did. */
+/* Every benchmark has this row: wall time over the units that a worker did. */
 #define TIME_METRIC(UNIT)                                                                 \
 	{ "time", "s/" UNIT, "wall time of a sample for each " UNIT " that a worker did", \
 	  LOWER_IS_BETTER, NULL }
-/* And of what all threads do in that time, where a unit is one thread's. */
+/* Units of all threads together, where a unit is the work of one. */
 #define THROUGHPUT_METRIC(UNIT)                                                        \
 	{ "throughput", UNIT "/s", UNIT "s of all threads together", HIGHER_IS_BETTER, \
 	  threads_together }
@@ -177,7 +171,7 @@ struct role {
 		BY_DEADLINE,
 		TO_COMPLETION, /* the work ends by itself */
 	} until;
-	/* in the place of `workers`, where it follows from a parameter; NULL: it does not */
+	/* replaces `workers` where the number follows from a parameter; NULL: it does not */
 	unsigned (*workers_of)(const struct trial *);
 };
 
@@ -206,8 +200,8 @@ struct variant {
 	 */
 	bool several_nodes;
 	/*
-	 * why this program or machine lacks what it takes, as a library: it is impossible then.
-	 * NULL: it does not
+	 * What is missing here, such as a library: the variant is impossible then. NULL: nothing is
+	 * missing; the same if there is no function.
 	 */
 	const char *(*available)(void);
 };
@@ -215,22 +209,18 @@ struct variant {
 /* What a trial takes; 0 and NULL: nothing special. */
 struct needs {
 	const char *pointless; /* why this combination makes no sense: it is left out */
-	size_t bytes;	       /* that it maps, of ranks the one with most */
-	/*
-	 * that a sample has, of all workers of the first role together; 0: as many as it has time
-	 * for
-	 */
+	size_t bytes;	       /* mapped; over ranks, by the rank that maps most */
+	/* of a sample, of all workers of the first role; 0: as many as it has time for */
 	uint64_t units;
 	/* units before an allocation is as warm as it stays; 0: a sample is enough */
 	uint64_t warm;
-	/* sampled in turn with others it would find its caches taken */
+	/* not sampled in turn with others, which would take the caches from it */
 	bool alone;
 	unsigned meetings; /* IN_PAIRS: of each pair, in a batch */
 };
 
 /*
- * What the time of a sample is; `time` is that over the units that a worker of the first role did
- * in it (their mean).
+ * How long a sample takes. `time` is that over the units of a worker of the first role, on average.
  */
 enum scored {
 	SPAN, /* from the first worker's start to the last one's end */

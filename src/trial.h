@@ -96,20 +96,20 @@ struct result;
 /* Whatever the metric's kind, this is its value. */
 void report(struct result *, unsigned metric, double value);
 /*
- * The value of one worker, of those who have one. Over ranks, too: what is derived from it is of
- * the workers of all.
+ * The value of one worker; some may have none. What is derived from it covers the workers of all
+ * ranks.
  */
 void report_by_worker(struct result *, unsigned metric, unsigned worker, double value);
 /*
- * The values that a worker has seen in this sample, which the caller then clears. `unit`: what a
- * value of 1 is in the metric's unit, as 1e-9 for ns.
+ * Adds what a worker has seen in this sample; the caller then clears the histogram. `unit`: a value
+ * of 1 in the metric's unit, such as 1e-9 for ns.
  */
 struct histogram;
 void report_distribution(struct result *, unsigned metric, const struct histogram *, double unit);
 double elapsed(const struct result *); /* s: wall time of the sample */
 /*
- * s of it in calls to other ranks, of the rank that spends least there: the others wait for the
- * slowest. NAN: no ranks.
+ * s of it in calls to other ranks, on the rank that spends least: on the others it includes waiting
+ * for the slowest. NAN without ranks.
  */
 double communicated(const struct result *);
 
