@@ -149,6 +149,7 @@ static void enter(void *state, struct worker *self)
 }
 
 /* Not kit/loop.h: the count is known before, and the time, as published, is that of all of it. */
+/* Not kit/loop.h: the number of ticks is known before, so nothing but the tick is in the loop. */
 static void work(void *state, struct worker *self)
 {
 	const struct state *s = state;
