@@ -43,22 +43,28 @@ int background_map(struct background *b, const struct trial *t, unsigned worker,
 	return 0;
 }
 
-/* Copies go from the first half to the second. */
-void background_work(const struct background *b, struct worker *self)
+/*
+ * Copies go from the first half to the second. It goes on where the last sample stopped: from the
+ * first line each time, a sample of 1 ms would read what is still in a cache.
+ */
+void background_work(struct background *b, struct worker *self)
 {
 	enum { BLOCK = 16 };
 	const size_t half = b->bytes / 2, step = BLOCK * b->line,
 		     end = b->mix == MIX_COPY ? half : b->bytes;
 	uint64_t lines = 0, sum = 0;
 
-	for (size_t at = 0; !loop_time_is_up(self); at = at + 2 * step <= end ? at + step : 0) {
+	do {
+		const size_t at = b->at;
+
 		if (b->mix != MIX_WRITE)
 			sum += read_lines(b->lines + at, b->line, BLOCK);
 		if (b->mix != MIX_READ)
 			write_lines(b->lines + (b->mix == MIX_COPY ? half : 0) + at, b->line, BLOCK,
 				    sum);
+		b->at = at + 2 * step <= end ? at + step : 0;
 		lines += b->mix == MIX_COPY ? 2 * BLOCK : BLOCK;
 		wait(b->pause);
-	}
+	} while (!loop_time_is_up(self));
 	self->done = lines;
 }

@@ -8,13 +8,14 @@
 struct background {
 	_Alignas(APART) char *lines;
 	size_t bytes, line; /* in all; of one */
+	size_t at;	    /* where it goes on */
 	enum mix mix;
 	uint64_t pause; /* turns of an empty loop after each block of lines */
 };
 
 /* Maps the lines of a worker, untouched. -1 with errno as region_map(). */
 int background_map(struct background *, const struct trial *, unsigned worker, size_t bytes);
-/* Until the time is up; units are lines read and lines written. */
-void background_work(const struct background *, struct worker *);
+/* 16 lines at least, and until the time is up; units are lines read and lines written. */
+void background_work(struct background *, struct worker *);
 
 #endif
