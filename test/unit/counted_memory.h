@@ -17,7 +17,7 @@ static inline void *counted_take(void *from, size_t bytes)
 {
 	struct counted_memory *c = from;
 	void *memory =
-		atomic_load(&c->tables) < atomic_load(&c->limit) ? aligned_alloc(64, bytes) : NULL;
+		atomic_load(&c->tables) < atomic_load(&c->limit) ? aligned_alloc(128, bytes) : NULL;
 
 	if (!memory) {
 		atomic_fetch_add(&c->refused, 1);

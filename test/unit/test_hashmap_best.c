@@ -319,11 +319,55 @@ static void test_readers_notice_changes(void **state)
 	best_close(map);
 }
 
-static void test_bucket_is_a_line(void **state)
+/* Of 64 bytes: all keys in the first one, where they are compared at once. */
+static void test_bucket_is_two_lines(void **state)
 {
 	(void)state;
-	assert_int_equal(sizeof(struct best_bucket), 64);
-	assert_int_equal(_Alignof(struct best_bucket), 64);
+	assert_int_equal(sizeof(struct best_bucket), 128);
+	assert_int_equal(_Alignof(struct best_bucket), 128);
+	assert_int_equal(offsetof(struct best_bucket, value), 64);
+}
+
+/* Of a key that has been removed, or agrees in half of its bits, nothing is found. */
+static void test_match(void **state)
+{
+	_Alignas(128) struct best_bucket b = { .word = 0 };
+	const uint64_t half = UINT64_C(1) << 32;
+
+	(void)state;
+	for (unsigned i = 1; i <= BEST_SLOTS; i++)
+		bucket_fill(&b, i, i * half + 7, i);
+	b.word = BEST_USED & ~UINT64_C(4);
+	for (unsigned i = 0; i <= BEST_SLOTS; i++) {
+		const uint64_t found = bucket_match(&b, b.word, i * half + 7);
+
+		if (i == 0 || i == 2)
+			assert_int_equal(found, 0);
+		else
+			assert_int_equal(bucket_first(found), i);
+	}
+	assert_int_equal(bucket_match(&b, b.word, b.word), 0);
+	assert_int_equal(bucket_free(b.word), 4);
+	assert_int_equal(bucket_free(BEST_USED), 0);
+}
+
+/* Regular keys are spread as random ones are, whatever the seed: few buckets are full. */
+static void test_hash_spreads(void **state)
+{
+	enum { HOMES = 1024, EACH = 4, SEEDS = 200 };
+
+	(void)state;
+	for (unsigned seed = 1; seed <= SEEDS; seed++)
+		for (unsigned shift = 0; shift <= 48; shift += 12) {
+			const struct best_seed s = best_seed_of(seed);
+			unsigned keys[HOMES] = { 0 }, beyond = 0;
+
+			for (uint64_t i = 0; i < HOMES * EACH; i++)
+				beyond += ++keys[best_hash(s, i << shift) /
+						 (UINT64_MAX / HOMES + 1)] > BEST_SLOTS;
+			/* Poisson: 2.1 % of the keys; a standard deviation is about 0.3 % */
+			assert_true(beyond < HOMES * EACH / 25);
+		}
 }
 
 /* Mapped memory, as in a run; an estimate of the number of keys spares the growth. */
@@ -350,7 +394,9 @@ static void test_capacity(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bucket_is_a_line),
+		cmocka_unit_test(test_bucket_is_two_lines),
+		cmocka_unit_test(test_match),
+		cmocka_unit_test(test_hash_spreads),
 		cmocka_unit_test(test_readers_notice_changes),
 		cmocka_unit_test(test_random_histories),
 		cmocka_unit_test(test_colliding_keys),

@@ -18,7 +18,7 @@
 #include "bench/hashmap/best_hash.h"
 #include "kit/random.h"
 
-enum { THREADS = 3, KEYS = 2, EACH = 6, SEED = 9, FILLERS = 3 };
+enum { THREADS = 3, KEYS = 2, EACH = 6, SEED = 9, FILLERS = 7 };
 
 /* A round: all threads at once, each some operations on the same few keys of one bucket. */
 struct rounds {

@@ -10,7 +10,9 @@ enum {
 	SPINS = 1 << 8,
 };
 
-static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
+/* Where the bucket has a chain, or has been moved, or changes. */
+static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t key, uint64_t hash,
+						 uint64_t *value)
 {
 	struct best_table *t = tables_enter(h);
 
@@ -23,7 +25,7 @@ static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint
 			if (!t)
 				t = tables_enter(h);
 		} else if (found) {
-			*value = bucket_load(&b->slot[bucket_first(found)].value);
+			*value = bucket_load(&b->value[bucket_first(found)]);
 			if (bucket_unchanged(b, word))
 				return true;
 		} else {
@@ -33,6 +35,29 @@ static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint
 				return there;
 		}
 	}
+}
+
+/*
+ * The usual case: the key is in its home, or in no chain. All else is apart, so that this needs
+ * few registers.
+ */
+static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
+{
+	struct best_bucket *b = table_home(h->table, hash);
+	uint64_t word, found;
+
+	__builtin_prefetch(b->value);
+	word = bucket_load(&b->word);
+	found = bucket_match(b, word, key);
+	if (__builtin_expect(!!found, 1)) {
+		*value = bucket_load(&b->value[bucket_first(found)]);
+		if (__builtin_expect(bucket_same(b, word), 1))
+			return true;
+	} else if (__builtin_expect(!(word & (BEST_MOVED | BEST_CHAINED)) && bucket_same(b, word),
+				    1)) {
+		return false;
+	}
+	return find_again(h, key, hash, value);
 }
 
 bool best_find(struct best_handle *h, uint64_t key, uint64_t *value)
@@ -70,20 +95,22 @@ static __attribute__((noinline)) struct locked wait_for_home(struct best_handle 
 
 /*
  * Looks for the key first, and then locks the home if its word has not changed: what comes after
- * the exchange has to wait for it. The line is fetched as our own at once, not shared first.
+ * the exchange has to wait for it. The lines are fetched as our own at once, not shared first.
  */
 static inline struct locked lock_home(struct best_handle *h, uint64_t key, uint64_t hash)
 {
-	struct best_table *t = tables_enter(h);
-	struct best_bucket *b = table_home(t, hash);
+	struct best_table *t = h->table;
+	struct best_bucket *b;
 	uint64_t word, found;
 
-	bucket_fetch_own(b);
+	if (__builtin_expect(!!atomic_load_explicit(&t->next, memory_order_relaxed), 0))
+		return wait_for_home(h, key, hash);
+	b = table_home(t, hash);
+	bucket_fetch_own(b->key);
+	bucket_fetch_own(b->value);
 	word = bucket_load(&b->word);
 	found = bucket_match(b, word, key);
-	if (__builtin_expect(!atomic_load_explicit(&t->next, memory_order_relaxed) &&
-				     bucket_try_lock(b, word),
-			     1))
+	if (__builtin_expect(bucket_try_lock(b, word), 1))
 		return (struct locked){ t, b, word | BEST_LOCK, found };
 	return wait_for_home(h, key, hash);
 }
@@ -106,12 +133,12 @@ static __attribute__((noinline)) int put_in_chain(struct best_handle *h, struct 
 
 	if (at.bucket) {
 		if (replace)
-			bucket_store(&at.bucket->slot[at.slot].value, value);
+			bucket_store(&at.bucket->value[at.slot], value);
 		bucket_unlock(l.home, l.word);
 		return 0;
 	}
 	if (chain_insert(l.table, l.home, key, value, hash)) {
-		bucket_unlock_changed(l.home, l.word);
+		bucket_unlock_changed(l.home, l.word | BEST_CHAINED);
 		count(h, 1);
 		return 1;
 	}
@@ -123,11 +150,11 @@ static inline int try_put(struct best_handle *h, uint64_t key, uint64_t value, u
 			  bool replace)
 {
 	const struct locked l = lock_home(h, key, hash);
-	const uint64_t free = ~l.word & BEST_USED;
+	const uint64_t free = bucket_free(l.word);
 
 	if (l.found) {
 		if (replace)
-			bucket_store(&l.home->slot[bucket_first(l.found)].value, value);
+			bucket_store(&l.home->value[bucket_first(l.found)], value);
 		bucket_unlock(l.home, l.word);
 		return 0;
 	}
@@ -136,7 +163,7 @@ static inline int try_put(struct best_handle *h, uint64_t key, uint64_t value, u
 	if (!free)
 		return put_in_chain(h, l, key, value, hash, replace);
 	bucket_fill(l.home, bucket_first(free), key, value);
-	bucket_unlock_changed(l.home, l.word | (free & -free));
+	bucket_unlock_changed(l.home, l.word | free);
 	count(h, 1);
 	return 1;
 }
@@ -184,8 +211,8 @@ static inline bool take(struct best_handle *h, uint64_t key, uint64_t hash, uint
 		bucket_unlock(l.home, l.word);
 		return false;
 	}
-	*value = atomic_load_explicit(&at.bucket->slot[at.slot].value, memory_order_relaxed);
-	if (bucket_next(bucket_load(&l.home->chain)))
+	*value = atomic_load_explicit(&at.bucket->value[at.slot], memory_order_relaxed);
+	if (l.word & BEST_CHAINED)
 		chain_remove(l.table, l.home, l.word, at);
 	else
 		bucket_unlock_changed(l.home, l.word & ~(UINT64_C(1) << at.slot));
@@ -220,10 +247,13 @@ static inline uint64_t fetch(struct best_handle *h, const struct best_operation 
 	const uint64_t hash = best_hash(h->seed, o->key);
 	const struct best_bucket *b = table_home(tables_enter(h), hash);
 
-	if (o->kind == BEST_FIND)
-		__builtin_prefetch(b);
-	else
-		bucket_fetch_own(b);
+	if (o->kind == BEST_FIND) {
+		__builtin_prefetch(b->key);
+		__builtin_prefetch(b->value);
+	} else {
+		bucket_fetch_own(b->key);
+		bucket_fetch_own(b->value);
+	}
 	return hash;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bucket: one cache line with three pairs, and what readers and writers agree on.
+ * A bucket: two cache lines, and what readers and writers agree on. The first line has a word and
+ * seven keys, so that all are compared at once; the second one has the chain and their values.
  *
  * `word` has a bit for each slot in use, the lock of writers, whether the bucket has been moved to
- * the next table, and a version that grows with each change but that of a value. `chain` has the
- * index of the first overflow bucket, and tags: a bit for each of 32 classes of keys that may be in
- * the chain, so that what is in no chain is seldom looked for there. Home buckets are locked;
- * their word stands for the whole chain. An overflow bucket's word has only bits of slots, its
- * `chain` only an index.
+ * the next table, whether there are overflow buckets, and a version that grows with each change but
+ * that of a value. `chain` has the index of the first overflow bucket, and tags: a bit for each of
+ * 32 classes of keys that may be in the chain, so that what is in no chain is seldom looked for
+ * there. Home buckets are locked; their word stands for the whole chain. An overflow bucket's word
+ * has only bits of slots, its `chain` only an index.
  *
  * Readers load the word, look for the key in slots that are in use, load its value, and take what
  * they found for good if the word has not changed since, but for the lock. Why that is enough:
@@ -19,8 +20,10 @@
  * - A value is replaced in place by one store: the reader sees the old or the new one, and both
  *   were right at some moment while it read.
  * - Each store of a writer under the lock leaves a state that readers may see: a writer that is
- *   stopped anywhere stops no reader.
- * The version has 59 bits: it does not come round while anybody reads.
+ *   stopped anywhere stops no reader. One that sees BEST_CHAINED with an empty chain finds nothing
+ *   there; one that does not see it yet came before what is in the chain.
+ * A bucket that has been moved has no slot in use. The version has 54 bits: it does not come round
+ * while anybody reads.
  */
 #ifndef LOCUS_HASHMAP_BEST_BUCKET_H
 #define LOCUS_HASHMAP_BEST_BUCKET_H
@@ -32,21 +35,28 @@
 
 #include "base/relax.h"
 
-#define BEST_SLOTS  3u
-#define BEST_USED   ((UINT64_C(1) << BEST_SLOTS) - 1)
-#define BEST_LOCK   UINT64_C(8)
-#define BEST_MOVED  UINT64_C(16)
-#define BEST_CHANGE UINT64_C(32) /* one more version */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-struct best_slot {
-	_Atomic uint64_t key, value;
-};
+/* Slots are 1 to BEST_SLOTS, and so are their bits. */
+#define BEST_SLOTS   7u
+#define BEST_LOCK    UINT64_C(1)
+#define BEST_USED    UINT64_C(0xfe)
+#define BEST_MOVED   UINT64_C(0x100)
+#define BEST_CHAINED UINT64_C(0x200) /* there are overflow buckets */
+#define BEST_CHANGE  UINT64_C(0x400) /* one more version */
 
 struct best_bucket {
-	_Alignas(64) _Atomic uint64_t word;
-	_Atomic uint64_t chain; /* index (low half), tags (high half) */
-	struct best_slot slot[BEST_SLOTS];
-};
+	union {
+		_Atomic uint64_t word;
+		_Atomic uint64_t key[1 + BEST_SLOTS]; /* from 1 on */
+	};
+	union {
+		_Atomic uint64_t chain; /* index (low half), tags (high half) */
+		_Atomic uint64_t value[1 + BEST_SLOTS];
+	};
+} __attribute__((aligned(128)));
 
 static inline uint64_t bucket_load(_Atomic uint64_t *from)
 {
@@ -68,19 +78,67 @@ static inline uint64_t bucket_tag(uint64_t hash)
 	return UINT64_C(1) << (32 + hash % 32);
 }
 
-/* Bits of slots in use that have the key: none or one. Without a branch, since nobody can guess. */
-static inline uint64_t bucket_match(struct best_bucket *b, uint64_t word, uint64_t key)
+/* Bits of slots in use that have the key: none or one. Word by word. */
+static inline uint64_t bucket_match_all(struct best_bucket *b, uint64_t word, uint64_t key)
 {
 	uint64_t found = 0;
 
-	for (unsigned i = 0; i < BEST_SLOTS; i++)
-		found |= (uint64_t)(bucket_load(&b->slot[i].key) == key) << i;
+	for (unsigned i = 1; i <= BEST_SLOTS; i++)
+		found |= (uint64_t)(bucket_load(&b->key[i]) == key) << i;
 	return found & word;
 }
 
-static inline unsigned bucket_first(uint64_t slots)
+/*
+ * Bits of slots in use that may have the key, since half of its bits agree: one, mostly. Without a
+ * branch, since nobody can guess. The halves of an aligned vector are read whole, and in order, on
+ * every x86-64; C knows no atomic vectors, so ThreadSanitizer is shown single words.
+ */
+#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+static inline __m128i bucket_halves(const __m128i *four, __m128i wanted)
 {
-	return (unsigned)__builtin_ctzll(slots);
+	const __m128 halves = _mm_shuffle_ps(_mm_castsi128_ps(four[0]), _mm_castsi128_ps(four[1]),
+					     _MM_SHUFFLE(2, 0, 2, 0));
+
+	return _mm_cmpeq_epi32(_mm_castps_si128(halves), wanted);
+}
+
+static inline uint64_t bucket_candidates(struct best_bucket *b, uint64_t word, uint64_t key)
+{
+	const __m128i *line = (const __m128i *)b->key, wanted = _mm_set1_epi32((int)key);
+	const __m128i all =
+		_mm_packs_epi32(bucket_halves(line, wanted), bucket_halves(line + 2, wanted));
+
+	atomic_signal_fence(memory_order_acquire);
+	return (uint64_t)_mm_movemask_epi8(_mm_packs_epi16(all, all)) & word & BEST_USED;
+}
+#else
+static inline uint64_t bucket_candidates(struct best_bucket *b, uint64_t word, uint64_t key)
+{
+	return bucket_match_all(b, word, key);
+}
+#endif
+
+static inline size_t bucket_first(uint64_t slots)
+{
+	return (size_t)__builtin_ctzll(slots);
+}
+
+/* Bits of slots in use, of which the first has the key; 0: none has. */
+static inline uint64_t bucket_match(struct best_bucket *b, uint64_t word, uint64_t key)
+{
+	const uint64_t found = bucket_candidates(b, word, key);
+
+	if (__builtin_expect(found && bucket_load(&b->key[bucket_first(found)]) != key, 0))
+		return bucket_match_all(b, word, key);
+	return found;
+}
+
+/* Bit of the first slot not in use; 0: all are. */
+static inline uint64_t bucket_free(uint64_t word)
+{
+	const uint64_t free = ~word & BEST_USED;
+
+	return free & -free;
 }
 
 /* Whether what was read since the word was loaded counts. */
@@ -89,14 +147,20 @@ static inline bool bucket_unchanged(struct best_bucket *b, uint64_t word)
 	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BEST_LOCK);
 }
 
+/* The same, if no writer is at it: sooner known, and enough for most. */
+static inline bool bucket_same(struct best_bucket *b, uint64_t word)
+{
+	return atomic_load_explicit(&b->word, memory_order_relaxed) == word;
+}
+
 /* The line, to be written. */
-static inline void bucket_fetch_own(const struct best_bucket *b)
+static inline void bucket_fetch_own(const _Atomic uint64_t *line)
 {
 #if defined(__x86_64__)
 	/* gcc makes a plain prefetch without -mprfchw; CPUs that don't know it do nothing */
-	__asm__ volatile("prefetchw %0" : : "m"(*b));
+	__asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
-	__builtin_prefetch(b, 1);
+	__builtin_prefetch(line, 1);
 #endif
 }
 
@@ -153,10 +217,10 @@ static inline void bucket_unlock(struct best_bucket *b, uint64_t word)
 }
 
 /* Fills a slot that is not in use. */
-static inline void bucket_fill(struct best_bucket *b, unsigned slot, uint64_t key, uint64_t value)
+static inline void bucket_fill(struct best_bucket *b, size_t slot, uint64_t key, uint64_t value)
 {
-	bucket_store(&b->slot[slot].value, value);
-	bucket_store(&b->slot[slot].key, key);
+	bucket_store(&b->value[slot], value);
+	bucket_store(&b->key[slot], key);
 }
 
 #endif

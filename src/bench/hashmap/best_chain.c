@@ -36,21 +36,21 @@ bool chain_insert(struct best_table *t, struct best_bucket *home, uint64_t key, 
 	uint32_t taken;
 
 	for (struct best_bucket *b = home; (b = following(t, b));) {
-		const uint64_t word = bucket_load(&b->word), free = ~word & BEST_USED;
+		const uint64_t word = bucket_load(&b->word), free = bucket_free(word);
 
 		if (!free)
 			continue;
 		bucket_fill(b, bucket_first(free), key, value);
 		bucket_store(&home->chain, tags | bucket_next(chain));
-		bucket_store(&b->word, word | (free & -free));
+		bucket_store(&b->word, word | free);
 		return true;
 	}
 	taken = table_take(t);
 	if (!taken)
 		return false;
-	bucket_fill(&t->bucket[taken], 0, key, value);
+	bucket_fill(&t->bucket[taken], 1, key, value);
 	bucket_store(&t->bucket[taken].chain, bucket_next(chain));
-	bucket_store(&t->bucket[taken].word, 1);
+	bucket_store(&t->bucket[taken].word, UINT64_C(1) << 1);
 	bucket_store(&home->chain, tags | taken);
 	return true;
 }
@@ -78,19 +78,20 @@ void chain_remove(struct best_table *t, struct best_bucket *home, uint64_t word,
 
 	if (at.bucket == home) {
 		struct best_bucket *from = following(t, home);
-		const unsigned slot = bucket_first(bucket_load(&from->word));
-		const struct best_slot *s = &from->slot[slot];
+		const size_t slot = bucket_first(bucket_load(&from->word));
 
 		/* First nobody may read the slot any more, then it is filled and published. */
 		word = bucket_publish(home, word & ~(UINT64_C(1) << at.slot));
-		bucket_fill(home, at.slot, atomic_load_explicit(&s->key, memory_order_relaxed),
-			    atomic_load_explicit(&s->value, memory_order_relaxed));
+		bucket_fill(home, at.slot, bucket_load(&from->key[slot]),
+			    bucket_load(&from->value[slot]));
 		word = bucket_publish(home, word | UINT64_C(1) << at.slot);
 		at = (struct best_place){ from, slot };
 	}
 	bucket_store(&at.bucket->word, bucket_load(&at.bucket->word) & ~(UINT64_C(1) << at.slot));
 	if (!bucket_load(&at.bucket->word))
 		empty = take_off(t, home, at.bucket);
+	if (!bucket_load(&home->chain))
+		word &= ~BEST_CHAINED;
 	bucket_unlock_changed(home, word);
 	if (empty)
 		table_give(t, empty);
@@ -101,13 +102,13 @@ int chain_look(struct best_table *t, struct best_bucket *home, uint64_t word, ui
 {
 	struct best_bucket *b = home;
 
-	if (!(bucket_load(&home->chain) & bucket_tag(hash)))
+	if (!(word & BEST_CHAINED) || !(bucket_load(&home->chain) & bucket_tag(hash)))
 		return bucket_unchanged(home, word) ? 0 : -1;
 	while ((b = following(t, b))) {
 		const uint64_t found = bucket_match(b, bucket_load(&b->word), key);
 
 		if (found)
-			*value = bucket_load(&b->slot[bucket_first(found)].value);
+			*value = bucket_load(&b->value[bucket_first(found)]);
 		/* An overflow bucket that was taken off meanwhile may be in another chain. */
 		if (!bucket_unchanged(home, word))
 			return -1;

@@ -12,7 +12,7 @@
 /* A slot in use; `bucket` NULL: the key is not there. */
 struct best_place {
 	struct best_bucket *bucket;
-	unsigned slot;
+	size_t slot;
 };
 
 struct best_place chain_find(struct best_table *, struct best_bucket *home, uint64_t key,

@@ -26,10 +26,13 @@ struct best_map *best_open(const struct best_options *o)
 		return NULL;
 	m->memory = o->memory ? *o->memory : best_memory_mapped;
 	m->seed = best_seed_of(o->seed ? o->seed : random_seed());
-	m->least = LEAST_HOMES;
-	while (m->least * MOVE_MOST_KEYS < o->capacity)
-		m->least *= 2;
-	m->current = tables_open(m, m->least, 0, m->least / 4);
+	m->least = o->capacity / MOVE_MOST_KEYS + 1;
+	if (m->least < LEAST_HOMES)
+		m->least = LEAST_HOMES;
+	m->moved.word = BEST_MOVED;
+	m->none.bucket = &m->moved;
+	m->none.homes = 1;
+	m->current = tables_open(m, m->least, 0, m->least / MOVE_HOMES_OF_OVERFLOW);
 	if (!m->current) {
 		free(m);
 		return NULL;
@@ -65,6 +68,7 @@ struct best_handle *best_join(struct best_map *m)
 	if (!h)
 		return NULL;
 	h->map = m;
+	h->table = &m->none;
 	h->seed = m->seed;
 	h->taken = true;
 	h->next = atomic_load_explicit(&m->handles, memory_order_relaxed);

@@ -18,13 +18,14 @@ static void put(struct best_table *to, uint64_t hash, uint64_t key, uint64_t val
 	struct best_bucket *home = table_home(to, hash), *b = home;
 	uint64_t chain = bucket_load(&home->chain), word = bucket_load(&b->word);
 
-	if (!(~word & BEST_USED)) {
+	if (!bucket_free(word) && bucket_next(chain)) {
 		b = &to->bucket[bucket_next(chain)];
-		word = b == to->bucket ? BEST_USED : bucket_load(&b->word);
+		word = bucket_load(&b->word);
 	}
-	if (!(~word & BEST_USED)) {
+	if (!bucket_free(word)) {
 		const uint32_t index = table_take_reserved(to);
 
+		bucket_store(&home->word, bucket_load(&home->word) | BEST_CHAINED);
 		b = &to->bucket[index];
 		word = 0;
 		bucket_store(&b->chain, bucket_next(chain));
@@ -32,8 +33,8 @@ static void put(struct best_table *to, uint64_t hash, uint64_t key, uint64_t val
 	}
 	if (b != home)
 		bucket_store(&home->chain, chain | bucket_tag(hash));
-	bucket_fill(b, bucket_first(~word), key, value);
-	bucket_store(&b->word, word | (~word & (word + 1)));
+	bucket_fill(b, bucket_first(bucket_free(word)), key, value);
+	bucket_store(&b->word, word | bucket_free(word));
 }
 
 static void put_chain(struct best_handle *h, struct best_table *from, struct best_table *to,
@@ -44,11 +45,10 @@ static void put_chain(struct best_handle *h, struct best_table *from, struct bes
 		const uint32_t next = bucket_next(bucket_load(&b->chain));
 
 		for (uint64_t slots = word & BEST_USED; slots; slots &= slots - 1) {
-			const struct best_slot *s = &b->slot[bucket_first(slots)];
-			const uint64_t key = atomic_load_explicit(&s->key, memory_order_relaxed);
+			const size_t s = bucket_first(slots);
+			const uint64_t key = bucket_load(&b->key[s]);
 
-			put(to, best_hash(h->seed, key), key,
-			    atomic_load_explicit(&s->value, memory_order_relaxed));
+			put(to, best_hash(h->seed, key), key, bucket_load(&b->value[s]));
 		}
 		if (!next)
 			return;
@@ -75,7 +75,7 @@ static void move_unit(struct best_handle *h, struct best_table *t, struct best_t
 	for (size_t i = 0; i < homes; i++)
 		put_chain(h, t, next, &home[i]);
 	for (size_t i = 0; i < homes; i++)
-		bucket_unlock_changed(&home[i], word[i] | BEST_MOVED);
+		bucket_unlock_changed(&home[i], (word[i] & ~BEST_USED) | BEST_MOVED);
 }
 
 void move_some(struct best_handle *h, struct best_table *t)
@@ -109,7 +109,8 @@ void move_some(struct best_handle *h, struct best_table *t)
 static struct best_table *open_next(struct best_map *m, struct best_table *t, size_t homes)
 {
 	const size_t in_use = table_shut(t), reserved = in_use + (homes < t->homes ? homes : 0),
-		     usual = homes / 4, overflow = usual < in_use ? in_use : usual;
+		     usual = homes / MOVE_HOMES_OF_OVERFLOW,
+		     overflow = usual < in_use ? in_use : usual;
 	struct best_table *next = tables_open(m, homes, reserved, overflow);
 
 	if (!next)
@@ -144,7 +145,7 @@ bool move_make_room(struct best_handle *h, struct best_table *t, uint64_t hash)
 	if (next) {
 		next = tables_follow(h, t);
 		if (next)
-			move_unit(h, t, next, (hash >> t->shift) / (t->homes / units(t, next)));
+			move_unit(h, t, next, table_index(t, hash) / (t->homes / units(t, next)));
 		return true;
 	}
 	if (atomic_load_explicit(&h->map->current, memory_order_acquire) == t)

@@ -56,9 +56,9 @@ static bool gather_chain(struct gather *g, struct best_table *t, struct best_buc
 		const uint32_t next = bucket_next(bucket_load(&b->chain));
 
 		for (uint64_t slots = word & BEST_USED; slots; slots &= slots - 1) {
-			struct best_slot *s = &b->slot[bucket_first(slots)];
+			const size_t s = bucket_first(slots);
 
-			gather(g, bucket_load(&s->key), bucket_load(&s->value));
+			gather(g, bucket_load(&b->key[s]), bucket_load(&b->value[s]));
 		}
 		if (!bucket_unchanged(home, home_word))
 			return false;
@@ -100,7 +100,7 @@ static void advance(struct best_cursor *c, const struct best_table *t, const str
 		return;
 	}
 	c->key = 0;
-	c->hash = ((c->hash >> t->shift) + 1) << t->shift;
+	c->hash = table_from(t, table_index(t, c->hash) + 1);
 	c->end = !c->hash;
 }
 

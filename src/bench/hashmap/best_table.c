@@ -30,7 +30,6 @@ struct best_table *table_new(const struct best_memory *memory, size_t homes, siz
 	t->homes = homes;
 	t->reserved = reserved;
 	t->buckets = homes + reserved + overflow;
-	t->shift = 64 - (unsigned)__builtin_ctzll(homes);
 	t->fresh_reserved = (uint32_t)homes;
 	t->fresh = (uint32_t)(homes + reserved);
 	t->bucket = memory->take(memory->from, table_bytes(t));

@@ -16,7 +16,6 @@
 struct best_table {
 	struct best_bucket *bucket; /* homes, reserve, others */
 	size_t homes, reserved, buckets;
-	unsigned shift; /* hash >> shift: its home */
 	struct best_table *_Atomic next;
 	_Atomic bool settled;	    /* all have been moved here: the rest of the reserve is free */
 	struct best_table *waiting; /* the next of those that wait to be given back */
@@ -45,9 +44,21 @@ uint32_t table_take_reserved(struct best_table *);
 size_t table_shut(struct best_table *);
 void table_reopen(struct best_table *);
 
+/* Homes are in the order of the hash, and have equal shares of it. */
+static inline size_t table_index(const struct best_table *t, uint64_t hash)
+{
+	return (size_t)((unsigned __int128)hash * t->homes >> 64);
+}
+
 static inline struct best_bucket *table_home(const struct best_table *t, uint64_t hash)
 {
-	return &t->bucket[hash >> t->shift];
+	return &t->bucket[table_index(t, hash)];
+}
+
+/* The least hash of that home; of the one after the last, 0. */
+static inline uint64_t table_from(const struct best_table *t, size_t index)
+{
+	return (uint64_t)((((unsigned __int128)index << 64) + t->homes - 1) / t->homes);
 }
 
 #endif

@@ -55,7 +55,8 @@ struct best_table *tables_follow(struct best_handle *h, struct best_table *t)
 
 	if (next == named(h, i))
 		return next;
-	h->table = NULL; /* it may be that whose name goes: the next operation renews both */
+	h->table =
+		&h->map->none; /* it may be that whose name goes: the next operation renews both */
 	set_name(h, i, next);
 	/*
 	 * While t is the current one its next has yet to become it, and to be replaced. If t was
@@ -116,7 +117,7 @@ void tables_replace(struct best_handle *h, struct best_table *t)
 
 void tables_leave(struct best_handle *h)
 {
-	h->table = NULL;
+	h->table = &h->map->none;
 	set_name(h, 0, NULL);
 	set_name(h, 1, NULL);
 	tables_give_back(h->map);

@@ -4,9 +4,8 @@
  *
  * A map has a current table, and while it is moved that one's next. Before a thread reads a table
  * it names it in its handle; a table that was replaced is given back when no handle names it. The
- * name stays after the operation: as long as the table is the current one, an operation only
- * compares a pointer, and there is no fence to pay. So a handle, held in mid-read or just idle,
- * keeps at most the two tables that it names.
+ * name stays after the operation: as long as its table is used, an operation pays nothing for it.
+ * So a handle, held in mid-read or just idle, keeps at most the two tables that it names.
  *
  * Naming and replacing are sequentially consistent: a thread names a table and then looks whether
  * it is still in use; who replaces a table does so first, and then looks at the names. One of them
@@ -20,7 +19,7 @@
 
 struct best_handle {
 	_Alignas(APART) struct best_map *map;
-	struct best_table *table; /* that named last as the current one */
+	struct best_table *table; /* that named last as the current one; or map->none */
 	struct best_seed seed;
 	_Atomic long pending; /* keys inserted less removed, that the map has not counted yet */
 	struct best_table *_Atomic name[2];
@@ -30,6 +29,12 @@ struct best_handle {
 
 struct best_map {
 	struct best_table *_Atomic current;
+	/*
+	 * Of a single bucket, which has been moved: who has no table begins there, as in one that
+	 * was replaced, and finds that there is another one.
+	 */
+	struct best_table none;
+	struct best_bucket moved;
 	struct best_memory memory;
 	struct best_seed seed;
 	size_t least; /* homes */
@@ -43,7 +48,10 @@ struct best_map {
 /* The current table moved on: names that one, and leaves the others. */
 struct best_table *tables_renew(struct best_handle *);
 
-/* The table in which an operation begins. */
+/*
+ * The table in which an operation begins, if h->table may be an older one. What has been moved from
+ * that says so, so an operation first looks there, and loads nothing that others write.
+ */
 static inline struct best_table *tables_enter(struct best_handle *h)
 {
 	struct best_table *t = atomic_load_explicit(&h->map->current, memory_order_acquire);

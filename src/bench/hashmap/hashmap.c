@@ -75,8 +75,8 @@ static const struct ratio ratios[] = {
 	{ "slowdown", "counts that share lines", PADDED, "none", "sizes", NULL },
 	{ "gain", "of reads without locks", P_VARIANT, "striped", "striped-waitfree", NULL },
 	{ "gain", "of a lock-free table", P_VARIANT, "striped-waitfree", "library", NULL },
-	{ "gain", "of buckets of a line", P_VARIANT, "striped-waitfree", "best", NULL },
-	{ "gain", "of buckets of a line, over the library", P_VARIANT, "library", "best", NULL },
+	{ "gain", "of buckets of two lines", P_VARIANT, "striped-waitfree", "best", NULL },
+	{ "gain", "of buckets of two lines, over the library", P_VARIANT, "library", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
@@ -103,7 +103,7 @@ static const struct variant variants[] = {
 	  &waitfree },
 	{ "library", "cds_lfht of liburcu, a lock-free table", &library,
 	  .unused = STRIPED_ONLY | BIT(PLACEMENT), .available = library_available },
-	{ "best", "buckets of a line with a lock of one bit, readers that never wait", &best,
+	{ "best", "buckets of two lines with a lock of one bit, readers that never wait", &best,
 	  .unused = STRIPED_ONLY | BIT(RECLAIM) | BIT(PLACEMENT) | BIT(PAGES) },
 	{ 0 }
 };
