@@ -199,6 +199,15 @@ static bool put_entry(struct waitfree *m, struct worker *self, const struct at *
 	return true;
 }
 
+static bool is_time_to_grow(struct waitfree *m)
+{
+	const size_t patience = atomic_load_explicit(&m->patience, memory_order_relaxed);
+
+	if (patience)
+		atomic_store_explicit(&m->patience, patience - 1, memory_order_relaxed);
+	return !patience;
+}
+
 static enum map_answer put(struct waitfree *m, struct worker *self, uint64_t key,
 			   const uint64_t *value, bool update)
 {
@@ -209,8 +218,7 @@ static enum map_answer put(struct waitfree *m, struct worker *self, uint64_t key
 	if ((update || !at.entry) && !put_entry(m, self, &at, key, value, &entries))
 		answer = MAP_NO_MEMORY;
 	stripes_unlock(&m->stripes, at.stripe);
-	if (stripes_are_full(&m->stripes, entries, at.table->buckets) &&
-	    !atomic_load_explicit(&m->stuck, memory_order_relaxed))
+	if (stripes_are_full(&m->stripes, entries, at.table->buckets) && is_time_to_grow(m))
 		waitfree_grow(m, self, at.table);
 	return answer;
 }

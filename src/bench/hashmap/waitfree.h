@@ -25,7 +25,8 @@ struct waitfree {
 	unsigned words;
 	struct entries *entries;
 	struct epoch *epoch;
-	_Atomic bool stuck; /* there was no memory to grow */
+	/* there was no memory to grow: insertions into full stripes before it is tried again */
+	_Atomic size_t patience;
 	struct waitfree_table table[WAITFREE_MOST_TABLES];
 	struct waitfree_table *_Atomic now;
 };

@@ -91,7 +91,8 @@ static void double_table(struct waitfree *m, struct worker *self, struct waitfre
 			entries_give(m->entries, self, e);
 	}
 	m->stripes.costs[self->index].growths += done;
-	atomic_store_explicit(&m->stuck, !done, memory_order_relaxed);
+	/* In proportion to what an attempt takes: all of them cost no more than the insertions. */
+	atomic_store_explicit(&m->patience, done ? 0 : old->buckets, memory_order_relaxed);
 }
 
 void waitfree_grow(struct waitfree *m, struct worker *self, struct waitfree_table *old)

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* striped-waitfree, where memory is short: a table that cannot grow, a reader that is held. */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bench/hashmap/waitfree.h"
+#include "maps.h"
+
+enum { ENTRY = sizeof(struct waitfree_entry) + sizeof(uint64_t) };
+
+static enum map_answer put(struct map_world *w, uint64_t hash, uint64_t value)
+{
+	return w->kind->upsert(w->map, &w->worker[0], maps_key_of(hash), &value);
+}
+
+static void take(struct map_world *w, uint64_t hash)
+{
+	assert_int_equal(w->kind->remove(w->map, &w->worker[0], maps_key_of(hash)), MAP_PRESENT);
+}
+
+/*
+ * Four stripes. Others leave room for fewer entries than the copies that it takes to double 64
+ * buckets, where all of one stripe are in one bucket. Once the others are gone it is tried again.
+ */
+static void test_growth_is_tried_again(void **state)
+{
+	enum { OTHERS = 33, COLLIDING = 17, ROOM = 60 };
+	struct map_world w = maps_open(&waitfree_map, &maps_small, ROOM * ENTRY);
+
+	(void)state;
+	maps_call(w.kind->begin, &w, 0);
+	for (uint64_t i = 0; i < OTHERS; i++)
+		assert_int_equal(put(&w, i / 3 * 4 + i % 3 + 1, i), MAP_ABSENT);
+	for (uint64_t i = 0; i < COLLIDING; i++) {
+		assert_int_equal(put(&w, i << 6, i), MAP_ABSENT);
+		maps_call(w.kind->rest, &w, 0);
+	}
+	assert_int_equal(((struct waitfree *)w.map)->now->buckets, 64);
+	assert_int_equal(w.memory.costs->growths, 4);
+	for (uint64_t i = 0; i < OTHERS; i++)
+		take(&w, i / 3 * 4 + i % 3 + 1);
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_int_equal(put(&w, 4, i), MAP_ABSENT);
+		take(&w, 4);
+		maps_call(w.kind->rest, &w, 0);
+	}
+	assert_true(w.memory.costs->growths > 4);
+	maps_call(w.kind->end, &w, 0);
+	assert_int_equal(w.kind->size(w.map), COLLIDING);
+	maps_close(&w);
+}
+
+enum { KEYS = 20, ENTRIES = 1000 };
+static _Atomic bool held;
+static int go_on[2]; /* a pipe */
+
+static void hold(int signal)
+{
+	char byte;
+
+	(void)signal;
+	atomic_store(&held, true);
+	while (read(go_on[0], &byte, 1) != 1)
+		;
+}
+
+struct reader {
+	struct map_world *w;
+	_Atomic unsigned wrong;
+	_Atomic bool looks, end;
+};
+
+/* A value is its key's number and any multiple of KEYS. */
+static void *look(void *argument)
+{
+	struct reader *r = argument;
+	struct map_world *w = r->w;
+
+	maps_call(w->kind->begin, w, 1);
+	for (uint64_t i = 0; !atomic_load(&r->end); i++) {
+		uint64_t value = 0;
+
+		if (w->kind->find(w->map, &w->worker[1], maps_key_of(i % KEYS), &value) !=
+			    MAP_PRESENT ||
+		    value % KEYS != i % KEYS)
+			atomic_fetch_add(&r->wrong, 1);
+		if (i % MAP_BLOCK == 0)
+			maps_call(w->kind->rest, w, 1);
+		atomic_store(&r->looks, true);
+	}
+	maps_call(w->kind->end, w, 1);
+	return NULL;
+}
+
+/* Updates until there is no memory, or so many. How many were done. */
+static uint64_t update(struct map_world *w, uint64_t updates)
+{
+	for (uint64_t i = 0; i < updates; i++) {
+		if (put(w, i % KEYS, i / KEYS * KEYS + i % KEYS) == MAP_NO_MEMORY)
+			return i;
+		maps_call(w->kind->rest, w, 0);
+	}
+	return updates;
+}
+
+/*
+ * What is replaced while a reader is held is kept for it. So a writer goes on for as long as there
+ * is memory, then says that there is none; and goes on again when the reader does.
+ */
+static void test_held_reader(void **state)
+{
+	struct map_shape shape = maps_small;
+	struct map_world w;
+	struct reader r = { .w = &w };
+	pthread_t reader;
+
+	(void)state;
+	shape.threads = 2;
+	shape.keys = shape.share = KEYS;
+	w = maps_open(&waitfree_map, &shape, ENTRIES * ENTRY);
+	assert_false(pipe(go_on));
+	signal(SIGUSR1, hold);
+	maps_call(w.kind->begin, &w, 0);
+	for (uint64_t i = 0; i < KEYS; i++)
+		assert_int_equal(put(&w, i, i), MAP_ABSENT);
+	assert_false(pthread_create(&reader, NULL, look, &r));
+	while (!atomic_load(&r.looks))
+		sched_yield();
+	for (unsigned turn = 0; turn < 3; turn++) {
+		uint64_t done;
+
+		atomic_store(&held, false);
+		assert_false(pthread_kill(reader, SIGUSR1));
+		while (!atomic_load(&held))
+			sched_yield();
+		done = update(&w, (uint64_t)10 * ENTRIES);
+		assert_true(done > 0 && done <= ENTRIES);
+		assert_non_null(strstr(w.worker[0].failed, "the entries"));
+		assert_int_equal(write(go_on[1], "", 1), 1);
+		while (!update(&w, 1))
+			sched_yield();
+		assert_int_equal(r.wrong, 0);
+	}
+	atomic_store(&r.end, true);
+	pthread_join(reader, NULL);
+	assert_int_equal(r.wrong, 0);
+	assert_int_equal(update(&w, (uint64_t)10 * ENTRIES), 10 * ENTRIES);
+	maps_call(w.kind->end, &w, 0);
+	assert_int_equal(w.kind->size(w.map), KEYS);
+	maps_close(&w);
+	close(go_on[0]);
+	close(go_on[1]);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_growth_is_tried_again),
+		cmocka_unit_test(test_held_reader),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
