@@ -93,6 +93,7 @@ def test_what_is_never_used_again(run):
         f" --operations 40000 --range 2000 {SHORT}"
     )
     by = {t["parameters"]["reclaim"]: t for t in measured(trials)}
+    assert [(r["of"], r["to"]) for r in by["epoch"]["ratios"]] == [("epoch", "none")]
     assert value(by["none"], "bytes-a-key") > value(by["epoch"], "bytes-a-key")
 
 

@@ -16,8 +16,8 @@
 
 static const struct parameter parameters[] = {
 	[OPERATIONS] = { "operations", "operations",
-			 "operations of all threads together, on a fresh map in each sample; 0: "
-			 "on one map that keeps its size, as many as a sample has time for",
+			 "operations of all threads together, on a fresh map in each sample; 0: 1.6 "
+			 "million for course, else on one map as many as a sample has time for",
 			 P_COUNT, .value = { "0" }, .zero = "auto" },
 	[MIX] = { "mix", NULL,
 		  "course: look up; if absent insert with probability 0.6, if present remove and "
@@ -77,6 +77,7 @@ static const struct ratio ratios[] = {
 	{ "gain", "of a lock-free table", P_VARIANT, "striped-waitfree", "library", NULL },
 	{ "gain", "of buckets of two lines", P_VARIANT, "striped-waitfree", "best", NULL },
 	{ "gain", "of buckets of two lines, over the library", P_VARIANT, "library", "best", NULL },
+	{ "slowdown", "by reclamation of memory", RECLAIM, "epoch", "none", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
