@@ -16,8 +16,8 @@
 
 static const struct parameter parameters[] = {
 	[OPERATIONS] = { "operations", "operations",
-			 "operations of all threads together, on a fresh map in each sample; 0: 1.6 "
-			 "million for course, else on one map as many as a sample has time for",
+			 "operations of all threads together, on a fresh map in each sample; 0: "
+			 "1.6 million for course, else on one map as many as a sample has time for",
 			 P_COUNT, .value = { "0" }, .zero = "auto" },
 	[MIX] = { "mix", NULL,
 		  "course: look up; if absent insert with probability 0.6, if present remove and "
