@@ -7,7 +7,8 @@
 
 A value is a product of trials that differ in nothing else: `name[parameter=value]`, with `|`
 between names of which the best counts, and without a name where all variants have it. A claim
-without `expected` is a factor of others: it is drawn, and not judged."""
+without `expected` is a factor of others: it is drawn, and not judged. With `part` of three - what
+costs, the cure, and what costs nothing - it says that the cure takes away most of the cost."""
 
 from __future__ import annotations
 
@@ -25,6 +26,9 @@ from .records import graver, is_sound
 Row = dict[str, Any]
 
 TERM = re.compile(r"([*/]?)\s*([\w.|-]*)(?:\[([^]]*)\])?\s*")
+
+
+MATTERS = 1.05  # a ratio within so much of 1 is none
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
             found.append(
                 {
                     **claim,
+                    "value": claim.get("value") or PART.format(*claim["part"]),
                     "rows": own,
                     "theirs": theirs,
                     "published": _words(theirs),
@@ -74,11 +79,13 @@ def result(claims: Sequence[Row]) -> Optional[str]:
     return f"Published: {first['claim']} Here: {first['conclusion']}." if first else None
 
 
+PART = "({0} - {1}) / ({0} - {2})"
+
 # What trials say.
 
 
 def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
-    parsed = terms(claim["value"])
+    parsed = [p for v in claim.get("part") or [claim["value"]] for p in terms(v)]
     metric = claim.get("metric", of.headline)
     without = {k for t in parsed for k, _ in t.where}
     without |= {"variant"} if any(t.names for t in parsed) else set()
@@ -96,9 +103,11 @@ def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
         picked = [_best(of, [t for t in alike if _may_be(of, t, p)], metric) for p in parsed]
         given = [t for t in picked if t]
         if len(given) == len(parsed):
-            value = _product(parsed, [_valued(t, metric) for t in given])
-            row = {**given[0], **value, "setting": setting, "metric": metric}
-            found.append({**row, **_judged(claim.get("expected"), value, given)})
+            values = [_valued(t, metric) for t in given]
+            told = (
+                _part(values) if "part" in claim else _ratio(claim.get("expected"), parsed, values)
+            )
+            found.append({**given[0], **told, "setting": setting, "metric": metric})
     several = differing([r["setting"] for r in found])
     return [{**r, "where": of.words(r["setting"], several)} for r in found]
 
@@ -139,7 +148,40 @@ def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
 
 def _valued(trial: Row, metric: str) -> Row:
     known = {key: trial["metrics"][metric].get(key) for key in ("value", "low", "high")}
-    return {**known, "flag": trial["flag"], "status": trial["status"]}
+    return {**known, **{k: trial[k] for k in ("variant", "flag", "status")}}
+
+
+def _ratio(expected: Optional[str], parsed: Sequence[Term], values: Sequence[Row]) -> Row:
+    value = _product(parsed, values)
+    return {**value, **_judged(expected, value, values)}
+
+
+def _part(values: Sequence[Row]) -> Row:
+    """How much of a cost the cure takes away."""
+    worse, better, base = values
+    names = {"worse": worse["variant"], "better": better["variant"], "base": base["variant"]}
+    gain, cost = evidence.ratio(worse, better), evidence.ratio(worse, base)
+    why = evidence.unfit(*values)
+    assert gain and cost
+    grave: Row = {"flag": None, "status": "ok", "value": None, "low": None, "high": None}
+    for v in values:
+        grave.update(graver(grave, v))
+    if why:
+        return {**grave, "verdict": UNSURE, "why": why}
+    if gain["high"] <= MATTERS:
+        faster = gain["high"] < 1 / MATTERS
+        why = "{worse} is even faster" if faster else "{better} gains less than 5 % over {worse}"
+        return {**grave, "verdict": DIFFERS, "why": why.format(**names)}
+    if gain["low"] <= MATTERS:
+        why = "the intervals allow that {better} gains nothing"
+    elif cost["high"] <= MATTERS:
+        why = "{worse} costs nothing over {base}"
+    elif cost["low"] <= 1:
+        why = "whether {worse} costs anything over {base} is open"
+    else:
+        part = evidence.taken_away(worse, better, base)
+        return {**grave, **part, "verdict": evidence.of_most(part), "why": ""}
+    return {**grave, "verdict": UNSURE, "why": why.format(**names)}
 
 
 def _product(parsed: Sequence[Term], values: Sequence[Row]) -> Row:
@@ -189,7 +231,8 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
     if len(rows) == 1:
         (r,) = rows
         why = f": {r['why']}" if r["why"] else ""
-        return f"{r['verdict']}, {evidence.times(r)}{why}"
+        value = f", {evidence.times(r)}" if r["value"] is not None else ""
+        return f"{r['verdict']}{value}{why}"
     several = differing([r["setting"] for r in rows])
     said = []
     for verdict in (AGREES, DIFFERS, UNSURE):
@@ -198,7 +241,10 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
             places = [of.amount(several[0], r["setting"].get(several[0], "")) for r in own]
             said.append(f"{verdict} at {several[0]} {', '.join(places)}")
         elif own:
-            said.append(f"{verdict} in {len(own)} of {len(rows)} settings")
+            ends = [r["value"] for r in own if r["value"] is not None]
+            least, most = (units.number(f(ends, default=0)) for f in (min, max))
+            ends_said = f" ({least} to {most})" if ends and least != most else ""
+            said.append(f"{verdict} in {len(own)} of {len(rows)} settings{ends_said}")
     return "; ".join(said)
 
 
@@ -227,7 +273,7 @@ def _theirs(benchmark: str, claim: Row) -> list[published.Theirs]:
     found = []
     for by in groups.values():
         value = 1.0
-        for term in terms(rule.get("value", claim["value"])):
+        for term in terms(rule.get("value") or claim["value"]):
             figures = [f for name in term.names for f in by.get(name, [])]
             middle = sorted(f.value for f in figures)[len(figures) // 2] if figures else None
             value = 0 if not middle else value / middle if term.divides else value * middle
@@ -257,8 +303,8 @@ def _words(theirs: Sequence[published.Theirs]) -> str:
 
 
 def short(machine: str) -> str:
-    """Without what stands in brackets."""
-    return machine.split("(")[0].replace("Intel ", "").strip()
+    """2x Xeon E5-2680 v3, 24 cores."""
+    return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
 
 
 def said_threads(n: Optional[int]) -> str:
@@ -276,6 +322,7 @@ def pictures(
     of: Described, claims: Sequence[Row], machine: Row, name: str, title: str
 ) -> list[Picture]:
     """Curves where there is an x axis; else bars, with the published ones in grey."""
+    claims = [c for c in claims if "part" not in c]
     rows = [_drawn(of, c, r) for c in claims for r in c["rows"]]
     meant = {c["name"]: c["claim"] for c in claims}
     metric = {"unit": "1", "better": None, "help": "how many times as much"}

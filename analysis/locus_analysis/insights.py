@@ -14,7 +14,6 @@ import duckdb
 
 from . import (
     charts,
-    checkpoint,
     claims,
     core_to_core,
     curves,
@@ -179,14 +178,6 @@ def _core_to_core(given: Given) -> Row:
     return {"runs": found}
 
 
-def _checkpoint(given: Given) -> Row:
-    runs = records.by_run(records.told(given.db, "checkpoint"))
-    return {
-        "runs": {whole: checkpoint.section(own) for whole, own in runs},
-        "published": checkpoint.published_ratio(),
-    }
-
-
 def _kmeans(given: Given) -> Row:
     db, names, pictures = given.db, given.names, given.pictures
     trials, found = records.told(db, "kmeans"), {}
@@ -240,6 +231,5 @@ REGISTERED = {
     "latency": Insight(_latency, draws=True),
     "sharing": Insight(_sharing),
     "core-to-core": Insight(_core_to_core, draws=True),
-    "checkpoint": Insight(_checkpoint),
     "kmeans": Insight(_kmeans),
 }

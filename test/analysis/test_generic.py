@@ -175,6 +175,8 @@ def test_what_the_program_says_is_what_made_up_records_say(tmp_path: Path) -> No
     program = os.environ.get("LOCUS")
     if not program:
         pytest.skip("no program was built")
+    listed = subprocess.run([program, "list"], check=True, capture_output=True, text=True).stdout
+    assert {line.split()[0] for line in listed.splitlines()} == {*BENCHMARKS}
     for name, told in BENCHMARKS.items():
         path = tmp_path / f"{name}.jsonl"
         subprocess.run(

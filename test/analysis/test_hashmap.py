@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lesson of hashmap says was published is what reference/hashmap.csv has."""
+"""What the lesson of hashmap says was published is what reference/hashmap.csv has, and its page
+holds that against a record."""
 
-from locus_analysis import published
+from __future__ import annotations
+
+from pathlib import Path
+
+from locus_analysis import claims, described, published, records
+from locus_analysis.evidence import AGREES
 from locus_analysis.records import HERE
+from make_records import ONE, Line, Point, as_written, record, run_id
+from some import some
+from test_report import make
 
 
 def test_the_lesson_says_what_was_published() -> None:
@@ -14,3 +23,40 @@ def test_the_lesson_says_what_was_published() -> None:
     assert "(24 cores" in large and "(4 cores" in small and gains[small] == [1.0]
     least, most = min(gains[large]), max(gains[large])
     assert f"worth {least:g} to {most:g} at many threads on 24 cores, and nothing on 4" in lesson
+
+
+def padding(nothing: float, both: float) -> list[Line]:
+    """A run in which padding both is worth so much on 2 and 8 threads, and nothing on one."""
+    made = [
+        Point("hashmap", variant, {"padded": padded, "stripes": 32}, threads, time)
+        for variant in ("striped", "striped-waitfree")
+        for threads in (1, 2, 8)
+        for padded, time in (("none", nothing if threads > 1 else both), ("both", both))
+    ]
+    return record(ONE, made, run_id("a"))
+
+
+def test_the_gain_of_padding_is_held_against_the_published_one() -> None:
+    db = records.tables(records.of_lines(as_written(padding(1.4e-7, 1e-7))))
+    of = described.of(db, "hashmap")
+    judged, drawn = claims.told(of, records.measured(db, "hashmap"))
+    assert (judged["name"], drawn["name"]) == ("striped-waitfree", "striped")
+    assert [(r["where"], r["verdict"]) for r in judged["rows"]] == [
+        ("2 threads", AGREES),
+        ("8 threads", AGREES),
+    ]
+    assert all(1.3 < r["low"] < r["value"] < r["high"] < 1.5 for r in some(judged["rows"]))
+    assert [r["verdict"] for r in drawn["rows"]] == ["", ""]
+    assert judged["published"] == (
+        "1.10 to 1.50 (2x Xeon E5-2680 v3, 24 cores); 1.00 (i7-4870HQ, 4 cores)"
+    )
+
+
+def test_the_page_has_curves_over_threads_and_the_claim(tmp_path: Path) -> None:
+    page = make(tmp_path, padding(1e-7, 1e-7))
+    text = " ".join(page.text.split())
+    assert "Padding locks and counts gains where reads take no lock." in text
+    lines = {row["series"].split(" ", 1)[1] for row in page.rows("series", "x")}
+    assert {"striped", "striped-waitfree"} <= lines
+    bars = [row["value"] for row in page.rows("theirs", "value") if row["theirs"]]
+    assert bars == [1.1, 1.5, 1.0]

@@ -95,7 +95,7 @@ def test_published_gains_are_those_of_the_source() -> None:
     assert list(gains) == [4**i * 16 * KIB for i in range(8)]
     assert gains[16 * KIB] == pytest.approx(7872.4 / 6753.8)
     assert gains[64 * MIB] == pytest.approx(47358.7 / 32146.3)
-    assert found["published"] == "1.17 to 1.47 (2x Xeon Gold 5218, 8 threads)"
+    assert found["published"] == "1.17 to 1.47 (2x Xeon Gold 5218, 32 cores, 8 threads)"
 
 
 def test_a_gain_is_the_product_of_its_parts() -> None:

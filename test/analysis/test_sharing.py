@@ -13,7 +13,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import (
-    checkpoint,
+    claims,
     core_to_core,
     described,
     draw,
@@ -423,7 +423,7 @@ def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
         and "Latency by what the two CPUs share" not in page.text
     )
     # Times are there, so the explanation can be tested all the same; what has no map is a bar.
-    assert "differs in all of 6 settings; of the first" in page.text
+    assert "Here: differs in 6 of 6 settings." in page.text
     shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published
     assert shown == {t["id"] for t in trials([lines])}
 
@@ -436,7 +436,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     )
     lines = record(two, points + checkpoint_points(two, threads=(threads,)), RUN)
     page = make(tmp_path, lines)
-    shown = {row["id"] for row in page.rows("id", "value")}
+    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published
     assert shown == {t["id"] for t in trials([lines])}
     made = {
         re.sub(r"-\d+(?=\.)", "", name)
@@ -445,11 +445,11 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     }
     of_each = {f"{b}{kind}.svg" for b in ("sharing", "checkpoint") for kind in ("", "-values")}
     assert made == {*of_each, "sharing-ratios.svg", "steadiness.svg"} | (
-        {"sharing-bars.svg", "core-to-core-bars.svg"} if threads > 1 else set()
+        {"sharing-bars.svg", "core-to-core-bars.svg", "checkpoint-claims.svg"}
+        if threads > 1
+        else set()
     )
-    assert ("cannot be told: together and apart were not both measured" in page.text) == (
-        threads == 1
-    )
+    assert ("Published: What two threads cost is that" in page.text) == (threads > 1)
 
 
 def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
@@ -457,7 +457,9 @@ def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
     for p in points:
         p.status, p.reasons = "impossible", ["it takes two threads at least"]
     page = make(tmp_path, record(SMALL, points, RUN))
-    assert "cannot be told in any of 6 settings" in page.text
+    own = sum(p.benchmark == "checkpoint" for p in points)
+    assert f"No result: of {own} trials, {own} impossible." in page.text
+    assert "Published: " not in page.text
     assert f"{len(points)} impossible" in page.text
 
 
@@ -473,9 +475,7 @@ def test_several_runs_have_each_their_own(tmp_path: Path) -> None:
     page = make(tmp_path, *runs)
     for machine in (ONE, TWO):
         assert f"{machine.host}: Words that different threads update need 128 B" in page.text
-        assert (
-            f"{machine.host}: the published explanation, held against this measurement" in page.text
-        )
+        assert f"{machine.host}: Published: What two threads cost is that" in page.text
 
 
 # Core to core.
@@ -584,95 +584,68 @@ def of(
     variant: str, value: Optional[float], width: Optional[float] = 0.01, status: str = "ok"
 ) -> dict[str, Any]:
     known = value is not None and width is not None
+    time = {
+        "value": value,
+        "low": value * (1 - width) if value is not None and width is not None else None,
+        "high": value * (1 + width) if known and value is not None and width is not None else None,
+    }
     return {
+        **time,
         "whole": RUN,
         "variant": variant,
         "parameters": {"body": "loop"},
         "threads": 2,
         "bind": "close",
-        "value": value,
-        "low": value * (1 - width) if value is not None and width is not None else None,
-        "high": value * (1 + width) if known and value is not None and width is not None else None,
+        "oversubscribed": False,
+        "metrics": {"time": time},
         "status": status,
         "flag": None if status == "ok" else 1,
     }
 
 
+def claimed(*trials: Optional[Line]) -> dict[str, list[Line]]:
+    """Rows of the claims of checkpoint that these trials say anything of."""
+    found = claims.told(described.Described("checkpoint"), [t for t in trials if t])
+    return {c["name"]: c["rows"] for c in found}
+
+
 @pytest.mark.parametrize(
-    ("together", "apart", "alone", "verdict", "why"),
+    ("together", "apart", "alone", "verdict", "part", "why"),
     [
-        (
-            4.0,
-            1.0,
-            1.0,
-            AGREES,
-            (
-                "taking the counters apart takes away 100 % (99.3 % to 101 %) of what sharing them"
-                " costs"
-            ),
-        ),
-        (4.0, 2.0, 1.0, AGREES, "takes away 66.7 % (65.3 % to 68 %) of"),
-        (4.0, 2.5, 1.0, UNSURE, "takes away 50 % (48.3 % to 51.7 %) of what sharing them costs"),
-        (
-            4.0,
-            3.5,
-            1.0,
-            IN_PART,
-            (
-                "16.7 % (14.3 % to 19 %) of what sharing them costs; the rest is that all share the"
-                " tick"
-            ),
-        ),
-        (
-            4.0,
-            2.0,
-            5.0,
-            UNSURE,
-            (
-                "counters on two lines are faster, but together costs nothing over counters of"
-                " one's own"
-            ),
-        ),
-        (
-            4.0,
-            2.0,
-            3.99,
-            UNSURE,
-            (
-                "counters on two lines are faster, but together costs nothing over counters of"
-                " one's own"
-            ),
-        ),
-        (
-            4.0,
-            4.0,
-            1.0,
-            DIFFERS,
-            "gains less than 5 %; apart still takes 4.00 (3.92 to 4.08) times as long",
-        ),
-        (3.0, 4.0, 1.0, DIFFERS, "together is even faster; apart still takes"),
-        (1.0, 1.0, 1.0, DIFFERS, "and neither costs anything over counters of one's own"),
-        (
-            4.0,
-            3.0,
-            None,
-            UNSURE,
-            (
-                "counters on two lines are faster, but how much of the cost that is, per-thread"
-                " would tell"
-            ),
-        ),
-        (4.0, 4.0, None, DIFFERS, "taking the counters apart gains less than 5 %"),
+        (4.0, 1.0, 1.0, AGREES, 1, ""),
+        (4.0, 2.0, 1.0, AGREES, 2 / 3, ""),
+        (4.0, 2.5, 1.0, UNSURE, 0.5, ""),
+        (4.0, 3.5, 1.0, IN_PART, 1 / 6, ""),
+        (4.0, 2.0, 5.0, UNSURE, None, "together costs nothing over per-thread"),
+        (4.0, 2.0, 3.99, UNSURE, None, "together costs nothing over per-thread"),
+        (4.0, 4.0, 1.0, DIFFERS, None, "apart gains less than 5 % over together"),
+        (3.0, 4.0, 1.0, DIFFERS, None, "together is even faster"),
+        (1.0, 1.0, 1.0, DIFFERS, None, "apart gains less than 5 % over together"),
     ],
 )
 def test_the_published_explanation_is_tested(
-    together: float, apart: float, alone: Optional[float], verdict: str, why: str
+    together: float, apart: float, alone: float, verdict: str, part: Optional[float], why: str
 ) -> None:
-    found = checkpoint.verdict(
-        of("together", together), of("apart", apart), of("per-thread", alone) if alone else None
-    )
-    assert found["verdict"] == verdict
-    assert why in found["why"]
+    (row,) = claimed(of("together", together), of("apart", apart), of("per-thread", alone))["cause"]
+    assert (row["verdict"], row["why"]) == (verdict, why)
+    assert row["value"] == (pytest.approx(part) if part else None)
+    if part:
+        ends = [
+            (a * together - b * apart) / (a * together - c * alone)
+            for a in (0.99, 1.01)
+            for b in (0.99, 1.01)
+            for c in (0.99, 1.01)
+        ]
+        assert (row["low"], row["high"]) == pytest.approx((min(ends), max(ends)))
+
+
+def test_what_is_left_is_told_beside_the_cause() -> None:
+    found = claimed(of("together", 4.0), of("apart", 4.0), of("per-thread", 1.0))
+    (gain,), (left,) = found["together/apart"], found["apart/per-thread"]
+    assert (gain["verdict"], gain["value"]) == (DIFFERS, 1)
+    assert (left["verdict"], left["value"], left["why"]) == (DIFFERS, 4, "expected 0.95 to 1.05")
+    both = claimed(of("together", 4.0), of("apart", 2.0))
+    assert list(both) == ["together/apart"] and both["together/apart"][0]["verdict"] == AGREES
 
 
 @pytest.mark.parametrize(
@@ -681,18 +654,17 @@ def test_the_published_explanation_is_tested(
         (
             of("together", 4.2, width=0.05),
             of("apart", 4.0, width=0.05),
-            "that apart is as fast, and that it is 1.16 times as fast",
+            "the intervals allow that apart gains nothing",
         ),
         (of("together", 4.0, width=None), of("apart", 1.0, width=None), "there is no interval"),
-        (of("together", None), of("apart", 1.0), "together has no value"),
         (of("together", 4.0), of("apart", 1.0, status="noisy"), "apart is noisy"),
         (of("together", 4.0, status="wrong"), of("apart", 1.0), "together is wrong"),
     ],
 )
 def test_what_cannot_be_told_is_not_told(together: Line, apart: Line, why: str) -> None:
-    found = checkpoint.verdict(together, apart, of("per-thread", 1.0))
-    assert found["verdict"] == UNSURE
-    assert why in found["why"]
+    (row,) = claimed(together, apart, of("per-thread", 1.0))["cause"]
+    assert (row["verdict"], row["why"]) == (UNSURE, why)
+    assert "cause" not in claimed(of("together", None), apart, of("per-thread", 1.0))
 
 
 @pytest.mark.parametrize(
@@ -700,28 +672,19 @@ def test_what_cannot_be_told_is_not_told(together: Line, apart: Line, why: str) 
     [
         (of("per-thread", 3.9, status="noisy"), "per-thread is noisy"),
         (of("per-thread", 1.0, status="wrong"), "per-thread is wrong"),
-        (of("per-thread", None), "per-thread has no value"),
         (of("per-thread", 1.0, width=None), "there is no interval"),
         (
             of("per-thread", 3.9, width=0.1),
-            "whether together costs anything over counters of one's own is open",
+            "whether together costs anything over per-thread is open",
         ),
     ],
 )
 def test_a_cost_that_is_not_known_is_divided_by_nothing(alone: Line, why: str) -> None:
-    found = checkpoint.verdict(of("together", 4.0), of("apart", 2.0), alone)
-    assert (found["verdict"], found["why"]) == (
-        UNSURE,
-        f"counters on two lines are faster, but {why}",
-    )
-    # That taking them apart gains nothing is known all the same; what remains is told of what is
-    # known.
-    same = checkpoint.verdict(of("together", 4.0), of("apart", 4.0), alone)
-    assert (same["verdict"], same["why"].split(";")[0]) == (
-        DIFFERS,
-        "taking the counters apart gains less than 5 %",
-    )
-    assert (alone["status"] == "ok") or ";" not in same["why"]
+    found = claimed(of("together", 4.0), of("apart", 2.0), alone)
+    (row,) = found["cause"]
+    assert (row["verdict"], row["why"], row["value"]) == (UNSURE, why, None)
+    # That taking them apart gains is known all the same.
+    assert found["together/apart"][0]["verdict"] == AGREES
 
 
 def test_a_ratio_is_as_grave_as_the_graver_of_the_two() -> None:
@@ -737,24 +700,22 @@ def test_a_ratio_is_as_grave_as_the_graver_of_the_two() -> None:
 
 def test_a_wide_interval_that_is_clear_is_enough() -> None:
     together, apart = (of(v, t, 0.1, "unconverged") for v, t in (("together", 4.0), ("apart", 1.0)))
-    assert checkpoint.verdict(together, apart, of("per-thread", 1.0))["verdict"] == AGREES
+    (row,) = claimed(together, apart, of("per-thread", 1.0))["cause"]
+    assert row["verdict"] == AGREES
 
 
 def test_the_conclusion_tells_all_settings() -> None:
     own = told(record(SMALL, checkpoint_points(SMALL, threads=(1, 2, 4)), RUN), "checkpoint")
-    found = checkpoint.verdicts(own)
-    assert [(v["body"], v["threads"], v["verdict"]) for v in found] == [
-        (body, n, DIFFERS) for body in ("bare loop", "reversal of strings") for n in (2, 4)
+    cause, *_ = claims.told(described.Described("checkpoint"), own)
+    assert [(r["where"], r["verdict"]) for r in cause["rows"]] == [
+        (f"body {body}, {n} threads", DIFFERS) for body in ("loop", "reverse") for n in (2, 4)
     ]
-    assert checkpoint.conclusion(found).startswith(
-        "differs in all of 4 settings; of the first: taking the counters apart gains less than 5 %"
+    assert cause["conclusion"] == "differs in 4 of 4 settings"
+    assert claims.result([cause]) == (
+        "Published: What two threads cost is that tick and count lie together. Here: differs in 4"
+        " of 4 settings."
     )
-    mixed = [{**found[0], "verdict": AGREES}, *found[1:]]
-    assert checkpoint.conclusion(mixed) == "agrees in 1 of 4 settings; differs in 3 of 4 settings"
-    assert checkpoint.conclusion([]).startswith("cannot be told: ")
-    unsure = [{**v, "verdict": UNSURE, "why": "so"} for v in found]
-    assert checkpoint.conclusion(unsure) == "cannot be told in any of 4 settings; of the first: so"
-    assert checkpoint.conclusion(unsure[:1]) == "cannot be told: so"
+    assert claims.result([]) is None
 
 
 # Published figures.
@@ -788,6 +749,9 @@ def drawn(lines: list[Line], benchmark: str) -> list[Any]:
     return generic.pictures(of, own, records.machines(db)[RUN], benchmark, benchmark)
 
 
+BOTH = [of("together", 4.0), of("apart", 2.0)]
+
+
 def test_published_repeats_of_checkpoint_are_drawn() -> None:
     time, others, *_ = drawn(
         record(SMALL, checkpoint_points(SMALL, threads=(1, 2)), RUN), "checkpoint"
@@ -803,9 +767,12 @@ def test_published_repeats_of_checkpoint_are_drawn() -> None:
         sorted(f.value * (f.threads or 0) / 1e9 for f in figures)
     )
     assert {round(r["value"], 4) for r in published_rows(others)} >= {0.0, 0.0497, -0.0172}
-    assert checkpoint.published_ratio() == pytest.approx(3.805 / 1.233)
-    lessons = Path(checkpoint.__file__).parent / "lessons"
+    (row,) = [c for c in claims.told(described.Described("checkpoint"), BOTH) if c["theirs"]]
+    assert [t.value for t in row["theirs"]] == [pytest.approx(3.805 / 1.233)]
+    assert row["published"] == "3.09 (Core Duo MacBook Pro, 2 cores, 2 threads)"
+    lessons = Path(claims.__file__).parent / "lessons"
     text = (lessons / "checkpoint.html.j2").read_text(encoding="utf-8")
+    assert "3.09 times" in " ".join(text.split())
     assert {(f.variant, f.parameters["java"]) for f in figures} == {
         ("together", "6"),
         ("apart", "5"),
