@@ -104,9 +104,11 @@ def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
         given = [t for t in picked if t]
         if len(given) == len(parsed):
             values = [_valued(t, metric) for t in given]
-            told = (
-                _part(values) if "part" in claim else _ratio(claim.get("expected"), parsed, values)
-            )
+            if "part" in claim:
+                told = _part(values)
+            else:
+                value = _in_turn(parsed, given, metric) or _product(parsed, values)
+                told = {**value, **_judged(claim.get("expected"), value, values)}
             found.append({**given[0], **told, "setting": setting, "metric": metric})
     several = differing([r["setting"] for r in found])
     return [{**r, "where": of.words(r["setting"], several)} for r in found]
@@ -151,9 +153,17 @@ def _valued(trial: Row, metric: str) -> Row:
     return {**known, **{k: trial[k] for k in ("variant", "flag", "status")}}
 
 
-def _ratio(expected: Optional[str], parsed: Sequence[Term], values: Sequence[Row]) -> Row:
-    value = _product(parsed, values)
-    return {**value, **_judged(expected, value, values)}
+def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Optional[Row]:
+    """The ratio that the record has of these two, which were sampled in turn."""
+    if [p.divides for p in parsed] != [False, True]:
+        return None
+    one, other = trials
+    for r in one.get("ratios") or []:
+        same = r.get("metric", metric) == metric and r["trial"] == other.get("id")
+        if same and r["value"] is not None:
+            low, high = r.get("ci") or (None, None)
+            return {"value": r["value"], "low": low, "high": high, **graver(one, other)}
+    return None
 
 
 def _part(values: Sequence[Row]) -> Row:
@@ -264,8 +274,11 @@ def _theirs(benchmark: str, claim: Row) -> list[published.Theirs]:
         return published.Theirs(f.source, f.machine, f.threads, at, value)
 
     if "ratio" in rule:
-        own = [f for f in published.ratios(benchmark) if f.variant == rule["ratio"]]
-        return [theirs(f, f.value) for f in own if _speaks_of(claim, f)]
+        return [
+            theirs(f, f.value)
+            for f in published.ratios(benchmark)
+            if rule["ratio"] in (f.variant, f.parameters.get("compare")) and _speaks_of(claim, f)
+        ]
     groups: dict[Any, dict[str, list[published.Figure]]] = {}
     for f in published.figures(benchmark, rule["figures"]):
         key = (f.machine, f.threads, *sorted(theirs(f, 0).at.items()))

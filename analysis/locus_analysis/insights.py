@@ -21,9 +21,9 @@ from . import (
     generic,
     kmeans,
     levels,
+    padding,
     records,
     scaling,
-    sharing,
 )
 from .charts import Picture
 from .described import Described
@@ -164,7 +164,13 @@ def _latency(given: Given) -> Row:
 def _sharing(given: Given) -> Row:
     machines = records.machines(given.db)
     runs = records.by_run(records.told(given.db, "sharing"))
-    return {"runs": {whole: sharing.section(own, machines[whole]) for whole, own in runs}}
+    found = {}
+    for whole, own in runs:
+        curves_found = padding.findings(own)
+        line = padding.line_size(machines[whole])
+        verdict = padding.verdict(curves_found, line) if curves_found else ""
+        found[whole] = {"padding": curves_found, "verdict": verdict}
+    return {"runs": found}
 
 
 def _core_to_core(given: Given) -> Row:

@@ -4,6 +4,7 @@ sentences."""
 
 from __future__ import annotations
 
+import copy
 import random
 import re
 from itertools import chain
@@ -22,7 +23,6 @@ from locus_analysis import (
     padding,
     published,
     records,
-    sharing,
     units,
 )
 from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
@@ -303,37 +303,61 @@ def test_every_flagged_trial_is_marked(whole: Whole) -> None:
         assert f" {trial['status']}" in drawn
 
 
-def test_slowdowns_are_those_of_the_record(whole: Whole) -> None:
-    _, page, lines = whole
-    found = {(r["name"], r["threads"]): r["by"] for r in sharing.slowdowns(told(lines))}
-    assert len(found) == 7 * 3
-    for trial in trials([lines]):
-        for ratio in trial["ratios"]:
-            lock = trial["parameters"].get("lock")
-            row = found[f"lock: {lock}" if lock else trial["variant"], trial["threads"]][
-                ratio["of"]
-            ]
-            assert (row["value"], [row["low"], row["high"]]) == (ratio["value"], ratio["ci"])
-            assert f"{ratio['value']:.3g}"[:3] in page.text  # in the table of all ratios
-    assert re.search(
-        r"n8, 8 threads\.\s*dense/padded, what false sharing costs: add 35\d \(\d+ to \d+\);"
-        r" fetch-add",
-        page.text,
-    )
+def of_sharing(lines: list[Line]) -> list[dict[str, Any]]:
+    db = records.tables(records.of_lines(as_written(lines)))
+    return claims.told(described.of(db, "sharing"), records.measured(db, "sharing"))
+
+
+def paired(lines: list[Line]) -> list[Line]:
+    """With ratios that name the padded trial beside which theirs was sampled."""
+    found = copy.deepcopy(lines)
+
+    def like(trial: Line) -> Any:
+        of = {k: v for k, v in trial["parameters"].items() if k != "layout"}
+        return trial["variant"], trial["threads"], tuple(sorted(of.items()))
+
+    layout = [(like(t), t["parameters"].get("layout"), t["id"]) for t in trials([found])]
+    padded = {of: i for of, kind, i in layout if kind == "padded"}
+    for trial in trials([found]):
+        for r in trial["ratios"]:
+            r["trial"] = padded[like(trial)]
+    return found
+
+
+def test_what_sharing_costs_is_what_the_record_says(whole: Whole) -> None:
+    _, page, given = whole
+    lines = paired(given)
+    ratios = {
+        (t["id"], r["of"]): (r["value"], r["ci"]) for t in trials([lines]) for r in t["ratios"]
+    }
+    for claim, layout in zip(of_sharing(lines), ("dense", "shared")):
+        assert claim["name"] == f"{layout}/padded" and len(claim["rows"]) == 7
+        for row in claim["rows"]:
+            assert row["setting"]["threads"] == "8"
+            assert row["verdict"] == (AGREES if records.is_sound(row) else UNSURE)
+            value, ends = ratios[row["id"], layout]
+            assert row["value"] == pytest.approx(value)
+            assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
+    text = " ".join(page.text.split())
+    conclusion = of_sharing(given)[0]["conclusion"]
+    assert re.match(r"agrees in \d of 7 settings \(", conclusion)
+    said = "False sharing costs: words of different threads on one line."
+    assert f"Published: {said} Here: {conclusion}." in text
+    assert "9.00 to 21.0 (2x Xeon E5-2680 v3, 24 cores); 12.3 (2x Xeon" in text
     for slowdown in ("12.0", "14.0", "9.00", "21.0", "12.3", "31.9"):  # published
         assert slowdown in page.text
 
 
-def test_the_sentence_is_of_threads_with_a_cpu_each() -> None:
+def test_claims_are_of_threads_with_a_cpu_each() -> None:
     lines = record(SMALL, sharing_points(SMALL, threads=(2, 4, 8)), RUN)
     for trial in trials([lines]):
         trial["oversubscribed"] = trial["threads"] == 8
-    found = sharing.section(told(lines), lines[0]["machine"])
-    assert found["most"] == 4
-    assert found["dense"].startswith("add 15") and found["dense"].count(";") == 6
+    dense, _ = of_sharing(lines)
+    assert {r["setting"]["threads"] for r in some(dense["rows"])} == {"4"}
     for trial in trials([lines]):
         trial["oversubscribed"] = True
-    assert sharing.section(told(lines), lines[0]["machine"])["most"] == 8
+    dense, _ = of_sharing(lines)
+    assert {r["setting"]["threads"] for r in some(dense["rows"])} == {"8"}
 
 
 def test_maps_hold_what_the_record_says(whole: Whole) -> None:
@@ -444,10 +468,9 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
         if name.endswith("svg")
     }
     of_each = {f"{b}{kind}.svg" for b in ("sharing", "checkpoint") for kind in ("", "-values")}
+    claimed_of = {"checkpoint-claims.svg", "sharing-claims.svg"}
     assert made == {*of_each, "sharing-ratios.svg", "steadiness.svg"} | (
-        {"sharing-bars.svg", "core-to-core-bars.svg", "checkpoint-claims.svg"}
-        if threads > 1
-        else set()
+        {"sharing-bars.svg", "core-to-core-bars.svg", *claimed_of} if threads > 1 else set()
     )
     assert ("Published: What two threads cost is that" in page.text) == (threads > 1)
 
