@@ -94,7 +94,7 @@ def test_results_that_fail_while_it_measures(submit, source, read, disk):
         place.fail(disk)
         assert job.until("FAILED") == 1
         # Read-only: where ext4 itself has met the error before locus does
-        cause = "(Input/output error|Read-only file system); trials that were complete"
+        cause = "(Input/output error|Read-only file system); complete trials are kept"
         record = rf"results/numa-{job.id}/n1\.jsonl"
         said = job.out()
         assert re.search(rf"no good end on n1: locus: --output: {record}: {cause}", said), said

@@ -41,8 +41,7 @@ char *record_time(char text[RECORD_TIME])
 	return text;
 }
 
-static const char exists[] =
-	"exists; give another name, or --resume to go on in it, or --append to add a run";
+static const char exists[] = "exists; give another name, --resume it, or --append to it";
 
 static int complain(const char *path, const char *what, int status)
 {
@@ -186,8 +185,7 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!ftruncate(r->file, r->end);
-	warnx("--output: %s: %s; trials that were complete before are in it: mend that, then "
-	      "--resume goes on",
+	warnx("--output: %s: %s; complete trials are kept: mend that, and --resume goes on",
 	      r->path, strerror(error));
 }
 
