@@ -328,6 +328,7 @@ def libraries(architecture, programs):
 def archive(files, image):
     """Appends an archive of {name: file, or what is in it} to what is to be a guest's first file
     system."""
+    packed_as: dict = {}  # by the file that it is: a library has several names, and MB
     with tempfile.TemporaryDirectory() as stage:
         for name, file in files.items():
             to = pathlib.Path(stage, name)
@@ -337,8 +338,10 @@ def archive(files, image):
             elif isinstance(file, str):
                 to.write_text(file, encoding="utf-8")
                 to.chmod(0o755)
-            else:
+            elif (first := packed_as.setdefault(os.path.realpath(file), to)) is to:
                 shutil.copy(file, to)
+            else:
+                os.link(first, to)
         pack = "find . -print0 | cpio --null --create --format=newc --owner=0:0 --quiet"
         subprocess.run(pack, shell=True, cwd=stage, stdout=image, check=True)
 
