@@ -192,21 +192,21 @@ def test_first_touch_is_the_worst_of_all_settings(four: Card) -> None:
 def test_workloads_need_no_word_here() -> None:
     """A benchmark that this program has never heard of has its line."""
     points = [
-        Point("hashmap", "padded", {}, 8, 1e-6),
-        Point("hashmap", "dense", {}, 8, 3e-6, ratios=[("variant", "dense", "padded", 1e-6)]),
+        Point("newcomer", "padded", {}, 8, 1e-6),
+        Point("newcomer", "dense", {}, 8, 3e-6, ratios=[("variant", "dense", "padded", 1e-6)]),
     ]
     points[1].other = points[0].id
     made = card_of(TWO, points)
-    assert told(made, "hashmap").text == "slowdown by what differs 3.03x, 8 threads"
-    assert told(made, "hashmap").sure == CERTAIN and told(made, "hashmap").block == "work"
+    assert told(made, "newcomer").text == "slowdown by what differs 3.03x, 8 threads"
+    assert told(made, "newcomer").sure == CERTAIN and told(made, "newcomer").block == "work"
 
 
 def test_of_a_workload_the_most_threads_count() -> None:
     points = [
-        Point("actors", "a", {}, threads, 1e-6 * f, ratios=[("variant", "a", "b", 1e-6)])
+        Point("newcomer", "a", {}, threads, 1e-6 * f, ratios=[("variant", "a", "b", 1e-6)])
         for threads, f in ((1, 9), (4, 2))
     ]
-    assert told(card_of(TWO, points), "actors").numbers["most"] == pytest.approx(2, rel=0.05)
+    assert told(card_of(TWO, points), "newcomer").numbers["most"] == pytest.approx(2, rel=0.05)
 
 
 @pytest.mark.parametrize(
