@@ -7,7 +7,7 @@ import json
 from typing import Any, Optional
 
 from . import padding
-from .card import CERTAIN, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
+from .card import CERTAIN, NOISY, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
 from .records import rows
 from .steps import size_text
 
@@ -90,9 +90,10 @@ def _padding(host: Host, own: list[Row]) -> list[Line]:
         then = "locus sharing --variant distance --time-budget 5min"
         return [untold("sharing", "padding", why, then, safe)]
     most = max(clear, key=lambda p: (p.least or 0, p.sure or float("inf")))
-    text = f"{padding.said(most)} between what threads write"
+    told = padding.said(most)
+    text = f"{told}{',' if ',' in told else ''} between threads' data"
     text += f"; line {size_text(line)}" if line else ""
-    word = CERTAIN if most.sure == most.least else ROUGH
+    word = NOISY if most.noisy else CERTAIN if most.sure == most.least else ROUGH
     return [Line("sharing", "padding", text, word, {"bytes": most.least or 0})]
 
 

@@ -27,6 +27,7 @@ from .steps import size_text
 Row = dict[str, Any]
 
 ENOUGH = 1.05  # what is less is no reason to spend memory
+UNMOVED = 1.02  # what noise moves less than that can't make a step of ENOUGH
 FAR = 3  # distances
 LEAST_POINTS = FAR + 2
 
@@ -36,6 +37,7 @@ class Padding:
     least: Optional[float] = None  # bytes; None: could not be told
     sure: Optional[float] = None  # from here on the intervals leave no doubt
     why: str = ""  # there is none
+    noisy: bool = False  # some of the points
     remarks: list[str] = field(default_factory=list)
 
 
@@ -142,9 +144,9 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
             good = sound(points)
             padding = needed(good)
             if len(good) < len(points):
+                left = [p for p in points if p not in good]
                 why = (
-                    ", ".join(sorted({p["status"] for p in points if not is_sound(p)}))
-                    or "no value"
+                    ", ".join(sorted({p["status"] for p in left if not is_sound(p)})) or "no value"
                 )
                 left_out = f"{len(points) - len(good)} of {len(points)} distances left out: {why}"
                 if len(good) < LEAST_POINTS:
@@ -154,13 +156,30 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
             wide = sum(p["status"] == "unconverged" for p in good)
             if wide:
                 padding.remarks.append(f"{wide} of {len(good)} distances are unconverged")
+            noisy = sum(p["status"] == "noisy" for p in good)
+            if noisy:
+                padding.noisy = True
+                padding.remarks.append(
+                    f"{noisy} of {len(good)} distances are noisy; without their disturbed samples"
+                    f" each is within {UNMOVED - 1:.0%} of what it is with them".replace("%", " %")
+                )
             found.append(Finding(whole, name, padding))
     return found
 
 
 def sound(points: Sequence[Row]) -> list[Row]:
     """Those from which anything can be concluded."""
-    return [p for p in points if p["value"] and is_sound(p)]
+    return [p for p in points if p["value"] and (is_sound(p) or _unmoved(p))]
+
+
+def _unmoved(point: Row) -> bool:
+    """Noisy, but the samples that nothing disturbed say the same."""
+    quiet = point["without_noise"]
+    return (
+        point["status"] == "noisy"
+        and bool(quiet)
+        and 1 / UNMOVED <= point["value"] / quiet <= UNMOVED
+    )
 
 
 def line_size(machine: Row) -> Optional[int]:

@@ -203,18 +203,24 @@ def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[
         " machine" in out
     )
     assert "nothing between 16 B and 1 KiB was measured: less may do" in out
-    assert (
-        "6 of 11 distances left out: failed, impossible, interrupted, misplaced, noisy, wrong"
-        in out
-    )
-    assert "1 of 5 distances are unconverged" in out
+    assert "5 of 11 distances left out: failed, impossible, interrupted, misplaced, wrong\n" in out
+    assert "1 of 6 distances are unconverged" in out
+    assert "1 of 6 distances are noisy; without their disturbed samples each is within 2 %" in out
 
 
-def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("quiet", [None, 0.97, 1.03])
+def test_a_padding_out_of_noise_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], quiet: Optional[float]
+) -> None:
+    """Where each sample was disturbed, or those that were not say something else."""
     points = distances("fetch-add", 2, PAIR)
     for p in points[2:]:
         p.status, p.reasons = "noisy", ["93 % of its samples were disturbed"]
-    path = write(tmp_path / "a.jsonl", record(ONE, points, RUN))
+    lines = record(ONE, points, RUN)
+    for trial in (line for line in lines if line.get("status") == "noisy"):
+        (time,) = (m for m in trial["metrics"] if m["name"] == "time")
+        time["without_noise"] = quiet and time["value"] * quiet
+    path = write(tmp_path / "a.jsonl", lines)
     assert program.main(["levels", str(path)]) == GOOD
     out = capsys.readouterr().out
     assert (

@@ -168,7 +168,7 @@ def test_false_sharing_and_the_padding(four: Card) -> None:
     line = told(four, "false sharing")
     assert line.text.startswith("fetch-add takes ") and line.numbers["ratio"] > 2
     assert "on 16 threads" in line.text
-    assert told(four, "padding").text == "64 B between what threads write; line 64 B"
+    assert told(four, "padding").text == "64 B between threads' data; line 64 B"
 
 
 def test_padding_that_is_not_measured_says_what_is_safe() -> None:
