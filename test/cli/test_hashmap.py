@@ -78,6 +78,19 @@ def test_operations_are_timed_one_by_one_where_asked_for(run):
             assert times == [None] * 4
 
 
+@pytest.mark.parametrize("turnover", [0, 100])
+def test_batches_do_the_same(run, turnover):
+    _, trials = run(
+        f"--calls single,batches --threads 2 --reads 50 --turnover {turnover} --range 5000 {SHORT}"
+    )
+    best = {t["parameters"]["calls"]: t for t in measured(trials) if t["variant"] == "best"}
+    assert all("calls" not in t["parameters"] for t in trials if t["variant"] != "best")
+    assert [(r["of"], r["to"]) for r in best["single"]["ratios"]] == [("single", "batches")]
+    for trial in best.values():
+        assert abs(value(trial, "keys") / 5000 - (0.5 if turnover else 1)) < 0.06
+    assert value(best["batches"], "latency") is None
+
+
 def test_readers_are_a_role(run):
     _, trials = run(f"--readers 1 --threads 2 --reads 0 --range 1000 {SHORT}")
     for trial in measured(trials):
@@ -134,6 +147,7 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
     [
         ("--readers 2 --threads 2", "a thread at least does what the mix says"),
         ("--variant striped-waitfree --reclaim none --threads 1", "give --operations"),
+        ("--variant best --mix course --calls batches --threads 1", "single calls only"),
     ],
 )
 def test_what_is_left_out_says_why(locus, arguments, why):

@@ -105,6 +105,30 @@ static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 	return best_remove(handle_of(map, self), key, &value) ? MAP_PRESENT : MAP_ABSENT;
 }
 
+static void batch(void *map, struct worker *self, struct map_operation *operation, unsigned n)
+{
+	static const enum best_kind kind[] = { [MAP_FIND] = BEST_FIND,
+					       [MAP_INSERT] = BEST_INSERT,
+					       [MAP_UPSERT] = BEST_UPSERT,
+					       [MAP_REMOVE] = BEST_REMOVE };
+	struct best_operation all[MAP_BLOCK];
+
+	for (unsigned i = 0; i < n; i++)
+		all[i] = (struct best_operation){ .key = operation[i].key,
+						  .value = operation[i].value,
+						  .kind = kind[operation[i].action] };
+	best_batch(handle_of(map, self), all, n);
+	for (unsigned i = 0; i < n; i++) {
+		struct map_operation *o = &operation[i];
+
+		o->value = all[i].value;
+		if (o->action == MAP_FIND || o->action == MAP_REMOVE)
+			o->answer = all[i].result ? MAP_PRESENT : MAP_ABSENT;
+		else
+			o->answer = answer(all[i].result, self);
+	}
+}
+
 static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t, const uint64_t *),
 		 void *argument)
 {
@@ -140,4 +164,5 @@ const struct map_kind fast_map = { .shared = no_bytes,
 				   .remove = remove_key,
 				   .each = each,
 				   .size = size,
-				   .bytes = bytes };
+				   .bytes = bytes,
+				   .batch = batch };

@@ -64,6 +64,10 @@ static const struct parameter parameters[] = {
 			P_CHOICE, .choices = PLACEMENT_CHOICES, .value = { "local" } },
 	[PAGES] = { "pages", NULL, "pages of tables, locks and entries", P_CHOICE,
 		    .choices = PAGES_CHOICES, .value = { "base" } },
+	[CALLS] = { "calls", NULL,
+		    "one for each operation, or one for 64, whose memory is fetched ahead; these "
+		    "are not timed one by one",
+		    P_CHOICE, .choices = CALLS_CHOICES, .value = { "single" } },
 	[EVERY] = { "every", "operations", "one in so many operations is timed; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
 	{ 0 }
@@ -78,6 +82,7 @@ static const struct ratio ratios[] = {
 	{ "gain", "of buckets of two lines", P_VARIANT, "striped-waitfree", "best", NULL },
 	{ "gain", "of buckets of two lines, over the library", P_VARIANT, "library", "best", NULL },
 	{ "slowdown", "by reclamation of memory", RECLAIM, "epoch", "none", NULL },
+	{ "gain", "of batches of operations", CALLS, "single", "batches", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
@@ -99,11 +104,11 @@ enum {
 };
 static const struct variant variants[] = {
 	{ "striped", "every operation under the lock of its stripe", &striped,
-	  .unused = BIT(RECLAIM) },
+	  .unused = BIT(RECLAIM) | BIT(CALLS) },
 	{ "striped-waitfree", "writes under the lock of their stripe, reads without lock or wait",
-	  &waitfree },
+	  &waitfree, .unused = BIT(CALLS) },
 	{ "library", "cds_lfht of liburcu, a lock-free table", &library,
-	  .unused = STRIPED_ONLY | BIT(PLACEMENT), .available = library_available },
+	  .unused = STRIPED_ONLY | BIT(PLACEMENT) | BIT(CALLS), .available = library_available },
 	{ "best", "buckets of two lines with a lock of one bit, readers that never wait", &best,
 	  .unused = STRIPED_ONLY | BIT(RECLAIM) | BIT(PLACEMENT) | BIT(PAGES) },
 	{ 0 }

@@ -40,6 +40,13 @@ enum map_answer {
 	MAP_NO_MEMORY, /* nothing was done */
 };
 
+/* One of a batch. */
+struct map_operation {
+	uint64_t key, value; /* what was found is left here */
+	enum map_action { MAP_FIND, MAP_INSERT, MAP_UPSERT, MAP_REMOVE } action;
+	enum map_answer answer;
+};
+
 enum {
 	MAP_BLOCK = 64, /* operations between two rests */
 	MAP_MOST_WORDS = 32,
@@ -118,13 +125,10 @@ struct map_kind {
 	size_t (*bytes)(const void *map);
 
 	/*
-	 * n operations at once, in any order: their answers and values (n times shape.words) by
-	 * index. NULL: one by one.
+	 * At most MAP_BLOCK operations, in their order, each atomic for itself; their memory is
+	 * fetched ahead. Values have one word. NULL: it has single calls only.
 	 */
-	void (*find_batch)(void *map, struct worker *self, size_t n, const uint64_t *key,
-			   uint64_t *value, unsigned char *answer);
-	void (*upsert_batch)(void *map, struct worker *self, size_t n, const uint64_t *key,
-			     const uint64_t *value, unsigned char *answer);
+	void (*batch)(void *map, struct worker *self, struct map_operation *, unsigned n);
 };
 
 extern const struct map_kind striped_map, waitfree_map; /* library.h has another one */

@@ -21,6 +21,7 @@ enum {
 	RECLAIM,
 	PLACEMENT,
 	PAGES,
+	CALLS,
 	EVERY,
 };
 enum { COURSE, STEADY };
@@ -32,5 +33,7 @@ enum { EPOCH, NONE };
 #define RECLAIM_CHOICES "epoch,none"
 enum { LOCAL, INTERLEAVE };
 #define PLACEMENT_CHOICES "local,interleave"
+enum { SINGLE, BATCHES };
+#define CALLS_CHOICES "single,batches"
 
 #endif

@@ -160,6 +160,8 @@ static const char *pointless(const struct trial *t)
 		return "--readers: a thread at least does what the mix says";
 	if (!way->words && t->value[VALUE].count > sizeof(uint64_t))
 		return "it holds values of 8 bytes";
+	if (t->value[MIX].choice == COURSE && t->value[CALLS].choice == BATCHES && way->kind->batch)
+		return "--mix course: what comes next depends on what was found: single calls only";
 	if (t->value[RECLAIM].choice == NONE && !t->value[OPERATIONS].count)
 		return "without reclamation memory lasts for a fixed number of operations only: "
 		       "give --operations";

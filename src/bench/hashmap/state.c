@@ -65,7 +65,8 @@ void *hashmap_prepare(const struct trial *t)
 	s->mix = mix_of(t);
 	s->team = t->team;
 	s->fresh = t->value[OPERATIONS].count > 0;
-	s->every = t->value[EVERY].count;
+	s->batches = t->value[CALLS].choice == BATCHES && s->kind->batch;
+	s->every = s->batches ? 0 : t->value[EVERY].count;
 	s->shared = s->kind->shared(&s->shape);
 	if (!get_memory(s, t)) {
 		const int error = errno;

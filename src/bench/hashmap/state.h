@@ -28,6 +28,7 @@ struct state {
 	struct team *team;
 	void *map;
 	bool fresh;			 /* each sample has a map of its own */
+	bool batches;			 /* a block of operations is one call */
 	uint64_t every;			 /* one in so many operations is timed; 0: none */
 	size_t shared;			 /* bytes */
 	struct histogram *times;	 /* by thread, then of all */

@@ -107,6 +107,35 @@ static bool operate_block(struct hand *h, const struct operation *o, unsigned n,
 	return true;
 }
 
+/* All of a block, with memory fetched ahead. False: there was no memory for one of them. */
+static bool operate_at_once(struct hand *h, const struct operation *o, unsigned n)
+{
+	static const enum map_action action[] = { [MIX_FIND] = MAP_FIND,
+						  [MIX_UPSERT] = MAP_UPSERT,
+						  [MIX_INSERT] = MAP_INSERT,
+						  [MIX_REMOVE] = MAP_REMOVE };
+	struct map_operation all[MAP_BLOCK];
+	bool room = true;
+
+	for (unsigned i = 0; i < n; i++)
+		all[i] = (struct map_operation){ .key = o[i].key,
+						 .value = mix_word(o[i].key, ++h->stamp, 0),
+						 .action = action[o[i].kind] };
+	h->kind->batch(h->map, h->self, all, n);
+	for (unsigned i = 0; i < n; i++) {
+		const struct map_operation *done = &all[i];
+
+		room &= done->answer != MAP_NO_MEMORY;
+		if (done->action == MAP_FIND)
+			h->own->sum += done->answer == MAP_PRESENT ? done->value : 0;
+		else if (done->action == MAP_REMOVE)
+			h->own->keys -= done->answer == MAP_PRESENT;
+		else
+			h->own->keys += done->answer == MAP_ABSENT;
+	}
+	return room;
+}
+
 void hashmap_work(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -138,7 +167,8 @@ void hashmap_work(void *state, struct worker *self)
 		mix_draw(&s->mix, own->stream, own->drawn, self->role != 0, block, n);
 		drawn = clock_ticks();
 		own->drawing += drawn - now;
-		room = operate_block(&h, block, n, s->every, &left);
+		room = s->batches ? operate_at_once(&h, block, n)
+				  : operate_block(&h, block, n, s->every, &left);
 		if (s->kind->rest)
 			s->kind->rest(s->map, self);
 		now = clock_ticks();
