@@ -310,9 +310,11 @@ static void test_no_wake_up_is_lost(void **state)
 					   .argument = &handled });
 		crews_begin(&w.crew, thread);
 		for (unsigned turn = 0; turn < turns; turn++) {
+			unsigned looks = 0;
+
 			crew_send_in(&w.crew, &message, &w.actor[turn % ACTORS]);
-			for (unsigned n = 0; handled != turn + 1; n++)
-				relax(n, turn % 7 * 50);
+			while (atomic_load(&handled) != turn + 1)
+				relax(looks++, turn % 7 * 50);
 		}
 		crew_stop(&w.crew);
 		crews_end(&w.crew, thread);
