@@ -79,7 +79,7 @@ def derive(trial, full, header, benchmark):
     own["batches"] = sum(batches["allocations"])
     full["noise"]["samples"] = own["noisy"] / own["n"]
     values = {metric["name"]: metric["value"] for metric in trial.get("metrics", ())}
-    full["cycles"] = full["cycle"] and values["time"] / full["cycle"]
+    full["cycles"] = full["cycle"] and values.get("time") and values["time"] / full["cycle"]
     times, estimates = batches["metrics"].get("time"), []
     times = iter(times if isinstance(times, list) else [times] * own["batches"])
     for n in batches["allocations"]:

@@ -65,6 +65,10 @@ def test_each_option_of_each_benchmark(locus, offered, benchmarks):
     assert offered("latency", "--paus")["--pause"].startswith("turns of an empty loop")
 
 
+def test_values_of_a_benchmarks_own(offered):
+    assert "1" in offered("latency", "--threads", "")
+
+
 @pytest.mark.native("other values run the same code")
 def test_each_value_that_is_offered_is_understood(locus, offered, benchmarks):
     """By the plan for a machine; and all options but those of free text have some."""

@@ -66,6 +66,18 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
     assert out.endswith(said.format(number.name)), out
 
 
+def test_what_is_left_is_counted(locus, tmp_path):
+    """Of two groups the first is being measured."""
+    file = tmp_path / "left.jsonl"
+    words = "dummy --variant steady --size 0,4096 --threads 1 --delay 100 --repeats 1000000"
+    process = locus.start(words, "--output", file)
+    wait_for(lambda: file.exists() and b'"type":"samples"' in file.read_bytes(), "samples")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE)
+    left = "1 trial not measured, 1 incomplete; the same command with --resume goes on"
+    assert out.endswith(f"interrupted by SIGINT: {left}\n"), out
+
+
 def test_resume_goes_on_where_a_signal_ended_it(locus, tmp_path, read):
     file = tmp_path / "resumed.jsonl"
     process = locus.start(MANY, "--output", file)

@@ -13,6 +13,7 @@ import time
 
 import pytest
 from conftest import Program
+from retries import tries
 
 PATIENCE = 60  # s: what takes longer hangs
 PROMISED = 2  # s from a signal, or beyond 110 % of the budget
@@ -49,10 +50,14 @@ def test_a_signal_ends_it_wherever_it_is(locus, tmp_path, read, where):
         if where != "work"
         else "dummy --variant steady --size 0,4096 --delay 6e8"
     )
-    process = locus.start(words, "--output", file)
-    wait_for(has_header(file), "the header")
-    time.sleep(0.3)  # the moment: nothing waits for it
-    status, out, err, took = end_by(process, signal.SIGTERM)
+    for _ in tries(5, "it was not there yet"):
+        file.unlink(missing_ok=True)
+        process = locus.start(words, "--output", file)
+        wait_for(has_header(file), "the header")
+        time.sleep(0.3)  # the moment: nothing waits for it
+        status, out, err, took = end_by(process, signal.SIGTERM)
+        if err:
+            break
     lines = read(file)
     assert status == 128 + signal.SIGTERM and took < PROMISED + BUSY
     assert [line["status"] for line in lines if line["type"] == "trial"] == ["interrupted"] * 2
@@ -161,10 +166,8 @@ def test_a_reader_that_hangs(locus):
     status, _, err, took = end_by(process, signal.SIGTERM)
     os.close(there)
     assert status == 128 + signal.SIGTERM and took < PROMISED + BUSY
-    assert (
-        err.splitlines()[-1]
-        == "locus: ended before its record could be closed: its last lines are missing"
-    )
+    lost = "locus: ended before its record could be closed: its last lines are missing"
+    assert lost in err.splitlines(), err
 
 
 def test_20000_trials_that_were_not_begun(locus, tmp_path, read):

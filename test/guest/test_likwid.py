@@ -14,7 +14,7 @@ from some import some
 WRAPPED = "likwid-perfctr -g CLOCK -m -o counts.csv"
 # so that no sample is left out
 SHORT = "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"
-NUMA = f"locus numa --variant static,single --size 256K {SHORT}"
+NUMA = f"locus numa --variant static,single --layout packed --size 256K {SHORT}"
 REGION = re.compile(
     r"^TABLE,Region (\w+),Group (\d+) Raw,.*\nRegion Info,(.*)\n.*\ncall"
     r" count,(.*)\n((?:(?!TABLE|STRUCT).*\n)*)",

@@ -20,6 +20,8 @@ NUMA = [
     PLACEMENTS,
     "--profile",
     "quick",
+    "--layout",
+    "packed",
     "--size",
     "4M",
     "--time-budget",

@@ -87,7 +87,11 @@ void move_some(struct best_handle *h, struct best_table *t)
 	    atomic_load_explicit(&t->claimed, memory_order_relaxed) >= t->homes)
 		return;
 	next = tables_follow(h, t);
-	if (!next)
+	/*
+	 * Once t was replaced, all of it has been moved, and what is at its next's address may be a
+	 * newer table. While t is the current one it is its next, and stays.
+	 */
+	if (!next || atomic_load_explicit(&h->map->current, memory_order_seq_cst) != t)
 		return;
 	all = units(t, next);
 	first = atomic_fetch_add_explicit(&t->claimed, UNITS_AT_ONCE, memory_order_relaxed);

@@ -137,9 +137,11 @@ const char *hashmap_settle(const struct trial *t, union value *value, uint64_t g
 	};
 	const char *error = wrong(t, value);
 
-	(void)given;
 	if (error)
 		return error;
+	/* without reclamation memory lasts for so many, and what is compared has as many */
+	if (given & BIT(RECLAIM) && !(given & BIT(OPERATIONS)) && !value[OPERATIONS].count)
+		value[OPERATIONS].count = PUBLISHED;
 	if (!(value[SKEW].real > 0) || value[KEYS].choice == DISTRIBUTION_UNIFORM)
 		value[SKEW].real = skew[value[KEYS].choice];
 	if (value[MIX].choice == COURSE) {
