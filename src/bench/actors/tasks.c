@@ -11,6 +11,7 @@
 #include <omp.h>
 
 #include "bench/actors/crew.h"
+#include "base/tsan.h"
 #include "machine/usage.h"
 
 static struct crew_hand *here(struct crew *c)
@@ -112,19 +113,7 @@ const struct executor executor_tasks = {
 	.schedule = schedule, .next = next, .run = run, .stop = stop, .own_threads = true
 };
 
-#if defined(__SANITIZE_THREAD__)
-#define UNSEEN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNSEEN 1
-#endif
-#endif
-
 const char *executor_no_tasks(void)
 {
-#ifdef UNSEEN
-	return "ThreadSanitizer can't see how OpenMP orders tasks";
-#else
-	return NULL;
-#endif
+	return TSAN ? "ThreadSanitizer can't see how OpenMP orders tasks" : NULL;
 }

@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "base/relax.h"
+#include "base/tsan.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -93,7 +94,7 @@ static inline uint64_t bucket_match_all(struct best_bucket *b, uint64_t word, ui
  * branch, since nobody can guess. The halves of an aligned vector are read whole, and in order, on
  * every x86-64; C knows no atomic vectors, so ThreadSanitizer is shown single words.
  */
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SSE2__) && !TSAN
 static inline __m128i bucket_halves(const __m128i *four, __m128i wanted)
 {
 	const __m128 halves = _mm_shuffle_ps(_mm_castsi128_ps(four[0]), _mm_castsi128_ps(four[1]),

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "bench/hashmap/library.h"
+#include "base/tsan.h"
 
 #ifdef HAVE_URCU
 #include <stdlib.h>
@@ -286,21 +287,11 @@ const struct map_kind library_map = { .shared = shared,
 const struct map_kind library_map = { 0 };
 #endif
 
-#if defined(__SANITIZE_THREAD__)
-#define UNSEEN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNSEEN 1
-#endif
-#endif
-
 const char *library_available(void)
 {
 #ifndef HAVE_URCU
 	return "it needs liburcu, which was missing when locus was built (Debian: liburcu-dev)";
-#elif defined(UNSEEN)
-	return "ThreadSanitizer can't see how liburcu orders memory";
 #else
-	return NULL;
+	return TSAN ? "ThreadSanitizer can't see how liburcu orders memory" : NULL;
 #endif
 }
