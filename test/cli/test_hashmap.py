@@ -147,7 +147,10 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
     ("arguments", "why"),
     [
         ("--readers 2 --threads 2", "a thread at least does what the mix says"),
-        ("--variant striped-waitfree --reclaim none --threads 1", "give --operations"),
+        (
+            "--variant striped-waitfree --reclaim none --operations 0 --threads 1",
+            "give --operations",
+        ),
         ("--variant best --mix course --calls batches --threads 1", "single calls only"),
     ],
 )

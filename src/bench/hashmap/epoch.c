@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/hashmap/epoch.h"
+#include "machine/clock.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -102,8 +103,9 @@ void epoch_rest(struct epoch *e, struct worker *self)
 bool epoch_await(struct epoch *e, struct worker *self)
 {
 	const uint64_t kept = e->own[self->index].kept;
+	const double end = clock_now() + EPOCH_PATIENCE;
 
-	for (unsigned turn = 0; kept && turn < EPOCH_PATIENCE; turn++) {
+	while (kept && clock_now() < end) {
 		look(e, self, true);
 		if (e->own[self->index].kept < kept)
 			return true;

@@ -16,7 +16,8 @@
 
 #include "bench/hashmap/entries.h"
 
-enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64, EPOCH_PATIENCE = 5000 };
+enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64 };
+#define EPOCH_PATIENCE 0.2 /* s: longer than another process has a CPU */
 #define EPOCH_AWAY UINT64_MAX
 
 /* In a retired entry, beside what readers may still look at. */
@@ -55,7 +56,7 @@ void epoch_end(struct epoch *, unsigned me);
 void epoch_rest(struct epoch *, struct worker *self);
 /* Others may have it; nobody can find it any more. */
 void epoch_retire(struct epoch *, unsigned me, void *entry);
-/* Rests until something is given back, or for EPOCH_PATIENCE turns. Whether something was. */
+/* Rests until something is given back, or for EPOCH_PATIENCE. Whether something was. */
 bool epoch_await(struct epoch *, struct worker *self);
 uint64_t epoch_kept(const struct epoch *); /* entries that wait */
 
