@@ -18,8 +18,8 @@ UNFILLED = {"by_worker"}  # what most metrics have nothing to do with
 
 
 def batches(line):
-    """A line of several batches as a line each."""
-    if line["type"] != "samples" or "n" not in line:
+    """A line of several batches as a line each; a sketch is one of all of its batches."""
+    if line["type"] != "samples" or "n" not in line or "sketch" in line:
         return [line]
     found, first = [], 0
     for i, n in enumerate(line["n"]):

@@ -36,6 +36,17 @@ static void measured_numbers_have_seven_digits(void **state)
 	expect(lean, "{\"a\":64.0,\"b\":1.23456789e12}", "{\"a\":64,\"b\":1.234568e12}");
 }
 
+static void batches_and_quantiles_have_five_digits(void **state)
+{
+	(void)state;
+	expect(lean,
+	       "{\"a\":1.23456789,\"batches\":{\"metrics\":{\"b\":[1.23456789e-9,null,12345678.5]}}"
+	       "}",
+	       "{\"a\":1.234568,\"batches\":{\"metrics\":{\"b\":[1.2346e-9,null,12346000.0]}}}");
+	expect(lean, "{\"samples\":{\"quantiles\":[1.23456789],\"mean\":1.23456789}}",
+	       "{\"samples\":{\"quantiles\":[1.2346],\"mean\":1.234568}}");
+}
+
 static void the_results_of_a_trial_keep_theirs(void **state)
 {
 	(void)state;
@@ -87,6 +98,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_says_nothing_is_left_out),
 		cmocka_unit_test(measured_numbers_have_seven_digits),
+		cmocka_unit_test(batches_and_quantiles_have_five_digits),
 		cmocka_unit_test(the_results_of_a_trial_keep_theirs),
 		cmocka_unit_test(what_follows_from_the_rest_is_left_out),
 		cmocka_unit_test(roles_are_told_where_there_are_several),

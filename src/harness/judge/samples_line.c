@@ -48,23 +48,25 @@ static json_t *noisy_json(const struct series *s, size_t first, size_t n)
 	return noisy;
 }
 
-static json_t *sketch_json(const struct series *s, const struct batch *b)
+/* Of all samples of batches that share a line. */
+static json_t *sketch_json(const struct series *s, size_t first, size_t samples)
 {
-	double *sorted = calloc(b->samples + 1, sizeof(*sorted));
+	double *sorted = calloc(samples + 1, sizeof(*sorted));
 	json_t *sketch;
 	size_t n = 0;
 
-	for (size_t k = 0; sorted && k < b->samples; k++)
-		if (isfinite(s->time[b->first + k]))
-			sorted[n++] = s->time[b->first + k];
+	for (size_t k = 0; sorted && k < samples; k++)
+		if (isfinite(s->time[first + k]))
+			sorted[n++] = s->time[first + k];
 	sketch = json_pack("{s:i, s:o}", "n", (int)n, "quantiles", samples_quantiles(sorted, n));
 	free(sorted);
 	return sketch;
 }
 
-static bool is_raw(const struct batch *b)
+/* Samples of pairs are many and short, and are told by level and pair. */
+static bool is_raw(const struct series *s, const struct batch *b)
 {
-	return b->first + b->samples <= MOST_RAW_SAMPLES;
+	return !s->pairs && b->first + b->samples <= MOST_RAW_SAMPLES;
 }
 
 static bool is_counted(const struct series *s, unsigned batch)
@@ -82,7 +84,7 @@ static json_t *units_json(const struct series *s, const struct batch *b)
 }
 
 /* What there is of each batch, where a line has several. */
-static void put_columns(const struct batch *b, unsigned n, json_t *line)
+static void put_columns(const struct batch *b, unsigned n, bool raw, json_t *line)
 {
 	json_t *samples = json_array(), *at = json_array(), *cycle = json_array();
 
@@ -92,15 +94,21 @@ static void put_columns(const struct batch *b, unsigned n, json_t *line)
 		json_array_append_new(cycle,
 				      b[i].cycle > 0 ? record_number(b[i].cycle) : json_null());
 	}
-	json_object_update_new(
-		line, json_pack("{s:o, s:o, s:o}", "n", samples, "at", at, "cycle", cycle));
+	json_object_set_new(line, "n", samples);
+	/* a sketch is one of all: as it began */
+	if (raw) {
+		json_object_set(line, "at", at);
+		json_object_set(line, "cycle", cycle);
+	}
+	json_decref(at);
+	json_decref(cycle);
 }
 
 bool samples_join(const struct series *s, unsigned first, unsigned batch)
 {
 	const struct batch *a = &s->batch[first], *b = &s->batch[batch];
 
-	return is_raw(b) && a->allocation == b->allocation &&
+	return is_raw(s, a) == is_raw(s, b) && a->allocation == b->allocation &&
 	       (a->units == b->units || roles_until(s) == BY_DEADLINE) && !is_counted(s, first) &&
 	       !is_counted(s, batch);
 }
@@ -109,7 +117,7 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
 {
 	const struct batch *b = &s->batch[first], *last = &b[n - 1];
 	const size_t samples = last->first + last->samples - b->first;
-	const bool raw = is_raw(b);
+	const bool raw = is_raw(s, b);
 	json_t *line = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "trial",
 				 s->planned->id, "allocation", (int)b->allocation, "batch",
 				 (int)first, "at", record_number(b->at), "units", units_json(s, b),
@@ -119,8 +127,8 @@ json_t *samples_line(const struct series *s, unsigned first, unsigned n)
 				 "counters", counts_batch_json(s, first));
 
 	if (!raw)
-		json_object_set_new(line, "sketch", sketch_json(s, b));
+		json_object_set_new(line, "sketch", sketch_json(s, b->first, samples));
 	if (n > 1)
-		put_columns(b, n, line);
+		put_columns(b, n, raw, line);
 	return line;
 }

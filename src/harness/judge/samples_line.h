@@ -7,7 +7,10 @@
 
 #include "harness/sample/series.h"
 
-/* n batches, from `first` on: every sample; from the 10,000th of a trial on, quantiles. */
+/*
+ * n batches, from `first` on: every sample; quantiles of all of them where pairs meet, and from the
+ * 10,000th sample of a trial on.
+ */
 json_t *samples_line(const struct series *, unsigned first, unsigned n);
 /* Whether a line from `first` on may also hold this batch, which follows on what it has. */
 bool samples_join(const struct series *, unsigned first, unsigned batch);

@@ -14,49 +14,60 @@ static bool says_nothing(const json_t *value)
 	       (json_is_object(value) && !json_object_size(value));
 }
 
-/* Seven digits are more than any clock gives; what is whole needs no point. */
-static json_t *lean_real(double x, bool cut)
+/* Significant digits: more than any clock gives, and more than batches agree in. */
+enum { ALL = 0, OF_ESTIMATES = 5, OF_NUMBERS = 7 };
+
+/* What is whole needs no point. */
+static json_t *lean_real(double x, int digits)
 {
 	char text[32];
 
 	if (x == floor(x) && fabs(x) < 1e9)
 		return json_integer((json_int_t)x);
-	if (!cut)
+	if (digits == ALL)
 		return json_real(x);
-	snprintf(text, sizeof(text), "%.6e", x);
+	snprintf(text, sizeof(text), "%.*e", digits - 1, x);
 	return json_real(strtod(text, NULL));
 }
 
-static json_t *lean_value(const json_t *of, bool cut);
+/* How many a member has, in an object whose numbers have so many. */
+static int digits_of(const char *key, int digits)
+{
+	if (!strcmp(key, "value")) /* results are compared */
+		return ALL;
+	return !strcmp(key, "batches") || !strcmp(key, "quantiles") ? OF_ESTIMATES : digits;
+}
 
-static json_t *lean_list(const json_t *list, bool cut)
+static json_t *lean_value(const json_t *of, int digits);
+
+static json_t *lean_list(const json_t *list, int digits)
 {
 	json_t *copy = json_array();
 	const json_t *value;
 	size_t i;
 
-	json_array_foreach(list, i, value) json_array_append_new(copy, lean_value(value, cut));
+	json_array_foreach(list, i, value) json_array_append_new(copy, lean_value(value, digits));
 	return copy;
 }
 
-static json_t *lean_value(const json_t *of, bool cut)
+static json_t *lean_value(const json_t *of, int digits)
 {
 	json_t *copy, *value;
 	const char *key;
 
 	if (json_is_array(of))
-		return lean_list(of, cut);
+		return lean_list(of, digits);
 	if (json_is_real(of))
-		return lean_real(json_real_value(of), cut);
+		return lean_real(json_real_value(of), digits);
 	if (!json_is_object(of))
 		return json_copy((json_t *)of);
 	copy = json_object();
 	json_object_foreach((json_t *)of, key, value)
 	{
-		/* what was asked for is there as it was asked for, and results are compared */
+		/* what was asked for is there as it was asked for */
 		json_t *own = !strcmp(key, "parameters")
 				      ? json_incref(value)
-				      : lean_value(value, cut && strcmp(key, "value"));
+				      : lean_value(value, digits_of(key, digits));
 
 		if (says_nothing(own))
 			json_decref(own);
@@ -68,7 +79,7 @@ static json_t *lean_value(const json_t *of, bool cut)
 
 json_t *lean(const json_t *line)
 {
-	return lean_value(line, true);
+	return lean_value(line, OF_NUMBERS);
 }
 
 /* --- a trial line: what follows from the rest of it, or from its benchmark's line --- */

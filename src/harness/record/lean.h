@@ -7,8 +7,8 @@
 
 /*
  * A copy of a line without what is null, or an empty list or object: so absent is null, or empty.
- * In lists nothing is left out. Numbers are cut to seven digits, but for `parameters` and the
- * `value` of results, which others compare. NULL: no memory.
+ * In lists nothing is left out. Numbers are cut to seven digits, `batches` and `quantiles` to five;
+ * not so `parameters`, and the `value` of results, which others compare. NULL: no memory.
  */
 json_t *lean(const json_t *line);
 /*
