@@ -21,7 +21,7 @@ from . import charts, curves, evidence, generic, published, units
 from .charts import Picture
 from .described import Described, Setting, curved, differing
 from .evidence import AGREES, DIFFERS, UNSURE
-from .records import graver, is_sound
+from .records import can_be_judged, graver
 
 Row = dict[str, Any]
 
@@ -149,7 +149,11 @@ def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
 
 
 def _valued(trial: Row, metric: str) -> Row:
-    known = {key: trial["metrics"][metric].get(key) for key in ("value", "low", "high")}
+    """With what it is without noise: of what the kernel measured itself, as the time tells."""
+    own, time = trial["metrics"][metric], trial["metrics"].get("time") or {}
+    known = {key: own.get(key) for key in ("value", "low", "high", "without_noise")}
+    if not known["without_noise"] and time.get("without_noise") and time.get("value"):
+        known["without_noise"] = known["value"] * time["without_noise"] / time["value"]
     return {**known, **{k: trial[k] for k in ("variant", "flag", "status")}}
 
 
@@ -210,10 +214,10 @@ def _product(parsed: Sequence[Term], values: Sequence[Row]) -> Row:
 
 
 def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
-    """By the interval: what it leaves open is not told, nor is anything out of noise."""
+    """By the interval: what it leaves open is not told, nor is anything that noise moved."""
     if not expected:
         return {"verdict": "", "why": ""}
-    unsound = next((t for t in trials if not is_sound(t)), None)
+    unsound = next((t for t in trials if not can_be_judged(t)), None)
     if unsound:
         return {"verdict": UNSURE, "why": f"{unsound['variant']} is {unsound['status']}"}
     if value["low"] is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What trials say of a published claim, by intervals: what these leave open is not told, nor is
-anything out of noise."""
+anything that noise moved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Optional
 
 from . import units
-from .records import graver, is_sound
+from .records import can_be_judged, graver
 
 Row = dict[str, Any]
 
@@ -55,7 +55,7 @@ def _is_known(*trials: Row) -> bool:
 def unfit(*trials: Row) -> str:
     """Why nothing can be concluded from these, in words; empty where it can."""
     for t in trials:
-        if not is_sound(t):
+        if not can_be_judged(t):
             return f"{t['variant']} is {t['status']}"
     for t in trials:
         if not t["value"]:

@@ -21,13 +21,12 @@ from typing import Any, Optional
 
 import duckdb
 
-from .records import is_sound, machines, rows, told
+from .records import UNMOVED, can_be_judged, is_sound, machines, rows, told
 from .steps import size_text
 
 Row = dict[str, Any]
 
 ENOUGH = 1.05  # what is less is no reason to spend memory
-UNMOVED = 1.02  # what noise moves less than that can't make a step of ENOUGH
 FAR = 3  # distances
 LEAST_POINTS = FAR + 2
 
@@ -169,17 +168,7 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
 
 def sound(points: Sequence[Row]) -> list[Row]:
     """Those from which anything can be concluded."""
-    return [p for p in points if p["value"] and (is_sound(p) or _unmoved(p))]
-
-
-def _unmoved(point: Row) -> bool:
-    """Noisy, but the samples that nothing disturbed say the same."""
-    quiet = point["without_noise"]
-    return (
-        point["status"] == "noisy"
-        and bool(quiet)
-        and 1 / UNMOVED <= point["value"] / quiet <= UNMOVED
-    )
+    return [p for p in points if p["value"] and can_be_judged(p)]
 
 
 def line_size(machine: Row) -> Optional[int]:

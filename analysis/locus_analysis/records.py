@@ -141,6 +141,20 @@ def is_sound(trial: Line) -> bool:
     return trial["status"] in ("ok", "unconverged")
 
 
+UNMOVED = 1.02  # noise that moved a value by less changes no conclusion
+
+
+def can_be_judged(trial: Line) -> bool:
+    """Whether something can be concluded from it: sound, or noisy where the samples that nothing
+    disturbed say the same."""
+    quiet = trial.get("without_noise")
+    return is_sound(trial) or (
+        trial["status"] == "noisy"
+        and bool(quiet and trial["value"])
+        and 1 / UNMOVED <= trial["value"] / quiet <= UNMOVED
+    )
+
+
 def graver(one: Line, other: Line) -> Line:
     """`flag` and `status` of what is said of both."""
     worse = max(one, other, key=lambda t: STATUSES.index(t["status"]))

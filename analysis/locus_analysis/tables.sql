@@ -365,7 +365,7 @@ WHERE benchmark = 'latency';
 CREATE TABLE told AS
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
-		'unit': unit, 'why': why}) AS metrics
+		'without_noise': without_noise, 'unit': unit, 'why': why}) AS metrics
 	FROM metric GROUP BY whole, id)
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs,
 	measured.metrics,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import duckdb
 import pytest
@@ -74,7 +74,8 @@ def ladder(whole: float, routed: float, divided: float, method: str = "branchy")
 
 
 def exact(made: list[Point], status: str = "ok") -> list[Line]:
-    """With the headline as given, and an interval of a hundredth about it."""
+    """With the headline as given, and an interval of a hundredth about it; of those that are not
+    ok, nothing is known without noise."""
     lines = record(NINE, made, RUN)
     for trial, point in zip(trials([lines]), made):
         assert point.headline
@@ -83,6 +84,8 @@ def exact(made: list[Point], status: str = "ok") -> list[Line]:
         metric_of(trial, "search-time").update(value=value, ci=ends)
         if status != "ok":
             trial.update(status=status, reasons=["it was made up so"])
+            for metric in trial["metrics"]:
+                metric["without_noise"] = None
     return lines
 
 
@@ -136,6 +139,29 @@ def test_a_claim_is_judged_by_intervals(
 ) -> None:
     (row,) = claimed(exact(ladder(20, 16, divided), status))["whole/divided"]["rows"]
     assert (row["verdict"], row["why"]) == (verdict, why)
+
+
+@pytest.mark.parametrize(
+    ("name", "quiet", "verdict"),
+    [
+        ("search-time", 1.019, AGREES),
+        ("search-time", 1.03, UNSURE),
+        ("time", 0.985, AGREES),  # what the kernel measures itself has none without noise
+        ("time", 0.97, UNSURE),
+        ("time", None, UNSURE),
+    ],
+)
+def test_noise_that_moved_nothing_leaves_a_claim(
+    name: str, quiet: Optional[float], verdict: str
+) -> None:
+    lines = exact(ladder(20, 16, 10), "noisy")
+    for trial in trials([lines]):
+        for metric in trial["metrics"]:
+            if metric["name"] == name and quiet:
+                metric["without_noise"] = metric["value"] * quiet
+    (row,) = claimed(lines)["whole/divided"]["rows"]
+    assert row["verdict"] == verdict
+    assert row["why"] == ("" if verdict == AGREES else "whole is noisy")
 
 
 def test_a_claim_without_all_its_trials_is_not_made() -> None:
