@@ -189,7 +189,7 @@ MEMORYLESS = {
     "sharing": "sharing --variant add --layout shared --bind 4 --threads 1",
     "checkpoint": "checkpoint --body reverse --variant together --bind 4 --threads 1",
     "search": "search --variant whole --search branchless --size 1M --bind 4,3 --threads 2",
-    "hashmap": "hashmap --variant striped,striped-waitfree --range 1000 --bind 4 --threads 1",
+    "hashmap": "hashmap --variant striped,striped-waitfree,best --range 1000 --bind 4 --threads 1",
 }
 
 

@@ -39,6 +39,23 @@ def test_transparent_huge_pages(done):
         assert verified(base) == verified(thp) == nodes
 
 
+# Of 20000 keys best's tables, its growth included, take 2.8 MiB: a huge page on each node.
+@pytest.mark.guest(
+    "2x2",
+    "locus hashmap --variant striped,best --placement local,interleave --mix course --padded both"
+    f" --operations 20000 --range 20000 --bind 3 --threads 1 {ONCE}",
+)
+def test_tables_of_maps_that_grow(done):
+    for variant in "striped", "best":
+        interleaved, local = sorted(
+            trials(done, variant), key=lambda trial: trial["parameters"]["placement"]
+        )
+        assert list(verified(local)) == [1] and local_share(local) == 1
+        assert sorted(verified(interleaved)) == [0, 1]
+    on_huge_pages(interleaved, 4 * MIB, 2 * MIB)
+    assert verified(interleaved)[0] == 2 * MIB / 4096
+
+
 RESERVED = f"{reserve(8, 4)}locus numa --pages 2M --layout split"
 
 

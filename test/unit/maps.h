@@ -19,13 +19,13 @@ struct map_row {
 	const struct map_kind *kind;
 	unsigned words;			/* of a value, at most */
 	const char *(*available)(void); /* NULL: always */
-	bool mapped;			/* its memory is not the pool's, and has no end here */
+	bool no_entries;		/* it has tables alone: none of the pool's memory */
 };
 static const struct map_row MAPS[] = {
 	{ "striped", &striped_map, MAP_MOST_WORDS },
 	{ "striped-waitfree", &waitfree_map, MAP_MOST_WORDS },
 	{ "library", &library_map, MAP_MOST_WORDS, library_available },
-	{ "best", &fast_map, 1, .mapped = true },
+	{ "best", &fast_map, 1, .no_entries = true },
 };
 enum { MAPS_LENGTH = sizeof(MAPS) / sizeof(*MAPS), MAPS_MOST_THREADS = 8 };
 

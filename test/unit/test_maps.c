@@ -209,7 +209,7 @@ static void test_out_of_memory(void **state)
 {
 	(void)state;
 	for (const struct map_row *row = maps_next(NULL); row; row = maps_next(row))
-		if (!row->mapped)
+		if (!row->no_entries)
 			run_out(row);
 }
 

@@ -4,8 +4,7 @@
 #include "bench/hashmap/best_move.h"
 
 enum {
-	COUNTED_AT_ONCE = 32, /* changes of the number of keys that a handle has to itself */
-	AHEAD = 16,	      /* operations whose lines are on their way */
+	AHEAD = 16, /* operations whose lines are on their way */
 	AGAIN = -2,
 	SPINS = 1 << 8,
 };
@@ -84,7 +83,7 @@ static __attribute__((noinline)) struct locked wait_for_home(struct best_handle 
 	}
 	while (t) {
 		struct best_bucket *b = table_home(t, hash);
-		const uint64_t word = bucket_lock(b);
+		const uint64_t word = bucket_lock(b, &h->costs.waited);
 
 		if (!(word & BEST_MOVED))
 			return (struct locked){ t, b, word, bucket_match(b, word, key) };
@@ -120,7 +119,7 @@ static inline void count(struct best_handle *h, int change)
 	const long pending = atomic_load_explicit(&h->pending, memory_order_relaxed) + change;
 
 	atomic_store_explicit(&h->pending, pending, memory_order_relaxed);
-	if (__builtin_expect(pending >= COUNTED_AT_ONCE || pending <= -COUNTED_AT_ONCE, 0))
+	if (__builtin_expect(pending >= BEST_UNCOUNTED || pending <= -BEST_UNCOUNTED, 0))
 		move_count(h);
 }
 

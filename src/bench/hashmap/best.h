@@ -39,6 +39,17 @@ void best_close(struct best_map *);
 struct best_handle *best_join(struct best_map *);
 void best_leave(struct best_handle *);
 
+/* Changes of the number of keys that a handle has to itself, until the map counts them. */
+enum { BEST_UNCOUNTED = 32 };
+
+/* What a handle has spent since it joined, in clock_ticks(). */
+struct best_costs {
+	uint64_t waited;  /* for buckets that others had locked */
+	uint64_t moving;  /* to make tables and to move buckets to them; that wait included */
+	uint64_t growths; /* tables that it was the last to move to larger ones */
+};
+struct best_costs best_costs(const struct best_handle *);
+
 bool best_find(struct best_handle *, uint64_t key, uint64_t *value);
 /* 1: inserted; 0: the key is there, and keeps its value; -1: no memory, and nothing has changed. */
 int best_insert(struct best_handle *, uint64_t key, uint64_t value);
@@ -63,6 +74,11 @@ void best_batch(struct best_handle *, struct best_operation *operation, size_t n
 size_t best_size(const struct best_map *);
 /* Bytes of all tables, those included that wait to be given back. */
 size_t best_bytes(const struct best_map *);
+/*
+ * Bytes that a map with this capacity takes from its memory until it has grown to so many keys,
+ * though nothing be given back. It may think that there are more by BEST_UNCOUNTED for each handle.
+ */
+size_t best_most_bytes(size_t capacity, size_t keys);
 
 /*
  * Goes over all keys, in the order of their hash. What is there from the first call to the last

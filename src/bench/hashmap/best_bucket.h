@@ -35,6 +35,7 @@
 
 #include "base/relax.h"
 #include "base/tsan.h"
+#include "machine/clock.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -165,11 +166,8 @@ static inline void bucket_fetch_own(const _Atomic uint64_t *line)
 #endif
 }
 
-/*
- * Locks a home bucket. Returns its word, with the lock; or with BEST_MOVED, when there is nothing
- * to unlock any more. Begins with the exchange, not with a load: the line comes once, as our own.
- */
-static inline uint64_t bucket_lock(struct best_bucket *b)
+/* Another writer has it. */
+static inline uint64_t bucket_wait(struct best_bucket *b)
 {
 	enum { SPINS = 1 << 8 };
 
@@ -187,6 +185,25 @@ static inline uint64_t bucket_lock(struct best_bucket *b)
 				relax(turn++, SPINS);
 		} while (word & BEST_LOCK);
 	}
+}
+
+/*
+ * Locks a home bucket. Returns its word, with the lock; or with BEST_MOVED, when there is nothing
+ * to unlock any more. Begins with the exchange, not with a load: the line comes once, as our own.
+ * Reads the clock only where it has to wait.
+ */
+static inline uint64_t bucket_lock(struct best_bucket *b, uint64_t *waited)
+{
+	uint64_t word = atomic_fetch_or_explicit(&b->word, BEST_LOCK, memory_order_acquire), began;
+
+	if (!(word & BEST_LOCK))
+		return atomic_load_explicit(&b->word, memory_order_relaxed);
+	if (word & BEST_MOVED)
+		return word;
+	began = clock_ticks();
+	word = bucket_wait(b);
+	*waited += clock_ticks() - began;
+	return word;
 }
 
 /* Locks it if it is unlocked and still has this word. */

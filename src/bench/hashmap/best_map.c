@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "bench/hashmap/best.h"
 #include "bench/hashmap/best_move.h"
-#include "machine/clock.h"
 
 enum { LEAST_HOMES = 64 };
 
@@ -18,6 +16,13 @@ static uint64_t random_seed(void)
 	return seed;
 }
 
+static size_t least_homes(size_t capacity)
+{
+	const size_t homes = capacity / MOVE_MOST_KEYS + 1;
+
+	return homes < LEAST_HOMES ? LEAST_HOMES : homes;
+}
+
 struct best_map *best_open(const struct best_options *o)
 {
 	struct best_map *m = apart_alloc(sizeof(*m));
@@ -26,9 +31,7 @@ struct best_map *best_open(const struct best_options *o)
 		return NULL;
 	m->memory = o->memory ? *o->memory : best_memory_mapped;
 	m->seed = best_seed_of(o->seed ? o->seed : random_seed());
-	m->least = o->capacity / MOVE_MOST_KEYS + 1;
-	if (m->least < LEAST_HOMES)
-		m->least = LEAST_HOMES;
+	m->least = least_homes(o->capacity);
 	m->moved.word = BEST_MOVED;
 	m->none.bucket = &m->moved;
 	m->none.homes = 1;
@@ -62,8 +65,10 @@ struct best_handle *best_join(struct best_map *m)
 	struct best_handle *h = atomic_load_explicit(&m->handles, memory_order_acquire);
 
 	for (; h; h = h->next)
-		if (!atomic_exchange_explicit(&h->taken, true, memory_order_acq_rel))
+		if (!atomic_exchange_explicit(&h->taken, true, memory_order_acq_rel)) {
+			h->costs = (struct best_costs){ 0 };
 			return h;
+		}
 	h = apart_alloc(sizeof(*h));
 	if (!h)
 		return NULL;
@@ -100,4 +105,27 @@ size_t best_size(const struct best_map *m)
 size_t best_bytes(const struct best_map *m)
 {
 	return atomic_load_explicit(&m->bytes, memory_order_relaxed);
+}
+
+struct best_costs best_costs(const struct best_handle *h)
+{
+	return h->costs;
+}
+
+/* Reserve and other overflow buckets: of a table that doubles no more are in use than that. */
+static size_t bytes_of(size_t homes)
+{
+	return table_bytes_of(homes + 2 * (homes / MOVE_HOMES_OF_OVERFLOW));
+}
+
+size_t best_most_bytes(size_t capacity, size_t keys)
+{
+	size_t homes = least_homes(capacity), bytes = bytes_of(homes);
+
+	while (homes * MOVE_MOST_KEYS < keys) {
+		homes *= 2;
+		bytes += bytes_of(homes);
+	}
+	/* one of few homes, whose overflow buckets may happen not to suffice */
+	return bytes + bytes_of(LEAST_HOMES);
 }

@@ -68,7 +68,7 @@ static void move_unit(struct best_handle *h, struct best_table *t, struct best_t
 	uint64_t word[2];
 
 	for (size_t i = 0; i < homes; i++) {
-		word[i] = bucket_lock(&home[i]);
+		word[i] = bucket_lock(&home[i], &h->costs.waited);
 		if (word[i] & BEST_MOVED)
 			return; /* the first one; the others are moved with it */
 	}
@@ -78,15 +78,11 @@ static void move_unit(struct best_handle *h, struct best_table *t, struct best_t
 		bucket_unlock_changed(&home[i], (word[i] & ~BEST_USED) | BEST_MOVED);
 }
 
-void move_some(struct best_handle *h, struct best_table *t)
+static void move_units(struct best_handle *h, struct best_table *t)
 {
-	struct best_table *next;
+	struct best_table *next = tables_follow(h, t);
 	size_t first, end, all;
 
-	if (!atomic_load_explicit(&t->next, memory_order_acquire) ||
-	    atomic_load_explicit(&t->claimed, memory_order_relaxed) >= t->homes)
-		return;
-	next = tables_follow(h, t);
 	/*
 	 * Once t was replaced, all of it has been moved, and what is at its next's address may be a
 	 * newer table. While t is the current one it is its next, and stays.
@@ -102,8 +98,22 @@ void move_some(struct best_handle *h, struct best_table *t)
 		move_unit(h, t, next, i);
 	/* Acquire and release: who moves the last one publishes what all have moved. */
 	if (atomic_fetch_add_explicit(&t->moved, end - first, memory_order_acq_rel) + end - first ==
-	    all)
+	    all) {
+		h->costs.growths += next->homes > t->homes;
 		tables_replace(h, t);
+	}
+}
+
+void move_some(struct best_handle *h, struct best_table *t)
+{
+	uint64_t began;
+
+	if (!atomic_load_explicit(&t->next, memory_order_acquire) ||
+	    atomic_load_explicit(&t->claimed, memory_order_relaxed) >= t->homes)
+		return;
+	began = clock_ticks();
+	move_units(h, t);
+	h->costs.moving += clock_ticks() - began;
 }
 
 /*
@@ -123,8 +133,9 @@ static struct best_table *open_next(struct best_map *m, struct best_table *t, si
 }
 
 /* False: there is no memory, and all is as before. True also where there was nothing to begin. */
-static bool begin(struct best_map *m, struct best_table *t, size_t homes)
+static bool begin(struct best_handle *h, struct best_table *t, size_t homes)
 {
+	struct best_map *m = h->map;
 	bool good = true;
 
 	/* Acquire: sees the next that another thread has set. */
@@ -132,11 +143,13 @@ static bool begin(struct best_map *m, struct best_table *t, size_t homes)
 		return true;
 	if (atomic_load_explicit(&m->current, memory_order_acquire) == t &&
 	    !atomic_load_explicit(&t->next, memory_order_relaxed)) {
+		const uint64_t began = clock_ticks();
 		struct best_table *next = open_next(m, t, homes);
 
 		good = next;
 		if (next)
 			atomic_store_explicit(&t->next, next, memory_order_release);
+		h->costs.moving += clock_ticks() - began;
 	}
 	atomic_store_explicit(&m->beginning, false, memory_order_release);
 	return good;
@@ -147,13 +160,16 @@ bool move_make_room(struct best_handle *h, struct best_table *t, uint64_t hash)
 	struct best_table *next = atomic_load_explicit(&t->next, memory_order_acquire);
 
 	if (next) {
+		const uint64_t began = clock_ticks();
+
 		next = tables_follow(h, t);
 		if (next)
 			move_unit(h, t, next, table_index(t, hash) / (t->homes / units(t, next)));
+		h->costs.moving += clock_ticks() - began;
 		return true;
 	}
 	if (atomic_load_explicit(&h->map->current, memory_order_acquire) == t)
-		return begin(h->map, t, t->homes);
+		return begin(h, t, t->homes);
 	/* Buckets are still moved here: only when that has ended there can be a larger table. */
 	move_some(h, tables_enter(h));
 	return true;
@@ -172,7 +188,7 @@ void move_count(struct best_handle *h)
 		return;
 	/* Where there is no memory the table stays as it is, and its chains become longer. */
 	if (keys > (long)(t->homes * MOVE_MOST_KEYS))
-		begin(m, t, 2 * t->homes);
+		begin(h, t, 2 * t->homes);
 	else if (keys < (long)(t->homes / MOVE_MOST_HOMES) && t->homes > m->least)
-		begin(m, t, t->homes / 2);
+		begin(h, t, t->homes / 2);
 }

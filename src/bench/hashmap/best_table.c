@@ -2,17 +2,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "bench/hashmap/best_table.h"
 
 #define CLOSED (UINT64_C(1) << 63)
 
 /* Whole pages; of 2 MiB, if it is that large. */
-size_t table_bytes(const struct best_table *t)
+size_t table_bytes_of(size_t buckets)
 {
-	const size_t bytes = t->buckets * sizeof(struct best_bucket),
+	const size_t bytes = buckets * sizeof(struct best_bucket),
 		     page = bytes < BEST_HUGE_PAGE ? (size_t)64 << 10 : BEST_HUGE_PAGE;
 
-	return (bytes + page - 1) / page * page;
+	return round_up(bytes, page);
+}
+
+size_t table_bytes(const struct best_table *t)
+{
+	return table_bytes_of(t->buckets);
 }
 
 struct best_table *table_new(const struct best_memory *memory, size_t homes, size_t reserved,

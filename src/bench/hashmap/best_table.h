@@ -33,6 +33,8 @@ struct best_table *table_new(const struct best_memory *, size_t homes, size_t re
 			     size_t overflow);
 void table_free(const struct best_memory *, struct best_table *);
 size_t table_bytes(const struct best_table *);
+/* The same, of one with so many buckets of all kinds. */
+size_t table_bytes_of(size_t buckets);
 
 /* An overflow bucket, empty but for its chain; 0: none is left, or the table is closed. */
 uint32_t table_take(struct best_table *);

@@ -14,6 +14,7 @@
 #ifndef LOCUS_HASHMAP_BEST_TABLES_H
 #define LOCUS_HASHMAP_BEST_TABLES_H
 
+#include "bench/hashmap/best.h"
 #include "bench/hashmap/best_hash.h"
 #include "bench/hashmap/best_table.h"
 
@@ -25,6 +26,7 @@ struct best_handle {
 	struct best_table *_Atomic name[2];
 	_Atomic bool taken;
 	struct best_handle *next;
+	struct best_costs costs;
 };
 
 struct best_map {

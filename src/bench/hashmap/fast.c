@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * best, as a kind of map (map.h). Its tables come from mmap(), on huge pages from 2 MiB on, as it
- * grows: they are no part of the pool, and their nodes are not read back.
- */
+/* best, as a kind of map (map.h). Its tables lie in the shared block, and it has no entries. */
 #include "bench/hashmap/fast.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "bench/hashmap/best.h"
-#include "bench/hashmap/map.h"
+#include "bench/hashmap/fast_memory.h"
 
 struct fast {
 	struct best_map *map;
-	unsigned threads;
+	struct best_memory memory;
+	struct map_costs *costs;
 	struct seat {
 		_Alignas(APART) struct best_handle *handle; /* while its thread is at work */
 	} seat[];
 };
 
-static size_t no_bytes(const struct map_shape *shape)
+static size_t no_entries(const struct map_shape *shape)
 {
 	(void)shape;
-	return APART;
+	return 0;
 }
 
 static void destroy(void *map)
@@ -33,19 +31,16 @@ static void destroy(void *map)
 	free(m);
 }
 
-/* Room from the start for what the buckets of others would hold. */
 static void *create(const struct map_shape *shape, const struct map_memory *memory)
 {
-	const struct best_options options = {
-		.capacity = (size_t)((double)shape->buckets * shape->load),
-	};
 	struct fast *m = apart_alloc(sizeof(*m) + shape->threads * sizeof(m->seat[0]));
 
-	(void)memory;
 	if (!m)
 		return NULL;
-	m->threads = shape->threads;
-	m->map = best_open(&options);
+	m->memory = fast_memory_open(shape, memory->shared);
+	m->costs = memory->costs;
+	m->map = best_open(
+		&(struct best_options){ .capacity = fast_capacity(shape), .memory = &m->memory });
 	if (!m->map) {
 		free(m);
 		errno = ENOMEM;
@@ -66,8 +61,17 @@ static void begin(void *map, struct worker *self)
 static void end(void *map, struct worker *self)
 {
 	struct fast *m = map;
+	struct best_handle *h = m->seat[self->index].handle;
+	struct map_costs *costs = &m->costs[self->index];
+	struct best_costs spent;
 
-	best_leave(m->seat[self->index].handle);
+	if (!h)
+		return;
+	best_leave(h);
+	spent = best_costs(h);
+	costs->waited += spent.waited;
+	costs->grown += spent.moving;
+	costs->growths += spent.growths;
 	m->seat[self->index].handle = NULL;
 }
 
@@ -152,8 +156,9 @@ static size_t bytes(const void *map)
 	return best_bytes(((const struct fast *)map)->map);
 }
 
-const struct map_kind fast_map = { .shared = no_bytes,
-				   .own = no_bytes,
+const struct map_kind fast_map = { .shared = fast_memory_bytes,
+				   .own = no_entries,
+				   .huge = true,
 				   .create = create,
 				   .destroy = destroy,
 				   .begin = begin,

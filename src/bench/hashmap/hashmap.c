@@ -62,8 +62,8 @@ static const struct parameter parameters[] = {
 			"tables and locks: on the node of the first thread, or a page on each in "
 			"turn",
 			P_CHOICE, .choices = PLACEMENT_CHOICES, .value = { "local" } },
-	[PAGES] = { "pages", NULL, "pages of tables, locks and entries", P_CHOICE,
-		    .choices = PAGES_CHOICES, .value = { "base" } },
+	[PAGES] = { "pages", NULL, "pages of tables, locks and entries; best has huge ones",
+		    P_CHOICE, .choices = PAGES_CHOICES, .value = { "base" } },
 	[CALLS] = { "calls", NULL,
 		    "one for each operation, or one for 64, whose memory is fetched ahead; these "
 		    "are not timed one by one",
@@ -110,7 +110,7 @@ static const struct variant variants[] = {
 	{ "library", "cds_lfht of liburcu, a lock-free table", &library,
 	  .unused = STRIPED_ONLY | BIT(PLACEMENT) | BIT(CALLS), .available = library_available },
 	{ "best", "buckets of two lines with a lock of one bit, readers that never wait", &best,
-	  .unused = STRIPED_ONLY | BIT(RECLAIM) | BIT(PLACEMENT) | BIT(PAGES) },
+	  .unused = STRIPED_ONLY | BIT(RECLAIM) | BIT(PAGES) },
 	{ 0 }
 };
 

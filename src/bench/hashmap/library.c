@@ -46,10 +46,10 @@ static size_t entry_bytes(unsigned words)
 	return sizeof(struct entry) + words * sizeof(uint64_t);
 }
 
-static size_t shared(const struct map_shape *shape)
+static size_t no_tables(const struct map_shape *shape)
 {
 	(void)shape;
-	return APART;
+	return 0;
 }
 
 static size_t own_bytes(const struct map_shape *shape)
@@ -270,8 +270,9 @@ static uint64_t size(const void *map)
 	return entries;
 }
 
-const struct map_kind library_map = { .shared = shared,
+const struct map_kind library_map = { .shared = no_tables,
 				      .own = own_bytes,
+				      .grows_apart = true,
 				      .create = create,
 				      .destroy = destroy,
 				      .begin = begin,

@@ -6,7 +6,7 @@
  *
  * Life of a map, and who calls what:
  *
- *	shared, own  while trials are planned: the bytes that a map of this shape takes
+ *	shared, own  while trials are planned: the bytes that a map of this shape takes; 0: none
  *	create       one thread; the memory may hold an earlier map: create initialises what it uses
  *	begin        each thread, before its first operation
  *	find insert upsert remove, each     any thread, at any time between its begin and its end
@@ -81,8 +81,8 @@ struct map_costs {
 
 /* What a map is made of. All is the caller's, and outlives the map. */
 struct map_memory {
-	void *shared;		 /* map_kind.shared() bytes */
-	struct pool *pool;	 /* map_kind.own() bytes for each thread */
+	void *shared;		 /* map_kind.shared() bytes; NULL: none */
+	struct pool *pool;	 /* map_kind.own() bytes for each thread; NULL: none */
 	struct map_costs *costs; /* by thread */
 };
 
@@ -90,6 +90,10 @@ struct map_kind {
 	/* bytes: of the shared block, and of each thread's part of the pool */
 	size_t (*shared)(const struct map_shape *);
 	size_t (*own)(const struct map_shape *);
+
+	bool huge; /* on transparent huge pages, whatever --pages says */
+	/* a thread of its own grows it, and what that takes is not known */
+	bool grows_apart;
 
 	/* NULL with errno */
 	void *(*create)(const struct map_shape *, const struct map_memory *);

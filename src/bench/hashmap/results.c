@@ -14,6 +14,7 @@ enum {
 	LATENCY_P99,
 	LATENCY_P999,
 	LATENCY_LONGEST,
+	READER_LATENCY,
 	LOCK_WAIT,
 	GROWTH,
 	GROWTHS,
@@ -31,7 +32,8 @@ const struct metric hashmap_metrics[] = {
 		       LOWER_IS_BETTER, NULL },
 	[DRAW_TIME] = { "draw-time", "s", "time to draw an operation and its key",
 			NEITHER_IS_BETTER, NULL },
-	[LATENCY] = { "latency", "s", "median over single operations, one in --every of them",
+	[LATENCY] = { "latency", "s",
+		      "median over single operations, one in --every, of threads that do the mix",
 		      LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 	[LATENCY_P99] = { "latency-p99", "s", "99th percentile of the same", LOWER_IS_BETTER,
 			  NULL },
@@ -39,10 +41,13 @@ const struct metric hashmap_metrics[] = {
 			   NULL },
 	[LATENCY_LONGEST] = { "latency-longest", "s", "the longest of the same", LOWER_IS_BETTER,
 			      NULL },
+	[READER_LATENCY] = { "reader-latency", "s", "the same median, of the threads of --readers",
+			     LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 	[LOCK_WAIT] = { "lock-wait", "1", "share of the threads' time that they waited for locks",
 			LOWER_IS_BETTER, NULL },
 	[GROWTH] = { "growth-time", "s",
-		     "time of a sample to double the table, the wait for all locks included",
+		     "time of all threads in a sample to double the table, the wait for locks "
+		     "included",
 		     LOWER_IS_BETTER, NULL },
 	[GROWTHS] = { "growths", "1", "times that the table doubled in a sample", NEITHER_IS_BETTER,
 		      NULL },
@@ -65,18 +70,28 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 	return (a->end - a->begin) / (double)(own->ended - own->began);
 }
 
-static void collect_latency(struct state *s, const struct trial *t, struct result *result)
+/* Times of threads first..end-1, in s. NULL: there are none. */
+static const struct histogram *times_of(struct state *s, const struct trial *t, unsigned first,
+					unsigned end)
 {
 	struct histogram *all = &s->times[t->threads];
 
-	if (!s->every)
-		return;
 	histogram_clear(all);
-	for (unsigned i = 0; i < t->threads; i++) {
+	for (unsigned i = first; i < end && s->every; i++) {
 		histogram_merge(all, s->own[i].times, s_per_tick(s, t, i));
 		histogram_clear(s->own[i].times);
 	}
-	if (!histogram_total(all))
+	return histogram_total(all) ? all : NULL;
+}
+
+static void collect_latency(struct state *s, const struct trial *t, struct result *result)
+{
+	const struct histogram *all = times_of(s, t, mixed_of(t), t->threads);
+
+	if (all)
+		report_distribution(result, READER_LATENCY, all, 1);
+	all = times_of(s, t, 0, mixed_of(t));
+	if (!all)
 		return;
 	report_distribution(result, LATENCY, all, 1);
 	report(result, LATENCY_P99, histogram_quantile(all, 0.99));
@@ -98,6 +113,8 @@ static void collect_costs(const struct state *s, const struct trial *t, struct r
 		growths += (double)c->growths;
 	}
 	report(result, LOCK_WAIT, waited);
+	if (s->kind->grows_apart)
+		return;
 	report(result, GROWTH, grown);
 	report(result, GROWTHS, growths);
 }

@@ -18,6 +18,11 @@ const struct map_kind *kind_of(const struct trial *t)
 	return ((const struct way *)t->variant->data)->kind;
 }
 
+enum pages pages_of(const struct trial *t)
+{
+	return kind_of(t)->huge ? PAGES_THP : t->value[PAGES].choice;
+}
+
 unsigned readers_of(const struct trial *t)
 {
 	return (unsigned)t->value[READERS].count;
@@ -129,6 +134,12 @@ static const char *wrong(const struct trial *t, const union value *v)
 	return has_stripes(t) ? wrong_geometry(v) : NULL;
 }
 
+/* Without reclamation memory lasts for a fixed number, and what is compared has as many. */
+static bool compares_reclaim(uint64_t given)
+{
+	return given & BIT(RECLAIM) && !(given & BIT(OPERATIONS));
+}
+
 /* What means nothing beside other values has one value, so that no trial is run twice for it. */
 const char *hashmap_settle(const struct trial *t, union value *value, uint64_t given)
 {
@@ -139,16 +150,12 @@ const char *hashmap_settle(const struct trial *t, union value *value, uint64_t g
 
 	if (error)
 		return error;
-	/* without reclamation memory lasts for so many, and what is compared has as many */
-	if (given & BIT(RECLAIM) && !(given & BIT(OPERATIONS)) && !value[OPERATIONS].count)
+	if (!value[OPERATIONS].count && (value[MIX].choice == COURSE || compares_reclaim(given)))
 		value[OPERATIONS].count = PUBLISHED;
 	if (!(value[SKEW].real > 0) || value[KEYS].choice == DISTRIBUTION_UNIFORM)
 		value[SKEW].real = skew[value[KEYS].choice];
-	if (value[MIX].choice == COURSE) {
+	if (value[MIX].choice == COURSE)
 		value[READS].count = value[TURNOVER].count = 0;
-		if (!value[OPERATIONS].count)
-			value[OPERATIONS].count = PUBLISHED;
-	}
 	if (value[READS].count == 100)
 		value[TURNOVER].count = 0;
 	return NULL;
@@ -172,7 +179,7 @@ static const char *pointless(const struct trial *t)
 
 struct needs hashmap_needs(const struct trial *t)
 {
-	const enum pages pages = t->value[PAGES].choice;
+	const enum pages pages = pages_of(t);
 	struct needs needs = { .pointless = pointless(t), .units = t->value[OPERATIONS].count };
 	struct map_shape shape;
 

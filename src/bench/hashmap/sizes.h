@@ -16,6 +16,7 @@ struct way {
 const struct map_kind *kind_of(const struct trial *);
 struct mix mix_of(const struct trial *);
 struct map_shape shape_of(const struct trial *);
+enum pages pages_of(const struct trial *);
 unsigned readers_of(const struct trial *); /* threads that only look up */
 unsigned mixed_of(const struct trial *);   /* all others */
 

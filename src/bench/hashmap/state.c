@@ -14,7 +14,7 @@
 /* The tables and locks: on the first thread's node, or a page on each in turn. */
 static struct region *map_shared(const struct trial *t, size_t bytes)
 {
-	struct region *r = region_map(t->arena, "tables and locks", bytes, t->value[PAGES].choice);
+	struct region *r = region_map(t->arena, "tables and locks", bytes, pages_of(t));
 	const int node = t->place[0].node;
 
 	if (!r)
@@ -30,16 +30,23 @@ static struct region *map_shared(const struct trial *t, size_t bytes)
 
 static bool get_memory(struct state *s, const struct trial *t)
 {
-	struct region *shared = map_shared(t, s->shared);
+	const size_t own = s->kind->own(&s->shape);
 
-	if (!shared)
-		return false;
-	s->memory.shared = region_base(shared);
-	s->memory.pool =
-		pool_open(t, "the map's entries", s->kind->own(&s->shape), t->value[PAGES].choice);
+	if (s->shared) {
+		struct region *shared = map_shared(t, s->shared);
+
+		if (!shared)
+			return false;
+		s->memory.shared = region_base(shared);
+	}
+	if (own) {
+		s->memory.pool = pool_open(t, "the map's entries", own, pages_of(t));
+		if (!s->memory.pool)
+			return false;
+	}
 	s->memory.costs = apart_alloc(t->threads * sizeof(struct map_costs));
 	s->times = apart_alloc((t->threads + 1) * sizeof(struct histogram));
-	return s->memory.pool && s->memory.costs && s->times;
+	return s->memory.costs && s->times;
 }
 
 void hashmap_release(void *state)
@@ -87,9 +94,10 @@ void hashmap_enter(void *state, struct worker *self)
 {
 	struct state *s = state;
 
-	if (!self->index)
+	if (!self->index && s->shared)
 		memset(s->memory.shared, 0, s->shared);
-	pool_touch(s->memory.pool, self);
+	if (s->memory.pool)
+		pool_touch(s->memory.pool, self);
 }
 
 static void begin(const struct state *s, struct worker *self)
@@ -134,7 +142,8 @@ static void new_map(struct state *s)
 {
 	if (s->map)
 		s->kind->destroy(s->map);
-	pool_reset(s->memory.pool);
+	if (s->memory.pool)
+		pool_reset(s->memory.pool);
 	s->map = s->kind->create(&s->shape, &s->memory);
 	if (s->map)
 		team_run(s->team, fill, s);
