@@ -18,7 +18,7 @@
 
 enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64 };
 #define EPOCH_PATIENCE 0.2 /* s: longer than another process has a CPU */
-#define EPOCH_AWAY UINT64_MAX
+#define EPOCH_AWAY     UINT64_MAX
 
 /* In a retired entry, beside what readers may still look at. */
 struct epoch_link {
