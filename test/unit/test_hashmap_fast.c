@@ -172,7 +172,7 @@ static void *unlock_later(void *bucket)
 	return NULL;
 }
 
-/* A writer that meets a locked bucket waits, and says how long: unless it came too late for that. */
+/* A writer that meets a locked bucket waits, and says how long; or it came too late for that. */
 static void test_waiting_is_counted(void **state)
 {
 	struct map_world w = open_world(3000, 4, 1);

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/hashmap/best_costs.h"
 #include "bench/hashmap/best_memory.h"
 
 struct best_map;
@@ -42,12 +43,6 @@ void best_leave(struct best_handle *);
 /* Changes of the number of keys that a handle has to itself, until the map counts them. */
 enum { BEST_UNCOUNTED = 32 };
 
-/* What a handle has spent since it joined, in clock_ticks(). */
-struct best_costs {
-	uint64_t waited;  /* for buckets that others had locked */
-	uint64_t moving;  /* to make tables and to move buckets to them; that wait included */
-	uint64_t growths; /* tables that it was the last to move to larger ones */
-};
 struct best_costs best_costs(const struct best_handle *);
 
 bool best_find(struct best_handle *, uint64_t key, uint64_t *value);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "bench/hashmap/best.h"
 #include "bench/hashmap/best_move.h"
 
 enum { LEAST_HOMES = 64 };

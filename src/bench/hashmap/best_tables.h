@@ -14,7 +14,7 @@
 #ifndef LOCUS_HASHMAP_BEST_TABLES_H
 #define LOCUS_HASHMAP_BEST_TABLES_H
 
-#include "bench/hashmap/best.h"
+#include "bench/hashmap/best_costs.h"
 #include "bench/hashmap/best_hash.h"
 #include "bench/hashmap/best_table.h"
 
