@@ -322,6 +322,65 @@ static void test_no_wake_up_is_lost(void **state)
 	}
 }
 
+/*
+ * The first actor sends to each other one of its own thread, and waits for it inside of its
+ * message: another thread, which may be about to sleep, has to take it.
+ */
+struct calls {
+	struct actor *actor;
+	struct message *message;
+	unsigned others;
+	_Atomic unsigned answered;
+};
+
+static void call(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct calls *calls = argument;
+
+	(void)m;
+	if (a != calls->actor) {
+		calls->answered++;
+		return;
+	}
+	for (unsigned i = 1; i <= calls->others; i++) {
+		crew_send(h, &calls->message[i], &calls->actor[i]);
+		for (unsigned turn = 0; calls->answered != i; turn++)
+			relax(turn, i % 7 * 50);
+	}
+	crew_stop(h->crew);
+}
+
+static void run_calls(const struct crews_kind *kind, unsigned spins)
+{
+	struct calls calls = { .others = cases(2000) };
+	struct crews_world w;
+
+	calls.message = calloc(calls.others + 1, sizeof(*calls.message));
+	assert_non_null(calls.message);
+	crews_open(&w, kind,
+		   &(struct crew){ .threads = 3,
+				   .actors = calls.others + 1,
+				   .body = call,
+				   .argument = &calls,
+				   .spins = spins });
+	calls.actor = w.actor;
+	for (unsigned i = 0; i <= calls.others; i++)
+		w.actor[i].home = w.actor[i].on = 0;
+	crew_seed(&w.crew, 0, &calls.message[0], &w.actor[0]);
+	crews_run(&w.crew);
+	assert_int_equal(calls.answered, calls.others);
+	crews_close(&w);
+	free(calls.message);
+}
+
+static void test_who_waits_for_another_actor_is_not_left_alone(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++)
+		for (unsigned spins = 0; crews[k].any && spins <= 10; spins += 10)
+			run_calls(&crews[k], spins);
+}
+
 /* A thread alone, two actors: so many messages of one in a row, and all where it is the newest. */
 struct row {
 	struct actor *actor, *last;
@@ -372,6 +431,109 @@ static void test_messages_of_an_actor_in_a_row(void **state)
 				assert_int_equal(r.seen[i], batch);
 			crews_close(&w);
 		}
+}
+
+/* The first actor writes to itself, and the second gets a message from outside. */
+struct outside {
+	struct actor *actor;
+	struct message other;
+	unsigned turns;
+	bool handled;
+};
+
+static void keep_busy(void *argument, struct crew_hand *h, struct actor *a, struct message *m)
+{
+	struct outside *o = argument;
+
+	if (a != o->actor)
+		o->handled = true;
+	else if (!o->turns++)
+		crew_send_in(h->crew, &o->other, &o->actor[1]);
+	if (o->handled || o->turns == 1000)
+		crew_stop(h->crew);
+	else
+		crew_send(h, m, a);
+}
+
+static void test_what_comes_from_outside_is_not_left_until_nothing_else_is_there(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < crews_number(); k++) {
+		struct outside o = { .turns = 0 };
+		struct message message = { 0 };
+		struct crews_world w;
+
+		if (crews[k].executor->own_threads)
+			continue; /* gets nothing while it runs */
+		crews_open(&w, &crews[k],
+			   &(struct crew){
+				   .threads = 1, .actors = 2, .body = keep_busy, .argument = &o });
+		o.actor = w.actor;
+		crew_seed(&w.crew, 0, &message, &w.actor[0]);
+		crews_run(&w.crew);
+		assert_true(o.handled);
+		crews_close(&w);
+	}
+}
+
+/* best, step by step: thread 0 has so many actors, and thread 1 none. */
+static void test_half_of_the_actors_get_another_home(void **state)
+{
+	enum { ALL = 5 };
+	static const struct crews_kind best = { "best", &executor_best, .any = true };
+	struct message message[ALL];
+	struct crews_world w;
+	struct crew_hand *h;
+
+	(void)state;
+	memset(message, 0, sizeof(message));
+	crews_open(&w, &best, &(struct crew){ .threads = 2, .actors = ALL });
+	h = crew_hand(&w.crew, 1);
+	for (unsigned i = 0; i < ALL; i++) {
+		w.actor[i].home = 0;
+		if (i < ALL - 1)
+			crew_seed(&w.crew, 0, &message[i], &w.actor[i]);
+		else
+			crew_send_in(&w.crew, &message[i], &w.actor[i]);
+	}
+	/* the older half moves, inbox included, and the first of it is to run */
+	assert_ptr_equal(executor_best.next(h), &w.actor[0]);
+	for (unsigned i = 0; i < ALL; i++)
+		assert_int_equal(w.actor[i].home, i < 3);
+	assert_int_equal(h->steals, 1);
+	assert_int_equal(h->moves, 3);
+	assert_ptr_equal(executor_best.next(h), &w.actor[1]);
+	assert_ptr_equal(executor_best.next(h), &w.actor[2]);
+	assert_ptr_equal(executor_best.next(h), &w.actor[3]);
+	/* the last one is left to its home, until this thread would sleep otherwise */
+	assert_null(executor_best.next(h));
+	h->asleep = true;
+	assert_ptr_equal(executor_best.next(h), &w.actor[4]);
+	assert_null(executor_best.next(h));
+	assert_int_equal(h->moves, 5);
+	crews_close(&w);
+}
+
+/* What arrives with another one is shown to a thread that sleeps. */
+static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
+{
+	static const struct crews_kind best = { "best", &executor_best, .any = true };
+	struct message message[2] = { { 0 }, { 0 } };
+	struct crews_world w;
+	struct crew_hand *h;
+
+	(void)state;
+	crews_open(&w, &best, &(struct crew){ .threads = 2, .actors = 2 });
+	for (unsigned i = 0; i < 2; i++) {
+		w.actor[i].home = 0;
+		crew_send_in(&w.crew, &message[i], &w.actor[i]);
+	}
+	h = crew_hand(&w.crew, 1);
+	h->asleep = true;
+	w.crew.sleepers = 1;
+	assert_ptr_equal(executor_best.next(crew_hand(&w.crew, 0)), &w.actor[0]);
+	assert_false(h->asleep);
+	crews_close(&w);
 }
 
 static void test_where_an_actor_ran_before(void **state)
@@ -442,7 +604,12 @@ int main(void)
 		cmocka_unit_test(test_a_flood_is_bounded_by_the_memory_of_who_sends),
 		cmocka_unit_test(test_an_endless_message_holds_up_only_its_own_mailbox),
 		cmocka_unit_test(test_no_wake_up_is_lost),
+		cmocka_unit_test(test_who_waits_for_another_actor_is_not_left_alone),
 		cmocka_unit_test(test_messages_of_an_actor_in_a_row),
+		cmocka_unit_test(
+			test_what_comes_from_outside_is_not_left_until_nothing_else_is_there),
+		cmocka_unit_test(test_half_of_the_actors_get_another_home),
+		cmocka_unit_test(test_what_waits_behind_an_actor_wakes_a_thread),
 		cmocka_unit_test(test_where_an_actor_ran_before),
 		cmocka_unit_test(test_bodies),
 	};

@@ -1,67 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * best: an actor has a home, the thread that ran it last, and is scheduled there. A thread without
- * actors takes half of those of the nearest thread that has some, and becomes their home.
+ * best: an actor has a home, the thread that ran it last, and waits there, as in dedicated: in the
+ * thread's own queue, or in its inbox if another thread scheduled it. A thread without actors takes
+ * half of those of the nearest thread that has some, and becomes their home.
  *
- * A queue is under a lock of 4 bytes, which hardly ever has a second one at it: to add an actor and
- * to take the next one is a single acquisition.
+ * What is moved are awake actors, with their mailboxes. An awake actor is in one queue, or in one
+ * thread's hands; who has it may write its home, and who makes it awake reads it after the one who
+ * ran it last (actor_post). So that the home moves changes nothing for the order of messages, nor
+ * for who may run the actor.
+ *
+ * Queues are under a lock that costs their owner next to nothing (biased.h). How many wait in one
+ * is read without it. From none to some it is a sequentially consistent store, then a look at
+ * `sleepers`; who is about to sleep does it the other way round: one sees the other.
  */
 #include "bench/actors/crew.h"
 
-static void schedule(struct crew *c, struct crew_hand *h, struct actor *a)
+static unsigned waiting_at(const struct crew_hand *h)
 {
-	struct crew_hand *home = crew_hand(c, a->home);
-	unsigned waiting;
-
-	(void)h;
-	spin_lock_acquire(&home->lock);
-	actor_queue_add(&home->queue, a);
-	waiting = atomic_load_explicit(&home->waiting_actors, memory_order_relaxed) + 1;
-	atomic_store(&home->waiting_actors, waiting);
-	spin_lock_release(&home->lock);
-	/* the actor may be somewhere else by now */
-	if (!crew_wake(c, home->me))
-		crew_wake_one(c);
+	return atomic_load_explicit(&h->waiting_actors, memory_order_relaxed);
 }
 
 /* With the lock held. */
-static struct actor *first_of(struct crew_hand *h)
+static inline void set_waiting(struct crew_hand *h, unsigned n)
 {
-	struct actor *a = actor_queue_take(&h->queue);
+	const unsigned before = waiting_at(h);
 
+	if (n == before)
+		return;
+	if (before)
+		atomic_store_explicit(&h->waiting_actors, n, memory_order_relaxed);
+	else
+		atomic_store(&h->waiting_actors, n);
+}
+
+static bool has_mail(const struct crew_hand *h)
+{
+	return atomic_load_explicit(&h->inbox, memory_order_relaxed);
+}
+
+/* By its owner. Adds an actor, if it isn't NULL, and what arrived; takes the first one. */
+static inline struct actor *turn_over(struct crew_hand *h, struct actor *a)
+{
+	unsigned n;
+
+	biased_acquire(&h->lock);
+	n = waiting_at(h);
 	if (a)
-		atomic_store_explicit(
-			&h->waiting_actors,
-			atomic_load_explicit(&h->waiting_actors, memory_order_relaxed) - 1,
-			memory_order_relaxed);
+		actor_queue_add(&h->queue, a), n++;
+	if (has_mail(h))
+		n += crew_empty_inbox(h, &h->queue);
+	a = actor_queue_take(&h->queue);
+	n -= a != NULL;
+	set_waiting(h, n);
+	biased_release(&h->lock);
+	/* what waits behind it is not to wait for it, if another one could run it */
+	if (n && atomic_load(&h->crew->sleepers))
+		crew_wake_one(h->crew);
 	return a;
 }
 
-static struct actor *own(struct crew_hand *h)
+static void schedule(struct crew *c, struct crew_hand *h, struct actor *a)
 {
-	struct actor *a;
-
-	if (!atomic_load(&h->waiting_actors))
-		return NULL;
-	spin_lock_acquire(&h->lock);
-	a = first_of(h);
-	spin_lock_release(&h->lock);
-	return a;
+	if (h && a->home == h->me) {
+		biased_acquire(&h->lock);
+		actor_queue_add(&h->queue, a);
+		set_waiting(h, waiting_at(h) + 1);
+		biased_release(&h->lock);
+	} else if (crew_deliver(c, a->home, a)) {
+		return; /* woken */
+	}
+	crew_wake_one(c);
 }
 
-/* Half of what waits there, the oldest, in order; *n: how many. */
-static struct actor_queue half_of(struct crew_hand *victim, unsigned *n)
+/* Half of `waiting`, the oldest, in order. With the lock of the victim held. */
+static struct actor_queue half_of(struct crew_hand *victim, unsigned waiting, unsigned *n)
 {
 	struct actor_queue taken = { NULL, NULL };
-	unsigned waiting;
 
-	spin_lock_acquire(&victim->lock);
-	waiting = atomic_load_explicit(&victim->waiting_actors, memory_order_relaxed);
 	*n = (waiting + 1) / 2;
 	for (unsigned i = 0; i < *n; i++)
 		actor_queue_add(&taken, actor_queue_take(&victim->queue));
-	atomic_store_explicit(&victim->waiting_actors, waiting - *n, memory_order_relaxed);
-	spin_lock_release(&victim->lock);
+	set_waiting(victim, waiting - *n);
 	return taken;
 }
 
@@ -70,22 +89,51 @@ static struct actor *move_in(struct crew_hand *h, struct actor_queue *taken, uns
 {
 	struct actor *a, *first = actor_queue_take(taken);
 
-	if (!first)
-		return NULL;
 	first->home = h->me;
-	spin_lock_acquire(&h->lock);
+	biased_acquire(&h->lock);
 	while ((a = actor_queue_take(taken))) {
 		a->home = h->me;
 		actor_queue_add(&h->queue, a);
 	}
-	n += atomic_load_explicit(&h->waiting_actors, memory_order_relaxed) - 1;
-	atomic_store(&h->waiting_actors, n);
-	spin_lock_release(&h->lock);
+	set_waiting(h, waiting_at(h) + n - 1);
+	biased_release(&h->lock);
 	h->steals++;
-	/* what was taken along is not to wait for the first of them */
-	if (n)
-		crew_wake_one(h->crew);
+	h->moves += n;
 	return first;
+}
+
+/* One actor that waits is soon run where it is: only who would sleep otherwise takes it. */
+static bool worth_it(const struct crew_hand *h, const struct crew_hand *victim)
+{
+	const unsigned waiting = atomic_load(&victim->waiting_actors);
+
+	if (waiting > 1)
+		return true;
+	return atomic_load_explicit(&h->asleep, memory_order_relaxed) &&
+	       (waiting || atomic_load(&victim->inbox));
+}
+
+static struct actor *steal_from(struct crew_hand *h, struct crew_hand *victim)
+{
+	struct actor_queue taken;
+	unsigned waiting, n;
+	struct actor *a;
+
+	while (worth_it(h, victim)) {
+		if (!biased_visit(&victim->lock))
+			continue;
+		waiting = waiting_at(victim) + crew_empty_inbox(victim, &victim->queue);
+		taken = half_of(victim, waiting, &n);
+		biased_leave(&victim->lock);
+		if (!n)
+			continue;
+		a = move_in(h, &taken, n);
+		/* what is left, or was taken along, is not to wait for those that run */
+		if (waiting > 1)
+			crew_wake_one(h->crew);
+		return a;
+	}
+	return NULL;
 }
 
 /* The others in the order of their distance; of the same distance, from a random one on. */
@@ -97,16 +145,11 @@ static struct actor *steal(struct crew_hand *h)
 		const unsigned n = h->near[step] - from, first = n ? crew_draw(h, n) : 0;
 
 		for (unsigned i = 0; i < n; i++) {
-			struct crew_hand *victim =
-				crew_hand(h->crew, h->others[from + (first + i) % n]);
-			struct actor_queue taken;
-			unsigned actors;
+			const unsigned victim = h->others[from + (first + i) % n];
+			struct actor *a = steal_from(h, crew_hand(h->crew, victim));
 
-			if (!atomic_load(&victim->waiting_actors))
-				continue;
-			taken = half_of(victim, &actors);
-			if (actors)
-				return move_in(h, &taken, actors);
+			if (a)
+				return a;
 		}
 	}
 	return NULL;
@@ -114,25 +157,19 @@ static struct actor *steal(struct crew_hand *h)
 
 static struct actor *next(struct crew_hand *h)
 {
-	struct actor *a = own(h);
+	struct actor *a = NULL;
 
+	if (atomic_load(&h->waiting_actors) || atomic_load(&h->inbox))
+		a = turn_over(h, NULL);
 	return a ? a : steal(h);
 }
 
 static struct actor *again(struct crew_hand *h, struct actor *a)
 {
-	struct crew *c = h->crew;
-
 	/* it is the only one, and at home where it runs */
-	if (!atomic_load_explicit(&h->waiting_actors, memory_order_relaxed))
+	if (!waiting_at(h) && !has_mail(h))
 		return a;
-	spin_lock_acquire(&h->lock);
-	actor_queue_add(&h->queue, a);
-	a = actor_queue_take(&h->queue);
-	spin_lock_release(&h->lock);
-	if (atomic_load_explicit(&c->sleepers, memory_order_relaxed))
-		crew_wake_one(c);
-	return a;
+	return turn_over(h, a);
 }
 
 static void run(struct crew_hand *h)
@@ -140,4 +177,6 @@ static void run(struct crew_hand *h)
 	crew_loop(h, next, again);
 }
 
-const struct executor executor_best = { .schedule = schedule, .next = next, .run = run };
+const struct executor executor_best = {
+	.schedule = schedule, .next = next, .run = run, .biased = true
+};

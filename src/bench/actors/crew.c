@@ -44,7 +44,7 @@ static void sort_others(struct crew_hand *h, unsigned *others)
 	h->others = others;
 }
 
-static void open_hand(struct crew *c, unsigned me, uint64_t random)
+static void open_hand(struct crew *c, unsigned me, uint64_t random, bool barriers)
 {
 	struct crew_hand *h = crew_hand(c, me);
 	char *at = (char *)h;
@@ -54,12 +54,15 @@ static void open_hand(struct crew *c, unsigned me, uint64_t random)
 	h->random = random_word(random, me);
 	h->until = c->every;
 	sort_others(h, (unsigned *)(void *)(at + sizeof(*h)));
+	h->lock.barriers = barriers;
 	h->deque.slot = (void *)(at + slots_at(c->threads));
 	h->deque.mask = deque_slots(c->actors) - 1;
 }
 
 void crew_open(struct crew *c, void *memory, uint64_t random)
 {
+	const bool barriers = c->executor->biased && biased_barriers();
+
 	c->memory = memory;
 	c->stride = crew_bytes(c->executor, c->threads, c->actors);
 	pthread_mutex_init(&c->mutex, NULL);
@@ -67,7 +70,7 @@ void crew_open(struct crew *c, void *memory, uint64_t random)
 	c->shared = (struct actor_queue){ NULL, NULL };
 	atomic_init(&c->sleepers, 0);
 	for (unsigned i = 0; i < c->threads; i++)
-		open_hand(c, i, random);
+		open_hand(c, i, random, barriers);
 	crew_start(c);
 }
 
@@ -82,7 +85,7 @@ void crew_start(struct crew *c)
 	for (unsigned i = 0; i < c->threads; i++) {
 		struct crew_hand *h = crew_hand(c, i);
 
-		h->ran = h->steals = h->idle = h->voluntary = h->involuntary = 0;
+		h->ran = h->steals = h->moves = h->idle = h->voluntary = h->involuntary = 0;
 		memset(h->step, 0, sizeof(h->step));
 	}
 	atomic_store(&c->stopped, false);
@@ -200,7 +203,7 @@ struct actor *crew_idle(struct crew_hand *h)
 	return a;
 }
 
-void crew_deliver(struct crew *c, unsigned thread, struct actor *a)
+bool crew_deliver(struct crew *c, unsigned thread, struct actor *a)
 {
 	struct crew_hand *h = crew_hand(c, thread);
 	struct actor *top = atomic_load_explicit(&h->inbox, memory_order_relaxed);
@@ -208,15 +211,16 @@ void crew_deliver(struct crew *c, unsigned thread, struct actor *a)
 	do
 		a->next = top;
 	while (!atomic_compare_exchange_weak(&h->inbox, &top, a));
-	crew_wake(c, thread);
+	return crew_wake(c, thread);
 }
 
-bool crew_empty_inbox(struct crew_hand *of, struct actor_queue *to)
+unsigned crew_empty_inbox(struct crew_hand *of, struct actor_queue *to)
 {
 	struct actor *top, *list = NULL;
+	unsigned n = 0;
 
 	if (!atomic_load(&of->inbox))
-		return false;
+		return 0;
 	for (top = atomic_exchange_explicit(&of->inbox, NULL, memory_order_acquire); top;) {
 		struct actor *below = top->next;
 
@@ -229,8 +233,9 @@ bool crew_empty_inbox(struct crew_hand *of, struct actor_queue *to)
 
 		actor_queue_add(to, list);
 		list = next;
+		n++;
 	}
-	return true;
+	return n;
 }
 
 void crew_moved(struct crew_hand *h, struct actor *a)

@@ -10,10 +10,10 @@
 
 #include "base/apart.h"
 #include "bench/actors/actor.h"
+#include "bench/actors/biased.h"
 #include "bench/actors/deque.h"
 #include "kit/histogram.h"
 #include "kit/park.h"
-#include "kit/spin.h"
 #include "machine/clock.h"
 
 struct crew;
@@ -30,7 +30,8 @@ struct executor {
 	struct actor *(*next)(struct crew_hand *);
 	void (*run)(struct crew_hand *); /* until the crew is stopped */
 	void (*stop)(struct crew *);	 /* wakes all that sleep; NULL: crew_wake() does */
-	bool deque, own_threads;	 /* has a deque a thread; threads of its own */
+	/* has a deque a thread; a queue a thread under a biased lock; threads of its own */
+	bool deque, biased, own_threads;
 };
 
 extern const struct executor executor_dedicated, executor_shuffled, executor_pool,
@@ -53,17 +54,18 @@ struct crew_hand {
 	const unsigned *others;	   /* all other threads, the nearest first */
 	unsigned near[CREW_STEPS]; /* how many of them, up to this step */
 	/* since crew_start() */
-	uint64_t ran, steals, step[CREW_STEPS], idle, began, ended; /* the last three in ticks */
+	uint64_t ran, steals, moves, step[CREW_STEPS], idle, began,
+		ended;			 /* the last three in ticks */
 	uint64_t voluntary, involuntary; /* context switches, where the team does not see them */
 
 	_Alignas(APART) struct actor *_Atomic inbox; /* a stack of actors to be scheduled here */
 	_Alignas(APART) _Atomic bool asleep;
 	struct parking parking;
 	struct deque deque;
-	/* a queue that others may take from */
-	_Alignas(APART) struct spin_lock lock;
-	_Atomic unsigned waiting_actors;
+	/* a queue that others may take from, and how many are in it */
+	_Alignas(APART) struct biased_lock lock;
 	struct actor_queue queue;
+	_Alignas(APART) _Atomic unsigned waiting_actors;
 };
 
 struct crew {
@@ -139,10 +141,10 @@ static inline unsigned crew_draw(struct crew_hand *h, unsigned n)
 
 /* For executors. */
 
-/* Puts an actor into a thread's inbox, and wakes it. */
-void crew_deliver(struct crew *, unsigned thread, struct actor *);
-/* Moves the inbox of one thread to the end of the queue, in order; false: it was empty. */
-bool crew_empty_inbox(struct crew_hand *of, struct actor_queue *to);
+/* Puts an actor into a thread's inbox, and wakes it; false: it did not sleep. */
+bool crew_deliver(struct crew *, unsigned thread, struct actor *);
+/* Moves the inbox of one thread to the end of the queue, in order; returns how many they were. */
+unsigned crew_empty_inbox(struct crew_hand *of, struct actor_queue *to);
 /* If it sleeps. */
 bool crew_wake(struct crew *, unsigned thread);
 /* Any thread that sleeps, if there is one. */

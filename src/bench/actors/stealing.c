@@ -64,10 +64,11 @@ static struct actor *steal(struct crew_hand *h)
 
 static struct actor *next(struct crew_hand *h)
 {
-	struct actor *a = own(h);
+	/* what comes from outside is not left until there is nothing else */
+	struct actor *a = from_inbox(h, h);
 
 	if (!a)
-		a = from_inbox(h, h);
+		a = own(h);
 	return a ? a : steal(h);
 }
 
