@@ -74,8 +74,9 @@ def suite(seconds):
     return f"{command} {seconds}s && (grep -q type.:.samples record.jsonl || {{ {again}; }})"
 
 
-# From a size that is refused down to one that fits: none is killed. What is in use, 1 to 3 MiB,
-# says where the limit is.
+# From a size that is refused down to one that fits: none is killed. Where the limit is hangs on
+# what is in use then, 1 to 3 MiB and what the kernel has yet to give back of the process before: on
+# a slow CPU a smaller size may be refused after a larger one was had.
 DOWN = " ".join(f"{size}M" for size in range(62, 50, -2))
 
 
@@ -85,7 +86,8 @@ DOWN = " ".join(f"{size}M" for size in range(62, 50, -2))
 )
 def test_there_is_no_size_that_is_neither_refused_nor_had(done):
     statuses = [int(status) for status in re.findall(r"status (\d+)", done.out)]
-    assert set(statuses) == {0, 3} and statuses == sorted(statuses, reverse=True), done
+    assert set(statuses) == {0, 3} and len(statuses) == len(DOWN.split()), done
+    assert statuses[0] == 3 and "Killed" not in done.out + done.err, done
 
 
 @pytest.mark.guest(VERSIONS, limited(MEMORY, suite(6)))

@@ -44,6 +44,27 @@ static double synthetic_cpus(const char *text)
 	return product;
 }
 
+/*
+ * Whether numbers follow types, as in "indexes=core:node", elsewhere than in the last item, the
+ * CPUs. There a type of which there are more fails an assertion of hwloc 2.9, which ends us.
+ */
+static bool types_number_others(const char *text)
+{
+	static const char key[] = "indexes=";
+	const char *last = text;
+	int depth = 0;
+
+	for (const char *c = text; *c; c++) {
+		depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
+		if (*c == ':' && !depth)
+			last = c;
+	}
+	for (const char *c = text; (c = strstr(c, key)); c += strlen(key))
+		if (isalpha((unsigned char)c[strlen(key)]) && (c < last || strchr(c, ']')))
+			return true;
+	return false;
+}
+
 static int take_synthetic(struct machine *m, const char *text, const char **error)
 {
 	double cpus = synthetic_cpus(text);
@@ -56,6 +77,11 @@ static int take_synthetic(struct machine *m, const char *text, const char **erro
 			"topology \"%.200s\" would have %.0f CPUs; at most %u are possible, as "
 			"in " EXAMPLE,
 			text, cpus, MOST_SYNTHETIC);
+	if (types_number_others(text))
+		return why_fail(error,
+				"topology \"%.200s\": only CPUs, the last item, can be numbered by "
+				"types; expected numbers there, or nothing, as in " EXAMPLE,
+				text);
 	if (hwloc_topology_set_synthetic(m->topology, text) || hwloc_topology_load(m->topology))
 		return why_fail(error,
 				"\"%.200s\" is neither a file nor a description; "
