@@ -253,6 +253,29 @@ def units(architecture):
     }
 
 
+def emulated(processor, program, folder):
+    """What comes of a unit test for aarch64 on a processor without a kernel of its own: system
+    calls are this machine's. That takes a fifth of a guest's time."""
+    root = ARM64.folder / "root"
+    paths = ":".join(str(path) for lib in ("lib", "usr/lib") for path in root.glob(f"{lib}/*-gnu"))
+    libraries = ["-L", root, "-E", f"LD_LIBRARY_PATH={paths}", "-E", "LOCUS_EMULATED=yes"]
+    unit = ARM64.build / "test/unit" / program
+    command = [HERE.parent / "run-unit", "qemu-aarch64", "-cpu", processor, *libraries, unit]
+    path = f"{ARM64.build}/tools:{os.environ['PATH']}"  # the objdump of its machine code
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=LIMIT,
+    )
+    said = ended.returncode, ended.stdout, ended.stderr
+    return Done(processor, f"qemu-aarch64 {program}", *said, folder)
+
+
 def stand_ins(architecture):
     """Libraries that unit tests load in LIKWID's and PAPI's place, where these look for them."""
     test = architecture.build / "test"

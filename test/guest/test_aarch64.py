@@ -2,6 +2,7 @@
 """64-bit Arm: a cross build, and what it does without and with atomic instructions of one step
 (LSE), and with pages of 16 KiB."""
 
+import functools
 import os
 import pathlib
 import re
@@ -11,7 +12,7 @@ import subprocess
 import guests
 import pytest
 from lacking import lacking
-from test_units import all_is_well, commands, unit
+from test_units import all_is_well, commands
 
 HERE = pathlib.Path(__file__).parent
 UNITS = sorted(file.stem for file in (HERE.parent / "unit").glob("test_*.c"))
@@ -33,6 +34,27 @@ def about_atomics():
     return [u for u in UNITS if any(f'#include "{name}' in texts[u] for name in subjects)]
 
 
+ATOMICS = about_atomics()
+# What a kernel for aarch64 says and does. All others are about instructions, and need none.
+ABOUT_THE_KERNEL = [
+    "test_background",
+    "test_counters",
+    "test_doctor",
+    "test_limits",
+    "test_markers",
+    "test_nodes",
+    "test_numa",
+    "test_numa_claims",
+    "test_papi",
+    "test_park",
+    "test_perf",
+    "test_providers",
+    "test_provenance",
+    "test_region",
+    "test_team",
+    "test_topology",
+]
+ABOUT_INSTRUCTIONS = [unit for unit in UNITS if unit not in ABOUT_THE_KERNEL]
 ABOUT_PAGES = ["test_chain", "test_limits", "test_numa_claims", "test_region", "test_topology"]
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -113,14 +135,31 @@ def test_one_program_for_both_kinds_of_atomics(built):
     assert b"__aarch64_have_lse_atomics" in (guests.ARM64.build / "locus").read_bytes()
 
 
-@pytest.mark.guest("cortex-a57", commands(UNITS))
-def test_units(built, done):
+@pytest.fixture(scope="session")
+def emulate(built, tmp_path_factory):
+    if not shutil.which("qemu-aarch64"):
+        lacking("qemu-aarch64", "Debian: qemu-user")
+    return functools.partial(guests.emulated, folder=tmp_path_factory.mktemp("unit"))
+
+
+@pytest.mark.guest("cortex-a57", commands(ABOUT_THE_KERNEL))
+def test_units_about_the_kernel(built, done):
     all_is_well(done)
 
 
-@pytest.mark.guest("neoverse-n1", commands(about_atomics()))
-def test_units_about_atomics(built, done):
+@pytest.mark.guest("neoverse-n1", commands(unit for unit in ATOMICS if unit in ABOUT_THE_KERNEL))
+def test_units_about_the_kernel_and_atomics(built, done):
     all_is_well(done)
+
+
+@pytest.mark.parametrize("program", ABOUT_INSTRUCTIONS)
+def test_units(emulate, program):
+    all_is_well(emulate("cortex-a57", program))
+
+
+@pytest.mark.parametrize("program", [unit for unit in ATOMICS if unit in ABOUT_INSTRUCTIONS])
+def test_units_about_atomics(emulate, program):
+    all_is_well(emulate("neoverse-n1", program))
 
 
 @pytest.mark.guest("16k", commands(ABOUT_PAGES))
@@ -128,8 +167,8 @@ def test_units_about_pages(built, done):
     all_is_well(done)
 
 
-@pytest.mark.guest("cortex-a57", unit("test_numa_kernels"))
-def test_machine_code_was_looked_at(built, done):
+def test_machine_code_was_looked_at(emulate):
+    done = emulate("cortex-a57", "test_numa_kernels")
     assert done.out.count("_loops_as_meant") >= 4, done.out
 
 

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -80,12 +81,15 @@ static inline bool read_instruction(const char *line, struct instruction *i)
 
 static inline void disassemble(const char *function, struct code *code)
 {
-	char command[256], line[512];
+	char command[PATH_MAX + 256], line[512];
+	/* an emulator's other files in /proc are its own */
+	char *program = realpath("/proc/self/exe", NULL);
 	FILE *f;
 
 	snprintf(command, sizeof(command),
-		 "objdump -d --no-show-raw-insn --disassemble=%s /proc/%d/exe 2>/dev/null",
-		 function, getpid());
+		 "objdump -d --no-show-raw-insn --disassemble=%s '%s' 2>/dev/null", function,
+		 program ? program : "");
+	free(program);
 	code->n = 0;
 	f = popen(command, "r");
 	if (!f)

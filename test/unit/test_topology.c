@@ -342,6 +342,7 @@ static void bad_descriptions(void **unused)
 		{ "node:99999999999999999999 pu:1", "at most 8192 are possible" },
 		/* as it is, hwloc aborts */
 		{ "(indexes=no)core:1 node:2 pu:1", "only CPUs, the last item, can be numbered" },
+		{ "4(indexes=no)4 1", "only CPUs, the last item, can be numbered" },
 		{ "pack:2(indexes=core) core:2 pu:2", "only CPUs, the last item, can be numbered" },
 		{ "pack:2 core:2 pu:2 [numa(indexes=core)]",
 		  "only CPUs, the last item, can be numbered" },

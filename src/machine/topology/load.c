@@ -45,23 +45,20 @@ static double synthetic_cpus(const char *text)
 }
 
 /*
- * Whether numbers follow types, as in "indexes=core:node", elsewhere than in the last item, the
- * CPUs. There a type of which there are more fails an assertion of hwloc 2.9, which ends us.
+ * Whether numbers follow types, as in "(indexes=core:node)", elsewhere than at the end, where the
+ * CPUs are. There a type of which there are more fails an assertion of hwloc 2.9, which ends us.
  */
 static bool types_number_others(const char *text)
 {
 	static const char key[] = "indexes=";
-	const char *last = text;
-	int depth = 0;
 
-	for (const char *c = text; *c; c++) {
-		depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
-		if (*c == ':' && !depth)
-			last = c;
-	}
-	for (const char *c = text; (c = strstr(c, key)); c += strlen(key))
-		if (isalpha((unsigned char)c[strlen(key)]) && (c < last || strchr(c, ']')))
+	for (const char *c = text; (c = strstr(c, key)); c += strlen(key)) {
+		const char *end = c + strcspn(c, ")");
+
+		if (isalpha((unsigned char)c[strlen(key)]) && end[0] &&
+		    end[1 + strspn(end + 1, " \t\n")])
 			return true;
+	}
 	return false;
 }
 
