@@ -161,7 +161,7 @@ struct ops {
  */
 struct role {
 	const char *name;
-	unsigned workers; /* 0: all that are left */
+	unsigned (*workers)(const struct trial *); /* NULL: all that are left */
 	enum until {
 		BY_COUNT, /* calibrated, unless needs.units fixes the work */
 		/*
@@ -171,9 +171,12 @@ struct role {
 		BY_DEADLINE,
 		TO_COMPLETION, /* the work ends by itself */
 	} until;
-	/* replaces `workers` where the number follows from a parameter; NULL: it does not */
-	unsigned (*workers_of)(const struct trial *);
 };
+static inline unsigned one_worker(const struct trial *t)
+{
+	(void)t;
+	return 1;
+}
 
 /*
  * Defaults of a parameter, or of P_THREADS, that a variant overrides. A profile without a value
@@ -195,8 +198,9 @@ struct variant {
 	const struct role *roles;	 /* NULL: the benchmark's */
 	bool divided;			 /* can be divided over ranks: locus-mpi runs it */
 	/*
-	 * differs from the others only where memory has several nodes: on a machine with one it is
-	 * left out, unless asked for by name or by a parameter that only such variants have
+	 * Differs from the others only where memory has several nodes: on a machine with one it is
+	 * left out, unless asked for by name or by a parameter that only such variants have. Only
+	 * numa sets it; without it a suite would measure six of its variants for nothing there.
 	 */
 	bool several_nodes;
 	/*

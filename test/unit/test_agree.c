@@ -209,7 +209,7 @@ static void be_told(void *state, struct worker *w)
 	w->done = 1;
 }
 
-static const struct role to_completion[] = { { "worker", 0, TO_COMPLETION }, { 0 } };
+static const struct role to_completion[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
 static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_FOUND }, { 0 } };
 

@@ -219,8 +219,8 @@ static double four(const struct trial *t)
 	return 4;
 }
 
-static const struct role roles[] = { { "first", 1, TO_COMPLETION },
-				     { "others", 0, TO_COMPLETION },
+static const struct role roles[] = { { "first", one_worker, TO_COMPLETION },
+				     { "others", NULL, TO_COMPLETION },
 				     { 0 } };
 static const struct variant variants[] = {
 	{ .name = "plain", .summary = "works", .divided = true },
@@ -231,7 +231,7 @@ static const struct explained set[] = { { "lacking|threes|ones", "the first that
 					{ "lacking", "not here" },
 					{ "ones", "here" },
 					{ 0 } };
-static const struct role alike[] = { { "worker", 0, TO_COMPLETION }, { 0 } };
+static const struct role alike[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
 static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 #define BENCHMARK(NAME, ...)                                          \
 	{ .name = (NAME),                                             \

@@ -128,11 +128,11 @@ static const struct metric metrics[] = { { "ordinal", "1", "number of the sample
 					   NEITHER_IS_BETTER, NULL },
 					 TIME_METRIC("turn"),
 					 { 0 } };
-static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } },
-			 timed[] = { { "worker", 0, BY_DEADLINE }, { 0 } },
-			 to_completion[] = { { "worker", 0, TO_COMPLETION }, { 0 } },
-			 roles[] = { { "chase", 1, BY_COUNT },
-				     { "background", 0, BY_DEADLINE },
+static const struct role by_units[] = { { "worker", NULL, BY_COUNT }, { 0 } },
+			 timed[] = { { "worker", NULL, BY_DEADLINE }, { 0 } },
+			 to_completion[] = { { "worker", NULL, TO_COMPLETION }, { 0 } },
+			 roles[] = { { "chase", one_worker, BY_COUNT },
+				     { "background", NULL, BY_DEADLINE },
 				     { 0 } };
 /* In all; of three workers the first two have one more. */
 enum { FIXED = 122 };
@@ -323,7 +323,7 @@ static void test_roles(void **state)
 /* A variant's roles are in the place of its benchmark's. */
 static void test_roles_of_a_variant(void **state)
 {
-	static const struct role all_alike[] = { { "chase", 0, BY_COUNT }, { 0 } };
+	static const struct role all_alike[] = { { "chase", NULL, BY_COUNT }, { 0 } };
 	struct bench b;
 
 	(void)state;

@@ -45,7 +45,7 @@ static const struct variant variants[] = {
 };
 static const struct ratio ratios[] = { { "gain", "none", P_VARIANT, "a", "c", NULL }, { 0 } };
 static const struct metric metrics[] = { TIME_METRIC("turn"), { 0 } };
-static const struct role roles[] = { { "worker", 0, TO_COMPLETION }, { 0 } };
+static const struct role roles[] = { { "worker", NULL, TO_COMPLETION }, { 0 } };
 static const struct benchmark benchmark = {
 	.name = "slow",
 	.summary = "waits",

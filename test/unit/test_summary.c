@@ -14,7 +14,7 @@
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
-static const struct role by_units[] = { { "worker", 0, BY_COUNT }, { 0 } };
+static const struct role by_units[] = { { "worker", NULL, BY_COUNT }, { 0 } };
 
 /* ---- ratios ---- */
 

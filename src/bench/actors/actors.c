@@ -112,7 +112,7 @@ const struct benchmark actors_benchmark = {
 	.variants = variants,
 	.ops = { actors_prepare, actors_enter, actors_reset, actors_work, actors_collect,
 		 actors_verify, actors_release },
-	.roles = (const struct role[]){ { "thread", 0, BY_COUNT }, { 0 } },
+	.roles = (const struct role[]){ { "thread", NULL, BY_COUNT }, { 0 } },
 	.preset = {
 		[QUICK] = { .threads = "auto", .sample = 5e-3 },
 		[STANDARD] = { .threads = "auto", .sample = 20e-3 },

@@ -254,7 +254,7 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "ticker", 0, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "ticker", NULL, BY_COUNT }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a tick's cycles, whatever the frequency was" },

@@ -96,7 +96,7 @@ static const struct variant variants[] = {
 	{ "ping-pong", "a line moves from one core to another and back" }, { 0 }
 };
 
-static const struct role roles[] = { { "player", 0, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "player", NULL, BY_COUNT }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a transfer's cycles, whatever the frequency was" },

@@ -279,8 +279,8 @@ static void give_back(void *state)
 	drop(s);
 }
 
-static const struct role writers_and_readers[] = { { "writer", 0, BY_COUNT, writers },
-						   { "reader", 0, BY_DEADLINE },
+static const struct role writers_and_readers[] = { { "writer", writers, BY_COUNT },
+						   { "reader", NULL, BY_DEADLINE },
 						   { 0 } };
 
 static const char *absent(void)
@@ -317,7 +317,7 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "waiter", 0, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "waiter", NULL, BY_COUNT }, { 0 } };
 
 const struct benchmark dummy_benchmark = {
 	.name = "dummy",

@@ -92,8 +92,8 @@ static unsigned mixed(const struct trial *t)
 	return mixed_of(t);
 }
 
-static const struct role roles[] = { { "thread", 0, BY_COUNT, mixed },
-				     { "reader", 0, BY_DEADLINE },
+static const struct role roles[] = { { "thread", mixed, BY_COUNT },
+				     { "reader", NULL, BY_DEADLINE },
 				     { 0 } };
 
 static const struct way striped = { &striped_map, .words = true },

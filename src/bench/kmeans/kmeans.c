@@ -256,7 +256,7 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", 0, TO_COMPLETION }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, TO_COMPLETION }, { 0 } };
 
 /* Of all ranks. */
 static double distances(const struct trial *trial)

@@ -55,8 +55,8 @@ static const struct metric metrics[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "chase", 1, BY_COUNT },
-				     { "background", 0, BY_DEADLINE },
+static const struct role roles[] = { { "chase", one_worker, BY_COUNT },
+				     { "background", NULL, BY_DEADLINE },
 				     { 0 } };
 
 struct state {

@@ -270,8 +270,7 @@ static const struct variant variants[] = {
 	  .several_nodes = true },
 	{ "random", "threads touch granules at random (with huge pages another experiment)",
 	  &at_random, MATRIX_ONLY, .several_nodes = true },
-	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY,
-	  with_one_core },
+	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY, with_one_core },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
 	  MATRIX_ONLY, .several_nodes = true },
 	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM), with_one_core,
@@ -283,7 +282,7 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", 0, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_COUNT }, { 0 } };
 
 const struct benchmark numa_benchmark = {
 	.name = "numa",

@@ -59,11 +59,11 @@ static const struct ratio ratios[] = {
 	{ 0 }
 };
 
-static const struct role flow_roles[] = { { "dispatcher", 1, BY_DEADLINE },
-					  { "search", 0, TO_COMPLETION },
+static const struct role flow_roles[] = { { "dispatcher", one_worker, BY_DEADLINE },
+					  { "search", NULL, TO_COMPLETION },
 					  { 0 } },
-			 own_roles[] = { { "search", 0, BY_COUNT }, { 0 } },
-			 partitioned_roles[] = { { "search", 0, TO_COMPLETION }, { 0 } };
+			 own_roles[] = { { "search", NULL, BY_COUNT }, { 0 } },
+			 partitioned_roles[] = { { "search", NULL, TO_COMPLETION }, { 0 } };
 
 static const struct way
 	whole = { .kind = FLOW },

@@ -293,7 +293,7 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "thread", 0, BY_DEADLINE }, { 0 } };
+static const struct role roles[] = { { "thread", NULL, BY_DEADLINE }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },

@@ -22,7 +22,7 @@ static const struct role *roles_of(const struct trial *t)
 /* 0: all that are left. */
 static unsigned workers_of(const struct trial *t, const struct role *role)
 {
-	return role->workers_of ? role->workers_of(t) : role->workers;
+	return role->workers ? role->workers(t) : 0;
 }
 
 unsigned roles_number(const struct trial *t, unsigned worker)
