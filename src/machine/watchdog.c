@@ -137,20 +137,13 @@ static int start_thread(void)
 	return error;
 }
 
-/*
- * A second ^C ends the program at once. Not so the other signals, which batch systems send several
- * times.
- */
+/* A second signal changes nothing: timeout(1) and batch systems send it twice. */
 static void catch_signals(void)
 {
-	for (unsigned i = 0; i < SIGNALS; i++) {
-		struct sigaction action = { .sa_handler = catch,
-					    .sa_flags = signals[i].number == SIGINT
-								? (int)SA_RESETHAND
-								: 0 };
+	const struct sigaction action = { .sa_handler = catch };
 
+	for (unsigned i = 0; i < SIGNALS; i++)
 		sigaction(signals[i].number, &action, NULL);
-	}
 }
 
 int watchdog_start(const struct watch *watch)

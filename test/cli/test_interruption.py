@@ -3,8 +3,6 @@
 
 import collections
 import json
-import os
-import pathlib
 import random
 import re
 import resource
@@ -26,16 +24,6 @@ def wait_for(condition, what):
     while not condition():
         assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
         time.sleep(0.01)
-
-
-def cpu_time(pid):
-    user, system = (
-        pathlib.Path(f"/proc/{pid}/stat")
-        .read_text(encoding="ascii")
-        .rsplit(")", 1)[1]
-        .split()[11:13]
-    )
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def has_batches(file):
@@ -253,34 +241,20 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
     assert [line["type"] for line in read(file)].count("header") == 1
 
 
-def test_the_second_signal_ends_it_at_once(locus, tmp_path):
-    """A single turn of 10 minutes cannot be waited for. What burns CPU time is in it: all before
-    takes next to none."""
-    process = locus.start("dummy --variant steady --delay 6e8 --output", tmp_path / "stuck.jsonl")
-    wait_for(lambda: cpu_time(process.pid) > 0.5, "half a second of the turn")
-    end = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < end:
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.05)
-    process.communicate(timeout=PATIENCE)
-    assert process.returncode == -signal.SIGINT
-    lines = [json.loads(line) for line in (tmp_path / "stuck.jsonl").read_text().splitlines()]
-    assert lines[0]["type"] == "header"
-
-
-def test_sigterm_may_come_several_times(locus, tmp_path, read):
-    """As at the end of a job: the batch system sends it to the whole step, and srun what it got
-    itself."""
-    file = tmp_path / "term.jsonl"
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_may_come_several_times(locus, tmp_path, read, number):
+    """timeout(1) sends it to the process and to its group; a batch system to the whole step, and
+    srun what it got itself."""
+    file = tmp_path / "again.jsonl"
     process = locus.start("dummy --variant steady,jitter --output", file)
     wait_for(has_batches(file), "a few batches")
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end:
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         time.sleep(0.001)
     process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + signal.SIGTERM
-    assert read(file)[-1]["signal"] == "SIGTERM"
+    assert process.returncode == 128 + number
+    assert read(file)[-1]["signal"] == number.name
 
 
 @ONE_THREAD
