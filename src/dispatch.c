@@ -10,6 +10,7 @@
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "dispatch.h"
+#include "base/message.h"
 
 enum { MOST_NAMES = 64 };
 
@@ -21,8 +22,8 @@ static int unknown(const struct program *p, const char *name)
 	int near;
 
 	if (*name == '-') {
-		fprintf(stderr, "%s: options stand behind a benchmark: `%s BENCHMARK %s`\n",
-			p->name, p->name, name);
+		message("%s: options stand behind a benchmark: `%s BENCHMARK %s`", p->name, p->name,
+			name);
 		return EXIT_COMMAND_LINE;
 	}
 	for (const struct command *c = p->commands; c->name && n < MOST_NAMES; c++)
@@ -31,11 +32,10 @@ static int unknown(const struct program *p, const char *name)
 		names[n++] = (*b)->name;
 	near = names_nearest(name, names, n);
 	if (near >= 0)
-		fprintf(stderr, "%s: there is no '%s'; did you mean '%s'?\n", p->name, name,
-			names[near]);
+		message("%s: there is no '%s'; did you mean '%s'?", p->name, name, names[near]);
 	else
-		fprintf(stderr, "%s: there is no '%s'; `%s help` lists commands and benchmarks\n",
-			p->name, name, p->name);
+		message("%s: there is no '%s'; `%s help` lists commands and benchmarks", p->name,
+			name, p->name);
 	return EXIT_COMMAND_LINE;
 }
 
@@ -76,8 +76,7 @@ static int dispatch(const struct program *p, int argc, char **argv)
 		return benchmark_command(p, known, argc, argv);
 	for (const struct benchmark *const *b = benchmarks; *b && rank_is_first(p->ranks); b++)
 		if (strcmp((*b)->name, name) == 0) {
-			fprintf(stderr,
-				"%s: %s is not divided over ranks; run `locus %s` on each node\n",
+			message("%s: %s is not divided over ranks; run `locus %s` on each node",
 				p->name, name, name);
 			return EXIT_COMMAND_LINE;
 		}
@@ -89,7 +88,7 @@ static int flush(const struct program *p, int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
-	fprintf(stderr, "%s: standard output: %s\n", p->name, strerror(errno));
+	message("%s: standard output: %s", p->name, strerror(errno));
 	return status ? status : EXIT_BAD;
 }
 

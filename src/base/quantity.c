@@ -104,7 +104,7 @@ int quantity_bytes(const char *text, uint64_t *number, char *why, size_t size)
 	if (!parse_whole(text, binary, number))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is not a size: expected bytes, as 4096, 64K, 1.5M, 8G (powers of 1024)",
+		 "'%s' is not a size; expected bytes such as 4096, 64K or 8G (powers of 1024)",
 		 text);
 	return -1;
 }
@@ -114,9 +114,7 @@ int quantity_count(const char *text, uint64_t *number, char *why, size_t size)
 	if (!parse_whole(text, decimal, number))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is not a count: expected a whole number, as 12, 1e9, 10k, 2M (powers of "
-		 "1000)",
-		 text);
+		 "'%s' is not a count; expected a whole number such as 12, 1e9, 10k or 2M", text);
 	return -1;
 }
 
@@ -127,8 +125,8 @@ int quantity_seconds(const char *text, double *number, char *why, size_t size)
 	if (!parse_scaled(text, none, number) || !parse_units(text, number))
 		return 0;
 	snprintf(why, size,
-		 "'%s' is not a time: expected seconds, or h, min (m), s, ms, us, ns, the larger "
-		 "first: 60s, 500ms, 1h30m",
+		 "'%s' is not a time; expected one such as 60s, 500ms or 1h30m (the larger unit "
+		 "first)",
 		 text);
 	return -1;
 }
@@ -137,7 +135,7 @@ int quantity_real(const char *text, double *number, char *why, size_t size)
 {
 	if (!parse_scaled(text, decimal, number))
 		return 0;
-	snprintf(why, size, "'%s' is not a number: expected one as 0.5, 12, 1e-3", text);
+	snprintf(why, size, "'%s' is not a number; expected one such as 0.5, 12 or 1e-3", text);
 	return -1;
 }
 

@@ -10,9 +10,10 @@
 #include "harness/ask/options.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
+#include "base/message.h"
 
 /* Global, since MPI is: once per process, and its callbacks have no argument of ours. */
-static MPI_Comm host; /* the ranks on this host */
+static MPI_Comm host;	    /* the ranks on this host */
 static double spent_so_far; /* s */
 static struct ranks ranks;
 
@@ -24,8 +25,8 @@ static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op,
 	double begin = clock_now();
 
 	for (size_t at = 0; at < n; at += AT_ONCE)
-		MPI_Allreduce(MPI_IN_PLACE, (char *)x + at * size,
-			      (int)smaller(n - at, AT_ONCE), type, op, among);
+		MPI_Allreduce(MPI_IN_PLACE, (char *)x + at * size, (int)smaller(n - at, AT_ONCE),
+			      type, op, among);
 	spent_so_far += clock_now() - begin;
 }
 
@@ -147,17 +148,16 @@ const struct ranks *cluster_open(int *argc, char ***argv)
 
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given) ||
 	    given < MPI_THREAD_FUNNELED) {
-		fprintf(stderr, "locus-mpi: this MPI can't be used in a process with threads "
-				"(MPI_THREAD_FUNNELED)\n");
+		message("locus-mpi: this MPI can't be used in a process with threads "
+			"(MPI_THREAD_FUNNELED)");
 		return NULL;
 	}
 	atexit(finish);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
 	if (are_strangers(n)) {
-		fprintf(stderr,
-			"locus-mpi: this is one of %s tasks, but MPI sees only itself; start with "
-			"srun --mpi=pmix, or another type of `srun --mpi=list`\n",
+		message("locus-mpi: this is one of %s tasks, but MPI sees only itself; start with "
+			"srun --mpi=pmix, or another type of `srun --mpi=list`",
 			getenv("SLURM_STEP_NUM_TASKS"));
 		return NULL;
 	}
@@ -199,7 +199,7 @@ int cluster_same_arguments(const struct ranks *r, int argc, char **argv)
 				first);
 	agree_words(r, &words);
 	if (words && rank_is_first(r))
-		fprintf(stderr, "locus-mpi: %s\n", words);
+		message("locus-mpi: %s", words);
 	free(own);
 	free(first);
 	free(words);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,13 +7,14 @@
 #include "machine/threads/affinity.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
+#include "base/message.h"
 
 int refuse_arguments(int argc, char **argv, int most)
 {
 	if (argc <= 1 + most)
 		return 0;
-	fprintf(stderr, "%s: '%s' is one argument too many; see `%s --help`\n", argv[0],
-		argv[1 + most], argv[0]);
+	message("%s: '%s' is one argument too many; see `%s --help`", argv[0], argv[1 + most],
+		argv[0]);
 	return EXIT_COMMAND_LINE;
 }
 
@@ -44,7 +44,7 @@ struct machine *command_machine(const char *description, int *status)
 	if (!description)
 		affinity_free(&affinity);
 	if (!m)
-		warnx("%s", error);
+		message_own("%s", error);
 	else
 		topology_warn(m);
 	return m;

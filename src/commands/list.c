@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,8 @@
 #include "count/counting.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
-#include "harness/run/wrapped.h"
+#include "base/wrapped.h"
+#include "base/message.h"
 
 enum { MOST_NAMES = 64, COLUMN = 19 };
 
@@ -236,10 +236,10 @@ static const struct benchmark *find_benchmark(const struct program *p, const cha
 		names[n] = p->benchmarks[n]->name;
 	near = names_nearest(name, names, n);
 	if (near >= 0)
-		warnx("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
+		message_own("there is no benchmark '%s'; did you mean '%s'?", name, names[near]);
 	else
-		warnx("there is no benchmark '%s'; `%s list` shows them", name,
-		      program_invocation_short_name);
+		message_own("there is no benchmark '%s'; `%s list` shows them", name,
+			    program_invocation_short_name);
 	return NULL;
 }
 

@@ -7,28 +7,27 @@
 #include "commands/analysis.h"
 #include "commands/report.h"
 #include "harness/ask/options.h"
+#include "base/message.h"
 
 /* The status to exit with, after a message; 0: it is there. */
 static int look_for_analysis(const char *command)
 {
 	if (!analysis_python()) {
-		fprintf(stderr,
-			"%s: this locus was built without Python; set LOCUS_PYTHON to an "
+		message("%s: this locus was built without Python; set LOCUS_PYTHON to an "
 			"interpreter that has the modules of "
-			"analysis/requirements.txt\n",
+			"analysis/requirements.txt",
 			command);
 		return EXIT_IMPOSSIBLE;
 	}
 	if (analysis_find())
 		return 0;
 	if (errno == ENOENT) {
-		fprintf(stderr,
-			"%s: the Python package locus_analysis was not found beside the program; "
-			"set LOCUS_ANALYSIS to its folder\n",
+		message("%s: the Python package locus_analysis was not found beside the program; "
+			"set LOCUS_ANALYSIS to its folder",
 			command);
 		return EXIT_IMPOSSIBLE;
 	}
-	fprintf(stderr, "%s: %s\n", command, strerror(errno));
+	message("%s: %s", command, strerror(errno));
 	return EXIT_BAD;
 }
 
@@ -48,7 +47,7 @@ int report_command(const struct program *p, int argc, char **argv)
 	for (int i = 1; i <= argc; i++)
 		arguments[i + 3] = argv[i]; /* the NULL at the end too */
 	execvp(python, arguments);
-	fprintf(stderr, "%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter\n",
-		argv[0], python, strerror(errno));
+	message("%s: %s could not be run: %s; LOCUS_PYTHON names another interpreter", argv[0],
+		python, strerror(errno));
 	return EXIT_IMPOSSIBLE;
 }

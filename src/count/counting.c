@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/utf8.h"
 #include "count/counting.h"
 #include "kit/agree.h"
@@ -87,6 +87,23 @@ static bool same_reason(const struct counting *c, unsigned i, unsigned j)
 	return c->events.of[j].why && !strcmp(c->events.of[i].why, c->events.of[j].why);
 }
 
+/* An event, the others that cannot be counted for the same reason, and the reason. */
+static void complain_of(const struct counting *c, unsigned i)
+{
+	char *names = NULL;
+	size_t size;
+	FILE *f = open_memstream(&names, &size);
+
+	for (unsigned j = i + 1; f && j < c->events.n; j++)
+		if (same_reason(c, i, j))
+			fprintf(f, ", %s", c->events.of[j].name);
+	if (f)
+		fclose(f);
+	message_own("--counters: %s%s: %s", c->events.of[i].name, names ? names : "",
+		    c->events.of[i].why);
+	free(names);
+}
+
 /* One line a reason, since many events share one. */
 static void complain(const struct counting *c)
 {
@@ -95,21 +112,15 @@ static void complain(const struct counting *c)
 
 		for (unsigned j = 0; j < i && !said; j++)
 			said = same_reason(c, i, j);
-		if (said)
-			continue;
-		fprintf(stderr, "%s: --counters: %s", program_invocation_short_name,
-			c->events.of[i].name);
-		for (unsigned j = i + 1; j < c->events.n; j++)
-			if (same_reason(c, i, j))
-				fprintf(stderr, ", %s", c->events.of[j].name);
-		fprintf(stderr, ": %s\n", c->events.of[i].why);
+		if (!said)
+			complain_of(c, i);
 	}
 }
 
 static enum counting_outcome no_memory(const struct ranks *ranks)
 {
 	if (rank_is_first(ranks))
-		warnx("--counters: out of memory");
+		message_own("--counters: out of memory");
 	return COUNTING_NO_MEMORY;
 }
 
@@ -132,7 +143,7 @@ enum counting_outcome counting_open(struct counting **counting, struct counting_
 	if (rank_is_first(ranks))
 		complain(c);
 	if (!c->events.n && rank_is_first(ranks))
-		warnx("--counters: %s has no default events: name some", benchmarks[0]->name);
+		message_own("--counters: %s has no default events: name some", benchmarks[0]->name);
 	return good || asked.optional ? COUNTING_READY : COUNTING_IMPOSSIBLE;
 }
 
@@ -149,8 +160,8 @@ bool counting_succeeded(const struct counting *c)
 	if (!c || !c->tried || c->counted || c->asked.optional)
 		return true;
 	if (rank_is_first(c->ranks))
-		warnx("--counters: no event was counted in any sample: %s",
-		      c->failure ? c->failure : "no memory");
+		message_own("--counters: no event was counted in any sample: %s",
+			    c->failure ? c->failure : "no memory");
 	return false;
 }
 

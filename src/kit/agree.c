@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "kit/agree.h"
 #include "machine/watchdog.h"
+#include "base/message.h"
 
 enum { MOST_WORDS = 1024 }; /* bytes of words */
 
@@ -121,7 +121,7 @@ bool agree_go_on(const struct ranks *ranks, char *why_not)
 	agree_words(ranks, &why_not);
 	good = !why_not;
 	if (why_not && rank_is_first(ranks))
-		warnx("%s", why_not);
+		message_own("%s", why_not);
 	free(why_not);
 	return good;
 }
@@ -161,7 +161,7 @@ void mute_end(struct mute *m, const struct ranks *ranks, int *status)
 		close(m->kept);
 	agree_words(ranks, &words);
 	if (words && rank_is_first(ranks) && !*status)
-		warnx("%s", words);
+		message_own("%s", words);
 	*status = (int)agree_most(ranks, *status);
 	free(words);
 }

@@ -225,6 +225,17 @@ static int check_text(struct reader *r)
 	return r->failed ? -1 : 0;
 }
 
+/* A second line without numbers. */
+static int refuse_names(struct reader *r, struct csv_mark mark)
+{
+	struct field f;
+
+	go_to(r, mark);
+	take_field(r, &f);
+	return why_fail(r->why, "%s: line %zu, value 1: '%s'; expected a finite number",
+			r->in->name, mark.line, why_quotable(f.text));
+}
+
 /* A first line without any number is a header: as many names as there are values. */
 static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *first)
 {
@@ -248,6 +259,8 @@ static int read_first_lines(struct csv *f, struct reader *r, struct csv_mark *fi
 	}
 	if (r->failed)
 		return -1;
+	if (!values.numbers)
+		return refuse_names(r, values.mark);
 	if (r->separator == ANY)
 		return why_fail(
 			r->why,

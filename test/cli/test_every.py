@@ -4,6 +4,7 @@ an edit here."""
 
 import os
 import pathlib
+import pty
 import random
 import re
 import subprocess
@@ -110,6 +111,30 @@ def test_it_says_what_it_is(locus, name):
 @every
 def test_what_is_listed_fits_a_terminal(locus, name):
     assert all(len(line) <= 100 for line in some(locus("list", name).out.splitlines()))
+
+
+def said_on_a_terminal(locus, *arguments):
+    """What it writes to stderr there."""
+    own, its = pty.openpty()
+    process = locus.start("", *arguments, stdout=subprocess.DEVNULL, stderr=its)
+    os.close(its)
+    said = b""
+    try:
+        while piece := os.read(own, 4096):
+            said += piece
+    except OSError:  # its end is closed
+        pass
+    os.close(own)
+    assert (process.wait() == 0) == (not said), (arguments, said)
+    return said.decode().splitlines()
+
+
+@every
+def test_messages_fit_a_terminal(locus, name):
+    """Whichever option gets a wrong value."""
+    for option in some(locus("list", "--names", name).out.split()):
+        said = said_on_a_terminal(locus, name, "--dry-run", option, "no-such-value/" * 4)
+        assert not [line for line in said if len(line) > 100], said
 
 
 @every

@@ -408,6 +408,12 @@ def test_values_that_are_none(run, tmp_path, text, said):
 
 
 @pytest.mark.parametrize("option", ["--points", "--centres"])
+def test_a_file_of_words_is_blamed_itself(locus, option):
+    done = locus("kmeans --threads 1", option, "/etc/passwd")
+    assert done.status == 2 and f"{option}: /etc/passwd: line 2, value 1: " in done.err, done
+
+
+@pytest.mark.parametrize("option", ["--points", "--centres"])
 def test_a_file_that_changes_while_others_are_measured(locus, tmp_path, read, option):
     stays, changes, record = (
         save(tmp_path / "stays.npy", points(500, 2)),

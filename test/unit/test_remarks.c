@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/run/remarks.h"
-#include "harness/run/wrapped.h"
+#include "base/wrapped.h"
 
 struct said {
 	unsigned rank;
@@ -34,8 +34,8 @@ static void expect(const struct said *said, unsigned n, const char *mark, const 
 	free(text);
 }
 
-#define EXPECT(MARK, EXPECTED, ...)                                                           \
-	expect((const struct said[]){ __VA_ARGS__ },                                          \
+#define EXPECT(MARK, EXPECTED, ...)                  \
+	expect((const struct said[]){ __VA_ARGS__ }, \
 	       sizeof((const struct said[]){ __VA_ARGS__ }) / sizeof(struct said), MARK, EXPECTED)
 
 static void the_same_words_are_said_once(void **state)

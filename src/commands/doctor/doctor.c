@@ -14,7 +14,7 @@
 #include "commands/doctor/pages.h"
 #include "commands/doctor/python.h"
 #include "harness/ask/options.h"
-#include "harness/run/wrapped.h"
+#include "base/wrapped.h"
 #include "machine/topology/open.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

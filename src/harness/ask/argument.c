@@ -9,10 +9,11 @@
 #include "base/names.h"
 #include "base/quantity.h"
 #include "harness/ask/argument.h"
+#include "base/message.h"
 
 int argument_refuse(const char *program, const char *option, const char *why)
 {
-	fprintf(stderr, "%s: --%s: %s\n", program, option, why);
+	message("%s: --%s: %s", program, option, why);
 	return EINVAL;
 }
 

@@ -10,6 +10,7 @@
 #include "harness/ask/help.h"
 #include "harness/ask/options.h"
 #include "harness/ask/profile.h"
+#include "base/message.h"
 
 enum key {
 	VARIANT = 0x100,
@@ -231,8 +232,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case USAGE:
 		return print_help(state, ARGP_HELP_USAGE);
 	case ARGP_KEY_ARG:
-		fprintf(stderr,
-			"%s: '%s' is not an option; options begin with --, as in --variant LIST\n",
+		message("%s: '%s' is not an option; options begin with --, as in --variant LIST",
 			state->name, arg);
 		return EINVAL;
 	case ARGP_KEY_END:
@@ -266,11 +266,11 @@ static int check_names(const char *program, const struct argp_option *known, siz
 			continue;
 		near = names_nearest(name, names, n);
 		if (near >= 0)
-			fprintf(stderr, "%s: there is no option --%s; did you mean --%s?\n",
-				program, name, names[near]);
+			message("%s: there is no option --%s; did you mean --%s?", program, name,
+				names[near]);
 		else
-			fprintf(stderr, "%s: there is no option --%s; %s --help lists them\n",
-				program, name, program);
+			message("%s: there is no option --%s; %s --help lists them", program, name,
+				program);
 		return EXIT_COMMAND_LINE;
 	}
 	return 0;

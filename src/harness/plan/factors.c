@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "machine/threads/layouts.h"
 #include "machine/topology/topology.h"
+#include "base/message.h"
 
 enum { MOST_THREADS = 65536 };
 
@@ -229,11 +230,11 @@ static void tell_equal_layouts(const struct factors *f, unsigned parameter, unsi
 			other = only_layout(f, words->value[j].text, threads);
 			if (!other || strcmp(*own, *other))
 				continue;
-			fprintf(stderr, "%s %s: --%s: %s is the same as %s on this machine, ",
+			message("%s %s: --%s: %s is the same as %s on this machine, %s: measured "
+				"once",
 				program_invocation_short_name, b->name,
 				b->parameters[parameter].name, words->value[i].text,
-				words->value[j].text);
-			fprintf(stderr, "%s: measured once\n", *own);
+				words->value[j].text, *own);
 			free(other);
 			break;
 		}

@@ -13,6 +13,7 @@
 #include "harness/ask/value.h"
 #include "harness/plan/varying.h"
 #include "machine/topology/topology.h"
+#include "base/message.h"
 
 /* An output option is for a single trial. 0, or an exit status after a message. */
 static int check_outputs(const struct plan *plan, const struct request *r)
@@ -122,8 +123,7 @@ static int add_trials(struct plan *plan, const struct request *r)
 
 static int refuse_empty(const struct plan *plan, const struct request *r)
 {
-	fprintf(stderr, "%s %s: no trial is left: %s\n", program_invocation_short_name,
-		r->benchmark->name,
+	message("%s %s: no trial is left: %s", program_invocation_short_name, r->benchmark->name,
 		plan->why_refused ? plan->why_refused : "no variant was chosen");
 	return r->options->benchmark ? EXIT_COMMAND_LINE : 0; /* in a suite the others go on */
 }

@@ -12,6 +12,7 @@
 #include "harness/ask/profile.h"
 #include "harness/plan/seat.h"
 #include "machine/topology/order.h"
+#include "base/message.h"
 
 enum { MOST_TRIALS = 20000 };
 
@@ -60,7 +61,7 @@ static int settle(const struct trial *t, const struct request *r, union value *v
 	why = r->benchmark->settle(t, value, given);
 	if (!why)
 		return 0;
-	fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, r->benchmark->name, why);
+	message("%s %s: %s", program_invocation_short_name, r->benchmark->name, why);
 	return EXIT_COMMAND_LINE;
 }
 
@@ -131,7 +132,7 @@ static int identify(struct planned *p, const struct plan *plan)
 
 	p->identity = identity_text(&p->trial, p->bind, plan->contents, &why);
 	if (!p->identity) {
-		fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, name, why);
+		message("%s %s: %s", program_invocation_short_name, name, why);
 		return EXIT_COMMAND_LINE;
 	}
 	p->hash = hash_text(p->identity);
@@ -142,12 +143,12 @@ static int identify(struct planned *p, const struct plan *plan)
 /* Takes over what it owns, if it returns 0. */
 static int append(struct plan *plan, const struct planned *p)
 {
-	static const char many[] = "%s %s: more than %d trials; choose fewer values\n";
+	static const char many[] = "%s %s: more than %d trials; choose fewer values";
 	const char *own = program_invocation_short_name, *name = plan->benchmark->name;
 	struct planned *grown;
 
 	if (plan->trials == MOST_TRIALS) {
-		fprintf(stderr, many, own, name, MOST_TRIALS);
+		message(many, own, name, MOST_TRIALS);
 		return EXIT_COMMAND_LINE;
 	}
 	if ((plan->trials & (plan->trials - 1)) == 0) { /* full: room for twice as many */
@@ -183,8 +184,7 @@ int planned_add(struct plan *plan, const struct request *r, const struct point *
 	if (!status)
 		return 0;
 	if (status == EXIT_BAD)
-		fprintf(stderr, "%s %s: out of memory\n", program_invocation_short_name,
-			r->benchmark->name);
+		message("%s %s: out of memory", program_invocation_short_name, r->benchmark->name);
 drop:
 	planned_free(&p);
 	return status;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "harness/plan/effort.h"
 #include "harness/plan/plans.h"
+#include "base/message.h"
 
 static int make_all(struct plans *p, const struct benchmark *const *table, const struct options *o,
 		    const struct setting *setting)
@@ -33,7 +33,7 @@ int plans_make(struct plans *p, const struct benchmark *const *table, const stru
 	int status = make_all(p, table, o, setting);
 
 	if (!status && !p->plans) {
-		warnx("suite: no trial is left in any benchmark");
+		message_own("suite: no trial is left in any benchmark");
 		status = EXIT_COMMAND_LINE;
 	}
 	return status;

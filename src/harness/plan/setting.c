@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "machine/topology/topology.h"
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "base/message.h"
 
 static int find_affinity(struct setting *s)
 {
@@ -19,7 +19,7 @@ static int find_affinity(struct setting *s)
 	s->affinity = a;
 	if (a && !affinity_inherit(a))
 		return 0;
-	warnx("can't find out which CPUs locus may use: %s", strerror(errno));
+	message_own("can't find out which CPUs locus may use: %s", strerror(errno));
 	return EXIT_BAD;
 }
 
@@ -30,12 +30,12 @@ static int find_machine(struct setting *s, const struct options *o)
 
 	s->machine = m;
 	if (!m) {
-		warnx("%s%s", o->topology ? "--topology: " : "", error);
+		message_own("%s%s", o->topology ? "--topology: " : "", error);
 		return o->topology ? EXIT_COMMAND_LINE : EXIT_BAD;
 	}
 	topology_warn(m);
 	if (o->bind && machine_restrict(m, o->bind, &error)) {
-		warnx("--bind: %s", error);
+		message_own("--bind: %s", error);
 		return EXIT_COMMAND_LINE;
 	}
 	return 0;

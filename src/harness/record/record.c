@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +16,7 @@
 #include "harness/record/lean.h"
 #include "harness/record/parts.h"
 #include "harness/record/record.h"
+#include "base/message.h"
 
 struct record {
 	char *path;
@@ -45,7 +45,7 @@ static const char exists[] = "exists; give another name, --resume it, or --appen
 
 static int complain(const char *path, const char *what, int status)
 {
-	warnx("--output: %s: %s", path, what);
+	message_own("--output: %s: %s", path, what);
 	return status;
 }
 
@@ -71,8 +71,8 @@ static int lock_file(const struct record *r)
 				"another process is writing it; wait for its end, or give another "
 				"name",
 				EXIT_BAD);
-	warnx("--output: %s: no lock (%s): make sure that no other process writes it", r->path,
-	      strerror(errno));
+	message_own("--output: %s: no lock (%s): make sure that no other process writes it",
+		    r->path, strerror(errno));
 	return 0;
 }
 
@@ -185,8 +185,8 @@ static void fail(struct record *r)
 	r->failed = true;
 	if (r->end >= 0)
 		(void)!ftruncate(r->file, r->end);
-	warnx("--output: %s: %s; complete trials are kept: mend that, and --resume goes on",
-	      r->path, strerror(error));
+	message_own("--output: %s: %s; complete trials are kept: mend that, and --resume goes on",
+		    r->path, strerror(error));
 }
 
 /* Where the disk did not take what was written, nobody knows which part of it is there. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include "harness/sample/storage.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
+#include "base/message.h"
 
 /*
  * How long main may stay away: s after a signal, on the rank that writes the record and on the
@@ -68,10 +68,11 @@ static void say_why(const struct run *r, int signal, const char *what)
 {
 	const char *name = r->hand ? r->hand->name : NULL, *output = r->options->output;
 
-	warnx("%s: cut off while %s%s%s%s%s%s",
-	      signal ? watchdog_signal_name(signal) : "time budget spent", what, name ? " " : "",
-	      name ? name : "", output ? "; what was measured before is in " : "",
-	      output ? output : "", signal ? "" : "; " RUN_MORE);
+	message_own("%s: cut off while %s%s%s%s%s%s",
+		    signal ? watchdog_signal_name(signal) : "time budget spent", what,
+		    name ? " " : "", name ? name : "",
+		    output ? "; what was measured before is in " : "", output ? output : "",
+		    signal ? "" : "; " RUN_MORE);
 }
 
 /* LIKWID writes its counts at the end: main is in a region, maybe, and never in LIKWID's code. */
@@ -132,10 +133,9 @@ void cut_start(struct run *r)
 	b->last = fmax((1 + OVERTIME_SHARE) * b->deadline, budget_now(b)) + OVERTIME;
 	watch.deadline = b->began + b->last + grace - GRACE;
 	if (watchdog_start(&watch))
-		fprintf(stderr,
-			"locus: no thread for the watchdog (%s): a signal ends this run only "
-			"after a sample; check ulimit -u\n",
-			strerror(errno));
+		message_own("no thread for the watchdog (%s): a signal ends this run only "
+			    "after a sample; check ulimit -u",
+			    strerror(errno));
 	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
 	if (r->options->output)	  /* nobody reads the table any more, but the record goes on */
 		signal(SIGPIPE, SIG_IGN);

@@ -16,14 +16,13 @@
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 #include "base/text.h"
+#include "base/message.h"
 
 static void say_nothing_was_measured(const struct run *r)
 {
 	if (!r->budget.measured && r->count[STATUS_INTERRUPTED] && !r->signal && !r->unwritable &&
 	    rank_is_first(r->ranks))
-		fprintf(stderr,
-			"locus: the time budget was spent before any trial had a batch: " RUN_MORE
-			"\n");
+		message_own("the time budget was spent before any trial had a batch: " RUN_MORE);
 }
 
 static bool possible(const struct plans *p)

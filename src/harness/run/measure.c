@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 
 #include "harness/run/alternation.h"
 #include "harness/plan/effort.h"
 #include "harness/run/measure.h"
 #include "harness/run/sweeps.h"
 #include "harness/run/tell.h"
+#include "base/message.h"
 
 /*
  * Measures n trials in turn, but for those that are complete in a resumed file. Returns how many it
@@ -19,7 +19,7 @@ static unsigned measure_group(struct run *r, struct planned *p, unsigned n, doub
 
 	if (alternation_open(&a, r, p, n, share)) {
 		r->trial_at += n;
-		warnx("no memory for a group of %u trials: choose fewer values", n);
+		message_own("no memory for a group of %u trials: choose fewer values", n);
 		r->count[STATUS_FAILED] += n;
 		alternation_close(&a);
 		return n;

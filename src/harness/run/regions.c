@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +7,7 @@
 #include "kit/agree.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/message.h"
 
 void regions_open(struct regions *r)
 {
@@ -55,7 +55,7 @@ void regions_register(struct regions *r, struct plans *plans, const struct ranks
 	free(name);
 	agree_words(ranks, &r->why_not);
 	if (r->why_not && rank_is_first(ranks))
-		warnx("no regions for LIKWID: %s", r->why_not);
+		message_own("no regions for LIKWID: %s", r->why_not);
 }
 
 /* Whether LIKWID read more than zeros on all CPUs of a trial. */
@@ -79,10 +79,9 @@ static void report_lost_counts(const struct regions *r, const struct plans *plan
 		lost += !all_counted(r, p);
 	}
 	if (lost)
-		fprintf(stderr,
-			"locus: LIKWID's counters read only zeros on some CPU in %u of %u regions "
-			"(see the notes of their trials): do not trust its sums\n",
-			lost, entered);
+		message_own("LIKWID's counters read only zeros on some CPU in %u of %u regions "
+			    "(see the notes of their trials): do not trust its sums",
+			    lost, entered);
 }
 
 void regions_close(struct regions *r, const struct plans *plans, const struct ranks *ranks)

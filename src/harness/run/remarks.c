@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/run/remarks.h"
-#include "harness/run/wrapped.h"
+#include "base/wrapped.h"
 
 /* Stands for a number in a pattern. */
 #define NUMBER '\001'
@@ -78,8 +78,8 @@ void remarks_add(struct remarks *list, unsigned rank, const char *label, const c
 
 	if (!read_pattern(&new, sentence))
 		return;
-	for (i = 0; i < list->n && (list->remark[i].rank != rank ||
-				    strcmp(list->remark[i].pattern, new.pattern));
+	for (i = 0; i < list->n &&
+		    (list->remark[i].rank != rank || strcmp(list->remark[i].pattern, new.pattern));
 	     i++)
 		;
 	if (i < list->n) {

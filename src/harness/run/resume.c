@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/run/resume.h"
 #include "kit/agree.h"
+#include "base/message.h"
 
 bool resume_wants(const struct planned *p)
 {
@@ -91,9 +91,10 @@ unsigned resume_mark(struct plans *plans, const struct record *r, const struct c
 		lacking += lacks_counters(r, c, p);
 	}
 	if (lacking && rank_is_first(ranks))
-		warnx("--resume: %u of the trials that are complete in %s have not counted what "
-		      "--counters names: "
-		      "give another --output to count it",
-		      lacking, output);
+		message_own(
+			"--resume: %u of the trials that are complete in %s have not counted what "
+			"--counters names: "
+			"give another --output to count it",
+			lacking, output);
 	return skipped;
 }

@@ -12,10 +12,11 @@
 #include "harness/run/flat.h"
 #include "harness/run/shown.h"
 #include "harness/run/table.h"
-#include "harness/run/wrapped.h"
+#include "base/wrapped.h"
 #include "machine/topology/topology.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/message.h"
 
 /* Ranks of remarks: by gravity of the status, then its lesser reasons, then notes. */
 enum { ALSO = STATUSES, NOTE };
@@ -69,7 +70,7 @@ void table_begin(struct table *t, const struct plan *plan)
 	refusal = refusal_of(plan, &others);
 	t->silent = !t->cells.to || (refusal && table_is_read(t));
 	if (refusal)
-		fprintf(stderr, "%s %s: impossible here: %s%s\n", program_invocation_short_name,
+		message("%s %s: impossible here: %s%s", program_invocation_short_name,
 			plan->benchmark->name, refusal,
 			others ? " (and other trials for other reasons)" : "");
 }

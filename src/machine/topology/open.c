@@ -12,6 +12,7 @@
 #include "machine/topology/nodes.h"
 #include "machine/topology/order.h"
 #include "machine/topology/topology.h"
+#include "base/message.h"
 
 #define NODES "/sys/devices/system/node"
 
@@ -273,8 +274,7 @@ int machine_restrict(struct machine *m, const char *bind, const char **why)
 void topology_warn(const struct machine *m)
 {
 	if (*m->ignored)
-		fprintf(stderr,
-			"locus: ignored: %s; locus reads this machine itself (for another one: "
-			"--dry-run --topology)\n",
-			m->ignored);
+		message_own("ignored: %s; locus reads this machine itself (for another one: "
+			    "--dry-run --topology)",
+			    m->ignored);
 }

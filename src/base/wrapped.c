@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "harness/run/wrapped.h"
+#include "base/wrapped.h"
 
 /* Columns of the first bytes of a text. */
 static int width_of(const char *text, size_t bytes)
