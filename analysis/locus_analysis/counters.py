@@ -17,7 +17,7 @@ from typing import Any, Optional
 import duckdb
 
 from . import records, units
-from .kmeans import differing
+from .described import differing
 
 Row = dict[str, Any]
 
@@ -286,9 +286,7 @@ def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
 def labelled(trials: list[Row]) -> list[Row]:
     """With `label`: what of a trial is not the same in all."""
     of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
-    several = differing(
-        tuple((key, str(value)) for key, value in each.items()) for each in of.values()
-    )
+    several = differing([{key: str(value) for key, value in each.items()} for each in of.values()])
     return [
         {
             **t,

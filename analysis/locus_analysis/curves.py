@@ -501,11 +501,6 @@ def thread_axis(counts: Sequence[int]) -> Axis:
     )
 
 
-def many_threads(trials: Sequence[Row]) -> bool:
-    """Whether there is a curve to draw."""
-    return len({t["threads"] for t in trials}) > 1
-
-
 def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
     """With round numbers of the unit."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -19,7 +19,6 @@ from . import (
     curves,
     described,
     generic,
-    kmeans,
     levels,
     padding,
     records,
@@ -184,28 +183,6 @@ def _core_to_core(given: Given) -> Row:
     return {"runs": found}
 
 
-def _kmeans(given: Given) -> Row:
-    db, names, pictures = given.db, given.names, given.pictures
-    trials, found = records.told(db, "kmeans"), {}
-    scaled = scaling.found_in(described.of(db, "kmeans"), trials)
-    shown = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
-    for whole, own in records.by_run(trials):
-        file, title = file_name("kmeans", names, whole), f"kmeans on {names[whole]}"
-        beside = kmeans.beside_published(own, f"{file}-published", f"{title}: published, and here")
-        pictures += [beside] if beside else []
-        found[whole] = kmeans.section(
-            [t for t in own if (whole, t["id"]) not in shown or curves.many_threads(own)]
-        )
-    compared = rows(db, "FROM peer WHERE benchmark = 'kmeans'")
-    return {
-        "runs": found,
-        "variants": [v for v in kmeans.VARIANTS if v != kmeans.BASE],
-        "published": kmeans.published_ratios(),
-        "speed_ups": kmeans.published_speed_ups(),
-        "missing": kmeans.missing(found.values(), kmeans.fastest(trials), scaled, compared),
-    }
-
-
 def _rest(trials: list[Row], drawn: list[Picture], file: str, title: str) -> list[Picture]:
     """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
     shown = {i for p in drawn for i in p.shows}
@@ -237,5 +214,4 @@ REGISTERED = {
     "latency": Insight(_latency, draws=True),
     "sharing": Insight(_sharing),
     "core-to-core": Insight(_core_to_core, draws=True),
-    "kmeans": Insight(_kmeans),
 }
