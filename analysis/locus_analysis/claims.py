@@ -12,44 +12,18 @@ costs, the cure, and what costs nothing - it says that the cure takes away most 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Optional
 
-from . import charts, curves, evidence, generic, published, units
-from .charts import Picture
-from .described import Described, Setting, curved, differing
+from . import claims_published, evidence, published, units
+from .described import Described, Setting, differing
 from .evidence import AGREES, DIFFERS, UNSURE
 from .records import can_be_judged, graver
+from .terms import Term, terms
 
 Row = dict[str, Any]
 
-TERM = re.compile(r"([*/]?)\s*([\w.|-]*)(?:\[([^]]*)\])?\s*")
-
-
 MATTERS = 1.05  # a ratio within so much of 1 is none
-
-
-@dataclass(frozen=True)
-class Term:
-    """Of a product: the trials that may stand there."""
-
-    names: tuple[str, ...]  # of variants; empty: of any one
-    where: tuple[tuple[str, str], ...]
-    divides: bool
-
-
-def terms(value: str) -> list[Term]:
-    return [
-        Term(
-            tuple(filter(None, m[2].split("|"))),
-            tuple((k, v) for k, _, v in (w.partition("=") for w in (m[3] or "").split(",") if w)),
-            m[1] == "/",
-        )
-        for m in TERM.finditer(value.strip())
-        if m[0]
-    ]
 
 
 def told(of: Described, trials: Sequence[Row]) -> list[Row]:
@@ -58,7 +32,7 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
     for claim in published.lesson(of.name).get("claims", []):
         own = _rows(of, trials, claim)
         if own:
-            theirs = _theirs(of.name, claim)
+            theirs = claims_published.figures(of.name, claim)
             judged = [r for r in own if r["verdict"]]
             found.append(
                 {
@@ -66,7 +40,7 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
                     "value": claim.get("value") or PART.format(*claim["part"]),
                     "rows": own,
                     "theirs": theirs,
-                    "published": _words(theirs),
+                    "published": claims_published.words(theirs),
                     "conclusion": _conclusion(of, judged) if judged else "",
                 }
             )
@@ -260,160 +234,3 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
             ends_said = f" ({least} to {most})" if ends and least != most else ""
             said.append(f"{verdict} in {len(own)} of {len(rows)} settings{ends_said}")
     return "; ".join(said)
-
-
-# What was published.
-
-
-def _theirs(benchmark: str, claim: Row) -> list[published.Theirs]:
-    """As a ratio, or from published figures as from trials: those that differ in the variant
-    alone; of repeats the median."""
-    rule = claim.get("published")
-    if not rule:
-        return []
-    names = rule.get("names", {})
-
-    def theirs(f: published.Figure, value: float) -> published.Theirs:
-        at = {names.get(k, k): v for k, v in f.parameters.items() if k not in rule.get("any", [])}
-        return published.Theirs(f.source, f.machine, f.threads, at, value)
-
-    if "ratio" in rule:
-        return [
-            theirs(f, f.value)
-            for f in published.ratios(benchmark)
-            if rule["ratio"] in (f.variant, f.parameters.get("compare")) and _speaks_of(claim, f)
-        ]
-    groups: dict[Any, dict[str, list[published.Figure]]] = {}
-    for f in published.figures(benchmark, rule["figures"]):
-        key = (f.machine, f.threads, *sorted(theirs(f, 0).at.items()))
-        groups.setdefault(key, {}).setdefault(f.variant, []).append(f)
-    found = []
-    for by in groups.values():
-        value = 1.0
-        for term in terms(rule.get("value") or claim["value"]):
-            figures = [f for name in term.names for f in by.get(name, [])]
-            middle = sorted(f.value for f in figures)[len(figures) // 2] if figures else None
-            value = 0 if not middle else value / middle if term.divides else value * middle
-        first = next(iter(by.values()))[0]
-        if value and _speaks_of(claim, first):
-            found.append(theirs(first, value))
-    return found
-
-
-def _speaks_of(claim: Row, f: published.Figure) -> bool:
-    wanted = claim.get("where", {}).get("threads")
-    if f.threads is None or wanted is None:
-        return True
-    return str(f.threads) == wanted if wanted.isdecimal() else f.threads > 1
-
-
-def _words(theirs: Sequence[published.Theirs]) -> str:
-    """Of each machine and number of threads the range."""
-    groups: dict[tuple[str, Optional[int]], list[float]] = {}
-    for t in theirs:
-        groups.setdefault((t.machine, t.threads), []).append(t.value)
-    return "; ".join(
-        " to ".join(dict.fromkeys(map(units.number, (min(values), max(values)))))
-        + f" ({', '.join(filter(None, (short(machine), said_threads(threads))))})"
-        for (machine, threads), values in groups.items()
-    )
-
-
-def short(machine: str) -> str:
-    """2x Xeon E5-2680 v3, 24 cores."""
-    return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
-
-
-def said_threads(n: Optional[int]) -> str:
-    return "" if n is None else f"{n} thread{'s' * (n != 1)}"
-
-
-# Pictures.
-
-
-KIND = "ratio"  # the metric that a claim's rows have
-HELP = "What was published, and what it is here; {}. Lines across are 95 % intervals."
-
-
-def pictures(
-    of: Described, claims: Sequence[Row], machine: Row, name: str, title: str
-) -> list[Picture]:
-    """Curves where there is an x axis; else bars, with the published ones in grey."""
-    claims = [c for c in claims if "part" not in c]
-    rows = [_drawn(of, c, r) for c in claims for r in c["rows"]]
-    meant = {c["name"]: c["claim"] for c in claims}
-    metric = {"unit": "1", "better": None, "help": "how many times as much"}
-    alike = replace(
-        of,
-        ratios=(),
-        metrics={KIND: metric},
-        variants=meant,
-        theirs=tuple((c["name"], t) for c in claims for t in c["theirs"]),
-    )
-    found: list[Picture] = []
-    shown: set[int] = set()
-    for x, groups in curved(alike, rows):
-        if not shown and x != "threads" and len(groups) <= generic.MANY:
-            found = generic.over(alike, rows, machine, x, groups, KIND, name, title)
-            shown = {id(t) for g in groups for t in g.trials}
-    left = [
-        (c, [r for r in rows if r["variant"] == c["name"] and id(r) not in shown]) for c in claims
-    ]
-    bars = [b for c, own in left if own for b in _bars(c, own)]
-    if bars:
-        data, panels = charts.ratios(bars[: charts.ROWS], KIND)
-        said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))
-        file = f"{name}-bars" if found else name
-        used = [r for _, own in left for r in own]
-        cited = [
-            f"{k}: {published.sources()[k]}"
-            for k in {t.source for c in claims for t in c["theirs"]}
-        ]
-        found.append(charts.picture(file, title, said, used, panels, data, cited, curves.NOTES))
-    return found
-
-
-def _drawn(of: Described, claim: Row, row: Row) -> Row:
-    """A row as if it were a trial."""
-    setting = row["setting"]
-    parameters = {k: v for k, v in row["parameters"].items() if k in setting}
-    value = {**{k: row[k] for k in ("value", "low", "high")}, "unit": "1"}
-    return {
-        **row,
-        **value,
-        "variant": claim["name"],
-        "parameters": {
-            **parameters,
-            **({"of": setting["variant"]} if "variant" in setting else {}),
-        },
-        "metrics": {KIND: value},
-        "better": None,
-        "panel": "",
-        "point": row["where"],
-        "quantiles": {},
-    }
-
-
-def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
-    """Of one claim: published ones, then ours."""
-    groups: dict[str, list[float]] = {}
-    for t in claim["theirs"]:
-        said = ", ".join(filter(None, (short(t.machine), said_threads(t.threads))))
-        groups.setdefault(said, []).append(t.value)
-    theirs = [
-        {**NO_TRIAL, "point": f"published: {said}{word}", "theirs": True, "value": value}
-        for said, values in groups.items()
-        for word, value in (
-            (("", values[0]),)
-            if min(values) == max(values)
-            else ((", least", min(values)), (", most", max(values)))
-        )
-    ]
-    ours = [{**r, "point": r["where"] or "here", "theirs": False} for r in rows]
-    return [
-        {**r, "first": "" if i else claim["name"], "trial": f"{claim['name']}, {r['point']}"}
-        for i, r in enumerate([*theirs, *ours])
-    ]
-
-
-NO_TRIAL: Row = {"id": None, "low": None, "high": None, "flag": None, "status": "ok"}

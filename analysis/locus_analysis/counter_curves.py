@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Optional
 
-from . import charts, counters, curves, described, generic
+from . import axes, charts, counters, curves, described
 from .curves import HALF, WIDE, Axis, Panel, Series
 from .described import Described, Group
 from .levels import Finding
@@ -64,9 +64,9 @@ def _over(
     if not wanted:
         return []
     times = {id(g): _series(of, x, g, trials, counters.headline) for g in groups}
-    axis = generic.x_axis(of, x, [s for own in times.values() for s in own])
+    axis = axes.x_axis(of, x, [s for own in times.values() for s in own])
     above = replace(axis, title="")  # all but the last: it is the same axis
-    marks = generic.marks(of, x, axis, machine)
+    marks = axes.marks(of, x, axis, machine)
     if finding and x == "size":
         ends = [(e.size, f"{of.name} ends") for of in finding.levels if (e := of.edge)]
         marks = [m for m in ends if axis.domain[0] < m[0] < axis.domain[1]]
@@ -103,7 +103,7 @@ def _time(
     width: int,
     marks: Sequence[tuple[float, str]],
 ) -> Panel:
-    y = generic.y_axis(of, of.headline if _is_time(of) else "time", lines)
+    y = axes.y_axis(of, of.headline if _is_time(of) else "time", lines)
     return Panel(title, x, y, lines, width, height=_height(lines, HIGH), marks=marks)
 
 

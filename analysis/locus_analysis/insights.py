@@ -15,6 +15,7 @@ import duckdb
 from . import (
     charts,
     claims,
+    claims_drawn,
     core_to_core,
     curves,
     described,
@@ -73,7 +74,7 @@ def _draw(given: Given, of: Described, trials: list[Row], claimed: dict[str, lis
         title = f"{given.benchmark} on {given.names[whole]}"
         drawn = generic.pictures(of, own, machines[whole], file, title)
         beside = f"{title}: published claims"
-        told = claims.pictures(of, claimed[whole], machines[whole], f"{file}-claims", beside)
+        told = claims_drawn.pictures(of, claimed[whole], machines[whole], f"{file}-claims", beside)
         given.pictures += [*drawn[:1], *told, *drawn[1:]]
 
 

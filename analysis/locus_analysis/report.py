@@ -21,8 +21,10 @@ import jinja2
 import markupsafe
 
 from . import (
+    axes,
     charts,
     claims,
+    compared,
     counter_curves,
     counters,
     described,
@@ -176,7 +178,7 @@ def _template() -> jinja2.Template:
         number=units.number,
         events=units.count,
         said=padding.said,
-        said_as=lambda m: generic.said(m, m["unit"] or "1"),
+        said_as=lambda m: axes.said(m, m["unit"] or "1"),
         breakable=_breakable,
     )
     return environment.get_template("report.html.j2")
@@ -215,7 +217,7 @@ def _section(
         "pictures": [],
         "metrics": generic.other_metrics(of, measured),
         "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
-        "ratios": generic.ratio_table(of, measured),
+        "ratios": compared.table(of, measured),
         "protocols": rows(
             db,
             "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
@@ -277,7 +279,7 @@ def _results(
     all else is equal, the two variants that are furthest apart."""
     said = []
     told = {
-        whole: claims.result(claimed[whole]) or generic.result(of, own)
+        whole: claims.result(claimed[whole]) or compared.result(of, own)
         for whole, own in records.by_run(measured)
     }
     for whole, own in records.by_run(trials):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Optional
 
-from . import charts, curves, generic, published
+from . import axes, charts, curves, published
 from .charts import GREY
 from .curves import BLUE, HALF, ORANGE, RANKED, Axis, Panel, Series
 from .described import Described, differing
@@ -134,7 +134,7 @@ def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Pictu
 def _point(trial: Row, metric: str) -> Row:
     value = trial["metrics"].get(metric) or {}
     told = {k: value.get(k) for k in ("value", "low", "high")}
-    said = generic.said(told, value.get("unit") or "1")
+    said = axes.said(told, value.get("unit") or "1")
     return {**curves.point({**trial, **told}, trial["ranks"]), **said}
 
 
@@ -148,7 +148,7 @@ def _of_time(curve: Row) -> tuple[list[Row], Panel]:
     points = [_point(t, curve["metric"]) for t in own]
     lines = [_ideal(curve), Series(curve["metric"], BLUE, "circle", points)]
     lines += [Series("communication", ORANGE, "square", spent)] if spent else []
-    y = generic.y_axis(of, curve["metric"], lines)
+    y = axes.y_axis(of, curve["metric"], lines)
     title = f"{curve['kind']}: {curve['name']}"
     return own, Panel(title, _rank_axis(own), y, lines, HALF, height=230)
 
@@ -168,7 +168,7 @@ def _of_rate(found: Sequence[Row]) -> list[tuple[list[Row], Panel]]:
             rows = [_point(t, metric) for t in curve["lines"]]
             lines.append(Series(curve["amount"], colour, shape, rows, dash))
         trials = [t for curve in own for t in curve["lines"]]
-        y, title = generic.y_axis(of, metric, lines), f"{own[0]['kind']}: {own[0]['alike']}"
+        y, title = axes.y_axis(of, metric, lines), f"{own[0]['kind']}: {own[0]['alike']}"
         panels.append((trials, Panel(title, _rank_axis(trials), y, lines, HALF, height=270)))
     return panels
 

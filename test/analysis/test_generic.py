@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from locus_analysis import described, generic, insights, published, records
+from locus_analysis import compared, described, insights, published, records
 from make_records import BENCHMARKS, ONE, TWO, Line, Point, as_written, checkpoint, record, run_id
 from test_report import Page, make, trials
 
@@ -203,4 +203,4 @@ def test_what_one_variant_alone_has_tells_its_lines_apart() -> None:
     assert x == "threads" and len(groups) == 1
     lines = described.lines(of, groups[0].trials, own)
     assert [line.name for line in lines] == ["plain", "best, that", "best, this"]
-    assert generic.result(of, own) is None
+    assert compared.result(of, own) is None

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import duckdb
 import pytest
-from locus_analysis import claims, described, draw, evidence, published, records, scaling
+from locus_analysis import claims, described, draw, evidence, published, records, scaling, terms
 from locus_analysis.evidence import AGREES, DIFFERS, UNSURE
 from make_records import (
     FLAGS,
@@ -219,7 +219,7 @@ def test_what_is_expected_is_a_range(value: str, expected: tuple[float, float]) 
 
 
 def test_a_value_names_its_trials() -> None:
-    one, other = claims.terms("3p|private-dense[layout=dense,lock=none] / [layout=padded]")
+    one, other = terms.terms("3p|private-dense[layout=dense,lock=none] / [layout=padded]")
     assert (one.names, one.divides) == (("3p", "private-dense"), False)
     assert one.where == (("layout", "dense"), ("lock", "none"))
     assert (other.names, other.where, other.divides) == ((), (("layout", "padded"),), True)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of claims (claims.py): what was published beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from . import along, charts, claims_published, compared, curves, published
+from .charts import Picture
+from .described import Described, curved
+
+Row = dict[str, Any]
+
+KIND = "ratio"  # the metric that a claim's rows have
+HELP = "What was published, and what it is here; {}. Lines across are 95 % intervals."
+
+
+def pictures(
+    of: Described, claims: Sequence[Row], machine: Row, name: str, title: str
+) -> list[Picture]:
+    """Curves where there is an x axis; else bars, with the published ones in grey."""
+    claims = [c for c in claims if "part" not in c]
+    rows = [_drawn(of, c, r) for c in claims for r in c["rows"]]
+    meant = {c["name"]: c["claim"] for c in claims}
+    metric = {"unit": "1", "better": None, "help": "how many times as much"}
+    alike = replace(
+        of,
+        ratios=(),
+        metrics={KIND: metric},
+        variants=meant,
+        theirs=tuple((c["name"], t) for c in claims for t in c["theirs"]),
+    )
+    found: list[Picture] = []
+    shown: set[int] = set()
+    for x, groups in curved(alike, rows):
+        if not shown and x != "threads" and len(groups) <= compared.MOST:
+            found = along.over(alike, rows, machine, x, groups, KIND, name, title)
+            shown = {id(t) for g in groups for t in g.trials}
+    left = [
+        (c, [r for r in rows if r["variant"] == c["name"] and id(r) not in shown]) for c in claims
+    ]
+    bars = [b for c, own in left if own for b in _bars(c, own)]
+    if bars:
+        data, panels = charts.ratios(bars[: charts.ROWS], KIND)
+        said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))
+        file = f"{name}-bars" if found else name
+        used = [r for _, own in left for r in own]
+        cited = [
+            f"{k}: {published.sources()[k]}"
+            for k in {t.source for c in claims for t in c["theirs"]}
+        ]
+        found.append(charts.picture(file, title, said, used, panels, data, cited, curves.NOTES))
+    return found
+
+
+def _drawn(of: Described, claim: Row, row: Row) -> Row:
+    """A row as if it were a trial."""
+    setting = row["setting"]
+    parameters = {k: v for k, v in row["parameters"].items() if k in setting}
+    value = {**{k: row[k] for k in ("value", "low", "high")}, "unit": "1"}
+    return {
+        **row,
+        **value,
+        "variant": claim["name"],
+        "parameters": {
+            **parameters,
+            **({"of": setting["variant"]} if "variant" in setting else {}),
+        },
+        "metrics": {KIND: value},
+        "better": None,
+        "panel": "",
+        "point": row["where"],
+        "quantiles": {},
+    }
+
+
+def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
+    """Of one claim: published ones, then ours."""
+    groups: dict[str, list[float]] = {}
+    for t in claim["theirs"]:
+        said = ", ".join(
+            filter(
+                None, (claims_published.short(t.machine), claims_published.said_threads(t.threads))
+            )
+        )
+        groups.setdefault(said, []).append(t.value)
+    theirs = [
+        {**NO_TRIAL, "point": f"published: {said}{word}", "theirs": True, "value": value}
+        for said, values in groups.items()
+        for word, value in (
+            (("", values[0]),)
+            if min(values) == max(values)
+            else ((", least", min(values)), (", most", max(values)))
+        )
+    ]
+    ours = [{**r, "point": r["where"] or "here", "theirs": False} for r in rows]
+    return [
+        {**r, "first": "" if i else claim["name"], "trial": f"{claim['name']}, {r['point']}"}
+        for i, r in enumerate([*theirs, *ours])
+    ]
+
+
+NO_TRIAL: Row = {"id": None, "low": None, "high": None, "flag": None, "status": "ok"}

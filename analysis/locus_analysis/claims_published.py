@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published figures of a claim (claims.py): those that its rule in lessons/NAME.json names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from . import published, units
+from .terms import terms
+
+Row = dict[str, Any]
+
+
+def figures(benchmark: str, claim: Row) -> list[published.Theirs]:
+    """As a ratio, or from published figures as from trials: those that differ in the variant
+    alone; of repeats the median."""
+    rule = claim.get("published")
+    if not rule:
+        return []
+    names = rule.get("names", {})
+
+    def theirs(f: published.Figure, value: float) -> published.Theirs:
+        at = {names.get(k, k): v for k, v in f.parameters.items() if k not in rule.get("any", [])}
+        return published.Theirs(f.source, f.machine, f.threads, at, value)
+
+    if "ratio" in rule:
+        return [
+            theirs(f, f.value)
+            for f in published.ratios(benchmark)
+            if rule["ratio"] in (f.variant, f.parameters.get("compare")) and _speaks_of(claim, f)
+        ]
+    groups: dict[Any, dict[str, list[published.Figure]]] = {}
+    for f in published.figures(benchmark, rule["figures"]):
+        key = (f.machine, f.threads, *sorted(theirs(f, 0).at.items()))
+        groups.setdefault(key, {}).setdefault(f.variant, []).append(f)
+    found = []
+    for by in groups.values():
+        value = 1.0
+        for term in terms(rule.get("value") or claim["value"]):
+            figures = [f for name in term.names for f in by.get(name, [])]
+            middle = sorted(f.value for f in figures)[len(figures) // 2] if figures else None
+            value = 0 if not middle else value / middle if term.divides else value * middle
+        first = next(iter(by.values()))[0]
+        if value and _speaks_of(claim, first):
+            found.append(theirs(first, value))
+    return found
+
+
+def _speaks_of(claim: Row, f: published.Figure) -> bool:
+    wanted = claim.get("where", {}).get("threads")
+    if f.threads is None or wanted is None:
+        return True
+    return str(f.threads) == wanted if wanted.isdecimal() else f.threads > 1
+
+
+def words(theirs: Sequence[published.Theirs]) -> str:
+    """Of each machine and number of threads the range."""
+    groups: dict[tuple[str, Optional[int]], list[float]] = {}
+    for t in theirs:
+        groups.setdefault((t.machine, t.threads), []).append(t.value)
+    return "; ".join(
+        " to ".join(dict.fromkeys(map(units.number, (min(values), max(values)))))
+        + f" ({', '.join(filter(None, (short(machine), said_threads(threads))))})"
+        for (machine, threads), values in groups.items()
+    )
+
+
+def short(machine: str) -> str:
+    """2x Xeon E5-2680 v3, 24 cores."""
+    return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
+
+
+def said_threads(n: Optional[int]) -> str:
+    return "" if n is None else f"{n} thread{'s' * (n != 1)}"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a benchmark compares: the ratios in the record, as curves where there is an axis and as bars
+else, as a table, and the one that is furthest from 1 in a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Optional
+
+from . import along, charts, curves, described, published, units
+from .charts import Picture
+from .described import Described
+from .records import can_be_judged, graver
+
+Row = dict[str, Any]
+
+MOST = 12  # panels
+HELP = "What is compared was sampled in turn. More than 1 speaks for what stands behind the stroke."
+
+
+def _rows(of: Described, trials: Sequence[Row]) -> list[Row]:
+    """A row for each ratio of a trial, as if it were a trial of its own."""
+    of_id = {t["id"]: t for t in trials}
+    found = []
+    for t in trials:
+        for r in t["ratios"]:
+            if r["value"] is None:
+                continue
+            low, high = r.get("ci") or (None, None)
+            by_threads = r["parameter"] == "threads"
+            parameters = {k: v for k, v in t["parameters"].items() if k != r["parameter"]}
+            if r["parameter"] != "variant" and not by_threads:
+                parameters["of"] = t["variant"]
+            name = t["variant"] if by_threads else f"{r['of']}/{r['to']}"
+            of_ratio = {"value": r["value"], "low": low, "high": high, "unit": "1"}
+            found.append(
+                {
+                    **t,
+                    **of_ratio,
+                    **graver(t, other := of_id.get(r["trial"], t)),
+                    "judged": can_be_judged(t) and can_be_judged(other),
+                    "variant": name,
+                    "parameters": parameters,
+                    "threads": int(r["to"]) if by_threads else t["threads"],
+                    "metrics": {r["name"]: of_ratio},
+                    "ratio": r["name"],
+                    "better": None,
+                    "metric": f"{name} {r['name']}",
+                }
+            )
+    return found
+
+
+def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
+    """Curves where there is an x axis; else bars."""
+    rows = _rows(of, trials)
+    drawn: list[Picture] = []
+    left: list[Row] = []
+    for kind in dict.fromkeys(r["ratio"] for r in rows):
+        own = [r for r in rows if r["ratio"] == kind]
+        told = {"unit": "1", "better": None, "help": _meaning(of, kind)}
+        alike = replace(of, ratios=(), metrics={kind: told}, variants=_names(of, own))
+        file = f"{name}-{kind}"
+        shown: set[int] = set()
+        for x, groups in described.curved(alike, own):
+            if len(groups) <= MOST and not shown:
+                drawn += along.over(
+                    alike, own, NO_MACHINE, x, groups, kind, file, f"{title}: {kind}"
+                )
+                shown = {id(t) for g in groups for t in g.trials}
+        left += [r for r in own if id(r) not in shown]
+    return drawn + _bars(of, left, name, title)
+
+
+NO_MACHINE: Row = {"topology": {"cpus": None, "caches": []}}
+
+
+def _names(of: Described, rows: Sequence[Row]) -> dict[str, str]:
+    """Of ratios, in the order in which they are declared, with what each says."""
+    declared = {f"{r['of']}/{r['to']}": r["help"] for r in of.ratios}
+    names = {r["variant"] for r in rows}
+    return {
+        **{n: said for n, said in {**of.variants, **declared}.items() if n in names},
+    }
+
+
+def _meaning(of: Described, kind: str) -> str:
+    said = [r["help"] for r in of.ratios if r["name"] == kind]
+    return said[0] if len(said) == 1 else "time, or rate, of the one over that of the other"
+
+
+def _bars(of: Described, rows: Sequence[Row], name: str, title: str) -> list[Picture]:
+    several = [
+        k for k in described.differing([of.setting(r) for r in rows]) if k not in ("variant", "of")
+    ]
+    bars = []
+    ordered = sorted(rows, key=lambda r: (r["ratio"], r["variant"], r["place"]))
+    for i, r in enumerate(ordered):
+        setting = of.setting(r)
+        first = i == 0 or ordered[i - 1]["variant"] != r["variant"]
+        where = ", ".join(filter(None, (setting.get("of"), of.words(setting, several))))
+        bars.append(
+            {
+                **r,
+                "first": f"{r['variant']}" if first else "",
+                "point": where,
+                "trial": f"{r['variant']} {r['ratio']}, {where}",
+                "theirs": False,
+            }
+        )
+    pictures = []
+    for start in range(0, len(bars), charts.ROWS):
+        part = [*bars[start : start + charts.ROWS]]
+        data, panels = charts.ratios(part, "ratio")
+        file = name if len(bars) <= charts.ROWS else f"{name}-{start // charts.ROWS + 1}"
+        pictures.append(charts.picture(file, title, HELP, part, panels, data, (), curves.NOTES))
+    return pictures
+
+
+def table(of: Described, trials: Sequence[Row]) -> list[Row]:
+    """All ratios, each with what it says and where it was measured."""
+    found = _rows(of, trials)
+    several = described.differing([of.setting(r) for r in found])
+    declared = {(d["name"], f"{d['of']}/{d['to']}"): d["help"] for d in of.ratios}
+    by_threads = [d["help"] for d in of.ratios if d["parameter"] == "threads"]
+    theirs = [
+        {
+            "whole": None,
+            "ratio": "published",
+            "variant": f.parameters["compare"],
+            "where": ", ".join(
+                filter(None, (f.variant, f"{f.threads} threads" if f.threads else None, f.machine))
+            ),
+            "value": f.value,
+            "low": None,
+            "high": None,
+            "flag": None,
+            "says": f"{f.source}: {published.sources()[f.source]}",
+        }
+        for f in published.ratios(of.name)
+        if found and "compare" in f.parameters
+    ]
+    return theirs + [
+        {
+            **r,
+            "says": declared.get((r["ratio"], r["variant"])) or next(iter(by_threads), ""),
+            "where": of.words(of.setting(r), [k for k in several if k != "variant"]),
+        }
+        for r in found
+    ]
+
+
+def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
+    """One sentence: the declared ratio that is surely furthest from 1."""
+    sure = [
+        r
+        for r in _rows(of, [t for t in trials if t["pairs"] is None])
+        if r["low"] and r["high"] and not r["low"] <= 1 <= r["high"] and r["judged"]
+    ]
+    if not sure:
+        return None
+    most = max(sure, key=lambda r: abs(math.log(r["value"])))
+    setting = of.setting(most)
+    several = described.differing([of.setting(t) for t in trials if not t["in_matrix"]])
+    declared = next(
+        (d["help"] for d in of.ratios if f"{d['of']}/{d['to']}" == most["variant"]), most["ratio"]
+    )
+    where = ", ".join(
+        filter(
+            None,
+            (
+                setting.get("of"),
+                of.words(setting, [k for k in several if k not in ("variant", of.lines)]),
+            ),
+        )
+    )
+    value = f"{units.number(most['value'])} ({units.number(most['low'])} to"
+    named = f"{most['ratio']} {declared}" if declared != most["ratio"] else declared
+    return f"{named}: {most['variant']} {value} {units.number(most['high'])}), {where}."

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The value of a claim (claims.py), read: `whole[search=branchy] / divided[search=branchy]`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TERM = re.compile(r"([*/]?)\s*([\w.|-]*)(?:\[([^]]*)\])?\s*")
+
+
+@dataclass(frozen=True)
+class Term:
+    """Of a product: the trials that may stand there."""
+
+    names: tuple[str, ...]  # of variants; empty: of any one
+    where: tuple[tuple[str, str], ...]
+    divides: bool
+
+
+def terms(value: str) -> list[Term]:
+    return [
+        Term(
+            tuple(filter(None, m[2].split("|"))),
+            tuple((k, v) for k, _, v in (w.partition("=") for w in (m[3] or "").split(",") if w)),
+            m[1] == "/",
+        )
+        for m in TERM.finditer(value.strip())
+        if m[0]
+    ]
