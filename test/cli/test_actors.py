@@ -49,6 +49,8 @@ def test_all_who_run_actors(run, threads, to):
         assert 0 <= shares[0] <= shares[1] <= shares[2] <= 1
         if threads == 1 or trial["variant"] == "dedicated":
             assert shares[0] == 1 and value(trial, "steals") == 0
+        assert value(trial, "moves") >= value(trial, "steals") >= 0
+        assert value(trial, "migrations") == 0  # its threads are pinned
 
 
 def test_waiting_is_timed_where_asked_for(run):

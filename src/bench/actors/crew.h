@@ -53,10 +53,12 @@ struct crew_hand {
 	struct histogram *waiting; /* ticks of the timed ones, from sending to handling */
 	const unsigned *others;	   /* all other threads, the nearest first */
 	unsigned near[CREW_STEPS]; /* how many of them, up to this step */
-	/* since crew_start() */
-	uint64_t ran, steals, moves, step[CREW_STEPS], idle, began,
-		ended;			 /* the last three in ticks */
-	uint64_t voluntary, involuntary; /* context switches, where the team does not see them */
+	/* since crew_start(); `moves`: actors that steals took along */
+	uint64_t ran, steals, moves, step[CREW_STEPS];
+	uint64_t idle, began, ended; /* in ticks */
+	/* context switches, and whether it ends on another CPU, where the team does not see it */
+	uint64_t voluntary, involuntary;
+	bool migrated;
 
 	_Alignas(APART) struct actor *_Atomic inbox; /* a stack of actors to be scheduled here */
 	_Alignas(APART) _Atomic bool asleep;

@@ -14,8 +14,10 @@ enum {
 	LOCAL_CACHE,
 	LOCAL_NODE,
 	STEALS,
+	MOVES,
 	SLEEPS,
 	PREEMPTIONS,
+	MIGRATIONS,
 	IDLE,
 	IMBALANCE,
 };
@@ -37,10 +39,15 @@ const struct metric actors_metrics[] = {
 	[LOCAL_NODE] = { "same-node", "1", "... by one on the same NUMA node", HIGHER_IS_BETTER,
 			 NULL },
 	[STEALS] = { "steals", "1", "successful steals for each message", NEITHER_IS_BETTER, NULL },
+	[MOVES] = { "moves", "1", "actors that steals took to another thread, for each message",
+		    NEITHER_IS_BETTER, NULL },
 	[SLEEPS] = { "sleeps", "1/s", "voluntary context switches of all threads, a second",
 		     LOWER_IS_BETTER, NULL },
 	[PREEMPTIONS] = { "preemptions", "1/s", "involuntary ones: a thread lost its CPU",
 			  LOWER_IS_BETTER, NULL },
+	[MIGRATIONS] = { "migrations", "1/s",
+			 "threads that end a sample on another CPU than they began on, a second",
+			 LOWER_IS_BETTER, NULL },
 	[IDLE] = { "idle", "1", "share of the threads' time that they had no actor to run",
 		   LOWER_IS_BETTER, NULL },
 	[IMBALANCE] = { "imbalance", "1",
@@ -82,7 +89,7 @@ static void collect_waiting(struct state *s, struct result *result)
 
 static void collect_places(const struct state *s, struct result *result)
 {
-	uint64_t ran = 0, steals = 0, step[CREW_STEPS] = { 0 };
+	uint64_t ran = 0, steals = 0, moves = 0, step[CREW_STEPS] = { 0 };
 	double far;
 
 	for (unsigned i = 0; i < s->threads; i++) {
@@ -90,12 +97,14 @@ static void collect_places(const struct state *s, struct result *result)
 
 		ran += h->ran;
 		steals += h->steals;
+		moves += h->moves;
 		for (unsigned n = 0; n < CREW_STEPS; n++)
 			step[n] += h->step[n];
 	}
 	far = (double)(step[CREW_SAME_NODE] + step[CREW_ELSEWHERE]);
 	report(result, LOCAL_THREAD, 1 - (far + (double)step[CREW_SAME_CACHE]) / (double)ran);
 	report(result, STEALS, (double)steals / (double)ran);
+	report(result, MOVES, (double)moves / (double)ran);
 	if (s->floating)
 		return; /* where its threads are is not known */
 	report(result, LOCAL_CACHE, 1 - far / (double)ran);
@@ -104,7 +113,7 @@ static void collect_places(const struct state *s, struct result *result)
 
 static void collect_switches(const struct state *s, struct result *result)
 {
-	uint64_t voluntary = 0, involuntary = 0;
+	uint64_t voluntary = 0, involuntary = 0, migrations = 0;
 
 	for (unsigned i = 0; i < s->threads; i++) {
 		const struct attendance *a = team_attendance(s->team, i);
@@ -114,9 +123,11 @@ static void collect_switches(const struct state *s, struct result *result)
 			own_threads(s) ? h->voluntary : a->after.voluntary - a->before.voluntary;
 		involuntary += own_threads(s) ? h->involuntary
 					      : a->after.involuntary - a->before.involuntary;
+		migrations += own_threads(s) ? h->migrated : a->after.on_cpu != a->before.on_cpu;
 	}
 	report(result, SLEEPS, (double)voluntary / elapsed(result));
 	report(result, PREEMPTIONS, (double)involuntary / elapsed(result));
+	report(result, MIGRATIONS, (double)migrations / elapsed(result));
 }
 
 static void collect_balance(const struct state *s, struct result *result)

@@ -57,6 +57,7 @@ static struct actor *steal(struct crew_hand *h)
 		if (!a)
 			continue;
 		h->steals++;
+		h->moves++;
 		return a;
 	}
 	return NULL;

@@ -78,6 +78,7 @@ static void count_switches(struct crew_hand *h, const struct usage *before)
 	usage_read(&after);
 	h->voluntary = after.voluntary - before->voluntary;
 	h->involuntary = after.involuntary - before->involuntary;
+	h->migrated = after.on_cpu != before->on_cpu;
 }
 
 /* The first thread runs all of it, and the others of the crew have nothing to do. */
