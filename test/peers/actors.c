@@ -3,15 +3,19 @@
  * actors - how fast the executors of `locus actors` are beside others that are installed: oneTBB's
  * task_group and enqueue, Taskflow, CAF (executors.cc), and OpenMP's tasks.
  *
- *	actors [PAIRS [ACTORS [STATE [BATCH]]]]
+ *	actors [PAIRS [ACTORS STATE]]
  *
- * Two threads, 1000 actors with 64 bytes of state, 8 words a message, which goes back to its actor;
- * one message of an actor in a row (BATCH), but where a peer takes what it scheduled last, as TBB's
- * groups do, or runs an actor on while it has messages, as CAF does: to compare with those where
- * states are large, let ours do so, too. All in turn; prints millions of messages a second,
- * medians, and the ratios of the pairs with their 95 % interval. Ends with 1 where `dedicated` or
- * `best` is not surely twice as fast as the fastest of them, or five times as fast as CAF. For a
- * quiet machine.
+ * Two threads, 8 words a message, which goes back to its actor; all in turn. First 1000 actors of
+ * 64 bytes: millions of messages a second, medians, and the ratios of the pairs with their 95 %
+ * interval; then what is measured by itself (speeds.h); then a table over actors and states. Ends
+ * with 1 where `dedicated` or `best` is not surely twice as fast as the fastest of the others, or
+ * five times as fast as CAF. For a quiet machine. With ACTORS and STATE only that point.
+ *
+ * At the same fairness: "in a row" is how many messages of an actor a thread handled without
+ * another one's between them, on average. A peer that takes what it scheduled last, as TBB's groups
+ * do, or runs an actor on while it has messages, as CAF does, keeps a state in L1 and lets the
+ * others wait. So ours stand in the table twice: with one in a row beside the peers that have at
+ * most two, and with 64 beside all. A ratio that is surely below 0.95 is a LOSS.
  */
 #include <math.h>
 #include <pthread.h>
@@ -19,62 +23,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/statistics.h"
 #include "bench/actors/bodies.h"
 #include "bench/actors/crew.h"
 #include "executors.h"
+#include "speeds.h"
 
-enum { PAIRS = 9, MOST_PAIRS = 999, THREADS = 2, OURS = 5, ALL = 10 };
+enum { PAIRS = 9, MOST_PAIRS = 999, THREADS = 2, WAYS = 13, GOALS = 2 };
 
-static double run_crew(const struct peers_work *, const struct executor *);
-
-static double run_dedicated(const struct peers_work *w)
-{
-	return run_crew(w, &executor_dedicated);
-}
-
-static double run_best(const struct peers_work *w)
-{
-	return run_crew(w, &executor_best);
-}
-
-static double run_stealing(const struct peers_work *w)
-{
-	return run_crew(w, &executor_stealing);
-}
-
-static double run_shuffled(const struct peers_work *w)
-{
-	return run_crew(w, &executor_shuffled);
-}
-
-static double run_pool(const struct peers_work *w)
-{
-	return run_crew(w, &executor_pool);
-}
-
-static double run_tasks(const struct peers_work *w)
-{
-	return run_crew(w, &executor_tasks);
-}
-
-/* Ours first. */
-static const struct {
+/* Ours first, then peers. */
+static const struct way {
 	const char *name;
+	const struct executor *executor;
+	unsigned batch;
 	double (*run)(const struct peers_work *);
-	double goal; /* of the first two, over this */
-} ways[ALL] = {
-	{ "dedicated", run_dedicated, 0 },
-	{ "best", run_best, 0 },
-	{ "stealing", run_stealing, 0 },
-	{ "shuffled", run_shuffled, 0 },
-	{ "pool", run_pool, 0 },
-	{ "OpenMP", run_tasks, 2 },
-	{ "TBB group", peers_task_group, 2 },
-	{ "TBB enqueue", peers_enqueue, 2 },
-	{ "Taskflow", peers_taskflow, 2 },
-	{ "CAF", peers_caf, 5 },
+	double goal; /* of dedicated and best over it */
+} ways[WAYS] = {
+	{ "dedicated", &executor_dedicated, 1, NULL, 0 },
+	{ "best", &executor_best, 1, NULL, 0 },
+	{ "stealing", &executor_stealing, 1, NULL, 0 },
+	{ "shuffled", &executor_shuffled, 1, NULL, 0 },
+	{ "pool", &executor_pool, 1, NULL, 0 },
+	{ "dedicated 64", &executor_dedicated, 64, NULL, 0 },
+	{ "best 64", &executor_best, 64, NULL, 0 },
+	{ "stealing 64", &executor_stealing, 64, NULL, 0 },
+	{ "OpenMP", &executor_tasks, 1, NULL, 2 },
+	{ "TBB group", NULL, 0, peers_task_group, 2 },
+	{ "TBB enqueue", NULL, 0, peers_enqueue, 2 },
+	{ "Taskflow", NULL, 0, peers_taskflow, 2 },
+	{ "CAF", NULL, 0, peers_caf, 5 },
+};
+enum { ONE = 0, MANY = 5, PEERS = 8 };
+
+/* What a point came to: s of each way, by turn, NAN if it is not there; messages in a row. */
+struct point {
+	size_t actors, state, messages;
+	unsigned pairs;
+	double took[WAYS][MOST_PAIRS], row[WAYS];
 };
 
 struct course {
@@ -86,6 +73,7 @@ static void body(void *argument, struct crew_hand *h, struct actor *a, struct me
 {
 	struct course *c = argument;
 
+	peers_note(c->work, a);
 	bodies_walk(a->state, c->work->words, c->work->touched, a->ran);
 	if (++m->hops < c->work->hops)
 		crew_send(h, m, a);
@@ -123,7 +111,7 @@ static double run_threads(struct crew *c)
 	return clock_now() - began;
 }
 
-static double run_crew(const struct peers_work *w, const struct executor *executor)
+static double run_crew(const struct peers_work *w, const struct executor *executor, unsigned batch)
 {
 	struct course course = { .work = w, .left = w->actors };
 	struct crew crew = { .executor = executor,
@@ -131,7 +119,7 @@ static double run_crew(const struct peers_work *w, const struct executor *execut
 			     .actors = w->actors,
 			     .body = body,
 			     .argument = &course,
-			     .batch = w->batch,
+			     .batch = batch,
 			     .spins = 500 };
 	void *memory = apart_alloc(w->threads * crew_bytes(executor, w->threads, w->actors));
 	struct actor *actor = apart_alloc(w->actors * sizeof(*actor));
@@ -154,72 +142,175 @@ static double run_crew(const struct peers_work *w, const struct executor *execut
 	return took;
 }
 
-static double median(const double *values, unsigned n)
+static double run_way(const struct peers_work *w, const struct way *way)
+{
+	return way->run ? way->run(w) : run_crew(w, way->executor, way->batch);
+}
+
+/* False: so much memory is not to be had. The first turn, of all, is not kept. */
+static bool measure(struct point *p)
+{
+	const size_t ram = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
+		     bytes = p->actors * p->state;
+	const size_t total = bytes > 16 << 20 ? 100000 : 500000;
+	struct peers_work w = { .threads = THREADS,
+				.actors = p->actors,
+				.stride = p->state,
+				.words = p->state / sizeof(uint32_t),
+				.touched = 8,
+				.hops = 1 + total / p->actors,
+				.states = bytes > ram / 4 ? NULL : aligned_alloc(64, bytes) };
+
+	if (!w.states)
+		return false;
+	memset(w.states, 0, bytes);
+	p->messages = p->actors * w.hops;
+	for (unsigned i = 0; i <= p->pairs; i++)
+		for (unsigned k = 0; k < WAYS; k++) {
+			uint64_t rows = 0;
+
+			w.rows = i ? NULL : &rows;
+			p->took[k][i ? i - 1 : 0] = run_way(&w, &ways[k]);
+			if (!i)
+				p->row[k] = (double)p->messages / (double)rows;
+		}
+	free(w.states);
+	return true;
+}
+
+static double speed(const struct point *p, unsigned way)
 {
 	double sorted[MOST_PAIRS];
 
-	memcpy(sorted, values, n * sizeof(*values));
-	statistics_sort(sorted, n);
-	return statistics_quantile(sorted, n, 0.5);
+	memcpy(sorted, p->took[way], p->pairs * sizeof(*sorted));
+	statistics_sort(sorted, p->pairs);
+	return (double)p->messages / statistics_quantile(sorted, p->pairs, 0.5) / 1e6;
 }
 
-/* Times of the one over those of the other; whether it is surely at least `goal`. */
-static bool tell(const char *ours, const double *fast, const char *theirs, const double *slow,
-		 unsigned pairs, double goal)
+static bool there(const struct point *p, unsigned way)
 {
-	double ratio[MOST_PAIRS], low = NAN, high = NAN;
+	return !isnan(p->took[way][0]);
+}
 
-	for (unsigned i = 0; i < pairs; i++)
-		ratio[i] = slow[i] / fast[i];
-	statistics_sort(ratio, pairs);
-	statistics_median_interval(ratio, pairs, &low, &high);
-	printf("%-10s over %-12s %6.2f  [%.2f, %.2f]  at least %g: %s\n", ours, theirs,
-	       statistics_quantile(ratio, pairs, 0.5), low, high, goal, low >= goal ? "yes" : "NO");
-	return low >= goal;
+struct interval {
+	double low, middle, high;
+};
+
+/* Of the speed of the one over that of the other. */
+static struct interval ratio_of(const struct point *p, unsigned ours, unsigned theirs)
+{
+	double ratio[MOST_PAIRS];
+	struct interval r;
+
+	for (unsigned i = 0; i < p->pairs; i++)
+		ratio[i] = p->took[theirs][i] / p->took[ours][i];
+	statistics_sort(ratio, p->pairs);
+	r.middle = statistics_quantile(ratio, p->pairs, 0.5);
+	statistics_median_interval(ratio, p->pairs, &r.low, &r.high);
+	return r;
+}
+
+static void print_speeds(const struct point *p)
+{
+	printf("\n%zu actors of %zu B, %u turns each, %d threads\n", p->actors, p->state, p->pairs,
+	       THREADS);
+	for (unsigned k = 0; k < WAYS; k++)
+		if (there(p, k))
+			printf("  %-13s %8.1f million messages a second, %.3g in a row\n",
+			       ways[k].name, speed(p, k), p->row[k]);
+}
+
+/* dedicated and best over each of the others. */
+static bool reached(const struct point *p)
+{
+	bool good = true;
+
+	for (unsigned k = 0; k < GOALS; k++)
+		for (unsigned other = PEERS; other < WAYS; other++) {
+			struct interval r;
+
+			if (!there(p, other))
+				continue;
+			r = ratio_of(p, k, other);
+			good &= r.low >= ways[other].goal;
+			printf("  %-10s over %-12s %6.2f  [%.2f, %.2f]  at least %g: %s\n",
+			       ways[k].name, ways[other].name, r.middle, r.low, r.high,
+			       ways[other].goal, r.low >= ways[other].goal ? "yes" : "NO");
+		}
+	return good;
+}
+
+/* The fastest peer with at most so many messages in a row; WAYS: none. */
+static unsigned fastest(const struct point *p, double row)
+{
+	unsigned best = WAYS;
+
+	for (unsigned k = PEERS; k < WAYS; k++)
+		if (there(p, k) && p->row[k] <= row &&
+		    (best == WAYS || speed(p, k) > speed(p, best)))
+			best = k;
+	return best;
+}
+
+static void print_beside_fastest(const struct point *p, unsigned ours, double row)
+{
+	const unsigned other = fastest(p, row);
+
+	for (unsigned k = ours; other < WAYS && k < ours + GOALS; k++) {
+		const struct interval r = ratio_of(p, k, other);
+
+		printf("  %-13s over %-12s (%.3g in a row) %6.2f  [%.2f, %.2f]%s\n", ways[k].name,
+		       ways[other].name, p->row[other], r.middle, r.low, r.high,
+		       r.high < 0.95 ? "  LOSS" : "");
+	}
+}
+
+static void print_table(struct point *p)
+{
+	static const size_t actors[] = { 24, 200, 1000, 8000 },
+			    state[] = { 64, 4096, 65536, 1 << 20 };
+
+	for (unsigned i = 0; i < sizeof(actors) / sizeof(*actors); i++)
+		for (unsigned j = 0; j < sizeof(state) / sizeof(*state); j++) {
+			p->actors = actors[i];
+			p->state = state[j];
+			if (!measure(p)) {
+				printf("\n%zu actors of %zu B: more than a quarter of the memory\n",
+				       p->actors, p->state);
+				continue;
+			}
+			print_speeds(p);
+			print_beside_fastest(p, ONE, 2);
+			print_beside_fastest(p, MANY, INFINITY);
+			fflush(stdout);
+		}
 }
 
 int main(int argc, char **argv)
 {
-	static double took[ALL][MOST_PAIRS];
-	const unsigned pairs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : PAIRS;
-	struct peers_work w = {
-		.threads = THREADS, .actors = 1000, .stride = 64, .touched = 8, .batch = 1
-	};
-	bool good = true;
+	static struct point p = { .actors = 1000, .state = 64, .pairs = PAIRS };
+	bool good;
 
-	if (argc > 2)
-		w.actors = strtoul(argv[2], NULL, 10);
-	if (argc > 3)
-		w.stride = strtoul(argv[3], NULL, 10) / 64 * 64;
-	if (argc > 4)
-		w.batch = (unsigned)strtoul(argv[4], NULL, 10);
-	if (pairs < PAIRS || pairs > MOST_PAIRS || !w.actors || !w.stride || !w.batch) {
-		fprintf(stderr,
-			"usage: actors [PAIRS [ACTORS [STATE [BATCH]]]], PAIRS from %d on\n",
-			PAIRS);
+	if (argc > 1)
+		p.pairs = (unsigned)strtoul(argv[1], NULL, 10);
+	if (argc > 3) {
+		p.actors = strtoul(argv[2], NULL, 10);
+		p.state = strtoul(argv[3], NULL, 10) / 64 * 64;
+	}
+	if (argc == 3 || p.pairs < PAIRS || p.pairs > MOST_PAIRS || !p.actors || !p.state) {
+		fprintf(stderr, "usage: actors [PAIRS [ACTORS STATE]], PAIRS from %d on\n", PAIRS);
 		return 2;
 	}
-	w.words = w.stride / sizeof(uint32_t);
-	w.hops = 1 + 500000 / w.actors;
-	w.states = aligned_alloc(64, w.actors * w.stride);
-	if (!w.states)
+	if (!measure(&p))
 		return 2;
-	memset(w.states, 0, w.actors * w.stride);
-	/* the first turn, of all, is not kept */
-	for (unsigned i = 0; i <= pairs; i++)
-		for (unsigned k = 0; k < ALL; k++)
-			took[k][i ? i - 1 : 0] = ways[k].run(&w);
-	printf("%u turns each, %d threads, %zu actors of %zu B, %u in a row\n", pairs, THREADS,
-	       w.actors, w.stride, w.batch);
-	for (unsigned k = 0; k < ALL; k++)
-		if (!isnan(took[k][0]))
-			printf("%-12s %8.1f million messages a second\n", ways[k].name,
-			       (double)(w.actors * w.hops) / median(took[k], pairs) / 1e6);
-	for (unsigned k = 0; k < 2; k++)
-		for (unsigned other = OURS; other < ALL; other++)
-			if (!isnan(took[other][0]))
-				good &= tell(ways[k].name, took[k], ways[other].name, took[other],
-					     pairs, ways[other].goal);
-	free(w.states);
+	print_speeds(&p);
+	good = reached(&p);
+	if (argc > 3) {
+		print_beside_fastest(&p, ONE, 2);
+		print_beside_fastest(&p, MANY, INFINITY);
+		return !good;
+	}
+	good &= speeds_reached();
+	print_table(&p);
 	return !good;
 }

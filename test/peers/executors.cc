@@ -24,7 +24,8 @@
 #include <caf/all.hpp>
 #endif
 
-namespace {
+namespace
+{
 
 struct one {
 	const peers_work *work;
@@ -33,6 +34,7 @@ struct one {
 
 	bool handle()
 	{
+		peers_note(work, this);
 		bodies_walk(state, work->words, work->touched, ran++);
 		return ran < work->hops;
 	}
@@ -67,7 +69,9 @@ struct queue {
 	std::atomic<std::size_t> left;
 	std::promise<void> done;
 
-	queue(int threads, std::size_t actors) : arena(threads, 0), left(actors) {}
+	queue(int threads, std::size_t actors) : arena(threads, 0), left(actors)
+	{
+	}
 
 	void turn(one *a)
 	{

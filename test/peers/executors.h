@@ -7,11 +7,24 @@
 #include <stdint.h>
 
 struct peers_work {
-	unsigned threads, batch; /* batch: messages of an actor in a row, where it can be said */
+	unsigned threads;
 	size_t actors, stride, words; /* stride: bytes from state to state; words of 4 in one */
 	uint64_t touched, hops;	      /* words of a message; messages of each actor */
 	char *states;
+	/* rises with each message that is not of the actor whose message the thread handled last */
+	uint64_t *rows; /* NULL: not counted */
 };
+
+static inline void peers_note(const struct peers_work *w, const void *actor)
+{
+	static __thread const void *last;
+
+	if (!w->rows)
+		return;
+	if (actor != last)
+		__atomic_fetch_add(w->rows, 1, __ATOMIC_RELAXED);
+	last = actor;
+}
 
 #ifdef __cplusplus
 extern "C" {
