@@ -44,7 +44,7 @@ def pictures(
     bars = [b for c, own in left if own for b in _bars(c, own)]
     if bars:
         data, panels = charts.ratios(bars[: charts.ROWS], KIND)
-        said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))
+        said = HELP.format("; ".join(f"{n}: {m.rstrip('.')}" for n, m in meant.items()))
         file = f"{name}-bars" if found else name
         used = [r for _, own in left for r in own]
         cited = [

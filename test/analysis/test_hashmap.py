@@ -4,6 +4,7 @@ holds that against a record."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from locus_analysis import claims, described, published, records
@@ -56,6 +57,9 @@ def test_the_page_has_curves_over_threads_and_the_claim(tmp_path: Path) -> None:
     page = make(tmp_path, padding(1e-7, 1e-7))
     text = " ".join(page.text.split())
     assert "Padding locks and counts gains where reads take no lock." in text
+    (spec,) = tmp_path.glob("report-pictures/hashmap-claims*.vl.json")
+    said = " ".join(json.loads(spec.read_text())["title"]["subtitle"])
+    assert "take no lock; striped: The same where all operations take locks. Lines across" in said
     lines = {row["series"].split(" ", 1)[1] for row in page.rows("series", "x")}
     assert {"striped", "striped-waitfree"} <= lines
     bars = [row["value"] for row in page.rows("theirs", "value") if row["theirs"]]
