@@ -38,12 +38,11 @@ void best_close(struct best_map *);
 
 /* NULL with errno. */
 struct best_handle *best_join(struct best_map *);
-void best_leave(struct best_handle *);
+/* Returns what the handle has spent: from now on it may be another thread's. NULL: nothing. */
+struct best_costs best_leave(struct best_handle *);
 
 /* Changes of the number of keys that a handle has to itself, until the map counts them. */
 enum { BEST_UNCOUNTED = 32 };
-
-struct best_costs best_costs(const struct best_handle *);
 
 bool best_find(struct best_handle *, uint64_t key, uint64_t *value);
 /* 1: inserted; 0: the key is there, and keeps its value; -1: no memory, and nothing has changed. */

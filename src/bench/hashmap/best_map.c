@@ -84,13 +84,17 @@ struct best_handle *best_join(struct best_map *m)
 	return h;
 }
 
-void best_leave(struct best_handle *h)
+struct best_costs best_leave(struct best_handle *h)
 {
+	struct best_costs spent = { 0 };
+
 	if (!h)
-		return;
+		return spent;
 	move_count(h);
 	tables_leave(h);
+	spent = h->costs;
 	atomic_store_explicit(&h->taken, false, memory_order_release);
+	return spent;
 }
 
 size_t best_size(const struct best_map *m)
@@ -106,11 +110,6 @@ size_t best_size(const struct best_map *m)
 size_t best_bytes(const struct best_map *m)
 {
 	return atomic_load_explicit(&m->bytes, memory_order_relaxed);
-}
-
-struct best_costs best_costs(const struct best_handle *h)
-{
-	return h->costs;
 }
 
 /* Reserve and other overflow buckets: of a table that doubles no more are in use than that. */

@@ -61,14 +61,9 @@ static void begin(void *map, struct worker *self)
 static void end(void *map, struct worker *self)
 {
 	struct fast *m = map;
-	struct best_handle *h = m->seat[self->index].handle;
 	struct map_costs *costs = &m->costs[self->index];
-	struct best_costs spent;
+	const struct best_costs spent = best_leave(m->seat[self->index].handle);
 
-	if (!h)
-		return;
-	best_leave(h);
-	spent = best_costs(h);
 	costs->waited += spent.waited;
 	costs->grown += spent.moving;
 	costs->growths += spent.growths;
