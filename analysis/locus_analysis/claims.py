@@ -230,7 +230,7 @@ def _conclusion(of: Described, rows: Sequence[Row]) -> str:
             said.append(f"{verdict} at {several[0]} {', '.join(places)}")
         elif own:
             ends = [r["value"] for r in own if r["value"] is not None]
-            least, most = (units.number(f(ends, default=0)) for f in (min, max))
-            ends_said = f" ({least} to {most})" if ends and least != most else ""
+            numbers = dict.fromkeys(units.number(f(ends)) for f in (min, max) if ends)
+            ends_said = f" ({' to '.join(numbers)})" if ends else ""
             said.append(f"{verdict} in {len(own)} of {len(rows)} settings{ends_said}")
     return "; ".join(said)

@@ -20,22 +20,28 @@ COLUMNS = 4  # metrics beside each other, as bars
 
 
 def pictures(
-    of: Described, trials: Sequence[Row], machine: Row, name: str, title: str
+    of: Described,
+    trials: Sequence[Row],
+    machine: Row,
+    name: str,
+    title: str,
+    pages: Sequence[Row] = (),
 ) -> list[Picture]:
-    """Of one run; what no curve shows is for bars."""
+    """Of one run; what no curve shows is for bars, and so is all where the nodes of `pages` stand
+    beside it."""
     own = [t for t in trials if not t["in_matrix"] and not t["pairs"]]
     drawn: list[Picture] = []
-    axes = described.curved(of, own)
-    for i, (x, groups) in enumerate(axes):
+    found = [] if pages else described.curved(of, own)
+    for i, (x, groups) in enumerate(found):
         file = name if i == 0 else f"{name}-{x}"
-        said = f"{title}, over {x}" if len(axes) > 1 else title
+        said = f"{title}, over {x}" if len(found) > 1 else title
         drawn += along.over(of, own, machine, x, groups, of.headline, file, said)
         others = _worth_drawing(of, [t for g in groups for t in g.trials])
         if i == 0 and others and len(groups) <= MANY:
             drawn += along.of_metrics(of, own, machine, x, groups, others, f"{name}-metrics", said)
     shown = {i for p in drawn for i in p.shows}
-    rest = [{**t, "how": None} for t in own if t["id"] not in shown]
-    drawn += charts.bars(rest, [], f"{name}-bars" if drawn else name, title)
+    rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
+    drawn += charts.bars(rest, pages, f"{name}-bars" if drawn else name, title)
     drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
     drawn += compared.pictures(of, own, f"{name}-ratios", f"{title}: ratios")
     return drawn + quantiles.pictures(of, own, f"{name}-quantiles", title)

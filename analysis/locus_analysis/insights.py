@@ -22,6 +22,7 @@ from . import (
     generic,
     levels,
     padding,
+    published,
     records,
     scaling,
 )
@@ -69,10 +70,13 @@ def add(given: Given, section: Row) -> None:
 def _draw(given: Given, of: Described, trials: list[Row], claimed: dict[str, list[Row]]) -> None:
     """As its line in the record says."""
     machines = records.machines(given.db)
+    shown = published.lesson(of.name).get("pages")
+    pages = rows(given.db, "FROM pages ORDER BY node") if shown else []
     for whole, own in records.by_run(trials):
+        own_pages = [p for p in pages if p["whole"] == whole]
         file = file_name(given.benchmark, given.names, whole)
         title = f"{given.benchmark} on {given.names[whole]}"
-        drawn = generic.pictures(of, own, machines[whole], file, title)
+        drawn = generic.pictures(of, own, machines[whole], file, title, own_pages)
         beside = f"{title}: published claims"
         told = claims_drawn.pictures(of, claimed[whole], machines[whole], f"{file}-claims", beside)
         given.pictures += [*drawn[:1], *told, *drawn[1:]]
@@ -85,38 +89,6 @@ def file_name(what: str, names: dict[str, str], run: str) -> str:
         return what
     place = list(names).index(run) + 1
     return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
-
-
-def _bars(
-    db: duckdb.DuckDBPyConnection,
-    benchmark: str,
-    names: dict[str, str],
-    trials: list[Row],
-) -> list[Picture]:
-    pages = rows(db, "FROM pages ORDER BY node")
-    pictures: list[Picture] = []
-    for whole, of_run in groupby((t for t in trials if not t["in_matrix"]), lambda t: t["whole"]):
-        own_pages = [p for p in pages if p["whole"] == whole]
-        pictures += charts.bars(
-            list(of_run),
-            own_pages,
-            file_name(benchmark, names, whole),
-            f"{benchmark} on {names[whole]}",
-        )
-    return pictures
-
-
-def _numa(given: Given) -> Row:
-    db, names, pictures = given.db, given.names, given.pictures
-    trials = rows(db, "FROM headline WHERE benchmark = 'numa' ORDER BY place")
-    pictures += _bars(db, "numa", names, trials)
-    found = _ratios(db)
-    with_both = [line for line in found if {"single", "random"} <= set(line["by"])]
-    worst = {
-        line["whole"]: line
-        for line in sorted(with_both, key=lambda s: s["by"]["single"]["value"] or 0)
-    }
-    return {"ratios": found, "worst": list(worst.values())}
 
 
 def _latency(given: Given) -> Row:
@@ -201,17 +173,7 @@ def _telling(shares: list[Row]) -> list[Row]:
     return sorted((s for s in kept if s["x"] >= 1 << 16), key=lambda s: (s["pages"], s["x"]))
 
 
-def _ratios(db: duckdb.DuckDBPyConnection) -> list[Row]:
-    """One line for each setting that has `static`: the ratios by variant."""
-    found = rows(db, "FROM placement_ratio ORDER BY setting")
-    return [
-        {**(line := list(group))[0], "by": {r["variant"]: {**r, "value": r["ratio"]} for r in line}}
-        for _, group in groupby(found, lambda r: r["setting"])
-    ]
-
-
 REGISTERED = {
-    "numa": Insight(_numa, draws=True),
     "latency": Insight(_latency, draws=True),
     "sharing": Insight(_sharing),
     "core-to-core": Insight(_core_to_core, draws=True),

@@ -316,20 +316,6 @@ FROM bucket b JOIN usual USING (whole, part, id)
 LEFT JOIN headline h ON h.whole = b.whole AND h.id = b.id
 GROUP BY b.whole, b.part, b.id, bucket;
 
--- How much longer than static the other placements took; the range is what the two intervals allow.
-CREATE TABLE placement_ratio AS
-WITH time AS (
-	SELECT h.whole, h.place, h.variant, h.flag, m.value, m.low, m.high,
-		h.parameters->>'$.layout' AS layout, h.panel,
-		(h.parameters->>'$.kernel', h.parameters->>'$.size', h.parameters->>'$.pages',
-			layout) AS setting
-	FROM headline h JOIN metric m USING (whole, id)
-	WHERE benchmark = 'numa' AND variant IN ('single', 'random', 'static') AND m.name = 'time')
-SELECT t.whole, t.variant, t.panel, t.layout, t.value / s.value AS ratio, t.low / s.high AS low,
-	t.high / s.low AS high, t.flag,
-	s.place AS setting
-FROM time t JOIN time s USING (whole, setting) WHERE s.variant = 'static' AND s.value > 0;
-
 -- Trials of latency, a column for each thing that pictures draw. `huge`: the share of the bytes
 -- that lay on huge pages.
 CREATE TABLE load AS

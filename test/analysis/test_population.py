@@ -43,7 +43,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_few_hosts_are_drawn_one_by_one(tmp_path: Path) -> None:
     make(tmp_path, *hosts(population.FEW))
-    assert len(names(tmp_path)) == 2 * len(draw.KINDS) * population.FEW  # bars and steadiness
+    assert len(names(tmp_path)) == 3 * len(draw.KINDS) * population.FEW  # bars, claims, steadiness
 
 
 def test_many_hosts_are_distributions(many: tuple[Path, Page], tmp_path: Path) -> None:
