@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole record: points that are flagged, measured, and written as the program writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any, cast
+
+from .counters import OWN
+from .machines import MACHINES, Line, Machine, header
+from .models.dummy import dummy
+from .models.numa import numa
+from .trials import Point, measure
+
+FLAGS = {
+    "noisy": "30 of 96 samples were interrupted: the CPU was taken from them for 60 ms in all",
+    "unconverged": "the interval is 4.1 % wide, 1 % was wanted; the budget of 2 s was spent",
+    "misplaced": "52428 of 262144 pages lie on node 0, node 1 was claimed",
+    "wrong": "the sum is 12.5, expected 13",
+    "impossible": (
+        "pages=2M: 0 huge pages of 2 MiB are free, 512 are needed; as root: sysctl"
+        " vm.nr_hugepages=512"
+    ),
+    "failed": "mmap of 1 GiB: cannot allocate memory",
+    "interrupted": "SIGINT after 3 of 8 batches",
+}
+
+
+def flag(points: list[Point], every: int = 4) -> list[Point]:
+    """Gives each status to one of the points."""
+    for (status, reason), point in zip(FLAGS.items(), points[1::every]):
+        point.status, point.reasons = status, [reason]
+    points[0].notes = ["bimodal: 1.69 ns/load (62 % of samples) and 1.8 ns/load (38 %)"]
+    return points
+
+
+def record(
+    machine: Machine, points: list[Point], run: str, seed: int = 1, **changes: Any
+) -> list[Line]:
+    """A whole run."""
+    rng = random.Random(seed)
+    lines = [header(machine, run, rng, **changes)]
+    at = 0.1
+    for point in points:
+        lines += measure(point, run, rng, at)
+        at += lines[-1]["elapsed"]
+    statuses = Counter(p.status for p in points)
+    bad = any(statuses[s] for s in ("wrong", "misplaced", "failed"))
+    return [
+        *lines,
+        {
+            "type": "end",
+            "run": run,
+            "status": int(bad),
+            "signal": None,
+            "trials": dict(statuses),
+            "skipped": 0,
+            "elapsed": at,
+        },
+    ]
+
+
+def run_id(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def machine_record(name: str) -> list[Line]:
+    """One whole run on one of MACHINES: numa with every status, and dummy."""
+    machine = MACHINES[name]
+    return record(
+        machine, flag(numa(machine), every=2) + flag(dummy(), every=2), run_id(name), seed=len(name)
+    )
+
+
+def lean(value: Any) -> Any:
+    """Without what is null, or empty, as trial and samples lines are written."""
+    if isinstance(value, list):
+        return [lean(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    slim = {key: lean(one) for key, one in value.items()}
+    return {key: one for key, one in slim.items() if one is not None and one != [] and one != {}}
+
+
+# What the program says of its benchmarks; test_report holds it against the program.
+BENCHMARKS: Line = json.loads(Path(__file__).parents[1].joinpath("benchmarks.json").read_text())
+
+
+def _described(trials: list[Line]) -> Line:
+    """The benchmark line of these trials, which say themselves what their numbers are; the rest
+    is the program's, where they have its parameters."""
+    told = BENCHMARKS.get(trials[0]["benchmark"], {})
+    known = {p["name"] for p in told.get("parameters", [])}
+    if any(set(t.get("parameters") or {}) - known for t in trials):
+        told = {}
+    help_of = {m["name"]: m for m in told.get("metrics", [])}
+    named = {v["name"] for v in told.get("variants", [])}
+    metrics = {m["name"]: m for t in trials for m in t["metrics"]}
+    variants = dict.fromkeys(t["variant"] for t in trials)
+    names = {c["name"] for t in trials for c in t.get("counters", [])}
+    own = [name for name in OWN if name in names]
+    ratios = {(r["parameter"], r["of"], r["to"]): r for t in trials for r in t.get("ratios", [])}
+    return {
+        "type": "benchmark",
+        "run": trials[0]["run"],
+        "name": trials[0]["benchmark"],
+        "summary": "what it does, in a line",
+        "protocol": {"version": 1, "text": trials[0].get("protocol", "as it was made up")},
+        "source": None,
+        "unit": trials[0].get("unit", "pass"),
+        "scored": "span",
+        "statistic": {
+            "quantile": 0.5,
+            "of": "samples in a batch",
+            "then": "median over batches, then over allocations",
+        },
+        "parameters": told.get("parameters", []),
+        "metrics": [
+            {
+                "name": name,
+                "unit": m.get("unit", "s/pass"),
+                "better": m.get("better") or help_of.get(name, {}).get("better"),
+                "kind": "value",
+                "help": help_of.get(name, {}).get("help", "what it is"),
+            }
+            for name, m in metrics.items()
+        ],
+        "ratios": told.get("ratios")
+        or [
+            {
+                "name": r["name"],
+                "parameter": r["parameter"],
+                "of": r["of"],
+                "to": r["to"],
+                "metric": r.get("metric", "time"),
+                "help": "by what differs",
+            }
+            for r in ratios.values()
+        ],
+        "variants": told.get("variants", [])
+        + [
+            {"name": name, "summary": "a way", "unused": [], "divided": False}
+            for name in variants
+            if name not in named
+        ],
+        "counters": {
+            "per": trials[0].get("unit", "pass"),
+            "explaining": [],
+            "kernel": [{"name": n, "unit": "s" if n == "steal" else "1"} for n in own],
+        },
+    }
+
+
+def _told(trial: Line) -> Line:
+    """As a trial line tells it: what its benchmark's line says, or the rest of it, is left out."""
+    counters = trial.get("counters", [])
+    always = [c["name"] in OWN and not c.get("per_thread") for c in counters]
+    own = {c["name"]: c for c, is_own in zip(counters, always) if is_own}
+    asked = {**trial, "counters": [c for c, is_own in zip(counters, always) if not is_own]}
+    for key in ("protocol", "unit", "statistic", "spread_within", "spread_between", "cycles"):
+        asked.pop(key, None)
+    if "=fnv1a64:" not in asked.get("identity", ""):
+        asked.pop("identity", None)
+    if not asked.get("oversubscribed", True):
+        del asked["oversubscribed"]
+    asked["metrics"] = [
+        {key: value for key, value in m.items() if key not in ("unit", "better", "why")}
+        for m in trial["metrics"]
+        if m.get("value") is not None
+    ]
+    if trial.get("noise"):
+        leave_out = {*OWN.values(), "run_delay_why", "samples"}
+        asked["noise"] = {k: v for k, v in trial["noise"].items() if k not in leave_out}
+    asked["kernel"] = {name: c["total"] for name, c in own.items() if c["total"]}
+    if trial.get("samples"):
+        asked["samples"] = {**trial["samples"], "parts": trial["samples"]["n"]}
+        asked["samples"].pop("batches", None)
+        asked["kernel_unknown"] = [n for n, c in own.items() if c["total"] is None]
+    if trial.get("placement"):
+        asked["placement"] = {
+            when: {k: v for k, v in place.items() if v != 0 or k not in UNSAID}
+            for when, place in trial["placement"].items()
+        }
+    return cast(Line, lean(asked))
+
+
+UNSAID = ("unmapped", "misplaced", "huge_bytes")  # where zero
+
+
+def as_written(lines: list[Line]) -> list[Line]:
+    """Trials that tell all of themselves become those of a record, behind a line for each
+    benchmark; what is a record stays one."""
+    if any(line["type"] == "benchmark" for line in lines):
+        return lines
+    trials: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        if line["type"] == "trial":
+            trials.setdefault((line["run"], line["benchmark"]), []).append(line)
+    written = []
+    for line in lines:
+        small = {"trial": _told, "samples": lean}.get(line["type"], dict)
+        own = small(line)
+        if line["type"] == "trial" and "cells" in own.get("pairs", {}):
+            cells = own["pairs"].pop("cells")
+            written.append({"type": "matrix", "run": line["run"], "trial": line["id"], **cells})
+        written.append(own)
+        if line["type"] == "header":
+            written += [_described(own) for (run, _), own in trials.items() if run == line["run"]]
+    return written
+
+
+def write(path: Path, lines: list[Line]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in as_written(lines)))
+    return path

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long checkpoint takes on a made-up machine."""
+
+from __future__ import annotations
+
+from ..machines import Machine
+from ..trials import Point
+
+
+def checkpoint(
+    machine: Machine,
+    threads: tuple[int, ...] = (1, 2, 4, 8),
+    bodies: tuple[str, ...] = ("loop", "reverse"),
+    apart: float = 1.0,
+) -> list[Point]:
+    """One pair of counters for all, and one for each; `apart`: what taking the two of a pair
+    apart makes of the time."""
+    points = []
+    for body in bodies:
+        floor = 0.8e-9 if body == "loop" else 6e-9
+        for n in threads:
+            shared = floor + 4e-9 * (n - 1)
+            times = {
+                "together": shared,
+                "apart": floor + (shared - floor) * apart,
+                "per-thread-dense": (floor + shared) / 2,
+            }
+            for variant, seconds in {**times, "per-thread": floor}.items():
+                raced = n > 1 and variant in ("together", "apart")
+                points.append(
+                    Point(
+                        "checkpoint",
+                        variant,
+                        {"ticks": 0, "every": 256, "body": body},
+                        n,
+                        seconds,
+                        unit="tick",
+                        bind="close",
+                        others={
+                            "throughput": ("tick/s", n / seconds),
+                            "kept": ("1", 0.6 if raced else 1.0),
+                            "fired-error": ("1", -0.12 if raced else 0.0),
+                        },
+                    )
+                )
+    return points

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long core-to-core takes on a made-up machine."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Optional
+
+from ..machines import Line, Machine
+from ..trials import Point
+
+TIMES = {"SMT": 12e-9, "L2": 25e-9, "L3": 45e-9, "node": 70e-9, "package": 95e-9, "machine": 180e-9}
+PROTOCOLS = {"compare-exchange": 1.0, "store-load": 1.1, "two-lines": 1.9, "message": 0.7}
+QUARTILES = {"0": 0.9, "0.25": 0.97, "0.5": 1.0, "0.75": 1.04, "0.99": 1.4}
+
+
+def core_to_core(
+    machine: Machine,
+    odd: tuple[int, ...] = (),
+    crowding: Optional[float] = 1.02,
+    protocols: Any = PROTOCOLS,
+) -> list[Point]:
+    """Cores two by two; four share an L3, one node is one package. The odd ones take 1.5 times
+    as long as they should."""
+    return [
+        Point(
+            "core-to-core",
+            "ping-pong",
+            {"protocol": protocol, "lines": 16, "home": home},
+            machine.cpu_nodes * machine.cores,
+            TIMES["L3"] * PROTOCOLS[protocol],
+            unit="transfer",
+            bind="close",
+            pairs=_pairs(machine, PROTOCOLS[protocol] * (1 + 0.1 * home), odd, crowding),
+        )
+        for protocol in protocols
+        for home in range(machine.cpu_nodes)
+    ]
+
+
+def _pairs(machine: Machine, times: float, odd: tuple[int, ...], crowding: Optional[float]) -> Line:
+    cpus = machine.cpu_nodes * machine.cores
+    rng = random.Random(cpus)
+    cells: Line = {"a": [], "b": [], "level": [], "n": [], **{q: [] for q in QUARTILES}}
+    for a in range(cpus):
+        for b in range(a + 1, cpus):
+            level = (
+                "machine"
+                if a // machine.cores != b // machine.cores
+                else "L3"
+                if a // 4 == b // 4
+                else "node"
+            )
+            median = (
+                TIMES[level]
+                * times
+                * rng.uniform(0.97, 1.03)
+                * (1.5 if a in odd or b in odd else 1)
+            )
+            for key, value in {
+                "a": a,
+                "b": b,
+                "level": level,
+                "n": 64,
+                **{q: median * f for q, f in QUARTILES.items()},
+            }.items():
+                cells[key].append(value)
+    levels = []
+    for level in dict.fromkeys(sorted(cells["level"], key=list(TIMES).index)):
+        own = sorted(m for m, of in zip(cells["0.5"], cells["level"]) if of == level)
+        medians = {q: own[int(float(q) * (len(own) - 1))] for q in QUARTILES}
+        meetings = {"n": 64 * len(own), **{q: medians[q] * f for q, f in QUARTILES.items()}}
+        levels.append(
+            {
+                "level": level,
+                "pairs": len(own),
+                "meetings": meetings,
+                "crowding": crowding,
+                **medians,
+            }
+        )
+    return {
+        "rounds": cpus - 1 + cpus % 2,
+        "levels": levels,
+        "outstanding": [
+            {"cpu": c, "level": "node", "median": 1.5 * TIMES["node"], "of": TIMES["node"]}
+            for c in odd
+        ],
+        "crowding": {"pairs": 8, "median": crowding, "most": crowding * 1.05} if crowding else None,
+        "cells": cells,
+    }
