@@ -22,6 +22,7 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
 SVG = "{http://www.w3.org/2000/svg}"
 POINTED_AT = {"bar", "point", "rect"}  # marks; others are thin, or lie on these
+WRITTEN = ("Title text", "Subtitle text")  # labels of what can be read
 # What stands before a value on hover, where that is not its column's name.
 BEFORE = {"trial": "", "text": "", "status": "", "interval": "95 % interval: "}
 
@@ -75,7 +76,8 @@ def _tidied(svg: str, name: str) -> str:
         of = element.attrib
         said = of.pop("aria-label", None)
         if "class" in of and element.tag.endswith("}g"):  # the page's style knows marks alone
-            of["class"] = next((c for c in of["class"].split() if c.startswith("mark-")), "")
+            own = (c for c in of["class"].split() if c.startswith("mark-") and c != "mark-group")
+            of["class"] = next(own, "")
         unused = ("role", "font-family", *["class"] * (not of.get("class")))
         for key in [k for k in of if k.startswith("aria-") or k in unused]:
             del of[key]
@@ -84,11 +86,12 @@ def _tidied(svg: str, name: str) -> str:
                 of[key] = f"{name}-{value}"
             elif "#" in value:
                 of[key] = re.sub(r"^(url\()?#(?=[a-z_]+\d)", rf"\1#{name}-", value)
-        if said:
+        if said and not said.startswith(WRITTEN):
             title = ElementTree.Element(SVG + "title")
             title.text = said
             element.insert(0, title)
     slim.slim(root)
+    slim.share_clips(root)
     root.set("font-family", "Liberation Sans, Arial, Helvetica, sans-serif")
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An SVG with less in it that looks the same: what Vega writes at each mark stands once at their
-group, lines of a kind are one path, and what draws nothing is gone."""
+group, lines of a kind are one path, equal clips are one, and what draws nothing is gone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 USUAL = {  # what holds without a word
     "opacity": "1",
     "stroke-width": "1",
+    "stroke-dasharray": "1,0",
     "font-weight": "normal",
     "text-anchor": "start",
     "pointer-events": "none",  # the page's style says so where it matters
@@ -46,6 +47,24 @@ def slim(element: Any) -> None:
     if element.get("class", "").startswith("mark-") and len(element):
         element[:] = _merged(flat)
         _share(element)
+        if element.get("class") == "mark-text":  # its elements say so
+            del element.attrib["class"]
+
+
+def share_clips(root: Any) -> None:
+    """What cuts off alike is told once."""
+    first: dict[Any, str] = {}
+    same: dict[str, str] = {}
+    for defs in root.iter(f"{SVG}defs"):
+        for clip in list(defs.iter(f"{SVG}clipPath")):
+            look = tuple(tuple(sorted(shape.attrib.items())) for shape in clip)
+            name = f"url(#{clip.get('id')})"
+            same[name] = first.setdefault(look, name)
+            if same[name] != name:
+                defs.remove(clip)
+    for element in root.iter():
+        if element.get("clip-path") in same:
+            element.set("clip-path", same[element.get("clip-path")])
 
 
 def _rounded(of: dict[str, str]) -> None:

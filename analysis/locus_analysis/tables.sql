@@ -289,7 +289,7 @@ SELECT whole, part, id, begun AS moment, (sketch->>'$.n')::BIGINT AS n,
 	(sketch->>'$.quantiles[10]')::DOUBLE AS greatest
 FROM batch WHERE sketch IS NOT NULL;
 
--- Both thinned out to some 400 marks a run, but 4 a trial; each stands for neighbouring samples of
+-- Both thinned out to some 400 marks a run, but 2 a trial; each stands for neighbouring samples of
 -- one trial. Ratios are to the median of the trial: of its samples, or else of its sketches.
 CREATE VIEW drift AS
 WITH one AS MATERIALIZED (
@@ -298,7 +298,7 @@ WITH one AS MATERIALIZED (
 	UNION ALL SELECT whole, part, id, moment, least, median, greatest, n, 0, false FROM sketch),
 usual AS (SELECT whole, part, id, nullif(coalesce(median(median) FILTER (kept), median(median)), 0)
 	AS time FROM one GROUP BY whole, part, id),
-share AS (SELECT whole, part, greatest(4, 400 // count(*)) AS marks FROM usual
+share AS (SELECT whole, part, greatest(2, 400 // count(*)) AS marks FROM usual
 	GROUP BY whole, part),
 bucket AS (SELECT one.*,
 		ntile(marks) OVER (PARTITION BY one.whole, one.part, one.id

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from locus_analysis.slim import slim
+from locus_analysis.slim import share_clips, slim
 
 GIVEN = """<svg xmlns="http://www.w3.org/2000/svg"><g transform="translate(0,0)">
 <path class="background" d="M0,0h760v170h-760Z" /><g><g class="mark-rule">
@@ -45,3 +45,16 @@ def test_what_says_something_on_hover_stays_alone() -> None:
 def test_shapes_are_one_path_and_what_draws_nothing_is_gone() -> None:
     assert marks("rect")[1] == [{"fill": "red", "d": "M1,1h1v1ZM3.2,1h1v1Z"}]
     assert not [e for e in made(GIVEN).iter() if e.get("class") in ("background", "foreground")]
+
+
+def test_what_cuts_off_alike_is_told_once() -> None:
+    wide, high = ('<rect width="620" height="330" />', '<rect width="620" height="331" />')
+    root = ElementTree.fromstring(
+        '<svg xmlns="http://www.w3.org/2000/svg"><g clip-path="url(#a)" /><g clip-path="url(#b)" />'
+        f'<g clip-path="url(#c)" /><defs><clipPath id="a">{wide}</clipPath><clipPath id="b">{wide}'
+        f'</clipPath><clipPath id="c">{high}</clipPath></defs></svg>'
+    )
+    share_clips(root)
+    used = [e.get("clip-path") for e in root.iter() if e.get("clip-path")]
+    assert used == ["url(#a)", "url(#a)", "url(#c)"]
+    assert [e.get("id") for e in root.iter() if e.tag.endswith("clipPath")] == ["a", "c"]
