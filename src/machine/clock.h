@@ -19,8 +19,7 @@ static inline double clock_now(void)
 
 /*
  * A counter of constant rate, independent of the core's frequency, for intervals too short for
- * clock_now(). Ticks have no fixed unit: calibrate against clock_now(). Not ordered with
- * surrounding instructions.
+ * clock_now(). Ticks have no fixed unit: clock_tick(). Not ordered with surrounding instructions.
  */
 static inline uint64_t clock_ticks(void)
 {
@@ -38,6 +37,9 @@ static inline uint64_t clock_ticks(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 #endif
 }
+
+/* s of a tick of clock_ticks(): compares the two for 2 ms. */
+double clock_tick(void);
 
 /*
  * Both in s. Overhead: median cost of one reading. Resolution: the smallest difference seen between

@@ -63,6 +63,41 @@ def test_waiting_is_timed_where_asked_for(run):
             assert times == [None] * 3
 
 
+def test_nobody_waits_longer_than_a_sample(run):
+    """... however late threads come to it, which is no part of anybody's waiting."""
+    messages, threads = 400, 9
+    _, trials = run(
+        f"--every 1 --threads {threads} --oversubscribe --actors 20 --state 64"
+        f" --messages {messages} --repeats 1"
+    )
+    for trial in measured(trials):
+        sample = value(trial, "time") * messages / threads
+        assert 0 < value(trial, "waiting-longest") <= 1.02 * sample
+
+
+def test_messages_at_a_set_rate(run):
+    """Sent by the last thread, none before it is due."""
+    messages, rate = 300, 20000
+    _, trials = run(
+        f"--rate {rate} --messages {messages} --threads 2 --actors 10 --in-flight 1,4"
+        f" --to self,random --every 1 --state 64 --repeats 3"
+    )
+    some(t for t in trials if t["variant"] == "best")
+    for trial in trials:
+        if trial["variant"] == "openmp":
+            assert trial["status"] == "impossible"
+            continue
+        assert trial["status"] in MEASURED, trial["reasons"]
+        assert 0 < value(trial, "throughput") <= 1.02 * rate * messages / (messages - 1)
+        assert value(trial, "waiting") > 0
+
+
+def test_a_rate_takes_a_thread(locus):
+    done = locus("actors", "--rate", "1000", "--threads", "1", "--actors", "10")
+    assert done.status != 0
+    assert "a thread that sends" in " ".join((done.err + done.out).split())
+
+
 def test_the_real_body(run):
     _, trials = run(f"--body real --entries 0,64,2000 --actors 24 --threads 2 {SHORT}")
     assert {t["parameters"]["entries"] for t in trials} == {64, 256, 2000}
@@ -104,6 +139,8 @@ def test_threads_that_float(run):
         ("--in-flight 0", "--in-flight"),
         ("--batch 0", "--batch"),
         ("--messages 2e12", "--messages"),
+        ("--rate -1", "--rate"),
+        ("--rate 2e9", "--rate"),
     ],
 )
 def test_what_makes_no_sense_is_refused(locus, arguments, said):

@@ -172,7 +172,7 @@ static void wake_bare(struct world *w, unsigned turn)
 
 static void send_one(struct world *w, unsigned turn)
 {
-	crew_send_in(&w->crew, &w->message[turn % ACTORS], &w->actor[turn % ACTORS]);
+	crew_send_in(&w->crew, &w->message[turn % ACTORS], &w->actor[turn % ACTORS], 0);
 }
 
 static double bare_wake_time(void)

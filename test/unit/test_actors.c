@@ -312,7 +312,7 @@ static void test_no_wake_up_is_lost(void **state)
 		for (unsigned turn = 0; turn < turns; turn++) {
 			unsigned looks = 0;
 
-			crew_send_in(&w.crew, &message, &w.actor[turn % ACTORS]);
+			crew_send_in(&w.crew, &message, &w.actor[turn % ACTORS], 0);
 			while (atomic_load(&handled) != turn + 1)
 				relax(looks++, turn % 7 * 50);
 		}
@@ -448,7 +448,7 @@ static void keep_busy(void *argument, struct crew_hand *h, struct actor *a, stru
 	if (a != o->actor)
 		o->handled = true;
 	else if (!o->turns++)
-		crew_send_in(h->crew, &o->other, &o->actor[1]);
+		crew_send_in(h->crew, &o->other, &o->actor[1], 0);
 	if (o->handled || o->turns == 1000)
 		crew_stop(h->crew);
 	else
@@ -494,7 +494,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 		if (i < ALL - 1)
 			crew_seed(&w.crew, 0, &message[i], &w.actor[i]);
 		else
-			crew_send_in(&w.crew, &message[i], &w.actor[i]);
+			crew_send_in(&w.crew, &message[i], &w.actor[i], 0);
 	}
 	/* the older half moves, inbox included, and the first of it is to run */
 	assert_ptr_equal(executor_best.next(h), &w.actor[0]);
@@ -526,7 +526,7 @@ static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
 	crews_open(&w, &best, &(struct crew){ .threads = 2, .actors = 2 });
 	for (unsigned i = 0; i < 2; i++) {
 		w.actor[i].home = 0;
-		crew_send_in(&w.crew, &message[i], &w.actor[i]);
+		crew_send_in(&w.crew, &message[i], &w.actor[i], 0);
 	}
 	h = crew_hand(&w.crew, 1);
 	h->asleep = true;

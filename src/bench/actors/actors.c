@@ -53,6 +53,10 @@ static const struct parameter parameters[] = {
 		       P_COUNT, .value = { "0" }, .zero = "auto" },
 	[EVERY] = { "every", "messages", "one in so many messages is timed; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
+	[RATE] = { "rate", "messages/s",
+		   "messages a second that the last thread sends from outside, each when it is "
+		   "due; 0: a message goes on when it was handled",
+		   P_REAL, .value = { "0" }, .zero = "none" },
 	{ 0 }
 };
 
@@ -102,7 +106,8 @@ const struct benchmark actors_benchmark = {
 	.summary = "actors with a state each: run where their state is, or by whoever has time",
 	.protocol = { 1,
 		      "messages are under way before the clock starts; each is sent on when it was "
-		      "handled, until all were handled equally often",
+		      "handled, until all were handled equally often; or a thread sends them when "
+		      "they are due",
 		      "moeller2014" },
 	.unit = { "message" },
 	.parameters = parameters,

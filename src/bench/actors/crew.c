@@ -130,9 +130,9 @@ void crew_send(struct crew_hand *h, struct message *m, struct actor *to)
 		c->executor->schedule(c, h, to);
 }
 
-void crew_send_in(struct crew *c, struct message *m, struct actor *to)
+void crew_send_in(struct crew *c, struct message *m, struct actor *to, uint64_t due)
 {
-	m->sent = 0;
+	m->sent = due;
 	if (actor_post(to, m))
 		c->executor->schedule(c, NULL, to);
 }

@@ -129,8 +129,8 @@ static inline bool crew_stopped(const struct crew *c)
 
 /* Of a thread that runs, by its body. */
 void crew_send(struct crew_hand *, struct message *, struct actor *to);
-/* From outside of the crew, or before it runs. */
-void crew_send_in(struct crew *, struct message *, struct actor *to);
+/* From outside of the crew, or before it runs. `due`: ticks, from when it waits; 0: not timed. */
+void crew_send_in(struct crew *, struct message *, struct actor *to, uint64_t due);
 /* The same, by thread `thread` of those that will run it, who is not at work. */
 void crew_seed(struct crew *, unsigned thread, struct message *, struct actor *to);
 

@@ -17,6 +17,7 @@ enum {
 	HOME,
 	MESSAGES,
 	EVERY,
+	RATE,
 };
 enum { BODY_WALK, BODY_REAL };
 #define BODY_CHOICES "walk,real"

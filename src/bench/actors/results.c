@@ -25,7 +25,8 @@ enum {
 const struct metric actors_metrics[] = {
 	[THROUGHPUT] = THROUGHPUT_METRIC("message"),
 	[WAITING] = { "waiting", "s",
-		      "median time from sending a message to handling it, one in --every of them",
+		      "median time from sending a message, or when it was due, to handling it; one "
+		      "in --every of them",
 		      LOWER_IS_BETTER, .kind = M_DISTRIBUTION },
 	[WAITING_P99] = { "waiting-p99", "s", "99th percentile of the same", LOWER_IS_BETTER,
 			  NULL },
@@ -62,22 +63,13 @@ static bool own_threads(const struct state *s)
 	return s->crew.executor->own_threads;
 }
 
-static double s_per_tick(const struct state *s, unsigned thread)
-{
-	const struct attendance *a = team_attendance(s->team, thread);
-	const struct crew_hand *h = crew_hand(&s->crew, thread);
-
-	return (a->end - a->begin) / (double)(h->ended - h->began);
-}
-
-/* Threads that are not of the team are timed by the tick of the first one, which waits for them. */
 static void collect_waiting(struct state *s, struct result *result)
 {
 	struct histogram *all = &s->waiting[s->threads];
 
 	histogram_clear(all);
 	for (unsigned i = 0; i < s->threads; i++) {
-		histogram_merge(all, &s->waiting[i], s_per_tick(s, own_threads(s) ? 0 : i));
+		histogram_merge(all, &s->waiting[i], s->tick);
 		histogram_clear(&s->waiting[i]);
 	}
 	if (!histogram_total(all))

@@ -11,8 +11,14 @@
 #include "machine/topology/topology.h"
 
 enum { MOST_ACTORS = 1 << 20, MOST_IN_FLIGHT = 1 << 16, MOST_ENTRIES = 1 << 26 };
+#define MOST_RATE     1e9
 #define MOST_STATE    (UINT64_C(1) << 32)
 #define MOST_MESSAGES (UINT64_C(1) << 40)
+
+unsigned actors_threads(const struct trial *t)
+{
+	return t->threads - (t->value[RATE].real > 0);
+}
 
 uint64_t actors_active(const struct trial *t)
 {
@@ -66,6 +72,8 @@ static const char *wrong(const union value *v)
 		return "--batch: 1 to 2^32 - 1 messages";
 	if (v[MESSAGES].count > MOST_MESSAGES)
 		return "--messages: at most 2^40";
+	if (!(v[RATE].real >= 0) || v[RATE].real > MOST_RATE)
+		return "--rate: 0 to 1e9 messages a second";
 	return v[BODY].choice == BODY_WALK ? wrong_state(v) : NULL;
 }
 
@@ -90,20 +98,32 @@ const char *actors_settle(const struct trial *t, union value *value, uint64_t gi
 
 static size_t own_bytes(const struct trial *t)
 {
-	return crew_bytes(t->variant->data, t->threads, t->value[ACTORS].count);
+	return crew_bytes(t->variant->data, actors_threads(t), t->value[ACTORS].count);
+}
+
+static const char *pointless(const struct trial *t)
+{
+	const struct executor *executor = t->variant->data;
+	const uint64_t units = t->value[MESSAGES].count;
+
+	if (units && units < actors_messages(t))
+		return "--messages: fewer than there are under way";
+	if (t->value[RATE].real > 0 && t->threads < 2)
+		return "--rate: takes a thread that sends, beside those that handle";
+	if (t->value[RATE].real > 0 && executor->own_threads)
+		return "--rate: its threads take nothing from outside while they run";
+	return NULL;
 }
 
 struct needs actors_needs(const struct trial *t)
 {
 	const uint64_t actors = t->value[ACTORS].count, units = t->value[MESSAGES].count;
-	struct needs needs = { .units = units };
+	struct needs needs = { .pointless = pointless(t), .units = units };
 
-	if (units && units < actors_messages(t)) {
-		needs.pointless = "--messages: fewer than there are under way";
+	if (needs.pointless)
 		return needs;
-	}
 	needs.bytes = region_takes(t->machine, actors * actors_stride(t), PAGES_BASE) +
-		      region_takes(t->machine, t->threads * own_bytes(t), PAGES_BASE) +
+		      region_takes(t->machine, actors_threads(t) * own_bytes(t), PAGES_BASE) +
 		      actors * (sizeof(struct actor) + sizeof(uint32_t)) +
 		      actors_messages(t) * sizeof(struct message) +
 		      (t->threads + 1) * sizeof(struct histogram);

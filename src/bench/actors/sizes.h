@@ -5,6 +5,8 @@
 
 #include "benchmark.h"
 
+/* Of those that a trial has: one sends, if there is a rate. */
+unsigned actors_threads(const struct trial *);
 uint64_t actors_active(const struct trial *);	/* actors that get messages */
 uint64_t actors_messages(const struct trial *); /* messages under way at any time */
 size_t actors_stride(const struct trial *);	/* bytes from one actor's state to the next */

@@ -36,9 +36,9 @@ static enum crew_step step_between(const struct trial *t, unsigned from, unsigne
 
 static void measure_steps(struct state *s, const struct trial *t)
 {
-	for (unsigned i = 0; i < t->threads; i++)
-		for (unsigned j = 0; j < t->threads; j++)
-			s->step[i * t->threads + j] = (unsigned char)step_between(t, i, j);
+	for (unsigned i = 0; i < s->threads; i++)
+		for (unsigned j = 0; j < s->threads; j++)
+			s->step[i * s->threads + j] = (unsigned char)step_between(t, i, j);
 }
 
 /* As --home says: by the share of each thread, all at the first one, or a page on each node. */
@@ -52,9 +52,9 @@ static bool map_states(struct state *s, const struct trial *t)
 	s->states = region_base(r);
 	if (home == HOME_INTERLEAVE)
 		region_even(r);
-	for (unsigned i = 0; home != HOME_INTERLEAVE && i < t->threads; i++) {
-		const size_t begin = share_begin(s->actors, i, t->threads) * s->stride,
-			     end = share_begin(s->actors, i + 1, t->threads) * s->stride;
+	for (unsigned i = 0; home != HOME_INTERLEAVE && i < s->threads; i++) {
+		const size_t begin = share_begin(s->actors, i, s->threads) * s->stride,
+			     end = share_begin(s->actors, i + 1, s->threads) * s->stride;
 
 		region_home(r, begin, end - begin, t->place[home == HOME_OWN ? i : 0].node);
 	}
@@ -63,13 +63,13 @@ static bool map_states(struct state *s, const struct trial *t)
 
 static bool get_memory(struct state *s, const struct trial *t, size_t *own)
 {
-	*own = crew_bytes(t->variant->data, t->threads, s->actors);
+	*own = crew_bytes(t->variant->data, s->threads, s->actors);
 	s->actor = apart_alloc(s->actors * sizeof(*s->actor));
 	s->message = calloc(s->messages, sizeof(*s->message));
 	s->active = calloc(s->actives, sizeof(*s->active));
-	s->step = calloc((size_t)t->threads * t->threads, 1);
-	s->waiting = apart_alloc((t->threads + 1) * sizeof(*s->waiting));
-	s->crew.memory = pieces_map(t, "queues", 0, t->threads, *own, false);
+	s->step = calloc((size_t)s->threads * s->threads, 1);
+	s->waiting = apart_alloc((s->threads + 1) * sizeof(*s->waiting));
+	s->crew.memory = pieces_map(t, "queues", 0, s->threads, *own, false);
 	return s->actor && s->message && s->active && s->step && s->waiting && s->crew.memory &&
 	       map_states(s, t);
 }
@@ -85,7 +85,9 @@ static void take_values(struct state *s, const struct trial *t)
 	s->entries = t->value[ENTRIES].count;
 	s->random = t->value[TO].choice == TO_RANDOM;
 	s->place = t->place;
-	s->threads = t->threads;
+	s->threads = actors_threads(t);
+	s->seed = t->seed + t->allocation;
+	s->rate = t->value[RATE].real;
 	s->floating = t->floating;
 	s->exact = t->value[MESSAGES].count > 0;
 	s->team = t->team;
@@ -106,10 +108,14 @@ static void body(void *argument, struct crew_hand *h, struct actor *a, struct me
 	else if (!bodies_map_use(a->state, a->ran))
 		give_up(s, "there was no memory for what a message allocates");
 	m->hops++;
-	if (m->hops < s->hops + (m->index < s->rest))
+	if (s->rate > 0) {
+		source_hand_back(&s->source, m);
+	} else if (m->hops < s->hops + (m->index < s->rest)) {
 		crew_send(h, m,
 			  s->random ? &s->actor[s->active[crew_draw(h, (unsigned)s->actives)]] : a);
-	else if (atomic_fetch_sub_explicit(&s->left, 1, memory_order_relaxed) == 1)
+		return;
+	}
+	if (atomic_fetch_sub_explicit(&s->left, 1, memory_order_relaxed) == 1)
 		crew_stop(&s->crew);
 }
 
@@ -127,7 +133,7 @@ static void set_up_crew(struct state *s, const struct trial *t)
 	enum { SPINS = 500 };
 
 	s->crew = (struct crew){ .executor = t->variant->data,
-				 .threads = t->threads,
+				 .threads = s->threads,
 				 .actors = s->actors,
 				 .body = body,
 				 .argument = s,
@@ -155,9 +161,12 @@ void *actors_prepare(const struct trial *t)
 		errno = error;
 		return NULL;
 	}
-	choose_active(s, t->seed + t->allocation);
+	choose_active(s, s->seed);
 	measure_steps(s, t);
 	set_up_crew(s, t);
+	s->tick = clock_tick();
+	if (s->rate > 0)
+		source_open(&s->source, s->rate, s->tick);
 	for (uint64_t i = 0; i < s->actors; i++)
 		s->actor[i].state = s->states + i * s->stride;
 	return s;
@@ -182,9 +191,12 @@ void actors_enter(void *state, struct worker *self)
 {
 	struct state *s = state;
 
-	memset(s->crew.memory + self->index * crew_bytes(s->crew.executor, s->threads, s->actors),
-	       0, crew_bytes(s->crew.executor, s->threads, s->actors));
-	touch(s, self->index);
+	if (self->index < s->threads) {
+		const size_t own = crew_bytes(s->crew.executor, s->threads, s->actors);
+
+		memset(s->crew.memory + self->index * own, 0, own);
+		touch(s, self->index);
+	}
 	team_barrier(s->team);
 	if (self->index)
 		return;
@@ -201,11 +213,8 @@ static void seed(void *state, struct worker *self)
 	for (uint64_t i = 0; i < s->messages; i++) {
 		struct actor *a = &s->actor[s->active[i % s->actives]];
 
-		if (a->home != self->index)
-			continue;
-		s->message[i].hops = 0;
-		s->message[i].index = i;
-		crew_seed(&s->crew, self->index, &s->message[i], a);
+		if (a->home == self->index)
+			crew_seed(&s->crew, self->index, &s->message[i], a);
 	}
 }
 
@@ -214,8 +223,19 @@ void actors_reset(void *state)
 	struct state *s = state;
 
 	crew_start(&s->crew);
+	for (unsigned i = 0; i < s->threads; i++)
+		histogram_clear(&s->waiting[i]); /* of a warm-up */
 	atomic_store(&s->left, s->messages);
-	team_run(s->team, seed, s);
+	atomic_store(&s->source.handed_back, NULL);
+	s->source.free = NULL;
+	for (uint64_t i = s->messages; i-- > 0;) {
+		s->message[i].hops = 0;
+		s->message[i].index = i;
+		if (s->rate > 0)
+			source_hand_back(&s->source, &s->message[i]);
+	}
+	if (s->rate == 0)
+		team_run(s->team, seed, s);
 }
 
 /*
@@ -227,14 +247,25 @@ static void share_out(struct state *s)
 	enum { FEWEST = 4 };
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < s->threads; i++)
+	for (unsigned i = 0; i < s->threads + (s->rate > 0); i++)
 		sum += team_worker(s->team, i)->count;
+	if (s->rate > 0)
+		atomic_store(&s->left, sum);
 	s->hops = sum / s->messages;
 	s->rest = sum % s->messages;
-	if (s->hops < FEWEST && !s->exact) {
+	if (s->hops < FEWEST && !s->exact && s->rate == 0) {
 		s->hops = FEWEST;
 		s->rest = 0;
 	}
+}
+
+static struct actor *target(void *state, const struct message *m, uint64_t i)
+{
+	const struct state *s = state;
+	const uint64_t n = s->random ? (random_word(s->seed, i) >> 32) * s->actives >> 32
+				     : m->index % s->actives;
+
+	return &s->actor[s->active[n]];
 }
 
 void actors_work(void *state, struct worker *self)
@@ -244,6 +275,11 @@ void actors_work(void *state, struct worker *self)
 	if (!self->index)
 		share_out(s);
 	team_barrier(s->team);
+	if (self->index == s->threads) {
+		source_send(&s->source, &s->crew, s->hops * s->messages + s->rest, target, s);
+		self->done = 0;
+		return;
+	}
 	crew_run(&s->crew, self->index);
 	self->failed = atomic_load(&s->failed);
 	self->done = crew_hand(&s->crew, self->index)->ran;
@@ -259,11 +295,16 @@ static const char *say(struct state *s, const char *what, uint64_t actor)
 const char *actors_verify(void *state, const struct trial *t)
 {
 	struct state *s = state;
+	uint64_t handled = 0;
 
 	(void)t;
-	for (uint64_t i = 0; i < s->messages; i++)
-		if (s->message[i].hops != s->hops + (i < s->rest))
+	for (uint64_t i = 0; i < s->messages; i++) {
+		handled += s->message[i].hops;
+		if (s->rate == 0 && s->message[i].hops != s->hops + (i < s->rest))
 			return "a message was lost, or handled twice";
+	}
+	if (handled != s->hops * s->messages + s->rest)
+		return "a message was lost, or handled twice";
 	for (uint64_t i = 0; i < s->actors; i++) {
 		const struct actor *a = &s->actor[i];
 

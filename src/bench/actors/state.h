@@ -4,6 +4,7 @@
 #define LOCUS_ACTORS_STATE_H
 
 #include "bench/actors/crew.h"
+#include "bench/actors/source.h"
 #include "benchmark.h"
 
 enum { ACTORS_SENTENCE = 160 };
@@ -19,13 +20,17 @@ struct state {
 	uint64_t touched;     /* of them, by a message */
 	uint64_t entries;     /* of an actor's map; 0: walk */
 	bool random;	      /* messages go to a random actor; false: to the same */
+	uint64_t seed;
+	double tick; /* s */
+	double rate; /* messages a second, by a thread beside those of the crew; 0: none */
+	struct source source;
 	/* of this sample: how often a message is handled, the first `rest` once more */
 	uint64_t hops, rest;
 	_Alignas(APART) _Atomic uint64_t left;	   /* messages that are to be handled again */
 	_Atomic(const char *) failed;		   /* why the sample failed; NULL: it did not */
 	_Alignas(APART) const struct place *place; /* by thread */
 	struct team *team;
-	unsigned threads;
+	unsigned threads;	   /* that handle messages */
 	bool floating, exact;	   /* exact: --messages says how many */
 	unsigned char *step;	   /* the crew's */
 	struct histogram *waiting; /* by thread, then of all */
