@@ -2,16 +2,14 @@
 /* The map `best` in several threads, more than CPUs: each knows what becomes of its own keys. */
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "counted_memory.h"
+#include "held.h"
 #include "cases.h"
 #include "bench/hashmap/best_tables.h"
 #include "kit/random.h"
@@ -136,19 +134,6 @@ static void grow_and_shrink(struct best_handle *h, uint64_t first, const struct 
 	}
 }
 
-static _Atomic bool held;
-static int go_on[2]; /* a pipe */
-
-static void hold(int signal)
-{
-	char byte;
-
-	(void)signal;
-	atomic_store(&held, true);
-	while (read(go_on[0], &byte, 1) != 1)
-		;
-}
-
 static void *look(void *argument)
 {
 	struct party *p = argument;
@@ -175,21 +160,17 @@ static void test_held_reader(void **state)
 	pthread_t reader;
 
 	(void)state;
-	assert_false(pipe(go_on));
-	signal(SIGUSR1, hold);
+	held_open();
 	party_open(&p, &memory, false);
 	h = best_join(p.map);
 	for (unsigned i = 0; i < OWN; i++)
 		best_insert(h, p.key[0][i], value_of(p.key[0][i], i));
 	assert_false(pthread_create(&reader, NULL, look, &p));
 	for (unsigned turn = 0; turn < cases(20); turn++) {
-		atomic_store(&held, false);
-		assert_false(pthread_kill(reader, SIGUSR1));
-		while (!atomic_load(&held))
-			sched_yield();
+		held_begin(reader);
 		for (unsigned i = 0; i < 3; i++)
 			grow_and_shrink(h, 1 << 20, &memory, MOST_TABLES);
-		assert_int_equal(write(go_on[1], "", 1), 1);
+		held_end();
 	}
 	atomic_store(&p.end, true);
 	pthread_join(reader, NULL);
@@ -197,8 +178,7 @@ static void test_held_reader(void **state)
 	best_leave(h);
 	best_close(p.map);
 	assert_int_equal(memory.tables, 0);
-	close(go_on[0]);
-	close(go_on[1]);
+	held_close();
 }
 
 /* Held where it has entered a table, or followed it to the next one: these stay. */

@@ -3,15 +3,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "bench/hashmap/waitfree.h"
+#include "held.h"
 #include "maps.h"
 
 enum { ENTRY = sizeof(struct waitfree_entry) + sizeof(uint64_t) };
@@ -59,19 +58,6 @@ static void test_growth_is_tried_again(void **state)
 }
 
 enum { KEYS = 20, ENTRIES = 1000 };
-static _Atomic bool held;
-static int go_on[2]; /* a pipe */
-
-static void hold(int signal)
-{
-	char byte;
-
-	(void)signal;
-	atomic_store(&held, true);
-	while (read(go_on[0], &byte, 1) != 1)
-		;
-}
-
 struct reader {
 	struct map_world *w;
 	_Atomic unsigned wrong;
@@ -126,8 +112,7 @@ static void test_held_reader(void **state)
 	shape.threads = 2;
 	shape.keys = shape.share = KEYS;
 	w = maps_open(&waitfree_map, &shape, ENTRIES * ENTRY);
-	assert_false(pipe(go_on));
-	signal(SIGUSR1, hold);
+	held_open();
 	maps_call(w.kind->begin, &w, 0);
 	for (uint64_t i = 0; i < KEYS; i++)
 		assert_int_equal(put(&w, i, i), MAP_ABSENT);
@@ -137,14 +122,11 @@ static void test_held_reader(void **state)
 	for (unsigned turn = 0; turn < 3; turn++) {
 		uint64_t done;
 
-		atomic_store(&held, false);
-		assert_false(pthread_kill(reader, SIGUSR1));
-		while (!atomic_load(&held))
-			sched_yield();
+		held_begin(reader);
 		done = update(&w, (uint64_t)10 * ENTRIES);
 		assert_true(done <= ENTRIES);
 		assert_non_null(strstr(w.worker[0].failed, "the entries"));
-		assert_int_equal(write(go_on[1], "", 1), 1);
+		held_end();
 		for (uint64_t more = 0; more < 2 * ENTRIES; more += done) {
 			done = update(&w, 1);
 			if (!done)
@@ -159,8 +141,7 @@ static void test_held_reader(void **state)
 	maps_call(w.kind->end, &w, 0);
 	assert_int_equal(w.kind->size(w.map), KEYS);
 	maps_close(&w);
-	close(go_on[0]);
-	close(go_on[1]);
+	held_close();
 }
 
 int main(void)

@@ -535,6 +535,9 @@ static void bad_bindings(void **unused)
 		{ "8-9,1,20", 1,
 		  "CPUs 8-9,20 of \"8-9,1,20\" are not there, or this process may not use them; "
 		  "usable: 0-7" },
+		{ "9-234316:2,9-234316:2,8-9", 1,
+		  "CPUs 8-9 of \"9-234316:2,9-234316:2,8-9\" are not there, or this process may "
+		  "not use them; usable: 0-7" },
 		{ "0-2000000000", 1,
 		  "can't bind to \"0-2000000000\"; expected close, spread, float, or a list of "
 		  "CPUs such as" },

@@ -91,6 +91,31 @@ static int take_number(const struct machine *m, const char *list, unsigned numbe
 	return 0;
 }
 
+static unsigned highest_cpu(const struct machine *m)
+{
+	int highest = 0;
+
+	for (unsigned i = 0; i < m->cpus; i++)
+		highest = m->cpu[i].number > highest ? m->cpu[i].number : highest;
+	return (unsigned)highest;
+}
+
+/* Beyond the highest CPU, one number of those with a step stands for the rest. */
+static int take_range(const struct machine *m, const char *list, const unsigned range[2],
+		      unsigned step, struct cpu_order *order, hwloc_bitmap_t unknown,
+		      const char **why)
+{
+	const unsigned highest = highest_cpu(m);
+	unsigned number = range[0];
+
+	for (; number <= range[1] && number <= highest; number += step)
+		if (take_number(m, list, number, order, unknown, why))
+			return -1;
+	if (number > range[1])
+		return 0;
+	return hwloc_bitmap_set_range(unknown, number, (int)(step == 1 ? range[1] : number));
+}
+
 static int take_numbers(const struct machine *m, const char *list, struct cpu_order *order,
 			hwloc_bitmap_t unknown, const char **why)
 {
@@ -98,20 +123,19 @@ static int take_numbers(const struct machine *m, const char *list, struct cpu_or
 	char numbers[NUMBER_LIST_TEXT];
 
 	for (;; at++) {
-		unsigned first, last, step = 1;
+		unsigned range[2], step = 1;
 
-		if (!number_at(&at, NUMBER_LIST_MOST, &first))
+		if (!number_at(&at, NUMBER_LIST_MOST, &range[0]))
 			break;
-		last = first;
-		if (*at == '-' && (at++, !number_at(&at, NUMBER_LIST_MOST, &last)))
+		range[1] = range[0];
+		if (*at == '-' && (at++, !number_at(&at, NUMBER_LIST_MOST, &range[1])))
 			break;
 		if (*at == ':' && (at++, !number_at(&at, NUMBER_LIST_MOST, &step) || !step))
 			break;
-		if (last < first)
+		if (range[1] < range[0])
 			break;
-		for (unsigned number = first; number <= last; number += step)
-			if (take_number(m, list, number, order, unknown, why))
-				return -1;
+		if (take_range(m, list, range, step, order, unknown, why))
+			return -1;
 		if (!*at)
 			return 0;
 		if (*at != ',')
