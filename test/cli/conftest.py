@@ -78,6 +78,24 @@ def often():
     return int(os.environ.get("OFTEN", 100))
 
 
+def value(trial, name):
+    """Of a metric."""
+    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
+
+
+@pytest.fixture(scope="module")
+def run(request, locus, tmp_path_factory, read):
+    """Runs the benchmark that the file of tests is named after: how it ended, and its trials."""
+    benchmark = request.module.__name__.removeprefix("test_")
+
+    def with_record(arguments, **more):
+        file = tmp_path_factory.mktemp(benchmark) / "record.jsonl"
+        done = locus(benchmark, *arguments.split(), "--output", file, timeout=300, **more)
+        return done, [line for line in read(file) if line["type"] == "trial"]
+
+    return with_record
+
+
 @pytest.fixture(scope="session")
 def trials(read):
     """{variant: trial line} of a record."""

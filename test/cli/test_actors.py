@@ -4,25 +4,12 @@
 import re
 
 import pytest
+from conftest import value
 from some import some
 
 VARIANTS = ["dedicated", "shuffled", "pool", "stealing", "openmp", "best"]
 MEASURED = ("ok", "noisy", "unconverged")
 SHORT = "--repeats 2 --duration 1ms"
-
-
-@pytest.fixture(scope="module")
-def run(locus, tmp_path_factory, read):
-    def with_record(arguments):
-        file = tmp_path_factory.mktemp("actors") / "record.jsonl"
-        done = locus("actors", *arguments.split(), "--output", file, timeout=300)
-        return done, [line for line in read(file) if line["type"] == "trial"]
-
-    return with_record
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
 def measured(trials):

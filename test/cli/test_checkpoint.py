@@ -4,27 +4,12 @@
 import re
 
 import pytest
+from conftest import value
 from retries import tries
 
 LAYOUTS = ["together", "apart", "per-thread-dense", "per-thread"]
 MEASURED = ("ok", "noisy", "unconverged")
 SHORT = "--repeats 2 --duration 2ms"
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
-
-
-@pytest.fixture(scope="module")
-def run(locus, tmp_path_factory, read):
-    """Runs checkpoint with a record: how it ended, and its trials."""
-
-    def with_record(arguments):
-        file = tmp_path_factory.mktemp("checkpoint") / "record.jsonl"
-        done = locus("checkpoint", *arguments.split(), "--output", file, timeout=300)
-        return done, [line for line in read(file) if line["type"] == "trial"]
-
-    return with_record
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,12 @@
 """hashmap as a user runs it: what each trial must hold, whatever its speed."""
 
 import pytest
+from conftest import value
 from some import some
 
 STRIPED = ["striped", "striped-waitfree"]
 MEASURED = ("ok", "noisy", "unconverged")
 SHORT = "--repeats 2 --duration 1ms"
-
-
-@pytest.fixture(scope="module")
-def run(locus, tmp_path_factory, read):
-    def with_record(arguments, **more):
-        file = tmp_path_factory.mktemp("hashmap") / "record.jsonl"
-        done = locus("hashmap", *arguments.split(), "--output", file, timeout=300, **more)
-        return done, [line for line in read(file) if line["type"] == "trial"]
-
-    return with_record
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
 def measured(trials):

@@ -11,6 +11,7 @@ import struct
 import time
 
 import pytest
+from conftest import value
 from listed import unwrapped
 from some import some
 
@@ -18,10 +19,6 @@ SHARING = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
 VARIANTS = [*SHARING, "best"]
 MEASURED = ("ok", "noisy", "unconverged")
 SHORT = "--profile standard --repeats 1"
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
 def save(path, rows, code="d"):

@@ -5,13 +5,10 @@ import math
 import re
 
 import pytest
+from conftest import value
 from some import some
 
 PATTERNS = ["cycle", "page-cycle", "page-random", "page-stride", "line-stride"]
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
 @pytest.fixture(scope="module")

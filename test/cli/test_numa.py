@@ -5,6 +5,7 @@ import pathlib
 import re
 
 import pytest
+from conftest import value
 
 PLACEMENTS = ["single", "random", "static", "interleave", "bind", "migrate", "matrix"]
 KERNELS = [
@@ -27,10 +28,6 @@ WORDS = {
     "add": (2, 1),
     "triad": (2, 1),
 }
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
 @pytest.fixture(scope="module")

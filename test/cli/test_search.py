@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from conftest import value
 from listed import unwrapped
 from retries import tries
 from some import some
@@ -25,26 +26,20 @@ REPORTED = {
 ALWAYS = {"search-time", "key-time", "throughput", "time"}
 
 
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
-
-
 def ratios(trial):
     return {(ratio["of"], ratio["to"]): ratio for ratio in trial["ratios"]}
 
 
 @pytest.fixture(scope="module")
-def run(locus, tmp_path_factory, read):
-    """Runs search with a record: how it ended, and its trials."""
+def run(run):
+    """In the standard profile, unless told otherwise."""
 
-    def with_record(arguments, **more):
-        file = tmp_path_factory.mktemp("search") / "record.jsonl"
-        profile = [] if "--profile" in arguments else ["--profile", "standard"]
-        words = [*profile, *arguments.split()]
-        done = locus("search", *words, "--output", file, timeout=300, **more)
-        return done, [line for line in read(file) if line["type"] == "trial"]
+    def standard(arguments, **more):
+        return run(
+            f"--profile standard {arguments}" if "--profile" not in arguments else arguments, **more
+        )
 
-    return with_record
+    return standard
 
 
 def right(trials):

@@ -6,6 +6,7 @@ import functools
 import re
 
 import pytest
+from conftest import value
 from listed import unwrapped
 from retries import tries
 from some import some
@@ -19,10 +20,6 @@ QUANTILES = ["0", "0.25", "0.5", "0.75", "0.99"]
 COLUMNS = ["least", "1/4", "median", "3/4", "99 %"]
 SHORT = "--repeats 2 --duration 2ms"
 LONGER = "--repeats 3 --duration 20ms"
-
-
-def value(trial, name):
-    return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
 def seconds(text):

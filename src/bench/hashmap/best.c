@@ -4,12 +4,12 @@
 #include "bench/hashmap/best_move.h"
 
 enum {
-	AHEAD = 16, /* operations whose lines are on their way */
+	AHEAD = 16, /* operations whose lines are prefetched */
 	AGAIN = -2,
 	SPINS = 1 << 8,
 };
 
-/* Where the bucket has a chain, or has been moved, or changes. */
+/* The slow path: the bucket has a chain, has been moved, or is changing. */
 static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t key, uint64_t hash,
 						 uint64_t *value)
 {
@@ -37,8 +37,8 @@ static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t
 }
 
 /*
- * The usual case: the key is in its home, or in no chain. All else is apart, so that this needs
- * few registers.
+ * The fast path: the key is in its home bucket, or in no chain. It is separate so that it needs few
+ * registers.
  */
 static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
 {
@@ -64,14 +64,14 @@ bool best_find(struct best_handle *h, uint64_t key, uint64_t *value)
 	return find(h, key, best_hash(h->seed, key), value);
 }
 
-/* A home that we have locked, and where the key is in it. */
+/* A locked home bucket, and the slot that has the key. */
 struct locked {
 	struct best_table *table;
 	struct best_bucket *home; /* NULL: begin anew */
 	uint64_t word, found;
 };
 
-/* Where the table is being moved, or another writer has the lock. */
+/* The slow path: the table is being moved, or another writer has the lock. */
 static __attribute__((noinline)) struct locked wait_for_home(struct best_handle *h, uint64_t key,
 							     uint64_t hash)
 {
@@ -93,8 +93,9 @@ static __attribute__((noinline)) struct locked wait_for_home(struct best_handle 
 }
 
 /*
- * Looks for the key first, and then locks the home if its word has not changed: what comes after
- * the exchange has to wait for it. The lines are fetched as our own at once, not shared first.
+ * Looks for the key first, then locks the home if its word is unchanged: instructions after an
+ * atomic exchange wait for it. Prefetches the lines for writing, so that they are not fetched
+ * twice.
  */
 static inline struct locked lock_home(struct best_handle *h, uint64_t key, uint64_t hash)
 {
@@ -123,7 +124,7 @@ static inline void count(struct best_handle *h, int change)
 		move_count(h);
 }
 
-/* The key is not in its home, of which all slots are in use. */
+/* The key is not in its home, whose slots are all in use. */
 static __attribute__((noinline)) int put_in_chain(struct best_handle *h, struct locked l,
 						  uint64_t key, uint64_t value, uint64_t hash,
 						  bool replace)
@@ -240,7 +241,7 @@ static inline void operate(struct best_handle *h, struct best_operation *o, uint
 	}
 }
 
-/* A hint, of where the home is if the table stays. */
+/* A hint: where the home is if the table is not replaced. */
 static inline uint64_t fetch(struct best_handle *h, const struct best_operation *o)
 {
 	const uint64_t hash = best_hash(h->seed, o->key);

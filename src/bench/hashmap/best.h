@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A concurrent hash map from any 64-bit key to any 64-bit value, as fast as we know how.
+ * A fast concurrent hash map from any 64-bit key to any 64-bit value.
  *
  * Every operation is linearizable. Writers lock one bucket, by a bit of its word. Readers take no
- * lock, write nothing that is shared, and never wait: they retry only where a writer has finished a
- * change to the very bucket that they read. The table doubles and halves while it is used: each
- * writer moves some buckets, readers go where a moved bucket sends them.
+ * lock, write no shared memory, and never wait: they retry only if a writer has completed a change
+ * to the bucket that they read. The table doubles and halves while it is used: each writer moves
+ * some buckets, and a moved bucket sends readers to the next table.
  *
- * Each thread joins, and uses the handle that it got; a handle is one thread's at a time. A handle
- * names the tables that its thread may be reading (best_tables.h), so a thread that stops in
- * mid-read keeps at most two tables from being given back, however long it stops and whatever the
- * others do.
+ * Each thread joins and gets a handle, which one thread may use at a time. A handle names the
+ * tables that its thread may be reading (best_tables.h). So a thread that is stopped in the middle
+ * of a read keeps at most two tables from being given back, whatever the others do.
  */
 #ifndef LOCUS_HASHMAP_BEST_H
 #define LOCUS_HASHMAP_BEST_H
@@ -33,7 +32,7 @@ struct best_options {
 
 /* NULL with errno. */
 struct best_map *best_open(const struct best_options *);
-/* All threads have left. NULL is fine. */
+/* To be called when all threads have left. NULL is fine. */
 void best_close(struct best_map *);
 
 /* NULL with errno. */
@@ -66,7 +65,7 @@ void best_batch(struct best_handle *, struct best_operation *operation, size_t n
 
 /* Exact while nobody writes; else each writer's last few changes may be missing. */
 size_t best_size(const struct best_map *);
-/* Bytes of all tables, those included that wait to be given back. */
+/* Bytes of all tables, including those that wait to be given back. */
 size_t best_bytes(const struct best_map *);
 /*
  * Bytes that a map with this capacity takes from its memory until it has grown to so many keys,
@@ -75,9 +74,10 @@ size_t best_bytes(const struct best_map *);
 size_t best_most_bytes(size_t capacity, size_t keys);
 
 /*
- * Goes over all keys, in the order of their hash. What is there from the first call to the last
- * comes exactly once, though the table may grow and shrink; what comes or goes meanwhile comes once
- * or not at all. Returns how many of `room` (at least 1) pairs were filled in; 0: that was all.
+ * Visits all keys in the order of their hash. A key that stays in the map from the first call to
+ * the last is returned exactly once, even if the table grows or shrinks; one that is inserted or
+ * removed meanwhile, once or not at all. Returns how many of `room` (at least 1) pairs were filled
+ * in; 0: the end.
  */
 struct best_pair {
 	uint64_t key, value;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bucket: two cache lines, and what readers and writers agree on. The first line has a word and
- * seven keys, so that all are compared at once; the second one has the chain and their values.
+ * A bucket of two cache lines, and the protocol of its readers and writers. The first line has a
+ * word and seven keys, which are compared together; the second has the chain and the values.
  *
- * `word` has a bit for each slot in use, the lock of writers, whether the bucket has been moved to
- * the next table, whether there are overflow buckets, and a version that grows with each change but
- * that of a value. `chain` has the index of the first overflow bucket, and tags: a bit for each of
- * 32 classes of keys that may be in the chain, so that what is in no chain is seldom looked for
- * there. Home buckets are locked; their word stands for the whole chain. An overflow bucket's word
- * has only bits of slots, its `chain` only an index.
+ * `word` has a bit for each slot in use, the writers' lock, whether the bucket has been moved to
+ * the next table, whether it has overflow buckets, and a version, which every change but that of a
+ * value increases. `chain` has the index of the first overflow bucket, and tags: one bit for each
+ * of 32 classes of keys that may be in the chain, so that the chain is seldom searched in vain.
+ * Only home buckets are locked; their word guards the whole chain. An overflow bucket has only the
+ * slots' bits in its word, and only an index in `chain`.
  *
- * Readers load the word, look for the key in slots that are in use, load its value, and take what
- * they found for good if the word has not changed since, but for the lock. Why that is enough:
- * - A slot is filled while it is not in use, and then published by the word. So whoever sees the
- *   bit (acquire) sees key and value (written before the release).
+ * Readers load the word, look for the key in slots that are in use, load its value, and accept the
+ * result if the word has not changed since, except for the lock. Why that is enough:
+ * - A slot is filled while it is not in use, and then published by the word. So a reader that sees
+ *   the bit (acquire) sees key and value (written before the release).
  * - Before a slot or an overflow bucket is used again, the word was stored with a new version. Keys
  *   and values are stored with release, after that. So a reader that loads (acquire) anything of
  *   the new use sees the new version when it loads the word again, and retries.
@@ -91,9 +91,9 @@ static inline uint64_t bucket_match_all(struct best_bucket *b, uint64_t word, ui
 }
 
 /*
- * Bits of slots in use that may have the key, since half of its bits agree: one, mostly. Without a
- * branch, since nobody can guess. The halves of an aligned vector are read whole, and in order, on
- * every x86-64; C knows no atomic vectors, so ThreadSanitizer is shown single words.
+ * Bits of slots in use that may have the key: half of its bits agree, so mostly there is one.
+ * Without a branch, which could not be predicted. On every x86-64 the halves of an aligned vector
+ * are read whole, and in order; C has no atomic vectors, so ThreadSanitizer is shown single words.
  */
 #if defined(__SSE2__) && !TSAN
 static inline __m128i bucket_halves(const __m128i *four, __m128i wanted)
@@ -143,19 +143,19 @@ static inline uint64_t bucket_free(uint64_t word)
 	return free & -free;
 }
 
-/* Whether what was read since the word was loaded counts. */
+/* Whether what was read since the word was loaded is valid. */
 static inline bool bucket_unchanged(struct best_bucket *b, uint64_t word)
 {
 	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BEST_LOCK);
 }
 
-/* The same, if no writer is at it: sooner known, and enough for most. */
+/* The same, but only while no writer has the lock: a cheaper test that mostly suffices. */
 static inline bool bucket_same(struct best_bucket *b, uint64_t word)
 {
 	return atomic_load_explicit(&b->word, memory_order_relaxed) == word;
 }
 
-/* The line, to be written. */
+/* Prefetches the line for writing. */
 static inline void bucket_fetch_own(const _Atomic uint64_t *line)
 {
 #if defined(__x86_64__)
@@ -188,9 +188,9 @@ static inline uint64_t bucket_wait(struct best_bucket *b)
 }
 
 /*
- * Locks a home bucket. Returns its word, with the lock; or with BEST_MOVED, when there is nothing
- * to unlock any more. Begins with the exchange, not with a load: the line comes once, as our own.
- * Reads the clock only where it has to wait.
+ * Locks a home bucket. Returns its word with the lock, or with BEST_MOVED: then it is not locked.
+ * Starts with the exchange, not with a load, so that the line is fetched once, for writing.
+ * Reads the clock only if it has to wait.
  */
 static inline uint64_t bucket_lock(struct best_bucket *b, uint64_t *waited)
 {
@@ -214,7 +214,7 @@ static inline bool bucket_try_lock(struct best_bucket *b, uint64_t word)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* Publishes the slots in use, as a new version, and keeps the lock. Returns the word. */
+/* Publishes the slots in use with a new version, and keeps the lock. Returns the word. */
 static inline uint64_t bucket_publish(struct best_bucket *b, uint64_t word)
 {
 	word += BEST_CHANGE;
@@ -228,7 +228,7 @@ static inline void bucket_unlock_changed(struct best_bucket *b, uint64_t word)
 	bucket_store(&b->word, (word + BEST_CHANGE) & ~BEST_LOCK);
 }
 
-/* Nothing that the word stands for has changed. */
+/* Unlocks without a new version: nothing has changed. */
 static inline void bucket_unlock(struct best_bucket *b, uint64_t word)
 {
 	bucket_store(&b->word, word & ~BEST_LOCK);

@@ -25,8 +25,8 @@ struct best_place chain_find(struct best_table *t, struct best_bucket *home, uin
 }
 
 /*
- * A reader sees the key when the overflow bucket's word, or the chain, says so; whoever reads later
- * sees no older ones. The tag comes before, since without it nobody looks there.
+ * Readers see the key once the overflow bucket's word, or the chain, has been stored; later readers
+ * see nothing older. The tag is set before, since readers skip the chain without it.
  */
 bool chain_insert(struct best_table *t, struct best_bucket *home, uint64_t key, uint64_t value,
 		  uint64_t hash)
@@ -80,7 +80,7 @@ void chain_remove(struct best_table *t, struct best_bucket *home, uint64_t word,
 		struct best_bucket *from = following(t, home);
 		const size_t slot = bucket_first(bucket_load(&from->word));
 
-		/* First nobody may read the slot any more, then it is filled and published. */
+		/* Hides the slot from readers, fills it, and publishes it. */
 		word = bucket_publish(home, word & ~(UINT64_C(1) << at.slot));
 		bucket_fill(home, at.slot, bucket_load(&from->key[slot]),
 			    bucket_load(&from->value[slot]));
@@ -109,7 +109,7 @@ int chain_look(struct best_table *t, struct best_bucket *home, uint64_t word, ui
 
 		if (found)
 			*value = bucket_load(&b->value[bucket_first(found)]);
-		/* An overflow bucket that was taken off meanwhile may be in another chain. */
+		/* A bucket that was taken off the chain meanwhile may be in another one. */
 		if (!bucket_unchanged(home, word))
 			return -1;
 		if (found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash function: a product of 128 bits with the seed, folded, then multiplied once more, since
- * buckets are chosen by the highest bits. Who does not know the seed cannot choose keys of one
- * bucket; who does, gets a long chain and nothing worse.
+ * The hash function: a 128-bit product with the seed, folded, then multiplied again, since the
+ * highest bits choose the bucket. Keys of one bucket can be chosen only with the seed, and cost no
+ * more than a long chain.
  */
 #ifndef LOCUS_HASHMAP_BEST_HASH_H
 #define LOCUS_HASHMAP_BEST_HASH_H

@@ -78,7 +78,10 @@ struct best_handle *best_join(struct best_map *m)
 	h->seed = m->seed;
 	h->taken = true;
 	h->next = atomic_load_explicit(&m->handles, memory_order_relaxed);
-	/* Sequentially consistent, as names are: who does not see it here comes before any name. */
+	/*
+	 * Sequentially consistent, as names are: a thread that does not see it here is ordered
+	 * before all names.
+	 */
 	while (!atomic_compare_exchange_weak(&m->handles, &h->next, h))
 		;
 	return h;

@@ -4,7 +4,7 @@
 
 #include "bench/hashmap/best_memory.h"
 
-/* From 2 MiB on at a multiple of that, and on huge pages if there are any. */
+/* Sizes from 2 MiB on are aligned to 2 MiB, and get huge pages if there are any. */
 static void *map_take(void *from, size_t bytes)
 {
 	const size_t more = bytes < BEST_HUGE_PAGE ? 0 : BEST_HUGE_PAGE;

@@ -4,15 +4,19 @@
 enum { UNITS_AT_ONCE = 32 };
 
 /*
- * A unit is the least that can be moved for itself: the homes of one table that the hash maps to
- * one home of the other. In the next table nobody else gets to its homes before they are moved.
+ * A unit is the smallest part of a table that is moved on its own: the homes of one table that the
+ * hash maps to one home of the other. Nobody else uses their homes in the next table before they
+ * are moved.
  */
 static size_t units(const struct best_table *t, const struct best_table *next)
 {
 	return t->homes < next->homes ? t->homes : next->homes;
 }
 
-/* The first free slot of the home, or of the chain's first bucket, or of a new one before that. */
+/*
+ * A free slot: of the home, else of the chain's first bucket, else of a new bucket in front of
+ * that.
+ */
 static void put(struct best_table *to, uint64_t hash, uint64_t key, uint64_t value)
 {
 	struct best_bucket *home = table_home(to, hash), *b = home;
@@ -57,8 +61,8 @@ static void put_chain(struct best_handle *h, struct best_table *from, struct bes
 }
 
 /*
- * Readers see the old homes as they were, until their words say that they have been moved; what is
- * in the next table was written before (release). Old homes do not change any more.
+ * Readers use the old homes until these say that they have been moved. By then the next table has
+ * been written (release), and old homes change no more.
  */
 static void move_unit(struct best_handle *h, struct best_table *t, struct best_table *next,
 		      size_t unit)
@@ -70,7 +74,7 @@ static void move_unit(struct best_handle *h, struct best_table *t, struct best_t
 	for (size_t i = 0; i < homes; i++) {
 		word[i] = bucket_lock(&home[i], &h->costs.waited);
 		if (word[i] & BEST_MOVED)
-			return; /* the first one; the others are moved with it */
+			return; /* the first home was moved, and all of the unit with it */
 	}
 	for (size_t i = 0; i < homes; i++)
 		put_chain(h, t, next, &home[i]);
@@ -84,8 +88,8 @@ static void move_units(struct best_handle *h, struct best_table *t)
 	size_t first, end, all;
 
 	/*
-	 * Once t was replaced, all of it has been moved, and what is at its next's address may be a
-	 * newer table. While t is the current one it is its next, and stays.
+	 * Once t has been replaced, all of it has been moved, and a newer table may be at its
+	 * next's address. As long as t is the current table its next stays.
 	 */
 	if (!next || atomic_load_explicit(&h->map->current, memory_order_seq_cst) != t)
 		return;
@@ -96,7 +100,9 @@ static void move_units(struct best_handle *h, struct best_table *t)
 	end = all - first < UNITS_AT_ONCE ? all : first + UNITS_AT_ONCE;
 	for (size_t i = first; i < end; i++)
 		move_unit(h, t, next, i);
-	/* Acquire and release: who moves the last one publishes what all have moved. */
+	/*
+	 * Acquire and release: the thread that moves the last unit publishes what all have moved.
+	 */
 	if (atomic_fetch_add_explicit(&t->moved, end - first, memory_order_acq_rel) + end - first ==
 	    all) {
 		h->costs.growths += next->homes > t->homes;
@@ -117,8 +123,8 @@ void move_some(struct best_handle *h, struct best_table *t)
 }
 
 /*
- * How many overflow buckets a unit needs in the next table: no more than it has in this one, where
- * it is moved to as many homes or to two; one more than both together, where two become one.
+ * The overflow buckets that a unit can need in the next table: no more than in this one if it is
+ * moved to as many homes, or to two; one more than both together if two become one.
  */
 static struct best_table *open_next(struct best_map *m, struct best_table *t, size_t homes)
 {
@@ -132,13 +138,13 @@ static struct best_table *open_next(struct best_map *m, struct best_table *t, si
 	return next;
 }
 
-/* False: there is no memory, and all is as before. True also where there was nothing to begin. */
+/* False: no memory, and nothing has changed. True also if there was nothing to begin. */
 static bool begin(struct best_handle *h, struct best_table *t, size_t homes)
 {
 	struct best_map *m = h->map;
 	bool good = true;
 
-	/* Acquire: sees the next that another thread has set. */
+	/* Acquire: pairs with the thread that set the next table. */
 	if (atomic_exchange_explicit(&m->beginning, true, memory_order_acquire))
 		return true;
 	if (atomic_load_explicit(&m->current, memory_order_acquire) == t &&
@@ -170,7 +176,7 @@ bool move_make_room(struct best_handle *h, struct best_table *t, uint64_t hash)
 	}
 	if (atomic_load_explicit(&h->map->current, memory_order_acquire) == t)
 		return begin(h, t, t->homes);
-	/* Buckets are still moved here: only when that has ended there can be a larger table. */
+	/* This table is still being filled: it can get a larger one only after that. */
 	move_some(h, tables_enter(h));
 	return true;
 }
@@ -186,7 +192,7 @@ void move_count(struct best_handle *h)
 	atomic_store_explicit(&h->pending, 0, memory_order_relaxed);
 	if (atomic_load_explicit(&t->next, memory_order_relaxed))
 		return;
-	/* Where there is no memory the table stays as it is, and its chains become longer. */
+	/* Without memory the table stays as it is, and its chains grow. */
 	if (keys > (long)(t->homes * MOVE_MOST_KEYS))
 		begin(h, t, 2 * t->homes);
 	else if (keys < (long)(t->homes / MOVE_MOST_HOMES) && t->homes > m->least)

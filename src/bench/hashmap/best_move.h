@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a table to its next one, of twice the homes, half of them, or as many with more overflow
- * buckets. Each writer moves some buckets before its own operation, so nobody waits for the whole.
+ * Moves a table to its next one, with twice the homes, half of them, or as many and more overflow
+ * buckets. Each writer moves some buckets before its own operation, so nobody waits for all of
+ * them.
  */
 #ifndef LOCUS_HASHMAP_BEST_MOVE_H
 #define LOCUS_HASHMAP_BEST_MOVE_H
@@ -9,25 +10,25 @@
 #include "bench/hashmap/best_tables.h"
 
 /*
- * Mean keys of a home above which the table doubles, homes of a key above which it halves, and
- * homes for an overflow bucket: of homes with three keys of seven on average, one in 84 has more.
+ * The table doubles above so many keys a home, and halves above so many homes a key; it has an
+ * overflow bucket for so many homes. With three keys a home on average, of the seven that fit, one
+ * home in 84 overflows.
  */
 enum { MOVE_MOST_KEYS = 3, MOVE_MOST_HOMES = 2, MOVE_HOMES_OF_OVERFLOW = 8 };
 
 /*
- * Moves some buckets of `t`, if it has a next; who moves the last one replaces the table. The
- * handle may have left `t` then.
+ * Moves some buckets of `t`, if it has a next; whoever moves the last one replaces the table. The
+ * handle may have dropped `t` then.
  */
 void move_some(struct best_handle *, struct best_table *t);
 
 /*
- * The handle has named table `t`, which has no overflow bucket left for a key of this hash: does
- * what it can that there will be one when the operation begins anew, as it has to. False: there is
- * no memory.
+ * Table `t`, which the handle has named, lacks an overflow bucket for a key of this hash. Makes
+ * room where it can; the operation has to start again. False: no memory.
  */
 bool move_make_room(struct best_handle *, struct best_table *t, uint64_t hash);
 
-/* Has the map count the handle's pending keys, and fits the table to the number. */
+/* Adds the handle's pending keys to the map's count, and fits the table to it. */
 void move_count(struct best_handle *);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Over all keys, in the order of (hash, key). A table has its homes in the order of the hash, each
- * one, so it does not matter in which table one goes on.
+ * Visits all keys in the order of (hash, key). Homes of every table are in the order of the hash,
+ * so a scan can go on in another table.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void gather(struct gather *g, uint64_t key, uint64_t value)
 	while (at > 0 && comes_before(g->seed, key, hash, g->pair[at - 1].key))
 		at--;
 	if (at > 0 && g->pair[at - 1].key == key)
-		return; /* seen both in the chain and at home, where it was just brought */
+		return; /* seen in the chain and in the home, to which it has just been moved */
 	g->more |= g->n == g->room;
 	if (at == g->room)
 		return;

@@ -55,7 +55,10 @@ void table_free(const struct best_memory *memory, struct best_table *t)
 	free(t);
 }
 
-/* One that was used before; 0: none. Who takes it sees all that happened before it was given. */
+/*
+ * A bucket that was used before; 0: none. The taker sees all that happened before it was given
+ * back.
+ */
 static uint32_t take_used(struct best_table *t)
 {
 	uint64_t head = bucket_load(&t->free), rest;

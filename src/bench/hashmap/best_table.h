@@ -36,17 +36,17 @@ size_t table_bytes(const struct best_table *);
 /* The same, of one with so many buckets of all kinds. */
 size_t table_bytes_of(size_t buckets);
 
-/* An overflow bucket, empty but for its chain; 0: none is left, or the table is closed. */
+/* An overflow bucket, empty except for its chain; 0: none is left, or the table is closed. */
 uint32_t table_take(struct best_table *);
 void table_give(struct best_table *, uint32_t bucket);
-/* One of the reserve, for who moves buckets here. */
+/* A bucket of the reserve, for the thread that moves buckets here. */
 uint32_t table_take_reserved(struct best_table *);
 
 /* Closes it, and returns how many overflow buckets it has in use. */
 size_t table_shut(struct best_table *);
 void table_reopen(struct best_table *);
 
-/* Homes are in the order of the hash, and have equal shares of it. */
+/* Homes are in the order of the hash, in equal shares. */
 static inline size_t table_index(const struct best_table *t, uint64_t hash)
 {
 	return (size_t)((unsigned __int128)hash * t->homes >> 64);

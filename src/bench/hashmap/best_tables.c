@@ -59,8 +59,8 @@ struct best_table *tables_follow(struct best_handle *h, struct best_table *t)
 		&h->map->none; /* it may be that whose name goes: the next operation renews both */
 	set_name(h, i, next);
 	/*
-	 * While t is the current one its next has yet to become it, and to be replaced. If t was
-	 * replaced twice, the next may have been given back before we named it.
+	 * If t is the current table, its next has not been replaced. If t has been replaced twice,
+	 * its next may have been given back before we named it.
 	 */
 	current = atomic_load_explicit(&h->map->current, memory_order_seq_cst);
 	if (current == t || current == next)
@@ -88,7 +88,7 @@ static void let_wait(struct best_map *m, struct best_table *t)
 		;
 }
 
-/* Takes the whole list: whoever is stopped here keeps what was on it, and nobody waits. */
+/* Takes the whole list: if this thread stops here it delays only those tables, and nobody waits. */
 void tables_give_back(struct best_map *m)
 {
 	struct best_table *t, *next;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which tables there are, who uses them, and when they are given back.
+ * The tables of a map: who uses them, and when they are given back.
  *
- * A map has a current table, and while it is moved that one's next. Before a thread reads a table
- * it names it in its handle; a table that was replaced is given back when no handle names it. The
- * name stays after the operation: as long as its table is used, an operation pays nothing for it.
- * So a handle, held in mid-read or just idle, keeps at most the two tables that it names.
+ * A map has a current table and, while that is being moved, its next one. A thread names a table
+ * in its handle before it reads it; a replaced table is given back when no handle names it. Names
+ * outlive the operation, so operations pay for a name only when the table changes. A handle keeps
+ * at most two tables: those that it names, whether its thread is in a read or idle.
  *
- * Naming and replacing are sequentially consistent: a thread names a table and then looks whether
- * it is still in use; who replaces a table does so first, and then looks at the names. One of them
- * sees the other (Michael 2004, hazard pointers).
+ * Naming and replacing are sequentially consistent: a thread names a table, then checks that it is
+ * still in use; another replaces the table, then checks the names. One of them sees the other
+ * (hazard pointers, Michael 2004).
  */
 #ifndef LOCUS_HASHMAP_BEST_TABLES_H
 #define LOCUS_HASHMAP_BEST_TABLES_H
@@ -20,9 +20,9 @@
 
 struct best_handle {
 	_Alignas(APART) struct best_map *map;
-	struct best_table *table; /* that named last as the current one; or map->none */
+	struct best_table *table; /* the table named last as current; or map->none */
 	struct best_seed seed;
-	_Atomic long pending; /* keys inserted less removed, that the map has not counted yet */
+	_Atomic long pending; /* keys inserted less those removed, not yet counted by the map */
 	struct best_table *_Atomic name[2];
 	_Atomic bool taken;
 	struct best_handle *next;
@@ -32,8 +32,8 @@ struct best_handle {
 struct best_map {
 	struct best_table *_Atomic current;
 	/*
-	 * Of a single bucket, which has been moved: who has no table begins there, as in one that
-	 * was replaced, and finds that there is another one.
+	 * A table of a single bucket that has been moved: a thread without a table starts here, and
+	 * is sent on to the current one.
 	 */
 	struct best_table none;
 	struct best_bucket moved;
@@ -41,18 +41,18 @@ struct best_map {
 	struct best_seed seed;
 	size_t least; /* homes */
 	struct best_handle *_Atomic handles;
-	_Alignas(APART) _Atomic long keys;		    /* but for what is pending */
+	_Alignas(APART) _Atomic long keys;		    /* without those pending in handles */
 	_Alignas(APART) struct best_table *_Atomic waiting; /* replaced, to be given back */
 	_Atomic size_t bytes;
-	_Atomic bool beginning; /* one thread is about to set a table's next */
+	_Atomic bool beginning; /* a thread is about to set a table's next */
 };
 
-/* The current table moved on: names that one, and leaves the others. */
+/* Names the current table, and drops the others. */
 struct best_table *tables_renew(struct best_handle *);
 
 /*
- * The table in which an operation begins, if h->table may be an older one. What has been moved from
- * that says so, so an operation first looks there, and loads nothing that others write.
+ * The table in which an operation starts; h->table may be an older one. Moved buckets say so, so an
+ * operation can look there first without loading anything that others write.
  */
 static inline struct best_table *tables_enter(struct best_handle *h)
 {
@@ -62,18 +62,18 @@ static inline struct best_table *tables_enter(struct best_handle *h)
 }
 
 /*
- * The next of table `t`, which this handle has named, and which has a next. NULL: it is too late,
- * begin anew.
+ * The next of table `t`, which has one, and which this handle has named. NULL: too late, start
+ * again.
  */
 struct best_table *tables_follow(struct best_handle *, struct best_table *t);
 
 /* Everything was moved from `t` to its next. */
 void tables_replace(struct best_handle *, struct best_table *t);
 
-/* Names no table. */
+/* Drops all names. */
 void tables_leave(struct best_handle *);
 
-/* Gives back what nobody names. */
+/* Gives back the tables that nobody names. */
 void tables_give_back(struct best_map *);
 
 /* NULL with errno. Also counts the bytes. */

@@ -40,7 +40,7 @@ static struct free_entry *take_batch(struct entries *e)
 	return batch;
 }
 
-/* Without pool_take(), which fails the trial: whether it does is the map's decision. */
+/* Not by pool_take(), which fails the trial: the map decides that. */
 static void *take_fresh(const struct entries *e, const struct worker *self)
 {
 	struct pool_part *part = &e->pool->part[self->index];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of one size, for all maps alike: taken from the thread's own part of the pool, or from
- * those that were given back. A thread keeps two batches of these; what is more goes by the batch
- * to all threads, so that one that only removes feeds one that only inserts.
+ * Entries of one size, for every map: from the thread's own part of the pool, or from those given
+ * back. A thread keeps two batches of free ones; further batches go to all threads, so that a
+ * thread that only removes supplies one that only inserts.
  */
 #ifndef LOCUS_HASHMAP_ENTRIES_H
 #define LOCUS_HASHMAP_ENTRIES_H
@@ -15,7 +15,7 @@ enum { ENTRIES_BATCH = 256, ENTRIES_ALIGN = 8 };
 /* What an entry holds while it is free; an entry is at least as large. */
 struct free_entry {
 	struct free_entry *next;
-	struct free_entry *batch; /* of a batch's first entry, in the depot: the next batch */
+	struct free_entry *batch; /* first entry of a batch in the depot: the next batch */
 };
 
 struct entries_own {
@@ -33,10 +33,10 @@ struct entries {
 
 struct entries *entries_open(struct pool *, size_t bytes, unsigned threads);
 void entries_close(struct entries *); /* NULL is none */
-/* The bytes of a thread's part that has so many entries, and batches to lend. */
+/* Bytes of a thread's part of the pool, for so many entries and the batches that it lends. */
 size_t entries_room(size_t bytes, uint64_t entries);
 
-/* The slow halves of those below. */
+/* The slow paths of the functions below. */
 void *entries_refill(struct entries *, struct worker *self);
 void entries_spill(struct entries *, struct entries_own *);
 
@@ -53,7 +53,7 @@ static inline void *entries_take(struct entries *e, struct worker *self)
 	return entry;
 }
 
-/* Nobody may look at it any more. */
+/* No thread may still read it. */
 static inline void entries_give(struct entries *e, struct worker *self, void *entry)
 {
 	struct entries_own *own = &e->own[self->index];

@@ -26,8 +26,8 @@ void epoch_close(struct epoch *e)
 }
 
 /*
- * Sequentially consistent, all of it: whoever advances the epoch has seen this thread, or this
- * thread sees that the epoch has advanced.
+ * Sequentially consistent: either the thread that advances the epoch sees this one, or this one
+ * sees the new epoch.
  */
 void epoch_begin(struct epoch *e, unsigned me)
 {
@@ -114,7 +114,7 @@ bool epoch_await(struct epoch *e, struct worker *self)
 	return false;
 }
 
-/* A bag's epoch is that of the last one in it, so that the others are kept longer at most. */
+/* A bag has the epoch of its last entry: the others are kept longer, at most. */
 void epoch_retire(struct epoch *e, unsigned me, void *entry)
 {
 	struct epoch_own *own = &e->own[me];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When memory that other threads may still read can be used again: epochs announced between
- * operations (quiescent states; Hart et al. 2007). Reading costs nothing then; every MAP_BLOCK
- * operations a thread reads the epoch and says that it has seen it. The epoch advances when all
- * that have begun have seen it. What was retired by a thread that had seen epoch e is free in epoch
- * e + 3: in e + 1 others may have found it, and to come to e + 3 each has rested in e + 2.
+ * Reclamation of memory that other threads may still read, by epochs announced between operations
+ * (quiescent states; Hart et al. 2007). Reads cost nothing: every MAP_BLOCK operations a thread
+ * announces that it has seen the current epoch, and the epoch advances when all active threads have
+ * seen it. An entry retired by a thread in epoch e is free in epoch e + 3: others may have found it
+ * in e + 1, and each of them has rested in e + 2 before e + 3 begins.
  *
- * A thread that is held within an operation holds up the epoch: others go on, and what they retire
- * meanwhile is kept without a bound, until memory is used up.
+ * A thread that is stopped within an operation stops the epoch. Others go on, and the entries that
+ * they retire are kept, without a bound, until memory is used up.
  */
 #ifndef LOCUS_HASHMAP_EPOCH_H
 #define LOCUS_HASHMAP_EPOCH_H
@@ -20,7 +20,7 @@ enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64 };
 #define EPOCH_PATIENCE 0.2 /* s: longer than another process has a CPU */
 #define EPOCH_AWAY     UINT64_MAX
 
-/* In a retired entry, beside what readers may still look at. */
+/* Part of a retired entry that readers do not look at. */
 struct epoch_link {
 	void *next;
 };
@@ -52,11 +52,11 @@ void epoch_close(struct epoch *); /* NULL is none */
 
 void epoch_begin(struct epoch *, unsigned me);
 void epoch_end(struct epoch *, unsigned me);
-/* Gives back what may be. Between two operations. */
+/* Gives back what no thread can read. To be called between two operations. */
 void epoch_rest(struct epoch *, struct worker *self);
-/* Others may have it; nobody can find it any more. */
+/* Takes an entry that others may still read, but no longer find. */
 void epoch_retire(struct epoch *, unsigned me, void *entry);
-/* Rests until something is given back, or for EPOCH_PATIENCE. Whether something was. */
+/* Rests until something is given back, at most EPOCH_PATIENCE. Whether something was. */
 bool epoch_await(struct epoch *, struct worker *self);
 uint64_t epoch_kept(const struct epoch *); /* entries that wait */
 

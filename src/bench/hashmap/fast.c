@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* best, as a kind of map (map.h). Its tables lie in the shared block, and it has no entries. */
+/* best as a kind of map (map.h). Its tables lie in the shared block, and it has no entries. */
 #include "bench/hashmap/fast.h"
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library: cds_lfht of liburcu, a lock-free table of split-ordered lists. Flavour QSBR: reading
- * costs nothing, and a thread says between operations that it holds nothing (rest). What is
- * removed waits until a thread has LIBRARY_BATCH entries; then that thread waits for one grace
- * period for all of them. The table doubles in a thread of liburcu's, which may run on all CPUs of
- * the process; its memory is malloc()'s.
+ * library: cds_lfht of liburcu, a lock-free table of split-ordered lists. Flavour QSBR: reads cost
+ * nothing, and each thread reports quiescent states between operations (rest). A thread that has
+ * retired LIBRARY_BATCH entries waits for one grace period for all of them. A thread of liburcu's
+ * doubles the table, and may run on all CPUs of the process; the table's memory is malloc()'s.
  */
 #include "config.h"
 
@@ -60,7 +59,9 @@ static size_t own_bytes(const struct map_shape *shape)
 	return entries_room(entry_bytes(shape->words), entries);
 }
 
-/* Its first table starts the thread that doubles tables, which is not to share this one's CPU. */
+/*
+ * Creates the first table, which starts the thread that doubles tables: not on this thread's CPU.
+ */
 static struct cds_lfht *new_table(size_t buckets)
 {
 	const int flags = CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING;
@@ -96,7 +97,7 @@ static void *create(const struct map_shape *shape, const struct map_memory *memo
 	return m;
 }
 
-/* A table can only be given back when it is empty. */
+/* A table can be freed only when it is empty. */
 static void destroy(void *map)
 {
 	struct library *m = map;
@@ -182,7 +183,10 @@ static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64
 	return e ? MAP_PRESENT : MAP_ABSENT;
 }
 
-/* Its own retired entries, after a grace period, before it says that there is none. */
+/*
+ * Frees the thread's own retired entries after a grace period, before it reports that memory is
+ * used up.
+ */
 static struct entry *new_entry(struct library *m, struct worker *self, uint64_t key,
 			       const uint64_t *value)
 {
@@ -232,7 +236,7 @@ static enum map_answer upsert(void *map, struct worker *self, uint64_t key, cons
 	return MAP_PRESENT;
 }
 
-/* What it found may be replaced before it is removed: the key is there all the while. */
+/* Another thread may replace the entry before it is removed: the key is present all the time. */
 static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 {
 	struct library *m = map;

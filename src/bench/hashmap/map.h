@@ -40,7 +40,7 @@ enum map_answer {
 	MAP_NO_MEMORY, /* nothing was done */
 };
 
-/* One of a batch. */
+/* An operation of a batch. */
 struct map_operation {
 	uint64_t key, value; /* what was found is left here */
 	enum map_action { MAP_FIND, MAP_INSERT, MAP_UPSERT, MAP_REMOVE } action;
@@ -52,34 +52,31 @@ enum {
 	MAP_MOST_WORDS = 32,
 };
 
-/* What a map is to be. */
+/* The size and layout of a map. */
 struct map_shape {
 	unsigned threads, stripes;
 	size_t buckets; /* to begin with: stripes times a power of two */
-	double load;	/* entries a bucket, above which the table is doubled */
+	double load;	/* entries a bucket above which the table doubles */
 	unsigned words; /* of a value, 1 to MAP_MOST_WORDS */
-	/* the most keys that it holds at once: it grows up to there, and finds memory for it */
+	/* the most keys at one time: memory is planned for that many */
 	uint64_t keys;
-	/* of these, as many as one thread may have to make room for */
+	/* the share of these that one thread may insert */
 	uint64_t share;
-	/*
-	 * insertions, updates and removals of a thread, where nothing is given back; 0: as many as
-	 * there is time for
-	 */
+	/* changes by one thread if nothing is reclaimed; 0: as many as there is time for */
 	uint64_t writes;
 	bool reclaim; /* memory of removed entries is used again */
-	/* bytes from the lock of a stripe to that of the next one, and so for the counts */
+	/* bytes between the locks of two stripes, and between their counts */
 	size_t lock_stride, size_stride;
 };
 
-/* What a thread has spent, in clock_ticks(): operations add to it, the benchmark clears it. */
+/* What operations cost a thread, in clock_ticks(): they add to it, the benchmark clears it. */
 struct map_costs {
 	_Alignas(APART) uint64_t waited; /* for locks that others held */
 	uint64_t grown;			 /* for doubling the table, locks included */
 	uint64_t growths;		 /* doublings */
 };
 
-/* What a map is made of. All is the caller's, and outlives the map. */
+/* The memory of a map; the caller owns it, and it outlives the map. */
 struct map_memory {
 	void *shared;		 /* map_kind.shared() bytes; NULL: none */
 	struct pool *pool;	 /* map_kind.own() bytes for each thread; NULL: none */
@@ -99,12 +96,12 @@ struct map_kind {
 	void *(*create)(const struct map_shape *, const struct map_memory *);
 	void (*destroy)(void *map);
 
-	/* NULL: nothing to do. Nobody waits for a thread that has ended. */
+	/* NULL: nothing to do. No thread waits for one that has ended. */
 	void (*begin)(void *map, struct worker *self);
 	void (*rest)(void *map, struct worker *self);
 	void (*end)(void *map, struct worker *self);
 
-	/* Copies the value, all of its words as one insertion or update wrote them. */
+	/* Copies the value: all words of one insertion or update. */
 	enum map_answer (*find)(void *map, struct worker *self, uint64_t key, uint64_t *value);
 	/* Leaves the value of a key that is present. */
 	enum map_answer (*insert)(void *map, struct worker *self, uint64_t key,
@@ -115,22 +112,19 @@ struct map_kind {
 	enum map_answer (*remove)(void *map, struct worker *self, uint64_t key);
 
 	/*
-	 * Visits each entry that is in the map all the while, once; others once or not at all. The
-	 * visitor calls no function of the map.
+	 * Visits each entry that stays in the map once; others once or not at all. The visitor must
+	 * not call functions of the map.
 	 */
 	void (*each)(void *map, struct worker *self,
 		     void (*visit)(void *argument, uint64_t key, const uint64_t *value),
 		     void *argument);
 	uint64_t (*size)(const void *map);
-	/*
-	 * of memory in use: tables, locks, entries, and what waits to be used again; NULL: not
-	 * known
-	 */
+	/* memory in use: tables, locks, entries, and retired entries; NULL: unknown */
 	size_t (*bytes)(const void *map);
 
 	/*
-	 * At most MAP_BLOCK operations, in their order, each atomic for itself; their memory is
-	 * fetched ahead. Values have one word. NULL: it has single calls only.
+	 * At most MAP_BLOCK operations, in order, each atomic; memory is prefetched. Values of one
+	 * word. NULL: only single calls.
 	 */
 	void (*batch)(void *map, struct worker *self, struct map_operation *, unsigned n);
 };

@@ -3,7 +3,7 @@
 
 #include "kit/random.h"
 
-/* What the course that the source cites does (inferred: the source gives no mix). */
+/* The mix of the course that the source cites (inferred: the source gives no mix). */
 #define COURSE_INSERTS 0.6
 #define COURSE_RENEWS  0.02
 
@@ -70,8 +70,8 @@ void mix_draw(const struct mix *m, uint64_t stream, uint64_t first, bool read_on
 }
 
 /*
- * In the long run a key is there if the last thing that changed it was an insertion or an update:
- * of a removal's t / 2 and the others' 1 - t / 2.
+ * In the steady state a key is present if its last change was an insertion or an update: with
+ * turnover t, removals are t / 2 of the changes.
  */
 bool mix_holds(const struct mix *m, uint64_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread does to the map: keys and kinds of operations, drawn in blocks between which the
- * clock is read, so that what drawing costs is known and is no part of what the map costs.
+ * A thread's operations: keys and kinds, drawn in blocks. The clock is read between drawing and
+ * doing, so the cost of drawing is known and not part of the map's.
  */
 #ifndef LOCUS_HASHMAP_MIX_H
 #define LOCUS_HASHMAP_MIX_H
@@ -57,10 +57,10 @@ static inline uint64_t mix_number(uint64_t key)
 /* Operations first..first+n-1 of a stream. */
 void mix_draw(const struct mix *, uint64_t stream, uint64_t first, bool read_only,
 	      struct operation *, unsigned n);
-/* Whether key i is in the map to begin with, so that the mix leaves its size as it is. */
+/* Whether key i is in the map at the start: chosen so that the mix keeps the map's size. */
 bool mix_holds(const struct mix *, uint64_t i);
 
-/* Word by word, the value of a key, which tells when it was written. */
+/* A value, word by word, which tells when it was written. */
 static inline uint64_t mix_word(uint64_t key, uint64_t stamp, unsigned word)
 {
 	return key + stamp * MAP_MOST_WORDS + word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which value of a trial is which. */
+/* The parameters, as indexes of a trial's values. */
 #ifndef LOCUS_HASHMAP_PARAMETERS_H
 #define LOCUS_HASHMAP_PARAMETERS_H
 
@@ -26,7 +26,7 @@ enum {
 };
 enum { COURSE, STEADY };
 #define MIX_CHOICES "course,steady"
-/* What is padded; the bits say it. */
+/* What is padded: one bit each. */
 enum { PADDED_LOCKS = 1, PADDED_SIZES = 2 };
 #define PADDED_CHOICES "none,locks,sizes,both"
 enum { EPOCH, NONE };

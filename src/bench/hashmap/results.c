@@ -99,7 +99,7 @@ static void collect_latency(struct state *s, const struct trial *t, struct resul
 	report(result, LATENCY_LONGEST, histogram_quantile(all, 1));
 }
 
-/* Of locks that a map has; one without locks has none to wait for. */
+/* What locks and growth cost; a map without locks reports no waiting. */
 static void collect_costs(const struct state *s, const struct trial *t, struct result *result)
 {
 	double waited = 0, grown = 0, growths = 0;

@@ -10,7 +10,7 @@
 
 #define MOST_OPERATIONS (UINT64_C(1) << 40)
 
-/* The published numbers: `course` does so many operations unless told otherwise. */
+/* The published settings: the default number of operations of `course`. */
 enum { PUBLISHED = 1600000, PUBLISHED_STRIPES = 32, MOST_STRIPES = 1 << 16, MOST_BYTES = 1 << 16 };
 
 const struct map_kind *kind_of(const struct trial *t)
@@ -52,7 +52,7 @@ static bool has_stripes(const struct trial *t)
 	return !(t->variant->unused & BIT(STRIPES));
 }
 
-/* `course` begins with a bucket a stripe, so that its growth is measured; others do not grow. */
+/* `course` starts with one bucket a stripe, so that growth is measured; the others do not grow. */
 static size_t buckets_of(const struct trial *t)
 {
 	const double load = has_stripes(t) ? t->value[LOAD].real : 1;
@@ -65,9 +65,8 @@ static size_t buckets_of(const struct trial *t)
 }
 
 /*
- * A thread makes room for its share of what the map begins with and, of what is inserted later, for
- * more than its share: threads differ in speed, and what one of them removes another one may have
- * inserted.
+ * A thread has room for its share of the initial entries and, of later ones, for more than its
+ * share: threads differ in speed, and one may insert what another removed.
  */
 static uint64_t share_of(const struct trial *t)
 {
@@ -140,7 +139,7 @@ static bool compares_reclaim(uint64_t given)
 	return given & BIT(RECLAIM) && !(given & BIT(OPERATIONS));
 }
 
-/* What means nothing beside other values has one value, so that no trial is run twice for it. */
+/* Parameters without effect get one value, so that no trial is run twice for them. */
 const char *hashmap_settle(const struct trial *t, union value *value, uint64_t given)
 {
 	static const double skew[] = {

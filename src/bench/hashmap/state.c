@@ -89,7 +89,7 @@ void *hashmap_prepare(const struct trial *t)
 	return s;
 }
 
-/* First touch, of all: the clock sees no page fault. */
+/* First touch of all memory: no page fault is timed. */
 void hashmap_enter(void *state, struct worker *self)
 {
 	struct state *s = state;

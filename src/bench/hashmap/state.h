@@ -11,10 +11,10 @@
 /* A thread's. Ticks are those of clock_ticks(). */
 struct own {
 	_Alignas(APART) uint64_t stream, drawn; /* operations drawn since the start */
-	int64_t keys;				/* inserted, less those removed, in this map */
+	int64_t keys;				/* inserted less removed, in this map */
 	uint64_t began, ended;			/* ticks, of the last sample */
 	uint64_t drawing, working;		/* ticks in it */
-	uint64_t sum;				/* of what was read, so that it is */
+	uint64_t sum;				/* of values read, so that reads are kept */
 	struct histogram *times;		/* ticks of single operations */
 };
 
@@ -44,7 +44,7 @@ void hashmap_work(void *, struct worker *);
 const char *hashmap_verify(void *, const struct trial *);
 void hashmap_release(void *);
 
-/* Keys that the map must hold, by what threads did. */
+/* Keys that the map must hold after what the threads did. */
 int64_t hashmap_expected(const struct state *, unsigned threads);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* striped: every operation, reading too, under its stripe's lock. Chains are changed in place. */
+/* striped: every operation, reads too, takes its stripe's lock. Chains are changed in place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct striped {
 	struct stripes stripes;
 	unsigned words;
 	struct entries *entries;
-	/* changed only by who holds all locks, so that whoever holds one may read them */
+	/* written under all locks, so any one lock suffices to read them */
 	struct entry **bucket;
 	size_t buckets;
 };
@@ -98,7 +98,7 @@ static void split(struct entry *e, struct entry **low, struct entry **high, size
 	*low = *high = NULL;
 }
 
-/* Unless another thread has doubled it since it had so many buckets. */
+/* Does nothing if another thread has doubled the table since. */
 static void grow(struct striped *m, unsigned me, size_t buckets)
 {
 	struct map_costs *costs = &m->stripes.costs[me];
@@ -185,7 +185,7 @@ static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 	return MAP_PRESENT;
 }
 
-/* Stripe by stripe, since no entry changes its stripe. */
+/* Stripe by stripe: no entry changes its stripe. */
 static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t, const uint64_t *),
 		 void *argument)
 {

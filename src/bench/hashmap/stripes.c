@@ -6,8 +6,8 @@
 #include "base/arithmetic.h"
 
 /*
- * Of the last table: one stripe has more keys than the mean, and it is the fullest that makes the
- * table double.
+ * Buckets of the last table. The fullest stripe makes the table double, and has more keys than the
+ * mean.
  */
 static size_t most_buckets(const struct map_shape *shape)
 {

@@ -20,14 +20,14 @@
 #include "kit/spin.h"
 #include "machine/clock.h"
 
-/* An object of Java and its header, as the lock that was published; an int, as the count. */
+/* As published: a Java object with its header as the lock, an int as the count. */
 enum { STRIPES_LOCK = 16, STRIPES_COUNT = 4 };
 
 struct stripes {
 	unsigned n;
 	size_t lock_stride, size_stride;
 	unsigned char *locks, *sizes;
-	void **tables;	    /* the first of all; the next begins where it ends */
+	void **tables;	    /* the first table; each next one follows */
 	size_t first, most; /* buckets, of the first and of the last table */
 	double load;
 	struct map_costs *costs;
@@ -41,7 +41,7 @@ uint64_t stripes_size(const struct stripes *);
 /* Bytes of locks, counts and a table. */
 size_t stripes_used(const struct stripes *, size_t buckets);
 
-/* Where the table with so many buckets lies; as a number of pointers from the first. */
+/* The table of so many buckets: its offset in pointers from the first. */
 static inline size_t stripes_table(const struct stripes *s, size_t buckets)
 {
 	return buckets - s->first;
@@ -78,7 +78,7 @@ static inline void stripes_unlock(const struct stripes *s, unsigned stripe)
 void stripes_lock_all(const struct stripes *, unsigned me);
 void stripes_unlock_all(const struct stripes *);
 
-/* Whether a stripe with so many entries has more than its share of a table's. */
+/* Whether a stripe with so many entries is overfull for the table. */
 static inline bool stripes_are_full(const struct stripes *s, uint32_t entries, size_t buckets)
 {
 	return buckets < s->most && (double)entries * s->n > (double)buckets * s->load;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the last sample: each key once, with a value of its own, and as many as were put in. */
+/*
+ * After the last sample: each key is there once, with a value of its own, and the number of keys is
+ * right.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

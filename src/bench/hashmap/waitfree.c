@@ -14,7 +14,7 @@
 
 #include "bench/hashmap/waitfree.h"
 
-/* Entries that may wait for readers, beside those of a thread's share. */
+/* Retired entries that may wait for readers, beyond a thread's share. */
 enum { WAITING = 1 << 15 };
 
 static size_t entry_bytes(unsigned words)
@@ -23,8 +23,8 @@ static size_t entry_bytes(unsigned words)
 }
 
 /*
- * Where memory is used again: what waits for readers, too. To double the table takes a copy of a
- * sixth of all entries, of which one thread may have to do all.
+ * With reclamation: room for retired entries, too. Doubling the table copies a sixth of all
+ * entries, all by one thread in the worst case.
  */
 static size_t own(const struct map_shape *shape)
 {
@@ -102,7 +102,7 @@ static enum map_answer find(void *map, struct worker *self, uint64_t key, uint64
 	return e ? MAP_PRESENT : MAP_ABSENT;
 }
 
-/* A writer's bucket, its stripe locked; the entry, or NULL. */
+/* A writer's bucket, with its stripe locked; the entry, or NULL. */
 struct at {
 	unsigned stripe;
 	struct waitfree_table *table;
@@ -125,7 +125,7 @@ static struct at lock_and_look(struct waitfree *m, const struct worker *self, ui
 	return at;
 }
 
-/* Copies of all before the entry, then `rest`. False: no memory, and nothing was done. */
+/* Copies the entries before this one, followed by `rest`. False: no memory, nothing changed. */
 static bool copies_before(struct waitfree *m, struct worker *self, const struct at *at,
 			  struct waitfree_entry *rest_of, struct waitfree_entry **chain)
 {
@@ -149,7 +149,7 @@ none:
 	return false;
 }
 
-/* Publishes the chain, and retires what it replaces: all up to the entry, and that. */
+/* Publishes the chain, and retires the entries that it replaces, this one and all before. */
 static void replace(struct waitfree *m, unsigned me, const struct at *at,
 		    struct waitfree_entry *chain)
 {
@@ -240,8 +240,8 @@ static enum map_answer take_out(struct waitfree *m, struct worker *self, uint64_
 }
 
 /*
- * A writer that finds no memory waits for readers to leave what was retired: without its lock, and
- * for a bounded time. Whether to try again.
+ * Without memory a writer waits for readers to release retired entries: without its lock, and for a
+ * bounded time. Whether to try again.
  */
 static bool again(struct waitfree *m, struct worker *self, enum map_answer answer)
 {
@@ -283,7 +283,7 @@ static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 	return answer;
 }
 
-/* Of the table as it is when it begins. */
+/* Of the table that is current when it starts. */
 static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t, const uint64_t *),
 		 void *argument)
 {
@@ -303,7 +303,10 @@ static uint64_t size(const void *map)
 	return stripes_size(&((const struct waitfree *)map)->stripes);
 }
 
-/* All tables up to now: readers may be in an old one. Without reclamation, all that was taken. */
+/*
+ * All tables so far, since readers may be in an old one. Without reclamation, all entries ever
+ * taken.
+ */
 static size_t bytes(const void *map)
 {
 	const struct waitfree *m = map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What striped-waitfree is made of (waitfree.c), and how its table doubles. */
+/* The data of striped-waitfree (waitfree.c), and how its table doubles. */
 #ifndef LOCUS_HASHMAP_WAITFREE_H
 #define LOCUS_HASHMAP_WAITFREE_H
 
@@ -13,7 +13,7 @@ struct waitfree_entry {
 	uint64_t value[];
 };
 
-/* The first has as many buckets as the map began with, the next one twice as many, ... */
+/* Table i has 2^i times the buckets that the map starts with. */
 struct waitfree_table {
 	size_t buckets;
 	struct waitfree_entry *_Atomic *bucket;
@@ -25,18 +25,18 @@ struct waitfree {
 	unsigned words;
 	struct entries *entries;
 	struct epoch *epoch;
-	/* there was no memory to grow: insertions into full stripes before it is tried again */
+	/* after a lack of memory: insertions into full stripes before growing is tried again */
 	_Atomic size_t patience;
 	struct waitfree_table table[WAITFREE_MOST_TABLES];
 	struct waitfree_table *_Atomic now;
 };
 
-/* A copy of an entry that is not in a chain yet; NULL: no memory. */
+/* Copies an entry; the copy is not in a chain yet. NULL: no memory. */
 struct waitfree_entry *waitfree_copy(struct waitfree *, struct worker *self,
 				     const struct waitfree_entry *);
 /*
- * Doubles the table, unless another thread has doubled it since it was `old`. Where there is no
- * memory for that it stays as it is.
+ * Doubles the table, unless another thread has doubled it since it was `old`. Without memory it
+ * stays as it is.
  */
 void waitfree_grow(struct waitfree *, struct worker *self, struct waitfree_table *old);
 

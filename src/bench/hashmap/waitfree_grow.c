@@ -14,7 +14,7 @@ struct waitfree_entry *waitfree_copy(struct waitfree *m, struct worker *self,
 	return c;
 }
 
-/* What a doubling took, through epoch_link: copies that it made, and originals they stand for. */
+/* Entries of a doubling, linked by epoch_link: copies made, and the originals they replace. */
 struct split {
 	struct waitfree_entry *copies, *originals;
 };
@@ -26,8 +26,8 @@ static void push(struct waitfree_entry **list, struct waitfree_entry *e)
 }
 
 /*
- * Bucket b's entries go to b and b + buckets. The last of the chain that go the same way stay as
- * they are, and belong to both tables; the others are copied.
+ * Bucket b's entries go to b and b + buckets. The chain's longest tail that goes one way is shared
+ * by both tables; the entries before it are copied.
  */
 static bool split(struct waitfree *m, struct worker *self, struct waitfree_entry *first,
 		  size_t buckets, struct waitfree_entry *half[2], struct split *s)
@@ -91,7 +91,10 @@ static void double_table(struct waitfree *m, struct worker *self, struct waitfre
 			entries_give(m->entries, self, e);
 	}
 	m->stripes.costs[self->index].growths += done;
-	/* In proportion to what an attempt takes: all of them cost no more than the insertions. */
+	/*
+	 * As many insertions as an attempt costs: attempts cost no more than the insertions
+	 * together.
+	 */
 	atomic_store_explicit(&m->patience, done ? 0 : old->buckets, memory_order_relaxed);
 }
 

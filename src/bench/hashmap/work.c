@@ -84,7 +84,10 @@ static inline enum map_answer operate(struct hand *h, const struct operation *o)
 	}
 }
 
-/* False: there was no memory. One in `every` is timed; *left: how many before the next one. */
+/*
+ * Does one operation; one in `every` is timed. *left: operations before the next timed one. False:
+ * no memory.
+ */
 static bool operate_block(struct hand *h, const struct operation *o, unsigned n, uint64_t every,
 			  uint64_t *left)
 {
@@ -107,7 +110,7 @@ static bool operate_block(struct hand *h, const struct operation *o, unsigned n,
 	return true;
 }
 
-/* All of a block, with memory fetched ahead. False: there was no memory for one of them. */
+/* Does a block in one call, with memory prefetched. False: no memory for one of them. */
 static bool operate_at_once(struct hand *h, const struct operation *o, unsigned n)
 {
 	static const enum map_action action[] = { [MIX_FIND] = MAP_FIND,

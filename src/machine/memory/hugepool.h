@@ -14,7 +14,7 @@ unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
 
 struct huge_pages {
 	uint64_t total, free;
-	/* promised to mappings: of the whole machine, since it is not known by node */
+	/* promised to mappings; of the whole machine: the kernel has no number by node */
 	uint64_t reserved;
 	/*
 	 * for new mappings: free and not promised, plus what may be overcommitted, within the

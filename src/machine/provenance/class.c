@@ -11,10 +11,9 @@
 #include "machine/topology/topology.h"
 
 /*
- * Firmware and kernel keep some percent of a node's memory for themselves, on equal machines
- * some MiB more or less. What is built in is a little above what is seen: rounded up to the next
- * sixteenth of a power of two, all come to what is built in. What is just below a power of
- * two is seen as of the next one.
+ * Firmware and kernel keep a few percent of a node's memory, on equal machines not the same number
+ * of MiB. Rounded up to the next sixteenth of a power of two, what they leave gives the installed
+ * size on all of them. Sizes just below a power of two are rounded to steps of the next one.
  */
 static uint64_t round_memory(uint64_t bytes)
 {
@@ -27,8 +26,8 @@ static uint64_t round_memory(uint64_t bytes)
 }
 
 /*
- * As deep as the machine's levels. Groups are left out: whether there are some depends on the
- * versions of kernel and hwloc.
+ * Recurses once for each level of the machine. Leaves out groups: they come and go with versions of
+ * kernel and hwloc.
  */
 static void print_tree(FILE *f, hwloc_obj_t object)
 {

@@ -41,7 +41,7 @@ static json_t *list_of(const struct modules *found, const char *source)
 	return list;
 }
 
-/* The table, which only root may read; the reason is "" where it was read. */
+/* From firmware's table, which only root may read. *why is "" if it could be read. */
 static struct modules of_table(const char *root, const char **why)
 {
 	struct modules found = { 0 };
@@ -68,8 +68,8 @@ void dimms_put(json_t *memory, const char *root)
 				   : NULL;
 
 	source_put_value(memory, "modules", list, DMI_TABLE ": %s; " EDAC " %s",
-		  *why ? why : "no memory module in it", rows);
+			 *why ? why : "no memory module in it", rows);
 	source_put_value(memory, "slots", known(table.slots), DMI_TABLE ": %s",
-		  *why ? why : "no memory slot in it");
+			 *why ? why : "no memory slot in it");
 	source_put_value(memory, "channels", known(channels), EDAC " has none");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A structure is its type, its length, a handle of two bytes, and fields; behind its length come
- * texts that end with two zeros. Older firmware has shorter structures: a field that would be
- * behind the end reads zero, which stands for "unknown" in each of them.
+ * A structure has a type, a length, a handle of two bytes, and fields; texts follow it, up to two
+ * zeros. Older firmware has shorter structures: a field beyond their end reads as zero, which means
+ * "unknown" in all fields.
  */
 #include "machine/provenance/dmi.h"
 
@@ -27,7 +27,9 @@ static uint32_t field(const uint8_t *structure, unsigned at, unsigned n)
 	return value;
 }
 
-/* B; 0: unknown. In KiB with the highest bit, else in MiB, and where that is not enough, beside. */
+/*
+ * B; 0: unknown. In KiB if the highest bit is set, else in MiB; larger sizes have a second field.
+ */
 static uint64_t size_of(const uint8_t *structure)
 {
 	const uint32_t size = field(structure, SIZE, 2);
@@ -39,7 +41,7 @@ static uint64_t size_of(const uint8_t *structure)
 	return size & 0x8000 ? (uint64_t)(size & 0x7fff) << 10 : (uint64_t)size << 20;
 }
 
-/* Transfers/s; the table has millions of them. */
+/* Transfers/s, from the table's millions of them. */
 static uint64_t speed_of(const uint8_t *structure, unsigned at, unsigned more)
 {
 	uint32_t speed = field(structure, at, 2);
@@ -52,11 +54,11 @@ static uint64_t speed_of(const uint8_t *structure, unsigned at, unsigned more)
 static const char *type_of(const uint8_t *structure)
 {
 	static const char *const types[] = {
-		[0x03] = "DRAM",   [0x07] = "RAM",     [0x0f] = "SDRAM",   [0x12] = "DDR",
-		[0x13] = "DDR2",   [0x14] = "DDR2",    [0x18] = "DDR3",	   [0x1a] = "DDR4",
-		[0x1b] = "LPDDR",  [0x1c] = "LPDDR2",  [0x1d] = "LPDDR3",  [0x1e] = "LPDDR4",
-		[0x1f] = "NVDIMM", [0x20] = "HBM",     [0x21] = "HBM2",	   [0x22] = "DDR5",
-		[0x23] = "LPDDR5", [0x24] = "HBM3",    [0x25] = "MRDIMM",
+		[0x03] = "DRAM",   [0x07] = "RAM",    [0x0f] = "SDRAM",	 [0x12] = "DDR",
+		[0x13] = "DDR2",   [0x14] = "DDR2",   [0x18] = "DDR3",	 [0x1a] = "DDR4",
+		[0x1b] = "LPDDR",  [0x1c] = "LPDDR2", [0x1d] = "LPDDR3", [0x1e] = "LPDDR4",
+		[0x1f] = "NVDIMM", [0x20] = "HBM",    [0x21] = "HBM2",	 [0x22] = "DDR5",
+		[0x23] = "LPDDR5", [0x24] = "HBM3",   [0x25] = "MRDIMM",
 	};
 	const uint32_t type = field(structure, TYPE, 1);
 
@@ -76,7 +78,7 @@ static void take(const uint8_t *structure, struct modules *found)
 	modules_add(found, &m);
 }
 
-/* Behind the texts, or the end. */
+/* Where the next structure begins, after this one's texts; or `end`. */
 static const uint8_t *next(const uint8_t *structure, const uint8_t *end)
 {
 	const uint8_t *text = structure + structure[1];

@@ -8,7 +8,7 @@
 #include "base/sysfs.h"
 #include "machine/provenance/modules.h"
 
-/* Of a machine and of a controller: more than there are, so that no tree takes long. */
+/* More than any machine, or controller, has: the search stays short on any tree. */
 enum { MOST_CONTROLLERS = 64, MOST_MODULES = 64 };
 
 /* The number behind a word, as in "branch 0 channel 2 slot 1"; -1: there is none below 16. */
@@ -25,7 +25,7 @@ static int number_behind(const char *text, const char *word)
 	return end != found && number >= 0 && number < 16 ? (int)number : -1;
 }
 
-/* Its channel within the controller is added to the bits. False: it is a row of chips. */
+/* Adds the module, and the bit of its channel. False: this is a row of chips, not a module. */
 static bool take(const char *root, unsigned controller, unsigned number, const char *location,
 		 uint64_t *channels, struct modules *found)
 {

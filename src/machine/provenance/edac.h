@@ -10,9 +10,9 @@
 struct modules;
 
 /*
- * Adds the modules, of which it knows type and size. False: it counts rows of chips instead, of
- * which a module may have several, or has no driver here. *channels: those that hold memory; 0: not
- * known. `root` as in base/sysfs.h.
+ * Adds the modules with their type and size. False: the kernel has no driver here, or the driver
+ * reports rows of chips, of which a module may have several. *channels: those that hold memory; 0:
+ * unknown. `root` as in base/sysfs.h.
  */
 bool edac_modules(const char *root, struct modules *, unsigned *channels);
 

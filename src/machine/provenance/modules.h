@@ -7,7 +7,7 @@
 
 enum { MODULES_KINDS = 32 };
 
-/* Modules that have all in common; 0 and "": not known. */
+/* One kind of module, and how many there are. 0 and "": unknown. */
 struct module {
 	char type[32];		    /* "DDR5" */
 	uint64_t size;		    /* B */
@@ -18,7 +18,7 @@ struct module {
 struct modules {
 	unsigned count, slots; /* modules, and places for them */
 	unsigned kinds;
-	struct module kind[MODULES_KINDS]; /* of more kinds, the modules are only counted */
+	struct module kind[MODULES_KINDS]; /* modules of further kinds are only counted */
 };
 
 void modules_add(struct modules *, const struct module *);

@@ -37,7 +37,7 @@ static const struct control *control_of(const json_t *cpu)
 	return NULL;
 }
 
-/* The module `msr` has a file for each CPU, in which a register's number is its place. */
+/* The kernel module `msr` has a file for each CPU; a register's number is its offset there. */
 static bool read_register(const char *root, int cpu, uint32_t number, uint64_t *value)
 {
 	char path[PATH_MAX];
@@ -64,7 +64,7 @@ static json_t *disabled_by(const struct control *c, uint64_t value)
 	return list;
 }
 
-/* Of all CPUs that may be used; NULL and why where they differ. */
+/* The value that all usable CPUs have; NULL with *why if they differ. */
 static json_t *read_all(const struct control *c, const char *root, const struct machine *m,
 			char *why, size_t size)
 {

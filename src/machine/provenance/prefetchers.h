@@ -9,7 +9,8 @@ struct machine;
 
 /*
  * Puts `prefetchers` into the object: {register, value, disabled}, or null with the reason. `cpu`
- * is that of provenance_cpu(); hypervisor NULL: none, whose registers are not the processor's.
+ * is that of provenance_cpu(). In a virtual machine (hypervisor not NULL) registers say nothing of
+ * the processor.
  */
 void prefetchers_put(json_t *object, const char *root, const struct machine *, const json_t *cpu,
 		     const char *hypervisor);

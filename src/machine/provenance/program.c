@@ -21,7 +21,7 @@
 
 enum { MOST_OF_ID = 32 }; /* bytes: SHA-1 takes 20 */
 
-/* Into the text: what the linker left as the hash of all that it wrote. The program comes first. */
+/* Writes the linker's build ID, a hash of its output, into the text. The program comes first. */
 static int read_build_id(struct dl_phdr_info *program, size_t size, void *text)
 {
 	(void)size;
@@ -86,7 +86,7 @@ json_t *provenance_program(void)
 
 json_t *provenance_job(void)
 {
-	static const char *const keys[] = { "id",    "array_task", "step",	"restart",
+	static const char *const keys[] = { "id",    "array_task", "step",     "restart",
 					    "nodes", "cluster",	   "partition" };
 	static const struct {
 		const char *system, *variable[LENGTH(keys)];

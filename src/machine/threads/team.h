@@ -26,8 +26,8 @@ struct worker {
 	/* index into the benchmark's roles; in a pair 0 or 1 */
 	unsigned role;
 	/*
-	 * the worker's pair, 0, 1, ... of those that meet at once, or TEAM_IDLE; how often this
-	 * pair has met in this batch
+	 * group: the worker's pair, of those that meet at once, or TEAM_IDLE; meeting: how often
+	 * the pair has met in this batch
 	 */
 	unsigned group, meeting;
 	struct place place;
