@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, pictures and reports from the records that locus writes.
-
-load() gives records as data frames, for tools of your own.
-"""
+"""Tables, pictures and reports from the records that locus writes. load() returns records as data
+frames, for your own tools."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ __all__ = ["load"]
 
 
 def load(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Frames:
-    """Records, by their files, as data frames: `runs`, `trials`, `metrics`, `ratios`, `counters`,
-    `samples`. It needs pandas. A file that is no record raises records.BadInput."""
+    """Records as data frames: `runs`, `trials`, `metrics`, `ratios`, `counters`, `samples`. Needs
+    pandas. A file that is not a record raises records.BadInput."""
     from . import frames  # here: `locus report` works without pandas
 
     given = [paths] if isinstance(paths, (str, PathLike)) else paths

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of locus is written in Python: locus report, summary, levels, export, validate. Installed
-by pip, it is locus-analysis report."""
+"""The commands of locus that are written in Python: report, summary, levels, export, validate. pip
+installs them as locus-analysis."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _tables(options: argparse.Namespace) -> list[Path]:
-    """Those of LIKWID's, told by their content."""
+    """The files that are LIKWID's tables, recognised by their content."""
     return [file for file in options.file if likwid.is_table(file)]
 
 
@@ -124,7 +124,7 @@ def _refuse_tables(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _noting(given: records.Records) -> Iterator[None]:
-    """Tells the notes, also those that are added meanwhile."""
+    """Prints the notes, also those that are added meanwhile."""
     try:
         yield
     finally:

@@ -103,7 +103,7 @@ def _lines(of: Described, among: Sequence[Row], x: str, group: Group, metric: st
 
 
 def beside(x: float, place: int, several: int) -> float:
-    """Where to draw a point: lines lie beside each other a little, not on each other."""
+    """Where to draw a point: lines are shifted a little, so that they do not cover each other."""
     step: float = (1 + min(0.03, 0.12 / max(several, 1))) ** (place - (several - 1) / 2)
     return x * step
 
@@ -120,7 +120,7 @@ def _point(trial: Row, x: float, metric: str) -> Row:
 
 
 def in_words(trial: Row) -> str:
-    """By what tells it from the others of its benchmark."""
+    """What tells a trial from the others of its benchmark."""
     return " ".join(filter(None, (trial["variant"], trial["panel"], trial["point"])))
 
 
@@ -141,7 +141,7 @@ def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:
 
 
 def _ideal(of: Described, x: str, metric: str, lines: Sequence[Series]) -> list[Series]:
-    """What the best line would be if threads cost nothing; where a speed-up is promised."""
+    """The best line if threads cost nothing; only where a speed-up is promised."""
     if x != "threads" or not any(
         r["parameter"] == "threads" and r["metric"] == metric for r in of.ratios
     ):
@@ -164,7 +164,7 @@ def _published(
     metric: str,
     drawn: Sequence[Series],
 ) -> list[Series]:
-    """In grey, in the shape of the line that they are of, as far as its curve reaches."""
+    """Published figures in grey, in the shape of their line, as far as its curve reaches."""
     reach = max((p["x"] for s in drawn for p in s.rows), default=0.0)
     shape = {line.name: (i, RANKED[line.place % len(RANKED)][1]) for i, line in enumerate(lines)}
     found = []
@@ -186,7 +186,7 @@ def _published(
 
 
 def _cited(lines: Sequence[Series]) -> list[str]:
-    """What grey points are, and where they come from."""
+    """The sources of the grey points."""
     rows = [r for s in lines for r in s.rows if "source" in r]
     machines = dict.fromkeys(r["trial"].split(": ", 1)[1].split(";")[0] for r in rows)
     sources = dict.fromkeys(r["source"] for r in rows)

@@ -52,7 +52,7 @@ def x_axis(of: Described, x: str, lines: Sequence[Series]) -> Axis:
 
 
 def y_axis(of: Described, metric: str, lines: Sequence[Series]) -> Axis:
-    """Logarithmic where values are far apart, or are times or rates; a share in percent."""
+    """Logarithmic if values are far apart, or are times or rates; shares in percent."""
     told = of.metrics.get(metric, {})
     unit = str(told.get("unit") or "1")
     points = [p for s in lines for p in s.rows if p["value"] is not None]
@@ -86,7 +86,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def marks(of: Described, x: str, axis: Axis, machine: Row) -> list[tuple[float, str]]:
-    """What of the machine lies on the axis: its CPUs; its lines and caches, as reported."""
+    """Properties of the machine on the axis: its CPUs; its lines and caches, as reported."""
     topology, found = machine["topology"], []
     if x == "threads" and topology["cpus"]:
         found = [(float(topology["cpus"]), f"{topology['cpus']} CPUs")]

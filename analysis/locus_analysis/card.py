@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card: on one screen what a machine is and costs. Lines are data; here is what they hold, how
-far one can trust them in a word, and how a terminal shows them."""
+"""The card: on one screen, what a machine is and what it costs to use. Lines are data: what they
+hold, how far they can be trusted, and how a terminal shows them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = 100
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the card. `numbers` in base units, by name, for whom compares machines."""
+    """A line of the card. `numbers` are in base units, by name, to compare machines by."""
 
     block: str
     name: str
@@ -41,13 +41,13 @@ class Line:
 
     @property
     def sentence(self) -> str:
-        """Of the text, where there are no columns."""
+        """The line as a sentence, where there are no columns."""
         return re.sub(" {2,}", " · ", self.text.strip())
 
 
 @dataclass(frozen=True)
 class Spoiler:
-    """What spoils measuring here, and what mends it, if anything does."""
+    """Something that spoils measurements here, and its remedy, if there is one."""
 
     what: str
     remedy: str = ""
@@ -65,7 +65,7 @@ class Card:
 
 @dataclass
 class Host:
-    """A machine, and of its trials the last of each id."""
+    """A machine and its trials; of trials with the same id, the last."""
 
     db: duckdb.DuckDBPyConnection
     name: str
@@ -78,7 +78,7 @@ class Host:
         return dict(self.runs[-1]["header"]["machine"])
 
     def of(self, benchmark: str, *variants: str) -> list[Row]:
-        """Its trials with a value."""
+        """A benchmark's trials that have a value."""
         return [
             t
             for t in self.trials
@@ -103,12 +103,12 @@ def sure(trials: Iterable[Row], value: float, low: Optional[float], high: Option
 
 
 def worst(words: Iterable[str]) -> str:
-    """Of what several lines would say."""
+    """The least trust among several lines."""
     return max(words, key=(CERTAIN, ROUGH, NOISY, UNTOLD).index, default=CERTAIN)
 
 
 def untold(block: str, name: str, why: str, then: str, safe: str = "") -> Line:
-    """What to do next, and what is safe until then."""
+    """What to measure next, and what is safe until then."""
     return Line(block, name, f"{why}: {then}" + (f"; until then {safe}" if safe else ""), UNTOLD)
 
 
@@ -146,7 +146,7 @@ def text(card: Card) -> str:
 
 
 def _printable(line: str) -> str:
-    """Names come from outside: none may command the terminal."""
+    """Names come from outside: removes what a terminal would obey."""
     return "".join(c if c.isprintable() else "?" for c in line)
 
 
@@ -156,7 +156,7 @@ def _title(card: Card) -> list[str]:
 
 
 def _line(line: Line, first: bool) -> list[str]:
-    """Its word stands behind the first row, whatever else it takes."""
+    """The word on trust ends the first row, however many rows there are."""
     rows = _wrapped(line.text, TOLD)
     head = f"{line.block if first else '':<{BLOCK}}{line.name:<{NAME - BLOCK}}"
     told = [f"{head}{rows[0]:<{TOLD}}  {line.sure}"]
@@ -176,7 +176,7 @@ def _spoiler(name: str, spoiler: Spoiler) -> list[str]:
 
 
 def _wrapped(words: str, width: int) -> list[str]:
-    """Spaces within a row stay: they make columns."""
+    """Wraps a row. Keeps its spaces: they make columns."""
     if len(words) <= width:
         return [words]
     return textwrap.wrap(words, width, break_on_hyphens=False) or [""]

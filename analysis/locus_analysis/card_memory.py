@@ -32,7 +32,7 @@ def caches(host: Host) -> list[Line]:
 
 
 def _last(host: Host, found: list[levels.Finding]) -> Optional[levels.Finding]:
-    """Of several runs the last one in which there are levels."""
+    """The last of several runs that has levels."""
     by_run = sorted(found, key=lambda f: (bool(f.levels), host.wholes.index(f.whole)))
     return by_run[-1] if by_run else None
 
@@ -68,7 +68,7 @@ def _columns(size: str, seconds: float, cycles: str, remark: str) -> str:
 
 
 def _in_part(host: Host, level: levels.Level) -> str:
-    """Where the largest size is not far beyond the last cache."""
+    """Says if caches may still serve a part of the largest size."""
     if not level.plateau or level.plateau.last >= levels.BEYOND * _last_cache(host):
         return ""
     return f"{size_text(level.plateau.last)} may be in a cache"
@@ -86,7 +86,7 @@ def _sizes(host: Host) -> str:
 
 
 def _sure_of(host: Host, finding: levels.Finding, level: levels.Level) -> str:
-    """By the points of its plateau, and whether its end is what is reported."""
+    """Judges the points of the plateau, and whether its end is where it is reported."""
     plateau = level.plateau
     own = [
         p
@@ -106,7 +106,7 @@ def _sure_of(host: Host, finding: levels.Finding, level: levels.Level) -> str:
 
 
 def _pages(host: Host) -> list[Line]:
-    """What huge pages change of a load, at the largest size that both have."""
+    """The gain by huge pages at the largest size measured with and without them."""
     by_size: dict[float, dict[str, Row]] = {}
     for t in host.of("latency", "cycle"):
         p = t["parameters"]
@@ -158,7 +158,7 @@ def _tlb(host: Host, finding: Optional[levels.Finding]) -> list[Line]:
 
 
 def _cells(host: Host, benchmark: str) -> list[Row]:
-    """Of the node x node matrix, as it was measured first in the last run that has one."""
+    """The node x node matrix of the last run that has one, with the first trial of each cell."""
     found = rows(
         host.db,
         "FROM cell WHERE benchmark = ? AND value IS NOT NULL ORDER BY place",
@@ -175,7 +175,7 @@ def _is_local(cell: Row) -> bool:
 
 
 def _remote(cells: list[Row], lower: bool) -> Optional[tuple[float, Row, int]]:
-    """The median of the local ones, the worst other one, and of how many."""
+    """The median of the local cells, the worst remote one, and how many remote ones there are."""
     local = [c["value"] for c in cells if _is_local(c)]
     other = [c for c in cells if not _is_local(c)]
     if not local or not other:
@@ -194,7 +194,7 @@ def _sure_cell(cell: Row) -> str:
 
 
 def remote(host: Host) -> list[Line]:
-    """Latency of other nodes' memory."""
+    """Latency of remote nodes' memory."""
     if len(host.nodes) < 2:
         return []
     found = _remote(_cells(host, "latency"), lower=True)
@@ -225,7 +225,7 @@ def _distance(host: Host) -> str:
 
 
 def bandwidth(host: Host) -> list[Line]:
-    """Of a core, of a node here and elsewhere, of all."""
+    """Bandwidth of one core, of one node to local and remote memory, and of all."""
     own, bound = host.of("numa", "static"), host.of("numa", "bind")
     if not own and not host.of("numa"):
         return []
@@ -242,7 +242,7 @@ def _best(trials: list[Row]) -> Row:
 
 
 def _core(own: list[Row], bound: list[Row]) -> Line:
-    """And what it gets of the node that gives it least."""
+    """One core: local bandwidth, and that from the slowest node."""
     alone = [t for t in own if t["threads"] == 1]
     if not alone:
         return untold(
@@ -273,7 +273,7 @@ def _rate(name: str, trial: Row, more: str = "") -> Line:
 
 
 def _filled(trial: Row) -> int:
-    """Nodes that have threads; 0: its layout does not tell."""
+    """How many nodes have threads; 0: the layout does not say."""
     counts = str(trial["parameters"].get("layout", "")).split("+")
     return sum(c not in ("", "0") for c in counts) if all(c.isdigit() for c in counts) else 0
 
@@ -320,7 +320,7 @@ PLACED = {"single": "by one thread takes", "interleave": "interleaved"}
 
 
 def placement(host: Host) -> list[Line]:
-    """What other placements take over static, where all else is equal: the worst."""
+    """The worst time of another placement over that of static, all else being equal."""
     if len(host.nodes) < 2:
         if not host.of("numa"):
             return []

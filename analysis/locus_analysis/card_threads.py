@@ -27,7 +27,7 @@ SHARED = {  # what two CPUs have in common, as the record names it, from the nea
 
 
 def cores(host: Host) -> list[Line]:
-    """The median of each level, of the protocol that was measured first."""
+    """The median latency at each level, of the protocol that was measured first."""
     own = [t for t in host.of("core-to-core") if t["pairs"] and t["pairs"]["levels"]]
     if not own:
         return []
@@ -48,7 +48,8 @@ def sharing(host: Host) -> list[Line]:
 
 
 def _false_sharing(own: list[Row]) -> list[Line]:
-    """What is packed over what is padded, of one atomic instruction where that was measured."""
+    """The time of packed words over that of padded ones, with one atomic instruction if that was
+    measured."""
     found = [
         (t, r)
         for t in own
@@ -103,8 +104,8 @@ TOLD_ABOVE = ("sharing",)  # by lines of their own
 
 
 def work(host: Host) -> list[Line]:
-    """Of each benchmark that compares something, what its own line of the record says first of
-    it, and the greatest of the others."""
+    """For each benchmark that compares something, the first ratio of its line in the record, and
+    the largest of the others."""
     described: dict[str, list[Row]] = {}
     for r in rows(
         host.db,
@@ -141,7 +142,7 @@ def _gain(own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
 
 
 def _measured(own: list[Row], ratio: Row, threads: int) -> list[tuple[Row, Row]]:
-    """Where trials have it with most threads; several, where something else varies."""
+    """The ratio in the trials with most threads; a range if something else varies."""
     by_threads = ratio["parameter"] == "threads"
     return [
         (t, r)

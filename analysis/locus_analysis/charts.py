@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures: one definition each, drawn from rows of the tables. A trial that is not ok is
-outlined and named in every one.
-
-No picture depends on colour: what a colour says also stands there in words.
-"""
+"""The pictures, each defined once and drawn from rows of the tables. Each one outlines and names
+trials that are not ok. No picture depends on colour: words say the same."""
 
 from __future__ import annotations
 
@@ -109,8 +106,8 @@ class Picture:
 
 @dataclass
 class Column:
-    """Of bars beside each other: what a row's cells call it, its title, and the unit of its
-    values, % for a share."""
+    """A column of bars: the key of its cells, its title, and the unit of its values (% for a
+    share)."""
 
     key: str
     title: str
@@ -118,7 +115,7 @@ class Column:
 
 
 class Data:
-    """The rows of a picture by name, for several charts draw the same."""
+    """The rows of a picture by name, since several charts draw the same rows."""
 
     def __init__(self) -> None:
         self.sets: dict[str, list[Row]] = {}
@@ -130,7 +127,7 @@ class Data:
 
 
 def spec_of(chart: Drawing, **more: Any) -> Row:
-    """As Vega-Lite, with what else it has."""
+    """The chart as Vega-Lite, with further keys."""
     return {
         **(
             chart
@@ -142,8 +139,8 @@ def spec_of(chart: Drawing, **more: Any) -> Row:
 
 
 def joined(how: str, *charts: Drawing, **more: Any) -> Row:
-    """A `layer`, `concat`, `hconcat` or `vconcat`. Altair makes these, too, but copies all that
-    is in them, at every level."""
+    """A `layer`, `concat`, `hconcat` or `vconcat`. Altair makes these, too, but copies all of their
+    content at each level."""
     parts = [spec_of(chart) for chart in charts]
     data = parts[0].get("data")
     if data and all(p.get("data") == data for p in parts):
@@ -156,13 +153,13 @@ def joined(how: str, *charts: Drawing, **more: Any) -> Row:
 
 
 def mark(row: Row) -> str:
-    """What stands beside a trial in a picture; empty when it is ok."""
+    """The mark beside a trial in a picture; empty if the trial is ok."""
     return "" if row["flag"] is None else f"▲{row['flag']} {row['status']}"
 
 
 def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> list[Picture]:
-    """Headline values with their intervals, a bar a trial; beside it where its pages lay. One
-    axis for a picture."""
+    """Headline values with intervals, one bar a trial, and beside it where its pages lay. One axis
+    a picture."""
     pictures = []
     bare = [r for r in rows if r["value"] is None and r["flag"] is not None]
     left_out = bare if len(bare) > BARE else []  # a line says so of all that are alike
@@ -202,8 +199,7 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
 
 
 def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
-    """Bars from 1 on a logarithmic axis: to the right what is more, to the left what is less. A
-    `goal` is a stroke."""
+    """Bars from 1 on a logarithmic axis: more is right, less is left. A `goal` is a stroke."""
     widths = (
         max((len(r["first"]) for r in rows), default=0) * 7 + 12,
         max(len(r["point"]) for r in rows) * 6 + 8,
@@ -298,8 +294,8 @@ def columns(
     help_text: str,
     most: int = ROWS,
 ) -> list[Picture]:
-    """Several values of each row as bars beside each other: its `cells` have value, low and high
-    by key; {} where there is none."""
+    """Several values of a row as bars side by side: its `cells` have value, low and high by key; {}
+    where there is none."""
     pictures = []
     chunks = _chunks(rows)
     for i, chunk in enumerate(chunks, 1):
@@ -336,7 +332,7 @@ def _columns(
     of: Sequence[Column],
     widths: tuple[int, int],
 ) -> Drawing:
-    """A panel; those of a picture (together) have the same axes."""
+    """A panel; the panels of a picture (together) share their axes."""
     height = ROW * len(group)
     y = alt.Y(
         "row:O", axis=None, scale=alt.Scale(type="band", paddingInner=0.22, paddingOuter=0.11)
@@ -420,7 +416,7 @@ def _column(
 
 
 def matrix(cells: Sequence[Row], name: str, title: str) -> Picture:
-    """Heat maps: threads on one node, memory on another; one for each variant and panel of each
+    """Heat maps, threads on one node and memory on another: one for each variant and panel of each
     benchmark."""
     data = Data()
     several = len({cell["benchmark"] for cell in cells}) > 1
@@ -522,8 +518,8 @@ def _of_what(cells: Sequence[Row]) -> str:
 
 
 def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows for one picture each: whole panels as long as they fit, and parts of those that never
-    would."""
+    """Splits rows into pictures: whole panels where they fit, parts of panels that are too large
+    for one picture."""
     chunks: list[list[Row]] = []
     for _, group in groupby(rows, lambda row: row["panel"]):
         panel = list(group)
@@ -537,7 +533,7 @@ def _chunks(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _label_widths(rows: Sequence[Row]) -> tuple[int, int]:
-    """Pixels that the names of variants and points take."""
+    """Widths in pixels of the names of variants and of points."""
     return max(len(r["variant"]) for r in rows) * 7 + 12, max(len(r["point"]) for r in rows) * 6 + 8
 
 
@@ -630,7 +626,7 @@ def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: in
 
 
 def round_ticks(least: float, greatest: float) -> list[float]:
-    """Some seven round numbers."""
+    """About seven round numbers."""
     if least == greatest:
         return [least]
     decade = 10 ** math.floor(math.log10(greatest - least))
@@ -643,7 +639,7 @@ def _ink() -> Any:
 
 
 def _shares(data: Data, group: list[Row], pages: Sequence[Row], y: alt.Y, height: int) -> Drawing:
-    """Stacked bars of pages by node, after the timed part."""
+    """Stacked bars: pages by node, after the timed part."""
     segments, texts = [], []
     for i, r in enumerate(group):
         flag = r["flag"]
@@ -803,8 +799,8 @@ def picture(
     extra: Sequence[str] = (),
     most: int = ROWS,
 ) -> Picture:
-    """Title and help above the panels; below, a line for each flagged trial, or for each status
-    where there are more than most."""
+    """The title and the help above the panels; below, a line for each flagged trial, or for each
+    status if there are too many."""
     notes = _notes([r for r in rows if r["flag"] is not None], most)
     heading = {"text": title, "subtitle": textwrap.wrap(help_text, WIDTH)}
     whole = joined("vconcat", *panels, *_footnotes(data, notes, extra), spacing=14, title=heading)
@@ -830,7 +826,7 @@ def _notes(flagged: Sequence[Row], most: int) -> list[str]:
 
 
 def alike(flagged: Sequence[Row]) -> list[list[Row]]:
-    """By status and what is said of them, whatever numbers are in it."""
+    """Groups by status and by what is said, numbers aside."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for r in flagged:
         said = re.sub(r"\d[\d.,]*", "0", "; ".join(r["reasons"]))
@@ -845,7 +841,7 @@ def _note(own: Sequence[Row]) -> str:
 
 
 def _spans(numbers: Sequence[int]) -> str:
-    """1 to 3, 5; of many no more than the ends."""
+    """1 to 3, 5; of many only the first and the last."""
     spans: list[list[int]] = []
     for n in numbers:
         if spans and spans[-1][1] == n - 1:
@@ -860,7 +856,7 @@ def _spans(numbers: Sequence[int]) -> str:
 
 
 def _footnotes(data: Data, notes: list[str], extra: Sequence[str]) -> list[Row]:
-    """Under a picture, so that it can travel alone: which trials are flagged, and why."""
+    """The text under a picture, so that it can travel alone: which trials are flagged, and why."""
     lines = [(text, colour) for texts, colour in ((extra, SOFT), (notes, ALARM)) for text in texts]
     if not lines:
         return []

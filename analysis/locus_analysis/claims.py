@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others published, held against the record. lessons/NAME.json says it as data:
+"""Published claims, held against the record.
 
-    "claims": [{ "claim": "Divided is faster than whole.", "value": "whole / divided",
-                 "metric": "search-time", "expected": "> 1", "where": { "search": "branchy" },
+lessons/NAME.json has them as data:
+
+    "claims": [{ "claim": "Divided is faster than whole.",
+                 "value": "whole / divided", "metric": "search-time", "expected": "> 1",
+                 "where": { "search": "branchy" },
                  "published": { "figures": "time per packet" } }]
 
-A value is a product of trials that differ in nothing else: `name[parameter=value]`, with `|`
-between names of which the best counts, and without a name where all variants have it. A claim
-without `expected` is a factor of others: it is drawn, and not judged. With `part` of three - what
-costs, the cure, and what costs nothing - it says that the cure takes away most of the cost."""
+A value is a product of trials that differ in nothing else: `name[parameter=value]`. With `|`
+between names the best of them counts; without a name, all variants that have such a trial. A claim
+without `expected` is a factor of other claims: it is drawn, not judged. With `part` of three trials
+(the costly one, the cure, the one without the cost) it says how much of the cost the cure removes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ MATTERS = 1.05  # a ratio within so much of 1 is none
 
 
 def told(of: Described, trials: Sequence[Row]) -> list[Row]:
-    """Each claim of which these trials say anything, with a row for each setting."""
+    """Each claim that these trials bear on, with a row for each setting."""
     found = []
     for claim in published.lesson(of.name).get("claims", []):
         own = _rows(of, trials, claim)
@@ -48,7 +52,7 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
 
 
 def result(claims: Sequence[Row]) -> Optional[str]:
-    """One sentence: what became of the first claim that can be judged."""
+    """The outcome of the first claim that can be judged, in a sentence."""
     first = next((c for c in claims if c["conclusion"]), None)
     return f"Published: {first['claim']} Here: {first['conclusion']}." if first else None
 
@@ -100,8 +104,8 @@ def _may_be(of: Described, trial: Row, term: Term) -> bool:
 
 
 def _asked(settings: Sequence[Setting], where: Setting) -> list[Setting]:
-    """Those of which the claim speaks. `most` threads are those that had a CPU each, or else the
-    most; `> 2` are three and more."""
+    """The trials that the claim is about. `most` threads: the most that had a CPU each, or else the
+    most; `> 2`: three or more."""
     alone = [int(s["threads"]) for s in settings if "threads" in s and "oversubscribed" not in s]
     most = max(alone or [int(s.get("threads", 0)) for s in settings], default=0)
 
@@ -132,7 +136,7 @@ def _valued(trial: Row, metric: str) -> Row:
 
 
 def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Optional[Row]:
-    """The ratio that the record has of these two, which were sampled in turn."""
+    """The record's ratio of these two trials, if they were sampled in turn."""
     if [p.divides for p in parsed] != [False, True]:
         return None
     one, other = trials
@@ -145,7 +149,7 @@ def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Opti
 
 
 def _part(values: Sequence[Row]) -> Row:
-    """How much of a cost the cure takes away."""
+    """How much of a cost the cure removes."""
     worse, better, base = values
     names = {"worse": worse["variant"], "better": better["variant"], "base": base["variant"]}
     gain, cost = evidence.ratio(worse, better), evidence.ratio(worse, base)
@@ -173,7 +177,7 @@ def _part(values: Sequence[Row]) -> Row:
 
 
 def _product(parsed: Sequence[Term], values: Sequence[Row]) -> Row:
-    """With what all intervals allow."""
+    """The product, and the interval that its factors allow."""
     known = all(v["low"] and v["high"] for v in values)
     found: Row = {"value": 1.0, "low": 1.0 if known else None, "high": 1.0 if known else None}
     for term, v in zip(parsed, values):
@@ -188,7 +192,7 @@ def _product(parsed: Sequence[Term], values: Sequence[Row]) -> Row:
 
 
 def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
-    """By the interval: what it leaves open is not told, nor is anything that noise moved."""
+    """Judges by the interval: open if that covers both outcomes, or if a trial was noisy."""
     if not expected:
         return {"verdict": "", "why": ""}
     unsound = next((t for t in trials if not can_be_judged(t)), None)
@@ -214,8 +218,8 @@ def bounds(expected: str) -> tuple[float, float]:
 
 
 def _conclusion(of: Described, rows: Sequence[Row]) -> str:
-    """Of one setting the value; of several how many say what, named where they differ in one
-    thing."""
+    """The value, if there is one setting; else how many settings agree, named where they differ in
+    one parameter."""
     if len(rows) == 1:
         (r,) = rows
         why = f": {r['why']}" if r["why"] else ""

@@ -56,7 +56,7 @@ def pictures(
 
 
 def _drawn(of: Described, claim: Row, row: Row) -> Row:
-    """A row as if it were a trial."""
+    """The row as if it were a trial."""
     setting = row["setting"]
     parameters = {k: v for k, v in row["parameters"].items() if k in setting}
     value = {**{k: row[k] for k in ("value", "low", "high")}, "unit": "1"}
@@ -77,7 +77,7 @@ def _drawn(of: Described, claim: Row, row: Row) -> Row:
 
 
 def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
-    """Of one claim: published ones, then ours."""
+    """Bars of one claim: published values, then ours."""
     groups: dict[str, list[float]] = {}
     for t in claim["theirs"]:
         said = ", ".join(

@@ -78,7 +78,7 @@ NO_MACHINE: Row = {"topology": {"cpus": None, "caches": []}}
 
 
 def _names(of: Described, rows: Sequence[Row]) -> dict[str, str]:
-    """Of ratios, in the order in which they are declared, with what each says."""
+    """The names of ratios in the order of their declaration, with their help."""
     declared = {f"{r['of']}/{r['to']}": r["help"] for r in of.ratios}
     names = {r["variant"] for r in rows}
     return {
@@ -153,7 +153,7 @@ def table(of: Described, trials: Sequence[Row]) -> list[Row]:
 
 
 def result(of: Described, trials: Sequence[Row]) -> Optional[str]:
-    """One sentence: the declared ratio that is surely furthest from 1."""
+    """One sentence: the declared ratio whose interval is furthest from 1."""
     sure = [
         r
         for r in _rows(of, [t for t in trials if t["pairs"] is None])

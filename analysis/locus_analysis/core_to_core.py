@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency of moving a cache line between each pair of CPUs: heat maps, and tables by what the
-two share."""
+"""Latency of moving a cache line between each pair of CPUs: heat maps, and tables by the level that
+the two share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HELP = (
 
 
 def maps(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[Picture]:
-    """A heat map for each protocol and home of the lines."""
+    """A heat map for each protocol, and for each home of the lines."""
     own = [t for t in trials if t["pairs"] and len(cpus_of(t)) > 2]
     first = sorted(
         own, key=lambda t: (t["parameters"].get("home", 0), t["place"])
@@ -63,7 +63,7 @@ def cpus_of(trial: Row) -> list[int]:
 
 
 def setting(trial: Row, among: Sequence[Row]) -> str:
-    """Protocol, and what else differs among the trials."""
+    """The protocol, and the parameters that differ among the trials."""
     of, words = trial["parameters"], [str(trial["parameters"].get("protocol", "ping-pong"))]
     if "home" in of and len({t["parameters"].get("home") for t in among}) > 1:
         words.append(f"lines of node {of['home']}")
@@ -75,7 +75,7 @@ def setting(trial: Row, among: Sequence[Row]) -> str:
 
 
 def in_order(cells: Row, machine: Row) -> tuple[list[int], list[int]]:
-    """The CPUs as they lie in the machine, and at which of them another node begins."""
+    """The CPUs in the machine's order, and the indexes at which a new node begins."""
     node_of = {
         cpu: place
         for place, node in enumerate(machine["topology"]["nodes"] or [])
@@ -186,7 +186,7 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
 
 
 def _median_of_each(cells: Row, order: Sequence[int]) -> list[Optional[float]]:
-    """In ns, for each CPU with all before it in the order."""
+    """In ns, by CPU: the median with all CPUs before it in the order."""
     of: dict[tuple[int, int], Any] = {}
     for a, b, median in zip(cells["a"], cells["b"], cells["0.5"]):
         of[a, b] = of[b, a] = None if median is None else float(f"{median * 1e9:.3g}")
@@ -194,7 +194,7 @@ def _median_of_each(cells: Row, order: Sequence[int]) -> list[Optional[float]]:
 
 
 def _columns(cells: Row) -> Row:
-    """All pairs in one row of columns, as in the record: thousands of rows would say each name
+    """All pairs as columns in one row, as in the record: one row a pair would repeat each name
     thousands of times."""
     found = {
         "a": cells["a"],
@@ -209,13 +209,13 @@ def _columns(cells: Row) -> Row:
 
 
 def _short(time: float) -> float:
-    """In ns, of three digits."""
+    """In ns, with three digits."""
     digits = float(f"{time * 1e9:.3g}")
     return int(digits) if digits == int(digits) else digits
 
 
 def _both_halves(chart: alt.Chart) -> alt.Chart:
-    """A row a cell, from a row of columns; (a, b) and (b, a)."""
+    """Rows of cells from a row of columns: (a, b), and (b, a)."""
     pairs = chart.transform_flatten(["a", "b", "level", *QUANTILES.values()])
     both = pairs.transform_calculate(
         x="[datum.a, datum.b]", y="[datum.b, datum.a]"
@@ -228,7 +228,7 @@ def _both_halves(chart: alt.Chart) -> alt.Chart:
 
 
 def tables(trials: Sequence[Row]) -> list[Row]:
-    """For each protocol and home: levels, and what is to be said of it."""
+    """For each protocol and home: the levels, and remarks."""
     own = [t for t in trials if t["pairs"]]
     return [
         {
@@ -242,8 +242,7 @@ def tables(trials: Sequence[Row]) -> list[Row]:
 
 
 def _level(level: Row) -> Row:
-    """Of all meetings, which records that are older don't have; and how the pairs differ, where
-    there are several."""
+    """All meetings of a level (older records lack them); if several pairs, how these differ."""
     meetings = level.get("meetings", {})
     return {
         "name": SHARE[level["level"]],
@@ -255,7 +254,7 @@ def _level(level: Row) -> Row:
 
 
 def outstanding(pairs: Row) -> str:
-    """CPUs that are not like the others of their level."""
+    """CPUs that differ from the others of their level."""
     parts = []
     for level in LEVELS:
         own = sorted(
@@ -275,7 +274,7 @@ def outstanding(pairs: Row) -> str:
 
 
 def crowding(pairs: Row) -> str:
-    """Whether pairs that met at the same time disturbed each other."""
+    """Whether pairs that met at the same time slowed each other down."""
     found = pairs["crowding"]
     if found is None:
         return ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves of counters: each below the curve of time, on the same axis, so that one sees what
-steps where the time steps."""
+"""Curves of counters, each below the curve of time on the same axis: they show which counter steps
+where the time steps."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def pictures(
     title: str,
     finding: Optional[Finding],
 ) -> list[charts.Picture]:
-    """Of one run and benchmark; `columns` are its counters. A trial is in the first of the
-    curves that it is a point of."""
+    """The pictures of one run and benchmark; `columns` are its counters. A trial is drawn in the
+    first curve that has it as a point."""
     drawn: list[charts.Picture] = []
     left = [t for t in trials if not t["in_matrix"]]
     for x, found in described.curved(of, left):
@@ -178,8 +178,7 @@ def _series(
 
 
 def _count_axis(lines: Sequence[Series], unit: str) -> Axis:
-    """From zero; logarithmic where there is much between the least and the most, and nothing is
-    zero."""
+    """From zero; logarithmic if values are far apart and none is zero."""
     values = [p["value"] for line in lines for p in line.rows if p["value"] is not None]
     ends = values + [p["high"] for line in lines for p in line.rows if p["high"] is not None]
     label = (

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters: what the hardware and the kernel did while a number was made; what they mean, cost,
-and could not tell.
+"""Counters: what the hardware and the kernel did during the measurement, what that means and costs,
+and what could not be counted.
 
-A counter that read zero although work was done, and that had never been seen to count, is not
-shown as zero: it may just as well not have counted. What could not be counted is told once for
-each reason.
-"""
+A zero of a counter that never counted anything although work was done is not shown as zero: the
+counter may not work. The reason why something was not counted is given once."""
 
 from __future__ import annotations
 
@@ -147,7 +145,7 @@ ALWAYS = ("cpu-time",)  # what is never zero tells nothing of what happened
 
 
 def meaning(name: str) -> str:
-    """In one line; empty where we do not know it."""
+    """The meaning of an event in one line; empty if unknown."""
     known = MEANINGS.get(name) or MEANINGS.get(
         name.upper() if name.startswith("PAPI") else "perf::" + name.rpartition("::")[2].upper()
     )
@@ -155,8 +153,8 @@ def meaning(name: str) -> str:
 
 
 def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
-    """Its trials in which something was counted, or could not be: `counters` by name, in the
-    record's order; `counting`."""
+    """The trials of a benchmark with counts, or with events that could not be counted: `counters`
+    by name, in the order of the record; `counting`."""
     trials = {
         (t["whole"], t["id"]): {**t, "counters": {}, "counting": None}
         for t in records.told(db, benchmark)
@@ -172,7 +170,7 @@ def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
 
 
 def _in_base_units(counter: Row) -> Row:
-    """PAPI has energies in nJ."""
+    """Converts nJ, in which PAPI has energies."""
     factor, unit = PREFIXED.get(counter["unit"], (1.0, counter["unit"]))
     if factor == 1:
         return counter
@@ -187,7 +185,7 @@ def _in_base_units(counter: Row) -> Row:
 
 
 def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Row]) -> None:
-    """Takes out of trials' `notes` what the page says of counters once for all of them."""
+    """Removes those of the trials' `notes` that the page gives once for all trials."""
     doubts = records.rows(db, "SELECT whole, id, name, why FROM counter WHERE NOT trusted")
     said = {(c["whole"], c["id"], f"{c['name']} is not to be trusted: {c['why']}") for c in doubts}
     for t in trials:
@@ -195,7 +193,7 @@ def drop_notes(db: duckdb.DuckDBPyConnection, trials: Iterable[Row]) -> None:
 
 
 def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, Row]:
-    """For each run what the page says of its counters; {} of records that have none."""
+    """Each run's part of the page about counters; {} for records without any."""
     found = {}
     for whole in dict.fromkeys(t["whole"] for t in trials):
         own = [t for t in trials if t["whole"] == whole]
@@ -214,7 +212,7 @@ def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, R
 
 
 def _measured(trials: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-    """Of the runs that the trials are of: one that was resumed may have measured none of them,
+    """The runs that the trials belong to: a run that was resumed may have measured none of them,
     and asked for other events."""
     parts = {t["part"] for t in trials}
     return [row for row in rows if row["part"] in parts]
@@ -244,8 +242,8 @@ def _of_run(trials: list[Row], events: Sequence[Row], asked: Optional[Row]) -> R
 
 
 def shown(trials: Iterable[Row], events: Iterable[Row]) -> list[str]:
-    """What was asked for and counted somewhere, and the ratios of it. The kernel's own that
-    nobody asked for are not among it."""
+    """Events that were asked for and counted at least once, and their quotients. Without the
+    kernel's own events that nobody asked for."""
     asked = {e["name"] for e in events}
     by_name: dict[str, bool] = {}
     for t in trials:
@@ -284,7 +282,7 @@ def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
 
 
 def labelled(trials: list[Row]) -> list[Row]:
-    """With `label`: what of a trial is not the same in all."""
+    """Adds `label`: the parameters in which the trials differ."""
     of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
     several = differing([{key: str(value) for key, value in each.items()} for each in of.values()])
     return [
@@ -299,7 +297,7 @@ def labelled(trials: list[Row]) -> list[Row]:
 
 
 def headline(trial: Row) -> Row:
-    """The time that the page speaks of: of search that in search, else that of the unit."""
+    """The time that the page is about: the search time for search, else the time per unit."""
     first = trial["metrics"].get(trial["metric"])
     return {**(first if trial["better"] == "lower" and first else trial["metrics"]["time"])}
 
@@ -314,7 +312,7 @@ def _line(trial: Row, names: Sequence[str]) -> Row:
 
 
 def cell(counter: Optional[Row]) -> Row:
-    """What a table shows of it: a text, and a soft one below."""
+    """The content of a cell: a text, and a paler one below it."""
     if counter is None or counter["value"] is None:
         return {"text": "", "below": "", "why": counter["why"] if counter else None}
     if is_zero_in_doubt(counter):
@@ -334,8 +332,7 @@ def interval(counter: Row) -> str:
 
 
 def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
-    """What could not be counted, a row for each reason; `trials`: in how many, None where in
-    all."""
+    """Events that could not be counted, by reason; `trials`: in how many, None: in all."""
     found: dict[str, Row] = {}
     for e in events:
         if not e["source"]:
@@ -359,7 +356,7 @@ def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
 
 
 def untrusted(trials: Iterable[Row]) -> list[Row]:
-    """Zeros that may mean that nothing was counted, a row for each reason."""
+    """Zeros of counters that may not have counted, a row for each reason."""
     found: dict[str, Row] = {}
     for t in trials:
         for name, c in t["counters"].items():
@@ -371,7 +368,7 @@ def untrusted(trials: Iterable[Row]) -> list[Row]:
 
 
 def unequal(trial: Row, counter: Row) -> Optional[Row]:
-    """What the threads have of a count, where that is not about the same, and no chance."""
+    """Counts that differ among threads by more than chance."""
     parts = [(i, p) for i, p in enumerate(counter["per_thread"] or []) if p is not None]
     whole = math.fsum(p for _, p in parts)
     few = counter["unit"] == "1" and counter["total"] is not None and counter["total"] < FEW
@@ -400,8 +397,8 @@ def _share(part: tuple[int, float]) -> float:
 
 
 def cost(trials: Iterable[Row]) -> Optional[Row]:
-    """What counting changed of the times: how many were compared, and those whose two intervals
-    do not meet."""
+    """The effect of counting on the times: how many were compared, and those whose two intervals do
+    not overlap."""
     compared = [
         (t, t["counting"])
         for t in trials
@@ -443,8 +440,8 @@ def _ratio(trial: Row, c: Row) -> Row:
 
 
 def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
-    """The kernel's own that nobody asked for: a row for each trial in which something happened;
-    of many, for each variant."""
+    """The kernel's own events: a row for each trial in which some occurred; for many trials, one
+    for each variant."""
     hidden = {*asked, *ALWAYS}
     own = [
         (name, c)
@@ -476,7 +473,7 @@ def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
 
 
 def _unknown(trials: Iterable[Row], asked: set[str]) -> list[Row]:
-    """Of the kernel's own what it did not tell, by reason."""
+    """The kernel's own events that could not be read, by reason."""
     found: dict[str, list[str]] = {}
     for t in trials:
         for name, c in t["counters"].items():

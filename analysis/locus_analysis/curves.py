@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves on logarithmic axes: what all of them are made of, and those of latency, over the
-working set, chains and load.
-
-What a colour says, the shape of the points and a label at the end of the line say too.
-"""
+"""Curves on logarithmic axes: the common parts, and the curves of latency over working set, chains
+and load. The shape of the points and a label at the line's end say the same as its colour."""
 
 from __future__ import annotations
 
@@ -114,8 +111,8 @@ PUBLISHED_HELP = (
 
 @dataclass
 class Series:
-    """A line: its rows have x, value, low, high (base units), and what charts.mark() needs; with
-    `ring` they are drawn in one."""
+    """A line. Its rows have x, value, low, high (base units), and what charts.mark() needs; those
+    with `ring` get a ring."""
 
     name: str
     colour: str
@@ -201,7 +198,7 @@ def tlb(
     name: str,
     title: str,
 ) -> Optional[Picture]:
-    """One element a page; and what huge pages give back to the ordinary cycle."""
+    """One element a page, and the gain by huge pages for the ordinary cycle."""
     rows = [r for r in load if r["size"] and r["variant"] == "page-random" and r["chains"] == 1]
     panels = []
     lines = _lines(rows, ("pages", "element", "stride"))
@@ -325,7 +322,7 @@ def loaded(load: Sequence[Row], name: str, title: str) -> Optional[Picture]:
 
 
 def linear_ticks(most: float) -> list[float]:
-    """From zero to what is not below the most."""
+    """From zero to the maximum or above."""
     power = 10.0 ** math.floor(math.log10(most)) if most > 0 else 1.0
     step = next(power * m for m in (0.1, 0.2, 0.5, 1, 2) if most / (power * m) <= 8)
     return [i * step for i in range(max(1, math.ceil(most / step)) + 1)]
@@ -381,7 +378,7 @@ def _elements_of(parameters: dict[str, str]) -> float:
 
 
 def _own_for(load: Sequence[Row], variant: str) -> list[Row]:
-    """The curve most like the published one: system pages; ints, if they were measured."""
+    """Our curve most like the published one: system pages, and ints if they were measured."""
     rows = [
         r
         for r in load
@@ -403,7 +400,7 @@ def _own_for(load: Sequence[Row], variant: str) -> list[Row]:
 
 
 def _lines(rows: Sequence[Row], keys: tuple[str, ...]) -> list[Series]:
-    """Rows by pattern, pages and what else differs."""
+    """Groups rows into lines by pattern, pages and further parameters."""
     lines = []
     several = {key: len({r[key] for r in rows}) > 1 for key in keys}
     for key, group in groupby(
@@ -502,7 +499,7 @@ def thread_axis(counts: Sequence[int]) -> Axis:
 
 
 def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
-    """With round numbers of the unit."""
+    """A logarithmic axis with round numbers of the unit."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more where there is little to see
         ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
@@ -522,7 +519,7 @@ def draw(
     extra: Sequence[str] = (),
     columns: int = 0,
 ) -> Picture:
-    """Panels side by side, or in so many columns."""
+    """Panels side by side, in the given number of columns."""
     data = Data()
     numbered = sum(r["flag"] is not None and r["value"] is not None for r in rows) <= NUMBERED
     drawn = [_panel(data, panel, numbered) for panel in panels]
@@ -542,8 +539,8 @@ def in_parts(
     help_text: str,
     extra: Callable[[Sequence[Row]], Sequence[str]] = lambda _: (),
 ) -> list[Picture]:
-    """Trials and their panels, as many in a picture as PANELS says, in two columns; `extra`
-    tells of the trials of a picture."""
+    """Splits trials and panels into pictures of at most PANELS, in two columns; `extra` adds text
+    on the trials of a picture."""
     most = PANELS // len(drawn[0][1])
     parts = [drawn[i : i + most] for i in range(0, len(drawn), most)]
     pictures = []
@@ -558,7 +555,7 @@ def in_parts(
 
 
 def in_order(trials: Iterable[Row]) -> list[Row]:
-    """Each once, as they stand in records."""
+    """Each value once, in the order of the record."""
     return sorted({(t["whole"], t["id"]): t for t in trials}.values(), key=lambda t: t["place"])
 
 
@@ -678,7 +675,7 @@ def _marks(data: Data, panel: Panel) -> list[Any]:
 
 
 def _pixel(panel: Panel, value: float) -> float:
-    """From the foot of the panel."""
+    """Height above the bottom of the panel."""
     low, high = panel.y.domain
     if panel.y.log:
         return panel.height * math.log(max(value, low) / low) / math.log(high / low)
@@ -686,7 +683,7 @@ def _pixel(panel: Panel, value: float) -> float:
 
 
 def _end_labels(data: Data, panel: Panel) -> Drawing:
-    """Names of the lines at their right ends, pushed apart where they would lie on each other."""
+    """Labels at the right ends of lines, moved apart where they would overlap."""
     ends: list[tuple[float, Series]] = []
     for line in panel.series:
         drawn = [p for p in line.rows if p["value"] is not None and p["x"] is not None]
@@ -718,8 +715,7 @@ def _x(point: Row) -> float:
 
 
 def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list[Any]]:
-    """Plateaus as broad bars and where they end as columns, behind the curves; their names,
-    before them."""
+    """Plateaus as broad bars, their ends as columns, behind the curves; their names in front."""
     left, right = panel.x.domain
     bars, columns = [], []
     for level in finding.levels:
@@ -765,8 +761,8 @@ def _levels(data: Data, panel: Panel, finding: Finding) -> tuple[list[Any], list
 
 
 def shares(load: Sequence[Row]) -> list[Row]:
-    """The TLB share of `cycle`: (base - huge) / base at the same size and setting; its interval
-    is what both intervals allow."""
+    """The share of the TLB in the time of `cycle`: (base - huge) / base at the same size and
+    setting, with the interval that both allow."""
     own = [
         r for r in load if r["size"] and r["variant"] == "cycle" and r["chains"] == 1 and r["value"]
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark says of itself in a record, and how its trials are arranged by that: which
-parameter is an x axis, what the lines are of, and what tells panels apart."""
+"""What a benchmark says of itself in a record, and how trials are arranged by it: which parameter
+is the x axis, and which ones tell lines and panels apart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = "pages"  # lines of a variant that differ in these have its colour, and 
 
 @dataclass(frozen=True)
 class Described:
-    """The `benchmark` line of a run. Older records, and made-up ones, may say less."""
+    """The `benchmark` line of a run. Older records may say less."""
 
     name: str
     parameters: dict[str, Row] = field(default_factory=dict)
@@ -40,7 +40,8 @@ class Described:
 
     @property
     def lines(self) -> str:
-        """What the lines of its curves are of: what its ratios compare."""
+        """The parameters, or the variant, that tell lines of a curve apart: those that the ratios
+        compare."""
         compared = [r["parameter"] for r in self.ratios if r["parameter"] != "threads"]
         return "variant" if "variant" in compared or not compared else str(compared[0])
 
@@ -59,7 +60,7 @@ class Described:
         return (kind is None or kind in NUMBERS) and all(number(v) is not None for v in values)
 
     def order(self, line: str, value: str) -> tuple[int, str]:
-        """Its place among variants, or choices; one that is not known is the last."""
+        """The index among variants, or choices; unknown ones are last."""
         known = (
             list(self.variants)
             if line == "variant"
@@ -68,7 +69,7 @@ class Described:
         return (known.index(value) if value in known else len(known)), value
 
     def setting(self, trial: Row) -> Setting:
-        """All that tells a trial apart; where its answer goes is no part of it."""
+        """All that identifies a trial, without output files."""
         left_out = {n for n, p in self.parameters.items() if p["output"] or p["type"] == "found"}
         of = {k: str(v) for k, v in trial["parameters"].items() if k not in left_out}
         laid_out = LAID_OUT.fullmatch(of.get("layout", ""))
@@ -77,7 +78,7 @@ class Described:
         return {"variant": trial["variant"], **of, **threads, "bind": trial["bind"], **crowded}
 
     def words(self, setting: Setting, several: Sequence[str]) -> str:
-        """Of a setting what differs among several."""
+        """The parts of a setting that differ among several."""
         named = {setting.get("variant")}  # a parameter of the same name need not say it again
         return ", ".join(
             setting[k] if k in named else self.said(k, setting[k]) for k in setting if k in several
@@ -105,7 +106,7 @@ def number(value: str) -> Optional[float]:
 
 
 def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
-    """As the last of the runs says it, with the variants of all."""
+    """The benchmark's line in the last of the runs, with the variants of all."""
     lines = [
         json.loads(r["json"])
         for r in rows(
@@ -130,7 +131,7 @@ def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
 
 @dataclass
 class Line:
-    """What is drawn as one curve."""
+    """The trials of one curve."""
 
     name: str
     place: int  # of what it is of, among all of the benchmark: its colour and shape
@@ -141,20 +142,21 @@ class Line:
 
 @dataclass
 class Group:
-    """Trials that agree in all but the x axis and what the lines are of."""
+    """Trials that agree in all but the x axis and the parameter that tells lines apart."""
 
     setting: Setting
     trials: list[Row]
 
 
 def differing(settings: Sequence[Setting]) -> list[str]:
-    """Names of what is not the same in all."""
+    """The names of parts that differ."""
     names = dict.fromkeys(k for s in settings for k in s)
     return [k for k in names if len({s.get(k) for s in settings}) > 1]
 
 
 def line_of(of: Described, trial: Row) -> str:
-    """What its line is of; where that means nothing, the variant."""
+    """The line that a trial belongs to: its value of that parameter or, if it has none, its
+    variant."""
     return of.lines if of.lines in trial["parameters"] else "variant"
 
 
@@ -163,7 +165,7 @@ def value_of(of: Described, trial: Row, parameter: str) -> str:
 
 
 def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
-    """By variant the parameters that it alone has: they tell its lines apart, not panels."""
+    """By variant, the parameters that no other one has: they tell lines apart, not panels."""
     has: dict[str, set[str]] = {}
     for t in trials:
         has.setdefault(t["variant"], set()).update(t["parameters"])
@@ -176,8 +178,8 @@ def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
 
 
 def groups(of: Described, trials: Sequence[Row], without: Sequence[str]) -> list[Group]:
-    """By all but these, and what lines are of. A trial that lacks a parameter is in each group
-    that it agrees with."""
+    """Groups trials by all other parameters. A trial that lacks a parameter is in each group that
+    it agrees with."""
     own = own_parameters(of, trials)
 
     def rest(t: Row) -> Setting:
@@ -190,8 +192,8 @@ def groups(of: Described, trials: Sequence[Row], without: Sequence[str]) -> list
 
 
 def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]]:
-    """Each x axis with what is drawn over it: a parameter, of each variant the one that is
-    declared to be a curve, or has most values; and the number of threads."""
+    """Each x axis with the trials over it: for each variant the parameter that is declared a curve,
+    or has most values; and the number of threads."""
     axes: dict[str, list[Row]] = {}
     scaled, without = [], 0
     for variant in dict.fromkeys(t["variant"] for t in trials):
@@ -215,7 +217,7 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
 
 
 def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
-    """Whether some line of these has so many points."""
+    """Whether a line of these has so many points."""
     least = 2 if x == "threads" or of.is_curve(x) else ENOUGH
     by_line: dict[str, set[str]] = {}
     for t in trials:
@@ -225,7 +227,7 @@ def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
 
 
 def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
-    """Of trials of one variant."""
+    """The x axis of one variant's trials."""
     names = dict.fromkeys(k for t in trials for k in of.setting(t) if k != "threads")
     values = {
         name: {value_of(of, t, name) for t in trials if name in of.setting(t)} for name in names
@@ -242,7 +244,7 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
 
 
 def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Line]:
-    """Of one group; their places are among all."""
+    """The lines of one group. Their colours and shapes go by their place among all trials."""
     own = own_parameters(of, among)
 
     def key(t: Row) -> tuple[tuple[int, str], tuple[tuple[str, str], ...]]:

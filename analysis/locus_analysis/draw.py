@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture as files: SVG with values on hover, PNG, PDF, and the Vega-Lite they are drawn from."""
+"""Writes pictures to files: SVG with values on hover, PNG, PDF, and the Vega-Lite that they are
+drawn from."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 def draw(picture: Picture, folder: Path) -> None:
-    """Writes the picture's files; keeps its SVG for the page."""
+    """Writes the picture's files; keeps the SVG for the page."""
     scale = 2 if picture.dense else SCALE  # a cell of a dense picture has whole pixels
     svg = vl_convert.vegalite_to_svg(_described(picture.spec), vl_version=VEGA_LITE)
     svg = _tidied(svg, picture.name)
@@ -45,7 +46,7 @@ def draw(picture: Picture, folder: Path) -> None:
 
 
 def _described(part: Any) -> Any:
-    """With tooltips as descriptions of their marks, too: these reach an SVG."""
+    """Copies tooltips to the descriptions of marks, since only these reach an SVG."""
     if isinstance(part, list):
         return [_described(item) for item in part]
     if not isinstance(part, dict):
@@ -60,7 +61,7 @@ def _described(part: Any) -> Any:
 
 
 def _line(tip: dict[str, Any]) -> str:
-    """Of a tooltip, as an expression of Vega's."""
+    """A line of a tooltip, as an expression of Vega."""
     field = tip["field"]
     value = f"datum[{field!r}]"
     shown = f"format({value}, {tip['format']!r})" if "format" in tip else value
@@ -69,8 +70,8 @@ def _line(tip: dict[str, Any]) -> str:
 
 
 def _tidied(svg: str, name: str) -> str:
-    """Without what repeats, with descriptions as titles - browsers show them - and with names
-    that are unique in a page of several pictures."""
+    """Removes repetition, makes titles of descriptions (which browsers show), and makes ids unique
+    in a page."""
     root = ElementTree.fromstring(svg)
     for element in root.iter():
         of = element.attrib
@@ -97,7 +98,7 @@ def _tidied(svg: str, name: str) -> str:
 
 
 def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
-    """An SVG that holds a PNG, in its size without the scale; the page's script knows its cells."""
+    """An SVG around a PNG, in its size without the scale; the page's script finds its cells."""
     width, height = (int.from_bytes(png[i : i + 4], "big") / scale for i in (16, 20))
     x, y = _corner(ElementTree.fromstring(svg))
     told = html.escape(json.dumps({"x": x, "y": y, **cells}, separators=(",", ":")))
@@ -109,7 +110,7 @@ def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
 
 
 def _corner(element: Any, x: float = 0.0, y: float = 0.0, within: bool = False) -> Any:
-    """Where the first of the cells begins: the least that any of them has."""
+    """Where the first of the cells begins: their least coordinate."""
     moved = re.match(r"translate\(([-\d.]+),\s*([-\d.]+)\)", element.get("transform", ""))
     if moved:
         x, y = x + float(moved[1]), y + float(moved[2])

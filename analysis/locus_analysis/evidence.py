@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What trials say of a published claim, by intervals: what these leave open is not told, nor is
-anything that noise moved."""
+"""What trials say about a published claim, judged by intervals: a claim that the interval leaves
+open, or that noise may explain, is not decided."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MOST = 0.5  # of a cost: what explains less is not the cause, and what takes awa
 
 
 def ratio(one: Row, other: Row) -> Optional[Row]:
-    """The time of one trial over that of another, which records' `ratios` have of some; from
-    bound to bound like these."""
+    """The time of one trial over that of another, with bounds; taken from the record's `ratios` if
+    it is there."""
     if not one["value"] or not other["value"]:
         return None
     known = _is_known(one, other)
@@ -31,8 +31,8 @@ def ratio(one: Row, other: Row) -> Optional[Row]:
 
 
 def taken_away(worse: Row, better: Row, base: Row) -> Row:
-    """How much of what `worse` costs over `base`, and surely does, the `better` one takes away;
-    what the three intervals allow."""
+    """How much of the cost of `worse` over `base` the `better` one removes, with the bounds
+    that the three intervals allow."""
     ends = [
         _part(*corner)
         for corner in product(*((of["low"], of["high"]) for of in (worse, better, base)))
@@ -53,7 +53,7 @@ def _is_known(*trials: Row) -> bool:
 
 
 def unfit(*trials: Row) -> str:
-    """Why nothing can be concluded from these, in words; empty where it can."""
+    """Why these trials allow no conclusion, in words; empty if they do."""
     for t in trials:
         if not can_be_judged(t):
             return f"{t['variant']} is {t['status']}"
@@ -64,7 +64,7 @@ def unfit(*trials: Row) -> str:
 
 
 def of_most(part: Row) -> str:
-    """Whether a part of a cost is the most of it."""
+    """Whether a part is the most of a cost."""
     return AGREES if part["low"] >= MOST else IN_PART if part["high"] < MOST else UNSURE
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records for other tools: one flat row a trial and metric, as CSV or JSON Lines; or what Google
-Benchmark writes, for its tools/compare.py."""
+"""Records for other tools: one flat row for each trial and metric, as CSV or JSON Lines; or Google
+Benchmark's format, for its tools/compare.py."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WHERE time IS NOT NULL ORDER BY t.position
 
 
 def write(given: records.Records, form: str, to: TextIO) -> None:
-    """`form`: one of FORMS. Adds to the notes of what was read."""
+    """`form`: one of FORMS. Adds to the notes on what was read."""
     FORMS[form](given, records.tables(given), to)
     to.flush()
 
@@ -55,7 +55,7 @@ def _fetched(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[Row]:
 
 
 def _flat(db: duckdb.DuckDBPyConnection) -> Iterator[Row]:
-    """Rows with their parameters among the columns."""
+    """Rows with parameters as columns."""
     for row in _fetched(db, METRICS):
         own = _named(json.loads(row.pop("parameters") or "{}"))
         yield {
@@ -66,13 +66,13 @@ def _flat(db: duckdb.DuckDBPyConnection) -> Iterator[Row]:
 
 
 def _named(parameters: Row) -> Row:
-    """One that has the name of a column is called parameter_NAME, as in locus_analysis.load()."""
+    """A parameter named like a column becomes parameter_NAME, as in locus_analysis.load()."""
     taken = {*BEFORE, *BEHIND}
     return {f"parameter_{n}" if n in taken else n: v for n, v in parameters.items()}
 
 
 def _csv(_: records.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
-    """A column for each parameter of any benchmark; what is null is empty."""
+    """A column for each parameter of any benchmark; null is empty."""
     found = rows(
         db,
         "SELECT name FROM (SELECT unnest(json_keys(parameters)) AS name,"
@@ -97,7 +97,7 @@ SECOND = 1e9  # in its unit of time, ns
 
 def _google_benchmark(given: records.Records, db: duckdb.DuckDBPyConnection, to: TextIO) -> None:
     """An entry for each batch, as a repetition, so that compare.py can test for a difference; and
-    one for the median, with what else was measured."""
+    one for the median, with the other metrics."""
     hosts = [r["host"] for r in rows(db, "SELECT DISTINCT host FROM run ORDER BY host")]
     if len(hosts) > 1:
         raise records.BadInput(
@@ -181,7 +181,7 @@ def _entries(trial: Row) -> Iterator[Row]:
 
 
 def _times(seconds: float) -> Row:
-    """Its format wants CPU time too, which locus has none of: the same again."""
+    """The format has a field for CPU time, which locus does not measure: wall time again."""
     return {
         "real_time": seconds * SECOND,
         "cpu_time": seconds * SECOND,

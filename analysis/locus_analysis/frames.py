@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records as data frames, for tools of one's own: locus_analysis.load() (doc/frames.md)."""
+"""Records as data frames, for your own tools: locus_analysis.load() (doc/frames.md)."""
 
 from __future__ import annotations
 
@@ -71,18 +71,16 @@ TAKEN = frozenset(
 
 
 class Frames:
-    """Tables of records, each made when it is first asked for. Numbers are in base units.
-
-    `run` and `trial` join them. But for `runs` and `samples`, each has all that tells a trial from
-    others, so that a picture needs no join.
-    """
+    """Tables of records, each made when it is first used. Numbers are in base units. `run` and
+    `trial` join tables. All but `runs` and `samples` repeat what identifies a trial, so that a
+    picture needs no join."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, notes: Sequence[str]) -> None:
         self.db = db
         self.notes = list(notes)  # what was left out, and why
 
     def sql(self, query: str) -> pd.DataFrame:
-        """What a query of the report's own tables yields (tables.sql)."""
+        """The result of a query over the report's tables (tables.sql)."""
         return self.db.execute(query).df()
 
     @cached_property
@@ -92,7 +90,7 @@ class Frames:
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """A row for each trial: a column for each parameter, and how it went."""
+        """A row for each trial: a column for each parameter, and its status."""
         found = self.sql(TRIALS)
         parameters = pd.DataFrame.from_records(
             [json.loads(text) for text in found.pop("parameters")], index=found.index
@@ -108,7 +106,7 @@ class Frames:
 
     @cached_property
     def ratios(self) -> pd.DataFrame:
-        """A row for each ratio of a trial to another, which was sampled in turn with it."""
+        """A row for each ratio of a trial to another one that was sampled in turn with it."""
         return self._of_trials(RATIOS)
 
     @cached_property
@@ -118,7 +116,7 @@ class Frames:
 
     @cached_property
     def counters(self) -> pd.DataFrame:
-        """A row for each event that was counted in a trial, or could not be."""
+        """A row for each event that a trial counted, or could not count."""
         return self._of_trials(COUNTERS)
 
     def _of_trials(self, query: str) -> pd.DataFrame:
@@ -127,6 +125,6 @@ class Frames:
 
 
 def load(paths: Sequence[Path]) -> Frames:
-    """As locus_analysis.load()."""
+    """See locus_analysis.load()."""
     read = records.read(paths)
     return Frames(records.tables(read), read.notes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of any benchmark, drawn from what its line in the record says: curves over each
-parameter that is an x axis, and over threads; what it compares as ratios; distributions as
-quantiles; bars for the rest. Every metric is drawn, the headline first."""
+"""The pictures of any benchmark, drawn from its line in the record: curves over each parameter that
+is an x axis, and over threads; ratios; distributions as quantiles; bars for the rest. Every metric
+is drawn, the headline first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def pictures(
 
 
 def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[Picture]:
-    """The metrics of what no curve shows, beside each other."""
+    """Side by side, the metrics of trials that no curve shows."""
     others = _worth_drawing(of, rest)
     own = [t for t in rest if any(has(t, m) for m in others)]
     shown = []
@@ -83,11 +83,11 @@ def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[P
 
 
 def other_metrics(of: Described, trials: Sequence[Row]) -> list[str]:
-    """Beside the headline, those of which anything is known."""
+    """The metrics besides the headline that have a value."""
     return [m for m in of.metrics if m != of.headline and any(has(t, m) for t in trials)]
 
 
 def _worth_drawing(of: Described, trials: Sequence[Row]) -> list[str]:
-    """All of them, unless the lesson names some; tables have the others."""
+    """All metrics, unless the lesson names some; tables show the others."""
     named = published.lesson(of.name).get("drawn")
     return [m for m in other_metrics(of, trials) if named is None or m in named]

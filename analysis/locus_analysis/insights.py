@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known of single benchmarks beyond their line in the record: plug-ins, registered at the
-end of this file, which nothing else of the page knows."""
+end of this file. The rest of the page knows none of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Given:
-    """What a plug-in is given; it may add to the pictures."""
+    """What a plug-in gets; it may add to the pictures."""
 
     db: duckdb.DuckDBPyConnection
     benchmark: str
@@ -50,7 +50,7 @@ class Insight:
 
 
 def add(given: Given, section: Row) -> None:
-    """The pictures of a benchmark, and what a plug-in knows of it."""
+    """A benchmark's pictures, and the contribution of its plug-in."""
     insight = REGISTERED.get(given.benchmark)
     of = described.of(given.db, given.benchmark)
     measured = records.measured(given.db, given.benchmark)
@@ -68,7 +68,7 @@ def add(given: Given, section: Row) -> None:
 
 
 def _draw(given: Given, of: Described, trials: list[Row], claimed: dict[str, list[Row]]) -> None:
-    """As its line in the record says."""
+    """Draws a benchmark from its line in the record."""
     machines = records.machines(given.db)
     shown = published.lesson(of.name).get("pages")
     pages = rows(given.db, "FROM pages ORDER BY node") if shown else []
@@ -83,8 +83,7 @@ def _draw(given: Given, of: Described, trials: list[Row], claimed: dict[str, lis
 
 
 def file_name(what: str, names: dict[str, str], run: str) -> str:
-    """Names of files are made of what is safe in every file system; the run's number keeps them
-    apart."""
+    """A name of characters that every file system allows, with the number of the run."""
     if len(names) == 1:
         return what
     place = list(names).index(run) + 1
@@ -92,7 +91,7 @@ def file_name(what: str, names: dict[str, str], run: str) -> str:
 
 
 def _latency(given: Given) -> Row:
-    """Adds the pictures; returns what the tables show."""
+    """Adds the pictures; returns the rows of the tables."""
     db, names, pictures = given.db, given.names, given.pictures
     found = levels.findings(db)
     hosts = {
@@ -157,7 +156,7 @@ def _core_to_core(given: Given) -> Row:
 
 
 def _rest(trials: list[Row], drawn: list[Picture], file: str, title: str) -> list[Picture]:
-    """Bars for what no curve and no map shows; where some words lie is not worth a picture."""
+    """Bars for trials that no curve and no map shows; the nodes of a few words are not drawn."""
     shown = {i for p in drawn for i in p.shows}
     return charts.bars(
         [{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title
@@ -165,7 +164,7 @@ def _rest(trials: list[Row], drawn: list[Picture], file: str, title: str) -> lis
 
 
 def _telling(shares: list[Row]) -> list[Row]:
-    """Sizes four times apart, down from the largest of each kind of pages."""
+    """Sizes that are factors of four apart, down from the largest for each kind of pages."""
     kept: list[Row] = []
     for s in sorted(shares, key=lambda s: (s["pages"], -s["x"])):
         if not kept or kept[-1]["pages"] != s["pages"] or s["x"] * 4 <= kept[-1]["x"] * 1.01:

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for the plateaus of latency: levels of cache and of TLB, held against what the system
-reports of itself.
+"""Names for the plateaus of latency: levels of cache and of TLB, compared with what the system
+reports.
 
-The curve of `cycle` gives the caches, in order; on huge pages if there are any, since on the
-system's own pages the TLB has its steps in the same curve. `page-random` gives the TLB: one element
-a page, so N pages are N cache lines as well, and the caches have their steps in it (at 512
-pages, for a cache of 512 lines), and too many lines may fall into one set of a cache. Therefore
-the same permutation is measured on huge pages too, whose TLB entries reach far beyond: the
-caches and their sets cost the same there, and what is left of the difference is translation.
-Where huge pages don't help - a hypervisor may piece them together from small ones, and then the
-TLB holds the small ones - a step of the first curve counts too, unless a cache that `cycle`
-found fills up there.
-"""
+The curve of `cycle` gives the caches, in order. It is taken on huge pages if there are any, because
+the TLB adds its own steps on base pages.
+
+`page-random` gives the TLB. It visits one element a page, so N pages are N cache lines, too: the
+caches add steps (at 512 pages for a cache of 512 lines), and lines may overflow single sets of a
+cache. So the same permutation is also measured on huge pages, whose TLB entries reach much further:
+caches and sets cost the same there, and the difference is translation. If huge pages do not help -
+a hypervisor may build them from small ones, and then the TLB holds those - a step of the first
+curve counts, too, unless a cache that `cycle` found fills up there."""
 
 from __future__ import annotations
 
@@ -68,7 +67,7 @@ class Level:
 
 @dataclass
 class Finding:
-    """What was found in one curve."""
+    """The levels found in one curve."""
 
     whole: str
     pages: str
@@ -99,7 +98,7 @@ class Curve:
 
 
 def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
-    """Those of single chains; in order of the runs, then of what the sizes were measured with."""
+    """The curves of single chains, in the order of the runs, then of their parameters."""
     found = rows(
         db,
         "FROM load WHERE variant = ? AND chains = 1 AND size IS NOT NULL "
@@ -114,8 +113,8 @@ def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
 
 
 def usable(curve: Curve) -> tuple[list[Row], list[str]]:
-    """Points to find steps in, and what of the others must be told. Where noisy samples moved a
-    value, it is taken without them."""
+    """The points to find steps in, and remarks on the others. Noisy values that moved are replaced
+    by those of undisturbed samples."""
     good = [_quiet(p) for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
     remarks, small = [], []
     if curve.pages != "base":
@@ -144,7 +143,7 @@ def _so_many(n: int) -> str:
 
 
 def findings(db: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """Of every run: the caches from each curve of `cycle`, the TLB from `page-random`."""
+    """For each run: the caches from each curve of `cycle`, the TLB from `page-random`."""
     machines = {
         r["run"]: json.loads(r["header"])["machine"]
         for r in rows(db, "SELECT run, header FROM run ORDER BY ordinal")
@@ -207,7 +206,7 @@ def reported_caches(machine: Row) -> dict[int, list[float]]:
 def name_caches(
     steps: Steps, reported: dict[int, list[float]], virtual: bool, remarks: list[str]
 ) -> list[Level]:
-    """L1, L2, ... in order, and memory; then those that are reported and were not found. Adds to
+    """L1, L2, ... in order, and memory; then caches that are reported, but were not found. Adds to
     the remarks."""
     levels = []
     edges = {edge.below: edge for edge in steps.edges}
@@ -257,7 +256,7 @@ def name_caches(
 
 
 def farther(reported: dict[int, list[float]]) -> str:
-    """What measures up to a size that none of these caches holds."""
+    """What to measure up to a size that exceeds all of these caches."""
     last = max((size for sizes in reported.values() for size in sizes), default=0.0)
     mebibytes = max(256, 1 << (int(BEYOND * last) >> 20).bit_length())
     most = f"{mebibytes}M" if mebibytes < 1024 else f"{mebibytes >> 10}G"
@@ -265,7 +264,7 @@ def farther(reported: dict[int, list[float]]) -> str:
 
 
 def _ends(edge: Optional[Edge], text: Any) -> str:
-    """Where a level ends, in words."""
+    """The end of a level, in words."""
     if edge is None:
         return "not before the curve does"
     return (
@@ -276,7 +275,7 @@ def _ends(edge: Optional[Edge], text: Any) -> str:
 
 
 def _compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) -> None:
-    """Held against what is reported: one number, or several where cores differ."""
+    """Compares with what is reported: one number, or several if cores differ."""
     edge = level.edge
     level.reported = " or ".join(dict.fromkeys(text(size) for size in reported))
     if edge is None:
@@ -314,7 +313,7 @@ def _compare(level: Level, reported: Sequence[float], virtual: bool, text: Any) 
 
 
 def _explain(level: Level, number: int, reported: dict[int, list[float]]) -> None:
-    """Of an edge that differs: whether it is where another level is reported to end."""
+    """For an edge that differs: whether another level is reported to end there."""
     edge = level.edge
     if level.verdict not in (DIFFERS, UNREPORTED) or edge is None:
         return
@@ -335,7 +334,7 @@ def _add_cycles(level: Level, points: Sequence[Row]) -> None:
 
 
 def _translations(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list[Finding]:
-    """The TLB, from page-random on the system's pages and the same on huge ones."""
+    """The TLB, from page-random on the system's pages and on huge ones."""
     found = []
     page = machine["memory"]["page"]
     for curve in own:
@@ -387,7 +386,7 @@ def _find_in_pages(points: Sequence[Row], page: int) -> Steps:
 
 
 def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> list[Edge]:
-    """Edges that huge pages take away, and those of the curve itself that are no cache's."""
+    """The edges that huge pages remove, and those of the curve itself that are not a cache's."""
     edges = list(apart)
     for edge in alone:
         near = [e for e in apart if edge.low <= e.high and e.low <= edge.high]
@@ -425,8 +424,8 @@ def _length(curve: Curve) -> int:
 
 
 def difference(base: Sequence[Row], huge: Sequence[Row]) -> list[Row]:
-    """What translation costs, on top of the shortest load there is: so the curve has a level to
-    start from, and a logarithm."""
+    """The cost of translation on top of the shortest load, so that the curve has a level to start
+    from and a logarithm."""
     of_size = {p["size"]: p for p in huge}
     floor = min(p["value"] for p in huge)
     points = []
@@ -453,8 +452,8 @@ def _intervals(points: Sequence[Row]) -> tuple[list[float], list[float]]:
 def _drop_cache_edges(
     edges: Sequence[Edge], caches: Optional[Finding], machine: Row, remarks: list[str]
 ) -> list[Edge]:
-    """Without those where a cache, as cycle found it, fills up with lines: of random lines, sets
-    overflow from half of it on."""
+    """Removes edges at which a cache that cycle found fills up: sets of random lines overflow from
+    half of its size on."""
     line = next((c["line"] for c in machine["topology"]["caches"] or [] if c["line"]), 0)
     of_caches = [level.edge for level in caches.levels if level.edge] if caches and line else []
     kept = []
@@ -474,8 +473,8 @@ def _drop_cache_edges(
 
 
 def reported_tlb(machine: Row) -> dict[int, list[float]]:
-    """Entries for the system's pages, by level. Loads go through those for data, for loads, and
-    for everything."""
+    """Entries for the system's pages, by level. Loads use TLBs for data, for loads, and unified
+    ones."""
     found: dict[int, list[float]] = {}
     for tlb in machine.get("tlb") or []:
         if tlb["type"] in ("data", "load", "unified") and tlb["page"] == machine["memory"]["page"]:
@@ -490,8 +489,8 @@ def name_translations(
     page: int,
     remarks: list[str],
 ) -> list[Level]:
-    """The first two edges are those of the TLB's levels; sizes are in pages, from the first
-    measured on. Adds to the remarks."""
+    """The first two edges are the TLB's levels; sizes are in pages, from the first one measured.
+    Adds to the remarks."""
     levels = []
     for i, edge in enumerate(edges[:2]):
         ends = f"{_ends(edge, _count)} pages ({_ends(edge, lambda n: size_text(n * page))})"
@@ -526,7 +525,7 @@ def name_translations(
 
 
 def _add_time(level: Level, points: Sequence[Row], page: int) -> None:
-    """As measured on the system's pages: what a load takes while its page is in that TLB."""
+    """The time of a load whose page is in that TLB, on the system's pages."""
     plateau = level.plateau
     own = [p for p in points if plateau and plateau.first <= p["size"] / page <= plateau.last]
     if own:
@@ -544,8 +543,8 @@ def _pages(pages: float) -> str:
 
 
 def _rename(found: Sequence[Finding], page: int) -> None:
-    """On the system's pages, caches and TLB have their steps in one curve: there the names are
-    those that were found apart."""
+    """On the system's pages caches and TLB share a curve: renames its steps by what the other
+    curves found separately."""
     caches = next((f for f in found if f.what == "caches" and f.first), None)
     if caches is None or caches.pages == "base":
         return
@@ -609,7 +608,7 @@ def cells(level: Level) -> tuple[str, ...]:
 
 
 def text(db: duckdb.DuckDBPyConnection) -> str:
-    """For a terminal; empty where there is no curve."""
+    """For a terminal; empty without a curve."""
     found = findings(db)
     names = {
         r["run"]: f"{r['host']}, {r['started'][:19]}Z"

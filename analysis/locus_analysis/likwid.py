@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What likwid-perfctr -m counted in the regions of a run: its tables, as CSV, joined to the
-trials by the regions' names.
+"""The counts of likwid-perfctr -m in the regions of a run: its tables, as CSV, joined to the trials
+by the names of the regions.
 
 The format is that of LIKWID 5.x (printOutput() of its likwid.lua; printMpiOutput() of
-likwid-mpirun): for each region and group a table of what was counted, one of its metrics, and
-statistics of both, which are left out: they follow from the tables. A column is a hardware
-thread.
-"""
+likwid-mpirun): for each region and group a table of counts, one of metrics, and statistics of both,
+which are skipped since they follow from the tables. A column is a hardware thread."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ Metric = dict[
 
 @dataclass
 class Counted:
-    """A region in a group: what each hardware thread counted."""
+    """A region in a group: each hardware thread's counts."""
 
     file: str
     line: int
@@ -67,19 +65,18 @@ class Counted:
 
     @property
     def nothing(self) -> bool:
-        """All counters read zero, or not a number, though the region was run: what follows from
-        them is no measurement."""
+        """All counters read zero, or not a number, although the region was run: nothing can be
+        concluded."""
         return not any(value for values in self.events.values() for value in values)
 
     @property
     def entered(self) -> list[bool]:
-        """Of each hardware thread."""
+        """How often each hardware thread entered the region."""
         return [bool(calls) for calls in self.calls] or [True] * len(self.threads)
 
     @property
     def silent(self) -> list[str]:
-        """Hardware threads that entered the region and whose counters all read zero, beside
-        others that counted."""
+        """Hardware threads that entered the region and read only zeros, while others counted."""
         core = [values for name, values in self.events.items() if OF_CORES.search(name)]
         counted = [any(values[i] for values in core) for i in range(len(self.threads))]
         return (
@@ -89,8 +86,7 @@ class Counted:
         )
 
     def absent(self, cpus: Collection[int]) -> list[str]:
-        """Those of a trial's CPUs that did not enter the region; [] where the table names
-        something else than CPUs."""
+        """The trial's CPUs that did not enter the region; [] if the table does not name CPUs."""
         numbers = [HWTHREAD.fullmatch(name) for name in self.threads]
         known = {
             int(match[1]) for match, entered in zip(numbers, self.entered) if match and entered
@@ -103,7 +99,7 @@ class Counted:
 
     @property
     def told(self) -> dict[str, Metric]:
-        """What is made of the counts; where nobody made more of them, they themselves."""
+        """The group's metrics; the counts themselves if it has none."""
         events = self.events if self.group == CUSTOM else {}
         return {
             **{
@@ -115,9 +111,8 @@ class Counted:
 
 
 def is_table(path: Path) -> bool:
-    """Told by its content: lines of a record begin with a brace; -O has before its tables
-    whatever locus printed. What is no plain file is left to who reads records.
-    """
+    """Recognised by content: lines of a record begin with a brace; with -O the output of locus
+    comes before the tables. Anything but a plain file is left to the reader of records."""
     if not path.is_file():
         return False
     try:
@@ -192,7 +187,7 @@ def _group(rest: str) -> str:
 
 
 def _row(where: str, table: Counted, part: str, cells: list[str], columns: int) -> int:
-    """Takes over a row; returns how many cells stand before the first thread's in the rows that
+    """Takes over a row; returns how many cells come before the first thread in the rows that
     follow."""
     heads = {"Region Info": 1, "Event": 2, "Metric": 1}
     if cells[0] in heads:
@@ -231,8 +226,8 @@ def _trimmed(cells: list[str]) -> list[str]:
 
 
 def _number(where: str, cell: str) -> Optional[float]:
-    """LIKWID writes "-" or "nan" where a counter could not be read, and "inf" or "nan" where it
-    divided by zero."""
+    """LIKWID writes "-" or "nan" if a counter could not be read, and "inf" or "nan" after dividing
+    by zero."""
     if cell.strip() in ("", "-"):
         return None
     try:
@@ -248,8 +243,8 @@ def _number(where: str, cell: str) -> Optional[float]:
 def join(
     db: duckdb.DuckDBPyConnection, tables: Sequence[Counted], notes: list[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """By benchmark, what was counted, a dictionary a group: its metrics, a line for each trial.
-    Notes tell what was left out."""
+    """By benchmark, the counts: a dictionary for each group, with its metrics and a line for each
+    trial. Notes say what was left out."""
     marked = _marked(db)
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for trial, own in _by_trial(marked, tables, notes):
@@ -270,8 +265,8 @@ def join(
 
 
 def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
-    """Trials that had a region, by its name. One that a run began and the next did again stands
-    there twice; the last `counts`."""
+    """Trials that had a region, by its name. A trial that a run began and the next one repeated is
+    there twice; the last one counts."""
     found: dict[str, list[dict[str, Any]]] = {}
     query = (
         "SELECT h.*, line.file, json->>'$.region' AS region, json->>'$.cpus' AS cpus, (line.file,"
@@ -290,8 +285,8 @@ def _marked(db: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]]]:
 def _by_trial(
     marked: dict[str, list[dict[str, Any]]], tables: Sequence[Counted], notes: list[str]
 ) -> Iterator[tuple[dict[str, Any], list[Counted]]]:
-    """Trials with their tables, from one file each: that of a job's last start, where it was
-    started again."""
+    """Trials with their tables, each from one file: of a job that was restarted, from that of its
+    last start."""
     by_region: dict[tuple[str, str], list[Counted]] = {}
     for table in tables:
         by_region.setdefault((table.file, table.region), []).append(table)
@@ -312,7 +307,7 @@ def _by_trial(
 
 
 def _start(table: str) -> int:
-    """0, and 1 of NODE.1.csv."""
+    """0, or 1 for NODE.1.csv."""
     found = AGAIN.search(table)
     return int(found[1]) if found else 0
 
@@ -336,8 +331,8 @@ def _note_missing(
 def _trial(
     candidates: list[dict[str, Any]], own: list[Counted], file: str, region: str, notes: list[str]
 ) -> Optional[dict[str, Any]]:
-    """The one that was measured in this region: as often entered, and, of several, in the record
-    beside the table."""
+    """The trial that was measured in this region: entered as often, and if there are several, in
+    the record next to the table."""
     if not candidates:
         notes.append(
             f"{file}: no trial of these records was measured in region {region}: it is left out"
@@ -361,7 +356,7 @@ def _trial(
 
 
 def _beside(table: str, trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of NODE.jsonl, beside NODE.csv and NODE.1.csv; of several such records, of that with
+    """Runs of NODE.jsonl, next to NODE.csv and NODE.1.csv; of several such records, the one with
     the longest name."""
     path = Path(table)
     near = [
@@ -418,8 +413,8 @@ def _line(trial: dict[str, Any], table: Counted) -> dict[str, Any]:
 
 
 def _lost(trial: dict[str, Any], table: Counted) -> list[str]:
-    """What LIKWID has no counts of, though a thread of the trial ran there: a sum over the
-    others is not the trial's."""
+    """CPUs of the trial that LIKWID has no counts of: a sum over the others would not be that of
+    the trial."""
     by_locus = [f"HWThread {cpu}" for cpu in trial["region"].get("uncounted", [])]
     found = dict.fromkeys([*by_locus, *table.silent], "all its counters read zero")
     found.update(dict.fromkeys(table.absent(trial["cpus"]), "did not enter the region"))

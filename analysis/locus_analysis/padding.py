@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far apart words have to be that different threads update, from the curve of time over
-distance alone.
+"""How far apart words of different threads have to be, from the curve of time over distance alone.
 
-The far end of the curve is its level over the three largest distances: the median of their
-values, and of the ends of their intervals, so that one odd point doesn't move it. A distance is
-slower than that when its whole interval lies above the far end's by more than ENOUGH, and it is
-surely no slower when its interval ends below the far end and as much more. The padding is the
-least distance from which on none is slower. One slower distance alone, where the two before it
-and the one after it are not, is an odd one: it is told, and moves nothing. What a line costs, or
-the pair of lines that a prefetcher fetches, costs at all shorter distances.
-"""
+The level of the far end is that of the three largest distances: the median of their values, and of
+the ends of their intervals, so that one outlier does not move it. A distance is slower if its whole
+interval lies more than ENOUGH above that level, and surely not slower if its interval ends below
+that level plus ENOUGH. The padding is the least distance from which on none is slower.
+
+A single slower distance is an outlier if the two before it and the one after it are not slower: it
+is reported, and changes nothing. A cache line, or the pair of lines that a prefetcher fetches,
+makes all shorter distances slow."""
 
 from __future__ import annotations
 
@@ -48,8 +47,8 @@ class Finding:
 
 
 def needed(points: Sequence[Row]) -> Padding:
-    """Of one curve, its points in order of `distance`; with `value`, and `low` and `high` where
-    there is an interval."""
+    """The padding from one curve, with points in order of `distance`; with `value`, and `low` and
+    `high` if there is an interval."""
     if len(points) < LEAST_POINTS:
         return Padding(why=f"{len(points)} distances are too few, {LEAST_POINTS} are the least")
     low = [p["value"] if p["low"] is None else p["low"] for p in points]
@@ -98,12 +97,12 @@ def needed(points: Sequence[Row]) -> Padding:
 
 
 def far_end(points: Sequence[Row]) -> float:
-    """The level of a curve where words are far apart."""
+    """The level of a curve at large distances."""
     return float(median(p["value"] for p in points[-FAR:]))
 
 
 def _alone(those: Sequence[bool]) -> list[int]:
-    """Places that are so, where the two before and the one after are not."""
+    """Slower points whose neighbours, two before and one after, are not slower."""
     return [
         i
         for i in range(2, len(those))
@@ -119,7 +118,7 @@ SETTING = ("operation", "threads", "bind")  # what tells the curves of a run apa
 
 
 def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """Curves of one run, by name; with `distance` in each point."""
+    """The curves of one run, by name; with `distance` in each point."""
     own = [
         {**t, **t["parameters"]}
         for t in trials
@@ -136,7 +135,7 @@ def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def findings(trials: Sequence[Row]) -> list[Finding]:
-    """Of every curve in trials of sharing, run by run."""
+    """The findings from every curve of sharing, run by run."""
     found = []
     for whole, own in groupby(trials, lambda t: t["whole"]):
         for name, points in curves(list(own)):
@@ -167,12 +166,12 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
 
 
 def sound(points: Sequence[Row]) -> list[Row]:
-    """Those from which anything can be concluded."""
+    """Trials that allow conclusions."""
     return [p for p in points if p["value"] and can_be_judged(p)]
 
 
 def line_size(machine: Row) -> Optional[int]:
-    """What the system says of its caches of data."""
+    """The line size of the data caches, as the system reports it."""
     lines = [
         c["line"]
         for c in machine["topology"]["caches"] or []
@@ -182,7 +181,7 @@ def line_size(machine: Row) -> Optional[int]:
 
 
 def said(padding: Padding) -> str:
-    """Of one curve."""
+    """The finding of one curve, in words."""
     if padding.least is None:
         return f"cannot be told: {padding.why}"
     if padding.sure is None:
@@ -195,7 +194,7 @@ def said(padding: Padding) -> str:
 
 
 def verdict(own: Sequence[Finding], line: Optional[int]) -> str:
-    """What all curves of a run say together: the padding that the neediest of them needs."""
+    """The result of all curves of a run: the largest padding that one of them needs."""
     clear = [f for f in own if f.padding.least]
     if not clear:
         return (
@@ -214,7 +213,7 @@ SAFE = 128  # bytes: two lines of most processors, as a prefetcher fetches them
 
 
 def _until_then(line: Optional[int]) -> str:
-    """What is safe without a measurement, and how to get one."""
+    """What is safe without a measurement, and how to measure."""
     guess = (
         f"{SAFE} bytes apart: the system does not report the size of a line"
         if line is None
@@ -246,7 +245,7 @@ def _beside_line(padding: float, line: Optional[int]) -> str:
 
 
 def text(db: duckdb.DuckDBPyConnection) -> str:
-    """For a terminal; empty where there is no curve."""
+    """For a terminal; empty without a curve."""
     machine = machines(db)
     names = {
         r["run"]: f"{r['host']}, {r['started'][:19]}Z"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other libraries took for the same work, as `make peers` measured it: their time over
-ours, and what it was wanted to be."""
+"""What other libraries took for the same work, as `make peers` measured it: their time over ours,
+and the ratio aimed at."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ HELP = (
 
 
 def reached(peer: Row) -> Optional[str]:
-    """Whether the ratio is what was wanted; None where nothing was. Without an interval its
-    value decides."""
+    """Whether the ratio reaches its aim; None without one. The value decides if no interval."""
     if peer["goal"] is None:
         return None
     low, high = (peer["value"] if end is None else end for end in (peer["low"], peer["high"]))
@@ -31,8 +30,7 @@ def reached(peer: Row) -> Optional[str]:
 
 
 def section(found: Sequence[Row]) -> list[Row]:
-    """With `setting`: what of the work is said by words rather than numbers, which `case` need
-    not say."""
+    """`setting`: the parts of the work in words, which `case` need not repeat."""
     return [
         {**p, "reached": reached(p), "flag": None, "setting": _setting(json.loads(p["parameters"]))}
         for p in found
@@ -46,7 +44,7 @@ def _setting(parameters: Row) -> str:
 
 
 def picture(found: Sequence[Row], name: str, title: str) -> charts.Picture:
-    """A bar for each comparison; what it was done with stands before the first of its bars."""
+    """A bar for each comparison; the first bar of each library shows its name."""
     rows: list[Row] = []
     for p in found:
         work = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hosts: what is measured on each of a few is drawn host by host, what is measured on more
-than eight as distributions over them, with the hosts that stand out."""
+"""Many hosts: trials of a few hosts are drawn host by host; of more than eight, as distributions,
+with outliers named."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def sections(db: duckdb.DuckDBPyConnection) -> dict[str, Row]:
 
 
 def hosts(db: duckdb.DuckDBPyConnection) -> list[Row]:
-    """Those that stand out in most trials; sections() comes first."""
+    """The hosts that stand out in most trials; call sections() first."""
     return rows(
         db,
         "SELECT host, count(*) AS trials, count(*) FILTER (sound) AS sound,"
@@ -108,7 +108,7 @@ def hosts(db: duckdb.DuckDBPyConnection) -> list[Row]:
 
 
 def machines(shown: Sequence[Row]) -> list[Row]:
-    """Hosts whose machines are the same are one entry."""
+    """One entry for hosts with the same machine."""
     alike: dict[str, Row] = {}
     for entry in shown:
         first = alike.setdefault(entry["lasting"], {**entry, "hosts": [], "runs": []})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures that others published of their machines (reference/README.md), to be shown beside
-one's own."""
+"""Figures that others published of their machines (reference/README.md), to be shown beside one's
+own."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Figure:
 
 
 def figures(benchmark: str, metric: str) -> list[Figure]:
-    """What was published of a metric."""
+    """The published values of a metric."""
     return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["metric"] == metric]
 
 
 def ratios(benchmark: str) -> list[Figure]:
-    """What was published as times of one thing over those of another."""
+    """Published values of one time over another."""
     if not FOLDER.joinpath(f"{benchmark}.csv").exists():
         return []
     return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["unit"] == "ratio"]
@@ -63,7 +63,7 @@ class Theirs:
 
 @dataclass
 class Point:
-    """A figure where a curve of ours would have it."""
+    """A published figure at its place on our curve."""
 
     source: str
     variant: str
@@ -75,7 +75,7 @@ class Point:
 
 
 def points(benchmark: str, metric: str, x: str) -> list[Point]:
-    """Figures that are of a metric, as lessons/NAME.json says which are."""
+    """Published figures of metrics; lessons/NAME.json says which are which."""
     return [
         point
         for rule in lesson(benchmark).get("published", [])
@@ -110,13 +110,13 @@ def _point(rule: dict[str, Any], f: Figure, x: str) -> Optional[Point]:
 
 @cache
 def lesson(benchmark: str) -> dict[str, Any]:
-    """What the data file of a benchmark says; empty where it has none."""
+    """The data file of a benchmark's lesson; empty if there is none."""
     path = HERE / "lessons" / f"{benchmark}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def placed(theirs: Sequence[tuple[str, Theirs]], x: str) -> list[Point]:
-    """Values of claims, where a curve would have them."""
+    """Published values of claims at their place on a curve."""
     return [
         Point(t.source, name, float(t.at[x]), t.value, {}, {}, t.machine)
         for name, t in theirs
@@ -125,7 +125,7 @@ def placed(theirs: Sequence[tuple[str, Theirs]], x: str) -> list[Point]:
 
 
 def sources() -> dict[str, str]:
-    """How to cite each source."""
+    """The citation of each source."""
     return {
         row["key"]: f"{row['author']}, “{row['title']}” ({row['year']})"
         for row in _rows("sources.csv")
@@ -133,7 +133,7 @@ def sources() -> dict[str, str]:
 
 
 def machines() -> dict[str, dict[str, float]]:
-    """What the sources say of their machines: {machine: {item: number in the unit of the file}}."""
+    """The sources' data on their machines: {machine: {item: number in the unit of the file}}."""
     found: dict[str, dict[str, float]] = {}
     for row in _rows("machines.csv"):
         found.setdefault(row["machine"], {})[row["item"]] = float(row["value"])

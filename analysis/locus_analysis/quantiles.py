@@ -69,8 +69,7 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
 
 
 def _largest(of: Described, trials: Sequence[Row]) -> Sequence[Row]:
-    """Where there would be too many lines, those with the most threads, the largest size and so
-    on."""
+    """If there are too many lines: those with the most threads, the largest size and so on."""
     for name in described.differing([of.setting(t) for t in trials]):
         values = {value_of for t in trials if (value_of := of.setting(t).get(name, ""))}
         if len(trials) > LINES and name not in described.BARE and of.is_number(name, values):
@@ -83,5 +82,5 @@ NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1.0)
 
 
 def _nines(quantile: float) -> float:
-    """0.9 is 1, 0.99 is 2; the greatest stands at the right end."""
+    """0.9 is 1, 0.99 is 2; the greatest is at the right end."""
     return 5.0 if quantile >= 1 else -math.log10(1 - quantile)

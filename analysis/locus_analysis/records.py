@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records (JSON Lines, see doc/schema/README.md) as tables. A line that is none of a record costs
-that line, and is told with its file and number."""
+"""Records (JSON Lines, see doc/schema/README.md) as tables. A line that is not part of a record is
+skipped, and reported with its file and number."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CannotWrite(Exception):
 
 @dataclass
 class Records:
-    """What was read, as lines in a database, and what a reader of them should know."""
+    """The lines that were read, in a database, and notes for the reader."""
 
     db: duckdb.DuckDBPyConnection
     notes: list[str] = field(default_factory=list)
@@ -46,8 +46,8 @@ class Records:
 
 
 def read(paths: Sequence[Path], samples: bool = True) -> Records:
-    """What the files hold, and those of the folders, all or without lines of samples, which are
-    most of them. Of a run that is there several times the copy that is most complete is kept."""
+    """Reads files, and those in folders, with or without lines of samples, which are most of the
+    lines. Of a run that is there several times, keeps the most complete copy."""
     records = Records(_database())
     for path in sources.find(paths):
         try:
@@ -62,7 +62,7 @@ def read(paths: Sequence[Path], samples: bool = True) -> Records:
 
 
 def of_lines(lines: Iterable[Line]) -> Records:
-    """Of lines that are known to be right, such as those of one file."""
+    """From lines that are known to be valid, such as those of one file."""
     records = Records(_database())
     _insert(
         records.db,
@@ -81,15 +81,15 @@ def tables(records: Records) -> duckdb.DuckDBPyConnection:
 
 
 def rows(db: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
-    """What a query yields, a dictionary a row."""
+    """The result of a query, a dictionary for each row."""
     cursor = db.execute(sql, list(values))
     names = [column[0] for column in cursor.description or []]
     return [dict(zip(names, row)) for row in cursor.fetchall()]
 
 
 def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
-    """Its trials: `metrics` and `parameters` by name, `quantiles` of metrics that are
-    distributions; `value`, `low` and `high` are of the headline."""
+    """A benchmark's trials: `metrics` and `parameters` by name, `quantiles` of distributions;
+    `value`, `low` and `high` of the headline."""
     found = rows(db, "FROM told WHERE benchmark = ? ORDER BY place", benchmark)
     for row in found:
         for key in ("metrics", "parameters", "ratios", "pairs"):
@@ -110,7 +110,7 @@ def measured(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, An
 
 
 def told(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[dict[str, Any]]:
-    """As measured(), but `value`, `low` and `high` are of the time."""
+    """As measured(), but `value`, `low` and `high` are those of the time."""
     found = measured(db, benchmark)
     for row in found:
         row.update(row["metrics"]["time"])
@@ -136,8 +136,7 @@ STATUSES = (
 
 
 def is_sound(trial: Line) -> bool:
-    """Whether its interval can be trusted, however wide it is: others' noise may have moved all
-    of it."""
+    """Whether its interval can be trusted, however wide: noise may have shifted all of it."""
     return trial["status"] in ("ok", "unconverged")
 
 
@@ -156,13 +155,13 @@ def can_be_judged(trial: Line) -> bool:
 
 
 def graver(one: Line, other: Line) -> Line:
-    """`flag` and `status` of what is said of both."""
+    """The graver `flag` and `status` of the two."""
     worse = max(one, other, key=lambda t: STATUSES.index(t["status"]))
     return {"flag": worse["flag"], "status": worse["status"]}
 
 
 def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
-    """What the header of each run says of its machine."""
+    """The machine in each run's header."""
     return {
         r["run"]: json.loads(r["machine"])
         for r in rows(db, "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal")
@@ -192,7 +191,7 @@ Row = tuple[str, int, int, str, str, str]  # of the table `line`
 
 
 def _insert(db: duckdb.DuckDBPyConnection, given: Sequence[Row]) -> None:
-    """By columns, since a statement for each line takes 40 times as long."""
+    """By columns: one statement for each line takes 40 times as long."""
     if given:
         db.execute(
             f"INSERT INTO line SELECT {', '.join(['unnest(?)'] * len(given[0]))}",
@@ -201,8 +200,8 @@ def _insert(db: duckdb.DuckDBPyConnection, given: Sequence[Row]) -> None:
 
 
 def _take(records: Records, path: Path, samples: bool) -> None:
-    """All lines of a file into the database. A file that holds none of a record raises its first
-    flaw; of others flaws are noted."""
+    """Reads all lines of a file into the database. Raises the first flaw of a file without any
+    valid line; else flaws become notes."""
     flaws: list[str] = []
     given: list[Row] = []
     size = taken = 0
@@ -226,8 +225,8 @@ def _take(records: Records, path: Path, samples: bool) -> None:
 
 
 def _rows(records: Records, path: Path, samples: bool, flaws: list[str]) -> Iterator[Row]:
-    """Rows of the table `line`. `copy` is the line of the run's header, since a run may be in a
-    file twice."""
+    """Rows of the table `line`. `copy` is the line of the run's header, since a file may have a run
+    twice."""
     headers: dict[str, Optional[int]] = {}  # None: that run cannot be read
     name = sources.name(path)
     for given in sources.lines(path):
@@ -261,7 +260,7 @@ def _rows(records: Records, path: Path, samples: bool, flaws: list[str]) -> Iter
 
 
 def _line(given: sources.Line) -> Optional[Line]:
-    """None: of a type that a later version has."""
+    """None: a type of a later version."""
     if given.flaw:
         raise schema.Flaw(given.flaw)
     line = schema.parse(given.text)
@@ -273,8 +272,8 @@ def _line(given: sources.Line) -> Optional[Line]:
 
 
 def _keep_one_of_each(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Of copies of a run the one that ended, with most trials, with most lines, or else the first.
-    Returns what is to be told."""
+    """Of several copies of a run, keeps the one that ended, then that with most trials, with most
+    lines, or the first. Returns notes."""
     db.execute(
         "CREATE TEMP TABLE chosen AS SELECT *, row_number() OVER (PARTITION BY run ORDER BY ended"
         " DESC, trials DESC, lines DESC, place) AS choice, first(file) OVER (PARTITION BY run ORDER"

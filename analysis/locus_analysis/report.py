@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one HTML page that needs nothing but itself, and its pictures as files."""
+"""The report: one self-contained HTML page, and its pictures as files."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ MEANING = {
 
 
 def write(given: Records, page: Path, force: bool) -> list[Path]:
-    """Writes the page, and its pictures to a folder beside it; all of them or nothing. With
-    `force` both replace what is there, but of the folder only the pictures that the page there
-    shows: other files stay. Returns both paths."""
+    """Writes the page, and its pictures to a folder beside it: all or nothing. With `force` it
+    replaces an older page and the pictures that this shows; other files in the folder stay. Returns
+    both paths."""
     pictures = page.with_name(page.stem + "-pictures")
     for path in (page, pictures):
         if path.exists() and not force:
@@ -96,7 +96,7 @@ def write(given: Records, page: Path, force: bool) -> list[Path]:
 
 
 def _keep_others(page: Path, pictures: Path, new: Path) -> None:
-    """Copies what no former report made; it may not stand in the way of what this one makes."""
+    """Copies files that no former report made; they must not collide with those of this one."""
     text = page.read_text(encoding="utf-8", errors="replace") if page.exists() else ""
     made = set(LINK.findall(text))
     for path in pictures.iterdir():
@@ -185,7 +185,7 @@ def _template() -> jinja2.Template:
 
 
 def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """Every run, with what became of it."""
+    """Every run, and how it ended."""
     found = rows(db, "FROM outcome ORDER BY ordinal")
     hosts = Counter(r["host"] for r in found if r["resumed_by"] is None)
     for r in found:
@@ -242,7 +242,7 @@ def _section(
 
 
 def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
-    """Benchmarks, each over all hosts: what is drawn does not grow with their number."""
+    """Benchmarks, each over all hosts: the number of pictures does not grow with theirs."""
     found = population.sections(db)
     return [
         {
@@ -275,8 +275,8 @@ def _results(
     names: dict[str, str],
     claimed: dict[str, list[dict[str, Any]]],
 ) -> list[str]:
-    """A sentence for each run: the ratio that is furthest from 1; of what compares nothing, where
-    all else is equal, the two variants that are furthest apart."""
+    """A sentence for each run: the ratio furthest from 1; without ratios, the two variants furthest
+    apart at the same setting."""
     said = []
     told = {
         whole: claims.result(claimed[whole]) or compared.result(of, own)
@@ -302,7 +302,7 @@ def _results(
 
 
 def _apart(setting: Sequence[dict[str, Any]]) -> str:
-    """Of trials with the same setting, from the least to the greatest value."""
+    """The least and the greatest value among trials with the same setting."""
     least, most = setting[0], setting[-1]
     values = [units.quantity(t["value"], t["unit"]) for t in (least, most)]
     where = ", ".join(filter(None, (most["panel"], most["point"])))
@@ -329,7 +329,7 @@ def _counters(
     names: dict[str, str],
     findings: Sequence[levels.Finding],
 ) -> dict[str, Any]:
-    """What was counted in each run, and its pictures; empty where nothing was."""
+    """The counts of each run, with pictures; empty if there are none."""
     trials, machines = counters.counted(db, benchmark), records.machines(db)
     runs = counters.section(db, trials)
     pictures = []
@@ -353,8 +353,7 @@ def _counters(
 def _matrices(
     db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]
 ) -> list[Picture]:
-    """A picture for each run; where latency and bandwidth of a host are there, both in that of
-    latency."""
+    """A picture for each run; latency and bandwidth of a host share one."""
     pictures = []
     cells = rows(
         db,
@@ -390,7 +389,7 @@ def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Pi
 
 
 def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each machine once, with the runs it did; one that changed between runs is shown again."""
+    """Each machine once, with its runs; again if it changed between runs."""
     shown: dict[tuple[str, str], dict[str, Any]] = {}
     for r in runs:
         machine = r["header"]["machine"]
@@ -401,7 +400,7 @@ def _machines(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _lasting(machine: dict[str, Any]) -> Any:
-    """Without what differs from minute to minute, and from shell to shell."""
+    """Without values that change by the minute or by the shell."""
     passing = {"free", "available", "environment"}
     if isinstance(machine, dict):
         return {key: _lasting(value) for key, value in machine.items() if key not in passing}
@@ -409,12 +408,12 @@ def _lasting(machine: dict[str, Any]) -> Any:
 
 
 def digest(text: str) -> str:
-    """What a content security policy calls the one script, or style, that may be there."""
+    """The script's or style's hash for the content security policy, which allows only that one."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _scoped(page: str) -> str:
-    """With what each heading of a table is of, for who hears it."""
+    """Adds the scope of each heading of a table, for screen readers."""
     parts = re.split(r"(<t(?:head|body)>|<th\b)", page)
     scope = "row"
     for i, part in enumerate(parts):
@@ -426,5 +425,5 @@ def _scoped(page: str) -> str:
 
 
 def _breakable(name: str) -> markupsafe.Markup:
-    """A long name that may go on in the next line after what parts it."""
+    """Allows line breaks in a long name, after its separators."""
     return markupsafe.Markup("<wbr>").join(re.split("(?<=[:_-])(?=[^:_-])", name))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is divided over MPI ranks: strong and weak scaling, from runs whose headers differ in
-`ranks`; communication apart. lessons/NAME.json says as `ranks` which parameter is the amount of
-work, and which metric is drawn: a time, with communication as a part of it; or a rate."""
+"""Scaling over MPI ranks: strong and weak, from runs whose headers differ in `ranks`; communication
+apart. lessons/NAME.json has under `ranks` the parameter that is the amount of work, and the metric
+to draw: a time, of which communication is a part, or a rate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ITSELF: Row = {"value": 1.0, "low": None, "high": None, "flag": None, "status": 
 
 def found_in(of: Described, trials: Sequence[Row]) -> list[Row]:
     """Trials in runs that differ in the number of ranks: strong, with the same amount of work;
-    weak, with as much for each rank. Of several with as many ranks the last counts."""
+    weak, with the same amount for each rank. Of several with as many ranks, the last."""
     rule = published.lesson(of.name).get("ranks", {})
     found = []
     for kind in ("strong", "weak") if rule.get("metric") in of.metrics else ():
@@ -49,7 +49,7 @@ def found_in(of: Described, trials: Sequence[Row]) -> list[Row]:
 
 
 def _number(text: str) -> Optional[int]:
-    """Of a parameter that may also be a file; None then."""
+    """The value of a parameter that may also be a file; then None."""
     return int(text) if text.isdecimal() else None
 
 
@@ -121,8 +121,8 @@ def _times(value: Optional[Row], factor: float) -> Optional[Row]:
 
 
 def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Picture]:
-    """Of a time a panel for each curve, with what of it is communication; of a rate one for all
-    amounts of the same work."""
+    """For a time, a panel for each curve with its share of communication; for a rate, one for all
+    amounts of work."""
     if not found:
         return []
     of, metric, amount = found[0]["of"], found[0]["metric"], found[0]["columns"][0]
@@ -174,7 +174,7 @@ def _of_rate(found: Sequence[Row]) -> list[tuple[list[Row], Panel]]:
 
 
 def _ideal(curve: Row) -> Series:
-    """What it would be if ranks cost nothing."""
+    """The value if ranks cost nothing."""
     least, most, first = curve["least"], curve["lines"][-1]["ranks"], curve["lines"][0]["value"]
     power = 1 if curve["is_rate"] else -1 if curve["faster"] else 0
     rows = [curves.bare(n, first * (n / least) ** power) for n in (least, most)]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format of records, as doc/schema says it: what a line may hold, and what is wrong with one.
-
-Who reads records ignores keys and types of lines that it does not know, since a later minor version
-may have them; who validates them refuses these.
-"""
+"""The format of records, as in doc/schema: what a line may hold, and what is wrong with one.
+Readers ignore unknown keys and types of lines, which a later minor version may add; validation
+refuses them."""
 
 from __future__ import annotations
 
@@ -36,12 +34,12 @@ class Flaw(Exception):
 
 @cache
 def types() -> frozenset[str]:
-    """Of lines."""
+    """The types of lines."""
     return frozenset(_document()["properties"]["type"]["enum"])
 
 
 def parse(text: bytes) -> Any:
-    """The value that a line holds, whatever it is."""
+    """The line's value, whatever it is."""
     try:
         value = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
         alike = text.translate(ALIKE, b"+")
@@ -53,14 +51,14 @@ def parse(text: bytes) -> Any:
 
 
 def header_of(text: bytes) -> Optional[str]:
-    """The run whose header this seems to be, right or wrong: so that not each of its lines is said
-    to lack one."""
+    """The run of a line that looks like a header, valid or not: else each line of the run would be
+    reported to lack one."""
     found = HEADER.match(text)
     return found[1].decode() if found else None
 
 
 def check(line: Any, strict: bool) -> None:
-    """Raises Flaw unless it is a line of a record. With `strict` every key has to be known."""
+    """Raises Flaw unless it is a line of a record. With `strict` every key must be known."""
     schema = line.get("schema", SCHEMA + ".0") if isinstance(line, dict) else SCHEMA + ".0"
     version = VERSION.fullmatch(schema) if isinstance(schema, str) else None
     if not version or version[1] != SCHEMA:
@@ -92,7 +90,7 @@ def _strict() -> Draft202012Validator:
 
 @cache
 def _tolerant() -> Draft202012Validator:
-    """Of a later minor version, too."""
+    """Accepts a later minor version, too."""
     document: Line = _loosened(_document())
     del document["$defs"]["header"]["properties"]["schema"]  # check() looks at it
     return Draft202012Validator(document)
@@ -113,7 +111,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _where_and_what(flaw: ValidationError) -> str:
-    """In one line, whatever keys the input has."""
+    """On one line, whatever keys the input has."""
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in flaw.instance_path)
     return _printable(f"${path:.200}: {flaw.message:.200}")
 

@@ -94,7 +94,7 @@ def _is_bare(element: Any) -> bool:
 
 
 def _merged(marks: Sequence[Any]) -> list[Any]:
-    """Neighbours that look alike and say nothing on hover are one path."""
+    """Joins neighbours that look alike and have no text on hover into one path."""
     found: list[Any] = []
     for key, group in groupby(marks, _look):
         own = list(group)
@@ -108,7 +108,7 @@ def _merged(marks: Sequence[Any]) -> list[Any]:
 
 
 def _look(mark: Any) -> Any:
-    """What tells it from others; None: stays as it is."""
+    """What tells its look from others; None: keep it as it is."""
     of = {k: v for k, v in mark.attrib.items() if k not in ("d", "transform", "x2", "y2")}
     is_line = mark.tag == f"{SVG}line" and MOVED.match(mark.get("transform", "translate(0,0)"))
     is_shape = mark.tag == f"{SVG}path" and "transform" not in mark.attrib
@@ -124,7 +124,7 @@ def _outline(mark: Any) -> str:
 
 
 def _share(group: Any) -> None:
-    """What all of its marks have stands at the group."""
+    """Moves attributes that all marks share to the group."""
     for key in INHERITED:
         values = {mark.get(key) for mark in group}
         if len(group) > 1 and len(values) == 1 and None not in values:

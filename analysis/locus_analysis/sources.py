@@ -23,12 +23,12 @@ GZIP = b"\x1f\x8b"
 
 
 class BadInput(Exception):
-    """What was given is not a record that can be read; the text says which, where and why."""
+    """The input is not a readable record; the text says which, where and why."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a file: its text, or else what is wrong with it."""
+    """A line of a file: its text, or what is wrong with it."""
 
     number: int
     text: bytes
@@ -36,8 +36,8 @@ class Line:
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
-    """The files, and those of the folders (`*.jsonl`, `*.jsonl.gz`, at any depth, by name); each
-    once, whatever its names."""
+    """The files, and those in folders (`*.jsonl`, `*.jsonl.gz`, at any depth, by name); each once,
+    under whatever names."""
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
         if path == STANDARD_INPUT:
@@ -59,7 +59,7 @@ def name(path: Path) -> str:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """Every line. Raises BadInput where the file holds none or cannot be read."""
+    """Every line. Raises BadInput for a file that has none, or cannot be read."""
     number = 0
     try:
         with _opened(path) as file:
@@ -112,7 +112,7 @@ def _unreadable(path: Path, error: OSError) -> BadInput:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Compressed or not is told by the first bytes, for a pipe has no name."""
+    """Compression is recognised by the first bytes: a pipe has no name."""
     if path == STANDARD_INPUT:
         yield _plain(sys.stdin.buffer)
         return
@@ -128,6 +128,6 @@ def _plain(file: IO[bytes]) -> IO[bytes]:
 
 
 def _pass_over(file: IO[bytes]) -> None:
-    """The rest of a line."""
+    """Skips the rest of a line."""
     while (piece := file.readline(PIECE)) and not piece.endswith(b"\n"):
         pass

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What spoils measuring on a machine, from what the record says of it; `locus doctor` finds more,
-since it tries."""
+"""What spoils measurements on a machine, judged by the record; `locus doctor` finds more, since it
+tries."""
 
 from __future__ import annotations
 

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plateaus and edges of a curve of latency over working set, found from the curve alone: nothing
-here knows the size of any cache.
+"""Plateaus and edges of a curve of latency over working set, found from the curve alone: no cache
+size is known here.
 
-The curve is taken in logarithms, log2(size) and log2(time), and cut into segments of two kinds:
-a *level* is a line that rises by at most LEVEL_SLOPE an octave, a *ramp* one that rises faster.
-Among all ways to cut, the one with the least sum of squared residuals plus a penalty for each
-segment is found exactly, by dynamic programming (optimal partitioning: Jackson et al. 2005, "An
-algorithm for optimal partitioning of data on an interval"; for the penalty Yao 1988, and
-Killick, Fearnhead and Eckley 2012). How noisy a curve is, it must tell itself: from how far
-points are off the line through their two neighbours, and, since a curve of few points is full of
-steps, from which of the cuts for less noise the information criterion likes best. Points that
-stand alone are set aside, before and by their residuals afterwards, since squares cannot bear
-them (Fearnhead and Rigaill 2019, "Changepoint detection in the presence of outliers").
+The curve is log2(time) over log2(size), cut into segments of two kinds: a *level* is a line that
+rises by at most LEVEL_SLOPE an octave, a *ramp* one that rises faster. The cut with the least sum
+of squared residuals plus a penalty for each segment is found exactly, by dynamic programming
+(optimal partitioning: Jackson et al. 2005, "An algorithm for optimal partitioning of data on an
+interval"; for the penalty Yao 1988, and Killick, Fearnhead and Eckley 2012).
+
+The noise is estimated from the curve: from the distance of points to the line through their
+neighbours and, since a curve of few points has many steps, from the cut that the information
+criterion prefers. Outliers are removed, first as single points and then by their residuals, since
+least squares are sensitive to them (Fearnhead and Rigaill 2019, "Changepoint detection in the
+presence of outliers").
 
 An edge is the largest size that still belongs to the lower level. Its interval reaches from the
-last size that surely belongs to it to the first that surely lies above: it holds all places of
-the cut that cost no more than the best one by CONFIDENCE, the 95 % quantile of chi squared with
-one degree of freedom (likelihood ratio). With few points that is a guide rather than a promise.
-"""
+last size that surely belongs to it to the first that surely lies above: all places of the cut that
+cost at most CONFIDENCE more than the best, the 95 % quantile of chi squared with one degree of
+freedom (likelihood ratio). With few points that is an approximation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Plateau:
 
 @dataclass
 class Edge:
-    """Between two plateaus, or from a plateau up a ramp that does not end in one."""
+    """Between two plateaus, or from a plateau to a ramp that ends in none."""
 
     size: float  # the largest that still belongs to the lower plateau
     low: float  # surely still the lower plateau
@@ -71,7 +71,7 @@ class Edge:
 
     @property
     def octaves(self) -> float:
-        """How far the rise goes on."""
+        """The width of the rise."""
         return math.log2((self.settled or self.high) / self.size)
 
 
@@ -111,7 +111,7 @@ class _Cut:
 
 
 def size_text(size: float) -> str:
-    """Bytes as memory is counted."""
+    """Bytes with binary prefixes."""
     for factor, prefix in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
         if size >= factor:
             return f"{size / factor:.3g} {prefix}B"
@@ -156,7 +156,7 @@ def find(
 def _prepare(
     sizes: ArrayLike, times: ArrayLike, low: Optional[ArrayLike], high: Optional[ArrayLike]
 ) -> _Curve:
-    """One point a size, in order; of several at a size the medians."""
+    """One point a size, in order; the median if there are several."""
     size, time = np.asarray(sizes, float), np.asarray(times, float)
     good = np.isfinite(time) & (time > 0) & (size > 0)
     y, error = np.log2(time[good]), np.zeros(good.sum())
@@ -177,24 +177,24 @@ def _prepare(
 
 
 def _off_line(x: Array, y: Array) -> Array:
-    """How far each inner point is off the line through its neighbours, as a multiple of what
-    noise 1 would do."""
+    """The distance of each inner point from the line through its neighbours, as a multiple of what
+    noise 1 would cause."""
     share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
     off: Array = y[1:-1] - (1 - share) * y[:-2] - share * y[2:]
     return off / np.sqrt(1 + (1 - share) ** 2 + share**2)
 
 
 def _noise(x: Array, y: Array, weight: Array) -> float:
-    """From the 35 % quantile of what points are off their neighbours: edges spoil a part of
-    them, so not the median."""
+    """From the 35 % quantile of the points' distances from their neighbours: edges spoil some, so
+    not the median."""
     kept = weight > 0
     off = np.abs(_off_line(x[kept], y[kept]))
     return float(np.quantile(off, 0.35)) / 0.4538 if len(off) else 0.0
 
 
 def _lonely(x: Array, y: Array) -> Array:
-    """Points far off both their neighbours, in the same direction, where these agree: no step
-    looks like that."""
+    """Points far from both neighbours, in the same direction, if these agree: no step looks like
+    that."""
     spread = max(_noise(x, y, np.ones(len(x))), LEAST_NOISE)
     lonely = np.zeros(len(x), bool)
     for i in range(1, len(x) - 1):
@@ -263,8 +263,8 @@ class _Fits:
 
 
 def _cut_up(curve: _Curve, weight: Array, noise: float) -> _Cut:
-    """The best cut for such noise; its badness is that of the information criterion for noise
-    that is not known (Yao 1988)."""
+    """The best cut for this noise; its cost is the information criterion for unknown noise (Yao
+    1988)."""
     x, y, weight = curve.x, curve.y, weight.copy()
     while True:
         fits = _Fits(x, y, weight / (noise**2 + curve.error**2))
@@ -291,7 +291,7 @@ def _cut_up(curve: _Curve, weight: Array, noise: float) -> _Cut:
 
 
 def _odd(segments: list[_Segment], fits: _Fits, x: Array, y: Array, noise: float) -> Array:
-    """Inner points of levels that are far off their line."""
+    """Inner points of levels that are far from the line."""
     odd = np.zeros(len(x), bool)
     for s in segments:
         if s.level and s.last - s.first >= 3:
@@ -302,8 +302,8 @@ def _odd(segments: list[_Segment], fits: _Fits, x: Array, y: Array, noise: float
 
 
 def _tidy(segments: list[_Segment], fits: _Fits, x: Array, noise: float) -> list[_Segment]:
-    """Neighbours of a kind become one, unless there is a step between them: a level beside a
-    level is a kink, then."""
+    """Joins neighbours of a kind, unless there is a step between them: two levels in a row are a
+    kink."""
     merged: list[_Segment] = []
     for s in segments:
         below = next((m for m in merged[:-3:-1] if m.level), None)
@@ -323,7 +323,7 @@ def _tidy(segments: list[_Segment], fits: _Fits, x: Array, noise: float) -> list
 
 
 def _is_step(a: _Segment, b: _Segment, fits: _Fits, x: Array, noise: float) -> bool:
-    """Also one that goes down: it is no edge, but it has to be told."""
+    """Also a step down: it is no edge, but must be reported."""
     up = fits.line(True, b.first, b.last, x[b.first]) - fits.line(True, a.first, a.last, x[a.last])
     unsure = 3 * noise * math.sqrt(1 / (a.last - a.first + 1) + 1 / (b.last - b.first + 1))
     gap = min(x[b.first] - x[a.last], 1.0)
@@ -358,7 +358,7 @@ def _plateau(curve: _Curve, cut: _Cut, s: _Segment) -> Plateau:
 def _edge(
     steps: Steps, around: list[_Segment], below: int, curve: _Curve, cut: _Cut, text: Any
 ) -> None:
-    """The edge between the first segment and what follows it, if there is one."""
+    """The edge between the first segment and the next, if there is one."""
     x, y, size, line = curve.x, curve.y, curve.size, cut.fits.line
     a, b = around[0], around[1]
     upper = next((s for s in around[1:] if s.level), None)
@@ -402,8 +402,8 @@ def _edge(
 
 
 def _border(a: _Segment, b: _Segment, fits: _Fits) -> tuple[int, int, int]:
-    """The last point of the lower of two segments: the best, the least that is likely, and the
-    first above the greatest that is."""
+    """The last point of the lower of two segments: the best place, the lowest likely one, and the
+    point above the highest likely one."""
     places = range(a.first, b.last)
     cost = np.array(
         [fits.cost[a.level][a.first, i] + fits.cost[b.level][i + 1, b.last] for i in places]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cards of the machines that records are about (card.py says what a card is)."""
+"""The cards of the machines in records (card.py defines a card)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]]], ...] = (
 
 
 def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """In order of their names; `line` is all that must be there."""
+    """In the order of their names; `line` is the least that they need."""
     found = rows(
         db,
         "SELECT DISTINCT json->>'$.host' AS host FROM line WHERE type = 'header' ORDER BY host",
@@ -40,7 +40,7 @@ def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
-    """Leaves out what is of other hosts."""
+    """Drops the records of other hosts."""
     db.execute(
         "DELETE FROM line WHERE run NOT IN (SELECT run FROM line WHERE type = 'header' AND"
         " list_contains(?, json->>'$.host'))",
@@ -49,7 +49,7 @@ def keep(db: duckdb.DuckDBPyConnection, kept: Sequence[str]) -> None:
 
 
 def text(given: records.Records) -> str:
-    """For a terminal: a card for each of the first hosts."""
+    """For a terminal: the cards of the first hosts."""
     named = hosts(given.db)
     if len(named) > MOST:
         keep(given.db, named[:MOST])
@@ -63,8 +63,8 @@ def text(given: records.Records) -> str:
 
 
 def cards(db: duckdb.DuckDBPyConnection) -> list[Card]:
-    """One for each host, of its runs together; `db` has the tables of tables.sql. What compares
-    libraries tells nothing about the machine."""
+    """One card for each host, from all of its runs; `db` has the tables of tables.sql. Comparisons
+    with libraries are left out, since they say nothing about the machine."""
     runs: dict[str, list[Row]] = {}
     for r in rows(db, "FROM outcome WHERE comparisons = 0 ORDER BY ordinal"):
         r["header"] = json.loads(r["header"])

@@ -11,7 +11,7 @@ TERM = re.compile(r"([*/]?)\s*([\w.|-]*)(?:\[([^]]*)\])?\s*")
 
 @dataclass(frozen=True)
 class Term:
-    """Of a product: the trials that may stand there."""
+    """A factor of a product: the trials that it may stand for."""
 
     names: tuple[str, ...]  # of variants; empty: of any one
     where: tuple[tuple[str, str], ...]

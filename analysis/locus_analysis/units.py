@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records hold base units; people read prefixes."""
+"""Base units of records, with prefixes for people."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1
 
 
 def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
-    """The factor and the name of the unit in which the greatest of the values reads well: (1e9,
-    "GB/s")."""
+    """The factor and the unit in which the greatest of the values reads well: (1e9, "GB/s")."""
     greatest = max((abs(v) for v in values if v is not None), default=0.0)
     if unit == "1" or greatest == 0:
         return 1.0, "" if unit == "1" else unit
@@ -32,7 +31,7 @@ def scale(values: Iterable[Optional[float]], unit: str) -> tuple[float, str]:
 
 
 def number(value: float) -> str:
-    """Three significant digits, and all that stand before the point."""
+    """Three significant digits, and all digits before the point."""
     if value == 0:
         return "0"
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
@@ -46,7 +45,7 @@ def quantity(value: Optional[float], unit: str) -> str:
 
 
 def count(value: float, unit: str = "1") -> str:
-    """Of events a unit of work: 12.3 M, 0.0123, 1.20e-9."""
+    """Events for a unit of work: 12.3 M, 0.0123, 1.20e-9."""
     if unit != "1":
         return quantity(value, unit)
     if abs(value) >= 1e4:
@@ -66,7 +65,7 @@ def short(value: Any) -> str:
 
 
 def interval(row: dict[str, Any]) -> str:
-    """Of what has an interval: its ends, in the unit that suits the greater."""
+    """The ends of an interval, in the unit that suits the greater one."""
     low, high, unit = row["low"], row["high"], row["unit"]
     if low is None or high is None:
         return "–"
@@ -75,7 +74,7 @@ def interval(row: dict[str, Any]) -> str:
 
 
 def size(value: Optional[int]) -> str:
-    """Bytes, as memory is counted: 1.5 GiB."""
+    """Bytes with binary prefixes: 1.5 GiB."""
     if value is None:
         return "unknown"
     factor, prefix = next((s for s in BINARY if value >= s[0]), BINARY[-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records held strictly against their format (doc/schema): every line, every key."""
+"""Validates records strictly against their format (doc/schema): every line, every key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_TOLD = 20  # flaws of a file that are told one by one
 
 @dataclass
 class Checked:
-    """So far."""
+    """The counts so far."""
 
     files: int = 0
     lines: int = 0
@@ -32,8 +32,8 @@ class Checked:
 
 
 def flaws(paths: Sequence[Path], checked: Checked) -> Iterator[str]:
-    """What is wrong, with file, line and what was expected: of a line the first, of a file the
-    first twenty, and how many there are."""
+    """Flaws with file, line and what was expected: the first of each line, the first twenty of a
+    file, and their number."""
     for path in sources.find(paths):
         checked.files += 1
         told = 0
