@@ -561,6 +561,20 @@ static void nothing_to_read_is_said(void **state)
 	json_decref(p);
 }
 
+/* Not that of a file that was looked for before. */
+static void the_reason_is_its_own(void **state)
+{
+	static const struct file files[] = {
+		{ "/sys/devices/system/cpu/vulnerabilities", "not a folder" },
+		{ 0 },
+	};
+	json_t *p = provenance_of(files);
+
+	(void)state;
+	assert_non_null(strstr(text_at(p, "mitigations_why"), "Not a directory"));
+	json_decref(p);
+}
+
 static void this_machine_is_described(void **state)
 {
 	const char *why;
@@ -682,7 +696,7 @@ int main(void)
 		TEST(distances_follow_the_nodes),
 		TEST(a_class_is_what_equal_machines_share),
 		TEST(prefetchers_are_told_where_they_can_be_read),
-		TEST(nothing_to_read_is_said),
+		TEST(nothing_to_read_is_said), TEST(the_reason_is_its_own),
 		cmocka_unit_test(this_machine_is_described),
 		cmocka_unit_test(the_environment_keeps_secrets),
 		cmocka_unit_test(jobs_are_known),

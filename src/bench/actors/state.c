@@ -200,7 +200,7 @@ void actors_enter(void *state, struct worker *self)
 	team_barrier(s->team);
 	if (self->index)
 		return;
-	crew_open(&s->crew, s->crew.memory, (uint64_t)(uintptr_t)s->crew.actors);
+	crew_open(&s->crew, s->crew.memory, s->seed);
 	for (unsigned i = 0; i < s->threads; i++)
 		crew_hand(&s->crew, i)->waiting = &s->waiting[i];
 }

@@ -154,13 +154,15 @@ json_t *provenance_cpu(const char *root)
 	json_t *cpu = json_object();
 	struct utsname name;
 	struct midr midr;
+	int status;
 
 	if (midr_read(root, cpuinfo, &midr))
 		put_arm(cpu, &midr);
 	else
 		put_others(cpu, cpuinfo);
-	source_put_value(cpu, "architecture", uname(&name) ? NULL : utf8_json(name.machine),
-			 "uname: %s", strerror(errno));
+	status = uname(&name);
+	source_put_value(cpu, "architecture", status ? NULL : utf8_json(name.machine), "uname: %s",
+			 strerror(errno));
 	put_text_of(cpu, "microcode", cpuinfo, "microcode", "CPU microcode");
 	source_put_value(cpu, "flags", words_of(flags ? flags : field_find(cpuinfo, "Features")),
 			 "/proc/cpuinfo has no \"flags\"");

@@ -115,7 +115,7 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 		  0 },
 		{ 0 },
 	};
-	json_t *machine = json_object(), *cpu = provenance_cpu(root);
+	json_t *machine = json_object(), *cpu = provenance_cpu(root), *mitigations;
 	const char *hypervisor;
 	bool known;
 
@@ -134,8 +134,9 @@ json_t *provenance_machine_at(const char *root, const struct machine *m)
 	json_object_set_new(machine, "memory", provenance_memory(root, m));
 	json_object_set_new(machine, "kernel", provenance_kernel(root));
 	json_object_set_new(machine, "frequency", provenance_frequency(root, m));
-	source_put_value(machine, "mitigations", mitigations_of(root),
-			 SOURCE_CPUS "/vulnerabilities: %s", strerror(errno));
+	mitigations = mitigations_of(root);
+	source_put_value(machine, "mitigations", mitigations, SOURCE_CPUS "/vulnerabilities: %s",
+			 strerror(errno));
 	json_object_set_new(machine, "cgroup", cgroup_of(root));
 	source_put_all(machine, root, settings);
 	json_object_set_new(machine, "environment", provenance_environment());
