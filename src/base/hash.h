@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FNV-1a, 64 bits (Fowler, Noll and Vo): the same on every machine. It tells contents apart that
- * differ by chance, not those that somebody made to look alike.
+ * FNV-1a, 64 bits (Fowler, Noll and Vo): the same on every machine. It detects accidental
+ * differences, not tampering: collisions are easy to construct.
  */
 #ifndef LOCUS_HASH_H
 #define LOCUS_HASH_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_BEGIN UINT64_C(0xcbf29ce484222325) /* of nothing */
+#define HASH_BEGIN UINT64_C(0xcbf29ce484222325) /* the hash of no bytes */
 
-/* The hash of what `hash` is of, followed by these bytes: about 1 ns a byte. */
+/* Continues `hash` with n more bytes: about 1 ns a byte. */
 uint64_t hash_more(uint64_t hash, const void *bytes, size_t n);
 uint64_t hash_text(const char *);
 

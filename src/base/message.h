@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user is told beside the results. */
+/* Messages to the user, on stderr. */
 #ifndef LOCUS_MESSAGE_H
 #define LOCUS_MESSAGE_H
 
 /*
- * A line on stderr, without a line break in the format. On a terminal it is wrapped between words;
- * in a file or a pipe it stays one line, to be searched.
+ * Prints one line; the format contains no line break. On a terminal it is wrapped between words; in
+ * a file or a pipe it stays one line, so that it can be searched.
  */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, behind the program's name. */
+/* The same, with the program's name in front: "locus: ...". */
 void message_own(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

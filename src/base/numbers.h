@@ -22,7 +22,9 @@ int number_parse(const char *text, uint64_t *value);
  */
 bool number_at(const char **at, unsigned most, unsigned *number);
 
-/* The largest number in a list: above any CPU or node, yet a set of so many is small. */
+/*
+ * The largest number in a list: above any CPU or node number, yet a bitmap of that size is small.
+ */
 #define NUMBER_LIST_MOST ((1u << 20) - 1)
 
 /*
@@ -32,8 +34,8 @@ bool number_at(const char **at, unsigned most, unsigned *number);
 hwloc_bitmap_t number_list_parse(const char *text);
 
 /*
- * Prints a set as a list, with steps: "0-63,128-191", "0-254:2". Cut with "..." where too long.
- * Returns text.
+ * Prints a set as a list, with steps: "0-63,128-191", "0-254:2". A list that is too long is cut and
+ * ends in "...". Returns text.
  */
 #define NUMBER_LIST_TEXT 256
 const char *number_list_text(hwloc_const_bitmap_t, char text[NUMBER_LIST_TEXT]);

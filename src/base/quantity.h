@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers with units: as people write them, and as output for them. */
+/* Parses and prints numbers with units. */
 #ifndef LOCUS_QUANTITY_H
 #define LOCUS_QUANTITY_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * These parse one finite number, without sign or blank. 0; or -1 with a sentence in `why` that says
- * what is expected.
+ * The parsers take one finite number, without sign or blank. They return 0, or -1 with a sentence
+ * in `why` that says what is expected.
  */
 
 /* Bytes: "64K", "1.5G" (powers of 1024). */
@@ -22,7 +22,7 @@ int quantity_real(const char *text, double *, char *why, size_t size);
  */
 int quantity_seconds(const char *text, double *, char *why, size_t size);
 
-/* With an SI prefix and four digits: "12.34 GB/s". NaN is shown as "-". Returns text. */
+/* Prints with an SI prefix and four digits: "12.34 GB/s". NaN is shown as "-". Returns text. */
 char *quantity_show(double, const char *unit, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a loop does that waits for another thread. */
+/* Loops that wait for another thread: they pause, then yield the CPU. */
 #ifndef LOCUS_RELAX_H
 #define LOCUS_RELAX_H
 

@@ -56,15 +56,18 @@ bool statistics_median_interval(const double *sorted, size_t n, double *low, dou
 		term += log((double)(n - k) / (double)(k + 1));
 	}
 	/*
-	 * The k values below and the k above are outside with at most 5 %; k > 0 since n >=
-	 * LEAST_VALUES.
+	 * P(X < k) <= 0.025: the median lies outside the k-th lowest and the k-th highest value
+	 * with a probability of at most 5 %. k > 0 since n >= LEAST_VALUES.
 	 */
 	*low = sorted[k - 1];
 	*high = sorted[n - k];
 	return true;
 }
 
-/* The medians of the groups, in any order; how many groups have a value. */
+/*
+ * Writes the groups' medians, sorted; returns how many groups have a value. The values of a group
+ * may be in any order and need not be adjacent.
+ */
 static size_t group_medians(const double *x, const unsigned *group, size_t n, double *scratch,
 			    double *medians)
 {

@@ -32,7 +32,7 @@ static int path_of(char path[PATH_MAX], const char *root, const char *format, va
 	return -1;
 }
 
-/* Such files show their size only by being read. */
+/* Reads to the end: stat() does not tell the size of files in /proc and /sys. */
 static char *read_all(int file, size_t *length)
 {
 	size_t size = 4u << 10, used = 0;
@@ -109,7 +109,7 @@ static char *vtext(const char *root, const char *format, va_list arguments)
 	return vbytes(root, &n, format, arguments);
 }
 
-/* Makes a call with the caller's variable arguments, behind its parameter `format`. */
+/* Sets `result` to a call that takes the caller's variable arguments as `arguments`. */
 #define WITH_ARGUMENTS(result, call)         \
 	do {                                 \
 		va_list arguments;           \
@@ -206,7 +206,7 @@ bool sysfs_hidden(const char *root, const char *folder)
 		entries++;
 	if (open)
 		closedir(open);
-	return entries < 3; /* itself and its parent */
+	return entries < 3; /* an empty folder has "." and ".." */
 }
 
 bool sysfs_exists(const char *root, const char *format, ...)

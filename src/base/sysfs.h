@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <hwloc.h>
 
-#define SYSFS_ROOT "" /* as root */
+#define SYSFS_ROOT "" /* the `root` of this machine */
 
 /* The whole file (up to 16 MiB). NULL with errno: ENOENT no such file, EACCES forbidden, EFBIG. */
 char *sysfs_text(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, of bytes that may be zero: how many, in *n. */
+/* The same for content with zero bytes; *n is its length. */
 char *sysfs_bytes(const char *root, size_t *n, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -26,14 +26,14 @@ char *sysfs_bytes(const char *root, size_t *n, const char *format, ...)
 char *sysfs_line(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The chosen word: in brackets, as in "always [madvise] never"; the whole line without brackets.
- * NULL with errno.
+ * The word in brackets, as in "always [madvise] never"; without brackets the whole line. NULL with
+ * errno.
  */
 char *sysfs_choice(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * The number on the first line; "max" and "unlimited" are UINT64_MAX. -1 with errno: EINVAL not a
- * number, ERANGE too large, or that of reading.
+ * number, ERANGE too large, else why the file can't be read.
  */
 int sysfs_number(const char *root, uint64_t *value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

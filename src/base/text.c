@@ -33,7 +33,7 @@ const char *text_bytes(char text[TEXT_BYTES], uint64_t bytes)
 	double value = (double)bytes;
 	unsigned unit = 0;
 
-	for (; value >= 1023.5; unit++) /* what rounds to 1024 is one of the next unit */
+	for (; value >= 1023.5; unit++) /* a value that would print as 1024 is 1 of the next unit */
 		value /= 1024;
 	if (bytes == NO_LIMIT)
 		snprintf(text, TEXT_BYTES, "unlimited");

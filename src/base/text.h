@@ -18,7 +18,7 @@ struct text text_count(unsigned n, const char *what); /* "1 CPU", "3 CPUs" */
 #define TEXT_BYTES 24
 const char *text_bytes(char text[TEXT_BYTES], uint64_t bytes);
 
-/* "9 s", "2 min", "51 min", "1 h 20 min": what a person wants to know of how long to wait. */
+/* A waiting time, rounded up: "9 s", "3 min", "51 min", "1 h 20 min". Returns text. */
 #define TEXT_DURATION 32
 const char *text_duration(char text[TEXT_DURATION], double seconds);
 

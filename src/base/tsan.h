@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TSAN: whether ThreadSanitizer looks, which gcc and clang tell differently. */
+/* TSAN: 1 if compiled with ThreadSanitizer, which gcc and clang announce differently. */
 #ifndef LOCUS_TSAN_H
 #define LOCUS_TSAN_H
 

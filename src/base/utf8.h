@@ -21,7 +21,7 @@ char *utf8_print(const char *text, char *utf8, size_t size);
 /* A string of JSON; NULL where text is NULL, or without memory. */
 json_t *utf8_json(const char *text);
 
-/* Whether the byte is the first of a character; how many characters there are. */
+/* Whether the byte is the first of a character; the number of characters in a text. */
 bool utf8_begins(char);
 int utf8_width(const char *);
 

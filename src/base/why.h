@@ -5,7 +5,8 @@
 
 /*
  * Sets *why to the sentence, in one line, valid until the thread's next why_set(), and errno to
- * ENODEV: what was asked for is not there. Control characters, as of a file's name, become '?'.
+ * ENODEV: what was asked for is not there. Control characters, such as in a file's name, become
+ * '?'.
  */
 void why_set(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -13,7 +14,8 @@ void why_set(const char **why, const char *format, ...) __attribute__((format(pr
 #define why_fail(why, ...) (why_set(why, __VA_ARGS__), -1)
 
 /*
- * After why_fail(): errno becomes EINVAL, for words that no machine understands. Returns `failed`.
+ * To be called after why_fail(): changes errno to EINVAL, for a word that is wrong on every
+ * machine. Returns `failed`.
  */
 int why_misunderstood(int failed);
 

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "base/wrapped.h"
 
-/* Columns of the first bytes of a text. */
+/* The width of the first bytes of a text. */
 static int width_of(const char *text, size_t bytes)
 {
 	int width = utf8_width(text);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentences of any length on a terminal. */
+/* Wraps text for a terminal. */
 #ifndef LOCUS_WRAPPED_H
 #define LOCUS_WRAPPED_H
 
 #include <stdio.h>
 
-/* What all that is printed fits into. */
+/* Columns: the width of all output. */
 enum { WRAPPED_WIDTH = 100 };
 
 /*
- * In lines of at most WRAPPED_WIDTH columns, broken at blanks and behind "|"; all but the first are
- * indented.
+ * Prints lines of at most WRAPPED_WIDTH columns, broken at blanks and behind "|"; all but the first
+ * are indented.
  */
 void wrapped_print(const char *text, int indent, FILE *);
-/* The same, behind a head that is printed as it is. */
+/* The same, after a head that is printed unchanged. */
 void wrapped_row(const char *head, const char *text, int indent, FILE *);
 /* A shell command: broken lines end with a backslash, so that it can be copied. */
 void wrapped_command(const char *head, const char *text, int indent, FILE *);
