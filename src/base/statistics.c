@@ -56,8 +56,8 @@ bool statistics_median_interval(const double *sorted, size_t n, double *low, dou
 		term += log((double)(n - k) / (double)(k + 1));
 	}
 	/*
-	 * P(X < k) <= 0.025: the median lies outside the k-th lowest and the k-th highest value
-	 * with a probability of at most 5 %. k > 0 since n >= LEAST_VALUES.
+	 * P(X < k) <= 0.025: the interval from the k-th lowest to the k-th highest value misses the
+	 * median with a probability of at most 5 %. k > 0 since n >= LEAST_VALUES.
 	 */
 	*low = sorted[k - 1];
 	*high = sorted[n - k];

@@ -6,10 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * The median's confidence interval of 95 % needs at least this many independent values: 1 - 2
- * (1/2)^6 = 0.969.
- */
+/* Least number of independent values for a 95 % interval of the median: 1 - 2 (1/2)^6 = 0.969. */
 #define LEAST_VALUES 6
 
 void statistics_sort(double *x, size_t n);

@@ -105,7 +105,10 @@ static void stop_station(void *argument, struct worker *w)
 		station_stop(&c->station[w->index], c->schedule.n);
 }
 
-/* An event takes a descriptor on each worker. True: the soft limit was raised. */
+/*
+ * Raises the soft limit of open files, since each event takes a descriptor on each worker. False:
+ * it is already at the hard limit, or can't be set.
+ */
 static bool allow_files(void)
 {
 	struct rlimit files;

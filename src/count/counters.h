@@ -11,8 +11,8 @@
  *   perf    `perf::NAME`, as libpfm4 writes it: software events, counted in the kernel, too, where
  *           permitted.
  *   papi    any preset or native event, in user space.
- *   perf    the same names as above and hardware events, in user space, as PAPI counts them: where
- *           PAPI is missing, can't count the event, or events are multiplexed.
+ *   perf    `perf::NAME` for hardware events, in user space, as PAPI would count them: used where
+ *           PAPI is missing or can't count the event, or where events are multiplexed.
  * Under likwid-perfctr, with or without -m, LIKWID owns the processor's counters, and only kernel
  * and software events can be counted. An event that no provider can count has a `why` and no value.
  *
@@ -22,8 +22,8 @@
  * may be negative. An event that lost its counter during a task has no value for it.
  *
  * Each worker reads its own counts before and after a task (team_watch()), outside the timed part.
- * The readings add the same to each sample: some 600 instructions in user space on aarch64,
- * negligible next to a millisecond of work.
+ * The readings add a constant to each sample's count: some 600 instructions in user space on
+ * aarch64, negligible next to a millisecond of work.
  *
  * Whether an event can be counted is tested once, on one thread. It may still fail on a team, when
  * another process took the counter or file descriptors ran out. Then counters_failure() says why,
@@ -42,9 +42,9 @@ struct team;
 
 /*
  * Finds a provider for each event and tries it on a short probe (some ms a pass). To be called on
- * the thread that will be worker 0, before or in team_open(). `multiplex`: events that do not fit
- * the processor's counters share them within a sample, and counts are extrapolated; else they go
- * into several passes. NULL: ENOMEM.
+ * the thread that will be worker 0, before or in team_open(). Events that do not fit into the
+ * processor's counters share them within a sample, and counts are extrapolated (`multiplex`); or
+ * they go into several passes. NULL: ENOMEM.
  */
 struct counters *counters_open(const char *const *names, unsigned n, bool multiplex);
 void counters_close(struct counters *); /* on the same thread; stopped before */
@@ -54,8 +54,8 @@ const struct event *counters_event(const struct counters *, unsigned);
 unsigned counters_passes(const struct counters *); /* 0: nothing can be counted */
 
 /*
- * PAPI's version: "7.0.0.0"; NULL: why not, in *why, which may be NULL and is valid until
- * counters_close().
+ * PAPI's version: "7.0.0.0". NULL: it is not in use; *why is the reason, valid until
+ * counters_close(). `why` may be NULL.
  */
 const char *counters_library(const struct counters *, const char **why);
 

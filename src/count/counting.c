@@ -21,7 +21,8 @@ void counting_close(struct counting *c)
 }
 
 /*
- * Events already ruled out get an empty name: this rank might count them, and they take counters.
+ * Events already ruled out get an empty name: this rank might be able to count them, and they would
+ * take counters.
  */
 static struct counters *open_counters(const struct counting *c)
 {
@@ -87,7 +88,7 @@ static bool same_reason(const struct counting *c, unsigned i, unsigned j)
 	return c->events.of[j].why && !strcmp(c->events.of[i].why, c->events.of[j].why);
 }
 
-/* An event, the others that cannot be counted for the same reason, and the reason. */
+/* Prints an event, the others that can't be counted for the same reason, and the reason. */
 static void complain_of(const struct counting *c, unsigned i)
 {
 	char *names = NULL;
@@ -104,7 +105,7 @@ static void complain_of(const struct counting *c, unsigned i)
 	free(names);
 }
 
-/* One line a reason, since many events share one. */
+/* Prints one line for each reason, since many events share one. */
 static void complain(const struct counting *c)
 {
 	for (unsigned i = 0; i < c->events.n; i++) {

@@ -10,21 +10,21 @@
 #include "count/counters.h"
 #include "count/wishes.h"
 
-/* From the command line. */
+/* The options of the command line. */
 struct counting_asked {
 	const char *list; /* "default,PAPI_TOT_INS": no empty and no repeated names */
 	bool optional;	  /* the run goes on where nothing can be counted */
 	bool multiplex;
 };
 
-/* To be read alone, but by counting.c. */
+/* Only counting.c writes to it. */
 struct counting {
 	struct counting_asked asked;
 	const struct ranks *ranks;
 	struct wishes wishes;
 	struct candidates events; /* of the run */
 	struct counters *counters;
-	/* of all trials */
+	/* over all trials */
 	bool tried, counted; /* some batch was to count an event; some batch did */
 	char *failure;	     /* the first reason for having no count */
 };
@@ -50,7 +50,7 @@ bool counting_succeeded(const struct counting *);
 
 /* The n-th event that is counted beside a benchmark's samples; NULL: there are no more. */
 const char *counting_event(const struct counting *, const struct benchmark *, unsigned n);
-/* What counts are for each of: "line", or the benchmark's unit. */
+/* The unit that a count is divided by: "line", or the benchmark's unit. */
 const char *counting_per(const struct benchmark *);
 const char *counting_scope(const struct event *); /* "thread", "package" */
 

@@ -16,7 +16,7 @@ struct cputhread {
 };
 
 struct cputhreads {
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* protects all that follows */
 	pthread_cond_t call, finish;
 	struct cputhread *thread;
 	unsigned threads, busy;
@@ -36,7 +36,7 @@ static void finish(struct cputhread *t)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* False when it is to end. */
+/* Waits for a task. False: the thread is to end. */
 static bool await_call(struct cputhread *t)
 {
 	struct cputhreads *all = t->all;
@@ -61,7 +61,7 @@ static void *live(void *argument)
 	return NULL;
 }
 
-/* As a first task, since likwid-pin pins new threads after pthread_create(). */
+/* Pins the thread. A task does it, since likwid-pin pins new threads after pthread_create(). */
 static void take_place(void *argument, unsigned thread)
 {
 	struct cputhread *t = &((struct cputhreads *)argument)->thread[thread];
@@ -69,7 +69,7 @@ static void take_place(void *argument, unsigned thread)
 	t->error = cpuset_set_one(t->cpu) ? errno : 0;
 }
 
-/* With all signals blocked: they are for the team and the main thread. */
+/* Creates the threads with all signals blocked: the team and the main thread handle them. */
 static int start_all(struct cputhreads *all, const int *cpu, unsigned n)
 {
 	sigset_t every, before;

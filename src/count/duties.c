@@ -10,7 +10,10 @@
 /* Where the processes of this host run. */
 struct host {
 	unsigned cpus;
-	/* by CPU: minus the lowest rank on it (-INFINITY: none); at [cpus]: minus the host's */
+	/*
+	 * by CPU: minus the lowest rank on it (-INFINITY: none), since most_host() finds the
+	 * largest; at [cpus]: minus the host's lowest rank
+	 */
 	double *first;
 	int *package; /* by CPU, where a worker sits */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event that was asked for, and how it can be counted here. */
+/* An event that was asked for, and how this machine can count it. */
 #ifndef LOCUS_EVENT_H
 #define LOCUS_EVENT_H
 
@@ -8,10 +8,13 @@
 /* In a list of names: the events that a benchmark names. Not a name of an event. */
 #define EVENT_DEFAULT "default"
 
-/* Each worker counts its own, or one worker counts for its package (uncore, RAPL). */
+/* Each worker counts for itself, or one worker counts for its package (uncore, RAPL). */
 enum scope { SCOPE_THREAD, SCOPE_PACKAGE };
 
-/* The package of an event with SCOPE_PACKAGE: the kernel's number (0, 1, ...), or one of these. */
+/*
+ * The package of an event with SCOPE_PACKAGE: the kernel's number (0, 1, ...), each package, or the
+ * whole host.
+ */
 enum { PACKAGE_EACH = -1, PACKAGE_NODE = -2 };
 
 struct event {

@@ -96,7 +96,7 @@ static void *kernel_start(void *library, struct wanted *const *w, unsigned n, in
 		reason_set(why, "no memory");
 		return NULL;
 	}
-	usage_read(&s->before); /* the first reading opens a file: not in a sample */
+	usage_read(&s->before); /* the first reading opens a file: keep that out of the samples */
 	s->n = n;
 	for (unsigned i = 0; i < n; i++) {
 		s->of[i].index = w[i]->index;

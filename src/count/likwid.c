@@ -27,8 +27,8 @@ static char *left_out(void)
 }
 
 /*
- * likwid-perfctr -C preloads its library for pinning: the liblikwid beside that is of the same
- * version.
+ * likwid-perfctr -C preloads liblikwidpin.so. Returns the path of the liblikwid.so in the same
+ * folder, which has the same version; NULL: none.
  */
 static char *beside_preloaded(void)
 {
@@ -72,7 +72,7 @@ static void *open_library(char **why)
 	return handle;
 }
 
-/* NULL, or the first function that is missing. */
+/* Looks up all functions. Returns the name of the first that is missing; NULL: none is. */
 static const char *find(void *handle, struct likwid *l)
 {
 	const struct {
@@ -158,7 +158,7 @@ void likwid_forget(struct likwid *l)
 	free(l->file);
 }
 
-/* Restores the thread's CPUs: LIKWID pins it. */
+/* Calls init() and restores the thread's CPUs, since LIKWID pins it. */
 static void stay(void (*init)(void))
 {
 	hwloc_bitmap_t before = cpuset_get();
@@ -179,7 +179,7 @@ void likwid_init_thread(const struct likwid *l)
 	stay(l->thread_init);
 }
 
-/* Up to 5.4. */
+/* LIKWID up to 5.4 does. */
 bool likwid_keeps_groups(const struct likwid *l)
 {
 	unsigned major = 5, minor = 0;

@@ -26,7 +26,7 @@ char *likwid_available(char **why);
 
 /* False with *why, what to do about it included; the caller frees it. */
 bool likwid_load(struct likwid *, char **why);
-/* Only before any call into it: LIKWID cleans up when the program exits. */
+/* Allowed only before any call into the library: LIKWID cleans up when the program exits. */
 void likwid_unload(struct likwid *);
 /* Frees the fields; the library stays loaded. */
 void likwid_forget(struct likwid *);

@@ -15,8 +15,8 @@
  *   the numbers were the same on all: CPUs with different regions, or another order, overwrite each
  *   other's names. So all regions are registered on all CPUs, in one order, before any is entered.
  * - Up to 5.4 a region's group is uninitialised until the region was left once, and the file is
- *   written by what the first CPU has. So each region is first entered, left and reset on each CPU.
- * - A CPU outside LIKWID_THREADS must not enter a region: it would be a column beyond the table.
+ *   written with the first CPU's groups. So each CPU first enters, leaves and resets each region.
+ * - A CPU outside LIKWID_THREADS must not enter a region: its column would be beyond the table.
  * - Two workers on one CPU would share its entry: such trials have no region
  *   (harness/run/regions.c).
  * - In the file a region is "number:name-group": 99 characters at most, split at the last "-";
@@ -182,7 +182,7 @@ static void visit_all(struct markers *m, void (*visit)(void *, unsigned))
 	}
 }
 
-/* Whether any event of any group can be read; then resets what was seen. */
+/* Whether any event of any group can be read. Resets `seen`. */
 static bool readable(struct markers *m)
 {
 	bool any = false;
@@ -269,7 +269,7 @@ static void stop(void *argument, unsigned thread)
 	e->seen[thread] = now > e->seen[thread] ? now : e->seen[thread];
 }
 
-/* Runs `go` on those of LIKWID's CPUs on which a worker sits. */
+/* Runs `go` on those of LIKWID's CPUs where a worker sits. */
 static void pass(struct markers *m, struct team *team, unsigned region,
 		 void (*go)(void *, unsigned))
 {

@@ -40,7 +40,7 @@ void markers_end(struct markers *, struct team *, unsigned region);
 const char *markers_name(const struct markers *, unsigned region);
 unsigned markers_regions(const struct markers *);
 uint64_t markers_calls(const struct markers *, unsigned region);
-double markers_seconds(const struct markers *, unsigned region); /* s inside, of a worker */
+double markers_seconds(const struct markers *, unsigned region); /* s inside, per worker */
 /*
  * False if the region was left on this CPU at least once, the groups include core counters, and
  * yet all its counts there are zero or could not be read.
@@ -49,7 +49,7 @@ bool markers_counted(const struct markers *, unsigned region, int cpu);
 
 /* Whether LIKWID counts on this CPU; regions are not entered on others. */
 bool markers_cover(const struct markers *, int cpu);
-const char *markers_cpus(const struct markers *);    /* that it counts on: "0,1" */
+const char *markers_cpus(const struct markers *);    /* those that LIKWID counts on: "0,1" */
 const char *markers_library(const struct markers *); /* "liblikwid.so.5.2" */
 /* its access to the counters: "direct", "accessdaemon", "perf_event", or its number */
 const char *markers_mode(const struct markers *);

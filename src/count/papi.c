@@ -130,7 +130,7 @@ static int make(struct papi_set *s, struct part *part, int cpu, bool multiplex,
 	if (error == PAPI_OK)
 		error = p->start(part->set);
 	part->started = error == PAPI_OK;
-	/* The first reading sets things up: not in a sample. */
+	/* The first reading sets things up: keep that out of the samples. */
 	return part->started ? p->read(part->set, s->now + part->first) : error;
 }
 

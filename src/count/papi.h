@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events counted by PAPI's low-level calls, in user space, its default. Each thread has an event
- * set for each PAPI component that it counts with.
+ * Events counted by PAPI's low-level calls, in user space (PAPI's default). Each thread has an
+ * event set for each PAPI component that it counts with.
  */
 #ifndef LOCUS_PAPI_H
 #define LOCUS_PAPI_H

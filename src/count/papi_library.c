@@ -66,8 +66,8 @@ void *papi_open(bool multiplex, struct reason *why)
 {
 	char own[32];
 	/*
-	 * The header's version; the name that development packages install; other versions, for
-	 * the message. The first one found decides.
+	 * The version of papi.h; the name that development packages install; other versions, which
+	 * the message then names. The first one found decides.
 	 */
 	const char *const names[] = { own,
 				      "libpapi.so",

@@ -22,7 +22,7 @@ struct perf_event {
 	int file;
 	unsigned index;
 	double factor;
-	struct reading before; /* the task */
+	struct reading before; /* at the start of the task */
 	/* multiplexed: summed over all tasks since it first had a counter */
 	struct reading measured;
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events counted by perf_event_open(): the kernel's software, and the processor in user space. */
+/*
+ * Events counted by perf_event_open(): the kernel's software events, and the processor's in user
+ * space.
+ */
 #ifndef LOCUS_PERF_H
 #define LOCUS_PERF_H
 

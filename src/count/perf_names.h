@@ -5,7 +5,10 @@
 
 #include "count/provider.h"
 
-/* In `code`: happens only in the kernel, so that it reads 0 where only user space is counted. */
+/*
+ * A flag in `code`: the event happens only in the kernel, so it would read 0 if only user space
+ * were counted.
+ */
 #define PERF_INSIDE 0x100
 
 /* find() of provider.h, for software and hardware events. */

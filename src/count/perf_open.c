@@ -70,7 +70,10 @@ static int paranoid(void)
 	return (int)level;
 }
 
-/* Levels up to `highest` allow it, so that there something else forbids it. */
+/*
+ * Explains a refusal: perf_event_paranoid if it is above `highest`, else something else. `enough`
+ * is the level to suggest.
+ */
 static void forbidden(int highest, int enough, struct reason *why)
 {
 	int level = paranoid();
@@ -96,8 +99,8 @@ void perf_explain_uncore(struct reason *why)
 }
 
 /*
- * perf_event_paranoid forbids the kernel from 2 on, and everything from 3 on; a container may
- * forbid everything at any level.
+ * perf_event_paranoid forbids counting in the kernel from level 2 on, and all counting from level 3
+ * on; a container may forbid all counting at any level.
  */
 static void forbidden_event(const struct wanted *w, struct reason *why)
 {
@@ -118,7 +121,7 @@ static void uncounted(const struct wanted *w, struct reason *why)
 		reason_set_remedy(
 			why, "# in a virtual machine, ask its host's admin for a virtual PMU "
 			     "(QEMU: -cpu host,pmu=on); in a cloud, use a bare-metal instance");
-	} else if (!perf_no_hardware(why)) { /* else the reason is that */
+	} else if (!perf_no_hardware(why)) { /* else perf_no_hardware() has set the reason */
 		reason_set(why, "this processor counts cycles, but not this");
 		reason_set_remedy(why, "perf list hw cache # lists what it counts");
 	}
@@ -133,8 +136,8 @@ static void no_such_call(const struct wanted *w, struct reason *why)
 }
 
 /*
- * LIKWID writes the counter registers without the kernel's knowledge, or has the kernel count
- * without asking for how long it did: it would not notice a second user.
+ * LIKWID writes the counter registers without the kernel's knowledge, or counts by perf_event
+ * without reading for how long an event had a counter. Either way it does not notice a second user.
  */
 bool perf_owned(struct reason *why)
 {

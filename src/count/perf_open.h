@@ -18,10 +18,10 @@ void perf_explain_taken(struct reason *);
 /* Why the counters of a package can't be opened. */
 void perf_explain_uncore(struct reason *);
 
-/* Try cycles, or context switches: true, with a reason, if they can't be opened. */
+/* Try to open cycles, or context switches. True with a reason: they can't be opened. */
 bool perf_no_hardware(struct reason *);
 bool perf_no_software(struct reason *);
-/* Whether LIKWID owns the processor's counters; then sets the reason. */
+/* Whether LIKWID owns the processor's counters; if so, sets the reason. */
 bool perf_owned(struct reason *);
 
 #endif

@@ -22,7 +22,7 @@ struct perfctr {
 
 /* Whether likwid-perfctr -m has started us. */
 bool perfctr_asked(void);
-/* The first of its variables that is missing; NULL: none. */
+/* The first variable of likwid-perfctr that is missing; NULL: none. */
 const char *perfctr_missing(void);
 
 /*

@@ -16,7 +16,7 @@ struct wanted {
 	unsigned index;			 /* in the list of requested events */
 	const struct provider *provider; /* NULL: it can't be counted */
 	uint64_t type, code;		 /* the provider's encoding of it */
-	double factor;			 /* from a count to the event's unit */
+	double factor;			 /* multiplies a count to give the event's unit */
 };
 
 struct provider {

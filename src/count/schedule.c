@@ -67,7 +67,7 @@ static void compare(void *argument, const char *name)
 	bool some = s->nearest;
 	char *better;
 
-	/* the name is right, and can't be counted for another reason */
+	/* the name exists: it can't be counted for another reason */
 	s->known |= !strcmp(s->name, name);
 	if (names_nearest(s->name, names + !some, 1 + some) != some || !(better = strdup(name)))
 		return;
@@ -91,7 +91,7 @@ static void suggest(const struct schedule *s, const struct wanted *w, struct rea
 	free(search.nearest);
 }
 
-/* To count each package, the kernel must tell the CPUs' packages. */
+/* An event of each package needs the kernel to tell to which package a CPU belongs. */
 static bool has_packages(const struct wanted *w, char **why)
 {
 	struct reason said;
@@ -136,8 +136,8 @@ static bool find(struct schedule *s, struct wanted *w, struct station *trial)
 		if (has_packages(w, &why) && place(s, w, p, trial, &why))
 			return true;
 		/*
-		 * perf may support a processor that PAPI does not; but an event that the kernel
-		 * refuses would read 0 with PAPI
+		 * After PAPI, perf is tried: it may support a processor that PAPI does not. After
+		 * perf, PAPI is not: it would read 0 for an event that the kernel refuses.
 		 */
 		if (p != PROVIDER_PAPI)
 			break;

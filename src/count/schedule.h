@@ -22,7 +22,7 @@ struct schedule {
 bool schedule_open(struct schedule *, const char *const *names, unsigned n, bool multiplex);
 void schedule_close(struct schedule *);
 
-/* A pass, in which a thread counts all events unless `duty` is set. */
+/* The pass of this number. `duty` is NULL: each worker counts all of its events. */
 struct pass schedule_pass(const struct schedule *, unsigned number);
 
 #endif

@@ -7,7 +7,7 @@
 bool station_make(struct station *s, unsigned n)
 {
 	*s = (struct station){
-		/* lines of its own, since workers write them at the same time */
+		/* each worker's values on lines of their own, to avoid false sharing */
 		.value = apart_alloc((n + 1) * sizeof(*s->value)),
 		.why = calloc(n + 1, sizeof(*s->why)),
 		.list = calloc(n + 1, sizeof(*s->list)),
@@ -83,8 +83,8 @@ bool station_start(struct station *s, const struct pass *pass, unsigned worker, 
 }
 
 /*
- * The kernel's counts are the slowest to read: first before the task, and last after it, so that
- * the cheapest readings are next to it.
+ * The kernel's counts are the slowest to read: they come first before the task and last after it,
+ * so that the cheapest readings are next to the task.
  */
 void station_read(struct station *s, bool after)
 {

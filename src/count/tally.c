@@ -113,7 +113,10 @@ void tally_begin(struct tally *t, struct team *team, unsigned batch)
 	counters_start(t->counting->counters, team, (unsigned)pass_of(t, batch), t->duty);
 }
 
-/* Of one sample, on this rank; NAN: an assigned worker did not count all of it. */
+/*
+ * The event's count in the sample, over this rank's workers. NAN: an assigned worker did not count
+ * throughout.
+ */
 static double count_of_all(const struct tally *t, unsigned i)
 {
 	double sum = 0;
@@ -123,7 +126,10 @@ static double count_of_all(const struct tally *t, unsigned i)
 	return sum;
 }
 
-/* With an amount, units are of all ranks together: each rank has them all. */
+/*
+ * With unit.parts, a unit is of all ranks together, and each rank counts every unit: the sum over
+ * ranks has each unit this many times.
+ */
 static double ranks_that_count(const struct tally *t)
 {
 	return t->trial->benchmark->unit.parts ? ranks_of(t->trial->ranks) : 1;
@@ -222,8 +228,8 @@ void tally_end(struct tally *t, struct team *team, unsigned batch)
 }
 
 /*
- * Sums arrays in which each rank fills its own part and has zeros elsewhere. Out of memory,
- * of_worker keeps this rank's workers only.
+ * Extends of_worker to the workers of all ranks: sums arrays in which each rank fills its own part
+ * and has zeros elsewhere. Out of memory, of_worker keeps this rank's workers only.
  */
 static void gather_workers(struct tally *t)
 {

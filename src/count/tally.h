@@ -19,7 +19,7 @@ struct team;
 
 /* An event's count over some samples. */
 struct count_sum {
-	double count, units; /* of all workers and ranks; units of the samples that counted it */
+	double count, units; /* over all workers and ranks; units of the samples that counted it */
 	size_t samples;
 };
 
@@ -67,7 +67,7 @@ void tally_gather(struct tally *);
 /* Results for an event of the trial. */
 const struct count_sum *tally_sum(const struct tally *, unsigned batch, unsigned event);
 const char *tally_name(const struct tally *, unsigned event);
-/* How many of what counting_per() names are in one unit of all workers (and ranks). */
+/* How many of the units of counting_per() are in one unit of all workers (and ranks). */
 double tally_amount(const struct tally *);
 
 #endif

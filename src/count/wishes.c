@@ -89,7 +89,7 @@ static void choose(struct wish *w, struct candidates *c)
 {
 	for (const char *name = w->events; name && c->of[w->event].why;) {
 		const size_t length = strcspn(name, "|");
-		const int event = number_of(c, name, length); /* found */
+		const int event = number_of(c, name, length); /* added by wishes_collect() */
 
 		if (event >= 0 && !c->of[event].why)
 			w->event = (unsigned)event;

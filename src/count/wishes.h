@@ -32,7 +32,10 @@ struct candidates {
 	unsigned n;
 };
 
-/* Of the n benchmarks that will run; false: ENOMEM, and to be freed in either case. */
+/*
+ * Reads the wishes of a list, for the n benchmarks that will run. False: ENOMEM; to be freed in
+ * either case.
+ */
 bool wishes_read(struct wishes *, const char *list, const struct benchmark *const *, unsigned n);
 void wishes_free(struct wishes *);
 
