@@ -173,8 +173,8 @@ static bool is_negative(const struct tally *t, unsigned i)
 }
 
 /*
- * Notes why a batch has no count of an event; agreed on by all ranks. NULL: it was started, but
- * counted in no sample.
+ * Notes why a batch has no count of an event; agreed on by all ranks. `why` NULL: the event was
+ * started, but counted in no sample.
  */
 static void explain(struct tally *t, unsigned i, const char *why)
 {

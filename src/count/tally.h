@@ -29,10 +29,8 @@ struct tally {
 	const struct trial *trial;
 	bool *duty; /* by event of the run, and worker (duties.h) */
 	unsigned events, passes;
-	unsigned *event, *pass; /* their indices in the run's */
-	/*
-	 * by event: why a batch of its pass has no count (the last such batch); NULL: all have one
-	 */
+	unsigned *event, *pass; /* their indices among the run's */
+	/* by event: why the last batch that failed to count it has no count; NULL: none failed */
 	char **why;
 	/* by event: counts of the current sample; at [events]: its units */
 	double *sample;

@@ -20,7 +20,7 @@ struct clock_quality clock_measure(void)
 	for (int i = 0; i < READINGS; i++) {
 		double begin = clock_now(), end;
 
-		/* several, so that the clock's own resolution does not hide the cost */
+		/* several readings, so that the clock's own resolution does not hide the cost */
 		for (int j = 0; j < 8; j++)
 			end = clock_now();
 		step[i] = (end - begin) / 8;
@@ -43,7 +43,10 @@ struct both {
 	uint64_t ticks;
 };
 
-/* Of some readings the one that took least: between its halves the thread had the CPU. */
+/*
+ * Reads both clocks at one moment: of several tries takes the one with the least time between the
+ * two readings of the tick counter, since no preemption has lengthened it.
+ */
 static struct both read_both(void)
 {
 	enum { TRIES = 5 };

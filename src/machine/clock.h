@@ -19,7 +19,8 @@ static inline double clock_now(void)
 
 /*
  * A counter of constant rate, independent of the core's frequency, for intervals too short for
- * clock_now(). Ticks have no fixed unit: clock_tick(). Not ordered with surrounding instructions.
+ * clock_now(). Ticks have no fixed unit: clock_tick() calibrates them. The reading is not ordered
+ * with surrounding instructions.
  */
 static inline uint64_t clock_ticks(void)
 {
@@ -38,7 +39,7 @@ static inline uint64_t clock_ticks(void)
 #endif
 }
 
-/* s of a tick of clock_ticks(): compares the two for 2 ms. */
+/* Seconds per tick of clock_ticks(): compares it with clock_now() for 2 ms. */
 double clock_tick(void);
 
 /*
@@ -51,9 +52,10 @@ struct clock_quality {
 struct clock_quality clock_measure(void);
 
 /*
- * The current s per core cycle, of the calling thread: times a chain of `links` dependent
- * operations of known latency (clock_chain() names them); about 16 us for 49152 links at 3 GHz. The
- * least of 3 tries, so that one interrupt does no harm. 0: no such chain for this architecture.
+ * Seconds per cycle of the calling thread's core, at its present frequency: times a chain of
+ * `links` dependent operations of known latency (clock_chain() names them); about 16 us for 49152
+ * links at 3 GHz. The least of 3 tries, so that one interrupt does no harm. 0: no such chain for
+ * this architecture.
  */
 double clock_cycle(unsigned links);
 const char *clock_chain(void);

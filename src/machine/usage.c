@@ -17,9 +17,9 @@
 #include "machine/usage.h"
 
 /*
- * A thread's descriptor, kept open because opening is too slow for short samples. If it can't be
- * opened: minus the errno; without free descriptors, and at first (-EMFILE), the next reading tries
- * again.
+ * Each thread's descriptor, kept open because opening is too slow for short samples; or minus the
+ * errno of opening it. After -ENFILE or -EMFILE, which is also the initial value, the next reading
+ * tries again.
  */
 static _Thread_local int schedstat = -EMFILE;
 
@@ -88,7 +88,7 @@ int cpu_time_of(char *text, const int *cpus, unsigned n, struct cpu_time *t)
 
 	*t = (struct cpu_time){ 0 };
 	while ((line = strsep(&text, "\n"))) {
-		/* A number follows at once: "cpu " is the sum of all. */
+		/* Only lines of one CPU, "cpu3": "cpu " is the sum over all. */
 		if (strncmp(line, "cpu", 3) || !isdigit((unsigned char)line[3]))
 			continue;
 		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,

@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-/* Of the calling thread, running totals. */
+/* Running totals of the calling thread. */
 struct usage {
 	double wall, cpu; /* s: clock_now(), CPU time */
 	/* s spent runnable, but not running; NAN: no schedstat, or it can't be opened */
 	double delay;
 	uint64_t involuntary, voluntary; /* context switches */
 	uint64_t minor_faults, major_faults;
-	int on_cpu; /* where it runs now */
+	int on_cpu; /* the CPU at the time of the reading */
 };
 
 void usage_read(struct usage *);

@@ -40,8 +40,8 @@ static struct {
 	bool on;
 	_Atomic bool over, late; /* main has finished; main has not come back in time */
 	pthread_mutex_t books;
-	unsigned away;	  /* nested calls of watchdog_away(): main's alone */
-	const char *what; /* of the outermost; under the lock */
+	unsigned away;	  /* nested calls of watchdog_away(); only main uses it */
+	const char *what; /* of the outermost call; protected by `books` */
 } dog = { .books = PTHREAD_MUTEX_INITIALIZER };
 
 static void wake(void)
@@ -61,7 +61,10 @@ static void catch (int signal)
 	errno = error;
 }
 
-/* Then the record has whole lines, but no end. */
+/*
+ * Handles SIGALRM, when the books could not be closed in time. The record then has whole lines, but
+ * no end.
+ */
 static void give_up(int alarm)
 {
 	static const char words[] =
@@ -124,7 +127,7 @@ static void *keep_watch(void *unused)
 	return NULL;
 }
 
-/* With signals blocked: only the eventfd wakes the watchdog. */
+/* Starts the watchdog with signals blocked: only the eventfd wakes it. */
 static int start_thread(void)
 {
 	sigset_t all, before;
@@ -206,7 +209,7 @@ void watchdog_away(const char *what)
 
 void watchdog_back(void)
 {
-	const int error = errno; /* of what main was away for */
+	const int error = errno; /* set by what main was away for */
 
 	if (dog.on && --dog.away == 0) {
 		while (atomic_load(

@@ -17,7 +17,10 @@
 /* Version 1 writes "no limit" as the largest multiple of a page: anything close to it is none. */
 #define NONE_BEYOND (UINT64_C(1) << 62)
 
-/* The files of memory, by version. A group's page cache is dropped before an allocation fails. */
+/*
+ * Files of the memory controller, by version. `cached` are keys of memory.stat: caches that are
+ * dropped before an allocation fails.
+ */
 static const struct {
 	const char *limit[2], *usage, *cached[3];
 } memory_files[] = {
@@ -121,7 +124,7 @@ void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *l)
 	} while (hierarchy_up(&h));
 }
 
-/* A quota in CPUs: quota / period. */
+/* The quota in CPUs: quota / period. INFINITY: none. */
 static double quota_of(const char *root, const struct hierarchy *h)
 {
 	uint64_t quota, period;
@@ -129,7 +132,7 @@ static double quota_of(const char *root, const struct hierarchy *h)
 	double cpus = INFINITY;
 
 	if (h->version == 1) {
-		/* "-1" is no number, and no quota */
+		/* "-1" means no quota: sysfs_number() rejects it */
 		if (!sysfs_number(root, &quota, "%s/cpu.cfs_quota_us", h->group) &&
 		    !sysfs_number(root, &period, "%s/cpu.cfs_period_us", h->group) && period)
 			cpus = (double)quota / (double)period;
@@ -157,8 +160,8 @@ static double least_quota(const char *root)
 }
 
 /*
- * A group of version 2 has the file only where its parent hands the controller down; else the
- * parent's set holds.
+ * The CPUs of the nearest group that has the file. In version 2 a group has it only if its parent
+ * enables the controller for it; else the parent's set applies.
  */
 static char *find_cpuset(const char *root)
 {

@@ -12,16 +12,16 @@
 struct memory_limit;
 
 struct cgroup {
-	int version;	       /* of the one that limits memory: 1 or 2; 0: none */
-	char *path;	       /* that one's, as /proc/self/cgroup has it; NULL: none */
-	uint64_t memory_limit; /* bytes, the least of its own and its ancestors'; NO_LIMIT */
+	int version;	       /* of the group that limits memory: 1 or 2; 0: none */
+	char *path;	       /* that group's, as /proc/self/cgroup has it; NULL: none */
+	uint64_t memory_limit; /* bytes, least of the group's and its ancestors'; NO_LIMIT: none */
 	double cpu_quota;      /* CPUs, likewise; INFINITY: none */
 	char *cpuset;	       /* CPUs that may be used ("0-1"); NULL: no cpuset */
 };
 void cgroup_read(const char *root, struct cgroup *);
 void cgroup_free(struct cgroup *);
 
-/* Consider what their limits leave: of memory, and of huge pages of one size. */
+/* Lower the limit to what the groups leave of memory, or of huge pages of one size. */
 void cgroup_limit_memory(const char *root, struct memory_limit *);
 void cgroup_limit_huge(const char *root, size_t size, struct memory_limit *);
 

@@ -17,7 +17,8 @@ struct hierarchy {
 };
 
 /*
- * Of a controller ("memory"); `root` as in base/sysfs.h. -1: there is none, or it is not visible.
+ * Finds this process's group for a controller ("memory"); `root` as in base/sysfs.h. -1: there is
+ * none, or it is not visible.
  */
 int hierarchy_find(const char *root, const char *controller, struct hierarchy *);
 /* Moves to the parent group; false: none is visible. */

@@ -15,7 +15,7 @@ struct memory_limit {
 };
 
 void limit_begin(struct memory_limit *); /* no limit */
-/* Takes over a limit if it is lower; the format makes its source. */
+/* Takes over a limit if it is lower; `what` becomes the formatted text. */
 void limit_consider(struct memory_limit *, uint64_t available, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -15,7 +15,7 @@ struct arena *arena_open(const struct machine *);
 struct arena *arena_open_at(const char *root, const struct machine *);
 void arena_close(struct arena *); /* NULL is fine */
 
-/* In words; NULL: nothing was refused. */
+/* The reason of the last refusal, in words; NULL: nothing was refused. */
 const char *arena_refusal(const struct arena *);
 
 /*

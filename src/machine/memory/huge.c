@@ -14,7 +14,7 @@
 #include "machine/topology/node_memory.h"
 #include "machine/topology/topology.h"
 
-/* Where root reserves huge pages: by their KiB; by node and KiB. */
+/* Folders in which root reserves huge pages of a size in KiB: for the machine, on a node. */
 #define MACHINE_HUGE "/sys/kernel/mm/hugepages/hugepages-%zukB"
 #define NODE_HUGE    "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB"
 

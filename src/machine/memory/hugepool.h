@@ -14,10 +14,10 @@ unsigned huge_page_sizes(const char *root, size_t sizes[MOST_HUGE_SIZES]);
 
 struct huge_pages {
 	uint64_t total, free;
-	/* promised to mappings; of the whole machine: the kernel has no number by node */
+	/* reserved for mappings, on the whole machine: the kernel has no number by node */
 	uint64_t reserved;
 	/*
-	 * for new mappings: free and not promised, plus what may be overcommitted, within the
+	 * for new mappings: free and not reserved, plus what may be overcommitted, within the
 	 * cgroup's limit
 	 */
 	uint64_t available;
@@ -25,7 +25,7 @@ struct huge_pages {
 /* Of a node, or ALL_NODES. -1 with errno; ENOENT: no such size or node. */
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
-/* What cgroups still allow; mmap() does not check it, and touching more ends in a SIGBUS. */
+/* What cgroups still allow. mmap() does not check it, and touching more ends in a SIGBUS. */
 void huge_limit_read(const char *root, size_t size, struct memory_limit *);
 
 #endif

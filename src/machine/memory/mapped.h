@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of arenas and regions, for the files of machine/ that map, place and read back. */
+/*
+ * The fields of arenas and regions, for the files of machine/memory that map, place and read back.
+ */
 #ifndef LOCUS_MAPPED_H
 #define LOCUS_MAPPED_H
 

@@ -57,7 +57,7 @@ bool smaps_next(char **rest, struct mapping *m)
 			m->transparent += kib << 10;
 		else if (sscanf(line, "Private_Hugetlb: %llu", &kib) == 1 ||
 			 sscanf(line, "Shared_Hugetlb: %llu", &kib) == 1)
-			m->hugetlb += kib << 10; /* shared: since a fork */
+			m->hugetlb += kib << 10; /* shared: after a fork */
 	}
 	return true;
 }

@@ -13,13 +13,13 @@ struct arena;
 struct region;
 
 int region_bind(struct region *, int node);
-/* over all nodes with memory that the process may use */
+/* interleaves over all nodes with memory that the process may use */
 int region_interleave(struct region *);
 
 /*
- * The simple case: maps, binds, claims and zeroes system pages on this node or, if it has no
- * memory, on the node that its CPUs touch first. NULL with errno as above, and ENOMEM if there is
- * no room (room.h).
+ * The usual case: maps, binds, claims and zeroes system pages on this node or, if it has no memory,
+ * on the node where first touch by its CPUs places pages. NULL with errno as above, and ENOMEM if
+ * there is no room (room.h).
  */
 void *region_on_node(struct arena *, const char *name, size_t bytes, int node);
 

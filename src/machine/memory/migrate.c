@@ -34,7 +34,7 @@ static int move(struct page_list *c)
 	if (keep_remote(c))
 		return -1;
 	for (int try = 0; try < 2 && c->n; try++) {
-		/* ENOENT: of old kernels, when no page was left to move. */
+		/* old kernels report ENOENT when no page was left to move */
 		if (move_pages(0, c->n, c->address, c->node, c->status, MPOL_MF_MOVE) < 0 &&
 		    errno != ENOENT)
 			return -1;

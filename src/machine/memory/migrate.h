@@ -5,9 +5,9 @@
 struct region;
 
 /*
- * Moves every page that has a user to its user's node or, if that has no memory, to the node that
- * its CPUs touch first. Returns how many of the present pages did not move (in system pages), or -1
- * with errno: EPERM and ENOSYS if the kernel forbids it.
+ * Moves every page that has a user to its user's node or, if that has no memory, to the node where
+ * first touch by its CPUs places pages. Returns how many of the present pages did not move (in
+ * system pages), or -1 with errno: EPERM and ENOSYS if the kernel forbids it.
  */
 long region_migrate(struct region *);
 

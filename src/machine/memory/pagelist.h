@@ -12,7 +12,10 @@
 struct region;
 
 size_t region_step(const struct region *); /* bytes */
-/* Bytes to look at: those asked for, since the rest of the last granule may never be touched. */
+/*
+ * Bytes of the region to check: those asked for, since the rest of the last granule may never be
+ * touched.
+ */
 size_t region_extent(const struct region *);
 
 #define MOST_PAGES ((size_t)64 << 10) /* asked about in one call */

@@ -13,8 +13,8 @@
 #include "machine/topology/topology.h"
 
 /*
- * Of one region, by node: pages found with a claimed home, pages claimed, pages found without a
- * claim.
+ * Counts for one region, by node: pages found with a claimed home, pages claimed, pages found
+ * without a claim.
  */
 struct page_counts {
 	uint64_t found[MOST_NODES], home[MOST_NODES], homeless[MOST_NODES];
@@ -100,7 +100,10 @@ static int verify(const struct arena *a, struct page_counts *t, struct placement
 	return status;
 }
 
-/* From counts alone: a node with fewer pages than were claimed for it lacks the difference. */
+/*
+ * Compares counts, without knowing single pages: a node with fewer pages than were claimed for it
+ * lacks the difference.
+ */
 static void compare_counts(const struct region *r, struct page_counts *t, struct placement *p)
 {
 	uint64_t pages = region_extent(r) / p->page, found = 0, homes = 0, homeless = 0;

@@ -10,7 +10,7 @@
 struct arena;
 
 struct placement {
-	/* page by page (move_pages); by counts (numa_maps); not at all */
+	/* checked page by page (move_pages); by counts (numa_maps); not at all */
 	enum { PLACEMENT_VERIFIED, PLACEMENT_COUNTED, PLACEMENT_UNVERIFIED } how;
 	/* why not PLACEMENT_VERIFIED, else NULL; owned by the placement */
 	char *why_not;
@@ -19,9 +19,9 @@ struct placement {
 	uint64_t *on_node;	  /* pages on each node; owned by the placement */
 	uint64_t pages, unmapped; /* in all; not present */
 	/*
-	 * Pages not on the claimed node, or not present. PLACEMENT_COUNTED: the pages that nodes
-	 * lack of those claimed for them: a lower bound. region_even(): pages of a node beyond its
-	 * share (pages / nodes, rounded up) plus one granule.
+	 * Pages not on the claimed node, or not present. PLACEMENT_COUNTED: the sum over nodes of
+	 * claimed pages that the node lacks, a lower bound. region_even(): pages of a node beyond
+	 * its share (pages / nodes, rounded up) plus one granule.
 	 */
 	uint64_t misplaced;
 	/*
@@ -31,12 +31,12 @@ struct placement {
 	uint64_t local, used;
 	uint64_t huge;	   /* bytes on pages larger than the system's (smaps) */
 	uint64_t thp;	   /* bytes for which transparent huge pages were asked */
-	size_t huge_page;  /* bytes of such a page; 0 where there are none */
-	bool huge_unknown; /* /proc/self/smaps can't be read: the two above are 0 */
+	size_t huge_page;  /* bytes of the largest page in `huge`; 0: none */
+	bool huge_unknown; /* /proc/self/smaps can't be read: huge and huge_page are 0 */
 };
 
 /*
- * All regions together. -1 with errno ENOMEM; if the kernel forbids it: 0, and
+ * Places of all regions together. -1 with errno ENOMEM; if the kernel forbids it: 0, and
  * PLACEMENT_UNVERIFIED.
  */
 int arena_placement(const struct arena *, struct placement *);

@@ -11,7 +11,7 @@
 #include "machine/memory/mapped.h"
 #include "machine/topology/topology.h"
 
-#define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: log2 of the page's size begins here */
+#define MAP_HUGE_SHIFT 26 /* <linux/mman.h>: the bit where log2 of the page's size begins */
 
 /* By enum pages: the size of hugetlb pages (0: none), and the advice for madvise(). */
 static const struct backing {

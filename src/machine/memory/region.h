@@ -48,9 +48,9 @@ size_t region_takes(const struct machine *, size_t bytes, enum pages);
  * CPUs places pages.
  */
 void region_home(struct region *, size_t offset, size_t bytes, int node);
-/* pages without a home are to lie evenly on all nodes with memory */
+/* Pages without a home are to lie evenly on all nodes with memory. */
 void region_even(struct region *);
-/* a worker on node uses them */
+/* A worker on this node uses these pages. */
 void region_user(struct region *, size_t offset, size_t bytes, int node);
 
 #endif

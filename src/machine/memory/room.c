@@ -14,8 +14,8 @@
 #include "machine/topology/topology.h"
 
 /*
- * Needs by first touch, which may fall back to another node, and by a binding policy, which may
- * not.
+ * The two needs of a node: by first touch, which may fall back to another node, and by a binding
+ * policy, which may not.
  */
 enum { TOUCHED, BOUND, NEEDS };
 
@@ -28,7 +28,7 @@ static void add_need(const struct region *r, int64_t *need)
 
 	for (size_t i = 0; i < granules; i++)
 		on[r->bound == ANY_NODE ? r->home[i] : r->bound + 1]++;
-	evenly = r->even && nodes ? on[0] / nodes : 0; /* on[0]: of no node in particular */
+	evenly = r->even && nodes ? on[0] / nodes : 0; /* on[0]: claimed for no node */
 	for (unsigned i = 0; i < m->nodes; i++) {
 		const int number = m->node[i].number;
 		size_t claimed = number < MOST_NODES ? on[number + 1] : 0;
@@ -48,8 +48,8 @@ void arena_need(const struct arena *a, int64_t *need)
 }
 
 /*
- * First touch falls back to other nodes as long as these have spare memory; only then is the page
- * cache dropped for it.
+ * First touch falls back to other nodes as long as these have spare memory. Only when none has any
+ * is the page cache dropped for it.
  */
 static uint64_t spare_elsewhere(const struct arena *a, unsigned node)
 {
@@ -65,7 +65,7 @@ static int check_room(struct arena *a, unsigned i, uint64_t touched, uint64_t bo
 {
 	const struct node_memory *m = &a->before[i];
 	const uint64_t need = touched + bound, all = need + memory_beside(need),
-		       share = touched / 1000; /* that may be misplaced */
+		       share = touched / 1000; /* 0.1 % may be misplaced */
 	const bool full = all > m->available;
 	const bool falls = touched && all > m->spare && all - m->spare > share &&
 			   spare_elsewhere(a, i) > share;

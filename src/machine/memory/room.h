@@ -12,13 +12,16 @@
 struct arena;
 
 /*
- * Bytes, two numbers for each of the machine's nodes, which the ranks of a host add up. Without
- * reserved huge pages.
+ * Sets `need` to two numbers of bytes for each of the machine's nodes, for first touch and for
+ * binding policies, which the ranks of a host add up. Reserved huge pages are not included.
  */
 void arena_need(const struct arena *, int64_t *need);
 /* Whether there is room for such a need. -1 with errno ENOMEM and arena_refusal(). */
 int arena_room(struct arena *, const int64_t *need);
-/* Both, for memory that this process alone touches while a trial is prepared. */
+/*
+ * arena_need() and arena_room(), for memory that this process alone touches while a trial is
+ * prepared.
+ */
 int arena_has_room(struct arena *);
 
 #endif

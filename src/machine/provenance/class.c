@@ -11,9 +11,9 @@
 #include "machine/topology/topology.h"
 
 /*
- * Firmware and kernel keep a few percent of a node's memory, on equal machines not the same number
- * of MiB. Rounded up to the next sixteenth of a power of two, what they leave gives the installed
- * size on all of them. Sizes just below a power of two are rounded to steps of the next one.
+ * Firmware and kernel keep a few percent of a node's memory, and not the same number of MiB on
+ * equal machines. The rest, rounded up to a multiple of 1/16 of a power of two, is the installed
+ * size on all of them. Just below a power of two, steps are 1/16 of the next one.
  */
 static uint64_t round_memory(uint64_t bytes)
 {

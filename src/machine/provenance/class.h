@@ -8,10 +8,11 @@
 struct machine;
 
 /*
- * 16 hex digits, of: architecture, vendor, family, model and stepping of the CPU (`cpu` is that of
- * provenance_cpu()); the hypervisor (NULL: none); page sizes; and the tree of packages, dies, NUMA
- * nodes with their memory, caches, cores and hardware threads. Not of what software sets, such as
- * kernel, microcode and frequencies, nor of numbers and names of one machine. NULL: no memory.
+ * 16 hex digits, the hash of: architecture, vendor, family, model and stepping of the CPU (`cpu` is
+ * that of provenance_cpu()); the hypervisor (NULL: none); page sizes; and the tree of packages,
+ * dies, NUMA nodes with their memory, caches, cores and hardware threads. It leaves out what
+ * software sets, such as kernel, microcode and frequencies, and numbers and names of one machine.
+ * NULL: no memory.
  */
 json_t *provenance_class(const char *root, const struct machine *, const json_t *cpu,
 			 const char *hypervisor);

@@ -11,7 +11,7 @@
 #include "machine/provenance/cpu.h"
 #include "machine/provenance/sources.h"
 
-/* Of aarch64, by the implementer and part of its main ID register (MIDR). */
+/* Names of aarch64 cores, by the implementer and part of the main ID register (MIDR). */
 static const struct {
 	unsigned implementer, part;
 	const char *name;
@@ -55,7 +55,7 @@ struct midr {
 	unsigned implementer, variant, part, revision;
 };
 
-/* From the register itself, else from its fields in /proc/cpuinfo. */
+/* Reads the register itself, else its fields in /proc/cpuinfo. */
 static bool midr_read(const char *root, const char *cpuinfo, struct midr *m)
 {
 	static const char *const keys[] = { "CPU implementer", "CPU variant", "CPU part",
@@ -124,7 +124,7 @@ static void put_text_of(json_t *object, const char *name, const char *text, cons
 	source_put_value(object, name, source_text(value), "/proc/cpuinfo has no \"%s\"", key);
 }
 
-/* x86; other architectures tell less, under other names. */
+/* For x86; other architectures tell less, under other names. */
 static void put_others(json_t *cpu, const char *cpuinfo)
 {
 	put_text_of(cpu, "vendor", cpuinfo, "vendor_id", "mvendorid");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory modules: as firmware's DMI table tells, which root may read, else the kernel's EDAC. */
+/* Memory modules, by firmware's DMI table, which only root may read, else by the kernel's EDAC. */
 #ifndef LOCUS_DIMMS_H
 #define LOCUS_DIMMS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A structure has a type, a length, a handle of two bytes, and fields; texts follow it, up to two
- * zeros. Older firmware has shorter structures: a field beyond their end reads as zero, which means
- * "unknown" in all fields.
+ * A structure has a type, a length, a handle of two bytes, and fields; texts follow it, ended by
+ * two zeros. Older firmware has shorter structures: a field beyond their end reads as zero, which
+ * means "unknown" in all fields.
  */
 #include "machine/provenance/dmi.h"
 
@@ -28,7 +28,8 @@ static uint32_t field(const uint8_t *structure, unsigned at, unsigned n)
 }
 
 /*
- * B; 0: unknown. In KiB if the highest bit is set, else in MiB; larger sizes have a second field.
+ * The size in bytes; 0: unknown. The field is in KiB if its highest bit is set, else in MiB; larger
+ * sizes have a second field.
  */
 static uint64_t size_of(const uint8_t *structure)
 {
@@ -41,7 +42,7 @@ static uint64_t size_of(const uint8_t *structure)
 	return size & 0x8000 ? (uint64_t)(size & 0x7fff) << 10 : (uint64_t)size << 20;
 }
 
-/* Transfers/s, from the table's millions of them. */
+/* The speed in transfers/s; the table has millions of them. */
 static uint64_t speed_of(const uint8_t *structure, unsigned at, unsigned more)
 {
 	uint32_t speed = field(structure, at, 2);

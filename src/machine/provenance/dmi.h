@@ -9,8 +9,8 @@
 struct modules;
 
 /*
- * Adds the slots and modules of a table of any bytes; it ends where a structure does not fit into
- * it.
+ * Adds the slots and modules of a table. The table may hold any bytes: reading ends at the first
+ * structure that does not fit into it.
  */
 void dmi_modules(const uint8_t *table, size_t n, struct modules *);
 

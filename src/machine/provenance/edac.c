@@ -8,7 +8,9 @@
 #include "base/sysfs.h"
 #include "machine/provenance/modules.h"
 
-/* More than any machine, or controller, has: the search stays short on any tree. */
+/*
+ * More controllers than any machine has, and more modules than any controller: limits the search.
+ */
 enum { MOST_CONTROLLERS = 64, MOST_MODULES = 64 };
 
 /* The number behind a word, as in "branch 0 channel 2 slot 1"; -1: there is none below 16. */
@@ -25,7 +27,10 @@ static int number_behind(const char *text, const char *word)
 	return end != found && number >= 0 && number < 16 ? (int)number : -1;
 }
 
-/* Adds the module, and the bit of its channel. False: this is a row of chips, not a module. */
+/*
+ * Adds the module to `found`, and its channel's bit to `channels`. False: it is a row of chips, not
+ * a module.
+ */
 static bool take(const char *root, unsigned controller, unsigned number, const char *location,
 		 uint64_t *channels, struct modules *found)
 {

@@ -10,9 +10,9 @@
 struct modules;
 
 /*
- * Adds the modules with their type and size. False: the kernel has no driver here, or the driver
- * reports rows of chips, of which a module may have several. *channels: those that hold memory; 0:
- * unknown. `root` as in base/sysfs.h.
+ * Adds the modules with their type and size. False: no driver reports any, or it reports rows of
+ * chips, of which a module may have several. *channels: how many hold memory; 0: unknown. `root` as
+ * in base/sysfs.h.
  */
 bool edac_modules(const char *root, struct modules *, unsigned *channels);
 

@@ -10,7 +10,10 @@
 /* Whether a variable or an argument of this name may hold a secret. */
 bool environment_is_secret(const char *name, size_t length);
 
-/* By name; null, with the reason, for one that may be a secret, such as SLURM's tokens. */
+/*
+ * The variables by name; null, with the reason, for one that may be a secret, such as SLURM's
+ * tokens.
+ */
 json_t *provenance_environment(void);
 
 #endif

@@ -17,7 +17,7 @@ struct hint {
 };
 
 #if defined(__x86_64__) || defined(__i386__)
-/* By CPUID, which needs no file. */
+/* Asks CPUID, which needs no file. */
 static const char *ask_cpu(void)
 {
 	static const struct hint vendors[] = {
@@ -50,7 +50,8 @@ static const char *ask_cpu(void)
 #endif
 
 /*
- * By the firmware's vendor and product. Vendors that also make real machines need a further hint.
+ * Asks the firmware for its vendor and product. Vendors that also make real machines need a further
+ * hint.
  */
 static const char *ask_firmware(const char *root, bool *readable)
 {
@@ -117,7 +118,7 @@ const char *hypervisor_find(const char *root, bool *known)
 	 */
 	if (!found && (flagged || !flags))
 		found = firmware;
-	/* a paravirtual guest sees the host's CPU, without the flag */
+	/* a paravirtual guest of Xen sees the host's CPU, without the flag */
 	if (!found && firmware && !strcmp(firmware, "xen"))
 		found = firmware;
 	if (!found && flagged)

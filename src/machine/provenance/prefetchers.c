@@ -15,7 +15,9 @@
 
 enum { BITS = 6 };
 
-/* A bit that is set disables a prefetcher. Their names are those of the vendors' manuals. */
+/*
+ * Registers in which a set bit disables a prefetcher. The names are those of the vendors' manuals.
+ */
 static const struct control {
 	const char *vendor;
 	uint32_t number;

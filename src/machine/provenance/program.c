@@ -21,7 +21,10 @@
 
 enum { MOST_OF_ID = 32 }; /* bytes: SHA-1 takes 20 */
 
-/* Writes the linker's build ID, a hash of its output, into the text. The program comes first. */
+/*
+ * Writes the linker's build ID, a hash of its output, into the text. Returns 1 to end the
+ * iteration, since the program comes first, before its libraries.
+ */
 static int read_build_id(struct dl_phdr_info *program, size_t size, void *text)
 {
 	(void)size;

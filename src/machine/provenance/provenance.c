@@ -94,7 +94,7 @@ json_t *provenance_tlb(const struct tlb *tlbs, unsigned n)
 	return list;
 }
 
-/* By CPUID and not from files, so only for the running machine. */
+/* Asks CPUID, not files, so only for the running machine. */
 static void put_tlbs(json_t *object, const char *root, const struct machine *m)
 {
 	bool live = m->running && !strcmp(root, SYSFS_ROOT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the values of provenance: each is a value, or null with the reason. */
+/* Reads values for the provenance: each becomes a value, or null with the reason. */
 #ifndef LOCUS_SOURCES_H
 #define LOCUS_SOURCES_H
 
@@ -36,6 +36,6 @@ struct source {
 };
 void source_put(json_t *object, const char *root, const struct source *);
 void source_put_all(json_t *object, const char *root,
-		    const struct source *); /* up to one without a key */
+		    const struct source *); /* ends with a row without a key */
 
 #endif

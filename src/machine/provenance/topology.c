@@ -191,7 +191,7 @@ static json_t *allowed_of(const struct machine *m)
 	return value;
 }
 
-/* Of the whole machine; `allowed` are the CPUs that this process may use. */
+/* Describes the whole machine; `allowed` are the CPUs that this process may use. */
 json_t *provenance_topology(const char *root, const struct machine *m)
 {
 	static const struct source online = { "online", SOURCE_CPUS "/online", source_line, 0 };

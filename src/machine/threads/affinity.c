@@ -95,7 +95,10 @@ static const char *who_of_likwid(void)
 									  : "likwid-pin";
 }
 
-/* A single thread is pinned by likwid-pin and likwid-perfctr -C without their library. */
+/*
+ * LIKWID_PIN, too: likwid-pin and likwid-perfctr -C pin a single thread without preloading their
+ * library.
+ */
 static bool pinned_by_likwid(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -151,7 +154,7 @@ int affinity_inherit(struct affinity *a)
 		mask[omp_get_thread_num()] = cpuset_get();
 		failed |= mask[omp_get_thread_num()] ? 0 : errno;
 	}
-	/* Else OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME). */
+	/* Otherwise OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME). */
 	omp_pause_resource_all(omp_pause_soft);
 	errno = failed;
 	if (failed)

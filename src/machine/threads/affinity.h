@@ -12,7 +12,7 @@
 
 struct affinity {
 	hwloc_bitmap_t allowed; /* the union over all threads */
-	unsigned cpus;		/* of it */
+	unsigned cpus;		/* in `allowed` */
 	/*
 	 * who bound us: "likwid-pin", "likwid-perfctr", "likwid-mpirun", "OMP_PROC_BIND", "SLURM",
 	 * "taskset or cpuset"; NULL: nobody

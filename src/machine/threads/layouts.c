@@ -15,7 +15,7 @@
 #include "machine/threads/places.h"
 #include "machine/topology/topology.h"
 
-#define MOST_THREADS (1u << 20) /* of a layout, on one node: sums don't overflow */
+#define MOST_THREADS (1u << 20) /* most threads of a layout on one node: sums don't overflow */
 
 /* The i-th node with CPUs. */
 static const struct node *cpu_node(const struct machine *m, unsigned i)
@@ -146,7 +146,10 @@ static unsigned largest_node(const struct machine *m)
 	return largest;
 }
 
-/* Each thread goes to a node with a free core, else a free CPU, of these the least loaded. */
+/*
+ * Each thread goes to a node with a free core, else to one with a free CPU, else to any; of
+ * several, to the one with the fewest threads.
+ */
 static void split(const struct machine *m, unsigned threads, unsigned nodes, unsigned *count)
 {
 	const struct node *node[nodes];
@@ -230,7 +233,7 @@ static int expand(const struct machine *m, const char *word, unsigned threads, u
 	return 0;
 }
 
-/* One block: the pointers, then their texts. */
+/* Returns one block: the pointers, then their texts. */
 static char **write_layouts(const unsigned *count, unsigned layouts, unsigned nodes)
 {
 	size_t most = nodes * sizeof("4294967295+");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of threads by a layout: how many threads on each node. */
+/* Places threads by a layout: how many threads on each node. */
 #ifndef LOCUS_LAYOUTS_H
 #define LOCUS_LAYOUTS_H
 
@@ -20,7 +20,7 @@ unsigned layout_threads(const char *layout); /* 0: not a layout */
  * The canonical layouts of a user's word, as benchmark.h defines them (P_LAYOUT); "8" is 8 threads
  * on the first node. They have `threads` threads; 0: as many as the word says. "all" and numbers
  * fix the number of threads, and another `threads` is an error. machine_layout() checks that they
- * fit. One block, to be freed; NULL with *why, and errno as machine_bind().
+ * fit. Returns one block, to be freed; NULL with *why, and errno as machine_bind().
  */
 char **machine_layouts(const struct machine *, const char *word, unsigned threads, unsigned *n,
 		       const char **why);

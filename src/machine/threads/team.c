@@ -34,9 +34,11 @@ struct order {
 	unsigned watched;
 };
 
-/* Tells a worker of a new order. One for each worker, so that those without a seat stay asleep. */
+/*
+ * Tells a worker of a new order. Each worker has its own, so that those without a seat stay asleep.
+ */
 struct mailbox {
-	_Alignas(APART) _Atomic uint32_t orders; /* so far; a futex */
+	_Alignas(APART) _Atomic uint32_t orders; /* number of orders so far; a futex */
 	_Atomic uint32_t asleep;
 };
 
@@ -174,7 +176,7 @@ static bool set_alarm(struct team *t, double seconds, timer_t *timer)
 	sigset_t set;
 
 	if (!due.it_value.tv_sec && !due.it_value.tv_nsec)
-		due.it_value.tv_nsec = 1; /* none at all would disarm it */
+		due.it_value.tv_nsec = 1; /* zero would disarm the timer */
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
@@ -221,7 +223,7 @@ const struct attendance *team_attendance(const struct team *t, unsigned worker)
 struct seating {
 	struct team *team;
 	const struct place *place;
-	hwloc_const_bitmap_t within; /* free to move; NULL: each is pinned to its place */
+	hwloc_const_bitmap_t within; /* may move among these; NULL: each is pinned to its place */
 };
 
 static void sit(void *argument, struct worker *w)
@@ -233,7 +235,7 @@ static void sit(void *argument, struct worker *w)
 	if (s->within ? cpuset_set(s->within) : cpuset_set_one(cpu))
 		s->team->pin_error[w->index] = errno;
 	ran_on = sched_getcpu();
-	/* verify: the kernel migrates the thread before it returns */
+	/* the kernel has migrated the thread when the call returns: verify it */
 	if (!s->team->pin_error[w->index] &&
 	    !(s->within ? hwloc_bitmap_isset(s->within, (unsigned)ran_on) : ran_on == cpu))
 		s->team->pin_error[w->index] = EXDEV;

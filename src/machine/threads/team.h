@@ -26,8 +26,8 @@ struct worker {
 	/* index into the benchmark's roles; in a pair 0 or 1 */
 	unsigned role;
 	/*
-	 * group: the worker's pair, of those that meet at once, or TEAM_IDLE; meeting: how often
-	 * the pair has met in this batch
+	 * group: index of the worker's pair among those that meet at the same time, or TEAM_IDLE;
+	 * meeting: how often the pair has met in this batch
 	 */
 	unsigned group, meeting;
 	struct place place;
@@ -36,7 +36,8 @@ struct worker {
 	const _Atomic bool *stop;
 	uint64_t done; /* units that this worker did: work() sets it */
 	/*
-	 * of these, between the start of the last worker and *stop: work() sets it, with TOGETHER
+	 * of `done`, units between the start of the last worker and *stop: work() sets it, with
+	 * TOGETHER
 	 */
 	uint64_t together;
 	/* why the worker, and so the trial, failed: work() sets it; NULL: it did not */
@@ -47,8 +48,8 @@ struct worker {
 struct team;
 
 /*
- * Opens an OpenMP region of `threads` threads and runs body(team, argument) on worker 0; returns
- * what it returns, or -1 with errno set: EAGAIN if OpenMP created fewer threads, ENOMEM.
+ * Opens an OpenMP region of `threads` threads, runs body(team, argument) on worker 0, and returns
+ * its result; -1 with errno: EAGAIN if OpenMP created fewer threads, ENOMEM.
  */
 int team_open(unsigned threads, int (*body)(struct team *, void *), void *argument);
 
@@ -91,7 +92,7 @@ const struct attendance *team_attendance(const struct team *, unsigned worker);
 /*
  * From now on each team_time() calls read(argument, worker, after) on each worker: after the last
  * barrier, right before the first clock reading (after: false), and right after the last one
- * (after: true). So it counts little but the task, and is not timed. NULL: no longer.
+ * (after: true). So the reading adds little to the counts, and is not timed. NULL ends this.
  */
 void team_watch(struct team *, void (*read)(void *, struct worker *, bool after), void *argument);
 

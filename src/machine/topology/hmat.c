@@ -34,7 +34,7 @@ static void print_value(hwloc_topology_t t, unsigned column, hwloc_obj_t node,
 	char text[TEXT] = "-", bytes[TEXT_BYTES];
 
 	if (find(t, column, &id) && !hwloc_memattr_get_value(t, id, node, from, 0, &value)) {
-		if (columns[column].bandwidth) /* hwloc's are MiB/s */
+		if (columns[column].bandwidth) /* hwloc's unit is MiB/s */
 			snprintf(text, sizeof(text), "%s/s", text_bytes(bytes, value << 20));
 		else
 			snprintf(text, sizeof(text), "%llu ns", (unsigned long long)value);

@@ -14,15 +14,15 @@
 #include "base/why.h"
 #include "machine/topology/topology.h"
 
-/* CPUs of a synthetic machine: hwloc takes seconds for as many, and quadratic time beyond */
+/* most CPUs of a synthetic machine: hwloc takes seconds for so many, and the time is quadratic */
 #define MOST_SYNTHETIC (1u << 13)
 #define EXAMPLE	       "\"node:2 core:64 pu:2\""
 #define EXPECTED       "hwloc XML (lstopo FILE.xml) or a description such as " EXAMPLE
 #define NODES	       "/sys/devices/system/node"
 
 /*
- * CPUs of a synthetic description: the product of the counts outside brackets and parentheses,
- * parsed as hwloc does.
+ * The number of CPUs in a synthetic description: the product of the counts outside brackets and
+ * parentheses, parsed as hwloc does.
  */
 static double synthetic_cpus(const char *text)
 {
@@ -45,8 +45,9 @@ static double synthetic_cpus(const char *text)
 }
 
 /*
- * Whether numbers follow types, as in "(indexes=core:node)", elsewhere than at the end, where the
- * CPUs are. There a type of which there are more fails an assertion of hwloc 2.9, which ends us.
+ * Whether an item other than the last one, the CPUs, is numbered by types, as in
+ * "(indexes=core:node)". If the machine has more objects of such a type than of the item, an
+ * assertion of hwloc 2.9 fails and ends the program.
  */
 static bool types_number_others(const char *text)
 {
@@ -113,7 +114,10 @@ static const char *const misleading[] = { "HWLOC_XMLFILE",    "HWLOC_SYNTHETIC",
 					  "HWLOC_COMPONENTS", "HWLOC_THISSYSTEM",
 					  "HWLOC_ALLOW",      "HWLOC_DUMPED_HWDATA_DIR" };
 
-/* Removes them for good, because LIKWID's library uses hwloc, too. topology_warn() names them. */
+/*
+ * Removes these variables from the environment, since LIKWID's library uses hwloc, too.
+ * topology_warn() names them.
+ */
 static void ignore_variables(struct machine *m)
 {
 	for (unsigned i = 0; i < LENGTH(misleading); i++) {
@@ -129,7 +133,7 @@ static void ignore_variables(struct machine *m)
 
 static int take_this(struct machine *m, const char **error)
 {
-	/* without "linux:cpu" hwloc still has CPUID, or at least the number of CPUs */
+	/* without this component hwloc still has CPUID, or at least the number of CPUs */
 	if (nodes_are_hidden())
 		hwloc_topology_set_components(m->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
 					      "linux:cpu");

@@ -35,8 +35,8 @@ static bool node_number(const char *text, const char *prefix, const char *key, u
 }
 
 /*
- * The largest number of "(0, 1943, 3927, 3927)": pages reserved for requests that can use no higher
- * zone.
+ * The largest number in a zone's "(0, 1943, 3927, 3927)": pages reserved for requests that can use
+ * no higher zone.
  */
 static uint64_t largest_of(const char *list)
 {
@@ -72,7 +72,7 @@ static bool spare_pages(const char *root, int node, uint64_t *pages)
 		    sscanf(line, " low %" SCNu64, &low) == 1)
 			continue;
 		if (!strncmp(line + strspn(line, " "),
-			     "protection:", 11)) { /* it comes after both */
+			     "protection:", 11)) { /* after "free" and "low" */
 			*pages += saturating_sub(unused, low + largest_of(line));
 			found = true;
 		}

@@ -8,19 +8,19 @@
 #define ALL_NODES (-1)
 
 /*
- * Of one node, in bytes; `root` as in base/sysfs.h. If there is only one, the machine's
- * (/proc/meminfo), because a guest's node may include a balloon. -1 with errno; ENOENT: no such
- * node, ENODATA: the file does not tell.
+ * The memory of one node, in bytes; `root` as in base/sysfs.h. On a machine with one node it is the
+ * machine's (/proc/meminfo), because a guest's node may include a balloon. -1 with errno; ENOENT:
+ * no such node, ENODATA: the file does not tell.
  */
 struct node_memory {
 	uint64_t total, free;
 	/*
-	 * For first touch before it falls back to another node: free pages above the zones' low
-	 * watermarks and reserves (/proc/zoneinfo). Without the page cache, which the kernel keeps
-	 * as long as another node has free pages (unless vm.zone_reclaim_mode is set).
+	 * What first touch can use before it falls back to another node: free pages above the
+	 * zones' low watermarks and reserves (/proc/zoneinfo). Without the page cache, which the
+	 * kernel keeps as long as another node has free pages (unless vm.zone_reclaim_mode is set).
 	 */
 	uint64_t spare;
-	/* For a binding policy: spare, and the page cache, which is dropped for it. */
+	/* What a binding policy can use: spare, and the page cache, which is dropped for it. */
 	uint64_t available;
 };
 int node_memory_read(const char *root, int node, struct node_memory *);

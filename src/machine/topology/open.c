@@ -133,7 +133,7 @@ static void take_cpus(struct machine *m, hwloc_const_bitmap_t usable)
 		cpu->core = cpu->sibling ? m->cores - 1 : m->cores++;
 		last_core = core;
 		m->cpus++;
-		/* How many cores of ours are below each object: spread_rank() counts with it. */
+		/* Counts the usable cores below each object, for spread_rank(). */
 		for (hwloc_obj_t o = pu; o && !cpu->sibling; o = o->parent)
 			o->userdata = (void *)((uintptr_t)o->userdata + 1);
 	}
@@ -176,7 +176,7 @@ static size_t cache_line(const struct machine *m)
 
 		line = cache ? (long)cache->attr->cache.linesize : 0;
 	}
-	/* guests and simulators may not tell; the header documents 64 */
+	/* guests and simulators may report none; topology.h promises 64 */
 	return line > 0 ? (size_t)line : 64;
 }
 

@@ -7,9 +7,9 @@ struct machine;
 
 /*
  * `description`: NULL for this machine, else a synthetic description ("node:2 core:64 pu:2") or an
- * XML file. Of this machine it has the CPUs that the calling thread may run on; variables of the
- * environment that make hwloc read another machine are removed. NULL with *error. Error texts, here
- * and below, are valid until the thread's next one.
+ * XML file. This machine has only the CPUs that the calling thread may run on, and environment
+ * variables that make hwloc read another machine are removed. NULL with *error. Error texts of the
+ * functions in this file are valid until the thread's next one.
  */
 struct machine *machine_open(const char *description, const char **error);
 void machine_close(struct machine *);

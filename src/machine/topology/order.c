@@ -17,7 +17,7 @@ static void take(struct cpu_order *order, const struct cpu *cpu)
 	order->cpu[order->n++] = cpu;
 }
 
-/* All cores before any sibling. */
+/* All cores before any SMT sibling. */
 static void order_close(const struct machine *m, struct cpu_order *order)
 {
 	for (unsigned sibling = 0; order->n < m->cpus; sibling++)
@@ -64,16 +64,16 @@ static void order_spread(const struct machine *m, struct cpu_order *order)
 	order->n = m->cores;
 	for (unsigned sibling = 1; order->n < m->cpus; sibling++)
 		for (unsigned core = 0; core < m->cores; core++) {
-			/* siblings are neighbours */
+			/* siblings follow their core's first CPU in m->cpu */
 			const struct cpu *cpu = order->cpu[core] + sibling;
 
-			assert(order->cpu[core]); /* each had its turn */
+			assert(order->cpu[core]); /* each rank was given to a core */
 			if (cpu < m->cpu + m->cpus && cpu->core == order->cpu[core]->core)
 				take(order, cpu);
 		}
 }
 
-/* A CPU of a list. An unknown one is only noted, so that one message can name them all. */
+/* Takes a CPU of a list. An unknown one is only noted, so that one message can name them all. */
 static int take_number(const struct machine *m, const char *list, unsigned number,
 		       struct cpu_order *order, hwloc_bitmap_t unknown, const char **why)
 {
@@ -100,7 +100,10 @@ static unsigned highest_cpu(const struct machine *m)
 	return (unsigned)highest;
 }
 
-/* Beyond the highest CPU, one number of those with a step stands for the rest. */
+/*
+ * Takes the CPUs of a range. Those beyond the highest CPU are noted as unknown all at once; of a
+ * range with a step, only the first of them.
+ */
 static int take_range(const struct machine *m, const char *list, const unsigned range[2],
 		      unsigned step, struct cpu_order *order, hwloc_bitmap_t unknown,
 		      const char **why)

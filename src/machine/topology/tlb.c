@@ -22,7 +22,7 @@ static const uint64_t page_bytes[] = { 4 << 10, 2 << 20, 4 << 20, 1 << 30 };
 
 struct list {
 	struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf);
-	uint32_t last, last_extended; /* leaves */
+	uint32_t last, last_extended; /* highest leaves */
 	struct tlb *tlb;
 	unsigned n;
 };
@@ -61,7 +61,10 @@ static void add_subleaf(struct list *l, const struct cpuid *r)
 		    ways * r->ecx);
 }
 
-/* Deterministic address translation parameters. Subleaves without a TLB may lie between others. */
+/*
+ * Leaf 0x18, deterministic address translation parameters. Subleaves without a TLB may lie between
+ * others.
+ */
 static void decode_parameters(struct list *l)
 {
 	uint32_t last = registers_of(l, 0x18, 0).eax;
@@ -137,7 +140,10 @@ static void add_descriptor(struct list *l, uint8_t descriptor)
 			    descriptors[i].ways, descriptors[i].entries);
 }
 
-/* One descriptor a byte, of registers whose highest bit is 0; except AL. */
+/*
+ * Leaf 2: each byte of the registers, except AL, is a descriptor. A register whose highest bit is 1
+ * has none.
+ */
 static void decode_descriptors(struct list *l)
 {
 	struct cpuid r = registers_of(l, 2, 0);
@@ -158,8 +164,8 @@ static void decode_intel(struct list *l)
 /* ---- AMD: Architecture Programmer's Manual, volume 3, appendix E ---- */
 
 /*
- * Half a register: 8 bits of ways and 8 of entries (units 0), or 4 bits of a code and 12 of
- * entries, in units.
+ * Decodes half a register: 8 bits of ways and 8 of entries (units 0), or a code of 4 bits for the
+ * ways and 12 bits of entries, counted in `units`.
  */
 static void add_half(struct list *l, unsigned level, const char *type, unsigned page,
 		     unsigned units, unsigned half)
@@ -179,7 +185,7 @@ static void add_half(struct list *l, unsigned level, const char *type, unsigned 
  */
 static void decode_amd(struct list *l)
 {
-	/* L2TlbSizeX32: 12 bits were too few */
+	/* L2TlbSizeX32: entries are counted in 32s where 12 bits are too few */
 	unsigned units = registers_of(l, 0x80000021, 0).eax & 1 << 14 ? 32 : 1;
 	const struct {
 		uint32_t leaf;
@@ -234,7 +240,7 @@ unsigned tlb_decode(struct cpuid (*ask)(uint32_t leaf, uint32_t subleaf),
 	struct list l = { .ask = ask, .last = first.eax, .tlb = tlbs };
 	const uint32_t name[] = { first.ebx, first.edx, first.ecx };
 
-	if (extended.eax >> 16 == 0x8000) /* else there are none, and another leaf answered */
+	if (extended.eax >> 16 == 0x8000) /* else no extended leaves: another one answered */
 		l.last_extended = extended.eax;
 	for (unsigned i = 0; i < LENGTH(vendors); i++) {
 		if (memcmp(vendors[i].name, name, sizeof(name)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The translation lookaside buffers by CPUID: those of the current core, which may differ in a
- * hybrid CPU. A TLB for several page sizes has a row for each, with all of its entries.
+ * The translation lookaside buffers (TLBs) of the current core, by CPUID; in a hybrid CPU those of
+ * other cores may differ. A TLB for several page sizes has a row for each, with all of its entries.
  */
 #ifndef LOCUS_TLB_H
 #define LOCUS_TLB_H
@@ -18,7 +18,7 @@ struct tlb {
 };
 #define MOST_TLBS 64
 
-/* Those of this core, sorted by level, type and page; returns how many, or 0 with *why. */
+/* Reads the TLBs of this core, sorted by level, type and page; returns how many, or 0 with *why. */
 unsigned tlb_read(struct tlb[MOST_TLBS], const char **why);
 
 /*

@@ -47,9 +47,11 @@ struct machine {
 };
 
 const struct node *machine_node(const struct machine *, int number); /* NULL: no such node */
-/* Memory that may be used; true for all nodes if none tells how much it has. */
+/*
+ * Whether the node has memory that may be used; true for all nodes if none tells how much it has.
+ */
 bool machine_has_memory(const struct machine *, const struct node *);
-unsigned machine_memory_nodes(const struct machine *); /* how many have it */
+unsigned machine_memory_nodes(const struct machine *); /* how many have such memory */
 int machine_highest_node(const struct machine *);      /* its number */
 /* The first_touch of a node; `number` itself if there is no such node. */
 int machine_first_touch(const struct machine *, int number);
