@@ -10,7 +10,7 @@
  */
 void why_set(const char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, as an expression of -1. A macro, so that static analysis sees the failure. */
+/* why_set() as an expression of the value -1. A macro, so that static analysis sees the failure. */
 #define why_fail(why, ...) (why_set(why, __VA_ARGS__), -1)
 
 /*

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* In a list of names: the events that a benchmark names. Not a name of an event. */
+/* A word of --counters that stands for the events that a benchmark names; it is no event. */
 #define EVENT_DEFAULT "default"
 
 /* Each worker counts for itself, or one worker counts for its package (uncore, RAPL). */

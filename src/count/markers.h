@@ -20,9 +20,9 @@ struct team;
  */
 struct markers *markers_open(char **why);
 /*
- * Registers the regions on all CPUs that LIKWID counts, from a thread of ours on each. To be called
- * once, after affinity_inherit(), with at least one region. False with *why as above: then only
- * markers_close() may follow.
+ * Registers the regions on all CPUs that LIKWID counts, each from a thread pinned there. To be
+ * called once, after affinity_inherit(), with at least one region. False with *why as above: then
+ * only markers_close() may follow.
  */
 bool markers_register(struct markers *, const char *const *regions, unsigned n, char **why);
 /* Writes LIKWID's file, where there are regions. NULL is fine. */

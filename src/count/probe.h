@@ -9,7 +9,7 @@
 
 #include "count/station.h"
 
-/* Sets event.proven of this pass's events; false for those that can't be started now. */
+/* Tries the events of this pass, and sets event.proven of those that count more than 0. */
 void probe_pass(struct station *, const struct pass *);
 
 #endif

@@ -51,7 +51,7 @@ struct provider {
 	void (*stop)(void *set); /* on the thread that started it; frees the set */
 	/* Calls each(argument, name) for all names that it knows; may be NULL. */
 	void (*names)(void *library, void (*each)(void *, const char *), void *argument);
-	/* Of the library: "7.0.0.0"; may be NULL. */
+	/* The library's version: "7.0.0.0"; may be NULL. */
 	const char *(*version)(const void *library);
 };
 

@@ -12,7 +12,7 @@
 enum { PROVIDER_KERNEL, PROVIDER_SOFTWARE, PROVIDER_PAPI, PROVIDER_HARDWARE, PROVIDERS };
 extern const struct provider *const provider_table[PROVIDERS];
 
-/* For one list of events; initialised as { .multiplex = ... }. */
+/* The state of all providers for one list of events; initialised as { .multiplex = ... }. */
 struct providers {
 	bool multiplex;
 	struct {

@@ -27,7 +27,7 @@ struct cpu_time {
 	double busy, steal, idle; /* s, summed over the CPUs; busy without steal */
 };
 
-/* Of n CPUs, from /proc/stat; -1: it can't be read. */
+/* Reads the times of n CPUs from /proc/stat; -1: it can't be read. */
 int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *);
 /* The same from the text of that file, which is modified; -1 unless each CPU has one line. */
 int cpu_time_of(char *text, const int *cpus, unsigned n, struct cpu_time *);

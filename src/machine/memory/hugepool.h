@@ -22,7 +22,10 @@ struct huge_pages {
 	 */
 	uint64_t available;
 };
-/* Of a node, or ALL_NODES. -1 with errno; ENOENT: no such size or node. */
+/*
+ * Reads the pool of a node, or of the machine (ALL_NODES). -1 with errno; ENOENT: no such size or
+ * node.
+ */
 int huge_pages_read(const char *root, size_t size, int node, struct huge_pages *);
 
 /* What cgroups still allow. mmap() does not check it, and touching more ends in a SIGBUS. */

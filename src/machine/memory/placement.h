@@ -25,8 +25,8 @@ struct placement {
 	 */
 	uint64_t misplaced;
 	/*
-	 * pages on the node of the worker that uses them, out of `used`, those with such a worker;
-	 * PLACEMENT_VERIFIED only
+	 * local: pages on the node of the worker that uses them; used: all pages with such a
+	 * worker; PLACEMENT_VERIFIED only
 	 */
 	uint64_t local, used;
 	uint64_t huge;	   /* bytes on pages larger than the system's (smaps) */

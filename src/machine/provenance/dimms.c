@@ -41,7 +41,7 @@ static json_t *list_of(const struct modules *found, const char *source)
 	return list;
 }
 
-/* From firmware's table, which only root may read. *why is "" if it could be read. */
+/* Reads firmware's table, which only root may do. *why is "" if it could be read. */
 static struct modules of_table(const char *root, const char **why)
 {
 	struct modules found = { 0 };

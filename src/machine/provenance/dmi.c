@@ -42,7 +42,7 @@ static uint64_t size_of(const uint8_t *structure)
 	return size & 0x8000 ? (uint64_t)(size & 0x7fff) << 10 : (uint64_t)size << 20;
 }
 
-/* The speed in transfers/s; the table has millions of them. */
+/* The speed in transfers/s; the table has it in millions. */
 static uint64_t speed_of(const uint8_t *structure, unsigned at, unsigned more)
 {
 	uint32_t speed = field(structure, at, 2);

@@ -16,7 +16,7 @@ enum level {
 	LEVELS
 };
 extern const char *const machine_level_names[LEVELS]; /* "SMT", "L2", .. */
-/* By the CPUs' numbers; LEVEL_MACHINE for CPUs that this process may not use. */
+/* Takes the CPUs' numbers; LEVEL_MACHINE for CPUs that this process may not use. */
 enum level machine_level(const struct machine *, int cpu, int other);
 
 #endif

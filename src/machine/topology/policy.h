@@ -5,7 +5,7 @@
 
 #include <hwloc.h>
 
-/* By set_mempolicy(2): numactl, srun --mem-bind and others; `root` as in base/sysfs.h. */
+/* Set by set_mempolicy(2): numactl, srun --mem-bind and others; `root` as in base/sysfs.h. */
 struct memory_policy {
 	enum {
 		/* the default: on the node of the first touch; also if unknown */

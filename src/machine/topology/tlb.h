@@ -22,7 +22,7 @@ struct tlb {
 unsigned tlb_read(struct tlb[MOST_TLBS], const char **why);
 
 /*
- * The same from any function that answers CPUID; it is called only for leaves that leaves 0 and
+ * tlb_read() with any function that answers CPUID; it is called only for leaves that leaves 0 and
  * 0x80000000 report.
  */
 struct cpuid {
