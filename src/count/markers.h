@@ -20,7 +20,7 @@ struct team;
  */
 struct markers *markers_open(char **why);
 /*
- * Registers the regions on all CPUs that LIKWID counts, each from a thread pinned there. To be
+ * Registers the regions on all CPUs that LIKWID counts, on each from a thread pinned to it. To be
  * called once, after affinity_inherit(), with at least one region. False with *why as above: then
  * only markers_close() may follow.
  */
