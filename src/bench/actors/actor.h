@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An actor and its mailbox: any thread may put a message in; one at a time runs the actor.
+ * An actor and its mailbox. Any thread may put a message in; one thread at a time runs the actor.
  *
- * `inbox` is a stack of what arrived, or says that the actor is idle (NULL), or that it is awake
- * and has seen all (&actor_awake). Who makes an idle actor awake has to schedule it; until it is
- * idle again it belongs to the one thread that runs it, or to the one queue that it waits in. Of
- * one sender, messages are taken in the order in which they were sent.
+ * `inbox` is a stack of the messages that arrived, or NULL (the actor is idle), or &actor_awake
+ * (the actor is awake, and all messages have been taken). The sender that wakes an idle actor must
+ * schedule it. Until the actor is idle again, it belongs to the one thread that runs it, or to the
+ * one queue in which it waits. Messages of the same sender are taken in the order in which they
+ * were sent.
  */
 #ifndef LOCUS_ACTOR_H
 #define LOCUS_ACTOR_H
@@ -16,25 +17,25 @@
 #include <stdint.h>
 
 /*
- * Its memory is the sender's, who may not touch it before it is handled: so to send takes no
- * memory, and mailboxes hold at most the messages that there are.
+ * The sender owns a message's memory, and may not touch it until the message is handled. So sending
+ * allocates nothing, and mailboxes hold at most as many messages as exist.
  */
 struct message {
 	struct message *next; /* in a mailbox */
 	uint64_t sent;	      /* clock_ticks(); 0: it is not timed */
-	uint64_t hops;	      /* the body's: how often it was handled */
+	uint64_t hops;	      /* for the body: how often it was handled */
 	uint64_t index;	      /* the body's */
 };
 
-/* One line, so that neighbours do not share it; thousands of them are not to fill the cache. */
+/* One line: neighbours do not share it, and thousands of actors do not fill the cache. */
 #define ACTOR_LINE 64
 struct actor {
 	_Alignas(ACTOR_LINE) struct message *_Atomic inbox;
-	/* taken from the inbox, in order; of the thread that runs it */
+	/* messages taken from the inbox, in order; only for the thread that runs the actor */
 	struct message *first, *last;
 	struct actor *next; /* in a queue of actors */
 	void *state;	    /* the body's */
-	uint64_t ran;	    /* messages */
+	uint64_t ran;	    /* messages handled */
 	unsigned home;	    /* the thread that it belongs to */
 	unsigned on;	    /* the thread that ran it last */
 };
@@ -42,7 +43,7 @@ _Static_assert(sizeof(struct actor) == ACTOR_LINE, "an actor is a line");
 
 extern struct message actor_awake;
 
-/* Of the actor that this thread runs: a message to itself. */
+/* For the actor that the calling thread runs: a message to itself. */
 static inline void actor_keep(struct actor *a, struct message *m)
 {
 	m->next = NULL;
@@ -53,14 +54,14 @@ static inline void actor_keep(struct actor *a, struct message *m)
 	a->last = m;
 }
 
-/* From any thread. True: it was idle, and the caller has to schedule it. */
+/* Sends a message, from any thread. True: the actor was idle, and the caller must schedule it. */
 static inline bool actor_post(struct actor *a, struct message *m)
 {
 	struct message *top = atomic_load_explicit(&a->inbox, memory_order_relaxed);
 
 	/*
-	 * Release: whoever takes the message sees it. Acquire: who schedules it hands on what the
-	 * last thread to run it wrote.
+	 * Release: the thread that takes the message sees its contents. Acquire: if the caller
+	 * schedules the actor, it passes on what the thread that ran it last wrote.
 	 */
 	do
 		m->next = top == &actor_awake ? NULL : top;
@@ -69,7 +70,7 @@ static inline bool actor_post(struct actor *a, struct message *m)
 	return !top;
 }
 
-/* What arrived goes behind what waits, the oldest first. */
+/* Appends the messages that arrived to those that wait, the oldest first. */
 static inline void actor_collect(struct actor *a)
 {
 	struct message *top = atomic_exchange_explicit(&a->inbox, &actor_awake,
@@ -90,7 +91,10 @@ static inline void actor_collect(struct actor *a)
 	a->last = last;
 }
 
-/* Of an awake actor; NULL: it has none. What arrives is looked at each time: nobody starves. */
+/*
+ * The next message of an awake actor; NULL: there is none. Looks into the inbox each time, so that
+ * messages of an actor to itself do not starve those of others.
+ */
 static inline struct message *actor_take(struct actor *a)
 {
 	struct message *m;
@@ -103,7 +107,10 @@ static inline struct message *actor_take(struct actor *a)
 	return m;
 }
 
-/* True: it has a message, and the caller has to schedule it again; false: it is idle. */
+/*
+ * Ends a turn. True: the actor has a message, and the caller must schedule it again; false: it is
+ * idle.
+ */
 static inline bool actor_rest(struct actor *a)
 {
 	struct message *seen = &actor_awake;
@@ -113,7 +120,7 @@ static inline bool actor_rest(struct actor *a)
 							memory_order_release, memory_order_relaxed);
 }
 
-/* Actors in order: of one thread, or under a lock. */
+/* A FIFO queue of actors, used by one thread or under a lock. */
 struct actor_queue {
 	struct actor *first, *last;
 };

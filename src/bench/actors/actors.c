@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * actors - move the work or move the data: actors with a state each, and who runs their messages.
+ * actors - move the work or the data: an actor's messages are run where its state is, or by any
+ * thread.
  *
  * After moeller2014: 8 threads, 8000 actors, states of 2000, 4000 and 8000 ints. What a message
- * touches, how many there are, and whether threads were pinned is not published. Between its
- * `dedicated` and `pool` stand here `shuffled`, which has the queues of the one and the locality of
- * the other; and `best`.
+ * touches, how many there are, and whether threads were pinned is not published. The published
+ * executors differ in locality and in their queues. `shuffled` separates the two effects: it has
+ * the queues of `dedicated` and the locality of `pool`. `openmp` and `best` are further additions.
  */
 #include "bench/actors/crew.h"
 #include "bench/actors/parameters.h"

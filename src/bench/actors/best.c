@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * best: an actor has a home, the thread that ran it last, and waits there, as in dedicated: in the
+ * best: an actor's home is the thread that ran it last. It waits there, as in dedicated: in the
  * thread's own queue, or in its inbox if another thread scheduled it. A thread without actors takes
- * half of those of the nearest thread that has some, and becomes their home.
+ * half of those that wait at the nearest thread that has some, and becomes their home.
  *
- * What is moved are awake actors, with their mailboxes. An awake actor is in one queue, or in one
- * thread's hands; who has it may write its home, and who makes it awake reads it after the one who
- * ran it last (actor_post). So that the home moves changes nothing for the order of messages, nor
- * for who may run the actor.
+ * Only awake actors are moved, with their mailboxes. An awake actor is in one queue, or held by one
+ * thread; its holder may write its home. A thread that wakes the actor later sees what its last
+ * holder wrote (actor_post), so it reads the right home. So moving the home changes neither the
+ * order of messages nor the rule that one thread at a time runs an actor.
  *
- * Queues are under a lock that costs their owner next to nothing (biased.h). How many wait in one
- * is read without it. From none to some it is a sequentially consistent store, then a look at
- * `sleepers`; who is about to sleep does it the other way round: one sees the other.
+ * Each queue is under a lock that costs its owner next to nothing (biased.h). The number of actors
+ * in a queue is read without the lock. When it rises from zero, it is stored with sequential
+ * consistency, and then `sleepers` is read; a thread that is about to sleep first increments
+ * `sleepers`, and then reads the numbers. So at least one of the two sees the other.
  */
 #include "bench/actors/crew.h"
 
@@ -20,7 +21,7 @@ static unsigned waiting_at(const struct crew_hand *h)
 	return atomic_load_explicit(&h->waiting_actors, memory_order_relaxed);
 }
 
-/* With the lock held. */
+/* To be called with the lock held. */
 static inline void set_waiting(struct crew_hand *h, unsigned n)
 {
 	const unsigned before = waiting_at(h);
@@ -38,7 +39,10 @@ static bool has_mail(const struct crew_hand *h)
 	return atomic_load_explicit(&h->inbox, memory_order_relaxed);
 }
 
-/* By its owner. Adds an actor, if it isn't NULL, and what arrived; takes the first one. */
+/*
+ * For the queue's owner: appends `a`, if it isn't NULL, and the actors that arrived; takes the
+ * first.
+ */
 static inline struct actor *turn_over(struct crew_hand *h, struct actor *a)
 {
 	unsigned n;
@@ -53,7 +57,7 @@ static inline struct actor *turn_over(struct crew_hand *h, struct actor *a)
 	n -= a != NULL;
 	set_waiting(h, n);
 	biased_release(&h->lock);
-	/* what waits behind it is not to wait for it, if another one could run it */
+	/* wake a sleeper, so that the actors left in the queue need not wait for this one */
 	if (n && atomic_load(&h->crew->sleepers))
 		crew_wake_one(h->crew);
 	return a;
@@ -67,12 +71,14 @@ static void schedule(struct crew *c, struct crew_hand *h, struct actor *a)
 		set_waiting(h, waiting_at(h) + 1);
 		biased_release(&h->lock);
 	} else if (crew_deliver(c, a->home, a)) {
-		return; /* woken */
+		return; /* this woke the thread */
 	}
 	crew_wake_one(c);
 }
 
-/* Half of `waiting`, the oldest, in order. With the lock of the victim held. */
+/*
+ * Takes the older half of the `waiting` actors, in order. To be called with the victim's lock held.
+ */
 static struct actor_queue half_of(struct crew_hand *victim, unsigned waiting, unsigned *n)
 {
 	struct actor_queue taken = { NULL, NULL };
@@ -84,7 +90,10 @@ static struct actor_queue half_of(struct crew_hand *victim, unsigned waiting, un
 	return taken;
 }
 
-/* The first of them is to run, the others wait here. */
+/*
+ * Makes this thread the home of the actors taken: returns the first, to be run, and queues the
+ * others.
+ */
 static struct actor *move_in(struct crew_hand *h, struct actor_queue *taken, unsigned n)
 {
 	struct actor *a, *first = actor_queue_take(taken);
@@ -102,7 +111,10 @@ static struct actor *move_in(struct crew_hand *h, struct actor_queue *taken, uns
 	return first;
 }
 
-/* One actor that waits is soon run where it is: only who would sleep otherwise takes it. */
+/*
+ * A single waiting actor is soon run where it is: only a thread that would otherwise sleep takes
+ * it.
+ */
 static bool worth_it(const struct crew_hand *h, const struct crew_hand *victim)
 {
 	const unsigned waiting = atomic_load(&victim->waiting_actors);
@@ -128,7 +140,7 @@ static struct actor *steal_from(struct crew_hand *h, struct crew_hand *victim)
 		if (!n)
 			continue;
 		a = move_in(h, &taken, n);
-		/* what is left, or was taken along, is not to wait for those that run */
+		/* wake a sleeper for the actors left at the victim or queued here */
 		if (waiting > 1)
 			crew_wake_one(h->crew);
 		return a;
@@ -136,7 +148,10 @@ static struct actor *steal_from(struct crew_hand *h, struct crew_hand *victim)
 	return NULL;
 }
 
-/* The others in the order of their distance; of the same distance, from a random one on. */
+/*
+ * Tries the other threads, the nearest first; of those at the same distance, begins with a random
+ * one.
+ */
 static struct actor *steal(struct crew_hand *h)
 {
 	unsigned from = 0;
@@ -166,7 +181,7 @@ static struct actor *next(struct crew_hand *h)
 
 static struct actor *again(struct crew_hand *h, struct actor *a)
 {
-	/* it is the only one, and at home where it runs */
+	/* no other actor waits here, so run this one again */
 	if (!waiting_at(h) && !has_mail(h))
 		return a;
 	return turn_over(h, a);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock that belongs to one thread, and that others take seldom: its owner takes it by a store and
- * a load, without an atomic operation. Dekker's: each side first says that it comes, and then looks
- * whether the other one is there. Between the owner's two the processor may turn the order around;
- * a guest makes up for that by membarrier(2), which is a full barrier on each CPU that runs a
- * thread of this process and costs it microseconds. Where the kernel has none, the owner's store is
- * sequentially consistent, which is the barrier.
+ * A biased lock: it belongs to one thread, its owner, and other threads (guests) take it seldom.
+ * The owner takes it by a store and a load, without an atomic read-modify-write. As in Dekker's
+ * algorithm, each side first announces itself and then checks whether the other is there. The
+ * processor may reorder the owner's store and load; a guest makes up for that by membarrier(2), a
+ * full barrier on each CPU that runs a thread of this process, which costs the guest microseconds.
+ * Where the kernel has no membarrier(2), the owner's store is sequentially consistent and thereby
+ * the barrier.
  */
 #ifndef LOCUS_BIASED_H
 #define LOCUS_BIASED_H
@@ -16,16 +17,19 @@
 #include "base/relax.h"
 
 struct biased_lock {
-	_Atomic bool inside;  /* the owner is */
-	_Atomic bool visited; /* by a guest */
-	bool barriers;	      /* guests can be the ones who order it: biased_barriers() */
+	_Atomic bool inside;  /* the owner has the lock */
+	_Atomic bool visited; /* a guest has the lock, or waits for the owner to leave */
+	bool barriers;	      /* guests issue the barriers; see biased_barriers() */
 };
 
-/* Whether the kernel has such barriers for this process from now on. */
+/* Registers this process for membarrier(2). False: the kernel does not have it. */
 bool biased_barriers(void);
 void biased_barrier(void);
 
-/* Behind a guest, who may have lost its CPU there. */
+/*
+ * Waits until the other side leaves. It may have been preempted, so the waiter yields after a
+ * while.
+ */
 static inline void biased_wait(const _Atomic bool *other)
 {
 	enum { SPINS = 1000 };
@@ -34,7 +38,7 @@ static inline void biased_wait(const _Atomic bool *other)
 		relax(turn, SPINS);
 }
 
-/* Of the owner. */
+/* For the owner only. */
 static inline void biased_acquire(struct biased_lock *l)
 {
 	for (;;) {
@@ -42,7 +46,7 @@ static inline void biased_acquire(struct biased_lock *l)
 			atomic_store_explicit(&l->inside, true, memory_order_relaxed);
 		else
 			atomic_store(&l->inside, true);
-		/* the compiler keeps the order in any case */
+		/* for the compiler, which must keep the order in either case */
 		atomic_signal_fence(memory_order_seq_cst);
 		if (__builtin_expect(!atomic_load(&l->visited), true))
 			return;
@@ -56,7 +60,10 @@ static inline void biased_release(struct biased_lock *l)
 	atomic_store_explicit(&l->inside, false, memory_order_release);
 }
 
-/* Of any other thread. False: another guest was there, and is gone. */
+/*
+ * For any other thread. False: another guest had the lock, and has left; the caller has not taken
+ * it.
+ */
 static inline bool biased_visit(struct biased_lock *l)
 {
 	if (atomic_exchange(&l->visited, true)) {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What malloc() adds to a block of this size, rounded up. */
+/* Bytes that malloc() takes for a struct bodies_thing with its header, rounded up. */
 enum { ALLOCATED = 64 };
 _Static_assert(sizeof(struct bodies_thing) + sizeof(size_t) <= ALLOCATED, "see above");
 
@@ -26,7 +26,10 @@ size_t bodies_things_bytes(uint64_t entries)
 	return entries * ALLOCATED;
 }
 
-/* Where the key is, or belongs: entries are never removed. */
+/*
+ * The slot of the key, or the free one where it belongs. Since entries are never removed, a free
+ * slot ends the search.
+ */
 static struct bodies_thing **place_of(struct bodies_map *m, uint64_t key)
 {
 	uint64_t i = random_mix(key + 1) & m->mask;

@@ -12,14 +12,14 @@
 
 #include "kit/random.h"
 
-/* Word i of a message that is the nth of its actor. */
+/* Draws an index below `words`, and advances *random. */
 static inline size_t bodies_place(uint64_t *random, size_t words)
 {
 	*random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (size_t)((*random >> 32) * words >> 32);
 }
 
-/* `touched` of `words` words, each read and written. */
+/* For the nth message of an actor: reads and writes `touched` of the state's `words` words. */
 static inline void bodies_walk(uint32_t *state, size_t words, uint64_t touched, uint64_t nth)
 {
 	uint64_t random = random_mix(nth + 1);
@@ -28,7 +28,7 @@ static inline void bodies_walk(uint32_t *state, size_t words, uint64_t touched, 
 		state[bodies_place(&random, words)]++;
 }
 
-/* After `ran` messages the words add up to what they touched; to 32 bits, as words count. */
+/* Whether the words add up to what `ran` messages added, modulo 2^32, since words have 32 bits. */
 static inline bool bodies_walked(const uint32_t *state, size_t words, uint64_t touched,
 				 uint64_t ran)
 {
@@ -39,7 +39,9 @@ static inline bool bodies_walked(const uint32_t *state, size_t words, uint64_t t
 	return sum == (uint32_t)(touched * ran);
 }
 
-/* A map from numbers below `entries` to what malloc() gave; open addressing, at most half full. */
+/*
+ * A map from numbers below `entries` to blocks from malloc(); open addressing, at most half full.
+ */
 struct bodies_thing {
 	uint64_t key, stamp;
 	char rest[32];
@@ -51,13 +53,19 @@ struct bodies_map {
 };
 
 size_t bodies_map_bytes(uint64_t entries);
-size_t bodies_things_bytes(uint64_t entries); /* what malloc() takes for all of them */
-/* In zeroed memory: with all entries. False: no memory. */
+size_t bodies_things_bytes(uint64_t entries); /* that malloc() takes for all entries */
+/* Makes a map with all entries, in zeroed memory. False: out of memory. */
 bool bodies_map_fill(struct bodies_map *, uint64_t entries);
 void bodies_map_clear(struct bodies_map *);
-/* A message: puts a new thing in the place of one, and gets another one. */
+/*
+ * What a message does: replaces a random entry by a new one, and reads another. False: out of
+ * memory.
+ */
 bool bodies_map_use(struct bodies_map *, uint64_t nth);
-/* Each entry once, with its own key; and as many puts as messages. */
+/*
+ * Whether the map has each entry once, with a key below `entries`, and has counted a put for each
+ * message.
+ */
 bool bodies_map_right(const struct bodies_map *, uint64_t ran);
 
 #endif

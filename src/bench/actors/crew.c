@@ -8,7 +8,9 @@
 
 struct message actor_awake;
 
-/* Of a thread: its hand, the other threads by distance, the slots of its deque. */
+/*
+ * The offset of a deque's slots in a thread's memory: its hand and the list of others come first.
+ */
 static size_t slots_at(unsigned threads)
 {
 	return sizeof(struct crew_hand) + round_up(threads * sizeof(unsigned), APART);
@@ -26,7 +28,10 @@ static enum crew_step step_of(const struct crew *c, unsigned from, unsigned to)
 	return c->step ? c->step[from * c->threads + to] : CREW_ELSEWHERE;
 }
 
-/* The others of each distance begin behind the thread itself, so that not all try the same one. */
+/*
+ * Of threads at the same distance, lists those after this thread first, so that not all threads try
+ * the same one.
+ */
 static void sort_others(struct crew_hand *h, unsigned *others)
 {
 	const struct crew *c = h->crew;
@@ -145,9 +150,9 @@ void crew_seed(struct crew *c, unsigned thread, struct message *m, struct actor 
 }
 
 /*
- * No wake-up is lost: a sender first puts the actor where it will be found and then looks at
- * `asleep`; a sleeper says so first and then looks for actors. All of it is sequentially
- * consistent, so one of the two sees the other.
+ * No wake-up is lost: a sender first puts the actor where it will be found, and then reads
+ * `asleep`; a thread first sets `asleep`, and then looks for actors. All four accesses are
+ * sequentially consistent, so at least one of the two sees the other.
  */
 bool crew_wake(struct crew *c, unsigned thread)
 {

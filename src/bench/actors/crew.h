@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that run actors, whichever way: the part that all executors share. One message of an
- * actor is handled at a time; when it is done, the actor's next one is scheduled.
+ * A crew: the threads that run actors. This is the part that all executors share. An actor handles
+ * one message at a time; after a turn of at most a batch it is scheduled again, if it has more.
  */
 #ifndef LOCUS_CREW_H
 #define LOCUS_CREW_H
@@ -19,18 +19,18 @@
 struct crew;
 struct crew_hand;
 
-/* How actors that have messages come to threads: the one interface of all executors. */
+/* How actors with messages get to threads: the one interface of all executors. */
 struct executor {
 	/*
-	 * An actor that has become awake: it is run once, by some thread. `hand` is that of the
-	 * caller; NULL: a thread outside of the crew.
+	 * Schedules an actor that is awake: some thread will run it, once. `hand` is the caller's;
+	 * NULL: the caller is outside the crew.
 	 */
 	void (*schedule)(struct crew *, struct crew_hand *hand, struct actor *);
 	/* An actor for this thread; NULL: there is none at the moment. */
 	struct actor *(*next)(struct crew_hand *);
 	void (*run)(struct crew_hand *); /* until the crew is stopped */
-	void (*stop)(struct crew *);	 /* wakes all that sleep; NULL: crew_wake() does */
-	/* has a deque a thread; a queue a thread under a biased lock; threads of its own */
+	void (*stop)(struct crew *);	 /* wakes all sleeping threads; NULL: crew_wake() does */
+	/* it needs a deque per thread; a biased lock per thread; has threads of its own */
 	bool deque, biased, own_threads;
 };
 
@@ -39,24 +39,27 @@ extern const struct executor executor_dedicated, executor_shuffled, executor_poo
 /* Why there are no OpenMP tasks in this program; NULL: there are. */
 const char *executor_no_tasks(void);
 
-/* Where an actor's message ran, seen from where its last one did. */
+/* Where an actor's message ran, relative to where its previous one ran. */
 enum crew_step { CREW_SAME_THREAD, CREW_SAME_CACHE, CREW_SAME_NODE, CREW_ELSEWHERE, CREW_STEPS };
 
-/* What a thread needs. The first part is its own, the others may be written by all. */
+/* The data of a thread. The first part is its own; all threads may write to the others. */
 struct crew_hand {
 	_Alignas(APART) struct crew *crew;
 	unsigned me;
-	struct actor *current;	   /* that it runs */
+	struct actor *current;	   /* the actor that it runs; NULL: none */
 	struct actor_queue ready;  /* actors that only this thread runs */
-	bool nested;		   /* it is in a task */
-	uint64_t random, until;	   /* messages that it sends before it times one */
+	bool nested;		   /* openmp: it is inside a task */
+	uint64_t random, until;	   /* until: messages to send until one is timed */
 	struct histogram *waiting; /* ticks of the timed ones, from sending to handling */
 	const unsigned *others;	   /* all other threads, the nearest first */
-	unsigned near[CREW_STEPS]; /* how many of them, up to this step */
-	/* since crew_start(); `moves`: actors that steals took along */
+	unsigned near[CREW_STEPS]; /* how many of `others` are this near or nearer */
+	/* counts since crew_start(); `moves`: actors that steals moved here */
 	uint64_t ran, steals, moves, step[CREW_STEPS];
 	uint64_t idle, began, ended; /* in ticks */
-	/* context switches, and whether it ends on another CPU, where the team does not see it */
+	/*
+	 * only for executors with threads of their own, which the team does not see: context
+	 * switches, and whether the thread ended on another CPU
+	 */
 	uint64_t voluntary, involuntary;
 	bool migrated;
 
@@ -77,7 +80,9 @@ struct crew {
 	/* Handles a message, and then sends it on or keeps it. */
 	void (*body)(void *argument, struct crew_hand *, struct actor *, struct message *);
 	void *argument;
-	/* where a thread of its own is to run, for executors that make theirs; NULL: anywhere */
+	/*
+	 * pins the calling thread, for executors with threads of their own; NULL: they run anywhere
+	 */
 	void (*seat)(void *argument, unsigned thread);
 	unsigned batch; /* messages of an actor in a row, at most */
 	uint64_t every; /* one in so many messages is timed; 0: none */
@@ -89,18 +94,18 @@ struct crew {
 	size_t stride;
 	_Alignas(APART) _Atomic bool stopped;
 	_Atomic unsigned sleepers;
-	/* pool's */
+	/* only for the variant pool */
 	_Alignas(APART) pthread_mutex_t mutex;
 	pthread_cond_t filled;
 	struct actor_queue shared;
 };
 
-/* The bytes of memory that a crew of so many threads needs for each of them. */
+/* Bytes of memory that a crew needs for each of its `threads` threads. */
 size_t crew_bytes(const struct executor *, unsigned threads, size_t actors);
 
 /*
- * Opens it in `memory`, zeroed, of crew_bytes() for each thread. The fields above `memory` are the
- * caller's; `random`: a seed.
+ * Opens a crew in zeroed memory, crew_bytes() for each thread. The caller has set the fields above
+ * `memory`. `random`: a seed.
  */
 void crew_open(struct crew *, void *memory, uint64_t random);
 void crew_close(struct crew *);
@@ -110,15 +115,15 @@ static inline struct crew_hand *crew_hand(const struct crew *c, unsigned thread)
 	return (struct crew_hand *)(void *)(c->memory + thread * c->stride);
 }
 
-/* Before threads run: it is not stopped, and has counted nothing. */
+/* To be called before the threads run: clears `stopped` and all counts. */
 void crew_start(struct crew *);
 
-/* Each thread's: runs actors until the crew is stopped. */
+/* For each thread: runs actors until the crew is stopped. */
 void crew_run(struct crew *, unsigned thread);
 
 /*
- * From any thread: threads return after the message that they handle. What waits stays, and is
- * handled when they run again.
+ * From any thread: makes all threads return after the message that each is handling. Waiting
+ * messages stay, and are handled in the next run.
  */
 void crew_stop(struct crew *);
 
@@ -127,14 +132,19 @@ static inline bool crew_stopped(const struct crew *c)
 	return atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }
 
-/* Of a thread that runs, by its body. */
+/* Sends a message from the body, on the thread that runs it. */
 void crew_send(struct crew_hand *, struct message *, struct actor *to);
-/* From outside of the crew, or before it runs. `due`: ticks, from when it waits; 0: not timed. */
+/*
+ * Sends a message from outside the crew, or before it runs. `due`: the tick from which its waiting
+ * counts; 0: it is not timed.
+ */
 void crew_send_in(struct crew *, struct message *, struct actor *to, uint64_t due);
-/* The same, by thread `thread` of those that will run it, who is not at work. */
+/*
+ * Sends a message as if from the crew's thread `thread`, which is not running yet; it is not timed.
+ */
 void crew_seed(struct crew *, unsigned thread, struct message *, struct actor *to);
 
-/* An even number below n. */
+/* A uniformly distributed number below n. */
 static inline unsigned crew_draw(struct crew_hand *h, unsigned n)
 {
 	h->random = h->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -143,17 +153,17 @@ static inline unsigned crew_draw(struct crew_hand *h, unsigned n)
 
 /* For executors. */
 
-/* Puts an actor into a thread's inbox, and wakes it; false: it did not sleep. */
+/* Puts an actor into a thread's inbox, and wakes the thread; false: it was not asleep. */
 bool crew_deliver(struct crew *, unsigned thread, struct actor *);
-/* Moves the inbox of one thread to the end of the queue, in order; returns how many they were. */
+/* Moves all actors from a thread's inbox to the end of a queue, in order; returns how many. */
 unsigned crew_empty_inbox(struct crew_hand *of, struct actor_queue *to);
-/* If it sleeps. */
+/* Wakes a thread; false: it was not asleep. */
 bool crew_wake(struct crew *, unsigned thread);
-/* Any thread that sleeps, if there is one. */
+/* Wakes one sleeping thread, if there is one. */
 void crew_wake_one(struct crew *);
-/* Looks for an actor, and after some time sleeps until one comes; NULL: stopped. */
+/* Looks for an actor, and after a while sleeps until one comes; NULL: the crew was stopped. */
 struct actor *crew_idle(struct crew_hand *);
-/* Counts where the actor comes from. */
+/* Counts that an actor moved to this thread, by the distance from the thread that ran it last. */
 void crew_moved(struct crew_hand *, struct actor *);
 
 static inline void crew_note_wait(struct crew_hand *h, const struct message *m)

@@ -35,7 +35,10 @@ static inline size_t deque_slots(size_t n)
 	return slots;
 }
 
-/* Of the owner. `order`: release, or sequentially consistent where it then looks for sleepers. */
+/*
+ * For the owner: adds an actor. `order`: release; sequentially consistent if the owner then checks
+ * for sleepers.
+ */
 static inline void deque_add(struct deque *d, struct actor *a, memory_order order)
 {
 	const int64_t bottom = atomic_load_explicit(&d->bottom, memory_order_relaxed);
@@ -44,14 +47,14 @@ static inline void deque_add(struct deque *d, struct actor *a, memory_order orde
 	atomic_store_explicit(&d->bottom, bottom + 1, order);
 }
 
-/* Of the owner: the newest; NULL: it is empty. */
+/* For the owner: takes the newest; NULL: the deque is empty. */
 static inline struct actor *deque_take(struct deque *d)
 {
 	const int64_t bottom = atomic_load_explicit(&d->bottom, memory_order_relaxed) - 1;
 	struct actor *a = NULL;
 	int64_t top;
 
-	/* The claim, then the look at the thieves' end; a thief looks at them the other way. */
+	/* First claims the bottom, then reads the top; a thief reads them in the opposite order. */
 	atomic_store(&d->bottom, bottom);
 	top = atomic_load(&d->top);
 	if (top > bottom) {
@@ -69,7 +72,8 @@ static inline struct actor *deque_take(struct deque *d)
 }
 
 /*
- * Of any thread: the oldest. NULL: it is empty, or another one was faster, and *again says so.
+ * For any thread: takes the oldest. NULL: the deque is empty or, if *again, another thread was
+ * faster.
  */
 static inline struct actor *deque_steal(struct deque *d, bool *again)
 {

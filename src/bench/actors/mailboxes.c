@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mailbox a thread, which any thread may put an actor into, and which is emptied at once. What a
- * thread schedules for itself waits in a queue of its own, without atomics.
+ * Each thread has a mailbox. Any thread may put an actor into it; its owner takes all of them at
+ * once. Actors that a thread schedules for itself wait in a queue of its own, without atomic
+ * operations.
  *
- * dedicated: an actor is run by the thread that it belongs to. shuffled: by a random one each time.
+ * dedicated: an actor is run by the thread that it belongs to. shuffled: by a random thread each
+ * time.
  */
 #include "bench/actors/crew.h"
 
@@ -26,7 +28,7 @@ static void schedule_home(struct crew *c, struct crew_hand *h, struct actor *a)
 	put(c, h, a->home, a);
 }
 
-/* It runs where it belongs, so it stays here. */
+/* The actor belongs to this thread, so it is queued here. */
 static struct actor *again_here(struct crew_hand *h, struct actor *a)
 {
 	actor_queue_add(&h->ready, a);

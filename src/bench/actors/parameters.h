@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which value of a trial is which. */
+/* Indices of the parameters, and their choices. */
 #ifndef LOCUS_ACTORS_PARAMETERS_H
 #define LOCUS_ACTORS_PARAMETERS_H
 

@@ -98,7 +98,7 @@ static void collect_places(const struct state *s, struct result *result)
 	report(result, STEALS, (double)steals / (double)ran);
 	report(result, MOVES, (double)moves / (double)ran);
 	if (s->floating)
-		return; /* where its threads are is not known */
+		return; /* where unpinned threads run is not known */
 	report(result, LOCAL_CACHE, 1 - far / (double)ran);
 	report(result, LOCAL_NODE, 1 - (double)step[CREW_ELSEWHERE] / (double)ran);
 }
@@ -127,7 +127,7 @@ static void collect_balance(const struct state *s, struct result *result)
 	double idle = 0;
 
 	if (own_threads(s))
-		return; /* what they wait for is OpenMP's */
+		return; /* how long threads wait inside OpenMP is not known */
 	for (unsigned i = 0; i < s->threads; i++) {
 		const struct crew_hand *h = crew_hand(&s->crew, i);
 		const double share = (double)h->idle / (double)(h->ended - h->began);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool: one queue for all, under a mutex; a thread without work sleeps at once, on a condition, as
- * those of thread pools do.
+ * pool: one queue for all, under a mutex; a thread without work sleeps at once, on a condition
+ * variable, as in common thread pools.
  */
 #include "bench/actors/crew.h"
 
@@ -51,7 +51,7 @@ static void run(struct crew_hand *h)
 
 static void stop(struct crew *c)
 {
-	/* under the mutex: nobody is between the look at `stopped` and the wait */
+	/* under the mutex: no thread is between its check of `stopped` and its wait */
 	pthread_mutex_lock(&c->mutex);
 	pthread_cond_broadcast(&c->filled);
 	pthread_mutex_unlock(&c->mutex);

@@ -77,7 +77,10 @@ static const char *wrong(const union value *v)
 	return v[BODY].choice == BODY_WALK ? wrong_state(v) : NULL;
 }
 
-/* What means nothing beside other values has one value, so that no trial is run twice for it. */
+/*
+ * Sets parameters that have no effect beside other values to a fixed value, so that no trial is run
+ * twice because of them.
+ */
 const char *actors_settle(const struct trial *t, union value *value, uint64_t given)
 {
 	enum { DEFAULT_ENTRIES = 256 };

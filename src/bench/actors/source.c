@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/actors/source.h"
 
-/* Looks at the clock, before a thread yields that may have to share its CPU. */
+/* Looks at the clock before the sender yields: it may have to share its CPU. */
 enum { LOOKS = 1000 };
 
 void source_open(struct source *s, double rate, double tick)

@@ -16,7 +16,7 @@
 #include "machine/threads/cpuset.h"
 #include "machine/topology/level.h"
 
-/* Which actors get messages: so many of all, at random. */
+/* Chooses at random the actors that get messages. */
 static void choose_active(struct state *s, uint64_t seed)
 {
 	for (uint64_t i = 0; i < s->actives; i++)
@@ -41,7 +41,10 @@ static void measure_steps(struct state *s, const struct trial *t)
 			s->step[i * s->threads + j] = (unsigned char)step_between(t, i, j);
 }
 
-/* As --home says: by the share of each thread, all at the first one, or a page on each node. */
+/*
+ * Maps the states as --home says: each thread's share on its node, all on the first thread's node,
+ * or pages on all nodes in turn.
+ */
 static bool map_states(struct state *s, const struct trial *t)
 {
 	const unsigned home = t->value[HOME].choice;
@@ -129,7 +132,7 @@ static void seat(void *argument, unsigned thread)
 
 static void set_up_crew(struct state *s, const struct trial *t)
 {
-	/* some 10 us; who has no CPU of its own must not take another's */
+	/* about 10 us; a thread without a CPU of its own must not spin on another's */
 	enum { SPINS = 500 };
 
 	s->crew = (struct crew){ .executor = t->variant->data,
@@ -205,7 +208,7 @@ void actors_enter(void *state, struct worker *self)
 		crew_hand(&s->crew, i)->waiting = &s->waiting[i];
 }
 
-/* A thread's share of the messages, to actors that belong to it. */
+/* Sends the messages of those actors that belong to a thread. */
 static void seed(void *state, struct worker *self)
 {
 	struct state *s = state;
@@ -224,7 +227,7 @@ void actors_reset(void *state)
 
 	crew_start(&s->crew);
 	for (unsigned i = 0; i < s->threads; i++)
-		histogram_clear(&s->waiting[i]); /* of a warm-up */
+		histogram_clear(&s->waiting[i]); /* may have times of a warm-up */
 	atomic_store(&s->left, s->messages);
 	atomic_store(&s->source.handed_back, NULL);
 	s->source.free = NULL;
@@ -239,8 +242,9 @@ void actors_reset(void *state)
 }
 
 /*
- * How often each message is handled follows from what all are to do. A few times at least, unless
- * the user has said it: the first time is not one that it was sent for.
+ * Derives how often each message is handled from the number that all threads are to handle. A few
+ * times at least, unless the user set the number: a message is sent for the first time before the
+ * sample, so that handling does not include the cost of sending.
  */
 static void share_out(struct state *s)
 {
@@ -291,7 +295,10 @@ static const char *say(struct state *s, const char *what, uint64_t actor)
 	return s->sentence;
 }
 
-/* All messages of the last sample were handled as often as they had to, and states hold them. */
+/*
+ * Checks that all messages of the last sample were handled as often as they should, and that the
+ * states are what their messages made of them.
+ */
 const char *actors_verify(void *state, const struct trial *t)
 {
 	struct state *s = state;

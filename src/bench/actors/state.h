@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a trial of actors: the actors, their states and messages, and who runs them. */
+/*
+ * The state of a trial of actors: the actors, their states and messages, and the threads that run
+ * them.
+ */
 #ifndef LOCUS_ACTORS_STATE_H
 #define LOCUS_ACTORS_STATE_H
 
@@ -17,27 +20,27 @@ struct state {
 	uint64_t actors, actives, messages;
 	char *states;
 	size_t stride, words; /* bytes from one actor's state to the next; words of 4 bytes in it */
-	uint64_t touched;     /* of them, by a message */
+	uint64_t touched;     /* words that a message touches */
 	uint64_t entries;     /* of an actor's map; 0: walk */
 	bool random;	      /* messages go to a random actor; false: to the same */
 	uint64_t seed;
 	double tick; /* s */
 	double rate; /* messages a second, by a thread beside those of the crew; 0: none */
 	struct source source;
-	/* of this sample: how often a message is handled, the first `rest` once more */
+	/* in this sample: each message is handled `hops` times, and the first `rest` once more */
 	uint64_t hops, rest;
-	_Alignas(APART) _Atomic uint64_t left;	   /* messages that are to be handled again */
+	_Alignas(APART) _Atomic uint64_t left;	   /* messages that are not done */
 	_Atomic(const char *) failed;		   /* why the sample failed; NULL: it did not */
 	_Alignas(APART) const struct place *place; /* by thread */
 	struct team *team;
 	unsigned threads;	   /* that handle messages */
 	bool floating, exact;	   /* exact: --messages says how many */
-	unsigned char *step;	   /* the crew's */
+	unsigned char *step;	   /* see struct crew */
 	struct histogram *waiting; /* by thread, then of all */
 	char sentence[ACTORS_SENTENCE];
 };
 
-/* Contiguous shares of the actors belong to threads. */
+/* A contiguous share of the actors belongs to each thread. See struct ops. */
 void *actors_prepare(const struct trial *);
 void actors_enter(void *, struct worker *);
 void actors_reset(void *);

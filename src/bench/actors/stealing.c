@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stealing: a deque a thread. A thread without actors takes the oldest of another one, at random.
+ * stealing: a deque per thread. A thread without actors takes the oldest one of another thread,
+ * chosen at random.
  */
 #include "bench/actors/crew.h"
 
@@ -17,7 +18,7 @@ static struct actor *own(struct crew_hand *h)
 	return a;
 }
 
-/* What comes from outside of the crew is in inboxes, which any thread may empty. */
+/* Actors scheduled from outside the crew are in inboxes, which any thread may empty. */
 static struct actor *from_inbox(struct crew_hand *h, struct crew_hand *of)
 {
 	struct actor_queue found = { NULL, NULL };
@@ -27,7 +28,7 @@ static struct actor *from_inbox(struct crew_hand *h, struct crew_hand *of)
 		return NULL;
 	while ((a = actor_queue_take(&found)))
 		deque_add(&h->deque, a, memory_order_seq_cst);
-	/* what was taken along is not to wait for the first of them */
+	/* wake a sleeper, so that the other actors need not wait for the first */
 	if (deque_length(&h->deque) > 1)
 		crew_wake_one(h->crew);
 	return own(h);
@@ -44,7 +45,7 @@ static struct actor *steal_from(struct crew_hand *h, struct crew_hand *victim)
 	return a ? a : from_inbox(h, victim);
 }
 
-/* All the others once, from a random one on. */
+/* Tries each of the other threads once, beginning with a random one. */
 static struct actor *steal(struct crew_hand *h)
 {
 	struct crew *c = h->crew;
@@ -65,7 +66,7 @@ static struct actor *steal(struct crew_hand *h)
 
 static struct actor *next(struct crew_hand *h)
 {
-	/* what comes from outside is not left until there is nothing else */
+	/* the inbox comes first, so that its actors do not wait until the deque is empty */
 	struct actor *a = from_inbox(h, h);
 
 	if (!a)
@@ -83,8 +84,8 @@ static void schedule(struct crew *c, struct crew_hand *h, struct actor *a)
 }
 
 /*
- * This thread itself looks into its deque at once, so nobody has to be woken for one actor; where
- * there are more, a look at what may be old is enough: it comes back with each message.
+ * This thread looks into its deque next, so a single actor needs no other thread. If there are
+ * more, a relaxed read of `sleepers` is enough: it is repeated after each turn.
  */
 static struct actor *again(struct crew_hand *h, struct actor *a)
 {

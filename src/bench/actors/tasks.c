@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * openmp: each turn of an actor is an OpenMP task, of threads of OpenMP's own in a region of
- * theirs: OpenMP runs tasks at barriers of all threads of a region, and that of the team has
- * others, too.
+ * openmp: each turn of an actor is an OpenMP task. The tasks run on OpenMP's own threads, in a
+ * parallel region of theirs: OpenMP runs tasks at barriers of all threads of a region, and the
+ * team's region has other threads, too.
  *
- * Where many tasks wait, OpenMP runs a new one at once, inside of the one that makes it. That one's
- * actor then waits in the queue of the thread until the outer one is done; else turns would nest
- * without end.
+ * If many tasks wait, OpenMP runs a new task at once, inside the task that creates it. The inner
+ * task then puts its actor into the thread's queue, where it waits until the outer task is done;
+ * otherwise turns would nest without end.
  */
 #include <omp.h>
 
@@ -27,7 +27,7 @@ static void start_task(struct crew *c, struct actor *a)
 	turn_of(c, a);
 }
 
-/* A task: a turn of the actor, and then of those that could not wait. */
+/* A task: a turn of the actor, and then of the actors that inner tasks queued. */
 static void turn_of(struct crew *c, struct actor *a)
 {
 	struct crew_hand *h = here(c);
@@ -60,7 +60,7 @@ static struct actor *next(struct crew_hand *h)
 	return actor_queue_take(&h->ready);
 }
 
-/* Tasks for all actors that wait; they keep the others busy when this is done. */
+/* Starts tasks for all waiting actors; these tasks start all further ones. */
 static void seed(struct crew *c)
 {
 	struct actor_queue waiting = { NULL, NULL };
@@ -81,7 +81,9 @@ static void count_switches(struct crew_hand *h, const struct usage *before)
 	h->migrated = after.on_cpu != before->on_cpu;
 }
 
-/* The first thread runs all of it, and the others of the crew have nothing to do. */
+/*
+ * The crew's first thread opens OpenMP's region; the other threads of the crew have nothing to do.
+ */
 static void run(struct crew_hand *hand)
 {
 	struct crew *c = hand->crew;
@@ -107,7 +109,7 @@ static void run(struct crew_hand *hand)
 
 static void stop(struct crew *c)
 {
-	(void)c; /* nobody sleeps without a task that ends */
+	(void)c; /* threads wait only at the region's barrier, which ends with the last task */
 }
 
 const struct executor executor_tasks = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checkpoint - every call ticks a counter, and each 256th tick does something rare.
+ * checkpoint - every call increments a counter (a tick), and each 256th tick increments a second
+ * one (a firing).
  *
- * All variants do the same work; they differ in where a worker's two counters lie. After C.
- * O. Nutter, "Shared Data Considered Harmful" (2008): one shared pair made two threads slower than
+ * All variants do the same work; they differ in where a worker's two counters lie. After C. O.
+ * Nutter, "Shared Data Considered Harmful" (2008): one shared pair made two threads slower than
  * one.
  */
 #include <stdlib.h>
@@ -55,15 +56,15 @@ static const struct ratio ratios[] = {
 	{ 0 }
 };
 
-/* Worker i ticks at i * stride and counts its firings `fired` bytes further on. */
+/* Offsets: worker i's ticks are counted at i * stride, its firings `fired` bytes after that. */
 struct spacing {
 	size_t stride, fired;
 };
-#define LINES_APART SIZE_MAX /* machine_apart() bytes */
+#define LINES_APART SIZE_MAX /* stands for machine_apart() bytes */
 static const struct spacing together = { 0, 8 }, apart = { 0, LINES_APART },
 			    per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
 
-/* What a worker did in the last sample. */
+/* A worker's ticks in the last sample. */
 struct own {
 	_Alignas(APART) uint64_t ticks;
 };
@@ -148,8 +149,10 @@ static void enter(void *state, struct worker *self)
 		s->strings[self->index * BYTES_OF_ONE + i] = 'a' + i % STRING;
 }
 
-/* Not kit/loop.h: the count is known before, and the time, as published, is that of all of it. */
-/* Not kit/loop.h: the number of ticks is known before, so nothing but the tick is in the loop. */
+/*
+ * Not kit/loop.h: the number of ticks is known in advance, so only the tick is in the loop; and the
+ * time is that of all ticks, as published.
+ */
 static void work(void *state, struct worker *self)
 {
 	const struct state *s = state;
@@ -187,8 +190,8 @@ static uint64_t due(const struct state *s, uint64_t *ticks)
 }
 
 /*
- * Of the last sample. Per-thread counters must lose nothing; lost ticks of a shared one are a
- * result, not an error.
+ * Checks the last sample. Per-thread counters must lose nothing; lost ticks of a shared counter are
+ * a result, not an error.
  */
 static const char *find_wrong(const struct state *s)
 {

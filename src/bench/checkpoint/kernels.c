@@ -6,7 +6,7 @@ static inline uint64_t increment(counter *c)
 {
 	uint64_t next = counter_get(c) + 1;
 
-	OPAQUE(next); /* else a compiler may merge the three instructions into one */
+	OPAQUE(next); /* else a compiler may merge load, add and store into one instruction */
 	atomic_store_explicit(c, next, memory_order_relaxed);
 	return next;
 }

@@ -5,8 +5,8 @@
 #include "kit/opaque.h"
 
 /*
- * Failed looks after which a waiting side yields. Without a pause instruction, which would be part
- * of the result.
+ * Failed looks after which a waiting side yields its CPU. Looks have no pause instruction between
+ * them, since its time would be part of the result.
  */
 enum { LOOKS = 1 << 14 };
 
@@ -45,7 +45,7 @@ __attribute__((noinline)) void exchange_store_load(struct lines *l, unsigned sid
 		await(word, side);
 		atomic_store_explicit(word, !side, memory_order_release);
 	}
-	if (side == 0) /* ... and back */
+	if (side == 0) /* the last transfer, back to side 0 */
 		await(word, 0);
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/apart.h"
 
-/* Shared by two threads: 64 bytes of a line each, APART; zero-initialised. */
+/* The lines that two threads share, APART, of which 64 bytes each are used; zero at the start. */
 enum { RING = 8 };
 struct lines {
 	struct line {
@@ -21,7 +21,7 @@ struct lines {
 	_Alignas(APART) _Atomic uint64_t taken;
 };
 
-/* Moves `turns` times to the other side and back; side 0 begins. */
+/* Moves a line to the other side and back, `turns` times; side 0 begins. */
 typedef void exchange(struct lines *, unsigned side, uint64_t turns);
 
 /* One side changes a word from 0 to 1, the other from 1 to 0; each tries until it succeeds. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dummy - behaves as it is told to, so that the harness can be tested: takes a given time,
- * scatters, fails, is wrong, lies about its pages. Of several ranks, only the last one has faults.
+ * dummy - behaves as it is told to, so that the harness can be tested: takes a given time, varies
+ * it, fails, gives a wrong result, or misreports where its pages are. With several ranks, only the
+ * last one has faults.
  *
- * Unlike every real kernel it reads the clock, for the time it takes is what a test wants to know.
+ * Unlike every real kernel it reads the clock, because a test chooses the time that it takes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static const struct metric metrics[] = {
 	{ 0 }
 };
 
-/* What a delay is made of; nothing else happens here. */
+/* The parts of a unit: the microseconds of a turn's delay, on all threads of all ranks. */
 static double microseconds(const struct trial *trial)
 {
 	return trial->value[DELAY].real * trial->threads * ranks_of(trial->ranks);
@@ -61,13 +62,13 @@ static const struct explained counters[] = {
 };
 
 struct behaviour {
-	double scatter; /* share of the delay, evenly spread */
+	double scatter; /* share of the delay that is added at most; uniformly distributed */
 	double second;	/* every second sample takes this many times the delay */
 	int fail;	/* errno of prepare() */
 	const char *wrong, *impossible;
 	bool idle, lie;
 	bool sum;   /* the ranks add up their turns */
-	bool stuck; /* waits elsewhere: its turns take no time to speak of */
+	bool stuck; /* waits at `where` and not in its work, whose turns take 10 us */
 	bool grows; /* takes memory while it is at work */
 	bool tells; /* reports by worker, and a distribution */
 };
@@ -83,13 +84,13 @@ static const struct behaviour steady = { 0 }, jitter = { .scatter = 0.5 },
 struct state {
 	const struct behaviour *behaviour;
 	const struct ranks *ranks;
-	int64_t turns, sum; /* of worker 0 in the last sample; of all ranks' */
+	int64_t turns, sum; /* turns of worker 0 in the last sample; their sum over the ranks */
 	double delay;	    /* s */
 	enum where where;
 	unsigned sample;
 	struct region *region;
-	struct pool *pool;	  /* NULL: it does not grow */
-	struct histogram *rising; /* NULL: it tells nothing */
+	struct pool *pool;	  /* NULL: not `grows` */
+	struct histogram *rising; /* NULL: not `tells` */
 };
 
 static const struct behaviour *behaviour_of(const struct trial *trial)
@@ -182,7 +183,7 @@ static void reset(void *state)
 	wait_in(s, IN_RESET);
 }
 
-/* Between 0 and 1, by the number of the sample: the same in every run. */
+/* A pseudo-random number between 0 and 1 for the n-th sample: the same in every run. */
 static double fraction(unsigned n)
 {
 	return (double)((n * UINT32_C(2654435761)) & 0xffff) / 0x10000;

@@ -44,8 +44,8 @@ int background_map(struct background *b, const struct trial *t, unsigned worker,
 }
 
 /*
- * Copies go from the first half to the second. It goes on where the last sample stopped: from the
- * first line each time, a sample of 1 ms would read what is still in a cache.
+ * A copy reads the first half and writes the second. Each sample continues where the last one
+ * stopped: a sample of 1 ms that started at the first line would find its lines in a cache.
  */
 void background_work(struct background *b, struct worker *self)
 {

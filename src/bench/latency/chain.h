@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of pointers through a buffer: in which order the elements are visited.
+ * Chains of pointers through a buffer: the order in which elements are visited.
  *
  * An order is a function from the turn (0, 1, ...) to the element, and a bijection by construction.
- * So the chain is one cycle through all elements of any size, and several threads can lay it
- * without a table. (Indexes drawn by rand() would enter a short cycle after some sqrt(n) steps.)
+ * So the chain is one cycle through all elements, however many, and several threads can lay it
+ * without a table. (With indexes drawn by rand() it would enter a short cycle after about sqrt(n)
+ * steps.)
  */
 #ifndef LOCUS_CHAIN_H
 #define LOCUS_CHAIN_H
@@ -14,10 +15,10 @@
 #include <stdint.h>
 
 enum pattern {
-	PATTERN_CYCLE, /* all elements, at random */
-	/* all elements, at random within a page, pages at random */
+	PATTERN_CYCLE, /* all elements, in random order */
+	/* all elements: pages in random order, and elements in random order within each page */
 	PATTERN_PAGE_CYCLE,
-	/* one element a page, pages at random, at a line that varies */
+	/* one element a page: pages in random order, the line within the page varies */
 	PATTERN_PAGE_RANDOM,
 	PATTERN_PAGE_STRIDE, /* elements a page and 8 bytes apart, in order */
 	PATTERN_LINE_STRIDE, /* all elements, in order */
@@ -36,7 +37,7 @@ size_t chain_elements(const struct chain *); /* 0: the buffer is too small for o
 size_t chain_at(const struct chain *, size_t turn);
 
 /*
- * Lays the links of turns begin..end-1: each element gets the address (or, of ints, the index) of
+ * Lays the links of turns begin..end-1: each element gets the address (with `ints`, the index) of
  * the element of the next turn.
  */
 void chain_lay(const struct chain *, void *base, bool ints, size_t begin, size_t end);

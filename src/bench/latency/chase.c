@@ -3,9 +3,9 @@
 #include "bench/latency/chase.h"
 
 /*
- * Only dependent loads, with one counter and branch for at least LOADS of them. Positions are in
- * registers; beyond some 14 chains they spill to the stack, which is hidden by loads that miss the
- * caches.
+ * The loop has only dependent loads, and one counter and branch for at least LOADS of them.
+ * Positions are in registers; beyond about 14 chains they spill to the stack, which loads that miss
+ * the caches hide.
  */
 #define LOADS	      16
 #define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains)-1) / (chains) : 1)

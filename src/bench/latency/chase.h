@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measured kernels: loads that each wait for the one before on their chain. */
+/* The measured kernels: each load waits for the one before it on its chain. */
 #ifndef LOCUS_CHASE_H
 #define LOCUS_CHASE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Parallel chains that a kernel follows; pointers to elements, or indexes into ints. */
+/*
+ * Chains that a kernel follows in parallel, at most. A position is a pointer to an element or, with
+ * ints, an index.
+ */
 #define MOST_CHAINS 32
 union position {
 	void *element;
@@ -20,8 +23,8 @@ union position {
 typedef void chase(union position *at, const void *base, uint64_t rounds);
 
 /*
- * NULL where there is no such kernel: 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers, 1 of
- * ints.
+ * NULL: there is no such kernel. There are 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers,
+ * and 1 of ints.
  */
 chase *chase_choose(unsigned chains, bool ints);
 /* Loads of one round, over all chains. */

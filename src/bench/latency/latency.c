@@ -65,7 +65,7 @@ struct state {
 	size_t elements;
 	void *base;
 	chase *run;
-	unsigned chains, loads; /* of a round, all chains together */
+	unsigned chains, loads; /* loads: of a round, of all chains */
 	uint64_t done;		/* loads of each chain since the start */
 	union position at[MOST_CHAINS];
 	struct background background[]; /* by worker; the first has none */
@@ -125,8 +125,8 @@ fail:
 }
 
 /*
- * Touches pages in address order first: else the kernel would allocate them, and rows of DRAM, in
- * the chain's order.
+ * Touches pages in address order first: else the kernel would allocate pages, and so rows of DRAM,
+ * in the chain's order.
  */
 static void enter(void *state, struct worker *self)
 {
@@ -196,8 +196,8 @@ static const struct way cycle = { PATTERN_CYCLE }, page_cycle = { PATTERN_PAGE_C
 			matrix = { PATTERN_CYCLE, .matrix = true };
 
 /*
- * The published settings: Sestoft's ints, packed; Berestovskyy's 16 to 256k elements, a page and 8
- * bytes apart, as fast as they come.
+ * The published settings: Sestoft's packed ints; Berestovskyy's 16 to 256k elements, a page and 8
+ * bytes apart, with as many loads as fill a sample.
  */
 static const struct override
 	cycle_defaults[] = { { ELEMENT, { "pointer", NULL, "int" } },

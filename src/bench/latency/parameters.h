@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters of latency, and which trial is of which kind. */
+/* The parameters of latency, and what its variants differ in. */
 #ifndef LOCUS_LATENCY_PARAMETERS_H
 #define LOCUS_LATENCY_PARAMETERS_H
 
@@ -8,12 +8,12 @@
 #include "bench/latency/chain.h"
 #include "benchmark.h"
 
-/* The parameters; of those with choices, these in their order. */
+/* The parameters, and the choices of ELEMENT and MIX, in their order. */
 enum { BYTES, PAGES, ELEMENT, STRIDE, CHAINS, LOADS, MIX, PAUSE, FROM, TO };
 enum { POINTER, INT };
 enum mix { MIX_READ, MIX_COPY, MIX_WRITE };
 
-/* What makes a variant. */
+/* What variants differ in. */
 struct way {
 	enum pattern pattern;
 	bool loaded; /* other threads load memory meanwhile */

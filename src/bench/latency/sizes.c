@@ -5,9 +5,12 @@
 #include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 
-/* bytes: a lower bound of the largest working set, in case caches are unknown */
+/* bytes: least value of beyond_caches(), in case cache sizes are unknown */
 #define LEAST_TOP (UINT64_C(64) << 20)
-/* bytes: larger working sets are not sampled in turn, since others would evict them */
+/*
+ * bytes: trials with larger working sets are measured alone, since those sampled in turn evict each
+ * other's
+ */
 #define SHARED_CACHES (UINT64_C(1) << 20)
 
 static size_t stride_of(const struct trial *t)
@@ -39,7 +42,7 @@ uint64_t beyond_caches(const struct machine *m, enum profile profile)
 	return top;
 }
 
-/* Together the background threads' lines exceed the caches, too. */
+/* All background threads' lines together exceed the caches, too. */
 size_t background_bytes(const struct trial *t)
 {
 	size_t each = beyond_caches(t->machine, QUICK) / (t->threads > 1 ? t->threads - 1 : 1);
@@ -48,8 +51,8 @@ size_t background_bytes(const struct trial *t)
 }
 
 /*
- * One round fills the caches; near the size of the last one it takes two. Far larger working sets
- * need no warm-up.
+ * One round through the chain fills the caches; near the size of the last cache it takes two. Far
+ * larger working sets need no warm-up.
  */
 static uint64_t warm(const struct trial *t)
 {
@@ -61,7 +64,7 @@ static uint64_t warm(const struct trial *t)
 	return c.bytes > t->machine->last_cache / 2 ? 2 * elements : elements;
 }
 
-/* NULL: it makes sense. */
+/* NULL: the trial makes sense. */
 static const char *pointless(const struct trial *t)
 {
 	const struct chain c = chain_of(t);

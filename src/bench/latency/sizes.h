@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows from a trial's parameters: the chain, its size, and what a trial takes. */
+/* What follows from a trial's parameters: the chain, its size, and what the trial needs. */
 #ifndef LOCUS_LATENCY_SIZES_H
 #define LOCUS_LATENCY_SIZES_H
 

@@ -8,7 +8,7 @@
 #include "machine/memory/membind.h"
 #include "machine/memory/migrate.h"
 
-/* AT_RANDOM: the worker that touches a granule first. */
+/* AT_RANDOM: the worker that first touches a granule. */
 static unsigned dealt(const struct arrays *a, unsigned array, size_t granule)
 {
 	return random_mix(a->seed ^ random_mix(granule * ARRAYS + array)) % a->threads;

@@ -20,7 +20,7 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 	return elements < n ? elements : n;
 }
 
-/* Elements: more than any L1 holds beside vectors of 64 bytes (32 or 48 KiB). */
+/* Elements. More than any L1 holds on CPUs with vectors of 64 bytes, which have 32 or 48 KiB. */
 #define MOST_IN_L1 ((64 << 10) / sizeof(double))
 
 /* Forces the compiler to compute this vector here. */
@@ -30,7 +30,10 @@ static inline size_t unaligned(const double *address, size_t width, size_t n)
 #define IN_PLACE(vector) (void)0
 #endif
 
-/* Between two passes: to the compiler, all memory may have changed, and x point elsewhere. */
+/*
+ * Between two passes: the compiler must assume that memory has changed, and that x points
+ * elsewhere.
+ */
 #define AGAIN(x) __asm__ volatile("" : "+r"(x) : : "memory")
 
 #ifdef __x86_64__

@@ -2,11 +2,11 @@
 /*
  * numa - first touch decides on which node a page lies, and so how fast other nodes access it.
  *
- * Arrays of double are first touched in different ways, or placed by policy, and then streamed
- * through by all workers, each its own contiguous part as with OpenMP's schedule(static). The work
- * is the same in all variants; only the placement of pages differs. After Johnny's Software Lab,
- * "Multithreading and the Memory Subsystem" (2023): on two nodes single : random : static took 2.65
- * : 1.47 : 1.
+ * Arrays of double are first touched in different ways, or placed by policy. Then all workers
+ * stream through them, each through its own contiguous part, as with OpenMP's schedule(static). The
+ * work is the same in all variants; only the placement of pages differs. After Johnny's Software
+ * Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes the times of single, random
+ * and static were 2.65 : 1.47 : 1.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,7 +259,10 @@ static struct needs needs(const struct trial *trial)
 	};
 }
 
-/* What one core gets of each node's memory stands beside what a node's cores get together. */
+/*
+ * Adds a single thread: the bandwidth of one core from each node, beside that of all cores of a
+ * node.
+ */
 static const struct override with_one_core[] = {
 	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } }, { 0 }
 };

@@ -34,9 +34,9 @@ static uint64_t memory_of(const struct machine *m)
 }
 
 /*
- * Small enough that all placements fit into memory and are sampled in turn, and large enough to
- * exceed the caches: 4 times the last one. If memory is too small for both, the latter matters
- * more.
+ * Small enough that the arrays of all placements, which are sampled in turn, fit into memory
+ * together, and at least 4 times the last cache. If memory is too small for both, exceeding the
+ * cache has priority.
  */
 uint64_t numa_size(const struct machine *m, enum profile profile)
 {

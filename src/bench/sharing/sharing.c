@@ -2,8 +2,9 @@
 /*
  * sharing - threads update words on one cache line (true or false sharing), or on separate lines.
  *
- * The operations and memory layouts, and 2^25 operations over 1 to 64 threads, after P. Sestoft,
- * "A multicore performance mystery solved" (2017), section 4.2. Beyond that: words at any distance.
+ * The operations and memory layouts, and 2^25 operations over 1 to 64 threads, are those of P.
+ * Sestoft, "A multicore performance mystery solved" (2017), section 4.2. Words at any distance are
+ * an addition.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static const struct choice the_add = { add, THE_FIRST }, the_fetch_add = { fetch
 			   a_lock = { locks, LOCK },
 			   spaced_words = { words, OPERATION, .spaced = true };
 
-/* What a worker has for itself. */
+/* A worker's private data. */
 struct own {
 	struct mcs_node node;
 	_Alignas(APART) uint64_t did; /* operations since the start */
@@ -104,7 +105,7 @@ struct own {
 struct state {
 	const struct operation *operation;
 	unsigned threads;
-	uint64_t mask; /* of a word */
+	uint64_t mask; /* the bits of a word, after which its count wraps around */
 	size_t stride;
 	unsigned char *places;
 	uint64_t before; /* sum of the words before the sample */
@@ -257,7 +258,7 @@ static const char *verify(void *state, const struct trial *t)
 	return NULL;
 }
 
-/* NULL: it makes sense. */
+/* NULL: the trial makes sense. */
 static const char *pointless(const struct trial *t)
 {
 	const uint64_t distance = t->value[DISTANCE].count;
