@@ -7,8 +7,8 @@
 #include "bench/search/tree.h"
 
 /*
- * Packets looked up in one call: enough that the start and end of a call, without lines in flight,
- * are negligible, and no more than fit into caches.
+ * Packets looked up in one call: enough that the start and the end of a call, when few lines are in
+ * flight, are negligible, and no more than fit into caches.
  */
 static inline uint32_t packets_at_once(uint32_t packet)
 {
@@ -17,7 +17,7 @@ static inline uint32_t packets_at_once(uint32_t packet)
 	return packet < KEYS_AT_ONCE ? KEYS_AT_ONCE / packet : 1;
 }
 
-/* Looks up so many packets; the searcher needs room for the answers to packets_at_once(). */
+/* Looks up `packets` packets; the searcher needs room for the answers to packets_at_once(). */
 void best_search(struct searcher *, const struct tree *, tree_search *, struct stream *,
 		 uint64_t packets);
 

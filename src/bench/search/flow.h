@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A dispatcher deals a stream of keys in packets to searchers, through a ring to each, until time
- * is up and all are answered.
+ * is up and all keys are answered.
  */
 #ifndef LOCUS_SEARCH_FLOW_H
 #define LOCUS_SEARCH_FLOW_H
@@ -30,15 +30,15 @@ struct flow {
 	_Alignas(APART) struct dealer dealer;
 	uint64_t began, ended;		     /* clock_ticks(), of this sample */
 	_Alignas(APART) _Atomic bool closed; /* no more packets will come */
-	/* searchers that have seen it, and answered all */
+	/* searchers that have seen `closed`, and have answered all their packets */
 	_Alignas(APART) _Atomic unsigned finished;
 };
 
 /* Before each sample. */
 void flow_reset(struct flow *);
 /*
- * The dispatcher: deals until *stop, then waits until all is answered. Returns how many packets of
- * the stream it dealt, at least one, so that no sample is empty.
+ * The dispatcher: deals until *stop, then waits until all keys are answered. Returns how many
+ * packets of the stream it dealt, at least one, so that no sample is empty.
  */
 uint64_t flow_deal(struct flow *, const _Atomic bool *stop);
 void flow_search(struct flow *, unsigned me);

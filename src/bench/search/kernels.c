@@ -22,7 +22,7 @@
 #define MOVE_IF_LESS(at, next, probe, key) ((at) = (probe) < (key) ? (next) : (at))
 #endif
 
-/* Reads the clock only in this slow path. */
+/* The slow path of open_packet(), where the ring is full. Only it reads the clock. */
 static struct packet *await_room(struct dealer *d, struct ring *r)
 {
 	const uint64_t begin = clock_ticks();

@@ -19,8 +19,8 @@ typedef void search(const void *array, size_t n, uint32_t first, const void *key
 		    uint32_t *answers);
 
 /*
- * Three-way branches at each step, less, greater or equal, as published; after an equal element the
- * search goes on to the left for equal ones, in log time, too.
+ * Each step branches three ways (less, greater, equal), as published. After an equal element it
+ * searches on to the left, for the first equal one, in logarithmic time, too.
  */
 search search_branchy_32, search_branchy_64;
 /* A conditional move chooses the half: no prediction, and a fixed number of steps. */
@@ -43,10 +43,10 @@ struct dealer {
 	uint64_t held; /* ticks in which a ring was full */
 };
 
-/* Deals the stream's next packet: to the searchers in turn; */
+/* Deals the keys of the stream's next packet. In turn: the packet goes to the next searcher. */
 typedef void deal(struct dealer *);
 deal deal_in_turn;
-/* or each key to the owner of its range, where a packet is sent when full. */
+/* By range: each key goes into a packet for the owner of its range, which is sent when full. */
 deal deal_by_range_32, deal_by_range_64;
 /* Sends the packets that are not full. */
 void deal_rest(struct dealer *);

@@ -7,12 +7,13 @@
  *	TARGET             the attribute that allows the instructions; empty for those that are
  *                         always there
  *	KEY                the type of a key
- *	RANK(line, key)    how many keys of a line are less; optional
+ *	RANK(line, key)    how many keys of a line are less than `key`; optional
  *	FIRST(tree)        the layer in which searches begin
- * and, where they begin in the top, with vectors of a line:
+ * and, where searches begin in the top, for vectors as long as a line:
  *	OP(name)           the intrinsic for the type
- *	LESS(a, b), HAS(a, bits)  a bit for each lane
- *	STORE(to, v)       lanes to uint32_t
+ *	LESS(a, b)         a mask of the lanes in which a < b
+ *	HAS(a, bits)       a mask of the lanes in which a has any of the bits
+ *	STORE(to, v)       stores the lanes as uint32_t
  */
 #define FAN    (TREE_LINE / sizeof(KEY))
 #define LEVELS (unsigned)__builtin_ctzll(TOP_LINES *FAN)
@@ -36,8 +37,8 @@ TARGET static inline unsigned NAME(rank)(const KEY *line, KEY key)
 
 #ifdef OP
 /*
- * Looks up each lane's node of a level: a permutation indexes one or two lines, and ignores the
- * higher bits of k.
+ * Returns, for each lane, the separator of node k, which is in a level of `nodes` nodes. A
+ * permutation indexes one or two lines, and ignores the higher bits of k.
  */
 TARGET __attribute__((always_inline)) static inline __m512i
 NAME(look_up)(const __m512i *line, __m512i k, const unsigned nodes)
@@ -62,8 +63,8 @@ NAME(look_up)(const __m512i *line, __m512i k, const unsigned nodes)
 #endif
 
 /*
- * The line at which each key of a group enters the layers, by its first slot. In the top each key,
- * in its own lane, goes from node k to 2k or 2k + 1.
+ * Finds the line at which each key of a group enters the layers: `at` gets its first slot. In the
+ * top each key, in its own lane, goes from node k to 2k or 2k + 1.
  */
 TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struct tree *t,
 								     const KEY *keys, uint32_t *at)
@@ -93,8 +94,8 @@ TARGET __attribute__((always_inline)) static inline void NAME(enter)(const struc
 }
 
 /*
- * From a line (its first slot) to a line of the layer below; at the bottom `times` is 1, and the
- * result is an index. OPAQUE keeps compilers from vectorising over keys.
+ * Takes a key from a line, given by its first slot, to a line of the layer below. At the bottom
+ * `times` is 1, and the result is an index. OPAQUE keeps compilers from vectorising over keys.
  */
 TARGET __attribute__((always_inline)) static inline uint32_t
 NAME(descend)(const KEY *layer, uint32_t from, KEY key, uint32_t times)

@@ -7,7 +7,7 @@
 
 #include "benchmark.h"
 
-/* The parameters; of those with choices, these in their order. */
+/* The parameters, and the choices of TYPE and SEARCH, in their order. */
 enum { SIZE_OF_ARRAY, TYPE, SEARCH, PACKET, KEYS, SKEW, PAGES };
 enum { U32, U64 };
 enum { BRANCHY, BRANCHLESS };
@@ -20,7 +20,9 @@ struct way {
 		TREE,	   /* best.h */
 		REMOTE,	   /* remote.h */
 	} kind;
-	/* keys go to the owner of their range; the owner searches only its range */
+	/*
+	 * by_range: keys go to the owner of their range; apart: the owner searches only its range
+	 */
 	bool by_range, apart;
 	bool weighted; /* ranges are cut by the weight of the keys */
 	bool stealing; /* searchers without packets take those of others */

@@ -19,7 +19,7 @@ void partitioned_reset(struct partitioned *p)
 	team_run(p->team, refill, p);
 }
 
-/* Packet by packet; the last one may be smaller. */
+/* Searches for n keys, packet by packet; the last packet may be smaller. */
 static void search_keys(struct partitioned *p, unsigned me, const unsigned char *keys, size_t n)
 {
 	const struct part *part = &p->part[me];
@@ -45,13 +45,16 @@ void partitioned_search(struct partitioned *p, struct worker *self)
 	uint32_t *own = p->cuts + me * cuts;
 
 	searcher_begin(s);
-	s->last = NULL; /* its keys were overwritten */
+	s->last = NULL; /* the keys of its last packet were overwritten */
 	p->partition(p->blocks + me * p->stride, (size_t)p->packets * p->stream->packet, p->ranges,
 		     own, own + threads + 1);
 	team_barrier(p->team);
 	s->timesheet.partitioning = clock_ticks() - s->timesheet.began;
 	for (unsigned i = 0; i < threads; i++) {
-		/* each thread starts with another block */
+		/*
+		 * each thread starts with its own block, so that no two read the same block at
+		 * first
+		 */
 		const unsigned from = me + i < threads ? me + i : me + i - threads;
 		const uint32_t *range = p->cuts + from * cuts + me;
 

@@ -25,7 +25,7 @@ struct partitioned {
 
 /* Before each sample: fills the blocks with the next, unordered keys of each stream. */
 void partitioned_reset(struct partitioned *);
-/* Each thread: a sample. */
+/* A sample, to be called by each thread. */
 void partitioned_search(struct partitioned *, struct worker *);
 
 #endif

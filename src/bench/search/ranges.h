@@ -13,16 +13,16 @@ struct ranges {
 	/* parts + 1: elements from begin[i] to begin[i + 1] are owner i's */
 	size_t *begin;
 	/*
-	 * The last elements of all ranges but the last, followed by largest keys: slots - 1 in
-	 * all, of the keys' width. A key's owner is the number of limits less than it, so that its
-	 * lower_bound is in the owner's range, or its end.
+	 * The last elements of all ranges but the last, followed by largest keys: slots - 1 in all,
+	 * of the keys' width. A key's owner is the number of limits less than it. So its
+	 * lower_bound is in the owner's range, or at the end of that.
 	 */
 	void *limit;
 };
 
 /*
- * Cut an array of at least `parts` elements: into equal numbers of elements; or into equal weights,
- * estimated from the first `samples` keys of a stream. -1 with errno ENOMEM.
+ * Cut an array of at least `parts` elements into ranges: with equal numbers of elements, or of
+ * equal weight, estimated from the first `samples` keys of a stream. -1 with errno ENOMEM.
  */
 int ranges_even(struct ranges *, const struct recipe *, unsigned parts);
 int ranges_weighted(struct ranges *, const struct recipe *, unsigned parts, unsigned stream,

@@ -9,7 +9,7 @@ static uint64_t scale(uint64_t random, uint64_t n)
 	return (uint64_t)((wide)random * n >> 64);
 }
 
-/* How many keys exist. */
+/* The number of possible keys. */
 static wide keys_of(const struct recipe *r)
 {
 	return (wide)1 << (8 * r->width);

@@ -29,7 +29,7 @@ enum { TENTH = 10 };
 
 struct recipe {
 	uint64_t seed;
-	/* elements: fewer than 2^32, and at most as many as keys exist */
+	/* elements: fewer than 2^32, and at most as many as there are possible keys */
 	size_t n;
 	unsigned width; /* bytes of a key: 4 or 8 */
 	enum distribution distribution;

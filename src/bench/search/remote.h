@@ -4,8 +4,8 @@
  * sent back.
  *
  * Rounds of `packets` packets a thread are pipelined: while the keys of a round are sent, those of
- * the round before are searched, and the answers of the one before that return. Buffers have room
- * for all keys of a round at one rank.
+ * the round before are searched, and the answers of the one before that return. Buffers are large
+ * enough for a round whose keys, of all ranks, go to a single rank.
  */
 #ifndef LOCUS_SEARCH_REMOTE_H
 #define LOCUS_SEARCH_REMOTE_H
@@ -51,8 +51,8 @@ struct remote {
 };
 
 /*
- * Packets of a thread in a round: at least one, and as few as needed for the keys from all ranks to
- * fit into 64 MiB at one rank; and the bytes of memory that remote_open() needs.
+ * Packets of a thread in a round: at most 64, and few enough for the keys from all ranks to fit
+ * into 64 MiB at one rank, but at least one. And the bytes of memory that remote_open() needs.
  */
 uint32_t remote_packets(unsigned ranks, unsigned threads, uint32_t packet, unsigned width);
 size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned width);
@@ -60,7 +60,10 @@ size_t remote_bytes(unsigned ranks, unsigned threads, uint32_t packet, unsigned 
 /* `memory` is aligned to APART. The fields above `packets` must be set. */
 void remote_open(struct remote *, void *memory);
 
-/* On all threads of all ranks, with the same number of packets of each one's stream. */
+/*
+ * To be called by all threads of all ranks, with the same number of packets, which each takes from
+ * its own stream.
+ */
 void remote_search(struct remote *, struct worker *, uint64_t packets);
 
 #endif

@@ -6,7 +6,10 @@
 #include "bench/search/sizes.h"
 #include "bench/search/state.h"
 
-/* The shares of time by which the dispatcher counts as the bottleneck. */
+/*
+ * The dispatcher is the bottleneck if searchers waited for a larger share of their time, and it was
+ * held up for a smaller share of its own.
+ */
 #define WAITED 0.05
 
 enum {
@@ -73,7 +76,10 @@ const struct metric search_metrics[] = {
 	{ 0 }
 };
 
-/* s a tick on a searcher's CPU in this sample, from the harness's clock over the same interval. */
+/*
+ * Seconds per tick on a searcher's CPU in this sample, from the harness's clock over the same
+ * interval.
+ */
 static double s_per_tick(const struct state *s, const struct trial *t, unsigned searcher)
 {
 	const struct attendance *a = team_attendance(t->team, dispatchers_of(t) + searcher);
@@ -84,7 +90,8 @@ static double s_per_tick(const struct state *s, const struct trial *t, unsigned 
 
 /* Sums and extremes over all searchers. */
 struct totals {
-	double searching, waited, most_waited, partitioned; /* s; shares; s of the longest */
+	/* s; mean and largest share; s of the slowest */
+	double searching, waited, most_waited, partitioned;
 	uint64_t keys;
 };
 
@@ -130,7 +137,7 @@ static void collect_flow(const struct state *s, const struct totals *sum, struct
 	report(result, IDLE_SHARE, sum->most_waited);
 }
 
-/* Over all ranks, since a rank searches the keys of others. */
+/* Over all ranks, since a rank also searches for the keys of others. */
 static void collect_remote(struct state *s, const struct trial *t, const struct totals *of_rank,
 			   struct result *result)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets of keys from one thread to another: a bounded queue of one producer and one consumer
- * (Lamport 1983). Each side caches the other's counter and reads it again only if that says "full"
- * or "empty" (Giacomoni et al. 2008). Packets are filled and searched in place.
+ * (Lamport 1983). Each side caches the other's counter, and reads it again only if the cached value
+ * says "full" or "empty" (Giacomoni et al. 2008). Packets are filled and searched in place.
  *
  * With ring_take_shared() there may be several consumers, under a lock; then all must use it.
  */

@@ -3,10 +3,11 @@
  * search - lookups in a sorted array: shared by all threads, or partitioned among them, with keys
  * sent to the owner of their range.
  *
- * The experiment of jsl2023: a dispatcher deals packets of 128 keys to 8 searchers, arrays of 16
- * KiB to 256 MiB, 5 s a point and 20 repeats. Here its gain is broken down: by where keys go
- * (routed), by the shorter search (divided), by branches (--search). Further: the effect of skewed
- * keys, and two remedies; and `best`, a tree of cache lines.
+ * In the experiment of jsl2023 a dispatcher deals packets of 128 keys to 8 searchers; arrays have
+ * 16 KiB to 256 MiB; 5 s a point and 20 repeats. This benchmark breaks down the gain: by where keys
+ * go (routed), by the shorter search (divided), by branches (--search). It adds the effect of
+ * skewed keys, with two remedies (weighted, stealing); the partitioning of keys without a
+ * dispatcher (partitioned); and a tree of cache lines (best).
  */
 #include <string.h>
 
@@ -211,7 +212,7 @@ static const char *verify(void *state, const struct trial *t)
 	return search_verify(&c, t->team, t->threads);
 }
 
-/* With uniform keys there is no imbalance to remedy: these also run with skewed ones. */
+/* With uniform keys there is no imbalance to remedy: these variants also run with skewed keys. */
 static const struct override
 	owned_defaults[] = { { KEYS, { "uniform", "uniform,zipf,hot", "uniform" } }, { 0 } },
 	best_defaults[] = { { PAGES, { "base,thp" } }, { P_THREADS, { "1,auto" } }, { 0 } },

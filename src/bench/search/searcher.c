@@ -53,7 +53,7 @@ struct packet_times packet_times(const struct searcher *searcher, const double *
 	mean = sum / packets;
 	return (struct packet_times){
 		.p99 = histogram_quantile(all, 0.99),
-		/* equal times may come out as less than nothing */
+		/* rounding may make the variance of equal times negative */
 		.deviation = packets > 0 ? sqrt(fmax(0, squares / packets - mean * mean)) : NAN,
 	};
 }

@@ -2,7 +2,7 @@
 /*
  * A searcher: the array that it searches, its answers, and its times. It reads its CPU's counter
  * around each search, because the result is the time of searching alone, and the harness times the
- * whole.
+ * whole sample.
  */
 #ifndef LOCUS_SEARCH_SEARCHER_H
 #define LOCUS_SEARCH_SEARCHER_H
@@ -51,8 +51,8 @@ uint64_t searcher_begin(struct searcher *);
 void searcher_note(struct searcher *, const void *keys, size_t n, uint32_t packet, uint64_t ticks);
 
 /*
- * Of all whole packets of n searchers, in s: a tick of searcher i is s_per_tick[i]. Their times
- * replace what `all` holds. NAN: there was none.
+ * The times of all whole packets of n searchers, in s; NAN: there are none. A tick of searcher i
+ * takes s_per_tick[i]. Replaces the contents of `all` by these times.
  */
 struct packet_times {
 	double p99, deviation;

@@ -9,7 +9,7 @@
 enum {
 	/* distinct keys of a stream: more than a branch predictor can learn */
 	LEAST_KEYS = 1 << 20,
-	BLOCK = 1 << 17, /* keys that a worker partitions in a sample, about */
+	BLOCK = 1 << 17, /* about so many keys a worker partitions in a sample */
 	LINE = 64,
 };
 
@@ -64,8 +64,8 @@ uint32_t block_packets(const struct trial *t)
 }
 
 /*
- * Enough distinct keys in all streams together that they touch more lines than the caches hold, if
- * the array exceeds the caches. Whole packets, or blocks of them.
+ * Keys of a stream: enough that, if the array exceeds the caches, distinct keys of all streams
+ * together touch more lines than the caches hold. A multiple of a packet, or of a block of packets.
  */
 size_t stream_keys(const struct trial *t)
 {
@@ -119,7 +119,7 @@ size_t remote_room(const struct trial *t)
 		       : 0;
 }
 
-/* NULL: it makes sense. */
+/* NULL: the trial makes sense. */
 static const char *pointless(const struct trial *t)
 {
 	if (way_of(t)->kind == FLOW && t->threads < 2)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and sizes that follow from a trial's parameters. */
+/* Counts and sizes that follow from a trial's parameters. */
 #ifndef LOCUS_SEARCH_SIZES_H
 #define LOCUS_SEARCH_SIZES_H
 
@@ -14,7 +14,9 @@ unsigned width_of(const struct trial *);  /* bytes of a key */
 size_t elements_of(const struct trial *); /* of the array, on all ranks */
 /* elements that a rank holds; rank 0 has the most */
 size_t held_of(const struct trial *, unsigned rank);
-/* elements for which memory is mapped: the same on all ranks, so that all or none refuse */
+/*
+ * elements for which memory is mapped: the same on all ranks, so that either all or none have room
+ */
 size_t padded_of(const struct trial *);
 size_t stream_keys(const struct trial *);
 uint32_t block_packets(const struct trial *); /* partitioned: packets of a worker in a sample */

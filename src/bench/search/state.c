@@ -54,7 +54,7 @@ static int cut_ranges(struct state *s, const struct trial *t)
 
 /* ---- memory ---- */
 
-/* Of its own range; distributed: of an even share. */
+/* The part is the searcher's own range; distributed: an even share of the rank's array. */
 size_t piece_begin(const struct state *s, unsigned searcher)
 {
 	if (searcher == s->searchers)
@@ -132,7 +132,7 @@ static int map(struct state *s, const struct trial *t)
 
 /* ---- kernels, chosen once ---- */
 
-/* The one with the widest vectors that this CPU has. */
+/* The search with the widest vectors that this CPU has. */
 static tree_search *choose_searcher(unsigned width)
 {
 	tree_search *found = NULL;

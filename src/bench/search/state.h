@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a trial of search: the array, the keys, the searchers, and what its way adds. */
+/*
+ * The state of a trial of search: the array, the keys, the searchers, and what some variants add.
+ */
 #ifndef LOCUS_SEARCH_STATE_H
 #define LOCUS_SEARCH_STATE_H
 
@@ -13,7 +15,7 @@ struct state {
 	const struct way *way;
 	struct team *team;
 	struct recipe recipe;
-	struct ranges ranges; /* of each searcher; distributed: of each rank */
+	struct ranges ranges; /* a range of each searcher; distributed: of each rank */
 	struct part *part;    /* by searcher */
 	struct outlet *outlet;
 	void *array;

@@ -11,7 +11,7 @@
 
 struct stream {
 	_Alignas(APART) unsigned char *key;
-	size_t keys, at; /* whole packets; where the next one begins */
+	size_t keys, at; /* how many, in whole packets; index of the next packet's first key */
 	uint64_t dealt;	 /* packets since the start */
 	uint32_t packet; /* keys */
 	unsigned width;	 /* bytes of a key */

@@ -9,8 +9,8 @@
 #define TOP_LINES 16
 
 /*
- * Layers of more bytes are prefetched; smaller ones stay in a core's caches, whose latency
- * out-of-order execution hides.
+ * Lines of layers with more bytes are prefetched; smaller layers stay in a core's caches, whose
+ * latency out-of-order execution hides.
  */
 #define NEAR ((size_t)64 << 10)
 
@@ -114,8 +114,8 @@ void tree_build(struct tree *t, const void *sorted, size_t n, unsigned width, vo
 #define UNROLL _Pragma("GCC unroll 64")
 
 /*
- * Keys that descend together without a branch; keys of a batch, large enough for a line to arrive
- * before it is used.
+ * GROUP: keys that descend together, without a branch. BATCH: keys that pass a layer before the
+ * next; enough for a line to arrive before it is used.
  */
 enum { GROUP = 16, BATCH = 256 };
 
@@ -165,7 +165,10 @@ TARGET static inline unsigned rank_u64_avx512(const uint64_t *line, uint64_t key
 
 #define TARGET TARGET_AVX2
 
-/* No comparison of unsigned integers: what the greater of two is equal to is not less. */
+/*
+ * AVX2 can't compare unsigned integers: elements that equal the maximum of element and key are not
+ * less than the key.
+ */
 TARGET static inline unsigned rank_u32_avx2(const void *line, uint32_t key)
 {
 	const __m256i *v = line, q = _mm256_set1_epi32((int)key);

@@ -5,22 +5,22 @@
  * algorithmica.org/en/hpc): a node is a line, compared with a key by one or a few vectors, and the
  * lowest layer is the sorted array itself, so that the result is an index.
  *
- *	the top      up to 16 x FAN lines of the layer below are told apart here, by a binary search
- *                   of as many keys at once as a vector has lanes; its
- *	             separators are in Eytzinger order: 1 is the root's, 2i and 2i + 1 the
- *	             children's of i. Only where vectors can be permuted by an index:
- *	             others begin at the root, which is the first of
- *	layers       each a row of lines; slot i of a layer is the last key of line i of the next
- *                   one. Of its last line and beyond it is the largest key there
- *	             is, so that no search leaves a layer at its end
+ *	the top      selects one of up to 16 x FAN lines of the layer below, by a binary search for
+ *	             as many keys at once as a vector has lanes. Its separators are in Eytzinger
+ *	             order: 1 is the root's, 2i and 2i + 1 are those of the children of i. It is
+ *	             used only where an instruction permutes vectors by an index; elsewhere
+ *	             searches begin at the root, the first of the layers
+ *	layers       each a row of lines. Slot i of a layer has the last key of line i of the next
+ *	             layer. The slots for the next layer's last line and beyond have the largest
+ *	             possible key, so that no search leaves a layer at its end
  *	the bottom   the sorted array, filled up to whole lines with the largest key
  *
- * FAN, the keys of a line, is 16 or 8. The number of slots less than the key is the child to go to.
+ * FAN, the keys of a line, is 16 or 8. The number of slots less than the key selects the child.
  *
  * A batch of keys goes through one layer after the other, and each key's line of the next layer is
  * prefetched. (Pipelines, in which groups of keys are in different layers at a time, were tried in
  * many forms and were slower: lines from all layers then compete for the same few fill buffers.)
- * Calls with a packet of 128 keys are hardly slower than calls with many.
+ * Calls with a packet of 128 keys are hardly slower, per key, than calls with many.
  */
 #ifndef LOCUS_SEARCH_TREE_H
 #define LOCUS_SEARCH_TREE_H
@@ -32,7 +32,7 @@
 
 #define TREE_LINE 64 /* bytes of a node, also on machines with longer lines */
 
-enum { MOST_LAYERS = 10 }; /* 2^32 keys of 8 bytes */
+enum { MOST_LAYERS = 10 }; /* enough for 2^32 keys of 8 bytes */
 
 struct tree {
 	size_t n;

@@ -27,7 +27,7 @@ size_t search_reference(const struct recipe *r, const void *array, uint64_t key)
 
 /* What one thread finds. */
 struct finding {
-	_Alignas(APART) uint64_t sum; /* of what should have been answered */
+	_Alignas(APART) uint64_t sum; /* of the correct answers */
 	bool unsorted, other;
 };
 
@@ -36,7 +36,10 @@ struct findings {
 	struct finding *of;
 };
 
-/* Every round over a stream dealt each key; the last, partial one those before its position. */
+/*
+ * The sum of the correct answers to keys first..last-1 of a stream, as often as they were dealt:
+ * once in every round over the stream, and once more if they are before its position.
+ */
 static uint64_t sum_of(const struct verification *c, const struct stream *s, size_t first,
 		       size_t last)
 {

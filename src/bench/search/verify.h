@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks afterwards, with all threads, that every key was answered once, and correctly by the
- * definition of lower_bound.
+ * Checks after the samples, with all threads, that every key was answered once, and correctly by
+ * the definition of lower_bound.
  */
 #ifndef LOCUS_SEARCH_VERIFY_H
 #define LOCUS_SEARCH_VERIFY_H

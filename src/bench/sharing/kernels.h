@@ -33,6 +33,7 @@ typedef void update(void *place, struct mcs_node *own, uint64_t n);
 /* A load, an add, a store: races lose updates. Relaxed atomics, so that races are defined. */
 update update_add, update_add_32;
 update update_fetch_add, update_fetch_add_32;
+/* Retries until the exchange succeeds. */
 update update_compare_exchange;
 update update_mutex, update_spin, update_ticket, update_mcs;
 

@@ -105,7 +105,7 @@ struct own {
 struct state {
 	const struct operation *operation;
 	unsigned threads;
-	uint64_t mask; /* the bits of a word, after which its count wraps around */
+	uint64_t mask; /* all bits of a word */
 	size_t stride;
 	unsigned char *places;
 	uint64_t before; /* sum of the words before the sample */
