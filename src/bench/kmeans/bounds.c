@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pruning by bounds (Hamerly 2010; by groups of centres: Ding et al. 2015, with consecutive centres
- * as groups). Each point has an upper bound of the distance to its centre, a lower bound of that to
- * all others, and a lower bound for each group. As centres move, bounds get looser. While the first
- * two don't cross, the label can't change, and nothing is computed. Otherwise the distance to the
- * point's centre is computed, and then the scores of its own group and of those that may be nearer.
+ * as groups). Each point has an upper bound of the distance to its centre, a lower bound of the
+ * distance to any other, and a lower bound for each group. As centres move, bounds get looser.
+ * While the first two don't cross, the label can't change, and nothing is computed. Otherwise the
+ * distance to the point's centre is computed and, if they still cross, the scores of its own group
+ * and of those that may be nearer.
  *
  * Points are processed in chunks, so that scores of the same group are computed together. A chunk
- * in which most points would need scores is left to brute force, which also makes new bounds. That
+ * in which most points would need scores is left to brute force, which also makes new bounds; this
  * costs more than brute force alone. Where pruning saves too little, only one chunk in SCOUTS keeps
  * trying bounds, ever more rarely. The choice is by operation counts and assumed costs, not by a
  * clock: the same points always take the same path.
@@ -30,8 +31,9 @@ static bool fits(const struct problem *p)
 }
 
 /*
- * With few iterations, only if handling a suspect costs less than twice brute force: suspects
- * become rare late. Never within the first few iterations: centres still move far.
+ * Within the first three iterations bounds don't pay, because centres still move far. Up to 30
+ * iterations, they pay only if a suspect costs less than twice brute force, because suspects become
+ * rare late.
  */
 static bool pays(const struct problem *p)
 {
@@ -121,7 +123,9 @@ static struct moves follow(struct bounds *b, const struct stage *g)
 	return m;
 }
 
-/* On a chunk that has bounds. Returns its cost in cycles. */
+/*
+ * Assigns the points of a chunk that has bounds. Returns the cost in cycles, by the assumed costs.
+ */
 static double try_bounds(struct bounds *b, struct share *s, const struct stage *g,
 			 const struct moves *m, size_t first, unsigned n)
 {
@@ -138,11 +142,17 @@ static double try_bounds(struct bounds *b, struct share *s, const struct stage *
 	}
 	suspects_look(b, s, g, first);
 	suspects_finish(b, s, g, first, left);
-	*s->change.computed += measured - left; /* those left were computed again, and counted */
+	/*
+	 * one distance for each suspect; for those left it was computed again, and counted, with a
+	 * group
+	 */
+	*s->change.computed += measured - left;
 	return measured * cost->suspect + (double)looks * cost->look;
 }
 
-/* Iterations 0 to 5, 8 and 9, 16 and 17, ...: the first of a pair makes bounds, the next tries. */
+/*
+ * Iterations 0 to 5, 8 and 9, 16 and 17, ...: the first of a pair makes bounds, the next uses them.
+ */
 static bool time_for_scouts(uint64_t iteration)
 {
 	return __builtin_popcountll(iteration) <= 1 || __builtin_popcountll(iteration - 1) <= 1;

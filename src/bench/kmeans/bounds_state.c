@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/kmeans/bounds_state.h"
 
-enum { BLOCKS = 8 }; /* of a chunk */
+enum { BLOCKS = 8 }; /* in a chunk */
 
 /* Measured (Sapphire Rapids, AVX-512). Other CPUs have other costs, but similar ratios. */
 struct costs costs_of(const struct tiles *t, unsigned d, unsigned groups)

@@ -12,7 +12,7 @@
 struct costs {
 	double all;	/* brute force */
 	double bound;	/* making bounds, on top of brute force */
-	double suspect; /* measuring the distance to its centre */
+	double suspect; /* measuring a suspect's distance to its centre */
 	double look;	/* scores of one group, for a suspect */
 };
 
@@ -20,7 +20,7 @@ struct costs costs_of(const struct tiles *, unsigned d, unsigned groups);
 
 /* A point whose bounds cross: its label may change. */
 struct suspect {
-	/* scores: of the nearest centre, and in the same group */
+	/* scores of the nearest centre, and of the second nearest in the same group */
 	double least, second;
 	uint32_t label;
 	unsigned point; /* in the chunk */
@@ -28,17 +28,22 @@ struct suspect {
 
 /* Lies at the start of a worker's memory. */
 struct bounds {
-	const struct tiles *tiles, *floats; /* of the points' type; of the bounds' */
+	const struct tiles *tiles, *floats; /* for the points' type; for the bounds' */
 	struct packed centres;
 	unsigned chunk, groups;
 	struct costs costs;
-	bool on; /* for all chunks; false: for the scouts only */
+	bool on; /* bounds are used for all chunks; false: for the scouts only */
 	char *block;
 	uint32_t *label;
 	bool *bounded; /* by chunk: it has bounds */
-	/* by point: distance to its centre, to all others; follow the centres */
+	/*
+	 * by point: bounds of the distance to its centre, and to any other; updated as centres move
+	 */
 	float *upper, *lower;
-	/* by point and group: lower bound to its centres but the point's own, plus `drift` */
+	/*
+	 * by point and group: lower bound of the distance to the group's centres, without the
+	 * point's own, plus `drift`
+	 */
 	float *group;
 	double *square; /* by point: |x|^2 */
 	/* by group: how far any of its centres may have moved, over all iterations */
@@ -48,7 +53,7 @@ struct bounds {
 	char *row;
 	struct suspect *suspect;
 	struct winner *winner;
-	uint16_t *list; /* by group: suspects that look at it */
+	uint16_t *list; /* by group: the suspects that need its scores */
 	unsigned *listed;
 	uint16_t *near;
 	float *reach; /* by group: the drift, rounded up */
@@ -60,11 +65,11 @@ struct moves {
 	uint32_t which; /* the centre that moved most */
 };
 
-/* Bytes of a share's memory; sets it up at `memory`, aligned to APART. */
+/* Bytes of a share's memory; bounds_lay_out() sets it up at `memory`, aligned to APART. */
 size_t bounds_bytes(size_t n, unsigned d, unsigned k, enum real);
 void bounds_lay_out(void *memory, size_t n, unsigned d, unsigned k, enum real);
 
-/* Bounds of a distance from its computed square. */
+/* Upper and lower bound of a distance, from its computed square. */
 static inline float upper_of(double square, const struct stage *g)
 {
 	return (float)sqrt(fmax(square + 8 * g->slack, 0)) * UPPER;
@@ -75,13 +80,16 @@ static inline float lower_of(double square, const struct stage *g)
 	return (float)sqrt(fmax(square - 8 * g->slack, 0)) * LOWER;
 }
 
-/* A centre with a lower bound above this has no lower score than one within `upper`. */
+/* A centre whose lower bound exceeds this can't have a lower score than a centre within `upper`. */
 static inline float beyond(float upper, const struct stage *g)
 {
 	return (float)sqrt((double)upper * (double)upper + 8 * g->slack) * UPPER;
 }
 
-/* `score`: the least of the group's centres, without the point's own. */
+/*
+ * Sets a point's bound for a group. `score`: the least of the group's centres, without the point's
+ * own.
+ */
 static inline void note_bound(struct bounds *b, const struct stage *g, size_t point, unsigned group,
 			      double score)
 {

@@ -9,7 +9,7 @@
 extern const struct method method_brute;
 
 /*
- * For a share's points first..last-1, where `first` begins a block. The first iteration after
+ * Assigns a share's points first..last-1, where `first` begins a block. The first iteration after
  * build() also fills the blocks.
  */
 void brute_force(const struct tiles *, const struct packed *, char *blocks, uint32_t *label,

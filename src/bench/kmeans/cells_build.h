@@ -2,7 +2,7 @@
 /*
  * Points are sorted into cells, and within a cell into tiles. Part of cells_loops.h.
  */
-/* A record: d values, then the point's number in the room of a value. */
+/* A record: d values, then the point's number in the space of a value. */
 #define RECORD(x, i) ((REAL *)(x)->record + (size_t)(i) * (d + 1))
 #define SPARE(x, i)  ((REAL *)(x)->spare + (size_t)(i) * (d + 1))
 /*
@@ -17,7 +17,7 @@ INLINE uint32_t NAME(bucket)(REAL where, uint32_t last)
 	return (uint32_t)(int32_t)(above < (REAL)(int32_t)last ? above : (REAL)(int32_t)last);
 }
 
-/* Divides a box into about so many buckets, about as long as wide. Returns how many. */
+/* Divides a box into about `buckets` buckets, which are about as long as wide. Returns how many. */
 INLINE uint32_t NAME(grid)(const REAL *low, const REAL *high, unsigned d, double buckets,
 			   uint32_t *side, REAL *per)
 {
@@ -171,7 +171,8 @@ INLINE void NAME(tile)(struct index *x, struct cell *cell, const REAL *record, u
 		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = r[j];
 		memcpy(&from[to], &r[d], sizeof(*from));
 	}
-	for (uint32_t to = n; to < room; to++) /* pad with copies of the last; labels unused */
+	/* pad with copies of the last point, whose labels are not used */
+	for (uint32_t to = n; to < room; to++)
 		UNROLL for (unsigned j = 0; j < d; j++) LANE(tile, to, j) = LANE(tile, n - 1, j);
 	for (uint32_t t = 0; t < x->stride; t++)
 		until[t] = t < room / TILE ? -1 : INFINITY;

@@ -32,7 +32,7 @@ static int first_fit(const struct problem *p, enum prune prune, int first)
 	return METHODS;
 }
 
-/* On the rank with most points, so that all ranks choose alike. */
+/* Whether the rank with the most points has room, so that all ranks choose alike. */
 static bool has_room(const struct problem *p, const struct choice *choice)
 {
 	struct problem largest = *p;

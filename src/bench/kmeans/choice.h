@@ -9,7 +9,7 @@ enum prune { PRUNE_AUTO, PRUNE_NONE, PRUNE_BOUNDS, PRUNE_CELLS };
 /* the choices of a parameter, in the order of enum prune */
 #define PRUNE_CHOICES "auto,none,bounds,cells"
 
-/* Its method is NULL where the kind of pruning does not fit. The same on all ranks. */
+/* The method is NULL if the kind of pruning does not fit the problem. The same on all ranks. */
 struct choice choice_make(const struct problem *, enum prune);
 
 #endif

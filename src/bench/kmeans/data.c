@@ -17,11 +17,11 @@ struct data {
 	struct matrix *file; /* of points; NULL: they are generated */
 	struct recipe recipe;
 	size_t first;		  /* row of this rank's first point */
-	atomic_flag told;	  /* `why` is taken */
+	atomic_flag told;	  /* a worker has taken `why` */
 	char why[PATH_MAX + 256]; /* why there are no points; "": there are */
 };
 
-/* By any worker: the first to fail says why. */
+/* From any worker: the first to fail says why. */
 static void tell(struct data *d, const char *why)
 {
 	if (!atomic_flag_test_and_set(&d->told))

@@ -32,8 +32,8 @@ void frame_lay_out(struct frame *f, struct carver *c, const struct problem *p)
 }
 
 /*
- * Computed in the points' type; cut at FARTHEST, so that squares do not overflow. (A start centre
- * beyond it moves.)
+ * The relative coordinate, computed in the points' type and clamped to FARTHEST, so that squares do
+ * not overflow. (So a start centre beyond FARTHEST moves.)
  */
 static double relative(const struct frame *f, double given, unsigned j)
 {
@@ -72,7 +72,10 @@ double frame_put_centre(struct frame *f, unsigned c, const double *value)
 	return sqrt(moved) * (1 + (d + 4) * DBL_EPSILON);
 }
 
-/* Scales, and bounds of rounding: from the box of the points, and how far centres start outside. */
+/*
+ * Sets the scales of sums and the bounds of rounding errors, from the box of the points and from
+ * start centres outside it.
+ */
 static void bound(struct frame *f)
 {
 	const unsigned d = f->stage.d;

@@ -17,12 +17,12 @@ struct frame {
 	double *low, *high, *moved, *scale;
 };
 
-/* Carves its arrays. */
+/* Carves the frame's arrays. */
 void frame_lay_out(struct frame *, struct carver *, const struct problem *);
 
 /*
- * Expects low and high to be the box of all points as given: makes the box relative, and sets the
- * start centres, which are also copied to `given` (k rows of d). Scratch: d.
+ * Expects low and high to be the box of all points as given; makes it relative. Sets the start
+ * centres, and copies them, as given, to `given` (k rows of d). Scratch: d values.
  */
 void frame_begin(struct frame *, const struct problem *, double *given, double *scratch);
 

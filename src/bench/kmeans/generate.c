@@ -18,7 +18,7 @@ static void put(const struct points *p, size_t at, double value)
 	real_set(p->real, p->x, at, value);
 }
 
-/* For float keeps the upper 24 bits: rounding to nearest could yield 1. */
+/* With float only the upper 24 bits are kept: rounding to nearest could yield 1. */
 static void uniform_row(const struct points *p, size_t at, uint64_t row)
 {
 	const uint64_t kept = p->real == REAL_FLOAT ? UINT64_MAX << 40 : UINT64_MAX;
@@ -28,8 +28,8 @@ static void uniform_row(const struct points *p, size_t at, uint64_t row)
 }
 
 /*
- * Two normal deviates from two words (Box and Muller 1958). With 53 bits they end at 8.57
- * deviations.
+ * Two normal deviates from two words (Box and Muller 1958). With 53 bits they are at most 8.57
+ * standard deviations.
  */
 static void blob_row(const struct points *p, size_t at, uint64_t row, uint64_t middle,
 		     double spread)
@@ -64,7 +64,7 @@ void generate_points(const struct recipe *r, size_t first, struct points *part)
 	}
 }
 
-/* Permuted twice: once draws some of few rows a tenth more often than others. */
+/* Permutes twice: a single permutation of few rows draws some a tenth more often than others. */
 size_t drawn_row(uint64_t seed, size_t n, size_t turn)
 {
 	const uint64_t starts = stream(seed, OF_STARTS);

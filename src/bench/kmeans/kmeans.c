@@ -4,7 +4,7 @@
  *
  * Lloyd's k-means. The variants 2p, 2q and 3p, 200,000 points of two dimensions, 81 clusters and
  * 108 iterations are those of P. Sestoft, "A multicore performance mystery solved" (2017), sections
- * 1 to 3; so is the padding that fixes 2q. `best` is the fastest that we have.
+ * 1 to 3; so is the padding that fixes 2q. `best` is the fastest version.
  */
 #include <errno.h>
 #include <math.h>
@@ -103,7 +103,7 @@ struct state {
 	double rate[]; /* of each worker, multiply-adds/s */
 };
 
-/* The life of a trial. */
+/* ---- the phases of a trial ---- */
 
 /* NULL: the variant is `best`. */
 static const enum rung *rung_of(const struct trial *t)
@@ -189,7 +189,7 @@ static void measure_rate(void *state, struct worker *self)
 	s->rate[self->index] = rate_fma(s->problem.points.real);
 }
 
-/* Sum over all workers, measured at once, as they ran in the sample. */
+/* The sum over all workers, which are measured at the same time, since they run so in a sample. */
 static double rate_of_all(struct state *s)
 {
 	double sum = 0;
@@ -258,7 +258,7 @@ static const struct variant variants[] = {
 
 static const struct role roles[] = { { "thread", NULL, TO_COMPLETION }, { 0 } };
 
-/* Of all ranks. */
+/* Pairs of a point and a cluster, on all ranks. */
 static double distances(const struct trial *trial)
 {
 	return (double)trial->value[ROWS].count * (double)trial->value[CLUSTERS].count;

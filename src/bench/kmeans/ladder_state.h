@@ -41,7 +41,7 @@ static inline size_t end_of(const struct ladder *l, unsigned worker)
 
 /*
  * Maps regions in the arena and notes their homes; does not touch them. The problem is copied. -1:
- * no memory; ladder_state_close() also then.
+ * out of memory; ladder_state_close() must be called then, too.
  */
 int ladder_state_open(struct ladder *, const struct problem *, enum rung, struct arena *);
 void ladder_state_close(struct ladder *);

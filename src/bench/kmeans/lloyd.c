@@ -95,7 +95,7 @@ static void prepare(struct lloyd *l)
 	struct workspace *space = &l->space;
 
 	join_boxes(l);
-	/* the boxes are done with: the first is scratch */
+	/* the boxes are not needed after this: the first is scratch */
 	frame_begin(&space->frame, &l->problem, space->solution.centre, space->box);
 	sums_clear(&space->total);
 	space->solution.iterations = space->solution.distances = 0;

@@ -44,7 +44,7 @@ struct stage {
 	uint64_t iteration;  /* 0, 1, ... */
 	/* distances computed in the last iteration, by all workers of all ranks */
 	uint64_t computed;
-	enum isa widest; /* that may be used: tests take narrower ones, too */
+	enum isa widest; /* that may be used: tests also take narrower ones */
 	/* the user chose the method: it must not switch itself off */
 	bool forced;
 };
@@ -53,7 +53,9 @@ struct stage {
 struct share {
 	_Alignas(APART) size_t n; /* its points */
 	const void *x;		  /* as given: n rows of d */
-	/* bytes() of the method's own, aligned to APART; kept from build() to labels() */
+	/*
+	 * the method's own memory, bytes() long and aligned to APART; kept from build() to labels()
+	 */
 	void *memory;
 	size_t bytes; /* of all of this worker's memory */
 	/* zero before assign(), which adds moved points and the number of computed distances */
@@ -90,7 +92,7 @@ struct method {
 /* The chosen methods. */
 struct choice {
 	const struct method *method;
-	/* takes over where the first turns out not to pay; NULL: nothing does */
+	/* takes over if `method` turns out not to pay; NULL: none does */
 	const struct method *otherwise;
 };
 

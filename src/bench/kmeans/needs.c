@@ -37,7 +37,7 @@ static const char *pointless(const struct trial *t)
 /* Memory left beside the points and the check; 0: no limit known. */
 static size_t room_of(const struct trial *t, const struct problem *p)
 {
-	struct problem largest = *p; /* of all ranks' shares, so that all choose alike */
+	struct problem largest = *p; /* the largest share, so that all ranks choose alike */
 	size_t beside;
 
 	largest.points.n = share_size(p->all, 0, ranks_of(t->ranks));
@@ -72,7 +72,7 @@ static size_t bytes_of(const struct trial *t)
 	const enum rung *rung = t->variant->data;
 	double values;
 
-	/* the largest share: all ranks refuse alike */
+	/* of the largest share, so that all ranks refuse alike */
 	p.points.n = share_size(p.all, 0, ranks_of(t->ranks));
 	values = ((double)p.points.n + (double)p.k * (p.threads + 1.0)) * (p.points.d + 64.0);
 	if (values > 0x1p50) /* no machine has it, and products would overflow */

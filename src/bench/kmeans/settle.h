@@ -8,7 +8,9 @@
 
 #include "trial.h"
 
-/* See struct parameter: once it is settled. */
+/*
+ * Whether a parameter names a file to read, after kmeans_settle(). See `input` of struct parameter.
+ */
 bool kmeans_reads_points(const union value *);
 bool kmeans_reads_centres(const union value *);
 

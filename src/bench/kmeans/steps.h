@@ -6,8 +6,8 @@
 #include "bench/kmeans/ladder_state.h"
 
 /*
- * An iteration is: assign; if there is `add`, a barrier and add; a barrier, and the means. Returns
- * how many labels changed (add: 0).
+ * An iteration is: assign, and a barrier; add, if there is one, and a barrier; then the means. A
+ * step returns how many labels changed; add returns 0.
  */
 typedef uint64_t step(struct ladder *, unsigned worker);
 struct steps {

@@ -43,7 +43,7 @@ INLINE void NAME(add_locked)(unsigned char *cluster, const REAL *x, unsigned d, 
 }
 
 /*
- * Assigns the worker's points, and at once does with each what `then` says. Returns how many labels
+ * Assigns the worker's points, and treats each at once as `then` says. Returns how many labels
  * changed.
  */
 INLINE uint64_t NAME(assign)(struct ladder *l, unsigned worker, unsigned d, size_t stride,

@@ -19,7 +19,7 @@
 #include <string.h>
 
 /*
- * Adding it makes the low bits of a double an integer. It stays in the terms, and is subtracted
+ * Added to a double, it makes the low bits an integer. It stays in the terms, and is subtracted
  * once from their sum: sums_remove_magic().
  */
 #define SUM_MAGIC      0x1.8p52
@@ -63,8 +63,8 @@ static inline int sum_bits(size_t points)
 }
 
 /*
- * For values up to `most` in absolute value. Between 2^-1000 and 2^1000, so that a product with it
- * is exact enough.
+ * The scale for values up to `most` in absolute value. Between 2^-1000 and 2^1000, so that a
+ * product with it is exact enough.
  */
 static inline double sum_scale(double most, size_t points)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The suspects of a chunk, from point `first` on: points whose bounds do not exclude a new label.
- * To be called in this order.
+ * The suspects of a chunk that begins at point `first`: points whose bounds do not exclude a new
+ * label. The functions are called in this order.
  */
 #ifndef LOCUS_KMEANS_SUSPECTS_H
 #define LOCUS_KMEANS_SUSPECTS_H

@@ -26,8 +26,8 @@ struct winner {
 };
 
 /*
- * A float times this bounds the number that was rounded to it, from above or below; also for sums
- * of a few.
+ * A float times one of these bounds the number that was rounded to it, from above or below; this
+ * also holds for sums of a few such floats.
  */
 #define UPPER (1 + 0x1p-20F)
 #define LOWER (1 - 0x1p-20F)
@@ -85,7 +85,7 @@ struct tiles {
 };
 enum { MOST_BLOCK = 64, MOST_WIDTH = 64, CHAINS = 16 }; /* points of a block, bytes of a vector */
 
-/* The i-th that this CPU can run, widest first; NULL: no more. */
+/* The loops for the i-th instruction set that this CPU can run, the widest first; NULL: no more. */
 const struct tiles *tiles_usable(unsigned i, enum real);
 const struct tiles *tiles_choose(enum real); /* the widest */
 /* Room for centres. */

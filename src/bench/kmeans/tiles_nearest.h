@@ -60,7 +60,10 @@ TARGET static inline REAL NAME(least_but)(const NAME(vector) * s, unsigned but)
 	return LEAST(least);
 }
 
-/* Prefetches what follows the block: it comes next. */
+/*
+ * See struct tiles; with `bound` nearest_two(), else nearest(). Prefetches the next block, which
+ * follows this one in memory.
+ */
 TARGET __attribute__((always_inline)) static inline void
 NAME(look)(const void *block, const struct packed *centres, uint32_t *label, void *scores,
 	   const bool bound, void *bests, void *seconds)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Includes LOOPS for both types of values, in the instructions that vectors.h has just defined, and
- * undefines these, for the next ones. No header: vectors.h includes it once for each set.
+ * Includes LOOPS for both types of values, in the instructions that vectors.h has defined, and
+ * undefines these for the next instruction set. No header: vectors.h includes it once for each set.
  */
 #define LANES	   (WIDTH / sizeof(REAL))
 #define V(address) (*(NAME(vector) *)(address))

@@ -9,7 +9,10 @@
 #include "kit/agree.h"
 #include "kit/shares.h"
 
-/* Differences of coordinates to compute at most; beyond, only every n-th point is checked. */
+/*
+ * The most differences of coordinates to compute; if there are more, only every n-th point is
+ * checked.
+ */
 #define MOST_DIFFERENCES (UINT64_C(1) << 25)
 
 /* What a worker finds in its share. */
@@ -29,7 +32,7 @@ struct verification {
 	unsigned d;
 	uint32_t k;
 	double *middle, *scale; /* d; scale 0: the dimension can't be summed */
-	/* a power of two: differences times it have squares within any type's range */
+	/* a power of two: differences times it have squares within the range of any type */
 	double unit;
 	double bound; /* tolerance of squared distances, in that unit */
 	size_t every; /* one point in so many is checked */
@@ -215,7 +218,7 @@ static void measure_box(struct verification *k)
 	k->every = (size_t)(differences / MOST_DIFFERENCES + (differences % MOST_DIFFERENCES > 0));
 }
 
-/* Of a mean of `count` points, in dimension j. */
+/* The tolerance of a mean of `count` points, in dimension j. */
 static double tolerance(const struct verification *k, unsigned j, uint64_t count)
 {
 	const double *most = k->finding[0].most;
@@ -315,7 +318,7 @@ const char *solution_verify(const struct problem *p, const struct solution *s)
 	return wrong;
 }
 
-/* Over all ranks, of x >= 0; exact to 2^-40 of the largest. */
+/* The sum of x >= 0 over all ranks; exact to 2^-40 of the largest. */
 static double sum_over(const struct ranks *ranks, double x)
 {
 	double most = x;

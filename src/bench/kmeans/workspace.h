@@ -11,10 +11,13 @@ struct workspace {
 	struct frame frame;
 	struct solution solution;
 	struct share *share; /* by worker */
-	/* by worker: least values of its points, negated largest values; APART from it, scratch */
+	/*
+	 * by worker: least values of its points, negated largest values; APART from these, scratch
+	 */
 	double *box;
 	size_t box_stride;
-	struct sums change, total; /* of this rank, then of all ranks; over all iterations */
+	/* change: of this rank, then of all ranks; total: over all iterations */
+	struct sums change, total;
 	void *memory;
 	size_t bytes;
 };
@@ -22,7 +25,7 @@ struct workspace {
 /* Bytes that are mapped. points.x is not used. */
 size_t workspace_bytes(const struct problem *, const struct choice *);
 
-/* Maps memory, without touching it. -1 with errno; workspace_close() also then. */
+/* Maps memory, without touching it. -1 with errno; workspace_close() must be called then, too. */
 int workspace_open(struct workspace *, const struct problem *, const struct choice *);
 void workspace_close(struct workspace *);
 
