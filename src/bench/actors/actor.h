@@ -24,7 +24,7 @@ struct message {
 	struct message *next; /* in a mailbox */
 	uint64_t sent;	      /* clock_ticks(); 0: it is not timed */
 	uint64_t hops;	      /* for the body: how often it was handled */
-	uint64_t index;	      /* the body's */
+	uint64_t index;	      /* for the body */
 };
 
 /* One line: neighbours do not share it, and thousands of actors do not fill the cache. */
@@ -34,7 +34,7 @@ struct actor {
 	/* messages taken from the inbox, in order; only for the thread that runs the actor */
 	struct message *first, *last;
 	struct actor *next; /* in a queue of actors */
-	void *state;	    /* the body's */
+	void *state;	    /* for the body */
 	uint64_t ran;	    /* messages handled */
 	unsigned home;	    /* the thread that it belongs to */
 	unsigned on;	    /* the thread that ran it last */

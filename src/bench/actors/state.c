@@ -243,8 +243,8 @@ void actors_reset(void *state)
 
 /*
  * Derives how often each message is handled from the number that all threads are to handle. A few
- * times at least, unless the user set the number: a message is sent for the first time before the
- * sample, so that handling does not include the cost of sending.
+ * times at least, unless the user set the number: a message is first sent before the sample, so its
+ * first handling does not include the cost of sending.
  */
 static void share_out(struct state *s)
 {

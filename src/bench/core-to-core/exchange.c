@@ -5,8 +5,8 @@
 #include "kit/opaque.h"
 
 /*
- * Failed looks after which a waiting side yields its CPU. Looks have no pause instruction between
- * them, since its time would be part of the result.
+ * Failed looks after which a waiting side yields its CPU. There is no pause instruction between
+ * looks: its latency would be part of the result.
  */
 enum { LOOKS = 1 << 14 };
 

@@ -31,9 +31,8 @@ static bool fits(const struct problem *p)
 }
 
 /*
- * Within the first three iterations bounds don't pay, because centres still move far. Up to 30
- * iterations, they pay only if a suspect costs less than twice brute force, because suspects become
- * rare late.
+ * With up to 3 iterations bounds don't pay, because centres still move far. With up to 30, they pay
+ * only if a suspect costs less than twice brute force, because suspects become rare late.
  */
 static bool pays(const struct problem *p)
 {
@@ -143,8 +142,8 @@ static double try_bounds(struct bounds *b, struct share *s, const struct stage *
 	suspects_look(b, s, g, first);
 	suspects_finish(b, s, g, first, left);
 	/*
-	 * one distance for each suspect; for those left it was computed again, and counted, with a
-	 * group
+	 * one distance for each suspect; those left had it computed again, and counted, by
+	 * suspects_look()
 	 */
 	*s->change.computed += measured - left;
 	return measured * cost->suspect + (double)looks * cost->look;

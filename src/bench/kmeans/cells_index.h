@@ -79,7 +79,7 @@ struct index {
 	uint32_t *histogram; /* of each level */
 	struct cell *cell;
 	uint32_t cells;
-	/* by cell and tile: the value of cell->gone from which on the tile must be looked at */
+	/* by cell and tile: once cell->gone reaches this value, the tile must be looked at */
 	void *until;
 	/* each tile: d lines of values and one of labels, which are -1 at first */
 	void *tile;

@@ -51,7 +51,7 @@ struct problem {
 	const struct ranks *ranks; /* NULL: this process alone */
 };
 
-/* Of `start`. */
+/* Bytes of `start`. */
 static inline size_t centres_bytes(const struct problem *p)
 {
 	return (size_t)p->k * p->points.d * real_bytes(p->points.real);

@@ -19,7 +19,7 @@
 #include <string.h>
 
 /*
- * Added to a double, it makes the low bits an integer. It stays in the terms, and is subtracted
+ * Added to a double, it leaves an integer in the low bits. It stays in the terms, and is subtracted
  * once from their sum: sums_remove_magic().
  */
 #define SUM_MAGIC      0x1.8p52

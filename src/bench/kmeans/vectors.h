@@ -17,7 +17,7 @@
  *	ROOT(a)                    of each value
  *	LEAST(a)                   of all values of a vector
  *	GREATER(a, b), AT_MOST(a, b), EQUAL(a, b), DIFFER(a, b)
- *	                           a mask. NaN only DIFFERs
+ *	                           a mask; of NaN only DIFFER is true
  *	PICK(mask, a, b)           a where the mask is set, else b; PICK_INTEGERS: of integers
  *	BITS(mask)                 as an integer: the first value's bit is the lowest
  *	IN_PLACE(a)                an opaque use: the compiler must have it in a register

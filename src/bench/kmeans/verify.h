@@ -6,9 +6,9 @@
 #include "bench/kmeans/problem.h"
 
 /*
- * By the team; only worker 0 may call these. u is the unit roundoff of the points' type, S the
- * squared diagonal of the box around all points and centres, e = 2^-52 |x| of the farthest corner
- * of the points' box. Checked are:
+ * Run on the team; only worker 0 may call these functions. u is the unit roundoff of the points'
+ * type, S the squared diagonal of the box around all points and centres, e = 2^-52 |x| of the
+ * farthest corner of the points' box. Checked are:
  *
  *	labels   no centre of `from` is nearer than the label's by more than 8 (d + 5) u S +
  *	         4 e sqrt(S) + 2 e^2 in squared distance. That covers the rounding of distances,

@@ -23,8 +23,8 @@ union position {
 typedef void chase(union position *at, const void *base, uint64_t rounds);
 
 /*
- * NULL: there is no such kernel. There are 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of pointers,
- * and 1 of ints.
+ * NULL: there is no such kernel. Kernels follow 1, 2, 3, 4, 6, 8, 12, 16, 24 or 32 chains of
+ * pointers, or 1 of ints.
  */
 chase *chase_choose(unsigned chains, bool ints);
 /* Loads of one round, over all chains. */

@@ -5,7 +5,7 @@
 #include "machine/limits/limits.h"
 #include "machine/topology/topology.h"
 
-/* bytes: the largest working set is not smaller, in case cache sizes are unknown */
+/* bytes: least size of the largest working set, in case cache sizes are unknown */
 #define LEAST_TOP (UINT64_C(64) << 20)
 /*
  * bytes: trials with larger working sets are measured alone, since those sampled in turn evict each

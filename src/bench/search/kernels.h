@@ -46,7 +46,7 @@ struct dealer {
 /* Deals the keys of the stream's next packet. In turn: the packet goes to the next searcher. */
 typedef void deal(struct dealer *);
 deal deal_in_turn;
-/* By range: each key goes into a packet for the owner of its range, which is sent when full. */
+/* By range: each key goes into the packet for the owner of its range; full packets are sent. */
 deal deal_by_range_32, deal_by_range_64;
 /* Sends the packets that are not full. */
 void deal_rest(struct dealer *);

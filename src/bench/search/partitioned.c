@@ -51,10 +51,7 @@ void partitioned_search(struct partitioned *p, struct worker *self)
 	team_barrier(p->team);
 	s->timesheet.partitioning = clock_ticks() - s->timesheet.began;
 	for (unsigned i = 0; i < threads; i++) {
-		/*
-		 * each thread starts with its own block, so that no two read the same block at
-		 * first
-		 */
+		/* each thread starts with its own block, so no two start with the same */
 		const unsigned from = me + i < threads ? me + i : me + i - threads;
 		const uint32_t *range = p->cuts + from * cuts + me;
 

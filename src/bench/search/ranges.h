@@ -15,7 +15,7 @@ struct ranges {
 	/*
 	 * The last elements of all ranges but the last, followed by largest keys: slots - 1 in all,
 	 * of the keys' width. A key's owner is the number of limits less than it. So its
-	 * lower_bound is in the owner's range, or at the end of that.
+	 * lower_bound is in the owner's range, or at its end.
 	 */
 	void *limit;
 };

@@ -51,8 +51,9 @@ uint64_t searcher_begin(struct searcher *);
 void searcher_note(struct searcher *, const void *keys, size_t n, uint32_t packet, uint64_t ticks);
 
 /*
- * The times of all whole packets of n searchers, in s; NAN: there are none. A tick of searcher i
- * takes s_per_tick[i]. Replaces the contents of `all` by these times.
+ * Of the times of all whole packets of n searchers, in s: the 99th percentile and the standard
+ * deviation; NAN: there are no packets. A tick of searcher i takes s_per_tick[i]. `all` is
+ * overwritten by these times.
  */
 struct packet_times {
 	double p99, deviation;
