@@ -8,7 +8,7 @@
 struct core_to_core {
 	exchange *exchange;
 	struct lines *lines;	   /* meetings * tables */
-	unsigned meetings, tables; /* of each pair; pairs that meet concurrently */
+	unsigned meetings, tables; /* meetings of a pair; pairs that meet concurrently */
 };
 
 static inline struct lines *core_to_core_lines(const struct core_to_core *c, unsigned meeting,

@@ -97,10 +97,10 @@ static const struct ratio ratios[] = {
 struct state {
 	struct problem problem;
 	void *start;
-	/* one of them is NULL */
+	/* one of the two is NULL */
 	struct ladder *ladder;
 	struct lloyd *lloyd;
-	double rate[]; /* of each worker, multiply-adds/s */
+	double rate[]; /* multiply-adds/s of each worker */
 };
 
 /* ---- the phases of a trial ---- */
@@ -159,7 +159,9 @@ static void enter(void *state, struct worker *self)
 	ladder_enter(((struct state *)state)->ladder, self);
 }
 
-/* All ranks take rank 0's start centres: of blobs, the last bits depend on the rank's libm. */
+/*
+ * All ranks take rank 0's start centres: the last bits of generated blobs depend on a rank's libm.
+ */
 static void enter_best(void *state, struct worker *self)
 {
 	struct state *s = state;

@@ -52,7 +52,7 @@ static void *map(struct arena *arena, const char *name, size_t bytes, struct reg
 	return *region ? region_base(*region) : NULL;
 }
 
-/* On worker 0's node: it touches the region first. */
+/* Maps memory on the node of worker 0, which touches it first. */
 static void *map_shared(const struct ladder *l, struct arena *arena, const char *name, size_t bytes)
 {
 	struct region *region;
@@ -63,7 +63,7 @@ static void *map_shared(const struct ladder *l, struct arena *arena, const char 
 	return base;
 }
 
-/* A part on each worker's node: `each` bytes per worker, or per point. */
+/* Maps memory with a part on each worker's node: `each` bytes per worker, or per point. */
 static void *map_apart(const struct ladder *l, struct arena *arena, const char *name, size_t each,
 		       bool by_points)
 {

@@ -89,7 +89,7 @@ static void join_boxes(struct lloyd *l)
 	}
 }
 
-/* Before the first iteration: worker 0. */
+/* Prepares the first iteration, on worker 0. */
 static void prepare(struct lloyd *l)
 {
 	struct workspace *space = &l->space;

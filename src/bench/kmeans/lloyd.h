@@ -21,8 +21,8 @@ struct worker;
 struct lloyd *lloyd_open(const struct problem *, enum prune);
 void lloyd_enter(struct lloyd *, struct worker *); /* each worker: first touch of its memory */
 /*
- * By all workers of all ranks: the whole clustering, from the points as given (building indices
- * included) to labels and centres. Begins anew each time.
+ * Called by all workers of all ranks: does the whole clustering, from the points as given (building
+ * indices included) to labels and centres. Begins anew each time.
  */
 void lloyd_work(struct lloyd *, struct worker *);
 /* valid until lloyd_close() or the next lloyd_work() */

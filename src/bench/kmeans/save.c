@@ -47,7 +47,7 @@ static const char *save_centres(const struct trial *t, const struct problem *p,
 	return why;
 }
 
-/* Only in the first allocation: the others find the same. */
+/* Only the first allocation saves: the others find the same solution. */
 static bool saves(const struct trial *t, unsigned parameter)
 {
 	return t->allocation == 0 && !is(t->value, parameter, NONE);

@@ -90,7 +90,7 @@ static inline int64_t sum_term(double x, double scale)
 	return bits;
 }
 
-/* Adds cluster c of `from` to that of `to`. */
+/* Adds cluster c of `from` to cluster c of `to`. */
 static inline void sums_join(struct sums *to, const struct sums *from, unsigned c)
 {
 	uint64_t *sum = (uint64_t *)to->sum + (size_t)c * to->d;

@@ -43,28 +43,28 @@ struct tiles {
 	 */
 	void (*transpose)(void *block, const void *given, const void *origin, size_t n, unsigned d);
 	/*
-	 * Of points as given: the least value in each dimension, and the negated largest. Scratch:
-	 * 2 d vectors.
+	 * Finds the box of points as given: the least value in each dimension, and the negated
+	 * largest. Scratch: 2 d vectors.
 	 */
 	void (*box)(const void *given, size_t n, unsigned d, double *least, double *negated,
 		    void *scratch);
-	/* Of a block: the nearest centre of each point. */
+	/* Finds the nearest centre of each point of a block. */
 	void (*nearest)(const void *block, const struct packed *, uint32_t *label);
 	/*
-	 * Also its score, the least score of each group (groups * block), and the second least of
-	 * the nearest centre's group.
+	 * Also finds its score, the least score of each group (groups * block), and the second
+	 * least score of the nearest centre's group.
 	 */
 	void (*nearest_two)(const void *block, const struct packed *, uint32_t *label, void *score,
 			    void *bests, void *seconds);
-	/* For the n listed of the (relative) rows: the nearest centre of one group. */
+	/* Finds, for n listed rows (relative), the nearest centre of one group. */
 	void (*of_group)(const void *rows, const uint16_t *list, unsigned n, const struct packed *,
 			 unsigned group, struct winner *);
 	void (*relate)(void *row, const void *given, const void *origin, unsigned d);
 	/* squared distance of two rows */
 	double (*square)(const void *row, const void *other, unsigned d);
 	/*
-	 * From the least score of each group, lower bounds of distances (squares less a margin);
-	 * of point i at [i * groups]. And |x|^2.
+	 * Computes |x|^2 and, from the least score of each group, lower bounds of distances
+	 * (squares less a margin); those of point i are at [i * groups].
 	 */
 	void (*lower)(const void *block, const void *bests, unsigned d, unsigned groups,
 		      double margin, float *lower, double *squares);
@@ -75,8 +75,8 @@ struct tiles {
 	unsigned (*near)(const void *bounds, const void *reach, unsigned n, double limit,
 			 uint16_t *near, double *least);
 	/*
-	 * Of the first n points of a block, moves those with a new label from sum to sum; copies
-	 * the new labels to `before`.
+	 * Moves those of a block's first n points that have a new label from sum to sum; copies the
+	 * new labels to `before`.
 	 */
 	void (*move)(struct sums *, const void *block, const double *scale, size_t n,
 		     uint32_t *before, const uint32_t *label);

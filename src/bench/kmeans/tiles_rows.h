@@ -40,8 +40,8 @@ TARGET static double NAME(square)(const void *a, const void *b, unsigned d)
 }
 
 /*
- * Of a block: lower bounds of each point's distance to each group, from the group's least score.
- * Also |x|^2.
+ * Computes lower bounds of the distance of each point of a block to each group, from the group's
+ * least score. Also |x|^2.
  */
 TARGET static void NAME(lower)(const void *block, const void *bests, unsigned d, unsigned groups,
 			       double margin, float *lower, double *squares)

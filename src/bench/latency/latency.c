@@ -71,7 +71,7 @@ struct state {
 	struct background background[]; /* by worker; the first has none */
 };
 
-/* A chain's position after so many loads. Chains start evenly spread over the cycle. */
+/* A chain's position after `loads` loads. Chains start evenly spread over the cycle. */
 static union position position_of(const struct state *s, unsigned chain, uint64_t loads)
 {
 	const size_t offset =

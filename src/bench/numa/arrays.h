@@ -19,7 +19,7 @@ struct rule {
 
 struct arrays {
 	const struct rule *rule;
-	size_t elements, line;	       /* of each array; of a cache line */
+	size_t elements, line;	       /* elements of each array; of a cache line */
 	size_t granule;		       /* bytes that are placed together */
 	double *base[ARRAYS];	       /* NULL: the kernel does not use it */
 	struct region *region[ARRAYS]; /* likewise */

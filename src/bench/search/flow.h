@@ -34,7 +34,7 @@ struct flow {
 	_Alignas(APART) _Atomic unsigned finished;
 };
 
-/* Before each sample. */
+/* To be called before each sample. */
 void flow_reset(struct flow *);
 /*
  * The dispatcher: deals until *stop, then waits until all keys are answered. Returns how many

@@ -34,7 +34,7 @@ struct ring {
 	uint64_t seen_taken;
 	_Alignas(APART) _Atomic uint64_t taken; /* the consumer's line */
 	uint64_t seen_put;
-	struct spin_lock lock;	       /* of several consumers */
+	struct spin_lock lock;	       /* for several consumers */
 	_Alignas(APART) size_t stride; /* bytes of a packet; a read-only line */
 	_Alignas(APART) unsigned char packet[];
 };
@@ -50,7 +50,7 @@ static inline size_t ring_bytes(size_t keys)
 	return sizeof(struct ring) + RING * packet_bytes(keys);
 }
 
-/* In memory of ring_bytes(), aligned to APART. */
+/* Opens a ring in memory of ring_bytes(), aligned to APART. */
 static inline void ring_open(struct ring *r, size_t keys)
 {
 	memset(r, 0, ring_bytes(keys));
@@ -96,7 +96,7 @@ static inline void ring_took(struct ring *r)
 			      memory_order_release);
 }
 
-/* From any thread; may be outdated on return. */
+/* For any thread; the answer may be outdated on return. */
 static inline bool ring_is_empty(const struct ring *r)
 {
 	return atomic_load_explicit(&r->put, memory_order_acquire) ==

@@ -33,10 +33,10 @@ struct searcher {
 	struct ring *ring;
 	bool holding;	     /* the ring's first packet is being searched */
 	struct packet *copy; /* for a packet from a ring of several consumers */
-	uint32_t *answers;   /* of the last packet */
-	const void *last;    /* its keys; NULL: none */
+	uint32_t *answers;   /* to the last packet's keys */
+	const void *last;    /* the last packet's keys; NULL: none */
 	size_t last_keys;
-	/* of all samples since the start: how many answers, and their sum */
+	/* answers in all samples since the start: how many, and their sum */
 	uint64_t keys, sum;
 };
 

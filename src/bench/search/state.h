@@ -35,7 +35,9 @@ struct state {
 	double build_time; /* s */
 	struct remote remote;
 	void *remote_memory;
-	/* of each searcher, and of all together; NULL: the way has no times of single packets */
+	/*
+	 * of each searcher, and of all together; NULL: the variant has no times of single packets
+	 */
 	struct histogram *times;
 	struct searcher searcher[];
 };

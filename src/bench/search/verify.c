@@ -6,7 +6,7 @@
 #include "kit/shares.h"
 #include "base/apart.h"
 
-/* One in so many elements is generated again and compared. */
+/* One in PROBED elements is generated again and compared. */
 enum { PROBED = 16 };
 
 static uint64_t element(const struct recipe *r, const void *array, size_t i)
