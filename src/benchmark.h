@@ -14,8 +14,8 @@
  *	work      each worker  the sample: this alone is timed
  *	collect   worker 0     after each sample: metrics beyond time
  *	                       -- the node of every page is read back again --
- *	verify    worker 0     once an allocation: is the answer right? May run the team. Workers
- *                then hold another trial's numbers.
+ *	verify    worker 0     once an allocation: is the answer right? May run the team. The
+ *                fields of struct worker may then be another trial's.
  *	release   worker 0     once an allocation; the harness unmaps the regions
  *
  * A kernel (work) does not print, allocate, ask which variant it is, or read a clock. Exception:
@@ -34,9 +34,9 @@ enum profile { QUICK, STANDARD, PAPER, PROFILES };
  * comma is "\,". A profile without a value takes that of the profile before it.
  *
  * P_LAYOUT says on which nodes the threads of a trial sit:
- *	packed   all on one node: the one with most cores, the first of several
- *	split    as many as packed, as evenly over the nodes as they fit: a free core first, then a
- *	         free CPU
+ *	packed   all on one node: the one with most cores, the first if several are equal
+ *	split    as many as packed, divided over the nodes as evenly as they fit: free cores are
+ *	         taken first, then free CPUs
  *	all      one on each core of the machine
  *	node:1   all on that node
  *	each     a trial for each node with CPUs, as node:N
@@ -46,7 +46,7 @@ enum profile { QUICK, STANDARD, PAPER, PROFILES };
  * are bound by --bind. With one, a list of --bind restricts the CPUs, and close or spread says how
  * threads sit within a node.
  *
- * P_NODE says where memory is to be: numbers, "all", or "first" (of those with memory).
+ * P_NODE says on which node memory lies: numbers, "all", or "first" (of the nodes with memory).
  */
 struct parameter {
 	const char *name, *unit, *help;
@@ -69,9 +69,9 @@ struct parameter {
 	/* P_COUNT, P_SIZE: what the words "auto" and "all" stand for; NULL: no such word */
 	uint64_t (*automatic)(const struct machine *, enum profile),
 		(*all)(const struct machine *, enum profile);
-	/* an x axis: trials of its values are sampled in turn, so that drift does not bend it */
+	/* an x axis: its trials are sampled in turn, so that drift does not bend the curve */
 	bool curve;
-	/* where the answer goes: no part of the identity; can be given for a single trial only */
+	/* where the answer is written: not in the identity; can be given for one trial only */
 	bool output;
 	/*
 	 * P_PATH: whether the value names a file to read, given all values after settle(). Then the
@@ -82,7 +82,7 @@ struct parameter {
 	const char *zero;
 };
 
-/* Stand for a parameter where one is named: the variant, the number of threads. */
+/* Used in place of a parameter's index: the variant, the number of threads. */
 #define P_VARIANT      (~0u)
 #define P_THREADS      (~1u)
 #define BIT(parameter) (UINT64_C(1) << (parameter))
@@ -95,11 +95,11 @@ struct metric {
 	const char *name, *unit, *help;
 	enum better { LOWER_IS_BETTER, HIGHER_IS_BETTER, NEITHER_IS_BETTER } better;
 	/*
-	 * The value is this over the time: what one unit of work comes to, in the metric's unit
-	 * without "/s". NULL: collect() reports the value.
+	 * The value is amount() over the time per unit: the amount of one unit of work, in the
+	 * metric's unit without "/s". NULL: collect() reports the value.
 	 */
 	double (*amount)(const struct trial *);
-	/* What collect() reports it as, and what its value in a sample is then. */
+	/* How collect() reports it, and what its value in a sample is. */
 	enum metric_kind {
 		M_VALUE,	/* report(): the number itself */
 		M_FAIRNESS,	/* report_by_worker(): the least over the most */
@@ -111,7 +111,7 @@ struct metric {
 #define TIME_METRIC(UNIT)                                                                 \
 	{ "time", "s/" UNIT, "wall time of a sample for each " UNIT " that a worker did", \
 	  LOWER_IS_BETTER, NULL }
-/* Units of all threads together, where a unit is the work of one. */
+/* Units of all threads together, where a unit is the work of one thread. */
 #define THROUGHPUT_METRIC(UNIT)                                                        \
 	{ "throughput", UNIT "/s", UNIT "s of all threads together", HIGHER_IS_BETTER, \
 	  threads_together }
@@ -121,10 +121,10 @@ static inline double threads_together(const struct trial *t)
 }
 
 /*
- * A number of two trials that differ in one thing: the time (or another metric) of the one over
- * that of the other. They are sampled in turn, as far as memory has room for both. More than 1
- * always speaks for `to`: where more of a metric is better the quotient is turned over. P_THREADS:
- * the fewest threads over each other number.
+ * Compares two trials that differ in one parameter: the time (or another metric) with `of` over
+ * that with `to`. They are sampled in turn if memory has room for both. More than 1 always means
+ * that `to` is better: the quotient of a metric that is better when higher is inverted. P_THREADS:
+ * the fewest threads are compared with each other number.
  */
 struct ratio {
 	const char *name, *help;
@@ -135,16 +135,16 @@ struct ratio {
 };
 
 /*
- * An event of `--counters default` that would explain the number, as PAPI or perf:: name it; of
- * several, parted by |, the first that can be counted.
+ * An event of `--counters default`, which helps to explain the result, as PAPI or perf:: name it;
+ * of several, separated by "|", the first that can be counted.
  */
 struct explained {
 	const char *events, *what;
 };
 
-/* What happens in a trial. NULL where there is nothing to do. */
+/* The functions of a trial, in the order above. NULL: nothing to do. */
 struct ops {
-	/* the state; NULL with errno on failure; arena_cannot() says why in words */
+	/* returns the state; NULL with errno on failure; arena_cannot() notes why in words */
 	void *(*prepare)(const struct trial *);
 	void (*enter)(void *, struct worker *);
 	void (*reset)(void *);
@@ -156,17 +156,17 @@ struct ops {
 };
 
 /*
- * Workers with a job of their own. Roles are filled in order; the first role's units are the
- * benchmark's.
+ * A group of workers that do the same job. Roles are filled in order; only the first role's units
+ * count in the results.
  */
 struct role {
 	const char *name;
 	unsigned (*workers)(const struct trial *); /* NULL: all that are left */
 	enum until {
-		BY_COUNT, /* calibrated, unless needs.units fixes the work */
+		BY_COUNT, /* a number of units: calibrated, unless needs.units fixes it */
 		/*
-		 * until *stop: raised when the time of the sample is up, or all that are BY_COUNT
-		 * are done
+		 * until *stop, which is raised when the time of the sample is up, or when all
+		 * BY_COUNT workers are done
 		 */
 		BY_DEADLINE,
 		TO_COMPLETION, /* the work ends by itself */
@@ -190,8 +190,8 @@ struct override {
 /* One way of doing the work: a row of plain data. */
 struct variant {
 	const char *name, *summary;
-	const void *data; /* what differs, where data can say it */
-	/* BIT(A) | BIT(B): parameters that mean nothing here, and are no part of its identity */
+	const void *data; /* what differs from other variants, if data can express it */
+	/* BIT(A) | BIT(B): parameters that the variant does not use: not in its identity */
 	uint64_t unused;
 	const struct override *defaults; /* ends with a row without values; NULL: none */
 	const struct ops *ops;		 /* NULL: the benchmark's */
@@ -204,36 +204,37 @@ struct variant {
 	 */
 	bool several_nodes;
 	/*
-	 * What is missing here, such as a library: the variant is impossible then. NULL: nothing is
-	 * missing; the same if there is no function.
+	 * Returns what this machine lacks, such as a library, so that the variant is impossible;
+	 * NULL: nothing. Without a function the variant is always possible.
 	 */
 	const char *(*available)(void);
 };
 
-/* What a trial takes; 0 and NULL: nothing special. */
+/* What a trial requires; 0 and NULL: nothing special. */
 struct needs {
 	const char *pointless; /* why this combination makes no sense: it is left out */
 	size_t bytes;	       /* mapped; over ranks, by the rank that maps most */
-	/* of a sample, of all workers of the first role; 0: as many as it has time for */
+	/* of a sample, for all workers of the first role together; 0: as many as fit its time */
 	uint64_t units;
-	/* units before an allocation is as warm as it stays; 0: a sample is enough */
+	/* units of work until an allocation is fully warm; 0: one sample is enough */
 	uint64_t warm;
-	/* not sampled in turn with others, which would take the caches from it */
+	/* not sampled in turn with other trials, which would evict its data from the caches */
 	bool alone;
-	unsigned meetings; /* IN_PAIRS: of each pair, in a batch */
+	unsigned meetings; /* IN_PAIRS: how often each pair meets in a batch */
 };
 
 /*
- * How long a sample takes. `time` is that over the units of a worker of the first role, on average.
+ * How the length of a sample is measured. `time` is this length over the mean number of units that
+ * a worker of the first role did.
  */
 enum scored {
 	SPAN, /* from the first worker's start to the last one's end */
 	/* from the last one's start to the first one's end: work() sets worker.together */
 	TOGETHER,
 	/*
-	 * Workers meet two by two, each with each, in rounds of disjoint pairs: the median of what
-	 * each pair takes once both are there. A worker's group is its pair, its role which of the
-	 * two it is; in rounds without it, work() is not called.
+	 * Workers meet in pairs, each with each other, in rounds of disjoint pairs: the median time
+	 * of the pairs, each from when both workers have started. worker.group is the pair,
+	 * worker.role which of the two; a worker without a pair in a round does not call work().
 	 */
 	IN_PAIRS,
 };
@@ -243,7 +244,7 @@ struct preset {
 	const char *variants; /* NULL: all; over ranks, all that can be divided */
 	/* NULL: as many as the layout says; without a layout, one a core */
 	const char *threads;
-	/* s: the sample to aim at; 1e-3 where interference only adds, more for throughput */
+	/* s: target length of a sample; 1e-3 if interference only adds time, more for throughput */
 	double sample;
 	unsigned repeats; /* samples of a trial; 0: until the result is known */
 };
@@ -257,13 +258,13 @@ struct benchmark {
 		const char *source; /* publications it goes back to; NULL: none */
 		enum scored scored;
 	} protocol;
-	/* What a worker counts ("tick", "load", "message"), or all do together ("pass"). */
+	/* What each worker counts ("tick", "load", "message"), or all together ("pass"). */
 	struct {
 		const char *name;
 		bool cycles; /* it is an access: tables show its time in core cycles, too */
 		/*
-		 * Counters are divided by parts, "line", of which a unit of all workers (and ranks)
-		 * has so many; NULL: by units.
+		 * Counts are given per part, such as "line"; parts() says how many a unit of all
+		 * workers (and ranks) has. NULL: counts are given per unit.
 		 */
 		const char *part;
 		double (*parts)(const struct trial *);
@@ -277,9 +278,9 @@ struct benchmark {
 	const struct role *roles; /* ends with a row without a name */
 	struct preset preset[PROFILES];
 	/*
-	 * While trials are planned, before all else: fills in values that follow from others, so
-	 * that equal trials have one identity. `given`: BIT()s of what the user gave. A text is
-	 * replaced by another that can be freed. NULL, or what is wrong with the command line;
+	 * Called first when a trial is planned: fills in values that follow from others, so that
+	 * equal trials have one identity. `given`: BIT()s of what the user gave. A text must be
+	 * replaced by one that free() takes. Returns NULL, or what is wrong with the command line,
 	 * valid until the next call.
 	 */
 	const char *(*settle)(const struct trial *, union value *, uint64_t given);

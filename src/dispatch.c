@@ -92,7 +92,7 @@ static int flush(const struct program *p, int status)
 	return status ? status : EXIT_BAD;
 }
 
-/* Other words for the same: --help, --version; and `help NAME`, which is `NAME --help`. */
+/* Replaces --help, -h and --version by the commands, and `help NAME` by `NAME --help`. */
 static void reword(int argc, char **argv)
 {
 	static char help[] = "help", option[] = "--help", version[] = "version";

@@ -5,7 +5,7 @@
 
 #include "commands/command.h"
 
-/* The exit status. Sets the program's name, with which messages of warnx() begin. */
+/* Returns the exit status. Sets program_invocation_short_name, with which messages begin. */
 int program_main(const struct program *, int argc, char **argv);
 
 #endif

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	for (const struct benchmark *const *b = benchmarks; *b && n < MOST_BENCHMARKS - 1; b++)
 		if (is_divided(*b))
 			divided[n++] = *b;
-	/* a shell asks at each press of a key, and not within a job */
+	/* completion: a shell asks at each press of a key, outside a job, so without MPI */
 	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--complete"))
 		return program_main(&program, argc, argv);
 	program.ranks = cluster_open(&argc, &argv);

@@ -48,11 +48,11 @@ struct ranks {
 	void (*most_host)(double *, size_t);
 	double (*spent)(void); /* s in these calls so far */
 	/*
-	 * Begins to send a piece to each other rank and to take one from each, of at most
-	 * in[rank].size bytes: both by rank, at most 2^31 - 1 bytes, nothing for the rank itself.
-	 * finish() returns when all is there, and in[rank].size is what came. Until then pieces and
-	 * their bytes must not be touched. Exchanges may overlap; all ranks begin them in the same
-	 * order.
+	 * Begins an exchange: sends out[r] to each other rank r, and receives in[r] from it, which
+	 * has room for in[r].size bytes. Both have an entry for each rank, of at most 2^31 - 1
+	 * bytes; the rank's own entry is not used. finish() returns when all pieces have arrived,
+	 * and in[r].size is then the size received. Until then the pieces and their bytes must not
+	 * be touched. Exchanges may overlap; all ranks begin them in the same order.
 	 */
 	void *(*begin)(const struct piece *out, struct piece *in);
 	void (*finish)(void *exchange);
@@ -77,9 +77,9 @@ struct trial {
 	unsigned threads;
 	const struct place *place; /* by worker */
 	bool oversubscribed;	   /* more threads than CPUs */
-	bool floating;		   /* free to move: its places are where they begin */
+	bool floating;		   /* threads may move: their places are where they start */
 	const struct machine *machine;
-	/* for all that is random: the same in each run, unless --seed */
+	/* for all random numbers: the same in each run, unless --seed is given */
 	uint64_t seed;
 	/* 0, 1, ...: mix it into the seed where fresh memory means a fresh pattern */
 	unsigned allocation;
@@ -88,28 +88,28 @@ struct trial {
 	/* memory of the trial (machine/memory/arena.h); NULL while planning */
 	struct arena *arena;
 	struct team *team;	   /* its workers (machine/threads/team.h); NULL while planning */
-	const struct ranks *ranks; /* NULL: this process has it all */
+	const struct ranks *ranks; /* NULL: the trial is not divided over ranks */
 };
 
 /* Filled by collect(). */
 struct result;
-/* Whatever the metric's kind, this is its value. */
+/* Sets the metric's value in this sample, whatever its kind. */
 void report(struct result *, unsigned metric, double value);
 /*
- * The value of one worker; some may have none. What is derived from it covers the workers of all
- * ranks.
+ * The value of one worker; workers may be left out. The metric is derived from the values of the
+ * workers of all ranks.
  */
 void report_by_worker(struct result *, unsigned metric, unsigned worker, double value);
 /*
- * Adds what a worker has seen in this sample; the caller then clears the histogram. `unit`: a value
- * of 1 in the metric's unit, such as 1e-9 for ns.
+ * Adds a worker's histogram of this sample; the caller then clears it. `unit`: what a value of 1 is
+ * in the metric's unit, such as 1e-9 for ns.
  */
 struct histogram;
 void report_distribution(struct result *, unsigned metric, const struct histogram *, double unit);
 double elapsed(const struct result *); /* s: wall time of the sample */
 /*
- * s of it in calls to other ranks, on the rank that spends least: on the others it includes waiting
- * for the slowest. NAN without ranks.
+ * s of the sample spent in the calls of struct ranks, on the rank that spends least: on the others
+ * it includes waiting for the slowest rank. NAN without ranks.
  */
 double communicated(const struct result *);
 

@@ -12,7 +12,7 @@
 #include "machine/clock.h"
 #include "base/message.h"
 
-/* Global, since MPI is: once per process, and its callbacks have no argument of ours. */
+/* Globals: MPI exists once per process, and functions of struct ranks get no state. */
 static MPI_Comm host;	    /* the ranks on this host */
 static double spent_so_far; /* s */
 static struct ranks ranks;
@@ -80,7 +80,7 @@ static void *begin(const struct piece *out, struct piece *in)
 	if (!x || !taken)
 		abort(); /* MPI then ends the other ranks */
 	*x = (struct exchange){ .in = in, .taken = taken };
-	for (unsigned i = 0; i < others; i++) { /* staggered: not all to the same one */
+	for (unsigned i = 0; i < others; i++) { /* staggered: ranks begin with different ones */
 		const unsigned from = (ranks.rank + others - i) % ranks.ranks,
 			       to = (ranks.rank + i + 1) % ranks.ranks;
 
@@ -138,7 +138,7 @@ static bool are_strangers(int n)
 {
 	const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
 
-	/* mpirun within srun sets the latter: a rank alone by intention */
+	/* mpirun within srun sets OMPI_COMM_WORLD_SIZE: a single rank is then intended */
 	return n == 1 && tasks && strtol(tasks, NULL, 10) > 1 && !getenv("OMPI_COMM_WORLD_SIZE");
 }
 

@@ -92,7 +92,7 @@ int argument_events(const char *program, const char *list)
 	return 0;
 }
 
-/* As the record's names: [A-Za-z0-9][A-Za-z0-9_.-]* */
+/* A key has the form of names in the record: [A-Za-z0-9][A-Za-z0-9_.-]* */
 static bool is_key(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)

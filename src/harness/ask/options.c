@@ -155,7 +155,7 @@ static error_t check_together(struct argp_state *state, const struct options *o)
 /* Ends argp_parse(): nothing is left to do. */
 static error_t print_help(struct argp_state *state, unsigned flags)
 {
-	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* as wide as all else that is printed */
+	setenv("ARGP_HELP_FMT", "rmargin=100", 0); /* the width of all other output */
 	argp_state_help(state, state->out_stream, flags);
 	return ECANCELED;
 }
@@ -276,7 +276,7 @@ static int check_names(const char *program, const struct argp_option *known, siz
 	return 0;
 }
 
-/* In place of argp's own two, which end the program. */
+/* Replace argp's own --help and --usage, which end the program. */
 static const struct argp_option helps[] = {
 	{ .name = "help", .key = '?', .doc = "Give this help list", .group = -1 },
 	{ .name = "usage", .key = USAGE, .doc = "Give a short usage message", .group = -1 },

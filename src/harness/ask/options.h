@@ -14,7 +14,7 @@ enum {
 	EXIT_GOOD = 0, /* also when noisy or unconverged */
 	EXIT_BAD = 1,  /* wrong, misplaced, failed; output unwritable or full */
 	EXIT_COMMAND_LINE = 2,
-	EXIT_IMPOSSIBLE = 3, /* here, and asked for by name */
+	EXIT_IMPOSSIBLE = 3, /* on this machine, and asked for by name */
 	EXIT_SIGNAL = 128,   /* + its number */
 };
 
@@ -29,7 +29,7 @@ struct options {
 	const char *variant, *threads, *bind, *topology, *output;
 	const char *scratch; /* a file for the record where `output` is NULL; no option */
 	const char *counters; /* "default,PAPI_TOT_INS": no name empty, none twice */
-	const char *parameter[MOST_PARAMETERS]; /* as the benchmark's */
+	const char *parameter[MOST_PARAMETERS]; /* in the order of the benchmark's */
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
 	unsigned tags;
 	double time_budget, case_budget, duration; /* s */
@@ -40,7 +40,7 @@ struct options {
 	char **argv;
 };
 
-/* Whether the user selected trials by name: if one is impossible, that is an error then. */
+/* Whether the user selected trials by name: an impossible one is then an error. */
 bool options_select(const struct options *);
 
 /*
@@ -52,9 +52,9 @@ enum { OPTIONS_HELPED = -1 };
 int options_parse(struct options *, const struct benchmark *, int argc, char **argv);
 
 /*
- * The tables, for the list of options in `locus list`, completion and the man page: name, argument
- * (NULL: none), help; NULL at the end. values: words that it may be, beside those that a benchmark
- * knows: "close,spread"; ":files": names of files; NULL: none.
+ * The options, which `locus list`, completion and the man page list, too; a row without a name ends
+ * the table. argument: NULL if there is none. values: words that the argument may be, beside those
+ * that a benchmark defines: "close,spread"; ":files": names of files; NULL: none.
  */
 struct option_row {
 	const char *name, *argument, *help;

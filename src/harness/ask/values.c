@@ -249,7 +249,7 @@ static int read_word(const struct reading *r, const char *word)
 	return EXIT_COMMAND_LINE;
 }
 
-/* As names_next(), of files: a comma in a name is written "\\,". */
+/* Like names_next(), for names of files: a comma in a name is written "\,". */
 static void next_path(const char **list, char *path, size_t size)
 {
 	const char *c = *list;

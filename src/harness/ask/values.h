@@ -13,8 +13,8 @@ struct values {
 /*
  * Reads a list, a range or words (benchmark.h says which) for a parameter; "auto" and "all" ask the
  * machine. P_LAYOUT and P_PATH values stay the words that were given: what a layout is depends on
- * the number of threads. 0; or EXIT_COMMAND_LINE (not understood) or EXIT_IMPOSSIBLE (not on this
- * machine), with a sentence in why that names neither option nor program.
+ * the number of threads. Returns 0; or EXIT_COMMAND_LINE (not understood) or EXIT_IMPOSSIBLE (this
+ * machine lacks it), with a sentence in `why` that names neither option nor program.
  */
 int values_parse(const struct parameter *, const char *text, const struct machine *, enum profile,
 		 struct values *, char *why, size_t size);

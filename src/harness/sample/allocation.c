@@ -27,7 +27,7 @@ static void warm_up(struct series *s, struct team *team)
 	s->units = units;
 }
 
-/* The state and its memory. */
+/* Gives back the state and its memory. */
 static void give_back(struct series *s)
 {
 	struct trial *t = &s->planned->trial;
@@ -43,7 +43,7 @@ static void give_back(struct series *s)
 	s->ready = false;
 }
 
-/* Why it could not be prepared. */
+/* Keeps the reason why prepare() failed, or the memory does not suffice. */
 static void note_refusal(struct series *s)
 {
 	const struct trial *t = &s->planned->trial;
@@ -57,8 +57,8 @@ static void note_refusal(struct series *s)
 }
 
 /*
- * Checked before the first touch: with too little memory, touching ends the process or falls to
- * other nodes.
+ * Checked before the first touch: with too little memory, touching gets the process killed, or
+ * takes pages of other nodes.
  */
 static bool has_room(const struct trial *t)
 {
@@ -70,7 +70,7 @@ static bool has_room(const struct trial *t)
 	return !arena_room(t->arena, need);
 }
 
-/* Ends the preparation on all ranks, where one of them could not be prepared; true: none failed. */
+/* If one rank could not prepare, gives back on all ranks, and returns false. */
 static bool all_prepared(struct series *s, bool prepared)
 {
 	const struct ranks *ranks = s->planned->trial.ranks;

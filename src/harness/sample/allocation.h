@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocation of a trial: fresh memory, prepared, touched and warm, whose pages are read back
- * before its samples and after.
+ * An allocation of a trial: fresh memory, prepared, touched and warm. The nodes of its pages are
+ * read back before its samples and after.
  */
 #ifndef LOCUS_ALLOCATION_H
 #define LOCUS_ALLOCATION_H
@@ -15,7 +15,7 @@
 bool allocation_open(struct series *, struct team *);
 /* Reads the pages back, verifies the answer, and gives the memory back. */
 void allocation_close(struct series *, struct team *);
-/* Whether the series has failed, on all ranks; then it is closed. */
+/* Whether the series has failed, on all ranks; if so, the allocation is closed. */
 bool allocation_failed(struct series *, struct team *);
 
 #endif

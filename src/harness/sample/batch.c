@@ -49,8 +49,8 @@ static struct batch *new_batch(struct series *s)
 }
 
 /*
- * LIKWID's region is around a batch, never a short sample. So it holds what is between samples,
- * too; `marked` is the time in samples.
+ * LIKWID's region covers a whole batch, since a sample is short. So it includes the time between
+ * samples; `marked` is the time in samples only.
  */
 static void enter_region(struct series *s, struct team *team)
 {
@@ -77,7 +77,7 @@ static void keep(struct series *s, unsigned batch, const struct sample *sample)
 	s->batch[batch].samples++;
 }
 
-/* Some pairs once more, while nobody else is at work. */
+/* Measures some pairs once more, while no other worker runs. */
 static void take_alone(struct series *s, struct team *team)
 {
 	struct noise unused = { 0 };
@@ -97,7 +97,7 @@ static double batch_quantile(const struct series *s, const struct batch *b, bool
 					 b->samples, 0.5);
 }
 
-/* Of samples that were all taken, or of pairs. */
+/* A batch of pairs has an estimate only if `whole`: all its samples were taken. */
 static void estimate(struct series *s, struct team *team, struct batch *b, bool whole)
 {
 	if (s->pairs) {
@@ -130,7 +130,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 		sample_take(s, team, &unused, sample_turn(s, 0), false);
 	enter_region(s, team);
 	neighbours_begin(&neighbours, p->cpu, p->cpus);
-	/* A tournament may take seconds: a signal ends it, and it is then no estimate. */
+	/* A tournament may take seconds: a signal ends it, and the batch has no estimate then. */
 	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
 		struct sample sample = sample_take(s, team, &s->noise, sample_turn(s, i), true);
 

@@ -6,8 +6,8 @@
 #include "harness/sample/series.h"
 
 /*
- * Takes so many samples of an allocation that is ready; `warm`: after one that does not count.
- * Returns false on failure.
+ * Takes so many samples of an allocation that is ready; `warm`: after one that is not kept, which
+ * warms the caches. Returns false on failure.
  */
 bool batch_take(struct series *, struct team *, unsigned samples, bool warm);
 

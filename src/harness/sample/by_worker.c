@@ -11,7 +11,7 @@ struct by_worker {
 	unsigned workers;
 	struct {
 		double now; /* NAN: nothing was noted in this sample */
-		double sum; /* of so many samples */
+		double sum; /* over `samples` */
 		uint64_t samples;
 	} of[];
 };
@@ -83,7 +83,7 @@ json_t *by_worker_json(const struct by_worker *b)
 	json_t *values;
 
 	for (unsigned i = 0; i < b->workers; i++) {
-		least = fmin(least, mean_of(b, i)); /* of a worker without one, the other */
+		least = fmin(least, mean_of(b, i)); /* ignores NAN: a worker without a value */
 		most = fmax(most, mean_of(b, i));
 	}
 	if (!isfinite(least))

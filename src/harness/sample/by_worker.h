@@ -15,18 +15,18 @@ struct by_worker;
 struct by_worker *by_worker_open(unsigned workers); /* NULL: no memory */
 void by_worker_close(struct by_worker *);
 
-/* A worker's value in this sample; those of which none is noted are left out. */
+/* Notes a worker's value in this sample; workers without one are left out. */
 void by_worker_note(struct by_worker *, unsigned worker, double value);
 
 /*
- * Ends the sample: M_FAIRNESS or M_IMBALANCE of its values, the same on all ranks; NAN of none. All
- * ranks make this call.
+ * Ends the sample: M_FAIRNESS or M_IMBALANCE of its values, the same on all ranks; NAN if there are
+ * none. All ranks make this call.
  */
 double by_worker_end(struct by_worker *, enum metric_kind, const struct ranks *);
 
 /*
- * {"least", "most", "values": [..]}: means over the samples, of this rank's workers; null for one
- * without. NULL: there was none.
+ * {"least", "most", "values": [..]}: means over the samples, of this rank's workers; null for a
+ * worker without a value. NULL: no worker had one.
  */
 json_t *by_worker_json(const struct by_worker *);
 

@@ -13,32 +13,32 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 
 /* A sample of several workers lasts this many times the skew of their starts. */
 #define SKEW_FACTOR 1000.0
-/* ... with a deadline, this many times what they last beyond it. */
+/* ... with a deadline, this many times the work that is done after it. */
 #define LATE_FACTOR 100.0
 /*
- * ... but no more than this many times what the benchmark aims at: a skew beyond is the
- * scheduler's, not the barrier's.
+ * ... but at most this many times the length that the benchmark aims at: a larger skew comes from
+ * the scheduler, not from the barrier.
  */
 #define LONGEST_FACTOR 20.0
 
 /*
- * A sample so many times longer than aimed at must be seen twice: a pause of the host looks the
- * same.
+ * A sample this many times longer than its goal must be seen twice: once it may be a pause of the
+ * host.
  */
 #define PAUSE_FACTOR 2
 
 /*
- * Calibration repeats disturbed samples for at most so many times the length of one: a core may
- * never be quiet.
+ * Calibration repeats disturbed samples for at most this many times the length of one: some cores
+ * are never quiet.
  */
 #define RETRY_FACTOR 5
-/* ... and no longer than this (s): something disturbs every sample of seconds. */
+/* ... and no longer than this (s): a sample that takes seconds is always disturbed. */
 #define RETRY_MOST 1.0
 
-/* A sample is long enough from this share of its goal on. */
+/* A sample of at least this share of its goal is long enough. */
 #define LONG_ENOUGH 0.7
 
-/* s that a sample is to last. Pairs are scored from when both are there. */
+/* s that a sample is to last. Skew does not affect pairs: timing starts when both are there. */
 static double goal_of(const struct series *s)
 {
 	const double aim = s->planned->sample;
@@ -49,8 +49,8 @@ static double goal_of(const struct series *s)
 }
 
 /*
- * Work after the deadline - a last block, a late end - is part of the result, so it has to be
- * little.
+ * Work after the deadline (a last block, a late end) is part of the result, so it has to be a small
+ * share of the sample.
  */
 static double duration_of(const struct series *s, double goal, double wall)
 {
@@ -60,7 +60,7 @@ static double duration_of(const struct series *s, double goal, double wall)
 		    LONGEST_FACTOR * s->planned->sample);
 }
 
-/* Doubles the work until a sample is long enough, unless the units are fixed. */
+/* Increases the units until a sample is long enough, unless they are fixed. */
 static void find_units(struct series *s, struct team *team, double began, double most)
 {
 	const double aim = s->planned->sample;

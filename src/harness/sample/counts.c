@@ -9,15 +9,15 @@
 #include "harness/sample/quotients.h"
 #include "harness/record/json.h"
 
-/* Of one event in all batches. */
+/* One event's result over all batches. */
 struct came_to {
 	struct count_sum sum;
-	struct estimate each; /* count for each of what the benchmark says */
+	struct estimate each; /* count per unit, or per part where the benchmark has parts */
 };
 
 /*
- * The value is the sum of all counts over all units: of rare events, the median over batches would
- * be zero. The interval is that of the batches, widened to hold the value.
+ * The value is the sum of all counts over all units: the median over batches would be zero for rare
+ * events. The interval is that of the batches, widened to hold the value.
  */
 static struct came_to come_to(const struct series *s, unsigned event)
 {
@@ -150,7 +150,7 @@ json_t *counts_batch_json(const struct series *s, unsigned batch)
 	return object;
 }
 
-/* The time of the batches that counted something, or of the others. */
+/* The time per unit in the batches that counted events, or in the others. */
 static struct estimate time_of(const struct series *s, bool counted)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));

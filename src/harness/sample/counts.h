@@ -8,24 +8,24 @@
 #include "harness/sample/series.h"
 
 /*
- * `counters` of the trial line: its events, and quotients of them.
- * `why`: there are no samples because of that; NULL: there are.
+ * `counters` of the trial line: its events, and quotients of them. `why`: the reason why there are
+ * no samples; NULL: there are.
  */
 json_t *counts_json(const struct series *, const char *why);
 /*
- * `kernel` of the trial line: totals of what the kernel counts always, where they are not zero; and
- * `kernel_unknown`, names of what it did not tell.
+ * `kernel` of the trial line: totals, if not zero, of the events that the kernel always counts; and
+ * `kernel_unknown`: the names of those whose counts could not be read.
  */
 json_t *counts_kernel_json(const struct series *);
 json_t *counts_kernel_unknown_json(const struct series *);
-/* `counters` of the samples line: of a batch. */
+/* `counters` of a batch's samples line. */
 json_t *counts_batch_json(const struct series *, unsigned batch);
-/* `counting` of the trial line: its time in batches with and without. */
+/* `counting` of the trial line: its time in batches that count events, and in those that don't. */
 json_t *counts_cost_json(const struct series *);
 
 /*
- * Of event i: why most batches that were to count it have no count, and how many have one. NULL:
- * most have one, or none has.
+ * Why most of the batches that were to count the event have no count; NULL: most have one, or none
+ * has. `batches`: how many were to count it; `counted`: how many of these have a count.
  */
 const char *counts_gap(const struct series *, unsigned event, unsigned *counted, unsigned *batches);
 

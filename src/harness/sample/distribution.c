@@ -69,7 +69,7 @@ static json_t *quantiles_of(const struct histogram *h)
 	return object;
 }
 
-/* Runs of buckets that have values: the first one's number, then the counts of all. */
+/* Runs of buckets that are not empty: the number of the first, then the count of each. */
 static json_t *buckets_of(const struct histogram *h)
 {
 	json_t *runs = json_array(), *run = NULL;

@@ -16,17 +16,18 @@ struct distribution;
 struct distribution *distribution_open(void); /* NULL: no memory */
 void distribution_close(struct distribution *);
 
-/* A worker's histogram of this sample; what a value of 1 in it is in the metric's unit. */
+/* Adds a worker's histogram of this sample; `unit`: what its value 1 is in the metric's unit. */
 void distribution_add(struct distribution *, const struct histogram *, double unit);
 
 /*
- * Ends the sample: its median, over the values of all ranks; NAN of none. All ranks make this call.
+ * Ends the sample: the median of the values of all ranks; NAN if there are none. All ranks make
+ * this call.
  */
 double distribution_end(struct distribution *, const struct ranks *);
 
 /*
  * {"n", "quantiles": {"0.5": .., "0.9", "0.99", "0.999", "1"}, "buckets": [[bucket, n, n, ..],
- * ..]}, of all samples; buckets are histogram_value()'s. NULL: there was none.
+ * ..]}, of all samples; buckets are numbered as in histogram_value(). NULL: there are no values.
  */
 json_t *distribution_json(const struct distribution *);
 

@@ -8,10 +8,6 @@
 #include "harness/sample/reports.h"
 #include "base/utf8.h"
 
-/*
- * Of a statistic of each batch: of `value`, its median; without one, of time, less the noisy
- * samples.
- */
 struct estimate estimates_values(const struct series *s, const double *value)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
@@ -32,7 +28,7 @@ struct estimates estimates_time(const struct series *s)
 	return (struct estimates){ series_estimate(s, -1, NULL), estimates_values(s, NULL).value };
 }
 
-/* amount / time: order statistics keep their ranks when time is turned over. */
+/* amount / time: inverting only reverses the order of the times, so the interval's ends swap. */
 static struct estimates invert(struct estimates time, double amount)
 {
 	return (struct estimates){ { amount / time.all.value, amount / time.all.high,
@@ -40,7 +36,7 @@ static struct estimates invert(struct estimates time, double amount)
 				   amount / time.clean };
 }
 
-/* An impossible trial may lack what amount() asks for: its places. */
+/* amount() is called only if there are samples: an impossible trial may have no places. */
 struct estimates estimates_metric(const struct series *s, unsigned metric, struct estimates time)
 {
 	const struct trial *t = &s->planned->trial;

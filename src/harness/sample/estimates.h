@@ -13,13 +13,13 @@ struct estimates {
 	double clean;
 };
 
-/* Of a value by sample: the medians of the batches. NULL: of the time, less the noisy samples. */
+/* From the batches' medians of a value by sample; NULL: of the time, without noisy samples. */
 struct estimate estimates_values(const struct series *, const double *value);
 struct estimates estimates_time(const struct series *);
 /* `time` is estimates_time() of the series. */
 struct estimates estimates_metric(const struct series *, unsigned metric, struct estimates time);
 
-/* `metrics` of the trial line. `why`: why there is no number, where there is none. */
+/* `metrics` of the trial line. `why`: the reason for metrics without a number. */
 json_t *estimates_json(const struct series *, struct estimates time, const char *why);
 
 #endif

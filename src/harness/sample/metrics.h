@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who finds the value of a benchmark's metrics. */
+/* Which of a benchmark's metrics the harness measures, and which collect() reports. */
 #ifndef LOCUS_METRICS_H
 #define LOCUS_METRICS_H
 

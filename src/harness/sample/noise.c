@@ -7,8 +7,8 @@
 #include "machine/usage.h"
 
 /*
- * A sample is noisy when it lost more than this share of its wall time, and more than reading the
- * evidence costs (s).
+ * A sample is noisy if it lost more than this share of its wall time plus what reading the evidence
+ * costs (s).
  */
 #define DISTURBED_SHARE 0.01
 #define DISTURBED_LEAST 5e-6
@@ -64,13 +64,13 @@ void neighbours_end(const struct neighbours *n, const int *cpu, unsigned cpus, s
 	}
 	noise->steal += after.steal - n->before.steal;
 	/*
-	 * Ticks less nanoseconds: roundings of batches cancel out, but the sum may end a tick below
-	 * zero.
+	 * Ticks minus nanoseconds: rounding errors of the batches cancel out, but the sum may end a
+	 * tick below zero.
 	 */
 	noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
 }
 
-/* s, as whole ns; what one rank does not know, all do not. */
+/* Sums times (s) as whole ns; unknown on one rank makes the sum unknown. */
 static void sum_time(const struct ranks *ranks, double *s)
 {
 	int64_t x[] = { isfinite(*s) ? llround(*s * 1e9) : 0, !isfinite(*s) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evidence of what disturbed samples, taken by the kernel's own counts around each. */
+/* Evidence of what disturbed samples: the kernel's own counts, read before and after each. */
 #ifndef LOCUS_NOISE_H
 #define LOCUS_NOISE_H
 
@@ -17,19 +17,19 @@ struct noise {
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
 };
 
-/* What the kernel counts always: a name and a unit of the record. */
+/* The events that the kernel always counts, by their names and units in the record. */
 enum { NOISE_COUNTERS = 6 };
 extern const struct noise_counter {
 	const char *name, *unit;
 	double (*total)(const struct noise *); /* NAN: unknown */
 } noise_counters[NOISE_COUNTERS];
 
-/* Of a worker that is free to move: switches and migrations do not disturb it. */
+/* The CPU of a worker that is free to move: switches and migrations do not disturb it. */
 #define ANY_CPU (-1)
-/* Adds what a worker on this CPU saw of a sample; true if the sample was disturbed. */
+/* Adds the evidence of a worker on this CPU in a sample; true if the sample was disturbed. */
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
-/* What the host gave to others on our CPUs while a batch ran: `steal` and `foreign`. */
+/* Time of our CPUs that others had during a batch: the host (`steal`), programs (`foreign`). */
 struct neighbours {
 	struct cpu_time before;
 	double own; /* s: CPU time of this process */
@@ -38,7 +38,7 @@ struct neighbours {
 void neighbours_begin(struct neighbours *, const int *cpu, unsigned cpus);
 void neighbours_end(const struct neighbours *, const int *cpu, unsigned cpus, struct noise *);
 
-/* The sums become those over all ranks; what one of them does not know, all do not. */
+/* Sums over all ranks; a sum of which one rank does not know its part is unknown. */
 void noise_sum(const struct ranks *, struct noise *);
 
 #endif

@@ -27,7 +27,7 @@ static void choose_alone(struct pairs *p, uint64_t seed)
 	const unsigned rounds = tournament_rounds(p->players), slots = tournament_slots(p->players);
 	unsigned there[LEVELS] = { 0 }, chosen[LEVELS] = { 0 }, wanted = 0, a, b;
 
-	if (p->players < 4) /* one pair at a time, or none */
+	if (p->players < 4) /* a round has one pair, which is alone anyway */
 		return;
 	for (size_t i = 0; i < pair_count(p); i++)
 		wanted += there[p->level[i]]++ < PAIRS_ALONE;

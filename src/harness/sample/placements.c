@@ -19,7 +19,7 @@ static void free_kept(struct placements *p)
 	}
 }
 
-/* Takes over both. */
+/* Takes over p->now and *after: keeps them if they are the worst so far, else frees them. */
 static void keep_worst(struct placements *p, struct placement *after)
 {
 	if (p->known &&
@@ -53,7 +53,7 @@ void placements_free(struct placements *p)
 	free_kept(p);
 }
 
-/* Node by node: node 1 is that of each machine. */
+/* Sums node by node: node 1 of each host counts as node 1. */
 static void sum_nodes(const struct ranks *ranks, struct placement *p)
 {
 	unsigned nodes = (unsigned)agree_most(ranks, p->nodes);

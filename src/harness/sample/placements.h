@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the pages of a trial lay, before and after its samples: of its allocations, the one with
- * most pages misplaced.
+ * Where the pages of a trial lay, before and after its samples, in the allocation with the most
+ * pages misplaced.
  */
 #ifndef LOCUS_PLACEMENTS_H
 #define LOCUS_PLACEMENTS_H
@@ -11,14 +11,15 @@
 struct ranks;
 
 struct placements {
-	struct placement now; /* of the allocation at hand, before its samples; pages 0: none */
+	struct placement now; /* of the current allocation, before its samples; pages 0: none */
 	struct placement before, after;
 	bool known; /* before and after are */
 };
 
 /*
- * Read the pages of an allocation back, before its samples and after. Main is away meanwhile, and
- * the watchdog may read `before` and `after`: they are changed by placements_keep() alone.
+ * Read the pages of an allocation back, before its samples and after. The main thread is away from
+ * the books then, and the watchdog may read `before` and `after`: only placements_keep() changes
+ * them.
  */
 void placements_begin(struct placements *, const struct arena *);
 /* False: there is nothing to compare. */
@@ -26,7 +27,7 @@ bool placements_end(const struct placements *, const struct arena *, struct plac
 /* Takes over what was read; `after` is NULL where there is nothing. */
 void placements_keep(struct placements *, struct placement *after);
 
-/* They become those of all ranks, node by node: node 1 is that of each machine. */
+/* Sums over all ranks, node by node: node 1 of each host counts as node 1. */
 void placements_sum(const struct ranks *, struct placements *);
 void placements_free(struct placements *);
 

@@ -7,9 +7,9 @@
 
 #include "harness/sample/score.h"
 
-/* Beside the value of each sample, which is the series'. */
+/* What metrics have beside a value by sample; the values are in the series. */
 struct reports {
-	struct by_worker **by_worker;	    /* by metric; NULL where it is of another kind */
+	struct by_worker **by_worker;	    /* by metric; NULL if it is of another kind */
 	struct distribution **distribution; /* the same */
 };
 
@@ -17,7 +17,7 @@ struct reports {
 struct reports *reports_open(const struct trial *);
 void reports_close(struct reports *, const struct benchmark *);
 
-/* Has the sample that was taken last reported, on all ranks. */
+/* Calls collect() for the sample that was taken last, on all ranks. */
 void reports_collect(struct series *, const struct sample *);
 
 /* Adds to a metric's object what its kind has beyond a value, as "by_worker" or "distribution". */

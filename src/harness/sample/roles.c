@@ -19,7 +19,7 @@ static const struct role *roles_of(const struct trial *t)
 	return t->variant->roles ? t->variant->roles : t->benchmark->roles;
 }
 
-/* 0: all that are left. */
+/* The number of the role's workers; 0: all that are left. */
 static unsigned workers_of(const struct trial *t, const struct role *role)
 {
 	return role->workers ? role->workers(t) : 0;
@@ -93,7 +93,6 @@ static bool seat(struct series *s, struct team *team)
 	return true;
 }
 
-/* On all ranks; else it fails on all. */
 bool roles_seat(struct series *s, struct team *team)
 {
 	bool seated = seat(s, team);

@@ -8,7 +8,6 @@
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 
-/* Turn i of a batch: all rounds, and again, until every pair has met so often. */
 struct turn sample_turn(const struct series *s, unsigned i)
 {
 	const unsigned rounds = s->pairs ? tournament_rounds(s->planned->trial.threads) : 1;
@@ -36,7 +35,7 @@ static void pair_up(struct series *s, struct team *team, struct turn turn)
 			/* each of the two begins in half of their meetings */
 			w->role = i ^ (turn.meeting & 1);
 		}
-		pair++; /* the same alone as beside others */
+		pair++; /* counted also if skipped: a pair alone keeps its number */
 	}
 }
 
@@ -49,8 +48,8 @@ static void work_in_pair(void *argument, struct worker *w)
 }
 
 /*
- * All ranks have the same samples: its time is that of the slowest rank, its communication that of
- * the rank that spent least in calls to others. What failed on one failed on all.
+ * Makes the sample the same on all ranks: its time is that of the slowest rank, its communication
+ * that of the rank that spent least in calls of struct ranks. A failure on one rank is one on all.
  */
 static void agree_sample(const struct ranks *ranks, struct sample *s, char **failure)
 {
@@ -64,7 +63,7 @@ static void agree_sample(const struct ranks *ranks, struct sample *s, char **fai
 		agree_words(ranks, failure);
 }
 
-/* Of the first worker that could not do its work. */
+/* Keeps the reason of the first worker that could not do its work. */
 static void note_failure(struct series *s, struct team *team)
 {
 	for (unsigned i = 0; i < s->planned->trial.threads && !s->failure; i++)
@@ -72,7 +71,6 @@ static void note_failure(struct series *s, struct team *team)
 			s->failure = strdup(team_worker(team, i)->failed);
 }
 
-/* One timed execution; `keep`: what pairs took is kept. */
 struct sample sample_take(struct series *s, struct team *team, struct noise *noise,
 			  struct turn turn, bool keep)
 {
@@ -95,7 +93,7 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 		w->done = w->together = 0;
 		w->failed = NULL;
 	}
-	agree_any(t->ranks, false); /* all are here: none waits for another's reset in its sample */
+	agree_any(t->ranks, false); /* a barrier: no sample includes waiting for another's reset */
 	spent = t->ranks ? t->ranks->spent() : NAN;
 	team_time(team, s->pairs ? work_in_pair : ops->work, s->pairs ? s : s->state,
 		  by_deadline ? s->duration : 0, by_deadline ? 0 : lead,

@@ -5,14 +5,13 @@
 
 #include "harness/sample/score.h"
 
-/* Turn i of a batch: all rounds, and again, until every pair has met so often. */
+/* Turn i of a batch: all rounds, repeated until every pair has met as often as the batch needs. */
 struct turn sample_turn(const struct series *, unsigned i);
 
 /*
- * Resets, works and scores, on all ranks, which get the same sample: it took as long as on the
- * slowest of them. Where a worker could not do its work, the series has failed, and the
- * sample is none. `keep`: the series keeps what pairs took. The team is seated, the allocation
- * ready.
+ * Resets, works and scores on all ranks. All get the same sample, with the time of the slowest
+ * rank. If a worker could not do its work, the series has failed, and the sample is invalid.
+ * `keep`: the series keeps the times of pairs. The team is seated, the allocation ready.
  */
 struct sample sample_take(struct series *, struct team *, struct noise *, struct turn, bool keep);
 

@@ -7,13 +7,9 @@
 #include "base/statistics.h"
 #include "harness/plan/tournament.h"
 
-/* A sample of pairs is noisy when more than this share of them is. */
+/* A sample of pairs is noisy if more than this share of its pairs was disturbed. */
 #define NOISY_PAIRS 0.1
 
-/*
- * What each pair took, from when both were there until both were done; the median of all, with its
- * noise, is the sample.
- */
 void score_pairs(struct series *s, struct team *team, struct turn turn, struct noise *noise,
 		 bool keep, struct sample *sample)
 {
@@ -51,7 +47,7 @@ void score_pairs(struct series *s, struct team *team, struct turn turn, struct n
 	free(times);
 }
 
-/* More workers than CPUs are never at work together. */
+/* If there are more workers than CPUs, they never all run at once. */
 static bool scored_together(const struct series *s)
 {
 	return s->planned->trial.benchmark->protocol.scored == TOGETHER &&

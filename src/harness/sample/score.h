@@ -6,11 +6,11 @@
 #include "harness/sample/series.h"
 
 struct sample {
-	double wall, time, skew; /* s; s per unit; s */
+	double wall, time, skew; /* wall and skew: s; time: s per unit */
 	double communicated;	 /* s; NAN: there are no ranks */
 	/*
-	 * units of the workers of the first role together; of pairs, of the first of each: this
-	 * rank's
+	 * units of this rank's workers of the first role together; in pairs, of the first worker
+	 * of each
 	 */
 	double done;
 	bool noisy;
@@ -19,15 +19,15 @@ struct sample {
 /* Whose turn it is, where workers meet in pairs. */
 struct turn {
 	unsigned round, meeting;
-	unsigned slot; /* the pair that plays; TURN_EVERY_SLOT: each of the round */
+	unsigned slot; /* the pair that plays; TURN_EVERY_SLOT: all pairs of the round */
 };
 #define TURN_EVERY_SLOT (~0u)
 
-/* Of all workers at once. Adds what disturbed them to the noise. */
+/* Scores all workers together, and adds what disturbed them to the noise. */
 void score_all(struct series *, struct team *, struct noise *, struct sample *);
 /*
- * What each pair took, from when both were there until both were done; the median of all, with its
- * noise, is the sample. `keep`: the series keeps what pairs took.
+ * Times each pair from when both workers have begun until both are done; the sample is the median
+ * of the pairs. Adds their noise, too. `keep`: the series keeps the times of pairs.
  */
 void score_pairs(struct series *, struct team *, struct turn, struct noise *, bool keep,
 		 struct sample *);

@@ -41,6 +41,6 @@ bool series_converged(const struct series *s, int allocation)
 
 	if (s->failure) /* there is nothing to wait for */
 		return true;
-	/* false where one is not a number */
+	/* false if one of them is NAN */
 	return (e.high - e.low) / 2 <= SERIES_CONVERGED_WITHIN * e.value;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One trial while it is measured: its allocation at hand, how much work a sample is, and all that
- * was measured. allocation, calibrate and batch fill it, summary and samples_line tell it.
+ * One trial while it is measured: its current allocation, how much work a sample is, and all that
+ * was measured. allocation.c, calibrate.c and batch.c fill it; summary.c and samples_line.c write
+ * it into the record.
  */
 #ifndef LOCUS_SERIES_H
 #define LOCUS_SERIES_H
@@ -16,7 +17,7 @@
 #include "count/tally.h"
 #include "machine/memory/placement.h"
 
-/* What the main thread is doing to a trial while it is away from the books. */
+/* What the main thread is doing to a trial while it is away from the books (watchdog.h). */
 #define SERIES_PREPARING "preparing"
 #define SERIES_MEASURING "measuring"
 #define SERIES_VERIFYING "checking"
@@ -25,10 +26,10 @@ struct batch {
 	size_t first, samples; /* in the series' arrays */
 	unsigned allocation;
 	unsigned round; /* of its group: batches of a round were taken one after the other */
-	/* the quantile of its samples, and of those without noise; NAN where all are noisy */
+	/* the median of its samples, and of those without noise; NAN if all are noisy */
 	double estimate, clean;
-	double cycle;	/* s per core cycle beside it; 0 unknown */
-	double at;	/* s from the run's start to its */
+	double cycle;	/* s per core cycle, measured before its samples; 0: unknown */
+	double at;	/* s from the start of the run to that of the batch */
 	uint64_t units; /* of a worker in each sample */
 };
 
@@ -46,8 +47,8 @@ struct series {
 	/* this allocation */
 	void *state;
 	bool ready;	     /* prepared, entered, and not released yet */
-	bool worked;	     /* there is an answer that can be right or wrong */
-	bool warming;	     /* the count is that of needs.warm */
+	bool worked;	     /* work() has run: there is an answer to verify */
+	bool warming;	     /* the work is the needs.warm units that warm up */
 	struct pairs *pairs; /* NULL: all work at once */
 	unsigned meetings;   /* of a pair in a batch */
 	uint64_t did;	     /* units of worker 0 in the last execution */
@@ -65,37 +66,38 @@ struct series {
 	unsigned char *noisy;
 	/* of each metric that collect() reports, by sample; NULL for the others */
 	double **value;
-	struct reports *reports;       /* what they have beyond a value */
+	struct reports *reports;       /* what metrics have beyond a value */
 	struct throughput *throughput; /* of each role */
 	unsigned batches, batch_room, allocations;
-	unsigned complete, told; /* batches: that came to their end; that are in the record */
+	unsigned complete, told; /* batches that are complete; that are in the record */
 	struct batch *batch;
 	struct noise noise;
 	struct tally tally; /* of events */
 	struct placements placements;
 	char *failure, *impossible, *wrong; /* what went wrong; NULL */
-	double elapsed;			    /* s of its own */
-	double overhead;		    /* s that the clock takes to be read */
+	double elapsed;			    /* s spent on this trial */
+	double overhead;		    /* s that reading the clock takes */
 	enum stopped stopped;
 	/* LIKWID's region around each batch */
 	struct markers *markers; /* NULL: it has none */
 	unsigned region;
-	double marked; /* s of samples taken in it */
+	double marked; /* s: the wall time of samples within the region */
 };
 
-/* At the end of all: noise, counts and placement become those of all ranks. */
+/* After the last sample: sums noise, counts and placements over all ranks. */
 void series_gather(struct series *);
 
 /*
- * Of one allocation, or of all (allocation < 0): the time; or of another statistic, given by batch.
+ * Over the batches of one allocation, or of all (allocation < 0): the estimate of the time; or of
+ * another statistic, whose values by batch are in `of`.
  */
 struct estimate series_estimate(const struct series *, int allocation, const double *of);
 
-/* Half an interval's width over its estimate: within this, a trial has converged. */
+/* A trial has converged if half the interval's width is within this share of its estimate. */
 #define SERIES_CONVERGED_WITHIN 0.01
 /*
- * Of the time, in one allocation or in all; false where there is no interval, true where it has
- * failed.
+ * Whether the time has converged, in one allocation or in all; false if there is no interval, true
+ * if the series has failed.
  */
 bool series_converged(const struct series *, int allocation);
 

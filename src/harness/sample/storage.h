@@ -9,7 +9,7 @@
 int series_open(struct series *, struct planned *, struct counting *);
 void series_close(struct series *);
 
-/* Room for a batch of so many samples more; false: no memory. */
+/* Makes room for one more batch, of so many samples; false: no memory. */
 bool series_room(struct series *, size_t samples);
 
 #endif

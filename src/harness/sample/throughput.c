@@ -10,8 +10,8 @@
 #include "kit/agree.h"
 
 struct throughput {
-	unsigned roles; /* 0: all have the same */
-	/* by role and sample: of all its workers */
+	unsigned roles; /* 0: there is one role only */
+	/* by role and sample: of all workers of the role */
 	double **units, **rate;
 };
 

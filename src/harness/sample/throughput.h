@@ -12,11 +12,11 @@ struct throughput;
 struct throughput *throughput_open(const struct trial *); /* NULL: no memory */
 void throughput_close(struct throughput *);
 
-bool throughput_room(struct throughput *, size_t samples); /* for so many; false: no memory */
-/* Of the sample that was taken last, over all ranks. */
+bool throughput_room(struct throughput *, size_t samples); /* false: no memory */
+/* Keeps the units and rates of the sample that was taken last, over all ranks. */
 void throughput_keep(struct series *, const struct sample *);
 
-/* `roles` of the trial line: one object a role; [] where all have the same. */
+/* `roles` of the trial line: an object for each role; [] if there is one role only. */
 json_t *throughput_json(const struct series *);
 
 #endif
