@@ -7,14 +7,14 @@
 
 /*
  * The interpreter: LOCUS_PYTHON, else the one that configure found. NULL: this locus was built
- * without.
+ * without Python.
  */
 const char *analysis_python(void);
 
 /*
- * Puts the folder of the Python package before what PYTHONPATH has. It lies beside the executable
- * (build tree) or in ../share/locus (installed), since a package may be moved after it was
- * installed; LOCUS_ANALYSIS names another one. False with errno: ENOENT where it is not there.
+ * Puts the folder of the Python package in front of PYTHONPATH. It is looked for relative to the
+ * executable, since an installation may be moved: in ../share/locus (installed) or beside it (build
+ * tree); LOCUS_ANALYSIS names another one. False with errno; ENOENT: there is no such folder.
  */
 bool analysis_find(void);
 

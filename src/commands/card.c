@@ -25,7 +25,7 @@ int card_prepare(struct options *o, char path[CARD_PATH])
 {
 	int file;
 
-	/* in memory, of which the record of another profile may take too much */
+	/* it is kept in memory: the record of a longer profile may be too large */
 	if (!is_wanted(o) || o->output || o->profile != QUICK || !analysis_python())
 		return -1;
 	file = memfd_create("locus-record", MFD_CLOEXEC);
@@ -36,7 +36,7 @@ int card_prepare(struct options *o, char path[CARD_PATH])
 	return file;
 }
 
-/* Whether it ended well. `file`: its standard input; -1: as this program's. */
+/* Prints the card; whether that succeeded. `file`: standard input of Python; -1: this program's. */
 static bool run_python(const char *record, int file)
 {
 	char *arguments[] = {
@@ -72,13 +72,13 @@ static bool is_file(const char *path)
 	return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* A file that can be read again. */
+/* Whether the record is in a file that can be read again. */
 static bool has_record(const struct options *o, int file)
 {
 	return file >= 0 || (o->output && is_file(o->output));
 }
 
-/* One that does not go with this process. */
+/* The name of the record that outlives this process, or a placeholder. */
 static const char *kept(const struct options *o)
 {
 	return o->output && is_file(o->output) ? o->output : "FILE";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a suite ends with: the card of the machine, made of the record that it has just written. */
+/* The end of a suite: the card of the machine, made from the record of this run. */
 #ifndef LOCUS_CARD_H
 #define LOCUS_CARD_H
 
@@ -8,14 +8,14 @@
 enum { CARD_PATH = 64 };
 
 /*
- * Before the run. Where its record is kept nowhere, and is small, gives it a file of its own that
- * goes with this process: o->scratch, which is `path` then. Returns its descriptor, or -1.
+ * To be called before the run. If its record is not kept and is small, gives it a temporary file
+ * that ends with this process: o->scratch, which is `path` then. Returns its descriptor, or -1.
  */
 int card_prepare(struct options *, char path[CARD_PATH]);
 
 /*
- * After it, with the status that it ended with. Prints the card where Python is there, else what
- * makes it elsewhere; nothing where nobody reads the table. Closes the file.
+ * To be called after the run, with its exit status. Prints the card, or without Python the command
+ * that makes it elsewhere; prints nothing if nobody reads the table. Closes the file.
  */
 void card_print(const struct options *, int file, int status);
 

@@ -24,10 +24,10 @@ struct program {
 	const struct ranks *ranks;		  /* NULL: a single process */
 };
 
-/* Listed or for tests; NULL: none has this name. */
+/* The benchmark of this name, listed or for tests; NULL: there is none. */
 const struct benchmark *command_benchmark(const struct program *, const char *name);
 
-/* 0; where there are more than `most` arguments, an exit status after a message. */
+/* 0; if there are more than `most` arguments, an exit status after a message. */
 int refuse_arguments(int argc, char **argv, int most);
 
 /*

@@ -35,7 +35,7 @@ static void offer(const struct cursor *c, const char *word, const char *what)
 	fputc('\n', c->f);
 }
 
-/* Where it begins with what is typed. what: NULL or empty, nothing to say. */
+/* Offers the word if it begins with what is typed. `what` explains it; NULL or empty: none. */
 static void complete_word(const char *typed, const char *word, const char *what, FILE *f)
 {
 	offer(&(struct cursor){ typed, typed, f }, word, what);
@@ -70,7 +70,7 @@ static bool holds(const char *list, const char *end, const char *word)
 	return false;
 }
 
-/* Of a list that is typed: a word once. */
+/* Offers a word for the list that is typed, unless the list has it already. */
 static void offer_more(const struct cursor *whole, const char *word, const char *what)
 {
 	const struct cursor c = in_list(*whole);
@@ -95,7 +95,7 @@ static bool earlier(const char *const value[PROFILES], enum profile before, cons
 	return false;
 }
 
-/* The words of the lists that profiles have, each with the first profile. */
+/* Offers the words of all profiles' lists, each with the name of the first profile that has it. */
 static void offer_defaults(const struct cursor *c, const char *const value[PROFILES])
 {
 	char word[LONGEST_WORD];
@@ -136,7 +136,7 @@ static void offer_events(const struct cursor *c, const struct benchmark *b)
 	for (const struct explained *e = b->counters; e && e->events; e++) {
 		char event[LONGEST_WORD];
 
-		/* of several, parted by |, the first */
+		/* of several, separated by |, the first */
 		snprintf(event, sizeof(event), "%.*s", (int)strcspn(e->events, "|"), e->events);
 		offer_more(c, event, e->what);
 	}
@@ -169,7 +169,7 @@ static bool is_option(const char *name, const char *text, size_t n)
 	return strlen(name) == n && !strncmp(name, text, n);
 }
 
-/* Values of the option; false where there is none of that name with a value. */
+/* Offers values of an option; false: no option of that name takes a value. */
 static bool complete_value(const struct cursor *c, const struct benchmark *b, const char *name,
 			   size_t n)
 {
@@ -205,8 +205,8 @@ static void offer_option(const char *name, const char *help, unsigned n, char **
 }
 
 /*
- * Options of a benchmark (NULL: of the suite), or values of the one that is typed or stands before.
- * n > 0 words stand behind its name.
+ * Offers options of a benchmark (NULL: of the suite), or values of the option that is typed or
+ * precedes the last word. n > 0 words follow the benchmark's name.
  */
 static void complete_measuring(const struct benchmark *b, unsigned n, char **word, FILE *f)
 {
@@ -243,7 +243,7 @@ static bool offer_braced(const struct cursor *c, char *text)
 }
 
 /*
- * The same of a command of which all that is known is what it prints for --help: lines that begin
+ * Offers options and values of a command that are known only from its --help: from lines that begin
  * with an option, as in "  --format {csv,json}  words" or "  -h, --help". False: the word is not
  * one of its options, and does not follow one that has a list of values.
  */
@@ -276,7 +276,7 @@ static bool complete_from_help(FILE *help, unsigned n, char **word, FILE *f)
 
 /* ---- commands ---- */
 
-/* Of a command that prints its own --help: asked as users do, since some run another program. */
+/* The same, reading the --help of a command that has its own; some of these run other programs. */
 static bool complete_own(const struct command *c, unsigned n, char **word, FILE *f)
 {
 	char *argv[] = { program_invocation_short_name, (char *)c->name, (char[]){ "--help" }, 0 };
@@ -311,7 +311,7 @@ static void complete_first(const struct program *p, const char *typed, FILE *f)
 	complete_benchmark(typed, p->benchmarks, f);
 }
 
-/* n words behind the command's name, by what its usage says of its arguments. */
+/* Completes the last of n words after a command's name, by the arguments that its usage shows. */
 static void complete_command(const struct program *p, const struct command *c, unsigned n,
 			     char **word, FILE *f)
 {

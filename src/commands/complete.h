@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may stand in the place of a word of the command line, for the completion of shells. */
+/* Completion for shells: what a word of the command line may become. */
 #ifndef LOCUS_COMPLETE_H
 #define LOCUS_COMPLETE_H
 
@@ -8,9 +8,9 @@
 #include "commands/command.h"
 
 /*
- * n words stand behind the program's name; the last is typed in part, or empty. Prints a line for
- * each word that it may become: "WORD\tWHAT IT IS", without the tab where there is nothing to say;
- * ":files" stands for any file.
+ * n words follow the program's name; the last is typed in part, or empty. Prints a line for each
+ * word that it may become: "WORD\tWHAT IT IS", or "WORD" without an explanation; ":files" stands
+ * for any file.
  */
 void complete(const struct program *, unsigned n, char **word, FILE *);
 

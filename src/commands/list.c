@@ -21,7 +21,7 @@ void list_benchmarks(const struct benchmark *const *table, FILE *f)
 		fprintf(f, "%-13s %s\n", (*table)->name, (*table)->summary);
 }
 
-/* A name, and what is said of it (to be freed; NULL: no memory), in lines that a terminal has. */
+/* Prints a name and its explanation, wrapped. Frees the text (NULL: no memory). */
 static void put_row(const char *name, char *text, FILE *f)
 {
 	char head[64];
@@ -47,7 +47,7 @@ static void list_parameter(const struct parameter *p, FILE *f)
 	put_row("", text_of(" %s", values), f);
 }
 
-/* A common option for which the benchmark has its own defaults, as a parameter; else unnamed. */
+/* A common option as a parameter, if the benchmark has its own defaults; else without a name. */
 static struct parameter own_variants(const struct benchmark *b)
 {
 	struct parameter p = { .name = b->preset[QUICK].variants ? "variant" : NULL,

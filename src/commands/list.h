@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `locus list`: what the table of benchmarks says; for people, completion and the man page. */
+/* `locus list`: the benchmarks and their tables, for people, completion and the man page. */
 #ifndef LOCUS_LIST_H
 #define LOCUS_LIST_H
 
@@ -7,7 +7,7 @@
 
 #include "commands/command.h"
 
-/* Every benchmark in a line. */
+/* A line for every benchmark. */
 void list_benchmarks(const struct benchmark *const *table, FILE *);
 /* See struct command. */
 int list_command(const struct program *, int argc, char **argv);

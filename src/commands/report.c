@@ -9,7 +9,7 @@
 #include "harness/ask/options.h"
 #include "base/message.h"
 
-/* The status to exit with, after a message; 0: it is there. */
+/* 0: Python and the package were found; else the status to exit with, after a message. */
 static int look_for_analysis(const char *command)
 {
 	if (!analysis_python()) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `locus suite` and `locus BENCHMARK`: what is planned and measured. */
+/* `locus suite` and `locus BENCHMARK`: the commands that measure. */
 #ifndef LOCUS_SUITE_H
 #define LOCUS_SUITE_H
 

@@ -95,7 +95,7 @@ static void print_nodes(const struct machine *m, FILE *out)
 	}
 }
 
-/* Alike caches of a type share a line of the table; those of unlike cores do not. */
+/* Caches of a type that are alike share a line of the table; those of different cores do not. */
 static bool alike(hwloc_obj_t a, hwloc_obj_t b)
 {
 	return a->attr->cache.size == b->attr->cache.size &&

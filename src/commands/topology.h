@@ -6,7 +6,7 @@
 
 #include "commands/command.h"
 
-/* For people: packages, nodes, caches, TLBs, distances, page sizes. */
+/* Prints packages, nodes, caches, TLBs, distances and page sizes. */
 void topology_print(const struct machine *, FILE *);
 /* `locus topology`. See struct command. */
 int topology_command(const struct program *, int argc, char **argv);

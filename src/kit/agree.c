@@ -56,7 +56,7 @@ bool agree_same(const struct ranks *ranks, uint64_t x)
 	return agree_most(ranks, upper) == -agree_most(ranks, -upper);
 }
 
-/* Sums integers and billionths: exact, so that all ranks get the same. */
+/* Sums whole parts and billionths as integers: exactly, so that all ranks get the same. */
 void agree_sum(const struct ranks *ranks, double *x, size_t n)
 {
 	enum { AT_ONCE = 1000 };
@@ -138,7 +138,7 @@ void mute_begin(struct mute *m, const struct ranks *ranks)
 		dup2(m->kept, STDERR_FILENO);
 }
 
-/* Of the messages. */
+/* The first line of the messages that were kept. */
 static char *first_line(const struct mute *m)
 {
 	char text[MOST_WORDS];

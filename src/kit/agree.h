@@ -9,7 +9,7 @@
 
 #include "benchmark.h"
 
-/* Rank 0 alone prints and writes. */
+/* Whether this is rank 0, which alone prints and writes. */
 bool rank_is_first(const struct ranks *);
 
 /*
@@ -35,8 +35,8 @@ void agree_sum(const struct ranks *, double *, size_t);
 void agree_copy(const struct ranks *, unsigned from, void *, size_t);
 
 /*
- * Words: why something failed; to be freed; NULL: it did not. All ranks get those of the first rank
- * that has some, which name that rank unless it is rank 0.
+ * `words`: why something failed, to be freed; NULL: it did not. All ranks get the words of the
+ * first rank that has some; they name that rank unless it is rank 0.
  */
 void agree_words(const struct ranks *, char **words);
 

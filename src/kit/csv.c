@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and separators: too simple for a CSV library. */
+/* A library is not needed: the files hold numbers and separators only. */
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct csv_mark {
 };
 #define ROWS_APART 1024
 
-/* Reads a CSV file by characters, and knows the line. */
+/* Reads a CSV file by characters, and counts the lines. */
 struct reader {
 	const struct input *in;
 	const char **why;
@@ -71,7 +71,7 @@ static void next_line(struct reader *r)
 	r->line++;
 }
 
-/* The separator of a line that has two of comma, semicolon and tab. */
+/* In place of the separator, for a line that has two of comma, semicolon and tab. */
 #define ANY '?'
 
 static bool separates(const struct reader *r, int c)
@@ -114,8 +114,8 @@ struct field {
 };
 
 /*
- * Without blanks around it. Leaves the reader at the separator or line end; separators within
- * quotes don't count.
+ * Reads a field, without blanks around it. Leaves the reader at the separator or line end;
+ * separators within quotes don't count.
  */
 static void take_field(struct reader *r, struct field *f)
 {
@@ -225,7 +225,7 @@ static int check_text(struct reader *r)
 	return r->failed ? -1 : 0;
 }
 
-/* A second line without numbers. */
+/* Refuses a second line without numbers. */
 static int refuse_names(struct reader *r, struct csv_mark mark)
 {
 	struct field f;
@@ -329,7 +329,7 @@ void csv_close(struct csv *f)
 	free(f->mark);
 }
 
-/* The value, rounded to the type; false where that is no finite number. */
+/* Stores the value, rounded to the type; false if that is no finite number. */
 static bool put_value(void *to, enum real as, size_t i, double value)
 {
 	real_set(as, to, i, value);

@@ -22,8 +22,8 @@ struct csv {
 };
 
 /*
- * Reads the whole file once to index its rows. -1, and why, where it is no text or has no numbers;
- * csv_close() also then.
+ * Reads the whole file once to index its rows. -1, and why, if it is no text or has no numbers. To
+ * be closed in any case.
  */
 int csv_open(struct csv *, const struct input *, const char **why);
 void csv_close(struct csv *);

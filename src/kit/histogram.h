@@ -15,8 +15,8 @@
 #include "base/apart.h"
 
 /*
- * Values from 2^-64 up to 2^64. What is less, zero too, is in the first bucket, and comes out as 0;
- * what is more, or no number, in the last one.
+ * Values from 2^-64 up to 2^64. Smaller ones and zero are in the first bucket, whose value is 0;
+ * larger ones and NAN in the last one.
  */
 enum {
 	HISTOGRAM_STEPS = 64, /* buckets of an octave */
@@ -32,8 +32,8 @@ struct histogram {
 };
 
 /*
- * A double holds its octave and its step within it in its upper bits, in this order. Negative
- * numbers come out as the largest.
+ * The upper bits of a double are its octave, then its step within the octave. Negative numbers go
+ * to the last bucket.
  */
 static inline unsigned histogram_bucket(double value)
 {
@@ -47,7 +47,7 @@ static inline unsigned histogram_bucket(double value)
 	return bits < HISTOGRAM_BUCKETS ? (unsigned)bits : HISTOGRAM_BUCKETS - 1;
 }
 
-/* For the timed part: some ns. */
+/* May be used in the timed part: it takes some ns. */
 static inline void histogram_add(struct histogram *h, double value)
 {
 	const unsigned bucket = histogram_bucket(value), octave = bucket / HISTOGRAM_STEPS;
@@ -56,12 +56,13 @@ static inline void histogram_add(struct histogram *h, double value)
 	h->count[bucket]++;
 }
 
-/* Makes it empty. What was never used has to be all zero. */
+/* Empties it. A new histogram has to be all zero: octaves that are not marked are not cleared. */
 void histogram_clear(struct histogram *);
 
 /*
- * Adds all that `from` holds, times `scale`: what a value of 1 in `from` is in `into`, as s a tick.
- * With a scale that is no power of two a value is off by 1/64 at most, instead of 1/128.
+ * Adds the values of `from`, each times `scale`: what a value of 1 in `from` is in `into`, such as
+ * s per tick. With a scale that is no power of two a value is off by 1/64 at most, instead of
+ * 1/128.
  */
 void histogram_merge(struct histogram *into, const struct histogram *from, double scale);
 
@@ -71,8 +72,8 @@ uint64_t histogram_total(const struct histogram *); /* values in all */
 double histogram_value(unsigned bucket);
 
 /*
- * The least value that a share of all, 0 to 1, does not exceed: 0.5 is the median, 1 the largest.
- * NAN of none.
+ * The smallest value that a share (0 to 1) of all values does not exceed: 0.5 is the median, 1 the
+ * maximum. NAN if there are none.
  */
 double histogram_quantile(const struct histogram *, double share);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What work() does all the time of a sample: operations until the deadline, or so many. Inline, for
- * the operation may be one instruction.
+ * The loop of work() for a whole sample: operations until the deadline, or a given number of them.
+ * Inline, since an operation may be one instruction.
  */
 #ifndef LOCUS_LOOP_H
 #define LOCUS_LOOP_H
@@ -17,9 +17,9 @@ static inline bool loop_time_is_up(const struct worker *w)
 	return atomic_load_explicit(w->stop, memory_order_relaxed);
 }
 
-/* Where the workers of a benchmark that is scored TOGETHER begin their sample. */
+/* Counts the workers that have begun the sample, in a benchmark that is scored TOGETHER. */
 struct start {
-	/* before what they do counts; 0: more workers than CPUs, which are never all at work */
+	/* how many must begin before work counts; 0: more than CPUs, which never all run at once */
 	unsigned awaited;
 	_Alignas(APART) _Atomic unsigned begun;
 };
@@ -31,9 +31,9 @@ static inline void start_reset(struct start *s)
 }
 
 /*
- * Operations until the next look at the stop flag. Looks become rarer with what was done, or is to
- * be: so few that looking is little (some ns), so many that what is done after it was raised is.
- * What the operations are, and whether they are contended for, makes no difference.
+ * Operations until the next look at the stop flag: 1/LOOP_LOOKS of those done so far, or of those
+ * to be done. So few looks (some ns each) cost little, and little work is done after the flag was
+ * raised, whatever the operations are and whether they are contended.
  */
 enum { LOOP_LOOKS = 128 };
 static inline uint64_t loop_block(uint64_t done, uint64_t count)
@@ -45,9 +45,9 @@ static inline uint64_t loop_block(uint64_t done, uint64_t count)
  * Does operations(argument, n), n at once, until *stop or self->count of them are done, and sets
  * self->done and self->together.
  *
- * Until all have begun, one by one: the first have what they contend for to themselves, and in the
- * time that the others take to come they may do as much as in a whole sample after it. Then in
- * blocks: in the last one the flag went up, and half of it counts.
+ * Until all workers have begun, it does one operation at a time, which self->together leaves out:
+ * the first workers have no contention yet, and may do as many as in the whole sample after that.
+ * Then it works in blocks. The flag was raised during the last one, of which half counts.
  */
 static inline __attribute__((always_inline)) void loop(struct start *start, struct worker *self,
 						       void (*operations)(void *, uint64_t n),

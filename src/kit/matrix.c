@@ -15,7 +15,7 @@ struct matrix {
 	struct csv csv;
 };
 
-/* As the format that its first bytes say. */
+/* Opens the file in the format that its first bytes indicate. */
 static int open_either(struct matrix *f, const char **why)
 {
 	char start[NPY_MAGIC];

@@ -106,7 +106,7 @@ static int understand(struct npy *f, const struct input *in, struct npy_header *
 	return 0;
 }
 
-/* The file is as long as its header says. */
+/* Checks that the file is as long as its header says. */
 static int check_length(const struct npy *f, const struct input *in, const char **why)
 {
 	const size_t there = in->bytes > f->values ? in->bytes - f->values : 0;

@@ -27,7 +27,7 @@ static bool take_text(char **at, char *text, size_t size)
 	return true;
 }
 
-/* Each returns NULL, or what was expected at *at. */
+/* The functions below return NULL, or what was expected at *at. */
 static const char *take_type(struct npy_header *h, char **at)
 {
 	return take_text(at, h->type, sizeof(h->type)) ? NULL : "the name of a type, such as '<f8'";

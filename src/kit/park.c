@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* From each to the one before in one step: park() subtracts 1. */
+/* States. park() subtracts 1: it takes a token (TOKEN to NONE), or sleeps (NONE to ASLEEP). */
 enum { NONE = 0, TOKEN = 1 };
 #define ASLEEP UINT32_MAX
 

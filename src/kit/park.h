@@ -2,7 +2,7 @@
 /*
  * Workers that sleep until they are woken, on a futex. unpark() leaves a token; park() takes it, or
  * sleeps until there is one. So an unpark() that comes before its park() is not missed, and several
- * of them are one token, as with Java's LockSupport.
+ * of them leave one token, as with Java's LockSupport.
  *
  * Each parking belongs to one thread, which alone parks there; any thread may unpark it. All zero:
  * no token. What was written before unpark() is seen after the park() that takes its token.

@@ -8,7 +8,7 @@
 #include "base/arithmetic.h"
 #include "machine/topology/topology.h"
 
-/* A page has one owner. */
+/* Rounds up to whole pages, since a page belongs to one worker. */
 static size_t whole_pages(const struct machine *m, size_t bytes, enum pages pages)
 {
 	static const size_t hugetlb[] = {

@@ -35,7 +35,7 @@ struct pool {
  * caller's, says what it is in messages: "the entries". NULL with errno, as region_map().
  */
 struct pool *pool_open(const struct trial *, const char *name, size_t each, enum pages);
-/* NULL is none. The memory is the arena's: the harness unmaps it. */
+/* NULL is fine. The memory is the arena's: the harness unmaps it. */
 void pool_close(struct pool *);
 
 /* What pool_open() maps: for needs(). */
@@ -44,7 +44,7 @@ size_t pool_bytes(const struct trial *, size_t each, enum pages);
 /* First touch of the worker's own part. */
 void pool_touch(struct pool *, const struct worker *);
 
-/* All of it is free again; it keeps what it holds. Nobody may be at work. */
+/* Makes all of it free again, without clearing it. No worker may be running. */
 void pool_reset(struct pool *);
 
 /* Bytes that a worker has taken. */
@@ -54,7 +54,7 @@ size_t pool_taken(const struct pool *, unsigned worker);
 void *pool_used_up(struct pool *, struct worker *self, size_t bytes);
 
 /*
- * Bytes of the worker's own part, at a multiple of `align` (a power of two, no more than a page).
+ * Takes bytes of the worker's own part, at a multiple of `align` (a power of two, at most a page).
  * NULL: it is used up, and the trial has failed; work() may return at once, or go on without.
  */
 static inline void *pool_take(struct pool *p, struct worker *self, size_t bytes, size_t align)

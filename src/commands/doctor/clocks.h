@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a second is the same for all: frequencies, the clock, a host that shares its CPUs. */
+/* What makes times vary: the CPUs' frequency, the clock, a host that shares its CPUs. */
 #ifndef LOCUS_DOCTOR_CLOCKS_H
 #define LOCUS_DOCTOR_CLOCKS_H
 

@@ -29,7 +29,7 @@ void check_paranoid(const struct patient *p, struct finding *f)
 	char *line = sysfs_line(p->root, "/proc/sys/kernel/perf_event_paranoid"), *end;
 	long level = line ? strtol(line, &end, 10) : 0;
 	struct reason why;
-	/* With CAP_PERFMON the kernel ignores the level; PAPI looks at nothing else. */
+	/* With CAP_PERFMON the kernel ignores the level; PAPI looks only at the level. */
 	bool allowed = level > 2 && !strcmp(p->root, SYSFS_ROOT) && !perf_no_software(&why);
 
 	if (!line || end == line || *end)
@@ -56,7 +56,7 @@ void check_watchdog(const struct patient *p, struct finding *f)
 		finding_set(f, on ? FINDING_MISSING : FINDING_GOOD, on ? "on" : "off");
 }
 
-/* Counts the events that most processors have: which work, and how many fit into one pass. */
+/* Counts events that most processors have: which of them work, and how many passes they take. */
 void check_pmu(const struct patient *p, struct finding *f)
 {
 	static const char *const names[] = { "perf::CYCLES",	      "perf::INSTRUCTIONS",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be counted beside the times, but for LIKWID (likwid.h). */
+/* What can be counted beside the times, without LIKWID (likwid.h). */
 #ifndef LOCUS_DOCTOR_COUNTERS_H
 #define LOCUS_DOCTOR_COUNTERS_H
 

@@ -16,7 +16,7 @@
 #define CPUS	      "/sys/devices/system/cpu"
 
 #define WATCHED 0.2 /* s that the load is watched: 20 ticks of /proc/stat */
-#define BUSY	0.1 /* CPUs busy with others' work that are a problem: two of these ticks */
+#define BUSY	0.1 /* so many CPUs busy with others' work are a problem: two of these ticks */
 
 void check_load(const struct patient *p, struct finding *f)
 {
@@ -49,7 +49,7 @@ out:
 	free(average);
 }
 
-/* CPUs that are present but offline: by the switch for SMT, or one by one. */
+/* Adds CPUs that are present but offline: by the switch for SMT, or one by one. */
 static void add_offline(const struct patient *p, hwloc_const_bitmap_t online, struct finding *f)
 {
 	hwloc_bitmap_t offline = sysfs_list(p->root, CPUS "/present");

@@ -23,7 +23,7 @@ static const struct check {
 	const char *name, *why;
 	void (*look)(const struct patient *, struct finding *);
 	const char *remedy;
-	bool live; /* tries, instead of reading: this machine only */
+	bool live; /* tries something instead of reading files: on this machine only */
 } checks[] = {
 	{ "load", "others' work on the same CPUs makes samples longer", check_load,
 	  "ps -eo pcpu,pid,user,comm --sort=-pcpu | head", true },
@@ -84,9 +84,9 @@ static const struct check {
 	  true },
 };
 
-enum { COLUMN = 26 }; /* of what is found */
+enum { COLUMN = 26 }; /* where findings are printed */
 
-/* "COMMAND # COMMENT", either of which may be missing. In one line, if that has room. */
+/* "COMMAND # COMMENT", either of which may be missing; in one line if it fits. */
 static void print_remedy(FILE *out, const char *remedy)
 {
 	const char *comment = *remedy == '#' ? remedy : strstr(remedy, " # ");

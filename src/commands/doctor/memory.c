@@ -21,7 +21,7 @@
 
 #define NODES "/sys/devices/system/node"
 
-/* Nodes online; *empty: those without any memory, whatever the cpuset allows. */
+/* The number of nodes online; *empty: of these, without any memory, whatever the cpuset allows. */
 static int count_nodes(const char *root, int *empty)
 {
 	hwloc_bitmap_t online = sysfs_list(root, NODES "/online"),
@@ -38,7 +38,7 @@ static int count_nodes(const char *root, int *empty)
 	return all;
 }
 
-/* Nodes that only the memory policy excludes are the policy's line. */
+/* Nodes that only the memory policy excludes are reported by check_policy(). */
 void check_nodes(const struct patient *p, struct finding *f)
 {
 	const struct machine *m = p->machine;

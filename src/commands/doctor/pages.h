@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Huge pages that can be had. */
+/* Which huge pages can be had. */
 #ifndef LOCUS_DOCTOR_PAGES_H
 #define LOCUS_DOCTOR_PAGES_H
 

@@ -61,7 +61,7 @@ static int listen_to(int output, char *text, size_t size)
 
 		if (left <= 0)
 			return -1;
-		/* a signal, or the deadline, which is seen above */
+		/* a signal, or the deadline, which the check above sees */
 		if (poll(&wait, 1, (int)(left * 1000) + 1) <= 0)
 			continue;
 		n = read(output, chunk, sizeof(chunk));

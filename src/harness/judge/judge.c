@@ -6,7 +6,7 @@
 #include "harness/judge/summary_placement.h"
 #include "harness/judge/summary_samples.h"
 
-/* What was found before the samples were looked at. */
+/* Reasons and notes that do not depend on the samples' times. */
 static void judge_course(const struct series *s, struct verdict *v)
 {
 	const char *impossible = s->impossible ? s->impossible : s->planned->refusal;
@@ -45,7 +45,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 {
 	const bool known = isfinite(time.all.value);
 
-	/* Only the watchdog comes before the answer is checked. */
+	/* A series that is still ready is summarised by the watchdog: its answer is not checked. */
 	if (s->ready && s->stopped == STOPPED_BUDGET)
 		verdict_add(v, STATUS_INTERRUPTED,
 			    "the time budget was spent before its answer was checked: give it more "

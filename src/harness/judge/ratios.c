@@ -47,7 +47,7 @@ static bool is_related(const struct ratio *r, const struct trial *t)
 	return r->parameter == P_THREADS || has_value(t, r->parameter, r->of);
 }
 
-/* Whether the ratio, one of s, compares it with the other trial. */
+/* Whether the ratio, of which s is the first trial, compares it with the other one. */
 static bool relates(const struct ratio *r, const struct series *s, const struct series *other,
 		    const struct series *group, unsigned n)
 {
@@ -64,7 +64,7 @@ static bool relates(const struct ratio *r, const struct series *s, const struct 
 	return true;
 }
 
-/* What is compared: a value of a parameter, a variant, or how many threads. */
+/* One side of the comparison: a parameter's value, a variant, or a number of threads. */
 static json_t *side(const struct ratio *r, const char *value, const struct trial *t)
 {
 	return r->parameter == P_THREADS ? json_sprintf("%u", t->threads) : json_string(value);
@@ -77,7 +77,7 @@ const char *ratios_parameter(const struct ratio *r, const struct benchmark *b)
 					   : b->parameters[r->parameter].name;
 }
 
-/* What a ratio is of; NULL: the time. */
+/* The metric that a ratio compares; NULL: the time. */
 static const struct metric *metric_of(const struct ratio *r, const struct benchmark *b)
 {
 	for (unsigned i = 0; r->metric && i < metric_count(b); i++)
@@ -95,8 +95,8 @@ static struct estimate estimate_of(const struct series *s, const struct metric *
 }
 
 /*
- * The one trial's number over the other's, from bound to bound of their intervals; NULL where one
- * has none.
+ * One trial's number over the other's, with an interval from the lower bound over the upper to the
+ * upper over the lower. NULL if one has no number, or a wrong answer.
  */
 static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
 {

@@ -63,7 +63,7 @@ static json_t *sketch_json(const struct series *s, size_t first, size_t samples)
 	return sketch;
 }
 
-/* Samples of pairs are many and short, and are told by level and pair. */
+/* Samples of pairs are many and short; the trial line has them by level and pair. */
 static bool is_raw(const struct series *s, const struct batch *b)
 {
 	return !s->pairs && b->first + b->samples <= MOST_RAW_SAMPLES;
@@ -83,7 +83,7 @@ static json_t *units_json(const struct series *s, const struct batch *b)
 	return roles_until(s) == BY_DEADLINE ? json_null() : json_integer((json_int_t)b->units);
 }
 
-/* What there is of each batch, where a line has several. */
+/* Columns by batch, for a line that has several. */
 static void put_columns(const struct batch *b, unsigned n, bool raw, json_t *line)
 {
 	json_t *samples = json_array(), *at = json_array(), *cycle = json_array();
@@ -95,7 +95,7 @@ static void put_columns(const struct batch *b, unsigned n, bool raw, json_t *lin
 				      b[i].cycle > 0 ? record_number(b[i].cycle) : json_null());
 	}
 	json_object_set_new(line, "n", samples);
-	/* a sketch is one of all: as it began */
+	/* a sketch is one for all batches, and keeps the first one's `at` and `cycle` */
 	if (raw) {
 		json_object_set(line, "at", at);
 		json_object_set(line, "cycle", cycle);

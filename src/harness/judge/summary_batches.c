@@ -7,7 +7,7 @@
 #include "harness/record/json.h"
 #include "harness/sample/metrics.h"
 
-/* A column; where all batches have the same number, that. NULL: no batch has one. */
+/* A list of numbers by batch; if all are the same, one number. NULL: no batch has one. */
 static json_t *column_json(const struct series *s,
 			   double (*of)(const struct series *, unsigned, const double *),
 			   const double *value)
@@ -58,7 +58,7 @@ static json_t *metrics_json(const struct series *s)
 	return object;
 }
 
-/* [batch, time less the noisy samples] where it is another. */
+/* [batch, time without the noisy samples], for each batch in which these make a difference. */
 static json_t *quiet_json(const struct series *s)
 {
 	json_t *list = json_array();
@@ -73,7 +73,7 @@ static json_t *quiet_json(const struct series *s)
 	return list;
 }
 
-/* How many each allocation has. */
+/* How many batches each allocation has. */
 static json_t *allocations_json(const struct series *s)
 {
 	json_t *list = json_array();
@@ -88,7 +88,7 @@ static json_t *allocations_json(const struct series *s)
 	return list;
 }
 
-/* Null where the group's rounds are its batches: 0, 1, 2, ... */
+/* The group's round of each batch; null if these are 0, 1, 2, ... */
 static json_t *rounds_json(const struct series *s)
 {
 	json_t *list = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each batch of a trial came to: all that a statistic of it needs. */
+/* The numbers of each batch of a trial, from which its statistics can be computed. */
 #ifndef LOCUS_SUMMARY_BATCHES_H
 #define LOCUS_SUMMARY_BATCHES_H
 

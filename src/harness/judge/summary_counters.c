@@ -7,7 +7,6 @@
 #include "harness/sample/counts.h"
 #include "harness/record/json.h"
 
-/* Notes of counts that are doubtful or of few batches, and of what counting cost. */
 void counters_note(const struct series *s, const json_t *counters, const json_t *counting,
 		   struct verdict *v)
 {
@@ -24,7 +23,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 	for (unsigned event = 0; event < s->tally.events; event++) {
 		const char *why = counts_gap(s, event, &counted, &batches);
 
-		if (why) /* the trial's events come first */
+		if (why) /* the list of counters begins with the trial's events */
 			verdict_add(v, STATUS_OK, "%s has a count in %u of %u batches: %s",
 				    json_string_value(json_object_get(
 					    json_array_get(counters, event), "name")),
@@ -55,7 +54,6 @@ static json_t *uncounted_json(const struct series *s)
 	return cpus;
 }
 
-/* LIKWID's region around the batches of this trial, on this rank. */
 json_t *region_json(const struct series *s)
 {
 	const struct markers *m = s->markers;

@@ -6,7 +6,7 @@
 #include "harness/record/json.h"
 #include "harness/judge/summary_noise.h"
 
-/* Of /proc/stat, s. */
+/* s: the unit of times in /proc/stat. */
 #define TICK 0.01
 
 size_t noise_samples(const struct series *s)
@@ -36,8 +36,8 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	const struct noise *n = &s->noise;
 	double share = (double)noise_samples(s) / (double)s->samples,
 	       moved = fabs(time.all.value - time.clean) / time.all.value;
-	char shift[64] = ""; /* where all are noisy there is nothing to compare with */
-	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN is not */
+	char shift[64] = ""; /* empty if all are noisy: there is nothing to compare with */
+	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN, unknown, counts as 0 */
 	double off = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0);
 	double lost = (s->planned->trial.floating ? steal : fmax(steal, off)) / n->wall;
 

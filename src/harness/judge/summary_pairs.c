@@ -10,17 +10,17 @@
 #include "machine/topology/topology.h"
 
 /*
- * A worker stands out when the median of its pairs of a level is off that of its peers by more than
- * this share, and by more than so many standard deviations.
+ * A worker stands out if the median of its pairs at a level differs from that of its peers by more
+ * than this share, and by more than this many standard deviations.
  */
 #define OUTSTANDING_SHARE   0.05
 #define OUTSTANDING_SCATTER 5.0
-/* ... where a level has at least so many workers. */
+/* ... if a level has at least this many workers. */
 enum { LEAST_WORKERS = 5 };
 /* Standard deviation over median absolute deviation, of a normal distribution. */
 #define NORMAL_MAD 1.4826
 
-/* Crowding beyond this share gets a note. */
+/* If pairs take longer beside others than alone by more than this share, that gets a note. */
 #define CROWDED 0.1
 
 static double quantile_of(const struct meetings *l, double q)
@@ -72,7 +72,7 @@ static json_t *cells_json(const struct pairs *p, const struct trial *t)
 	return cells;
 }
 
-/* Adds the median of each pair of worker i with one of first.. at a level. */
+/* Adds the medians of the pairs, at a level, of worker i with each worker from `first` on. */
 static void gather(const struct pairs *p, enum level level, unsigned i, unsigned first,
 		   struct meetings *medians)
 {
@@ -84,7 +84,7 @@ static void gather(const struct pairs *p, enum level level, unsigned i, unsigned
 	}
 }
 
-/* Quantiles of all meetings of a level, whatever their pair. */
+/* Quantiles of all meetings at a level, over all pairs. */
 static json_t *meetings_json(const struct pairs *p, enum level level)
 {
 	struct meetings all = { 0 };
@@ -101,7 +101,7 @@ static json_t *meetings_json(const struct pairs *p, enum level level)
 }
 
 /*
- * The median of a worker's pairs of a level; NAN where it has only one, which cannot tell its two
+ * The median of a worker's pairs at a level; NAN if it has only one, which cannot tell its two
  * workers apart.
  */
 static double usual(const struct pairs *p, enum level level, unsigned i)
@@ -117,8 +117,8 @@ static double usual(const struct pairs *p, enum level level, unsigned i)
 }
 
 /*
- * Workers of a node whose pairs of a level are not like those of the node's others: where lines
- * have a home, nodes differ.
+ * Finds workers of a node whose pairs at a level differ from those of the node's other workers.
+ * Nodes are not compared: where cache lines have a home node, these differ anyway.
  */
 static void find_outstanding(const struct pairs *p, const struct trial *t, enum level level,
 			     int node, json_t *list)
@@ -141,7 +141,7 @@ static void find_outstanding(const struct pairs *p, const struct trial *t, enum 
 	statistics_sort(off, n);
 	scatter = n ? NORMAL_MAD * statistics_quantile(off, n, 0.5) : NAN;
 	for (unsigned i = 0; i < p->players; i++)
-		/* false where there is none */
+		/* false if one is NAN */
 		if (fabs(own[i] - middle) >
 		    fmax(OUTSTANDING_SHARE * middle, OUTSTANDING_SCATTER * scatter))
 			json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o}", "cpu",
@@ -197,7 +197,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 
 	json_array_foreach(levels, i, level)
 	{
-		/* 0 where it is not known */
+		/* 0 if it is not known */
 		double ratio = json_number_value(json_object_get(level, "crowding"));
 
 		if (ratio > 1 + CROWDED)
@@ -209,7 +209,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 	}
 }
 
-/* From those that share most to those that share least. */
+/* Adds the levels, from that of pairs that share most to that of pairs that share least. */
 static void levels_json(const struct pairs *p, const struct trial *t, json_t *levels,
 			json_t *outstanding)
 {
@@ -236,7 +236,7 @@ static void levels_json(const struct pairs *p, const struct trial *t, json_t *le
 	free(medians.time);
 }
 
-/* All meetings in order. True: there are some; *crowded: some workers share a CPU. */
+/* Sorts all meetings. True: there are some; *crowded: some workers share a CPU. */
 static bool sort_meetings(struct pairs *p, bool *crowded)
 {
 	bool any = false;
@@ -263,7 +263,7 @@ json_t *summary_pairs(struct pairs *p, const struct trial *t, struct verdict *v)
 	outstanding = json_array();
 	levels_json(p, t, levels, outstanding);
 	note_crowding(levels, v);
-	if (crowded) /* workers that share a CPU say more of each other than of it */
+	if (crowded) /* the times of workers that share a CPU tell about each other, not the CPU */
 		json_array_clear(outstanding);
 	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "rounds", (int)tournament_rounds(p->players),
 			 "levels", levels, "outstanding", outstanding, "crowding", crowding_json(p),

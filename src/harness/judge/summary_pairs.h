@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of pairs of workers: by level of the machine, by CPU, and pair by pair. */
+/* What a trial's summary says of pairs: by level of the machine, by CPU, and pair by pair. */
 #ifndef LOCUS_SUMMARY_PAIRS_H
 #define LOCUS_SUMMARY_PAIRS_H
 
@@ -9,8 +9,8 @@
 #include "harness/judge/verdict.h"
 
 /*
- * `pairs` of the trial line (doc/schema/README.md), with a note of levels whose pairs disturb each
- * other; null before anything was measured, and for NULL. Sorts what was measured.
+ * `pairs` of the trial line (doc/schema/README.md); null if nothing was measured, and for NULL.
+ * Notes levels whose pairs disturb each other. Sorts the meetings.
  */
 json_t *summary_pairs(struct pairs *, const struct trial *, struct verdict *);
 

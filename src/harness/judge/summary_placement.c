@@ -90,7 +90,7 @@ static bool has_node(const struct trial *t)
 	return false;
 }
 
-/* Where first touch can't leave a page with the thread that touches it. */
+/* Notes nodes where first touch can't place a page with the thread that touches it. */
 static void note_first_touch(const struct trial *t, struct verdict *v)
 {
 	const struct machine *m = t->machine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of where a trial's pages lay. */
+/* What a trial's summary says of where its pages lay. */
 #ifndef LOCUS_SUMMARY_PLACEMENT_H
 #define LOCUS_SUMMARY_PLACEMENT_H
 
@@ -9,15 +9,18 @@
 #include "harness/judge/verdict.h"
 
 /*
- * A trial is misplaced when more than this share of its pages is astray: under memory pressure the
- * kernel may place a page or two elsewhere.
+ * A trial is misplaced if more than this share of its pages is: under memory pressure the kernel
+ * may place a page or two elsewhere.
  */
 #define PLACEMENT_MOST_ASTRAY 0.001
 
 json_t *placement_json(const struct series *); /* `placement` of the trial line */
-/* Of pages astray, or not read back, and of threads on nodes where first touch leaves none. */
+/*
+ * Judges misplaced pages; notes pages that were not read back one by one, and threads on nodes
+ * where first touch leaves none.
+ */
 void placement_judge(const struct series *, struct verdict *);
-/* A note where huge pages were asked for and not obtained. */
+/* Notes that huge pages were asked for and not obtained. */
 void placement_note_huge(const struct series *, struct verdict *);
 
 #endif

@@ -11,10 +11,10 @@
 #include "harness/judge/summary_noise.h"
 #include "harness/judge/summary_samples.h"
 
-/* A sample shorter than so many readings of the clock is in part one. */
+/* Reading the clock is part of the result if a sample is shorter than so many readings. */
 #define READINGS 1000
 
-/* Threads that begin further apart than this share of a sample. */
+/* Threads that begin further apart than this share of a sample get a note. */
 #define SKEWED 0.01
 
 static json_t *mode_json(const double *sorted, size_t n, size_t of)
@@ -58,7 +58,7 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		if (isfinite(s->time[i]) && !s->noisy[i])
 			sorted[clean++] = s->time[i];
 	statistics_sort(sorted, clean);
-	/* pairs have levels; what was disturbed is a mode of its own, and told apart already */
+	/* not of pairs, which have levels; noisy samples would be a mode, and are known already */
 	low = s->pairs ? 0 : statistics_modes(sorted, clean);
 	if (low) {
 		note_modes(s, sorted, low, clean, v);

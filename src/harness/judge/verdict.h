@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trial's status, the reasons for it, and notes, as they are found one after the other. */
+/* A trial's status, the reasons for it, and notes; they are added one after the other. */
 #ifndef LOCUS_VERDICT_H
 #define LOCUS_VERDICT_H
 
@@ -28,7 +28,7 @@ struct verdict {
 	json_t *reasons, *notes;
 };
 
-/* A reason for a status; STATUS_OK: a note. */
+/* Adds a reason for a status; STATUS_OK: a note. */
 void verdict_add(struct verdict *, enum status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -6,7 +6,7 @@
 #include "harness/plan/tournament.h"
 #include "machine/topology/topology.h"
 
-/* How many places from here on are a row with one step, on one node. */
+/* How many places from the first on are on one node, with a constant step between CPU numbers. */
 static unsigned row_length(const struct place *place, unsigned n)
 {
 	unsigned length = 1;
@@ -39,7 +39,7 @@ static void print_places(const struct planned *p, FILE *f)
 	}
 }
 
-/* Files that are read, of which the identity has the contents. */
+/* The paths of input files: the identity has only the hash of their contents. */
 static void print_inputs(const struct trial *t, FILE *f)
 {
 	const struct benchmark *b = t->benchmark;

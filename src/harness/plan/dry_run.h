@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --dry-run says. */
+/* What --dry-run prints. */
 #ifndef LOCUS_DRY_RUN_H
 #define LOCUS_DRY_RUN_H
 
@@ -7,7 +7,7 @@
 
 #include "harness/plan/plan.h"
 
-/* The trials with their places and memory, and the time that they would take: seconds. */
+/* Prints the trials with their places and memory; `seconds`: the time that they would take. */
 void plan_print(const struct plan *, const struct setting *, double seconds, FILE *);
 
 #endif

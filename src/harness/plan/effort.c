@@ -14,7 +14,7 @@ static const struct {
 	[PAPER] = { 0, 60, 5 },
 };
 
-/* The bounds of a profile with a bound for all hold where the user says nothing of how long. */
+/* Whether the profile bounds the whole command, and the user gave no option for how long. */
 static bool is_bounded(const struct options *o)
 {
 	return efforts[o->profile].time > 0 && !o->repeats && o->case_budget <= 0 &&

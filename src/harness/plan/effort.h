@@ -7,9 +7,9 @@
 
 double effort_time(const struct options *); /* s, of the whole command; 0: no bound */
 double effort_case(const struct options *); /* s, of one trial; 0: no bound */
-/* The fewest of a trial, but no more than its samples (`repeats`; 0: no fixed number). */
+/* The fewest allocations of a trial; at most its samples (`repeats`; 0: no fixed number). */
 unsigned effort_allocations(const struct options *, unsigned repeats);
-/* Batches of a trial in each of so many allocations: enough for an interval. */
+/* The fewest batches in each of so many allocations: enough for an interval over all of them. */
 unsigned effort_batches(unsigned allocations);
 
 #endif

@@ -21,7 +21,7 @@ static int add_layouts(struct plan *plan, const struct factors *f, union value *
 		request_refuse(r, r->benchmark->parameters[layout].name, why);
 		return status;
 	}
-	/* "all" is a default here, and --threads contradicts it: nobody asked for both */
+	/* the layout is a default, which --threads contradicts: nobody asked for both */
 	if (!layouts) {
 		planned_leave_out(plan, "a layout that comes with its own number of threads, "
 					"against --threads");

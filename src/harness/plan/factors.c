@@ -150,7 +150,7 @@ static const char *values_asked(const struct factors *f, unsigned parameter)
 		    : profile_value(r->benchmark->parameters[parameter].value, r->options->profile);
 }
 
-/* A value that this machine lacks, as a node, is refused: no trial could record why. */
+/* A value that this machine lacks, such as a node, is refused: no trial could record why. */
 static int read_parameter(struct factors *f, unsigned parameter)
 {
 	const struct request *r = f->request;
@@ -242,7 +242,7 @@ static void tell_equal_layouts(const struct factors *f, unsigned parameter, unsi
 	}
 }
 
-/* Not on a single node, where all words mean the same. */
+/* Says nothing on a machine with one node, where all words mean the same. */
 static void tell_repetitions(struct factors *f)
 {
 	const struct request *r = f->request;

@@ -10,7 +10,7 @@ struct factors {
 	const struct request *request;
 	const struct variant *variant;
 	struct values threads; /* 0: as many as the layout says */
-	/* by parameter of the benchmark; empty where the variant has it not */
+	/* by parameter of the benchmark; empty if the variant does not use it */
 	struct values parameter[MOST_PARAMETERS];
 	uint64_t told; /* BIT() of layouts whose duplicates have been reported */
 };
@@ -22,9 +22,9 @@ struct factors {
 int factors_variants(const struct request *, bool *wanted);
 
 /*
- * The lists of one variant. Words for a layout that mean the same on this machine make one trial:
- * says so on stderr, once for all variants (`told`). 0, or an exit status after a message; in both
- * cases to be freed.
+ * Reads the lists of one variant. Words for a layout that mean the same on this machine make one
+ * trial: this is reported on stderr, once for all variants (`told`). 0, or an exit status after a
+ * message; to be freed in both cases.
  */
 int factors_read(struct factors *, const struct variant *);
 void factors_free(struct factors *);

@@ -39,7 +39,7 @@ static char *refuse_nodes(const struct trial *t)
 	return NULL;
 }
 
-/* The ranks of this node share its memory evenly. */
+/* The ranks of this host share its memory evenly. */
 static char *refuse_bytes(const struct setting *setting, size_t bytes)
 {
 	const uint64_t ranks = setting->host_ranks > 1 ? setting->host_ranks : 1,

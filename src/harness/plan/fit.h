@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a trial fits into memory: the kernel does not refuse too much, it kills. */
+/* Whether a trial fits into memory: if it does not, the kernel kills it instead of refusing. */
 #ifndef LOCUS_FIT_H
 #define LOCUS_FIT_H
 
@@ -9,8 +9,8 @@
 size_t fit_most(const struct setting *);
 
 /*
- * Why a trial that maps so many bytes is impossible: the memory is too small, or the node it was
- * asked to lie on has none for us. To be freed; NULL: it is possible.
+ * Why a trial that maps so many bytes is impossible: the memory is too small, or a node that was
+ * asked for has none that we may use. To be freed; NULL: it is possible.
  */
 char *fit_refusal(const struct setting *, const struct trial *, size_t bytes);
 

@@ -19,7 +19,7 @@
 
 /* ---- who is kin ---- */
 
-/* Whether a ratio compares two variants of which one alone has a use for the parameter. */
+/* Whether a ratio compares two variants of which only one uses the parameter. */
 static bool parts(const struct benchmark *b, const struct ratio *r, unsigned parameter)
 {
 	bool has = false, lacks = false;
@@ -35,8 +35,8 @@ static bool parts(const struct benchmark *b, const struct ratio *r, unsigned par
 }
 
 /*
- * Whether a ratio or a curve compares values of the parameter, or numbers of P_THREADS. A trial
- * that has no use for a parameter is compared with those of each of its values.
+ * Whether a ratio or a curve compares values of the parameter (or of P_THREADS). A trial that does
+ * not use a parameter is compared with trials of each of its values.
  */
 static bool compared(const struct benchmark *b, unsigned parameter)
 {
@@ -49,8 +49,8 @@ static bool compared(const struct benchmark *b, unsigned parameter)
 }
 
 /*
- * The same for trials that are to be sampled in turn: those that differ only in variant, layout,
- * node, and what is compared.
+ * A hash that is equal for trials that are to be sampled in turn: those that differ only in
+ * variant, layout, node, and parameters that are compared.
  */
 static uint64_t kinship(const struct planned *p)
 {
@@ -88,7 +88,7 @@ static int compare_order(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The trials, those of one kin after each other; NULL: no memory. */
+/* A copy of the trials, in which those of one kin follow each other; NULL: no memory. */
 static struct planned *sort_kin(struct plan *plan)
 {
 	struct planned *sorted = calloc(plan->trials, sizeof(*sorted));
@@ -150,7 +150,7 @@ double plan_room(const struct setting *setting)
 	return MEMORY_SHARE * least / (setting->host_ranks > 1 ? setting->host_ranks : 1);
 }
 
-/* Begins a group where the kin changes, and where the next trial would not fit beside. */
+/* Begins a group where the kin changes, or where the group would no longer fit into memory. */
 static void split(struct plan *plan, double room)
 {
 	double bytes = 0;

@@ -6,8 +6,8 @@
 #include "harness/plan/planned.h"
 
 /*
- * Groups the trials; again after refusals, or when the room has changed. Makes those of a group
- * neighbours, and else keeps the order.
+ * Groups the trials. To be called again after refusals, or when the room has changed. Trials of a
+ * group become neighbours; the order stays otherwise.
  */
 void plan_group(struct plan *, const struct setting *);
 

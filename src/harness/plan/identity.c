@@ -26,7 +26,7 @@ static int hash_open(const struct input *in, uint64_t *hash, const char **why)
 	return n < 0 ? -1 : 0;
 }
 
-/* Its hash as text, in `contents` by `name`. NULL, and why. */
+/* The hash of the file as text, kept in `contents` by `name`. NULL, and why. */
 static const char *hash_file(const char *path, const char *name, json_t *contents, const char **why)
 {
 	const json_t *known = json_object_get(contents, name);
@@ -46,7 +46,7 @@ static const char *hash_file(const char *path, const char *name, json_t *content
 	return json_string_value(json_object_get(contents, name));
 }
 
-/* NULL, and why. */
+/* The text of a value; of an input file, the hash of its contents. NULL, and why. */
 static const char *value_of(const struct trial *t, unsigned i, char text[VALUE_ROOM],
 			    json_t *contents, const char **why)
 {

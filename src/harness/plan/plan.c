@@ -41,7 +41,7 @@ static int check_outputs(const struct plan *plan, const struct request *r)
 
 /* ---- names ---- */
 
-/* For messages and progress, which need not repeat what does not vary. */
+/* The name in messages and progress: it has only what varies. */
 static void name_trial(struct planned *p, const struct varying *varies)
 {
 	const struct trial *t = &p->trial;
@@ -70,7 +70,7 @@ static void name_trials(struct plan *plan)
 
 /* ---- the plan ---- */
 
-/* Whether the variant takes several nodes, and the machine has one. */
+/* Whether the variant needs several nodes, and the machine has one. */
 static bool lacks_nodes(const struct request *r, const struct variant *v)
 {
 	return v->several_nodes && r->setting->machine->nodes == 1;
@@ -125,7 +125,7 @@ static int refuse_empty(const struct plan *plan, const struct request *r)
 {
 	message("%s %s: no trial is left: %s", program_invocation_short_name, r->benchmark->name,
 		plan->why_refused ? plan->why_refused : "no variant was chosen");
-	return r->options->benchmark ? EXIT_COMMAND_LINE : 0; /* in a suite the others go on */
+	return r->options->benchmark ? EXIT_COMMAND_LINE : 0; /* a suite has other benchmarks */
 }
 
 int plan_make(struct plan *plan, const struct benchmark *b, const struct options *o,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trials of a run: the product of all lists, each with its identity and its place, in the
- * groups in which they are sampled in turn.
+ * The trials of a benchmark in a run: the product of all lists, each with its identity and its
+ * places, in the groups in which they are sampled in turn.
  */
 #ifndef LOCUS_PLAN_H
 #define LOCUS_PLAN_H
@@ -9,8 +9,8 @@
 #include "harness/plan/planned.h"
 
 /*
- * 0, or the status to exit with after a message on stderr. What is impossible here is planned, with
- * its refusal.
+ * 0, or the status to exit with after a message on stderr. A trial that is impossible on this
+ * machine is planned, with its refusal.
  */
 int plan_make(struct plan *, const struct benchmark *, const struct options *,
 	      const struct setting *);

@@ -88,7 +88,7 @@ static char *lack_of(const struct variant *v)
 	return why ? strdup(why) : NULL;
 }
 
-/* All but the identity. 0, or an exit status: 1 without memory, else after a message. */
+/* Plans all but the identity. 0; EXIT_BAD: no memory; or an exit status after a message. */
 static int plan_one(struct planned *p, const struct request *r, const struct point *at)
 {
 	const struct options *o = r->options;
@@ -140,7 +140,7 @@ static int identify(struct planned *p, const struct plan *plan)
 	return 0;
 }
 
-/* Takes over what it owns, if it returns 0. */
+/* 0: the plan now owns what the trial owns; EXIT_BAD: no memory; or a status after a message. */
 static int append(struct plan *plan, const struct planned *p)
 {
 	static const char many[] = "%s %s: more than %d trials; choose fewer values";

@@ -10,22 +10,22 @@
 struct planned {
 	struct trial trial; /* values, places and texts are owned by the plan */
 	char *identity;
-	/* of its identity; the same for all that are sampled in turn with it */
+	/* hash of its identity; kin: equal for trials that are to be sampled in turn */
 	uint64_t hash, kin;
 	char id[17]; /* the hash as hex digits */
 	/* "numa/static kernel=sum pages=base": what varies, for tables and progress */
 	char name[128];
 	const char *bind; /* as in struct seats */
-	int *cpu;	  /* that its threads sit on, or float over, each once */
+	int *cpu;	  /* the CPUs that its threads sit on, or float over, each once */
 	unsigned cpus;
 	struct needs needs;
-	double sample;	  /* s: the sample to aim at */
+	double sample;	  /* s: target length of a sample */
 	unsigned repeats; /* samples of it; 0: until the result is known */
 	char *refusal;	  /* why it is impossible here; NULL: it is not */
 	unsigned group;
-	unsigned region; /* LIKWID's, where it has one */
+	unsigned region; /* the index of its LIKWID region, if it has one */
 	bool done;	 /* found complete in the file that is resumed */
-	bool again;	 /* done, but wanted once more beside its group */
+	bool again;	 /* done, but to be measured again with its group */
 };
 
 struct plan {
@@ -33,10 +33,10 @@ struct plan {
 	struct planned *trial;
 	unsigned trials, groups;
 	unsigned threads;	 /* the most that a trial needs */
-	unsigned refused;	 /* combinations that the benchmark has no sense for */
-	const char *why_refused; /* the first such reason */
+	unsigned refused;	 /* combinations that were left out as pointless */
+	const char *why_refused; /* the reason of the first */
 	const char *left_out;	 /* why variants were left out on this machine; NULL: none */
-	json_t *ids;		 /* the trials' */
+	json_t *ids;		 /* of the trials: {id: true} */
 	json_t *contents;	 /* hashes of the files that they read, by path */
 };
 
@@ -58,7 +58,7 @@ int planned_add(struct plan *, const struct request *, const struct point *);
 /* Counts a combination that is left out, and keeps the first reason, a constant. */
 void planned_leave_out(struct plan *, const char *why);
 
-/* What a trial owns. */
+/* Frees what a trial owns. */
 void planned_free(struct planned *);
 
 #endif

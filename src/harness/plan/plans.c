@@ -63,7 +63,7 @@ unsigned plans_threads(const struct plans *p)
 	return threads;
 }
 
-/* s of one trial: of its fixed samples; else its budget, or the least that it takes. */
+/* s of one trial: for its fixed number of samples; else its budget, or the least that it needs. */
 static double seconds_of(const struct planned *p, const struct options *o)
 {
 	const unsigned allocations = effort_allocations(o, 0);
@@ -73,7 +73,7 @@ static double seconds_of(const struct planned *p, const struct options *o)
 	return fmax(effort_case(o), effort_batches(allocations) * allocations * plan_tournament(p));
 }
 
-/* Whether samples take as long as the work does, which is not known before. */
+/* Whether the length of samples is unknown: their work is fixed, or ends by itself. */
 static bool is_open(const struct planned *p)
 {
 	const struct trial *t = &p->trial;

@@ -11,20 +11,23 @@ struct plans {
 };
 
 /*
- * Of options->benchmark, or of every row of the table. 0, or the status to
- * exit with after a message.
+ * Plans options->benchmark, or every row of the table. 0, or the status to exit with after a
+ * message.
  */
 int plans_make(struct plans *, const struct benchmark *const *table, const struct options *,
 	       const struct setting *);
 void plans_free(struct plans *);
 
-/* The n-th trial of all plans in a row; NULL behind the last. */
+/* The n-th trial, counted over all plans; NULL after the last. */
 struct planned *plans_trial(const struct plans *, unsigned n);
 /* The most threads that a trial needs, one at least. */
 unsigned plans_threads(const struct plans *);
-/* s that the run is going to take: the time budget, or the sum of the trials. */
+/* s that the run will take: the time budget, or the sum over its trials. */
 double plans_seconds(const struct plans *, const struct options *);
-/* "at most", "about", or "at least" where work ends by itself: how far that may be believed. */
+/*
+ * What plans_seconds() is: "at most" with a time budget; "at least" if the length of some samples
+ * is not known; else "about".
+ */
 const char *plans_bound(const struct plans *, const struct options *);
 
 #endif

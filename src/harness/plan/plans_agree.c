@@ -8,7 +8,7 @@
 #include "kit/random.h"
 #include "base/text.h"
 
-/* The P_FOUND parameter, such as the length of a file; the number of parameters: there is none. */
+/* The index of the P_FOUND parameter, such as a file's length; without one, parameter_count(). */
 static unsigned found_parameter(const struct benchmark *b)
 {
 	unsigned i = 0;

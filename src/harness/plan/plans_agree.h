@@ -6,9 +6,10 @@
 #include "harness/plan/plans.h"
 
 /*
- * Ranks run in lockstep, so they need the same trials, which unlike machines do not plan, and the
- * same groups: what one rank refuses is refused on all, and the least room decides. 0, or the
- * status to exit with after a message.
+ * Ranks run in lockstep, so they need the same trials and the same groups. Machines that differ may
+ * plan different trials: this ends the run. A trial that one rank refuses is refused on all, and
+ * the rank with the least room decides how much a group holds. 0, or the status to exit with after
+ * a message.
  */
 int plans_agree(struct plans *, struct setting *);
 

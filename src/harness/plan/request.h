@@ -12,7 +12,7 @@ struct request {
 	const struct setting *setting;
 };
 
-/* Says on stderr what is wrong with an option. EXIT_COMMAND_LINE. */
+/* Says on stderr what is wrong with an option; returns EXIT_COMMAND_LINE. */
 int request_refuse(const struct request *, const char *option, const char *why);
 
 #endif

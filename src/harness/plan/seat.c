@@ -16,7 +16,7 @@ const char *plan_bind(const struct options *o, const struct affinity *a, unsigne
 	return a && a->threads >= threads ? "inherited" : "close";
 }
 
-/* With a layout, close is the default, which has a name of its own. */
+/* With a layout, `close` is the default, and is called "layout". */
 static const char *layout_bind(const struct options *o)
 {
 	return o->bind && strcmp(o->bind, "close") ? o->bind : "layout";

@@ -91,7 +91,7 @@ void setting_share(struct setting *s)
 	agree_words(s->ranks, &s->crowd);
 }
 
-/* The setting owns both, const though they are to all others. */
+/* Frees through pointers to const: the setting owns what all others may only read. */
 void setting_free(struct setting *s)
 {
 	struct machine *m = (struct machine *)s->machine;

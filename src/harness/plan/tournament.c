@@ -2,7 +2,8 @@
 #include "harness/plan/tournament.h"
 
 /*
- * The circle method (Kirkman 1850): one stays where it is, the others move on by a seat each round.
+ * The circle method (Kirkman 1850): one player keeps its seat, the others move on by one seat each
+ * round.
  */
 static unsigned seats(unsigned players)
 {

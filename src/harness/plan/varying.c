@@ -15,7 +15,7 @@ static bool differ(const struct parameter *p, union value a, union value b)
 struct varying varying_find(const struct plan *plan)
 {
 	const struct benchmark *b = plan->benchmark;
-	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* that has the parameter */
+	const struct trial *first[MOST_PARAMETERS] = { NULL }; /* to have the parameter */
 	bool lacked[MOST_PARAMETERS] = { false };
 	struct varying varies = { 0 };
 
@@ -35,7 +35,7 @@ struct varying varying_find(const struct plan *plan)
 				varies.parameter[j] |= differ(p, t->value[j], first[j]->value[j]);
 		}
 	}
-	/* places are always worth a word, where some have none */
+	/* a layout or node is told also if it is always the same, but some trials have none */
 	for (unsigned j = 0; j < parameter_count(b); j++)
 		varies.parameter[j] |= lacked[j] && first[j];
 	return varies;

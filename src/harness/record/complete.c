@@ -11,7 +11,7 @@ bool complete_is(const json_t *trial)
 			  !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
 }
 
-/* Of objects with a name; all others, which no record of ours has, are passed over. */
+/* Adds the names of a list's objects; skips elements without one, which locus does not write. */
 static void add_names(json_t *names, const json_t *list)
 {
 	const json_t *one;

@@ -27,7 +27,7 @@ void earlier_close(struct earlier *e)
 	json_decref(e->always);
 }
 
-/* Up to the dot before the minor version. */
+/* The length of RECORD_SCHEMA up to the dot before the minor version. */
 enum { MAJOR = sizeof(RECORD_SCHEMA) - sizeof("0") };
 
 void earlier_forget(struct earlier *e)
@@ -65,7 +65,7 @@ static const char *take_note(struct earlier *e, json_t *line, bool first)
 	return NULL;
 }
 
-/* The lines of a file that is there; the last one read, and how many these are. */
+/* Reads a file by lines: the last line read, and how many lines these are. */
 struct reader {
 	FILE *file;
 	char *line;
@@ -82,8 +82,9 @@ static bool next_line(struct reader *in)
 }
 
 /*
- * Zeros stand where a disk lost what was written. No more was written then, so all behind them is
- * lost, too; but where a run came to its end, it had been on the disk, which lost it later.
+ * Zeros stand where a disk lost what was written. The run then wrote no more, so what follows may
+ * be cut off, too. But if a header or an end follows, these lines had been on the disk before, and
+ * were lost later: the file is refused.
  */
 static const char *look_behind_zeros(struct reader *in)
 {
@@ -99,7 +100,7 @@ static const char *look_behind_zeros(struct reader *in)
 	return NULL;
 }
 
-/* Of the line that is not whole: only what we had begun to write ourselves may be cut off. */
+/* Checks the line that is not whole: it may be cut off only if it begins like one of ours. */
 static const char *look_at_rest(const struct reader *in)
 {
 	static const char start[] = "{\"type\":\"";
@@ -143,7 +144,7 @@ int earlier_read(struct earlier *e, int file, off_t *end, char wrong[EARLIER_WRO
 		return errno;
 	errno = 0;
 	what = read_lines(e, &in, end);
-	error = ferror(in.file) ? errno : 0; /* the rest is not at its end, and must stay */
+	error = ferror(in.file) ? errno : 0; /* then more may follow, which must not be cut off */
 	free(in.line);
 	fclose(in.file);
 	if (!error && what)

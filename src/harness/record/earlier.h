@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What earlier runs left in a file that is written on: --resume goes on from there. */
+/* What earlier runs left in a file that another run is added to: --resume continues there. */
 #ifndef LOCUS_EARLIER_H
 #define LOCUS_EARLIER_H
 
@@ -9,18 +9,18 @@
 
 #include "base/utf8.h"
 
-/* MAJOR.MINOR: within a major version keys are added, never changed; readers ignore the others. */
+/* MAJOR.MINOR: within a major version keys are only added; readers ignore keys they don't know. */
 #define RECORD_SCHEMA "locus-record-1.0"
 
 struct earlier {
 	char host[UTF8_ROOM(256)];
 	bool ours; /* what is read now was measured on this host */
 	/*
-	 * Of the file's last run and those that it resumed: their ids; by id of each complete
-	 * trial, the names of its counters.
+	 * Of the file's last run and those that it resumed. runs: their ids; complete: by the id of
+	 * each complete trial, the names of its counters.
 	 */
 	json_t *runs, *complete;
-	json_t *always; /* names of what the kernel counts always */
+	json_t *always; /* names of the events that the kernel always counts */
 };
 
 enum { EARLIER_WRONG = 512 };
@@ -29,7 +29,7 @@ bool earlier_open(struct earlier *); /* false: no memory; to be closed in any ca
 void earlier_close(struct earlier *);
 /*
  * Takes note of what the file holds; *end is moved behind the last line that may stay. Returns 0 or
- * an errno; `wrong` is empty, or says of which line what is wrong, so that the file is not ours.
+ * an errno; `wrong` is empty, or says which line is wrong, and why: the file must not be changed.
  */
 int earlier_read(struct earlier *, int file, off_t *end, char wrong[EARLIER_WRONG]);
 void earlier_forget(struct earlier *); /* that there were any runs */

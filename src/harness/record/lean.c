@@ -17,7 +17,7 @@ static bool says_nothing(const json_t *value)
 /* Significant digits: more than any clock gives, and more than batches agree in. */
 enum { ALL = 0, OF_ESTIMATES = 5, OF_NUMBERS = 7 };
 
-/* What is whole needs no point. */
+/* A whole number becomes an integer, without a decimal point. */
 static json_t *lean_real(double x, int digits)
 {
 	char text[32];
@@ -30,10 +30,10 @@ static json_t *lean_real(double x, int digits)
 	return json_real(strtod(text, NULL));
 }
 
-/* How many a member has, in an object whose numbers have so many. */
+/* How many digits a member has, in an object whose numbers have `digits`. */
 static int digits_of(const char *key, int digits)
 {
-	if (!strcmp(key, "value")) /* results are compared */
+	if (!strcmp(key, "value")) /* results are compared: all digits */
 		return ALL;
 	return !strcmp(key, "batches") || !strcmp(key, "quantiles") ? OF_ESTIMATES : digits;
 }
@@ -64,7 +64,7 @@ static json_t *lean_value(const json_t *of, int digits)
 	copy = json_object();
 	json_object_foreach((json_t *)of, key, value)
 	{
-		/* what was asked for is there as it was asked for */
+		/* parameters stay as they are: empty ones, and all digits */
 		json_t *own = !strcmp(key, "parameters")
 				      ? json_incref(value)
 				      : lean_value(value, digits_of(key, digits));
@@ -98,7 +98,7 @@ static void leave_out_zeros(json_t *object, const char *const *keys)
 			json_object_del(object, *keys);
 }
 
-/* The parameters say it, but for the contents of files. */
+/* The identity follows from other keys, unless it has the hash of a file's contents. */
 static void lean_identity(json_t *trial)
 {
 	const char *identity = json_string_value(json_object_get(trial, "identity"));
@@ -115,7 +115,7 @@ static void lean_placement(json_t *placement)
 	leave_out_zeros(json_object_get(placement, "after"), counts);
 }
 
-/* The only one at work did what the trial did. */
+/* If only one role has workers, its numbers follow from the trial's. */
 static void lean_roles(json_t *trial)
 {
 	const json_t *role;
@@ -128,7 +128,7 @@ static void lean_roles(json_t *trial)
 		json_object_del(trial, "roles");
 }
 
-/* A metric that was the same in all batches has that value. */
+/* A metric that was the same in all batches is left out: that number is its value. */
 static void lean_batches(json_t *batches)
 {
 	json_t *metrics = json_object_get(batches, "metrics"), *column;

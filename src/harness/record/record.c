@@ -21,7 +21,7 @@
 struct record {
 	char *path;
 	int file; /* -1: none */
-	/* of the last whole line, and of what is on the disk; -1 where there is no such thing */
+	/* ends of the last whole line, and of what is on the disk; -1: not a regular file */
 	off_t end, synced;
 	bool failed;
 	char run[17];
@@ -49,7 +49,7 @@ static int complain(const char *path, const char *what, int status)
 	return status;
 }
 
-/* Reads what is there; leaves the end after the last line that may stay. */
+/* Reads the lines of earlier runs; sets the end after the last one that may stay. */
 static int read_back(struct record *r)
 {
 	char wrong[EARLIER_WRONG];
@@ -61,7 +61,7 @@ static int read_back(struct record *r)
 	return *wrong ? complain(r->path, wrong, EXIT_COMMAND_LINE) : 0;
 }
 
-/* A file system without locks is told of, and taken: most clusters have one. */
+/* A file system without locks is accepted with a message: most clusters have one. */
 static int lock_file(const struct record *r)
 {
 	if (flock(r->file, LOCK_EX | LOCK_NB) == 0)
@@ -77,8 +77,8 @@ static int lock_file(const struct record *r)
 }
 
 /*
- * Whoever has the lock looks at what is there: between open() and flock(), another process may
- * have taken the file, even one that this process made, and have written its run.
+ * Looks into the file only with the lock: between open() and flock(), another process may have
+ * locked it, even if this process created it, and have written its run.
  */
 static int take_file(struct record *r, enum record_mode mode)
 {
@@ -102,12 +102,12 @@ static int open_file(struct record *r, enum record_mode mode)
 	const int own = mode == RECORD_NEW ? O_EXCL : 0;
 	struct stat s;
 
-	if (!strcmp(r->path, RECORD_STDOUT)) { /* whatever it is: others wrote to it before */
+	if (!strcmp(r->path, RECORD_STDOUT)) { /* also if it is a file: others may write to it */
 		r->end = r->synced = -1;
 		r->file = dup(STDOUT_FILENO);
 		return r->file >= 0 ? 0 : complain(r->path, strerror(errno), EXIT_BAD);
 	}
-	/* a pipe, a terminal: nothing to lose */
+	/* a pipe or a terminal: nothing to read back, lock or cut off */
 	if (stat(r->path, &s) == 0 && !S_ISREG(s.st_mode)) {
 		r->end = r->synced = -1;
 		r->file = open(r->path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -189,7 +189,7 @@ static void fail(struct record *r)
 		    r->path, strerror(error));
 }
 
-/* Where the disk did not take what was written, nobody knows which part of it is there. */
+/* If it fails, nobody knows which part of the lines since the last time is on the disk. */
 static bool put_on_disk(struct record *r)
 {
 	if (r->end < 0 || fdatasync(r->file) == 0 || errno == EINVAL) {
@@ -201,8 +201,8 @@ static bool put_on_disk(struct record *r)
 }
 
 /*
- * A line as it is written: of the many, what says nothing is left out. The parts of a trial come
- * before it: with its own line it is complete. NULL: no memory.
+ * The lines that are written for a line: samples and trials are made lean. The parts of a trial
+ * come before its own line, which makes it complete. NULL: no memory.
  */
 static json_t *as_written(json_t *line, const char *type)
 {
@@ -218,7 +218,7 @@ static json_t *as_written(json_t *line, const char *type)
 	return lines;
 }
 
-/* In one piece. False, with errno. */
+/* Writes the text and its newline in one piece. False, with errno. */
 static bool write_line(struct record *r, const json_t *line)
 {
 	char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(12));

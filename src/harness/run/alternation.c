@@ -10,12 +10,12 @@
 #include "kit/agree.h"
 
 /*
- * s that a batch takes, less where the budget is too small for enough batches. Neighbouring samples
- * are alike: batches are to be less so.
+ * s that a batch takes; less if the budget is too small for enough batches. Neighbouring samples
+ * are correlated: batches should be less so.
  */
 #define BATCH 0.02
 
-/* On all ranks, or on none. */
+/* Opens the series on all ranks, or on none. */
 static bool all_open(struct series *s, struct planned *p, struct counting *counting)
 {
 	bool failed = series_open(s, p, counting);

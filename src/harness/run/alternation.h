@@ -14,11 +14,11 @@ struct alternation {
 	unsigned told;	      /* trials whose lines are in the record */
 	unsigned repeats;     /* samples of each trial; 0: until the result is known */
 	double end;	      /* budget_now() when its share is spent */
-	double batch;	      /* s */
+	double batch;	      /* s: target length of a batch */
 	unsigned allocations; /* at least */
 	unsigned round;	      /* sweeps taken, in all allocations */
 	unsigned sweeps;      /* batches of each trial in an allocation, at least */
-	double at;	      /* s from the run's start to its own */
+	double at;	      /* s from the start of the run to that of the group */
 };
 
 /*
@@ -27,7 +27,7 @@ struct alternation {
  */
 int alternation_open(struct alternation *, struct run *, struct planned *, unsigned n,
 		     double share);
-/* Leaves the series from the n-th on to a later group. */
+/* Closes the series from the n-th on, whose trials are left to a later group. */
 void alternation_cut(struct alternation *, unsigned n);
 void alternation_close(struct alternation *);
 

@@ -107,7 +107,7 @@ static json_t *explained_json(const struct benchmark *b)
 	return list;
 }
 
-/* What counts are for each of, what would explain the numbers, and what is counted always. */
+/* What counts are divided by, events that explain results, and events that are always counted. */
 static json_t *counters_json(const struct benchmark *b)
 {
 	json_t *kernel = json_array();

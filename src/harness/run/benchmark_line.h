@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A benchmark's table as a line of the record: whatever draws or compares learns from it. */
+/* A benchmark's table as a line of the record, for programs that plot or compare results. */
 #ifndef LOCUS_BENCHMARK_LINE_H
 #define LOCUS_BENCHMARK_LINE_H
 
@@ -7,7 +7,7 @@
 
 #include "benchmark.h"
 
-/* The benchmark line of doc/schema/README.md, less what record_line() adds. */
+/* The benchmark line of doc/schema/README.md, without what record_line() adds. */
 json_t *benchmark_line(const struct benchmark *);
 
 #endif

@@ -14,7 +14,7 @@ struct budget {
 	double deadline; /* of the run */
 	double until;	 /* of the benchmark at hand */
 	double last;	 /* when the watchdog ends the run */
-	bool measured;	 /* there is a batch of some trial */
+	bool measured;	 /* some trial has a batch */
 };
 
 /* `time`: s for the whole run; 0: no bound. */
@@ -22,23 +22,24 @@ void budget_begin(struct budget *, const struct ranks *, double time);
 double budget_elapsed(const struct budget *); /* of this rank alone */
 double budget_now(const struct budget *);
 /*
- * The last moment to begin something. Before the first batch it is the watchdog's, so that each
- * resumed run makes progress, however small its budget and slow the machine.
+ * The time from which on nothing new is begun: the end of the benchmark's share; before the first
+ * batch, the watchdog's deadline. So each resumed run makes progress, however small its budget and
+ * slow the machine.
  */
 double budget_limit(const struct budget *);
-/* False for what takes so long that the watchdog would cut it off. */
+/* False if work of this duration (s) would be cut off by the watchdog. */
 bool budget_fits(const struct budget *, double duration);
 
 /* Gives the next benchmark its share of the time left; `left` more come after it. */
 void budget_divide(struct budget *, unsigned left);
 /*
- * The time that n trials need, relative to others: to measure takes equally long for each, to touch
- * memory does not.
+ * The time that n trials need, relative to others: measuring takes equally long for each, touching
+ * memory takes longer the more there is.
  */
 double budget_weigh(const struct planned *, unsigned n);
 /*
- * s that n trials of this weight may have, of all that are left of the benchmark at hand, whose
- * weight is `left`; `one`: s that a trial may have; 0: no bound.
+ * s that n trials of this weight may take. `left`: the weight of all trials that are left of the
+ * current benchmark, these included; `one`: s that a trial may take; 0: no bound.
  */
 double budget_share(const struct budget *, double one, double weight, double left, unsigned n);
 

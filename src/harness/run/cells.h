@@ -11,12 +11,12 @@ struct cells {
 	bool markdown, coloured;
 };
 
-/* One after the other, each in so many columns. */
+/* Print a cell, aligned to the left or right within so many columns. */
 void cells_left(const struct cells *, const char *text, int width);
 void cells_right(const struct cells *, const char *text, int width);
-/* Ends the row; in this colour of ECMA-48, where the terminal may have it. NULL: none. */
+/* Prints the last cell of a row, coloured if that is allowed (ECMA-48). NULL: no colour. */
 void cells_last(const struct cells *, const char *text, const char *colour);
-/* Markdown's rule below the head: of so many cells to the left, then to the right. */
+/* Markdown's rule below the head: for so many cells aligned left, so many right, and the last. */
 void cells_rule(const struct cells *, unsigned left, unsigned right);
 
 #endif

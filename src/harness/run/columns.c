@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* The last characters of a text that has too many. */
+/* Keeps the last characters of a text that is too long. */
 static void shorten(const char *text, char cell[COLUMNS_ROOM])
 {
 	static const char dots[] = "...";

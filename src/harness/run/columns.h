@@ -6,7 +6,7 @@
 #include "harness/ask/parameters.h"
 #include "harness/plan/plan.h"
 
-/* More of a cell than this is cut off at its beginning: of a path the end tells most. */
+/* The beginning of a longer cell is cut off: the end of a path tells most. */
 enum { COLUMNS_WIDEST = 36, COLUMNS_ROOM = 4 * COLUMNS_WIDEST + 8 };
 
 struct columns {
@@ -20,7 +20,7 @@ struct columns {
 
 void columns_find(struct columns *, const struct plan *);
 const char *columns_title(const struct columns *, unsigned column);
-/* Returns the text; "" where the trial has no such parameter. */
+/* Returns the text; "" if the trial has no such parameter. */
 char *columns_cell(const struct columns *, unsigned column, const struct trial *,
 		   char text[COLUMNS_ROOM]);
 /* "size 4 KiB, pages base, 1 thread", to be freed; NULL: no memory. */

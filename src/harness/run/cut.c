@@ -16,9 +16,9 @@
 #include "base/message.h"
 
 /*
- * How long main may stay away: s after a signal, on the rank that writes the record and on the
- * others, which must not be lost before it has written (mpirun then kills it); and beyond the time
- * budget.
+ * How long the main thread may stay away. s after a signal: GRACE on the rank that writes the
+ * record; longer on the others, since mpirun kills the writing rank when one of them has ended.
+ * Beyond the time budget: a share of it, and s.
  */
 #define GRACE		0.7
 #define GRACE_OF_OTHERS 1.2
@@ -27,11 +27,9 @@
 /* s for the watchdog to write lines of trials without samples: thousands would take longer. */
 #define LINES 0.5
 
-/*
- * From here on, on the watchdog's thread.
- */
+/* --- on the watchdog's thread --- */
 
-/* Lines of the group at hand: of all trials with samples, and of others until `enough`. */
+/* Writes lines of the current group: of all trials with samples, and of others until `enough`. */
 static void tell_rest(struct alternation *a, enum stopped stopped, double enough)
 {
 	while (a->told < a->n)
@@ -41,7 +39,7 @@ static void tell_rest(struct alternation *a, enum stopped stopped, double enough
 			a->told++;
 }
 
-/* Lines of trials of the plan at hand that were in no group yet, until `enough`. */
+/* Writes lines of the current plan's trials that were in no group yet, until `enough`. */
 static void tell_unbegun(struct run *r, enum stopped stopped, double enough)
 {
 	const struct plan *plan = &r->plans.plan[r->plan_at];
@@ -75,7 +73,7 @@ static void say_why(const struct run *r, int signal, const char *what)
 		    signal ? "" : "; " RUN_MORE);
 }
 
-/* LIKWID writes its counts at the end: main is in a region, maybe, and never in LIKWID's code. */
+/* Lets LIKWID write its counts. The main thread may be in a region, but never in LIKWID's code. */
 static void end_regions(struct run *r)
 {
 	if (r->headed)
@@ -92,7 +90,7 @@ static int close_books(struct run *r, int signal, const char *what)
 		return run_status(r);
 	progress_clear(&r->progress);
 	say_why(r, signal, what);
-	if (!r->headed) /* there is no record yet */
+	if (!r->headed) /* there is nothing to close: no line was written */
 		return run_status(r);
 	if (r->group)
 		tell_rest(r->group, stopped, enough);
@@ -136,7 +134,7 @@ void cut_start(struct run *r)
 		message_own("no thread for the watchdog (%s): a signal ends this run only "
 			    "after a sample; check ulimit -u",
 			    strerror(errno));
-	signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a write that fails */
+	signal(SIGXFSZ, SIG_IGN); /* at the limit of a file's size, write() fails instead */
 	if (r->options->output)	  /* nobody reads the table any more, but the record goes on */
 		signal(SIGPIPE, SIG_IGN);
 }

@@ -6,7 +6,7 @@
 #include "harness/run/run.h"
 
 /*
- * Starts the watchdog, and says on stderr where it can't. From now on signals end the run as
+ * Starts the watchdog; if it can't, says so on stderr. From now on signals end the run as
  * watchdog.h says, and writes fail instead of ending the process.
  */
 void cut_start(struct run *);

@@ -8,8 +8,8 @@
 #include "base/quantity.h"
 
 /*
- * What was asked for, and found; what can't be counted anywhere was said at the beginning. What the
- * kernel tells of all samples is in the notes, if anything.
+ * Prints the counts that were asked for. Events that can't be counted anywhere were reported when
+ * the run began; the kernel's counts that nobody asked for are in the notes, if anywhere.
  */
 static void print_counters(const json_t *list, FILE *f)
 {
@@ -40,7 +40,7 @@ static void print_counters(const json_t *list, FILE *f)
 	}
 }
 
-/* From the least median of a pair to the 99 % quantile, where a level has pairs to tell apart. */
+/* The range of a level's medians of pairs, least to 99 % quantile; "-" if it has one pair. */
 static char *show_medians(const json_t *level, char *text, size_t size)
 {
 	char least[64], most[64];
@@ -57,8 +57,8 @@ static char *show_medians(const json_t *level, char *text, size_t size)
 }
 
 /*
- * Meetings by what the two share, how their pairs differ, and the CPUs that are not like the
- * others.
+ * Prints a row for each level that pairs share: quantiles of all meetings, and the range of the
+ * pairs' medians. Then the CPUs that stand out.
  */
 static void print_pairs(const json_t *pairs, FILE *f)
 {
@@ -94,7 +94,7 @@ static void print_pairs(const json_t *pairs, FILE *f)
 
 void details_print(const json_t *trial, FILE *f)
 {
-	/* else that is why nothing was counted */
+	/* without samples, each counter would repeat the reason of the trial */
 	if (json_is_object(json_object_get(trial, "samples")))
 		print_counters(json_object_get(trial, "counters"), f);
 	print_pairs(json_object_get(trial, "pairs"), f);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands beneath the row of a trial: what was asked for beside its number. */
+/* What is printed beneath the row of a trial. */
 #ifndef LOCUS_DETAILS_H
 #define LOCUS_DETAILS_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-/* Events of --counters, and pairs of workers, of a trial line of the record. */
+/* The events of --counters, and the pairs of workers, from a trial line of the record. */
 void details_print(const json_t *trial, FILE *);
 
 #endif

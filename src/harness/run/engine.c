@@ -35,7 +35,7 @@ static bool possible(const struct plans *p)
 	return false;
 }
 
-/* How long it takes is said before it begins. */
+/* Says how many trials there are, and how long they take, before the first begins. */
 static void announce(const struct run *r)
 {
 	const struct options *o = r->options;
@@ -112,7 +112,7 @@ static int open_team(struct run *r)
 	return EXIT_BAD;
 }
 
-/* The record on standard output leaves no room for a table there. */
+/* If the record goes to standard output, the table goes to standard error. */
 static void open_table(struct run *r)
 {
 	const struct options *o = r->options;

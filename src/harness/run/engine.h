@@ -6,10 +6,10 @@
 #include "harness/ask/options.h"
 
 /*
- * Plans and measures a benchmark, or with options->benchmark NULL every row of the table that is
- * not internal. Prints the table, writes the record; returns the exit status. With ranks it is one
- * of so many processes that measure together: rank 0 prints and writes for all of them, and they
- * end with the same status.
+ * Plans and measures options->benchmark, or if that is NULL all benchmarks of `table`. Prints the
+ * results, writes the record, and returns the exit status. With ranks, this process is one of
+ * several that measure together: rank 0 prints and writes for all of them, and all return the same
+ * status.
  */
 int engine_run(const struct options *, const struct benchmark *const *table, const struct ranks *);
 

@@ -6,7 +6,7 @@
 
 /* ---- CSV ---- */
 
-/* As RFC 4180 wants it; its cells are parted by commas. */
+/* A cell as in RFC 4180, in which commas separate cells. */
 static void print_text(const char *text, FILE *f)
 {
 	const bool quoted = strpbrk(text, ",\"\n\r") != NULL;
@@ -22,7 +22,7 @@ static void print_text(const char *text, FILE *f)
 		fputc('"', f);
 }
 
-/* Nothing, where it is not known. */
+/* Prints nothing if the number is not known. */
 static void print_number(const json_t *number, FILE *f)
 {
 	if (json_is_integer(number))
@@ -76,7 +76,7 @@ static void print_trial(const json_t *trial, FILE *f)
 	print_member(trial, "threads", f);
 }
 
-/* A metric's or a ratio's. */
+/* The value and the interval of a metric or a ratio. */
 static void print_value(const json_t *of, FILE *f)
 {
 	print_member(of, "value", f);

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A trial line of the record, in base units; `first`: of all that are printed. */
+/* Print a trial line of the record, in base units; `first`: it is the first that is printed. */
 void flat_csv(const json_t *trial, bool first, FILE *);
 void flat_json(const json_t *trial, bool first, FILE *);
-/* Behind the last one; `none`: there was no trial. */
+/* To be called after the last one; `none`: there was no trial. */
 void flat_json_end(bool none, FILE *);
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/message.h"
 
 /*
- * Measures n trials in turn, but for those that are complete in a resumed file. Returns how many it
- * took: where touching memory took too long, the rest is to be a group of its own.
+ * Measures n trials in turn, without those that are complete in a resumed file. Returns how many of
+ * the n it took: if touching memory took too long, the rest is to be a group of its own.
  */
 static unsigned measure_group(struct run *r, struct planned *p, unsigned n, double share)
 {

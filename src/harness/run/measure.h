@@ -5,7 +5,7 @@
 
 #include "harness/run/run.h"
 
-/* All plans of the run, each within its share of the budget. */
+/* Measures all plans of the run, each within its share of the budget. */
 void measure_plans(struct run *);
 
 #endif

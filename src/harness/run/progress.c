@@ -47,7 +47,7 @@ void progress_show(struct progress *p, const char *what, unsigned done, unsigned
 		return;
 	snprintf(text, sizeof(text), "%u of %u, %s left  %s", done, all,
 		 text_duration(duration, left), what);
-	/* a line that goes on in the next one could not be erased */
+	/* a line that the terminal wraps could not be erased */
 	fprintf(stderr, ERASE "%.*s", (int)bytes_of(text, terminal_width() - 1), text);
 	p->shown = true;
 	p->last = now;

@@ -10,7 +10,7 @@ struct progress {
 	double last; /* clock_now() of the last line */
 };
 
-/* Nothing is shown where stderr is no terminal, or one that can't erase a line. */
+/* Nothing is shown if stderr is not a terminal, or is one that can't erase a line. */
 void progress_begin(struct progress *, bool quiet);
 /* A line that is written over, at most ten times a second. `left`: s that the rest may take. */
 void progress_show(struct progress *, const char *what, unsigned done, unsigned all, double left);

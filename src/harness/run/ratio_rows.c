@@ -16,8 +16,8 @@ static const char *const titles[] = { [COMPARED] = "ratio",
 				      [INTERVAL] = "± 95 %" };
 
 /*
- * The cells of a trial but that in which it differs from the one that it is compared with. To be
- * freed; NULL: no memory.
+ * The cells of a trial in one text, without that of the parameter that is compared. To be freed;
+ * NULL: no memory.
  */
 static char *cells_but(const struct columns *c, const struct trial *t, const char *parameter)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ratios of a benchmark's trials, a row each, behind its table. */
+/* The ratios of a benchmark's trials, a row each, after its table. */
 #ifndef LOCUS_RATIO_ROWS_H
 #define LOCUS_RATIO_ROWS_H
 
@@ -12,10 +12,10 @@ struct ratio_rows {
 	json_t *rows; /* lists of texts, a cell each */
 };
 
-/* Of a trial line of the record, which tells them. */
+/* Adds a row for each of `ratios`, which are those of the trial's line in the record. */
 void ratio_rows_add(struct ratio_rows *, const struct columns *, const struct trial *,
 		    const json_t *ratios);
-/* Nothing where there are none. */
+/* Prints nothing if there are none. */
 void ratio_rows_print(const struct ratio_rows *, const struct cells *);
 void ratio_rows_free(struct ratio_rows *);
 

@@ -14,7 +14,7 @@ void regions_open(struct regions *r)
 	r->markers = markers_open(&r->why_not);
 }
 
-/* Two threads on a CPU would share a region of LIKWID's, and count each other. */
+/* No region for threads that may share a CPU: LIKWID would count each one's work for the others. */
 static bool wants_region(const struct planned *p)
 {
 	return resume_wants(p) && !p->refusal && !p->trial.oversubscribed && !p->trial.floating;

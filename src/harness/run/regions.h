@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LIKWID's regions: one for each trial, where likwid-perfctr -m has started us. */
+/* LIKWID's regions: one for each trial, if likwid-perfctr -m has started this process. */
 #ifndef LOCUS_REGIONS_H
 #define LOCUS_REGIONS_H
 
@@ -14,16 +14,16 @@ struct regions {
 	char *why_not; /* NULL: nobody asked for them */
 };
 
-/* Before the first parallel region (markers.h says why). */
+/* To be called before the first parallel region (markers.h says why). */
 void regions_open(struct regions *);
 /*
- * Registers a region for each trial to be measured. Where that is impossible it says why on stderr,
- * and the run goes on without. On all ranks.
+ * Registers a region for each trial to be measured. If that is impossible, says why on stderr, and
+ * the run goes on without regions. On all ranks.
  */
 void regions_register(struct regions *, struct plans *, const struct ranks *);
 /* Whether a trial has one. */
 bool regions_has(const struct regions *, const struct planned *);
-/* After the last trial: says where LIKWID counted nothing, and lets it write its file. */
+/* After the last trial: says how many regions LIKWID did not count, and lets it write its file. */
 void regions_close(struct regions *, const struct plans *, const struct ranks *);
 void regions_free(struct regions *);
 

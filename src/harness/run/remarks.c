@@ -16,11 +16,11 @@ struct remark {
 	unsigned rank, trials, numbers;
 	const char *label;
 	char *pattern;
-	/* as they were written, of the least and of the most */
+	/* the smallest and the largest of each number, as they were written */
 	char least[MOST_NUMBERS][NUMBER_ROOM], most[MOST_NUMBERS][NUMBER_ROOM];
 };
 
-/* How long the number is that begins there; 0: none does, or it is part of a word. */
+/* The length of the number that begins at `at`; 0: none does, or it is part of a word. */
 static size_t number_length(const char *sentence, const char *at)
 {
 	const char *before = at > sentence ? at - 1 : " ";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of several trials in the same words, but for the numbers: said once, with how many
- * trials it holds for, and from which number to which.
+ * Remarks on trials. Those that differ only in their numbers are printed once, with the number of
+ * trials, and the range of each number.
  */
 #ifndef LOCUS_REMARKS_H
 #define LOCUS_REMARKS_H
@@ -13,9 +13,9 @@ struct remarks {
 	unsigned n;
 };
 
-/* The lower rank is printed first. What finds no memory is left out. */
+/* Remarks of lower rank are printed first. Without memory, a remark is left out. */
 void remarks_add(struct remarks *, unsigned rank, const char *label, const char *sentence);
-/* "31 noisy: 12 to 94 % of samples disturbed", each behind the mark, in lines of 100 columns. */
+/* "31 noisy: 12 to 94 % of samples disturbed", each after the mark, in lines of 100 columns. */
 void remarks_print(const struct remarks *, const char *mark, FILE *);
 void remarks_free(struct remarks *);
 

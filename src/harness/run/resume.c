@@ -27,7 +27,10 @@ static bool any_possible(const struct planned *p, unsigned n)
 	return false;
 }
 
-/* Those that are left come first: there may not be time for all. The order is else kept. */
+/*
+ * Puts the trials that are left first, as there may not be time for all; else keeps the order.
+ * Returns how many are left.
+ */
 static unsigned sort_left(struct planned *p, unsigned n)
 {
 	struct planned *done = calloc(n, sizeof(*done));
@@ -45,8 +48,8 @@ static unsigned sort_left(struct planned *p, unsigned n)
 }
 
 /*
- * A ratio takes two trials that were sampled in turn: where one of a group is left, the others are
- * measured again beside it.
+ * A ratio needs two trials that were sampled in turn: if one trial of a group is left, the others
+ * are measured again with it.
  */
 static void keep_together(struct plan *plan)
 {
@@ -62,7 +65,7 @@ static void keep_together(struct plan *plan)
 	}
 }
 
-/* Whether a trial that is complete in the file lacks what would be counted beside it now. */
+/* Whether a trial that is complete in the file lacks an event that this run counts. */
 static bool lacks_counters(const struct record *r, const struct counting *c,
 			   const struct planned *p)
 {

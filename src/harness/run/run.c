@@ -13,8 +13,9 @@ bool run_ended(struct run *r)
 }
 
 /*
- * What was estimated, less what is over; no more than the share of the trials that are left. Where
- * it took longer than that, as long as the others did.
+ * The estimate for the run minus the time elapsed, but at most the share of the trials that are
+ * left. Once the run has exceeded its estimate: the mean time of a trial so far, for each that is
+ * left.
  */
 static double seconds_left(const struct run *r)
 {

@@ -21,7 +21,7 @@ struct alternation;
 
 struct run {
 	const struct options *options;
-	const struct ranks *ranks; /* NULL: this process has it all */
+	const struct ranks *ranks; /* NULL: the run is not divided over ranks */
 	struct setting setting;
 	struct plans plans;
 	struct budget budget;
@@ -35,15 +35,15 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct table table;
-	double seconds; /* that it was estimated to take */
+	double seconds; /* s that it is estimated to take */
 	/* how far it is */
 	unsigned count[STATUSES], finished, skipped; /* trials */
 	unsigned left;				     /* of the finished: not measured */
-	int signal;				     /* that ends it, on all ranks; 0: none */
-	bool unwritable;			     /* the record: this ends it, too */
+	int signal;				     /* that ends the run; 0: none */
+	bool unwritable;			     /* the record is: this ends the run, too */
 	bool headed;				     /* the record has its header */
 	unsigned plan_at, trial_at;		     /* the first trial that was in no group yet */
-	struct alternation *group;		     /* at hand; NULL: none */
+	struct alternation *group;		     /* that is being measured; NULL: none */
 	const struct planned *hand;		     /* the trial that was begun last; NULL: none */
 };
 
@@ -51,7 +51,8 @@ struct run {
 #define RUN_MORE "give more with --time-budget, or choose smaller sizes"
 
 /*
- * Whether a signal, or a record that can't be written, ends the run: of any rank, on all of them.
+ * Whether a signal, or a record that can't be written, ends the run. If so on one rank, then on all
+ * of them.
  */
 bool run_ended(struct run *);
 /* Notes and shows which trial the main thread works on. */

@@ -3,7 +3,7 @@
 
 #include "harness/judge/samples_line.h"
 
-/* s after its start that a batch waits at most, unless another one takes longer. */
+/* s from its start until a batch is written at the latest, unless another batch takes longer. */
 #define LATE 1.0
 
 void samples_told_rest(struct run *r, struct series *s)

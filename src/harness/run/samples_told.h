@@ -6,11 +6,11 @@
 #include "harness/run/run.h"
 #include "harness/sample/series.h"
 
-/* The newest batch has come to its end, which began at so many s of the run. */
+/* Adds the series' newest batch, which is complete; `at`: s from the run's start to its own. */
 void samples_told_add(struct run *, struct series *, double at);
-/* Writes what has waited for long, of n trials. */
+/* Writes the batches of n trials that have waited for long. */
 void samples_told_late(struct run *, struct series *, unsigned n);
-/* Writes what waits. */
+/* Writes all batches of a trial that wait. */
 void samples_told_rest(struct run *, struct series *);
 
 #endif

@@ -2,7 +2,7 @@
 #include "harness/run/stop.h"
 #include "kit/agree.h"
 
-/* Agreed, since ranks have the same samples, but perhaps not the same libm. */
+/* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
 bool stop_converged(const struct alternation *a, int allocation)
 {
 	bool wanting = false;

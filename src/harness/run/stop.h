@@ -5,7 +5,7 @@
 
 #include "harness/run/alternation.h"
 
-/* True if all that can be measured have converged, in one allocation or in all (< 0). */
+/* True if all trials with batches have converged, in one allocation or in all (< 0). */
 bool stop_converged(const struct alternation *, int allocation);
 /*
  * Whether to stop after an allocation that began at `began` (s): `left` of the samples asked for

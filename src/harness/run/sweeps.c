@@ -11,7 +11,7 @@
 
 enum { MOST_ALLOCATIONS = 50 };
 
-/* Samples shorter than this (s) would find their caches evicted by the trials in between. */
+/* Shorter samples than this (s) need a warm-up: other trials have evicted their caches. */
 #define SHORT 0.02
 
 /* SplitMix64 (Steele, Lea and Flood 2014). */
@@ -37,7 +37,10 @@ static void shuffle(unsigned *order, unsigned n, uint64_t *state)
 	}
 }
 
-/* True if any got memory; from then on the rest get theirs only until `enough`. */
+/*
+ * Opens an allocation of each series; after the first, only until `enough`. *reached: the first
+ * that was not tried. True if one was opened.
+ */
 static bool allocate(struct alternation *a, double enough, unsigned *reached)
 {
 	struct run *r = a->run;
@@ -56,8 +59,8 @@ static bool allocate(struct alternation *a, double enough, unsigned *reached)
 }
 
 /*
- * The first allocation. Where touching memory takes half of the group's time, those that have
- * theirs by then are measured, and the rest is left to a later group.
+ * The first allocation. When touching memory has taken half of the group's time, the trials that
+ * have memory by then are measured, and the others are left to a later group.
  */
 static bool allocate_first(struct alternation *a)
 {
@@ -97,7 +100,7 @@ static void calibrate_all(struct alternation *a)
 	}
 }
 
-/* A batch of a trial. */
+/* Takes a batch of a trial. */
 static void take(struct alternation *a, struct series *s)
 {
 	const unsigned samples = a->repeats && !s->pairs ? 1 : s->per_batch, before = s->batches;
@@ -117,7 +120,7 @@ static void take(struct alternation *a, struct series *s)
 	samples_told_late(r, a->series, a->n);
 }
 
-/* A batch of every trial, in random order. False: there was none to take. */
+/* Takes a batch of every trial, in random order. False: there was none to take. */
 static bool sweep(struct alternation *a)
 {
 	const unsigned n = a->n;

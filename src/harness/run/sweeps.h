@@ -9,8 +9,8 @@
 #include "harness/run/alternation.h"
 
 /*
- * Until it is enough; the reason. Where memory takes too long to be touched, the series that have
- * none by then are cut off.
+ * Measures until it is enough; returns the reason to stop. If touching memory takes too long, the
+ * series that have none by then are cut off (alternation_cut()).
  */
 enum stopped sweeps_measure(struct alternation *);
 

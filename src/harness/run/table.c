@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "base/message.h"
 
-/* Ranks of remarks: by gravity of the status, then its lesser reasons, then notes. */
+/* Ranks of remarks: the first reasons by gravity of the status, then other reasons, then notes. */
 enum { ALSO = STATUSES, NOTE };
 
 /* NULL when a trial is possible; else the first reason, and whether there are others. */
@@ -115,7 +115,7 @@ static void print_head(const struct table *t)
 	cells_rule(c, t->columns.n, 2U + t->plan->benchmark->unit.cycles + has_local(t));
 }
 
-/* By name they are measured all the same. */
+/* Says why variants were left out; those that are named are measured all the same. */
 static void print_left_out(const struct table *t)
 {
 	char *text = text_of("%s (--variant names variants that are left out)", t->plan->left_out);
@@ -167,7 +167,7 @@ static char *show_cycles(const json_t *trial, char text[SHOWN_ROOM])
 	return text;
 }
 
-/* The share of pages that lie on the node of those who use them. */
+/* The share of pages that lie on the node of the threads that use them. */
 static char *show_local(const json_t *trial, char text[SHOWN_ROOM])
 {
 	const json_t *placement = json_object_get(json_object_get(trial, "placement"), "before");
@@ -215,7 +215,7 @@ static void print_row(const struct table *t, const struct planned *p, const json
 	cells_last(c, status_names[status], colour[status]);
 }
 
-/* The first reason of the status tells why it is this one; the others are of lesser gravity. */
+/* The first reason explains the status; the others are of no greater gravity. */
 static void collect_remarks(struct table *t, const json_t *trial)
 {
 	const enum status status = status_of(trial);
@@ -246,7 +246,7 @@ static void print_for_people(struct table *t, const struct planned *p, const jso
 	print_row(t, p, trial);
 	collect_remarks(t, trial);
 	ratio_rows_add(&t->ratios, &t->columns, &p->trial, json_object_get(trial, "ratios"));
-	if (!t->cells.markdown) /* whose rows nothing may part */
+	if (!t->cells.markdown) /* in Markdown, lines between rows would end the table */
 		details_print(trial, t->cells.to);
 }
 
@@ -272,7 +272,7 @@ void table_row(struct table *t, const struct planned *p, const json_t *trial)
 	fflush(t->cells.to);
 }
 
-/* ---- behind the rows ---- */
+/* ---- after the rows ---- */
 
 static void print_errors(const struct table *t)
 {

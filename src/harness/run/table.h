@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people see of a run: a row for each trial, made from its line of the record; behind the rows
- * of a benchmark its ratios, and what is to be said of its trials, once.
+ * What a run prints: a row for each trial, made from its line of the record; after the rows of a
+ * benchmark its ratios, and the remarks on its trials.
  */
 #ifndef LOCUS_TABLE_H
 #define LOCUS_TABLE_H
@@ -26,23 +26,23 @@ struct table {
 	struct remarks remarks;
 	struct ratio_rows ratios;
 	bool titled;
-	bool silent; /* all is impossible, and that was said */
+	bool silent; /* no rows: there is no table, or all trials are impossible, which was said */
 };
 
 /*
- * `to` NULL: no table; `errors`, then: where reasons of trials go that make the run fail. NULL:
- * nowhere.
+ * `to`: where the table goes; NULL: there is none, and the reasons of trials that make the run fail
+ * go to `errors`; NULL: nowhere.
  */
 void table_open(struct table *, FILE *to, FILE *errors, enum format);
-/* Where every trial is impossible, this is said once, on stderr; for people no row is printed. */
+/* If every trial is impossible, says so once, on stderr; formats for people then have no rows. */
 void table_begin(struct table *, const struct plan *);
-/* A trial line of the record. */
+/* Prints the row of a trial, from its line of the record. */
 void table_row(struct table *, const struct planned *, const json_t *trial);
-/* Behind the last row of a benchmark, if one was begun. */
+/* After the last row of a benchmark; does nothing if none was begun. */
 void table_end(struct table *);
-/* Behind the last table. */
+/* After the last table. */
 void table_close(struct table *);
-/* Whether people read it: a sentence may stand before or behind it. */
+/* Whether the format is for people, so that sentences may come before or after the table. */
 bool table_is_read(const struct table *);
 
 #endif

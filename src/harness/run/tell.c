@@ -18,14 +18,14 @@ void tell_plan(struct run *r)
 	r->trial_at = 0;
 }
 
-/* Whether there is nothing to show of it but that it was left out. */
+/* Whether a trial was left out: it has nothing to show, and print_left() counts it. */
 static bool is_left(const struct series *s, enum status status)
 {
 	return status == STATUS_INTERRUPTED && !s->samples &&
 	       (s->stopped == STOPPED_SIGNAL || !s->ready);
 }
 
-/* The disk is waited for once a group: what was measured is in the batches' lines. */
+/* Waits for the disk once a group only: the samples are in the record already, by batches. */
 void tell_next(struct alternation *a, enum stopped stopped)
 {
 	struct run *r = a->run;
@@ -33,7 +33,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	enum status status;
 	json_t *line;
 
-	if (s->planned->again && !s->samples) { /* what an earlier run found holds */
+	if (s->planned->again && !s->samples) { /* the result of an earlier run stays */
 		r->skipped++;
 		return;
 	}
@@ -41,7 +41,7 @@ void tell_next(struct alternation *a, enum stopped stopped)
 	s->stopped = stop_reason(a, s, stopped);
 	line = summary(s, a->series, a->n, a->at, &status);
 	record_line(r->record, "trial", json_incref(line), a->told == a->n && s->samples);
-	/* a row is shown once a kill cannot lose its line any more */
+	/* the row comes after the line: if the run is killed, the record has what was shown */
 	r->left += is_left(s, status);
 	if (line && rank_is_first(r->ranks) && !(is_left(s, status) && table_is_read(&r->table)))
 		table_row(&r->table, s->planned, line);
@@ -91,7 +91,7 @@ void tell_all(struct alternation *a, enum stopped stopped)
 	while (a->told < a->n) {
 		series_gather(&a->series[a->told]);
 		tell_next(a, stopped);
-		/* Of very many lines: the watchdog may take over between two. */
+		/* There may be very many lines: between two, the watchdog may take over. */
 		watchdog_away("writing the line of");
 		watchdog_back();
 	}

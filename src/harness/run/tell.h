@@ -5,13 +5,13 @@
 
 #include "harness/run/alternation.h"
 
-/* The title of a benchmark's table, the plan at hand. */
+/* Ends the table before, and begins that of the current plan's benchmark. */
 void tell_plan(struct run *);
-/* The line of the next trial that has none, and its row. */
+/* Writes the line of the next trial of the group that has none, and its row. */
 void tell_next(struct alternation *, enum stopped);
-/* Of all that have none. On all ranks. */
+/* The same for all trials that have no line. On all ranks. */
 void tell_all(struct alternation *, enum stopped);
-/* Behind the tables: what was not measured, why, and how to go on. */
+/* After the tables: says what was not measured, why, and how to go on. */
 void tell_end(struct run *);
 
 #endif
