@@ -123,8 +123,8 @@ static inline double threads_together(const struct trial *t)
 /*
  * Compares two trials that differ in one parameter: the time (or another metric) with `of` over
  * that with `to`. They are sampled in turn if memory has room for both. More than 1 always means
- * that `to` is better: the quotient of a metric that is better when higher is inverted. P_THREADS:
- * the fewest threads are compared with each other number.
+ * that `to` is better: if more of a metric is better, the quotient is inverted. P_THREADS: the
+ * fewest threads are compared with each other number.
  */
 struct ratio {
 	const char *name, *help;

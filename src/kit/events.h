@@ -12,7 +12,7 @@
 #define EVENT_L1_MISSES	    "PAPI_L1_DCM|perf::L1-DCACHE-LOAD-MISSES"
 #define EVENT_L2_MISSES	    "PAPI_L2_DCM"
 #define EVENT_TLB_MISSES    "PAPI_TLB_DM|perf::DTLB-LOAD-MISSES"
-/* of the last-level cache: by loads only, where perf can tell; by all accesses */
+/* misses of the last-level cache: by loads only, if perf can tell these; by all accesses */
 #define EVENT_L3_LOAD_MISSES "PAPI_L3_TCM|perf::LLC-LOAD-MISSES|perf::CACHE-MISSES"
 #define EVENT_L3_MISSES	     "PAPI_L3_TCM|perf::CACHE-MISSES"
 /* loads served by another core's modified line, within the same last-level cache */

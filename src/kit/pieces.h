@@ -8,7 +8,7 @@
 /*
  * Maps contiguous `pieces` of `bytes` each, on base pages, for the workers from `first` on: each
  * must touch its own first, so that it lies on its node. `alone`: no other worker uses it. The
- * arena owns it. NULL as of region_map().
+ * arena owns it. Returns NULL as region_map() does.
  */
 void *pieces_map(const struct trial *, const char *name, unsigned first, unsigned pieces,
 		 size_t bytes, bool alone);

@@ -21,7 +21,7 @@ int argument_events(const char *program, const char *list);
 int argument_tag(const char *program, const char *text, const char *const *tags, unsigned n,
 		 unsigned most);
 
-/* Says why, and returns EINVAL: it ends argp_parse() but not the program, as callers clean up. */
+/* Says why, and returns EINVAL, which ends argp_parse() but not the program: callers clean up. */
 int argument_refuse(const char *program, const char *option, const char *why);
 
 #endif

@@ -11,7 +11,7 @@
 #include "harness/judge/summary_noise.h"
 #include "harness/judge/summary_samples.h"
 
-/* Reading the clock is part of the result if a sample is shorter than so many readings. */
+/* A sample shorter than so many readings of the clock gets a note: they are part of the result. */
 #define READINGS 1000
 
 /* Threads that begin further apart than this share of a sample get a note. */

@@ -102,7 +102,7 @@ bool factors_layout(const struct benchmark *b, const struct variant *v, unsigned
 	return false;
 }
 
-/* The user's, else the variant's, else the profile's; "0" leaves it to the layout. */
+/* The list to read: the user's, else the variant's, else the profile's; "0": the layout decides. */
 static const char *threads_asked(const struct factors *f)
 {
 	const struct request *r = f->request;
@@ -138,7 +138,7 @@ static int read_threads(struct factors *f)
 	return 0;
 }
 
-/* The user's, else the variant's, else the parameter's. */
+/* The list to read: the user's, else the variant's, else the parameter's. */
 static const char *values_asked(const struct factors *f, unsigned parameter)
 {
 	const struct request *r = f->request;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a trial fits into memory: if it does not, the kernel kills it instead of refusing. */
+/* Whether a trial fits into memory: the kernel does not refuse pages, it kills the process. */
 #ifndef LOCUS_FIT_H
 #define LOCUS_FIT_H
 

@@ -48,7 +48,7 @@ void planned_free(struct planned *p)
 	free(p->refusal);
 }
 
-/* Values that follow from others. 0, or an exit status after a message. */
+/* Fills in values that follow from others. 0, or an exit status after a message. */
 static int settle(const struct trial *t, const struct request *r, union value *value)
 {
 	uint64_t given = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What trials are planned for: the machine, and what of it this run may use. */
+/* What trials are planned for: the machine, and the part of it that this run may use. */
 #ifndef LOCUS_SETTING_H
 #define LOCUS_SETTING_H
 

@@ -83,8 +83,8 @@ static bool next_line(struct reader *in)
 
 /*
  * Zeros stand where a disk lost what was written. The run then wrote no more, so what follows may
- * be cut off, too. But if a header or an end follows, these lines had been on the disk before, and
- * were lost later: the file is refused.
+ * be cut off, too. But if a header or an end follows, the disk had what is now zeros, and lost it
+ * later: the file is refused.
  */
 static const char *look_behind_zeros(struct reader *in)
 {

@@ -18,7 +18,7 @@
 /*
  * How long the main thread may stay away. s after a signal: GRACE on the rank that writes the
  * record; longer on the others, since mpirun kills the writing rank when one of them has ended.
- * Beyond the time budget: a share of it, and s.
+ * Beyond the time budget: a share of it, and OVERTIME s.
  */
 #define GRACE		0.7
 #define GRACE_OF_OTHERS 1.2

@@ -31,7 +31,7 @@ struct run {
 	struct regions regions;
 	struct clock_quality clock;
 	uint64_t random; /* state of the generator that shuffles */
-	/* where it goes */
+	/* where its results go */
 	struct record *record;
 	struct progress progress;
 	struct table table;

@@ -10,7 +10,7 @@ enum { SHOWN_ROOM = 64 };
 
 /* A metric or a counter: "1.921 ns/load"; "-": it has no value. Returns text. */
 char *shown_value(const json_t *metric, char text[SHOWN_ROOM]);
-/* How far the interval goes from the value, to the side where it is wider: "±0.4 %"; "-": none. */
+/* The wider half of the interval, relative to the value: "±0.4 %"; "-": there is none. */
 char *shown_interval(const json_t *metric, char text[SHOWN_ROOM]);
 
 #endif

@@ -22,8 +22,8 @@ enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 #define LONGEST_FACTOR 20.0
 
 /*
- * A sample this many times longer than its goal must be seen twice: once it may be a pause of the
- * host.
+ * A sample this many times longer than its goal must be seen twice: a single one may be due to a
+ * pause of the host.
  */
 #define PAUSE_FACTOR 2
 

@@ -24,7 +24,7 @@ struct placements {
 void placements_begin(struct placements *, const struct arena *);
 /* False: there is nothing to compare. */
 bool placements_end(const struct placements *, const struct arena *, struct placement *after);
-/* Takes over what was read; `after` is NULL where there is nothing. */
+/* Takes over what was read; `after` is NULL if there is nothing to compare. */
 void placements_keep(struct placements *, struct placement *after);
 
 /* Sums over all ranks, node by node: node 1 of each host counts as node 1. */

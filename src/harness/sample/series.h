@@ -25,7 +25,7 @@
 struct batch {
 	size_t first, samples; /* in the series' arrays */
 	unsigned allocation;
-	unsigned round; /* of its group: batches of a round were taken one after the other */
+	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
 	/* the median of its samples, and of those without noise; NAN if all are noisy */
 	double estimate, clean;
 	double cycle;	/* s per core cycle, measured before its samples; 0: unknown */
