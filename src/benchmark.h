@@ -69,7 +69,7 @@ struct parameter {
 	/* P_COUNT, P_SIZE: what the words "auto" and "all" stand for; NULL: no such word */
 	uint64_t (*automatic)(const struct machine *, enum profile),
 		(*all)(const struct machine *, enum profile);
-	/* an x axis: its trials are sampled in turn, so that drift does not bend the curve */
+	/* an x axis: trials of its values are sampled in turn, so that drift does not bend it */
 	bool curve;
 	/* where the answer is written: not in the identity; can be given for one trial only */
 	bool output;
@@ -156,8 +156,8 @@ struct ops {
 };
 
 /*
- * A group of workers that do the same job. Roles are filled in order; only the first role's units
- * count in the results.
+ * A group of workers that do the same job. Roles are filled in order; the time of a trial is per
+ * unit of the first role.
  */
 struct role {
 	const char *name;

@@ -29,7 +29,7 @@ extern const struct noise_counter {
 /* Adds the evidence of a worker on this CPU in a sample; true if the sample was disturbed. */
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
-/* Time on our CPUs that a batch lost to others: the host (`steal`), processes (`foreign`). */
+/* Time on our CPUs that others had during a batch: the host (`steal`), processes (`foreign`). */
 struct neighbours {
 	struct cpu_time before;
 	double own; /* s: CPU time of this process */
