@@ -10,8 +10,8 @@
  * order of messages nor the rule that one thread at a time runs an actor.
  *
  * Each queue is under a lock that costs its owner next to nothing (biased.h). The number of actors
- * in a queue is read without the lock. When it rises from zero, it is stored with sequential
- * consistency, and then `sleepers` is read; a thread that is about to sleep first increments
+ * in a queue is read without the lock. When it rises from zero, it is exchanged, which is a barrier
+ * (biased.h), and then `sleepers` is read; a thread that is about to sleep first increments
  * `sleepers`, and then reads the numbers. So at least one of the two sees the other.
  */
 #include "bench/actors/crew.h"
@@ -31,7 +31,7 @@ static inline void set_waiting(struct crew_hand *h, unsigned n)
 	if (before)
 		atomic_store_explicit(&h->waiting_actors, n, memory_order_relaxed);
 	else
-		atomic_store(&h->waiting_actors, n);
+		(void)atomic_exchange(&h->waiting_actors, n);
 }
 
 static bool has_mail(const struct crew_hand *h)
