@@ -52,7 +52,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from . import report  # here, since it takes longer than all that the other commands do
+    from . import report  # here: importing it takes longer than the other commands
 
     first = options.file[0]
     output = options.output or (first if first.is_dir() else first.parent)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves of any benchmark: a metric over an axis, a panel for each setting that is measured along
-it, with published figures in grey."""
+"""Curves of any benchmark: a metric over an x axis, a panel for each setting, with published
+figures in grey."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def of_metrics(
     name: str,
     title: str,
 ) -> list[Picture]:
-    """All other metrics: a panel for each of them and each group that has it."""
+    """Pictures of further metrics: a panel for each metric and each group that has it."""
     several = described.differing([g.setting for g in groups])
     drawn = []
     for metric in metrics:
@@ -120,7 +120,7 @@ def _point(trial: Row, x: float, metric: str) -> Row:
 
 
 def in_words(trial: Row) -> str:
-    """What tells a trial from the others of its benchmark."""
+    """The words that distinguish a trial from the others of its benchmark."""
     return " ".join(filter(None, (trial["variant"], trial["panel"], trial["point"])))
 
 
@@ -141,7 +141,7 @@ def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:
 
 
 def _ideal(of: Described, x: str, metric: str, lines: Sequence[Series]) -> list[Series]:
-    """The best line if threads cost nothing; only where a speed-up is promised."""
+    """The line of perfect scaling; only where the benchmark declares a ratio over threads."""
     if x != "threads" or not any(
         r["parameter"] == "threads" and r["metric"] == metric for r in of.ratios
     ):
@@ -164,7 +164,8 @@ def _published(
     metric: str,
     drawn: Sequence[Series],
 ) -> list[Series]:
-    """Published figures in grey, in the shape of their line, as far as its curve reaches."""
+    """Published figures in grey, in the shape of the line that they belong to, up to the largest
+    measured x."""
     reach = max((p["x"] for s in drawn for p in s.rows), default=0.0)
     shape = {line.name: (i, RANKED[line.place % len(RANKED)][1]) for i, line in enumerate(lines)}
     found = []

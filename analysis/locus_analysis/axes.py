@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The axes of any benchmark's pictures, and its numbers in words, by what its line in the record
-says of parameters and metrics."""
+"""The axes of any benchmark's pictures, and its numbers as text, from the parameters and metrics in
+its line of the record."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def median(values: Sequence[float]) -> float:
 
 
 def marks(of: Described, x: str, axis: Axis, machine: Row) -> list[tuple[float, str]]:
-    """Properties of the machine on the axis: its CPUs; its lines and caches, as reported."""
+    """Marks of the machine: the number of CPUs on an axis of threads; the sizes of line and caches,
+    as reported, on one of bytes."""
     topology, found = machine["topology"], []
     if x == "threads" and topology["cpus"]:
         found = [(float(topology["cpus"]), f"{topology['cpus']} CPUs")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card: on one screen, what a machine is and what it costs to use. Lines are data: what they
-hold, how far they can be trusted, and how a terminal shows them."""
+"""The card: on one screen, what a machine has and what its use costs. Here are its lines as data,
+the words for how far a value can be trusted, and the card as text for a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEANING = {
     NOISY: "others' work disturbed it, and may have moved it",
     UNTOLD: "the reason, what to do, and what is safe until then",
 }
-WITHIN = 0.05  # of the value: half an interval that is called certain
+WITHIN = 0.05  # of the value: the half width of an interval that still counts as certain
 COLUMNS = 100
 
 
@@ -69,8 +69,8 @@ class Host:
 
     db: duckdb.DuckDBPyConnection
     name: str
-    runs: list[Row]  # of `outcome`, in order; with `header` read
-    wholes: list[str]  # in order
+    runs: list[Row]  # rows of `outcome`, in order, with `header` parsed
+    wholes: list[str]  # runs that no other one resumed, in order: the `whole` of trials
     trials: list[Row]  # of records.told(), all benchmarks
 
     @property
@@ -108,7 +108,7 @@ def worst(words: Iterable[str]) -> str:
 
 
 def untold(block: str, name: str, why: str, then: str, safe: str = "") -> Line:
-    """What to measure next, and what is safe until then."""
+    """A line that says why a value is not known, what to run, and what is safe until then."""
     return Line(block, name, f"{why}: {then}" + (f"; until then {safe}" if safe else ""), UNTOLD)
 
 
@@ -127,7 +127,7 @@ def time(value: Optional[float]) -> str:
 
 # ---- on a terminal ----
 
-BLOCK, NAME, SURE = 11, 26, 11  # columns: of the block; with the name; the word, at the right
+BLOCK, NAME, SURE = 11, 26, 11  # columns: the block; block and name; the word at the right
 TOLD = COLUMNS - NAME - SURE - 2
 
 
@@ -146,7 +146,7 @@ def text(card: Card) -> str:
 
 
 def _printable(line: str) -> str:
-    """Names come from outside: removes what a terminal would obey."""
+    """Replaces control characters, which a terminal would obey: names come from outside."""
     return "".join(c if c.isprintable() else "?" for c in line)
 
 

@@ -14,7 +14,7 @@ from .steps import size_text
 Row = dict[str, Any]
 
 DISTANCE_HERE = 10  # of a node to itself, as firmware writes it
-MUCH = 0.02  # of a load: what huge pages change less by is no change
+MUCH = 0.02  # of a load's time: a smaller effect of huge pages counts as none
 
 
 def caches(host: Host) -> list[Line]:
@@ -86,7 +86,8 @@ def _sizes(host: Host) -> str:
 
 
 def _sure_of(host: Host, finding: levels.Finding, level: levels.Level) -> str:
-    """Judges the points of the plateau, and whether its end is where it is reported."""
+    """How far a level can be trusted: by the points of its plateau, and by whether it ends where
+    the system reports."""
     plateau = level.plateau
     own = [
         p

@@ -100,7 +100,7 @@ def _padding(host: Host, own: list[Row]) -> list[Line]:
 
 # ---- workloads ----
 
-TOLD_ABOVE = ("sharing",)  # by lines of their own
+TOLD_ABOVE = ("sharing",)  # benchmarks that have lines of their own in other blocks
 
 
 def work(host: Host) -> list[Line]:
@@ -142,7 +142,7 @@ def _gain(own: list[Row], benchmark: str, ratios: list[Row]) -> Optional[Line]:
 
 
 def _measured(own: list[Row], ratio: Row, threads: int) -> list[tuple[Row, Row]]:
-    """The ratio in the trials with most threads; a range if something else varies."""
+    """This ratio in all trials with most threads: several if another parameter varies."""
     by_threads = ratio["parameter"] == "threads"
     return [
         (t, r)

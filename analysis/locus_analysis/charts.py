@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures, each defined once and drawn from rows of the tables. Each one outlines and names
-trials that are not ok. No picture depends on colour: words say the same."""
+trials that are not ok. No picture depends on colour alone: words say the same."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from . import units
 Row = dict[str, Any]
 Drawing = Any  # a chart of Altair's, or Vega-Lite that was made of some
 
-# Altair would hold each piece of a chart against its schema, again and again; tests do so with each
+# Altair would validate each part of a chart against its schema, over and over; tests validate each
 # whole picture instead.
 schemapi.disable_debug_mode()
-# Channels are named by their class, also where text or alt.value() would do: to find it out takes
-# Altair 5 ms. These have no types:
+# Channels are given as classes, even where a string or alt.value() would do: Altair takes 5 ms to
+# find the class. These two have no type annotations:
 XValue: Any = alt.XValue
 YValue: Any = alt.YValue
 
@@ -33,7 +33,7 @@ TINTS = [
     "#A9CBE4",
     "#6B9AC4",
     "#D6E5F1",
-]  # of one blue: rows that differ in the same way look the same
+]  # of one blue: bars of the same point have the same tint
 # Okabe and Ito: told apart with every kind of colour vision.
 COLOURS = ["#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#0072B2"]
 INK, SOFT, GREY, PALE, ALARM = "#222222", "#555555", "#767676", "#E4E4E4", "#B23A00"
@@ -44,8 +44,8 @@ ROW, BARS, SHARES = (
 )  # pixels: height of a row, widths of the parts of a picture of bars
 COLUMN = 135  # pixels: width of bars beside others
 ROWS = 36  # in a picture; more go to the next one, so that each fits a printed page
-BARE = 6  # rows without a value in a picture, since they tell little
-SPANS = 6  # of numbers of flagged trials, in a line
+BARE = 6  # rows without a value: if there are more, a note replaces them all
+SPANS = 6  # ranges of the numbers of flagged trials in a line; of more, only the ends are given
 WIDTH = 160  # characters of a line under a picture
 CONFIG = {
     "font": "Liberation Sans, Arial, Helvetica, sans-serif",
@@ -99,8 +99,8 @@ class Picture:
     svg: str = ""  # as it was drawn
     shows: Sequence[str] = ()  # ids of trials
     png: bytes = b""
-    # So many shapes that a file or a page with each of them would be a burden: pixels of a cell,
-    # the names of lines and columns, and a value for each two of them.
+    # Only of a map with so many cells that a shape for each would make files and page too large:
+    # the pixels of a cell, the names of rows and columns, and a value for each pair of these.
     dense: Optional[Row] = None
 
 
@@ -162,7 +162,7 @@ def bars(rows: Sequence[Row], pages: Sequence[Row], name: str, title: str) -> li
     a picture."""
     pictures = []
     bare = [r for r in rows if r["value"] is None and r["flag"] is not None]
-    left_out = bare if len(bare) > BARE else []  # a line says so of all that are alike
+    left_out = bare if len(bare) > BARE else []  # a note under the picture names them
     drawn = [r for r in rows if r not in left_out]
     chunks = _chunks(drawn)
     for i, chunk in enumerate(chunks, 1):
@@ -240,7 +240,7 @@ def ratios(rows: Sequence[Row], axis: str) -> tuple[Data, list[Drawing]]:
     ]
     if high / low < 3:
         ticks = [i / 10 for i in range(math.ceil(low * 10), math.floor(high * 10) + 1)]
-    # Room for the text behind a bar.
+    # Room for the text after a bar.
     scale = alt.Scale(type="log", domain=[low, high * max(1.3, (high / low) ** 0.3)], nice=False)
     of = alt.Axis(
         title=axis,
@@ -386,7 +386,7 @@ def _column(
                 "interval": units.interval({**of, "unit": unit}),
             }
         )
-    scale = alt.Scale(domain=[0, most * 1.8 or 1], nice=False)  # room for the text behind a bar
+    scale = alt.Scale(domain=[0, most * 1.8 or 1], nice=False)  # room for the text after a bar
     axis = alt.Axis(
         title=f"{column.title} ({name})" if name else column.title,
         values=round_ticks(0, most) if most else [0],
@@ -596,7 +596,7 @@ def _values(base: alt.Chart, any_row: Row, span: tuple[float, float], height: in
     factor, unit = units.scale(span, any_row["unit"])
     scale = alt.Scale(
         domain=[span[0], span[0] + ((span[1] - span[0]) * 1.65 or 1)], nice=False
-    )  # room for the text behind a bar
+    )  # room for the text after a bar
     label = f"format(datum.value / {factor!r}, '~g')"
     axis = alt.Axis(
         title=f"{any_row['metric']} ({unit})" if unit else any_row["metric"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published claims, held against the record.
+"""Published claims, compared with the record.
 
 lessons/NAME.json has them as data:
 
@@ -8,10 +8,11 @@ lessons/NAME.json has them as data:
                  "where": { "search": "branchy" },
                  "published": { "figures": "time per packet" } }]
 
-A value is a product of trials that differ in nothing else: `name[parameter=value]`. With `|`
-between names the best of them counts; without a name, all variants that have such a trial. A claim
-without `expected` is a factor of other claims: it is drawn, not judged. With `part` of three trials
-(the costly one, the cure, the one without the cost) it says how much of the cost the cure removes.
+A value multiplies and divides trials that differ in nothing else: `name[parameter=value]`. With `|`
+between names the best of these variants counts; without a name each variant that has such trials
+gets a row. A claim without `expected` is a factor of other claims: it is drawn, not judged. A claim
+with `part` instead names three trials (the costly one, the cure, the one without the cost), and its
+value is the share of the cost that the cure removes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .terms import Term, terms
 
 Row = dict[str, Any]
 
-MATTERS = 1.05  # a ratio within so much of 1 is none
+MATTERS = 1.05  # a ratio within this factor of 1 counts as no difference
 
 
 def told(of: Described, trials: Sequence[Row]) -> list[Row]:
@@ -59,7 +60,7 @@ def result(claims: Sequence[Row]) -> Optional[str]:
 
 PART = "({0} - {1}) / ({0} - {2})"
 
-# What trials say.
+# The rows of a claim, from trials.
 
 
 def _rows(of: Described, trials: Sequence[Row], claim: Row) -> list[Row]:
@@ -127,7 +128,8 @@ def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
 
 
 def _valued(trial: Row, metric: str) -> Row:
-    """With what it is without noise: of what the kernel measured itself, as the time tells."""
+    """A metric's value and interval, and its value without noise. Where the record has none, noise
+    is taken to have shifted the metric by the same factor as the time."""
     own, time = trial["metrics"][metric], trial["metrics"].get("time") or {}
     known = {key: own.get(key) for key in ("value", "low", "high", "without_noise")}
     if not known["without_noise"] and time.get("without_noise") and time.get("value"):
@@ -149,7 +151,7 @@ def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Opti
 
 
 def _part(values: Sequence[Row]) -> Row:
-    """How much of a cost the cure removes."""
+    """The share of a cost that the cure removes."""
     worse, better, base = values
     names = {"worse": worse["variant"], "better": better["variant"], "base": base["variant"]}
     gain, cost = evidence.ratio(worse, better), evidence.ratio(worse, base)

@@ -13,8 +13,8 @@ Row = dict[str, Any]
 
 
 def figures(benchmark: str, claim: Row) -> list[published.Theirs]:
-    """As a ratio, or from published figures as from trials: those that differ in the variant
-    alone; of repeats the median."""
+    """The published values of a claim: ratios as published, or computed from published figures that
+    differ in the variant alone; of repeats the median."""
     rule = claim.get("published")
     if not rule:
         return []
@@ -55,7 +55,7 @@ def _speaks_of(claim: Row, f: published.Figure) -> bool:
 
 
 def words(theirs: Sequence[published.Theirs]) -> str:
-    """Of each machine and number of threads the range."""
+    """The range of values for each machine and number of threads."""
     groups: dict[tuple[str, Optional[int]], list[float]] = {}
     for t in theirs:
         groups.setdefault((t.machine, t.threads), []).append(t.value)
@@ -67,7 +67,7 @@ def words(theirs: Sequence[published.Theirs]) -> str:
 
 
 def short(machine: str) -> str:
-    """2x Xeon E5-2680 v3, 24 cores."""
+    """A machine's name, shortened: 2x Xeon E5-2680 v3, 24 cores."""
     return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark compares: the ratios in the record, as curves where there is an axis and as bars
-else, as a table, and the one that is furthest from 1 in a sentence."""
+"""The ratios that a benchmark declares, from the record: as curves where there is an x axis, else
+as bars; as a table; and the one that is furthest from 1 in a sentence."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _bars(of: Described, rows: Sequence[Row], name: str, title: str) -> list[Pic
 
 
 def table(of: Described, trials: Sequence[Row]) -> list[Row]:
-    """All ratios, each with what it says and where it was measured."""
+    """All ratios, each with its meaning and its setting; the published ones come first."""
     found = _rows(of, trials)
     several = described.differing([of.setting(r) for r in found])
     declared = {(d["name"], f"{d['of']}/{d['to']}"): d["help"] for d in of.ratios}

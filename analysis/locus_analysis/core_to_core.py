@@ -15,7 +15,7 @@ from .charts import ALARM, INK, Data, Picture, joined, mark, picture
 
 Row = dict[str, Any]
 
-LEVELS = ("CPU", "SMT", "L2", "L3", "node", "package", "machine")  # from what shares most
+LEVELS = ("CPU", "SMT", "L2", "L3", "node", "package", "machine")  # from the closest
 SHARE = {
     "CPU": "one CPU",
     "SMT": "a core (SMT)",
@@ -27,8 +27,8 @@ SHARE = {
 }
 QUANTILES = {"0": "least", "0.25": "q1", "0.5": "median", "0.75": "q3", "0.99": "p99"}
 SIDE = 520  # pixels of a map, about
-DENSE = 64  # CPUs: of more, a file with a shape for each cell is too long
-CELLS = 1 << 19  # in all maps of a run: 32 of 128 CPUs, 8 of 256; what would be more is a bar
+DENSE = 64  # CPUs: with more, a file with a shape for each cell is too large
+CELLS = 1 << 19  # in all maps of a run: 32 of 128 CPUs, 8 of 256; trials beyond that are bars
 NAMED = 12  # CPUs that stand out, in a sentence
 CROWDED = 1.1
 
@@ -44,7 +44,7 @@ def maps(trials: Sequence[Row], machine: Row, name: str, title: str) -> list[Pic
     own = [t for t in trials if t["pairs"] and len(cpus_of(t)) > 2]
     first = sorted(
         own, key=lambda t: (t["parameters"].get("home", 0), t["place"])
-    )  # each protocol before each home
+    )  # all protocols with the first home, then with the next
     left = CELLS
     drawn: list[str] = []
     for t in first:
@@ -84,7 +84,7 @@ def in_order(cells: Row, machine: Row) -> tuple[list[int], list[int]]:
     cpus = sorted({*cells["a"], *cells["b"]})
     first = {
         level: {cpu: cpu for cpu in cpus} for level in LEVELS
-    }  # the first CPU with which it shares this, or more
+    }  # by level and CPU: the lowest CPU with which it shares that level or a closer one
     for a, b, level in zip(cells["a"], cells["b"], cells["level"]):
         for shared in LEVELS[LEVELS.index(level) :]:
             first[shared][a], first[shared][b] = min(first[shared][a], b), min(first[shared][b], a)
@@ -116,7 +116,7 @@ def _map(trial: Row, machine: Row, name: str, title: str) -> Picture:
     ends = [
         values[len(values) // 100],
         values[-1 - len(values) // 100],
-    ]  # single odd cells don't take the colours of the others
+    ]  # without the outermost hundredths: single odd cells would use up the colour scale
     every = next(n for n in (1, 2, 4, 8, 16, 32, 64) if n * size >= 6 + 7 * len(str(max(order))))
     axis = alt.Axis(
         labelAngle=0,
@@ -242,7 +242,8 @@ def tables(trials: Sequence[Row]) -> list[Row]:
 
 
 def _level(level: Row) -> Row:
-    """All meetings of a level (older records lack them); if several pairs, how these differ."""
+    """The quantiles of all meetings of a level (older records lack them) and, if it has several
+    pairs, the range of their medians."""
     meetings = level.get("meetings", {})
     return {
         "name": SHARE[level["level"]],

@@ -20,9 +20,9 @@ HELP = (
     " points are 95 % intervals. What could not be counted, or may not have been, is not drawn."
 )
 ROWS = 4  # counters in a picture, below the time: it fits a printed page
-COLUMNS, SMALL = 3, 205  # settings beside each other; pixels of a panel among so many
+COLUMNS, SMALL = 3, 205  # settings side by side, at most; pixels of a panel's width then
 HIGH, LOW = 190, 115  # pixels: the time, a counter
-DECADES = 100  # the most over the least: a logarithmic axis from here on
+DECADES = 100  # greatest over least value: above it the axis is logarithmic
 NO_VALUE: Row = {"value": None, "low": None, "high": None}
 
 
@@ -65,7 +65,7 @@ def _over(
         return []
     times = {id(g): _series(of, x, g, trials, counters.headline) for g in groups}
     axis = axes.x_axis(of, x, [s for own in times.values() for s in own])
-    above = replace(axis, title="")  # all but the last: it is the same axis
+    above = replace(axis, title="")  # of all panels but the lowest, which has the title
     marks = axes.marks(of, x, axis, machine)
     if finding and x == "size":
         ends = [(e.size, f"{of.name} ends") for of in finding.levels if (e := of.edge)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters: what the hardware and the kernel did during the measurement, what that means and costs,
-and what could not be counted.
+"""Counters: the counts of hardware and kernel during the measurement, their meaning, the cost of
+counting, and the events that could not be counted.
 
 A zero of a counter that never counted anything although work was done is not shown as zero: the
 counter may not work. The reason why something was not counted is given once."""
@@ -27,10 +27,10 @@ SOURCES = {
     "ratio": "from the others",
 }
 PREFIXED = {"nJ": (1e-9, "J"), "uJ": (1e-6, "J"), "ns": (1e-9, "s"), "us": (1e-6, "s")}
-UNEQUAL = 1.5  # times the least of the threads' counts: from here on the most is told
-FEW = 100  # events: of fewer, what each thread had is chance
-EACH = 8  # threads that are told one by one
-ROWS = 24  # of the kernel's own: of more trials, a row for each variant
+UNEQUAL = 1.5  # greatest over least count of the threads: above it their shares are shown
+FEW = 100  # events: with fewer, differences among threads are chance
+EACH = 8  # threads: up to so many are shown one by one
+ROWS = 24  # of the table of kernel events; for more trials it has a row for each variant
 
 # One line each; what a preset is made of differs from processor to processor
 # (doc/methods/counters.md).
@@ -141,7 +141,7 @@ FAMILIES = {
 KERNELS_OWN = {
     name for name in MEANINGS if name.islower() and not {":", " "} & set(name)
 }  # in every record, asked for or not
-ALWAYS = ("cpu-time",)  # what is never zero tells nothing of what happened
+ALWAYS = ("cpu-time",)  # never zero: left out of the table of kernel events that occurred
 
 
 def meaning(name: str) -> str:
@@ -204,7 +204,7 @@ def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, R
             own, records.rows(db, "FROM counters_asked WHERE whole = ? ORDER BY ordinal", whole)
         )
         most = max((a["passes"] for a in asked), default=0)
-        by_name = {e["name"]: e for e in events}  # as the last that was asked for it found it
+        by_name = {e["name"]: e for e in events}  # as the last run that asked for it found it
         found[whole] = _of_run(
             own, list(by_name.values()), {**asked[-1], "passes": most} if asked else None
         )
@@ -212,8 +212,8 @@ def section(db: duckdb.DuckDBPyConnection, trials: Sequence[Row]) -> dict[str, R
 
 
 def _measured(trials: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-    """The runs that the trials belong to: a run that was resumed may have measured none of them,
-    and asked for other events."""
+    """The rows of runs that measured some of these trials. In a resumed record another run may have
+    measured none of them, and asked for other events."""
     parts = {t["part"] for t in trials}
     return [row for row in rows if row["part"] in parts]
 
@@ -297,7 +297,8 @@ def labelled(trials: list[Row]) -> list[Row]:
 
 
 def headline(trial: Row) -> Row:
-    """The time that the page is about: the search time for search, else the time per unit."""
+    """The time beside the counts: the benchmark's headline if less of it is better (search-time for
+    search), else the time per unit."""
     first = trial["metrics"].get(trial["metric"])
     return {**(first if trial["better"] == "lower" and first else trial["metrics"]["time"])}
 

@@ -138,7 +138,7 @@ class Axis:
     ticks: list[float]
     label: str  # expression
     log: bool = True
-    every: bool = False  # all ticks; else a low panel has but some of a linear axis
+    every: bool = False  # draw all ticks; else Vega omits some of a linear axis in a low panel
 
     def scale(self) -> alt.Scale:
         kind: Any = "log" if self.log else "linear"
@@ -396,7 +396,7 @@ def _own_for(load: Sequence[Row], variant: str) -> list[Row]:
     return []
 
 
-# What all of them are made of.
+# Parts of all curves.
 
 
 def _lines(rows: Sequence[Row], keys: tuple[str, ...]) -> list[Series]:
@@ -501,7 +501,7 @@ def thread_axis(counts: Sequence[int]) -> Axis:
 def log_axis(title: str, low: float, high: float, unit: float) -> Axis:
     """A logarithmic axis with round numbers of the unit."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more where there is little to see
+    for marks in ((1, 2, 5), (1, 2, 3, 5, 7)):  # more ticks where the range is small
         ticks = [t for t in (m * 10.0**e for e in decades for m in marks) if low <= t <= high]
         if len(ticks) > 2:
             break
@@ -696,7 +696,7 @@ def _end_labels(data: Data, panel: Panel) -> Drawing:
     most = float(panel.height)
     for i in reversed(
         range(len(apart))
-    ):  # those that would stand above the panel go down, and what they meet there
+    ):  # labels above the panel's top move down, and push down those that they meet
         apart[i] = min(apart[i], most)
         most = apart[i] - LABEL
     rows = [

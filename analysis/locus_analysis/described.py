@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark says of itself in a record, and how trials are arranged by it: which parameter
-is the x axis, and which ones tell lines and panels apart."""
+"""A benchmark's description of itself in a record, and how pictures arrange trials by it: which
+parameter is the x axis, which ones distinguish lines, and which ones panels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .steps import size_text
 Row = dict[str, Any]
 Setting = dict[str, str]
 
-ENOUGH = 3  # values of a parameter that is not declared to be a curve, to be drawn as one
+ENOUGH = 3  # values that a parameter needs to be an x axis if it is not declared a curve
 NUMBERS = ("count", "size", "real", "path")  # a path may be a number, too
-BARE = ("variant", "oversubscribed", "bind", "layout")  # said by their value alone
+BARE = ("variant", "oversubscribed", "bind", "layout")  # shown by value alone, without a name
 LAID_OUT = re.compile(r"\d+(\+\d+)*")  # threads on each node
-PAGES = "pages"  # lines of a variant that differ in these have its colour, and a dash of their own
+PAGES = "pages"  # lines of a variant that differ in these share its colour, and differ in the dash
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Described:
     ratios: Sequence[Row] = ()
     variants: dict[str, str] = field(default_factory=dict)  # with their summary
     divided: Sequence[str] = ()  # variants whose work is divided over MPI ranks
-    theirs: Sequence[tuple[str, Any]] = ()  # published values, by the line that they are of
+    theirs: Sequence[tuple[str, Any]] = ()  # published values, each with the name of its line
 
     @property
     def lines(self) -> str:
@@ -79,7 +79,7 @@ class Described:
 
     def words(self, setting: Setting, several: Sequence[str]) -> str:
         """The parts of a setting that differ among several."""
-        named = {setting.get("variant")}  # a parameter of the same name need not say it again
+        named = {setting.get("variant")}  # a parameter of the same name shows its value alone
         return ", ".join(
             setting[k] if k in named else self.said(k, setting[k]) for k in setting if k in several
         )
@@ -134,8 +134,8 @@ class Line:
     """The trials of one curve."""
 
     name: str
-    place: int  # of what it is of, among all of the benchmark: its colour and shape
-    dash: int  # among lines of the same
+    place: int  # index of its variant, or value, among all of the benchmark: colour and shape
+    dash: int  # index among lines of the same place
     pages: Optional[str]
     trials: list[Row]
 
@@ -155,8 +155,8 @@ def differing(settings: Sequence[Setting]) -> list[str]:
 
 
 def line_of(of: Described, trial: Row) -> str:
-    """The line that a trial belongs to: its value of that parameter or, if it has none, its
-    variant."""
+    """The name of the parameter whose value is a trial's line: `lines` or, if the trial does not
+    have it, the variant."""
     return of.lines if of.lines in trial["parameters"] else "variant"
 
 
@@ -165,7 +165,7 @@ def value_of(of: Described, trial: Row, parameter: str) -> str:
 
 
 def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
-    """By variant, the parameters that no other one has: they tell lines apart, not panels."""
+    """By variant, the parameters that no other variant has: they distinguish lines, not panels."""
     has: dict[str, set[str]] = {}
     for t in trials:
         has.setdefault(t["variant"], set()).update(t["parameters"])
@@ -206,7 +206,7 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
         if not x or not of.is_curve(x):
             scaled += own
     found = []
-    # The first has the picture that is not folded: what most trials are on.
+    # The page shows the picture of the first axis unfolded, so that is the one with most trials.
     ordered = sorted(axes.items(), key=lambda axis: -len(axis[1]))
     before = sum(len(own) >= without for _, own in ordered)
     for x, own in (*ordered[:before], ("threads", scaled), *ordered[before:]):
@@ -217,7 +217,7 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
 
 
 def several_values(of: Described, trials: Sequence[Row], x: str) -> bool:
-    """Whether a line of these has so many points."""
+    """Whether any line of these trials has enough points for a curve."""
     least = 2 if x == "threads" or of.is_curve(x) else ENOUGH
     by_line: dict[str, set[str]] = {}
     for t in trials:
@@ -244,7 +244,8 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
 
 
 def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Line]:
-    """The lines of one group. Their colours and shapes go by their place among all trials."""
+    """The lines of one group. Their colours and shapes are those of their place in `among`, so that
+    they are the same in all panels."""
     own = own_parameters(of, among)
 
     def key(t: Row) -> tuple[tuple[int, str], tuple[tuple[str, str], ...]]:

@@ -18,13 +18,13 @@ import vl_convert
 from . import slim
 from .charts import Picture
 
-SCALE = 1.5  # of a PNG, to the pixels of a chart
+SCALE = 1.5  # pixels of a PNG to a pixel of its chart
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 KINDS = ("svg", "png", "pdf", "vl.json")  # of files, by what their names end in
 SVG = "{http://www.w3.org/2000/svg}"
-POINTED_AT = {"bar", "point", "rect"}  # marks; others are thin, or lie on these
-WRITTEN = ("Title text", "Subtitle text")  # labels of what can be read
-# What stands before a value on hover, where that is not its column's name.
+POINTED_AT = {"bar", "point", "rect"}  # marks with text on hover; others are thin, or lie on these
+WRITTEN = ("Title text", "Subtitle text")  # labels that begin so repeat visible text
+# The words before a value on hover, where they are not its column's name.
 BEFORE = {"trial": "", "text": "", "status": "", "interval": "95 % interval: "}
 
 ElementTree.register_namespace("", SVG[1:-1])
@@ -76,7 +76,7 @@ def _tidied(svg: str, name: str) -> str:
     for element in root.iter():
         of = element.attrib
         said = of.pop("aria-label", None)
-        if "class" in of and element.tag.endswith("}g"):  # the page's style knows marks alone
+        if "class" in of and element.tag.endswith("}g"):  # the page's style uses marks' classes
             own = (c for c in of["class"].split() if c.startswith("mark-") and c != "mark-group")
             of["class"] = next(own, "")
         unused = ("role", "font-family", *["class"] * (not of.get("class")))
@@ -110,7 +110,7 @@ def _around(png: bytes, scale: float, svg: str, cells: dict[str, Any]) -> str:
 
 
 def _corner(element: Any, x: float = 0.0, y: float = 0.0, within: bool = False) -> Any:
-    """Where the first of the cells begins: their least coordinate."""
+    """The corner at which the cells begin: the least of their coordinates; None: no cell."""
     moved = re.match(r"translate\(([-\d.]+),\s*([-\d.]+)\)", element.get("transform", ""))
     if moved:
         x, y = x + float(moved[1]), y + float(moved[2])

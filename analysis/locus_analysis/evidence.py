@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What trials say about a published claim, judged by intervals: a claim that the interval leaves
-open, or that noise may explain, is not decided."""
+"""What trials say about a published claim, judged by intervals. A claim stays undecided if its
+interval leaves it open, or if noise may explain it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from .records import can_be_judged, graver
 Row = dict[str, Any]
 
 AGREES, IN_PART, DIFFERS, UNSURE = "agrees", "agrees in part", "differs", "cannot be told"
-MOST = 0.5  # of a cost: what explains less is not the cause, and what takes away less is no cure
+MOST = 0.5  # of a cost: a cause explains at least that much, and a cure removes as much
 
 
 def ratio(one: Row, other: Row) -> Optional[Row]:
-    """The time of one trial over that of another, with bounds; taken from the record's `ratios` if
-    it is there."""
+    """The value of one trial over that of another, with the bounds that both intervals allow."""
     if not one["value"] or not other["value"]:
         return None
     known = _is_known(one, other)
@@ -64,7 +63,7 @@ def unfit(*trials: Row) -> str:
 
 
 def of_most(part: Row) -> str:
-    """Whether a part is the most of a cost."""
+    """Judges whether a part is at least MOST of a cost."""
     return AGREES if part["low"] >= MOST else IN_PART if part["high"] < MOST else UNSURE
 
 

@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-# What tells a trial from others; then come its parameters.
+# The columns that identify a trial; its parameters follow them.
 IDENTITY = ("run", "trial", "host", "benchmark", "variant", "threads", "bind")
 TRIALS = """
 SELECT whole AS run, id AS trial, host, benchmark, variant, threads, bind,
@@ -58,7 +58,7 @@ SELECT c.whole AS run, c.id AS trial, c.name AS counter, c.source, c.unit, c.per
 	c.high, c.total, c.trusted, c.why
 FROM counter c JOIN trial USING (whole, id) ORDER BY position, counter_place
 """
-# Columns of these; a parameter of such a name is called parameter_NAME.
+# Names of columns of these tables: a parameter with such a name is called parameter_NAME.
 TAKEN = frozenset(
     (
         *IDENTITY,

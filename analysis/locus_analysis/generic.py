@@ -16,7 +16,7 @@ from .described import Described
 Row = dict[str, Any]
 
 MANY = 12  # panels; of more, only the headline is drawn
-COLUMNS = 4  # metrics beside each other, as bars
+COLUMNS = 4  # metrics side by side, as bars
 
 
 def pictures(
@@ -27,8 +27,8 @@ def pictures(
     title: str,
     pages: Sequence[Row] = (),
 ) -> list[Picture]:
-    """Of one run; what no curve shows is for bars, and so is all where the nodes of `pages` stand
-    beside it."""
+    """The pictures of one run. Trials that no curve shows are drawn as bars. With `pages` all
+    trials are, with the nodes of their pages beside them."""
     own = [t for t in trials if not t["in_matrix"] and not t["pairs"]]
     drawn: list[Picture] = []
     found = [] if pages else described.curved(of, own)

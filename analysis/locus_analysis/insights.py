@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of single benchmarks beyond their line in the record: plug-ins, registered at the
-end of this file. The rest of the page knows none of them."""
+"""Analysis of single benchmarks beyond their line in the record: plug-ins, registered at the end of
+this file. The rest of the page depends on none of them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Given:
 
 @dataclass(frozen=True)
 class Insight:
-    find: Callable[[Given], Row]  # what its part of the page shows
-    draws: bool = False  # all pictures of the benchmark; else they are drawn as for any
+    find: Callable[[Given], Row]  # returns the content of its part of the page
+    draws: bool = False  # it draws all pictures of the benchmark; else generic.py does
 
 
 def add(given: Given, section: Row) -> None:
@@ -156,7 +156,8 @@ def _core_to_core(given: Given) -> Row:
 
 
 def _rest(trials: list[Row], drawn: list[Picture], file: str, title: str) -> list[Picture]:
-    """Bars for trials that no curve and no map shows; the nodes of a few words are not drawn."""
+    """Bars for trials that no curve and no map shows. The nodes of their pages are left out: the
+    data are a few lines."""
     shown = {i for p in drawn for i in p.shows}
     return charts.bars(
         [{**t, "how": None} for t in trials if t["id"] not in shown], [], file + "-bars", title

@@ -31,9 +31,9 @@ from .steps import LONG_RAMP, Edge, Plateau, Steps, find, size_text
 Row = dict[str, Any]
 
 FASTEST_MEMORY = 30e-9  # s: a DRAM chip alone takes as long, to open a row and to read a column
-BEYOND = 4  # times the last cache: there what is left of its hits is a quarter at most
-# what is reported may lie as much above an interval: a stack, and others' lines, take a part of a
-# cache
+BEYOND = 4  # times the last cache: at such a size at most a quarter of the loads still hit it
+# A reported size agrees up to this factor above the interval: a stack, and lines of other programs,
+# take a part of a cache.
 TOP = 1.1
 UNUSABLE = ("misplaced", "wrong", "failed", "impossible", "interrupted")
 NAMES = {
@@ -77,7 +77,7 @@ class Finding:
     remarks: list[str] = field(default_factory=list)
     noise: Optional[float] = None
     special: bool = False  # not one pointer on each line
-    first: bool = False  # the one whose names count
+    first: bool = False  # the finding whose names count for the run
 
 
 @dataclass
@@ -397,7 +397,7 @@ def _both(alone: Sequence[Edge], apart: Sequence[Edge], remarks: list[str]) -> l
                 " away: a hypervisor may piece them together from small ones, or the TLB holds no"
                 " more of them"
             )
-        for e in near:  # the same edge, from whichever curve tells it more exactly
+        for e in near:  # the same edge: keeps the narrower interval of the two curves
             if edge.high / edge.low < e.high / e.low:
                 edges[edges.index(e)] = edge
     unique: list[Edge] = []

@@ -22,11 +22,11 @@ import duckdb
 from .records import BadInput, rows
 
 LONGEST = 1 << 28  # bytes of a file
-LONGEST_LINE = 1 << 16  # bytes that are looked at as one: a table's first line is shorter
+LONGEST_LINE = 1 << 16  # bytes that are read as one line: a table's first line is shorter
 TABLE = re.compile(r"TABLE,Region ([^,]*),Group (\d{1,6}) (Raw|Metric)( STAT)?,(.*)")
 KIND = re.compile(rb"STRUCT,Info,|TABLE,(?:Region|Group) ")
-CUSTOM = "Custom"  # the name of each group that is but a list of events
-AGAIN = re.compile(r"\.(\d{1,9})\.[^.]*$")  # NODE.1.csv: of a job that went on
+CUSTOM = "Custom"  # the name of every group that is given as a list of events
+AGAIN = re.compile(r"\.(\d{1,9})\.[^.]*$")  # NODE.1.csv: of a job that was restarted
 TIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")
 CALLS = ("call count", "Region calls")
 BANDWIDTH = re.compile(r"Memory bandwidth \[MBytes/s\]", re.IGNORECASE)
@@ -40,12 +40,12 @@ SUMMED = (
     "[MFLOP/s]",
     "[J]",
     "[W]",
-)  # of all hardware threads; of the other metrics a mean says more
+)  # units of metrics that are summed over hardware threads; others are averaged
 
 Values = list[Optional[float]]
 Metric = dict[
     str, Any
-]  # value, and how it was made of the hardware threads': sum or mean; event: it is a count
+]  # value; how it comes from those of the hardware threads (sum, mean); event: it is a count
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Counted:
 
     @property
     def entered(self) -> list[bool]:
-        """How often each hardware thread entered the region."""
+        """Whether each hardware thread entered the region."""
         return [bool(calls) for calls in self.calls] or [True] * len(self.threads)
 
     @property
@@ -132,7 +132,7 @@ def read(paths: Iterable[Path]) -> list[Counted]:
 def _parse(path: Path) -> list[Counted]:
     found: dict[tuple[str, int], Counted] = {}
     table: Optional[Counted] = None
-    part, columns = "", 0  # which rows these are; cells before the first thread's
+    part, columns = "", 0  # the kind of rows at hand; how many cells precede the first thread's
     for number, text in enumerate(_text(path).split("\n"), 1):
         where, cells = f"{path}:{number}", text.rstrip("\r").split(",")
         if cells[0] == "TABLE":

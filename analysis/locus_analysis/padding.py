@@ -25,7 +25,7 @@ from .steps import size_text
 
 Row = dict[str, Any]
 
-ENOUGH = 1.05  # what is less is no reason to spend memory
+ENOUGH = 1.05  # times the far end: a smaller slow-down is no reason to spend memory
 FAR = 3  # distances
 LEAST_POINTS = FAR + 2
 
@@ -34,8 +34,8 @@ LEAST_POINTS = FAR + 2
 class Padding:
     least: Optional[float] = None  # bytes; None: could not be told
     sure: Optional[float] = None  # from here on the intervals leave no doubt
-    why: str = ""  # there is none
-    noisy: bool = False  # some of the points
+    why: str = ""  # the reason if there is no padding
+    noisy: bool = False  # some of the points are noisy
     remarks: list[str] = field(default_factory=list)
 
 
@@ -114,7 +114,7 @@ def _last(those: Sequence[bool]) -> int:
     return max((i for i, so in enumerate(those) if so), default=-1)
 
 
-SETTING = ("operation", "threads", "bind")  # what tells the curves of a run apart
+SETTING = ("operation", "threads", "bind")  # these distinguish the curves of a run
 
 
 def curves(trials: Sequence[Row]) -> list[tuple[str, list[Row]]]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other libraries took for the same work, as `make peers` measured it: their time over ours,
-and the ratio aimed at."""
+"""Other libraries at the same work, as `make peers` measured them: their time over ours, and the
+goal of that ratio."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ HELP = (
 
 
 def reached(peer: Row) -> Optional[str]:
-    """Whether the ratio reaches its aim; None without one. The value decides if no interval."""
+    """Whether the ratio reaches its goal; None without a goal. Without an interval the value
+    decides."""
     if peer["goal"] is None:
         return None
     low, high = (peer["value"] if end is None else end for end in (peer["low"], peer["high"]))
@@ -30,7 +31,7 @@ def reached(peer: Row) -> Optional[str]:
 
 
 def section(found: Sequence[Row]) -> list[Row]:
-    """`setting`: the parts of the work in words, which `case` need not repeat."""
+    """The comparisons with their outcome (`reached`) and the work in words (`setting`)."""
     return [
         {**p, "reached": reached(p), "flag": None, "setting": _setting(json.loads(p["parameters"]))}
         for p in found

@@ -17,8 +17,8 @@ Row = dict[str, Any]
 
 FEW = 8  # hosts that are drawn one by one
 FAR = 3.5  # robust standard deviations from the median: such a host stands out
-SLIGHT = 0.02  # of the median: what is nearer does not stand out, however alike the others are
-TOLD = 20  # hosts that are named for standing out; points of a row
+SLIGHT = 0.02  # of the median: a host nearer to it does not stand out, however alike the others are
+TOLD = 20  # hosts that are named as standing out, and points in a row, at most
 LONG = 60  # characters of a label
 HELP = (
     "Each row is a trial, its values divided by the median over the hosts. Thick: the middle half"
@@ -26,7 +26,7 @@ HELP = (
     " name on hover in the page. At the right the median, and how many hosts have a value."
 )
 
-# Of each host its median, where it has repeats; sound trials alone tell who stands out.
+# A host with repeats counts by their median, and as sound if all of them are.
 QUERY = f"""
 CREATE OR REPLACE TEMP TABLE of_host AS
 SELECT h.id, w.host, min(h.place) AS place, any_value(benchmark) AS benchmark,

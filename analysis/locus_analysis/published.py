@@ -57,7 +57,7 @@ class Theirs:
     source: str
     machine: str
     threads: Optional[int]
-    at: dict[str, str]  # what else was told
+    at: dict[str, str]  # its other parameters
     value: float
 
 
@@ -69,13 +69,13 @@ class Point:
     variant: str
     x: float
     value: float  # in the unit of the metric
-    where: dict[str, str]  # what else of the setting it is of
+    where: dict[str, str]  # other values of the setting that it belongs to
     parameters: dict[str, str]
     said: str  # in words
 
 
 def points(benchmark: str, metric: str, x: str) -> list[Point]:
-    """Published figures of metrics; lessons/NAME.json says which are which."""
+    """Published figures as points of our curves; lessons/NAME.json says which metric they are."""
     return [
         point
         for rule in lesson(benchmark).get("published", [])

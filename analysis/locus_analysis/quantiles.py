@@ -14,7 +14,7 @@ from .described import Described
 
 Row = dict[str, Any]
 
-LINES = 14  # in a panel; of more, those of the largest settings
+LINES = 14  # in a panel; if there are more, those of the largest settings are drawn
 HELP = "What share of all took no longer (to the right: ever fewer exceptions)."
 
 
@@ -82,5 +82,5 @@ NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1.0)
 
 
 def _nines(quantile: float) -> float:
-    """0.9 is 1, 0.99 is 2; the greatest is at the right end."""
+    """The place of a quantile on the axis: 0.9 is at 1, 0.99 at 2, the maximum at the right end."""
     return 5.0 if quantile >= 1 else -math.log10(1 - quantile)

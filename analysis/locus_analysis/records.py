@@ -18,14 +18,14 @@ import duckdb
 
 from . import schema, sources
 from .schema import Line
-from .sources import BadInput as BadInput  # for who imports it from here
+from .sources import BadInput as BadInput  # for modules that import it from here
 
 HERE = Path(__file__).resolve().parent
 AT_ONCE = 1 << 23  # bytes of lines that are handed to the database together
-MOST_MEMORY = "1GiB"  # of the database; what is more, it keeps in files for a while
-MOST_FLAWS = 3  # of a file that are told one by one
+MOST_MEMORY = "1GiB"  # of the database; beyond that it uses temporary files
+MOST_FLAWS = 3  # of a file that are reported one by one
 SAMPLES = re.compile(rb'\{"type": ?"samples"')
-HOPELESS = 100  # lines in a row that are none of a record, from the first on: no more is read
+HOPELESS = 100  # flawed lines: after so many without a header the rest of a file is not read
 
 
 class CannotWrite(Exception):
@@ -122,7 +122,7 @@ def by_run(trials: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
         yield str(whole), list(group)
 
 
-# What a trial can have become, from the best to the gravest.
+# The statuses of a trial, from the best to the gravest.
 STATUSES = (
     "ok",
     "unconverged",
@@ -136,11 +136,11 @@ STATUSES = (
 
 
 def is_sound(trial: Line) -> bool:
-    """Whether its interval can be trusted, however wide: noise may have shifted all of it."""
+    """Whether a trial's interval can be trusted, however wide. Noise may shift all of it."""
     return trial["status"] in ("ok", "unconverged")
 
 
-UNMOVED = 1.02  # noise that moved a value by less changes no conclusion
+UNMOVED = 1.02  # noise that shifts a value by less than this factor changes no conclusion
 
 
 def can_be_judged(trial: Line) -> bool:
@@ -169,7 +169,7 @@ def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
 
 
 def _database() -> duckdb.DuckDBPyConnection:
-    # A name that nobody knows: the database makes the folder when it needs it, and removes it.
+    # Only the name is wanted: the database makes the folder when it needs it, and removes it.
     folder = Path(tempfile.mkdtemp(prefix="locus-analysis-"))
     folder.rmdir()
     db = duckdb.connect(

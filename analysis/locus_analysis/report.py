@@ -44,7 +44,7 @@ from .charts import Picture
 from .records import HERE, CannotWrite, Records, rows
 from .summary import MOST, cards
 
-# Of a page to one of its pictures.
+# A link from a page to one of its pictures.
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
 MEANING = {
@@ -96,7 +96,7 @@ def write(given: Records, page: Path, force: bool) -> list[Path]:
 
 
 def _keep_others(page: Path, pictures: Path, new: Path) -> None:
-    """Copies files that no former report made; they must not collide with those of this one."""
+    """Copies files that the older report did not make. Fails if one has the name of a new file."""
     text = page.read_text(encoding="utf-8", errors="replace") if page.exists() else ""
     made = set(LINK.findall(text))
     for path in pictures.iterdir():
@@ -242,7 +242,7 @@ def _section(
 
 
 def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
-    """Benchmarks, each over all hosts: the number of pictures does not grow with theirs."""
+    """A section for each benchmark, over all hosts: there are no more pictures for more hosts."""
     found = population.sections(db)
     return [
         {

@@ -74,7 +74,7 @@ def _scaled(of: Described, rule: Row, kind: str, own: list[Row]) -> Row:
     number = _number(str(first["parameters"].get(name, ""))) or 0
     number //= first["ranks"] if kind == "weak" else 1
     unit = metric["unit"]
-    faster = is_rate or kind == "strong"  # with more ranks
+    faster = is_rate or kind == "strong"  # whether more ranks are to make it faster
     lines = []
     for t in own:
         gain = ITSELF if t is first else ratio(t, first) if is_rate else ratio(first, t)

@@ -17,9 +17,9 @@ HERE = Path(__file__).resolve().parent
 SCHEMA, SCHEMA_FILE = "locus-record-1", "record-1.schema.json"
 VERSION = re.compile(r"(locus-record-[0-9]+)\.[0-9]+")
 
-# What Python reads, and no other reader does: halves of surrogates, numbers beyond a double. A
-# regular expression takes as long as reading the line, so that only lines with something like them
-# are searched: ids have hexadecimal digits.
+# Python reads what other readers refuse: lone surrogates, and numbers beyond a double. The search
+# for these (DOUBTFUL) takes as long as parsing the line, so it is made only where a cheaper test
+# (LIKE) finds something similar. That alone does not suffice: hexadecimal ids look similar, too.
 ALIKE = bytes.maketrans(b"DE123456789", b"de000000000")
 LIKE = (rb"\ud", b"e000", b"0" * 300)
 DOUBTFUL = re.compile(rb"\\u[dD]|[\s:,\[-][0-9.]+[eE]\+?[0-9]{3}|[0-9]{300}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An SVG with less in it that looks the same: what Vega writes at each mark stands once at their
-group, lines of a kind are one path, equal clips are one, and what draws nothing is gone."""
+"""Shrinks an SVG without changing its look: attributes that Vega repeats at each mark move to their
+group, lines that look alike become one path, equal clips become one, and elements that draw nothing
+are removed."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
-USUAL = {  # what holds without a word
+USUAL = {  # defaults: attributes with these values are left out
     "opacity": "1",
     "stroke-width": "1",
     "stroke-dasharray": "1,0",
@@ -36,7 +37,7 @@ MOVED = re.compile(r"translate\(([-\d.]+),([-\d.]+)\)$")
 
 
 def slim(element: Any) -> None:
-    """In place."""
+    """Shrinks an element in place, with all that it contains."""
     for child in list(element):
         slim(child)
         _rounded(child.attrib)
@@ -47,12 +48,12 @@ def slim(element: Any) -> None:
     if element.get("class", "").startswith("mark-") and len(element):
         element[:] = _merged(flat)
         _share(element)
-        if element.get("class") == "mark-text":  # its elements say so
+        if element.get("class") == "mark-text":  # its elements are <text> anyway
             del element.attrib["class"]
 
 
 def share_clips(root: Any) -> None:
-    """What cuts off alike is told once."""
+    """Keeps the first of equal clips, and points the references to the others at it."""
     first: dict[Any, str] = {}
     same: dict[str, str] = {}
     for defs in root.iter(f"{SVG}defs"):
@@ -108,7 +109,7 @@ def _merged(marks: Sequence[Any]) -> list[Any]:
 
 
 def _look(mark: Any) -> Any:
-    """What tells its look from others; None: keep it as it is."""
+    """A key that marks share if they look alike; None: keep the mark as it is."""
     of = {k: v for k, v in mark.attrib.items() if k not in ("d", "transform", "x2", "y2")}
     is_line = mark.tag == f"{SVG}line" and MOVED.match(mark.get("transform", "translate(0,0)"))
     is_shape = mark.tag == f"{SVG}path" and "transform" not in mark.attrib

@@ -16,7 +16,7 @@ from typing import IO, Optional
 
 # Bytes of a line: more than 10,000 samples in full precision need, and still no burden.
 LONGEST = 1 << 26
-PIECE = 1 << 20  # of what is passed over
+PIECE = 1 << 20  # bytes that are skipped at once
 STANDARD_INPUT = Path("-")
 SUFFIXES = (".jsonl", ".jsonl.gz")
 GZIP = b"\x1f\x8b"
@@ -37,7 +37,7 @@ class Line:
 
 def find(paths: Sequence[Path]) -> list[Path]:
     """The files, and those in folders (`*.jsonl`, `*.jsonl.gz`, at any depth, by name); each once,
-    under whatever names."""
+    even if it is given under several names."""
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
         if path == STANDARD_INPUT:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What spoils measurements on a machine, judged by the record; `locus doctor` finds more, since it
-tries."""
+"""Problems that spoil measurements on a machine, as far as the record shows them. `locus doctor`
+finds more, because it tests the machine itself."""
 
 from __future__ import annotations
 

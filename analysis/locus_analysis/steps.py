@@ -34,14 +34,14 @@ LEVEL_SLOPE = (
 )
 LEAST_SLOPE = -0.1  # loops have a start that small sizes feel
 LEVEL_POINTS, LEVEL_WIDTH = 3, 0.5  # points, octaves: less is no level
-LEVEL_RISE = 1.0  # log2: what doubles from its start to its end is no level
+LEVEL_RISE = 1.0  # log2: a segment whose time doubles from start to end is no level
 STEP = math.log2(1.2)  # an edge rises by more than this and what LEVEL_SLOPE explains
 LEAST_NOISE = math.log2(1.02)  # no real level is straighter than that
 MOST_NOISE = math.log2(1.35)
 LEAST_POINTS = 6
 CONFIDENCE = 3.84
 COST = 4.0  # of a segment, times the logarithm of the number of points
-RAMP_COST = 1.0  # more than that: of a level and a ramp that do as well, the level counts
+RAMP_COST = 1.0  # added to COST for a ramp: if a level fits as well as a ramp, it is taken
 TRIED = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the noise that neighbours suggest
 LONG_RAMP = 1.6  # octaves: an edge is softer than a jump, but not softer than that
 
@@ -105,7 +105,7 @@ class _Curve:
 class _Cut:
     segments: list[_Segment]
     fits: _Fits
-    weight: Array  # 1, or 0 of what was set aside
+    weight: Array  # 1, or 0 for points that were set aside
     noise: float
     badness: float
 
@@ -143,8 +143,8 @@ def find(
             remarks=[f"too noisy: neighbouring points differ by {100 * (2**noise - 1):.0f} %"],
             noise=2**noise - 1,
         )
-    # With few points this is rough: of the cuts that less noise leads to, too, the likeliest
-    # counts.
+    # With few points this estimate is rough: cuts for less noise are tried, too, and the likeliest
+    # of all is taken.
     tried = sorted({max(noise * share, LEAST_NOISE) for share in TRIED})
     return _describe(
         curve,
@@ -165,7 +165,7 @@ def _prepare(
         with np.errstate(invalid="ignore", divide="ignore"):
             error = np.log2(ends[1] / ends[0]) / 2 / 1.96
         known = error[np.isfinite(error)]
-        # What has no interval among others that do, had too few samples for one.
+        # A point without an interval, among others that have one, had too few samples for it.
         error = np.nan_to_num(
             error, nan=np.quantile(known, 0.75) if len(known) else 0.0, posinf=10.0, neginf=0.0
         )
@@ -373,7 +373,7 @@ def _edge(
     if upper is None and up < STEP + 3 * cut.noise:
         return  # the curve's end is a little off: no ramp
     last, low, high = _border(a, b, cut.fits)
-    # What is no more above the level than noise may be, is in it still.
+    # A point that lies above the level by no more than noise may still belongs to it.
     ceiling = line(True, a.first, a.last, x) + max(3 * cut.noise, STEP / 2)
     kept = cut.weight > 0
     last = max(

@@ -16,10 +16,11 @@ from .records import STATUSES, rows
 
 Row = dict[str, Any]
 
-MOST = 3  # cards; of more hosts a page says more
+MOST = 3  # cards that are shown
 MOST_SPOILERS = 4
 
-# In the order of the card: what is missing where there are no lines, and who makes them.
+# In the order of the card: the name that is given as missing if there are no lines, and the
+# function that makes the lines.
 BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]]], ...] = (
     ("caches", card_memory.caches),
     ("bandwidth", card_memory.bandwidth),
@@ -31,7 +32,7 @@ BLOCKS: tuple[tuple[str, Callable[[Host], list[Line]]], ...] = (
 
 
 def hosts(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """In the order of their names; `line` is the least that they need."""
+    """The hosts by name. Needs no table but `line`."""
     found = rows(
         db,
         "SELECT DISTINCT json->>'$.host' AS host FROM line WHERE type = 'header' ORDER BY host",

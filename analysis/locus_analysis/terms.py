@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The value of a claim (claims.py), read: `whole[search=branchy] / divided[search=branchy]`."""
+"""Parses the value of a claim (claims.py): `whole[search=branchy] / divided[search=branchy]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TERM = re.compile(r"([*/]?)\s*([\w.|-]*)(?:\[([^]]*)\])?\s*")
 class Term:
     """A factor of a product: the trials that it may stand for."""
 
-    names: tuple[str, ...]  # of variants; empty: of any one
+    names: tuple[str, ...]  # of variants; empty: any variant
     where: tuple[tuple[str, str], ...]
     divides: bool
 

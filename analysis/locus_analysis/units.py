@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base units of records, with prefixes for people."""
+"""Values in the base units of records as text with prefixes."""
 
 from __future__ import annotations
 
