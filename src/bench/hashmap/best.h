@@ -2,10 +2,10 @@
 /*
  * A fast concurrent hash map from any 64-bit key to any 64-bit value.
  *
- * Every operation is linearizable. Writers lock one bucket, by a bit of its word. Readers take no
- * lock, write no shared memory, and never wait: they retry only if a writer has completed a change
- * to the bucket that they read. The table doubles and halves while it is used: each writer moves
- * some buckets, and a moved bucket sends readers to the next table.
+ * Every operation but the size is linearizable. Writers lock one bucket, by a bit of its word.
+ * Readers take no lock, write no shared memory, and never wait: they retry only if a writer has
+ * completed a change to the bucket that they read. The table doubles and halves while it is used:
+ * each writer moves some buckets, and a moved bucket sends readers to the next table.
  *
  * Each thread joins and gets a handle, which one thread may use at a time. A handle names the
  * tables that its thread may be reading (best_tables.h). So a thread that is stopped in the middle

@@ -8,7 +8,6 @@
 
 #include "base/apart.h"
 
-
 struct stream {
 	_Alignas(APART) unsigned char *key;
 	size_t keys, at; /* how many, in whole packets; index of the next packet's first key */
