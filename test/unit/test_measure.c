@@ -17,6 +17,7 @@
 #include "harness/sample/allocation.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/calibrate.h"
+#include "harness/sample/series.h"
 #include "harness/judge/samples_line.h"
 #include "harness/sample/storage.h"
 #include "machine/clock.h"
@@ -750,6 +751,20 @@ static void test_one_worker_is_no_pair(void **state)
 	end(&b);
 }
 
+/* Of batches of 1, 2 and 3, and of 11, 12 and 13 in another allocation. */
+static void test_an_allocation_by_itself(void **state)
+{
+	struct batch batch[6];
+	struct series s = { .batch = batch, .batches = 6 };
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		batch[i] = (struct batch){ .allocation = i / 3, .estimate = i + 1 + 7 * (i / 3) };
+	assert_true(series_estimate(&s, 0, NULL).value == 2);
+	assert_true(series_estimate(&s, 1, NULL).value == 12);
+	assert_true(series_estimate(&s, -1, NULL).value == 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -770,6 +785,7 @@ int main(void)
 		cmocka_unit_test(test_fixed_work_is_scored_until_the_first_is_done),
 		cmocka_unit_test(test_a_deadline_is_scored_while_all_are_at_work),
 		cmocka_unit_test(test_samples_without_a_time_spoil_no_batch),
+		cmocka_unit_test(test_an_allocation_by_itself),
 		cmocka_unit_test(test_every_pair_meets),
 		cmocka_unit_test(test_one_worker_is_no_pair),
 	};
