@@ -53,7 +53,7 @@ def test_tables_of_maps_that_grow(done):
         assert list(verified(local)) == [1] and local_share(local) == 1
         assert sorted(verified(interleaved)) == [0, 1]
     on_huge_pages(interleaved, 4 * MIB, 2 * MIB)
-    # of the last huge page, as many pages as the tables had come to when they were read back
+    # 512 in most runs, 193 in one on a busy machine; why is not known
     assert 0 < verified(interleaved)[0] <= 2 * MIB / 4096
 
 
