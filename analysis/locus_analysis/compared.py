@@ -17,7 +17,7 @@ from .records import can_be_judged, graver
 Row = dict[str, Any]
 
 MOST = 12  # panels
-HELP = "What is compared was sampled in turn. More than 1 speaks for what stands behind the stroke."
+HELP = "Both sides were sampled in turn. Above 1, the side after the slash is better."
 
 
 def _rows(of: Described, trials: Sequence[Row]) -> list[Row]:

@@ -22,7 +22,7 @@ struct reader {
 	const char **why;
 	char separator;
 	char *block;
-	size_t at, end;	/* in the block: the next character; its end */
+	size_t at, end; /* in the block: the next character; its end */
 	size_t offset;	/* of the block, in the file */
 	size_t line;
 	bool failed; /* and said why */
@@ -225,6 +225,13 @@ static int check_text(struct reader *r)
 	return r->failed ? -1 : 0;
 }
 
+/* `what`: of which type it has to be, or "". */
+static int refuse_value(const struct reader *r, size_t value, struct field *f, const char *what)
+{
+	return why_fail(r->why, "%s: line %zu, value %zu: '%s'; expected a finite number%s",
+			r->in->name, r->line, value, why_quotable(f->text), what);
+}
+
 /* Refuses a second line without numbers. */
 static int refuse_names(struct reader *r, struct csv_mark mark)
 {
@@ -232,8 +239,7 @@ static int refuse_names(struct reader *r, struct csv_mark mark)
 
 	go_to(r, mark);
 	take_field(r, &f);
-	return why_fail(r->why, "%s: line %zu, value 1: '%s'; expected a finite number",
-			r->in->name, mark.line, why_quotable(f.text));
+	return refuse_value(r, 1, &f, "");
 }
 
 /* A first line without any number is a header: as many names as there are values. */
@@ -348,10 +354,7 @@ static int read_row(const struct csv *f, struct reader *r, enum real as, void *t
 		if (j++ >= f->columns || r->failed)
 			continue;
 		if (!is_number(f->c, &field, &value) || !put_value(to, as, j - 1, value))
-			return why_fail(r->why,
-					"%s: line %zu, value %zu: '%s'; expected a finite number%s",
-					r->in->name, r->line, j, why_quotable(field.text),
-					as == REAL_FLOAT ? " of type float" : "");
+			return refuse_value(r, j, &field, as == REAL_FLOAT ? " of type float" : "");
 	} while (more_fields(r));
 	if (!r->failed && j != f->columns)
 		return why_fail(r->why, "%s: line %zu: %zu value%s; expected %u, as in line %zu",

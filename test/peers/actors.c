@@ -27,7 +27,7 @@
 
 #include "base/statistics.h"
 #include "bench/actors/bodies.h"
-#include "bench/actors/crew.h"
+#include "../unit/crew_world.h"
 #include "executors.h"
 #include "speeds.h"
 
@@ -81,33 +81,13 @@ static void body(void *argument, struct crew_hand *h, struct actor *a, struct me
 		crew_stop(h->crew);
 }
 
-struct thread {
-	pthread_t thread;
-	struct crew *crew;
-	unsigned me;
-};
-
-static void *work(void *argument)
-{
-	const struct thread *t = argument;
-
-	crew_run(t->crew, t->me);
-	return NULL;
-}
-
 static double run_threads(struct crew *c)
 {
-	struct thread thread[THREADS];
+	struct crew_thread thread[THREADS];
 	const double began = clock_now();
 
-	for (unsigned i = 0; i < c->threads; i++) {
-		thread[i].crew = c;
-		thread[i].me = i;
-		if (pthread_create(&thread[i].thread, NULL, work, &thread[i]))
-			abort();
-	}
-	for (unsigned i = 0; i < c->threads; i++)
-		pthread_join(thread[i].thread, NULL);
+	crew_threads_begin(c, thread);
+	crew_threads_end(c, thread);
 	return clock_now() - began;
 }
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../unit/crew_world.h"
 #include "base/statistics.h"
-#include "bench/actors/crew.h"
 
 enum { ACTORS = 4, THREADS = 2, RUNS = 9, WAKES = 201, MESSAGES = 1000000 };
 
@@ -25,9 +25,7 @@ static const struct {
 };
 
 struct world {
-	struct crew crew;
-	void *memory;
-	struct actor *actor;
+	struct crew_world of;
 	struct message message[ACTORS];
 	uint64_t left;
 	_Atomic uint64_t handled;
@@ -37,27 +35,14 @@ struct world {
 static void open_world(struct world *w, const struct executor *executor, unsigned threads,
 		       void (*body)(void *, struct crew_hand *, struct actor *, struct message *))
 {
-	*w = (struct world){ .crew = { .executor = executor,
-				       .threads = threads,
-				       .actors = ACTORS,
-				       .body = body,
-				       .argument = w,
-				       .batch = 1,
-				       .spins = 500 } };
-	w->memory = apart_alloc(threads * crew_bytes(executor, threads, ACTORS));
-	w->actor = apart_alloc(ACTORS * sizeof(*w->actor));
-	if (!w->memory || !w->actor)
-		abort();
-	crew_open(&w->crew, w->memory, 1);
-	for (unsigned i = 0; i < ACTORS; i++)
-		w->actor[i].home = w->actor[i].on = i % threads;
-}
-
-static void close_world(struct world *w)
-{
-	crew_close(&w->crew);
-	free(w->memory);
-	free(w->actor);
+	*w = (struct world){ .of.crew = { .executor = executor,
+					  .threads = threads,
+					  .actors = ACTORS,
+					  .body = body,
+					  .argument = w,
+					  .batch = 1,
+					  .spins = 500 } };
+	crew_world_open(&w->of);
 }
 
 static double clock_of(clockid_t clock)
@@ -90,12 +75,12 @@ static double empty_message(const struct executor *executor)
 		open_world(&w, executor, 1, send_on);
 		w.left = MESSAGES;
 		for (unsigned i = 0; i < ACTORS; i++)
-			crew_seed(&w.crew, 0, &w.message[i], &w.actor[i]);
+			crew_seed(&w.of.crew, 0, &w.message[i], &w.of.actor[i]);
 		began = clock_of(CLOCK_THREAD_CPUTIME_ID);
-		crew_run(&w.crew, 0);
+		crew_run(&w.of.crew, 0);
 		took = clock_of(CLOCK_THREAD_CPUTIME_ID) - began;
 		least = took < least ? took : least;
-		close_world(&w);
+		crew_world_close(&w.of);
 	}
 	return least / MESSAGES * 1e9;
 }
@@ -107,20 +92,6 @@ static void note_when(void *argument, struct crew_hand *h, struct actor *a, stru
 	(void)h, (void)a, (void)m;
 	w->at = clock_now();
 	w->handled++;
-}
-
-struct thread {
-	pthread_t thread;
-	struct crew *crew;
-	unsigned me;
-};
-
-static void *work(void *argument)
-{
-	const struct thread *t = argument;
-
-	crew_run(t->crew, t->me);
-	return NULL;
 }
 
 static void sleep_for(double s)
@@ -172,7 +143,7 @@ static void wake_bare(struct world *w, unsigned turn)
 
 static void send_one(struct world *w, unsigned turn)
 {
-	crew_send_in(&w->crew, &w->message[turn % ACTORS], &w->actor[turn % ACTORS], 0);
+	crew_send_in(&w->of.crew, &w->message[turn % ACTORS], &w->of.actor[turn % ACTORS], 0);
 }
 
 static double bare_wake_time(void)
@@ -192,25 +163,20 @@ static double bare_wake_time(void)
 static double first_message(const struct executor *executor, double *idle)
 {
 	enum { SECONDS = 10 };
-	struct thread thread[THREADS];
+	struct crew_thread thread[THREADS];
 	struct world w;
 	double took;
 
 	open_world(&w, executor, THREADS, note_when);
-	for (unsigned i = 0; i < THREADS; i++) {
-		thread[i] = (struct thread){ .crew = &w.crew, .me = i };
-		if (pthread_create(&thread[i].thread, NULL, work, &thread[i]))
-			abort();
-	}
+	crew_threads_begin(&w.of.crew, thread);
 	took = wake_time(&w, send_one);
 	sleep_for(0.01);
 	*idle = clock_of(CLOCK_PROCESS_CPUTIME_ID);
 	sleep_for(SECONDS);
 	*idle = (clock_of(CLOCK_PROCESS_CPUTIME_ID) - *idle) / SECONDS;
-	crew_stop(&w.crew);
-	for (unsigned i = 0; i < THREADS; i++)
-		pthread_join(thread[i].thread, NULL);
-	close_world(&w);
+	crew_stop(&w.of.crew);
+	crew_threads_end(&w.of.crew, thread);
+	crew_world_close(&w.of);
 	return took;
 }
 

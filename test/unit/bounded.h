@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before and after each test: one that does not end is ended by the alarm, with the program. */
+/*
+ * Before and after each test, or before all: what does not end is ended by the alarm, with the
+ * program.
+ */
 #ifndef LOCUS_TEST_BOUNDED_H
 #define LOCUS_TEST_BOUNDED_H
 
@@ -7,14 +10,14 @@
 
 enum { PATIENCE = 300 }; /* s: what takes longer hangs */
 
-static int begin_bounded(void **state)
+static inline int begin_bounded(void **state)
 {
 	(void)state;
 	alarm(PATIENCE);
 	return 0;
 }
 
-static int end_bounded(void **state)
+static inline int end_bounded(void **state)
 {
 	(void)state;
 	alarm(0);

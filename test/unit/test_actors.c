@@ -9,9 +9,10 @@
 
 #include "bench/actors/bodies.h"
 #include "cases.h"
+#include "bounded.h"
 #include "crews.h"
 
-enum { SECONDS = 300, ACTORS = 12, MESSAGES = 40, HOPS = 300 };
+enum { ACTORS = 12, MESSAGES = 40, HOPS = 300 };
 
 /* What actor `to` has handled, and `from` has sent, of each other one; of the outside the last. */
 struct books {
@@ -114,7 +115,7 @@ static void run_books(const struct crews_kind *kind, unsigned threads, unsigned 
 {
 	struct letter letter[MESSAGES];
 	struct books b = { .target = target, .hops = HOPS };
-	struct crews_world w;
+	struct crew_world w;
 
 	crews_open(&w, kind,
 		   &(struct crew){ .threads = threads,
@@ -130,7 +131,7 @@ static void run_books(const struct crews_kind *kind, unsigned threads, unsigned 
 		crews_run(&w.crew);
 		check_books(&b, (uint64_t)run * MESSAGES * HOPS);
 	}
-	crews_close(&w);
+	crew_world_close(&w);
 }
 
 static void test_each_message_once_and_in_order(void **state)
@@ -154,7 +155,7 @@ static void test_stopped_with_messages_under_way(void **state)
 	for (unsigned k = 0; k < crews_number(); k++) {
 		struct letter letter[MESSAGES];
 		struct books b = { .target = to_random, .hops = HOPS };
-		struct crews_world w;
+		struct crew_world w;
 		unsigned runs = 0;
 
 		crews_open(&w, &crews[k],
@@ -171,7 +172,7 @@ static void test_stopped_with_messages_under_way(void **state)
 		}
 		check_books(&b, MESSAGES * HOPS);
 		assert_true(runs > 1);
-		crews_close(&w);
+		crew_world_close(&w);
 	}
 }
 
@@ -214,7 +215,7 @@ static void test_a_flood_is_bounded_by_the_memory_of_who_sends(void **state)
 	for (unsigned k = 0; k < crews_number(); k++) {
 		struct message message[MESSAGES];
 		struct flood f = { .rounds = ROUNDS };
-		struct crews_world w;
+		struct crew_world w;
 
 		memset(message, 0, sizeof(message));
 		crews_open(&w, &crews[k],
@@ -228,7 +229,7 @@ static void test_a_flood_is_bounded_by_the_memory_of_who_sends(void **state)
 			crew_seed(&w.crew, 0, &message[i], &w.actor[0]);
 		crews_run(&w.crew);
 		assert_int_equal(f.received, ROUNDS * MESSAGES);
-		crews_close(&w);
+		crew_world_close(&w);
 	}
 }
 
@@ -258,7 +259,7 @@ static void test_an_endless_message_holds_up_only_its_own_mailbox(void **state)
 	for (unsigned k = 0; k < crews_number(); k++) {
 		struct message message[ACTORS];
 		struct endless e = { .others = 0 };
-		struct crews_world w;
+		struct crew_world w;
 
 		if (!crews[k].any && crews[k].executor != &executor_dedicated)
 			continue;
@@ -279,7 +280,7 @@ static void test_an_endless_message_holds_up_only_its_own_mailbox(void **state)
 		}
 		crews_run(&w.crew);
 		assert_int_equal(e.ended, e.others);
-		crews_close(&w);
+		crew_world_close(&w);
 	}
 }
 
@@ -296,10 +297,10 @@ static void test_no_wake_up_is_lost(void **state)
 
 	(void)state;
 	for (unsigned k = 0; k < crews_number(); k++) {
-		struct crews_thread thread[CREWS_THREADS];
+		struct crew_thread thread[CREWS_THREADS];
 		struct message message = { 0 };
 		_Atomic unsigned handled = 0;
-		struct crews_world w;
+		struct crew_world w;
 
 		if (crews[k].executor->own_threads)
 			continue; /* its threads are there for a run only */
@@ -317,8 +318,8 @@ static void test_no_wake_up_is_lost(void **state)
 				relax(looks++, turn % 7 * 50);
 		}
 		crew_stop(&w.crew);
-		crews_end(&w.crew, thread);
-		crews_close(&w);
+		crew_threads_end(&w.crew, thread);
+		crew_world_close(&w);
 	}
 }
 
@@ -353,7 +354,7 @@ static void call(void *argument, struct crew_hand *h, struct actor *a, struct me
 static void run_calls(const struct crews_kind *kind, unsigned spins)
 {
 	struct calls calls = { .others = cases(2000) };
-	struct crews_world w;
+	struct crew_world w;
 
 	calls.message = calloc(calls.others + 1, sizeof(*calls.message));
 	assert_non_null(calls.message);
@@ -369,7 +370,7 @@ static void run_calls(const struct crews_kind *kind, unsigned spins)
 	crew_seed(&w.crew, 0, &calls.message[0], &w.actor[0]);
 	crews_run(&w.crew);
 	assert_int_equal(calls.answered, calls.others);
-	crews_close(&w);
+	crew_world_close(&w);
 	free(calls.message);
 }
 
@@ -412,7 +413,7 @@ static void test_messages_of_an_actor_in_a_row(void **state)
 		for (unsigned batch = 1; batch <= 3; batch += 2) {
 			struct message message[2] = { { 0 }, { 0 } };
 			struct row r = { .left = 60 };
-			struct crews_world w;
+			struct crew_world w;
 
 			crews_open(&w, &crews[k],
 				   &(struct crew){ .threads = 1,
@@ -429,7 +430,7 @@ static void test_messages_of_an_actor_in_a_row(void **state)
 				assert_int_equal(r.n, 0);
 			for (unsigned i = 0; i < r.n; i++)
 				assert_int_equal(r.seen[i], batch);
-			crews_close(&w);
+			crew_world_close(&w);
 		}
 }
 
@@ -461,7 +462,7 @@ static void test_what_comes_from_outside_is_not_left_until_nothing_else_is_there
 	for (unsigned k = 0; k < crews_number(); k++) {
 		struct outside o = { .turns = 0 };
 		struct message message = { 0 };
-		struct crews_world w;
+		struct crew_world w;
 
 		if (crews[k].executor->own_threads)
 			continue; /* gets nothing while it runs */
@@ -472,7 +473,7 @@ static void test_what_comes_from_outside_is_not_left_until_nothing_else_is_there
 		crew_seed(&w.crew, 0, &message, &w.actor[0]);
 		crews_run(&w.crew);
 		assert_true(o.handled);
-		crews_close(&w);
+		crew_world_close(&w);
 	}
 }
 
@@ -482,7 +483,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 	enum { ALL = 5 };
 	static const struct crews_kind best = { "best", &executor_best, .any = true };
 	struct message message[ALL];
-	struct crews_world w;
+	struct crew_world w;
 	struct crew_hand *h;
 
 	(void)state;
@@ -511,7 +512,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 	assert_ptr_equal(executor_best.next(h), &w.actor[4]);
 	assert_null(executor_best.next(h));
 	assert_int_equal(h->moves, 5);
-	crews_close(&w);
+	crew_world_close(&w);
 }
 
 /* What arrives with another one is shown to a thread that sleeps. */
@@ -519,7 +520,7 @@ static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
 {
 	static const struct crews_kind best = { "best", &executor_best, .any = true };
 	struct message message[2] = { { 0 }, { 0 } };
-	struct crews_world w;
+	struct crew_world w;
 	struct crew_hand *h;
 
 	(void)state;
@@ -533,7 +534,7 @@ static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
 	w.crew.sleepers = 1;
 	assert_ptr_equal(executor_best.next(crew_hand(&w.crew, 0)), &w.actor[0]);
 	assert_false(h->asleep);
-	crews_close(&w);
+	crew_world_close(&w);
 }
 
 static void test_where_an_actor_ran_before(void **state)
@@ -545,7 +546,7 @@ static void test_where_an_actor_ran_before(void **state)
 		CREW_SAME_NODE,	  CREW_SAME_NODE,   CREW_SAME_THREAD, CREW_ELSEWHERE,
 		CREW_ELSEWHERE,	  CREW_ELSEWHERE,   CREW_ELSEWHERE,   CREW_SAME_THREAD,
 	};
-	struct crews_world w;
+	struct crew_world w;
 	struct crew_hand *h;
 
 	(void)state;
@@ -561,7 +562,7 @@ static void test_where_an_actor_ran_before(void **state)
 	for (unsigned i = 0; i < CREW_STEPS; i++)
 		assert_int_equal(h->step[i], 1);
 	assert_int_equal(w.actor[3].on, 0);
-	crews_close(&w);
+	crew_world_close(&w);
 }
 
 /* What a message makes of its state can be told from how many there were. */
@@ -589,13 +590,6 @@ static void test_bodies(void **state)
 	free(map);
 }
 
-static int watch(void **state)
-{
-	(void)state;
-	alarm(SECONDS);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -614,5 +608,5 @@ int main(void)
 		cmocka_unit_test(test_bodies),
 	};
 
-	return cmocka_run_group_tests(tests, watch, NULL);
+	return cmocka_run_group_tests(tests, begin_bounded, NULL);
 }

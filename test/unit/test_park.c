@@ -17,16 +17,10 @@
 
 #include "kit/park.h"
 #include "machine/clock.h"
+#include "bounded.h"
 
 /* ENOUGH, s: of turns on an emulated machine, whose threads are slow to wake. */
-enum { SECONDS = 300, TURNS = 20000, WAKERS = 4, ENOUGH = 2 };
-
-static int watch(void **state)
-{
-	(void)state;
-	alarm(SECONDS);
-	return 0;
-}
+enum { TURNS = 20000, WAKERS = 4, ENOUGH = 2 };
 
 static void test_a_token_is_there_once(void **state)
 {
@@ -79,7 +73,7 @@ static void test_signals_do_not_end_its_wait(void **state)
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 	assert_true(clock_now() - began >= 0.029);
-	alarm(SECONDS); /* the timer was the same as watch()'s */
+	(void)begin_bounded(state); /* the timer is the same */
 }
 
 /* Two threads hand a plain number to each other. */
@@ -211,5 +205,5 @@ int main(void)
 		cmocka_unit_test(test_the_last_of_many_is_not_missed),
 	};
 
-	return cmocka_run_group_tests(tests, watch, NULL);
+	return cmocka_run_group_tests(tests, begin_bounded, NULL);
 }

@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 #include "bench/actors/source.h"
+#include "bounded.h"
 
-enum { SECONDS = 300, MESSAGES = 100 };
+enum { MESSAGES = 100 };
 static const double rate = 1e4, stall = 5e-3, late = 1e-3; /* messages a second; s */
 
 /* One actor, one message under way at most; the actor stalls once. */
@@ -116,13 +117,6 @@ static void test_the_sender_ends_with_the_crew(void **state)
 	run(MESSAGES / 2, check_half);
 }
 
-static int watch(void **state)
-{
-	(void)state;
-	alarm(SECONDS);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,5 +124,5 @@ int main(void)
 		cmocka_unit_test(test_the_sender_ends_with_the_crew),
 	};
 
-	return cmocka_run_group_tests(tests, watch, NULL);
+	return cmocka_run_group_tests(tests, begin_bounded, NULL);
 }
