@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * How many random cases are tried: of n all, or one in four with a sanitizer, in ten where the
- * processor is emulated: each takes that much longer.
+ * How many of n random cases are tried: all; one in four with a sanitizer, and one in ten on an
+ * emulated processor, since each case takes that much longer.
  */
 static inline unsigned cases(unsigned n)
 {

@@ -18,8 +18,8 @@
 
 /*
  * What the loop of a kernel must consist of: at least so many of an instruction, with these
- * registers, and besides nothing but `also`: what counts, compares, jumps, and loads where the
- * instruction itself can't. Both gcc and clang are on the list.
+ * registers, and besides nothing but `also`: instructions that count, compare, jump, and load where
+ * the instruction itself can't. The lists allow what gcc and what clang make.
  */
 struct expectation {
 	const char *function, *instruction, *registers;
@@ -49,8 +49,8 @@ struct code {
 };
 
 /*
- * Of a jump, like "jne    4005d0 <f+0x10>" or "cbnz       x2, 4005d0 <f+0x10>"; 0: it is none, or a
- * call.
+ * Where a jump goes, like "jne    4005d0 <f+0x10>" or "cbnz       x2, 4005d0 <f+0x10>"; 0: this is
+ * no jump, or a call.
  */
 static inline uint64_t target_of(const struct instruction *i)
 {
@@ -64,7 +64,7 @@ static inline uint64_t target_of(const struct instruction *i)
 	return strtoull(digits, NULL, 16);
 }
 
-/* Of a line like "  4005d0:\tvaddpd 0x40(%rsi),%zmm1,%zmm1". */
+/* Reads a line of objdump like "  4005d0:\tvaddpd 0x40(%rsi),%zmm1,%zmm1". */
 static inline bool read_instruction(const char *line, struct instruction *i)
 {
 	const char *operands;
@@ -82,7 +82,7 @@ static inline bool read_instruction(const char *line, struct instruction *i)
 static inline void disassemble(const char *function, struct code *code)
 {
 	char command[PATH_MAX + 256], line[512];
-	/* an emulator's other files in /proc are its own */
+	/* of /proc an emulator imitates this file; others are of its own process */
 	char *program = realpath("/proc/self/exe", NULL);
 	FILE *f;
 
@@ -152,9 +152,9 @@ static inline void loop_is_what_was_meant(void **state)
 }
 
 /*
- * Where one instruction does not tell it: extended regular expressions, each for a whole
- * instruction ("mov (%rdi),%rax"). Each of `must` is there, and beside them nothing but `may` - in
- * some loop, or in ALL of the function.
+ * For kernels that no single instruction tells: extended regular expressions, each for a whole
+ * instruction ("mov (%rdi),%rax"). In some loop (LOOP), or in the whole function (ALL), each of
+ * `must` matches an instruction, and `may` matches all others.
  */
 struct shape {
 	const char *function;
@@ -210,7 +210,7 @@ static inline void compile_pattern(regex_t *r, const char *text)
 		fail_msg("not a regular expression: %s", whole);
 }
 
-/* With one blank where there are several, and without the comment. */
+/* The text, with single blanks, and without the comment of objdump. */
 static inline void print_instruction(const struct instruction *i, char *text, size_t size)
 {
 	size_t n = (size_t)snprintf(text, size, "%s", i->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for a map, from malloc(), which sanitizers know; it can be made to run out, and counts. */
+/* Memory for a map's tables, from malloc() for sanitizers' sake; counted, and can run out. */
 #ifndef LOCUS_COUNTED_MEMORY_H
 #define LOCUS_COUNTED_MEMORY_H
 
@@ -10,7 +10,8 @@
 #include "bench/hashmap/best.h"
 
 struct counted_memory {
-	_Atomic long tables, limit, refused; /* limit: of tables */
+	_Atomic long tables, limit,
+		refused; /* limit: the most tables; refused: requests above it */
 };
 
 static inline void *counted_take(void *from, size_t bytes)

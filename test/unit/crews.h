@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crew of threads of the test's own, for each way of running actors. */
+/* Crews of threads that the test starts, one for each way of running actors. */
 #ifndef LOCUS_CREWS_H
 #define LOCUS_CREWS_H
 
@@ -17,7 +17,7 @@ enum { CREWS_THREADS = 4 }; /* more than CPUs, where tests run */
 static const struct crews_kind {
 	const char *name;
 	const struct executor *executor;
-	bool newest, any; /* any thread runs an actor */
+	bool newest, any; /* `any`: an actor may run on any thread */
 } crews[] = {
 	{ "dedicated", &executor_dedicated },
 	{ "shuffled", &executor_shuffled },

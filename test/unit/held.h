@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that is held wherever it is, in a signal handler, and then goes on. One at a time. */
+/* Holds a thread wherever it is, in a signal handler, and lets it go on. One at a time. */
 #ifndef LOCUS_HELD_H
 #define LOCUS_HELD_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether what threads saw of one key of a map can have happened in some order, one operation at a
- * time, each between its call and its return (Herlihy and Wing 1990). Knows the map by its answers
- * alone. Keys are independent of each other, so a history is checked key by key.
+ * Checks that a map is linearizable (Herlihy and Wing 1990): what threads saw of one key can have
+ * happened in some order, one operation at a time, each between its call and its return. Only the
+ * map's answers are used. Keys are independent of each other: a history is checked key by key.
  */
 #ifndef LOCUS_LINEAR_H
 #define LOCUS_LINEAR_H
@@ -17,7 +17,7 @@ enum { LINEAR_ABSENT = 0, LINEAR_MOST = 24, LINEAR_VISITED = 1 << 14 };
 /* Values are numbers from 1 on, and none is written twice. */
 struct linear_operation {
 	enum linear_kind kind;
-	unsigned value;		   /* that it wrote; of a lookup that it found, or LINEAR_ABSENT */
+	unsigned value;		   /* written; of a lookup: found, or LINEAR_ABSENT */
 	bool present;		   /* its answer: the key was there */
 	uint64_t called, returned; /* of one clock for all threads */
 };
@@ -35,7 +35,7 @@ struct linear_search {
 	struct linear_visited visited[LINEAR_VISITED];
 };
 
-/* Whether an operation may be the next one where the key has this value; and what it has then. */
+/* Whether an operation may be the next one when the key has `value`; *then: its new value. */
 static inline bool linear_fits(const struct linear_operation *o, unsigned value, unsigned *then)
 {
 	const bool present = value != LINEAR_ABSENT;
@@ -52,7 +52,7 @@ static inline bool linear_fits(const struct linear_operation *o, unsigned value,
 	return true;
 }
 
-/* False where it is known already. A full table only makes the search slower. */
+/* False: this state was visited before. A full table only makes the search slower. */
 static inline bool linear_is_new(struct linear_search *s, uint32_t done, unsigned value)
 {
 	const uint32_t hash = (done * UINT32_C(2654435761)) ^ (value * UINT32_C(40503));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel of 4096 CPUs, in the place of this one's while `many` is set: it refuses shorter sets,
- * as Linux does. A thread may run on CPUs 0, 1500 and 3000, and is where it was put last.
+ * Stands for a kernel with 4096 CPUs while `many` is set: it refuses shorter sets, as Linux does. A
+ * thread may run on CPUs 0, 1500 and 3000, and runs on the one where it was put last.
  */
 #ifndef LOCUS_MANY_CPUS_H
 #define LOCUS_MANY_CPUS_H

@@ -29,7 +29,7 @@ static const struct map_row MAPS[] = {
 };
 enum { MAPS_LENGTH = sizeof(MAPS) / sizeof(*MAPS), MAPS_MOST_THREADS = 8 };
 
-/* The row after this one, of those that are available; NULL: from the first, or none. */
+/* The next available row; after NULL, the first. NULL: there is no further one. */
 static inline const struct map_row *maps_next(const struct map_row *row)
 {
 	for (row = row ? row + 1 : MAPS; row < MAPS + MAPS_LENGTH; row++)

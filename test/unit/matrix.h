@@ -38,7 +38,7 @@ static inline void file_size_limit(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* One line that says enough. */
+/* `why` is one line of more than 15 characters, with this word. */
 static inline void assert_reason(const char *word)
 {
 	assert_true(strlen(why) > 15 && !strchr(why, '\n'));
@@ -86,7 +86,7 @@ static inline void assert_points(const char *path, size_t n, unsigned d, enum re
 	matrix_close(s);
 }
 
-/* As opening or reading says it. */
+/* Opening or reading fails, with a reason that has the word and the path. */
 static inline void assert_refused(const char *path, const char *word)
 {
 	struct matrix *s = matrix_open(path, &why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks without MPI: processes that share memory. For unit tests, behind cmocka.h. */
+/* Ranks without MPI: processes that share memory. To be included after cmocka.h. */
 #ifndef LOCUS_TEST_RANKS_H
 #define LOCUS_TEST_RANKS_H
 
@@ -72,7 +72,7 @@ static void copy(unsigned from, void *bytes, size_t size)
 	}
 }
 
-/* All are of one node. */
+/* All ranks are on one host. */
 static void most_host(double *x, size_t n)
 {
 	for (size_t at = 0; at < n; at += 16)
@@ -128,8 +128,8 @@ static double spent(void)
 }
 
 /*
- * Runs it on all ranks, and returns the exit status, which has to be the same; what rank 0 said on
- * stderr is in `said`.
+ * Runs `body` on all ranks, and returns their exit status, which has to be the same on all. What
+ * rank 0 wrote to stderr is in `said`; other ranks must not write any.
  */
 static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t size)
 {
@@ -162,7 +162,7 @@ static int on_all_ranks(int (*body)(const struct ranks *), char *said, size_t si
 
 			dup2(pipes[me][1], STDERR_FILENO);
 			dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
-			alarm(300); /* one that waits for others that will not come has failed */
+			alarm(300); /* a rank that waits for others in vain has failed */
 			exit(body(&ranks));
 		}
 		close(pipes[me][1]);

@@ -40,7 +40,7 @@ static inline int tree_remove(void **state)
 	return nftw(root, tree_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Where a path of the tree really is; its folders are made. The text is the callee's. */
+/* Where a path of the tree really is; its folders are made. Valid until the next call. */
 static inline const char *in_tree(const char *path)
 {
 	static char real[2 * PATH_MAX];

@@ -4,7 +4,7 @@
 #include "bench/hashmap/best_move.h"
 
 enum {
-	AHEAD = 16, /* operations whose lines are prefetched */
+	AHEAD = 16, /* lines are prefetched so many operations ahead */
 	AGAIN = -2,
 	SPINS = 1 << 8,
 };
@@ -37,8 +37,8 @@ static __attribute__((noinline)) bool find_again(struct best_handle *h, uint64_t
 }
 
 /*
- * The fast path: the key is in its home bucket, or in no chain. It is separate so that it needs few
- * registers.
+ * The fast path: the key is in its home bucket, or that has no chain. The slow path is a function
+ * of its own, so that this one needs few registers.
  */
 static inline bool find(struct best_handle *h, uint64_t key, uint64_t hash, uint64_t *value)
 {
@@ -64,7 +64,7 @@ bool best_find(struct best_handle *h, uint64_t key, uint64_t *value)
 	return find(h, key, best_hash(h->seed, key), value);
 }
 
-/* A locked home bucket, and the slot that has the key. */
+/* A locked home bucket, and the bit of its slot that has the key; 0: none has. */
 struct locked {
 	struct best_table *table;
 	struct best_bucket *home; /* NULL: begin anew */
@@ -93,9 +93,9 @@ static __attribute__((noinline)) struct locked wait_for_home(struct best_handle 
 }
 
 /*
- * Looks for the key first, then locks the home if its word is unchanged: instructions after an
- * atomic exchange wait for it. Prefetches the lines for writing, so that they are not fetched
- * twice.
+ * Looks for the key first, then locks the home if its word is unchanged: a search after the atomic
+ * exchange would have to wait for it. Prefetches the lines for writing, so that they are not
+ * fetched twice, to be read and then to be written.
  */
 static inline struct locked lock_home(struct best_handle *h, uint64_t key, uint64_t hash)
 {
@@ -241,7 +241,7 @@ static inline void operate(struct best_handle *h, struct best_operation *o, uint
 	}
 }
 
-/* A hint: where the home is if the table is not replaced. */
+/* Prefetches the home, in vain if the table is replaced meanwhile. Returns the hash. */
 static inline uint64_t fetch(struct best_handle *h, const struct best_operation *o)
 {
 	const uint64_t hash = best_hash(h->seed, o->key);

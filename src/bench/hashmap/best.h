@@ -25,7 +25,7 @@ struct best_map;
 struct best_handle;
 
 struct best_options {
-	size_t capacity;		  /* keys that it has room for from the start */
+	size_t capacity;		  /* keys for which it has room from the start */
 	const struct best_memory *memory; /* NULL: mmap(), on huge pages from 2 MiB on */
 	uint64_t seed;			  /* of the hash function; 0: random */
 };
@@ -37,10 +37,10 @@ void best_close(struct best_map *);
 
 /* NULL with errno. */
 struct best_handle *best_join(struct best_map *);
-/* Returns what the handle has spent: from now on it may be another thread's. NULL: nothing. */
+/* Returns what the handle has spent; another thread may get the handle then. NULL is fine. */
 struct best_costs best_leave(struct best_handle *);
 
-/* Changes of the number of keys that a handle has to itself, until the map counts them. */
+/* A handle adds its change in the number of keys to the map's count once it reaches this. */
 enum { BEST_UNCOUNTED = 32 };
 
 bool best_find(struct best_handle *, uint64_t key, uint64_t *value);
@@ -48,12 +48,12 @@ bool best_find(struct best_handle *, uint64_t key, uint64_t *value);
 int best_insert(struct best_handle *, uint64_t key, uint64_t value);
 /* 1: inserted; 0: the key was there, and has the new value now; -1 as above. */
 int best_upsert(struct best_handle *, uint64_t key, uint64_t value);
-/* Whether the key was there; its last value. */
+/* Returns whether the key was there, and its last value in *value. */
 bool best_remove(struct best_handle *, uint64_t key, uint64_t *value);
 
 /*
- * Operations in the order given, with their lines fetched ahead. Each is atomic for itself. The
- * result is that of the single call.
+ * Does operations in the order given, with their lines prefetched. Each operation is atomic, the
+ * batch is not. `result` is what the single call returns.
  */
 enum best_kind { BEST_FIND, BEST_INSERT, BEST_UPSERT, BEST_REMOVE };
 struct best_operation {
@@ -68,8 +68,9 @@ size_t best_size(const struct best_map *);
 /* Bytes of all tables, including those that wait to be given back. */
 size_t best_bytes(const struct best_map *);
 /*
- * Bytes that a map with this capacity takes from its memory until it has grown to so many keys,
- * though nothing be given back. It may think that there are more by BEST_UNCOUNTED for each handle.
+ * The most bytes that a map with this capacity takes from its memory until it has grown to so many
+ * keys, if no table is given back. Add BEST_UNCOUNTED keys for each handle: the map's own count may
+ * be too high by as many.
  */
 size_t best_most_bytes(size_t capacity, size_t keys);
 

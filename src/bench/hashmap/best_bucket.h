@@ -4,9 +4,9 @@
  * word and seven keys, which are compared together; the second has the chain and the values.
  *
  * `word` has a bit for each slot in use, the writers' lock, whether the bucket has been moved to
- * the next table, whether it has overflow buckets, and a version, which every change but that of a
- * value increases. `chain` has the index of the first overflow bucket, and tags: one bit for each
- * of 32 classes of keys that may be in the chain, so that the chain is seldom searched in vain.
+ * the next table, whether it has overflow buckets, and a version, which increases with every change
+ * except that of a value. `chain` has the index of the first overflow bucket, and tags: one bit for
+ * each of 32 classes of keys that may be in the chain, so that the chain is seldom searched in vain.
  * Only home buckets are locked; their word guards the whole chain. An overflow bucket has only the
  * slots' bits in its word, and only an index in `chain`.
  *
@@ -14,15 +14,15 @@
  * result if the word has not changed since, except for the lock. Why that is enough:
  * - A slot is filled while it is not in use, and then published by the word. So a reader that sees
  *   the bit (acquire) sees key and value (written before the release).
- * - Before a slot or an overflow bucket is used again, the word was stored with a new version. Keys
- *   and values are stored with release, after that. So a reader that loads (acquire) anything of
- *   the new use sees the new version when it loads the word again, and retries.
+ * - Before a slot or an overflow bucket is used again, the word is stored with a new version. The
+ *   new keys and values are stored after that, with release. So a reader that loads (acquire)
+ *   anything of the new use sees the new version when it loads the word again, and retries.
  * - A value is replaced in place by one store: the reader sees the old or the new one, and both
  *   were right at some moment while it read.
  * - Each store of a writer under the lock leaves a state that readers may see: a writer that is
- *   stopped anywhere stops no reader. One that sees BEST_CHAINED with an empty chain finds nothing
- *   there; one that does not see it yet came before what is in the chain.
- * A bucket that has been moved has no slot in use. The version has 54 bits: it does not come round
+ *   stopped anywhere stops no reader. A reader that sees BEST_CHAINED with an empty chain finds
+ *   nothing there. A reader that does not see it yet is ordered before the keys of the chain.
+ * A bucket that has been moved has no slot in use. The version has 54 bits: it does not wrap around
  * while anybody reads.
  */
 #ifndef LOCUS_HASHMAP_BEST_BUCKET_H
@@ -47,7 +47,7 @@
 #define BEST_USED    UINT64_C(0xfe)
 #define BEST_MOVED   UINT64_C(0x100)
 #define BEST_CHAINED UINT64_C(0x200) /* there are overflow buckets */
-#define BEST_CHANGE  UINT64_C(0x400) /* one more version */
+#define BEST_CHANGE  UINT64_C(0x400) /* added for a new version */
 
 struct best_bucket {
 	union {
@@ -80,7 +80,7 @@ static inline uint64_t bucket_tag(uint64_t hash)
 	return UINT64_C(1) << (32 + hash % 32);
 }
 
-/* Bits of slots in use that have the key: none or one. Word by word. */
+/* The bit of the slot in use that has the key; 0: none has. Compares key by key. */
 static inline uint64_t bucket_match_all(struct best_bucket *b, uint64_t word, uint64_t key)
 {
 	uint64_t found = 0;
@@ -91,7 +91,7 @@ static inline uint64_t bucket_match_all(struct best_bucket *b, uint64_t word, ui
 }
 
 /*
- * Bits of slots in use that may have the key: half of its bits agree, so mostly there is one.
+ * Bits of slots in use that may have the key: the lower 32 bits agree, seldom in more than one.
  * Without a branch, which could not be predicted. On every x86-64 the halves of an aligned vector
  * are read whole, and in order; C has no atomic vectors, so ThreadSanitizer is shown single words.
  */
@@ -125,7 +125,7 @@ static inline size_t bucket_first(uint64_t slots)
 	return (size_t)__builtin_ctzll(slots);
 }
 
-/* Bits of slots in use, of which the first has the key; 0: none has. */
+/* Bits of slots in use; the slot of the lowest bit has the key. 0: none has. */
 static inline uint64_t bucket_match(struct best_bucket *b, uint64_t word, uint64_t key)
 {
 	const uint64_t found = bucket_candidates(b, word, key);
@@ -149,7 +149,7 @@ static inline bool bucket_unchanged(struct best_bucket *b, uint64_t word)
 	return !((atomic_load_explicit(&b->word, memory_order_relaxed) ^ word) & ~BEST_LOCK);
 }
 
-/* The same, but only while no writer has the lock: a cheaper test that mostly suffices. */
+/* A cheaper test that mostly suffices: false also if only the lock has changed. */
 static inline bool bucket_same(struct best_bucket *b, uint64_t word)
 {
 	return atomic_load_explicit(&b->word, memory_order_relaxed) == word;
@@ -159,14 +159,14 @@ static inline bool bucket_same(struct best_bucket *b, uint64_t word)
 static inline void bucket_fetch_own(const _Atomic uint64_t *line)
 {
 #if defined(__x86_64__)
-	/* gcc makes a plain prefetch without -mprfchw; CPUs that don't know it do nothing */
+	/* without -mprfchw gcc prefetches for reading; CPUs that lack prefetchw do nothing */
 	__asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
 	__builtin_prefetch(line, 1);
 #endif
 }
 
-/* Another writer has it. */
+/* Waits until the other writer unlocks, then locks. Returns what bucket_lock() returns. */
 static inline uint64_t bucket_wait(struct best_bucket *b)
 {
 	enum { SPINS = 1 << 8 };
@@ -206,7 +206,7 @@ static inline uint64_t bucket_lock(struct best_bucket *b, uint64_t *waited)
 	return word;
 }
 
-/* Locks it if it is unlocked and still has this word. */
+/* Locks the bucket if it is unlocked and still has this word. */
 static inline bool bucket_try_lock(struct best_bucket *b, uint64_t word)
 {
 	return !(word & (BEST_LOCK | BEST_MOVED)) &&

@@ -25,8 +25,8 @@ struct best_place chain_find(struct best_table *t, struct best_bucket *home, uin
 }
 
 /*
- * Readers see the key once the overflow bucket's word, or the chain, has been stored; later readers
- * see nothing older. The tag is set before, since readers skip the chain without it.
+ * The store of the overflow bucket's word or, with a new bucket, of the home's chain inserts the
+ * key: every later reader finds it. The tag is set no later, since readers skip a chain without it.
  */
 bool chain_insert(struct best_table *t, struct best_bucket *home, uint64_t key, uint64_t value,
 		  uint64_t hash)
@@ -109,7 +109,7 @@ int chain_look(struct best_table *t, struct best_bucket *home, uint64_t word, ui
 
 		if (found)
 			*value = bucket_load(&b->value[bucket_first(found)]);
-		/* A bucket that was taken off the chain meanwhile may be in another one. */
+		/* A bucket that was taken off this chain meanwhile may be in another chain. */
 		if (!bucket_unchanged(home, word))
 			return -1;
 		if (found)

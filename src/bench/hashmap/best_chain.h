@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overflow buckets of a home that the caller has locked. A chain has no empty bucket, and is empty
- * while the home has a free slot. The chain may change as soon as the home is unlocked, so buckets
- * that are taken off are given back after that.
+ * Overflow buckets of a home, which the caller has locked except for chain_look(). A chain has no
+ * empty bucket, and is empty while the home has a free slot. A bucket that is taken off is given
+ * back after the home is unlocked with a new version: readers that are in it then notice.
  */
 #ifndef LOCUS_HASHMAP_BEST_CHAIN_H
 #define LOCUS_HASHMAP_BEST_CHAIN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The hash function: a 128-bit product with the seed, folded, then multiplied again, since the
- * highest bits choose the bucket. Keys of one bucket can be chosen only with the seed, and cost no
- * more than a long chain.
+ * highest bits choose the bucket. Only who knows the seed can choose keys of one bucket, and
+ * they cost no more than a long chain.
  */
 #ifndef LOCUS_HASHMAP_BEST_HASH_H
 #define LOCUS_HASHMAP_BEST_HASH_H
@@ -12,7 +12,7 @@
 #include "kit/random.h"
 
 struct best_seed {
-	uint64_t turn, times; /* the second is odd */
+	uint64_t turn, times; /* xor-ed, then multiplied: odd */
 };
 
 static inline struct best_seed best_seed_of(uint64_t seed)

@@ -49,7 +49,7 @@ void best_close(struct best_map *m)
 {
 	if (!m)
 		return;
-	tables_give_back(m); /* no handle names any */
+	tables_give_back(m); /* all: no handle names a table */
 	for (struct best_table *t = m->current, *next; t; t = next) {
 		next = t->next;
 		tables_close(m, t);
@@ -79,8 +79,8 @@ struct best_handle *best_join(struct best_map *m)
 	h->taken = true;
 	h->next = atomic_load_explicit(&m->handles, memory_order_relaxed);
 	/*
-	 * Sequentially consistent, as names are: a thread that does not see it here is ordered
-	 * before all names.
+	 * Sequentially consistent, as names are: a thread that looks for names and does not see
+	 * this handle is ordered before all names in it.
 	 */
 	while (!atomic_compare_exchange_weak(&m->handles, &h->next, h))
 		;
@@ -115,7 +115,10 @@ size_t best_bytes(const struct best_map *m)
 	return atomic_load_explicit(&m->bytes, memory_order_relaxed);
 }
 
-/* Reserve and other overflow buckets: of a table that doubles no more are in use than that. */
+/*
+ * With as many overflow buckets in reserve as others. A table that is double the one before it has
+ * no more: its reserve holds all overflow buckets of that one.
+ */
 static size_t bytes_of(size_t homes)
 {
 	return table_bytes_of(homes + 2 * (homes / MOVE_HOMES_OF_OVERFLOW));
@@ -129,6 +132,6 @@ size_t best_most_bytes(size_t capacity, size_t keys)
 		homes *= 2;
 		bytes += bytes_of(homes);
 	}
-	/* one of few homes, whose overflow buckets may happen not to suffice */
+	/* and a small table, which may by chance run out of overflow buckets and be replaced */
 	return bytes + bytes_of(LEAST_HOMES);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where tables come from. */
+/* Where the memory of tables comes from. */
 #ifndef LOCUS_HASHMAP_BEST_MEMORY_H
 #define LOCUS_HASHMAP_BEST_MEMORY_H
 
@@ -7,7 +7,7 @@
 
 enum { BEST_HUGE_PAGE = 2 << 20 };
 
-/* Zeroed memory, aligned to a cache line; NULL: there is none. */
+/* take() returns zeroed memory, aligned to a cache line; NULL: there is none. */
 struct best_memory {
 	void *(*take)(void *from, size_t bytes);
 	void (*give)(void *from, void *memory, size_t bytes);

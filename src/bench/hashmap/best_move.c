@@ -5,8 +5,8 @@ enum { UNITS_AT_ONCE = 32 };
 
 /*
  * A unit is the smallest part of a table that is moved on its own: the homes of one table that the
- * hash maps to one home of the other. Nobody else uses their homes in the next table before they
- * are moved.
+ * hash maps to one home of the other. Until a unit is moved, nobody but the thread that moves it
+ * uses its homes in the next table.
  */
 static size_t units(const struct best_table *t, const struct best_table *next)
 {
@@ -14,8 +14,8 @@ static size_t units(const struct best_table *t, const struct best_table *next)
 }
 
 /*
- * A free slot: of the home, else of the chain's first bucket, else of a new bucket in front of
- * that.
+ * Fills a free slot: of the home, else of the chain's first bucket, else of a new bucket in front
+ * of that.
  */
 static void put(struct best_table *to, uint64_t hash, uint64_t key, uint64_t value)
 {
@@ -74,7 +74,7 @@ static void move_unit(struct best_handle *h, struct best_table *t, struct best_t
 	for (size_t i = 0; i < homes; i++) {
 		word[i] = bucket_lock(&home[i], &h->costs.waited);
 		if (word[i] & BEST_MOVED)
-			return; /* the first home was moved, and all of the unit with it */
+			return; /* another thread has moved the whole unit */
 	}
 	for (size_t i = 0; i < homes; i++)
 		put_chain(h, t, next, &home[i]);
@@ -88,8 +88,8 @@ static void move_units(struct best_handle *h, struct best_table *t)
 	size_t first, end, all;
 
 	/*
-	 * Once t has been replaced, all of it has been moved, and a newer table may be at its
-	 * next's address. As long as t is the current table its next stays.
+	 * Once t has been replaced, all of it has been moved, and a newer table may be at the
+	 * address of its next. While t is the current table, its next is not given back.
 	 */
 	if (!next || atomic_load_explicit(&h->map->current, memory_order_seq_cst) != t)
 		return;
@@ -123,8 +123,8 @@ void move_some(struct best_handle *h, struct best_table *t)
 }
 
 /*
- * The overflow buckets that a unit can need in the next table: no more than in this one if it is
- * moved to as many homes, or to two; one more than both together if two become one.
+ * Reserves all overflow buckets that moving can need. A unit needs no more than in this table if
+ * its home stays one or becomes two, and one more than both homes together if two become one.
  */
 static struct best_table *open_next(struct best_map *m, struct best_table *t, size_t homes)
 {
@@ -176,7 +176,7 @@ bool move_make_room(struct best_handle *h, struct best_table *t, uint64_t hash)
 	}
 	if (atomic_load_explicit(&h->map->current, memory_order_acquire) == t)
 		return begin(h, t, t->homes);
-	/* This table is still being filled: it can get a larger one only after that. */
+	/* Table t is being filled from the current one: it can get a larger one only after that. */
 	move_some(h, tables_enter(h));
 	return true;
 }

@@ -8,7 +8,7 @@
 #include "bench/hashmap/best.h"
 #include "bench/hashmap/best_tables.h"
 
-/* The least pairs of a bucket that come at or after the cursor, in order. */
+/* The first pairs of a home and its chain, at or after the cursor, in the order of the scan. */
 struct gather {
 	struct best_seed seed;
 	const struct best_cursor *from;
@@ -69,7 +69,7 @@ static bool gather_chain(struct gather *g, struct best_table *t, struct best_buc
 	}
 }
 
-/* The table that has the home of the cursor's hash now. */
+/* Gathers the home of the cursor's hash. Returns the table that has this home. */
 static struct best_table *gather_home(struct best_handle *h, struct gather *g)
 {
 	struct best_table *t = tables_enter(h);

@@ -7,7 +7,7 @@
 
 #define CLOSED (UINT64_C(1) << 63)
 
-/* Whole pages; of 2 MiB, if it is that large. */
+/* In units of 64 KiB; of huge pages if the table has that size. */
 size_t table_bytes_of(size_t buckets)
 {
 	const size_t bytes = buckets * sizeof(struct best_bucket),
@@ -56,8 +56,8 @@ void table_free(const struct best_memory *memory, struct best_table *t)
 }
 
 /*
- * A bucket that was used before; 0: none. The taker sees all that happened before it was given
- * back.
+ * Takes a bucket that was given back; 0: there is none. The taker sees all that happened before it
+ * was given back.
  */
 static uint32_t take_used(struct best_table *t)
 {
@@ -68,7 +68,7 @@ static uint32_t take_used(struct best_table *t)
 
 		if (!first)
 			return 0;
-		/* Another thread may have taken it: then the exchange fails, for heads differ. */
+		/* If another thread has taken it, the exchange fails: the head's count differs. */
 		rest = bucket_next(bucket_load(&t->bucket[first].chain)) | ((head >> 32) + 1) << 32;
 	} while (!atomic_compare_exchange_weak_explicit(&t->free, &head, rest, memory_order_acq_rel,
 							memory_order_acquire));

@@ -51,16 +51,15 @@ struct best_table *tables_renew(struct best_handle *h)
 struct best_table *tables_follow(struct best_handle *h, struct best_table *t)
 {
 	struct best_table *next = atomic_load_explicit(&t->next, memory_order_acquire), *current;
-	const unsigned i = t == named(h, 0); /* that does not name t */
+	const unsigned i = t == named(h, 0); /* the name that is not t's */
 
 	if (next == named(h, i))
 		return next;
-	h->table =
-		&h->map->none; /* it may be that whose name goes: the next operation renews both */
+	h->table = &h->map->none; /* its name may go: the next operation renews both */
 	set_name(h, i, next);
 	/*
-	 * If t is the current table, its next has not been replaced. If t has been replaced twice,
-	 * its next may have been given back before we named it.
+	 * While t or its next is the current table, the next has not been replaced. Later it may
+	 * have been given back before this handle named it.
 	 */
 	current = atomic_load_explicit(&h->map->current, memory_order_seq_cst);
 	if (current == t || current == next)

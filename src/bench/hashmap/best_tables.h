@@ -51,8 +51,9 @@ struct best_map {
 struct best_table *tables_renew(struct best_handle *);
 
 /*
- * The table in which an operation starts; h->table may be an older one. Moved buckets say so, so an
- * operation can look there first without loading anything that others write.
+ * The current table, which the handle names from then on. An operation can start in h->table
+ * instead, and so without a load of map->current: if that table is an older one, its buckets say
+ * that they have been moved.
  */
 static inline struct best_table *tables_enter(struct best_handle *h)
 {
@@ -62,12 +63,12 @@ static inline struct best_table *tables_enter(struct best_handle *h)
 }
 
 /*
- * The next of table `t`, which has one, and which this handle has named. NULL: too late, start
- * again.
+ * Names and returns the next table of `t`, which has one and is named by this handle. NULL: too
+ * late, start again.
  */
 struct best_table *tables_follow(struct best_handle *, struct best_table *t);
 
-/* Everything was moved from `t` to its next. */
+/* To be called when all of `t` has been moved: makes its next table the current one. */
 void tables_replace(struct best_handle *, struct best_table *t);
 
 /* Drops all names. */

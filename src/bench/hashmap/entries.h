@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries of one size, for every map: from the thread's own part of the pool, or from those given
- * back. A thread keeps two batches of free ones; further batches go to all threads, so that a
- * thread that only removes supplies one that only inserts.
+ * back. A thread keeps two batches of free entries; further batches go to a depot that all threads
+ * share, so that a thread that only removes supplies one that only inserts.
  */
 #ifndef LOCUS_HASHMAP_ENTRIES_H
 #define LOCUS_HASHMAP_ENTRIES_H
@@ -20,7 +20,7 @@ struct free_entry {
 
 struct entries_own {
 	_Alignas(APART) struct free_entry *first, *full;
-	unsigned n; /* from first on; full has ENTRIES_BATCH or none */
+	unsigned n; /* entries in `first`; `full` has ENTRIES_BATCH or none */
 };
 
 struct entries {
@@ -53,7 +53,7 @@ static inline void *entries_take(struct entries *e, struct worker *self)
 	return entry;
 }
 
-/* No thread may still read it. */
+/* Gives back an entry that no thread still reads. */
 static inline void entries_give(struct entries *e, struct worker *self, void *entry)
 {
 	struct entries_own *own = &e->own[self->index];

@@ -114,7 +114,7 @@ bool epoch_await(struct epoch *e, struct worker *self)
 	return false;
 }
 
-/* A bag has the epoch of its last entry: the others are kept longer, at most. */
+/* A bag has the epoch of its last entry: older entries may be kept longer than they need. */
 void epoch_retire(struct epoch *e, unsigned me, void *entry)
 {
 	struct epoch_own *own = &e->own[me];

@@ -17,7 +17,7 @@
 #include "bench/hashmap/entries.h"
 
 enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64 };
-#define EPOCH_PATIENCE 0.2 /* s: longer than another process has a CPU */
+#define EPOCH_PATIENCE 0.2 /* s: longer than the time slice of another process */
 #define EPOCH_AWAY     UINT64_MAX
 
 /* Part of a retired entry that readers do not look at. */
@@ -34,16 +34,16 @@ struct epoch_bag {
 struct epoch_own {
 	_Alignas(APART) _Atomic uint64_t seen;
 	struct epoch_bag bag[EPOCH_BAGS]; /* by epoch, modulo their number */
-	uint64_t retired;		  /* since the epoch was last tried */
+	uint64_t retired;		  /* since it last tried to advance the epoch */
 	uint64_t kept;			  /* in all bags */
 };
 
 struct epoch {
 	_Alignas(APART) _Atomic uint64_t now;
-	_Alignas(APART) struct entries *entries; /* where it goes */
+	_Alignas(APART) struct entries *entries; /* where retired entries go */
 	size_t link;				 /* offset of an entry's epoch_link */
 	unsigned threads;
-	bool reclaim; /* false: nothing is ever used again */
+	bool reclaim; /* false: retired entries are never used again */
 	struct epoch_own own[];
 };
 
@@ -52,12 +52,12 @@ void epoch_close(struct epoch *); /* NULL is none */
 
 void epoch_begin(struct epoch *, unsigned me);
 void epoch_end(struct epoch *, unsigned me);
-/* Gives back what no thread can read. To be called between two operations. */
+/* Announces a rest, between two operations; gives back entries that no thread can read. */
 void epoch_rest(struct epoch *, struct worker *self);
 /* Takes an entry that others may still read, but no longer find. */
 void epoch_retire(struct epoch *, unsigned me, void *entry);
-/* Rests until something is given back, at most EPOCH_PATIENCE. Whether something was. */
+/* Rests until an entry is given back, for at most EPOCH_PATIENCE. Returns whether one was. */
 bool epoch_await(struct epoch *, struct worker *self);
-uint64_t epoch_kept(const struct epoch *); /* entries that wait */
+uint64_t epoch_kept(const struct epoch *); /* retired, not given back */
 
 #endif

@@ -7,7 +7,7 @@
 #include "bench/hashmap/best.h"
 #include "kit/spin.h"
 
-/* What was given back. */
+/* At the start of a piece of memory that was given back. */
 struct given {
 	struct given *next;
 	size_t bytes;
@@ -16,11 +16,11 @@ struct given {
 struct fast_memory {
 	_Alignas(APART) struct spin_lock lock;
 	struct given *given;
-	/* what was never taken: zero */
+	/* memory that was never taken: zero */
 	unsigned char *fresh, *end;
 };
 
-/* As many as the map may think that there are. */
+/* As many as the map may count: handles count in steps of BEST_UNCOUNTED. */
 static size_t most_keys(const struct map_shape *shape)
 {
 	return shape->keys + (size_t)shape->threads * BEST_UNCOUNTED;
@@ -84,7 +84,7 @@ struct best_memory fast_memory_open(const struct map_shape *shape, void *shared)
 	struct fast_memory *m = shared;
 	unsigned char *begin = (unsigned char *)(m + 1);
 
-	/* an earlier map's */
+	/* an earlier map has written here */
 	if (m->fresh)
 		memset(begin, 0, (size_t)(m->fresh - begin));
 	*m = (struct fast_memory){ .fresh = begin,

@@ -4,7 +4,8 @@
  *
  * After P. Sestoft, "A multicore performance mystery solved" (2017), section 5: 1.6 million
  * operations divided over threads, 32 stripes, locks and counts of stripes on shared lines or
- * padded. Its mix of operations is not published: `course` is that of the course that it cites.
+ * padded. The paper does not give its mix of operations: `course` is the mix of a course that it
+ * cites.
  */
 #include "bench/hashmap/fast.h"
 #include "bench/hashmap/library.h"

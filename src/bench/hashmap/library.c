@@ -2,8 +2,8 @@
 /*
  * library: cds_lfht of liburcu, a lock-free table of split-ordered lists. Flavour QSBR: reads cost
  * nothing, and each thread reports quiescent states between operations (rest). A thread that has
- * retired LIBRARY_BATCH entries waits for one grace period for all of them. A thread of liburcu's
- * doubles the table, and may run on all CPUs of the process; the table's memory is malloc()'s.
+ * retired LIBRARY_BATCH entries waits for one grace period for all of them. A thread of liburcu
+ * doubles the table, and may run on any CPU of the process; malloc() supplies the table's memory.
  */
 #include "config.h"
 
@@ -60,7 +60,8 @@ static size_t own_bytes(const struct map_shape *shape)
 }
 
 /*
- * Creates the first table, which starts the thread that doubles tables: not on this thread's CPU.
+ * Creates the first table. That starts the thread that doubles tables, which inherits the CPUs on
+ * which this one may run: all of them meanwhile, so that it does not stay on this thread's CPU.
  */
 static struct cds_lfht *new_table(size_t buckets)
 {

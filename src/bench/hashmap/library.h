@@ -6,7 +6,7 @@
 
 /* Empty where it is not available. */
 extern const struct map_kind library_map;
-/* Why there is no such map here; NULL: there is. */
+/* Why the map is not available; NULL: it is. */
 const char *library_available(void);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * What a variant of hashmap supplies: a concurrent map from any 64-bit key to a value of one or
  * more 64-bit words, as a row of functions (struct map_kind). The benchmark, the sequential model
- * and the checker of histories know maps by nothing else.
+ * and the checker of histories use maps only through these functions.
  *
  * Life of a map, and who calls what:
  *
@@ -89,7 +89,7 @@ struct map_kind {
 	size_t (*own)(const struct map_shape *);
 
 	bool huge; /* on transparent huge pages, whatever --pages says */
-	/* a thread of its own grows it, and what that takes is not known */
+	/* a thread of its own grows it, and the time that this takes is not known */
 	bool grows_apart;
 
 	/* NULL with errno */
@@ -129,7 +129,7 @@ struct map_kind {
 	void (*batch)(void *map, struct worker *self, struct map_operation *, unsigned n);
 };
 
-extern const struct map_kind striped_map, waitfree_map; /* library.h has another one */
+extern const struct map_kind striped_map, waitfree_map; /* others: library.h, fast.h */
 
 /* The hash of all maps: a bijection, so that a test can make keys that collide. */
 static inline uint64_t map_hash(uint64_t key)

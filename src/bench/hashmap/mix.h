@@ -12,7 +12,7 @@
 enum distribution {
 	DISTRIBUTION_UNIFORM,
 	DISTRIBUTION_ZIPF, /* key r with weight 1 / r^skew */
-	DISTRIBUTION_HOT,  /* a share of skew is one key, the others uniform */
+	DISTRIBUTION_HOT,  /* `skew` is the share of one key, the others are uniform */
 };
 #define DISTRIBUTION_CHOICES "uniform,zipf,hot"
 
@@ -21,7 +21,10 @@ enum mix_kind {
 	MIX_UPSERT,
 	MIX_INSERT,
 	MIX_REMOVE,
-	/* look up, and then: nothing; insert if it was absent; that, or remove and insert again */
+	/*
+	 * Look up, and then: nothing; insert if absent; insert if absent, else remove and insert
+	 * again.
+	 */
 	MIX_COURSE_LOOK,
 	MIX_COURSE_INSERT,
 	MIX_COURSE_RENEW,
@@ -29,7 +32,7 @@ enum mix_kind {
 
 struct mix {
 	bool course;
-	double reads, turnover; /* shares: of lookups; of the others, of insertions and removals */
+	double reads, turnover; /* shares: lookups in all; insertions and removals in the rest */
 	uint64_t range;		/* keys that there may be */
 	enum distribution distribution;
 	double skew;
@@ -41,7 +44,7 @@ struct operation {
 	enum mix_kind kind;
 };
 
-/* Key i of 0..range-1: scattered over all 64-bit numbers, and back. */
+/* Keys 0..range-1 are scattered over all 64-bit numbers; mix_number() is the inverse. */
 #define MIX_SCATTER UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_GATHER  UINT64_C(0xf1de83e19937733d)
 static inline uint64_t mix_key(uint64_t i)
@@ -54,13 +57,13 @@ static inline uint64_t mix_number(uint64_t key)
 	return key * MIX_GATHER;
 }
 
-/* Operations first..first+n-1 of a stream. */
+/* Draws operations first..first+n-1 of a stream. */
 void mix_draw(const struct mix *, uint64_t stream, uint64_t first, bool read_only,
 	      struct operation *, unsigned n);
 /* Whether key i is in the map at the start: chosen so that the mix keeps the map's size. */
 bool mix_holds(const struct mix *, uint64_t i);
 
-/* A value, word by word, which tells when it was written. */
+/* A word of a value. The stamp tells when it was written; verify.c can tell mixed values. */
 static inline uint64_t mix_word(uint64_t key, uint64_t stamp, unsigned word)
 {
 	return key + stamp * MAP_MOST_WORDS + word;

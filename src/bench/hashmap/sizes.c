@@ -52,7 +52,7 @@ static bool has_stripes(const struct trial *t)
 	return !(t->variant->unused & BIT(STRIPES));
 }
 
-/* `course` starts with one bucket a stripe, so that growth is measured; the others do not grow. */
+/* `course` starts with one bucket a stripe, so that growth is measured; `steady` does not grow. */
 static size_t buckets_of(const struct trial *t)
 {
 	const double load = has_stripes(t) ? t->value[LOAD].real : 1;
@@ -99,7 +99,7 @@ struct map_shape shape_of(const struct trial *t)
 	};
 }
 
-/* NULL: they make sense. */
+/* What is wrong with the parameters of stripes; NULL: nothing. */
 static const char *wrong_geometry(const union value *v)
 {
 	if (!v[STRIPES].count || v[STRIPES].count > MOST_STRIPES ||
@@ -133,7 +133,10 @@ static const char *wrong(const struct trial *t, const union value *v)
 	return has_stripes(t) ? wrong_geometry(v) : NULL;
 }
 
-/* Without reclamation memory lasts for a fixed number, and what is compared has as many. */
+/*
+ * Whether --reclaim was given without --operations. Without reclamation memory lasts for a fixed
+ * number of operations only, and the trials to compare with do as many.
+ */
 static bool compares_reclaim(uint64_t given)
 {
 	return given & BIT(RECLAIM) && !(given & BIT(OPERATIONS));

@@ -7,7 +7,7 @@
 #include "bench/hashmap/mix.h"
 #include "trial.h"
 
-/* How a variant is measured: its row's data. */
+/* How a variant is measured: struct variant's data. */
 struct way {
 	const struct map_kind *kind;
 	bool words; /* it holds values of more than one word */

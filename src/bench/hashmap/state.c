@@ -11,7 +11,7 @@
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
 
-/* The tables and locks: on the first thread's node, or a page on each in turn. */
+/* The tables and locks: on the first thread's node, or interleaved. */
 static struct region *map_shared(const struct trial *t, size_t bytes)
 {
 	struct region *r = region_map(t->arena, "tables and locks", bytes, pages_of(t));
@@ -112,7 +112,7 @@ static void end(const struct state *s, struct worker *self)
 		s->kind->end(s->map, self);
 }
 
-/* A thread's share of the keys with which the map begins. */
+/* Inserts a thread's share of the keys with which the map begins. */
 static void fill(void *state, struct worker *self)
 {
 	struct state *s = state;

@@ -8,13 +8,13 @@
 #include "bench/hashmap/sizes.h"
 #include "kit/histogram.h"
 
-/* A thread's. Ticks are those of clock_ticks(). */
+/* What a thread did. Ticks are those of clock_ticks(). */
 struct own {
 	_Alignas(APART) uint64_t stream, drawn; /* operations drawn since the start */
 	int64_t keys;				/* inserted less removed, in this map */
 	uint64_t began, ended;			/* ticks, of the last sample */
-	uint64_t drawing, working;		/* ticks in it */
-	uint64_t sum;				/* of values read, so that reads are kept */
+	uint64_t drawing, working;		/* ticks, in the last sample */
+	uint64_t sum;				/* of values read: the compiler must keep reads */
 	struct histogram *times;		/* ticks of single operations */
 };
 
@@ -30,7 +30,7 @@ struct state {
 	bool fresh;			 /* each sample has a map of its own */
 	bool batches;			 /* a block of operations is one call */
 	uint64_t every;			 /* one in so many operations is timed; 0: none */
-	size_t shared;			 /* bytes */
+	size_t shared;			 /* bytes of memory.shared */
 	struct histogram *times;	 /* by thread, then of all */
 	char sentence[HASHMAP_SENTENCE]; /* verify()'s */
 	struct own own[];

@@ -56,7 +56,7 @@ static void destroy(void *map)
 	free(m);
 }
 
-/* An operation's stripe, locked, and its place: the pointer to the entry, or the chain's end. */
+/* The locked stripe of an operation, and the link to its entry, or the NULL that ends the chain. */
 struct at {
 	unsigned stripe;
 	struct entry **entry;

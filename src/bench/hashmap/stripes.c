@@ -6,8 +6,8 @@
 #include "base/arithmetic.h"
 
 /*
- * Buckets of the last table. The fullest stripe makes the table double, and has more keys than the
- * mean.
+ * Buckets of the last table. The fullest stripe makes the table double, and may have more keys than
+ * the mean: 25 % are allowed for.
  */
 static size_t most_buckets(const struct map_shape *shape)
 {

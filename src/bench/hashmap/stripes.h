@@ -5,7 +5,7 @@
  *
  * An entry's stripe is hash % stripes, its bucket hash % buckets. Buckets are stripes times a power
  * of two, so no entry changes its stripe when the table doubles: bucket b's entries go to b and
- * b + buckets. Whoever holds the stripe's lock owns these. Whoever doubles the table takes all
+ * b + buckets, which the stripe's lock protects. Whoever doubles the table takes all
  * locks, in order.
  *
  * The block of memory: locks, counts, then all tables, each of which has a place of its own, so
@@ -78,7 +78,7 @@ static inline void stripes_unlock(const struct stripes *s, unsigned stripe)
 void stripes_lock_all(const struct stripes *, unsigned me);
 void stripes_unlock_all(const struct stripes *);
 
-/* Whether a stripe with so many entries is overfull for the table. */
+/* Whether a stripe with so many entries makes the table double. */
 static inline bool stripes_are_full(const struct stripes *s, uint32_t entries, size_t buckets)
 {
 	return buckets < s->most && (double)entries * s->n > (double)buckets * s->load;

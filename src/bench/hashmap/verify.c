@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After the last sample: each key is there once, with a value of its own, and the number of keys is
- * right.
+ * Checks after the last sample: each key is there once, with a value that was written for it, and
+ * the number of keys is right.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,11 +4,13 @@
  * is never changed once it can be found, and neither is the rest of its chain: a removal or an
  * update copies the entries before its own.
  *
- * A reader first looks at its stripe's count, as the published one does, which is why counts on
- * shared lines cost readers. Here a writer counts before it publishes an entry, and after it has
- * taken one out, so that whoever finds a count of 0 may say that there is none.
+ * A reader first looks at its stripe's count, as in the published map, which is why counts on
+ * shared lines cost readers. A writer increases the count before it publishes an entry, and
+ * decreases it after it has taken one out, so a reader that finds 0 may answer that the key is
+ * absent.
  *
- * A reader that still has the table from before it doubled finds what was in the map when it did.
+ * A reader that still has the table from before it doubled finds what was in the map when it
+ * doubled, which was during the read.
  */
 #include <stdlib.h>
 
@@ -125,7 +127,7 @@ static struct at lock_and_look(struct waitfree *m, const struct worker *self, ui
 	return at;
 }
 
-/* Copies the entries before this one, followed by `rest`. False: no memory, nothing changed. */
+/* Copies the entries before at->entry, to be followed by `rest_of`. False: no memory. */
 static bool copies_before(struct waitfree *m, struct worker *self, const struct at *at,
 			  struct waitfree_entry *rest_of, struct waitfree_entry **chain)
 {
@@ -149,7 +151,7 @@ none:
 	return false;
 }
 
-/* Publishes the chain, and retires the entries that it replaces, this one and all before. */
+/* Publishes the chain, and retires the entries that it replaces: all up to at->entry. */
 static void replace(struct waitfree *m, unsigned me, const struct at *at,
 		    struct waitfree_entry *chain)
 {
@@ -164,7 +166,7 @@ static void replace(struct waitfree *m, unsigned me, const struct at *at,
 	}
 }
 
-/* Under the lock; returns the entries of the stripe. */
+/* Under the lock. Returns the number of entries of the stripe. */
 static uint32_t count(struct waitfree *m, unsigned stripe, int more)
 {
 	_Atomic uint32_t *size = stripes_size_of(&m->stripes, stripe);
@@ -240,8 +242,8 @@ static enum map_answer take_out(struct waitfree *m, struct worker *self, uint64_
 }
 
 /*
- * Without memory a writer waits for readers to release retired entries: without its lock, and for a
- * bounded time. Whether to try again.
+ * A writer that finds no memory waits for readers to release retired entries, without its lock and
+ * for a bounded time. Returns whether to try again.
  */
 static bool again(struct waitfree *m, struct worker *self, enum map_answer answer)
 {
@@ -283,7 +285,7 @@ static enum map_answer remove_key(void *map, struct worker *self, uint64_t key)
 	return answer;
 }
 
-/* Of the table that is current when it starts. */
+/* Visits the table that is current when it starts. */
 static void each(void *map, struct worker *self, void (*visit)(void *, uint64_t, const uint64_t *),
 		 void *argument)
 {

@@ -26,8 +26,8 @@ static void push(struct waitfree_entry **list, struct waitfree_entry *e)
 }
 
 /*
- * Bucket b's entries go to b and b + buckets. The chain's longest tail that goes one way is shared
- * by both tables; the entries before it are copied.
+ * Bucket b's entries go to b and b + buckets. The longest tail of the chain that goes to one of
+ * them is shared by both tables; the entries before it are copied.
  */
 static bool split(struct waitfree *m, struct worker *self, struct waitfree_entry *first,
 		  size_t buckets, struct waitfree_entry *half[2], struct split *s)
@@ -92,8 +92,8 @@ static void double_table(struct waitfree *m, struct worker *self, struct waitfre
 	}
 	m->stripes.costs[self->index].growths += done;
 	/*
-	 * As many insertions as an attempt costs: attempts cost no more than the insertions
-	 * together.
+	 * A failed attempt costs as much as this many insertions, so attempts together cost no
+	 * more than the insertions between them.
 	 */
 	atomic_store_explicit(&m->patience, done ? 0 : old->buckets, memory_order_relaxed);
 }

@@ -85,8 +85,8 @@ static inline enum map_answer operate(struct hand *h, const struct operation *o)
 }
 
 /*
- * Does one operation; one in `every` is timed. *left: operations before the next timed one. False:
- * no memory.
+ * Does a block of operations, and times one in `every`. *left: operations up to the next timed one.
+ * False: no memory.
  */
 static bool operate_block(struct hand *h, const struct operation *o, unsigned n, uint64_t every,
 			  uint64_t *left)
