@@ -10,8 +10,7 @@
 #include "bench/hashmap/best.h"
 
 struct counted_memory {
-	_Atomic long tables, limit,
-		refused; /* limit: the most tables; refused: requests above it */
+	_Atomic long tables, limit, refused; /* limit: the most tables */
 };
 
 static inline void *counted_take(void *from, size_t bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors, whoever runs them: each message is handled once, those of one sender in order, one of an
- * actor at a time. What actors count is plain memory, so under ThreadSanitizer two at a time would
- * be a race. A lost wake-up would leave threads asleep for ever: the alarm ends the test.
+ * Actors, whoever runs them: each message is handled once, those of one sender in order, and an
+ * actor handles one at a time. Actors count in plain memory, so ThreadSanitizer reports two at a
+ * time as a race. A lost wake-up would leave threads asleep for ever: the alarm ends the test.
  */
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 enum { ACTORS = 12, MESSAGES = 40, HOPS = 300 };
 
-/* What actor `to` has handled, and `from` has sent, of each other one; of the outside the last. */
+/* How many letters each actor has sent to each, and how many of them were handled: [from][to]. */
 struct books {
 	struct actor *actor;
 	uint64_t sent[ACTORS][ACTORS], handled[ACTORS][ACTORS];
@@ -35,7 +35,7 @@ static unsigned number_of(const struct books *b, const struct actor *a)
 	return (unsigned)(a - b->actor);
 }
 
-/* Sends it on, and writes down who sent how many to whom. */
+/* Addresses a letter, with its number among those from this sender to this receiver. */
 static void write_letter(struct books *b, struct letter *l, unsigned from, unsigned to)
 {
 	l->from = from;
@@ -81,7 +81,7 @@ static unsigned to_next(struct crew_hand *h, unsigned from, const struct message
 	return (from + 1) % ACTORS;
 }
 
-/* Half of all go to the first one, which has to keep up. */
+/* Half of all letters go to the first actor, which has to keep up. */
 static unsigned to_the_first(struct crew_hand *h, unsigned from, const struct message *m)
 {
 	return crew_draw(h, 2) ? 0 : to_random(h, from, m);
@@ -148,7 +148,7 @@ static void test_each_message_once_and_in_order(void **state)
 					  target[n]);
 }
 
-/* What is under way when the crew is stopped is handled when it runs again. */
+/* Letters under way when the crew is stopped are handled when it runs again. */
 static void test_stopped_with_messages_under_way(void **state)
 {
 	(void)state;
@@ -176,10 +176,10 @@ static void test_stopped_with_messages_under_way(void **state)
 	}
 }
 
-/* One actor sends all that it has at once, and goes on when they come back. */
+/* One actor sends all its messages at once, and goes on when they have come back. */
 struct flood {
 	struct actor *actor;
-	struct message *first; /* that the sender has at hand */
+	struct message *first; /* messages that the sender holds */
 	uint64_t rounds, back;
 	_Atomic uint64_t received;
 };
@@ -272,7 +272,7 @@ static void test_an_endless_message_holds_up_only_its_own_mailbox(void **state)
 					   .spins = 20 });
 		e.actor = w.actor;
 		for (unsigned i = 0; i < ACTORS; i++) {
-			/* a dedicated thread is that of its actors */
+			/* a dedicated thread would run this actor only after the first one */
 			if (i && !crews[k].any && w.actor[i].home == w.actor->home)
 				continue;
 			e.others += i > 0;
@@ -324,8 +324,8 @@ static void test_no_wake_up_is_lost(void **state)
 }
 
 /*
- * The first actor sends to each other one of its own thread, and waits for it inside of its
- * message: another thread, which may be about to sleep, has to take it.
+ * The first actor sends to each other actor of its thread, and waits for it while it handles its
+ * own message: another thread, which may be about to sleep, has to run the other actor.
  */
 struct calls {
 	struct actor *actor;
@@ -382,7 +382,10 @@ static void test_who_waits_for_another_actor_is_not_left_alone(void **state)
 			run_calls(&crews[k], spins);
 }
 
-/* A thread alone, two actors: so many messages of one in a row, and all where it is the newest. */
+/*
+ * One thread, two actors: it handles `batch` messages of an actor in a row; all of them if it takes
+ * the newest actor first.
+ */
 struct row {
 	struct actor *actor, *last;
 	unsigned in_a_row, left;
@@ -434,7 +437,7 @@ static void test_messages_of_an_actor_in_a_row(void **state)
 		}
 }
 
-/* The first actor writes to itself, and the second gets a message from outside. */
+/* The first actor keeps sending to itself, and the second gets a message from outside. */
 struct outside {
 	struct actor *actor;
 	struct message other;
@@ -465,7 +468,7 @@ static void test_what_comes_from_outside_is_not_left_until_nothing_else_is_there
 		struct crew_world w;
 
 		if (crews[k].executor->own_threads)
-			continue; /* gets nothing while it runs */
+			continue; /* it gets no message from outside while it runs */
 		crews_open(&w, &crews[k],
 			   &(struct crew){
 				   .threads = 1, .actors = 2, .body = keep_busy, .argument = &o });
@@ -477,7 +480,7 @@ static void test_what_comes_from_outside_is_not_left_until_nothing_else_is_there
 	}
 }
 
-/* best, step by step: thread 0 has so many actors, and thread 1 none. */
+/* The executor best, step by step: thread 0 has all actors, and thread 1 none. */
 static void test_half_of_the_actors_get_another_home(void **state)
 {
 	enum { ALL = 5 };
@@ -515,7 +518,7 @@ static void test_half_of_the_actors_get_another_home(void **state)
 	crew_world_close(&w);
 }
 
-/* What arrives with another one is shown to a thread that sleeps. */
+/* An actor that arrives together with another one wakes a thread that sleeps. */
 static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
 {
 	static const struct crews_kind best = { "best", &executor_best, .any = true };
@@ -565,7 +568,7 @@ static void test_where_an_actor_ran_before(void **state)
 	crew_world_close(&w);
 }
 
-/* What a message makes of its state can be told from how many there were. */
+/* The number of messages handled determines the state, so the state can be verified. */
 static void test_bodies(void **state)
 {
 	enum { WORDS = 16, ENTRIES = 100, RAN = 500 };

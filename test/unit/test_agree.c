@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks without MPI: processes that share a page. They agree, and a run of several ends alike in
- * each of them.
+ * Ranks without MPI: processes that share memory. What they agree on is the same on all of them,
+ * and a run ends with the same status on all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static int complain(const struct ranks *ranks)
 	return 0;
 }
 
-/* What all find wrong is said once; what rank 0 does not, as another's. */
+/* A complaint of all ranks is printed once; one that rank 0 lacks is printed with its rank. */
 static void complaints_of_others_are_told_by_rank_0(void **state)
 {
 	char said[256], *second;
@@ -153,7 +153,7 @@ static int run_to_the_budget(const struct ranks *ranks)
 	return engine_run(&options, benchmarks, ranks);
 }
 
-/* Of --points, --dimensions and --clusters. */
+/* `parameter`: --points, --dimensions and --clusters. */
 static int run_kmeans(const struct ranks *ranks)
 {
 	struct options options = { .benchmark = &kmeans_benchmark,
@@ -213,7 +213,7 @@ static const struct role to_completion[] = { { "worker", NULL, TO_COMPLETION }, 
 static const struct metric just_time[] = { TIME_METRIC("turn"), { 0 } };
 static const struct parameter of_files[] = { { "rows", NULL, "of the file", P_FOUND }, { 0 } };
 
-/* On one rank, while it measures. */
+/* One rank gets a signal while it measures. */
 static int run_until_signalled(const struct ranks *ranks)
 {
 	static const struct variant variants[] = {
@@ -242,7 +242,7 @@ static const char *find_by_rank(const struct trial *t, union value *value, uint6
 	return NULL;
 }
 
-/* On rank 1 the file is another. */
+/* Rank 1 finds another file. */
 static int run_with_other_files(const struct ranks *ranks)
 {
 	static const struct variant variants[] = {

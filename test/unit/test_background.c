@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What loads memory beside a chain reaches all of its lines, however short samples are. */
+/* The background load on memory reaches all of its lines, however short samples are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ static unsigned written(const char *lines, unsigned from, unsigned n)
 	return found;
 }
 
-/* Of the shortest samples, whose time is up at once, each takes the block after the last one's. */
+/* Each sample, even if its time is up at once, goes on with the block after the last one's. */
 static void samples_go_on(void **state)
 {
 	static _Alignas(LINE) char lines[LINES * LINE];

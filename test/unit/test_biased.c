@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock that belongs to one thread: what is under it is plain memory, so two at a time lose
- * counts, and are a race for ThreadSanitizer.
+ * The biased lock, which belongs to one thread. It protects plain memory, so two holders at a time
+ * lose counts, and ThreadSanitizer reports a race.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,11 +18,11 @@ enum { GUESTS = 2 };
 
 struct shared {
 	struct biased_lock lock;
-	uint64_t counted, owner, guests[GUESTS]; /* all; of those by each */
+	uint64_t counted, owner, guests[GUESTS]; /* all; by the owner, by each guest */
 	_Alignas(APART) _Atomic bool done;
 };
 
-/* Two at a time have time enough to take each other's count back. */
+/* Slow enough that two threads at a time overwrite each other's count. */
 static void count(struct shared *s)
 {
 	const uint64_t before = s->counted;
@@ -64,7 +64,7 @@ static uint64_t visits(const struct shared *s)
 	return sum;
 }
 
-/* The owner goes in and out until guests were there so often. */
+/* The owner takes and releases the lock until guests have held it `enough` times. */
 static void run(bool barriers)
 {
 	const uint64_t enough = cases(20000);

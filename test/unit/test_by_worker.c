@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values by worker: what they come to in a sample, on one rank and on several, and over all. */
+/*
+ * Values by worker: fairness and imbalance of a sample, on one rank and on several, and each
+ * worker's mean over all samples.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +21,7 @@ static bool same(double a, double b)
 	return fabs(a - b) <= 1e-12 * fabs(b);
 }
 
-/* The worker without a value is no worker with 0. */
+/* Worker 2 has no value, which is not the same as 0. */
 static void note(struct by_worker *b, double first, double second, double last)
 {
 	by_worker_note(b, 0, first);

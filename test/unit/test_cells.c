@@ -24,7 +24,7 @@
 #include "trial.h"
 
 #ifdef __aarch64__
-#define FUSED true /* the baseline has the instruction */
+#define FUSED true /* the baseline has fused multiply-add */
 #else
 #define FUSED false
 #endif
@@ -52,7 +52,7 @@ static double lumps(size_t i, unsigned j)
 	return (double)(i % 7 * (j + 1)) + width * (uniform() + uniform() + uniform() - 1.5);
 }
 
-/* A lattice, of which centres are points: many are equally near to two or more. */
+/* Points and centres on a lattice: many points are equally near to two or more centres. */
 static double lattice(size_t i, unsigned j)
 {
 	(void)i, (void)j;
@@ -75,7 +75,7 @@ static double equal(size_t i, unsigned j)
 	return 0.1 * (j + 1);
 }
 
-/* One is so far away that the others are all in one cell, several times over. */
+/* Two points are so far away that all others fall into one cell, several times over. */
 static double outlier(size_t i, unsigned j)
 {
 	(void)j;
@@ -97,7 +97,7 @@ static const struct {
 	{ "outlier", outlier },	      { "far away", far_away },
 };
 
-/* Points of a kind, and centres that are points, with a multiple here and there. */
+/* Points of a kind, and centres that are points, some of them more than once. */
 static struct problem make(unsigned kind, enum real real, size_t n, unsigned d, unsigned k)
 {
 	const size_t value = real_bytes(real);
@@ -161,7 +161,7 @@ static int cluster(struct team *team, void *argument)
 	assert_non_null(l);
 	assert_string_equal(lloyd_method(l), r->prune == PRUNE_NONE ? "brute" : "cells");
 	team_run(team, enter, l);
-	for (int turn = 0; turn < 2; turn++) /* what one has left behind is nothing to the next */
+	for (int turn = 0; turn < 2; turn++) /* the second does not depend on the first */
 		team_run(team, work, l);
 	s = lloyd_solution(l);
 	memcpy(r->label, s->label, p->points.n * sizeof(*r->label));
@@ -231,7 +231,7 @@ static double score_of(const struct scene *s, size_t i, unsigned c)
 	return score;
 }
 
-/* Puts a centre somewhere in the box. */
+/* Moves a centre to this place, or to the nearest one in the box. */
 static void put(struct scene *s, unsigned c, const double *to)
 {
 	const enum real real = s->p.points.real;
@@ -341,8 +341,8 @@ static void close_scene(struct scene *s)
 }
 
 /*
- * Whether all labels are those of the least scores, and the changes add up to the sums of the
- * clusters.
+ * Checks that all labels are those of the least scores, and that the changes add up to the sums of
+ * the clusters.
  */
 static void check_scene(struct scene *s, const char *kind)
 {
@@ -460,7 +460,7 @@ static void always_least(void **argument)
 			}
 }
 
-/* The whole of it, on any number of threads. */
+/* The whole clustering, on any number of threads. */
 static void is_brute_force(void **argument)
 {
 	const unsigned kind = *(const unsigned *)*argument;
@@ -508,7 +508,7 @@ static void few_distances(void **argument)
 		}
 }
 
-/* More dimensions than it is made for. */
+/* More dimensions than cells are made for. */
 static void refuses(void **argument)
 {
 	struct problem p = make(0, REAL_DOUBLE, 10, 9, 2);
@@ -518,7 +518,7 @@ static void refuses(void **argument)
 	unmake(&p);
 }
 
-/* By itself, where sorting is paid back. */
+/* PRUNE_AUTO chooses cells if they save more time than sorting takes. */
 static void chosen_where_it_pays(void **argument)
 {
 	static const struct {
@@ -546,8 +546,8 @@ static void chosen_where_it_pays(void **argument)
 }
 
 /*
- * Where one point is far from all others, nearly all distances are computed: another method goes
- * on, which leaves out none, and finds the same.
+ * Where one point is far from all others, cells compute nearly all distances: PRUNE_AUTO goes on
+ * with another method, which leaves out none, and the result is the same.
  */
 static void hands_over_where_it_does_not_pay(void **argument)
 {

@@ -191,7 +191,7 @@ static void test_kernels_follow_their_chains(void **state)
 }
 
 /*
- * A chase may have one counter and one branch for 16 loads at least, and nothing else; many chains
+ * The loop of a chase has at least 16 loads, one counter, one branch, and nothing else; many chains
  * keep some positions on the stack.
  */
 static const struct expectation expectations[] = {

@@ -61,7 +61,7 @@ static void loop_ticks_and_fires(void **state)
 		}
 }
 
-/* Strings take turns: after 1024 each is turned over, after as many again it is as it was. */
+/* Strings take turns: after 1024 ticks each is reversed, after 1024 more it is as before. */
 static void reverse_turns_strings_over(void **state)
 {
 	static const uint64_t turns[] = { 0, 1, 1023, 1024, 1025, 2048, 3000 };
@@ -88,7 +88,7 @@ static void reverse_turns_strings_over(void **state)
 }
 
 /*
- * Tick and firing at one address: each tick fires, and the next one finds that in memory, unless a
+ * Both counters at one address: each tick fires, so both together count two a tick, unless the
  * compiler keeps the tick in a register.
  */
 static void ticks_are_in_memory(void **state)
@@ -116,7 +116,7 @@ static const struct variant *variant(const char *name)
 	return v;
 }
 
-/* Counters by their bytes: those of the first thread, and from one thread's to the next one's. */
+/* Bytes of counters: of the first thread, and from one thread's to the next one's. */
 static void layouts_are_what_they_say(void **state)
 {
 	static const size_t lines[] = { 32, 64, 128, 256 };
@@ -153,7 +153,7 @@ static void layouts_are_what_they_say(void **state)
 
 enum { THREADS = 3, TICKS_EACH = 1000 };
 
-/* A sample by hand, the workers one after the other; the first one so often. */
+/* A sample by hand: the workers one after the other, the first one `times` times. */
 static void sample(void *s, unsigned times)
 {
 	checkpoint_benchmark.ops.reset(s);
@@ -167,8 +167,8 @@ static void sample(void *s, unsigned times)
 }
 
 /*
- * Nothing is lost, and that is seen; in whichever sample more was ticked than was said: of a
- * thread's own counter an error, of a shared one a result.
+ * Verification passes if nothing was lost. In any one sample, more ticks than were reported are an
+ * error for a thread's own counter, but a result for a shared one.
  */
 static void own_counters_are_verified(void **state)
 {

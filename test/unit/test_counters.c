@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting on this machine, as it is: the kernel's events are exact; so are instructions of a loop
- * that is known, where there is a PMU. What the team's callback sees is the task and nothing else.
+ * Counting on this machine: the kernel's events are exact, and so are the instructions of a known
+ * loop where there is a PMU. The team's callback sees the task and nothing else.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -121,7 +121,7 @@ struct happening {
 	bool least; /* there may be more */
 };
 
-/* A number of its own for each worker. */
+/* A different number for each worker. */
 static double times(unsigned worker)
 {
 	return 16 * (worker + 1);
@@ -249,7 +249,7 @@ static int seconds(struct team *t, void *argument)
 		const struct attendance *a = team_attendance(t, i);
 		double wall = a->after.wall - a->before.wall, cpu = counters_value(c, i, 0);
 
-		/* Each has a clock of its own. */
+		/* Within 1 %, since each has a clock of its own. */
 		assert_true(cpu > 0 && cpu <= 1.01 * wall);
 		assert_true(!delays || (counters_value(c, i, 1) >= 0 &&
 					counters_value(c, i, 1) <= 1.01 * wall));
@@ -418,7 +418,7 @@ static int known_loops(struct team *t, void *argument)
 			assert_true(turn == 0 || fabs(value - first[i]) <= 0.001 * first[i]);
 			first[i] = value;
 		}
-		/* Nothing is left of it in the next task, nor is what is done between tasks. */
+		/* The next task counts nothing of this one, nor of what is done between them. */
 		loop(TURNS(9));
 		team_run(t, known_work, NULL);
 		team_time(t, nothing, NULL, 0, 0, 0);
@@ -458,7 +458,7 @@ static void test_instructions_of_a_known_loop_by_papi(void **state)
 	count_loops("PAPI_TOT_INS");
 }
 
-/* More than any processor has counters for: passes that each count, or, when asked for, one. */
+/* More events than any processor has counters: several passes or, with multiplexing, one. */
 static void test_more_events_than_counters(void **state)
 {
 	static const char *const names[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a run counts beside its times: which events, in which batches, and what is made of the
- * counts. The machine's counters are doubles here, which count what this file says they do.
+ * counts. Test doubles stand for the machine's counters, and count what this file says.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,9 +71,9 @@ static const struct countable {
 	{ { .name = "stuck", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
 	/* others take its counter away */
 	{ { .name = "shared", .source = "papi", .unit = "1", .proven = true }, NAN, EVERYWHERE, 0 },
-	/* `guess` */
+	/* counts what `guess` says */
 	{ { .name = "guessed", .source = "papi", .unit = "1", .proven = true }, 0, EVERYWHERE, 0 },
-	/* by rank, it is in another pass */
+	/* its pass differs between ranks */
 	{ { .name = "moves", .source = "papi", .unit = "1", .proven = true }, 1, EVERYWHERE, 0 },
 	{ { .name = "PAPI_TOT_INS", .source = "papi", .unit = "1", .proven = true },
 	  6,
@@ -84,7 +84,7 @@ static const struct countable {
 	  EVERYWHERE,
 	  0 },
 };
-static double guess[2]; /* what each worker counts of it */
+static double guess[2]; /* what each worker counts of `guessed` */
 
 struct counters {
 	struct event event[MOST_EVENTS];
@@ -145,7 +145,7 @@ const char *counters_library(const struct counters *c, const char **why)
 	return NULL;
 }
 
-/* Of a package that all share, the first worker of the first rank. */
+/* All share one package, whose events the first worker of the first rank counts. */
 bool *duties_find(const struct counters *c, const struct place *place, unsigned threads,
 		  unsigned rank, void (*most)(double *, size_t))
 {
@@ -267,7 +267,7 @@ static struct options options(const struct benchmark *b, const char *counters)
 				 .argc = 1 };
 }
 
-/* What a run says is of other tests. */
+/* Runs without output, which other tests check. */
 static int quietly(const struct options *o)
 {
 	const int out = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -350,14 +350,14 @@ static double in_list(json_t *object, const char *key, size_t i)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* Records have 7 digits of most. */
+/* Most numbers in records have 7 digits. */
 static void is(double value, double expected)
 {
 	if (!(fabs(value - expected) <= 1e-6 * fabs(expected)))
 		fail_msg("%.17g is not %.17g", value, expected);
 }
 
-/* That there is no number, and why. */
+/* The counter has no number, and says why. */
 static void is_none(json_t *counter, const char *why)
 {
 	assert_true(is_absent(json_object_get(counter, "value")) &&
@@ -371,7 +371,7 @@ static void is_none(json_t *counter, const char *why)
 
 /* ---- tests ---- */
 
-/* Passes in turn, then a batch without; what batches counted adds up to the trial's total. */
+/* Passes take turns with a batch that counts nothing; batches add up to the trial's total. */
 static void passes_take_turns(void **state)
 {
 	static const char *const counted[3][2] = { { "ones", "seconds" },
@@ -409,7 +409,7 @@ static void passes_take_turns(void **state)
 	json_decref(lines);
 }
 
-/* Counts of all workers for each unit that all did; what each contributes adds up to that. */
+/* Values are counts of all workers per unit of all; the workers' shares add up to them. */
 static void counts_are_of_the_work_that_was_done(void **state)
 {
 	struct options o = options(&plain, "ones,seconds,threes,joules");
@@ -438,8 +438,8 @@ static void counts_are_of_the_work_that_was_done(void **state)
 }
 
 /*
- * Where a unit is what all do together, it consists of an amount; where there are roles, units are
- * those of the first.
+ * If all do a unit together, counts are per part of it; if there are roles, they are per unit of
+ * the first role.
  */
 static void counts_are_for_each_of_what_the_benchmark_says(void **state)
 {
@@ -543,7 +543,7 @@ static void what_was_not_counted_has_a_reason(void **state)
 	assert_int_equal(quietly(&o), 0);
 	lines = read_back();
 	is_none(counter(lines, "busy"), "does not start");
-	/* who would have */
+	/* who would have counted it */
 	assert_string_equal(json_string_value(json_object_get(counter(lines, "busy"), "source")),
 			    "papi");
 	is_none(counter(lines, "shared"), "no sample was counted throughout");
@@ -560,8 +560,8 @@ static void what_was_not_counted_has_a_reason(void **state)
 }
 
 /*
- * Batches 0, 2, 4 and 6 of a trial are for it, and the first two fail; in the next trial, all do
- * well.
+ * Batches 0, 2, 4 and 6 of a trial count the event. The first two fail, and in the next trial
+ * none.
  */
 static void what_fails_is_tried_again(void **state)
 {
@@ -634,7 +634,7 @@ static int guesses(struct team *team, void *argument)
 	return 0;
 }
 
-/* Where nothing is extrapolated, that is not the reason. */
+/* Without multiplexing nothing is extrapolated: a negative count has another reason. */
 static int falls(struct team *team, void *argument)
 {
 	const struct place place[2] = { { 0, 0 }, { 0, 0 } };
@@ -668,7 +668,7 @@ static void a_counter_that_falls(void **state)
 	counting_close(c);
 }
 
-/* What is extrapolated goes up and down; it is a batch of samples that has a count, or none. */
+/* Extrapolated counts go up and down: only a whole batch of samples has a count, or none. */
 static void guesses_are_added_up(void **state)
 {
 	const struct benchmark *b[] = { &plain };
@@ -697,7 +697,7 @@ static void two_counts_make_a_ratio(void **state)
 	json_decref(lines);
 }
 
-/* Whatever was asked for. */
+/* Even if no event was asked for. */
 static void the_kernels_own_are_always_there(void **state)
 {
 	static const char *const own[] = { "minor-faults",	 "major-faults",
@@ -783,7 +783,7 @@ static int run_on_lacking_ranks(const struct ranks *ranks)
 	return engine_run(&o, table, ranks);
 }
 
-/* Sums over the ranks; what one of them can't count, none does. */
+/* Counts are sums over the ranks; an event that one rank can't count is counted by none. */
 static void ranks_count_together(void **state)
 {
 	char said[4096];
@@ -845,7 +845,7 @@ static void reals_are_summed_alike(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* first: no process can be forked that has threads of OpenMP */
+		/* first: a process must not fork once it has threads of OpenMP */
 		cmocka_unit_test(ranks_count_together),
 		cmocka_unit_test(reals_are_summed_alike),
 		cmocka_unit_test(passes_take_turns),

@@ -78,7 +78,7 @@ static void what_was_inherited(void **state)
 	affinity_free(&a);
 }
 
-/* Larger than any: an error, and neither a loop nor a guess. */
+/* More CPUs than any set has room for: an error, and neither a loop nor a guess. */
 static void a_kernel_beyond_all_bounds(void **state)
 {
 	struct affinity a;
@@ -112,7 +112,7 @@ static void workers_are_pinned(void **state)
 	assert_int_equal(team_open(2, sit_far_out, NULL), 0);
 }
 
-/* This machine's, whatever its size: what is set is what is got. */
+/* This machine's sets, whatever their size: the set that was set is the one that is got. */
 static void here(void **state)
 {
 	hwloc_bitmap_t all = cpuset_get(), one;

@@ -102,8 +102,8 @@ static void test_csv_is_refused(void **state)
 }
 
 /*
- * A name longer than what is read at once; a number longer than any; a name of a file that would
- * break the line.
+ * A name longer than what is read at once; a number longer than any; a file name that would break
+ * the line of the message.
  */
 static void test_csv_has_long_fields(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A metric that is a distribution: of a sample its median, of the trial all that came. */
+/* A metric that is a distribution: a sample has its median, a trial all of its values. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static bool near(double a, double b)
 	return fabs(a - b) <= b / 60;
 }
 
-/* 1 to n. */
+/* Adds the values 1 to n. */
 static void add_up_to(struct distribution *d, unsigned n, double unit)
 {
 	struct histogram *h = aligned_alloc(APART, sizeof(*h));
@@ -33,7 +33,7 @@ static double of(const json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* Of a run of buckets: behind the number of its first. */
+/* Sum of a run of buckets, whose counts follow the number of its first bucket. */
 static uint64_t sum_of(const json_t *run)
 {
 	uint64_t n = 0;
@@ -81,7 +81,7 @@ static void test_without_values_there_is_nothing(void **state)
 	distribution_close(d);
 }
 
-/* They hold other octaves: of 1 to 10, 1 to 100 and 1 to 1000 together, 445 is in the middle. */
+/* Ranks have values in different octaves: 1 to 10, 1 to 100 and 1 to 1000 have the median 445. */
 static int on_a_rank(const struct ranks *ranks)
 {
 	struct distribution *d = distribution_open();

@@ -88,7 +88,7 @@ static const struct {
 	{ CPUS "/present", "0-3\n", "[ok] CPUs                 all 4 CPUs are ours\n", NULL },
 	{ CPUS "/present", "garbage\n", "[ok] CPUs                 all 4 CPUs are ours\n", NULL },
 	{ NODES "/online", "0-2\n", "[ok] NUMA nodes           3\n",
-	  NULL }, /* the third has none */
+	  NULL }, /* the third has no memory */
 	{ "/proc/self/numa_maps", "55d0c0de0000 bind:1 file=/bin/locus\n",
 	  "[--] memory policy        bind:1: memory of these nodes only\n",
 	  "numactl --localalloc locus" },
@@ -250,7 +250,7 @@ static void each_fault_is_named(void **state)
 	}
 }
 
-/* All second threads were switched off together: nobody misses them. */
+/* SMT is off: that the cores' second threads are offline is no fault. */
 static void siblings_that_are_off(void **state)
 {
 	char *text;
@@ -380,8 +380,8 @@ static char *opinion_of_python(const char *python, double *elapsed)
 }
 
 /*
- * What it says of counters here is what counting says: each kind in one state, with a remedy where
- * it can't be counted.
+ * What it says of each kind of counters on this machine agrees with what can be counted; a kind
+ * that can't be counted has a remedy.
  */
 static void counters_are_tried(void **state)
 {
@@ -440,7 +440,7 @@ static void likwid_counts_by_registers_or_by_perf_event(void **state)
 		  "sudo modprobe msr" },
 		{ "liblikwid.so.5.2", "/dev/cpu/0/msr", true,
 		  "liblikwid.so.5.2; we may read /dev/cpu/0/msr", "" },
-		/* no folder: the file can't be opened, though nobody says that it isn't there */
+		/* not a folder: the file below it can't be opened, but not with ENOENT */
 		{ "liblikwid.so.5.2", "/dev/cpu/0", true,
 		  "liblikwid.so.5.2, but we may use neither /dev/cpu/0/msr nor likwid-accessD",
 		  "sudo chown root /usr/sbin/likwid-accessD && sudo chmod u+s "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points that are made: whatever the division, the same, and as random as they are to be. */
+/* Generated points: the same however they are divided, and as random as they should be. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static double value(const struct points *p, size_t row, unsigned column)
 }
 
 /*
- * Seeds are written into records: the numbers that they stand for stay what they are. (Computed by
+ * Records have seeds, so a seed must give the same numbers for ever. (These were computed by
  * another program, too.)
  */
 static void test_a_seed_stands_for_its_points(void **state)
@@ -47,8 +47,8 @@ static void test_a_seed_stands_for_its_points(void **state)
 }
 
 /*
- * Any row from anywhere, as either type, in more dimensions or fewer. Uniform floats are rounded
- * down, so that none is 1.
+ * A row is the same whatever row generation starts at, in either type, and with more dimensions or
+ * fewer. Uniform floats are rounded down, so that none is 1.
  */
 static void test_rows_do_not_depend_on_the_division(void **state)
 {
@@ -76,8 +76,8 @@ static void test_rows_do_not_depend_on_the_division(void **state)
 }
 
 /*
- * Values in units of their deviation, z, are held against what independent ones would be, within 5
- * deviations of each estimate. Of fixed seeds, so that a test that passes once always does.
+ * Moments of z, the values in units of their standard deviation, must be those of independent
+ * values, within 5 standard errors. Seeds are fixed, so that a test that passes once always does.
  * Neighbours are those in a row (the two of a Box-Muller pair, and of two pairs) and in a column.
  */
 static void moments(const struct points *p, double mean, double deviation, double fourth)
@@ -85,8 +85,8 @@ static void moments(const struct points *p, double mean, double deviation, doubl
 	for (unsigned j = 0; j < p->d; j++) {
 		double sum[5] = { 0 }; /* of z, z^2, z^4, and products with the neighbours */
 		/*
-		 * of what z^2 and the neighbour's z^2 are beyond 1: a pair that shares its radius
-		 * shows here
+		 * of the products of z^2 - 1 and the neighbour's z^2 - 1: shows a pair that shares
+		 * its radius
 		 */
 		double squares = 0;
 

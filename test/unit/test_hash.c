@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash, by the test values of those who made it (FNV's vectors). */
+/* The hash against the test vectors of its authors (FNV). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -12,7 +12,10 @@
 #include "bench/hashmap/stripes.h"
 #include "maps.h"
 
-/* Published: 16 locks of 4 bytes share a line, 4 of 16, of 40 one or two; 15 of 16 are unused. */
+/*
+ * As published: a line has 16 locks of 4 bytes, 4 of 16 bytes, or one or two of 40 bytes; with
+ * padding, 15 of 16 elements are unused.
+ */
 static void test_geometry(void **state)
 {
 	static const struct {
@@ -72,7 +75,7 @@ static bool near(double share, double expected)
 	return fabs(share - expected) < 4 * sqrt(expected / DRAWN) + 1e-9;
 }
 
-/* How many of each kind were drawn, and of keys: of the first one, and of all. */
+/* Shares of each kind and of the first key in what was drawn; the number of distinct keys. */
 struct drawn {
 	double kind[MIX_COURSE_RENEW + 1], first;
 	uint64_t keys;
@@ -133,7 +136,7 @@ static void test_skewed_keys(void **state)
 	assert_true(near(draw(&m, false).first, 1 / weights));
 }
 
-/* With so many keys the mix leaves as many as it finds. */
+/* The map starts with as many keys as the mix keeps. */
 static void test_a_steady_mix_keeps_its_size(void **state)
 {
 	struct mix m = { .turnover = 1, .range = DRAWN };
@@ -175,7 +178,7 @@ static void test_entries_go_round(void **state)
 	maps_close(&w);
 }
 
-/* What is retired is kept while another thread may be at it, and given back after that. */
+/* A retired entry is kept while another thread may read it, and given back after that. */
 static void test_epochs(void **state)
 {
 	struct map_world w;

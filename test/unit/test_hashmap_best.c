@@ -32,7 +32,7 @@ static void choose_keys(struct model *m, size_t n)
 		m->key[i] = i < n / 2 ? i : ~(uint64_t)(i - n / 2);
 }
 
-/* Keys with the same highest bits of their hash: of one home, while homes are told by these. */
+/* Keys whose hashes agree in the highest 10 bits: of one home in a table of up to 1024 homes. */
 static void choose_colliding(struct model *m, size_t n, uint64_t seed)
 {
 	const struct best_seed s = best_seed_of(seed);
@@ -95,7 +95,7 @@ static size_t index_of(const struct model *m, uint64_t key)
 	return 0;
 }
 
-/* The same keys and values, each once; by so many pairs a call. */
+/* A scan, of `room` pairs a call, finds the keys and values of the model, each once. */
 static void assert_same(struct best_handle *h, const struct best_map *map, const struct model *m,
 			size_t room)
 {
@@ -164,7 +164,7 @@ static void test_random_histories(void **state)
 	}
 }
 
-/* All in one bucket: a chain, which is longer than usual overflow; nothing else changes. */
+/* All keys in one bucket, whose chain needs more overflow buckets than a table usually has. */
 static void test_colliding_keys(void **state)
 {
 	static struct model m;
@@ -205,7 +205,7 @@ static void test_shrinks_and_gives_back(void **state)
 			m.there[i] = false;
 			m.size--;
 		}
-		/* What is under way is finished by writers. */
+		/* Writers finish the move that is under way. */
 		for (unsigned i = 0; i < 1000; i++) {
 			best_insert(h, 5, 5);
 			best_remove(h, 5, &value);
@@ -218,7 +218,7 @@ static void test_shrinks_and_gives_back(void **state)
 	best_close(map);
 }
 
-/* What does not fit is refused; all else goes on as before, and better when there is memory. */
+/* Keys that do not fit are refused until there is memory; all else goes on as before. */
 static void no_memory(struct model *m, size_t capacity, bool refused)
 {
 	struct counted_memory memory = { .limit = 1 };
@@ -273,9 +273,9 @@ static void test_no_memory(void **state)
 }
 
 /*
- * What a reader has read in a bucket counts only if the bucket's word is the same before and after.
- * It must not be, whatever became of a key there: a slot may be another key's by now. A new value
- * alone is none of that.
+ * A reader accepts what it has read in a bucket only if the bucket's word is the same before and
+ * after. So an insertion or a removal must change the word, even if the same slots are in use: a
+ * slot may have another key. A new value alone does not change it.
  */
 static void test_readers_notice_changes(void **state)
 {
@@ -319,7 +319,7 @@ static void test_readers_notice_changes(void **state)
 	best_close(map);
 }
 
-/* Of 64 bytes: all keys in the first one, where they are compared at once. */
+/* Lines of 64 bytes: all keys are in the first one, where they are compared at once. */
 static void test_bucket_is_two_lines(void **state)
 {
 	(void)state;
@@ -328,7 +328,7 @@ static void test_bucket_is_two_lines(void **state)
 	assert_int_equal(offsetof(struct best_bucket, value), 64);
 }
 
-/* Of a key that has been removed, or agrees in half of its bits, nothing is found. */
+/* A key that has been removed, or that agrees only in half of its bits, is not found. */
 static void test_match(void **state)
 {
 	_Alignas(128) struct best_bucket b = { .word = 0 };
@@ -370,7 +370,7 @@ static void test_hash_spreads(void **state)
 		}
 }
 
-/* Mapped memory, as in a run; an estimate of the number of keys spares the growth. */
+/* With mapped memory: a map that was told the number of keys does not grow. */
 static void test_capacity(void **state)
 {
 	struct best_map *map = best_open(&(struct best_options){ .capacity = 100000 });

@@ -24,7 +24,7 @@ struct party {
 	_Atomic bool end;
 };
 
-/* The upper half says whose value it is. */
+/* The upper half tells to which key the value belongs. */
 static uint64_t value_of(uint64_t key, uint64_t random)
 {
 	return random_mix(key) >> 32 << 32 | (uint32_t)random;
@@ -181,7 +181,7 @@ static void test_held_reader(void **state)
 	held_close();
 }
 
-/* Held where it has entered a table, or followed it to the next one: these stay. */
+/* A reader that has entered a table and followed it to the next one keeps both. */
 static void test_named_tables_stay(void **state)
 {
 	struct counted_memory memory = { .limit = LONG_MAX };
@@ -221,7 +221,7 @@ static void *grow_and_shrink_till_end(void *argument)
 	return NULL;
 }
 
-/* What stays comes exactly once, while the table changes its size. */
+/* A scan visits keys that stay exactly once, while the table changes its size. */
 static void test_scan_while_it_grows(void **state)
 {
 	struct counted_memory memory = { .limit = LONG_MAX };

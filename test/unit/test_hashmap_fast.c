@@ -38,7 +38,7 @@ static bool is_there(struct map_world *w, uint64_t key)
 	return w->kind->find(w->map, &w->worker[0], key, &value) == MAP_PRESENT && value == key;
 }
 
-/* How often the words of the block are this one. */
+/* How many words of the block are equal to `word`. */
 static unsigned count_in_block(const struct map_world *w, uint64_t word)
 {
 	const uint64_t *block = w->memory.shared;
@@ -79,7 +79,7 @@ static void test_tables_lie_in_the_block(void **state)
 		}
 }
 
-/* More keys than were said: some are refused, with the reason, and the map is as it was. */
+/* More keys than were planned: some are refused, with the reason, and the map is as it was. */
 static void test_the_block_is_used_up(void **state)
 {
 	struct map_world w = open_world(10, 4, 1);
@@ -103,7 +103,7 @@ static void test_the_block_is_used_up(void **state)
 	maps_close(&w);
 }
 
-/* Larger or smaller than what is asked for next; what is taken again is zero. */
+/* Pieces larger or smaller than the next request; memory that is taken again is zero. */
 static void test_what_was_given_back_is_taken_again(void **state)
 {
 	enum { SMALL = 1 << 16 };
@@ -172,7 +172,7 @@ static void *unlock_later(void *bucket)
 	return NULL;
 }
 
-/* A writer that meets a locked bucket waits, and says how long; or it came too late for that. */
+/* A writer that meets a locked bucket counts its wait; if it came after the unlock, once more. */
 static void test_waiting_is_counted(void **state)
 {
 	struct map_world w = open_world(3000, 4, 1);

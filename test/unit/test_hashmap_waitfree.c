@@ -26,8 +26,9 @@ static void take(struct map_world *w, uint64_t hash)
 }
 
 /*
- * Four stripes. Others leave room for fewer entries than the copies that it takes to double 64
- * buckets, where all of one stripe are in one bucket. Once the others are gone it is tried again.
+ * Four stripes. COLLIDING keys of one stripe are all in one bucket, and make the table double. At
+ * 64 buckets the OTHERS leave too little memory for the copies that doubling takes. Once they are
+ * gone it is tried again.
  */
 static void test_growth_is_tried_again(void **state)
 {
@@ -64,7 +65,7 @@ struct reader {
 	_Atomic bool looks, end;
 };
 
-/* A value is its key's number and any multiple of KEYS. */
+/* A value is its key's number plus any multiple of KEYS. */
 static void *look(void *argument)
 {
 	struct reader *r = argument;
@@ -86,7 +87,7 @@ static void *look(void *argument)
 	return NULL;
 }
 
-/* Updates until there is no memory, or so many. How many were done. */
+/* Does so many updates, or fewer if memory runs out. Returns how many were done. */
 static uint64_t update(struct map_world *w, uint64_t updates)
 {
 	for (uint64_t i = 0; i < updates; i++) {

@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Of a value: half a bucket. */
+/* Largest relative error of a value: half a bucket. */
 #define OFF (1.0 / 128)
 
 static int new_histogram(void **state)
@@ -45,7 +45,7 @@ static double any(uint64_t i)
 	return exp2(128 * between_0_and_1(i) - 64);
 }
 
-/* About the times of an operation, some of which take long; s. */
+/* Like the times of an operation, some of which are long; s. */
 static double a_time(uint64_t i)
 {
 	return 20e-9 / (1.0001 - between_0_and_1(i));

@@ -63,8 +63,8 @@ static const char *const kinds[] = { "uniform",
 enum kind { UNIFORMLY, CLUMPS, DUPLICATES, ONE_POINT, COLLINEAR, FAR_AWAY, OUT_OF_REACH };
 
 /*
- * Sums of what is exact are the same in any order; ties are then possible, and only the same
- * formula breaks them alike.
+ * Exact values have the same sums in any order. Ties are then possible, and only the same formula
+ * breaks them alike.
  */
 static bool is_exact(enum kind kind)
 {
@@ -260,7 +260,8 @@ static void work(void *argument, struct worker *w)
 enum { BEST = RUNGS, VARIANTS };
 
 /*
- * Calls back with the solution of a variant, which is there that long. Done twice, it begins anew.
+ * Calls back with the solution of a variant, which is valid during the call. Solves twice: the
+ * second time has to begin anew.
  */
 static void solve(struct fixture *f, struct problem *p, unsigned threads, unsigned variant,
 		  void (*then)(const struct problem *, const struct solution *, void *),
@@ -317,7 +318,7 @@ static void agrees(const struct problem *p, const struct solution *s, void *answ
 
 /*
  * Where ties are possible, and where short numbers make them likely, `best` may go another way; but
- * each step of it must be one.
+ * each of its steps must be right.
  */
 static void try_case(struct fixture *f, struct problem *p, bool exact)
 {
@@ -333,7 +334,7 @@ static void try_case(struct fixture *f, struct problem *p, bool exact)
 	answer_free(&plain);
 }
 
-/* Which it is: a failure is to be found again. */
+/* The case at hand, so that a failure can be found again. */
 static char at_hand[128];
 
 static int say_which(void **state)
@@ -371,7 +372,7 @@ static int all_agree(struct team *team, void *argument)
 	return 0;
 }
 
-/* Of each point a cluster, and no point twice: nothing moves. */
+/* As many clusters as points, and no point twice: no centre moves. */
 static int every_point_is_a_cluster(struct team *team, void *argument)
 {
 	struct fixture *f = argument;
@@ -384,7 +385,7 @@ static int every_point_is_a_cluster(struct team *team, void *argument)
 	return 0;
 }
 
-/* ---- numbers that are no numbers any more when squared ---- */
+/* ---- values whose squares overflow or underflow ---- */
 
 static void is_wrong(const struct problem *p, const struct solution *s, void *unused)
 {
@@ -392,7 +393,7 @@ static void is_wrong(const struct problem *p, const struct solution *s, void *un
 	assert_non_null(solution_verify(p, s));
 }
 
-/* `best` works in a unit of its own; the ladder does not, and that is found. */
+/* `best` works in a unit of its own; the ladder does not, and verification finds that. */
 static int squares_out_of_range(struct team *team, void *argument)
 {
 	static const struct {
@@ -424,7 +425,7 @@ static int squares_out_of_range(struct team *team, void *argument)
 	return 0;
 }
 
-/* Of points that differ in their last bits only, no mean is where its double is. */
+/* If points differ only in their last bits, their means lie between doubles. */
 static int means_between_doubles(struct team *team, void *argument)
 {
 	struct fixture *f = argument;
@@ -449,7 +450,7 @@ static int means_between_doubles(struct team *team, void *argument)
 
 /* ---- wrong answers ---- */
 
-/* Deep, so that it can be spoilt. */
+/* A deep copy, so that the solution can be spoilt. */
 struct copy {
 	struct problem p;
 	struct solution s;
@@ -524,7 +525,7 @@ static int wrong_answers_are_found(struct team *team, void *argument)
 	s->from[0] = y;
 	x = s->centre[3];
 	s->centre[3] += 1e-12;
-	assert_wrong(&copy, "centre 1 of 0 points"); /* that had to stay */
+	assert_wrong(&copy, "centre 1 of 0 points"); /* which had to stay */
 	s->centre[3] = x;
 
 	copy.p.iterations = s->iterations + 1;

@@ -61,8 +61,8 @@ static void test_checker(void **state)
 }
 
 /*
- * Where others have the CPUs, each round waits for three threads to have been on one: so of one map
- * there are FEWEST rounds, and more as long as SECONDS last.
+ * On busy CPUs each round waits until all three threads have run. So each map gets FEWEST rounds,
+ * and more as long as SECONDS last.
  */
 enum { THREADS = 3, KEYS = 2, EACH = 6, FEWEST = 200, SECONDS = 4 };
 
@@ -84,7 +84,7 @@ struct player {
 	unsigned thread;
 };
 
-/* Of one bucket until the table has 2^20. */
+/* Keys of one bucket until the table has 2^20 buckets. */
 static uint64_t arena_key(unsigned k)
 {
 	return maps_key_of((uint64_t)k << 40);
@@ -121,7 +121,7 @@ static void note(struct arena *a, unsigned thread, unsigned i, uint64_t random)
 	o->returned = atomic_fetch_add(&a->clock, 1);
 }
 
-/* Known values. */
+/* Gives each key a known value, or removes it. */
 static void set_up(struct arena *a)
 {
 	struct map_world *w = a->w;
@@ -174,7 +174,7 @@ static void play_round(struct arena *a, unsigned thread)
 			w->kind->remove(w->map, &w->worker[thread], arena_key(KEYS + i));
 	}
 	maps_call(w->kind->rest, w, thread);
-	/* who waits at a barrier rests no more */
+	/* a thread that waits at the barrier does not rest, and would delay reclamation */
 	maps_call(w->kind->end, w, thread);
 }
 
@@ -200,7 +200,7 @@ static void *play(void *argument)
 	return NULL;
 }
 
-/* How many histories can't have been. */
+/* How many histories are not linearizable. */
 static unsigned bad_histories(const struct map_kind *kind, unsigned rounds)
 {
 	struct map_shape shape = maps_small;
@@ -242,7 +242,7 @@ static void test_maps_are_linearizable(void **state)
 	}
 }
 
-/* Answers a lookup as it answered this thread before. */
+/* Answers a lookup as it answered this thread's last lookup, if that was of the same key. */
 static struct {
 	uint64_t key, value;
 	enum map_answer answer;
@@ -287,7 +287,7 @@ static void *put_again_and_again(void *argument)
 	while (!p->stop) {
 		const uint64_t value = 1 + p->puts;
 
-		/* no memory: where the other is off its CPU, what was replaced stays */
+		/* no memory: while the other thread is off its CPU, replaced entries are kept */
 		if (p->w->kind->upsert(p->w->map, self, arena_key(0), &value) != MAP_NO_MEMORY)
 			p->puts++;
 		maps_call(p->w->kind->rest, p->w, 1);
@@ -296,7 +296,7 @@ static void *put_again_and_again(void *argument)
 	return NULL;
 }
 
-/* Of a key that was put since, however often it is put anew meanwhile. */
+/* How many removals miss a key that is there, while another thread replaces its value. */
 static unsigned long lost_removals(struct putter *p)
 {
 	struct worker *self = &p->w->worker[0];

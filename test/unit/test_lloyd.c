@@ -54,7 +54,7 @@ static double uniform(struct dice *dice)
 /* A problem, with all that it consists of. */
 struct given {
 	struct problem problem;
-	double *x, *start; /* exactly the values in the points' type */
+	double *x, *start; /* the values, as rounded to the points' type */
 	const char *kind;
 	uint64_t seed;
 };
@@ -145,7 +145,7 @@ static double of_all_sizes(struct dice *dice, size_t i, unsigned j)
 	return ldexp(uniform(dice) - 0.5, (int)(j % 5) * 12 - 24);
 }
 
-/* Of which the squares are no floats. */
+/* Values whose squares no float holds. */
 static double huge(struct dice *dice, size_t i, unsigned j)
 {
 	return 1e37 * clustered(dice, i, j);
@@ -291,7 +291,8 @@ static struct job run(const struct given *g, enum prune prune, unsigned threads,
 }
 
 /*
- * Scores are of the points' type, and relative to the middle of the box; so exact they have to be.
+ * How exact square distances have to be: scores are of the points' type, and relative to the middle
+ * of the box.
  */
 static double tolerance(const struct given *g)
 {
@@ -424,8 +425,8 @@ static void are_same(const struct given *g, const struct kept *a, const struct k
 }
 
 /*
- * What has no kind of pruning that was asked for is not tried with it; but auto, none and bounds
- * fit all.
+ * A kind of pruning that does not fit the problem is not tried; auto, none and bounds fit all
+ * problems.
  */
 static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 {
@@ -433,8 +434,8 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 
 	for (unsigned prune = PRUNE_AUTO; prune <= PRUNE_CELLS; prune++) {
 		/*
-		 * Each kind of data with each number of threads, at another seed: on one CPU, they
-		 * wait for each other most of the time.
+		 * One number of threads for each seed, so that each kind of data meets all of them
+		 * over the seeds: on one CPU, threads wait for each other most of the time.
 		 */
 		const unsigned threads =
 			1 + (unsigned)(g->seed + g->seed / LENGTH(kinds) + prune) % MOST_THREADS;
@@ -444,7 +445,7 @@ static void any_way_gives_the_same(const struct given *g, uint64_t iterations)
 		if (!job.fits)
 			continue;
 		are_same(g, &plain.kept, &job.kept, prune, threads);
-		/* With few points, those from the middles of cells may come on top. */
+		/* With few points, distances from the middles of cells may come on top. */
 		assert_true(job.kept.distances <=
 			    2 * job.kept.iterations * g->problem.points.n * g->problem.k);
 		drop(&job.kept);
@@ -464,8 +465,8 @@ static void test_pruning_and_threads_change_nothing(void **state)
 }
 
 /*
- * Large enough for blocks, cells and bounds that small ones never fill; clusters, so that something
- * can be pruned.
+ * Large enough for blocks, cells and bounds that small problems never fill; clustered, so that
+ * something can be pruned.
  */
 static struct given larger_problem(uint64_t seed, double shift)
 {
@@ -538,7 +539,7 @@ static void test_of_more_points_than_a_method_can_count(void **state)
 	assert_true(lloyd_bytes(&p, PRUNE_CELLS) > 0);
 }
 
-/* Memory is never the reason to refuse auto where none fits: it prunes less. */
+/* PRUNE_AUTO is never refused for its memory if PRUNE_NONE fits: it prunes less. */
 static void test_of_less_room_than_pruning_needs(void **state)
 {
 	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 32 },
@@ -564,7 +565,7 @@ static void test_of_less_room_than_pruning_needs(void **state)
 	}
 }
 
-/* Two dimensions have cells, which go on with bounds, or else with none. */
+/* In two dimensions there are cells, followed by bounds or, without room, by no pruning. */
 static void test_of_less_room_than_what_follows_needs(void **state)
 {
 	struct problem p = { .points = { .real = REAL_DOUBLE, .n = 100000, .d = 2 },
@@ -788,7 +789,7 @@ static void test_terms_are_the_nearest_integers(void **state)
 	}
 }
 
-/* Points that come and go, around the end of 64 bits and back. */
+/* Points come and go; sums of 64 bits may wrap around and back. */
 static void test_sums_by_changes(void **state)
 {
 	enum { D = 11, K = 5, POINTS = 300 };
@@ -832,7 +833,7 @@ static void test_sums_by_changes(void **state)
 	}
 }
 
-/* Of the centres of one group. */
+/* The winner among the centres of one group. */
 static struct winner plain_winner(const double *x, const double *c, const double *half, unsigned d,
 				  unsigned k, unsigned first, unsigned n)
 {
@@ -854,7 +855,7 @@ static struct winner plain_winner(const double *x, const double *c, const double
 	return w;
 }
 
-/* Of one instruction set: whole numbers, of which all scores are exact. */
+/* The kernels of one instruction set, on whole numbers, of which all scores are exact. */
 static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, unsigned k)
 {
 	const size_t bytes = real_bytes(real), n = t->block;
@@ -899,7 +900,7 @@ static void tiles_are_right(const struct tiles *t, enum real real, unsigned d, u
 	t->nearest_two(block, &packed, label, score, bests, seconds);
 	assert_memory_equal(again, label, n * sizeof(*label));
 	t->lower(block, bests, d, packed.groups, 1, lower, squares);
-	/* an order in which nothing lies beside its neighbour, and a number that no four divide */
+	/* no point beside its neighbour, and a number of points that is no multiple of four */
 	for (unsigned i = 0; i < n; i++)
 		list[i] = (uint16_t)(i * 5 % (n - 1));
 	for (size_t i = 0; i < n; i++) {
@@ -1046,7 +1047,7 @@ static void test_each_instruction_set(void **state)
 	assert_true(sets >= 2);
 }
 
-/* Wider ones are later in the order, and whoever has one has those before. */
+/* Wider sets are later in the order, and a processor that has one has those before it. */
 static void test_sets_of_instructions(void **state)
 {
 	(void)state;

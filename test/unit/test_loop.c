@@ -63,7 +63,7 @@ static void test_a_count_is_done_exactly(void **state)
 	}
 }
 
-/* The flag says from when on it does not count: what is left of the work is done all the same. */
+/* Work done after the flag goes up does not count, but all of it is done. */
 static void test_a_count_is_done_also_where_another_is_done_first(void **state)
 {
 	struct sight s = { .stop_at = 50000 };

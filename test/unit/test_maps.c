@@ -16,7 +16,7 @@
 #include "maps.h"
 
 enum { KEYS = 300 };
-/* Any keys: the least, the largest, and what a table may take for a mark of its own. */
+/* All kinds of keys: the least, the largest, and such as a table may use as its own marks. */
 static uint64_t key_of(unsigned i)
 {
 	static const uint64_t special[] = { 0,
@@ -99,7 +99,7 @@ static void see(void *argument, uint64_t key, const uint64_t *value)
 	s->count[k]++;
 }
 
-/* As many as the model has, each once, with its value. */
+/* The map has the keys of the model, each once, with its value. */
 static void assert_as_model(struct map_world *w, const struct model *m)
 {
 	struct seen s = { .m = m, .words = w->shape.words };
@@ -159,7 +159,7 @@ static void test_random_histories(void **state)
 		}
 }
 
-/* Shapes hold for stripes, too: a bijection, and its inverse. */
+/* The hash is a bijection, and maps_key_of() its inverse. */
 static void test_hash(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regions for LIKWID, against a stand-in of its library that aborts where LIKWID could not bear
- * what is asked of it (test/stand-in/likwid.c); and that the stand-in does.
+ * Regions for LIKWID, with a stand-in for its library (test/stand-in/likwid.c) that aborts on calls
+ * that LIKWID could not bear; and tests that the stand-in aborts.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ static char folder[PATH_MAX], file[] = "/tmp/locus-markers-XXXXXX";
 
 static bool nowhere; /* no library is found */
 
-/* Instead of the C library's. */
+/* In the place of the C library's, so that a test can hide LIKWID. */
 void *dlopen(const char *path, int flags)
 {
 	void *(*real)(const char *, int), *symbol = dlsym(RTLD_NEXT, "dlopen");
@@ -69,7 +69,7 @@ static bool loaded(void)
 	return found;
 }
 
-/* What may be had of two CPUs. */
+/* Two CPUs that this process may use, or the only one. */
 static unsigned cpus(int cpu[2])
 {
 	cpu_set_t set;
@@ -82,7 +82,7 @@ static unsigned cpus(int cpu[2])
 	return n;
 }
 
-/* As likwid-perfctr -C does it. */
+/* Sets the environment as likwid-perfctr -C does. */
 static void wrap(const int cpu[2], unsigned n, const char *events)
 {
 	char list[32];
@@ -243,7 +243,7 @@ static void test_several_groups_take_turns(void **state)
 	assert_int_equal(calls_in_file("numa_by_thread_1_2__x_-0", want.cpu[want.threads - 1]), 1);
 }
 
-/* LIKWID counts on one CPU of two: there alone regions are entered. */
+/* LIKWID counts on one CPU of two: regions are entered only there. */
 static int entered_in_part(struct team *t, void *argument)
 {
 	const struct wanted *want = argument;
@@ -275,7 +275,7 @@ static void test_only_where_likwid_counts(void **state)
 	assert_int_equal(calls_in_file("numa_static_0123456789abcdef-0", want.cpu[0]), 1);
 }
 
-/* Why LIKWID is not to be had. */
+/* LIKWID can't be used: *why says why. */
 static void refused(char **why)
 {
 	assert_null(markers_open(why));
@@ -306,8 +306,8 @@ static void copy_file(const char *from, const char *to)
 }
 
 /*
- * A LIKWID in a folder of its own, and in LD_PRELOAD, as under likwid-perfctr -C, the one of its
- * libraries that pins.
+ * Puts a LIKWID into a folder of its own, and its library that pins into LD_PRELOAD, as
+ * likwid-perfctr -C does.
  */
 static void install(const char *version, char *library, char *folder_of_it)
 {
@@ -323,7 +323,7 @@ static void install(const char *version, char *library, char *folder_of_it)
 	setenv("LD_PRELOAD", preload, 1);
 }
 
-/* What the doctor asks: by the names, and in the order, in which it would be loaded. */
+/* What the doctor asks: the library's names are tried in the order in which it is loaded. */
 static void test_what_would_be_loaded(void **state)
 {
 	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX], *found, *why;
@@ -374,7 +374,7 @@ static void test_left_out(void **state)
 	(void)state;
 	cpus(want.cpu);
 	wrap(want.cpu, 1, "MEM");
-	assert_true(perfctr_asked()); /* nevertheless: the counters are LIKWID's */
+	assert_true(perfctr_asked()); /* all the same: LIKWID has the counters */
 	refused(&want.why);
 	assert_non_null(strstr(want.why, "--without-likwid"));
 	free(want.why);
@@ -460,7 +460,7 @@ static void test_a_cpu_that_is_not_ours(void **state)
 	free(want.why);
 }
 
-/* One CPU reads zero: the region is not counted there. Counters of a socket alone tell nothing. */
+/* One CPU reads zero: the region is not counted there. A socket's counters can't tell that. */
 static int entered_and_zero(struct team *t, void *argument)
 {
 	struct wanted *want = argument;
@@ -538,7 +538,7 @@ static void test_a_library_without_regions(void **state)
 	rmdir(home);
 }
 
-/* Since 5.5 LIKWID adds up what all groups counted in a region: one counts alone. */
+/* Since 5.5 LIKWID adds up what all groups counted in a region: so only one group counts. */
 static void test_groups_that_are_not_kept_apart(void **state)
 {
 	char home[] = "/tmp/locus-likwid-XXXXXX", library[PATH_MAX];
@@ -694,7 +694,7 @@ static int main_cpu(void)
 	return -1;
 }
 
-/* Of perf_event's counters, which new threads inherit. */
+/* A thread older than perf_event's counters, which only new threads inherit. */
 __attribute__((unused)) static void there_before(const struct standin *s)
 {
 	static int cpu;
@@ -721,7 +721,7 @@ static void *start_one(void *standin)
 	return NULL;
 }
 
-/* Two threads that were met on one CPU. */
+/* Two threads enter a region on one CPU. */
 static void one_column(const struct standin *s)
 {
 	struct standin own = *s;
@@ -733,7 +733,7 @@ static void one_column(const struct standin *s)
 	pthread_join(thread, NULL);
 }
 
-/* Of two CPUs that LIKWID counts, on one. */
+/* A region is entered on one of the two CPUs on which LIKWID counts. */
 static void too_few(const struct standin *s)
 {
 	struct standin own = *s;

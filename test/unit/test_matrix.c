@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of numbers: whatever the division, the same; whatever the file, no harm. */
+/* Files of numbers: the same however their rows are divided; no file does any harm. */
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -34,8 +34,8 @@ static void test_what_no_float_holds_is_refused(void **state)
 }
 
 /*
- * Rows among empty lines and comments, so that lines are no rows; more than one block, more than
- * one mark.
+ * Writes the same rows as CSV and as NPY. The CSV file has empty lines and comments, so that line
+ * numbers are not row numbers, and is longer than one block and than the rows of one mark.
  */
 static void write_both(size_t n, unsigned d, double *x)
 {
@@ -160,7 +160,7 @@ static void test_a_file_that_shrinks_is_noticed(void **state)
 	free(x);
 }
 
-/* What waits ends this test. */
+/* The alarm ends the test if opening a file waits. */
 static void test_what_is_no_file_is_refused_at_once(void **state)
 {
 	(void)state;
@@ -174,7 +174,10 @@ static void test_what_is_no_file_is_refused_at_once(void **state)
 	alarm(0);
 }
 
-/* Twice from what standard input is meanwhile; -1: it is closed. With a word it is refused so. */
+/*
+ * Reads standard input twice while it is `input`; -1: it is closed. With a word: it is refused, and
+ * the reason has this word.
+ */
 static bool reads_input(int input, const char *word)
 {
 	const int kept = dup(STDIN_FILENO);

@@ -26,7 +26,7 @@
 #include "machine/topology/topology.h"
 
 enum { THREADS = 5 };
-/* Of most tests. */
+/* In most tests. */
 enum { ALLOCATIONS = 2, BATCHES = 2, SAMPLES = 2 };
 
 /* What the callbacks were called with, in order. */
@@ -135,7 +135,7 @@ static const struct role by_units[] = { { "worker", NULL, BY_COUNT }, { 0 } },
 			 roles[] = { { "chase", one_worker, BY_COUNT },
 				     { "background", NULL, BY_DEADLINE },
 				     { 0 } };
-/* In all; of three workers the first two have one more. */
+/* Units of all workers: of three, the first two have one more. */
 enum { FIXED = 122 };
 
 struct bench {
@@ -247,7 +247,7 @@ static void test_calibration_finds_a_count(void **state)
 	end(&b);
 }
 
-/* As where a host gives the CPU to others. */
+/* A pause in the first sample, as where a host gives the CPU to others. */
 static void with_a_pause(void *state, struct worker *w)
 {
 	const double end = clock_now() + 1e-2;
@@ -289,7 +289,7 @@ static void test_a_deadline_ends_the_work(void **state)
 
 	(void)state;
 	run(&b, by_flag, 2, (struct benchmark){ .roles = timed });
-	/* none, where time was up before anybody had begun: a slow machine's */
+	/* no time if the deadline passed before anybody had begun, on a slow machine */
 	for (size_t i = 0; i < b.series.samples; i++)
 		assert_true(isnan(b.series.time[i]) || b.series.time[i] > 0);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
@@ -307,7 +307,7 @@ static void test_work_that_ends_by_itself(void **state)
 	end(&b);
 }
 
-/* One worker counts; the others go on until it is done, and their units are nobody's time. */
+/* One worker has a count; the others go on until it is done, and their units do not count. */
 static void test_roles(void **state)
 {
 	struct bench b;
@@ -369,7 +369,7 @@ static void work_counting(void *state, struct worker *w)
 	cpus_of[w->index].working = allowed();
 }
 
-/* More threads than CPUs, none of which is noisy: all disturb each other. */
+/* More threads than CPUs disturb each other, but no sample is noisy. */
 static void test_threads_that_float_move_at_work_alone(void **state)
 {
 	struct bench b;
@@ -394,7 +394,7 @@ static void test_threads_that_float_move_at_work_alone(void **state)
 
 /* ---- a worker that can't do its work ---- */
 
-/* The last worker can't from its n-th call on. */
+/* The last worker fails from call number `from` on. */
 struct failing {
 	struct bench bench;
 	unsigned from;
@@ -484,7 +484,7 @@ static void test_a_sample_is_as_long_as_planned(void **state)
 	b.planned.sample = 2.5e-3;
 	go(&b);
 	assert_true(b.diary.of[0].count == UINT64_MAX);
-	/* longer, where ends come late */
+	/* longer if workers end late */
 	assert_true(b.series.duration >= 2.5e-3 && b.series.duration <= 0.05);
 	end(&b);
 }
@@ -518,14 +518,14 @@ static void test_a_fixed_count_may_be_none(void **state)
 
 /* ---- scored over the time in which all are at work ---- */
 
-/* What the others did when the first was done. */
+/* Units that each other worker has done when the first one is done. */
 enum { BEFORE_THE_END = 10 };
 static _Atomic unsigned waited_for;
 static double expected[64];
 static unsigned expectations;
 
 /*
- * Worker 0 does what it is told, or a hundred, when the others have done ten; they wait for the
+ * Worker 0 does its count, or 100 units, when the others have done ten each. These wait for the
  * flag, and do the rest. So the workers' speeds are as different as can be, and all counts are
  * known.
  */
@@ -561,8 +561,8 @@ static void expect_nobody(void *state)
 }
 
 /*
- * From when the last one came to when the first one was done, by what each did on the average until
- * then.
+ * Expects the time from the begin of the last worker to the end of the first one, over the units
+ * that each had done until then on average.
  */
 static void expect_together(void *state, const struct trial *t, struct result *r)
 {
@@ -644,8 +644,8 @@ static void test_samples_without_a_time_spoil_no_batch(void **state)
 enum { MEETINGS = 4 };
 
 /*
- * Who sits where in an execution, and over all that are samples: how often two met, how often each
- * began, with which number.
+ * Who sits where in an execution. Over all samples: how often two workers met, how often each of
+ * them began, and which numbers their meetings had.
  */
 static struct seats {
 	_Atomic int of[THREADS][2];	  /* by group and role: the worker, plus one */
@@ -660,7 +660,7 @@ static void sit_down(void *state, struct worker *w)
 	(void)state;
 	atomic_fetch_add(&seats.calls, 1);
 	if (w->group >= w->threads / 2 || w->role > 1)
-		return; /* seen by its place being empty */
+		return; /* its empty place shows it */
 	seats.of[w->group][w->role] = (int)w->index + 1;
 	seats.number[w->group] = w->meeting;
 	while (w->done < w->count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory modules: of made-up tables of firmware, and of made-up trees of EDAC. */
+/* Memory modules, from made-up tables of firmware and made-up trees of EDAC. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ static void add_text(const char *texts)
 	add("", 1);
 }
 
-/* As of SMBIOS 3.3, with 0x5c bytes; fewer of it as older versions have. */
+/* A module as of SMBIOS 3.3, which has 0x5c bytes, or its first ones as in older versions. */
 static void add_module(unsigned length, unsigned size, unsigned type, unsigned speed,
 		       unsigned configured)
 {
@@ -122,7 +122,7 @@ static void what_older_firmware_lacks_is_not_known(void **state)
 	assert_true(!found.kind[3].speed);
 }
 
-/* Each beginning of a table, and each with a length that is not so. */
+/* A table that is cut at each byte, and one whose first structure has each wrong length. */
 static void a_table_that_is_cut_ends_there(void **state)
 {
 	size_t whole;

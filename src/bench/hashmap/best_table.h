@@ -28,7 +28,7 @@ struct best_table {
 	_Atomic size_t moved;
 };
 
-/* `homes`: a power of two. NULL with errno. */
+/* NULL with errno. */
 struct best_table *table_new(const struct best_memory *, size_t homes, size_t reserved,
 			     size_t overflow);
 void table_free(const struct best_memory *, struct best_table *);
