@@ -12,7 +12,7 @@
 #include "kit/random.h"
 
 struct best_seed {
-	uint64_t turn, times; /* xor-ed, then multiplied: odd */
+	uint64_t turn, times; /* xor-ed with the key; the multiplier, which is odd */
 };
 
 static inline struct best_seed best_seed_of(uint64_t seed)

@@ -55,7 +55,7 @@ struct best_table *tables_follow(struct best_handle *h, struct best_table *t)
 
 	if (next == named(h, i))
 		return next;
-	h->table = &h->map->none; /* its name may go: the next operation renews both */
+	h->table = &h->map->none; /* it may lose its name below: the next operation renews both */
 	set_name(h, i, next);
 	/*
 	 * While t or its next is the current table, the next has not been replaced. Later it may

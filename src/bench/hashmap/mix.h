@@ -63,7 +63,7 @@ void mix_draw(const struct mix *, uint64_t stream, uint64_t first, bool read_onl
 /* Whether key i is in the map at the start: chosen so that the mix keeps the map's size. */
 bool mix_holds(const struct mix *, uint64_t i);
 
-/* A word of a value. The stamp tells when it was written; verify.c can tell mixed values. */
+/* A word of the value of one write: verify.c finds words that do not belong together. */
 static inline uint64_t mix_word(uint64_t key, uint64_t stamp, unsigned word)
 {
 	return key + stamp * MAP_MOST_WORDS + word;
