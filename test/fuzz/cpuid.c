@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLBs as any processor might describe them: six words an answer, which are leaf, subleaf and the
- * registers.
+ * TLBs from arbitrary CPUID answers. The input has six words for each answer: leaf, subleaf and the
+ * four registers.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text files of numbers. */
+/* Text files with numbers. */
 #include "fuzz.h"
 #include "matrix.h"
 

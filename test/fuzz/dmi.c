@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Firmware's table of the machine's parts, as it stands in /sys/firmware/dmi/tables/DMI. */
+/* The DMI table of the firmware, as in /sys/firmware/dmi/tables/DMI. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 void fuzz_dmi(const uint8_t *data, size_t size)
 {
 	struct modules found = { 0 };
-	uint8_t *table = malloc(size ? size : 1); /* no longer, so that reading beyond is seen */
+	uint8_t *table = malloc(size ? size : 1); /* exact, so that sanitizers see overruns */
 	unsigned told = 0;
 
 	must(table);

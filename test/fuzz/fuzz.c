@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of targets, and what they share. */
+/* The table of targets, and helpers that they share. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ char *text_from(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1);
 
 	must(text);
-	if (size) /* of no bytes there may be no address */
+	if (size) /* without bytes, data may be NULL */
 		memcpy(text, data, size);
 	text[size] = '\0';
 	return text;
@@ -90,7 +90,7 @@ static struct {
 	FILE *file, *out, *err;
 } heard;
 
-/* The variables, and not the descriptors: what a sanitizer reports still arrives. */
+/* Replaces the variables, not the descriptors, so that reports of sanitizers still arrive. */
 void listen_begin(void)
 {
 	static char name[] = "locus";

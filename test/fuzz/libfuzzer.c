@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Under libFuzzer, whose main() this has: the environment says which target. */
+/* The fuzzer, with the main() of libFuzzer: LOCUS_FUZZ_TARGET names the target. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "kit/matrix.h"
 
-/* One line, which any terminal can show, that begins with the file's name. */
+/* A reason is one printable line that begins with the file's name. */
 static void check_reason(const char *why, const char *path)
 {
 	must(!strncmp(why, path, strlen(path)) && strlen(why) > strlen(path) + 10);
@@ -58,7 +58,7 @@ void fuzz_matrix(const uint8_t *data, size_t size)
 		check_reason(why, m->path);
 		return;
 	}
-	/* Not their product: rows may lack values until they are read. */
+	/* Their product may exceed the size: missing values are noticed only when rows are read. */
 	must(matrix_rows(s) && matrix_rows(s) <= size);
 	must(matrix_columns(s) && matrix_columns(s) <= size + 1);
 	read_all(s, size % 2 ? REAL_FLOAT : REAL_DOUBLE, size % matrix_rows(s), m->path);

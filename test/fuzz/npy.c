@@ -8,8 +8,8 @@
 #include "matrix.h"
 
 /*
- * With NPY's magic it is a file as it stands; else a header and, in the lines after it, values, of
- * which a file is made.
+ * Input that begins with NPY's preamble is a whole file. Other input is a line with a header and
+ * then values, to which the preamble is added.
  */
 void fuzz_npy(const uint8_t *data, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines of every benchmark in the table, and of the suite, planned as --dry-run does.
- * Refused with a message on stderr, or every trial has a name, an identity of its own, and a line
- * in the plan.
+ * Command lines of every benchmark in the table, and of the suite, planned as --dry-run does. A
+ * command line is refused with a message on stderr, or every trial has a name, a unique identity,
+ * and a line in the plan.
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@
 
 enum { MOST_WORDS = 64 };
 
-/* As it stands it goes into the record, whatever the words were. */
+/* Whatever the words were, the text must be valid UTF-8: it goes into the record. */
 static void check_text(const char *text)
 {
 	json_t *json = json_string(text);
@@ -71,7 +71,7 @@ static int plan_on(const struct benchmark *b, const struct options *o, const str
 	return status;
 }
 
-/* With --bind the machine is restricted to it, as run() does: so it takes one of its own. */
+/* --bind restricts the machine, as run() does: so that needs a machine that is not shared. */
 static int plan_command(const struct benchmark *b, int argc, char **argv, unsigned choice)
 {
 	const char *why = NULL;
@@ -99,11 +99,11 @@ static const struct benchmark *choose(unsigned number)
 	while (benchmarks[rows])
 		rows++;
 	number %= rows + 2;
-	/* the last two: the one for tests, and none */
+	/* the last two numbers: the benchmark for tests, and none (the suite) */
 	return number < rows ? benchmarks[number] : benchmarks_for_tests[number - rows];
 }
 
-/* Standard input may be named as a file of points. */
+/* Empties stdin, as a command line may name it as a file of points. */
 static void shut_input(void)
 {
 	static bool done;
@@ -114,7 +114,7 @@ static void shut_input(void)
 	done = true;
 }
 
-/* A letter says which benchmark, a digit which machine; then a line for each word. */
+/* The input: a letter for the benchmark, a digit for the machine, then a line for each word. */
 void fuzz_options(const uint8_t *data, size_t size)
 {
 	const struct benchmark *b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where threads are to be: --bind, layouts, and descriptions of machines. */
+/* Places of threads: --bind, layouts, and descriptions of machines. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -25,8 +25,8 @@ static void check_places(const struct machine *m, const struct place *place, uns
 }
 
 /*
- * Refused with a sentence, in errno whose fault it is; or on CPUs of the machine, each with one
- * thread unless more may be.
+ * A binding is refused with a reason and an errno; or threads are on CPUs of the machine, at most
+ * one on each unless `more` (oversubscription) is allowed.
  */
 static void bind_threads(const struct machine *m, const char *bind, unsigned n, bool more)
 {
@@ -71,10 +71,7 @@ static void expand_layout(const struct machine *m, const char *word, unsigned th
 	free(layouts);
 }
 
-/*
- * Two bytes say on which machine and how many threads; then a word, which may be what one binds to,
- * or a layout.
- */
+/* The input: a byte for the machine, one for the threads, then a word: a binding or a layout. */
 void fuzz_places(const uint8_t *data, size_t size)
 {
 	const struct machine *m;
@@ -93,10 +90,7 @@ void fuzz_places(const uint8_t *data, size_t size)
 	free(word);
 }
 
-/*
- * hwloc needs the square of the time for twice as many CPUs, and what they are is the product of
- * the numbers.
- */
+/* hwloc's time grows with the square of the CPUs, whose number is the product of all numbers. */
 static bool is_small(const char *description)
 {
 	double product = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record that --resume meets. Refused, it is as it was. Taken, what is left are whole lines from
- * its beginning, and no more is cut off than an unfinished line, or what is behind zeros; ours come
- * behind them, and it can be resumed again.
+ * A record given to --resume. If it is refused, it is unchanged. If it is accepted, whole lines
+ * from its beginning remain, and only an unfinished line, or a line with zeros and all behind it,
+ * is cut off. New lines are added behind, and the record can be resumed again.
  */
 #include "fuzz.h"
 
@@ -20,7 +20,7 @@ struct bytes {
 	size_t n;
 };
 
-/* "@" stands for this host, whose name no corpus can know. */
+/* Replaces "@" by the name of this host, which a corpus can't know. */
 static struct bytes with_host(const uint8_t *data, size_t size)
 {
 	static const char mark[] = "\"@\"";

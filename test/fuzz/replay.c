@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay               runs each target on the files of its folder in FUZZ_CORPUS: a line of TAP
- * for each target replay TARGET FILE.. runs one target on these files, in this process, for a
- * debugger
+ * Without arguments, replay runs each target on the files of its folder in FUZZ_CORPUS, and prints
+ * a line of TAP for each target. Each file has a process of its own, so that a crash or a hang
+ * fails its target only.
  *
- * Each file has a process of its own, so that one that crashes or hangs fails its target, and not
- * those after it.
+ * With TARGET FILE..., it runs one target on these files in this process, for a debugger.
  */
 #include "fuzz.h"
 
@@ -37,14 +36,14 @@ static void run_file(const struct target *t, const char *path)
 	size = fread(bytes, 1, sizeof(bytes), f);
 	must(feof(f));
 	fclose(f);
-	data = malloc(size ? size : 1); /* no longer than it is, so that reading beyond is seen */
+	data = malloc(size ? size : 1); /* exact, so that sanitizers see reads beyond */
 	must(data);
 	memcpy(data, bytes, size);
 	t->run(data, size);
 	free(data);
 }
 
-/* How it ended, in a process of its own; an empty text: well. */
+/* Runs a file in a child process; returns how that failed, or an empty text. */
 static const char *try_file(const struct target *t, const char *path)
 {
 	static char how[64];
@@ -77,7 +76,7 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* A target without files would be a test that can't fail. */
+/* A target without files fails: it would be a test that can't fail. */
 static bool try_folder(const struct target *t, const char *corpus, unsigned number)
 {
 	char path[PATH_MAX];

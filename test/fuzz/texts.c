@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts of /proc and /sys, each read in all ways that there are. The first line is a key to be
- * found in the others.
+ * Texts of /proc and /sys: every parser reads the same text. The first line of the input is a key,
+ * to be found in the other lines.
  */
 #include "fuzz.h"
 
@@ -75,7 +75,7 @@ static void read_stat(const char *text)
 	free(copy);
 }
 
-/* Any text can be a string of JSON; in too little room, the beginning of it can. */
+/* Any text becomes a string of JSON; in a small buffer, its beginning does. */
 static void print_utf8(const char *text)
 {
 	json_t *whole = utf8_json(text), *part;

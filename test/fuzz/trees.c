@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read of a whole /proc and /sys. The input is such a tree: a line "@PATH", then the file,
- * up to the next such line. Paths that nobody reads are left out. Files are written only where they
- * differ from the last input's.
+ * Readers of a whole /proc and /sys. The input is a tree of files: for each a line "@PATH", then
+ * its contents up to the next such line. Paths outside the table below are ignored. A file is
+ * written only if it differs from that of the last input.
  */
 #include "fuzz.h"
 
@@ -33,8 +33,8 @@
 #define DMI    "/sys/class/dmi/id"
 
 /*
- * Of groups, those that the seeds name: "job" below the root of version 2, and of version 1's
- * memory, cpu and cpuset.
+ * Paths that are read. The only cgroup is "job", which the seeds name: below the root of version 2,
+ * and below the memory, cpu and cpuset hierarchies of version 1.
  */
 static const char *const paths[] = {
 	"/proc/cmdline",
@@ -123,7 +123,7 @@ static const char *const paths[] = {
 };
 enum { PATHS = sizeof(paths) / sizeof(*paths) };
 
-/* What lies in the tree; NULL: no such file. */
+/* The contents of each file in the tree; NULL: there is no such file. */
 static struct held {
 	uint8_t *bytes;
 	size_t n;
@@ -136,10 +136,7 @@ static void end_tree(void)
 		free(held[i].bytes);
 }
 
-/*
- * All folders are there from the beginning, so that what is found does not depend on the inputs
- * before.
- */
+/* Makes all folders at once, so that results do not depend on earlier inputs. */
 static void begin_tree(void)
 {
 	if (*root)
@@ -207,7 +204,7 @@ static const struct machine *machine(void)
 	if (!m) {
 		m = machine_open("node:2 l2:1(size=1048576) core:1 pu:1", &error);
 		must(m);
-		m->running = true; /* the tree stands for it */
+		m->running = true; /* so that files are read, from the tree */
 	}
 	return m;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Values of parameters: refused with a sentence; or their canonical form, read again, is the same.
- */
+/* Values of parameters: refused with a reason, or their canonical form parses to the same value. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -31,7 +29,7 @@ static const struct parameter parameters[] = {
 };
 enum { PARAMETERS = sizeof(parameters) / sizeof(*parameters), MOST_BYTES = 1 << 13 };
 
-/* Of paths, commas would have to be escaped again. What is printed is read as the same value. */
+/* A printed value parses to itself. Not tested for paths: their commas would need escapes. */
 static void read_again(const struct parameter *p, union value v, const struct machine *m)
 {
 	static char text[MOST_BYTES], again[MOST_BYTES];
@@ -40,14 +38,14 @@ static void read_again(const struct parameter *p, union value v, const struct ma
 
 	value_print(p, v, text, sizeof(text));
 	value_show(p, v, again, sizeof(again));
-	if (p->type == P_PATH || strstr(text, "\\x")) /* bytes that are no text are printed so */
+	if (p->type == P_PATH || strstr(text, "\\x")) /* \x: bytes that are not UTF-8 */
 		return;
 	must(!values_parse(p, text, m, QUICK, &list, why, sizeof(why)) && list.n == 1);
 	must(!strcmp(value_print(p, list.value[0], again, sizeof(again)), text));
 	values_free(p, &list);
 }
 
-/* One range: from its beginning, no further than its end, and always upwards. */
+/* The values of a range increase, and do not exceed its end. */
 static void check_range(const struct parameter *p, const char *text, const struct values *list,
 			const struct machine *m)
 {
@@ -60,7 +58,7 @@ static void check_range(const struct parameter *p, const char *text, const struc
 	snprintf(end, sizeof(end), "%.*s", (int)strcspn(dots + 2, "*+"), dots + 2);
 	for (unsigned i = 1; i < list->n; i++)
 		must(list->value[i].count > list->value[i - 1].count);
-	if (values_parse(p, end, m, QUICK, &to, why, sizeof(why))) /* longer than a word */
+	if (values_parse(p, end, m, QUICK, &to, why, sizeof(why))) /* too long for one value */
 		return;
 	must(list->value[list->n - 1].count <= to.value[to.n - 1].count);
 	values_free(p, &to);
@@ -100,7 +98,7 @@ static void parse_number(const char *text)
 	must(*quantity_show(s, "s", shown, sizeof(shown)));
 }
 
-/* The first byte says of which type, and on which machine. */
+/* The input: a byte for the type and the machine, then the text. */
 void fuzz_values(const uint8_t *data, size_t size)
 {
 	char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of each node, what bounds it, and what a trial may have of it: arithmetic on copies of
- * /proc and /sys.
+ * The memory of each node, its limits, and how much of it a trial may use: computed from made-up
+ * files of /proc and /sys.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void policies_are_read(void **state)
 
 /* ---- memory ---- */
 
-/* Node 0 is half full, node 1 holds little but cached files, node 2 is small. */
+/* Node 0 is half full, half of node 1 is cached files and little of it is free, node 2 is small. */
 #define MEMINFO(node, total, unused, files)                                                      \
 	"Node " node " MemTotal: " total " kB\nNode " node " MemFree: " unused " kB\nNode " node \
 	" Inactive(file): " files " kB\n"
@@ -103,7 +103,7 @@ static const struct file three_nodes[] = {
 	{ 0 },
 };
 
-/* A zone's reserve may be all that it has free. */
+/* A zone's reserve may exceed its free pages, as in zone DMA: such a zone has nothing to spare. */
 static const struct file zones[] = {
 	{ "/proc/zoneinfo", "Node 0, zone      DMA\n  per-node stats\n      nr_inactive_anon 5\n  "
 			    "pages free     3840\n        boost    0\n        min      8\n"
@@ -135,7 +135,7 @@ static void nodes_have_something_to_spare(void **state)
 	assert_true(m.total == 2048 * MIB && m.free == 64 * MIB && m.spare == 64 * MIB &&
 		    m.available == 1088 * MIB);
 	if (page != 4096)
-		skip(); /* the sample's pages */
+		skip(); /* zoneinfo counts pages, and those of the sample are of 4 KiB */
 	put_files(zones);
 	assert_int_equal(node_memory_read(root, 0, &m), 0);
 	assert_true(m.free == 1024 * MIB && m.spare == 1000 * MIB && m.available == 1000 * MIB);
@@ -195,7 +195,7 @@ static void policies_that_bind_are_limits(void **state)
 	}
 }
 
-/* Nothing available is no unknown. */
+/* A limit of zero is a limit; only one that can't be read is unknown, and MemAvailable is used. */
 static void a_full_node_leaves_nothing(void **state)
 {
 	struct memory_limit l;
@@ -206,7 +206,7 @@ static void a_full_node_leaves_nothing(void **state)
 	put_file(NODES "/node2/meminfo", MEMINFO("2", "262144", "0", "0"));
 	memory_limit_read(root, &l);
 	assert_true(l.available == 0);
-	/* One whose file is gone may have any amount. */
+	/* the node's meminfo is gone: its memory is unknown, so it is no limit */
 	remove(in_tree(NODES "/node2/meminfo"));
 	memory_limit_read(root, &l);
 	assert_non_null(strstr(l.what, "MemAvailable"));
@@ -214,7 +214,7 @@ static void a_full_node_leaves_nothing(void **state)
 
 /* ---- room ---- */
 
-/* Containers forbid to choose nodes (seccomp, without CAP_SYS_NICE). */
+/* Containers without CAP_SYS_NICE forbid set_mempolicy (seccomp). */
 static void skip_unless_nodes_can_be_chosen(void)
 {
 	if (!set_mempolicy(MPOL_DEFAULT, NULL, 0))
@@ -223,13 +223,13 @@ static void skip_unless_nodes_can_be_chosen(void)
 	skip();
 }
 
-/* Where a region's pages are to lie, in MiB, of the machine above. */
+/* MiB of a region by placement, on the machine above. */
 struct lie {
-	unsigned on[3], even; /* claimed for these nodes; for all alike */
-	unsigned bound;	      /* to node 0, the only one that there is everywhere */
+	unsigned on[3], even; /* claimed for each node; spread evenly over all */
+	unsigned bound;	      /* bound to node 0, the only one that every test machine has */
 };
 
-/* A small machine may not map so much, even if nobody touches it. */
+/* A small machine may refuse to map this much, although the test never touches it. */
 static struct region *map(struct arena *a, const char *name, unsigned mib)
 {
 	struct region *r = region_map(a, name, mib * MIB, PAGES_BASE);
@@ -311,7 +311,7 @@ static void data_need_room_where_they_are_to_lie(void **state)
 	machine_close(m);
 }
 
-/* Files are dropped for first touch where no other node has anything to spare. */
+/* First touch drops cached files only if no other node has free memory to fall back to. */
 static void files_give_way_where_all_nodes_are_full_of_them(void **state)
 {
 	const char *error;
@@ -330,7 +330,7 @@ static void files_give_way_where_all_nodes_are_full_of_them(void **state)
 	need[2] = 1090 * (int64_t)MIB;
 	assert_int_equal(arena_room(a, need), -1);
 	arena_close(a);
-	/* Nothing is known of a node whose file is gone. */
+	/* the node's meminfo is gone: its memory is unknown, and nothing is refused */
 	remove(in_tree(NODES "/node1/meminfo"));
 	a = arena_open_at(root, m);
 	claim(a, &(struct lie){ .on = { 0, 5000 } });
@@ -381,7 +381,7 @@ static void first_touch_goes_to_the_nearest_node_with_memory(void **state)
 	}
 	m->node[2].memory = 0;
 	nodes_find_memory(m);
-	assert_int_equal(m->node[2].first_touch, 0); /* nobody says how far they are */
+	assert_int_equal(m->node[2].first_touch, 0); /* without distances: the first node */
 	handle = hwloc_distances_add_create(
 		m->topology, "NUMALatency",
 		HWLOC_DISTANCES_KIND_FROM_OS | HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NPY files: what is read, what is refused, what is written. */
+/* NPY files: reading, refusing with a reason, writing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,7 +151,7 @@ static void test_no_half_file_is_left(void **state)
 	const char *path = in_tree("/half.npy");
 
 	(void)state;
-	for (size_t rows = 1000; rows; rows /= 100) { /* more than a buffer holds, and less */
+	for (size_t rows = 1000; rows; rows /= 100) { /* more than stdio buffers, then less */
 		int status;
 
 		file_size_limit(100);

@@ -65,7 +65,7 @@ static void settle(struct world *w, const struct machine *m, struct team *team, 
 				   .team = team };
 }
 
-/* What verify() says after `work` ran twice. Pages are read back, if the caller wants. */
+/* Returns verify()'s answer after `work` ran twice. Reads the placement unless it is NULL. */
 static const char *live(struct world *w, void (*work)(void *, struct worker *),
 			struct placement *placement)
 {
@@ -113,8 +113,8 @@ static int every_variant_and_kernel(struct team *team, void *machine)
 {
 	const struct machine *m = machine;
 	/*
-	 * through 12 pairs of a size and a number of threads: so each kernel and variant has all of
-	 * either
+	 * Every third of the 9 pairs of a size and a number of threads, from a start that differs
+	 * by kernel and variant: so each kernel, and each variant, meets all sizes and numbers.
 	 */
 	enum { STRIDE = 3 };
 	const size_t sizes[] = { MOST_THREADS * m->line, 3 * m->page + m->line + sizeof(double),
@@ -140,7 +140,7 @@ static void test_every_variant_and_kernel_is_right(void **state)
 	in_team(every_variant_and_kernel);
 }
 
-/* Touched, counted, and where they were claimed to be. */
+/* All pages are touched, counted, and on the node that was claimed for them. */
 static int all_pages(struct team *team, void *machine)
 {
 	const struct machine *m = machine;
@@ -154,7 +154,7 @@ static int all_pages(struct team *team, void *machine)
 		assert_int_equal(p.pages, 3 * 42);
 		assert_int_equal(p.unmapped, 0);
 		assert_int_equal(p.misplaced, 0);
-		/* One page in each array may be shared by the two. */
+		/* in each array, the page on the border between the two workers has no user */
 		assert_true(p.how != PLACEMENT_VERIFIED ||
 			    (p.used >= 3 * 41 && (m->nodes > 1 || p.local == p.used)));
 		placement_free(&p);
@@ -230,8 +230,8 @@ static void test_bytes_are_counted_with_and_without_allocation(void **state)
 }
 
 /*
- * Whatever the machine: room for three arrays; 4 times the caches, where there is room for that;
- * all placements, where there is for both.
+ * On any machine three arrays fit into memory. If memory allows, an array is at least 4 times the
+ * last cache; and if it allows both, the arrays of all placements fit together.
  */
 static void test_automatic_size_suits_the_machine(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the numa benchmark claims its pages to lie, against where they would come to lie on a
- * machine of three nodes, the last without CPUs. Memory is imitated: region.h is implemented here,
- * workers touch one after the other, and the first to change a page owns it.
+ * The node that the numa benchmark claims for each page, against the node that the page would get
+ * on a machine of three nodes, the last without CPUs. Memory is simulated: this file implements
+ * region.h, workers touch one after the other, and a page lies on the node of the worker that
+ * changed it first.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,10 +148,7 @@ struct team {
 	struct worker worker[THREADS];
 };
 
-/*
- * Pages that were changed since the last look belong to whom the policy says, or to who changed
- * them.
- */
+/* Places pages that were changed since the last call: by policy, else on the toucher's node. */
 static void fault_in(struct region *r, int toucher)
 {
 	for (size_t page = 0; page < pages_of(r); page++) {
@@ -173,7 +171,7 @@ void team_run(struct team *t, void (*task)(void *, struct worker *), void *argum
 	}
 }
 
-/* What is to come out, on every page of every array. */
+/* The placement that each variant promises, of every page of every array. */
 static const struct expectation {
 	const char *variant;
 	int to;
@@ -201,7 +199,7 @@ static int node_expected(const struct expectation *e, const struct region *r, si
 	return r->node[page];
 }
 
-/* Pages that nobody owns alone: each border between two workers makes one at most. */
+/* A page may lack a user, or a home, only on a border between two workers: one page at most. */
 static void check(const struct expectation *e, const struct region *r, unsigned counts[NODES])
 {
 	unsigned unused = 0, unclaimed = 0;
@@ -223,8 +221,8 @@ static void check(const struct expectation *e, const struct region *r, unsigned 
 }
 
 /*
- * Random touch is even up to 6 standard deviations of a binomial distribution, and differs between
- * allocations.
+ * Random touch: the share of a node is a half within 6 standard deviations of the binomial
+ * distribution, and the pages differ between allocations.
  */
 static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 {

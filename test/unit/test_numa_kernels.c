@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The streaming kernels, in each instruction set of this CPU: against the plainest loop, and by
- * their machine code.
+ * The streaming kernels, in each instruction set of this CPU: results against a plain loop, and
+ * the instructions of their machine code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ enum { MOST = 1100, GUARD = 64, ALIGNMENTS = 16 };
 #define UNTOUCHED (-1.0)
 
 /*
- * An array with untouched elements around it, which begins `offset` elements after a boundary of
- * vectors, lines and pairs of lines.
+ * An array with guard elements before and behind it. Arrays begin `offset` elements into the body,
+ * which is aligned to vectors, lines and pairs of lines.
  */
 struct guarded {
 	_Alignas(ALIGNMENTS * sizeof(double)) double before[GUARD], body[ALIGNMENTS + MOST + GUARD];
@@ -82,8 +82,8 @@ static void run_once(const struct kernel *k, enum isa set, size_t n, unsigned sh
 }
 
 /*
- * All short lengths, and some longer ones around whole turns of the loops, at all alignments of a
- * double.
+ * All lengths below 68, and longer ones around multiples of the unrolled loops, at all alignments
+ * of a double.
  */
 static void computes_what_it_says(void **state)
 {

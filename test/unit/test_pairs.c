@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs: who meets whom and when, and what is said of them, on machines that are only described,
- * with times that are given.
+ * Pairs of core-to-core: the schedule of rounds, and the summary of the times, on synthetic
+ * machines with made-up times.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void pairs_of_a_round_are_disjoint(void **unused)
 				assert_false(seated[a]++ || seated[b]++);
 				tables++;
 			}
-			assert_int_equal(tables, n / 2); /* of an odd number one sits out */
+			assert_int_equal(tables, n / 2); /* if n is odd, one sits out */
 		}
 	}
 }
@@ -79,7 +79,7 @@ static void as_few_rounds_as_there_can_be(void **unused)
 				 sizes[i] % 2 ? sizes[i] : sizes[i] - 1);
 }
 
-/* A machine of so many cores, all alike. */
+/* A machine of equal cores with one CPU each. */
 static struct machine *flat(unsigned cores)
 {
 	char description[32];
@@ -114,7 +114,7 @@ static void pairs_alone_are_different_ones(void **unused)
 			alone = p->alone;
 
 			assert_true(alone <= COUNT_OF(a));
-			/* one table alone has nobody beside it */
+			/* with one pair a round, every pair is alone anyway: none is repeated */
 			assert_int_equal(alone > 0, n / 2 > 1);
 			for (unsigned j = 0, round, table; j < alone; j++) {
 				round = p->alone_round[j], table = p->alone_slot[j];
@@ -129,11 +129,11 @@ static void pairs_alone_are_different_ones(void **unused)
 	}
 }
 
-/* ---- what is said of them ---- */
+/* ---- the summary ---- */
 
 #define MACHINE "package:2 numa:2 l3:2 core:4 pu:2"
 
-/* Workers on CPUs of a machine, and what is known of their pairs. */
+/* A trial on a synthetic machine, its pairs, and their summary. */
 struct fixture {
 	struct machine *machine;
 	struct place place[64];
@@ -168,13 +168,13 @@ static void end(struct fixture *f)
 	machine_close(f->machine);
 }
 
-/* What a pair of a level takes, s: the further, the longer. */
+/* A pair's usual time in s: 10 ns more with each level further apart. */
 static double usual(const struct fixture *f, unsigned a, unsigned b)
 {
 	return 1e-8 * (1 + (double)machine_level(f->machine, f->place[a].cpu, f->place[b].cpu));
 }
 
-/* Each pair once, its time by its level - and so much more where `slow` is one of the two. */
+/* Adds each pair's usual time once, times `factor` if `slow` (unless NULL) is one of the two. */
 static void meet(struct fixture *f, const struct place *slow, double factor)
 {
 	for (unsigned a = 0; a < f->trial.threads; a++)
@@ -186,7 +186,7 @@ static void meet(struct fixture *f, const struct place *slow, double factor)
 		}
 }
 
-/* Notes are asked about with a whole trial. */
+/* The summary alone; its notes are tested with a whole trial elsewhere. */
 static json_t *said_of(struct fixture *f)
 {
 	struct verdict v = { STATUS_OK, json_array(), json_array() };
@@ -261,8 +261,8 @@ static void every_cell_has_its_cpus_and_its_level(void **unused)
 }
 
 /*
- * Of 64 workers: 1 sibling, 6 others under the cache, 8 under the node's other one, 16 on the other
- * node, 32 in the other package.
+ * Each of 64 workers has 1 sibling, 6 more partners under its L3, 8 under the other L3 of its
+ * node, 16 on the other node of its package, and 32 in the other package.
  */
 static void levels_count_their_pairs(void **unused)
 {
@@ -296,8 +296,8 @@ static void levels_count_their_pairs(void **unused)
 }
 
 /*
- * Of one pair: 101 values, not in order. Its level has one pair, whose median is all that there is
- * of medians; its meetings are the pair's.
+ * One pair with 101 values, unordered. It is the only pair of its level: all quantiles of the
+ * level over medians equal the pair's median, and the level's meetings are the pair's.
  */
 static void quantiles_are_those_of_what_was_added(void **unused)
 {
@@ -325,8 +325,8 @@ static void quantiles_are_those_of_what_was_added(void **unused)
 }
 
 /*
- * A level is summed up over its pairs, each with its median: pairs that were measured more often do
- * not count for more.
+ * The quantiles of a level are over the medians of its pairs: a pair that was measured more often
+ * does not weigh more.
  */
 static void each_pair_counts_once_in_its_level(void **unused)
 {
@@ -344,8 +344,8 @@ static void each_pair_counts_once_in_its_level(void **unused)
 }
 
 /*
- * Of two pairs of siblings, and of those that share the cache alone: the meetings of each level are
- * its own, and count alike.
+ * Two pairs of siblings, and a pair that shares only the L3: each level pools the meetings of its
+ * own pairs, and every meeting has the same weight.
  */
 static void meetings_of_a_level_are_pooled(void **unused)
 {
@@ -390,8 +390,8 @@ static void pairs_that_did_not_meet_have_no_numbers(void **unused)
 }
 
 /*
- * One worker a core, one of them slow with everybody, or quick: it is named at each level, and
- * nobody is who only met it.
+ * One worker per core, of which one is slow, or fast, with every partner: it is reported at each
+ * level, and its partners are not.
  */
 static void who_stands_out_is_named_alone(void **unused)
 {
@@ -420,7 +420,7 @@ static void who_stands_out_is_named_alone(void **unused)
 	}
 }
 
-/* Off by less than a share of what it takes, or by what others are off too: no news. */
+/* No outlier: a worker that is off by only 4 %, nor workers whose times spread evenly. */
 static void what_is_little_or_usual_does_not_stand_out(void **unused)
 {
 	struct fixture f;
@@ -434,14 +434,14 @@ static void what_is_little_or_usual_does_not_stand_out(void **unused)
 	begin(&f, "l3:1 core:16 pu:1", 1);
 	for (unsigned a = 0; a < 16; a++)
 		for (unsigned b = a + 1; b < 16; b++)
-			/* each worker has its own: it is spread evenly */
+			/* workers differ from each other by equal steps */
 			pairs_add(f.pairs, a, b, 1e-8 * (10 + a + b), false);
 	say(&f);
 	assert_int_equal(json_array_size(json_object_get(f.json, "outstanding")), 0);
 	end(&f);
 }
 
-/* Of four workers nobody knows who is the odd one out. */
+/* Four workers are too few to tell an outlier. */
 static void few_workers_have_no_usual(void **unused)
 {
 	struct fixture f;
@@ -454,7 +454,7 @@ static void few_workers_have_no_usual(void **unused)
 	end(&f);
 }
 
-/* Pairs alone, by level; and pairs that there are. */
+/* Counts by level the pairs that are measured alone, and all pairs. */
 static void count_levels(const struct fixture *f, unsigned alone[LEVELS], unsigned all[LEVELS])
 {
 	for (unsigned i = 0, round, table, a, b; i < f->pairs->alone; i++) {
@@ -468,8 +468,8 @@ static void count_levels(const struct fixture *f, unsigned alone[LEVELS], unsign
 }
 
 /*
- * Some of each level, also of the one with the fewest pairs, and also where one worker sits out
- * each round.
+ * Two pairs of each level are measured alone (or one, if it has no more), also where the number of
+ * workers is odd and one sits out each round.
  */
 static void each_level_has_pairs_alone(void **unused)
 {
@@ -491,7 +491,7 @@ static void each_level_has_pairs_alone(void **unused)
 		}
 }
 
-/* Whichever pair it is: of five workers each is measured alone, by one seed or another. */
+/* No pair is left out for good: over many seeds each is measured alone at least once. */
 static void every_pair_may_be_alone(void **unused)
 {
 	(void)unused;
@@ -522,7 +522,7 @@ static void every_pair_may_be_alone(void **unused)
 	}
 }
 
-/* Lines have a home: a whole node may be nearer to them. */
+/* Lines lie on one node: all its workers may be faster, and that makes none of them an outlier. */
 static void a_node_does_not_stand_out(void **unused)
 {
 	struct fixture f;
@@ -539,8 +539,8 @@ static void a_node_does_not_stand_out(void **unused)
 }
 
 /*
- * The mean over the pairs of the medians of a batch: a round has its share of near and far ones,
- * the machine has another.
+ * A batch's estimate is the mean over pairs of each pair's median in the batch, so that it does
+ * not depend on the mix of near and far pairs in a round.
  */
 static void a_batch_is_the_mean_of_its_pairs(void **unused)
 {
@@ -579,7 +579,7 @@ static void crowding_is_the_ratio_of_the_same_pairs(void **unused)
 	assert_true(real(crowding, "pairs") == f.pairs->alone);
 	assert_true(fabs(real(crowding, "median") - 2) < 1e-9);
 	assert_true(fabs(real(crowding, "most") - 4) < 1e-9);
-	/* what was measured alone is no part of the cells */
+	/* measurements of a pair alone are not in the cells */
 	for (size_t i = 0; i < 64 * 63 / 2; i++)
 		assert_true(cell(&f, "n", i) == 1);
 	end(&f);
@@ -597,7 +597,7 @@ static void no_crowding_where_nobody_was_alone(void **unused)
 	end(&f);
 }
 
-/* Threads on one CPU are a level of their own: oversubscribed. */
+/* Two threads on one CPU (oversubscribed) have a level of their own. */
 static void two_on_one_cpu(void **unused)
 {
 	struct fixture f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting by PAPI, with a stand-in for it (test/stand-in/papi.c) whose counts are known and which
- * ends the program where its rules are broken: passes, threads, packages, reasons.
+ * Counting with PAPI: passes, threads, packages, reasons. A stand-in for the library
+ * (test/stand-in/papi.c) returns known counts, and aborts if PAPI's rules are broken.
  */
 #include "config.h"
 
@@ -85,7 +85,7 @@ static void nothing(void *argument, struct worker *w)
 	(void)argument, (void)w;
 }
 
-/* What each worker counted in each of some tasks; INT_MIN: nothing. */
+/* The count of each worker in each task; NAN: the worker does not count this event. */
 struct expected {
 	struct counters *c;
 	unsigned pass, event;
@@ -114,7 +114,7 @@ static int check_all(struct team *t, void *argument)
 	return 0;
 }
 
-/* On a team; numbers of threads depend on who comes first, but for worker 0's. */
+/* Checks on a team. The stand-in numbers threads as they register; only worker 0's is certain. */
 static void check(struct expected *e)
 {
 	assert_int_equal(team_open(THREADS, check_all, e), 0);
@@ -144,7 +144,7 @@ static void test_events_of_a_set(void **state)
 	counters_close(c);
 }
 
-/* All workers at once, each on a set of its own. */
+/* All workers count at once, each with its own event set. */
 static int each_its_own(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -166,7 +166,7 @@ static int each_its_own(struct team *t, void *argument)
 		}
 		counters_stop(c, t);
 	}
-	/* What is not started is not read. */
+	/* sets that are not started are not read: the stand-in would abort */
 	team_time(t, nothing, NULL, 0, 0, 0);
 	return 0;
 }
@@ -230,8 +230,8 @@ static void test_multiplexed_only_when_asked(void **state)
 }
 
 /*
- * What PAPI takes back of an estimate belongs to the sum; before an event's first turn it tells
- * nothing.
+ * A multiplexed estimate may fall: the negative difference is part of the sum. Before an event had
+ * its first turn there is no value.
  */
 static int falling(struct team *t, void *argument)
 {
@@ -260,7 +260,7 @@ static void test_what_takes_turns_may_fall(void **state)
 	counters_close(c);
 }
 
-/* Whether or not there is a PMU. */
+/* With multiplexing perf counts it or, without a PMU, nobody; PAPI is no fallback. */
 static void test_what_takes_turns_is_perfs_where_it_knows_the_name(void **state)
 {
 	static const struct {
@@ -315,15 +315,15 @@ static void test_what_a_package_counts_is_counted_once(void **state)
 	static const char *const units[] = { "1", "J", "J", "B", "1", "J" };
 
 	(void)state;
-	assert_int_equal(counters_passes(c), 1); /* each component has counters of its own */
+	assert_int_equal(counters_passes(c), 1); /* components do not share counters */
 	for (unsigned i = 0; i < LENGTH(units); i++) {
 		assert_string_equal(counters_event(c, i)->unit, units[i]);
 		assert_int_equal(counters_event(c, i)->scope,
 				 i == 4 ? SCOPE_THREAD : SCOPE_PACKAGE);
 	}
 	/*
-	 * All sit on one CPU, thus on one package, whose first is worker 0; on the other one nobody
-	 * sits, and worker 0 looks there, too.
+	 * All workers sit on one CPU, and worker 0 counts for its package. No worker sits on the
+	 * other package: worker 0 counts that, too.
 	 */
 	check((struct expected[]){ { c, 0, 0, { 1000 * READS + a_cpu(), NAN, NAN } },
 				   { c, 0, 1, { 1000 * PACKAGE_0 * 1e-9, NAN, NAN } },
@@ -381,7 +381,7 @@ static void test_an_event_that_reads_zero_is_not_proven(void **state)
 	assert_false(counters_event(c, 0)->proven);
 	assert_string_equal(counters_event(c, 0)->source, "papi");
 	assert_true(counters_event(c, 1)->proven);
-	/* there may be none: the kernel's zero is true */
+	/* a thread may have no major faults: a zero from the kernel counts as proven */
 	assert_true(counters_event(c, 2)->proven);
 	counters_close(c);
 }
@@ -395,7 +395,7 @@ static void test_reasons(void **state)
 	static const char *const words[][2] = {
 		{ "can't count it on this processor", "papi_avail" },
 		{ "no event of this name", "did you mean PAPI_TOT_INS?" },
-		{ "", "" }, /* by what this machine forbids or has not: below */
+		{ "", "" }, /* depends on this machine: only its length is checked below */
 		{ "forb", ": " },
 		{ "switched off by its stand-in", "papi_component_avail" },
 		{ "without the component", "--with-components" },
@@ -461,7 +461,7 @@ static void test_nothing_is_loaded_that_is_not_needed(void **state)
 	counters_close(c);
 }
 
-/* The others are counted; and it is tried again, each time. */
+/* An event that fails to start does not stop the others, and is tried again at each start. */
 static int late(struct team *t, void *argument)
 {
 	struct counters *c = argument;
@@ -558,7 +558,7 @@ static void test_an_error_that_nobody_knows(void **state)
 	counters_close(c);
 }
 
-/* Runs this program again, to find the stand-in where PAPI would be looked for. */
+/* Runs this program again with LD_LIBRARY_PATH set, so that the stand-in is loaded as PAPI. */
 static bool stand_in(char *program)
 {
 	char folder[PATH_MAX], path[PATH_MAX + 64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is made of the kernel's answers, on machines that would not give them: perf_event_open() is
- * this file's here, and each event's readings are in a file that was written before.
+ * How perf counts are computed from the kernel's answers, with answers that this machine might not
+ * give: this file implements perf_event_open(), and an event is a file of prepared readings.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -27,20 +27,20 @@
 
 enum { MOST = 9 };
 
-/* What read() gives of an event: a count, and the ns that it was wanted and had a counter. */
+/* A reading of an event: its count, the ns that it was enabled, and the ns it had a counter. */
 struct reading {
 	uint64_t value, enabled, running;
 };
 
 static struct {
 	unsigned calls;
-	int error[MOST]; /* of each call; 0: it succeeds, and the next is read */
-	/* each event gives them one after another, and then nothing */
+	int error[MOST]; /* errno of each call; 0: it succeeds */
+	/* returned by each event one after another, then end of file */
 	struct reading reading[MOST];
 	struct perf_event_attr asked[MOST];
 } kernel_says;
 
-/* Instead of the C library's; nothing else is called by it here. */
+/* Replaces the C library's syscall(); this program uses it for perf_event_open only. */
 long syscall(long number, ...)
 {
 	va_list arguments;
@@ -86,7 +86,7 @@ static struct wanted wanted(const struct provider *p, const char *name)
 	return w;
 }
 
-/* The set of one event; NULL: why not. */
+/* A started set of one event; NULL: it can't be counted, and `why` has the reason. */
 static void *started(const struct provider *p, struct wanted *w, bool multiplex, struct reason *why)
 {
 	struct wanted *list[] = { w };
@@ -112,12 +112,12 @@ static double counted(const struct provider *p, const char *name, bool multiplex
 	return value;
 }
 
-/* The first reading is that of the start; then those at the ends of a task. */
+/* The first reading is at the start of the set, the other two before and after a task. */
 static void test_what_was_counted_all_the_time(void **state)
 {
 	(void)state;
 	kernel_says.reading[0] = (struct reading){ 5, 100, 100 };
-	/* what was lost before the task is lost to nobody */
+	/* 100 ns without a counter, but before the task: they do not matter */
 	kernel_says.reading[1] = (struct reading){ 1000, 2000, 1900 };
 	kernel_says.reading[2] = (struct reading){ 4000, 3000, 2900 };
 	assert_true(counted(&perf_hardware, "perf::CYCLES", false) == 3000);
@@ -137,28 +137,29 @@ static void test_what_lost_its_counter_has_no_value(void **state)
 static void test_multiplexed_counts_are_extrapolated(void **state)
 {
 	(void)state;
-	kernel_says.reading[0] = (struct reading){ 0, 100, 0 }; /* it waits for its turn */
+	kernel_says.reading[0] = (struct reading){ 0, 100, 0 }; /* had no counter yet */
 	kernel_says.reading[1] = (struct reading){ 1000, 2000, 500 };
 	kernel_says.reading[2] = (struct reading){ 4000, 3000, 750 };
 	assert_true(counted(&perf_hardware, "perf::CYCLES", true) == 12000);
 	kernel_says.calls = 0;
-	kernel_says.reading[2] = (struct reading){ 1000, 3000, 500 }; /* it had none */
+	kernel_says.reading[2] = (struct reading){ 1000, 3000, 500 }; /* none in the task */
 	assert_true(isnan(counted(&perf_hardware, "perf::CYCLES", true)));
 }
 
 /*
- * Turns are longer than tasks: each task brings what is now known of all, which may be less than
- * before.
+ * The kernel's multiplexing turns are longer than tasks: the value of a task is the change of the
+ * estimate for all tasks so far, and may be negative.
  */
 static void test_turns_are_longer_than_tasks(void **state)
 {
-	/*
-	 * Each task: its count, the time that it took, and the time that the event had a counter.
-	 */
+	/* of each task: its count, its duration, and the time that the event had a counter */
 	static const struct reading task[] = {
 		{ 0, 1000, 0 }, { 1000, 1000, 100 }, { 0, 1000, 0 }, { 900, 1000, 900 }
 	};
-	/* 1900 counts in 1000 of 3000 ns */
+	/*
+	 * the estimates; the last is 1900 counts in 1000 ns, for the 3000 ns since the event first
+	 * had a counter
+	 */
 	static const double known[] = { NAN, 10000, 20000, 5700 };
 	struct wanted w = wanted(&perf_hardware, "perf::CYCLES");
 	struct reading *r = kernel_says.reading;
@@ -169,7 +170,7 @@ static void test_turns_are_longer_than_tasks(void **state)
 	(void)state;
 	r[0] = (struct reading){ 0, 50, 50 };
 	for (unsigned i = 0; i < LENGTH(task); i++) {
-		/* between tasks: nobody's */
+		/* counted between tasks: belongs to none */
 		r[2 * i + 1] = (struct reading){ r[2 * i].value + 77, r[2 * i].enabled + 10,
 						 r[2 * i].running + 10 };
 		r[2 * i + 2] = (struct reading){ r[2 * i + 1].value + task[i].value,
@@ -203,7 +204,7 @@ static void test_a_reading_that_fails_is_no_number(void **state)
 	perf_hardware.stop(set);
 }
 
-/* All counters are taken, as the NMI watchdog does. */
+/* All counters are taken, for example by the NMI watchdog. */
 static void test_an_event_that_gets_no_counter(void **state)
 {
 	struct wanted w = wanted(&perf_hardware, "perf::INSTRUCTIONS");
@@ -276,7 +277,7 @@ static void test_how_many_descriptors(void **state)
 	assert_false(reason_too_few_files(ENOENT, &why));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	files.rlim_cur = 100;
-	/* for good: nothing here takes more than a few */
+	/* the hard limit stays lowered: no test of this program opens more than a few files */
 	files.rlim_max = files.rlim_max < 5000 ? files.rlim_max : 5000;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	snprintf(remedy, sizeof(remedy), "ulimit -n %ju", (uintmax_t)files.rlim_max);
@@ -289,8 +290,8 @@ static void test_how_many_descriptors(void **state)
 }
 
 /*
- * The processor's counters are LIKWID's then, and are not even tried; what the kernel counts by
- * itself is not in its way.
+ * Under likwid-perfctr the processor's counters are LIKWID's: perf does not try them. Software
+ * events of the kernel still count.
  */
 static void test_under_likwid(void **state)
 {
@@ -310,8 +311,8 @@ static void test_under_likwid(void **state)
 }
 
 /*
- * Faults of user space may be counted where those of the kernel may not; switches happen in the
- * kernel only.
+ * If the kernel may not be observed, faults are counted in user space only. Context switches have
+ * no such fallback: they happen in the kernel.
  */
 static void test_what_may_be_seen_of_the_kernel(void **state)
 {
@@ -340,7 +341,7 @@ static void test_doctor(void **state)
 	assert_non_null(strstr(why.what, "no PMU"));
 	forget(state);
 	assert_false(perf_no_software(&why));
-	/* All is forbidden, or what is in the kernel only. */
+	/* forbidden: only events of the kernel (i is 0), or all (1) */
 	for (unsigned i = 0; i < 2; i++) {
 		forget(state);
 		kernel_says.error[0] = EACCES;

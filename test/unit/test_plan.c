@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of the lists: identities, groups, what is left out and what is impossible, on
- * machines that are only described.
+ * Plans: the trials that lists of values multiply to, their identities and groups, which are left
+ * out and which are impossible, on synthetic machines.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static const struct parameter parameters[] = {
 	{ 0 }
 };
 
-/* So large that what trials need beside it counts for little. */
+/* Bytes so large that page tables and samples beside them hardly count. */
 static struct needs needs(const struct trial *t)
 {
 	const bool right = t->value[KIND].choice == 0 || t->value[SIZE_OF].count == 1024;
@@ -48,10 +48,7 @@ static const struct variant variants[] = { { .name = "one", .unused = BIT(FROM) 
 					   { .name = "matrix", .unused = BIT(WHERE) },
 					   { 0 } };
 
-/*
- * The same, with a number for what a ratio compares; and a variant that has a number of threads of
- * its own.
- */
+/* The same parameters in a benchmark with a ratio, and with a variant that sets its threads. */
 static const struct ratio of_kinds[] = { { "slowdown", "", KIND, "fancy", "plain", NULL }, { 0 } };
 static const struct override all_threads[] = { { P_THREADS, { "all" } }, { 0 } };
 static const struct variant compared[] = {
@@ -165,7 +162,7 @@ static void test_what_makes_no_sense_is_left_out(void **state)
 	end(&f);
 }
 
-/* "all" leaves a node without memory out; who names it is told why it is impossible. */
+/* "all" leaves out a node without memory; a node given by number is refused with the reason. */
 static void test_nodes_without_memory(void **state)
 {
 	struct fixture f;
@@ -226,7 +223,7 @@ static void test_groups_fit_into_memory(void **state)
 
 	(void)state;
 	begin(&f, "node:2 core:4 pu:1", QUICK);
-	/* four fifths of it: four of 32 MiB, or two of 64 MiB */
+	/* a group may take four fifths: four trials of 32 MiB, or two of 64 MiB */
 	f.setting.memory.available = 6000ull << 15;
 	make(&f);
 	for (unsigned g = 0; g < f.plan.groups; g++) {
@@ -239,7 +236,7 @@ static void test_groups_fit_into_memory(void **state)
 	end(&f);
 }
 
-/* As ranks do it: what another of them refuses, or has less room for, decides for all. */
+/* As ranks do after they agreed: a refusal, or the least room, of one rank holds for all. */
 static void test_groups_are_made_anew(void **state)
 {
 	struct fixture f;
@@ -269,10 +266,7 @@ static void test_beyond_memory_is_impossible(void **state)
 	struct fixture f;
 
 	(void)state;
-	/*
-	 * Page tables, samples and the like need something too: what would fit to the last byte
-	 * does not.
-	 */
+	/* A trial that needs all memory does not fit: page tables and samples need some, too. */
 	for (uint64_t available = 1024ull << 15; available <= 1536ull << 15;
 	     available += 512ull << 15) {
 		begin(&f, "node:2 core:4 pu:1", QUICK);
@@ -356,7 +350,7 @@ static void make_with_ratios(struct fixture *f)
 	assert_int_equal(plan_make(&f->plan, &with_ratios, &f->options, &f->setting), 0);
 }
 
-/* What a ratio compares is sampled in turn; what differs in size or threads is not. */
+/* Trials that a ratio compares share a group; trials that differ in size or threads do not. */
 static void test_what_a_ratio_compares_is_one_group(void **state)
 {
 	struct fixture f;
@@ -394,7 +388,7 @@ static void test_a_variant_has_its_own_threads(void **state)
 	/* all: one a CPU */
 	assert_int_equal(with(&f.plan, "sample/wide size=1024 threads=8"), 1);
 	end(&f);
-	begin(&f, "node:1 core:4 pu:2", QUICK); /* --threads goes before it */
+	begin(&f, "node:1 core:4 pu:2", QUICK); /* --threads overrides it */
 	f.options.parameter[SIZE_OF] = "1024";
 	f.options.threads = "all,3";
 	make_with_ratios(&f);
@@ -465,7 +459,7 @@ static void test_what_a_dry_run_says(void **state)
 	end(&f);
 }
 
-/* Rounds in which threads meet two by two take time that is known before. */
+/* The duration of core-to-core's rounds is known before the run: the dry run tells it. */
 static void test_a_dry_run_knows_a_tournament(void **state)
 {
 	struct fixture f;
@@ -489,7 +483,7 @@ static void test_a_dry_run_knows_a_tournament(void **state)
 	end(&f);
 }
 
-/* Threads that were bound from outside keep their CPUs; two on one are oversubscribed. */
+/* Threads bound from outside keep their CPUs; if two share one, the trial is oversubscribed. */
 static void test_threads_bound_from_outside(void **state)
 {
 	int cpus[] = { 3, 1, 1 };
@@ -513,12 +507,12 @@ static void test_threads_bound_from_outside(void **state)
 	assert_true(f.plan.trial[1].trial.oversubscribed);
 	assert_non_null(strstr(f.plan.trial[1].refusal,
 			       "3 threads were bound to 2 CPUs from outside; ask for fewer"));
-	assert_string_equal(f.plan.trial[2].bind, "close"); /* more than there were */
+	assert_string_equal(f.plan.trial[2].bind, "close"); /* more threads than were bound */
 	assert_null(f.plan.trial[2].refusal);
 	end(&f);
 }
 
-/* Ranks that share CPUs may go on if the user says so, and each trial says so, too. */
+/* Ranks that share CPUs need --oversubscribe, and each of their trials is marked. */
 static void test_ranks_on_the_same_cpus(void **state)
 {
 	char crowd[] = "two ranks share CPU 0";
@@ -543,7 +537,7 @@ static void test_ranks_on_the_same_cpus(void **state)
 	}
 }
 
-/* On this machine, what a node has now bounds a group, and not what it has in all. */
+/* On the running machine, available memory bounds a group; on a synthetic one, total memory. */
 static void test_room_is_what_the_fullest_node_has(void **state)
 {
 	struct node_memory now;
@@ -552,7 +546,7 @@ static void test_room_is_what_the_fullest_node_has(void **state)
 	(void)state;
 	begin(&f, "node:2(memory=1024GB) core:1 pu:1", QUICK);
 	assert_float_equal(plan_room(&f.setting), 0.8 * 1024e9, 1e6);
-	f.setting.host_ranks = 4; /* ranks share it */
+	f.setting.host_ranks = 4; /* ranks share the memory of a host */
 	assert_float_equal(plan_room(&f.setting), 0.2 * 1024e9, 1e6);
 	f.setting.host_ranks = 1;
 	f.machine->running = true;
@@ -562,10 +556,7 @@ static void test_room_is_what_the_fullest_node_has(void **state)
 	end(&f);
 }
 
-/*
- * A kernel with pages of 64 KiB has huge ones of 512 MiB, and gives them whole: to a buffer of 4
- * KiB, too.
- */
+/* Kernels with 64 KiB pages have huge pages of 512 MiB: even a small buffer takes a whole one. */
 static void test_huge_pages_are_taken_whole(void **state)
 {
 	const size_t huge = (size_t)512 << 20;
@@ -597,7 +588,10 @@ static bool not_a_word(const union value *value)
 	return strcmp(value->text, "word") != 0;
 }
 
-/* Its contents, whatever it is called; each is read once, and what can't be read is no trial. */
+/*
+ * The identity has a hash of a file's contents instead of its path. Each file is read once; one
+ * that can't be read ends the plan.
+ */
 static void test_the_contents_of_files_are_in_the_identity(void **state)
 {
 	static const struct parameter files[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool: parts that nobody shares, where they were claimed; and what happens when one is empty. */
+/* A pool: one part per worker, on the node claimed for it; and what happens when one is empty. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static int open_world(void **state)
 
 	memset(w, 0, sizeof(*w));
 	w->machine = machine_open(NULL, &error);
-	/* whoever the worker: it is this thread that touches */
+	/* this thread touches for all workers */
 	numa_run_on_node(w->machine->node[0].number);
 	for (unsigned i = 0; i < THREADS; i++) {
 		w->place[i].node = w->machine->node[0].first_touch;

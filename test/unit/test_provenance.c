@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine as the record's header has it: samples of real machines, written into a folder. Each
- * null must say why.
+ * The machine in the record's header, read from a folder with files of real machines. Each null
+ * must have a reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static const struct file amd_guest[] = {
 	"implementer\t: " implementer "\nCPU architecture: 8\nCPU variant\t: " variant \
 	"\nCPU part\t: " part "\nCPU revision\t: " revision "\n\n"
 
-/* Ampere Altra, from what the kernel says; its register says another part, and is believed. */
+/* Ampere Altra: vendor and part from /proc/cpuinfo, as it has no midr_el1. */
 static const struct file altra[] = {
 	{ "/proc/cpuinfo", ARM_CPUINFO("0x41", "0x3", "0xd0c", "1") },
 	{ DMI "/sys_vendor", "GIGABYTE\n" },
@@ -110,7 +110,7 @@ static int open_machine(void **state)
 		puts(why);
 		return -1;
 	}
-	machine->running = true; /* a folder stands for it */
+	machine->running = true; /* so that files are read, from the test's folder */
 	(void)state;
 	return 0;
 }
@@ -122,7 +122,7 @@ static int close_machine(void **state)
 	return 0;
 }
 
-/* "cpu.model" of an object. */
+/* The member of an object at a path like "cpu.model". */
 static json_t *at(json_t *object, const char *path)
 {
 	char copy[128], *rest = copy, *key;
@@ -149,8 +149,8 @@ static json_int_t number_at(json_t *object, const char *path)
 }
 
 /*
- * Every null of it, at any depth, has its reason; returns how many there are. `virtual` alone may
- * be null and known.
+ * Fails unless every null, at any depth, has a reason; returns the number of nulls. `virtual` needs
+ * none: null may mean "not a virtual machine".
  */
 static unsigned nulls_say_why(json_t *value)
 {
@@ -302,7 +302,7 @@ static void hypervisors_are_told_apart(void **state)
 		{ "fpu hypervisors_friend", "Nobody", "Nothing", NULL, true },
 		{ "fpu", "Dell Inc.", "PowerEdge", NULL, true },
 		{ "fpu", NULL, NULL, NULL, true },
-		{ "fpu", "Red Hat", "KVM", NULL, true }, /* the CPU of an x86 guest would say so */
+		{ "fpu", "Red Hat", "KVM", NULL, true }, /* a guest's flags have "hypervisor" */
 		{ "fpu", "Xen", "PV domU", "xen", true },
 		{ NULL, "Ampere", "Mt. Jade", NULL, true },
 		{ NULL, NULL, NULL, NULL, false },
@@ -374,7 +374,7 @@ static void distances_follow_the_nodes(void **state)
 	json_t *p, *matrix;
 
 	(void)state;
-	/* given in the other order */
+	/* hwloc's matrix has node 1 first; the record's has the order of the nodes */
 	nodes[0] = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_NUMANODE, 1);
 	nodes[1] = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_NUMANODE, 0);
 	d = hwloc_distances_add_create(
@@ -393,7 +393,7 @@ static void distances_follow_the_nodes(void **state)
 	hwloc_distances_remove(machine->topology);
 }
 
-/* Of a machine of this description, with these files in place of some of the server's. */
+/* The class of a synthetic machine with the server's files, of which `files` replaces some. */
 static char *class_of(const char *description, const struct file *files)
 {
 	const char *why = "";
@@ -424,7 +424,7 @@ static void expect_class(const char *class, bool same, const char *description,
 	free(other);
 }
 
-/* Two nodes of so much memory, in MiB. */
+/* The server, with `mib` MiB of memory on each of its two nodes. */
 #define SERVER(mib) \
 	"pack:2 [numa(memory=" mib "MiB)] l3:1(size=33554432) l2:4(size=1048576) core:1 pu:2"
 
@@ -465,8 +465,8 @@ static void a_class_is_what_equal_machines_share(void **state)
 	expect_class(class, true, SERVER("128700"), NULL);
 	expect_class(class, true, SERVER("128700"), what_changes);
 	expect_class(class, true, SERVER("128700"), newer_microcode);
-	expect_class(class, true, SERVER("128690"), NULL); /* firmware keeps some more */
-	expect_class(class, true, SERVER("131072"), NULL); /* all that is built in */
+	expect_class(class, true, SERVER("128690"), NULL); /* firmware reserves more */
+	expect_class(class, true, SERVER("131072"), NULL); /* nothing is reserved: 128 GiB */
 	expect_class(class, false, SERVER("114688"), NULL); /* 112 GiB: a module less */
 	expect_class(class, false, SERVER("139264"), NULL); /* 136 GiB */
 	expect_class(class, false, SERVER("128700"), other_stepping);
@@ -486,7 +486,7 @@ static void a_class_is_what_equal_machines_share(void **state)
 	free(class);
 }
 
-/* A file for each CPU, in which a register's number is its place. */
+/* Writes a CPU's msr file, in which the offset is the number of the register. */
 static void put_register(int cpu, uint32_t number, uint64_t value)
 {
 	char path[64];
@@ -561,7 +561,7 @@ static void nothing_to_read_is_said(void **state)
 	json_decref(p);
 }
 
-/* Not that of a file that was looked for before. */
+/* Not the errno of another file that was tried before. */
 static void the_reason_is_its_own(void **state)
 {
 	static const struct file files[] = {

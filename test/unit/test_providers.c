@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who counts what, and together with what, on machines that are not here: those who count are
- * doubles, with one set of counters for all of them, and so are the packages.
+ * Which provider counts an event, which events share a pass, and which worker counts for a
+ * package. The providers are test doubles that share one set of counters; the packages are made
+ * up, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +66,7 @@ static bool hardware_find(void *library, struct wanted *w, struct reason *why)
 	return find_a(w, "perf");
 }
 
-/* "package" of each, "package=36" of one, "node". */
+/* Events "package" (of each package), "package=36" (of one), and "node". */
 static bool papi_find(void *library, struct wanted *w, struct reason *why)
 {
 	(void)library;
@@ -108,7 +109,7 @@ static void *start_files(void *library, struct wanted *const *w, unsigned n, int
 	return NULL;
 }
 
-/* Events of threads share what counters there are. */
+/* Events of threads share the ROOM counters of a CPU. */
 static void *start_counters(void *library, struct wanted *const *w, unsigned n, int cpu,
 			    bool multiplex, const struct wanted **failed, struct reason *why)
 {
@@ -155,7 +156,7 @@ static int forget(void **state)
 {
 	(void)state;
 	for (int cpu = 0; cpu < CPUS; cpu++)
-		/* four of two CPUs, whose numbers do not begin with 0 */
+		/* four packages of two CPUs, numbered from 36 */
 		package[cpu] = 36 + cpu / 2;
 	starts = 0;
 	failing = used = 0;
@@ -174,9 +175,9 @@ static struct counters *opened(unsigned n, const char *const *names)
 #define OPEN(...) \
 	opened(LENGTH(((const char *const[]){ __VA_ARGS__ })), (const char *const[]){ __VA_ARGS__ })
 
-/* ---- what fits ---- */
+/* ---- passes ---- */
 
-/* Two counters for what PAPI and perf count; the kernel's need none. */
+/* PAPI and perf share the two counters; events of the kernel need none. */
 static void test_providers_share_a_processor(void **state)
 {
 	struct counters *c = OPEN("papi1", "perf1", "faults", "perf2", "papi2", "file1", "perf3");
@@ -206,7 +207,7 @@ static void test_what_does_not_start_alone_does_not_start(void **state)
 	counters_close(c);
 }
 
-/* It can be counted, as was seen before: only that it reads more than zero has not been. */
+/* The event did start alone, so it is countable; but no probe has shown that it exceeds zero. */
 static void test_what_fails_in_the_probe_is_not_proven(void **state)
 {
 	struct counters *c;
@@ -230,8 +231,8 @@ static void nothing(void *argument, struct worker *w)
 }
 
 /*
- * The limit is raised when a start needs more, as far as it may be; beyond, what has none fails
- * with that reason.
+ * A start that needs more descriptors raises the soft limit up to the hard one. Events beyond the
+ * hard limit fail with EMFILE.
  */
 static int count_with_few_files(struct team *t, void *argument)
 {
@@ -280,8 +281,8 @@ static void test_descriptors_for_each_event_and_worker(void **state)
 }
 
 /*
- * What one worker can't start has a reason, and the others' counts are there; the next start has
- * forgotten it. A smaller team leaves nothing of a larger.
+ * An event that fails on one worker reports the reason, and the other workers still count it. The
+ * next start clears the failure. A smaller team shows no counts of a larger one before it.
  */
 static int count_with_failures(struct team *t, void *argument)
 {
@@ -290,7 +291,7 @@ static int count_with_failures(struct team *t, void *argument)
 
 	seat(t, THREADS);
 	duty = duties(c, t);
-	used = ROOM; /* somebody else counts on worker 0's CPU */
+	used = ROOM; /* as if another program had taken the counters of worker 0's CPU */
 	counters_start(c, t, 0, duty);
 	team_time(t, nothing, NULL, 0, 0, 0);
 	assert_string_equal(counters_failure(c, 0), "no counter is free");
@@ -330,7 +331,10 @@ static struct {
 	struct place place[MOST_RANKS][THREADS];
 } seated;
 
-/* By CPU, and of the node. */
+/*
+ * Replaces the maximum over ranks: x[cpu] is -(lowest rank) with a worker on that CPU, and the
+ * last element the same for the node.
+ */
 static void most_host(double *x, size_t n)
 {
 	const unsigned cpus = cpuset_room();
@@ -366,7 +370,7 @@ static void check_duties(struct counters *c)
 			assert_false(duty[EACH * THREADS + i] && of[mine]);
 			of[mine] |= duty[EACH * THREADS + i];
 			if (duty[FIRST * THREADS + i])
-				/* by somebody on it, if there is somebody */
+				/* true: a worker on package 36 itself counts for it */
 				of[CPUS - 1] = mine == 0;
 			assert_true(!(duty[NODE * THREADS + i] || duty[ABSENT * THREADS + i]) ||
 				    (rank == 0 && i == 0));
@@ -383,8 +387,8 @@ static void check_duties(struct counters *c)
 }
 
 /*
- * However workers and processes sit, each package is counted once. Every other turn has CPUs beyond
- * 1024.
+ * For any places of workers and ranks, each package is counted once. Every other turn has CPU
+ * numbers beyond 1024.
  */
 static void test_a_package_is_counted_once(void **state)
 {
@@ -434,7 +438,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_failure_is_of_its_start, forget),
 		cmocka_unit_test_setup(test_a_package_is_counted_once, forget),
 		cmocka_unit_test_setup(test_packages_that_nobody_knows, forget),
-		/* last: fewer are left then */
+		/* last: it lowers the hard limit of descriptors for good */
 		cmocka_unit_test_setup(test_descriptors_for_each_event_and_worker, forget),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers with units: times that people write, and numbers that they read. */
+/* Numbers with units: parsing durations, and printing with SI prefixes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is there already: what is read of it, and what is cut off. Damaged ones: test/fuzz.
+ * Records that exist: what --resume reads of them, and what it cuts off. test/fuzz has more damaged
+ * records.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static void test_what_is_there_is_read(void **state)
 	assert_string_equal(contents().bytes, whole_record());
 }
 
-/* What the kernel counts always is counted in each trial, but where it did not tell it. */
+/* Each trial has the kernel's counters, except those in its `kernel_unknown`. */
 static void test_what_was_counted_is_known(void **state)
 {
 	static const char counted[] =
@@ -90,7 +91,7 @@ static void test_what_was_counted_is_known(void **state)
 	assert_false(record_close(r));
 }
 
-/* What happens between open() and flock(), if not NULL; and the error of flock(), if not 0. */
+/* Called between open() and flock() unless NULL; the errno with which flock() fails unless 0. */
 static void (*meanwhile)(void);
 static int no_locks;
 
@@ -107,7 +108,7 @@ int flock(int file, int operation)
 	return -1;
 }
 
-/* Opens the record; returns the status and what stood on stderr, in `said`. */
+/* Opens the record; returns the status, with the text on stderr in `said`. */
 static char said[1024];
 
 static int open_told(struct record **r, enum record_mode mode)
@@ -128,7 +129,7 @@ static int open_told(struct record **r, enum record_mode mode)
 	return status;
 }
 
-/* A second process, as it were: a lock belongs to an open file. */
+/* Stands for a second process: a lock belongs to an open file, not to a process. */
 static struct record *other;
 
 static void another_opens(void)
@@ -205,7 +206,7 @@ static void test_append_resumes_nothing(void **state)
 	assert_string_equal(contents().bytes, whole_record());
 }
 
-/* Adds a run of this host with one trial; `resumes` NULL: none. */
+/* Adds a run of this host with one trial; `resumes`: the run that it continues, or NULL. */
 static void add_run(const char *run, const char *resumes, const char *trial, const char *status)
 {
 	char host[256] = "", text[64] = "";
@@ -223,9 +224,7 @@ static void add_run(const char *run, const char *resumes, const char *trial, con
 	assert_int_equal(fclose(f), 0);
 }
 
-/*
- * A run that was appended is a repeat: what the runs before it had measured is still to do in it.
- */
+/* An appended run is a repeat: trials that only earlier runs measured are still to do in it. */
 static void test_the_last_run_is_resumed_and_what_it_resumed(void **state)
 {
 	struct record *r;
@@ -247,7 +246,7 @@ static void test_the_last_run_is_resumed_and_what_it_resumed(void **state)
 	assert_false(record_close(r));
 }
 
-/* Puts n zeros at a place of the file, as a disk leaves what it did not take. */
+/* Overwrites n bytes with zeros, as a crash leaves parts that did not reach the disk. */
 static void zero(off_t at, size_t n)
 {
 	static const char zeros[256];
@@ -258,7 +257,7 @@ static void zero(off_t at, size_t n)
 	assert_int_equal(close(file), 0);
 }
 
-/* whole_record() without its end, of so many bytes. */
+/* Writes whole_record() without its end line; returns the length. */
 static size_t put_unfinished_record(void)
 {
 	put_file("/record", whole_record());
@@ -268,7 +267,7 @@ static size_t put_unfinished_record(void)
 	return contents().n;
 }
 
-/* The tail of a run that was cut off may be zeros, from the middle of any line but the first on. */
+/* An unfinished run may end in zeros that begin anywhere behind the first line. */
 static void test_a_tail_of_zeros_is_cut_off(void **state)
 {
 	const char *whole = whole_record();
@@ -291,7 +290,7 @@ static void test_a_tail_of_zeros_is_cut_off(void **state)
 	}
 }
 
-/* What is behind a hole may be whole: it was written before the disk was asked, and failed. */
+/* Lines behind a hole may be intact: before fdatasync() pages reach the disk in any order. */
 static void test_a_hole_is_cut_off_with_all_behind_it(void **state)
 {
 	const char *whole = whole_record();
@@ -325,7 +324,7 @@ static void test_a_hole_in_a_run_that_had_ended_is_refused(void **state)
 	assert_memory_equal(contents().bytes, before.bytes, before.n);
 }
 
-/* What can't be read is not cut off: a file that gives EIO. */
+/* A record that fails with EIO is not taken for a damaged one, and nothing is cut off. */
 static void test_a_disk_that_can_not_be_read(void **state)
 {
 	struct record *r;
@@ -348,7 +347,7 @@ int fdatasync(int file)
 	return -1;
 }
 
-/* Of lines that the disk did not take, any part may be on it. */
+/* If fdatasync() fails, any part of the lines may be on the disk: all of them are cut off. */
 static void test_what_the_disk_did_not_take_is_cut_off(void **state)
 {
 	struct contents before;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regions: what is claimed of memory is held against what the kernel says, also where it says
- * little. Most of it needs one node; what needs several is skipped elsewhere.
+ * Regions: claims about pages against what the kernel reports, also where it reports little. Most
+ * tests need one node; those that need several skip on a machine with one.
  */
 #include <errno.h>
 #include <numaif.h>
@@ -39,8 +39,8 @@
 struct world {
 	struct machine *machine;
 	struct arena *arena;
-	int here, nowhere; /* a node with memory; a number that is no node's */
-	int reserved;	   /* huge pages, by the test, to be given back */
+	int here, nowhere; /* a node with memory; a number that no node has */
+	int reserved;	   /* huge pages that the test reserved, to be given back */
 };
 
 #define RESERVED "/sys/devices/system/node/node%d/hugepages/hugepages-2048kB/nr_hugepages"
@@ -195,17 +195,17 @@ static void closing_unmaps(void **state)
 	w->arena = arena_open(w->machine);
 }
 
-/* Runs part(world, shared) in a process of its own; returns how that ended. */
+/* Runs part(world, shared) in a child process; returns its wait status. */
 static int apart(void (*part)(struct world *, void *), struct world *w, void *shared)
 {
 	int status;
 	pid_t child;
 
-	fflush(NULL); /* once, by us */
+	fflush(NULL); /* else the child would print the buffered output a second time */
 	child = fork();
 	if (!child) {
 		part(w, shared);
-		exit(0); /* and not _exit(): what it covered counts */
+		exit(0); /* not _exit(), which would lose the child's coverage data */
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return status;
@@ -246,8 +246,8 @@ static void reasons_are_kept(void **state)
 }
 
 /*
- * Containers forbid it (seccomp, without CAP_SYS_NICE): then there is nothing to read back page by
- * page, nor to move.
+ * Containers without CAP_SYS_NICE forbid move_pages (seccomp): then nodes of single pages can't be
+ * read, nor pages moved.
  */
 static void needs_move_pages(void)
 {
@@ -315,7 +315,7 @@ static void pages_not_there(void **state)
 	region_home(r, 0, 60 * page, w->here);
 	region_bind(r, w->here);
 	touch(r, 0, 40 * page, page);
-	/* read, never written: the kernel's page of zeros, which is nowhere */
+	/* only read: mapped to the kernel's zero page, which lies on no node */
 	(void)base[50 * page];
 	p = look(w);
 	assert_int_equal(p.pages, 100);
@@ -325,7 +325,7 @@ static void pages_not_there(void **state)
 	placement_free(&p);
 }
 
-/* As NUMA balancing leaves those that it watches: without access, until somebody wants it. */
+/* PROT_NONE stands for NUMA balancing, which withdraws access from pages until the next use. */
 static void pages_withdrawn(void **state)
 {
 	struct world *w = *state;
@@ -345,8 +345,8 @@ static void pages_withdrawn(void **state)
 }
 
 /*
- * Pages with two owners are claimed for neither; the last granule is whole for who has all that was
- * asked for.
+ * A page with two owners is claimed for neither. The bytes asked for end within the last granule:
+ * a claim up to that end has the granule whole.
  */
 static void claims_are_rounded_inwards(void **state)
 {
@@ -388,8 +388,8 @@ static void claims_are_rounded_inwards(void **state)
 }
 
 /*
- * More pages than are asked about at once, some of them claimed wrongly on both sides of the
- * border.
+ * More pages than one move_pages() call asks about; the wrong claims lie on both sides of the
+ * border between two calls.
  */
 static void many_pages(void **state)
 {
@@ -441,8 +441,8 @@ static void regions_add_up(void **state)
 }
 
 /*
- * All on one of the two nodes of a machine that is only said to be so: half is too much, less the
- * granule that is let pass.
+ * A synthetic machine of two nodes, with all pages on one of them: half of the pages are
+ * misplaced, less the one granule of tolerance.
  */
 static void evenness(void **state)
 {
@@ -466,7 +466,7 @@ static void evenness(void **state)
 	p = look(&two);
 	assert_int_equal(p.misplaced, 101 - 51 - 1);
 	placement_free(&p);
-	region_home(r, 0, 60 * page, 0); /* what has a home needn't be even */
+	region_home(r, 0, 60 * page, 0); /* pages with a home need not be even */
 	p = look(&two);
 	assert_int_equal(p.misplaced, 41 - 21 - 1);
 	placement_free(&p);
@@ -474,7 +474,7 @@ static void evenness(void **state)
 	machine_close(two.machine);
 }
 
-/* Where the kernel forbids to look. */
+/* If the kernel forbids system calls. */
 
 struct seen {
 	int installed;
@@ -484,7 +484,7 @@ struct seen {
 	char why_not[256];
 };
 
-/* From here on these calls fail in this process. */
+/* Makes these system calls fail with `error` in this process, for good. */
 static int forbid(const int *call, unsigned n, int error)
 {
 	struct sock_filter filter[16];
@@ -623,7 +623,7 @@ static void pages_verified_but_sizes_unknown(void **state)
 	munmap(s, sizeof(*s));
 }
 
-/* One node: there is nothing to choose, so a kernel without NUMA is as good. */
+/* With one node there is nothing to choose, so placing succeeds on a kernel without NUMA. */
 static void placing_on_a_kernel_without_nodes(void **state)
 {
 	struct world *w = *state;
@@ -671,7 +671,7 @@ static void zeros_on_a_node(void **state)
 	machine_close(two.machine);
 }
 
-/* Four granules: one stays, two are moved, and the last is never touched and can't be. */
+/* Four granules: one stays, two are moved, and the last can't be moved as it is never touched. */
 static void bind_and_move(struct world *w, int from, int to, enum pages pages)
 {
 	size_t page = w->machine->page,
@@ -789,7 +789,7 @@ static void transparent_huge_pages(void **state)
 	}
 	touch(map(w, 4 * huge, PAGES_BASE), 0, 4 * huge, w->machine->page);
 	p = look(w);
-	assert_int_equal(p.huge, 0); /* refused, also where they are given unasked */
+	assert_int_equal(p.huge, 0); /* refused, even if the system's setting is "always" */
 	placement_free(&p);
 	r = map(w, 4 * huge, PAGES_THP);
 	region_bind(r, w->here);
@@ -814,7 +814,7 @@ static void touch_without_thp(struct world *w, void *shared)
 	see(w, s);
 }
 
-/* It is no error not to get them, and it can be seen. */
+/* Getting no transparent huge pages is no error, and the placement shows it. */
 static void transparent_huge_pages_not_given(void **state)
 {
 	struct world *w = *state;
@@ -838,8 +838,8 @@ static void reserved_pages_not_there(void **state)
 	size_t before = virtual_pages();
 
 	/*
-	 * More than anybody reserves, and within what is left of addresses by Arm's kernels with
-	 * pages of 64 KiB (42 bits), and by ThreadSanitizer.
+	 * More huge pages than anybody reserves, but within the address space that is left under
+	 * ThreadSanitizer and by Arm kernels with 64 KiB pages (42 bits).
 	 */
 	for (enum pages pages = PAGES_2M; pages <= PAGES_1G; pages++) {
 		assert_null(region_map(w->arena, "matrix", (size_t)1 << 39, pages));
@@ -870,7 +870,7 @@ static void use_reserved_pages(struct world *w)
 	assert_int_equal(p.huge, 3 * 2 * MIB);
 	assert_int_equal(p.huge_page, 2 * MIB);
 	placement_free(&p);
-	assert_int_equal(region_bind(r, w->here), 0); /* what is touched needs no page any more */
+	assert_int_equal(region_bind(r, w->here), 0); /* touched pages need no free ones */
 }
 
 static void counted_reserved_pages(struct world *w)
@@ -897,7 +897,7 @@ static void reserved_pages(void **state)
 	counted_reserved_pages(w);
 }
 
-/* Touching such a region would kill the process. */
+/* Binding must fail: to touch huge pages that the node does not have is a SIGBUS. */
 static void reserved_pages_on_another_node(void **state)
 {
 	struct world *w = *state;

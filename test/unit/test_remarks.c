@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of several trials is said once, and fits the screen. */
+/* A remark on several trials is printed once, and lines are wrapped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void other_words_and_other_ranks_are_not(void **state)
 	       { 2, "also", "a 2" }, { 0, "wrong", "b 1" });
 }
 
-/* A digit of a name, an option or a path is none. */
+/* Digits in a name, an option or a path are text, not numbers to be merged into a range. */
 static void what_looks_like_a_number_may_be_a_name(void **state)
 {
 	(void)state;
@@ -103,7 +103,7 @@ static void lines_are_broken_at_blanks(void **state)
 	(void)state;
 	assert_non_null(f);
 	memset(word, 'x', sizeof(word) - 1);
-	word[sizeof(word) - 1] = 0; /* one that has no room stays whole */
+	word[sizeof(word) - 1] = 0; /* wider than a line: it is not broken */
 	snprintf(text, sizeof(text), "a %s b", word);
 	snprintf(expected, sizeof(expected), "a\n  %s\n  b\n", word);
 	wrapped_print(text, 2, f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Search over ranks: every key is answered once, and rightly, whoever owns it; in rounds of any
- * length.
+ * Search over ranks: every key is answered once and correctly, whichever rank owns it, in rounds of
+ * any length.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ enum { PACKET = 16, KEYS = 50 * PACKET };
 static struct setting {
 	size_t n;
 	unsigned width, threads;
-	/* that each thread asks about; more than there are in the stream begin again */
+	/* of keys that each thread looks up; beyond its end the stream starts over */
 	uint32_t packets;
 	enum distribution distribution;
 } setting;
@@ -35,7 +35,7 @@ struct all {
 	const struct ranks *ranks;
 };
 
-/* What is to be freed at the end of a search. */
+/* Memory to be freed at the end of a search. */
 static void *memory[32];
 static unsigned pieces;
 
@@ -67,7 +67,7 @@ static void work(void *argument, struct worker *self)
 	remote_search(&((struct all *)argument)->remote, self, setting.packets);
 }
 
-/* 0, or what is wrong; how many keys of this rank are others'. */
+/* Returns 0, or a number for what is wrong; counts in `others` the keys that other ranks own. */
 static int check(struct all *a, int64_t *others)
 {
 	const struct remote *r = &a->remote;
@@ -80,9 +80,7 @@ static int check(struct all *a, int64_t *others)
 				&a->recipe, NULL, key_get(&a->recipe, r->stream[i].key, j % KEYS));
 
 			wanted += right;
-			/*
-			 * Whoever has the element has the key; beyond the last one, the last rank.
-			 */
+			/* the owner of element `right` owns the key; beyond all, the last rank */
 			*others += right < r->ranges->begin[rank] ||
 				   (right >= r->ranges->begin[rank + 1] &&
 				    rank + 1 < r->ranges->parts);
@@ -170,7 +168,10 @@ static void test_every_key_is_answered_by_its_owner(void **state)
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (unsigned j = 0; j < sizeof(packets) / sizeof(*packets); j++)
 			for (unsigned n = 0; n < 6 && n < cases(12); n++) {
-				/* others each time; any two of what differs come together */
+				/*
+				 * k steps so that each value of width, threads and distribution
+				 * meets each other one
+				 */
 				const unsigned k = (i + j + 5 * n) % 12;
 
 				setting =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of a benchmark whose memory takes long to be prepared: each gets on, however small its
- * budget.
+ * Runs of a benchmark whose memory takes long to prepare: each run makes progress, however small
+ * its budget.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ struct outcome {
 	unsigned complete, interrupted; /* of the last run */
 	int skipped;
 	bool is_complete[TRIALS]; /* by variant, of all runs */
-	json_int_t group[TRIALS]; /* of the last run; -1: it has no line there */
+	json_int_t group[TRIALS]; /* of the last run; -1: the trial has no line in it */
 };
 
 static bool is_complete(const char *status)
@@ -131,7 +131,10 @@ static void a_file(char *path)
 	close(file);
 }
 
-/* All at once would take the whole budget: those that have memory in half of it are measured. */
+/*
+ * Preparing all trials would take the whole budget: preparation stops after half of it, and the
+ * prepared trials are measured.
+ */
 static void slow_memory_leaves_time_to_measure(void **state)
 {
 	char path[] = "/tmp/locus-run-XXXXXX";
@@ -142,12 +145,12 @@ static void slow_memory_leaves_time_to_measure(void **state)
 	o = run_once(path, BUDGET);
 	unlink(path);
 	assert_int_equal(o.complete + o.interrupted, TRIALS);
-	/* Two preparations are more than half, however fast or slow a machine is. */
+	/* by BUDGET and PREPARATION, two preparations are more than half on any machine */
 	assert_true(o.is_complete[0] && o.group[0] == 0);
 	assert_true(!o.is_complete[2] && o.group[2] > 0);
 }
 
-/* What is complete is only measured again beside what is left. */
+/* Complete trials are measured again only as company of incomplete ones. */
 static void each_run_gets_on(void **state)
 {
 	char path[] = "/tmp/locus-run-XXXXXX";

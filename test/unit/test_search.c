@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What search measures: kernels against their definition and in machine code, keys and ranges,
- * rings between threads, and what is said of a sample.
+ * The search benchmark: results and machine code of its kernels, keys and ranges, rings between
+ * threads, and the times of a sample.
  */
 #include <math.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ static const struct kernel kernels[] = {
 	{ "search_branchless_64", search_branchless_64, 8, false },
 };
 
-/* Keys of a width, without order. */
+/* Uniform keys of a width. */
 static struct recipe of_width(unsigned width, size_t n)
 {
 	return recipe_of(7, n ? n : 1, width, DISTRIBUTION_UNIFORM, 0);
@@ -76,7 +76,7 @@ static void check_search(const struct kernel *k, const struct recipe *r, const v
 	free(answers);
 }
 
-/* All keys that are in the array, their neighbours, and the extremes. */
+/* Makes keys: each element, its neighbours, and the extremes; returns how many. */
 static size_t around(const struct recipe *r, const void *array, size_t n, void *keys)
 {
 	size_t count = 0;
@@ -104,8 +104,8 @@ static int by_size_64(const void *a, const void *b)
 }
 
 /*
- * Every length up to 70, and around powers of two; few different elements, so that most are there
- * several times, and many.
+ * Every length up to 70, and lengths around powers of two; from one distinct element, so that there
+ * are duplicates, to all distinct.
  */
 static void finds_lower_bounds(void **state)
 {
@@ -130,7 +130,7 @@ static void finds_lower_bounds(void **state)
 	}
 }
 
-/* No step goes through what is equal, one by one: that would take 2^41 steps. */
+/* Equal elements are not walked one by one: with 2^20 keys that would take 2^41 steps. */
 static void finds_the_first_of_many_equal(void **state)
 {
 	enum { N = 1 << 21 };
@@ -169,7 +169,7 @@ static void finds_the_first_of_many_equal(void **state)
 #define CODE	      false
 #endif
 
-/* Of the innermost loop that holds a backward jump, from its target on. */
+/* Instructions of a loop: from the target of a backward jump to that jump. */
 struct inner {
 	unsigned jumps, moves, loads;
 };
@@ -188,8 +188,8 @@ static struct inner count_loop(const struct code *code, unsigned end)
 }
 
 /*
- * Some loop is of one jump, which counts its turns, a load and a conditional move; or else of no
- * such move, and of jumps that depend on what is found.
+ * A branchless kernel has a loop with a load, a conditional move, and a single jump, which counts
+ * the turns. A branchy one has a loop with a load, no conditional move, and at least three jumps.
  */
 static void chooses_as_it_says(void **state)
 {
@@ -240,7 +240,7 @@ static void elements_are_sorted_and_spread(void **state)
 			}
 			for (size_t i = n; i < n + 3; i++)
 				assert_true(key_get(&r, array, i) == recipe_largest(&r));
-			/* what a rank has */
+			/* a rank's part */
 			recipe_fill_array(&r, array, n / 3, n / 2, 0, n / 2 + 1);
 			for (size_t i = 0; i < n / 2; i++)
 				assert_true(key_get(&r, array, i) == recipe_element(&r, n / 3 + i));
@@ -256,7 +256,7 @@ static void reference_is_lower_bound(void **state)
 
 	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4)
-		for (unsigned equal = 0; equal < 2; equal++) { /* any array, and the recipe's */
+		for (unsigned equal = 0; equal < 2; equal++) { /* 1: elements 100 times each */
 			const struct recipe r = recipe_of(1, N, width, DISTRIBUTION_UNIFORM, 0);
 
 			recipe_fill_array(&r, array, 0, N, 0, N);
@@ -289,8 +289,8 @@ static void streams_begin_with_extremes(void **state)
 }
 
 /*
- * A bound that a right distribution exceeds once in a million: the mean, and 6 deviations of
- * chi-square.
+ * The mean of chi-square plus 6 standard deviations: a correct distribution exceeds this bound once
+ * in a million.
  */
 static bool is_likely(const double *expected, const unsigned *found, unsigned n)
 {
@@ -332,7 +332,7 @@ static void zipf_is_exact(void **state)
 		}
 }
 
-/* Of many: by powers of two, with sums that are computed one by one. */
+/* With many numbers: in bins between powers of two, whose weights are summed exactly. */
 static void zipf_is_exact_of_many(void **state)
 {
 	enum { N = 1 << 16, BINS = 17, DRAWS = 400000 };
@@ -356,11 +356,11 @@ static void zipf_is_exact_of_many(void **state)
 		for (unsigned i = 0; i < draws; i++)
 			found[31 - __builtin_clz((unsigned)zipf_draw(
 					   &z, random_mix((i + UINT64_C(1)) << 20)))]++;
-		assert_true(is_likely(expected, found, BINS - 1)); /* the last is of one number */
+		assert_true(is_likely(expected, found, BINS - 1)); /* the last bin has one number */
 	}
 }
 
-/* Keys of zipf are elements; the first is the most frequent. */
+/* With Zipf every key is an element; the first element is the most frequent key. */
 static void zipf_keys_are_elements(void **state)
 {
 	enum { N = 1000, KEYS = 5000 };
@@ -398,7 +398,7 @@ static void hot_keys_are_in_the_first_tenth(void **state)
 				firsts += about < N / TENTH / 2;
 			}
 			assert_true(fabs((double)hot / KEYS - shares[s]) < 0.02);
-			/* evenly there */
+			/* hot keys are uniform within the first tenth */
 			assert_true(fabs((double)firsts / KEYS - shares[s] / 2) < 0.02);
 		}
 }
@@ -452,7 +452,8 @@ static void ranges_are_as_long_or_as_heavy(void **state)
 }
 
 /*
- * The busiest of 8 owners has most of the keys, or of weighted ranges hardly more than its share.
+ * With hot keys the busiest of 8 owners gets over 85 % of them from even ranges, and less than 1.1
+ * times its share from weighted ones.
  */
 static void weighted_ranges_are_as_heavy(void **state)
 {
@@ -499,7 +500,7 @@ static void partition_by(const struct recipe *r, unsigned parts, size_t n)
 	assert_true(keys && array && cut);
 	recipe_fill_array(r, array, 0, r->n, 0, r->n);
 	for (size_t i = 0; i < n; i++)
-		/* ends of ranges among them */
+		/* every third an element, so that ends of ranges are among the keys */
 		key_put(r, keys, i, i % 3 ? recipe_key(r, 0, i) : recipe_element(r, i % r->n));
 	before = digest(r, keys, n);
 	assert_int_equal(ranges_even(&ranges, r, parts), 0);
@@ -586,7 +587,7 @@ static void a_ring_is_bounded(void **state)
 
 enum { MOST_SEARCHERS = 9, PACKET = 33, STREAM = 60 * PACKET, ELEMENTS = 1000 };
 
-/* A flow as a trial has it, and threads of its own. */
+/* A flow set up as in a trial, and all that it points to. */
 struct run {
 	struct flow flow;
 	struct recipe recipe;
@@ -669,10 +670,7 @@ static void *search_all(void *argument)
 	return NULL;
 }
 
-/*
- * A dealer that raises the flag itself, after so many packets: what is dealt does not depend on the
- * time.
- */
+/* A dealer that stops itself after `until` packets: their number must not depend on time. */
 static deal *dealing;
 static uint64_t until;
 static struct run *dealt_to;
@@ -706,7 +704,7 @@ static uint64_t sample(struct run *r, uint64_t packets)
 	return done;
 }
 
-/* All answers, of all samples, without a team. */
+/* Checks the answers of all samples, without a team. */
 static void check_answers(const struct run *r)
 {
 	const uint64_t dealt = r->stream.dealt * PACKET;
@@ -744,7 +742,7 @@ static const struct path paths[] = {
 static void every_key_is_answered_on(const struct path *path, unsigned cpus)
 {
 	static const unsigned numbers[] = { 1, 2, 3, MOST_SEARCHERS };
-	/* many that wait for each other take seconds where the processor is emulated */
+	/* on an emulated processor many searchers that wait for each other take seconds */
 	const size_t few = LENGTH(numbers) - (getenv("LOCUS_EMULATED") ? 1 : 0);
 	cpu_set_t all, one;
 
@@ -760,7 +758,7 @@ static void every_key_is_answered_on(const struct path *path, unsigned cpus)
 				struct run *r = run_new(numbers[n], type ? 8 : 4, d,
 							path->deal[type], path->take);
 
-				/* the second goes round the stream */
+				/* 71 packets: the second sample goes beyond the stream's 60 */
 				for (unsigned i = 0; i < 3; i++)
 					assert_int_equal(sample(r, 1 + 70 * i), 1 + 70 * i);
 				check_answers(r);
@@ -779,7 +777,7 @@ static void every_key_is_answered_on_one_cpu(void **state)
 	every_key_is_answered_on(*state, 1);
 }
 
-/* Of hot keys the first owner has nearly all, and the others keep theirs. */
+/* With hot keys nearly all belong to the first owner; each other owner gets its own. */
 static void owners_get_what_is_theirs(void **state)
 {
 	struct run *r = run_new(4, 4, DISTRIBUTION_HOT, deal_by_range_32, take_own);
@@ -793,7 +791,7 @@ static void owners_get_what_is_theirs(void **state)
 	run_free(r);
 }
 
-/* Dealt in turn, all have as many. */
+/* Dealt in turn, all searchers get equally many keys. */
 static void turns_are_fair(void **state)
 {
 	struct run *r = run_new(3, 8, DISTRIBUTION_HOT, deal_in_turn, take_own);
@@ -805,7 +803,7 @@ static void turns_are_fair(void **state)
 	run_free(r);
 }
 
-/* Several threads take from rings that one fills: each packet is one's, and whole. */
+/* Several threads take from a ring that one fills: each packet is taken once, and whole. */
 struct crowd {
 	struct ring *ring;
 	_Atomic bool closed;
@@ -889,7 +887,7 @@ static void rings_and_what_is_in_them_are_apart(void **state)
 	assert_int_equal(sizeof(struct searcher) % APART, 0);
 }
 
-/* ---- whether a mistake is found ---- */
+/* ---- verification ---- */
 
 struct judged {
 	struct verification verification;
@@ -954,7 +952,10 @@ static void mistakes_are_found(void **state)
 	run_free(r);
 }
 
-/* Zeros at the front are sorted, too: what is found among them is right, and found in no time. */
+/*
+ * Zeros at the front leave the array sorted and the answers consistent, but make searches faster:
+ * verification must notice that it is not the array that was generated.
+ */
 static void another_array_is_noticed(void **state)
 {
 	struct run *r = run_new(3, 4, DISTRIBUTION_UNIFORM, deal_by_range_32, take_own);
@@ -967,16 +968,16 @@ static void another_array_is_noticed(void **state)
 	run_free(r);
 }
 
-/* ---- what is said of a sample ---- */
+/* ---- times of packets ---- */
 
-/* A searcher for which only the times of packets count: one key each. */
+/* Notes packets of one key, each of which took `ticks`. */
 static void take_times(struct searcher *s, unsigned packets, uint64_t ticks)
 {
 	for (unsigned i = 0; i < packets; i++)
 		searcher_note(s, NULL, 1, 1, ticks);
 }
 
-/* A searcher counts by how many packets it had. */
+/* Quantiles are over all packets: a searcher weighs by its number of packets. */
 static void times_are_of_all_packets(void **state)
 {
 	uint32_t answer = 0;
@@ -991,16 +992,16 @@ static void times_are_of_all_packets(void **state)
 	assert_true(isnan(found.p99) && isnan(found.deviation) && !histogram_total(all));
 	take_times(&s[0], 98000, 10);
 	take_times(&s[2], 2000, 50);
-	searcher_note(&s[2], NULL, 1, 2, 1000); /* part of a packet is none */
+	searcher_note(&s[2], NULL, 1, 2, 1000); /* an incomplete packet is not counted */
 	found = packet_times(s, tick, 3, all);
 	assert_int_equal(histogram_total(all), 100000);
 	assert_true(fabs(histogram_quantile(all, 0.5) / 10e-9 - 1) < 1. / 64);
 	assert_true(fabs(found.p99 / 100e-9 - 1) < 1. / 64);
-	/* 98 of 100 at 10, two at 100. */
+	/* in ns: 98 % at 10, 2 % at 100 */
 	assert_true(fabs(found.deviation / (90e-9 * sqrt(0.98 * 0.02)) - 1) < 1e-9);
 	take_times(&s[0], 200000, 10);
 	assert_true(fabs(packet_times(s, tick, 3, all).p99 / 10e-9 - 1) < 1. / 64);
-	/* a sample begins with nothing */
+	/* a new sample begins without times of the last one */
 	for (unsigned i = 0; i < 3; i++)
 		searcher_begin(&s[i]);
 	take_times(&s[1], 3, 20);

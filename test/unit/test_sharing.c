@@ -63,7 +63,7 @@ static const struct shape shapes[] = {
 	  { "movq \\$0x0," AT, EXCHANGED, STORED, LOADED, RELAXED "|" CALL("sched_yield"),
 	    INCREMENT, COMPARED_EXCHANGE, "movb \\$0x0," AT } },
 	{ "exchange_compare_exchange", ALL, AROUND, { COMPARED_EXCHANGE, CALL("sched_yield") } },
-	/* a look that fails: load, compare, count, and nothing that would delay the next one */
+	/* the polling loop: load, compare, count, and nothing that would delay the next load */
 	{ "exchange_store_load", LOOP, ARITHMETIC, { LOADED } },
 	{ "exchange_store_load", ALL, AROUND, { LOADED, STORED, CALL("sched_yield") } },
 	{ "exchange_two_lines", LOOP, ARITHMETIC, { LOADED } },
@@ -75,8 +75,8 @@ static const struct shape shapes[] = {
 };
 #elif defined(__aarch64__)
 /*
- * An instruction of ARMv8.1, a function that chooses it at run time, or a pair that reserves the
- * line.
+ * An atomic instruction of ARMv8.1 (LSE), a call of the outlined function that chooses it at run
+ * time, or the store of a load-store pair with reservation.
  */
 #define ATOMIC(INSTRUCTION, FUNCTION)                                                             \
 	"(" INSTRUCTION ")[a-z]* .*" AT "|" CALL("__aarch64_" FUNCTION "[48]_[a-z_]+") "|stl?xr " \
@@ -132,7 +132,7 @@ static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };
 
 /* ---- threads ---- */
 
-/* CPUs of this process: all of them, or one. */
+/* The CPUs that this process may use; run_on() restricts it to some of them. */
 static cpu_set_t all_cpus;
 
 static void run_on(unsigned cpus)
@@ -154,7 +154,7 @@ static int remember_cpus(void **state)
 	return sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
 }
 
-/* Threads inherit the CPUs: each test begins with all of them. */
+/* Threads inherit the CPUs of their creator, so each test must leave all of them allowed. */
 static int end_on_all(void **state)
 {
 	return end_bounded(state) || sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
@@ -191,8 +191,8 @@ static void end_tasks(struct task *tasks, unsigned n)
 /* ---- updates ---- */
 
 /*
- * A lock that is first come, first served waits for a thread without a CPU at each turn, LOCK_SPINS
- * looks long: it has fewer turns.
+ * A first-come, first-served lock may hand over to a thread without a CPU at each turn, and others
+ * then spin LOCK_SPINS times in vain: it has fewer turns.
  */
 enum { MANY_TURNS = 5000, FEW_TURNS = 500 };
 
@@ -219,7 +219,7 @@ static const struct operation operations[] = {
 	  FEW_TURNS },
 };
 
-enum { ROOM = 64, BEYOND = 0x5a }; /* bytes: what is updated, at most; what is around it */
+enum { ROOM = 64, BEYOND = 0x5a }; /* most bytes of lock and word; the byte behind them */
 
 struct updates {
 	const struct operation *operation;
@@ -243,28 +243,28 @@ static uint64_t word_of(const struct updates *u)
 {
 	uint64_t word = 0;
 
-	/* little-endian, as all that we know */
+	/* little-endian, as all supported architectures are */
 	memcpy(&word, u->place + u->operation->word, u->operation->bytes);
 	for (size_t i = u->operation->word + u->operation->bytes; i < sizeof(u->place); i++)
 		assert_int_equal(u->place[i], BEYOND);
 	return word;
 }
 
-enum { AT_ONCE = 2 }; /* threads: more than CPUs are tried below */
+enum { AT_ONCE = 2 }; /* threads; tests of locks below have more threads than CPUs */
 
 static void *update_often(void *argument)
 {
 	struct task *t = argument;
 	struct updates *u = t->about;
 
-	/* the first would be done before the next one is there */
+	/* without this barrier the first thread would be done before the next one starts */
 	for (atomic_fetch_add(&u->here, 1); atomic_load(&u->here) < AT_ONCE;)
 		sched_yield();
 	u->operation->run(u->place, &t->node, u->each);
 	return NULL;
 }
 
-/* Alone, each counts to what it was told. */
+/* With one thread, each operation adds exactly as often as told. */
 static void counts_alone(void **state)
 {
 	static const uint64_t counts[] = { 0, 1, 2, 3, 4, 5, 255, 256, 1000 };
@@ -279,7 +279,7 @@ static void counts_alone(void **state)
 	}
 }
 
-/* Together, none is lost, but of those that may be. */
+/* With two threads, no update is lost, except by operations that are not atomic. */
 static void counts_together(void **state)
 {
 	const struct operation *operation = *state;
@@ -339,8 +339,8 @@ static void release_mcs(union any_lock *l, struct mcs_node *own)
 }
 
 /*
- * How many have come, the holder among them, if the lock tells: its newest comer has a place in the
- * order then.
+ * Whether the newest of `comers` (the holder included) has its place in the queue. Only locks that
+ * serve in order of arrival can tell.
  */
 static bool ticket_is_drawn(const union any_lock *l, const struct mcs_node *own, unsigned comers)
 {
@@ -368,14 +368,14 @@ static const struct kind_of_lock kinds[] = {
 	{ "mcs", acquire_mcs, release_mcs, mcs_is_queued },
 };
 
-/* What the lock guards is plain memory: ThreadSanitizer sees whether it is guarded. */
+/* The guarded data are plain variables: ThreadSanitizer reports a lock that does not guard them. */
 struct guarded {
 	const struct kind_of_lock *kind;
 	union any_lock lock;
 	unsigned each;
-	bool inside; /* somebody */
+	bool inside; /* a thread holds the lock */
 	uint64_t entries, collisions;
-	unsigned entered[MOST_THREADS]; /* in order */
+	unsigned entered[MOST_THREADS]; /* threads, in order of entry */
 };
 
 static void guard(struct guarded *g, const struct kind_of_lock *kind, unsigned each)
@@ -396,7 +396,7 @@ static void *enter_often(void *argument)
 		g->kind->acquire(&g->lock, &t->node);
 		g->collisions += g->inside;
 		g->inside = true;
-		/* with one CPU, others run in here only if they are let */
+		/* with one CPU, other threads run during a critical section only if it yields */
 		if (i % MOST_THREADS == t->index)
 			sched_yield();
 		g->entries++;
@@ -421,7 +421,7 @@ static void keeps_others_out_on(const struct kind_of_lock *kind, unsigned cpus)
 	assert_int_equal(g.entries, threads * each);
 }
 
-/* More threads than CPUs: whoever waits must let run who is waited for. */
+/* More threads than CPUs: a waiting thread must yield to the one that it waits for. */
 static void keeps_others_out(void **state)
 {
 	keeps_others_out_on(*state, CPU_SETSIZE);
@@ -444,8 +444,8 @@ static void *enter_once(void *argument)
 }
 
 /*
- * While it is held, one after the other comes, each when the one before is seen in the queue; then
- * they are let in.
+ * While the lock is held, threads come one by one, each after the one before is seen in the queue.
+ * When it is released, they must enter in that order.
  */
 static void lets_in_as_they_came_on(const struct kind_of_lock *kind, unsigned cpus)
 {
@@ -485,8 +485,8 @@ static void lets_in_as_they_came_on_one_cpu(void **state)
 }
 
 /*
- * The second comes when the first is long gone, and knows of it by a flag that orders nothing: that
- * the lock does.
+ * The second thread comes after the first has released the lock, which it learns by a relaxed flag.
+ * The flag orders nothing, so the first one's writes are visible only by the lock's own ordering.
  */
 static _Atomic bool gone;
 
@@ -515,7 +515,7 @@ static void shows_what_was_done_inside(void **state)
 	assert_true(g.entered[0] == 0 && g.entered[1] == 1);
 }
 
-/* Whoever releases a lock that nobody waits for leaves nothing behind. */
+/* A lock that was released with no waiters is in its initial state. */
 static void is_free_again(void **state)
 {
 	struct mcs_node own;
@@ -539,7 +539,7 @@ static void is_free_again(void **state)
 struct protocol {
 	const char *name;
 	exchange *run;
-	uint64_t least; /* turns, of which all others are multiples */
+	uint64_t least; /* turns; their number must be a multiple of this */
 };
 static const struct protocol protocols[] = {
 	{ "exchange_compare_exchange", exchange_compare_exchange, 2 },
@@ -563,10 +563,7 @@ static void *play(void *argument)
 	return NULL;
 }
 
-/*
- * Both sides end, the lines are as they were; and again, with the sides the other way round, as the
- * harness has them meet.
- */
+/* Both sides end, and leave the lines as they were, so that the next exchange can use them. */
 static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
 {
 	const uint64_t turns[] = { protocol->least, 2 * protocol->least, 3 * protocol->least,
@@ -584,7 +581,7 @@ static void gives_to_and_fro_on(const struct protocol *protocol, unsigned cpus)
 			assert_int_equal(m.lines->line[j].word, 0);
 		assert_int_equal(m.lines->taken, 0);
 	}
-	/* the last RING lines of 2 * turns are what was written last */
+	/* payloads are sequence numbers: the ring has the last RING of 2 * turns */
 	if (protocol->run == exchange_message)
 		for (uint64_t j = 0; j < RING; j++)
 			for (unsigned k = 0; k < LENGTH(m.lines->line[0].payload); k++)
@@ -672,9 +669,7 @@ static void release(struct trial_by_hand *h)
 	machine_close((struct machine *)h->trial.machine);
 }
 
-/*
- * Where the words are, and in what ways: all that a curve's points, or those of a ratio, differ in.
- */
+/* Variants with the parameter that moves the words, in which points of a curve or ratio differ. */
 static const struct {
 	const char *variant, *parameter;
 	unsigned values[6], n;
@@ -685,8 +680,8 @@ static const struct {
 };
 
 /*
- * With the stop flag up it is seen after as many operations, wherever the words are: calls and
- * looks are no part of what differs.
+ * The stop flag is checked after the same number of operations wherever the words lie, so the cost
+ * of calls and checks is the same in all trials that are compared.
  */
 static void looks_are_as_rare_wherever_words_are(void **state)
 {
@@ -715,7 +710,7 @@ static void looks_are_as_rare_wherever_words_are(void **state)
 			}
 }
 
-/* From when the last has come: what was done before it is not in the time. */
+/* `together` counts operations from the last worker's start; those before it are not scored. */
 static void counts_when_all_are_at_work(void **state)
 {
 	struct trial_by_hand h;
@@ -731,16 +726,16 @@ static void counts_when_all_are_at_work(void **state)
 		h.trial.benchmark->ops.reset(h.state);
 	}
 	h.stop = true;
-	/* it ends, though nobody else comes */
+	/* the stop flag ends it, although the other workers never start */
 	assert_int_equal(run(&h, 0, UINT64_MAX)->together, 0);
 	release(&h);
 }
 
-/* ---- transfers as they are counted: the kernel plays against a side that was written here ---- */
+/* ---- counting transfers: the kernel plays against the other side's protocol, written here ---- */
 
 /*
- * A turn of the other side, if it is its turn: how many transfers that makes, with the one that led
- * to it.
+ * Takes a turn of the other side, if it has one. Returns the transfers of the line that this turn
+ * and the kernel's turn before it make; 0: it is not the other side's turn.
  */
 static unsigned give_back_word(struct lines *l, uint64_t turns)
 {
@@ -823,7 +818,7 @@ static void transfers_are_all_counted(void **state)
 			     turns += n > 0, handed += n) {
 				if (n)
 					continue;
-				/* then one more look: it may have played before it got up */
+				/* try once more: it may have played before it raised `up` */
 				up = atomic_load(&seat.up);
 				sched_yield();
 			}
@@ -836,7 +831,7 @@ static void transfers_are_all_counted(void **state)
 	}
 }
 
-/* Each pair at each meeting, and no two of them. */
+/* Each pair has lines of its own at each meeting. */
 static void places_are_all_different(void **state)
 {
 	struct trial_by_hand h;
@@ -861,7 +856,7 @@ static void places_are_all_different(void **state)
 	release(&h);
 }
 
-/* ---- what lies where ---- */
+/* ---- memory layouts ---- */
 
 #define ON_ONE_LINE(TYPE)                        \
 	assert_true(offsetof(TYPE, lock) == 0 && \
@@ -891,7 +886,7 @@ static void nodes_and_lines_are_apart(void **state)
 	assert_int_equal(sizeof(struct lines), (RING + 1) * APART);
 }
 
-/* Bytes from one thread's word to the next one's, and of what lies there. */
+/* Returns the bytes from one thread's word to the next one's; `size`: of the word and its lock. */
 static size_t stride(const struct machine *m, const char *variant, const char *layout,
 		     const char *lock, size_t *size)
 {
@@ -950,7 +945,7 @@ static void layouts_are_what_they_say(void **state)
 			assert_int_equal(size, table[i].size);
 			assert_int_equal(stride(m, table[i].variant, "dense", table[i].lock, &size),
 					 table[i].size);
-			/* on lines of their own, and no prefetched neighbour is another's */
+			/* two lines: the adjacent-line prefetcher must not fetch another's word */
 			assert_int_equal(
 				stride(m, table[i].variant, "padded", table[i].lock, &size),
 				2 * lines[j] < 128 ? 128 : 2 * lines[j]);

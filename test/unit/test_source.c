@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages at a set rate wait from when they are due, whatever became of those before them. */
+/* Messages at a given rate: waiting counts from when a message is due, not from when it is sent. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 enum { MESSAGES = 100 };
 static const double rate = 1e4, stall = 5e-3, late = 1e-3; /* messages a second; s */
 
-/* One actor, one message under way at most; the actor stalls once. */
+/* One actor, at most one message in flight; the actor stalls once. */
 struct world {
 	struct crew crew;
 	struct source source;
@@ -92,7 +92,7 @@ static void check_all(const struct world *w, const struct histogram *waiting)
 
 	assert_int_equal(w->handled, MESSAGES);
 	assert_int_equal(histogram_total(waiting), MESSAGES);
-	/* none was early, but the first may have been late: it has waited */
+	/* no message was early; the first may have been late, and its delay counts as waiting */
 	assert_true(w->last - w->first + histogram_quantile(waiting, 1) / a_second >=
 		    0.99 * (MESSAGES - 1) / rate);
 	/* of 50 that were due in the stall, 40 were due `late` before its end */

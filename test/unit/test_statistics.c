@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Order statistics against what is known: small cases by hand, coverage of the interval by
- * simulation, heaps by construction.
+ * Order statistics: small cases by hand, coverage of the confidence intervals by simulation, modes
+ * from constructed distributions.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -59,9 +59,7 @@ static void test_interval_of_few_values(void **state)
 	assert_true(low == 2 && high == 8);
 }
 
-/*
- * How often it holds the true median: at least 95 %, and not much more where there are many values.
- */
+/* The interval holds the true median in at least 95 % of cases; with many values not much more. */
 static void test_interval_covers(void **state)
 {
 	uint64_t seed = 1;
@@ -73,7 +71,7 @@ static void test_interval_covers(void **state)
 
 		for (unsigned t = 0; t < turns; t++) {
 			for (size_t i = 0; i < n; i++)
-				x[i] = skewed(&seed); /* no matter */
+				x[i] = skewed(&seed); /* coverage holds for any distribution */
 			statistics_sort(x, n);
 			assert_true(statistics_median_interval(x, n, &low, &high));
 			hit += low <= 0.25 && 0.25 <= high;
@@ -100,7 +98,7 @@ static void test_interval_of_many_values(void **state)
 
 static void test_groups_count_alike(void **state)
 {
-	/* A restless allocation with many batches against two calm ones. */
+	/* one allocation that differs, with many batches, against two that agree */
 	const double x[] = { 1, 1.01, 1.02, 1.1, 1.11, 9, 9.1, 9.2, 9.3, 9.4, 9.5, 9.6 };
 	const unsigned group[] = { 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2 };
 	struct estimate e = estimate_grouped(x, group, 12);
@@ -119,7 +117,7 @@ static void test_groups_count_alike(void **state)
 	assert_true(e.value == 2);
 }
 
-/* Allocations that differ, batches that don't: what the interval is for. */
+/* Scatter between allocations but not within them, which an interval over batches would miss. */
 static void test_the_interval_of_groups_covers(void **state)
 {
 	uint64_t seed = 5;
@@ -187,12 +185,12 @@ static double two_humps(uint64_t *seed)
 	return (uniform(seed) < 0.3 ? 23 : 115) + normal(seed);
 }
 
-static double close_humps(uint64_t *seed) /* two, but within 5 % of each other: nobody cares */
+static double close_humps(uint64_t *seed) /* two, but within 5 % of each other: not bimodal */
 {
 	return (uniform(seed) < 0.5 ? 100 : 102) + 0.1 * normal(seed);
 }
 
-static double rare(uint64_t *seed) /* a few outliers are no heap */
+static double rare(uint64_t *seed) /* a few outliers are not a mode */
 {
 	return (uniform(seed) < 0.02 ? 1000 : 100) + normal(seed);
 }
@@ -222,7 +220,7 @@ static void test_what_is_known_has_a_quantile(void **state)
 	assert_true(isnan(statistics_quantile_known(x, all, 6, 0.5)) &&
 		    isnan(statistics_quantile_known(x, NULL, 0, 0.5)) &&
 		    isnan(statistics_quantile_known(x + 1, NULL, 1, 0.5)));
-	assert_true(x[0] == 5 && x[5] == 3); /* they stay as they come */
+	assert_true(x[0] == 5 && x[5] == 3); /* x is not sorted in place */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of a trial: its status with the reasons, its ratios, its notes. */
+/* The summary of a trial: its status with the reasons, its ratios, its notes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static const struct benchmark ratio_benchmark = { .name = "sample",
 						  .ratios = ratio_rows,
 						  .variants = ratio_variants };
 
-/* A series of ten samples, each a batch: from 0.95 to 1.05 times a time. */
+/* A made-up series of ten samples, each a batch, from 0.955 to 1.045 times a given time. */
 struct invention {
 	union value value[2];
 	struct planned planned;
@@ -78,8 +78,8 @@ static void invent(struct series *s, struct invention *i, const char *id, unsign
 }
 
 /*
- * Threads that begin apart are part of the time, unless that is scored from when all are there:
- * worth a word beyond a hundredth of a sample.
+ * Skew is part of the time unless samples are scored TOGETHER, from the start of the last thread.
+ * A skew of more than a hundredth of the sample is noted.
  */
 static void test_a_skew_that_tells_is_noted(void **state)
 {
@@ -138,16 +138,14 @@ static void expect_ratio(const json_t *ratio, const char *to, const char *trial,
 	assert_string_equal(json_string_value(json_object_get(ratio, "to")), to);
 	assert_string_equal(json_string_value(json_object_get(ratio, "trial")), trial);
 	assert_true(fabs(json_number_value(json_object_get(ratio, "value")) / value - 1) < 1e-9);
-	/*
-	 * of ten values the interval of the median is from the second to the ninth: 0.965 to 1.035
-	 */
+	/* the interval of a median of ten is from the second value to the ninth: 0.965 to 1.035 */
 	assert_true(fabs(low / (value * 0.965 / 1.035) - 1) < 1e-9);
 	assert_true(fabs(high / (value * 1.035 / 0.965) - 1) < 1e-9);
 }
 
 /*
- * Each trial finds, among those that it was sampled with, the one that differs in what is compared
- * and in nothing else.
+ * A ratio relates a trial to the one of its group that differs in the compared parameter and in
+ * nothing else.
  */
 static void test_ratios_find_their_trial(void **state)
 {
@@ -186,7 +184,7 @@ static void test_ratios_find_their_trial(void **state)
 	assert_int_equal(json_array_size(list), 1);
 	expect_ratio(json_array_get(list, 0), "padded", "atomic padded", 0.375);
 	json_decref(list);
-	/* alone in what they are, or the one that others are compared with, or not measured */
+	/* the others have no counterpart, or are the denominator, or were not measured */
 	for (unsigned i = 0; i < N; i++) {
 		if (i == 2 || i == 3 || i == 5)
 			continue;
@@ -198,10 +196,7 @@ static void test_ratios_find_their_trial(void **state)
 		series_close(&group[i]);
 }
 
-/*
- * What is reported, with a scatter of its own; and what is the time turned over, of which more is
- * better.
- */
+/* A metric that is reported, with a scatter of its own; and a rate, the inverse of the time. */
 enum { COST, RATE };
 static double three(const struct trial *t)
 {
@@ -260,7 +255,7 @@ static void test_a_ratio_of_another_number(void **state)
 		series_close(&group[i]);
 }
 
-/* Of a trial without a time there is no ratio, and its status says what was the matter. */
+/* A trial without a time has no ratio, and its status is failed. */
 static void test_no_ratio_without_a_time(void **state)
 {
 	struct series group[2];
@@ -300,7 +295,7 @@ static void test_rarely_together_is_a_note(void **state)
 	series_close(&s);
 }
 
-/* Of 20 samples, two a batch, eight take half as much again. */
+/* 20 samples, two a batch, of which eight take 1.5 times as long. */
 static void test_both_modes_are_told(void **state)
 {
 	enum { SAMPLES = 20 };
@@ -355,7 +350,7 @@ static void test_never_together_is_said(void **state)
 	for (unsigned b = 0; b < s.batches; b++)
 		s.time[b] = s.batch[b].estimate = s.batch[b].clean = NAN;
 	line = summary(&s, &s, 1, 1.5, &status);
-	/* others had the CPUs: no fault of the program's */
+	/* threads never ran together because other programs had the CPUs: not a failure */
 	assert_int_equal(status, STATUS_UNCONVERGED);
 	assert_non_null(
 		strstr(json_string_value(json_array_get(json_object_get(line, "reasons"), 0)),
@@ -365,8 +360,8 @@ static void test_never_together_is_said(void **state)
 }
 
 /*
- * A wide interval says so itself; that others disturbed what it holds, only the status does. Both
- * reasons are told.
+ * Noisy outranks unconverged: a wide interval can be seen in the numbers, a disturbance only in the
+ * status. The reasons of both are recorded.
  */
 static void test_noise_is_graver_than_a_wide_interval(void **state)
 {
@@ -388,7 +383,7 @@ static void test_noise_is_graver_than_a_wide_interval(void **state)
 	series_close(&s);
 }
 
-/* A note where the interval with counters does not meet the one without; none where they do. */
+/* A note if the intervals with counting and without are disjoint; none if they overlap. */
 static void test_what_counting_costs_is_a_note(void **state)
 {
 	enum { BATCHES = 12 };
@@ -431,9 +426,9 @@ static void test_what_counting_costs_is_a_note(void **state)
 	series_close(&s);
 }
 
-/* ---- how it ended ---- */
+/* ---- the status ---- */
 
-/* The status of an invented trial, and whether its first reason says that. */
+/* Checks the status of a made-up trial, and that its first reason contains `reason`. */
 static void expect_end(struct series *s, enum status status, const char *reason)
 {
 	enum status found;
@@ -480,7 +475,7 @@ static void test_the_end_is_told_with_its_cause(void **state)
 	}
 }
 
-/* The reasons of the less grave ones come behind. */
+/* The gravest condition sets the status, and its reason comes first. */
 static void test_the_gravest_is_the_status(void **state)
 {
 	struct invention invention;
@@ -497,9 +492,9 @@ static void test_the_gravest_is_the_status(void **state)
 	series_close(&s);
 }
 
-/* ---- where its pages lay ---- */
+/* ---- placement of pages ---- */
 
-/* An invented trial of two threads on node 0 of a machine with two, whose pages were read back. */
+/* A made-up trial of two threads on node 0 of a machine with two, whose placement was read back. */
 struct housed {
 	struct machine *machine;
 	struct place place[2];
@@ -529,7 +524,7 @@ static void leave(struct housed *h)
 	machine_close(h->machine);
 }
 
-/* Its first note; NULL: it has none. */
+/* Checks that the first note contains `part`; NULL: that there are no notes. */
 static void expect_note(struct housed *h, const char *part)
 {
 	enum status status;
@@ -541,7 +536,7 @@ static void expect_note(struct housed *h, const char *part)
 	json_decref(line);
 }
 
-/* Up to a thousandth may be astray, before its samples and after. */
+/* Up to a thousandth of the pages may be misplaced, before the samples and after them. */
 static void test_pages_astray_are_a_reason(void **state)
 {
 	struct housed h;
@@ -559,7 +554,7 @@ static void test_pages_astray_are_a_reason(void **state)
 	leave(&h);
 }
 
-/* What nobody has counted is no number. */
+/* Numbers of pages that were not read are null. */
 static void test_pages_that_were_not_read_are_a_note(void **state)
 {
 	struct placement *before;
@@ -598,7 +593,7 @@ static void test_huge_pages_that_were_not_had_are_a_note(void **state)
 	before->thp = 4 << 20;
 	before->huge = 2 << 20;
 	expect_note(&h, "of 4194304 bytes asked for on transparent huge pages, 2097152 are");
-	before->huge_unknown = true; /* nobody counted */
+	before->huge_unknown = true; /* huge pages were not counted */
 	expect_note(&h, NULL);
 	before->huge_unknown = false;
 	before->huge = before->thp;
@@ -606,7 +601,7 @@ static void test_huge_pages_that_were_not_had_are_a_note(void **state)
 	leave(&h);
 }
 
-/* Of nodes where threads of the trial sit, unless the trial says where its memory is to be. */
+/* Only for nodes with threads of the trial, and not if a parameter sets the node of its memory. */
 static void test_a_node_without_first_touch_is_a_note(void **state)
 {
 	static const struct parameter on_node[] = {

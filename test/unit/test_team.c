@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The team: every order reaches every seated worker once, in any number; the others are left alone;
- * the barrier starts all together.
+ * The team: every order reaches every seated worker once, for any number of workers, and no other
+ * worker; the barrier starts all together.
  */
 #include <errno.h>
 #include <sched.h>
@@ -40,10 +40,7 @@ static void seat(struct team *t, unsigned threads, int cpu)
 	assert_int_equal(team_seat(t, place, threads, &culprit), 0);
 }
 
-/*
- * More threads than this machine may have CPUs: the team must yield and sleep, or this would take
- * minutes.
- */
+/* All threads share one CPU: unless waiting threads yield and sleep, this would take minutes. */
 static int orders(struct team *t, void *argument)
 {
 	int cpu = *(int *)argument;
@@ -101,7 +98,7 @@ static int timed(struct team *t, void *argument)
 	team_time(t, until_stopped, NULL, 0.02, 0, 0);
 	assert_true(clock_now() - begin >= 0.019);
 	for (unsigned i = 0; i < 4; i++)
-		/* whenever it began: they share a CPU */
+		/* from the common start: as they share a CPU, some begin late */
 		assert_true(team_attendance(t, i)->end - begin >= 0.019);
 	/* worker 0 alone is watched: its end stops the others */
 	team_time(t, first_is_quick, NULL, 0, 1, 1);
@@ -154,7 +151,7 @@ static void look(struct team *t, hwloc_const_bitmap_t expected)
 	}
 }
 
-/* Free to move, pinned, and free again. */
+/* Workers free to move, then pinned, then free again. */
 static int floating(struct team *t, void *argument)
 {
 	const int cpu = *(int *)argument;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLBs as CPUID has them. The registers are those of real machines, from the collection of
- * Instlatx64 (github.com/InstLatx64/InstLatx64); the file is named at each.
+ * Decoding TLBs from CPUID. The registers are those of real machines, from the collection of
+ * Instlatx64 (github.com/InstLatx64/InstLatx64), whose file is named above each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,8 +68,7 @@ static const struct answer sapphire_rapids[] = {
 	{ 0 },
 };
 /*
- * A guest on one of its kind: leaf 0x2 refers to leaf 0x18, and the hypervisor fills that with
- * zeros.
+ * A guest on such a processor: leaf 0x2 refers to leaf 0x18, which the hypervisor fills with zeros.
  */
 static const struct answer guest[] = {
 	{ 0x0, 0, { 0x1c, INTEL } },
@@ -107,8 +106,8 @@ static const struct answer zen_4[] = {
 	{ 0 },
 };
 /*
- * AuthenticAMD0B00F21_K20_Turin_01_CPUID.txt: of level 2 there are so many that they are counted in
- * units of 32.
+ * AuthenticAMD0B00F21_K20_Turin_01_CPUID.txt: TLBs of level 2 have so many entries that CPUID
+ * counts them in units of 32.
  */
 static const struct answer zen_5[] = {
 	{ 0x0, 0, { 0x10, AMD } },
@@ -140,7 +139,7 @@ static const struct answer geode[] = {
 static const struct answer *answers;
 static unsigned asked;
 
-/* Beyond the last leaf it answers as CPUs do: with something else's registers. */
+/* Beyond the last leaf it answers as CPUs do: with registers of another leaf. */
 static struct cpuid ask(uint32_t leaf, uint32_t subleaf)
 {
 	asked++;
@@ -267,7 +266,7 @@ static void none_says_why(void **state)
 	}
 }
 
-/* Ways that are not told, codes that stand for none, pages of 4 MiB alone. */
+/* Unknown associativity, reserved codes, and descriptors for pages of 4 MiB only. */
 static void what_is_not_told(void **state)
 {
 	static const struct answer old[] = { { 0x0, 0, { 0x2, INTEL } },
@@ -285,7 +284,7 @@ static void what_is_not_told(void **state)
 	EXPECT(reserved, { 2, "data", M2, 64, 0 }, { 2, "instruction", M2, 32, 0 });
 }
 
-/* Subleaves without end, one TLB after another; and none in any. */
+/* CPUID with endless subleaves: each has a TLB (edx 0x21), or none has (0). */
 static uint32_t endless_edx;
 
 static struct cpuid endless(uint32_t leaf, uint32_t subleaf)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Topology: what hwloc says is understood, on any machine that can be described; places and layouts
- * are right in exact numbers.
+ * Topology: machines are read correctly from hwloc, for synthetic machines of many shapes; places
+ * and layouts are checked CPU by CPU.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -34,7 +34,8 @@ static struct machine *open_machine(const char *description)
 }
 
 /*
- * Machines that a description can't express: a synthetic one, changed, and read back from its XML.
+ * Opens a machine that a description can't express: a synthetic one, changed, exported to XML, and
+ * read back.
  */
 static struct machine *open_changed(const char *description, void (*change)(hwloc_topology_t))
 {
@@ -91,7 +92,7 @@ static void memory_of_node_0(hwloc_topology_t t)
 	allow(t, "0-7", "0");
 }
 
-/* As where /sys is hidden. */
+/* No node tells its memory, as if /sys were hidden. */
 static void memory_of_no_node(hwloc_topology_t t)
 {
 	for (int i = 0; i < hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE); i++)
@@ -135,7 +136,7 @@ static void second_package_smaller(hwloc_topology_t t)
 	keep(t, "0-3,6");
 }
 
-/* What a machine is made of. */
+/* Nodes, cores, CPUs and caches. */
 
 static void expect_size(const struct machine *m, unsigned nodes, unsigned cores, unsigned cpus)
 {
@@ -257,7 +258,7 @@ static void node_without_our_cpus(void **unused)
 	machine_close(m);
 }
 
-/* A cpuset may give the CPUs of a node and not its memory: they are on that node all the same. */
+/* A cpuset may allow the CPUs of a node but not its memory: the CPUs still belong to the node. */
 static void node_without_our_memory(void **unused)
 {
 	struct machine *m = open_changed("node:2 core:2 pu:2", memory_of_node_0);
@@ -340,7 +341,7 @@ static void bad_descriptions(void **unused)
 		{ "node:2 core:99999999 pu:2",
 		  "would have 399999996 CPUs; at most 8192 are possible" },
 		{ "node:99999999999999999999 pu:1", "at most 8192 are possible" },
-		/* as it is, hwloc aborts */
+		/* given these descriptions, hwloc would abort */
 		{ "(indexes=no)core:1 node:2 pu:1", "only CPUs, the last item, can be numbered" },
 		{ "4(indexes=no)4 1", "only CPUs, the last item, can be numbered" },
 		{ "pack:2(indexes=core) core:2 pu:2", "only CPUs, the last item, can be numbered" },
@@ -447,8 +448,8 @@ static void orders_in_numbers(void **unused)
 }
 
 /*
- * For any number of threads on any machine: each CPU once, no sibling before all cores have a
- * thread, nodes even when spread.
+ * For any number of threads on any machine: no CPU has two, and no core has two more than another,
+ * so that siblings come after all cores have a thread.
  */
 static void check_places(const struct machine *m, const struct place *place, unsigned n)
 {
@@ -570,10 +571,7 @@ static void bad_bindings(void **unused)
 	machine_close(m);
 }
 
-/*
- * Restricted as by a cpuset: layouts, orders and counts know no other CPUs; nodes keep their
- * memory.
- */
+/* Restricted as by a cpuset: other CPUs are as if they did not exist; nodes keep their memory. */
 static void restricted_to_a_list(void **unused)
 {
 	struct machine *m = open_machine("node:2 core:4(memory=1GB) pu:2");
@@ -876,11 +874,11 @@ static void threads_of_layouts(void **unused)
 	assert_int_equal(layout_threads(""), 0);
 }
 
-/* For people. */
+/* The printed topology. */
 
 static char *printed(const struct machine *m)
 {
-	static char *text; /* else gcc 12 for aarch64 takes what is returned for a pointer to it */
+	static char *text; /* static: else gcc 12 for aarch64 warns of a returned local address */
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
@@ -897,7 +895,7 @@ static void forget_sizes(hwloc_topology_t t)
 	}
 }
 
-/* Arm's firmware may tell that there are caches, and no more. */
+/* Arm's firmware may tell that there are caches, but not their sizes. */
 static void caches_of_unknown_size(void **unused)
 {
 	struct machine *m = open_changed("l1:2 core:1 pu:1", forget_sizes);
@@ -926,7 +924,7 @@ static void describe(hwloc_topology_t t, const char *name, unsigned node, unsign
 	assert_int_equal(hwloc_memattr_set_value(t, id, to, &from, 0, value), 0);
 }
 
-/* As firmware does; of the second node no writes, from both nodes. */
+/* Adds an HMAT as firmware does: of node 1 only the read latency, from both nodes. */
 static void with_hmat(hwloc_topology_t t)
 {
 	describe(t, "ReadLatency", 0, 0, 80);
@@ -967,7 +965,7 @@ static void what_firmware_says_of_memory(void **unused)
 	machine_close(m);
 }
 
-/* Another machine in the environment: this one is read all the same, and told. */
+/* hwloc's variables may name another machine: they are ignored, and reported. */
 static void variables_do_not_mislead(void **unused)
 {
 	static const struct {
@@ -1034,7 +1032,7 @@ static void printed_in_80_columns(void **unused)
 	}
 }
 
-/* What two CPUs have in common. */
+/* The closest level that two CPUs share. */
 
 static void levels_of_two_cpus(void **unused)
 {
@@ -1052,7 +1050,7 @@ static void levels_of_two_cpus(void **unused)
 		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 31, 32, LEVEL_MACHINE },
 		{ "package:2 numa:2 l3:2 l2:2 core:2 pu:2", 0, 63, LEVEL_MACHINE },
 		{ "core:4 pu:1", 0, 3, LEVEL_NODE },
-		/* a cache over two nodes: they are two nodes all the same */
+		/* a cache that spans two nodes: two CPUs on different nodes share the package */
 		{ "package:1 l3:1 numa:2 core:2 pu:1", 1, 2, LEVEL_PACKAGE },
 		{ "package:1 l3:1 numa:2 core:2 pu:1", 2, 3, LEVEL_L3 },
 		/* nodes without a package around them */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of lines: whatever the size of the array, its duplicates, the key and the instructions,
- * the answer is lower_bound's.
+ * The tree of lines: it answers like lower_bound() for any size of the array, duplicates, any key,
+ * and each instruction set.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +18,13 @@
 
 #define LENGTH(list) (sizeof(list) / sizeof(*(list)))
 
-/* What a test is run for. */
+/* A kernel under test: bytes of a key, and the instruction set. */
 struct way {
 	unsigned width;
 	enum isa set;
 };
 
-/* Arrays: element i of n, never less than the one before. `most`: the largest key. */
+/* Returns element i of n of a sorted array. `most`: the largest key. */
 typedef uint64_t shape(size_t i, size_t n, uint64_t most);
 
 static uint64_t apart_by_three(size_t i, size_t n, uint64_t most)
@@ -57,8 +57,8 @@ static uint64_t all_largest(size_t i, size_t n, uint64_t most)
 }
 
 /*
- * Somewhere in the i-th n-th of all keys, as the benchmark draws them: beyond half of them, where
- * signed keys would be negative.
+ * As the benchmark draws elements: one at random in each of n equal ranges of keys. In the upper
+ * half they would be negative if they were compared as signed.
  */
 static uint64_t drawn(size_t i, size_t n, uint64_t most)
 {
@@ -69,7 +69,7 @@ static shape *const shapes[] = {
 	apart_by_three, duplicates, one_value, extremes, all_largest, drawn
 };
 
-/* An array with its tree; canaries around what the tree may write. */
+/* An array with its tree, and canaries behind the tree's memory. */
 struct scene {
 	struct way way;
 	size_t n;
@@ -143,8 +143,8 @@ static size_t lower_bound(const struct scene *s, uint64_t key)
 }
 
 /*
- * Keys and answers begin somewhere in a line, and end where their memory does: sanitizers see what
- * goes beyond.
+ * Answers are not aligned to lines, and keys and answers end where their memory ends, so that
+ * sanitizers report accesses beyond it.
  */
 static void search_and_compare(const struct scene *s, const void *keys, size_t count)
 {
@@ -166,8 +166,8 @@ static void search_and_compare(const struct scene *s, const void *keys, size_t c
 }
 
 /*
- * Each of some elements with its neighbours, then extremes, then keys at random: of all, and of
- * those that the array has.
+ * Looks up some elements with their neighbours, then extremes, then random keys: any, and elements
+ * of the array.
  */
 static void ask(const struct scene *s, size_t elements, size_t random)
 {
@@ -213,7 +213,7 @@ static void every_small_array(void **state)
 		}
 }
 
-/* A line, a layer or the top just full, an element less, and one more; and other sizes. */
+/* Sizes that fill a line, a layer or the top exactly, one less, and one more; then random sizes. */
 static void arrays_that_just_fill_a_layer(void **state)
 {
 	const struct way *w = *state;
@@ -282,7 +282,7 @@ static void a_tree_is_a_line_for_each_line_of_lines(void **state)
 	assert_int_equal(tree_padded(17, 4), 32);
 	assert_int_equal(tree_padded(17, 8), 24);
 	assert_int_equal(tree_padded(UINT32_MAX, 4), UINT64_C(1) << 32);
-	/* beside the top, which is 16 lines */
+	/* the top takes 16 lines, with any array */
 	assert_int_equal(tree_bytes(16, 4), 16 * TREE_LINE);
 	assert_int_equal(tree_bytes(17, 4), 17 * TREE_LINE);
 	assert_int_equal(tree_bytes(65536, 4), (16 + 256 + 16 + 1) * TREE_LINE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes become text of JSON, from which they can be told again. */
+/* Any bytes become valid text of JSON, from which they can be recovered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,9 +21,9 @@ static const struct {
 	{ "K\303\244se \342\202\254 \360\237\230\200",
 	  "K\303\244se \342\202\254 \360\237\230\200" },
 	{ "a\377b", "a\\xffb" },
-	{ "\303", "\\xc3" }, /* a character that is cut off */
+	{ "\303", "\\xc3" }, /* a truncated character */
 	{ "\342\202x", "\\xe2\\x82x" },
-	{ "\300\200", "\\xc0\\x80" },	       /* longer than need be */
+	{ "\300\200", "\\xc0\\x80" },	       /* an overlong encoding */
 	{ "\355\240\200", "\\xed\\xa0\\x80" }, /* half of a surrogate pair */
 	{ "back\\slash, \\x, \\xf", "back\\slash, \\x, \\xf" },
 	{ "\\xff", "\\x5cxff" },
@@ -46,7 +46,7 @@ static void each_byte_is_kept(void **state)
 	assert_null(utf8_json(NULL));
 }
 
-/* As a reader of a record does it. */
+/* Decodes as a reader of a record does. */
 static void decode(const char *utf8, char *text)
 {
 	unsigned byte;

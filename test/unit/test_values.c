@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people write: numbers, lists, ranges, words, names they mistype. */
+/* Parsing what users write: numbers, lists, ranges, words, mistyped names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,7 +136,7 @@ static void test_words(void **state)
 	refuse(&count, "1,", 2, "empty");
 }
 
-/* What is too large for a number is none: records have no infinity. */
+/* A number that its suffix makes infinite is refused: records have no infinity. */
 static void test_numbers_that_their_suffix_makes_infinite(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void test_nearest(void **state)
 	assert_int_equal(names_nearest("a-name", &endless, 1), -1);
 }
 
-/* A node without memory is none to put data on, unless it is named. */
+/* "first" and "all" skip nodes without memory; a node may still be given by number. */
 static void test_nodes_without_memory(void **state)
 {
 	struct machine *m = two_nodes();
@@ -182,7 +182,7 @@ static void test_nodes_without_memory(void **state)
 	expect(&node, "0", 1, "0");
 }
 
-/* What settle() finds has no text. */
+/* A parameter of type P_FOUND is set by the benchmark's settle(), not by the user. */
 static void test_what_is_found_cannot_be_given(void **state)
 {
 	static const struct parameter found = { .name = "rows", .help = "found", .type = P_FOUND };
@@ -191,7 +191,7 @@ static void test_what_is_found_cannot_be_given(void **state)
 	refuse(&found, "3", 2, "");
 }
 
-/* The one too many must not leak, as checkers of memory see. */
+/* The value beyond the limit must not leak; leak checkers see it. */
 static void test_too_many(void **state)
 {
 	const size_t n = 2 * 100001;
@@ -216,7 +216,7 @@ static const char *shown(const struct parameter *p, union value v)
 	return value_show(p, v, text, sizeof(text));
 }
 
-/* What stands for something else is no number for people; in identities it stays one. */
+/* A zero with a special meaning is shown to users as a word, but stays 0 in identities. */
 static void test_the_word_for_zero(void **state)
 {
 	static const struct parameter stride = { .name = "stride", .type = P_SIZE, .zero = "line" },
