@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""64-bit Arm: a cross build, and what it does without and with atomic instructions of one step
-(LSE), and with pages of 16 KiB."""
+"""64-bit Arm: a cross build, run without and with single-instruction atomics (LSE), and with
+pages of 16 KiB."""
 
 import functools
 import os
@@ -21,8 +21,8 @@ PAGES = re.compile(r'"pages"')
 
 
 def about_atomics():
-    """The unit tests of sources whose atomic instructions depend on the processor: those that
-    include a header of such a source, or of its benchmark."""
+    """The unit tests of sources with atomic instructions that depend on LSE: tests that include
+    a header of such a source, or of its benchmark."""
     sources = HERE.parents[1] / "src"
     swaps = [file for file in sources.rglob("*.[ch]") if SWAP.search(file.read_text("utf-8"))]
     subjects = [
@@ -35,7 +35,8 @@ def about_atomics():
 
 
 ATOMICS = about_atomics()
-# What a kernel for aarch64 says and does. All others are about instructions, and need none.
+# Unit tests that depend on the kernel, and run in a guest. All others test instructions only, and
+# run in user-mode emulation.
 ABOUT_THE_KERNEL = [
     "test_background",
     "test_counters",
@@ -58,14 +59,14 @@ ABOUT_INSTRUCTIONS = [unit for unit in UNITS if unit not in ABOUT_THE_KERNEL]
 ABOUT_PAGES = ["test_chain", "test_limits", "test_numa_claims", "test_region", "test_topology"]
 KIB, MIB = 1 << 10, 1 << 20
 
-# {guest: (processor, LSE, bytes of a page, of a transparent huge one)}
+# {guest: (processor, LSE, bytes of a page, bytes of a transparent huge page)}
 ARM = {
     "cortex-a57": ("Cortex-A57", False, 4 * KIB, 2 * MIB),
     "neoverse-n1": ("Neoverse N1", True, 4 * KIB, 2 * MIB),
     "16k": ("Neoverse N1", True, 16 * KIB, 32 * MIB),
 }
 ATOMIC = ["cortex-a57", "neoverse-n1"]
-# so that no trial is left out, however slow this machine is
+# The budget is large enough that no trial is left out on a slow machine.
 ONCE = "--repeats 2 --time-budget 50s --output record.jsonl"
 CHAINS = "cycle,page-cycle,page-random,page-stride,line-stride,parallel,loaded,matrix"
 PLACEMENTS = "single,random,static,interleave,bind,migrate,matrix"
@@ -94,7 +95,8 @@ QUICK = {
 
 
 def quick_of(subject):
-    """Of the benchmarks whose sources are about it: all else runs the same instructions."""
+    """Commands of the benchmarks whose sources match; the others run the same instructions as
+    on the first processor."""
     bench = HERE.parents[1] / "src/bench"
     return {
         name: words
@@ -110,8 +112,8 @@ def cross():
             lacking(tool, "Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
     if not (guests.ARM64.folder / "root").exists():
         lacking("what is linked for arm64", "./quickstart check fetches it")
-    # What guests run of LIKWID has to be there before the first of them: test_likwid_perf_event.py
-    # looks at what came of it.
+    # LIKWID must be built before the first guest starts, since it is packed into the guest.
+    # test_likwid_perf_event.py checks the result.
     subprocess.run([HERE / "likwid", guests.BUILD / "guest"], stdin=subprocess.DEVNULL)
     return subprocess.run(
         [HERE / "cross", guests.ARM64.folder],
@@ -189,7 +191,7 @@ def is_right(done):
                 and placement["misplaced"] == placement["unmapped"] == 0
             ), trial
             assert placement["page"] == page, trial
-            # without the parameter, a variant has them for its tables or not
+            # without the parameter, a variant's tables may or may not be on huge pages
             pages = trial["parameters"].get("pages", "any")
             expected = {huge} if pages == "thp" else {None, huge} if pages == "any" else {None}
             assert placement["huge_page"] in expected, trial

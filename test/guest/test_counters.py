@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters where there are some, and where they lie. With a clock of instructions, a processor
-counts these exactly, each time."""
+"""Counters of emulated processors, those that count and those that read wrong values. QEMU's
+clock advances by instructions here, so that these are counted exactly and repeatably."""
 
 import re
 
@@ -14,18 +14,18 @@ from test_units import all_is_well, commands, unit
 PMU = ["pmu", "pmu-n1"]
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
 BOTH = f"--counters {INSTRUCTIONS},{CYCLES}"
-# Debian forbids users to count; PAPI obeys for root, too.
+# Debian's default forbids users to count, and PAPI applies it to root, too.
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 ALLOWED, FORBIDDEN = f"echo 1 >{PARANOID}", f"echo 3 >{PARANOID}"
 SHORT = "--profile standard --duration 1ms --time-budget 50s --output record.jsonl"
 ONCE = f"--repeats 4 {SHORT}"  # two samples with counters, two without
 CHASE = "locus latency --variant cycle --size 4K,8K --pages base"
 TURNS = "locus dummy --variant steady"
-# What a chase is made of, as test_latency_loops sees it in the machine code: 16 loads, one that
-# counts, and one that jumps.
+# Instructions of a chase for each load. The loop has 16 loads, one that counts, and a jump, as
+# test_latency_loops finds in the machine code.
 OF_A_LOAD = 18 / 16
-# What is counted beside it: reading the counters and the clock. A clock that the kernel was just
-# setting is read again.
+# Instructions that are counted beside the loop: reading the counters and the clock; and how much
+# they may vary, since the clock is read again if the kernel was updating it.
 BESIDE, AGAIN = range(100, 2000), 50
 
 
@@ -39,7 +39,7 @@ def counted(trial, name):
 
 
 def samples(done, trial, name):
-    """What each batch counted of it, of those that did; batches are of one sample here."""
+    """The counts of an event in the batches that counted it; a batch has one sample here."""
     found = [line["counters"] for line in of_type(done, "samples") if line["trial"] == trial["id"]]
     return [counters[name] for counters in found if name in counters]
 
@@ -66,13 +66,13 @@ def test_units(done):
     all_is_well(done)
 
 
-# {guest: who counts the instructions of a known loop there}
+# {guest: the providers that can count the instructions of a known loop}
 BY = {"pmu": {"perf", "papi"}, "pmu-n1": {"perf"}}
 
 
 @pytest.mark.guest(PMU, f"{ALLOWED}; {unit('test_counters')}")
 def test_a_known_loop_is_counted_exactly_and_alike(done):
-    """By each of four threads on one CPU: what it did, and little that is always the same."""
+    """Each of four threads on one CPU counts its own loop, plus a small, constant overhead."""
     parts = done.out.split("\nok ")
     for by in BY[done.guest]:
         (part,) = (
@@ -90,7 +90,7 @@ def test_a_known_loop_is_counted_exactly_and_alike(done):
     f"{ALLOWED}; {CHASE} {BOTH} {ONCE}; rm -f first; mv record.jsonl first; {CHASE} {BOTH} {ONCE}",
 )
 def test_a_load_takes_the_instructions_that_it_is_made_of(done, read):
-    """In all samples of all trials: what one counted is not in the next. And so in the next run."""
+    """Counts do not leak from one sample, trial or run into the next."""
     assert done.status == 0, done
     cycles_are_twice_the_instructions(done)
     trials = of_type(done, "trial")
@@ -111,7 +111,7 @@ def test_a_load_takes_the_instructions_that_it_is_made_of(done, read):
         )
         assert counted(trial, "instructions per cycle")["value"] == 0.5
     first = some(line for line in read(done.folder / "first") if line["type"] == "trial")
-    # Loads in a sample may be some more or fewer: calibration is interrupted by the kernel's timer.
+    # The loads in a sample differ between runs: the kernel's timer interrupts calibration.
     always_the_same(
         [
             round((counted(trial, INSTRUCTIONS)["value"] - OF_A_LOAD) * trial["samples"]["units"])
@@ -155,16 +155,15 @@ def test_reading_counters_changes_no_time(done):
     f" {ONCE}",
 )
 def test_threads_count_their_own(done):
-    """Four on one CPU: none counts what another did, so that all together are what the CPU could
-    do in this time."""
+    """Four threads on one CPU: the sum of their counts is no more than the CPU can do in the
+    time, so none counts the work of another."""
     assert done.status == 0, done
     cycles_are_twice_the_instructions(done)
     (trial,) = of_type(done, "trial")
     found = counted(trial, INSTRUCTIONS)
     assert len(found["per_thread"]) == 4 and all(share > 0 for share in found["per_thread"]), found
     assert sum(found["per_thread"]) == pytest.approx(found["value"])
-    # Cycles are nanoseconds here: those in the program, while the CPU time has those in the kernel,
-    # too.
+    # A cycle is a nanosecond here. Cycles count the program only, CPU time also the kernel.
     assert 0.1 < counted(trial, CYCLES)["total"] * 1e-9 / counted(trial, "cpu-time")["total"] < 1, (
         trial["counters"]
     )
@@ -184,8 +183,8 @@ MANY = [
 
 @pytest.mark.guest("pmu", f"{ALLOWED}; {TURNS} {BOTH},{','.join(MANY)} --repeats 6 {SHORT}")
 def test_more_events_than_counters_take_passes(done):
-    """Six counters for ten events. Those that this processor does not count read zero, and that
-    is no measurement."""
+    """Six counters for ten events. Events that this processor does not count read zero, and are
+    reported as not to be trusted."""
     assert done.status == 0, done
     events = done.record[0]["counters"]["events"]
     passes = [
@@ -193,7 +192,7 @@ def test_more_events_than_counters_take_passes(done):
         for n in range(done.record[0]["counters"]["passes"])
     ]
     assert len(passes) > 1 and set.union(*passes) == {INSTRUCTIONS, CYCLES, *MANY}
-    # In turn, and then a batch without.
+    # A batch for each pass, then one without counters.
     expected = [*passes, set()]
     for n, line in enumerate(of_type(done, "samples")):
         assert set(line["counters"]) == expected[n % len(expected)]
@@ -214,7 +213,7 @@ def test_more_events_than_counters_take_passes(done):
     ], trial
 
 
-# One event by ten names: perf does not look at capitals.
+# One event by ten names: perf ignores case.
 SPELLED = [f"perf::{'instructions'[:n].upper()}{'instructions'[n:]}" for n in range(10)]
 TAKE_TURNS = "--multiplex --time-budget 50s --output record.jsonl"
 
@@ -225,8 +224,8 @@ TAKE_TURNS = "--multiplex --time-budget 50s --output record.jsonl"
     f" {TAKE_TURNS}",
 )
 def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
-    """Six counters for ten events, whose turns are longer than a sample: what one sample lacks
-    another has."""
+    """Six counters for ten events, with turns longer than a sample: an event that no counter
+    was free for in one sample is counted in another."""
     assert done.status == 0, done
     assert done.record[0]["counters"]["passes"] == 1 and {
         e["source"] for e in done.record[0]["counters"]["events"]
@@ -236,7 +235,7 @@ def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
         assert [counter["value"] for counter in found] == pytest.approx(
             [OF_A_LOAD] * len(SPELLED), rel=0.02
         ), found
-        # The last in the list have to wait for their first turn.
+        # The last events of the list get a counter only after some samples.
         assert found[-1]["samples"] < found[0]["samples"]
 
 
@@ -244,7 +243,7 @@ def test_counts_of_events_that_take_turns_are_of_the_samples_alone(done):
     "pmu", f"{ALLOWED}; {CHASE} {BOTH},{','.join(MANY)} --duration 200ms --repeats 8 {TAKE_TURNS}"
 )
 def test_papis_estimates_are_good_for_many_turns(done):
-    """What this processor does not count reads zero, which may be one that had no turn."""
+    """With multiplexing a zero may mean that the event had no turn, so it is no value."""
     assert done.status == 0, done
     for trial in of_type(done, "trial"):
         assert counted(trial, INSTRUCTIONS)["value"] == pytest.approx(OF_A_LOAD, rel=0.05), trial
@@ -259,7 +258,7 @@ def test_papis_estimates_are_good_for_many_turns(done):
     f"{ALLOWED}; locus latency --variant cycle --size 4K --pages base --counters default {ONCE}",
 )
 def test_default_counters(done):
-    """The first of the alternatives that is there, and a reason for what is not."""
+    """The first alternative that exists is counted; an event without one has a reason."""
     assert done.status == 0, done
     (trial,) = of_type(done, "trial")
     cycles = counted(trial, {"pmu": CYCLES, "pmu-n1": "perf::CPU-CYCLES"}[done.guest])
@@ -283,7 +282,7 @@ def test_default_counters(done):
     f" INST_RETIRED,perf::INSTRUCTIONS,perf::CYCLES,perf::NONSENSE,L1D_CACH,{INSTRUCTIONS} {ONCE}",
 )
 def test_native_events(done):
-    """PAPI's own, and the kernel's names for them; wrong names spoil none of the others."""
+    """Events by PAPI's native names and by perf's; wrong names do not affect the others."""
     assert done.status == 0, done
     for trial in of_type(done, "trial"):
         native, perf = (counted(trial, name) for name in ("INST_RETIRED", "perf::INSTRUCTIONS"))
@@ -299,13 +298,13 @@ def test_native_events(done):
             assert counted(trial, name)["value"] is None and counted(trial, name)["why"], trial
 
 
-# It is the processor's events that are forbidden; the second would be PAPI's choice.
+# The level that allows events of the processor, rather than PAPI's suggestion.
 REMEDY = "sudo sysctl kernel.perf_event_paranoid=1"
 
 
 @pytest.mark.guest("pmu", f"{ALLOWED}; locus doctor")
 def test_doctor_counts(done):
-    """What counts here, and, of what can be asked for, what does not."""
+    """The doctor lists the events that count, and not those that this processor lacks."""
     (found,) = re.findall(r"(?m)^\[ok\] hardware counters.*\n(?: .*\n)*", done.out)
     found = " ".join(found.split())
     assert re.search(r" CYCLES, INSTRUCTIONS, in \d passe?s?", found), done.out
@@ -340,7 +339,7 @@ def test_what_is_forbidden_and_optional_is_null(done):
         assert done.err == f"locus: --counters: {INSTRUCTIONS}, {CYCLES}: {found['why']}\n"
 
 
-# At 4 a user without root may not even ask; what is named as the remedy is one.
+# At level 4 a user may not even open an event; the remedy that is named must work.
 DEFAULT = "locus latency --variant cycle --size 4K --pages base --counters default"
 MAY = "sudo sysctl kernel.perf_event_paranoid=2"
 
@@ -373,7 +372,7 @@ def test_a_user_who_may_counts(done):
     ), done
 
 
-# The kernel lets root count all the same: asked for by its own names, it does.
+# The kernel lets root count at any level: events by perf's names are counted, PAPI's are not.
 @pytest.mark.guest(
     "pmu", f"{FORBIDDEN}; {CHASE} --counters perf::INSTRUCTIONS,perf::CYCLES,{INSTRUCTIONS} {ONCE}"
 )
@@ -389,14 +388,15 @@ def test_the_kernel_counts_what_papi_does_not_dare(done):
 
 @pytest.fixture
 def papi():
-    """In guests that run what was built here: those of another architecture bring their own."""
+    """PAPI of this machine, for guests that run programs built here. Guests of another
+    architecture have their own."""
     if not guests.papi() or not list(guests.BUILD.glob("test/stand-in/libpapi.so.*")):
         lacking(
             "PAPI, or a locus that was built with it", "Debian: libpapi-dev; then configure again"
         )
 
 
-# PAPI knows this processor, and the kernel can't count on it: at 3, PAPI does not even ask.
+# PAPI knows this processor, but the kernel has no PMU for it. At level 3 PAPI does not try.
 @pytest.mark.guest(
     "zeros",
     {
@@ -412,7 +412,7 @@ def test_no_pmu(papi, done):
         assert done.err.count(name) == 1, lines
 
 
-# Built with PAPI, which a node may be without.
+# A locus built with PAPI may run on a node without the library.
 @pytest.mark.guest(
     "smt",
     f"find /lib /usr/lib -name 'libpapi.so*' -exec rm {{}} +; {TURNS} {BOTH},perf::PAGE-FAULTS"

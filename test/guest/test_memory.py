@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that differs from node to node: too little, none, taken by others, or forbidden."""
+"""Nodes whose memory is too small, absent, taken by others, or not allowed to this process."""
 
 import re
 
@@ -9,13 +9,13 @@ from test_restricted import said
 
 
 def reasons(done):
-    """Of all trials, which are impossible."""
+    """The first reason of each trial; all of them must be impossible."""
     found = [trial for trial in done.record if trial["type"] == "trial"]
     assert done.status == 3 and {trial["status"] for trial in found} == {"impossible"}, done
     return [trial["reasons"][0] for trial in found]
 
 
-# What follows counts on the memory of each node.
+# The tests below rely on these sizes of nodes 1 and 3.
 
 
 @pytest.mark.guest("uneven", "cat /sys/devices/system/node/node[13]/meminfo")
@@ -24,8 +24,8 @@ def test_the_kernel_lies_on_no_small_node(done):
     assert len(total) == 2 and total[0] > 496 and total[1] > 240, done
 
 
-# A policy that binds is a limit like a cpuset's: beyond it the kernel kills. Node 3 has less than
-# 256 MiB.
+# A bind policy is a limit, as a cpuset is: a process that exceeds it is killed by the kernel. Node
+# 3 has less than 256 MiB.
 
 ON_3 = "numactl --membind=3 locus"
 TOO_LARGE = {
@@ -63,7 +63,7 @@ def test_each_size_is_refused_or_had_up_to_the_last_mebibytes(done):
     assert set(found) == {0, 3} and found == sorted(found, reverse=True), done
 
 
-# What a policy leaves out has no memory for us.
+# For this process, nodes outside a bind policy have no memory.
 
 
 @pytest.mark.guest("uneven", f"{ON_3} numa --variant bind --to 0 --layout packed --size 2M {ONCE}")
@@ -147,7 +147,7 @@ def test_what_has_no_room_on_its_node_is_refused_with_the_arithmetic(done):
         assert found and int(found[1]) <= int(found[2]), reason
 
 
-# Others' memory: what cannot be dropped, and cached files.
+# Memory that is in use: by tmpfs, which the kernel can't drop, and by cached files, which it can.
 
 TAKE = "numactl --membind=1 dd bs=1M"
 FULL = f"{TAKE} if=/dev/zero of=/dev/shm/full count=300; trap 'rm /dev/shm/full' EXIT"
@@ -163,7 +163,7 @@ def test_a_full_node_has_no_room(done):
     assert float(left[0]) < 180
 
 
-# What is cached of a device is dropped when nobody has it open any more.
+# Descriptor 3 stays open: the kernel drops the cached pages of a device with its last close.
 CACHED = f"exec 3</dev/nvme0n1; {TAKE} if=/dev/nvme0n1 of=/dev/null count=350"
 DROPPED = f"{CACHED}; echo 3 >/proc/sys/vm/drop_caches"
 
@@ -181,7 +181,7 @@ def test_dropped_files_give_way_to_first_touch(done):
     assert verified(trials(done, "single")[0]) == {1: 150 * 256}
 
 
-# A node of CPUs alone: what they touch first lies on the nearest node, 1.
+# Node 2 has CPUs but no memory: pages that they touch first lie on the nearest node, 1.
 
 MEMORYLESS = {
     "numa": "numa --variant single,random,static,migrate --layout node:2 --size 8M",

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where pages and threads stand on machines of several nodes, held against theory: counts, not
-times."""
+"""Placement of pages and threads on machines of several nodes, against the expected counts."""
 
 import collections
 import math
@@ -25,7 +24,7 @@ SEARCHES = {
     v: f"{SEARCHED} {v} {ONCE}" for v in ("whole", "divided", "weighted", "partitioned", "best")
 }
 
-# Of each thread, where it has 1024 points: the pages of their coordinates, labels and groups.
+# Pages of each thread, which has 1024 points: of their coordinates, labels and groups.
 OF_A_THREAD = {
     "2p": 4 + 1,
     "2q": 4 + 1,
@@ -80,8 +79,8 @@ def local_share(trial):
     return trial["placement"]["after"]["local_share"]
 
 
-# What theory says of a variant: {node: pages}, the share that is local, and by how many pages
-# chance may have it otherwise.
+# The expected placement of a variant: {node: pages}, the local share, and the pages by which it
+# may differ by chance.
 
 
 def on_the_first(workers, pages, memory):
@@ -131,7 +130,7 @@ def test_pages_lie_where_theory_says(done, variant):
             workers, pages, memory=len(GUESTS[done.guest].cpus)
         )
         assert verified(trial) == pytest.approx(expected, rel=0, abs=chance), trial["identity"]
-        # Each worker's part is in turn, or at random, on its own.
+        # Each worker's part is interleaved, or placed at random, by itself, so errors add up.
         assert local_share(trial) == pytest.approx(
             share, rel=0, abs=chance * len(workers) / pages
         ), trial["identity"]
@@ -226,7 +225,7 @@ def test_a_memory_only_node_is_in_the_record(done):
     assert topology["distances"] == [[10, 21, 17], [21, 10, 28], [17, 28, 10]]
 
 
-# A cpuset leaves the script all nodes but the one that has memory only.
+# A cpuset with all nodes except the memory-only one.
 CONFINED = f"""all=/sys/fs/cgroup ours=/sys/fs/cgroup/confined
 mount -t cgroup2 cgroup $all && echo +cpuset >$all/cgroup.subtree_control && mkdir $ours || exit 77
 echo 0-1 >$ours/cpuset.mems && echo $$ >$ours/cgroup.procs || exit 77
@@ -244,7 +243,7 @@ def test_a_node_outside_the_cpuset_is_no_target(done):
     assert [trial["parameters"]["to"] for trial in trials(done, "matrix")] == [0, 0, 1, 1]
 
 
-# The kernel looks each tenth of a second, not each second, at who uses what.
+# NUMA balancing scans every 100 ms instead of every second.
 MOVED = f"""mount -t debugfs debug /sys/kernel/debug
 for scan in delay period_min; do
 	echo 100 >/sys/kernel/debug/sched/numa_balancing/scan_${{scan}}_ms || exit 77
@@ -274,8 +273,8 @@ def test_single_is_detected_as_moved_where_the_kernel_balances(done):
 
 @pytest.mark.guest(SEVERAL, SEARCHES)
 def test_ranges_lie_with_their_owners(done):
-    """What a thread alone uses - the keys that it deals or searches, and a range that nobody
-    else searches - is on its node."""
+    """Data that only one thread uses are on its node: the keys that it deals or searches, and
+    the range that it alone searches."""
     assert done.status == 0, done
     for trial in some(line for line in done.record if line["type"] == "trial"):
         assert set(users(done, trial)) <= set(verified(trial)), trial["identity"]
@@ -284,8 +283,8 @@ def test_ranges_lie_with_their_owners(done):
 
 @pytest.mark.guest(SEVERAL, f"{CLUSTERED} {ONCE}")
 def test_points_lie_with_who_clusters_them(done):
-    """And what all use with the first, but for pages on which several have something of their
-    own: these lie with one of them."""
+    """Shared data lie with the first thread, except pages that hold parts of several threads:
+    these lie with one of them."""
     assert done.status == 0, done
     for variant, pages in OF_A_THREAD.items():
         (trial,) = trials(done, variant)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process that may not all is told, before the kernel ends it: control groups of both
-versions, a user in a container."""
+"""Restricted processes: limits of control groups (version 1 and 2), and of a user in a
+container. locus must refuse what exceeds them before the kernel kills it."""
 
 import re
 
@@ -10,7 +10,7 @@ from test_numa import MEASURED, ONCE, trials
 
 MIB = 1 << 20
 
-# What is limited: files of version 1 and 2, and what is written to them.
+# Limits: the file of version 1, that of version 2, and the value.
 MEMORY = "limit memory.limit_in_bytes memory.max 64M"
 HUGE = "limit hugetlb.2MB.limit_in_bytes hugetlb.2MB.max 4M"
 ONE_CPU = "limit cpuset.cpus cpuset.cpus 3"
@@ -43,7 +43,7 @@ until rmdir /cgroup/job; do sleep 0.1; done 2>/dev/null; exit $status"""
 
 
 def said(done, finding):
-    """What its groups found, also in a sentence that goes on in the next line."""
+    """The groups of the regular expression; a sentence may be wrapped over two lines."""
     found = re.search(finding, done.out) or re.search(finding, " ".join(done.out.split()))
     assert found, f"no {finding} in:\n{done.out}{done.err}"
     return found.groups()
@@ -67,16 +67,16 @@ def test_sizes_beyond_a_limit_of_memory_are_refused(done):
 
 
 def suite(seconds):
-    """For so long; where a slow machine measured nothing in that time, it goes on once, which
-    counts as a retry."""
+    """Runs the suite with this time budget. If a slow machine had no sample in that time, the
+    suite is resumed once, which counts as a retry."""
     command = f"locus suite {ONCE} --resume --time-budget"
     again = f"echo retried: no sample in {seconds} s; {command} 50s"
     return f"{command} {seconds}s && (grep -q type.:.samples record.jsonl || {{ {again}; }})"
 
 
-# From a size that is refused down to one that fits: none is killed. Where the limit is hangs on
-# what is in use then, 1 to 3 MiB and what the kernel has yet to give back of the process before: on
-# a slow CPU a smaller size may be refused after a larger one was had.
+# From a size that is refused down to one that fits: no process is killed. The largest size that
+# fits depends on the memory in use, 1 to 3 MiB, plus pages of the last process that the kernel has
+# yet to free: on a slow CPU a smaller size may be refused after a larger one fitted.
 DOWN = " ".join(f"{size}M" for size in range(62, 50, -2))
 
 
@@ -182,7 +182,7 @@ def test_a_quota(done):
     said(done, r"\[!!\] CPU quota +0\.5 CPUs")
 
 
-# A user, and what container runtimes forbid and hide.
+# A user without root, with system calls forbidden and files hidden as by container runtimes.
 
 USER = (
     "mkdir -p /etc; echo user:x:54321:54321::/nonexistent:/bin/sh >/etc/passwd; chmod 755 / /tmp;"
@@ -272,8 +272,7 @@ def test_nodes_that_are_hidden(done):
     assert done.status == 1 and static["status"] == "misplaced"
 
 
-# Each of the limits above is root's own business; these two together, somebody's who has no right
-# to change them.
+# The tests above ran as root; here a user who can't change the limits is within two of them.
 @pytest.mark.guest(VERSIONS, limited(f"{MEMORY}; {ONE_CPU}", as_user(suite(6))))
 def test_a_user_without_root_within_limits(done):
     assert done.status == 0, done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unit tests again, where there are more places than this machine has."""
+"""Unit tests about places of threads and pages, in guests with more nodes than this machine."""
 
 import guests
 import pytest
@@ -13,7 +13,7 @@ PLACES = [
     "test_team",
     "test_topology",
 ]
-# Not to be skipped there.
+# Tests that must not be skipped in a guest.
 ESSENTIAL = {
     "many_pages",
     "reserved_pages",
