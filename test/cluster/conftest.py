@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Submits jobs to the cluster that ../cluster.test made, as a user does it."""
+"""Submits jobs, as a user does, to the cluster that ../cluster.test made."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ def nodes():
 
 @pytest.fixture
 def source(tmp_path):
-    """A source tree with its build folder, as one who built it has it."""
+    """A source tree with its build folder, as a user has after building."""
     (tmp_path / "jobs").symlink_to(SOURCE / "jobs")
     (tmp_path / "build").symlink_to(os.environ["BUILD"])
     return tmp_path
@@ -43,8 +43,8 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def submit(nodes, source):
-    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. They end
-    with the test, all nodes idle."""
+    """submit("numa", "--size", "1M", sbatch=["--nodes=2"]): a job of the source tree. After the
+    test all jobs are cancelled, and all nodes idle."""
     jobs = []
 
     def run(script, *arguments, sbatch=(), folder=source, path="", results=None):
@@ -68,8 +68,8 @@ def submit(nodes, source):
 
 @pytest.fixture
 def over_ranks(monkeypatch):
-    """Options of a short run of kmeans-mpi. All nodes are on the same CPUs, so ranks that wait
-    yield; and everybody is root."""
+    """Options of a short run of kmeans-mpi. Open MPI is told that waiting ranks yield, since all
+    nodes share the same CPUs, and that root may run it."""
     if not os.access(os.environ["BUILD"] + "/locus-mpi", os.X_OK):
         lacking(
             "locus-mpi",
@@ -86,9 +86,9 @@ def over_ranks(monkeypatch):
 
 @pytest.fixture
 def group():
-    """group("memory", {"memory.limit_in_bytes": "1G"}, {"memory.max": "1G"}): n1's daemon, and
-    so its jobs, go into a control group with these limits, of version 1 or 2. Returns its name:
-    that of the cluster, which removes it if we can't."""
+    """group("memory", {"memory.limit_in_bytes": "1G"}, {"memory.max": "1G"}): moves n1's daemon,
+    and so its jobs, into a control group with these limits, of version 1 or 2. Returns the group's
+    name, which is the cluster's, so that minicluster removes it if we can't."""
     name = pathlib.Path(os.environ["MINICLUSTER"]).name
     made = []
 

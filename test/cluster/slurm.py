@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job, as its user sees it: watched until it is what is expected."""
+"""A job, as its user sees it, with functions that wait until it is in an expected state."""
 
 import os
 import pathlib
@@ -9,12 +9,12 @@ import subprocess
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("BUILD", "."))  # of the programs and the job scripts
+BUILD = pathlib.Path(os.environ.get("BUILD", "."))  # with the programs and the job scripts
 DEADLINE = int(
     os.environ.get("PATIENCE", "300")
-)  # s: of what takes seconds on a machine with nothing else to do
+)  # s, for waits that take seconds on an idle machine
 CPUS = os.sysconf("SC_NPROCESSORS_ONLN")
-# Of numa. ONE_TRIAL ends with its repeats: [*ONE_TRIAL[:-1], "9"] has others.
+# Options of numa. The last word of ONE_TRIAL is its repeats: [*ONE_TRIAL[:-1], "9"] changes them.
 ONE = ["--profile", "quick", "--variant", "single", "--layout", "1"]
 ONE_TRIAL = [*ONE[:-1], "packed", "--size", "256K", "--repeats", "3"]
 ENDLESS_TRIAL = [*ONE_TRIAL[:-1], "1000000", "--time-budget", "600s"]
@@ -34,7 +34,7 @@ FINAL = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "FAILED", "NODE_FAIL", "OUT_OF_M
 
 
 def ask(*command, **more):
-    """What a command prints."""
+    """Runs a command that must succeed; returns its output."""
     done = subprocess.run(
         [str(word) for word in command],
         capture_output=True,
@@ -48,18 +48,18 @@ def ask(*command, **more):
 
 
 def minicluster(*arguments):
-    """minicluster("kill", "n2")"""
+    """Runs a command of test/cluster/minicluster, as in minicluster("kill", "n2")."""
     return ask(SOURCE / "test/cluster/minicluster", *arguments)
 
 
 def names(folder):
-    """What is in it."""
+    """The sorted names of the files in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def wait_for(condition, what):
-    """The condition's first true value. What: anything that can be printed, at the end of our
-    patience."""
+    """Waits until the condition is true; returns its value. `what` is printed if that takes more
+    than DEADLINE."""
     end = time.monotonic() + DEADLINE
     while not (value := condition()):
         assert time.monotonic() < end, f"not within {DEADLINE} s: {what}"
@@ -68,7 +68,7 @@ def wait_for(condition, what):
 
 
 def wait_until_idle():
-    """All nodes, also of the ends of jobs that have been."""
+    """Waits until all nodes are idle, and so have cleaned up after ended jobs."""
     wait_for(
         lambda: set(ask("sinfo", "--noheader", "--Node", "--format=%T").split()) == {"idle"},
         "all nodes idle",
@@ -76,8 +76,8 @@ def wait_until_idle():
 
 
 def check_complete(job, read, record="n1", runs=None, trials=TRIALS):
-    """All trials are there (0: some), each measured once, and the last of so many runs came to a
-    good end."""
+    """Checks that the record has `trials` complete trials (0: at least one), each measured once,
+    in `runs` runs (None: any number), of which the last ended well."""
     lines = read(job.record(record))
     assert lines[-1]["type"] == "end" and lines[-1]["status"] == 0
     assert runs in (None, sum(line["type"] == "header" for line in lines))
@@ -88,7 +88,7 @@ def check_complete(job, read, record="n1", runs=None, trials=TRIALS):
 
 
 def check_good(job, read, *nodes):
-    """It came to its end by itself, in one run, and has nothing to complain of."""
+    """Checks that the job completed in one run, without complaint or advice."""
     assert job.until("COMPLETED") == 0
     for node in nodes:
         check_complete(job, read, node, runs=1)
@@ -126,7 +126,7 @@ class Job:
         )
 
     def out(self):
-        """What it printed but for the tables of its nodes."""
+        """The job's own output, without the tables of its nodes."""
         file = self.folder / f"slurm-{self.id}.out"
         return file.read_text() if file.exists() else ""
 
@@ -141,7 +141,7 @@ class Job:
         return self.results / f"{node}.jsonl"
 
     def has(self, text, node="n1", times=1):
-        """Waits until its record holds this; it must not end before."""
+        """Waits until its record contains the text; fails if the job ends before."""
         record = self.record(node)
 
         def holds():
@@ -151,7 +151,7 @@ class Job:
         assert holds(), f"{text} is not in {record}: {self}"
 
     def writes(self, text, node="n1", times=1):
-        """Waits until its record holds this, also where SLURM does not answer."""
+        """Waits until its record contains the text, without asking SLURM."""
         record = self.record(node)
         wait_for(
             lambda: record.exists() and record.read_text().count(text) >= times,
@@ -165,7 +165,7 @@ class Job:
         ]
 
     def go_on(self, submit, instead=None, **more):
-        """Submits what its last words advise, word by word; or another script."""
+        """Submits the command that the job advised, or that with another script."""
         found = re.search(
             r"to go on: LOCUS_RESULTS=(\S+) sbatch (--.*?) (\S+\.slurm)(.*)\n", self.said()
         )
@@ -185,9 +185,10 @@ class Job:
         wait_for(lambda: self["JobState"] in FINAL, self)
 
     def start_again(self):
-        """One that is requeued waits two minutes, in which all of it ends, also on a node that
-        was lost: else its next step may find that node missing, or busy for ever. Not now: a
-        node refuses what was signed before it saw the job's last end.
+        """Starts a requeued job without SLURM's delay of two minutes. In that time the job would
+        end on all nodes, also on a lost one; else its next step might find that node missing, or
+        busy for ever. So this waits for that end. It starts 2 s from now, since a node refuses
+        credentials that were signed before it saw the job's last end.
         """
         self.until("PENDING")
         wait_until_idle()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a job ends, each node's record is valid and says how; a job that is put back into the
-queue goes on."""
+"""Ends of jobs: each node's record is valid and tells how it ended; a requeued job continues
+its records."""
 
 import os
 import re
@@ -22,8 +22,8 @@ def check_interrupted(job, read, node="n1"):
 
 
 def check_resumed(job, read, node="n1", restart="1"):
-    """Two runs; what was complete in the first was not measured again, and in the end all are.
-    Returns how many that were."""
+    """The record has two runs: the second measured all trials but those complete in the first.
+    Returns how many those were."""
     lines = read(job.record(node))
     first, second = (i for i, line in enumerate(lines) if line["type"] == "header")
     assert (lines[second]["job"]["id"], lines[second]["job"]["restart"]) == (job.id, restart)
@@ -44,8 +44,8 @@ def check_resumed(job, read, node="n1", restart="1"):
 
 
 def test_time_limit(submit, read):
-    """SLURM looks at the time each half minute. One job gets the signal that it asked for; one
-    has no time left for that."""
+    """SLURM checks time limits every half minute. One job gets the signal that it asked for; the
+    other reaches its limit before any signal."""
     warned = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n1"])
     overrun = submit("numa", *ENDLESS_TRIAL, sbatch=["--nodelist=n2", "--signal=KILL@0"])
     for job, node, left in ((warned, "n1", 50), (overrun, "n2", 1)):
@@ -93,7 +93,7 @@ def test_cancelled(submit, read):
 
 
 def requeue(job, submit):
-    """As SLURM does after the loss of a node."""
+    """Requeues the job, as SLURM does after the loss of a node."""
     ask("scontrol", "requeue", job.id)
     job.start_again()
     assert (
@@ -104,7 +104,8 @@ def requeue(job, submit):
 
 
 def submit_again(job, submit):
-    """As its user does on the next day, when SLURM has forgotten the job, whose time was up."""
+    """Ends the job and submits it again, as its user would on the next day after its time was
+    up."""
     ask("scancel", "--signal=TERM", job.id)
     assert job.until("FAILED") == 128 + signal.SIGTERM
     return job.go_on(submit)
@@ -133,8 +134,9 @@ def test_on_another_node_it_begins_anew(submit, read):
 
 
 def test_only_what_is_left_goes_on(submit, read, source):
-    """In an array's folder, too; and a node that fails by itself does not end the others, nor is
-    it advised to go on."""
+    """A node that fails by itself does not end the others. The advice names only the node whose
+    locus was killed: not the one that is done, nor the one whose record can't be written. Results
+    are in the folder of an array's task."""
     (source / "results/mine_1/n2.jsonl").mkdir(parents=True)
     (job,) = submit("numa", *MANY, sbatch=["--array=1", "--nodes=3"], results="results/mine").tasks(
         1
@@ -159,8 +161,8 @@ def test_only_what_is_left_goes_on(submit, read, source):
 
 
 def test_loss_of_a_node(submit, read):
-    """A job ends with its node, and is put back into the queue. One that goes on without it must
-    not end well, though srun may."""
+    """A job that loses a node is requeued. With --no-kill it continues without the node, and must
+    fail, even if srun does not."""
     ends = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n1,n2"])
     goes_on = submit("numa", *MANY, sbatch=["--nodes=2", "--nodelist=n3,n4", "--no-kill"])
     for job, node in ((ends, "n1"), (ends, "n2"), (goes_on, "n3"), (goes_on, "n4")):
@@ -186,8 +188,8 @@ LIMIT = 400  # MiB
 
 
 def check_memory(submit, read, sbatch, cause):
-    """With less than a trial would take by itself, it is smaller, and we return the header; one
-    that was asked for is refused."""
+    """A limit below the default size: the default trial is made smaller, and a given size is
+    refused. Returns the header of the former."""
     default = [
         "--variant",
         "single",
@@ -222,12 +224,12 @@ def check_memory(submit, read, sbatch, cause):
 
 
 def test_memory_of_the_job(submit, read):
-    """--mem is what SLURM lets a job have of address space here."""
+    """SLURM enforces --mem as a limit of the address space here (ulimit -v)."""
     check_memory(submit, read, [f"--mem={LIMIT}M", "--nodelist=n1"], f"ulimit -v {LIMIT} MiB")
 
 
 def test_memory_of_the_group(submit, read, group):
-    """Beyond it the kernel kills."""
+    """A control group's limit, beyond which the kernel would kill."""
     name = group("memory", {"memory.limit_in_bytes": f"{LIMIT}M"}, {"memory.max": f"{LIMIT}M"})
     header = check_memory(
         submit, read, ["--nodelist=n1"], rf"memory\.\S+ {LIMIT} MiB of cgroup /{name}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks and daemons that fail while a job runs: nothing that was measured is lost, the cause
-is told, and what the job advises completes its records."""
+"""Networks and daemons that fail while a job runs: no measurement is lost, the cause is told, and
+the advised command completes the records."""
 
 import contextlib
 import os
@@ -13,8 +13,8 @@ from slurm import MANY, ask, check_complete, check_good, minicluster, wait_for
 
 @pytest.fixture
 def at_work(submit):
-    """at_work("n1", "n2"): a job with a complete trial on each of these nodes, and much left to
-    do."""
+    """at_work("n1", "n2"): a running job that has a complete trial on each of these nodes, and
+    many left."""
 
     def run(*nodes, sbatch=()):
         job = submit(
@@ -40,8 +40,8 @@ def test_a_network_that_fails_for_3_s(at_work, read):
 
 
 def test_a_network_that_fails_for_ever(at_work, read, submit):
-    """SLURM gives the node up, which waits for its files. When it is there again, its record
-    goes on."""
+    """SLURM gives the node up. When the network is back, the advised command continues the
+    node's record."""
     job = at_work("n1", "n2", sbatch=["--no-kill"])
     minicluster("on", "n2", "pkill", "-STOP", "-x", "locus")
     minicluster("cut", "n2")
@@ -72,7 +72,8 @@ def test_slurmd_is_killed_and_started_again(at_work, read):
 
 @pytest.fixture
 def without_slurmctld():
-    """with without_slurmctld(job): killed when it knows of the job, also after its next start."""
+    """with without_slurmctld(job): slurmctld is killed after it has saved the job, so that it
+    knows the job when it is started again."""
 
     @contextlib.contextmanager
     def kill(job):
@@ -91,7 +92,8 @@ def without_slurmctld():
 
 
 def test_slurmctld_is_killed_and_started_again(at_work, read, without_slurmctld):
-    """While the job goes on: what ends meanwhile, SLURM finds missing, and may requeue."""
+    """The job must not end while slurmctld is down: SLURM would find it missing, and might requeue
+    it."""
     job = at_work("n1", "n2")
     with without_slurmctld(job):
         for node in ("n1", "n2"):
@@ -100,12 +102,12 @@ def test_slurmctld_is_killed_and_started_again(at_work, read, without_slurmctld)
 
 
 def test_without_slurmctld_the_advice_is_the_same(at_work, read, submit, without_slurmctld):
-    """What SLURM said at the beginning is good enough."""
+    """The advice uses what SLURM answered at the job's beginning."""
     job = at_work("n1", sbatch=["--time=00:40:00"])
     with without_slurmctld(job):
         minicluster("on", "n1", "pkill", "-KILL", "-x", "locus")
         wait_for(lambda: "to go on" in job.out(), "advice")
-    job.cancel()  # or SLURM, which finds it missing, may put it back into the queue
+    job.cancel()  # else SLURM, which finds it missing, may requeue it
     assert "no good end on n1: killed by SIGKILL, see" in job.out()
     assert "--time=00:40:00 --partition=main" in job.out()
     again = job.go_on(submit)
@@ -114,7 +116,7 @@ def test_without_slurmctld_the_advice_is_the_same(at_work, read, submit, without
 
 
 def test_stopped_for_20_s(at_work, read):
-    """Longer than anything in SLURM waits here."""
+    """20 s are longer than each of the timeouts in slurm.conf (minicluster)."""
     job = at_work("n1", "n2")
     minicluster("on", "n2", "pkill", "-STOP", "-x", "locus")
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job scripts on a cluster: where results are, what a node gives, and what status a job ends
-with."""
+"""The job scripts on a cluster: the files of results, the CPUs that jobs get, and the status that
+they end with."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from lacking import lacking
 from slurm import BUILD, CPUS, ENDLESS_TRIAL, ONE_TRIAL, ask, names, wait_for
 from some import some
 
-FEW = {  # a trial or two of those that have many
+FEW = {  # options that select a trial or two of benchmarks with many
     "numa": ONE_TRIAL,
     "latency": ["--profile", "quick", "--variant", "cycle", "--size", "16K", "--repeats", "3"],
     "sharing": ["--profile", "quick", "--variant", "fetch-add", "--repeats", "2"],
@@ -133,7 +133,7 @@ def test_the_node_is_ours_alone_and_whole(submit, read):
     ],
 )
 def test_the_status_is_passed_on(submit, status, arguments, cause):
-    """And the cause is told; but no way to go on, which would not help."""
+    """The cause is told, but no command to go on, which would fail again."""
     job = submit("numa", *ONE_TRIAL, *arguments)
     assert job.until("FAILED") == status
     said = job.out()
@@ -155,7 +155,7 @@ def test_several_nodes(submit, read, nodes, count):
 
 
 def test_an_array_over_nodes(submit, read, nodes):
-    """At once, each on a node of its own."""
+    """The tasks run at the same time, each on a node of its own."""
     tasks = submit("numa", *ENDLESS_TRIAL, sbatch=[f"--array=1-{len(nodes)}"]).tasks(len(nodes))
     for job in tasks:
         job.until("RUNNING")
@@ -168,7 +168,7 @@ def test_an_array_over_nodes(submit, read, nodes):
 
 
 def test_without_arguments(submit, read):
-    """As the first line of each script's head has it."""
+    """The first command line that each script's comment shows."""
     job = submit("numa")
     job.has('"samples"')
     header = read(job.record(), whole=False)[0]
@@ -176,7 +176,8 @@ def test_without_arguments(submit, read):
 
 
 def test_fewer_cpus_than_the_node_has(submit, read, source, group):
-    """Whoever bounds them, only these are used, and the record says who did."""
+    """Whether SLURM's options, a mask or a cpuset restrict the CPUs: only these are used, and the
+    record tells the cause."""
     if CPUS == 1:
         lacking("a second CPU", "a machine with two")
     asked = submit("numa", *ONE_TRIAL, sbatch=["--cpus-per-task=1"])

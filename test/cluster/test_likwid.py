@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jobs/likwid.slurm: records, and LIKWID's tables beside them. Where it cannot count it fails; a
-stand-in counts."""
+"""jobs/likwid.slurm: records, and LIKWID's tables beside them. The real LIKWID makes the job fail
+if it can't count here; in most tests a stand-in counts."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ def marked(lines):
 
 
 def running(job):
-    """Folders of its processes: LIKWID's, and ours."""
+    """Folders in /proc of the job's processes: LIKWID's, and locus."""
     record = f"results/{job.name}-{job.id}/n1.jsonl".encode()
     return [
         words.parent
@@ -108,15 +108,16 @@ def test_without_a_benchmark(submit, arguments):
 
 
 def test_a_group_that_is_none_leaves_nothing_behind(submit):
-    """A program that LIKWID left stopped would hold the step's output, and live on."""
+    """LIKWID leaves the program stopped. It must be killed, or it would keep the step's output
+    open."""
     job = submit("likwid", "BAD", *TINY, path=STANDIN)
     assert job.until("FAILED") == 1 and "no good end on n1" in job.said()
     assert not running(job)
 
 
 def test_its_end_is_near(submit, read):
-    """SIGTERM closes the record, and LIKWID lives to write its tables; of what is left, when it
-    goes on, into another file."""
+    """At SIGTERM locus closes the record, and LIKWID survives to write its tables. The resumed run
+    writes those of its own trials to another file."""
     job = submit(
         "likwid",
         "MEM",
@@ -140,8 +141,8 @@ def test_its_end_is_near(submit, read):
 
 
 def test_requeued_when_all_is_done(submit, read):
-    """As a node that had come to its end when another was lost: there is nothing to count, and
-    no table."""
+    """As on a node that was done when another was lost: no trial is left to count, and there is
+    no new table."""
     job = submit("likwid", "MEM", *TINY, path=STANDIN)
     assert job.until("COMPLETED") == 0
     ask("scontrol", "requeue", job.id)
@@ -157,7 +158,7 @@ def test_requeued_when_all_is_done(submit, read):
 
 
 def test_suspended(submit, read):
-    """It goes on where it was: what was stopped has not ended."""
+    """A suspended job continues when it is resumed: a stopped process is not taken for ended."""
     job = submit(
         "likwid",
         "MEM",

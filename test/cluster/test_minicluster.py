@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster, here within the other, goes with who made it."""
+"""A cluster ends with the process that made it; tested with one inside the tests' cluster."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ MINICLUSTER = SOURCE / "test/cluster/minicluster"
 
 
 def processes(word):
-    """Those whose command line has the word, as the daemons' have that of their folder."""
+    """Processes whose command line has the word; those of the daemons have their folder."""
     found = []
     for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it is gone
@@ -44,8 +44,8 @@ def groups(folder):
 
 
 def left(group):
-    """Removed. A process has lost its command line a while before it leaves its group, which can't
-    be removed till then."""
+    """Whether the group could be removed. That takes a while after processes() finds none: a
+    process that exits loses its command line before it leaves its group."""
     with contextlib.suppress(OSError):
         group.rmdir()
     return not group.exists()
@@ -68,7 +68,7 @@ def test_nothing_is_left_of_it(nodes, number):
         start_new_session=True,
         preexec_fn=lambda: signal.signal(
             signal.SIGINT, signal.SIG_DFL
-        ),  # who runs tests in the background ignores it
+        ),  # a background job of the shell that runs the tests would ignore it
     )
     assert process.stdout
     folder = pathlib.Path(process.stdout.readline().strip())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks on several nodes: the same answer as one process, records of each number of nodes, and
-an end when one of them is lost."""
+"""Ranks on several nodes: the same answer as one process, a record for each number of nodes, and
+the end of the job when a rank or a node is lost."""
 
 import os
 import re
@@ -19,13 +19,12 @@ ENDLESS = ["--points", "2k", "--clusters", "7", "--repeats", "1000000", "--time-
 
 @pytest.fixture(autouse=True)
 def setting(over_ranks):
-    """All of these are."""
+    """All tests here need locus-mpi and the environment for ranks."""
 
 
-# Open MPI 4.1 by PMIx, in 1 of 40 launches, then in none of 121: a rank that is still in MPI_Init
-# has another's first message, and
-# calls what is not there yet, so that its stack shows no frame of anybody (open-mpi/ompi#12495 is
-# alike).
+# Open MPI 4.1 with PMIx, seen in 1 of 40 launches, then in none of 121: a rank that is still in
+# MPI_Init gets another's first message, and calls a function that is not set up yet, so that its
+# stack has no frame of the program (open-mpi/ompi#12495 is similar).
 IN_MPI_INIT = re.compile(
     r"Failing at address: \(nil\)\n.*\[ 0\] .*libc\.so.*\n.*\*\*\* End of error message"
 )
@@ -33,8 +32,8 @@ IN_MPI_INIT = re.compile(
 
 @pytest.fixture
 def completed(submit):
-    """As submit, and waits for its good end; what died in MPI_Init goes without a trace, and is
-    submitted again."""
+    """As submit, and waits until the job is complete. A job that died in MPI_Init is removed with
+    its results, and submitted again."""
 
     def run(*arguments, **more):
         for _ in range(3):
@@ -95,7 +94,7 @@ def test_one_rank_a_node(completed, source, read, count, ranks):
     waited = (
         "step creation temporarily disabled",
         "Step created for job",
-    )  # for nodes that were slow to end the step before
+    )  # srun's lines while it waits for nodes that are slow to end the last step
     assert [line for line in said if not any(words in line for words in waited)] == []
 
 
@@ -162,8 +161,8 @@ def test_the_answer_of_one_process(completed, source, launcher, count):
 
 @pytest.fixture
 def at_work(submit, source):
-    """at_work("--no-kill"): a job of one step, with ranks on n1 and n2, that does not end by
-    itself."""
+    """at_work("--no-kill"): an endless job that has only the step with ranks on both nodes, n1
+    and n2."""
 
     def run(*sbatch):
         program = (SOURCE / "jobs/locus-job").read_text()
@@ -228,13 +227,12 @@ def test_a_lost_rank_ends_the_job(at_work, read, node):
         and "no good end on 2 of 2 nodes" in job.out()
     )
     last = read(job.record("2-ranks"), whole=False)[-1]
-    # Rank 0 may have had time for an end.
+    # Rank 0 may have had time to write the end line.
     assert last["type"] != "end" or (node == "n2" and last["signal"] == "SIGTERM")
 
 
 def test_a_lost_node_ends_the_job(at_work, read):
-    """It is put back into the queue; one that goes on without the node must not end well, nor
-    wait for it."""
+    """The job is requeued. With --no-kill it must fail, and not wait for the lost node."""
     for more in ([], ["--no-kill"]):
         job = at_work(*more)
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of results: read-only, full, or used by two jobs; and clocks that differ, by which
-records are dated."""
+"""The folder of results: read-only, full, failing, or used by two jobs; and nodes whose clocks
+differ, which date the records."""
 
 import os
 import pathlib
@@ -16,8 +16,8 @@ from slurm import MANY, ask, check_complete, minicluster, wait_until_idle
 
 @pytest.fixture
 def results(source):
-    """results("size=64k"): a file system of its own for the results of jobs, which all nodes
-    see; umount with the test."""
+    """results("size=64k"): mounts a file system for the results of jobs, which all nodes see;
+    unmounted after the test."""
     folder = source / "results"
     folder.mkdir()
 
@@ -30,7 +30,7 @@ def results(source):
 
 
 def test_read_only_results(submit, results, source):
-    """Of the whole job: it says so at once, and names no file that is not there."""
+    """The job says so at once, and names no file that does not exist."""
     results("ro")
     job = submit("numa", *MANY)
     assert job.until("FAILED") == 1
@@ -42,7 +42,7 @@ def test_read_only_results(submit, results, source):
 
 
 def test_read_only_results_of_one_node(submit, source, read):
-    """The other's record is complete. When that is mended, the advice goes on with what is left."""
+    """The other node's record is complete. After the mend, the advised command does the rest."""
     job = None
     (source / "results").mkdir()
     minicluster("on", "n2", "mount", "--bind", source / "results", source / "results")
@@ -82,18 +82,18 @@ def test_full_results(submit, results, source, read):
 
 @pytest.mark.parametrize("disk", [False, True], ids=["file system", "disk"])
 def test_results_that_fail_while_it_measures(submit, source, read, disk):
-    """Each write fails, or only what is asked of the disk: what was on it stays, the cause is told,
-    and when that is mended, the advice completes it."""
+    """Every write fails, or only those that reach the disk: lines on the disk are kept, the cause
+    is told, and after the mend the advised command completes the record."""
     with Disk(source / "results") as place:
         job = submit("numa", *MANY, sbatch=["--nodelist=n1"])
         job.has('"type":"trial"', times=4)
         lines = job.record().read_text().splitlines(keepends=True)
         trials = [n for n, line in enumerate(lines) if line.startswith('{"type":"trial"')]
-        # What follows, up to the last trial's line, may not be on the disk yet.
+        # Lines after the last trial but one may not be on the disk yet.
         whole = "".join(lines[: trials[-2] + 1])
         place.fail(disk)
         assert job.until("FAILED") == 1
-        # Read-only: where ext4 itself has met the error before locus does
+        # Read-only: if ext4 met the error before locus did, and remounted itself
         cause = "(Input/output error|Read-only file system); complete trials are kept"
         record = rf"results/numa-{job.id}/n1\.jsonl"
         said = job.out()
@@ -129,7 +129,8 @@ FAKETIME = next(pathlib.Path("/").glob("usr/lib*/**/faketime/libfaketimeMT.so.1"
 
 
 def test_clocks_an_hour_apart(submit, source, read):
-    """And both wrong. A job that goes on when its clock was set back is still the later one."""
+    """Both clocks are wrong, too. A run that resumes after its clock was set back must still
+    count as the later one."""
     if not FAKETIME:
         lacking("libfaketime", "Debian: faketime, Fedora: libfaketime")
 

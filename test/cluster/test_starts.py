@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are late, or dead, when a job's work is to start there: what never began is not
-forgotten."""
+"""Nodes that are late, or dead, when the job starts its step: the advice must include nodes that
+never began."""
 
 import pytest
 from slurm import MANY, ask, check_complete, check_good, minicluster, wait_for
@@ -39,7 +39,7 @@ def test_a_node_that_is_late(held, read):
 
 
 def check_it_is_not_forgotten(job, submit, lost):
-    """Killed before it began: what the job advises waits for it, and measures all."""
+    """Node n2 is killed before the step starts: the advised job waits for it, and measures all."""
     minicluster("kill", "n2")
     try:
         (job.folder / "go").touch()
@@ -71,7 +71,7 @@ def test_a_rank_that_dies_before_it_starts(held, submit, read, over_ranks):
     )
     check_it_is_not_forgotten(
         job, submit, "2 of 2 nodes: "
-    )  # rank 0 may have waited already, and was killed then
+    )  # no cause: rank 0 may have been waiting for the other already, and then it was killed
     assert "failed on node n2" in job.out()
     for ranks in (1, 2):
         check_complete(job, read, f"{ranks}-ranks", trials=0)

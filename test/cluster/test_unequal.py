@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes with unequal numbers of CPUs: n2 has one. In a cluster of its own."""
+"""Nodes with unequal numbers of CPUs: n2 has one. These tests have a cluster of their own."""
 
 import pytest
 from lacking import lacking
@@ -19,7 +19,7 @@ def test_each_node_has_all_of_its_own(submit, read):
         check_complete(job, read, node, trials=1)
         header = read(job.record(node))[0]
         assert header["machine"]["environment"]["SLURM_CPUS_ON_NODE"] == str(cpus)
-    # SLURM bounds nobody here to the CPUs of n2, which are more in truth.
+    # On n2, affinity is not checked: n2 has more CPUs than SLURM is told, and SLURM binds nobody.
     assert read(job.record("n1"))[0]["binding"]["affinity"] == list(range(CPUS))
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """@pytest.mark.guest(GUESTS, COMMANDS) makes a test of each command in each guest; `done` is
-what came of it.
+the command's result.
 
-Guests: one name, or a list. Commands: one, a list, or {what the test is called: command}. A
-command is a shell script; it leaves its record in record.jsonl, and other files as it likes. All
-that the chosen tests run in a guest is run in one boot, once each.
+Guests: one name, or a list. Commands: one, a list, or {name of the test: command}. A command is a
+shell script; it writes its record to record.jsonl, and may leave other files. All commands of the
+selected tests in a guest run in one boot, each once.
 """
 
 import concurrent.futures
@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="session")
 def need():
-    """need(guest): goes on, or gives the reason that there is no such guest here."""
+    """need(guest): skips or fails the test, with the reason, if there can be no such guest."""
 
     def skip_if_impossible(name):
         if guests.foreign(name):
@@ -57,7 +57,7 @@ def need():
 
 @pytest.fixture(scope="session")
 def boot(need):
-    """guests.boot, where it is possible."""
+    """guests.boot() for a test, which is skipped or fails if there can be no such guest."""
 
     def boot_if_possible(name, *arguments, **more):
         need(name)
@@ -67,7 +67,7 @@ def boot(need):
 
 
 def count_retries(name, came_of_it):
-    """Of a guest that died and was booted again, and of steps that say so."""
+    """Counts a second boot after a guest died, and retries that steps report."""
     done = [it for it in came_of_it.values() if isinstance(it, guests.Done)]
     retries.count(f"the guest '{name}' died", any(it.before for it in done))
     for why in re.findall(r"^retried: (.*)", "\n".join(it.out for it in done), re.M):
@@ -76,9 +76,9 @@ def count_retries(name, came_of_it):
 
 @pytest.fixture(scope="session")
 def booted(request, boot):
-    """booted(guest): {command: what came of it}. Two run at once, since a boot is mostly one
-    CPU's; the first calls its kind. Rarely, an emulated kernel hangs or ends: what does so twice
-    fails.
+    """booted(guest): {command: Done, or Died}. The first call starts all guests of that
+    architecture, two at a time, since a guest mostly uses one CPU. Rarely an emulated kernel hangs
+    or ends; a guest that does so twice fails.
     """
     steps: dict = {}  # by guest, in the order of the tests
     for item in request.session.items:

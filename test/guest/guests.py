@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests: machines that QEMU makes of software alone (no KVM), with the nodes, threads and
+"""Guests: machines that QEMU emulates in software (no KVM), with the nodes, threads and
 processors that a test asks for.
 
-A guest runs shell scripts - the steps - on Debian's kernel, with what was built here or by a
-cross build: places are real there, speeds are not. BUILD/guest/ARCHITECTURE holds the kernel
-(vmlinuz) and Debian's packages, unpacked (root/) and never run here.
+A guest runs shell scripts, the steps, on Debian's kernel, with programs that were built here or by
+a cross build. Placement is real there, speed is not. BUILD/guest/ARCHITECTURE has the kernel
+(vmlinuz) and Debian's packages, which are unpacked (root/) and never run here.
 """
 
 import contextlib
@@ -24,15 +24,14 @@ import threading
 
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
-SLOT = 32  # MiB of the drive, for what a step leaves
+SLOT = 32  # MiB of the drive for the files of a step
 LIMIT = 240  # s for a step
-# s for a guest: this and the above are many times what it takes, for machines that have the CPUs of
-# others
+# s for a guest. This and LIMIT are many times the usual, for machines whose CPUs are busy.
 DEADLINE = 1200
 OPENED = (
     "libgcc_s.so.1",
     "libpthread.so.0",
-)  # by name, and so unknown to ldd: by glibc where a thread ends, by likwid-pin
+)  # loaded at run time, so ldd does not list them: by glibc as a thread ends, and by likwid-pin
 
 
 PACKING = threading.Lock()
@@ -40,21 +39,21 @@ PACKING = threading.Lock()
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-    """A kind of processor: its emulator, and where its programs come from."""
+    """A processor architecture: its emulator, and where its programs come from."""
 
-    debian: str  # its name there, and its folder's
+    debian: str  # its name in Debian, and that of its folder
     qemu: str
     package: str  # of qemu
     console: str
     shape: str  # of the machine, for QEMU
-    # programs are those built here, and so for this machine; else a cross build's, with the
-    # libraries in root/
+    # whether it runs the programs and libraries of this machine; else those of a cross build, with
+    # the libraries in root/
     host: bool = False
-    tools: tuple[str, ...] = ("busybox", "numactl")  # of Debian's packages
+    tools: tuple[str, ...] = ("busybox", "numactl")  # from Debian's packages
     disk: str = "nvme"
     modules: tuple[str, ...] = ()  # that its kernel needs for the disk, or for a test
-    kernel: str = ""  # its folder in BUILD/guest, where it has one of its own
-    words: str = ""  # for its kernel
+    kernel: str = ""  # the folder of its kernel in BUILD/guest, if not `debian`
+    words: str = ""  # for the kernel's command line
 
     @property
     def folder(self):
@@ -69,8 +68,8 @@ class Architecture:
         return BUILD if self.host else self.folder / "build"
 
 
-# A PC's timer is not tested: that fails where the emulator does not get a CPU in time. LIKWID reads
-# a processor's registers (msr).
+# no_timer_check: the kernel's test of a PC's timer fails if the emulator does not get a CPU in
+# time. LIKWID reads the processor's registers (msr).
 AMD64 = Architecture(
     "amd64",
     "qemu-system-x86_64",
@@ -103,8 +102,8 @@ class Guest:
     emulator: str
 
 
-# As fast as it goes; or with a clock that is the number of instructions (each of 2 ns), so that
-# these can be counted at all.
+# FAST: a thread for each CPU. COUNTED: the clock is the number of instructions, 2 ns each, which
+# QEMU needs to emulate counters.
 FAST = "-accel tcg,thread=multi"
 COUNTED = "-accel tcg -icount shift=1,sleep=off"
 
@@ -119,11 +118,11 @@ def guest(
     emulator=FAST,
     access=None,
 ):
-    """A guest of nodes of (CPUs, MiB), each 0 or more, whose cores have so many threads.
+    """A guest with nodes of (CPUs, MiB), each 0 or more, and `threads` threads per core.
 
-    A node with CPUs is a socket; where they have unequal numbers of CPUs, each core is one.
-    Unless distances says otherwise, two neighbours are near, all others far. Balancing would
-    move what a test has placed.
+    A node with CPUs is a socket; if nodes have unequal numbers of CPUs, each core is a socket.
+    Without `distances`, nodes 2i and 2i+1 are near each other, and all others far. NUMA
+    balancing is off by default, since it would move pages that a test has placed.
     """
     numbers = itertools.count()
     cpus = tuple(tuple(itertools.islice(numbers, n)) for n, _ in nodes)
@@ -150,19 +149,20 @@ def guest(
     return Guest(cpus, shape, kernel, architecture, emulator)
 
 
-# From the CPUs of a node to the memory of another: ns, bytes/s.
+# Access from the CPUs of a node to the memory of a node: latency (ns), bandwidth (B/s).
 ACCESS = {(0, 0): (80, "40G"), (0, 1): (160, "20G"), (1, 0): (160, "20G"), (1, 1): (90, "36G")}
 
 GUESTS = {
     "one": guest((1, 512)),
     "2x2": guest(
         (2, 2048), (2, 2048), kernel="numa_balancing=disable hugepagesz=1G hugepages=1:1"
-    ),  # on node 1, one
-    # Another version of control groups: a controller that one had does not soon come to the other.
+    ),  # a page of 1 GiB, on node 1
+    # Control groups of version 1, in a guest of its own: a controller that was used by one version
+    # is not soon available to the other.
     "v1": guest((2, 1024), (2, 1024), kernel="numa_balancing=disable cgroups=v1"),
     "4x2": guest((2, 512), (2, 512), (2, 512), (2, 512)),
-    # Nodes of 3 CPUs and of 1, a CPU without memory whose nearest is node 1, and little memory
-    # without a CPU.
+    # Node 0 has 3 CPUs and node 1 has one; node 2 has a CPU but no memory, and node 1 is nearest to
+    # it; node 3 has little memory and no CPU.
     "uneven": guest(
         (3, 768),
         (1, 512),
@@ -171,37 +171,37 @@ GUESTS = {
         distances={(0, 1): 20, (0, 2): 30, (0, 3): 30, (1, 2): 15, (1, 3): 30, (2, 3): 25},
     ),
     "cxl": guest((2, 512), (2, 512), (0, 1024), distances={(0, 1): 21, (0, 2): 17, (1, 2): 28}),
-    # A kernel with room for more CPUs than the 1024 of glibc's sets, and firmware (HMAT) that tells
-    # how fast memory is.
+    # A kernel with more possible CPUs than the 1024 of glibc's sets, and firmware that tells how
+    # fast memory is (HMAT).
     "many": guest(
         (2, 1024), (2, 1024), kernel="numa_balancing=disable possible_cpus=1100", access=ACCESS
     ),
     "smt": guest(
         (4, 1024), (4, 1024), threads=2, cpu="max,vendor=GenuineIntel"
-    ),  # what QEMU calls AMD's has no hardware threads
+    ),  # QEMU's AMD processors have no hardware threads
     "balancing": guest((2, 1024), (2, 1024), kernel="numa_balancing=enable"),
     "cortex-a57": guest(
         (1, 1024), (1, 1024), cpu="cortex-a57", architecture=ARM64
-    ),  # no atomics of one instruction (LSE)
-    "neoverse-n1": guest((1, 1024), (1, 1024), cpu="neoverse-n1", architecture=ARM64),  # with them
+    ),  # without single-instruction atomics (LSE)
+    "neoverse-n1": guest((1, 1024), (1, 1024), cpu="neoverse-n1", architecture=ARM64),  # with LSE
     "16k": guest(
         (1, 1536), (1, 1536), cpu="neoverse-n1", architecture=ARM64_16K
     ),  # pages of 16 KiB, huge ones of 32 MiB
-    # With counters. Of one CPU, since an emulated one counts the instructions of all. Presets of
-    # PAPI, and native events only.
+    # Guests with counters. They have one CPU, since each emulated CPU counts the instructions of
+    # all. PAPI has presets for "pmu", and only native events for "pmu-n1".
     "pmu": guest((1, 1024), cpu="cortex-a57", architecture=ARM64, emulator=COUNTED),
-    # Of two, for LIKWID, which counts by CPU.
+    # Two CPUs, for LIKWID, which counts by CPU.
     "pmu-2": guest((2, 1024), cpu="cortex-a57", architecture=ARM64, emulator=COUNTED),
     "pmu-n1": guest((1, 1024), cpu="neoverse-n1", architecture=ARM64, emulator=COUNTED),
     "zeros": guest(
         (2, 1024), cpu="EPYC-Rome"
-    ),  # a processor that LIKWID knows, with registers that do not count
+    ),  # a processor that LIKWID knows, but whose counters always read zero
 }
 
 
 @dataclasses.dataclass
 class Done:
-    """What a step left."""
+    """The results of a step."""
 
     guest: str
     command: str
@@ -210,11 +210,11 @@ class Done:
     err: str
     folder: pathlib.Path
     record: list = dataclasses.field(default_factory=list)
-    before: str = ""  # how a guest died that was to do it, where it took another
+    before: str = ""  # how the first guest died, if the step ran in a second one
 
 
 class Died(Exception):
-    """A guest that did not come to a step, or not to its end."""
+    """A guest that ended before a step, or within it."""
 
 
 def foreign(name):
@@ -254,8 +254,8 @@ def units(architecture):
 
 
 def emulated(processor, program, folder):
-    """What comes of a unit test for aarch64 on a processor without a kernel of its own: system
-    calls are this machine's. That takes a fifth of a guest's time."""
+    """Runs a unit test for aarch64 in QEMU's user-mode emulation, in which this machine's kernel
+    handles system calls. That takes a fifth of a guest's time."""
     root = ARM64.folder / "root"
     paths = ":".join(str(path) for lib in ("lib", "usr/lib") for path in root.glob(f"{lib}/*-gnu"))
     libraries = ["-L", root, "-E", f"LD_LIBRARY_PATH={paths}", "-E", "LOCUS_EMULATED=yes"]
@@ -277,19 +277,19 @@ def emulated(processor, program, folder):
 
 
 def stand_ins(architecture):
-    """Libraries that unit tests load in LIKWID's and PAPI's place, where these look for them."""
+    """Stand-ins for LIKWID's and PAPI's libraries, at the paths where unit tests look for them."""
     test = architecture.build / "test"
     found = {f"likwid/{file.name}": file for file in test.glob("likwid/*.so.*")}
     return {**found, **{f"stand-in/{file.name}": file for file in test.glob("stand-in/*.so.*")}}
 
 
-# It asks for bash, and needs no more of it than any shell has.
+# LIKWID's scripts ask for bash, but any shell can run them.
 BASH = '#!/bin/sh\n[ "$1" != --noprofile ] || shift\nexec sh "$@"\n'
 
 
 def likwids():
-    """Those that were built for aarch64, by version: the folder that is /opt/likwidVERSION in a
-    guest, without dots."""
+    """{version: folder} of LIKWID built for aarch64. The folder is /opt/likwidVERSION in a guest,
+    with the version without dots."""
     return {
         folder.parent.name.removeprefix("likwid-"): folder
         for folder in sorted((BUILD / "guest").glob("likwid-*/root"))
@@ -297,8 +297,8 @@ def likwids():
 
 
 def likwid():
-    """What likwid-pin and likwid-perfctr need, at the same paths: {} where they are not
-    installed."""
+    """This machine's likwid-pin and likwid-perfctr with all files that they need, at the same
+    paths in a guest; {} if they are not installed."""
     tool = shutil.which("likwid-perfctr")
     if not tool:
         return {}
@@ -316,7 +316,7 @@ def likwid():
 
 
 def papi():
-    """PAPI's library, at the same path: {} where it is not installed."""
+    """This machine's PAPI library, at the same path in a guest; {} if it is not installed."""
     said = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
     return {
         path[1:]: pathlib.Path(path)
@@ -325,8 +325,8 @@ def papi():
 
 
 def libraries(architecture, programs):
-    """The shared libraries of programs. Of another architecture, all that were unpacked: nothing
-    here can ask its loader."""
+    """The shared libraries of programs. For another architecture, all that were unpacked, since
+    ldd can't resolve foreign programs."""
     if architecture.host:
         said = "".join(
             subprocess.run(["ldd", file], capture_output=True, text=True).stdout
@@ -349,9 +349,8 @@ def libraries(architecture, programs):
 
 
 def archive(files, image):
-    """Appends an archive of {name: file, or what is in it} to what is to be a guest's first file
-    system."""
-    packed_as: dict = {}  # by the file that it is: a library has several names, and MB
+    """Appends an archive of {name: file, or its contents} to a guest's initramfs."""
+    packed_as: dict = {}  # by real path: libraries have several names and are large, so link them
     with tempfile.TemporaryDirectory() as stage:
         for name, file in files.items():
             to = pathlib.Path(stage, name)
@@ -370,15 +369,15 @@ def archive(files, image):
 
 
 def system(architecture):
-    """What packed() made, once, also where two guests ask at once."""
+    """The result of packed(), which runs once, even if two guests start at the same time."""
     with PACKING:
         return packed(architecture)
 
 
 @functools.cache
 def packed(architecture):
-    """The archive that all guests of an architecture begin with; not compressed, since a guest
-    is slow to undo that."""
+    """The initramfs that all guests of an architecture share; not compressed, since emulated
+    decompression is slow."""
     root = architecture.folder / "root"
     files = {
         "init": HERE / "init",
@@ -417,10 +416,10 @@ def packed(architecture):
 
 
 def unpack(drive, slot, folder):
-    """Status, output, errors and folder, as the step of a slot left them; None if it did not
-    come to its end."""
+    """The status, output, errors and folder of the step with this slot; None if the step did not
+    end."""
     drive.seek(slot * SLOT << 20)
-    with tarfile.open(fileobj=drive, mode="r|") as tar:  # zeros are an archive of nothing
+    with tarfile.open(fileobj=drive, mode="r|") as tar:  # a slot of zeros is an empty archive
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(folder)
     if not (folder / "status").exists():
@@ -434,9 +433,10 @@ def unpack(drive, slot, folder):
 
 def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     """
-    Runs the steps in a guest, one after another: {step: Done, or Died}. Its console stays in
-    BUILD/guest/run, by its name, or by what this one is called: others of that name may run. Its
-    other parts, some 100 MB, stay if it died. What it left undone is for the next of its boots.
+    Runs the steps in a guest, one after another: {step: Done, or Died}. Its console is kept in
+    BUILD/guest/run/NAME, or in .../CALLED, since another guest of that name may run. Its initramfs
+    and drive, some 100 MB, are kept if it died. Steps that it left undone are run in another boot,
+    if `boots` allows one.
     """
     architecture = GUESTS[name].architecture
     folder = BUILD / "guest/run" / (called or name)
@@ -449,7 +449,7 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
         archive({f"steps/{n:03}": step + "\n" for n, step in enumerate(steps)}, image)
     drive.touch()
     os.truncate(drive, len(steps) * SLOT << 20)
-    # It ends with the thread that waits for it, and so with this process, however that ends.
+    # QEMU is killed with the thread that waits for it, and so with this process, however that ends.
     command = ["setpriv", "--pdeathsig", "KILL", "--", architecture.qemu]
     command += [
         *architecture.shape.split(),
@@ -457,9 +457,9 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
         *GUESTS[name].emulator.split(),
     ]
     command += ["-kernel", architecture.kernel_folder / "vmlinuz", "-initrd", initrd, "-append"]
-    # The kernel's tests of its cryptography take seconds when emulated, and were once seen to hang.
-    # What it does against Spectre and Meltdown at each system call is two fifths of the time on
-    # aarch64. At a random address (KASLR), 32 MiB of kernel lie on any node.
+    # cryptomgr.notests: the kernel's tests of its cryptography take seconds when emulated, and once
+    # hung. mitigations, kpti: the defences against Spectre and Meltdown at each system call take
+    # two fifths of the time on aarch64. nokaslr: else 32 MiB of kernel lie on a random node.
     kernel = f"console={architecture.console} {architecture.words} quiet loglevel=3 panic=-1"
     command += [
         f"{kernel} cryptomgr.notests mitigations=off kpti=off nokaslr SLOT={SLOT} LIMIT={limit}"
@@ -490,7 +490,7 @@ def boot(name, steps, deadline=DEADLINE, limit=LIMIT, called=None, boots=1):
     died = Died("\n".join([ended, "Its console's last lines:", *lines[-50:]]))
     came_of_it = {step: Done(name, step, *it) if it else died for step, it in zip(steps, left)}
     undone = [step for step, it in came_of_it.items() if it is died]
-    if not undone:  # of a guest that died, they tell what it was given
+    if not undone:  # else they are kept, to reproduce how the guest died
         initrd.unlink()
         drive.unlink()
     if undone and boots > 1:

@@ -298,7 +298,7 @@ def test_native_events(done):
             assert counted(trial, name)["value"] is None and counted(trial, name)["why"], trial
 
 
-# The level that allows events of the processor, rather than PAPI's suggestion.
+# The remedy for PAPI, which applies the limits of ordinary users to root, too.
 REMEDY = "sudo sysctl kernel.perf_event_paranoid=1"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPUs of other machines: nodes of unequal size, more than glibc's sets have room for, offline,
+"""Unusual sets of CPUs: on nodes of unequal size, more than glibc's sets have room for, offline,
 or chosen by hand."""
 
 import pytest
@@ -82,7 +82,7 @@ def test_what_firmware_says_of_memory_is_shown(done):
     ]
 
 
-# Whatever comes of it, the CPU is there again for the other tests.
+# The CPU is put online again for the other tests, even if locus fails.
 OFFLINE = f"""echo 0 >/sys/devices/system/cpu/cpu3/online || exit 77
 locus doctor >doctor; {LAYOUTS}
 status=$?; echo 1 >/sys/devices/system/cpu/cpu3/online; locus doctor >after; exit $status"""
@@ -100,7 +100,7 @@ def test_an_offline_cpu_is_left_out_and_told(done):
     )
     assert (
         "[ok] CPUs                 all 4 CPUs are ours\n" in after
-    )  # those that may come one day are not missed
+    )  # possible CPUs that are not present do not count as offline
     found = {trial["parameters"]["layout"]: trial["cpus"] for trial in trials(done)}
     assert found == {"2+0": [0, 1], "1+1": [0, 2], "2+1": [0, 1, 2], "0+1": [2]}
     assert GUESTS[done.guest].cpus == ((0, 1), (2, 3))

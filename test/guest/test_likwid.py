@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LIKWID for real, on a processor that it knows and whose counters read zero: regions, tables,
-and what the report says."""
+"""The real LIKWID, on a processor that it knows but whose counters read zero: regions, tables,
+and the report."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from lacking import lacking
 from some import some
 
 WRAPPED = "likwid-perfctr -g CLOCK -m -o counts.csv"
-# so that no sample is left out
+# The budget is large enough that no sample is left out.
 SHORT = "--profile quick --repeats 6 --duration 1ms --time-budget 50s --quiet --output record.jsonl"
 NUMA = f"locus numa --variant static,single --layout packed --size 256K {SHORT}"
 REGION = re.compile(
@@ -34,7 +34,7 @@ def trials(done):
 
 
 def counted(done):
-    """{region: {group: {CPU: calls}}} of LIKWID's tables; and all that its counters read."""
+    """{region: {group: {CPU: calls}}} of LIKWID's tables; and the set of all counts in them."""
     found: dict = {}
     values = set()
     for region, group, cpus, calls, events in REGION.findall(
@@ -71,7 +71,7 @@ def test_regions_are_ours_and_counters_read_zero(done):
 
 @pytest.mark.guest("zeros", f"{WRAPPED} -C 0,1 {NUMA}")
 def test_the_report_says_that_nothing_was_counted(done, tmp_path):
-    """Not that the bandwidth was 0."""
+    """The report must not show a bandwidth of 0."""
     python = os.environ.get("PYTHON") or lacking("Python's modules of the report", "./quickstart")
     files = [done.folder / "record.jsonl", done.folder / "counts.csv"]
     environment = {**os.environ, "PYTHONPATH": str(guests.HERE.parents[1] / "analysis")}
@@ -82,7 +82,7 @@ def test_the_report_says_that_nothing_was_counted(done, tmp_path):
     assert "LIKWID counted nothing in 2 of 2 regions of group CLOCK" in page
 
 
-# The first CPU is never used: of a region's group, LIKWID's file believes the first CPU.
+# The first CPU has no work: LIKWID's file takes the group of a region from the first CPU.
 @pytest.mark.guest("zeros", f"{WRAPPED} -c 0,1 -g BRANCH {NUMA} --threads 1 --bind 1 --layout 1")
 def test_groups_take_turns_and_a_cpu_without_work(done):
     found, _ = counted(done)
@@ -110,8 +110,7 @@ def test_only_the_second_cpu_works(done):
     }
 
 
-# Where not all CPUs are allowed, LIKWID takes numbers for places among those that are. All of them
-# have a name.
+# If not all CPUs are allowed, LIKWID takes numbers as indices among the allowed ones; N names all.
 @pytest.mark.guest(
     "zeros", f"taskset -c 1 {WRAPPED} -c N locus dummy --variant steady --threads 1 {SHORT}"
 )
@@ -130,7 +129,7 @@ PIN = f"likwid-pin -q -c {{}} locus dummy --variant steady {SHORT}"
 
 @pytest.mark.guest("4x2", f"{PIN.format('6,4,2,0')} --threads 4")
 def test_pinned_on_four_nodes(done):
-    """In the order that was asked for."""
+    """Threads are on the CPUs in the order that was asked for."""
     binding, (trial,) = done.record[0]["binding"], trials(done)
     assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == (
         "likwid-pin",
@@ -142,7 +141,7 @@ def test_pinned_on_four_nodes(done):
 
 @pytest.mark.guest("one", f"{PIN.format('0')} --threads 1")
 def test_pinned_where_there_is_one_cpu(done):
-    """Then nothing shows it but LIKWID itself."""
+    """With one CPU, affinity does not show a binding: only LIKWID's environment does."""
     binding = done.record[0]["binding"]
     assert (binding["bound_by"], binding["affinity"], binding["inherited"]) == (
         "likwid-pin",
@@ -166,8 +165,8 @@ def test_places_in_a_cpuset(done):
     ), done
 
 
-# A suite has more trials than are measured in that time: LIKWID says so of their regions, and has
-# the others.
+# The time budget ends before all trials are measured: LIKWID reports regions without calls, and
+# its tables have the others.
 @pytest.mark.guest(
     "zeros",
     f"{WRAPPED} -C 0,1 locus suite --profile quick --time-budget 8s --quiet --output record.jsonl",
@@ -183,9 +182,8 @@ def test_a_suite(done):
     assert done.record[0]["markers"]["regions"] >= len(regions)
 
 
-# SIGTERM for all, as at the end of a job's time. LIKWID, as jobs/likwid.slurm starts it, lives to
-# write its tables, though
-# its access daemon does not.
+# SIGTERM to all processes, as at the end of a job's time. LIKWID, started as by jobs/likwid.slurm,
+# survives to write its tables, although its access daemon does not.
 STOPPED = f"""trap '' TERM PIPE
 {WRAPPED} -C 0,1 {NUMA.replace("--repeats 6", "--repeats 1000000")} &
 until grep -q '"samples"' record.jsonl 2>/dev/null; do sleep 0.2; done

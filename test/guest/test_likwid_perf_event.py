@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LIKWID for real, where counters count: built for aarch64 with its perf_event backend, by each
-of two CPUs.
+"""The real LIKWID with counters that count: built for aarch64 with its perf_event backend, on a
+guest of two CPUs.
 
-Versions differ in what they need to see a thread: up to 5.4 perf_event's counters are inherited
-by new threads of the process alone, and counts are kept by CPU; since 5.5 they are kept by
-thread.
+Versions differ in which threads they count: up to 5.4 only threads of the process that start later
+inherit perf_event's counters, and counts are kept by CPU; since 5.5 they are kept by thread.
 """
 
 import re
@@ -91,9 +90,9 @@ def then_papi(step):
     "pmu-2", {k: then_papi(step) for k, step in under(TWO, levels=(0, 1, 2), command=SUM).items()}
 )
 def test_both_threads_are_counted_as_papi_does(done, read):
-    """Each does half of what PAPI counted of one thread, which waits for nobody. In the region
-    there is more: the first CPU's thread prepares each sample, for which the other waits, awake
-    for a while. Waiting adds to a count and takes nothing away."""
+    """Each thread does half of the work that PAPI counted for one thread alone. The region has
+    more: the first CPU's thread prepares each sample, while the other spins for some time. That
+    adds to a count, and takes nothing away."""
     found, trial, units = instructions(done)
     assert trial["cpus"] == [0, 1] and sorted(found) == [0, 1], found
     (alone,) = (line for line in read(done.folder / "papi.jsonl") if line["type"] == "trial")

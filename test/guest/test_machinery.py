@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guests themselves: what goes wrong in one is told, and in bounded time; and so is what it
-would take to have one."""
+"""The guests themselves: failures in a guest are reported, in bounded time; and if there can be
+no guest, so is what is missing."""
 
 import os
 import pathlib
@@ -47,7 +47,7 @@ def test_a_guest_that_hangs_is_ended(boot):
 
 
 def test_what_a_dead_guest_left_undone_is_done_by_another(boot, tmp_path, monkeypatch):
-    """By an emulator that ends at once when it is first called."""
+    """With an emulator that ends at once when it is first called."""
     qemu = guests.GUESTS["one"].architecture.qemu
     emulator = tmp_path / qemu
     emulator.write_text(
@@ -69,7 +69,7 @@ with concurrent.futures.ThreadPoolExecutor() as pool:
 
 
 def test_a_guest_ends_with_who_made_it_however_that_ends(need, tmp_path):
-    """Of an emulator that says who it is, and stays."""
+    """With an emulator that tells its process number, and keeps running."""
     need("one")
     pid, emulator = tmp_path / "pid", tmp_path / guests.GUESTS["one"].architecture.qemu
     os.mkfifo(pid)

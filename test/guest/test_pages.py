@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of other sizes, where there are nodes to have them."""
+"""Huge pages on machines of several nodes: transparent and reserved ones, 2 MiB and 1 GiB."""
 
 import pytest
 from test_numa import ONCE, local_share, trials, verified
@@ -8,7 +8,7 @@ MIB, GIB = 1 << 20, 1 << 30
 
 
 def reserve(on_0, on_1):
-    """The beginning of a script that has huge pages on two nodes while it runs."""
+    """The beginning of a script: reserves huge pages on nodes 0 and 1 until the script ends."""
     script = "trap 'echo 0 >/proc/sys/vm/nr_hugepages' EXIT\n"
     for node, n in enumerate((on_0, on_1)):
         pool = f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages"
@@ -39,7 +39,8 @@ def test_transparent_huge_pages(done):
         assert verified(base) == verified(thp) == nodes
 
 
-# Of 20000 keys best's tables, its growth included, take 2.8 MiB: a huge page on each node.
+# With 20000 keys the tables of `best`, including those of its growth, take 2.8 MiB: a huge page on
+# each node.
 @pytest.mark.guest(
     "2x2",
     "locus hashmap --variant striped,best --placement local,interleave --mix course --padded both"
@@ -61,7 +62,7 @@ def test_tables_of_maps_that_grow(done):
 RESERVED = f"{reserve(8, 4)}locus numa --pages 2M --layout split"
 
 
-# Exactly what is needed: 4 pages on node 0, and twice 2 on each.
+# Exactly enough pages: 4 on node 0 for `single`, and 2 on each node for each of the other two.
 @pytest.mark.guest("2x2", f"{RESERVED} --variant single,static,interleave --size 8M {ONCE}")
 def test_reserved_pages(done):
     assert done.status == 0, done

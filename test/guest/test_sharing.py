@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words and lines on machines of several nodes: where they lie, and what pairs of CPUs have in
-common."""
+"""sharing, core-to-core and checkpoint on machines of several nodes: where words and lines lie,
+and the closest level that each pair of CPUs shares."""
 
 import math
 
@@ -11,7 +11,7 @@ from test_numa import ONCE, node_of, trials, verified
 
 LINES = "--protocol two-lines --lines 2"
 HANDED = f"locus core-to-core {LINES} --home all --threads all {ONCE}"
-OF_A_PAIR = 2 * 9 * 256  # bytes of two lines with what belongs to each, where a page is 4 KiB
+OF_A_PAIR = 2 * 9 * 256  # bytes of a pair's lines: 2 meetings of (8 lines and a counter), padded
 
 
 @pytest.mark.guest(["2x2", "smt"], HANDED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware threads are told from cores; who pinned us is known, and obeyed."""
+"""SMT siblings are told from cores; a binding from outside is recorded, and kept."""
 
 import guests
 import pytest
@@ -14,7 +14,7 @@ def test_hardware_threads_are_told_from_cores(done):
     assert "2 packages, 2 nodes, 4 cores, 8 CPUs (2 a core)" in done.out, done.out
     assert "2 hardware threads a core; by default one of them is used" in done.out, done.out
     assert done.record[0]["machine"]["topology"]["smt"] == 2
-    # As many threads as there are cores, each on the first hardware thread of its own.
+    # One thread for each core, on the core's first hardware thread.
     seated = {trial["parameters"]["layout"]: trial["cpus"] for trial in trials(done, "static")}
     assert seated == {"2+0": [0, 2], "1+1": [0, 4], "2+2": [0, 2, 4, 6]}
 
@@ -48,7 +48,7 @@ def likwid():
         lacking("likwid-pin", "Debian: likwid")
 
 
-# Threads of no layout keep the CPUs that likwid-pin gave them; layouts are made of these CPUs.
+# Without a layout, threads keep the CPUs that likwid-pin gave them; layouts use these CPUs only.
 @pytest.mark.usefixtures("likwid")
 @pytest.mark.guest(
     "2x2",
