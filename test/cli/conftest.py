@@ -44,8 +44,8 @@ def locus():
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    """Make runs these tests side by side, on the same CPUs: what would blur what one looks at,
-    `alone` keeps from it."""
+    """Make runs these tests at the same time, on the same CPUs. A test marked `alone` takes the
+    lock exclusively, so that no other test disturbs it."""
     with pathlib.Path(os.environ.get("BUILD") or tempfile.gettempdir(), "turns.lock").open(
         "w"
     ) as turns:
@@ -73,13 +73,13 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def often():
-    """How often to run what must hold each time. Lanes that ask another question, and have it
-    run here already, say less."""
+    """How often to repeat tests that must hold each time. Lanes with sanitizers set OFTEN to
+    fewer, since the native lane has repeated them."""
     return int(os.environ.get("OFTEN", 100))
 
 
 def value(trial, name):
-    """Of a metric."""
+    """The value of a trial's metric."""
     return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 

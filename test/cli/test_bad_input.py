@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One clear line, the right status, nothing overwritten."""
+"""Bad input: one line that names the problem, the right exit status, and no file overwritten."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text from outside that is no UTF-8: in the record a byte stands as \\xHH, and nothing is lost,
-dropped or fatal."""
+"""Text from outside that is not UTF-8: the record has such a byte as \\xHH, and no text is lost or
+an error."""
 
 import pytest
 from mounts import Place
@@ -8,7 +8,7 @@ from test_kmeans import save
 
 KMEANS = "kmeans --clusters 2 --variant 2p --threads 1 --repeats 1"
 ROWS = [[float(i % 2), float(i)] for i in range(20)]
-RAW = {"errors": "surrogateescape"}  # what the program prints may be such text, too
+RAW = {"errors": "surrogateescape"}  # the program's output may have such bytes, too
 
 
 def trial_of(lines):
@@ -17,8 +17,8 @@ def trial_of(lines):
 
 
 def test_a_path(locus, tmp_path, read):
-    """The byte, and the four characters that stand for it, are different files, and with other
-    contents different trials."""
+    """A name with the byte, and a name with the four characters that stand for it, are two files;
+    with different contents they are two trials."""
     ids: set = set()
     for name, written in (("p\udcff", r"p\xff"), (r"p\xff", r"p\x5cxff"), ("pä\\", "pä\\")):
         points = save(tmp_path / f"{name}.npy", ROWS[len(ids) :])
@@ -81,7 +81,7 @@ def test_counters(locus, tmp_path, read):
 
 
 def test_a_host_name(locus, tmp_path, read):
-    """It is the same host when it goes on."""
+    """A resumed run recognises the same host."""
     with Place(tmp_path / "place", "1m", host=b"n\xff1") as place:
         words = ["dummy --variant steady --repeats 2 --output", place.folder / "record.jsonl"]
         assert locus(*words, prefix=place.prefix).status == 0
@@ -97,7 +97,7 @@ def test_a_host_name(locus, tmp_path, read):
     ["--output", "--threads", "--bind", "--variant", "--topology", "--time-budget", "--size"],
 )
 def test_other_options(locus, tmp_path, option):
-    """They are refused in a sentence where they mean nothing; a file may have any name."""
+    """Such a value is refused in one line, except a file name, which may be any bytes."""
     done = locus("dummy --repeats 1 --dry-run", option, "\udcff", cwd=tmp_path, **RAW)
     assert done.status in ((0,) if option == "--output" else (2, 3)), done
     assert done.status == 0 or ("\udcff" in done.err and done.err.count("\n") == 1), done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 4 as a user runs it."""
+"""Experiment 4 (checkpoint) as a user runs it."""
 
 import re
 
@@ -33,7 +33,7 @@ def test_every_layout_and_body_is_right(ticked, cpus):
 
 
 def test_own_counters_are_exact(ticked):
-    """Exact: 50000 / 256 firings of each of two threads, not 100000 / 256."""
+    """Each of two threads fires 50000 / 256 times, not 100000 / 256 times together."""
     for trial in ticked[1]:
         if trial["threads"] == 1 or trial["variant"].startswith("per-thread"):
             assert value(trial, "kept") == 1 and value(trial, "fired-error") == 0
@@ -46,8 +46,8 @@ def test_shared_counters_keep_a_share(ticked):
 
 
 def test_shared_ticks_get_lost(run, cpus):
-    """On a busy machine two threads may take turns, each a slice at a time: then it is tried
-    again."""
+    """On a busy machine the threads may run one after the other, and lose nothing: then the test is
+    tried again."""
     if len(cpus) < 2:
         pytest.skip("one CPU")
     for _ in tries(10, "no tick was lost where two threads tick one counter"):
@@ -91,7 +91,7 @@ def test_what_is_no_power_of_two(locus, every):
 
 
 def test_fewer_ticks_than_a_firing_takes(run):
-    """No firing is due: there is no share of none."""
+    """No firing is due, so the error of firings, relative to those due, has no value."""
     done, trials = run(f"--variant per-thread --threads 1 --ticks 100 {SHORT}")
     assert (
         done.status == 0

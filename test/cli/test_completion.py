@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion: what the program offers, and what becomes of it at the press of a key in bash, zsh
-and fish."""
+"""Completion: the words that the program offers, and their effect in bash, zsh and fish."""
 
 import fcntl
 import os
@@ -25,7 +24,7 @@ FILES = ":files"
 
 @pytest.fixture(scope="session")
 def offered(locus):
-    """offered("latency", "--pages", "") is what may stand in the place of the last word."""
+    """offered("latency", "--pages", ""): {word: description} of completions of the last word."""
 
     def ask(*words):
         done = locus("list --complete", *words)
@@ -56,7 +55,7 @@ def test_commands_and_benchmarks_with_what_they_are(locus, offered, benchmarks):
 
 
 def test_each_option_of_each_benchmark(locus, offered, benchmarks):
-    """As its --help has them, and none that is there already."""
+    """The options in its --help, without those that the command line has already."""
     for name in [*benchmarks, "suite"]:
         told = set(re.findall(r"^ +(?:-\?, )?(--[a-z-]+)", locus(name, "--help").out, re.M))
         assert set(offered(name, "--")) == told - {"--usage"}, name
@@ -71,7 +70,7 @@ def test_values_of_a_benchmarks_own(offered):
 
 @pytest.mark.native("other values run the same code")
 def test_each_value_that_is_offered_is_understood(locus, offered, benchmarks):
-    """By the plan for a machine; and all options but those of free text have some."""
+    """A dry run accepts each value that is offered; and all options have some, except free text."""
     free = {"--repeats", "--duration", "--time-budget", "--case-budget", "--seed", "--tag"}
     for name in benchmarks:
         lists = {}
@@ -117,7 +116,7 @@ def test_values_by_what_the_tables_say(offered):
     assert FILES in offered("kmeans", "--points", "")
     assert offered("numa", "--seed", "") == {}
     assert "--variant" in offered("numa", "--quiet", "")  # takes no value
-    # each of an internal benchmark, too: people develop with it
+    # options of the internal benchmark are completed, for developers, but its name is not offered
     assert "steady" in offered("dummy", "--variant", "") and "dummy" not in offered("du")
 
 
@@ -286,7 +285,7 @@ def test_pressing_tab(started, shell):
 @pytest.mark.native("the shells ask the program the same")
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_there_is_to_choose_from_is_shown(started, offered, shell):
-    """With what it is; bash shows the words alone."""
+    """The list is shown with descriptions; bash shows only the words."""
     summary = offered("latency", "--variant", "")["cycle"]
     terminal = started(shell)
     terminal.send("locus latency --variant cycle,\t\t")
@@ -298,7 +297,7 @@ def test_what_there_is_to_choose_from_is_shown(started, offered, shell):
 
 
 def test_each_shell_finds_the_files_where_they_are_installed(locus):
-    """The names by which the shells look, and the commands that the files are for."""
+    """The file names that the shells look for, and the commands that the files are for."""
     folder = SOURCE / "packaging/completion"
     assert {file.name for file in folder.iterdir()} == {
         "locus",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--counters: what is counted beside the times, and what is said where it can't be. The kernel
-counts as it likes; what needs known counts has a stand-in for PAPI, which counts 1000 times the
-number of an event, and that of the thread.
+"""--counters: the counts beside the times, and the reasons for missing ones. The kernel's counts
+are not predictable. Tests that need known counts use a stand-in for PAPI, which counts 1000 times
+the number of the event, plus the number of the thread.
 """
 
 import os
@@ -30,7 +30,8 @@ DUMMY = "dummy --variant steady --oversubscribe --threads 2 --repeats 7"
 
 @pytest.fixture(scope="module")
 def with_papi():
-    """The environment in which the stand-in is PAPI, and does what the words say."""
+    """with_papi(words): the environment in which the stand-in is loaded as PAPI; the words select
+    its behaviour."""
     if not list(STAND_IN.glob("libpapi.so.*")):
         pytest.skip("built without PAPI's header: there is no stand-in for its library")
 
@@ -45,13 +46,13 @@ def of_type(lines, kind):
 
 
 def counted(lines, name, variant=None):
-    """That counter of a trial."""
+    """A counter of a trial, by name."""
     trial = next(t for t in of_type(lines, "trial") if variant in (None, t["variant"]))
     return next(c for c in trial["counters"] if c["name"] == name)
 
 
 def check_sums(lines):
-    """What workers contribute is the value; what batches counted is the total."""
+    """Checks that workers' values add up to the value, and batches' counts to the total."""
     checked = 0
     for trial in of_type(lines, "trial"):
         batches = [b["counters"] for b in of_type(lines, "samples") if b["trial"] == trial["id"]]
@@ -119,8 +120,8 @@ LACK = (
 
 
 def test_counting_changes_no_identity(locus, read, tmp_path):
-    """It is the same trial: one that is complete is not run again to be counted, and a dry run
-    knows nothing of it."""
+    """Counting does not change a trial's identity: --resume does not run a complete trial again to
+    count it, and a dry run does not show counters."""
     file = tmp_path / "a.jsonl"
     assert locus(DUMMY, "--output", file).status == 0
     again = locus(f"{DUMMY} --counters faults --resume --output", file)
@@ -317,8 +318,8 @@ def test_a_zero_that_nobody_saw_count_is_not_believed(locus, read, tmp_path, wit
 
 
 def test_what_fails_later_is_null_with_a_reason(locus, read, tmp_path, with_papi):
-    """That a probe counted does not mean that each thread can. Trial after trial tries again,
-    and says so again."""
+    """A probe that counted does not mean that each thread can count. Each trial tries again, and
+    reports its own failure."""
     file = tmp_path / "a.jsonl"
     words = DUMMY.replace("steady", "steady,jitter").split()
     done = locus(
@@ -351,8 +352,8 @@ def test_where_nothing_was_counted_in_the_end_that_is_the_status(locus, read, tm
 
 
 def test_run_delay_takes_a_descriptor_of_each_thread(locus, read, tmp_path):
-    """As many as may be are allowed, as for other events; where that is too few, it is said, and
-    no kernel is blamed."""
+    """locus raises the soft limit of descriptors, as for other events. If the hard limit is too
+    low, the reason names it, and does not blame the kernel."""
     if not int(pathlib.Path("/proc/self/schedstat").read_text().split()[0]):
         pytest.skip("this kernel keeps no schedstat")
     words = (
@@ -371,7 +372,8 @@ def test_run_delay_takes_a_descriptor_of_each_thread(locus, read, tmp_path):
 
 
 def test_under_likwid_perfctr_it_has_the_processors_counters(locus, tmp_path, with_papi):
-    """Without -m, too, where it sets no variable: a stand-in, in Lua as a script is there."""
+    """likwid-perfctr without -m sets no variable, but is found as the parent process: here a
+    stand-in script, run by an interpreter as LIKWID's Lua script is."""
     script = tmp_path / "likwid-perfctr"
     script.write_text("import subprocess, sys\nsys.exit(subprocess.run(sys.argv[1:]).returncode)\n")
     done = locus(
@@ -430,7 +432,7 @@ def names_of(locus):
 
 
 def per(locus, name):
-    """What counts are for each of."""
+    """The unit that a benchmark's counts are divided by."""
     (found,) = re.findall(
         r"^counters \(--counters default; for each ([^;]+);", locus("list", name).out, re.MULTILINE
     )

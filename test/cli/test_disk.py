@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where results go: to a file system that is read-only, or full, or full for a while."""
+"""Results on a file system that is read-only, or full, or full for some time."""
 
 import os
 
@@ -40,7 +40,7 @@ def test_a_read_only_file_system(locus, place):
 
 
 def fill(place, room):
-    """Leaves so many bytes."""
+    """Fills the file system up to `room` bytes; returns the file to remove again."""
     ballast = place.path / "ballast"
     free = os.statvfs(place.path)
     ballast.write_bytes(bytes(free.f_bavail * free.f_frsize - room))
@@ -49,8 +49,7 @@ def fill(place, room):
 
 @pytest.mark.parametrize("room", [0, 4096, 20480, 65536])
 def test_a_full_disk_is_told_and_once_it_is_freed_the_run_goes_on(locus, place, read, room):
-    """All that had room is kept, and in the end each trial was measured once, and none is
-    lacking."""
+    """All lines that fitted are kept, and in the end each trial was measured exactly once."""
     file, seen = place.folder / "full.jsonl", place.path / "full.jsonl"
     ballast = fill(place, room)
     done = locus(MANY, "--output", file, prefix=place.prefix)

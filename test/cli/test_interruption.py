@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a run ends, what it measured until then is in a valid file, and --resume goes on."""
+"""However a run ends, its measurements until then are in a valid file, and --resume continues."""
 
 import collections
 import json
@@ -55,7 +55,7 @@ def test_a_signal_ends_it_with_all_that_was_measured(locus, tmp_path, read, numb
 
 
 def test_what_is_left_is_counted(locus, tmp_path):
-    """Of two groups the first is being measured."""
+    """A signal during the first of two groups: its trial is incomplete, the other not measured."""
     file = tmp_path / "left.jsonl"
     words = "dummy --variant steady --size 0,4096 --threads 1 --delay 100 --repeats 1000000"
     process = locus.start(words, "--output", file)
@@ -111,7 +111,7 @@ def rows_of(out):
 
 
 def rows_in(lines):
-    """The same, of a record."""
+    """The same names for the trial lines of a record."""
     return {
         f"{line['variant']} {line['parameters']['delay']:g}"
         for line in lines
@@ -121,7 +121,7 @@ def rows_in(lines):
 
 @ONE_THREAD
 def test_a_row_is_printed_when_its_line_is_written(locus):
-    """Both go to one pipe, which keeps them in order."""
+    """The table and the record go to one pipe here, which keeps their order."""
     written: set = set()
     rows = 0
     for line in locus(BRIEF, "--output", "/dev/stdout").out.splitlines():
@@ -134,9 +134,9 @@ def test_a_row_is_printed_when_its_line_is_written(locus):
 
 @ONE_THREAD
 def test_kill_9_at_100_random_moments(locus, tmp_path, read, often):
-    """What was told before the kill is in the file after it: each line that somebody else had
-    read there, and the trial of each row of the table. Of the rest a last line may lack its end;
-    nothing else may be amiss.
+    """All that was visible before the kill is in the file after it: each line that another process
+    read from it, and the trial of each row of the table. The last line may be cut off; otherwise
+    the record must be valid.
     """
     reference = tmp_path / "whole.jsonl"
     assert locus(BRIEF, "--output", reference).status == 1  # of the wrong ones
@@ -243,8 +243,8 @@ def test_two_writers_of_one_file(locus, tmp_path, read):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_may_come_several_times(locus, tmp_path, read, number):
-    """timeout(1) sends it to the process and to its group; a batch system to the whole step, and
-    srun what it got itself."""
+    """Signals may come more than once: timeout(1) signals the process and its group; a batch system
+    signals the whole step, and srun forwards the signal that it got."""
     file = tmp_path / "again.jsonl"
     process = locus.start("dummy --variant steady,jitter --output", file)
     wait_for(has_batches(file), "a few batches")
@@ -290,7 +290,7 @@ def test_a_foreign_file_without_a_final_newline_is_left_alone(locus, tmp_path, t
 
 @ONE_THREAD
 def test_what_the_budget_cut_short_is_not_called_wrong(locus, tmp_path, read):
-    """Stores into an allocation that no sample ran in are not there."""
+    """If no sample ran in an allocation, its arrays lack the stores that the check looks for."""
     file = tmp_path / "short.jsonl"
     words = (
         "numa --kernel copy --variant single,static,random --layout packed --pages base --size 64M"
@@ -307,8 +307,8 @@ def test_what_the_budget_cut_short_is_not_called_wrong(locus, tmp_path, read):
     "words", ["dummy --variant steady,jitter,humps", "checkpoint --profile quick --threads 1"]
 )
 def test_each_resumed_run_gets_on(locus, tmp_path, read, words):
-    """Also where the budget is spent before anything begins, and where trials of a ratio belong
-    together."""
+    """Each run completes something, even if its budget is spent before anything begins, and if
+    trials of a ratio have to be sampled together."""
     file = tmp_path / "bit-by-bit.jsonl"
     complete: set[str] = set()
     left = True
@@ -332,7 +332,8 @@ def test_each_resumed_run_gets_on(locus, tmp_path, read, words):
 @ONE_THREAD
 @pytest.mark.parametrize("words", ["steady --delay 7e5", "stuck --where prepare --delay 4e6"])
 def test_a_run_that_gets_nothing_done_says_what_to_do(locus, tmp_path, words):
-    """A calibration leaves no time for a batch; a preparation that the watchdog cuts off."""
+    """First case: calibration leaves no time for a batch. Second: the watchdog ends a
+    preparation."""
     done = locus(
         f"dummy --variant {words} --quiet --time-budget 1ms --output", tmp_path / "nothing.jsonl"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 1 as a user runs it."""
+"""Experiment 1 (latency) as a user runs it."""
 
 import math
 import re
@@ -28,7 +28,7 @@ def test_every_pattern_is_measured_and_right(patterns):
         assert trial["metrics"][0]["name"] == "time" and trial["metrics"][0]["unit"] == "s/load"
         assert (
             value(trial, "time") > 0 and trial["cycles"] > 1
-        )  # no load takes less than a cycle when it waits for another
+        )  # a load that depends on another takes more than a cycle
         assert trial["placement"]["before"]["misplaced"] == 0
 
 
@@ -106,7 +106,7 @@ def test_the_background_is_throttled(locus, tmp_path, read, cpus):
     for mix in ("read", "copy", "write"):
         assert (
             rate[mix, 0] > 10 * rate[mix, 100000] > 0
-        )  # by a factor of some thousand, if it were alone
+        )  # on an idle machine the factor is some thousand
 
 
 def test_published_settings(locus):
@@ -147,7 +147,7 @@ def test_sizes_too_small_for_a_chain(locus):
 
 
 def test_rows_tell_what_differs(locus, cpus):
-    """Also where only some of the variants have the parameter."""
+    """The table has a column for a parameter that differs, even if some variants lack it."""
     if len(cpus) < 2:
         pytest.skip("one CPU")
     done = locus(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A number that others had a hand in says so."""
+"""Noise: a trial that other processes disturbed is marked noisy, with the evidence."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ import time
 import pytest
 import retries
 
-# Of a run with 60 samples of 1 ms: much less than makes a trial noisy, which is a tenth of its
-# samples or 2 % of its time.
+# Limits for a quiet run with 60 samples of 1 ms. A trial is noisy only with much more: a tenth of
+# its samples or 2 % of its time.
 SWITCHES, DELAY = 2, 500_000  # ns
 TRIES = 40
 
@@ -44,8 +44,8 @@ def test_a_hog_on_the_same_core_is_flagged_in_all_of_100_runs(locus, hog, tmp_pa
 
 
 def alone(locus, cpu, file):
-    """Measures as above, without a hog. Whether nobody else had the CPU meanwhile, as the kernel
-    tells us, and not locus."""
+    """Measures as above, without a hog. Returns whether no other process had the CPU meanwhile,
+    by the kernel's counts, independently of locus."""
     stolen = f"cpu{cpu} (\\d+ ){{7}}(\\d+)"
     before = re.search(stolen, pathlib.Path("/proc/stat").read_text(encoding="ascii"))
     delay, words = 0, f"dummy --variant steady --bind {cpu} --threads 1 --repeats 60 --output"
@@ -53,7 +53,7 @@ def alone(locus, cpu, file):
         "chrt",
         "--fifo",
         "10",
-    ]  # before all others, where we may: nobody else gets the CPU then, however busy the machine
+    ]  # real-time priority, if permitted: no ordinary process gets the CPU then
     if subprocess.run([*first, "true"], stderr=subprocess.DEVNULL).returncode:
         first = []
     with locus.start(words, file, prefix=[*first, "taskset", "-c", str(cpu)]) as process:
@@ -82,8 +82,8 @@ def aside(cpus):
 
 
 def test_without_a_hog_nothing_is_flagged(locus, tmp_path, trials, aside):
-    """The control: a run in which the kernel saw nobody else on the CPU. On a busy machine there
-    may be none, which is said."""
+    """The control: no run is noisy in which the kernel saw no other process on the CPU. A busy
+    machine may have no such run; then the test is skipped."""
     quiet = 0
     for n in range(TRIES):
         file = tmp_path / f"{n}.jsonl"
@@ -150,7 +150,8 @@ def test_threads_that_share_a_cpu_are_noisy(locus, tmp_path, trials, cpus):
 
 
 def test_threads_that_float_are_disturbed_by_nobody(locus, hog, cpus, tmp_path, trials):
-    """More threads than CPUs, beside a hog: switches are a result. What a host steals is none."""
+    """More threads than CPUs, beside a hog: with --bind float, switches are part of the result,
+    and only steal makes it noisy."""
     file = tmp_path / "float.jsonl"
     threads = 2 * len(cpus)
     locus(

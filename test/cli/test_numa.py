@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 2 as a user runs it; what only several nodes can show is shown elsewhere."""
+"""Experiment 2 (numa) as a user runs it. Tests that need several nodes are in test/guest."""
 
 import pathlib
 import re
@@ -64,7 +64,7 @@ def test_every_placement_is_measured_and_verified(placed):
 
 
 def test_one_core_is_measured_against_each_node(locus):
-    """Beside a node's cores and all."""
+    """Layouts of one core, of a node's cores, and of all cores."""
     done = locus("numa --dry-run --topology", "NUMANode:2 L3:1 core:8 pu:1")
     found = re.findall(r"numa/(static|bind) .* layout=([0-9+]+) (to=\d )?", done.out)
     layouts = ("1+0", "8+0", "4+4")
@@ -161,7 +161,7 @@ def planned(done):
     return places
 
 
-# Nodes of 3 and 1 CPUs, and of 1 and 3: each node has as many threads as it has cores itself.
+# Nodes of 3 and 1 CPUs, and of 1 and 3: each node gets as many threads as it has cores.
 UNEQUAL = {
     "0-2,4": {
         "packed": "3+0: 0-2 (node 0)",
@@ -203,7 +203,7 @@ def test_a_list_restricts_a_whole_suite(locus):
         for place in re.findall(r" on CPUs? ([^;]*);", done.out)
     ]
     cpus = {cpu for place in places for cpu in place}
-    # What the sanitizers don't see is impossible under them.
+    # Trials with threads that a sanitizer can't see are impossible in its build.
     impossible = re.findall(r"impossible: (?!ThreadSanitizer).*", done.out)
     assert done.status == 0 and not impossible and cpus == {"2", "6"}, done
     assert re.search(
@@ -236,7 +236,8 @@ def test_paper_profile_says_what_it_needs(locus):
 
 
 def test_a_default_layout_against_the_number_of_threads_is_left_out(locus):
-    """`all` is as many threads as there are cores: with another number it is nobody's wish."""
+    """The default layout `all` has a thread for each core: with another --threads it is left
+    out, not an error."""
     words = "numa --profile standard --threads 3 --dry-run --topology"
     done = locus(words, "node:2 core:4 pu:1")
     assert done.status == 0 and "layout=4+4" not in done.out

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 8 as a user runs it; numbers are counts, or held against each other, never against
-a clock."""
+"""Experiment 8 (search) as a user runs it. Tests check counts, or relate times to each other, but
+expect no absolute times."""
 
 import re
 import signal
@@ -32,7 +32,7 @@ def ratios(trial):
 
 @pytest.fixture(scope="module")
 def run(run):
-    """In the standard profile, unless told otherwise."""
+    """Runs search in the standard profile, unless the arguments have another."""
 
     def standard(arguments, **more):
         return run(
@@ -151,7 +151,8 @@ def test_all_are_sampled_in_turn(searched):
 )
 @pytest.mark.parametrize("type", ["u32", pytest.param("u64", marks=OTHER)])
 def test_small_and_odd_arrays(run, size, type):
-    """Of the smallest, a tenth or the rank of an element is a matter of rounding, too."""
+    """In the smallest arrays, the hot tenth and Zipf's ranks depend on rounding, so they are
+    tested with all distributions of keys."""
     keys = "uniform,zipf,hot" if int(size) < 64 else "uniform"
     kinds = f"--size {size} --type {type} --keys {keys} --pages base"
     done, trials = run(
@@ -220,7 +221,7 @@ def test_all_on_one_cpu(run, cpus, variant):
 
 @pytest.mark.native("what is measured is no question of memory or threads")
 def test_no_sample_is_empty(run):
-    """Time may be up before the dispatcher begins."""
+    """A sample may end by time before the dispatcher begins; it must still deal something."""
     kinds = "--size 64K --search branchless --keys uniform --pages base"
     done, trials = run(
         f"--variant {','.join(VARIANTS)} {kinds} --threads 9 --oversubscribe --repeats 5"
@@ -281,8 +282,8 @@ def test_keys_without_skew_are_balanced(skewed):
 
 @pytest.mark.native("what is measured is no question of memory or threads")
 def test_skew_unbalances_who_divides(skewed):
-    """Of 4 searchers the first has all hot keys, 3.7 times the mean, and the first quarter of
-    2^18 elements most of zipf's."""
+    """Of 4 searchers the first has all hot keys, 3.7 times the mean; and the first quarter of the
+    2^18 elements gets most of Zipf's keys."""
     for keys, least in (("hot", 3.5), ("zipf", 3.3)):
         for variant in ("routed", "divided"):
             assert least < value(skewed[keys, variant], "imbalance") <= 4
@@ -291,7 +292,7 @@ def test_skew_unbalances_who_divides(skewed):
 
 @pytest.mark.native("what is measured is no question of memory or threads")
 def test_cures_balance_again(skewed, run):
-    """Thieves that have no CPU steal nothing: then it is tried again."""
+    """A searcher without a CPU steals nothing: if that happened, the test is tried again."""
     worst = {keys: value(skewed[keys, "divided"], "imbalance") for keys in ("hot", "zipf")}
     assert all(value(skewed[keys, "weighted"], "imbalance") < 1.3 < worst[keys] for keys in worst)
     stealing = [skewed[keys, "stealing"] for keys in worst]
@@ -373,8 +374,8 @@ def test_standard_shows_skew_and_its_cures(locus):
 
 
 def test_what_no_machine_has_room_for_is_not_weighed(locus):
-    """2^50 keys are more than a tree counts layers for; the trial is impossible already, for its
-    threads."""
+    """The tree's size is not computed for 2^50 keys, which would need too many layers: the trial is
+    impossible already, because of its threads."""
     done = locus(
         "search --variant best --type u64 --size 8388600G --threads 99 --dry-run --topology",
         "core:2 pu:1",

@@ -131,8 +131,8 @@ class Job:
         return file.read_text() if file.exists() else ""
 
     def until(self, *states):
-        """Waits, and returns the exit status. A final state that is none of these is an error at
-        once."""
+        """Waits for one of the states, and returns the exit status. Any other final state is an
+        error at once."""
         state = wait_for(lambda: self["JobState"] in (*states, *FINAL) and self["JobState"], self)
         assert state in states, f"not {states}: {self}"
         return int(self["ExitCode"].split(":")[0])
