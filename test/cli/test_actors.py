@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""actors as a user runs it: what each trial must hold, whatever its speed."""
+"""actors as a user runs it: properties that each trial must have at any speed."""
 
 import re
 
@@ -13,7 +13,7 @@ SHORT = "--repeats 2 --duration 1ms"
 
 
 def measured(trials):
-    """Those that this build can measure: ThreadSanitizer can't see OpenMP's tasks."""
+    """The trials that this build can measure: ThreadSanitizer can't see OpenMP's tasks."""
     for trial in some(trials):
         if trial["variant"] == "openmp" and trial["status"] == "impossible":
             assert any("ThreadSanitizer" in reason for reason in trial["reasons"])
@@ -26,7 +26,7 @@ def measured(trials):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("to", ["self", "random"])
 def test_all_who_run_actors(run, threads, to):
-    """verify() has found each message handled as often as it had to be."""
+    """All variants run, and verify() accepts the number of times each message was handled."""
     _, trials = run(
         f"--threads {threads} --actors 100 --in-flight 1,3 --to {to} --state 64,4K {SHORT}"
     )
@@ -51,7 +51,7 @@ def test_waiting_is_timed_where_asked_for(run):
 
 
 def test_nobody_waits_longer_than_a_sample(run):
-    """... however late threads come to it, which is no part of anybody's waiting."""
+    """Waiting does not include the late start of threads, so it never exceeds the sample."""
     messages, threads = 400, 9
     _, trials = run(
         f"--every 1 --threads {threads} --oversubscribe --actors 20 --state 64"
@@ -63,7 +63,7 @@ def test_nobody_waits_longer_than_a_sample(run):
 
 
 def test_messages_at_a_set_rate(run):
-    """Sent by the last thread, none before it is due."""
+    """The last thread sends the messages, and none before it is due."""
     messages, rate = 300, 20000
     _, trials = run(
         f"--rate {rate} --messages {messages} --threads 2 --actors 10 --in-flight 1,4"
@@ -106,7 +106,7 @@ def test_more_threads_than_cpus(run):
 
 
 def test_threads_that_float(run):
-    """Where they run is not known, so whether two share a cache is not."""
+    """Floating threads have no fixed CPU, so whether two share a cache is unknown: null."""
     _, trials = run(f"--threads 2 --bind float --actors 50 --state 64 {SHORT}")
     for trial in measured(trials):
         assert 0 <= value(trial, "same-thread") <= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a suite ends with: the card of the machine, or what makes it elsewhere."""
+"""The card of the machine at the end of a suite, or the command that makes it elsewhere."""
 
 import os
 
@@ -11,7 +11,7 @@ SUITE = "suite --time-budget 1s --repeats 1"
 
 @pytest.fixture
 def python(tmp_path):
-    """In the place of Python: tells what it was asked for, and how many lines it was given."""
+    """A script in Python's place: prints its arguments, and the number of lines on stdin."""
     file = tmp_path / "python"
     file.write_text('#!/bin/sh\necho "made: $*"\n[ "$4" != - ] || echo "given: $(grep -c type)"\n')
     file.chmod(0o755)
@@ -19,7 +19,7 @@ def python(tmp_path):
 
 
 def test_a_suite_ends_with_the_card(locus, python):
-    """Made of a record that is kept nowhere else."""
+    """Without --output, the record is passed on stdin only."""
     done = locus(SUITE, env=python)
     made, given = done.out.splitlines()[-2:]
     assert done.status == 0 and made == "made: -m locus_analysis summary -"
@@ -72,7 +72,7 @@ def test_a_python_without_what_it_takes_changes_no_status(locus, tmp_path):
 
 
 def test_the_card_of_a_real_suite(locus, tmp_path):
-    """Measured and read by the built program: it fits, and each line has its word."""
+    """From a real measurement: the card fits into a terminal, and each result has its verdict."""
     if not os.environ.get("PYTHON"):
         pytest.skip("no PYTHON: the interpreter that the analysis runs with")
     file, env = tmp_path / "a.jsonl", {"LOCUS_PYTHON": os.environ["PYTHON"]}

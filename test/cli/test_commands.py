@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be asked without measuring anything."""
+"""Commands that measure nothing: help, list, topology, doctor, dry runs."""
 
 import pathlib
 import re
@@ -69,7 +69,7 @@ def test_tables_of_the_man_page(locus):
 
 
 def test_each_default_event_has_its_line_in_the_methods(locus):
-    """What it means and where it lies; and no other has one."""
+    """The list of events in doc/methods/counters.md has exactly the events of default sets."""
     text = (pathlib.Path(__file__).parents[2] / "doc/methods/counters.md").read_text(
         encoding="utf-8"
     )
@@ -104,7 +104,7 @@ def test_completion_asks_for_names(locus):
 
 @pytest.mark.parametrize("command", ["report", "summary", "levels", "export", "validate"])
 def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
-    """To LOCUS_PYTHON, with the package's folder before those that PYTHONPATH has."""
+    """They run LOCUS_PYTHON, with the package's folder first in PYTHONPATH."""
     python = tmp_path / "python"
     python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\nexit 5\n')
     python.chmod(0o755)
@@ -161,7 +161,7 @@ def test_topology_of_this_machine_and_of_one_that_is_described(locus):
     assert locus("topology nonsense:?").status == 2
 
 
-# A machine of two nodes, as hwloc writes it.
+# XML of a machine with two nodes, in hwloc's format.
 SETS = 'cpuset="{0}" complete_cpuset="{0}" nodeset="{0}" complete_nodeset="{0}"'
 TWO_NODES = """<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="2.0">

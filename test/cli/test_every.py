@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each benchmark must do, asked of all that `locus list` names: a new one is tested without
-an edit here."""
+"""What each benchmark must do, tested for all that `locus list` names: a new benchmark is tested
+without an edit here."""
 
 import os
 import pathlib
@@ -36,14 +36,14 @@ BENCHMARKS = [name for name in LISTED if name not in COMMANDS and not name.start
 PROFILES = ("quick", "standard", "paper")
 MACHINES = ("node:1 core:2 pu:1", "node:2 core:4 pu:2", "node:4 core:16 pu:1")
 MEASURED = ("ok", "noisy", "unconverged")
-# seconds; the budget is for a busy machine
+# Takes seconds; the budget is large for a busy machine.
 QUICK = "--profile quick --time-budget 60s --duration 1ms --repeats 1 --oversubscribe"
 
 every = pytest.mark.parametrize("name", BENCHMARKS)
 
 
 def listed(locus, name):
-    """What `locus list` says of it."""
+    """The output of `locus list NAME`, unwrapped."""
     done = locus("list", name)
     assert done.status == 0 and len(some(done.out.splitlines())) > 10, done
     return unwrapped(done.out)
@@ -54,7 +54,7 @@ def test_there_are_benchmarks(locus):
 
 
 def test_each_has_its_job_script(locus):
-    """One for nodes; one more for ranks where a variant can be divided over them."""
+    """Each has a script for nodes, and one for ranks if a variant can be divided over ranks."""
     divided = [
         name
         for name in some(BENCHMARKS)
@@ -76,7 +76,7 @@ def part(text, head):
 
 
 def rows(text, head):
-    """{name: what is said of it} of such a part."""
+    """[(name, description)] of the lines below a heading."""
     lines = [line for line in part(text, head) if re.match(r"  \S", line)]
     return [tuple(re.split(r"\s+", line.strip(), maxsplit=1)) for line in lines]
 
@@ -114,7 +114,7 @@ def test_what_is_listed_fits_a_terminal(locus, name):
 
 
 def said_on_a_terminal(locus, *arguments):
-    """What it writes to stderr there."""
+    """The lines that locus writes to stderr if that is a terminal."""
     own, its = pty.openpty()
     process = locus.start("", *arguments, stdout=subprocess.DEVNULL, stderr=its)
     os.close(its)
@@ -131,7 +131,7 @@ def said_on_a_terminal(locus, *arguments):
 
 @every
 def test_messages_fit_a_terminal(locus, name):
-    """Whichever option gets a wrong value."""
+    """The message for a wrong value fits, for each option."""
     for option in some(locus("list", "--names", name).out.split()):
         said = said_on_a_terminal(locus, name, "--dry-run", option, "no-such-value/" * 4)
         assert not [line for line in said if len(line) > 100], said
@@ -141,7 +141,7 @@ def test_messages_fit_a_terminal(locus, name):
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_each_profile_is_planned(locus, name, profile, machine):
-    """Published settings included; each trial once, in the same order each time."""
+    """Each trial is planned once, and in the same order each time; also for published settings."""
     found = planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
     assert len({values["id"] for _, _, values in found}) == len(found)
     assert found == planned(locus, name, "--profile", profile, "--oversubscribe", machine=machine)
@@ -221,7 +221,7 @@ def test_a_value_that_is_none_is_refused(locus, name):
 @pytest.mark.native("other values run the same code")
 @every
 def test_a_typo_is_refused_whatever_the_variant(locus, name):
-    """Also where the parameter means nothing."""
+    """A wrong value is refused even if the variant does not use the parameter."""
     parameters = some(dict(rows(listed(locus, name), "parameters")))
     for variant in some(dict(rows(listed(locus, name), "variants"))):
         for option in parameters:
@@ -231,7 +231,7 @@ def test_a_typo_is_refused_whatever_the_variant(locus, name):
 
 @every
 def test_command_lines_of_its_own_words(locus, name):
-    """Planned or refused with a reason, whatever stands where."""
+    """Random command lines are planned, or refused with a reason."""
     options = some(set(locus("list --names", name).out.split()) - {"--topology"})
     values = [
         *sorted(set(listed(locus, name).split())),
@@ -259,8 +259,8 @@ def test_command_lines_of_its_own_words(locus, name):
 
 @every
 def test_it_measures_and_goes_on(locus, read, tmp_path, name):
-    """A record that the schema knows (read() sees to that), whose complete trials are not
-    measured again."""
+    """The record is valid (read() checks the schema), and --resume does not measure complete trials
+    again."""
     file = tmp_path / "a.jsonl"
     done = locus(name, *QUICK.split(), "--output", file)
     assert done.status == 0, done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hashmap as a user runs it: what each trial must hold, whatever its speed."""
+"""hashmap as a user runs it: properties that each trial must have at any speed."""
 
 import pytest
 from conftest import value
@@ -11,7 +11,7 @@ SHORT = "--repeats 2 --duration 1ms"
 
 
 def measured(trials):
-    """Those that this build can measure: without liburcu the library's are impossible."""
+    """The trials that this build can measure: without liburcu, `library` is impossible."""
     for trial in some(trials):
         if trial["variant"] == "library" and trial["status"] == "impossible":
             assert any("liburcu" in reason for reason in trial["reasons"])
@@ -23,7 +23,8 @@ def measured(trials):
 
 
 def test_the_course_grows_a_fresh_map_in_each_sample(run):
-    """From a bucket a stripe up to one a key; most of the keys are there at the end."""
+    """The map grows from a bucket per stripe to one per key, and has most of the keys at the
+    end."""
     done, trials = run(f"--mix course --threads 1,2 --operations 100000 --range 20000 {SHORT}")
     assert done.status in (0, 2), done.err
     for trial in measured(trials):
@@ -93,7 +94,7 @@ def test_readers_are_a_role(run):
 
 
 def test_what_is_never_used_again(run):
-    """With the same work: more bytes, and the same keys."""
+    """Without reclamation, the same work takes more bytes per key."""
     _, trials = run(
         f"--variant striped-waitfree --mix course --reclaim epoch,none --threads 2 --padded both"
         f" --operations 40000 --range 2000 {SHORT}"
@@ -111,7 +112,7 @@ def test_more_threads_than_cpus(run):
 
 
 def test_tables_are_placed_and_read_back(run):
-    """Growth included: the pages of all tables are there before the clock starts."""
+    """The pages of all tables, also those of later growth, exist before the clock starts."""
     _, trials = run(
         "--variant striped,best --placement local,interleave --threads 1 --padded both"
         f" --mix course --operations 50000 --range 20000 {SHORT}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 5 as a user runs it: every variant against the others, points and centres from
-files, what is wrong said in words."""
+"""Experiment 5 (kmeans) as a user runs it: all variants agree; points and centres from files;
+messages for wrong input."""
 
 import array
 import itertools
@@ -359,7 +359,8 @@ def test_command_lines_that_are_wrong(locus, tmp_path, words, said):
 
 
 def test_memory_is_no_reason_to_refuse_auto_where_none_fits(locus):
-    """Bounds of each point and group of clusters would take more than this machine has."""
+    """Bounds for each point and group of clusters would not fit into memory: auto must choose
+    another way of pruning."""
     total = (
         int(
             pathlib.Path("/proc/meminfo")
@@ -447,7 +448,7 @@ def test_an_empty_file(locus, tmp_path):
 
 
 def test_more_points_than_any_machine_holds(locus):
-    """... and than 64 bits count the bytes of."""
+    """More points than fit into memory, up to sizes whose bytes overflow 64 bits."""
     for words in (
         "--points 9e15 --dimensions 65536",
         "--points 9e15 --clusters 4e9 --dimensions 65536",
@@ -484,7 +485,7 @@ def test_pruning_that_does_not_fit_is_impossible(run):
 
 
 def test_where_answers_go_is_no_part_of_a_trial(locus, read, tmp_path):
-    """Killed, it goes on; and what was saved before is not looked for."""
+    """Options that save answers do not change a trial's identity: --resume works without them."""
     record, labels = tmp_path / "record.jsonl", tmp_path / "labels.npy"
     words = f"kmeans --points 100 --clusters 3 --variant 2p --threads 1 {SHORT} --output"
     assert locus(words, record, "--save-labels", labels).status == 0

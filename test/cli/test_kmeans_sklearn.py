@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiment 5 beside an independent library: the same points and start centres, and the same
+"""Experiment 5 (kmeans) against scikit-learn: the same points and start centres must give the same
 answer."""
 
 import pytest
@@ -15,8 +15,8 @@ except ImportError:
 LADDER = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
 PRUNED = {"best": "auto", "best-none": "none", "best-bounds": "bounds", "best-cells": "cells"}
 MEASURED = ("ok", "noisy", "unconverged")
-ROUNDING = {"double": 1e-12, "float": 1e-6}  # relative to the largest number that there is
-NEAR = {"double": 1e-8, "float": 1e-5}  # squares of distances, relative to the mean of all
+ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate
+NEAR = {"double": 1e-8, "float": 1e-5}  # differences of squared distances, relative to their mean
 FORCED = 4
 CELLS = 3  # dimensions that a grid has at most
 
@@ -43,7 +43,7 @@ def line(random, n, d):
     return random.random((n, 1)) * np.arange(1, d + 1)
 
 
-# Points, how many, dimensions, clusters, type.
+# Generator of points, number of points, dimensions, clusters, type.
 CASES = [
     (uniform, 3000, 2, 30, "double"),
     (uniform, 1000, 1, 9, "double"),
@@ -61,8 +61,8 @@ CASES = [
 
 
 def clear(x, centres, margin):
-    """Whether Lloyd's k-means, done plainly, has one answer: no point between two centres, no
-    cluster without points."""
+    """Whether a plain Lloyd's k-means has an answer that rounding can't change: no point is nearly
+    as far from two centres, and no cluster is empty."""
     labels = None
     while True:
         squares = np.sort(d := ((x[:, None] - centres) ** 2).sum(2), axis=1)
@@ -77,7 +77,7 @@ def clear(x, centres, margin):
 
 
 def theirs(x, start, iterations):
-    with threadpool_limits(1):  # more would spin, and wait for those that other tests keep busy
+    with threadpool_limits(1):  # more threads would spin for others whose CPUs other tests use
         found = KMeans(len(start), init=start, n_init=1, tol=0, max_iter=iterations).fit(
             x.astype("f8")
         )
@@ -86,7 +86,7 @@ def theirs(x, start, iterations):
 
 @pytest.fixture(scope="module")
 def problem(request, tmp_path_factory):
-    """Points and start centres, of which no rounding may change the answer; and files of them."""
+    """Points and start centres whose answer rounding can't change, and files with them."""
     if not KMeans:
         lacking("scikit-learn", "python3 -m pip install -r analysis/requirements-dev.txt")
     make, n, d, k, kind = request.param
@@ -158,8 +158,8 @@ def test_the_same_answer_as_another_library(problem, ours, variant):
     assert (labels == their_labels).all() and iterations == their_iterations
     assert centres == pytest.approx(their_centres, rel=0, abs=rounding)
     assert inertia == pytest.approx(their_inertia, rel=1e-4 if kind == "float" else 1e-9)
-    # On the way there, too. Their labels are those of the centres that they return: those of our
-    # next iteration.
+    # The same after FORCED iterations. scikit-learn's labels belong to the centres that it returns,
+    # so they are those of our next iteration.
     their_centres, their_labels, _, _ = forced
     centres, _, _, iterations = ours(variant, FORCED)
     assert centres == pytest.approx(their_centres, rel=0, abs=rounding) and iterations == FORCED

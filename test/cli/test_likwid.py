@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under LIKWID: a region for each trial, and who pinned us. A stand-in aborts where LIKWID could
-not bear what is asked."""
+"""Under LIKWID: a region for each trial, and detection of its pinning. A stand-in for LIKWID's
+library aborts on calls that the real one would not allow."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ from lacking import lacking
 from some import some
 
 STANDIN = pathlib.Path(os.environ.get("BUILD", ".")) / "test/likwid"
-# LIKWID's own libraries leak where they cannot count, and are loaded before a sanitizer's.
+# LIKWID's libraries leak if they can't count, and are loaded before a sanitizer's.
 FORGIVING = {
     "ASAN_OPTIONS": ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0:verify_asan_link_order=0"])
@@ -38,7 +38,7 @@ def left_out():
 
 @pytest.fixture
 def wrapped(tmp_path, cpus):
-    """The environment that likwid-perfctr -m makes; its library is the stand-in."""
+    """The environment that likwid-perfctr -m sets, with the stand-in as LIKWID's library."""
 
     def environment(groups="MEM", where=None, library=None, version="5.2", does=""):
         folder = tmp_path / version
@@ -86,7 +86,7 @@ def trial_lines(lines):
     return some(line for line in lines if line["type"] == "trial")
 
 
-# By the rules of 5.2, which counts by CPU, and of 5.5, which counts by thread.
+# The stand-in follows the rules of LIKWID 5.2, which counts by CPU, or of 5.5, by thread.
 VERSIONS = ["5.2", "5.5"]
 
 
@@ -136,8 +136,8 @@ def test_groups_take_turns(locus, read, wrapped, marked, tmp_path):
     "words", ["core-to-core --protocol two-lines", "search --variant partitioned --size 64K"]
 )
 def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words, version):
-    """Threads on other CPUs from trial to trial, workers in pairs, a deadline: else than by the
-    book, the stand-in aborts."""
+    """Trials whose threads change CPUs, work in pairs, or end by a deadline: the stand-in aborts if
+    a call breaks LIKWID's rules."""
     file = tmp_path / "a.jsonl"
     done = locus(
         f"{words} --profile quick --repeats 3 --quiet --output",
@@ -156,8 +156,8 @@ def test_trials_of_many_kinds(locus, read, wrapped, marked, tmp_path, words, ver
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fewer_threads_than_cpus(locus, read, wrapped, marked, tmp_path, cpus, version):
-    """LIKWID 5.5 reads as many columns as it counts CPUs, and finds a thread's counts in that of
-    the CPU where it met it."""
+    """LIKWID 5.5 reads as many columns as it counts CPUs; a thread's counts are in the column of
+    the CPU on which it registered."""
     file = tmp_path / "a.jsonl"
     words = (
         f"dummy --variant steady --threads 1 --bind {cpus[-1]} --profile quick --repeats 3 --quiet"
@@ -186,7 +186,7 @@ def lost(locus, read, file, env, threads):
 
 
 def test_a_cpu_whose_counters_read_zero(locus, read, wrapped, tmp_path, cpus):
-    """Beside others that count: what was lost is not added up without a word."""
+    """If one CPU of several reads zero, the loss is reported."""
     if len(cpus) == 1:
         lacking("a second CPU", "a machine with two")
     region, note = lost(locus, read, tmp_path / "a.jsonl", wrapped(does=f"zero={cpus[1]}"), 2)
@@ -250,8 +250,7 @@ def test_resumed(locus, read, wrapped, marked, tmp_path):
 
 
 def test_resumed_with_nothing_left(locus, read, wrapped, tmp_path):
-    """The library is not asked for regions of which there are none: it would say so, and write
-    no file."""
+    """Without regions the library is not called: it would print a message, and write no file."""
     file = tmp_path / "a.jsonl"
     assert locus(SHORT, file).status == 0
     done = locus(f"{SHORT} {file} --resume", env=wrapped())
@@ -316,7 +315,7 @@ def goes_on_without(locus, read, file, env, *words):
 
 
 def test_without_the_library_it_says_so_and_goes_on(locus, read, wrapped, tmp_path):
-    """Where LIKWID is installed, files that are none stand in its library's way."""
+    """Broken files in the library path hide an installed LIKWID."""
     folder = tmp_path / "broken"
     folder.mkdir()
     for name in ("liblikwid.so", *(f"liblikwid.so.5.{minor}" for minor in range(6))):
@@ -358,8 +357,8 @@ def test_a_variable_that_was_left_over(locus, read, tmp_path):
 
 
 def test_the_real_library(locus, read, wrapped, tmp_path):
-    """It counts, or says why not; the run goes on. Counters read directly: where its daemon is
-    missing it ends the program."""
+    """The real library counts, or locus tells why not and continues. In direct mode, since without
+    its daemon the library would end the program."""
     if not shutil.which("likwid-perfctr"):
         lacking("LIKWID", "Debian: likwid")
     env = {**wrapped(groups="CLOCK"), "LIKWID_MODE": "0", **FORGIVING}
@@ -373,7 +372,7 @@ def test_the_real_library(locus, read, wrapped, tmp_path):
     } == {counts}
 
 
-### Who pinned us
+### Detection of pinning
 
 
 def bound(locus, read, file, *prefix, env=None):
@@ -404,7 +403,7 @@ def pin(cpus):
 
 
 def test_likwid_pin(locus, read, pin, tmp_path, cpus):
-    """In LIKWID's own order of CPUs."""
+    """Threads get CPUs in the order given to likwid-pin."""
     for number, wanted in enumerate((cpus[::-1][:2], cpus[-1:])):
         binding = bound(locus, read, tmp_path / f"{number}.jsonl", *pin(wanted))
         assert (binding["bound_by"], binding["affinity"]) == ("likwid-pin", sorted(wanted))
@@ -446,13 +445,14 @@ def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
     )
 
 
-# Whose trials are many, or large; a background first touches four times the last cache.
+# Options for benchmarks with many or large trials. Latency's background threads first touch four
+# times the last cache.
 SMALL = {"latency": "--size 64K --mix read --pause 0 --pages base", "numa": "--size 1M"}
 
 
 def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):
-    """Every benchmark and variant: letters that LIKWID's file, its CSV and likwid-mpirun can
-    bear."""
+    """For every benchmark and variant, the region's name has only characters that LIKWID's file,
+    its CSV and likwid-mpirun keep."""
     for benchmark in [line.split()[0] for line in locus("list").out.splitlines()]:
         listed = locus("list", benchmark).out.partition("\nvariants\n")[2].partition("\n\n")[0]
         variants = re.findall(r"^  (\S+)", listed, re.M)
@@ -473,7 +473,7 @@ def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path
 
 
 def test_a_run_that_is_cut_off_leaves_its_counts(locus, wrapped, marked, trials, tmp_path):
-    """By the watchdog, while the check of its answer is stuck."""
+    """The watchdog ends the run while verify() is stuck; LIKWID's counts are written."""
     file = tmp_path / "a.jsonl"
     words = "dummy --variant stuck --where verify --delay 6e8 --repeats 6 --time-budget 1s"
     done = locus(words, "--output", file, env=wrapped())

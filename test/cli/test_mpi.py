@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""locus-mpi: ranks that measure together, and speak and end as one. They outnumber the CPUs: the
-times say nothing."""
+"""locus-mpi: ranks measure together, print each message once, and end together. Ranks outnumber
+the CPUs, so the times mean nothing."""
 
 import math
 import os
@@ -20,7 +20,7 @@ from some import some
 from test_kmeans import save, write_csv
 
 OTHER = pytest.mark.native("other values run the same code")
-PATIENCE = 180  # s: for what takes a second or two on a machine with nothing else to do
+PATIENCE = 180  # s, for waits that take a second or two on an idle machine
 ENDLESS = (
     "dummy --variant sums,steady --oversubscribe --quiet --time-budget 600s --repeats 1000000"
     " --output"
@@ -31,13 +31,13 @@ SETTING = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    # What MPI leaks is not ours to find.
+    # Leaks in MPI's libraries are not tested.
     "ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])),
 }
 
 
 class Ranks(Program):
-    """mpi("dummy --output", file, ranks=2): as locus("..."), by so many of them."""
+    """mpi("dummy --output", file, ranks=2): as locus("..."), on this number of ranks."""
 
     def __init__(self, locus):
         self.path = str(pathlib.Path(locus.path).with_name("locus-mpi"))
@@ -67,7 +67,7 @@ def mpi(locus):
 
 
 def pids(process, count):
-    """Of the ranks that mpirun has started, once there are so many."""
+    """The process numbers of mpirun's ranks, once there are `count`."""
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
     wait_for(lambda: len(children.read_text(encoding="ascii").split()) == count, f"{count} ranks")
     return [int(pid) for pid in children.read_text(encoding="ascii").split()]
@@ -81,7 +81,7 @@ def wait_for(condition, what):
 
 
 def gone(pid):
-    """Dead, and maybe waiting for its parent to notice."""
+    """Whether the process has ended; it may still be a zombie."""
     try:
         return (
             pathlib.Path(f"/proc/{pid}/stat")
@@ -95,7 +95,8 @@ def gone(pid):
 
 
 def test_ranks_count_together(mpi, tmp_path, read):
-    """What each worker of each rank contributes adds up; what none can count is said once."""
+    """The counts of all workers of all ranks add up; an event that no rank can count is reported
+    once."""
     file = tmp_path / "counted.jsonl"
     words = (
         "dummy --variant sums --repeats 5 --oversubscribe --threads 2 --counters"
@@ -117,7 +118,7 @@ def test_ranks_count_together(mpi, tmp_path, read):
 
 @pytest.fixture(name="stand_in", scope="module")
 def find_stand_in():
-    """The folder with the library that takes PAPI's place."""
+    """The folder with the stand-in for PAPI's library."""
     folder = pathlib.Path(os.environ.get("BUILD", "")) / "test/stand-in"
     if not list(folder.glob("libpapi.so.*")):
         pytest.skip("built without PAPI's header: there is no stand-in for its library")
@@ -147,8 +148,7 @@ def test_what_one_rank_can_not_count_takes_no_room_on_the_others(mpi, tmp_path, 
 
 
 def test_a_package_is_counted_once_by_ranks_that_share_it(mpi, tmp_path, read, stand_in):
-    """A package that somebody sits on, one that nobody does, and the node: one worker of all
-    counts each."""
+    """A package with workers, one without, and the node: one worker of all ranks counts each."""
     file = tmp_path / "counted.jsonl"
     of_a_sample = {
         "rapl:::PACKAGE_ENERGY:PACKAGE0": 23e-6,
@@ -373,7 +373,7 @@ def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom
 
 @pytest.mark.parametrize("whom", ["mpirun", 0, 2])
 def test_sigterm_ends_all_ranks_in_the_middle_of_a_sample(mpi, tmp_path, read, whom):
-    """Of ten minutes on the last rank, for which the others wait."""
+    """The last rank is in a sample of ten minutes, and the others wait for it."""
     file = tmp_path / "cut.jsonl"
     words = "dummy --variant stuck --where collect --delay 6e8 --oversubscribe --quiet --output"
     for _ in tries(3, "a busy machine had no second in which to close the record"):
@@ -424,8 +424,8 @@ def test_a_lost_rank_ends_the_others(mpi, tmp_path, read, whom):
 
 @pytest.fixture(scope="module")
 def cluster(mpi, locus, tmp_path_factory):
-    """cluster(3, "--threads 2 --points", file): labels and centres as saved, by so many ranks;
-    0: by locus."""
+    """cluster(3, "--threads 2 --points", file): the files of labels and centres from 3 ranks of
+    locus-mpi; 0: from locus."""
 
     def run(ranks, *words):
         folder = tmp_path_factory.mktemp("answer")
@@ -441,7 +441,7 @@ def cluster(mpi, locus, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows():
-    """Of points in two heaps of three dimensions, far from the origin."""
+    """Points in three dimensions, in two clusters, of which one is far from the origin."""
     numbers = random.Random(5)
     return [[1e4 * (i % 2) + numbers.gauss(0, 1) for _ in range(3)] for i in range(501)]
 
@@ -481,7 +481,7 @@ def test_so_many_points_for_each_rank_are_as_many_as_for_all(cluster, mpi, locus
 
 
 def test_numbers_of_all_ranks(mpi, locus, tmp_path, trials):
-    """Of which none is one rank's alone."""
+    """Metrics of locus-mpi are those of all ranks together, and agree with locus."""
     words = (
         "kmeans --variant best --points 5000 --clusters 20 --prune none --threads 1 --repeats 2"
         " --oversubscribe --output"
@@ -583,8 +583,8 @@ def test_a_file_that_is_another_on_another_rank(apart, tmp_path, rows):
     ],
 )
 def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, threads, kind):
-    """Each rank checks the answers to its own keys; the bytes are those of keys that belong
-    elsewhere."""
+    """Each rank checks the answers to its own keys; `wire` counts the bytes of keys that other
+    ranks own, and of their answers."""
     file, width = tmp_path / "search.jsonl", {"u32": 4, "u64": 8}[kind]
     words = (
         f"search --size {8 * ranks * threads},1K,1M --type {kind} --keys uniform,zipf,hot --pages"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package, installed by pip and used from programs of one's own, with a record that the
-built program has just written."""
+"""The Python package, installed by pip and imported by other programs, with a record that the
+built program wrote in this test."""
 
 import importlib.util
 import math
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.native("Python reads what was written, not the program"
 
 @pytest.fixture(scope="session")
 def record(locus, tmp_path_factory):
-    """All trials of every benchmark, of one sample each: however busy the machine is."""
+    """A record of the suite with one sample per trial, so that it is complete on a busy machine."""
     file = tmp_path_factory.mktemp("package") / "latency.jsonl"
     once = "--repeats 1 --duration 1ms --time-budget 60s --counters faults --quiet --output"
     done = locus(f"suite --profile quick {once}", file)
@@ -126,7 +126,7 @@ def test_it_is_installed_by_pip_and_works_with_the_oldest_modules_it_may(
 
 
 def holds(where):
-    """Whether this Python is one of those that a requirement is for."""
+    """Whether a requirement's condition on the version of Python holds here."""
     ((operator, version),) = re.findall("(<|>=) *[\"'](.+)[\"']", where)
     older = sys.version_info[:2] < tuple(map(int, version.split(".")))
     return older == (operator == "<")
@@ -145,7 +145,7 @@ def test_data_frames_hold_what_the_record_says(record, read, frames):
         for key in ("benchmark", "variant", "threads", "bind", "status"):
             assert row[key] == line[key]
         assert list(row["reasons"]) == line["reasons"]
-        # A name that a column of another table has is told from it.
+        # A parameter whose name is another column's gets the prefix parameter_.
         own = {key: row.get(f"parameter_{key}", row.get(key)) for key in line["parameters"]}
         assert own == line["parameters"]
     named = {name for line in told.values() for name in line["parameters"]}
@@ -196,7 +196,7 @@ def test_the_example_of_the_document_draws(record, frames, tmp_path, monkeypatch
     text = (SOURCE / "doc/frames.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
     monkeypatch.chdir(tmp_path)
-    # Within the seconds that we take, few trials become sound.
+    # With one sample, few trials have these statuses.
     assert "status in ('ok', 'unconverged')" in example
     example = example.replace(" and status in ('ok', 'unconverged')", " and benchmark == 'latency'")
     (tmp_path / "latency.jsonl").write_bytes(record.read_bytes())

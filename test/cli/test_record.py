@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run writes: valid, whole, and saying what happened."""
+"""The record of a run: valid, complete, and with the reasons of failures."""
 
 import json
 import os
@@ -39,7 +39,8 @@ def test_every_line_is_as_the_schema_says(run, read):
 
 
 def test_a_batch_is_at_its_start(locus, tmp_path, read):
-    """A sample of a second, after which there is not a second left."""
+    """`at` is the start of a batch: after a sample of a second, less than a second is left of the
+    run."""
     file = tmp_path / "a.jsonl"
     locus("dummy --variant steady --threads 1 --duration 1s --repeats 1 --quiet --output", file)
     lines = read(file)
@@ -71,7 +72,7 @@ def test_statuses(run, trials):
 
 
 def test_memory_that_is_used_up_fails_the_trial(locus, tmp_path, trials):
-    """It grows while workers are at work, from pools of their own; 64 bytes a turn."""
+    """Workers take 64 bytes a turn from their own pools while the clock runs."""
     for threads, pool, failed in (1, "4K", True), (2, "16M", False):
         file = tmp_path / f"{threads}.jsonl"
         done = locus(
@@ -171,7 +172,8 @@ def test_the_delay_is_what_was_asked_for(locus, tmp_path, trials):
 @pytest.mark.alone
 @pytest.mark.native("what is measured is no question of memory or threads")
 def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
-    """On one thread. What disturbs a sample blurs the heaps: then it is tried again."""
+    """Bimodal samples are reported. With one thread; disturbed samples blur the modes, and then the
+    test is tried again."""
     for n in tries(20, "samples of two heaps were not told from those of one"):
         file = tmp_path / f"{n}.jsonl"
         locus("dummy --variant steady,humps --threads 1 --repeats 200 --output", file)
@@ -187,7 +189,7 @@ def test_two_heaps_are_said_to_be_so(locus, tmp_path, trials):
 
 
 def five_digits(values):
-    """As records have batches and quantiles: off by half of the last digit."""
+    """Batches and quantiles in records have five digits: off by half of the last one."""
     return pytest.approx(values, rel=5.01e-5)
 
 
@@ -217,7 +219,7 @@ def test_raw_samples_and_their_summary_agree(run, read):
 
 
 def column(values, n):
-    """With an entry a batch: a number stands for as many."""
+    """A column with an entry per batch; a single number stands for n equal ones."""
     return values if isinstance(values, list) else [values] * n
 
 
@@ -247,7 +249,7 @@ def test_batches_need_no_samples(run, read):
 
 
 def most_digits(text):
-    """Of the real numbers in it, each between quotes."""
+    """The most digits of the real numbers in the text, each of which is in quotes."""
     reals = re.findall(r"'(-?[0-9.]+)(?:e-?[0-9]+)?'", text)
     return max((len(real.strip("-0.").replace(".", "")) for real in reals), default=0)
 
@@ -446,7 +448,7 @@ def test_append_adds_a_run(locus, tmp_path, read):
 
 
 def test_an_appended_run_is_resumed_by_itself(locus, tmp_path, read):
-    """What the run before it had measured is a repeat, and still to be done."""
+    """A trial that only the earlier run measured is still to be done in the appended one."""
     file = tmp_path / "two.jsonl"
     measure = "dummy --variant steady,jitter --repeats 1 --output"
     assert locus(measure, file).status == 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sharing and core-to-core as a user runs them; numbers are held against each other, never
-against a clock."""
+"""sharing and core-to-core as a user runs them. Tests relate numbers to each other, but expect no
+absolute times."""
 
 import functools
 import re
@@ -29,8 +29,8 @@ def seconds(text):
 
 
 def measured(trials):
-    """Those with a time. A trial may have none where a busy machine never ran its threads side
-    by side; else something is wrong."""
+    """The trials with a time. A trial may lack one only if a busy machine never ran its threads at
+    the same time."""
     for trial in trials:
         assert trial["status"] in MEASURED, trial["reasons"]
         assert (value(trial, "time") is None) == any(
@@ -40,7 +40,7 @@ def measured(trials):
 
 
 def check_fairness(trial):
-    """A thread gets nothing done only where it is off the CPU, and then the sample is noisy."""
+    """Fairness is 0 only if a thread was off the CPU, and then the sample is noisy."""
     assert 0 <= value(trial, "fairness") <= 1
     assert value(trial, "fairness") > 0 or trial["noise"]["samples"] > 0, trial
 
@@ -123,8 +123,8 @@ def test_ratios_have_their_partners(updates):
 
 
 def test_a_group_of_15000_trials(locus, tmp_path, read):
-    """As many as there may be, nearly: all in one group, held at once. No line grows with the
-    group."""
+    """Nearly the largest possible group, held in memory at once: no line of the record grows with
+    the group."""
     file = tmp_path / "many.jsonl"
     words = "sharing --variant distance --distance 4..60000+4 --operation add --threads 2"
     done = locus(f"{words} --oversubscribe --quiet --time-budget 2s --output", file)
@@ -159,8 +159,8 @@ def test_as_many_as_there_is_time_for(run, two):
 
 
 def test_shared_additions_get_lost(run, two):
-    """On a busy machine two threads may take turns, each a slice at a time: then it is tried
-    again."""
+    """On a busy machine the threads may run one after the other, and lose nothing: then the test is
+    tried again."""
     for _ in tries(10, "no update was lost where two threads add to one word"):
         _, lines = run("--variant add --layout shared --threads 2 --repeats 10 --duration 10ms")
         if any(value(trial, "lost") > 0 for trial in measured(lines["trial"])):
@@ -326,8 +326,8 @@ def test_a_node_of_128_cores_is_127_rounds(locus):
 @pytest.mark.parametrize("machine", ["package:2 l3:8 core:8 pu:1", "package:2 l3:8 core:8 pu:2"])
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_a_node_of_128_cores_takes_a_minute(locus, machine, nodes):
-    """All protocols, homes and batches: a core is one player, whatever threads it has; siblings
-    play where --threads says so."""
+    """With all protocols, homes and batches. By default one thread per core takes part; siblings do
+    if --threads asks for them."""
     machine = machine.replace("package:2", "package:2 numa:1" if nodes == 2 else "numa:1 package:2")
     words = "core-to-core --profile standard --dry-run --topology"
     done = locus(words, machine)
@@ -410,8 +410,8 @@ def test_published_settings(locus):
 
 
 def test_a_ratio_is_measured_again_with_both_of_its_trials(locus, read, tmp_path):
-    """The one was complete when the run was killed; beside the other it is sampled again, in
-    turn."""
+    """One trial of the ratio was complete when the run was killed; it is sampled again, in turn
+    with the other."""
     file = tmp_path / "killed.jsonl"
     words = (
         "sharing --variant add --layout dense,padded --threads 1 --repeats 2 --duration 1ms"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is printed of a run: rows, headings, reasons, and how long it takes; for people and for
-programs."""
+"""The output of a run: rows, headings, reasons, and the estimated time, as a table for users and
+in formats for programs."""
 
 import csv
 import io
@@ -93,7 +93,7 @@ def test_what_ends_a_cell_is_escaped(locus, tmp_path):
 
 
 def on_a_terminal(locus, words, **environment):
-    """What a terminal gets on standard output."""
+    """Runs locus with standard output on a terminal; returns that output, too."""
     ours, its = pty.openpty()
     done = locus(words, stdout=its, env={"TERM": "xterm", "NO_COLOR": "", **environment})
     os.close(its)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a benchmark is doing, a signal or the end of its time budget ends the run in time,
-and the record is whole."""
+"""The watchdog: a signal or the end of the time budget ends the run in time, in whatever phase a
+benchmark is, and the record is valid."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ from retries import tries
 
 PATIENCE = 60  # s: what takes longer hangs
 PROMISED = 2  # s from a signal, or beyond 110 % of the budget
-# The machine may be busy with other tests; without a watchdog it would be minutes.
+# Tolerance, since other tests run at the same time; without a watchdog it would take minutes.
 BUSY = float(os.environ.get("SLACK", "15"))  # s
 PLACES = ["prepare", "enter", "reset", "collect", "verify", "release"]
 STUCK = "dummy --variant stuck --size 0,4096 --delay 6e8 --where"  # for ten minutes
@@ -96,7 +96,7 @@ def test_the_time_budget_ends_it_wherever_it_is(locus, tmp_path, read, where):
 
 
 def test_batches_and_finished_trials_stay(locus, tmp_path, read):
-    """Of a trial whose check hangs, and of another that was done in an earlier run."""
+    """Samples of a trial whose check hangs are kept, and so is a trial of an earlier run."""
     file = tmp_path / "cut.jsonl"
     words = "dummy --variant stuck --where verify --repeats 4 --delay"
     assert locus(words, "10", "--output", file).status == 0
@@ -117,7 +117,7 @@ def test_batches_and_finished_trials_stay(locus, tmp_path, read):
 
 
 def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often):
-    """Main and the watchdog take turns at the record: each trial has its line once."""
+    """The main thread and the watchdog may both write trial lines: each trial must have one."""
     for n in range(max(often // 10, 1)):
         file = tmp_path / f"{n}.jsonl"
         process = locus.start(
@@ -137,7 +137,7 @@ def test_it_comes_100_times_while_lines_are_written(locus, tmp_path, read, often
 @pytest.mark.native("libomp dies where files may not be so large", of="thread")
 @pytest.mark.parametrize("lines", [0.5, 2.5])
 def test_a_full_disk(locus, tmp_path, lines):
-    """What the watchdog cannot write is cut off, and said."""
+    """A line that the watchdog could write only in part is cut off, with a message."""
     file = tmp_path / "full.jsonl"
     process = locus.start(f"{STUCK} verify --output", tmp_path / "whole.jsonl")
     wait_for(has_header(tmp_path / "whole.jsonl"), "the header")
@@ -155,7 +155,7 @@ def test_a_full_disk(locus, tmp_path, lines):
 
 
 def test_a_reader_that_hangs(locus):
-    """The record goes into a pipe that nobody empties: it ends without its end."""
+    """The record goes to a pipe that nobody reads: the run ends in time, without an end line."""
     there, record = os.pipe()
     process = locus.start(
         f"{STUCK} verify --size 0..4M+4K --output /dev/fd/{record}", pass_fds=[record]
@@ -186,7 +186,7 @@ def test_20000_trials_that_were_not_begun(locus, tmp_path, read):
 
 
 def parameters_of(name):
-    """Its own: those that stand before the ones of all benchmarks."""
+    """A benchmark's own parameters: listed before the options of all benchmarks."""
     names = Program()("list", "--names", name).out.split()
     return names[: names.index("--variant")]
 
@@ -196,16 +196,16 @@ def benchmarks():
 
 
 def most_of_one():
-    """Bytes that one trial may have here: other tests run beside this one. Sanitizers take
-    several times as much."""
+    """The bytes that one trial may use here, since other tests run at the same time. Sanitizers
+    multiply memory several times."""
     share = 100 if os.environ.get("SANITIZER") else 8
     words = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
     return int(words.split("MemAvailable:")[1].split()[0]) * 1024 / share
 
 
 def is_possible(locus, words, most):
-    """Whether the plan takes it, without a refusal but of what sanitizers don't see, and holds no
-    more than so many bytes."""
+    """Whether a dry run accepts the words, refuses no trial (except those that ThreadSanitizer
+    can't see), and holds at most `most` bytes."""
     done = locus(*words, "--dry-run")
     found = re.search(r"memory held at once: ([\d.]+) (\w+);", done.out)
     if done.status or not found or re.search("    impossible: (?!ThreadSan)", done.out):
@@ -214,8 +214,8 @@ def is_possible(locus, words, most):
 
 
 def enlarge(locus, words, parameter, most):
-    """The words, with the largest power of 32 that the plan takes for this parameter; where it
-    takes no number, without. Found by halving: too much stays too much."""
+    """The words with this parameter set to the largest power of 32 that is possible; unchanged if
+    the parameter takes no number. By bisection, since larger values only need more."""
     if "expected one of" in locus(*words, parameter, "32", "--dry-run").err:
         return words
     found, powers = words, [2**i for i in range(5, 61, 5)]
@@ -231,7 +231,7 @@ def enlarge(locus, words, parameter, most):
 
 @functools.lru_cache
 def largest(locus, name):
-    """With parameters as large as can be: first the one that is named first, then the next."""
+    """A command line with each parameter as large as possible, in the order of the list."""
     words, most = [name, "--quiet", "--profile", "quick"], most_of_one()
     for parameter in parameters_of(name):
         words = enlarge(locus, words, parameter, most)
@@ -260,7 +260,7 @@ def test_every_benchmark_ends_in_time(locus, tmp_path, read, name, number):
     _, err = process.communicate(timeout=PATIENCE)
     took = time.monotonic() - begin
     assert took < (0 if number else 1.1 * budget) + PROMISED + BUSY, err
-    # What a sanitizer does not see is impossible, and all else was cut off.
+    # Status 3: trials that ThreadSanitizer can't see are impossible, and the others were cut off.
     ended = 3 if "ThreadSanitizer can't see" in err else 0
     assert process.returncode == (128 + number if number else ended), err
     assert read(file)[-1]["type"] == "end"
