@@ -540,6 +540,30 @@ static void test_what_waits_behind_an_actor_wakes_a_thread(void **state)
 	crew_world_close(&w);
 }
 
+/* A second thread would compete with the first for the message, and for a CPU. */
+static void test_a_message_from_outside_wakes_one_thread(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < crews_number(); i++) {
+		struct message message = { 0 };
+		unsigned asleep = 0;
+		struct crew_world w;
+
+		if (crews[i].executor == &executor_pool || crews[i].executor == &executor_tasks)
+			continue; /* a condition, and OpenMP, keep who sleeps to themselves */
+		crews_open(&w, &crews[i], &(struct crew){ .threads = 4, .actors = 1 });
+		for (unsigned k = 0; k < 4; k++)
+			crew_hand(&w.crew, k)->asleep = true;
+		w.crew.sleepers = 4;
+		w.actor[0].home = 2;
+		crew_send_in(&w.crew, &message, &w.actor[0], 0);
+		for (unsigned k = 0; k < 4; k++)
+			asleep += crew_hand(&w.crew, k)->asleep;
+		assert_int_equal(asleep, 3);
+		crew_world_close(&w);
+	}
+}
+
 static void test_where_an_actor_ran_before(void **state)
 {
 	/* threads 0 and 1 share a cache, 2 is on their node */
@@ -607,6 +631,7 @@ int main(void)
 			test_what_comes_from_outside_is_not_left_until_nothing_else_is_there),
 		cmocka_unit_test(test_half_of_the_actors_get_another_home),
 		cmocka_unit_test(test_what_waits_behind_an_actor_wakes_a_thread),
+		cmocka_unit_test(test_a_message_from_outside_wakes_one_thread),
 		cmocka_unit_test(test_where_an_actor_ran_before),
 		cmocka_unit_test(test_bodies),
 	};

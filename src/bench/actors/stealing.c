@@ -78,8 +78,8 @@ static void schedule(struct crew *c, struct crew_hand *h, struct actor *a)
 {
 	if (h)
 		deque_add(&h->deque, a, memory_order_seq_cst);
-	else
-		crew_deliver(c, a->home, a);
+	else if (crew_deliver(c, a->home, a))
+		return; /* one thread is awake for it */
 	crew_wake_one(c);
 }
 
