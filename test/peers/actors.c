@@ -103,7 +103,7 @@ static double run_crew(const struct peers_work *w, const struct executor *execut
 			     .spins = 500 };
 	void *memory = apart_alloc(w->threads * crew_bytes(executor, w->threads, w->actors));
 	struct actor *actor = apart_alloc(w->actors * sizeof(*actor));
-	struct message *message = calloc(w->actors, sizeof(*message));
+	struct message *message = apart_alloc(w->actors * sizeof(*message));
 	double took = NAN;
 
 	if (!memory || !actor || !message)

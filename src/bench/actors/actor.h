@@ -17,18 +17,22 @@
 #include <stdint.h>
 
 /*
+ * Of an actor and of a message: neighbours, which other threads may use, share no line, and
+ * thousands of them do not fill the cache.
+ */
+#define ACTOR_LINE 64
+
+/*
  * The sender owns a message's memory, and may not touch it until the message is handled. So sending
  * allocates nothing, and mailboxes hold at most as many messages as exist.
  */
 struct message {
-	struct message *next; /* in a mailbox */
-	uint64_t sent;	      /* clock_ticks(); 0: it is not timed */
-	uint64_t hops;	      /* for the body: how often it was handled */
-	uint64_t index;	      /* for the body */
+	_Alignas(ACTOR_LINE) struct message *next; /* in a mailbox */
+	uint64_t sent;				   /* clock_ticks(); 0: it is not timed */
+	uint64_t hops;				   /* for the body: how often it was handled */
+	uint64_t index;				   /* for the body */
 };
 
-/* One line: neighbours do not share it, and thousands of actors do not fill the cache. */
-#define ACTOR_LINE 64
 struct actor {
 	_Alignas(ACTOR_LINE) struct message *_Atomic inbox;
 	/* messages taken from the inbox, in order; only for the thread that runs the actor */

@@ -125,11 +125,12 @@ struct needs actors_needs(const struct trial *t)
 
 	if (needs.pointless)
 		return needs;
-	needs.bytes = region_takes(t->machine, actors * actors_stride(t), PAGES_BASE) +
-		      region_takes(t->machine, actors_threads(t) * own_bytes(t), PAGES_BASE) +
-		      actors * (sizeof(struct actor) + sizeof(uint32_t)) +
-		      actors_messages(t) * sizeof(struct message) +
-		      (t->threads + 1) * sizeof(struct histogram);
+	needs.bytes =
+		region_takes(t->machine, actors * actors_stride(t), PAGES_BASE) +
+		region_takes(t->machine, actors_threads(t) * own_bytes(t), PAGES_BASE) +
+		region_takes(t->machine, actors * sizeof(struct actor), PAGES_BASE) +
+		region_takes(t->machine, actors_messages(t) * sizeof(struct message), PAGES_BASE) +
+		actors * sizeof(uint32_t) + (t->threads + 1) * sizeof(struct histogram);
 	if (t->value[BODY].choice == BODY_REAL)
 		needs.bytes += actors * bodies_things_bytes(t->value[ENTRIES].count);
 	return needs;

@@ -16,11 +16,43 @@
 #include "machine/threads/cpuset.h"
 #include "machine/topology/level.h"
 
-/* Chooses at random the actors that get messages. */
-static void choose_active(struct state *s, uint64_t seed)
+static int compare(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Chooses at random the actors that get messages. They are sorted, so that the messages of a
+ * thread's actors lie together.
+ */
+static void choose_active(struct state *s)
 {
 	for (uint64_t i = 0; i < s->actives; i++)
-		s->active[i] = (uint32_t)random_permute(i, s->actors, seed);
+		s->active[i] = (uint32_t)random_permute(i, s->actors, s->seed);
+	qsort(s->active, s->actives, sizeof(*s->active), compare);
+}
+
+/* The actor that a message goes to at first. */
+static struct actor *actor_of(const struct state *s, uint64_t message)
+{
+	return &s->actor[s->active[message / (s->messages / s->actives)]];
+}
+
+/* The first actor that belongs to a thread; of thread `threads`: the end. */
+static uint64_t first_actor(const struct state *s, unsigned thread)
+{
+	return share_begin(s->actors, thread, s->threads);
+}
+
+static uint64_t first_message(const struct state *s, unsigned thread)
+{
+	uint64_t i = 0;
+
+	while (i < s->actives && s->active[i] < first_actor(s, thread))
+		i++;
+	return i * (s->messages / s->actives);
 }
 
 static enum crew_step step_between(const struct trial *t, unsigned from, unsigned to)
@@ -42,39 +74,46 @@ static void measure_steps(struct state *s, const struct trial *t)
 }
 
 /*
- * Maps the states as --home says: each thread's share on its node, all on the first thread's node,
- * or pages on all nodes in turn.
+ * Maps items of `bytes` each: those of a thread's actors on its node, or on the first thread's, or
+ * pages on all nodes in turn. NULL: no memory.
  */
-static bool map_states(struct state *s, const struct trial *t)
+static void *map_items(const struct state *s, const struct trial *t, const char *name, size_t bytes,
+		       uint64_t (*first)(const struct state *, unsigned thread), unsigned home)
 {
-	const unsigned home = t->value[HOME].choice;
-	struct region *r = region_map(t->arena, "states", s->actors * s->stride, PAGES_BASE);
+	struct region *r = region_map(t->arena, name, first(s, s->threads) * bytes, PAGES_BASE);
 
 	if (!r)
-		return false;
-	s->states = region_base(r);
+		return NULL;
 	if (home == HOME_INTERLEAVE)
 		region_even(r);
 	for (unsigned i = 0; home != HOME_INTERLEAVE && i < s->threads; i++) {
-		const size_t begin = share_begin(s->actors, i, s->threads) * s->stride,
-			     end = share_begin(s->actors, i + 1, s->threads) * s->stride;
+		const size_t begin = first(s, i) * bytes, end = first(s, i + 1) * bytes;
 
 		region_home(r, begin, end - begin, t->place[home == HOME_OWN ? i : 0].node);
 	}
-	return true;
+	return region_base(r);
 }
 
-static bool get_memory(struct state *s, const struct trial *t, size_t *own)
+static bool map_memory(struct state *s, const struct trial *t)
 {
-	*own = crew_bytes(t->variant->data, s->threads, s->actors);
-	s->actor = apart_alloc(s->actors * sizeof(*s->actor));
-	s->message = calloc(s->messages, sizeof(*s->message));
+	const size_t own = crew_bytes(t->variant->data, s->threads, s->actors);
+
+	s->crew.memory = pieces_map(t, "queues", 0, s->threads, own, false);
+	s->actor = map_items(s, t, "actors", sizeof(*s->actor), first_actor, HOME_OWN);
+	s->message = map_items(s, t, "messages", sizeof(*s->message), first_message, HOME_OWN);
+	s->states = map_items(s, t, "states", s->stride, first_actor, t->value[HOME].choice);
+	return s->crew.memory && s->actor && s->message && s->states;
+}
+
+static bool get_memory(struct state *s, const struct trial *t)
+{
 	s->active = calloc(s->actives, sizeof(*s->active));
 	s->step = calloc((size_t)s->threads * s->threads, 1);
 	s->waiting = apart_alloc((s->threads + 1) * sizeof(*s->waiting));
-	s->crew.memory = pieces_map(t, "queues", 0, s->threads, *own, false);
-	return s->actor && s->message && s->active && s->step && s->waiting && s->crew.memory &&
-	       map_states(s, t);
+	if (!s->active || !s->step || !s->waiting)
+		return false;
+	choose_active(s);
+	return map_memory(s, t);
 }
 
 static void take_values(struct state *s, const struct trial *t)
@@ -152,38 +191,38 @@ static void set_up_crew(struct state *s, const struct trial *t)
 void *actors_prepare(const struct trial *t)
 {
 	struct state *s = apart_alloc(sizeof(*s));
-	size_t own;
 
 	if (!s)
 		return NULL;
 	take_values(s, t);
-	if (!get_memory(s, t, &own)) {
+	if (!get_memory(s, t)) {
 		const int error = errno;
 
 		actors_release(s);
 		errno = error;
 		return NULL;
 	}
-	choose_active(s, s->seed);
 	measure_steps(s, t);
 	set_up_crew(s, t);
 	s->tick = clock_tick();
 	if (s->rate > 0)
 		source_open(&s->source, s->rate, s->tick);
-	for (uint64_t i = 0; i < s->actors; i++)
-		s->actor[i].state = s->states + i * s->stride;
 	return s;
 }
 
-/* First touch of the actors of a thread, and of their states. */
+/* First touch of the actors of a thread, of their states and messages. */
 static void touch(struct state *s, unsigned thread)
 {
-	const uint64_t end = share_begin(s->actors, thread + 1, s->threads);
+	const uint64_t messages = first_message(s, thread + 1),
+		       actors = first_actor(s, thread + 1);
 
-	for (uint64_t i = share_begin(s->actors, thread, s->threads); i < end; i++) {
+	for (uint64_t i = first_message(s, thread); i < messages; i++)
+		s->message[i].index = i;
+	for (uint64_t i = first_actor(s, thread); i < actors; i++) {
 		struct actor *a = &s->actor[i];
 
 		a->home = a->on = thread;
+		a->state = s->states + i * s->stride;
 		memset(a->state, 0, s->stride);
 		if (s->entries && !bodies_map_fill(a->state, s->entries))
 			atomic_store(&s->failed, "there was no memory for the maps of the actors");
@@ -214,7 +253,7 @@ static void seed(void *state, struct worker *self)
 	struct state *s = state;
 
 	for (uint64_t i = 0; i < s->messages; i++) {
-		struct actor *a = &s->actor[s->active[i % s->actives]];
+		struct actor *a = actor_of(s, i);
 
 		if (a->home == self->index)
 			crew_seed(&s->crew, self->index, &s->message[i], a);
@@ -233,7 +272,6 @@ void actors_reset(void *state)
 	s->source.free = NULL;
 	for (uint64_t i = s->messages; i-- > 0;) {
 		s->message[i].hops = 0;
-		s->message[i].index = i;
 		if (s->rate > 0)
 			source_hand_back(&s->source, &s->message[i]);
 	}
@@ -266,10 +304,10 @@ static void share_out(struct state *s)
 static struct actor *target(void *state, const struct message *m, uint64_t i)
 {
 	const struct state *s = state;
-	const uint64_t n = s->random ? (random_word(s->seed, i) >> 32) * s->actives >> 32
-				     : m->index % s->actives;
 
-	return &s->actor[s->active[n]];
+	if (!s->random)
+		return actor_of(s, m->index);
+	return &s->actor[s->active[(random_word(s->seed, i) >> 32) * s->actives >> 32]];
 }
 
 void actors_work(void *state, struct worker *self)
@@ -328,12 +366,10 @@ void actors_release(void *state)
 {
 	struct state *s = state;
 
-	for (uint64_t i = 0; s->entries && s->states && s->actor && i < s->actors; i++)
+	for (uint64_t i = 0; s->entries && s->states && i < s->actors; i++)
 		bodies_map_clear((void *)(s->states + i * s->stride));
 	if (s->crew.stride)
 		crew_close(&s->crew);
-	free(s->actor);
-	free(s->message);
 	free(s->active);
 	free(s->step);
 	free(s->waiting);
