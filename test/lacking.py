@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests in Python say of something that is missing: as `lacking` does for those in shell."""
+"""Reports a missing tool from a test in Python, as the program `lacking` does from shell."""
 
 import os
 from typing import NoReturn
@@ -8,7 +8,7 @@ import pytest
 
 
 def lacking(what: str, remedy: str) -> NoReturn:
-    """Skips the test with the reason; in CI, which has to have all, fails it."""
+    """Skips the test with the reason; in CI, which must have all tools, fails it."""
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
         f"{what} is missing ({remedy})"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Of what make prints, the lines for people: those of test/driver and test/total, and below a
-# failure, why.
+# Keeps the lines of make's output that are for people: those of test/driver and test/total, and the
+# reasons below a failure.
 /^(ok   |FAIL |skip |lane ) [a-z]+:? /p
 /^   > /p

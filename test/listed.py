@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of `locus list BENCHMARK`, which are wrapped for a terminal, with a line for each row."""
+"""Undoes the wrapping of `locus list BENCHMARK`, so that each row of its tables is one line."""
 
 import re
 

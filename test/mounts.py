@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File systems of a test's own: one of a given size, and read-only when it says so - also to root;
-and one on a disk that fails.
+"""File systems for tests: Place has a given size and can be made read-only, even for root; Disk
+lies on a disk that can be made to fail.
 
-The first is mounted in a namespace, and goes with it. Without root that takes a namespace of users,
-which not every kernel allows.
+Place is mounted in a namespace of its own, and vanishes with that. Without root it needs a user
+namespace, which not every kernel allows.
 """
 
 import fcntl
@@ -19,8 +19,10 @@ USER = bool(os.geteuid())
 
 
 class Place:
-    """with Place(folder, "64k") as place: locus(..., prefix=place.prefix) finds an empty tmpfs
-    there; others see it as place.path. A host name may be given, which holds in there alone.
+    """An empty tmpfs at a folder: with Place(folder, "64k") as place: locus(...,
+    prefix=place.prefix). A command with that prefix runs in the namespace, and finds the tmpfs
+    there; processes outside find it at place.path. A host name, if given, holds in the namespace
+    only.
     """
 
     def __init__(self, folder, size, host=b""):
@@ -60,24 +62,25 @@ class Place:
         return self
 
     def __exit__(self, *_):
-        self.keeper.communicate()  # it ends with its input
+        self.keeper.communicate()  # closes the input of `cat`, which ends with it
 
     def read_only(self):
-        # The source is named: mount would else add options that a user may not give.
+        # The source is named, since mount would otherwise add options that a user may not give.
         subprocess.run(
             [*self.prefix, "mount", "-o", "remount,ro", "place", self.folder], check=True
         )
 
 
-SHUT_DOWN = 0x8004587D  # FS_IOC_SHUTDOWN of ext4: as after a loss of power, all else is EIO
+SHUT_DOWN = 0x8004587D  # FS_IOC_SHUTDOWN of ext4: later operations fail (EIO), nothing is flushed
 
 
 class Disk:
-    """with Disk(folder) as disk: an ext4 is mounted at the folder until it goes, for all to see.
+    """An ext4 that is mounted at the folder, for all processes: with Disk(folder) as disk. It takes
+    root.
 
-    Its disk is a file on another ext4. Where that is shut down, the disk fails: what was written is
-    in the cache alone, and told only to who asks the disk (fdatasync). Where the file system itself
-    is shut down, each write fails. It takes root.
+    Its disk is a file on another ext4. If that one is shut down, the disk fails: writes go to the
+    page cache and succeed, and only fdatasync() reports the error. If the file system itself is
+    shut down, each write fails.
     """
 
     def __init__(self, folder):
@@ -122,13 +125,13 @@ class Disk:
         )
 
     def fail(self, disk):
-        """Until it is mended: the disk, or else the file system on it."""
+        """Makes the disk fail, or else the file system on it, until mend()."""
         file = os.open(self.levels[0 if disk else 1][1], os.O_RDONLY)
         fcntl.ioctl(file, SHUT_DOWN, struct.pack("I", 2))
         os.close(file)
 
     def mend(self):
-        """What is there then is what is on the disk."""
+        """Mounts both again: files then hold what had reached the disk."""
         for _, at in reversed(self.levels):
             self.run("umount", at)
         for image, at in self.levels:

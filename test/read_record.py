@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin: records, read and held against the schema."""
+"""A pytest plugin: reads records, and checks each line against the schema."""
 
 import collections
 import itertools
@@ -14,11 +14,11 @@ SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "doc/schema/record-1.sche
 
 DEFINITIONS = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
 QUANTILES = ("0", "0.01", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95", "0.99", "1")
-UNFILLED = {"by_worker"}  # what most metrics have nothing to do with
+UNFILLED = {"by_worker"}  # keys that fill() does not add: most metrics have no such thing
 
 
 def batches(line):
-    """A line of several batches as a line each; a sketch is one of all of its batches."""
+    """Splits a samples line into one for each batch; a sketch covers all its batches, and stays."""
     if line["type"] != "samples" or "n" not in line or "sketch" in line:
         return [line]
     found, first = [], 0
@@ -45,7 +45,7 @@ def fnv1a64(text):
 
 
 def identity(trial, header, benchmark):
-    """As doc/schema says."""
+    """The trial's identity, as doc/schema defines it."""
     parameters = "".join(
         f" {name}={value:.12g}" if isinstance(value, float) else f" {name}={value}"
         for name, value in trial["parameters"].items()
@@ -63,7 +63,7 @@ def spread(values):
 
 
 def derive(trial, full, header, benchmark):
-    """What a trial line leaves to its readers."""
+    """Adds what a trial line does not hold, since readers can derive it."""
     full["identity"] = full["identity"] or identity(full, header, benchmark)
     assert fnv1a64(full["identity"]) == full["id"], full["identity"]
     for place in (full["placement"] or {}).values():
@@ -90,7 +90,7 @@ def derive(trial, full, header, benchmark):
 
 
 def told(trial, header, benchmark, parts):
-    """A trial with all that its record says of it, also in its benchmark's line, and its parts'."""
+    """The trial, completed from its benchmark line and from its matrix and distribution lines."""
     full = fill(trial, DEFINITIONS["trial"])
     derive(trial, full, header, benchmark)
     own = {metric["name"]: metric for metric in full["metrics"]}
@@ -129,7 +129,7 @@ def resolved(part):
 
 
 def empty(part):
-    """What a key stands for that a trial or samples line left out."""
+    """The value of a key that a trial or samples line left out."""
     kind = part.get("type", ())
     if part.get("const") is True:
         return False
@@ -139,7 +139,7 @@ def empty(part):
 
 
 def fill(value, part):
-    """A copy with what was left out: null, or empty."""
+    """A copy in which keys that were left out have their value: null, or empty."""
     part = resolved(part)
     if isinstance(value, list):
         return [fill(one, part.get("items", {})) for one in value]
@@ -158,8 +158,8 @@ def fill(value, part):
 
 @pytest.fixture(scope="session")
 def read(schema):
-    """Reads a record, every line of which must be whole, and as the schema says. Keys that trial
-    and samples lines leave out are there, with what they stand for."""
+    """Reads a record. Each line must be complete and valid by the schema. Keys that trial and
+    samples lines left out are filled in."""
 
     def lines(path, whole=True):
         text = pathlib.Path(path).read_text(encoding="utf-8")

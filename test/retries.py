@@ -29,7 +29,7 @@ def tries(most, why):
 
 
 def summary(of):
-    """The line without its "# ", or None where there were none."""
+    """The line without its "# ", or None if nothing was retried."""
     total = sum(of.values())
     reasons = ", ".join(f"{why} ({n})" for why, n in sorted(of.items()) if n)
     return f"{total} {'retry' if total == 1 else 'retries'}: {reasons}" if total else None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin that prints a line of TAP for each test, and in comments why it failed, or
-what it said.
+"""A pytest plugin that prints a line of TAP for each test, and comments with the reason of its
+failure, or its output.
 
-Where a test runs others, and prints which of these were skipped, they have a line each. Tests
-that were deselected are skipped ones, for the reason in DESELECTED if that is set. The last
-comment says how often something was tried again (retries.py).
+If a test runs other tests, and prints which of those were skipped, each of them has a line, too.
+Deselected tests count as skipped, for the reason in DESELECTED if that is set. The last comment
+counts the retries (retries.py).
 """
 
 import os
@@ -36,7 +36,7 @@ def pytest_collectreport(report):
 
 
 def name_of(nodeid):
-    """On one line, whatever text a parameter has."""
+    """FILE::TEST, on one line even if a parameter has line breaks."""
     file, _, test = nodeid.partition("::")
     return " ".join(f"{file.rsplit('/', 1)[-1]}::{test}".split())
 

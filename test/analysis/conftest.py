@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every picture that a test makes is held against the schema of Vega-Lite: the report itself
-takes it for granted."""
+"""Each picture that a test makes is checked against the schema of Vega-Lite: the report itself
+does not check it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from locus_analysis.charts import Picture
 
 
 def quoted(schema: Any) -> Any:
-    """With references as the standard has them; Vega-Lite's hold characters as they are."""
+    """A schema with percent-encoded references, as the standard wants; Vega-Lite's are not."""
     if isinstance(schema, dict):
         return {
             key: quote(value, "#/") if key == "$ref" else quoted(value)
@@ -27,7 +27,7 @@ def quoted(schema: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are drawn, but in how many pixels is decided by test_report alone."""
+    """All are drawn, but with few pixels, to save time: only test_report looks at their size."""
     if request.module.__name__ != "test_report":
         monkeypatch.setattr(draw, "SCALE", 0.2)
 
@@ -35,12 +35,12 @@ def pngs_are_small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 @pytest.fixture(scope="session", autouse=True)
 def pictures_are_valid() -> Iterator[None]:
     validator, make = Draft7Validator(quoted(alt.load_schema())), Picture.__init__
-    root: Any = alt.Root  # it has no types
+    root: Any = alt.Root  # altair gives it no types
 
     def made(picture: Picture, *arguments: Any, **named: Any) -> None:
         make(picture, *arguments, **named)
         if not validator.is_valid(picture.spec):
-            root(picture.spec).to_dict()  # it says best what is wrong
+            root(picture.spec).to_dict()  # its error is the clearest
             raise AssertionError(
                 f"{picture.name} is not valid: {next(validator.iter_errors(picture.spec))}"
             )

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lesson of actors says was published is what reference/actors.csv has: sums over sizes,
-and their quotients."""
+"""The lesson of actors quotes reference/actors.csv: sums over sizes, and their quotients."""
 
 from locus_analysis import published
 from locus_analysis.records import HERE

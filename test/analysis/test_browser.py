@@ -30,9 +30,9 @@ OPTIONS = "--no-sandbox --disable-quic --disable-background-networking --disable
 
 @dataclass
 class Seen:
-    """A page, and all that must not happen to it."""
+    """A page, and a log of what must not happen in it: messages, errors, requests."""
 
-    page: Any  # of Playwright's, which may be missing
+    page: Any  # Playwright's, which may be missing
     said: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -78,7 +78,7 @@ def report(files: list[Path], folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of what the built program measured."""
+    """The page of what the built program measured."""
     folder = tmp_path_factory.mktemp("measured")
     for number, words in enumerate(MEASURED):
         file = folder / f"{number}.jsonl"
@@ -94,7 +94,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of two nodes, a third of the trials flagged."""
+    """The page of a synthetic machine with two nodes; some trials are flagged."""
     folder = tmp_path_factory.mktemp("made")
     return report([write(folder / "a.jsonl", record(TWO, flag(numa(TWO)), run_id("a")))], folder)
 
@@ -194,7 +194,7 @@ def test_values_are_shown_on_hover(made: Path, seen: Seen) -> None:
 
 
 def test_cells_of_a_dense_map_are_shown_on_hover(tmp_path: Path, seen: Seen) -> None:
-    """Such a map is an image."""
+    """They are one image, which has no elements to hover over."""
     machine = Machine("big", "a machine", cpu_nodes=2, cores=36)
     lines = record(machine, core_to_core(machine, protocols=("message",))[:1], run_id("a"))
     page = seen.opened(report([write(tmp_path / "a.jsonl", lines)], tmp_path))
@@ -213,7 +213,7 @@ def test_cells_of_a_dense_map_are_shown_on_hover(tmp_path: Path, seen: Seen) -> 
             said = page.locator(".tip").text_content()
             assert said == f"CPU: {x}\nand CPU: {y}\nmedian: {cells['0.5'][i] * 1e9:.3g} ns"
     page.mouse.move(box["x"] + of["x"] + 5.5 * size, box["y"] + of["y"] + 5.5 * size)
-    assert not page.locator(".tip").is_visible()  # of one CPU with itself
+    assert not page.locator(".tip").is_visible()  # the diagonal: a CPU and itself
     seen.nothing_happened()
 
 
@@ -310,6 +310,6 @@ def test_the_page_forbids_what_it_does_not_need(made: Path, seen: Seen) -> None:
 
 
 def test_no_file_of_the_page_names_another_place() -> None:
-    """Vega-Lite's schema aside, which its files name, nothing on it has an address."""
+    """The page's sources contain no URL."""
     for file in some([*HERE.glob("report.*"), *HERE.glob("*.j2"), *HERE.glob("lessons/*")]):
         assert not re.search(r"https?:|//[a-z]+\.", file.read_text(encoding="utf-8")), file

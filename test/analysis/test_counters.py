@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of counters: every count with its interval, no zero that may be none, each reason
-once, curves below time's."""
+"""Counters on the page: every count with its interval, no doubtful zero as a number, each reason
+once, curves below that of time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def cycles(trial: Line) -> Optional[float]:
 
 
 def misses(trial: Line) -> Optional[float]:
-    """Of the L3, by what a load took."""
+    """L3 misses per load, estimated from its time."""
     return (
         min(1.0, time_of(trial) / MEMORY) if trial["parameters"]["size"] > CACHES[-1][0] else 0.001
     )
@@ -258,7 +258,7 @@ def test_energies_are_in_joules(tmp_path: Path) -> None:
     assert found["columns"][0]["scope"] == "once a package" and found["columns"][0]["meaning"]
 
 
-# The kernel's own.
+# The kernel's counters.
 
 
 def quiet(lines: list[Line]) -> list[Line]:
@@ -319,7 +319,7 @@ def test_what_was_asked_for_of_the_kernel_is_no_aside(tmp_path: Path) -> None:
         "cpu-time": (event("cpu-time", "kernel", unit="s"), time_of),
     }
     lines = count(quiet(plain()), asked)
-    for t in trials([lines]):  # as the harness has it: asked for, it is not told again
+    for t in trials([lines]):  # as the harness does: an event that was asked for is there once
         t["counters"] = [
             c
             for i, c in enumerate(t["counters"])
@@ -340,7 +340,7 @@ def panels(page: Page, name: str) -> list[Any]:
 
 
 def drawn(spec: Any) -> dict[str, list[dict[str, Any]]]:
-    """Rows of each panel, by its title; that of time has none."""
+    """The rows of each panel, by its title; the panel of time has no title."""
     found: dict[str, list[dict[str, Any]]] = {}
 
     def look(part: Any) -> None:
@@ -369,7 +369,7 @@ def drawn(spec: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def x_scales(part: Any) -> list[Any]:
-    """Of all that is drawn over the size."""
+    """The x scales of all that is drawn over the size."""
     if isinstance(part, list):
         return [found for each in part for found in x_scales(each)]
     if not isinstance(part, dict):
@@ -503,7 +503,7 @@ def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_that_measured_nothing_has_no_word(tmp_path: Path) -> None:
-    """Of how many passes there were, and which an event was in."""
+    """It does not change how many passes there were, or in which one an event was counted."""
     first = count(record(ONE, curve(ONE), run_id("1")), EVENTS)
     more: Events = {
         "PAPI_TOT_CYC": (event("PAPI_TOT_CYC", turn=1), cycles),
@@ -543,7 +543,7 @@ def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
             r"struct explained counters\[\] = \{(.*?)\n\};", path.read_text(encoding="utf-8"), re.S
         ):
             table = re.sub(r"\bEVENT_\w+", lambda name: shared[name[0]], table)
-            # literals that stand side by side are one
+            # joins adjacent string literals
             table = re.sub(r'"[\s\\]*\n\s*"', "", table)
             names |= {
                 name for row in re.findall(r'\{\s*"([^"]+)"', table) for name in row.split("|")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records for other tools: rows that say what the record says, whatever names are in it."""
+"""Export to other tools: rows have the values of the record, whatever names are in it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_has_no_value_has_its_reason(
 
 
 def test_parameters_are_columns(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    """Of CSV all that any benchmark has; of JSON Lines the trial's own."""
+    """CSV has columns for those of all benchmarks; an object of JSON Lines has its trial's."""
     first = of_csv(export(capsys, "csv", file)[0])[0]
     assert first["size"] == str(1 << 30) and first["delay"] == "" and first["layout"] == "16+0"
     objects = of_jsonl(export(capsys, "jsonl", file)[0])
@@ -191,7 +191,7 @@ def test_google_benchmark_has_each_batch_as_a_repetition(
 def test_names_of_google_benchmark_say_what_was_measured(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
-    """Neither host nor run, for compare.py matches names of two files."""
+    """They have neither host nor run, since compare.py matches the names of two files."""
     entry = json.loads(export(capsys, "google-benchmark", file)[0])["benchmarks"][0]
     assert entry["name"] == (
         "numa/single/kernel:sum/size:1073741824/pages:base/layout:16+0/bind:layout/threads:16"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A benchmark that nobody knows, and a variant that is new, have a page as good as any: all that
-is drawn follows from the benchmark's line in the record."""
+"""An unknown benchmark, or a new variant, has a page as good as any: all that is drawn follows from
+the benchmark's line in the record."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def spec(page: Page, name: str) -> Any:
 
 
 def titles(of: Any) -> set[str]:
-    """Of the panels of a picture."""
+    """The titles of a picture's panels."""
     return {p["title"]["text"] for p in of["vconcat"][0].get("concat", []) if p.get("title")}
 
 
@@ -153,7 +153,7 @@ def test_threads_alone_make_a_scaling_plot(tmp_path: Path) -> None:
 
 
 def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> None:
-    """It was left out silently once."""
+    """It must not be left out silently."""
     points = checkpoint(ONE, bodies=("loop",))
     points += [
         Point(
@@ -167,11 +167,11 @@ def test_a_variant_of_checkpoint_that_is_new_is_in_its_curve(tmp_path: Path) -> 
     rows = [r for own in spec(page, "checkpoint")["datasets"].values() for r in own]
     own = {t["id"] for t in trials([lines]) if t["variant"] == "sharded"}
     assert len(own) == 4 and own <= {r.get("id") for r in rows}
-    assert {"sharded", "apart", "together"} <= {r.get("line") for r in rows}  # names at the ends
+    assert {"sharded", "apart", "together"} <= {r.get("line") for r in rows}  # names of lines
 
 
 def test_what_the_program_says_is_what_made_up_records_say(tmp_path: Path) -> None:
-    """The tables of make_records are the program's own."""
+    """benchmarks.json, from which synthetic records are made, is what the program writes."""
     program = os.environ.get("LOCUS")
     if not program:
         pytest.skip("no program was built")

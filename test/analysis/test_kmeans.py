@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of records of kmeans: the mystery held against them, published ratios beside,
-scaling, other libraries."""
+"""The page of kmeans: published claims, judged by its trials; published ratios, scaling, other
+libraries."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ TIMES = {"q2": "2q", "padded": "2q-padded", "p3": "3p", "private": "private-padd
 
 
 def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
-    """The record of trials of so many threads; 2p takes 1 s."""
+    """A record of trials with that many threads and these times (s); 2p takes 1 s."""
     wanted = {"2p": 1.0, **{TIMES[name]: value for name, value in times.items()}}
     made = [p for p in points(threads=(threads,)) if p.variant in wanted]
     lines = record(EIGHT, made, RUN)
@@ -83,7 +83,7 @@ def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
 
 
 def claimed(*runs: list[Line]) -> dict[str, dict[str, Any]]:
-    """By the claim, of trials as if they were of one run; with the `row` that is told of it."""
+    """What is concluded of each claim, with its only row as `row`; trials count as one run's."""
     lines = runs[0] + [line for run in runs[1:] for line in run if line["type"] == "trial"]
     db = records.tables(records.of_lines(as_written(lines)))
     own = claims.told(described.of(db, "kmeans"), records.measured(db, "kmeans"))
@@ -111,7 +111,7 @@ def test_the_published_ratios_agree_with_the_lesson() -> None:
     theirs = "{} (i7-4870HQ, 4 cores, 8 threads); {} (2x Xeon E5-2680 v3, 24 cores, 48 threads)"
     assert {name: found[name]["published"] for name in (MANY, PADDING, LEFT, OWN)} == {
         MANY: theirs.format("1.71", "7.72"),
-        PADDING: theirs.format("0.999", "1.39"),  # in a run of its own
+        PADDING: theirs.format("0.999", "1.39"),  # from a separate run of the source's
         LEFT: theirs.format("0.999", "1.39"),
         OWN: theirs.format("0.965", "0.648"),
     }
@@ -121,7 +121,7 @@ def test_the_published_ratios_agree_with_the_lesson() -> None:
 def test_a_record_that_says_otherwise_is_told_so() -> None:
     found = claimed(ladder(1, q2=1.2), ladder(8, q2=0.8, padded=0.7, p3=1.3))
     assert verdicts(found) == {ONE: DIFFERS, MANY: DIFFERS, PADDING: UNSURE, OWN: DIFFERS}
-    assert found[OWN]["row"]["value"] == pytest.approx(1.3 / 0.7)  # the fastest of each
+    assert found[OWN]["row"]["value"] == pytest.approx(1.3 / 0.7)  # the fastest variant of each
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def rank_run(
     machine: Machine = EIGHT,
     **changes: Any,
 ) -> list[Line]:
-    """Trials of best by points, time of an iteration, and communication."""
+    """A run of `best` with these points, times of an iteration, and times of communication."""
     made = [best(2, {**SMALL_CASE, "points": str(n)}, time, spent) for n, time, spent in of_points]
     changes = {"started": f"2025-03-14T09:{ranks:02}:00.000Z", **changes}
     lines = record(machine, made, run_id(f"{ranks} {changes}"), ranks=ranks, **changes)
     for trial, (_, time, _) in zip(
         trials([lines]), of_points
-    ):  # exact, to be computed with by hand
+    ):  # exact, for results by hand
         next(m for m in trial["metrics"] if m["name"] == "time").update(
             value=time, ci=[time * 0.99, time * 1.01]
         )
@@ -259,7 +259,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     )
     assert "n8, 4 ranks" in text
     assert {"kmeans-scaling.svg", "kmeans-scaling.png"} <= set(names(tmp_path / "report-pictures"))
-    # Both lines of both panels: five times, and four of communication; the ideal has no trial.
+    # The two lines of the two panels: six times, and four of communication; the ideal has no trial.
     shown = [(row["x"], row["value"]) for row in page.rows("x", "value", "id") if row["id"]]
     strong = [(1, 8.0), (2, 4.2), (4, 2.5), (2, 0.21), (4, 0.5)]
     assert sorted(shown) == sorted([*strong, (1, 8.0), (2, 8.4), (4, 10.0), (2, 0.42), (4, 1.0)])
@@ -315,7 +315,7 @@ def test_a_record_of_peers_alone_makes_a_page(
     ]
     assert "adds the point to its sums" not in text  # no lesson without its measurement
     assert program.main(["validate", str(tmp_path / "0.jsonl")]) == GOOD
-    assert "cut off" not in text  # it needs no end
+    assert "cut off" not in text  # a record of peers needs no end line
     assert "5 lines" in capsys.readouterr().out
     assert program.main(["summary", str(tmp_path / "0.jsonl")]) == GOOD
     assert capsys.readouterr().out.startswith("nothing of a machine was measured")

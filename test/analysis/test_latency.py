@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of records of latency: names of levels, held against what the system reports;
-tables and pictures."""
+"""The page of latency: names of levels, compared with what the system reports; tables and
+pictures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 def brief(lines: list[Line]) -> list[Line]:
-    """Without samples, which nothing here looks at."""
+    """Without samples, which no test here needs."""
     return [line for line in lines if line["type"] != "samples"]
 
 
@@ -105,7 +105,7 @@ def test_without_huge_pages_it_cautions() -> None:
     assert any("the TLB has its steps in this curve too" in r for r in caches.remarks)
     assert any("names go by order, so one may be misnamed" in r for r in caches.remarks)
     assert any("was not measured on huge pages" in r for r in tlb.remarks)
-    # 512 pages are 512 lines, all that the L1 of 32 KiB holds: that step is none of the TLB's.
+    # 512 pages are 512 lines, all that the L1 of 32 KiB holds: that step is not the TLB's.
     assert any(
         "the step at 512 pages is where a cache, found to end at 32 KiB, is full of lines" in r
         for r in tlb.remarks
@@ -267,8 +267,7 @@ def test_noisy_samples_do_not_make_steps() -> None:
 
 
 def test_steps_that_huge_pages_do_not_take_away_are_the_tlb_s_too() -> None:
-    """A hypervisor pieced the huge pages together from small ones: their curve has the first
-    step as well."""
+    """If a hypervisor backs huge pages by small ones, their curve has the first step as well."""
     points = curves(TWO, "cycle", "page-random")
     for p in points:
         n = p.parameters["size"] / 4096
@@ -378,7 +377,7 @@ def test_pictures_of_latency(whole: Whole) -> None:
     folder, _, _ = whole
     names = sorted(p.stem.split("Z")[-1] for p in folder.glob("report-pictures/latency-*.svg"))
     assert names == ["", "-chains", "-loaded", "-matrix", "-published", "-tlb"]
-    assert not list(folder.glob("report-pictures/numa*matrix*"))  # it stands beside that of latency
+    assert not list(folder.glob("report-pictures/numa*matrix*"))  # it is drawn beside latency's
     for svg in some(folder.glob("report-pictures/latency-*.svg")):
         assert "NaN" not in svg.read_text(encoding="utf-8") and "Infinity" not in svg.read_text(
             encoding="utf-8"

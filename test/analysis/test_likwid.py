@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LIKWID's tables: read as LIKWID 5.2.2 writes them (likwid-zeros.*: in a guest), joined, and
-told beside ours."""
+"""LIKWID's tables: read as LIKWID 5.2.2 writes them (likwid-zeros.* is from a guest), joined with
+records, and shown beside our results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def table(
 def marked(
     folder: Path, name: str = "n1", changes: Optional[Line] = None, machine: Any = ONE
 ) -> tuple[Path, Line]:
-    """A record, the region of whose first trial of numa that has a bandwidth is this."""
+    """A record in which the first trial of numa that has a bandwidth was measured in REGION; and
+    that trial."""
     folder.mkdir(exist_ok=True)
     lines = machine_record("one" if machine is ONE else "two")
     trial = next(
@@ -139,7 +140,7 @@ def test_zeros_are_no_measurement(tmp_path: Path) -> None:
 
 
 def test_a_region_without_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is missing is said, on the page and on stderr; of records without regions, nothing."""
+    """The page and stderr say that its table is missing, but not of records without regions."""
     record, _ = marked(tmp_path)
     said = (
         f"{record}: 1 trial was measured in a region of LIKWID's that no table given here has: give"
@@ -165,8 +166,8 @@ INTERRUPTED: Line = {
 
 
 def again(folder: Path, first: int, second: int, last: Optional[Line] = None) -> Path:
-    """A record of two runs: the first was interrupted in a region entered so often, the second
-    measured its trial again."""
+    """A record of two runs: the first was interrupted after `first` entries of a region, the second
+    measured that trial again, with `second` entries."""
     record, trial = marked(folder, changes={"calls": first})
     lines = [json.loads(line) for line in record.read_text().splitlines()]
     begun = next(line for line in lines if line["type"] == "trial" and line["id"] == trial["id"])
@@ -185,8 +186,8 @@ def again(folder: Path, first: int, second: int, last: Optional[Line] = None) ->
 
 @pytest.mark.parametrize("first", [4, 6])
 def test_a_job_that_went_on(tmp_path: Path, first: int) -> None:
-    """The counts of a trial that was measured again are those of the last time, however alike
-    they are."""
+    """The counts of a trial that was measured again are those of its last run, even if both runs
+    entered the region equally often."""
     record = again(tmp_path, first, 6)
     old = give(
         tmp_path / "n1.csv",
@@ -209,7 +210,7 @@ def test_only_what_was_interrupted_has_a_table(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
-    """LIKWID's daemon may have been ended with it."""
+    """The signal may have ended LIKWID's daemon, too."""
     record = again(tmp_path, 4, 6, INTERRUPTED)
     file = give(tmp_path / "n1.1.csv", table())
     (line,) = joined(record, file)[0]["numa"][0]["lines"]
@@ -226,8 +227,8 @@ def test_an_interrupted_run_has_no_bandwidth(tmp_path: Path) -> None:
 
 
 def test_its_bandwidth_beside_ours(tmp_path: Path) -> None:
-    """The sum over the threads, in the region; and as if no bytes moved while nothing was
-    measured."""
+    """The sum over the threads in the region; and the bandwidth while measuring, as if no bytes
+    moved in the rest of the region's time."""
     record, trial = marked(tmp_path)
     found, notes = joined(record, give(tmp_path / "n1.csv", table()))
     (group,) = found["numa"]
@@ -278,8 +279,8 @@ LOST: dict[str, tuple[Line, str, str]] = {
 def test_a_thread_that_was_lost_is_not_left_out_of_a_sum_in_silence(
     tmp_path: Path, case: str
 ) -> None:
-    """Neither the sum of those that were counted is shown, nor a bandwidth of it, and the page
-    says which one is missing."""
+    """The page shows neither the sum of the other threads nor a bandwidth of it, and says which
+    thread is missing."""
     changes, text, why = LOST[case]
     record, _ = marked(tmp_path, changes=changes)
     file = give(tmp_path / "n1.csv", text)
@@ -297,8 +298,8 @@ def test_a_thread_that_was_lost_is_not_left_out_of_a_sum_in_silence(
 
 
 def test_what_a_socket_counts_is_read_on_one_cpu(tmp_path: Path) -> None:
-    """Zeros of the others are no loss: alone, or beside what each core counts. Nor are CPUs that
-    are not the trial's."""
+    """Zeros of the socket's other CPUs are no loss, with or without events that each core counts.
+    Nor are those of CPUs that are not the trial's."""
     alone = {"CAS_COUNT_RD,MBOX0C0": [9, 0]}
     for events in (alone, {**alone, "INSTR_RETIRED_ANY,FIXC0": [7, 8]}):
         record, _ = marked(tmp_path)
@@ -312,7 +313,7 @@ def test_what_a_socket_counts_is_read_on_one_cpu(tmp_path: Path) -> None:
 
 
 def test_some_counters_read_zero(tmp_path: Path) -> None:
-    """Those of memory, say: a bandwidth of 0 is to be doubted, and the page names the counter."""
+    """A bandwidth of 0 is marked as doubtful, and the page names the memory counter."""
     events = {"INSTR_RETIRED_ANY,FIXC0": [7, 8], "DRAM_CHANNEL_0,DFC0": [0, 0]}
     metrics: dict[str, list[float]] = {**MEM, "Memory bandwidth [MBytes/s]": [0, 0]}
     record, _ = marked(tmp_path)
@@ -345,7 +346,7 @@ def test_counters_that_could_not_be_read_are_no_zeros(tmp_path: Path) -> None:
 
 
 def test_several_groups(tmp_path: Path) -> None:
-    """They took turns: together they were entered as often as the region."""
+    """Groups take turns: the sum of their entries is that of the region."""
     clock = {"CPI": [2, 2]}
     text = table(calls=(3, 3)) + table(group="CLOCK", number=2, calls=(3, 3), metrics=clock)
     record, _ = marked(tmp_path)
@@ -355,7 +356,7 @@ def test_several_groups(tmp_path: Path) -> None:
 
 
 def test_events_without_metrics(tmp_path: Path) -> None:
-    """Custom events: their runtime stands among them."""
+    """A table of custom events has the runtime among these."""
     text = table(
         group="Custom",
         events={"Runtime (RDTSC) [s],TSC": [0.5, 0.5], "X,PMC0": ["-", "nan"]},
@@ -408,7 +409,8 @@ def test_threads_of_several_ranks(tmp_path: Path) -> None:
 
 
 def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
-    """Whatever its name, wherever it stands; and behind what locus printed, as -O leaves it."""
+    """Whatever its name and its place among the arguments; also behind what locus printed, as -O
+    leaves it."""
     record, _ = marked(tmp_path)
     said = (
         "numa: all threads go over the arrays together\ntrial  threads\nnuma/static  2  1,2 GB/s\n"
@@ -428,7 +430,7 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """As by locus validate <(xz -dc record.jsonl.xz): nobody may look into it before."""
+    """As by locus validate <(xz -dc record.jsonl.xz): its type can't be looked up first."""
     record, _ = marked(tmp_path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -497,7 +499,7 @@ def test_twice_and_cut_off(tmp_path: Path) -> None:
 
 
 def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
-    """Nodes of a job have the same trials."""
+    """Nodes of a job have the same trials: the table's name decides."""
     first, _ = marked(tmp_path, "n1")
     second, _ = marked(tmp_path, "n2", machine=TWO)
     files = [
@@ -589,12 +591,12 @@ def mutate(text: str, rng: random.Random) -> str:
 
 
 def test_whatever_a_table_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is read, or refused in a sentence with its name; and what is read can be told."""
+    """It is read, or refused in a sentence with its name; what is read can be joined."""
     rng, file = random.Random(7), tmp_path / "n1.csv"
     record, _ = marked(tmp_path)
     db = records.tables(records.read([record]))
     trials = likwid._marked(db)
-    monkeypatch.setattr(likwid, "_marked", lambda _: trials)  # 600 times the same
+    monkeypatch.setattr(likwid, "_marked", lambda _: trials)  # the same each time
     whole = [ZEROS.read_text(), table() + table(group="L3", number=2)]
     refused = 0
     for n in range(1500):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hosts: what is read, asked and drawn does not grow faster than they do."""
+"""Many hosts: the work of reading, querying and drawing grows no faster than their number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ SLOW = "node05"
 
 
 def hosts(number: int) -> list[list[Line]]:
-    """Alike but for some noise, and for one that takes a third longer."""
+    """Runs of hosts that differ by noise only, except one, which has three quarters of their
+    bandwidth."""
     runs = []
     for i in range(number):
         name, rng = f"node{i:02}", random.Random(i)
@@ -79,7 +80,7 @@ def test_a_median_is_that_of_the_hosts(many: tuple[Path, Page], tmp_path: Path) 
 def test_what_is_done_grows_with_the_hosts_and_no_faster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files opened, lines looked at, questions to the database: counted, not timed."""
+    """Files opened, lines checked, queries to the database: counted, not timed."""
     opened, asked, checked = [], [], []
     first_open, first_rows, first_check = Path.open, records.rows, schema.check
 

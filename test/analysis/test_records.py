@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema, and the reader: what is a record, and what is told of everything else."""
+"""The schema and the reader: what a record is, and the messages about everything else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def validate(*paths: Path) -> int:
 
 
 def flaws(*paths: Path) -> list[str]:
-    """What a strict look finds."""
+    """What the strict check finds."""
     return list(strict.flaws(paths, strict.Checked()))
 
 
@@ -46,7 +46,7 @@ def test_the_schema_accepts_what_the_document_says(name: str, tmp_path: Path) ->
 
 
 def machine_record(name: str) -> list[Line]:
-    """As it is written."""
+    """A machine's record as it is written."""
     return as_written(made_up(name))
 
 
@@ -110,7 +110,7 @@ def drop(key: str) -> Callable[[Line], Any]:
 
 
 def put(*path: Any) -> Callable[[Line], None]:
-    """The last of the path is the value."""
+    """Sets the key at a path; the last argument is its value."""
     *keys, last, value = path
 
     def change(line: Any) -> None:
@@ -188,7 +188,7 @@ def test_the_schema_refuses_what_the_document_does_not_say(number: int, tmp_path
 
 
 def test_every_key_is_required_and_no_other_allowed() -> None:
-    """But in lines that leave out what is null, or empty."""
+    """Except in lines that leave out null and empty values."""
     schema = json.loads((Path(__file__).parents[2] / "doc/schema/record-1.schema.json").read_text())
 
     def look(part: Any, path: str) -> None:
@@ -297,7 +297,7 @@ def test_what_is_no_record_is_named(
 
 
 def test_samples_can_be_passed_over(tmp_path: Path) -> None:
-    """All that the tables have of trials is there without them."""
+    """The tables of trials are complete without them."""
     path = write(tmp_path / "a.jsonl", machine_record("one"))
     whole, part = records.read([path]), records.read([path], samples=False)
     query = "SELECT DISTINCT type FROM line WHERE type <> 'samples' ORDER BY ALL"
@@ -378,7 +378,7 @@ def test_an_integer_of_more_than_64_bits_is_a_number_or_refused(tmp_path: Path) 
     sample["times"] = [10**30]
     try:
         assert records.read([write(tmp_path / "a.jsonl", lines)]).notes == []
-    except records.BadInput as error:  # by jsonschema-rs up to 0.34
+    except records.BadInput as error:  # jsonschema-rs up to 0.34
         assert "is not a line of a record: $: int too big" in str(error)
 
 
@@ -566,7 +566,7 @@ def test_a_run_goes_on_with_none_of_another_host(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("started", ["2025-03-14T10:00:00.000Z", "2015-03-14T10:00:00.000Z"])
 def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path, started: str) -> None:
-    """Also where the clock was set back meanwhile."""
+    """Even if the clock was set back in between."""
     first = made_up("one")
     trial = next(
         line for line in first if line["type"] == "trial" and line["status"] == "interrupted"
@@ -592,7 +592,7 @@ def test_a_resumed_run_is_one_whole_and_its_last_word_counts(tmp_path: Path, sta
 
 
 def test_an_appended_run_is_a_repeat(tmp_path: Path) -> None:
-    """As `--append` writes it: the same trials once more, in the same file, that resume nothing."""
+    """`--append` writes the same trials once more into the file, and that run resumes nothing."""
     first = made_up("one")
     trials = [line for line in first if line["type"] == "trial"]
     second = [
@@ -626,7 +626,8 @@ def test_samples_of_a_moment_are_thinned_out_alike_each_time(tmp_path: Path) -> 
 
 
 def test_no_input_crashes_the_reader(tmp_path: Path) -> None:
-    """Bytes changed, cut out and doubled at random: each is read or refused in a sentence."""
+    """Bytes are changed, cut out and doubled at random: the file is read, or refused in a
+    sentence."""
     rng = random.Random(20080213)
     lines = [json.dumps(line).encode() + b"\n" for line in machine_record("one")]
     whole = b"".join(lines[:12] + lines[-1:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: complete, honest, and in need of nothing but itself."""
+"""The report: all trials are there, flagged ones are marked, and the page needs no other file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Page(HTMLParser):
         super().__init__()
         self.pictures = file.with_name(file.stem + "-pictures")
         self.figures: list[str] = []
-        self.drawn = 0  # elements of pictures that we are in: SVG, not words of the page
+        self.drawn = 0  # nesting of SVG elements: text in them is not the page's
         self.loaded: list[str] = []
         self.tags: list[str] = []
         self.ids: list[str] = []
@@ -200,7 +200,7 @@ def test_numbers_in_pictures_are_those_of_the_record(everything: Everything) -> 
     shown = [
         (r["id"], r["value"], r["low"], r["high"])
         for r in page.rows("id", "value", "low", "high")
-        if "theirs" not in r  # beside published ones: ratios
+        if "theirs" not in r  # ratios that are drawn beside published ones
     ]
     told = []
     for trial in trials(runs):

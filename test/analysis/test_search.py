@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of records of search: the claim that dividing gains and what that is made of,
-published figures beside, skewed keys, scaling over ranks."""
+"""The page of search: the claim that dividing gains and the parts of that gain, published figures,
+skewed keys, scaling over ranks."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def metric_of(trial: Line, name: str) -> Line:
     return next(m for m in trial["metrics"] if m["name"] == name)
 
 
-# What was published, and what trials say of it.
+# Published claims, judged by trials.
 
 
 def ladder(whole: float, routed: float, divided: float, method: str = "branchy") -> list[Point]:
-    """Three variants of a size, with these times of a packet."""
+    """Three variants at one size, with these times per packet."""
     made = points(sizes=(16 * KIB,), methods=(method,), variants=("whole", "routed", "divided"))
     for point, value in zip(made, (whole, routed, divided)):
         point.headline = ("search-time", "s", value)
@@ -74,8 +74,8 @@ def ladder(whole: float, routed: float, divided: float, method: str = "branchy")
 
 
 def exact(made: list[Point], status: str = "ok") -> list[Line]:
-    """With the headline as given, and an interval of a hundredth about it; of those that are not
-    ok, nothing is known without noise."""
+    """A record with exactly the given headlines, and intervals of 1 % about them. Trials that are
+    not ok have no values without noise."""
     lines = record(NINE, made, RUN)
     for trial, point in zip(trials([lines]), made):
         assert point.headline
@@ -112,7 +112,7 @@ def test_a_gain_is_the_product_of_its_parts() -> None:
             "shorter search": 1.6,
         }
     )
-    # What all four intervals allow.
+    # The widest range that the four intervals allow.
     factor = (1.01 / 0.99) ** 2
     allowed, value = found["prediction"], values["prediction"]
     assert (allowed["low"], allowed["high"]) == pytest.approx((value / factor, value * factor))
@@ -146,7 +146,7 @@ def test_a_claim_is_judged_by_intervals(
     [
         ("search-time", 1.019, AGREES),
         ("search-time", 1.03, UNSURE),
-        ("time", 0.985, AGREES),  # what the kernel measures itself has none without noise
+        ("time", 0.985, AGREES),  # a metric that the kernel measures has no value without noise
         ("time", 0.97, UNSURE),
         ("time", None, UNSURE),
     ],
@@ -179,7 +179,7 @@ def test_one_searcher_owns_everything() -> None:
 
 
 def test_claims_are_of_one_setting_each() -> None:
-    """Other threads, packets, types, pages: nothing of the one is held against the other."""
+    """Trials that differ in threads, packets, types or pages are not compared."""
     other_packets: Line = {"packet": 64}
     for threads, change in (
         (3, {}),
@@ -231,11 +231,12 @@ def test_a_value_names_its_trials() -> None:
 def rank_run(
     ranks: int, *of_sizes: tuple[int, float], points: tuple[Point, ...] = (), **changes: Any
 ) -> list[Line]:
-    """Trials by size and keys per second, of which communication takes a quarter of the time."""
+    """A run with trials of these sizes and keys per second; communication takes a quarter of the
+    time."""
     changes = {"started": f"2025-03-14T09:{ranks:02}:00.000Z", **changes}
     made = points or [over_ranks(ranks, size) for size, _ in of_sizes]
     lines = record(NINE, [*made], run_id(f"{ranks} {changes}"), ranks=ranks, **changes)
-    for trial, (_, rate) in zip(trials([lines]), of_sizes):  # exact, to be computed with by hand
+    for trial, (_, rate) in zip(trials([lines]), of_sizes):  # exact, for results by hand
         time = 128 * 2 * ranks / rate
         metric_of(trial, "throughput").update(value=rate, ci=[rate * 0.99, rate * 1.01])
         metric_of(trial, "time").update(value=time, ci=[time / 1.01, time / 0.99])
@@ -305,7 +306,7 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
         r" ?0\.500 \(0\.490 to 0\.510\)",
         text,
     )
-    # It is no search of one process: no section, bars, or curves over size of its own.
+    # It is no search in one process, so it has no section, bars or curves over size.
     drawn = {
         name for name in names(tmp_path / "report-pictures") if not name.startswith("steadiness")
     }
@@ -324,7 +325,7 @@ def test_other_variants_stay_as_they_are_beside_ranks(tmp_path: Path) -> None:
     beside = make(tmp_path, own, *DIVIDED)
     assert "Strong scaling" in text_of(beside)
     drawn = {
-        p.name: p.read_text(encoding="utf-8").replace("(distributed: rank)", "")  # of a metric
+        p.name: p.read_text(encoding="utf-8").replace("(distributed: rank)", "")  # a metric's help
         for p in (tmp_path / "report-pictures").glob("search-*.svg")
     }
     assert {name for name, text in drawn.items() if "distributed" in text} == {"search-scaling.svg"}

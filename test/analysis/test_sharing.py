@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of records of sharing and checkpoint: the padding a machine needs, maps, tables,
-sentences."""
+"""The pages of sharing, core-to-core and checkpoint: the padding that a machine needs, maps,
+tables, sentences."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def told(lines: list[Line], benchmark: str = "sharing") -> list[dict[str, Any]]:
 def curve(
     relative: dict[int, float], width: float = 0.005, noise: float = 0.0, seed: int = 1
 ) -> list[dict[str, Any]]:
-    """Points of the times at these distances, in intervals of that width; noise moves values
-    within them."""
+    """Points with these times (ns) by distance, and intervals of that width; `noise` moves the
+    values."""
     rng, points = random.Random(seed), []
     for distance, time in relative.items():
         value = time * 1e-9 * (1 + rng.uniform(-noise, noise))
@@ -95,10 +95,10 @@ PAIR = {**line_of(64), 64: 1.3}
         (line_of(64, slow=1.08), 64),
         (PAIR, 128),
         (line_of(128), 128),
-        ({**line_of(64), 64: 1.04}, 64),  # less than what matters
-        ({**line_of(64), 16: 1.0}, 64),  # one that is fast by chance is no line
+        ({**line_of(64), 64: 1.04}, 64),  # too small a difference to matter
+        ({**line_of(64), 16: 1.0}, 64),  # a single fast point below the line does not count
         ({**PAIR, 4096: 0.97}, 128),
-        ({64: 1.3, 128: 1.0, 256: 1.0, 512: 1.0, 4096: 1.0}, 128),  # begins beyond the line
+        ({64: 1.3, 128: 1.0, 256: 1.0, 512: 1.0, 4096: 1.0}, 128),  # no distance within a line
     ],
 )
 def test_the_padding_is_found(relative: dict[int, float], least: int) -> None:
@@ -153,7 +153,7 @@ def test_a_doubtful_distance_is_told() -> None:
     points = curve(PAIR)
     points[4].update(
         low=0.9e-9, high=1.7e-9
-    )  # at 64 B, 1.3 times as long as it should, or no longer
+    )  # at 64 B: 1.3 times as long as at the far end, or no longer
     found = padding.needed(points)
     assert (found.least, found.sure) == (64, 128)
     assert padding.said(found) == "64 B, or to be sure 128 B"
@@ -187,7 +187,7 @@ def test_it_is_held_against_the_line_that_is_reported(
         cache["line"] = line
     given = records.of_lines(as_written(lines))
     text = padding.text(records.tables(given))
-    # The neediest of the curves decides.
+    # The curve that needs most decides.
     assert f"on this machine (fetch-add, 8 threads); {words}" in text
     assert "  add, 2 threads: 32 B" in text
 
@@ -212,7 +212,7 @@ def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_padding_out_of_noise_is_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], quiet: Optional[float]
 ) -> None:
-    """Where each sample was disturbed, or those that were not say something else."""
+    """Noisy distances don't count if all samples were disturbed, or if the others differ."""
     points = distances("fetch-add", 2, PAIR)
     for p in points[2:]:
         p.status, p.reasons = "noisy", ["93 % of its samples were disturbed"]
@@ -315,7 +315,7 @@ def of_sharing(lines: list[Line]) -> list[dict[str, Any]]:
 
 
 def paired(lines: list[Line]) -> list[Line]:
-    """With ratios that name the padded trial beside which theirs was sampled."""
+    """A copy in which each ratio names the padded trial that its own was sampled beside."""
     found = copy.deepcopy(lines)
 
     def like(trial: Line) -> Any:
@@ -452,9 +452,9 @@ def test_older_records_have_no_ratios_and_no_pairs(tmp_path: Path) -> None:
         "Ratios of sharing" not in page.text
         and "Latency by what the two CPUs share" not in page.text
     )
-    # Times are there, so the explanation can be tested all the same; what has no map is a bar.
+    # Times are there, so the claims are judged all the same; a trial without a map is a bar.
     assert "Here: differs in 6 of 6 settings." in page.text
-    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published
+    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have none
     assert shown == {t["id"] for t in trials([lines])}
 
 
@@ -466,7 +466,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     )
     lines = record(two, points + checkpoint_points(two, threads=(threads,)), RUN)
     page = make(tmp_path, lines)
-    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published
+    shown = {row["id"] for row in page.rows("id", "value")} - {None}  # published figures have none
     assert shown == {t["id"] for t in trials([lines])}
     made = {
         re.sub(r"-\d+(?=\.)", "", name)
@@ -511,7 +511,7 @@ def test_several_runs_have_each_their_own(tmp_path: Path) -> None:
 
 
 def test_cpus_are_in_the_order_of_the_machine() -> None:
-    # Two nodes, whose CPUs are numbered in turn; siblings are 4 apart; pairs of cores share an L2.
+    # Two nodes, whose CPUs are numbered in turn; SMT siblings are 8 apart; two cores share an L2.
     cpus = range(16)
     cells: Line = {"a": [], "b": [], "level": []}
     for a in cpus:
@@ -552,7 +552,7 @@ def test_a_map_of_many_cores_stays_usable(tmp_path: Path) -> None:
     )
     assert b"data:image/png;base64," in svg and svg.count(b"<") < 10
     assert len(svg) < 2 * len(png) and len(png) < 1 << 20
-    # Both halves of 128 x 128, with five quantiles each: a row of columns, and no row a cell.
+    # All pairs of 128 CPUs, with five quantiles each, are one row of columns, not a row for each.
     (columns,) = page.rows("a", "b", "median")
     assert len(columns["a"]) == 128 * 127 // 2
     assert len((tmp_path / "report.html").read_bytes()) < 4 << 20
@@ -563,7 +563,7 @@ def test_more_cells_than_a_page_can_take_are_bars(monkeypatch: pytest.MonkeyPatc
     own = told(record(SMALL, core_to_core_points(SMALL), RUN), "core-to-core")
     machine = header(SMALL, RUN, random.Random(1))["machine"]
     drawn = core_to_core.maps(own, machine, "core-to-core", "core-to-core")
-    # Each protocol on the first node, and what there is room for of the second.
+    # Each protocol on the first node, and as many on the second as there is room for.
     assert [p.title.split(": ")[1] for p in drawn] == [
         "compare-exchange, lines of node 0",
         "compare-exchange, lines of node 1",
@@ -633,7 +633,7 @@ def of(
 
 
 def claimed(*trials: Optional[Line]) -> dict[str, list[Line]]:
-    """Rows of the claims of checkpoint that these trials say anything of."""
+    """By name, the rows of those claims of checkpoint that these trials can judge."""
     found = claims.told(described.Described("checkpoint"), [t for t in trials if t])
     return {c["name"]: c["rows"] for c in found}
 
@@ -712,7 +712,7 @@ def test_a_cost_that_is_not_known_is_divided_by_nothing(alone: Line, why: str) -
     found = claimed(of("together", 4.0), of("apart", 2.0), alone)
     (row,) = found["cause"]
     assert (row["verdict"], row["why"], row["value"]) == (UNSURE, why, None)
-    # That taking them apart gains is known all the same.
+    # That `apart` gains over `together` is known all the same.
     assert found["together/apart"][0]["verdict"] == AGREES
 
 
@@ -766,13 +766,13 @@ def test_published_figures_stand_beside_the_same_operation_and_layout() -> None:
         for layout, ns in {"shared": 1103, "dense": 423, "padded": 35}.items()
     }
     assert any(f"published of {machine}" in str(p.spec["datasets"]) for p in found)
-    # A curve that ends before it is not stretched for it.
+    # A curve that ends before their number of threads is not extended to it.
     short = drawn(record(FOUR, sharing_points(FOUR, threads=(1, 2)), RUN), "sharing")
     assert published_in(short) == {}
 
 
 def drawn(lines: list[Line], benchmark: str) -> list[Any]:
-    """The pictures that any benchmark has."""
+    """The pictures that the generic page draws."""
     db = records.tables(records.of_lines(as_written(lines)))
     of, own = described.of(db, benchmark), records.measured(db, benchmark)
     return generic.pictures(of, own, records.machines(db)[RUN], benchmark, benchmark)

@@ -25,14 +25,14 @@ class Synthetic:
     values: list[float]  # of the levels
     edges: list[tuple[float, float]] = field(
         default_factory=list
-    )  # log2 of the size where each ramp begins, where it is over
+    )  # log2 of the sizes where each ramp begins and ends
 
 
 def synthetic(
     seed: int, levels: int, noise: float, ramp: float, density: int, outliers: float = 0
 ) -> Synthetic:
-    """Levels of 2 to 5 octaves, 1.8 to 5 times apart; between them ramps of up to so many
-    octaves, of two shapes."""
+    """Levels of 2 to 5 octaves, 1.8 to 5 times apart; between them ramps of up to `ramp` octaves,
+    in two shapes."""
     rng = np.random.default_rng([seed, levels, round(1000 * noise), round(10 * ramp), density])
     at = 10 + rng.uniform(2.5, 5)
     curve = Synthetic(None, None, [rng.uniform(1e-9, 2e-9)])
@@ -60,7 +60,7 @@ def synthetic(
 
 
 def flaw(found: Steps, curve: Synthetic, noise: float, density: int) -> str:
-    """What is wrong with what was found; empty when nothing is."""
+    """The first error in what was found; empty if there is none."""
     if len(found.edges) != len(curve.edges) or len(found.plateaus) != len(curve.values):
         return f"{len(found.plateaus)} plateaus and {len(found.edges)} edges"
     for edge, (begin, end), low, high in zip(
@@ -81,10 +81,9 @@ def flaw(found: Steps, curve: Synthetic, noise: float, density: int) -> str:
     return ""
 
 
-# Measured with 300 curves each: so many were found whole: all edges and plateaus, edges within
-# their intervals. Most that failed
-# with outliers have one next to an edge, where no curve can tell it from a softer one. The tests
-# take fewer, and allow for that.
+# The share of 300 curves that were found whole: all edges and plateaus, edges within their
+# intervals. Most failures with outliers have one next to an edge, where it looks like a softer
+# edge. The tests take fewer curves, and allow for that.
 MEASURED = {  # (share of outliers, noise): by points an octave
     (0, 0): {2: 1.00, 4: 1.00, 8: 1.00},
     (0, 0.02): {2: 1.00, 4: 1.00, 8: 1.00},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card: of machines that never were, so that each line is known; of one node, of many, of
-half a suite."""
+"""The card: of synthetic machines, so that each line is known; of one node, of many, of half a
+suite."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cards(*lines: Line) -> list[Card]:
 def card_of(
     of: Machine, points: Sequence[Point], told: Optional[Line] = None, **changes: Any
 ) -> Card:
-    """`told`: what the header says of the machine, where it is another."""
+    """`told`: the machine of the header, if that is to differ from `of`."""
     lines = record(of, list(points), RUN, **changes)
     lines[0]["machine"] = told or lines[0]["machine"]
     (made,) = cards(*lines)
@@ -66,7 +66,7 @@ def card_of(
 
 
 def said_of(machine: Machine) -> Line:
-    """What a header says of it."""
+    """The machine as a header describes it."""
     return dict(header(machine, RUN, random.Random(1))["machine"])
 
 
@@ -76,7 +76,7 @@ def told(made: Card, name: str) -> card.Line:
 
 
 def screen(made: Card) -> list[str]:
-    """As it is printed, which has to fit."""
+    """The card's lines as printed, which must fit the width."""
     lines = card.text(made).splitlines()
     assert max(map(len, some(lines))) <= card.COLUMNS, max(lines, key=len)
     return lines
@@ -190,7 +190,7 @@ def test_first_touch_is_the_worst_of_all_settings(four: Card) -> None:
 
 
 def test_workloads_need_no_word_here() -> None:
-    """A benchmark that this program has never heard of has its line."""
+    """Even an unknown benchmark has its line."""
     points = [
         Point("newcomer", "padded", {}, 8, 1e-6),
         Point("newcomer", "dense", {}, 8, 3e-6, ratios=[("variant", "dense", "padded", 1e-6)]),

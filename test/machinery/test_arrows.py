@@ -15,7 +15,7 @@ FLOORS = (
 
 @pytest.fixture
 def arrows(tmp_path):
-    """arrows({file: what it includes}) of a small house: its exit status and lines."""
+    """arrows({file: its includes}): the exit status and lines of test/arrows for such a src/."""
 
     def run(includes):
         (tmp_path / "doc").mkdir()

@@ -16,7 +16,7 @@ PROBE = "#!/bin/sh\necho 1..1\necho ok 1 - $LOCUS $BUILD $TARBALL\n"
 
 
 def copy(folder, to, own):
-    """A folder with links to what is in another one; what is named in `own` is copied."""
+    """Makes a folder of links to the entries of another one; entries named in `own` are copied."""
     to.mkdir()
     for entry in folder.iterdir():
         if entry.name in own and entry.is_dir() and not entry.is_symlink():

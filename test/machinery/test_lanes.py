@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people read of the tests: a line for each file and lane, failures in full, reasons of
-skips, and the sum, which decides."""
+"""What test/driver, test/lane and test/total print for people: a line for each file and lane,
+failures in full, reasons of skips, and the totals, which decide the exit status."""
 
 import pathlib
 import re
@@ -16,7 +16,7 @@ SKIPPED = "1..3\nok 1 - first\nok 2 - second # SKIP no GPU here\nok 3 - third # 
 
 @pytest.fixture
 def lane(tmp_path):
-    """lane("guest", TAP, TAP): runs a lane of test files that print these, and what it prints."""
+    """lane("guest", TAP, TAP): runs a lane of test files that print this TAP; the lane's lines."""
     if not (TEST.parent / "build-aux/tap-driver.sh").exists():
         pytest.skip("no build-aux/tap-driver.sh here: run ./bootstrap")
 
@@ -50,7 +50,7 @@ def lane(tmp_path):
 
 @pytest.fixture
 def total(tmp_path):
-    """total("guest", "user"): the status of all these lanes, and what is printed of them."""
+    """total("guest", "user"): the exit status and lines of test/total for these lanes."""
 
     def run(*names):
         (tmp_path / "lanes/all").write_text(" ".join(names), encoding="utf-8")
@@ -64,7 +64,7 @@ def total(tmp_path):
 
 
 def columns(line):
-    """Its words, one blank apart, without seconds."""
+    """The line with one blank between words, and - for each number of seconds."""
     return " ".join(re.sub(r"\d+ s\b", "- s", line).split())
 
 

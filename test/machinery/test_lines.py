@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of tests prints: what was not run is a skip with its reason, and what was tried
-again is counted. And the linter that looks for assertions about nothing."""
+"""run-pytest prints a skip with its reason for each test that did not run, and counts retries;
+test/vacuous finds assertions that hold of an empty list."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ def test_third_time():
 
 @pytest.fixture
 def lines(tmp_path):
-    """lines(options, text): what run-pytest prints of such a file, and its status."""
+    """lines(options, text): the lines and exit status of run-pytest for a file with this text."""
 
     def run(options="", text=TESTS, **environment):
         file = tmp_path / "test_it.py"

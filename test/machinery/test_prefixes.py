@@ -11,7 +11,7 @@ PREFIXES = pathlib.Path(__file__).resolve().parent.parent / "prefixes"
 
 @pytest.fixture
 def prefixes(tmp_path):
-    """prefixes({header: what it says}) of a small house: its exit status and lines."""
+    """prefixes({header: text}): the exit status and lines of test/prefixes for such a src/."""
 
     def run(headers):
         for header, text in headers.items():

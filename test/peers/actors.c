@@ -5,8 +5,8 @@
  *
  *	actors [PAIRS [ACTORS STATE]]
  *
- * Two threads, 8 words a message, which goes back to its actor; all in turn. First 1000 actors of
- * 64 bytes: millions of messages a second, medians, and the ratios of the pairs with their 95 %
+ * Two threads; a message touches 8 words and goes back to its actor; all ways take turns. First
+ * 1000 actors of 64 bytes: millions of messages a second, medians, and the ratios with their 95 %
  * interval; then what is measured by itself (speeds.h); then a table over actors and states. Ends
  * with 1 where `dedicated` or `best` is not surely twice as fast as the fastest of the others, or
  * five times as fast as CAF. For a quiet machine. With ACTORS and STATE only that point.
@@ -39,7 +39,7 @@ static const struct way {
 	const struct executor *executor;
 	unsigned batch;
 	double (*run)(const struct peers_work *);
-	double goal; /* of dedicated and best over it */
+	double goal; /* for the speed of dedicated and best over it */
 } ways[WAYS] = {
 	{ "dedicated", &executor_dedicated, 1, NULL, 0 },
 	{ "best", &executor_best, 1, NULL, 0 },
@@ -57,7 +57,7 @@ static const struct way {
 };
 enum { ONE = 0, MANY = 5, PEERS = 8 };
 
-/* What a point came to: s of each way, by turn, NAN if it is not there; messages in a row. */
+/* Results of a point: s of each way by turn, NAN if it is not installed; messages in a row. */
 struct point {
 	size_t actors, state, messages;
 	unsigned pairs;
@@ -127,7 +127,7 @@ static double run_way(const struct peers_work *w, const struct way *way)
 	return way->run ? way->run(w) : run_crew(w, way->executor, way->batch);
 }
 
-/* False: so much memory is not to be had. The first turn, of all, is not kept. */
+/* False: there is not so much memory. The first turn counts messages in a row, and no time. */
 static bool measure(struct point *p)
 {
 	const size_t ram = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
@@ -176,7 +176,7 @@ struct interval {
 	double low, middle, high;
 };
 
-/* Of the speed of the one over that of the other. */
+/* The speed of ours over that of theirs. */
 static struct interval ratio_of(const struct point *p, unsigned ours, unsigned theirs)
 {
 	double ratio[MOST_PAIRS];

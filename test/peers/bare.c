@@ -5,12 +5,12 @@
  *
  *	bare CPU [CPU]		s of each operation on the first CPU, uncontended; with a second
  *                              one, of a transfer of a line between the two:
- *				of samples what one in 10 is below, of lines one in 4
+ *				the first decile of samples, the first quartile of lines
  *
  * Nothing of locus is in it. Operations are loops in assembly, of the instructions, a decrement and
- * a jump; on other processors than x86-64 they are loops of the compiler's builtins. The
- * ping-pong's word is a number that each side makes the next, by the __sync builtins, timed by the
- * clock of one side around all of its turns but the first.
+ * a jump; on other processors than x86-64 they are loops of the compiler's builtins. In the
+ * ping-pong the two sides take turns to increment a number, by the __sync builtins; the clock of
+ * one side times all of its turns but the first.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What disturbs only adds: the value that one in `share` is below. */
+/* Disturbances only add time, so a low quantile counts: 1 / share. */
 static double undisturbed(double *x, unsigned n, unsigned share)
 {
 	qsort(x, n, sizeof(*x), by_value);
@@ -64,7 +64,7 @@ static void stay_on(int cpu)
 /* A lock, if any, and the word that it guards; MCS wants a node as well. */
 struct place {
 	union {
-		uint64_t word[2]; /* of locks of 8 bytes, the second one */
+		uint64_t word[2]; /* a lock of 8 bytes guards the second one */
 		struct {
 			pthread_mutex_t mutex;
 			uint64_t guarded;
@@ -75,7 +75,7 @@ struct place {
 
 #ifdef __x86_64__
 #define HOW "assembly"
-/* n times: what is given, which may use %rax and %rdx, has the place in %0 and a node in %2. */
+/* Runs BODY n times. It may use %rax and %rdx; %0 is the place, %2 its node. */
 #define LOOP(BODY)                                                \
 	__asm__ volatile("1:\n\t" BODY "\n\tsub $1, %1\n\tjnz 1b" \
 			 : "+r"(p), "+r"(n)                       \
@@ -197,7 +197,7 @@ static void mutex(struct place *p, uint64_t n)
 static const struct {
 	const char *name;
 	void (*run)(struct place *, uint64_t);
-	size_t word; /* where what is counted is */
+	size_t word; /* offset of the word that is counted up */
 } operations[] = {
 	{ "add", add, 0 },
 	{ "fetch-add", fetch_add, 0 },

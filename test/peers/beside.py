@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparisons in Python have in common: runs that alternate, and the median of the
-ratios of pairs with its interval."""
+"""Shared by the comparisons in Python: runs that alternate, and the median of the ratios of pairs
+with its interval."""
 
 import argparse
 import math
@@ -14,7 +14,7 @@ LOCUS = os.environ.get("LOCUS", "locus")
 
 
 def options(description, pairs, words, more=()):
-    """What the command line asks for; ends where no comparison is possible."""
+    """The options of the command line; exits if no comparison is possible."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -39,7 +39,7 @@ def options(description, pairs, words, more=()):
 
 
 def chosen(cases, words, of):
-    """The cases that have all the words; `of` tells a case's."""
+    """The cases that have all the words; of(case) gives those of a case."""
     found = [case for case in cases if set(words) <= {str(word) for word in of(case)}]
     return found or sys.exit(f"peers: no case has all of {' '.join(words)}")
 
@@ -63,7 +63,7 @@ def run(command, **more):
 
 
 def alternate(ours, theirs, pairs):
-    """What each returned, pair by pair; who begins changes from pair to pair."""
+    """What each returned, pair by pair; they take turns to begin a pair."""
     measured: list[list] = [[], []]
     for pair in range(pairs):
         for side in (0, 1) if pair % 2 else (1, 0):
@@ -72,8 +72,8 @@ def alternate(ours, theirs, pairs):
 
 
 def median_interval(values):
-    """Of the median, at 95 % or more: the k-th value from either end, by the binomial
-    distribution."""
+    """The confidence interval of the median, at 95 % or more: the k-th value from either end, by
+    the binomial distribution."""
     values, n = sorted(values), len(values)
     outside = k = 0
     while outside + 2 * math.comb(n, k) / 2**n <= 0.05:

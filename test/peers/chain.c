@@ -104,7 +104,7 @@ static double time_other(const struct other **at, uint64_t steps)
 	double begin = cpu_now();
 
 	*at = walk(*at, steps);
-	/* it is wanted, and before the clock is read */
+	/* keeps the walk, and keeps it before the next look at the clock */
 	__asm__ volatile("" : : "r"(*at) : "memory");
 	return (cpu_now() - begin) / (double)walked;
 }
@@ -181,7 +181,7 @@ static int compare(const struct machine *m, const struct point *p, unsigned pair
 	return 0;
 }
 
-/* Bytes of the data cache of that level; `otherwise` where nobody says. */
+/* Bytes of the data cache of that level; `otherwise` if they are not known. */
 static size_t cache(const struct machine *m, hwloc_obj_type_t type, size_t otherwise)
 {
 	hwloc_obj_t object = hwloc_get_obj_by_type(m->topology, type, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is installed of other ways to run actors: oneTBB, Taskflow, CAF. Each is as its own
-// documents say it is to be used: a message that is done schedules the next one of its actor.
+// Other ways to run actors, as far as they are installed: oneTBB, Taskflow, CAF. Each is used as
+// its documentation says: a message that is done schedules the next one of its actor.
 #include "executors.h"
 
 #include <atomic>

@@ -11,7 +11,7 @@ struct peers_work {
 	size_t actors, stride, words; /* stride: bytes from state to state; words of 4 in one */
 	uint64_t touched, hops;	      /* words of a message; messages of each actor */
 	char *states;
-	/* rises with each message that is not of the actor whose message the thread handled last */
+	/* counts messages of another actor than that of the thread's message before */
 	uint64_t *rows; /* NULL: not counted */
 };
 
@@ -30,7 +30,7 @@ static inline void peers_note(const struct peers_work *w, const void *actor)
 extern "C" {
 #endif
 
-/* s; NAN: it is not there */
+/* Each returns s; NAN: the library is not installed. */
 double peers_task_group(const struct peers_work *);
 double peers_enqueue(const struct peers_work *);
 double peers_taskflow(const struct peers_work *);

@@ -7,17 +7,17 @@
 //
 // Keys are scattered over all 64-bit numbers. Beside the sequential map they are consecutive, too:
 // its hash spreads those evenly, and fills its groups better than with other keys; the hash of ours
-// is keyed, and treats all alike. The goal, 1.5 at most, is one for scattered keys.
+// is keyed, and treats all alike. The goal, at most 1.5, is for scattered keys.
 //
 // All maps are full before the clock starts, have room for all keys from the start, and the same
 // hash function. Operations look up keys that are there, or replace their values. Candidates take
 // turns; a speed is operations over the CPU time of each thread, so preemption does not count.
 // Prints medians in millions of operations a second, and the median ratios of the pairs to the
 // fastest other map, with 95 % intervals: of single calls, and of batches of 256, which no other
-// map has. Ends with 1 where a goal is missed, or ours is slower beyond doubt. What others do more
-// or less: oneTBB and libcuckoo lock for a lookup, so a value may be of any type; cds_lfht replaces
-// a value in place, without regard to a removal at the same time, and runs with QSBR, the cheapest
-// of liburcu's flavours.
+// map has. Ends with 1 where a goal is missed, or ours is slower beyond doubt. Differences: oneTBB
+// and libcuckoo lock for a lookup, so a value may be of any type; cds_lfht replaces a value in
+// place, without regard to a removal at the same time, and runs with QSBR, the cheapest of
+// liburcu's flavours.
 //
 //	hashmap [PAIRS [KEYS [READS [u|z]]]]
 #include <algorithm>
@@ -307,7 +307,7 @@ struct flat {
 };
 #endif
 
-// Those that this process may use.
+// The CPUs that this process may use.
 std::vector<unsigned> cpus()
 {
 	std::vector<unsigned> all;
@@ -363,7 +363,7 @@ std::vector<std::uint32_t> zipf_keys(std::size_t n)
 	return out;
 }
 
-// What a thread does, drawn as it goes.
+// The operations of a thread, drawn one by one.
 struct draw {
 	word state;
 	const work &w;
@@ -530,7 +530,7 @@ struct ratio {
 	}
 };
 
-// Prints the ratio. False: it is below the goal, or, where there is none (0), slower beyond doubt.
+// Prints the ratio. False: it is below the goal, or, without a goal (0), slower beyond doubt.
 bool tell_ratio(const std::vector<double> &ours, const std::vector<double> &theirs, double goal)
 {
 	const ratio r(ours, theirs);
@@ -542,7 +542,7 @@ bool tell_ratio(const std::vector<double> &ours, const std::vector<double> &thei
 	return goal > 0 ? r.value >= goal : r.high >= 0.95;
 }
 
-// A row. `goals`: of single calls, and of batches. Returns whether both are reached.
+// Prints a row. `goals`: of single calls, and of batches. Returns whether both are reached.
 bool compare(const work &w, const std::vector<candidate> &all, unsigned pairs,
 	     const double (&goals)[2])
 {

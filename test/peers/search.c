@@ -10,10 +10,10 @@
  *	std::lower_bound	left out where there was no C++ compiler
  *
  * One pinned thread, the same array and keys, all on huge pages; both in turn, first the one, then
- * the other. Keys are so many that nothing learns them. Prints medians, that of the ratios with its
- * 95 % interval, and ends with 1 where the tree misses a goal: 1.15 times as fast as the S+ tree at
- * 16 KiB, and 1.3 times from 256 KiB. Rows without a goal tell what the parts are worth: ours
- * called for each packet, and ours with AVX2. For a quiet machine.
+ * the other. There are too many keys for a branch predictor to learn. Prints medians, that of the
+ * ratios with its 95 % interval, and ends with 1 where the tree misses a goal: 1.15 times as fast
+ * as the S+ tree at 16 KiB, and 1.3 times from 256 KiB. Rows without a goal show what the parts are
+ * worth: ours called for each packet, and ours with AVX2. For a quiet machine.
  */
 #include <math.h>
 #include <sched.h>
@@ -86,7 +86,7 @@ INLINE unsigned rank_u64(const uint64_t *line, __m256i q)
 	return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(less)) / 4;
 }
 #else
-/* As the compiler makes it. */
+/* Left to the compiler. */
 #define SPLUS_TARGET
 typedef int32_t vector_u32;
 typedef int64_t vector_u64;
@@ -164,7 +164,7 @@ static void search_theirs(const struct scene *s, const struct other *o, const vo
 		o->search(memory, key_at(s, first + i), CALL, s->answers);
 }
 
-/* s a key. */
+/* s per key. */
 static double time_ours(const struct scene *s, size_t first, size_t count)
 {
 	double begin = cpu_now();
@@ -182,7 +182,7 @@ static double time_theirs(const struct scene *s, const struct other *o, const vo
 	return (cpu_now() - begin) / (double)count;
 }
 
-/* The first answers of all are the same. */
+/* Whether the first answers of both are the same. */
 static bool agree(const struct scene *s, const struct other *o, const void *memory)
 {
 	uint32_t ours[CALL];
@@ -252,7 +252,7 @@ static void compare(struct scene *s, const struct other *o, const void *memory, 
 	print_times(s, what, ours, theirs, goal, &s->missed);
 }
 
-/* Ours in other ways. */
+/* Our tree called for each packet, and with other sets of instructions. */
 static void compare_parts(struct scene *s, const struct other *o, const void *memory)
 {
 	tree_search *const ours = s->ours;
@@ -292,7 +292,7 @@ static void build_tree(struct scene *s, struct arena *arena)
 	void *memory = map(arena, bytes);
 	double begin;
 
-	memset(memory, 0, bytes); /* what the kernel takes for new pages is not part of it */
+	memset(memory, 0, bytes); /* so that page faults don't count as building */
 	begin = clock_now();
 	tree_build(&s->tree, s->sorted, s->n, s->width, memory);
 	printf("u%-2u %7zu KiB  the tree was built in %.3g ms, and takes %.1f %% of the array\n",

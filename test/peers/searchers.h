@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other ways to search a sorted array, each as fast as we could write it: no header, but what
- * search.c includes once for each width of keys, with KEY, NAME(function) and RANK(line, key). All
- * give indexes of the sorted array. The elements are a power of two.
+ * Other ways to search a sorted array, each as fast as we could write it. search.c includes this
+ * file once for each width of keys, with KEY and NAME(function). All searches give indexes of the
+ * sorted array. The number of elements is a power of two.
  */
 #define FAN (64 / sizeof(KEY))
 

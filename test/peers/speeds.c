@@ -29,7 +29,7 @@ struct world {
 	struct message message[ACTORS];
 	uint64_t left;
 	_Atomic uint64_t handled;
-	double at; /* s: when it was */
+	double at; /* s: when the last one was handled */
 };
 
 static void open_world(struct world *w, const struct executor *executor, unsigned threads,
@@ -101,7 +101,7 @@ static void sleep_for(double s)
 	nanosleep(&t, NULL);
 }
 
-/* s from wake() to the note of it, the median. */
+/* Median time (s) from wake() until the woken thread has noted the time. */
 static double wake_time(struct world *w, void (*wake)(struct world *, unsigned))
 {
 	double took[WAKES];
@@ -159,7 +159,7 @@ static double bare_wake_time(void)
 	return took;
 }
 
-/* *idle: share of a CPU, of all threads. */
+/* s until the first message is handled. *idle: CPU time of all threads, as a share of one CPU. */
 static double first_message(const struct executor *executor, double *idle)
 {
 	enum { SECONDS = 10 };

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Prints them; whether all are as fast as they are to be. */
+/* Prints them; returns whether all reach their goals. */
 bool speeds_reached(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most programs use. Nothing of it needs the C++ library when it is linked.
+// std::lower_bound, which most programs use. It needs no C++ library when it is linked.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

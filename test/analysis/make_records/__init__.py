@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes records of machines and runs that never were, for the tests of the analysis: valid,
-repeatable, with every status. Each benchmark has a model."""
+"""Makes synthetic records for the tests of the analysis: valid, reproducible, with every status.
+Each benchmark has a model."""
 
 from .counters import OWN, Model, count, event
 from .lines import BENCHMARKS, FLAGS, as_written, flag, machine_record, record, run_id, write

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was counted beside the times."""
+"""Adds counters to synthetic records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .machines import Line
 
 Model = Callable[
     [Line], Optional[float]
-]  # what an event counts for each unit of a trial; None: it can't be counted in that trial
+]  # count of an event per unit of a trial; None: it can't be counted in that trial
 OWN = {
     "minor-faults": "minor_faults",
     "major-faults": "major_faults",
@@ -18,11 +18,11 @@ OWN = {
     "involuntary-switches": "involuntary",
     "migrations": "migrations",
     "steal": "steal",
-}  # in a trial's noise
+}  # the kernel's counters, and their keys in a trial's noise
 
 
 def event(name: str, source: Optional[str] = "papi", turn: int = 0, **changes: Any) -> Line:
-    """Of a header's counters; `turn` is its pass."""
+    """An event of a header's counters; `turn` is its pass."""
     why = None if source else "no PMU: this virtual machine has none; ask for one"
     found = {
         "name": name,
@@ -37,8 +37,8 @@ def event(name: str, source: Optional[str] = "papi", turn: int = 0, **changes: A
 def count(
     lines: list[Line], events: dict[str, tuple[Line, Model]], slower: float = 1.001, **changes: Any
 ) -> list[Line]:
-    """A record with counters: these events, and the kernel's own; without events, those alone.
-    `slower`: what counting costs."""
+    """A record with counters: these events, if any, and always those of the kernel. `slower`:
+    time with counting over time without."""
     passes = 1 + max((e["pass"] or 0 for e, _ in events.values()), default=0)
     told = {
         "asked": list(events),
@@ -103,7 +103,7 @@ def _ratio(counters: list[Line]) -> list[Line]:
 
 
 def _own(trial: Line) -> list[Line]:
-    """The kernel's own, which every trial has."""
+    """The kernel's counters, which every trial has."""
     found = []
     for name, key in OWN.items():
         total = trial["noise"][key] if trial["noise"] else None

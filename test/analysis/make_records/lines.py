@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole record: points that are flagged, measured, and written as the program writes them."""
+"""A whole record: flags points, measures them, and writes them as the program does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def flag(points: list[Point], every: int = 4) -> list[Point]:
 def record(
     machine: Machine, points: list[Point], run: str, seed: int = 1, **changes: Any
 ) -> list[Line]:
-    """A whole run."""
+    """The lines of a whole run."""
     rng = random.Random(seed)
     lines = [header(machine, run, rng, **changes)]
     at = 0.1
@@ -77,7 +77,7 @@ def machine_record(name: str) -> list[Line]:
 
 
 def lean(value: Any) -> Any:
-    """Without what is null, or empty, as trial and samples lines are written."""
+    """A copy without null and empty values, as trial and samples lines are written."""
     if isinstance(value, list):
         return [lean(one) for one in value]
     if not isinstance(value, dict):
@@ -86,13 +86,13 @@ def lean(value: Any) -> Any:
     return {key: one for key, one in slim.items() if one is not None and one != [] and one != {}}
 
 
-# What the program says of its benchmarks; test_report holds it against the program.
+# Benchmark lines as the program writes them; test_generic compares them with the program's.
 BENCHMARKS: Line = json.loads(Path(__file__).parents[1].joinpath("benchmarks.json").read_text())
 
 
 def _described(trials: list[Line]) -> Line:
-    """The benchmark line of these trials, which say themselves what their numbers are; the rest
-    is the program's, where they have its parameters."""
+    """The benchmark line of these trials: metrics are those of the trials; the rest is that of the
+    program's own line, if all their parameters are in it."""
     told = BENCHMARKS.get(trials[0]["benchmark"], {})
     known = {p["name"] for p in told.get("parameters", [])}
     if any(set(t.get("parameters") or {}) - known for t in trials):
@@ -156,7 +156,7 @@ def _described(trials: list[Line]) -> Line:
 
 
 def _told(trial: Line) -> Line:
-    """As a trial line tells it: what its benchmark's line says, or the rest of it, is left out."""
+    """The trial as it is written: without what its benchmark line has, or readers can derive."""
     counters = trial.get("counters", [])
     always = [c["name"] in OWN and not c.get("per_thread") for c in counters]
     own = {c["name"]: c for c, is_own in zip(counters, always) if is_own}
@@ -188,12 +188,12 @@ def _told(trial: Line) -> Line:
     return cast(Line, lean(asked))
 
 
-UNSAID = ("unmapped", "misplaced", "huge_bytes")  # where zero
+UNSAID = ("unmapped", "misplaced", "huge_bytes")  # left out where zero
 
 
 def as_written(lines: list[Line]) -> list[Line]:
-    """Trials that tell all of themselves become those of a record, behind a line for each
-    benchmark; what is a record stays one."""
+    """Turns complete trials into those of a record, behind a line for each benchmark. Lines that
+    are a record already stay as they are."""
     if any(line["type"] == "benchmark" for line in lines):
         return lines
     trials: dict[tuple[str, str], list[Line]] = {}

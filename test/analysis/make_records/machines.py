@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that never were, and what the header of a run says of them."""
+"""Synthetic machines, and the header of a run on one of them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Machine:
     model: str
     cpu_nodes: int
     memory_nodes: int = 0  # without CPUs
-    cores: int = 8  # of a node
+    cores: int = 8  # per node
     local: float = 90e9  # B/s of a node's memory to its own cores
-    remote: float = 0.55  # of that, from another node
+    remote: float = 0.55  # share of `local` from another node
     virtual: Optional[str] = None
     governor: Optional[str] = "performance"
 

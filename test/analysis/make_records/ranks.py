@@ -17,8 +17,8 @@ def over_ranks(
     kind: str = "u32",
     pages: str = "thp",
 ) -> Point:
-    """An array in parts, one a rank: half of what it takes to send keys and answers is hidden
-    behind the search."""
+    """Variant distributed of search: an array in parts, one for each rank. Half of the time that
+    sending keys and answers takes is hidden behind the search."""
     key = key_time("best", "", size // ranks, threads) * (1.3 if kind == "u64" else 1)
     wire = (12 if kind == "u64" else 8) * (ranks - 1) / ranks
     spent = PACKET * threads * wire / 10e9 / 2

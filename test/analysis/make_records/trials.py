@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A point to be measured, and the lines that it makes."""
+"""Points: trials with given results, and the lines of a record that they make."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLES = 12  # in a batch
 
 @dataclass
 class Point:
-    """What is to be measured, and what is to come out."""
+    """A trial, and the results that it is to have."""
 
     benchmark: str
     variant: str
@@ -29,7 +29,7 @@ class Point:
     unit: str = "pass"
     amount: Optional[tuple[str, str, float]] = None  # metric, unit, amount of a unit of work
     headline: Optional[tuple[str, str, float]] = (
-        None  # metric, unit, value, where neither that nor time is: as steady as time
+        None  # metric, unit, value, if it is neither `amount` nor time; varies as time does
     )
     bind: str = "layout"
     on_node: Optional[dict[str, int]] = None
@@ -45,7 +45,7 @@ class Point:
     ratios: list[tuple[str, str, str, float]] = field(
         default_factory=list
     )  # parameter, of, to, and the time of the other
-    other: str = "0" * 16  # its id
+    other: str = "0" * 16  # id of the other
     pairs: Optional[Line] = None
 
     @property
@@ -62,7 +62,7 @@ class Point:
 
 
 def measure(point: Point, run: str, rng: random.Random, at: float) -> list[Line]:
-    """The samples of a point, and its trial."""
+    """The samples lines of a point, and its trial line."""
     if point.status in ("impossible", "failed"):
         return [_trial(point, run, [], [], at)]
     batches, noisy = [], []

@@ -13,8 +13,8 @@ def checkpoint(
     bodies: tuple[str, ...] = ("loop", "reverse"),
     apart: float = 1.0,
 ) -> list[Point]:
-    """One pair of counters for all, and one for each; `apart`: what taking the two of a pair
-    apart makes of the time."""
+    """A pair of counters for all threads, and one for each thread. `apart`: the share of the cost
+    of sharing that is left when the two counters of a pair lie on lines of their own."""
     points = []
     for body in bodies:
         floor = 0.8e-9 if body == "loop" else 6e-9

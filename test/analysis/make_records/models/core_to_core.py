@@ -20,8 +20,8 @@ def core_to_core(
     crowding: Optional[float] = 1.02,
     protocols: Any = PROTOCOLS,
 ) -> list[Point]:
-    """Cores two by two; four share an L3, one node is one package. The odd ones take 1.5 times
-    as long as they should."""
+    """All pairs of cores; four cores share an L3, and each node is a package. Pairs with an odd
+    core take 1.5 times as long as others."""
     return [
         Point(
             "core-to-core",

@@ -33,7 +33,7 @@ def kmeans(
     prunes: tuple[str, ...] = ("auto",),
     **ladder: Any,
 ) -> list[Point]:
-    """Published shapes, but for what `ladder` says; `best` is 20 times as fast."""
+    """Published ratios, except those in `ladder`; `best` is 20 times as fast as 2p."""
     pairs = int(work["points"]) * work["clusters"]
     points = []
     for n in threads:

@@ -14,9 +14,9 @@ CACHES = (
     (32 << 10, 2.2e-9),
     (1 << 20, 4.0e-9),
     (22 << 20, 15e-9),
-)  # bytes; s for each load while in it, then:
+)  # bytes of a cache; s per load within it. Beyond all:
 MEMORY = 82e-9
-TLBS = ((64, 3e-9), (1536, 12e-9))  # pages; s more for each load beyond
+TLBS = ((64, 3e-9), (1536, 12e-9))  # entries; additional s per load beyond that many pages
 
 
 def time_of_load(lines: float, pages: float) -> float:

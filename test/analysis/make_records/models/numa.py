@@ -12,7 +12,7 @@ from ..trials import Point
 def numa(
     machine: Machine, kernels: tuple[str, ...] = ("sum", "triad"), size: int = 1 << 30
 ) -> list[Point]:
-    """Placements, kernels and layouts; the matrix. Bandwidth from a model: the slowest part of
+    """Placements, kernels and layouts; the matrix. In the model of bandwidth the slowest part of
     the work decides."""
     pages = size // PAGE
     n, m = machine.cpu_nodes, machine.cores

@@ -15,16 +15,16 @@ LEVELS = (
     (1 << 20, 3e-9),
     (22 << 20, 9e-9),
     (1 << 62, 40e-9),
-)  # s for a step of a search, by what is searched
+)  # bytes; s per step of a search in that many
 MISSED, DEALT, PACKET = (
     3.5e-9,
     2.5e-9,
     128,
-)  # s for a branch that goes wrong half of the time, and to deal a key
+)  # s per branch that is mispredicted half of the time; s to deal a key; keys
 DEALERS = ("whole", "routed", "divided", "weighted", "stealing")
 OWNED = DEALERS[2:]
 UNIFORM, ZIPF, HOT = ("uniform", 0.0), ("zipf", 1.0), ("hot", 0.9)
-BUSIEST = {UNIFORM: 1.0, ZIPF: 4.0, HOT: 7.2}  # times the mean
+BUSIEST = {UNIFORM: 1.0, ZIPF: 4.0, HOT: 7.2}  # work of the busiest searcher over the mean
 
 
 def step(size: float) -> float:
@@ -32,8 +32,8 @@ def step(size: float) -> float:
 
 
 def key_time(variant: str, method: str, size: int, owners: int) -> float:
-    """Halving: a step of the whole array, or of a part, on what that step has of it; of a part
-    the first steps are foreseen."""
+    """s per key of a binary search. The time of a step follows from the bytes that it may touch in
+    the array, or in a searcher's part of it; in a part, the first branches are predicted."""
     steps, first = math.log2(size / 4), math.log2(owners)
     if variant == "best":
         return steps * 0.12e-9 + step(size) / 10

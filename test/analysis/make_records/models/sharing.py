@@ -22,7 +22,7 @@ CROSSING = 60e-9  # s for a line, from core to core
 def sharing(
     machine: Machine, threads: tuple[int, ...] = (1, 2, 4, 8, 16), line: int = 64
 ) -> list[Point]:
-    """Words on one line and apart, locks; distances. On one line the threads take turns."""
+    """Words on one line and on separate lines, locks; distances. On one line threads take turns."""
     points = []
     for name, floor in FLOOR.items():
         variant, lock = ("lock", {"lock": name}) if name in LOCKS else (name, {})
@@ -65,7 +65,7 @@ DISTANCES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
 def distances(operation: str, threads: int, relative: dict[int, float]) -> list[Point]:
-    """A curve, by its times relative to words far apart."""
+    """The curve of variant distance, given by its times relative to words far apart."""
     return [
         Point(
             "sharing",
