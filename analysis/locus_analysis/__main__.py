@@ -169,8 +169,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR|FILE.html",
         type=Path,
         help=(
-            "where to: a folder, for report.html in it, or the name of the page; default: the"
-            " folder of the first FILE"
+            "a folder, in which report.html is made, or the name of the page; default: the folder"
+            " of the first FILE"
         ),
     )
     command.add_argument(
@@ -185,16 +185,16 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "summary",
-        help="print the card of a machine: on one screen what it is and costs",
+        help="print the card of a machine: what it is, and what its parts cost, on one screen",
         description=(
-            "Prints on one screen, for each host, what records say of it: caches and TLBs,"
-            " bandwidth, latency from core to core, what false sharing and a wrong first touch"
-            " cost, what workloads gain - each with how far it can be trusted - and what spoils"
-            " measuring there. Of several runs of a host the last of each trial counts."
+            "Prints a screen for each host: caches and TLBs, bandwidth, core-to-core latency, what"
+            " false sharing and a wrong first touch cost, what workloads gain, and how certain"
+            " each of these is; then what disturbs measuring there. If a host has measured a trial"
+            " several times, the last one counts."
         ),
         epilog=(
             "certain: known within 5 %. rough: the interval is wider, or there is none. noisy:"
-            " others' work disturbed it, and may have moved it. cannot tell: with the reason, what"
+            " other work disturbed it, and may have shifted it. cannot tell: with the reason, what"
             " to do, and what is safe until then. Exit status: 0 good; 2 a file is missing or is no"
             " record."
         ),
@@ -211,9 +211,9 @@ def _parser() -> argparse.ArgumentParser:
         description=(
             "Finds plateaus and edges in curves of latency over working set, from the curve alone,"
             " names them - L1, L2, L3, memory from cycle; L1 and L2 TLB from page-random - and"
-            " holds them against what the system reports. From curves of sharing over distance: the"
-            " bytes that keep words of different threads apart, held against the line that is"
-            " reported."
+            " compares them with what the system reports. In curves of sharing over distance it"
+            " finds the padding that words of different threads need, and compares it with the"
+            " cache line that the system reports."
         ),
         epilog="Exit status: 0 good, whatever was found; 2 a file is missing or is no record.",
     )
@@ -230,12 +230,12 @@ def _parser() -> argparse.ArgumentParser:
         "export",
         help="write records for other tools",
         description=(
-            "Writes to standard output a flat row for each trial and metric: what tells the trial"
-            " from others, its parameters, the value with its 95 % interval in base units, and"
-            " why there is none. As CSV, a column for each parameter; as JSON Lines (jsonl), an"
-            " object a row. google-benchmark is the JSON of that library, of one host: an entry for"
-            " each batch and one for the median, in ns, for its tools/compare.py; cpu_time repeats"
-            " real_time."
+            "Writes a flat row for each trial and metric to standard output: host, run, trial and"
+            " its parameters, the value with its 95 % interval in base units, or why there is"
+            " none. CSV has a column for each parameter; JSON Lines (jsonl) an object for each row."
+            " google-benchmark is the JSON of that library, for its tools/compare.py and for"
+            " records of one host: an entry for each batch and one for the median, in ns; cpu_time"
+            " repeats real_time."
         ),
         epilog="Exit status: 0 good; 2 a file is missing or is no record.",
     )
@@ -252,11 +252,11 @@ def _parser() -> argparse.ArgumentParser:
         "validate",
         help="check records against their format",
         description=(
-            "Checks each line of the records against the format, strictly: keys and types of lines"
-            " that the format does not have are errors. Each line that is not as it should be is"
-            " told with its file and number, and what was expected."
+            "Checks each line of the records strictly against the format: keys and types of lines"
+            " that the format does not have are errors. For each wrong line it prints the file, the"
+            " number of the line, and what was expected."
         ),
-        epilog="Exit status: 0 all is as the format says; 2 something is not, or is missing.",
+        epilog="Exit status: 0 all lines are valid; 2 a line is not, or a file is missing.",
     )
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
     command.set_defaults(run=_validate)

@@ -193,7 +193,7 @@ def _cited(lines: Sequence[Series]) -> list[str]:
     sources = dict.fromkeys(r["source"] for r in rows)
     if not rows:
         return []
-    text = f"Grey, in the same shapes: published of {'; '.join(machines)}; times belong to it."
+    text = f"Grey, same marks: published of {'; '.join(machines)}; compare shapes, not times."
     return [text, *(f"{key}: {published.sources()[key]}" for key in sources)]
 
 

@@ -22,7 +22,7 @@ CERTAIN, ROUGH, NOISY, UNTOLD = "certain", "rough", "noisy", "cannot tell"
 MEANING = {
     CERTAIN: "known within 5 %",
     ROUGH: "the interval is wider, or there is none",
-    NOISY: "others' work disturbed it, and may have moved it",
+    NOISY: "other work disturbed it, and may have shifted it",
     UNTOLD: "the reason, what to do, and what is safe until then",
 }
 WITHIN = 0.05  # of the value: the half width of an interval that still counts as certain
@@ -141,7 +141,7 @@ def text(card: Card) -> str:
         lines += _paragraph("missing", card.missing)
     lines += ["", *_paragraph("results", " · ".join(card.results))]
     for i, spoiler in enumerate(card.spoilers):
-        lines += _spoiler("" if i else "spoils", spoiler)
+        lines += _spoiler("" if i else "problems", spoiler)
     return "\n".join(_printable(line.rstrip()) for line in lines)
 
 

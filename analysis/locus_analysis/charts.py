@@ -78,13 +78,13 @@ PAGES_HELP = (
     " using them."
 )
 MATRIX_HELP = (
-    "Rows: node of the threads; columns: node of the memory. The darker, the greater; below a value"
+    "Rows: node of the threads; columns: node of the memory. Darker is greater; below each value is"
     " its ratio to the best."
 )
 DRIFT_HELP = (
-    "Each mark stands for neighbouring samples of one trial: their median, and a grey line from"
-    " least to greatest. A level row means a steady machine. Strokes at the foot: samples with"
-    " evidence of noise. ↑: goes on above the frame."
+    "Each mark is the median of neighbouring samples of one trial, its grey line their range. Marks"
+    " on one level mean a steady machine. Strokes at the foot: samples with evidence of noise."
+    " ↑: the range goes on above the frame."
 )
 FLAGGED, GOOD = "datum.flag !== null", "datum.flag === null"
 
@@ -504,7 +504,9 @@ def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
     )
     numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
     extra = (
-        [f"▲ (open): of a flagged trial, here {', '.join(map(str, numbers))}."] if numbers else []
+        [f"▲ (open): samples of flagged trials, here {', '.join(map(str, numbers))}."]
+        if numbers
+        else []
     )
     return picture(name, title, DRIFT_HELP, [], [chart], data, extra)
 

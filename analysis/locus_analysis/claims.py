@@ -207,7 +207,7 @@ def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
         return {"verdict": AGREES, "why": ""}
     if value["high"] < low or high < value["low"]:
         return {"verdict": DIFFERS, "why": f"expected {expected}"}
-    return {"verdict": UNSURE, "why": f"its interval allows {expected}, and that it is not"}
+    return {"verdict": UNSURE, "why": f"only part of its interval is {expected}"}
 
 
 def bounds(expected: str) -> tuple[float, float]:

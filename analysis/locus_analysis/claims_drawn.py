@@ -14,7 +14,7 @@ from .described import Described, curved
 Row = dict[str, Any]
 
 KIND = "ratio"  # the metric that a claim's rows have
-HELP = "What was published, and what it is here; {}. Lines across are 95 % intervals."
+HELP = "Ratios of published claims (grey: as published); {}. Lines across are 95 % intervals."
 
 
 def pictures(
@@ -24,7 +24,7 @@ def pictures(
     claims = [c for c in claims if "part" not in c]
     rows = [_drawn(of, c, r) for c in claims for r in c["rows"]]
     meant = {c["name"]: c["claim"] for c in claims}
-    metric = {"unit": "1", "better": None, "help": "how many times as much"}
+    metric = {"unit": "1", "better": None, "help": "the ratio that each claim is about"}
     alike = replace(
         of,
         ratios=(),

@@ -88,7 +88,7 @@ def _names(of: Described, rows: Sequence[Row]) -> dict[str, str]:
 
 def _meaning(of: Described, kind: str) -> str:
     said = [r["help"] for r in of.ratios if r["name"] == kind]
-    return said[0] if len(said) == 1 else "time, or rate, of the one over that of the other"
+    return said[0] if len(said) == 1 else "ratio of the two sides' times, or rates"
 
 
 def _bars(of: Described, rows: Sequence[Row], name: str, title: str) -> list[Picture]:

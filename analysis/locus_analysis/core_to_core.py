@@ -33,9 +33,9 @@ NAMED = 12  # CPUs that stand out, in a sentence
 CROWDED = 1.1
 
 HELP = (
-    "Median time in which a line goes from one CPU to another (there and back are one measurement:"
-    " both halves are alike). The darker, the longer; hover for values. CPUs that share a core,"
-    " a cache or a node are side by side; lines: a new node."
+    "Median time in which a cache line goes from one CPU to another (half a round trip, so both"
+    " halves of the map are equal). Darker is longer; hover for values. CPUs that share a core,"
+    " a cache or a node are side by side; lines separate nodes."
 )
 
 

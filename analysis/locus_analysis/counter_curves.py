@@ -16,8 +16,8 @@ from .levels import Finding
 Row = dict[str, Any]
 
 HELP = (
-    "Above the time, below it what was counted for each {per}, on the same axis; lines across"
-    " points are 95 % intervals. What could not be counted, or may not have been, is not drawn."
+    "On top the time, below it the counts per {per}, over the same axis; lines across points are"
+    " 95 % intervals. Counts that are missing or doubtful are not drawn."
 )
 ROWS = 4  # counters in a picture, below the time: it fits a printed page
 COLUMNS, SMALL = 3, 205  # settings side by side, at most; pixels of a panel's width then

@@ -95,17 +95,16 @@ TLB_HELP = (
 )
 CHAINS_HELP = (
     "Time per load when several independent chains are followed at once: the core overlaps their"
-    " misses (memory-level parallelism). Grey dotted: what it would be if they overlapped without"
-    " limit."
+    " misses (memory-level parallelism). Grey dotted: if all overlapped fully."
 )
 LOADED_HELP = (
-    "Latency while other threads load memory, over the bandwidth that these achieve: level as long"
-    " as memory has room, steep at its limit."
+    "Latency while other threads load memory, over the bandwidth that these achieve: flat as long"
+    " as memory has bandwidth to spare, steep at its limit."
 )
 PUBLISHED_HELP = (
-    "Grey: figures published of other machines, blue: this one. Shapes can be compared; times"
-    " belong to the machines. Where the published element is an int, packed in lines, levels below"
-    " memory read lower than with one pointer a line."
+    "Grey: figures published of other machines, blue: this one. Compare shapes, not times. Where"
+    " the published element is an int, packed in lines, levels below memory are lower than with"
+    " one pointer a line."
 )
 
 

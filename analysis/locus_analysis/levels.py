@@ -585,7 +585,7 @@ def _rename(found: Sequence[Finding], page: int) -> None:
             if same:
                 level.verdict = f"the end of {' and of '.join(same)}"
             elif edge:
-                level.verdict = "nothing found apart ends there"
+                level.verdict = "no level found elsewhere ends there"
 
 
 HEAD = ("level", "plateau", "ns", "cycles", "ends at", "reported", "")

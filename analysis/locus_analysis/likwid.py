@@ -151,8 +151,8 @@ def _parse(path: Path) -> list[Counted]:
             )
             if part == "Raw" and table and table.line != number:
                 raise BadInput(
-                    f"{where}: region {match[1]} is here a second time in group {match[2]}: one run"
-                    " a file, please"
+                    f"{where}: region {match[1]} is here a second time in group {match[2]}: give a"
+                    " file for each run"
                 )
             columns = 0
         elif cells[0] == "STRUCT" or not any(cells):
@@ -345,9 +345,9 @@ def _trial(
         return next(iter(one.values()))
     told = " and ".join(sorted({str(c["region"]["calls"]) for c in candidates}))
     why = (
-        f"fits {len(one)} trials alike"
+        f"fits {len(one)} trials equally well"
         if one
-        else f"was entered {calls:.0f} times, and by the records {told} times"
+        else f"was entered {calls:.0f} times by this table, but {told} times by the records"
     )
     notes.append(
         f"{file}: region {region} {why}: it is left out; give each table with the record of its run"

@@ -220,7 +220,7 @@ def _until_then(line: Optional[int]) -> str:
         else f"a line of {size_text(line)} apart, the size that the system reports"
     )
     return (
-        f"Until it is, keep words of different threads {guess}. Next: measure longer, with nothing"
+        f"Until then, keep words of different threads {guess}. Next: measure longer, with nothing"
         " else running: locus sharing --variant distance --time-budget 5min"
     )
 

@@ -15,9 +15,9 @@ Row = dict[str, Any]
 REACHED, MISSED, OPEN = "reached", "missed", "open"
 
 HELP = (
-    "How many times as long as locus another library took for the same work, side by side"
-    " (logarithmic axis): right of 1 locus is faster, left of it slower; whiskers are 95 %"
-    " intervals, thick strokes the ratios that were wanted."
+    "Time of another library over that of locus for the same work, side by side (logarithmic"
+    " axis): right of 1 locus is faster, left of it slower; whiskers are 95 % intervals, thick"
+    " strokes goals."
 )
 
 

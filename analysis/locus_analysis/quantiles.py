@@ -15,7 +15,7 @@ from .described import Described
 Row = dict[str, Any]
 
 LINES = 14  # in a panel; if there are more, those of the largest settings are drawn
-HELP = "What share of all took no longer (to the right: ever fewer exceptions)."
+HELP = "The share of all that took no longer than this (to the right: ever rarer exceptions)."
 
 
 def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> list[Picture]:

@@ -48,12 +48,12 @@ from .summary import MOST, cards
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
 MEANING = {
-    "noisy": "others disturbed the samples",
-    "unconverged": "the interval stayed wider than wanted",
+    "noisy": "other work disturbed the samples",
+    "unconverged": "the interval is wider than the target",
     "misplaced": "pages were not where they should be",
     "wrong": "the answer was not right",
     "impossible": "this machine cannot do it",
-    "failed": "it broke off",
+    "failed": "an error ended it",
     "interrupted": "it was stopped",
 }
 

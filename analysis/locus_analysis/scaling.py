@@ -19,8 +19,8 @@ Row = dict[str, Any]
 
 HELP = (
     "{} over the number of MPI ranks (both axes logarithmic); lines across points are 95 %"
-    " intervals. Strong: the same {} for all; weak: as much for each rank. Grey dotted: what it"
-    " would be if ranks cost nothing."
+    " intervals. Strong: the same {} for all; weak: as much for each rank. Grey dotted: ideal"
+    " scaling."
 )
 ITSELF: Row = {"value": 1.0, "low": None, "high": None, "flag": None, "status": "ok"}
 

@@ -27,7 +27,7 @@ def _load(trials: Sequence[Row]) -> Iterator[Spoiler]:
     if noisy:
         measured = sum(t["value"] is not None for t in trials)
         yield Spoiler(
-            f"others' work disturbed {noisy} of {measured} results",
+            f"other work disturbed {noisy} of {measured} results",
             "ps -eo pcpu,pid,user,comm --sort=-pcpu | head",
         )
 
@@ -38,7 +38,7 @@ def _limits(machine: Row) -> Iterator[Spoiler]:
         yield Spoiler(f"the cgroup allows {quota:.3g} CPUs' time", "sbatch --exclusive ...")
     topology = machine["topology"]
     if topology["allowed"] != topology["online"]:
-        yield Spoiler(f"CPUs {topology['allowed']} of {topology['online']} may be used")
+        yield Spoiler(f"only CPUs {topology['allowed']} of {topology['online']} may be used")
 
 
 def _clocks(header: Row) -> Iterator[Spoiler]:

@@ -96,7 +96,7 @@ def plain(points: int = 3) -> list[Line]:
 def test_records_without_counters_say_nothing_of_them(tmp_path: Path) -> None:
     page = make(tmp_path, machine_record("one"))
     assert "Counters of" not in page.text and "counted" not in page.text
-    assert "The kernel's own" not in page.text
+    assert "Counted by the kernel" not in page.text
     assert not any("counter" in name for name in some(page.ids))
 
 
@@ -213,8 +213,8 @@ def test_what_counting_cost_is_told(slower: float, apart: bool, tmp_path: Path) 
     assert (cost["n"], cost["known"], len(cost["apart"])) == (3, 3, 3 if apart else 0)
     assert cost["median"] == pytest.approx(slower)
     page = make(tmp_path / "page", lines)
-    assert ("the two 95 % intervals do not meet" in page.text) == apart
-    assert ("The two 95 % intervals meet in all of them" in page.text) == (not apart)
+    assert ("the two 95 % intervals do not overlap" in page.text) == apart
+    assert ("The two 95 % intervals overlap in all of them" in page.text) == (not apart)
 
 
 def test_without_intervals_nothing_is_concluded_of_the_cost(tmp_path: Path) -> None:
@@ -271,8 +271,8 @@ def quiet(lines: list[Line]) -> list[Line]:
 def test_where_nothing_happened_a_sentence_says_so(tmp_path: Path) -> None:
     lines = count(quiet(plain()), {})
     page = make(tmp_path, lines)
-    assert f"The kernel's own: {', '.join(OWN)} were zero in all 3 trials." in page.text
-    assert "something happened" not in page.text and "Counters of" not in page.text
+    assert f"Counted by the kernel: {', '.join(OWN)} were zero in all 3 trials." in page.text
+    assert "not zero" not in page.text and "Counters of" not in page.text
 
 
 def test_what_happened_is_told_of_the_trials_in_which_it_did(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_what_happened_is_told_of_the_trials_in_which_it_did(tmp_path: Path) -> 
     assert line["id"] == trials([lines])[1]["id"]
     assert [c["text"] for c in line["cells"]] == ["7", "12.5 ms"]
     assert (
-        "something happened in 1 of 3 trials (migrations in 1, steal in 1)"
+        "Counted by the kernel: not zero in 1 of 3 trials (migrations in 1, steal in 1)"
         in make(tmp_path / "page", lines).text
     )
 
@@ -480,7 +480,7 @@ def test_runs_with_and_without_counters_make_one_page(tmp_path: Path) -> None:
     assert len(panels(page, "latency")) == 1 and "2025-03-12" in str(
         panels(page, "latency")[0]["title"]["text"]
     )
-    assert page.text.count("something happened") == 2
+    assert page.text.count("Counted by the kernel: not zero") == 2
 
 
 def test_a_resumed_run_keeps_what_both_parts_counted(tmp_path: Path) -> None:

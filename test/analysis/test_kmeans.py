@@ -64,7 +64,7 @@ ONE, MANY, PADDING, LEFT, OWN = (
     "On one thread 2q is faster than 2p.",
     "On many threads 2q is slower than 2p.",
     "Padding cures it.",
-    "What is left of it with padding.",
+    "The cost that padding leaves.",
     "Not sharing beats both.",
 )
 TIMES = {"q2": "2q", "padded": "2q-padded", "p3": "3p", "private": "private-padded"}
@@ -172,9 +172,7 @@ def rank_run(
     made = [best(2, {**SMALL_CASE, "points": str(n)}, time, spent) for n, time, spent in of_points]
     changes = {"started": f"2025-03-14T09:{ranks:02}:00.000Z", **changes}
     lines = record(machine, made, run_id(f"{ranks} {changes}"), ranks=ranks, **changes)
-    for trial, (_, time, _) in zip(
-        trials([lines]), of_points
-    ):  # exact, for results by hand
+    for trial, (_, time, _) in zip(trials([lines]), of_points):  # exact, for results by hand
         next(m for m in trial["metrics"] if m["name"] == "time").update(
             value=time, ci=[time * 0.99, time * 1.01]
         )

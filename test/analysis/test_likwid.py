@@ -518,7 +518,7 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
     found = likwid.join(
         records.tables(records.read([first, second])), likwid.read([elsewhere]), notes
     )
-    assert not found and "fits 2 trials alike" in notes[0]
+    assert not found and "fits 2 trials equally well" in notes[0]
 
 
 def test_of_several_beside_it_the_one_of_its_name(tmp_path: Path) -> None:
@@ -543,12 +543,12 @@ def test_of_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         tmp_path, record, give(tmp_path / "n1.csv", table() + table(region="numa_other_1"))
     )
     assert (
-        "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out"
-        in capsys.readouterr().err
+        "region numa_static_0 was entered 6 times by this table, but 9 times by the records: it"
+        " is left out" in capsys.readouterr().err
     )
     assert (
-        "region numa_static_0 was entered 6 times, and by the records 9 times: it is left out"
-        in page.text
+        "region numa_static_0 was entered 6 times by this table, but 9 times by the records: it"
+        " is left out" in page.text
     )
     assert (
         "no trial of these records was measured in region numa_other_1" in page.text

@@ -129,7 +129,7 @@ def test_a_gain_is_the_product_of_its_parts() -> None:
     [
         (10, "ok", AGREES, ""),
         (30, "ok", DIFFERS, "expected > 1"),
-        (20, "ok", UNSURE, "its interval allows > 1, and that it is not"),
+        (20, "ok", UNSURE, "only part of its interval is > 1"),
         (10, "noisy", UNSURE, "whole is noisy"),
         (10, "unconverged", AGREES, ""),
     ],
@@ -451,7 +451,7 @@ def test_published_times_stand_beside_the_published_setting_alone(whole: Whole) 
     theirs = {f.value for f in published.figures("search", "time per packet")}
     assert theirs <= {value for _, value in grey}
     cited = str([row["line"] for row in page.rows("line", "row")])
-    assert "Grey, in the same shapes: published of 2x Intel Xeon Gold 5218" in cited
+    assert "Grey, same marks: published of 2x Intel Xeon Gold 5218" in cited
     assert "jsl2023: Johnny's Software Lab" in cited
 
 
@@ -499,7 +499,7 @@ def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
     for p in own:
         p.status, p.reasons = "impossible", ["a dispatcher and 8 searchers don't fit on 2 CPUs"]
     text = text_of(make(tmp_path, record(NINE, own, RUN)))
-    assert f"{len(own)} impossible" in text and "held against" not in text
+    assert f"{len(own)} impossible" in text and "Published claims" not in text
 
 
 def test_types_keys_and_pages_have_panels_of_their_own(tmp_path: Path) -> None:

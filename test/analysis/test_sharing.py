@@ -478,7 +478,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     assert made == {*of_each, "sharing-ratios.svg", "steadiness.svg"} | (
         {"sharing-bars.svg", "core-to-core-bars.svg", *claimed_of} if threads > 1 else set()
     )
-    assert ("Published: What two threads cost is that" in page.text) == (threads > 1)
+    assert ("Published: Two threads are slow because" in page.text) == (threads > 1)
 
 
 def test_what_could_not_be_measured_makes_a_page(tmp_path: Path) -> None:
@@ -504,7 +504,7 @@ def test_several_runs_have_each_their_own(tmp_path: Path) -> None:
     page = make(tmp_path, *runs)
     for machine in (ONE, TWO):
         assert f"{machine.host}: Words that different threads update need 128 B" in page.text
-        assert f"{machine.host}: Published: What two threads cost is that" in page.text
+        assert f"{machine.host}: Published: Two threads are slow because" in page.text
 
 
 # Core to core.
@@ -741,8 +741,8 @@ def test_the_conclusion_tells_all_settings() -> None:
     ]
     assert cause["conclusion"] == "differs in 4 of 4 settings"
     assert claims.result([cause]) == (
-        "Published: What two threads cost is that tick and count lie together. Here: differs in 4"
-        " of 4 settings."
+        "Published: Two threads are slow because tick and count lie together. Here: differs in 4 of"
+        " 4 settings."
     )
     assert claims.result([]) is None
 

@@ -311,7 +311,7 @@ def test_names_do_not_command_the_terminal() -> None:
     screen(made)
 
 
-# What spoils.
+# What disturbs measuring.
 
 
 def spoiled(**machine: Any) -> list[str]:

@@ -85,7 +85,9 @@ def test_the_card_of_a_real_suite(locus, tmp_path):
     assert lines[0].startswith("locus ") and f" · {os.uname().nodename} · " in lines[0]
     words = ("certain", "rough", "noisy", "cannot tell")
     told = [
-        line for line in lines if line[11:26].strip() and not line.startswith(("results", "spoils"))
+        line
+        for line in lines
+        if line[11:26].strip() and not line.startswith(("results", "problems"))
     ]
     assert any(line.endswith(words) for line in some(told))
     assert any(line.startswith("results    ") for line in lines)
