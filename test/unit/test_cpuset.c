@@ -65,17 +65,27 @@ static void one_cpu(void **state)
 	hwloc_bitmap_free(none);
 }
 
-static void what_was_inherited(void **state)
+static void expect_inherited(void)
 {
 	struct affinity a;
 
-	(void)state;
+	put_on = -1;
 	assert_int_equal(affinity_inherit(&a), 0);
 	expect_many(a.allowed);
 	assert_int_equal(a.cpus, 3);
+	assert_int_equal(a.threads, 0);
 	/* on all of them, of which the stand-in takes the last */
 	assert_int_equal(put_on, LAST_OF_MANY);
 	affinity_free(&a);
+}
+
+static void what_was_inherited(void **state)
+{
+	(void)state;
+	expect_inherited();
+	setenv("LD_PRELOAD", "what may bind threads", 1);
+	expect_inherited();
+	unsetenv("LD_PRELOAD");
 }
 
 /* More CPUs than any set has room for: an error, and neither a loop nor a guess. */

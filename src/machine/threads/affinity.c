@@ -137,16 +137,29 @@ static void free_masks(hwloc_bitmap_t *mask, unsigned n)
 	free(mask);
 }
 
-int affinity_inherit(struct affinity *a)
+/*
+ * Whether nobody binds our threads: who pins them one by one pins the first one, too. OpenMP does
+ * it in a parallel region, but says before that it will. A preloaded library may do anything.
+ */
+static bool unbound(hwloc_const_bitmap_t mine)
+{
+	return hwloc_bitmap_weight(mine) >= (int)sysconf(_SC_NPROCESSORS_ONLN) &&
+	       omp_get_proc_bind() == omp_proc_bind_false && !getenv("LD_PRELOAD") &&
+	       !pinned_by_likwid();
+}
+
+/* Reads the CPUs of each of OpenMP's threads. */
+static int read_threads(struct affinity *a)
 {
 	unsigned threads = (unsigned)omp_get_max_threads();
 	hwloc_bitmap_t *mask = calloc(threads, sizeof(hwloc_bitmap_t));
 	int failed = 0;
 
-	*a = (struct affinity){ .allowed = hwloc_bitmap_alloc() };
 	a->cpu_of = calloc(threads, sizeof(*a->cpu_of));
-	if (!mask || !a->cpu_of || !a->allowed)
-		goto fail;
+	if (!mask || !a->cpu_of) {
+		free(mask);
+		return -1;
+	}
 #pragma omp parallel num_threads(threads) default(none) shared(a, mask) reduction(| : failed)
 	{
 		if (omp_get_thread_num() == 0)
@@ -156,28 +169,36 @@ int affinity_inherit(struct affinity *a)
 	}
 	/* Otherwise OpenMP's threads may spin during samples (OMP_WAIT_POLICY, KMP_BLOCKTIME). */
 	omp_pause_resource_all(omp_pause_soft);
-	errno = failed;
-	if (failed)
-		goto fail;
-	for (unsigned i = 0; i < a->threads; i++) {
+	for (unsigned i = 0; i < a->threads && !failed; i++) {
 		hwloc_bitmap_or(a->allowed, a->allowed, mask[i]);
 		a->cpu_of[i] = hwloc_bitmap_first(mask[i]);
 	}
-	add_places(a->allowed);
-	a->cpus = (unsigned)hwloc_bitmap_weight(a->allowed);
-	if (a->threads > 1 && !hwloc_bitmap_isequal(mask[0], mask[1])) {
-		a->bound_by = who("a launcher");
-	} else {
+	if (a->threads < 2 || failed || hwloc_bitmap_isequal(mask[0], mask[1]))
 		a->threads = 0;
-		if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN) || pinned_by_likwid())
-			a->bound_by = who("taskset or cpuset");
+	free_masks(mask, threads);
+	errno = failed;
+	return failed ? -1 : 0;
+}
+
+int affinity_inherit(struct affinity *a)
+{
+	*a = (struct affinity){ .allowed = cpuset_get() };
+	if (!a->allowed)
+		return -1;
+	if (!unbound(a->allowed)) {
+		if (read_threads(a))
+			goto fail;
+		add_places(a->allowed);
 	}
+	a->cpus = (unsigned)hwloc_bitmap_weight(a->allowed);
+	if (a->threads)
+		a->bound_by = who("a launcher");
+	else if (a->cpus < (unsigned)sysconf(_SC_NPROCESSORS_ONLN) || pinned_by_likwid())
+		a->bound_by = who("taskset or cpuset");
 	if (cpuset_set(a->allowed))
 		goto fail;
-	free_masks(mask, threads);
 	return 0;
 fail:
-	free_masks(mask, threads);
 	affinity_free(a);
 	return -1;
 }
