@@ -205,6 +205,13 @@ def test_another_machine_in_the_environment_is_ignored(locus, tmp_path, read):
     assert (described.status, described.err) == (0, "") and "on node:2 core:4 pu:1" in described.out
 
 
+def test_no_plugin_is_loaded_to_start(locus):
+    """hwloc's plugins took half of the time to start, and find devices, for which nobody asks."""
+    done = locus("numa --dry-run", env={"LD_DEBUG": "files"})
+    assert done.status == 0 and "libhwloc.so" in done.err
+    assert not re.findall(r"file=.*(?:/hwloc_\w+|libxml2|libOpenCL)\.so", done.err)
+
+
 def test_topology_says_what_is_left_by_a_cpuset(locus, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
