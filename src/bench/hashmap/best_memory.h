@@ -7,7 +7,7 @@
 
 enum { BEST_HUGE_PAGE = 2 << 20 };
 
-/* take() returns zeroed memory, aligned to a cache line; NULL: there is none. */
+/* take() returns zeroed memory, aligned as a bucket is (best_bucket.h); NULL: there is none. */
 struct best_memory {
 	void *(*take)(void *from, size_t bytes);
 	void (*give)(void *from, void *memory, size_t bytes);
