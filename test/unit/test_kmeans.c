@@ -588,8 +588,8 @@ static void clusters_share_no_line(void **state)
 			assert_true(STRIDE(d, real, false) - LOCK_AT(d, real, false) -
 					    sizeof(struct spin_lock) <
 				    LINE);
-			assert_int_equal(SUM_AT(d, real, true) % APART, 0);
-			assert_int_equal(STRIDE(d, real, true) % APART, 0);
+			assert_int_equal(SUM_AT(d, real, true) % PADDED, 0);
+			assert_int_equal(STRIDE(d, real, true) % PADDED, 0);
 			assert_true(SUM_AT(d, real, true) >= d * real);
 		}
 }

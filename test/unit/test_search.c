@@ -434,8 +434,7 @@ static void ranges_are_as_long_or_as_heavy(void **state)
 				assert_int_equal(ranges_even(&r, &few, parts[p]), 0);
 				check_ranges(&r, &few);
 				ranges_free(&r);
-				assert_int_equal(ranges_weighted(&r, &few, parts[p], 0, 1 << 10),
-						 0);
+				assert_int_equal(ranges_weighted(&r, &few, parts[p], 1 << 10), 0);
 				check_ranges(&r, &few);
 				ranges_free(&r);
 				assert_int_equal(ranges_even(&r, &many, parts[p]), 0);
@@ -444,8 +443,7 @@ static void ranges_are_as_long_or_as_heavy(void **state)
 					assert_in_range(r.begin[i + 1] - r.begin[i],
 							100000 / parts[p], 100000 / parts[p] + 1);
 				ranges_free(&r);
-				assert_int_equal(ranges_weighted(&r, &many, parts[p], 0, 1 << 14),
-						 0);
+				assert_int_equal(ranges_weighted(&r, &many, parts[p], 1 << 14), 0);
 				check_ranges(&r, &many);
 				ranges_free(&r);
 			}
@@ -467,7 +465,7 @@ static void weighted_ranges_are_as_heavy(void **state)
 	assert_non_null(keys);
 	recipe_fill_stream(&r, keys, 0, KEYS);
 	assert_int_equal(ranges_even(&even, &r, PARTS), 0);
-	assert_int_equal(ranges_weighted(&weighted, &r, PARTS, 0, 1 << 14), 0);
+	assert_int_equal(ranges_weighted(&weighted, &r, PARTS, 1 << 14), 0);
 	partition_32(keys, KEYS, &even, cut, next);
 	assert_true(cut[1] > 0.85 * KEYS);
 	partition_32(keys, KEYS, &weighted, cut, next);

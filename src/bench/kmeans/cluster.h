@@ -8,21 +8,24 @@
 #include <stdint.h>
 
 #include "kit/spin.h"
-#include "base/apart.h"
 
 /*
  * Offsets in a cluster of d dimensions, in bytes; the mean is at 0. Packed into whole lines, or
- * mean and sums APART. `real`: bytes of a value of the mean; sums are double.
+ * mean and sums PADDED apart: two lines, which no adjacent-line prefetcher joins. A longer stride
+ * would put the clusters into few sets of the first-level cache: at 512 bytes, 64 means fill all
+ * the sets that they can be in, if the cache has 8 ways and 64 sets. `real`: bytes of a value of
+ * the mean; sums are double.
  */
 #define LINE		    64
-#define ROUND_UP(bytes, to) (((bytes) + (to)-1) / (to) * (to))
+#define PADDED		    (2 * LINE)
+#define ROUND_UP(bytes, to) (((bytes) + (to) - 1) / (to) * (to))
 #define SUM_AT(d, real, apart) \
-	ROUND_UP((size_t)(d) * (real), (apart) ? (size_t)APART : sizeof(double))
+	ROUND_UP((size_t)(d) * (real), (apart) ? (size_t)PADDED : sizeof(double))
 #define COUNT_AT(d, real, apart) (SUM_AT(d, real, apart) + (size_t)(d) * sizeof(double))
 #define LOCK_AT(d, real, apart)	 (COUNT_AT(d, real, apart) + sizeof(uint64_t))
 #define STRIDE(d, real, apart)                                       \
 	ROUND_UP(LOCK_AT(d, real, apart) + sizeof(struct spin_lock), \
-		 (apart) ? (size_t)APART : (size_t)LINE)
+		 (apart) ? (size_t)PADDED : (size_t)LINE)
 
 /* The same as structs, for the two dimensions of Sestoft's program. */
 struct cluster {
@@ -32,8 +35,8 @@ struct cluster {
 	struct spin_lock lock;
 };
 struct padded_cluster {
-	_Alignas(APART) double mean[2];
-	_Alignas(APART) double sum[2];
+	_Alignas(PADDED) double mean[2];
+	_Alignas(PADDED) double sum[2];
 	uint64_t count;
 	struct spin_lock lock;
 };
@@ -48,9 +51,9 @@ CHECK_OFFSETS(struct padded_cluster, true);
 _Static_assert(sizeof(struct cluster) == LINE, "2q: mean, sums, count and lock are one line");
 _Static_assert(sizeof(struct spin_lock) == 4, "2q: the lock has 4 bytes");
 _Static_assert(offsetof(struct padded_cluster, sum) - offsetof(struct padded_cluster, mean) ==
-			       APART &&
+			       PADDED &&
 		       sizeof(struct padded_cluster) - offsetof(struct padded_cluster, sum) ==
-			       APART,
+			       PADDED,
 	       "2q-padded: adding to the sums does not touch the means' lines");
 
 /* A thread's own sums and count of one cluster. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "bench/search/ranges.h"
@@ -42,9 +43,10 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int ranges_weighted(struct ranges *r, const struct recipe *recipe, unsigned parts, unsigned stream,
-		    size_t samples)
+int ranges_weighted(struct ranges *r, const struct recipe *recipe, unsigned parts, size_t samples)
 {
+	/* no thread searches it: the ranges must fit keys that they were not made from */
+	const unsigned stream = UINT_MAX - 1;
 	size_t *at = calloc(samples, sizeof(*at));
 
 	if (!at || allocate(r, parts)) {

@@ -22,11 +22,10 @@ struct ranges {
 
 /*
  * Cut an array of at least `parts` elements into ranges: with equal numbers of elements, or of
- * equal weight, estimated from the first `samples` keys of a stream. -1 with errno ENOMEM.
+ * equal weight, estimated from `samples` keys of a stream of their own. -1 with errno ENOMEM.
  */
 int ranges_even(struct ranges *, const struct recipe *, unsigned parts);
-int ranges_weighted(struct ranges *, const struct recipe *, unsigned parts, unsigned stream,
-		    size_t samples);
+int ranges_weighted(struct ranges *, const struct recipe *, unsigned parts, size_t samples);
 void ranges_free(struct ranges *);
 
 #endif

@@ -48,7 +48,7 @@ static int cut_ranges(struct state *s, const struct trial *t)
 {
 	const unsigned parts = s->way->kind == REMOTE ? ranks_of(t->ranks) : s->searchers;
 
-	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, 0, WEIGHED)
+	return s->way->weighted ? ranges_weighted(&s->ranges, &s->recipe, parts, WEIGHED)
 				: ranges_even(&s->ranges, &s->recipe, parts);
 }
 
