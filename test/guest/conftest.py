@@ -77,8 +77,8 @@ def count_retries(name, came_of_it):
 @pytest.fixture(scope="session")
 def booted(request, boot):
     """booted(guest): {command: Done, or Died}. The first call starts all guests of that
-    architecture, two at a time, since a guest mostly uses one CPU. Rarely an emulated kernel hangs
-    or ends; a guest that does so twice fails.
+    architecture, two at a time, since a guest mostly uses one CPU; the one with most steps first.
+    Rarely an emulated kernel hangs or ends; a guest that does so twice fails.
     """
     steps: dict = {}  # by guest, in the order of the tests
     for item in request.session.items:
@@ -97,10 +97,11 @@ def booted(request, boot):
         def result(name):
             if name not in running:
                 kind = guests.GUESTS[name].architecture
+                longest_first = sorted(steps.items(), key=lambda its: -len(its[1]))
                 running.update(
                     {
                         guest: pool.submit(boot_twice, guest, list(own))
-                        for guest, own in steps.items()
+                        for guest, own in longest_first
                         if guests.GUESTS[guest].architecture == kind
                     }
                 )

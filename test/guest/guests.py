@@ -179,7 +179,6 @@ GUESTS = {
     "smt": guest(
         (4, 1024), (4, 1024), threads=2, cpu="max,vendor=GenuineIntel"
     ),  # QEMU's AMD processors have no hardware threads
-    "balancing": guest((2, 1024), (2, 1024), kernel="numa_balancing=enable"),
     "cortex-a57": guest(
         (1, 1024), (1, 1024), cpu="cortex-a57", architecture=ARM64
     ),  # without single-instruction atomics (LSE)

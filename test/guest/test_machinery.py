@@ -13,17 +13,36 @@ import guests
 import pytest
 
 TESTS = pathlib.Path(__file__).parents[1]
+FINE, HANGS = "echo fine; exit 3", "echo before; sleep 1000"
+AFTER = "echo after; pidof sleep; nonsense"
+KILLS, NEVER = "echo c >/proc/sysrq-trigger", "echo never"
 
 
-def test_a_step_that_kills_the_guest_takes_no_other_with_it(boot):
-    came_of_it = boot(
-        "one",
-        ["echo fine; exit 3", "echo c >/proc/sysrq-trigger", "echo never"],
-        called="machinery",
+@pytest.fixture(scope="module")
+def came_of_it(boot, tmp_path_factory):
+    """{step: what came of it}: of a first guest whose emulator ends at once, and of a second one
+    that the fourth step kills."""
+    qemu, folder = guests.GUESTS["one"].architecture.qemu, tmp_path_factory.mktemp("bin")
+    (folder / qemu).write_text(
+        f'#!/bin/sh\nmkdir {folder}/called 2>/dev/null && exit 3\nexec {shutil.which(qemu)} "$@"\n',
+        encoding="utf-8",
     )
-    fine, died, never = came_of_it.values()
+    (folder / qemu).chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        steps = [FINE, HANGS, AFTER, KILLS, NEVER]
+        return boot("one", steps, limit=3, called="machinery", boots=2)
+
+
+def test_what_a_dead_guest_left_undone_is_done_by_another(came_of_it):
+    fine = came_of_it[FINE]
     assert (fine.status, fine.out) == (3, "fine\n")
-    for one in died, never:
+    assert "ended before this step did (QEMU's status 3)" in fine.before
+
+
+def test_a_step_that_kills_the_guest_takes_no_other_with_it(came_of_it):
+    assert [came_of_it[step].out for step in (FINE, AFTER)] == ["fine\n", "after\n"]
+    for one in came_of_it[KILLS], came_of_it[NEVER]:
         assert (
             "ended before this step did" in str(one)
             and "Kernel panic" in str(one)
@@ -31,9 +50,8 @@ def test_a_step_that_kills_the_guest_takes_no_other_with_it(boot):
         )
 
 
-def test_a_step_that_hangs_is_ended(boot):
-    steps = ["echo before; sleep 1000", "echo after; pidof sleep; nonsense"]
-    hung, after = boot("one", steps, limit=3, called="machinery").values()
+def test_a_step_that_hangs_is_ended(came_of_it):
+    hung, after = came_of_it[HANGS], came_of_it[AFTER]
     assert (hung.status, hung.out) == (137, "before\n")
     assert (after.status, after.out) == (
         127,
@@ -44,21 +62,6 @@ def test_a_step_that_hangs_is_ended(boot):
 def test_a_guest_that_hangs_is_ended(boot):
     (died,) = boot("one", ["echo fine"], deadline=0.1, called="machinery").values()
     assert "ended after 0.1 s" in str(died)
-
-
-def test_what_a_dead_guest_left_undone_is_done_by_another(boot, tmp_path, monkeypatch):
-    """With an emulator that ends at once when it is first called."""
-    qemu = guests.GUESTS["one"].architecture.qemu
-    emulator = tmp_path / qemu
-    emulator.write_text(
-        f"#!/bin/sh\nmkdir {tmp_path}/called 2>/dev/null && exit 3\nexec {shutil.which(qemu)}"
-        ' "$@"\n',
-        encoding="utf-8",
-    )
-    emulator.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    (done,) = boot("one", ["echo fine"], called="machinery", boots=2).values()
-    assert done.out == "fine\n" and "ended before this step did (QEMU's status 3)" in done.before
 
 
 IN_A_THREAD = """
