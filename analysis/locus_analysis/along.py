@@ -4,54 +4,57 @@ figures in grey."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Optional
 
 from . import axes, charts, curves, described, published
 from .charts import GREY, Picture
 from .curves import HALF, RANKED, WIDE, Panel, Series
-from .described import Described, Group
+from .described import Bands, Described, Group, place_of
 
 Row = dict[str, Any]
 
 SCALED = "Lines across points are 95 % intervals."
+PUBLISHED = (
+    "Grey: figures published of other machines; in colour: this one. Compare shapes, not times."
+)
+Words = Callable[[Row, str], Row]  # a value and its unit as text
+NO_MACHINE: Row = {"topology": {"cpus": None, "caches": []}}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the pictures of a run have in common."""
+
+    of: Described
+    trials: Sequence[Row]  # all that the run drew: a line has the same colour in all pictures
+    machine: Row = field(default_factory=lambda: NO_MACHINE)
+    bands: Callable[[str, Sequence[Row]], Optional[Bands]] = lambda x, trials: None
 
 
 def over(
-    of: Described,
-    among: Sequence[Row],
-    machine: Row,
-    x: str,
-    groups: Sequence[Group],
-    metric: str,
-    name: str,
-    title: str,
+    scene: Scene, x: str, groups: Sequence[Group], metric: str, name: str, title: str
 ) -> list[Picture]:
     """A panel for each group."""
-    several = described.differing([g.setting for g in groups])
-    lines = [_lines(of, among, x, g, metric) for g in groups]
-    axis = axes.x_axis(of, x, [s for own in lines for s in own])
-    y = axes.y_axis(of, metric, [s for own in lines for s in own])
-    width = HALF if len(groups) > 1 else WIDE
-    drawn = [
-        (
-            g.trials,
-            [
-                Panel(
-                    of.words(g.setting, several),
-                    axis,
-                    y,
-                    [*_ideal(of, x, metric, own), *own],
-                    width,
-                    height=250 if len(groups) > 1 else curves.HEIGHT,
-                    marks=axes.marks(of, x, axis, machine),
-                )
-            ],
-        )
-        for g, own in zip(groups, lines)
-    ]
+    of, several = scene.of, described.differing([g.setting for g in groups])
+    lines = [series(scene, x, g, metric) for g in groups]
+    axis = axes.x_axis(of, x, curves.points(s for own in lines for s in own))
+    y = axes.y_axis(of, metric, curves.points(s for own in lines for s in own))
+    width, height = (HALF, 250) if len(groups) > 1 else (WIDE, curves.HEIGHT)
+    drawn, said = [], {}
+    for g, own in zip(groups, lines):
+        ideal, bands = _ideal(of, x, metric, own), scene.bands(x, g.trials)
+        marks = () if bands else axes.marks(of, x, axis, scene.machine)
+        words = of.words(g.setting, several)
+        panel = Panel(words, axis, y, [*ideal, *own], width, height, bands, marks)
+        drawn.append((g.trials, [panel]))
+        said[bands.help if bands else ""] = True
+        said[IDEAL if ideal else ""] = True
     cited = [*_ringed(of, lines), *_cited([s for own in lines for s in own])]
-    return curves.in_parts(drawn, name, title, _help(of, x, metric, groups), lambda _: cited)
+    help_text = " ".join(filter(None, (_help(of, x, metric, groups), *said)))
+    return curves.in_parts(drawn, name, title, help_text, lambda _: cited)
 
 
 def _ringed(of: Described, lines: Sequence[Sequence[Series]]) -> list[str]:
@@ -60,63 +63,63 @@ def _ringed(of: Described, lines: Sequence[Sequence[Series]]) -> list[str]:
 
 
 def of_metrics(
-    of: Described,
-    among: Sequence[Row],
-    machine: Row,
-    x: str,
-    groups: Sequence[Group],
-    metrics: Sequence[str],
-    name: str,
-    title: str,
+    scene: Scene, x: str, groups: Sequence[Group], metrics: Sequence[str], name: str, title: str
 ) -> list[Picture]:
     """Pictures of further metrics: a panel for each metric and each group that has it."""
-    several = described.differing([g.setting for g in groups])
+    of, several = scene.of, described.differing([g.setting for g in groups])
     drawn = []
     for metric in metrics:
-        of_metric = [(g, _lines(of, among, x, g, metric)) for g in groups]
-        series = [s for _, own in of_metric for s in own]
-        axis, y = axes.x_axis(of, x, series), axes.y_axis(of, metric, series)
+        of_metric = [(g, series(scene, x, g, metric)) for g in groups]
+        points = curves.points(s for _, own in of_metric for s in own)
+        axis, y = axes.x_axis(of, x, points), axes.y_axis(of, metric, points)
+        marks = axes.marks(of, x, axis, scene.machine)
         for g, own in of_metric:
-            if not any(p["value"] is not None for s in own for p in s.rows):
-                continue
-            said = ", ".join(filter(None, (metric, of.words(g.setting, several))))
-            found = axes.marks(of, x, axis, machine)
-            panel = Panel(said, axis, y, own, HALF, height=190, marks=found)
-            drawn.append(([t for t in g.trials if has(t, metric)], [panel]))
+            if any(p["value"] is not None for p in curves.points(own)):
+                said = ", ".join(filter(None, (metric, of.words(g.setting, several))))
+                panel = Panel(said, axis, y, own, HALF, 190, marks=marks)
+                drawn.append(([t for t in g.trials if has(t, metric)], [panel]))
     words = [f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in metrics]
     said = f"What else was measured. {SCALED}"
-    return curves.in_parts(drawn, name, f"{title}: {', '.join(metrics)}", said, lambda _: [*words])
+    return curves.in_parts(drawn, name, f"{title}: {', '.join(metrics)}", said, lambda _: words)
 
 
-def _lines(of: Described, among: Sequence[Row], x: str, group: Group, metric: str) -> list[Series]:
-    found = []
-    own = described.lines(of, group.trials, among)
+def series(
+    scene: Scene,
+    x: str,
+    group: Group,
+    metric: str,
+    said: Words = axes.said,
+) -> list[Series]:
+    """The lines of a group; of metrics but the headline only those with a value."""
+    of, found = scene.of, []
+    own = described.lines(of, group.trials, scene.trials)
     for i, line in enumerate(own):
-        colour, shape, dash = curves.style(line)
+        placed = [(at, t) for t in line.trials if (at := place_of(of, t, x)) is not None]
+        several = len(own) if x in of.parameters or x == "threads" else 1
         rows = [
-            _point(t, beside(float(described.value_of(of, t, x)), i, len(own)), metric)
-            for t in sorted(line.trials, key=lambda t: float(described.value_of(of, t, x)))
+            _point(t, _aside(at, i if several > 1 else 0, several), metric, said)
+            for at, t in sorted(placed, key=lambda of_trial: of_trial[0])
         ]
         if metric == of.headline or any(r["value"] is not None for r in rows):
-            found.append(Series(line.name, colour, shape, rows, dash))
+            found.append(Series(line.name, *curves.style(line), rows))
     return [*_published(of, x, group, own, metric, found), *found]
 
 
-def beside(x: float, place: int, several: int) -> float:
+def _aside(x: float, place: int, several: int) -> float:
     """Where to draw a point: lines are shifted a little, so that they do not cover each other."""
     step: float = (1 + min(0.03, 0.12 / max(several, 1))) ** (place - (several - 1) / 2)
     return x * step
 
 
-def _point(trial: Row, x: float, metric: str) -> Row:
+def _point(trial: Row, x: float, metric: str, said: Words) -> Row:
     of = trial["metrics"].get(metric) or {}
     value = {key: of.get(key) for key in ("value", "low", "high")}
-    unit = of.get("unit") or "1"
     point = curves.point({**trial, **value}, x)
     ring = published.lesson(trial["benchmark"]).get("ringed", {})
     ringed = (trial["metrics"].get(ring.get("metric")) or {}).get("value") or 0
     is_ringed = bool(ring) and ringed >= ring["from"]
-    return {**point, **axes.said(value, unit), "trial": in_words(trial), "ring": is_ringed}
+    words = said(value, of.get("unit") or "1")
+    return {**point, **words, "trial": in_words(trial), "ring": is_ringed}
 
 
 def in_words(trial: Row) -> str:
@@ -128,32 +131,42 @@ def _help(of: Described, x: str, metric: str, groups: Sequence[Group]) -> str:
     """What is drawn, and what the names of the lines mean."""
     what = of.metrics.get(metric, {}).get("help") or metric
     better = charts.BETTER[of.metrics.get(metric, {}).get("better")]
-    line = {described.line_of(of, t) for g in groups for t in g.trials}
-    meant = [
-        f"{v}: {of.variants[v]}"
-        for v in of.variants
-        if line == {"variant"} and any(t["variant"] == v for g in groups for t in g.trials)
-    ]
-    of_line = of.parameters.get(of.lines, {}).get("help")
-    if line == {of.lines} and of_line:
-        meant = [f"{of.lines}: {of_line}"]
-    return f"{metric}{better}: {what}; over {x}. {SCALED} {'; '.join(meant)}".strip()
+    trials = [t for g in groups for t in g.trials]
+    line = {described.line_of(of, t) for t in trials}
+    meant = []
+    if line == {"variant"}:
+        shown = {t["variant"] for t in trials}
+        meant = [f"{v}: {said}" for v, said in of.variants.items() if v in shown]
+    elif len(line) == 1:
+        meant = [
+            f"{parameter}: {help}"
+            for parameter in line
+            if (help := of.parameters.get(parameter, {}).get("help"))
+        ]
+    named = f" {'; '.join(meant)}." if meant else ""
+    return f"{metric}{better}: {what}; over {x}. {SCALED}{named}".replace("..", ".")
+
+
+IDEAL = "Grey dotted: perfect scaling."
 
 
 def _ideal(of: Described, x: str, metric: str, lines: Sequence[Series]) -> list[Series]:
-    """The line of perfect scaling; only where the benchmark declares a ratio over threads."""
-    if x != "threads" or not any(
-        r["parameter"] == "threads" and r["metric"] == metric for r in of.ratios
-    ):
+    """Perfect scaling, where it can be expected: over threads, if the benchmark declares a ratio
+    over them, of the best line; of each line if the lesson says so of this axis."""
+    each = x in published.lesson(of.name).get("ideal", [])
+    compared = any(r["parameter"] == "threads" and r["metric"] == metric for r in of.ratios)
+    if not each and not (x == "threads" and compared):
         return []
     power = 1 if of.metrics[metric]["better"] == "higher" else -1
-    first = [(s.rows[0]["x"], s.rows[0]["value"]) for s in lines if s.name and s.rows[0]["value"]]
-    if not first:
-        return []
-    least, value = min(first, key=lambda p: -power * p[1])
-    most = max(p["x"] for s in lines for p in s.rows)
-    rows = [curves.bare(n, value * (n / least) ** power) for n in (least, most)]
-    return [Series("", GREY, "circle", rows, "dotted", 1, points=False)]
+    starts = [s.rows[0] for s in lines if s.name and s.rows]
+    first = [(p["x"], p["value"]) for p in starts if p["value"]]
+    if first and not each:
+        first = [min(first, key=lambda p: -power * p[1])]
+    most = max((p["x"] for p in curves.points(lines)), default=0)
+    return [
+        curves.bare_line([(n, value * (n / least) ** power) for n in (least, most)])
+        for least, value in first
+    ]
 
 
 def _published(
@@ -166,7 +179,7 @@ def _published(
 ) -> list[Series]:
     """Published figures in grey, in the shape of the line that they belong to, up to the largest
     measured x."""
-    reach = max((p["x"] for s in drawn for p in s.rows), default=0.0)
+    reach = max((p["x"] for p in curves.points(drawn)), default=0.0)
     shape = {line.name: (i, RANKED[line.place % len(RANKED)][1]) for i, line in enumerate(lines)}
     found = []
     for p in (*published.points(of.name, metric, x), *published.placed(of.theirs, x)):
@@ -177,24 +190,70 @@ def _published(
             continue
         i, own_shape = shape[name]
         row = {
-            **curves.bare(beside(p.x, i, len(lines)), p.value),
+            **curves.bare(_aside(p.x, i, len(lines)), p.value),
             **axes.said({"value": p.value, "low": None, "high": None}, of.metrics[metric]["unit"]),
             "trial": f"published: {p.said}",
             "source": p.source,
         }
-        found.append(Series("", GREY, own_shape, [row]))
+        found.append(Series("", GREY, own_shape, "solid", [row]))
     return found
 
 
 def _cited(lines: Sequence[Series]) -> list[str]:
     """The sources of the grey points."""
-    rows = [r for s in lines for r in s.rows if "source" in r]
+    rows = [r for r in curves.points(lines) if "source" in r]
     machines = dict.fromkeys(r["trial"].split(": ", 1)[1].split(";")[0] for r in rows)
-    sources = dict.fromkeys(r["source"] for r in rows)
     if not rows:
         return []
     text = f"Grey, same marks: published of {'; '.join(machines)}; compare shapes, not times."
-    return [text, *(f"{key}: {published.sources()[key]}" for key in sources)]
+    return [text, *published.cited(r["source"] for r in rows)]
+
+
+def beside(scene: Scene, name: str, title: str) -> list[Picture]:
+    """Curves that others published, each with ours: a panel for each rule of the lesson."""
+    of, panels, shown = scene.of, [], []
+    sources: list[str] = []
+    for rule in published.lesson(of.name).get("curves", []):
+        where = {"variant": rule["variant"], **rule.get("where", {})}
+        own = [
+            t
+            for t in scene.trials
+            if where.items() <= of.setting(t).items()
+            and has(t, rule["metric"])
+            and place_of(of, t, rule["x"]) is not None
+        ]
+        if own:
+            figures = published.figures(of.name, rule["figures"], rule["variant"])
+            lines = _theirs(figures, rule["at"])
+            lines += series(scene, rule["x"], Group({}, own), rule["metric"])
+            points = curves.points(lines)
+            axis = axes.x_axis(of, rule["x"], points)
+            y = axes.y_axis(of, rule["metric"], points)
+            panels.append(Panel(rule["variant"], axis, y, lines))
+            shown += own
+            sources += [f.source for f in figures]
+    if not panels:
+        return []
+    help_text = f"{PUBLISHED} {published.lesson(of.name).get('caution', '')}".strip()
+    return [curves.draw(name, title, help_text, shown, panels, published.cited(sources), columns=1)]
+
+
+def _theirs(figures: Sequence[published.Figure], at: str) -> list[Series]:
+    """A line for each machine; of repeats the mean."""
+    by_machine: dict[str, dict[float, list[float]]] = {}
+    for f in figures:
+        machine = f"{published.short(f.machine)} ({f.source})"
+        by_x = by_machine.setdefault(machine, {})
+        by_x.setdefault(float(f.parameters[at]), []).append(f.value)
+    dashes = [*list(curves.DASHES)[1:], "solid"]
+    return [
+        curves.bare_line(
+            [(x, fmean(values)) for x, values in sorted(by_x.items())],
+            dashes[i % len(dashes)],
+            machine,
+        )
+        for i, (machine, by_x) in enumerate(by_machine.items())
+    ]
 
 
 def has(trial: Row, metric: str) -> bool:

@@ -13,8 +13,7 @@ from typing import Any, Optional
 import duckdb
 
 from . import units
-from .levels import UNUSABLE
-from .records import is_sound
+from .records import UNUSABLE, is_sound
 
 Row = dict[str, Any]
 

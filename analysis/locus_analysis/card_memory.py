@@ -7,9 +7,11 @@ from statistics import median
 from typing import Any, Optional
 
 from . import levels, units
+from .caches import curves, farther, reported_caches
 from .card import CERTAIN, NOISY, ROUGH, Host, Line, sure, time, times, untold, worst
-from .records import rows
-from .steps import size_text
+from .level import AGREES, BEYOND, UNREPORTED, Finding, Level
+from .records import UNUSABLE, rows
+from .tlb import reported_tlb
 
 Row = dict[str, Any]
 
@@ -31,21 +33,21 @@ def caches(host: Host) -> list[Line]:
     return lines
 
 
-def _last(host: Host, found: list[levels.Finding]) -> Optional[levels.Finding]:
+def _last(host: Host, found: list[Finding]) -> Optional[Finding]:
     """The last of several runs that has levels."""
     by_run = sorted(found, key=lambda f: (bool(f.levels), host.wholes.index(f.whole)))
     return by_run[-1] if by_run else None
 
 
-def _cache(host: Host, finding: levels.Finding, level: levels.Level) -> Line:
+def _cache(host: Host, finding: Finding, level: Level) -> Line:
     if level.time is None or level.plateau is None:
         reported = f", {level.reported} reported" if level.reported else ""
-        then = levels.farther(levels.reported_caches(host.machine))
+        then = farther(reported_caches(host.machine))
         return untold("caches", level.name, f"no plateau of its own{reported}", then)
     cycles = "" if level.cycles is None else f"{units.number(level.cycles)} cycles"
     edge, size, remark = level.edge, level.reported, ""
-    if level.verdict != levels.AGREES and edge:
-        size = f"~{size_text(edge.size)}"
+    if level.verdict != AGREES and edge:
+        size = f"~{units.size(edge.size)}"
         remark = f"{level.reported} reported" if level.reported else ""
     if level.name == "memory":
         size, remark = "", _in_part(host, level)
@@ -67,32 +69,32 @@ def _columns(size: str, seconds: float, cycles: str, remark: str) -> str:
     return f"{size:>8}  {time(seconds):>8}  {cycles:>11}  {remark}".rstrip()
 
 
-def _in_part(host: Host, level: levels.Level) -> str:
+def _in_part(host: Host, level: Level) -> str:
     """Says if caches may still serve a part of the largest size."""
-    if not level.plateau or level.plateau.last >= levels.BEYOND * _last_cache(host):
+    if not level.plateau or level.plateau.last >= BEYOND * _last_cache(host):
         return ""
-    return f"{size_text(level.plateau.last)} may be in a cache"
+    return f"{units.size(level.plateau.last)} may be in a cache"
 
 
 def _last_cache(host: Host) -> float:
-    caches = levels.reported_caches(host.machine)
-    return max((size for sizes in caches.values() for size in sizes), default=0.0)
+    found = reported_caches(host.machine)
+    return max((size for sizes in found.values() for size in sizes), default=0.0)
 
 
 def _sizes(host: Host) -> str:
-    caches = levels.reported_caches(host.machine)
-    reported = [f"L{n} {size_text(max(sizes))}" for n, sizes in sorted(caches.items())]
+    caches = reported_caches(host.machine)
+    reported = [f"L{n} {units.size(max(sizes))}" for n, sizes in sorted(caches.items())]
     return f"{', '.join(reported)} as reported" if reported else ""
 
 
-def _sure_of(host: Host, finding: levels.Finding, level: levels.Level) -> str:
+def _sure_of(host: Host, finding: Finding, level: Level) -> str:
     """How far a level can be trusted: by the points of its plateau, and by whether it ends where
     the system reports."""
     plateau = level.plateau
     own = [
         p
         for variant in ("cycle", "page-random")
-        for c in levels.curves(host.db, variant)
+        for c in curves(host.db, variant)
         if c.whole == finding.whole and c.pages == finding.pages
         for p in c.points
         if plateau and p["size"] and plateau.first <= p["size"] <= plateau.last
@@ -100,7 +102,7 @@ def _sure_of(host: Host, finding: levels.Finding, level: levels.Level) -> str:
     noisy = sum(p["status"] == "noisy" for p in own)
     if own and 2 * noisy >= len(own):
         return NOISY
-    good = level.verdict in (levels.AGREES, levels.UNREPORTED)
+    good = level.verdict in (AGREES, UNREPORTED)
     if level.name == "memory":
         good = not _in_part(host, level)
     return CERTAIN if good else ROUGH
@@ -122,16 +124,16 @@ def _pages(host: Host) -> list[Line]:
     change = huge["value"] / base["value"] - 1
     told = f"{change:+.0%} time of a load" if abs(change) >= MUCH else "change nothing"
     words = [sure([t], t["value"], t["low"], t["high"]) for t in (base, huge)]
-    text = f"{told} at {size_text(size)} ({huge['parameters']['pages']} against base pages)"
+    text = f"{told} at {units.size(size)} ({huge['parameters']['pages']} against base pages)"
     return [
         Line("caches", "huge pages", text.replace("%", " %"), worst(words), {"ratio": 1 + change})
     ]
 
 
-def _tlb(host: Host, finding: Optional[levels.Finding]) -> list[Line]:
-    reported = levels.reported_tlb(host.machine)
+def _tlb(host: Host, finding: Optional[Finding]) -> list[Line]:
+    reported = reported_tlb(host.machine)
     entries = [f"L{n} {int(max(e))}" for n, e in sorted(reported.items()) if e]
-    page = size_text(host.machine["memory"]["page"])
+    page = units.size(host.machine["memory"]["page"])
     safe = f"{', '.join(entries)} entries of {page} as reported" if entries else ""
     found = [level for level in (finding.levels if finding else []) if level.edge]
     if finding is None or not found:
@@ -143,7 +145,7 @@ def _tlb(host: Host, finding: Optional[levels.Finding]) -> list[Line]:
         for level in found
         if level.edge
     )
-    good = all(level.verdict in (levels.AGREES, levels.UNREPORTED) for level in found)
+    good = all(level.verdict in (AGREES, UNREPORTED) for level in found)
     return [
         Line(
             "caches",
@@ -165,7 +167,7 @@ def _cells(host: Host, benchmark: str) -> list[Row]:
         "FROM cell WHERE benchmark = ? AND value IS NOT NULL ORDER BY place",
         benchmark,
     )
-    own = [c for c in found if c["whole"] in host.wholes and c["status"] not in levels.UNUSABLE]
+    own = [c for c in found if c["whole"] in host.wholes and c["status"] not in UNUSABLE]
     last = max((host.wholes.index(c["whole"]) for c in own), default=-1)
     own = [c for c in own if host.wholes.index(c["whole"]) == last]
     return [c for c in own if c["panel"] == own[0]["panel"] and c["variant"] == own[0]["variant"]]

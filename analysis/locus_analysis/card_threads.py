@@ -6,10 +6,9 @@ from __future__ import annotations
 import json
 from typing import Any, Optional
 
-from . import padding
+from . import padding, units
 from .card import CERTAIN, NOISY, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
 from .records import rows
-from .steps import size_text
 
 Row = dict[str, Any]
 
@@ -86,14 +85,16 @@ def _padding(host: Host, own: list[Row]) -> list[Line]:
     found = [f for f in padding.findings(own) if f.whole in host.wholes]
     clear = [f.padding for f in found if f.padding.least]
     if not clear:
-        safe = size_text(line or padding.SAFE) + (" apart, the line reported" if line else " apart")
+        safe = units.size(line or padding.SAFE) + (
+            " apart, the line reported" if line else " apart"
+        )
         why = "too noisy, or too wide" if found else "not measured"
         then = "locus sharing --variant distance --time-budget 5min"
         return [untold("sharing", "padding", why, then, safe)]
     most = max(clear, key=lambda p: (p.least or 0, p.sure or float("inf")))
     told = padding.said(most)
     text = f"{told}{',' if ',' in told else ''} between threads' data"
-    text += f"; line {size_text(line)}" if line else ""
+    text += f"; line {units.size(line)}" if line else ""
     word = NOISY if most.noisy else CERTAIN if most.sure == most.least else ROUGH
     return [Line("sharing", "padding", text, word, {"bytes": most.least or 0})]
 

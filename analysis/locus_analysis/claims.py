@@ -9,7 +9,7 @@ lessons/NAME.json has them as data:
                  "published": { "figures": "time per packet" } }]
 
 A value multiplies and divides trials that differ in nothing else: `name[parameter=value]`. With `|`
-between names the best of these variants counts; without a name each variant that has such trials
+between names, or values, the best of these counts; without a name each variant that has such trials
 gets a row. A claim without `expected` is a factor of other claims: it is drawn, not judged. A claim
 with `part` instead names three trials (the costly one, the cure, the one without the cost), and its
 value is the share of the cost that the cure removes.
@@ -100,7 +100,7 @@ def _has(trial: Row, metric: str) -> bool:
 def _may_be(of: Described, trial: Row, term: Term) -> bool:
     setting = of.setting(trial)
     return (not term.names or trial["variant"] in term.names) and all(
-        setting.get(k) == v for k, v in term.where
+        setting.get(k) in v.split("|") for k, v in term.where
     )
 
 

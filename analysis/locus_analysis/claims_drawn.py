@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from . import along, charts, claims_published, compared, curves, published
+from . import along, bars, claims_published, compared, curves, published
+from .along import Scene
 from .charts import Picture
 from .described import Described, curved
 
@@ -22,7 +23,9 @@ def pictures(
 ) -> list[Picture]:
     """Curves where there is an x axis; else bars, with the published ones in grey."""
     claims = [c for c in claims if "part" not in c]
-    rows = [_drawn(of, c, r) for c in claims for r in c["rows"]]
+    cites = any(c["theirs"] or c.get("expected") for c in claims)
+    title = f"{title}: {'published claims' if cites else 'settings compared'}"
+    ours = [_drawn(of, c, r) for c in claims for r in c["rows"]]
     meant = {c["name"]: c["claim"] for c in claims}
     metric = {"unit": "1", "better": None, "help": "the ratio that each claim is about"}
     alike = replace(
@@ -34,25 +37,18 @@ def pictures(
     )
     found: list[Picture] = []
     shown: set[int] = set()
-    for x, groups in curved(alike, rows):
+    for x, groups in curved(alike, ours):
         if not shown and x != "threads" and len(groups) <= compared.MOST:
-            found = along.over(alike, rows, machine, x, groups, KIND, name, title)
+            found = along.over(Scene(alike, ours, machine), x, groups, KIND, name, title)
             shown = {id(t) for g in groups for t in g.trials}
     left = [
-        (c, [r for r in rows if r["variant"] == c["name"] and id(r) not in shown]) for c in claims
+        (c, [r for r in ours if r["variant"] == c["name"] and id(r) not in shown]) for c in claims
     ]
-    bars = [b for c, own in left if own for b in _bars(c, own)]
-    if bars:
-        data, panels = charts.ratios(bars[: charts.ROWS], KIND)
-        said = HELP.format("; ".join(f"{n}: {m.rstrip('.')}" for n, m in meant.items()))
-        file = f"{name}-bars" if found else name
-        used = [r for _, own in left for r in own]
-        cited = [
-            f"{k}: {published.sources()[k]}"
-            for k in {t.source for c in claims for t in c["theirs"]}
-        ]
-        found.append(charts.picture(file, title, said, used, panels, data, cited, curves.NOTES))
-    return found
+    rows = [b for c, own in left if own for b in _bars(c, own)]
+    said = HELP.format("; ".join(f"{n}: {m.rstrip('.')}" for n, m in meant.items()))
+    cited = published.cited(t.source for c in claims for t in c["theirs"])
+    file = f"{name}-bars" if found else name
+    return found + bars.ratios(rows, KIND, file, title, said, cited, curves.NOTES)
 
 
 def _drawn(of: Described, claim: Row, row: Row) -> Row:
@@ -81,9 +77,7 @@ def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
     groups: dict[str, list[float]] = {}
     for t in claim["theirs"]:
         said = ", ".join(
-            filter(
-                None, (claims_published.short(t.machine), claims_published.said_threads(t.threads))
-            )
+            filter(None, (published.short(t.machine), claims_published.said_threads(t.threads)))
         )
         groups.setdefault(said, []).append(t.value)
     theirs = [

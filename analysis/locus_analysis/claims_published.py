@@ -61,14 +61,9 @@ def words(theirs: Sequence[published.Theirs]) -> str:
         groups.setdefault((t.machine, t.threads), []).append(t.value)
     return "; ".join(
         " to ".join(dict.fromkeys(map(units.number, (min(values), max(values)))))
-        + f" ({', '.join(filter(None, (short(machine), said_threads(threads))))})"
+        + f" ({', '.join(filter(None, (published.short(machine), said_threads(threads))))})"
         for (machine, threads), values in groups.items()
     )
-
-
-def short(machine: str) -> str:
-    """A machine's name, shortened: 2x Xeon E5-2680 v3, 24 cores."""
-    return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
 
 
 def said_threads(n: Optional[int]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Optional
 
-from . import along, charts, curves, described, published, units
+from . import along, bars, curves, described, published, units
 from .charts import Picture
 from .described import Described
 from .records import can_be_judged, graver
@@ -66,15 +66,11 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
         shown: set[int] = set()
         for x, groups in described.curved(alike, own):
             if len(groups) <= MOST and not shown:
-                drawn += along.over(
-                    alike, own, NO_MACHINE, x, groups, kind, file, f"{title}: {kind}"
-                )
+                scene = along.Scene(alike, own)
+                drawn += along.over(scene, x, groups, kind, file, f"{title}: {kind}")
                 shown = {id(t) for g in groups for t in g.trials}
         left += [r for r in own if id(r) not in shown]
     return drawn + _bars(of, left, name, title)
-
-
-NO_MACHINE: Row = {"topology": {"cpus": None, "caches": []}}
 
 
 def _names(of: Described, rows: Sequence[Row]) -> dict[str, str]:
@@ -95,13 +91,13 @@ def _bars(of: Described, rows: Sequence[Row], name: str, title: str) -> list[Pic
     several = [
         k for k in described.differing([of.setting(r) for r in rows]) if k not in ("variant", "of")
     ]
-    bars = []
+    drawn = []
     ordered = sorted(rows, key=lambda r: (r["ratio"], r["variant"], r["place"]))
     for i, r in enumerate(ordered):
         setting = of.setting(r)
         first = i == 0 or ordered[i - 1]["variant"] != r["variant"]
         where = ", ".join(filter(None, (setting.get("of"), of.words(setting, several))))
-        bars.append(
+        drawn.append(
             {
                 **r,
                 "first": f"{r['variant']}" if first else "",
@@ -110,13 +106,7 @@ def _bars(of: Described, rows: Sequence[Row], name: str, title: str) -> list[Pic
                 "theirs": False,
             }
         )
-    pictures = []
-    for start in range(0, len(bars), charts.ROWS):
-        part = [*bars[start : start + charts.ROWS]]
-        data, panels = charts.ratios(part, "ratio")
-        file = name if len(bars) <= charts.ROWS else f"{name}-{start // charts.ROWS + 1}"
-        pictures.append(charts.picture(file, title, HELP, part, panels, data, (), curves.NOTES))
-    return pictures
+    return bars.ratios(drawn, "ratio", name, title, HELP, most=curves.NOTES)
 
 
 def table(of: Described, trials: Sequence[Row]) -> list[Row]:
@@ -137,7 +127,7 @@ def table(of: Described, trials: Sequence[Row]) -> list[Row]:
             "low": None,
             "high": None,
             "flag": None,
-            "says": f"{f.source}: {published.sources()[f.source]}",
+            "says": published.cited([f.source])[0],
         }
         for f in published.ratios(of.name)
         if found and "compare" in f.parameters

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Optional
 
-from . import axes, charts, counters, curves, described
-from .curves import HALF, WIDE, Axis, Panel, Series
-from .described import Described, Group
-from .levels import Finding
-
-Row = dict[str, Any]
+from . import along, axes, counters, curves, described
+from .along import Scene
+from .axes import Axis
+from .charts import Picture, Row, numbered
+from .curves import HALF, WIDE, Panel, Series
+from .described import Group, place_of
 
 HELP = (
     "On top the time, below it the counts per {per}, over the same axis; lines across points are"
@@ -26,176 +26,135 @@ DECADES = 100  # greatest over least value: above it the axis is logarithmic
 NO_VALUE: Row = {"value": None, "low": None, "high": None}
 
 
-def pictures(
-    of: Described,
-    trials: Sequence[Row],
-    columns: Sequence[Row],
-    machine: Row,
-    name: str,
-    title: str,
-    finding: Optional[Finding],
-) -> list[charts.Picture]:
+def pictures(scene: Scene, columns: Sequence[Row], name: str, title: str) -> list[Picture]:
     """The pictures of one run and benchmark; `columns` are its counters. A trial is drawn in the
     first curve that has it as a point."""
-    drawn: list[charts.Picture] = []
-    left = [t for t in trials if not t["in_matrix"]]
+    drawn: list[Picture] = []
+    of, left = scene.of, [_as_metrics(t, columns) for t in scene.trials if not t["in_matrix"]]
     for x, found in described.curved(of, left):
-        groups = [Group(g.setting, [t for t in g.trials if t in left]) for g in found]
-        groups = [g for g in groups if len({described.value_of(of, t, x) for t in g.trials}) > 1]
-        shown = {t["id"] for g in groups for t in g.trials}
-        left = [t for t in left if t["id"] not in shown]
-        drawn += _over(of, x, groups, columns, machine, name, title, finding)
+        ids = {t["id"] for t in left}
+        groups = [Group(g.setting, [t for t in g.trials if t["id"] in ids]) for g in found]
+        groups = [g for g in groups if len({place_of(of, t, x) for t in g.trials}) > 1]
+        trials = [t for g in groups for t in g.trials]
+        left = [t for t in left if t["id"] not in {shown["id"] for shown in trials}]
+        drawn += _over(replace(scene, trials=trials), x, groups, columns, name, title)
     return drawn
 
 
+def _as_metrics(trial: Row, columns: Sequence[Row]) -> Row:
+    """The trial with its counters among its metrics, and the time beside which they are drawn."""
+    counted = {c["name"]: _drawable(trial["counters"].get(c["name"])) for c in columns}
+    return {**trial, "metrics": {**trial["metrics"], **counted, TIME: counters.headline(trial)}}
+
+
+TIME = "time beside counters"
+
+
+def _drawable(counter: Optional[Row]) -> Row:
+    if counter is None or counters.is_zero_in_doubt(counter):
+        return NO_VALUE
+    return counter
+
+
 def _over(
-    of: Described,
+    scene: Scene,
     x: str,
     groups: Sequence[Group],
     columns: Sequence[Row],
-    machine: Row,
     name: str,
     title: str,
-    finding: Optional[Finding],
-) -> list[charts.Picture]:
-    several = described.differing([g.setting for g in groups])
-    trials = [t for g in groups for t in g.trials]
-    wanted = [c for c in columns if any(_drawable(t["counters"].get(c["name"])) for t in trials)]
+) -> list[Picture]:
+    of, several = scene.of, described.differing([g.setting for g in groups])
+    wanted = [c for c in columns if any(along.has(t, c["name"]) for t in scene.trials)]
     if not wanted:
         return []
-    times = {id(g): _series(of, x, g, trials, counters.headline) for g in groups}
-    axis = axes.x_axis(of, x, [s for own in times.values() for s in own])
+    times = {id(g): along.series(scene, x, g, TIME) for g in groups}
+    axis = axes.x_axis(of, x, curves.points(s for own in times.values() for s in own))
     above = replace(axis, title="")  # of all panels but the lowest, which has the title
-    marks = axes.marks(of, x, axis, machine)
-    if finding and x == "size":
-        ends = [(e.size, f"{of.name} ends") for of in finding.levels if (e := of.edge)]
-        marks = [m for m in ends if axis.domain[0] < m[0] < axis.domain[1]]
+    marks = _marks(scene, x, axis)
     beside = min(len(groups), COLUMNS)
     parts = [
         (groups[i : i + beside], wanted[j : j + ROWS])
         for i in range(0, len(groups), beside)
         for j in range(0, len(wanted), ROWS)
     ]
-    file, over, drawn = f"{name}-counters-{x}", f"{title}: counters over {x}", []
-    for i, (of_part, rows) in enumerate(parts, 1):
-        width = (WIDE, HALF, SMALL)[len(of_part) - 1]
+    drawn, of_time = [], of.headline if _is_time(scene) else "time"
+    for file, said, (shown, rows) in numbered(
+        f"{name}-counters-{x}", f"{title}: counters over {x}", parts
+    ):
+        width = (WIDE, HALF, SMALL)[len(shown) - 1]
         panels = [
-            _time(of, of.words(g.setting, several), times[id(g)], above, width, marks)
-            for g in of_part
+            _panel(of.words(g.setting, several), above, y, own, width, HIGH, marks)
+            for g in shown
+            for own in (times[id(g)],)
+            for y in (axes.y_axis(of, of_time, curves.points(own)),)
         ]
         for c in rows:
             place = axis if c is rows[-1] else above
-            for g in of_part:
-                lines = _series(of, x, g, trials, _value_of(c), _words_of(c))
-                panels.append(_counter(c, lines, place, width, [(at, "") for at, _ in marks]))
-        named = (f"{file}-{i}", f"{over} ({i} of {len(parts)})") if len(parts) > 1 else (file, over)
-        shown = curves.in_order(t for g in of_part for t in g.trials)
+            bare = [(at, "") for at, _ in marks]
+            for g in shown:
+                own = along.series(scene, x, g, c["name"], _words_of(c))
+                y = _count_axis(own, c["unit"])
+                of_what = f"{c['name']} {_per(c)}".strip()
+                panels.append(_panel(of_what, place, y, own, width, LOW, bare))
+        trials = curves.in_order(t for g in shown for t in g.trials)
         help_text = HELP.format(per=rows[0]["per"] or "unit of work")
-        drawn.append(curves.draw(*named, help_text, shown, panels, columns=len(of_part)))
+        drawn.append(curves.draw(file, said, help_text, trials, panels, columns=len(shown)))
     return drawn
 
 
-def _time(
-    of: Described,
+def _marks(scene: Scene, x: str, axis: Axis) -> Sequence[tuple[float, str]]:
+    """Where what was found in the curve of time ends, or else what the system reports."""
+    bands = scene.bands(x, scene.trials)
+    if not bands:
+        return axes.marks(scene.of, x, axis, scene.machine)
+    ends = [(e["at"], e["label"]) for e in bands.ends]
+    return [(at, label) for at, label in ends if axis.domain[0] < at < axis.domain[1]]
+
+
+def _is_time(scene: Scene) -> bool:
+    return bool(scene.of.metrics.get(scene.of.headline, {}).get("better") == "lower")
+
+
+def _panel(
     title: str,
-    lines: list[Series],
     x: Axis,
+    y: Axis,
+    lines: list[Series],
     width: int,
+    least: int,
     marks: Sequence[tuple[float, str]],
 ) -> Panel:
-    y = axes.y_axis(of, of.headline if _is_time(of) else "time", lines)
-    return Panel(title, x, y, lines, width, height=_height(lines, HIGH), marks=marks)
+    height = max(least, curves.LABEL * len(lines) + 8)
+    return Panel(title, x, y, lines, width, height, marks=marks)
 
 
-def _is_time(of: Described) -> bool:
-    return bool(of.metrics.get(of.headline, {}).get("better") == "lower")
-
-
-def _counter(
-    column: Row, lines: list[Series], x: Axis, width: int, marks: Sequence[tuple[float, str]]
-) -> Panel:
-    return Panel(
-        f"{column['name']} {_per(column)}".strip(),
-        x,
-        _count_axis(lines, column["unit"]),
-        lines,
-        width,
-        height=_height(lines, LOW),
-        marks=marks,
-    )
-
-
-def _value_of(column: Row) -> Any:
-    def of(trial: Row) -> Row:
-        found = trial["counters"].get(column["name"])
-        return found if _drawable(found) else NO_VALUE
-
-    return of
-
-
-def _words_of(column: Row) -> Any:
-    def words(value: Row) -> Row:
+def _words_of(column: Row) -> along.Words:
+    def words(value: Row, unit: str) -> Row:
+        counter = {**value, "unit": column["unit"]}
         return {
-            "text": f"{counters.said(value)} {_per(column)}".strip(),
-            "interval": counters.interval(value) or "–",
+            "text": f"{counters.said(counter)} {_per(column)}".strip(),
+            "interval": counters.interval(counter) or "–",
             "number": "",  # numbers are beside the time
         }
 
-    return words
+    return lambda value, unit: {} if value["value"] is None else words(value, unit)
 
 
 def _per(column: Row) -> str:
     return f"per {column['per']}" if column["per"] else ""
 
 
-def _drawable(counter: Optional[Row]) -> bool:
-    return (
-        counter is not None
-        and counter["value"] is not None
-        and not counters.is_zero_in_doubt(counter)
-    )
-
-
-def _height(lines: Sequence[Series], least: int) -> int:
-    return max(least, curves.LABEL * len(lines) + 8)
-
-
-def _series(
-    of: Described, x: str, group: Group, among: Sequence[Row], value: Any, words: Any = None
-) -> list[Series]:
-    found = []
-    for line in described.lines(of, group.trials, among):
-        colour, shape, dash = curves.style(line)
-        rows = []
-        for t in sorted(line.trials, key=lambda t: float(described.value_of(of, t, x))):
-            given = value(t)
-            at = float(described.value_of(of, t, x))
-            p = curves.point({**t, **{key: given[key] for key in NO_VALUE}}, at)
-            rows.append({**p, **words(given)} if words and given["value"] is not None else p)
-        if any(p["value"] is not None for p in rows):
-            found.append(Series(line.name, colour, shape, rows, dash))
-    return found
-
-
 def _count_axis(lines: Sequence[Series], unit: str) -> Axis:
     """From zero; logarithmic if values are far apart and none is zero."""
-    values = [p["value"] for line in lines for p in line.rows if p["value"] is not None]
-    ends = values + [p["high"] for line in lines for p in line.rows if p["high"] is not None]
-    label = (
-        "format(datum.value, '~s')"
-        if unit != "1" or max(ends, default=0) >= 1e4
-        else "format(datum.value, '~g')"
-    )
+    points = [p for p in curves.points(lines) if p["value"] is not None]
+    values = [p["value"] for p in points]
+    most = max([p[end] for p in points for end in ("value", "high") if p[end] is not None] or [0.0])
+    label = f"format(datum.value, '{'~s' if unit != '1' or most >= 1e4 else '~g'}')"
+    title = unit if unit != "1" else ""
     if values and min(values) > 0 and max(values) > DECADES * min(values) and max(values) > 2:
-        axis = curves.time_axis(lines)
-        return Axis(unit if unit != "1" else "", axis.domain, axis.ticks, label)
-    ticks = curves.linear_ticks(max(ends, default=0) or 1.0)
-    kept = ticks[:: 2 if len(ticks) > 6 else 1]
-    return Axis(
-        unit if unit != "1" else "",
-        (0, max(ends, default=0) * 1.08 or 1.0),
-        kept,
-        label,
-        log=False,
-        every=True,
-    )
+        least = min(p[end] for p in points for end in ("value", "low") if p[end])
+        return replace(axes.log_axis(title, least / 1.35, most * 1.25, 1.0), label=label)
+    ticks = axes.linear_ticks(most or 1.0)
+    ticks = ticks[:: 2 if len(ticks) > 6 else 1]
+    return Axis(title, (0, most * 1.08 or 1.0), ticks, label, log=False, every=True)

@@ -12,9 +12,8 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import units
+from . import published, units
 from .records import rows
-from .steps import size_text
 
 Row = dict[str, Any]
 Setting = dict[str, str]
@@ -24,6 +23,12 @@ NUMBERS = ("count", "size", "real", "path")  # a path may be a number, too
 BARE = ("variant", "oversubscribed", "bind", "layout")  # shown by value alone, without a name
 LAID_OUT = re.compile(r"\d+(\+\d+)*")  # threads on each node
 PAGES = "pages"  # lines of a variant that differ in these share its colour, and differ in the dash
+PAGE_NAMES = {
+    "base": "system pages",
+    "thp": "transparent huge",
+    "2M": "2 MiB pages",
+    "1G": "1 GiB pages",
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Described:
     variants: dict[str, str] = field(default_factory=dict)  # with their summary
     divided: Sequence[str] = ()  # variants whose work is divided over MPI ranks
     theirs: Sequence[tuple[str, Any]] = ()  # published values, each with the name of its line
+    line_by: dict[str, str] = field(default_factory=dict)  # by variant: instead of `lines`
+    x_by: dict[str, str] = field(default_factory=dict)  # by parameter: the metric to draw over
 
     @property
     def lines(self) -> str:
@@ -59,14 +66,15 @@ class Described:
         kind = self.parameters.get(parameter, {}).get("type")
         return (kind is None or kind in NUMBERS) and all(number(v) is not None for v in values)
 
-    def order(self, line: str, value: str) -> tuple[int, str]:
-        """The index among variants, or choices; unknown ones are last."""
+    def order(self, line: str, value: str) -> tuple[int, float, str]:
+        """The index among variants, or choices; unknown ones are last, by number."""
         known = (
             list(self.variants)
             if line == "variant"
             else self.parameters.get(line, {}).get("choices") or []
         )
-        return (known.index(value) if value in known else len(known)), value
+        place = known.index(value) if value in known else len(known)
+        return place, number(value) or 0.0, value
 
     def setting(self, trial: Row) -> Setting:
         """All that identifies a trial, without output files."""
@@ -94,7 +102,7 @@ class Described:
     def amount(self, parameter: str, value: str) -> str:
         n = number(value)
         if self.unit(parameter) == "B" and n is not None:
-            return size_text(n)
+            return units.size(n)
         return units.short(value.rsplit("/", 1)[-1])
 
 
@@ -118,7 +126,7 @@ def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
     ]
     if not lines:
         return Described(benchmark)
-    last = lines[-1]
+    last, lesson = lines[-1], published.lesson(benchmark)
     return Described(
         benchmark,
         {p["name"]: p for p in last["parameters"]},
@@ -126,6 +134,8 @@ def of(db: duckdb.DuckDBPyConnection, benchmark: str) -> Described:
         last["ratios"],
         {v["name"]: v["summary"] for line in lines for v in line["variants"]},
         [v["name"] for v in last["variants"] if v["divided"]],
+        line_by=lesson.get("lines", {}),
+        x_by=lesson.get("x", {}),
     )
 
 
@@ -148,6 +158,15 @@ class Group:
     trials: list[Row]
 
 
+@dataclass
+class Bands:
+    """What was found along a curve: its plateaus, and where they end."""
+
+    plateaus: list[Row] = field(default_factory=list)  # first, last; value; label
+    ends: list[Row] = field(default_factory=list)  # low, high: the interval; at; label
+    help: str = ""
+
+
 def differing(settings: Sequence[Setting]) -> list[str]:
     """The names of parts that differ."""
     names = dict.fromkeys(k for s in settings for k in s)
@@ -155,13 +174,22 @@ def differing(settings: Sequence[Setting]) -> list[str]:
 
 
 def line_of(of: Described, trial: Row) -> str:
-    """The name of the parameter whose value is a trial's line: `lines` or, if the trial does not
-    have it, the variant."""
-    return of.lines if of.lines in trial["parameters"] else "variant"
+    """The name of the parameter whose value is a trial's line: if the trial does not have it, the
+    variant."""
+    line = of.line_by.get(trial["variant"], of.lines)
+    return line if line in trial["parameters"] else "variant"
 
 
 def value_of(of: Described, trial: Row, parameter: str) -> str:
     return of.setting(trial).get(parameter, "")
+
+
+def place_of(of: Described, trial: Row, x: str) -> Optional[float]:
+    """Where a trial lies on an x axis, which is a parameter or a metric."""
+    setting = of.setting(trial)
+    metric = {} if x in of.parameters else trial["metrics"].get(x) or {}
+    value = setting.get(x, metric.get("value"))
+    return None if value is None else float(value)
 
 
 def own_parameters(of: Described, trials: Sequence[Row]) -> dict[str, set[str]]:
@@ -210,9 +238,11 @@ def curved(of: Described, trials: Sequence[Row]) -> list[tuple[str, list[Group]]
     ordered = sorted(axes.items(), key=lambda axis: -len(axis[1]))
     before = sum(len(own) >= without for _, own in ordered)
     for x, own in (*ordered[:before], ("threads", scaled), *ordered[before:]):
-        named = [t for t in own if x in of.setting(t)]
+        metric = of.x_by.get(x, x)
+        over = metric if any(place_of(of, t, metric) is not None for t in own) else x
+        named = [t for t in own if place_of(of, t, over) is not None]
         many = [g for g in groups(of, named, [x]) if several_values(of, g.trials, x)]
-        found += [(x, many)] if many else []
+        found += [(over, many)] if many else []
     return found
 
 
@@ -236,7 +266,7 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
         n
         for n, own in values.items()
         if n not in BARE
-        and n != of.lines
+        and n not in (of.lines, line_of(of, trials[0]))
         and of.is_number(n, own)
         and several_values(of, trials, n)
     ]
@@ -246,9 +276,11 @@ def axis_of(of: Described, trials: Sequence[Row]) -> Optional[str]:
 def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Line]:
     """The lines of one group. Their colours and shapes are those of their place in `among`, so that
     they are the same in all panels."""
+    kinds = {of.line_by.get(t["variant"]) for t in trials}
+    among = [t for t in among if of.line_by.get(t["variant"]) in kinds]
     own = own_parameters(of, among)
 
-    def key(t: Row) -> tuple[tuple[int, str], tuple[tuple[str, str], ...]]:
+    def key(t: Row) -> tuple[tuple[int, float, str], tuple[tuple[str, str], ...]]:
         setting, line = of.setting(t), line_of(of, t)
         more = [k for k in setting if k == PAGES or (k in own[t["variant"]] and k != "threads")]
         return of.order(line, setting[line]), tuple((k, setting[k]) for k in more)
@@ -261,11 +293,13 @@ def lines(of: Described, trials: Sequence[Row], among: Sequence[Row]) -> list[Li
         alike = [k for k in everywhere if k[0] == first]
         several = differing([dict(k[1]) for k in alike])
         words = [
-            v if k == PAGES or number(v) is None else of.said(k, v) for k, v in more if k in several
+            PAGE_NAMES.get(v, v) if k == PAGES else v if number(v) is None else of.said(k, v)
+            for k, v in more
+            if k in several
         ]
-        pages = dict(more).get(PAGES)
+        pages, kind = dict(more).get(PAGES), line_of(of, t)
         line = Line(
-            ", ".join((first[1], *words)),
+            ", ".join((first[-1] if kind == "variant" else of.amount(kind, first[-1]), *words)),
             places.index(first),
             alike.index((first, more)),
             pages,

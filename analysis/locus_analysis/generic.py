@@ -6,11 +6,13 @@ is drawn, the headline first."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from . import along, axes, charts, compared, curves, described, published, quantiles
-from .along import has
-from .charts import Column, Picture
+from . import along, axes, bars, compared, cpu_pairs, curves, described, published, quantiles
+from .along import Scene, has
+from .bars import Column
+from .charts import Picture
 from .described import Described
 
 Row = dict[str, Any]
@@ -19,32 +21,43 @@ MANY = 12  # panels; of more, only the headline is drawn
 COLUMNS = 4  # metrics side by side, as bars
 
 
-def pictures(
-    of: Described,
-    trials: Sequence[Row],
-    machine: Row,
-    name: str,
-    title: str,
-    pages: Sequence[Row] = (),
-) -> list[Picture]:
+def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> list[Picture]:
     """The pictures of one run. Trials that no curve shows are drawn as bars. With `pages` all
     trials are, with the nodes of their pages beside them."""
-    own = [t for t in trials if not t["in_matrix"] and not t["pairs"]]
-    drawn: list[Picture] = []
-    found = [] if pages else described.curved(of, own)
+    of = scene.of
+    drawn = cpu_pairs.maps(scene.trials, scene.machine, name, title)
+    own = [t for t in scene.trials if not t["in_matrix"]]
+    scene = replace(scene, trials=[t for t in own if not t["pairs"]])
+    apart = published.lesson(of.name).get("apart", [])
+    for variant in () if pages else ("", *apart):
+        part = [
+            t
+            for t in scene.trials
+            if (t["variant"] == variant if variant else t["variant"] not in apart)
+        ]
+        words = filter(None, (title, variant))
+        drawn += _curves(scene, part, "-".join(filter(None, (name, variant))), ": ".join(words))
+    drawn += along.beside(scene, f"{name}-published", f"{title} beside published curves")
+    shown = {i for p in drawn for i in p.shows}
+    rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
+    drawn += bars.bars(rest, pages, f"{name}-bars" if drawn else name, title)
+    drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
+    drawn += compared.pictures(of, scene.trials, f"{name}-ratios", f"{title}: ratios")
+    return drawn + quantiles.pictures(of, scene.trials, f"{name}-quantiles", title)
+
+
+def _curves(scene: Scene, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
+    """Over each parameter that is an x axis: the headline, and the other metrics."""
+    of, drawn = scene.of, []
+    found = described.curved(of, trials)
     for i, (x, groups) in enumerate(found):
         file = name if i == 0 else f"{name}-{x}"
         said = f"{title}, over {x}" if len(found) > 1 else title
-        drawn += along.over(of, own, machine, x, groups, of.headline, file, said)
+        drawn += along.over(scene, x, groups, of.headline, file, said)
         others = _worth_drawing(of, [t for g in groups for t in g.trials])
         if i == 0 and others and len(groups) <= MANY:
-            drawn += along.of_metrics(of, own, machine, x, groups, others, f"{name}-metrics", said)
-    shown = {i for p in drawn for i in p.shows}
-    rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
-    drawn += charts.bars(rest, pages, f"{name}-bars" if drawn else name, title)
-    drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
-    drawn += compared.pictures(of, own, f"{name}-ratios", f"{title}: ratios")
-    return drawn + quantiles.pictures(of, own, f"{name}-quantiles", title)
+            drawn += along.of_metrics(scene, x, groups, others, f"{name}-metrics", said)
+    return drawn
 
 
 def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[Picture]:
@@ -62,23 +75,16 @@ def _beside(of: Described, rest: Sequence[Row], name: str, title: str) -> list[P
         rows = [
             {
                 **t,
-                "first": (
-                    t["variant"]
-                    if j == 0
-                    or own[j - 1]["variant"] != t["variant"]
-                    or own[j - 1]["panel"] != t["panel"]
-                    else ""
-                ),
                 "trial": along.in_words(t),
                 "cells": {m: t["metrics"][m] for m in part if has(t, m)},
                 "beside": "",
             }
-            for j, t in enumerate(own)
+            for t in own
         ]
         words = "; ".join(f"{m}: {of.metrics[m].get('help') or 'another metric'}" for m in part)
         file = f"{name}-{i // COLUMNS + 1}" if len(others) > COLUMNS else name
         named = f"{title} ({', '.join(part)})"
-        shown += charts.columns(rows, columns, file, named, words, curves.NOTES)
+        shown += bars.columns(rows, columns, file, named, words, curves.NOTES)
     return shown
 
 

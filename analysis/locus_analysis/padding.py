@@ -20,8 +20,8 @@ from typing import Any, Optional
 
 import duckdb
 
-from .records import UNMOVED, can_be_judged, is_sound, machines, rows, told
-from .steps import size_text
+from . import units
+from .records import UNMOVED, can_be_judged, is_sound, machines, run_names, told
 
 Row = dict[str, Any]
 
@@ -45,6 +45,10 @@ class Finding:
     curve: str  # in words
     padding: Padding
 
+    @property
+    def said(self) -> str:
+        return said(self.padding)
+
 
 def needed(points: Sequence[Row]) -> Padding:
     """The padding from one curve, with points in order of `distance`; with `value`, and `low` and
@@ -57,7 +61,7 @@ def needed(points: Sequence[Row]) -> Padding:
     if high[-1] * ENOUGH < far_low:
         return Padding(
             why=(
-                f"the curve still falls at its end, {size_text(points[-1]['distance'])}: measure"
+                f"the curve still falls at its end, {units.size(points[-1]['distance'])}: measure"
                 " larger distances"
             )
         )
@@ -66,7 +70,7 @@ def needed(points: Sequence[Row]) -> Padding:
     padding = Padding()
     for i in _alone(slower):
         text = f"{points[i]['value'] / value:.2f} times the far end, but none beside it is"
-        padding.remarks.append(f"{size_text(points[i]['distance'])} stands out: {text}")
+        padding.remarks.append(f"{units.size(points[i]['distance'])} stands out: {text}")
         slower[i] = doubtful[i] = False
     for i in _alone(doubtful):
         doubtful[i] = False
@@ -82,7 +86,7 @@ def needed(points: Sequence[Row]) -> Padding:
     else:
         padding.least = points[last + 1]["distance"]
         if padding.least > 2 * points[last]["distance"]:
-            between = f"{size_text(points[last]['distance'])} and {size_text(padding.least)}"
+            between = f"{units.size(points[last]['distance'])} and {units.size(padding.least)}"
             padding.remarks.append(f"nothing between {between} was measured: less may do")
         padding.sure = (
             points[last_doubtful + 1]["distance"] if last_doubtful + 1 < len(points) else None
@@ -186,10 +190,10 @@ def said(padding: Padding) -> str:
         return f"cannot be told: {padding.why}"
     if padding.sure is None:
         return (
-            f"{size_text(padding.least)} or more (intervals are too wide, or lacking, to be sure)"
+            f"{units.size(padding.least)} or more (intervals are too wide, or lacking, to be sure)"
         )
-    return size_text(padding.least) + (
-        f", or to be sure {size_text(padding.sure)}" if padding.sure > padding.least else ""
+    return units.size(padding.least) + (
+        f", or to be sure {units.size(padding.sure)}" if padding.sure > padding.least else ""
     )
 
 
@@ -217,7 +221,7 @@ def _until_then(line: Optional[int]) -> str:
     guess = (
         f"{SAFE} bytes apart: the system does not report the size of a line"
         if line is None
-        else f"a line of {size_text(line)} apart, the size that the system reports"
+        else f"a line of {units.size(line)} apart, the size that the system reports"
     )
     return (
         f"Until then, keep words of different threads {guess}. Next: measure longer, with nothing"
@@ -228,7 +232,7 @@ def _until_then(line: Optional[int]) -> str:
 def _beside_line(padding: float, line: Optional[int]) -> str:
     if line is None:
         return "the system does not report the size of a line"
-    reported = f"of {size_text(line)}, as the system reports it"
+    reported = f"of {units.size(line)}, as the system reports it"
     if padding == line:
         return f"that is one line {reported}"
     if padding == 2 * line:
@@ -246,12 +250,7 @@ def _beside_line(padding: float, line: Optional[int]) -> str:
 
 def text(db: duckdb.DuckDBPyConnection) -> str:
     """For a terminal; empty without a curve."""
-    machine = machines(db)
-    names = {
-        r["run"]: f"{r['host']}, {r['started'][:19]}Z"
-        for r in rows(db, "SELECT run, host, started FROM run")
-    }
-    parts = []
+    machine, names, parts = machines(db), run_names(db), []
     for whole, group in groupby(findings(told(db, "sharing")), lambda f: f.whole):
         own = list(group)
         parts += [names[whole], "", f"padding: {verdict(own, line_size(machine[whole]))}"]

@@ -8,7 +8,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from . import charts
+from . import bars
+from .charts import Picture
 
 Row = dict[str, Any]
 
@@ -44,7 +45,7 @@ def _setting(parameters: Row) -> str:
     )
 
 
-def picture(found: Sequence[Row], name: str, title: str) -> charts.Picture:
+def pictures(found: Sequence[Row], name: str, title: str) -> list[Picture]:
     """A bar for each comparison; the first bar of each library shows its name."""
     rows: list[Row] = []
     for p in found:
@@ -64,5 +65,5 @@ def picture(found: Sequence[Row], name: str, title: str) -> charts.Picture:
                 "trial": f"{p['peer']} {p['version'] or ''}: {p['agreement']}",
             }
         )
-    data, panels = charts.ratios(rows, "time of the other / time of locus (more is better)")
-    return charts.picture(name, title, HELP, [], panels, data)
+    axis = "time of the other / time of locus (more is better)"
+    return bars.ratios(rows, axis, name, title, HELP)

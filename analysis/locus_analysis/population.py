@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import duckdb
 
-from . import charts, units
+from . import bars, charts, units
 from .records import rows
 
 Row = dict[str, Any]
@@ -127,14 +127,8 @@ def machines(shown: Sequence[Row]) -> list[Row]:
 def _pictures(trials: Sequence[Row], benchmark: str) -> list[charts.Picture]:
     drawn = [t for t in trials if t["middle"]]
     parts = [drawn[i : i + charts.ROWS] for i in range(0, len(drawn), charts.ROWS)]
-    return [
-        _picture(
-            part,
-            f"{benchmark}-hosts" + (f"-{i}" if len(parts) > 1 else ""),
-            f"{benchmark} over hosts" + (f" ({i} of {len(parts)})" if len(parts) > 1 else ""),
-        )
-        for i, part in enumerate(parts, 1)
-    ]
+    named = charts.numbered(f"{benchmark}-hosts", f"{benchmark} over hosts", parts)
+    return [_picture(part, name, title) for name, title, part in named]
 
 
 def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
@@ -183,7 +177,7 @@ def _picture(trials: Sequence[Row], name: str, title: str) -> charts.Picture:
         box.mark_rule(color=charts.GREY, size=1.5).encode(
             x=x("low5"), x2=alt.X2("high95:Q"), tooltip=told
         ),
-        box.mark_bar(color=charts.TINTS[2]).encode(x=x("low"), x2=alt.X2("high:Q"), tooltip=told),
+        box.mark_bar(color=bars.BLUE).encode(x=x("low"), x2=alt.X2("high:Q"), tooltip=told),
         box.mark_tick(color=charts.INK, thickness=1.5).encode(x=x("one"), tooltip=told),
     ]
     if points:

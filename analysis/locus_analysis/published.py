@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Optional
@@ -27,9 +27,13 @@ class Figure:
     value: float  # in base units
 
 
-def figures(benchmark: str, metric: str) -> list[Figure]:
-    """The published values of a metric."""
-    return [_figure(row) for row in _rows(f"{benchmark}.csv") if row["metric"] == metric]
+def figures(benchmark: str, metric: str, variant: Optional[str] = None) -> list[Figure]:
+    """The published values of a metric, of all variants or of one."""
+    return [
+        _figure(row)
+        for row in _rows(f"{benchmark}.csv")
+        if row["metric"] == metric and variant in (None, row["variant"])
+    ]
 
 
 def ratios(benchmark: str) -> list[Figure]:
@@ -130,6 +134,16 @@ def sources() -> dict[str, str]:
         row["key"]: f"{row['author']}, “{row['title']}” ({row['year']})"
         for row in _rows("sources.csv")
     }
+
+
+def cited(keys: Iterable[str]) -> list[str]:
+    """The citations of these sources, each once."""
+    return [f"{key}: {sources()[key]}" for key in dict.fromkeys(keys)]
+
+
+def short(machine: str) -> str:
+    """A machine's name, shortened: 2x Xeon E5-2680 v3, 24 cores."""
+    return machine.split(",")[0].replace("Intel ", "").replace(" (", ", ").rstrip(")")
 
 
 def machines() -> dict[str, dict[str, float]]:

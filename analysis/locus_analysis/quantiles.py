@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import axes, curves, described
+from .axes import Axis
 from .charts import Picture
-from .curves import RANKED, Axis, Panel, Series
+from .curves import Panel, Series
 from .described import Described
 
 Row = dict[str, Any]
@@ -20,52 +21,37 @@ HELP = "The share of all that took no longer than this (to the right: ever rarer
 
 def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> list[Picture]:
     """A panel for each metric that is a distribution, a line for each trial: its quantiles."""
-    metrics = dict.fromkeys(m for t in trials for m in t.get("quantiles") or {})
     drawn = []
-    for metric in metrics:
+    for metric in dict.fromkeys(m for t in trials for m in t.get("quantiles") or {}):
         own = _largest(of, [t for t in trials if metric in (t.get("quantiles") or {})])
         several = described.differing([of.setting(t) for t in own])
-        series = []
-        for i, t in enumerate(own):
-            colour, shape = RANKED[i % len(RANKED)]
-            rows = [
-                {**curves.point({**t, "value": v, "low": None, "high": None}, _nines(q))}
-                for q, v in sorted(t["quantiles"][metric].items())
-            ]
-            unit = str(of.metrics.get(metric, {}).get("unit") or "1")
-            rows = [
-                {**r, **axes.said(r, unit), "trial": f"{r['trial']}, quantile {q:g}"}
-                for r, q in zip(rows, sorted(t["quantiles"][metric]))
-            ]
-            dash = list(curves.DASHES)[i // len(RANKED) % len(curves.DASHES)]
-            series.append(
-                Series(of.words(of.setting(t), several) or t["variant"], colour, shape, rows, dash)
+        told = of.metrics.get(metric, {})
+        series = [
+            Series(
+                of.words(of.setting(t), several) or t["variant"],
+                *curves.ranked(i),
+                [
+                    _point(t, quantile, value, str(told.get("unit") or "1"))
+                    for quantile, value in sorted(t["quantiles"][metric].items())
+                ],
             )
-        x = Axis(
-            "share of all that took no longer",
-            (0.25, 5.2),
-            [_nines(q) for q in NINES],
-            "datum.value > 4.5 ? '100 %' : format(1 - pow(10, -datum.value), '.4~%')",
-            log=False,
-            every=True,
-        )
-        panel = Panel(metric, x, axes.y_axis(of, metric, series), series)
-        drawn.append((own, [panel]))
-    said_of = [f"{m}: {of.metrics.get(m, {}).get('help') or m}" for m in metrics]
-    return [
-        p
-        for own, panels in drawn
-        for p in [
-            curves.draw(
-                f"{name}-{panels[0].title}",
-                f"{title}: distribution of {panels[0].title}",
-                HELP,
-                own,
-                panels,
-                said_of[:1],
-            )
+            for i, t in enumerate(own)
         ]
-    ]
+        panel = Panel(metric, SHARES, axes.y_axis(of, metric, curves.points(series)), series)
+        file, of_what = f"{name}-{metric}", f"{title}: distribution of {metric}"
+        meant = [f"{metric}: {told.get('help') or metric}"]
+        drawn.append(curves.draw(file, of_what, HELP, own, [panel], meant))
+    return drawn
+
+
+def _point(trial: Row, quantile: float, value: float, unit: str) -> Row:
+    told = {"value": value, "low": None, "high": None}
+    point = curves.point({**trial, **told}, _nines(quantile))
+    return {
+        **point,
+        **axes.said(told, unit),
+        "trial": f"{point['trial']}, quantile {quantile:g}",
+    }
 
 
 def _largest(of: Described, trials: Sequence[Row]) -> Sequence[Row]:
@@ -84,3 +70,13 @@ NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 1.0)
 def _nines(quantile: float) -> float:
     """The place of a quantile on the axis: 0.9 is at 1, 0.99 at 2, the maximum at the right end."""
     return 5.0 if quantile >= 1 else -math.log10(1 - quantile)
+
+
+SHARES = Axis(
+    "share of all that took no longer",
+    (0.25, 5.2),
+    [_nines(q) for q in NINES],
+    "datum.value > 4.5 ? '100 %' : format(1 - pow(10, -datum.value), '.4~%')",
+    log=False,
+    every=True,
+)

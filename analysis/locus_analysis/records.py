@@ -135,6 +135,9 @@ STATUSES = (
 )
 
 
+UNUSABLE = STATUSES[3:]  # the value, if there is one, is not that of the trial
+
+
 def is_sound(trial: Line) -> bool:
     """Whether a trial's interval can be trusted, however wide. Noise may shift all of it."""
     return trial["status"] in ("ok", "unconverged")
@@ -166,6 +169,12 @@ def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:
         r["run"]: json.loads(r["machine"])
         for r in rows(db, "SELECT run, header->'$.machine' AS machine FROM run ORDER BY ordinal")
     }
+
+
+def run_names(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Host and start of each run."""
+    found = rows(db, "SELECT run, host, started FROM run")
+    return {r["run"]: f"{r['host']}, {r['started'][:19]}Z" for r in found}
 
 
 def _database() -> duckdb.DuckDBPyConnection:

@@ -20,25 +20,7 @@ import duckdb
 import jinja2
 import markupsafe
 
-from . import (
-    axes,
-    charts,
-    claims,
-    compared,
-    counter_curves,
-    counters,
-    described,
-    draw,
-    generic,
-    insights,
-    levels,
-    likwid,
-    padding,
-    peers,
-    population,
-    records,
-    units,
-)
+from . import axes, charts, draw, drift, likwid, population, records, sections, units
 from .card import MEANING as TRUST
 from .charts import Picture
 from .records import HERE, CannotWrite, Records, rows
@@ -126,15 +108,15 @@ def _compose(given: Records, folder: Path, link: str) -> str:
     )
     many = population.is_one(db)
     if many:
-        sections = _over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
+        found = sections.over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
     else:
-        sections = [_section(db, benchmark["name"], names) for benchmark in benchmarks]
+        found = [sections.section(db, benchmark["name"], names) for benchmark in benchmarks]
     counted = likwid.join(db, given.counted, given.notes)
-    for section in sections:
+    for section in found:
         section["likwid"] = counted.get(section["name"], [])
     steadiness = [] if many else _steadiness(db, names)
     for picture in [
-        p for s in sections for p in s["pictures"] + s["counters"]["pictures"]
+        p for s in found for p in s["pictures"] + s["counters"]["pictures"]
     ] + steadiness:
         draw.draw(picture, folder)
     flaws = rows(db, "FROM headline WHERE flag IS NOT NULL ORDER BY flag") if not many else []
@@ -151,7 +133,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         runs=runs,
         names=names,
         notes=given.notes,
-        sections=sections,
+        sections=found,
         steadiness=steadiness,
         flaws=charts.alike(flaws),
         meaning=MEANING,
@@ -174,10 +156,8 @@ def _template() -> jinja2.Template:
         interval=units.interval,
         size=units.size,
         digest=digest,
-        cells=levels.cells,
         number=units.number,
         events=units.count,
-        said=padding.said,
         said_as=lambda m: axes.said(m, m["unit"] or "1"),
         breakable=_breakable,
     )
@@ -202,186 +182,14 @@ def _runs(db: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     return found
 
 
-def _section(
-    db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]
-) -> dict[str, Any]:
-    """A benchmark: for each run its pictures and its table."""
-    trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
-    counters.drop_notes(db, trials)
-    measured = records.measured(db, benchmark)
-    of = described.of(db, benchmark)
-    section: dict[str, Any] = {
-        "name": benchmark,
-        "id": f"section-{benchmark}",
-        "own": {},
-        "pictures": [],
-        "metrics": generic.other_metrics(of, measured),
-        "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
-        "ratios": compared.table(of, measured),
-        "protocols": rows(
-            db,
-            "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
-            benchmark,
-        ),
-        "trials": trials,
-        "peers": peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)),
-    }
-    insights.add(insights.Given(db, benchmark, names, section["pictures"]), section)
-    section["results"] = _results(of, measured, trials, names, section["claims"])
-    section["pictures"] += _matrices(db, benchmark, names)
-    if section["peers"]:
-        section["pictures"].append(
-            peers.picture(
-                section["peers"], f"{benchmark}-peers", f"{benchmark} beside other libraries"
-            )
-        )
-    first = [next((p for p in section["pictures"] if n in p.title), None) for n in names.values()]
-    section["first"] = [p for p in first if p] or section["pictures"][:1]
-    section["counters"] = _counters(db, benchmark, names, section["own"].get("findings", ()))
-    return section
-
-
-def _over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
-    """A section for each benchmark, over all hosts: there are no more pictures for more hosts."""
-    found = population.sections(db)
-    return [
-        {
-            "name": benchmark,
-            "id": f"section-{benchmark}",
-            "own": {},
-            "claims": {},
-            "scaled": [],
-            "pictures": found.get(benchmark, {}).get("pictures", []),
-            "first": found.get(benchmark, {}).get("pictures", [])[:1],
-            "hosts": found.get(benchmark),
-            "protocols": rows(
-                db,
-                "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol",
-                benchmark,
-            ),
-            "peers": peers.section(
-                rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark)
-            ),
-            "counters": {"runs": {}, "pictures": []},
-        }
-        for benchmark in benchmarks
-    ]
-
-
-def _results(
-    of: described.Described,
-    measured: Sequence[dict[str, Any]],
-    trials: Sequence[dict[str, Any]],
-    names: dict[str, str],
-    claimed: dict[str, list[dict[str, Any]]],
-) -> list[str]:
-    """A sentence for each run: the ratio furthest from 1; without ratios, the two variants furthest
-    apart at the same setting."""
-    said = []
-    told = {
-        whole: claims.result(claimed[whole]) or compared.result(of, own)
-        for whole, own in records.by_run(measured)
-    }
-    for whole, own in records.by_run(trials):
-        settings: dict[Any, list[dict[str, Any]]] = {}
-        for t in own:
-            if t["status"] not in levels.UNUSABLE and (t["value"] or 0) > 0:
-                settings.setdefault((t["panel"], t["point"], t["threads"]), []).append(t)
-        of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
-        before = f"{names[whole]}: " if len(names) > 1 else ""
-        if told[whole]:
-            said.append(f"{before}{told[whole]}")
-        elif of_setting:
-            widest = max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"])
-            said.append(before + _apart(widest))
-        else:
-            kinds = Counter(t["status"] for t in own)
-            counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
-            said.append(f"{before}No result: of {len(own)} trials, {counts}.")
-    return said
-
-
-def _apart(setting: Sequence[dict[str, Any]]) -> str:
-    """The least and the greatest value among trials with the same setting."""
-    least, most = setting[0], setting[-1]
-    values = [units.quantity(t["value"], t["unit"]) for t in (least, most)]
-    where = ", ".join(filter(None, (most["panel"], most["point"])))
-    at = f" ({where})" if where else ""
-    if least["variant"] == most["variant"]:
-        return f"{most['variant']}{at}: {most['metric']} {values[1]}."
-    if most["better"] is None:
-        return (
-            f"{most['metric']}{at}: {values[0]} with {least['variant']}, {values[1]} with"
-            f" {most['variant']}."
-        )
-    if most["better"] == "lower":
-        (least, most), values = (most, least), values[::-1]
-    ratio = units.number(max(least["value"], most["value"]) / min(least["value"], most["value"]))
-    return (
-        f"{most['variant']} beats {least['variant']} by a factor of {ratio}{at}:"
-        f" {most['metric']} {values[1]} against {values[0]}."
-    )
-
-
-def _counters(
-    db: duckdb.DuckDBPyConnection,
-    benchmark: str,
-    names: dict[str, str],
-    findings: Sequence[levels.Finding],
-) -> dict[str, Any]:
-    """The counts of each run, with pictures; empty if there are none."""
-    trials, machines = counters.counted(db, benchmark), records.machines(db)
-    runs = counters.section(db, trials)
-    pictures = []
-    for whole, own in records.by_run(trials):
-        finding = next(
-            (f for f in findings if f.whole == whole and f.what == "caches" and f.first), None
-        )
-        file, title = insights.file_name(benchmark, names, whole), f"{benchmark} on {names[whole]}"
-        pictures += counter_curves.pictures(
-            described.of(db, benchmark),
-            own,
-            runs[whole]["columns"],
-            machines[whole],
-            file,
-            title,
-            finding,
-        )
-    return {"runs": runs, "pictures": pictures}
-
-
-def _matrices(
-    db: duckdb.DuckDBPyConnection, benchmark: str, names: dict[str, str]
-) -> list[Picture]:
-    """A picture for each run; latency and bandwidth of a host share one."""
-    pictures = []
-    cells = rows(
-        db,
-        "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark,"
-        " variant, panel, threads_order, place",
-        benchmark,
-        benchmark,
-    )
-    for whole, of_picture in groupby(
-        sorted(cells, key=lambda c: list(names).index(c["shown_with"])), lambda c: c["shown_with"]
-    ):
-        own = list(of_picture)
-        what = " and ".join(dict.fromkeys(c["benchmark"] for c in own))
-        title = f"{what}, node by node, on {names[whole]}"
-        pictures.append(
-            charts.matrix(own, insights.file_name(benchmark, names, whole) + "-matrix", title)
-        )
-    return pictures
-
-
 def _steadiness(db: duckdb.DuckDBPyConnection, names: dict[str, str]) -> list[Picture]:
     marks = rows(
         db, "SELECT * FROM drift JOIN run ON drift.part = run.run ORDER BY ordinal, moment"
     )
     return [
-        charts.drift(
+        drift.drift(
             list(group),
-            insights.file_name("steadiness", names, part),
+            sections.file_name("steadiness", names, part),
             f"Drift during the run: {names[part]}",
         )
         for part, group in groupby(marks, lambda m: m["part"])

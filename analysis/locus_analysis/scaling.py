@@ -10,8 +10,7 @@ from itertools import groupby
 from typing import Any, Optional
 
 from . import axes, charts, curves, published
-from .charts import GREY
-from .curves import BLUE, HALF, ORANGE, RANKED, Axis, Panel, Series
+from .curves import HALF, Panel, Series
 from .described import Described, differing
 from .evidence import ratio
 
@@ -139,18 +138,16 @@ def _point(trial: Row, metric: str) -> Row:
 
 
 def _of_time(curve: Row) -> tuple[list[Row], Panel]:
-    of, own = curve["of"], curve["lines"]
+    own = curve["lines"]
     spent = [
         {**_point(t, "communication"), "trial": f"communication, {t['everything']}"}
         for t in own
         if t["ranks"] > 1 and t["communication"]["value"]
     ]
     points = [_point(t, curve["metric"]) for t in own]
-    lines = [_ideal(curve), Series(curve["metric"], BLUE, "circle", points)]
-    lines += [Series("communication", ORANGE, "square", spent)] if spent else []
-    y = axes.y_axis(of, curve["metric"], lines)
-    title = f"{curve['kind']}: {curve['name']}"
-    return own, Panel(title, _rank_axis(own), y, lines, HALF, height=230)
+    lines = [_ideal(curve), Series(curve["metric"], *curves.ranked(0), points)]
+    lines += [Series("communication", *curves.ranked(1), spent)] if spent else []
+    return own, _panel(curve, curve["name"], lines, 230)
 
 
 def _of_rate(found: Sequence[Row]) -> list[tuple[list[Row], Panel]]:
@@ -160,28 +157,24 @@ def _of_rate(found: Sequence[Row]) -> list[tuple[list[Row], Panel]]:
     panels = []
     for _, group in groupby(sorted(found, key=panel), panel):
         own = sorted(group, key=lambda curve: int(curve["number"]))
-        of, metric = own[0]["of"], own[0]["metric"]
         lines = [_ideal(curve) for curve in own]
         for i, curve in enumerate(own):
-            colour, shape = RANKED[i % len(RANKED)]
-            dash = list(curves.DASHES)[i // len(RANKED) % len(curves.DASHES)]
-            rows = [_point(t, metric) for t in curve["lines"]]
-            lines.append(Series(curve["amount"], colour, shape, rows, dash))
+            rows = [_point(t, curve["metric"]) for t in curve["lines"]]
+            lines.append(Series(curve["amount"], *curves.ranked(i), rows))
         trials = [t for curve in own for t in curve["lines"]]
-        y, title = axes.y_axis(of, metric, lines), f"{own[0]['kind']}: {own[0]['alike']}"
-        panels.append((trials, Panel(title, _rank_axis(trials), y, lines, HALF, height=270)))
+        panels.append((trials, _panel(own[0], own[0]["alike"], lines, 270)))
     return panels
+
+
+def _panel(curve: Row, name: str, lines: list[Series], height: int) -> Panel:
+    points = curves.points(lines)
+    x = axes.x_axis(curve["of"], "ranks", points)
+    y = axes.y_axis(curve["of"], curve["metric"], points)
+    return Panel(f"{curve['kind']}: {name}", x, y, lines, HALF, height)
 
 
 def _ideal(curve: Row) -> Series:
     """The value if ranks cost nothing."""
     least, most, first = curve["least"], curve["lines"][-1]["ranks"], curve["lines"][0]["value"]
     power = 1 if curve["is_rate"] else -1 if curve["faster"] else 0
-    rows = [curves.bare(n, first * (n / least) ** power) for n in (least, most)]
-    return Series("", GREY, "circle", rows, "dotted", 1, points=False)
-
-
-def _rank_axis(trials: Sequence[Row]) -> Axis:
-    ranks = sorted({t["ranks"] for t in trials})
-    ends = (ranks[0] / 1.12, ranks[-1] * 1.12)
-    return Axis("ranks", ends, [float(n) for n in ranks], "format(datum.value, 'd')")
+    return curves.bare_line([(n, first * (n / least) ** power) for n in (least, most)])

@@ -29,6 +29,8 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import units
+
 LEVEL_SLOPE = (
     0.25  # log2 of time an octave: the published levels rise by up to 19 % when the size doubles
 )
@@ -110,20 +112,12 @@ class _Cut:
     badness: float
 
 
-def size_text(size: float) -> str:
-    """Bytes with binary prefixes."""
-    for factor, prefix in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
-        if size >= factor:
-            return f"{size / factor:.3g} {prefix}B"
-    return f"{size:.0f} B"
-
-
 def find(
     sizes: ArrayLike,
     times: ArrayLike,
     low: Optional[ArrayLike] = None,
     high: Optional[ArrayLike] = None,
-    text: Callable[[float], str] = size_text,
+    text: Callable[[float], str] = units.size,
 ) -> Steps:
     """Sizes and times above zero, in any order. low, high: intervals of the times (NaN: there is
     none); text: says a size."""

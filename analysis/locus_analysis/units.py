@@ -73,12 +73,13 @@ def interval(row: dict[str, Any]) -> str:
     return f"{number(low / factor)} to {number(high / factor)} {name}".strip()
 
 
-def size(value: Optional[int]) -> str:
+def size(value: Optional[float]) -> str:
     """Bytes with binary prefixes: 1.5 GiB."""
     if value is None:
         return "unknown"
     factor, prefix = next((s for s in BINARY if value >= s[0]), BINARY[-1])
-    return f"{value / factor:.4g} {prefix}B"
+    digits = 3 if value / factor < 999.5 else 4
+    return f"{value / factor:.{digits}g} {prefix}B"
 
 
 def percent(share: Optional[float]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import counter_curves, counters, described, records, units
+from locus_analysis.along import Scene
 from make_records import (
     CACHES,
     MEMORY,
@@ -425,7 +426,7 @@ def test_what_is_not_trusted_is_not_drawn_and_the_rest_is(tmp_path: Path) -> Non
         (lambda: checkpoint(TWO), "checkpoint", {"threads"}),
         (kmeans, "kmeans", {"threads"}),
         (lambda: search(), "search", {"size"}),
-        (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains", "pause"}),
+        (lambda: latency(TWO, 2, last=64 << 20), "latency", {"size", "chains", "background"}),
     ],
 )
 def test_each_benchmark_with_a_curve_has_one_of_its_counters(
@@ -439,7 +440,7 @@ def test_each_benchmark_with_a_curve_has_one_of_its_counters(
     machine = records.machines(db)[run_id("a")]
     columns = counters.section(db, own)[run_id("a")]["columns"]
     of = described.of(db, benchmark)
-    pictures = counter_curves.pictures(of, own, columns, machine, benchmark, benchmark, None)
+    pictures = counter_curves.pictures(Scene(of, own, machine), columns, benchmark, benchmark)
     assert {p.title.split(" over ")[1].split(" (")[0] for p in pictures} == over
     assert len({p.name for p in pictures}) == len(pictures)
     shown = [i for p in pictures for i in p.shows]

@@ -12,8 +12,10 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import levels, records
-from locus_analysis.levels import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
+from locus_analysis import caches as cache_levels
+from locus_analysis import levels, records, units
+from locus_analysis import tlb as tlb_levels
+from locus_analysis.level import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
 from locus_analysis.steps import Edge, Plateau, Steps, find
 from make_records import (
     FOUR,
@@ -177,7 +179,7 @@ def named(
 ) -> tuple[dict[str, Level], list[str]]:
     remarks: list[str] = []
     return {
-        level.name: level for level in levels.name_caches(found, reported, virtual, remarks)
+        level.name: level for level in cache_levels.name_caches(found, reported, virtual, remarks)
     }, remarks
 
 
@@ -290,7 +292,7 @@ def test_the_difference_is_what_translation_costs() -> None:
         {"size": n, "value": (4 + n) * 1e-9, "low": None if n == 2 else 4e-9, "high": 8e-9}
         for n in (1, 2)
     ]
-    points = levels.difference(base, huge)
+    points = tlb_levels.difference(base, huge)
     assert [p["size"] for p in points] == [1, 2]
     assert [p["value"] for p in points] == pytest.approx([6e-9, 6e-9])
     assert (points[0]["low"], points[0]["high"]) == pytest.approx((2.5e-9, 8e-9))
@@ -376,7 +378,8 @@ def test_flagged_points_are_marked(whole: Whole) -> None:
 def test_pictures_of_latency(whole: Whole) -> None:
     folder, _, _ = whole
     names = sorted(p.stem.split("Z")[-1] for p in folder.glob("report-pictures/latency-*.svg"))
-    assert names == ["", "-chains", "-loaded", "-matrix", "-published", "-tlb"]
+    own = ["", "-background", "-chains", "-claims", "-matrix", "-page-random", "-published"]
+    assert names == own
     assert not list(folder.glob("report-pictures/numa*matrix*"))  # it is drawn beside latency's
     for svg in some(folder.glob("report-pictures/latency-*.svg")):
         assert "NaN" not in svg.read_text(encoding="utf-8") and "Infinity" not in svg.read_text(
@@ -395,24 +398,28 @@ def test_pictures_of_latency(whole: Whole) -> None:
         "64 KiB",
     ):
         assert words in text[""], words
-    for words in ("L2 TLB ends", "TLB share", "against transparent huge"):
-        assert words in text["-tlb"], words
+    for words in ("L2 TLB ends", "page-random, transparent huge"):
+        assert words in text["-page-random"], words
+    for words in ("system/huge pages", "What translation costs"):
+        assert words in text["-claims"], words
     for words in (
         "i7-7660U",
         "berestovskyy2019",
         "sestoft2017",
         "Peter Sestoft",
-        "other machines",
+        "published of other machines",
         "cxl1",
     ):
         assert words in text["-published"], words
     for mix in ("read", "copy", "write", "GB/s"):
-        assert mix in text["-loaded"], mix
+        assert mix in text["-background"], mix
+    for words in ("16 KiB", "256 MiB", "perfect scaling"):
+        assert words in text["-chains"], words
     for words in ("latency matrix: time", "numa matrix: bandwidth", "3 (memory only)"):
         assert words in text["-matrix"], words
 
 
-def test_the_page_tells_levels_and_the_tlb_share(whole: Whole) -> None:
+def test_the_page_tells_levels_and_what_translation_costs(whole: Whole) -> None:
     _, page, lines = whole
     text = re.sub(r"\s+", " ", page.text)
     assert "Each load here needs the address that the one before it brought" in text
@@ -423,13 +430,9 @@ def test_the_page_tells_levels_and_the_tlb_share(whole: Whole) -> None:
         for t in trials([lines])
         if t["variant"] == "cycle"
     }
-    size = 256 * MIB
-    share = 1 - of[size, "thp"] / of[size, "base"]
-    row = (
-        f"256 MiB thp {of[size, 'base'] * 1e9:.1f} ns {of[size, 'thp'] * 1e9:.1f} ns"
-        f" {100 * share:.3g} %"
-    )
-    assert row.replace(" ", "") in text.replace(" ", "")
+    for size, words in ((64 * KIB, "64 KiB"), (256 * MIB, "256 MiB")):
+        ratio = of[size, "base"] / of[size, "thp"]
+        assert re.search(rf"size {words} ?{units.number(ratio)} \(", text), words
 
 
 def test_the_matrices_of_two_runs_each_stand_alone(tmp_path: Path) -> None:
@@ -466,12 +469,15 @@ def test_curves_without_any_value_make_a_page(tmp_path: Path) -> None:
     assert "too few points: 0 sizes were measured" in page.text
 
 
-def test_load_without_a_known_bandwidth_is_not_drawn(tmp_path: Path) -> None:
+def test_load_without_a_known_bandwidth_is_drawn_over_what_set_it(tmp_path: Path) -> None:
     points = curves(TWO, "loaded", pages=("thp",))
     for p in points:
         p.others["background"] = ("B/s", None)
-    make(tmp_path, brief(record(TWO, points, run_id("a"))))
-    assert not list(tmp_path.glob("report-pictures/latency*"))
+    page = make(tmp_path, brief(record(TWO, points, run_id("a"))))
+    shown = {r["id"]: r["x"] for r in page.rows("id", "x") if r["id"]}
+    assert len(shown) == len(points)
+    pauses = sorted(p.parameters["pause"] for p in points)
+    assert sorted(shown.values()) == pytest.approx(pauses, rel=0.04)
 
 
 def test_synthetic_curves_have_the_edges_they_were_made_with() -> None:

@@ -15,7 +15,7 @@ import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import (
     claims,
-    core_to_core,
+    cpu_pairs,
     described,
     draw,
     evidence,
@@ -25,6 +25,7 @@ from locus_analysis import (
     records,
     units,
 )
+from locus_analysis.along import Scene
 from locus_analysis.evidence import AGREES, DIFFERS, IN_PART, UNSURE
 from make_records import (
     DISTANCES,
@@ -375,7 +376,7 @@ def test_maps_hold_what_the_record_says(whole: Whole) -> None:
     for found, expected in zip(columns, pairs):
         cells = expected["cells"]
         assert (found["a"], found["b"]) == (cells["a"], cells["b"])
-        for quantile, key in core_to_core.QUANTILES.items():
+        for quantile, key in cpu_pairs.QUANTILES.items():
             assert found[key] == pytest.approx([v * 1e9 for v in cells[quantile]], rel=0.005)
     folder, _, _ = whole
     drawn = (folder / "report-pictures/core-to-core-1.svg").read_text(encoding="utf-8")
@@ -386,7 +387,7 @@ def test_levels_are_in_a_table(whole: Whole) -> None:
     _, page, lines = whole
     text = re.sub(r"\s+", " ", page.text)
     first, *_ = (t["pairs"]["levels"][0] for t in trials([lines]) if t["pairs"])
-    expected = [units.quantity(first["meetings"][q], "s") for q in core_to_core.QUANTILES]
+    expected = [units.quantity(first["meetings"][q], "s") for q in cpu_pairs.QUANTILES]
     medians = [units.quantity(first[q], "s") for q in ("0", "0.99")]
     row = f"an L3 cache12768{''.join(expected)}{' to '.join(medians)}"
     assert re.search(rf"compare-exchange, lines of node 0 ?(▲\d+ \w+)?{row}", text)
@@ -403,7 +404,7 @@ def test_levels_are_in_a_table(whole: Whole) -> None:
 
 def test_one_pair_says_nothing_of_how_pairs_differ() -> None:
     two = Machine("two", "a machine", cpu_nodes=1, cores=2)
-    (level,) = core_to_core.tables(
+    (level,) = cpu_pairs.tables(
         told(record(two, core_to_core_points(two)[:1], RUN), "core-to-core")
     )[0]["levels"]
     assert (level["pairs"], level["meetings"], level["medians"]) == (1, 64, None)
@@ -416,7 +417,7 @@ def test_older_records_know_pairs_alone() -> None:
     for level in trials([lines])[0]["pairs"]["levels"]:
         del level["meetings"]
         expected.append((None, [None] * 5, (level["0"], level["0.99"])))
-    levels = core_to_core.tables(told(lines, "core-to-core"))[0]["levels"]
+    levels = cpu_pairs.tables(told(lines, "core-to-core"))[0]["levels"]
     assert [
         (level["meetings"], level["quantiles"], level["medians"]) for level in levels
     ] == expected
@@ -476,7 +477,7 @@ def test_one_number_of_threads_makes_bars(tmp_path: Path, threads: int) -> None:
     of_each = {f"{b}{kind}.svg" for b in ("sharing", "checkpoint") for kind in ("", "-values")}
     claimed_of = {"checkpoint-claims.svg", "sharing-claims.svg"}
     assert made == {*of_each, "sharing-ratios.svg", "steadiness.svg"} | (
-        {"sharing-bars.svg", "core-to-core-bars.svg", *claimed_of} if threads > 1 else set()
+        {"sharing-bars.svg", "core-to-core.svg", *claimed_of} if threads > 1 else set()
     )
     assert ("Published: Two threads are slow because" in page.text) == (threads > 1)
 
@@ -529,7 +530,7 @@ def test_cpus_are_in_the_order_of_the_machine() -> None:
             for key, value in {"a": a, "b": b, "level": level}.items():
                 cells[key].append(value)
     nodes = [{"node": n, "cpus": [c for c in cpus if c % 2 == n]} for n in (0, 1)]
-    order, borders = core_to_core.in_order(cells, {"topology": {"nodes": nodes}})
+    order, borders = cpu_pairs.in_order(cells, {"topology": {"nodes": nodes}})
     assert order == [0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15]
     assert borders == [8]
 
@@ -537,7 +538,7 @@ def test_cpus_are_in_the_order_of_the_machine() -> None:
 def test_what_is_not_told_of_nodes_makes_no_borders() -> None:
     pairs = core_to_core_points(SMALL)[0].pairs
     assert pairs
-    order, borders = core_to_core.in_order(pairs["cells"], {"topology": {"nodes": []}})
+    order, borders = cpu_pairs.in_order(pairs["cells"], {"topology": {"nodes": []}})
     assert (order, borders) == (list(range(8)), [])
 
 
@@ -559,10 +560,10 @@ def test_a_map_of_many_cores_stays_usable(tmp_path: Path) -> None:
 
 
 def test_more_cells_than_a_page_can_take_are_bars(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_to_core, "CELLS", 5 * 8 * 8)
+    monkeypatch.setattr(cpu_pairs, "CELLS", 5 * 8 * 8)
     own = told(record(SMALL, core_to_core_points(SMALL), RUN), "core-to-core")
     machine = header(SMALL, RUN, random.Random(1))["machine"]
-    drawn = core_to_core.maps(own, machine, "core-to-core", "core-to-core")
+    drawn = cpu_pairs.maps(own, machine, "core-to-core", "core-to-core")
     # Each protocol on the first node, and as many on the second as there is room for.
     assert [p.title.split(": ")[1] for p in drawn] == [
         "compare-exchange, lines of node 0",
@@ -581,13 +582,13 @@ def test_many_cpus_that_stand_out_are_not_all_named() -> None:
             {"cpu": c, "level": "L3", "median": (50 + c) * 1e-9, "of": 45e-9} for c in range(20)
         ]
     }
-    text = core_to_core.outstanding(pairs)
+    text = cpu_pairs.outstanding(pairs)
     assert text.startswith(
         "CPUs that stand out among pairs that share an L3 cache, where 45.0 ns is usual: CPU 19"
         " (69.0 ns), "
     )
     assert text.endswith("and 8 more.")
-    assert core_to_core.outstanding({"outstanding": []}) == ""
+    assert cpu_pairs.outstanding({"outstanding": []}) == ""
 
 
 @pytest.mark.parametrize(
@@ -603,7 +604,7 @@ def test_many_cpus_that_stand_out_are_not_all_named() -> None:
     ],
 )
 def test_crowding_is_said(crowding: Optional[Line], end: str) -> None:
-    assert core_to_core.crowding({"crowding": crowding}).endswith(end)
+    assert cpu_pairs.crowding({"crowding": crowding}).endswith(end)
 
 
 # The published explanation of checkpoint.
@@ -775,7 +776,8 @@ def drawn(lines: list[Line], benchmark: str) -> list[Any]:
     """The pictures that the generic page draws."""
     db = records.tables(records.of_lines(as_written(lines)))
     of, own = described.of(db, benchmark), records.measured(db, benchmark)
-    return generic.pictures(of, own, records.machines(db)[RUN], benchmark, benchmark)
+    scene = Scene(of, own, records.machines(db)[RUN])
+    return generic.pictures(scene, benchmark, benchmark)
 
 
 BOTH = [of("together", 4.0), of("apart", 2.0)]

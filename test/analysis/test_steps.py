@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import numpy as np
 import pytest
-from locus_analysis import published, steps
+from locus_analysis import published, units
 from locus_analysis.steps import Steps, find
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -300,10 +300,11 @@ def test_the_caches_come_out_of_the_curves_of_sestoft(name: str) -> None:
 
 
 def test_sizes_are_said_as_people_do() -> None:
-    assert [steps.size_text(n) for n in (64, 1 << 10, 1536, 5 << 20, 3 << 30)] == [
+    assert [units.size(n) for n in (64, 1 << 10, 1536, 1000 << 10, 5 << 20, 3 << 30)] == [
         "64 B",
         "1 KiB",
         "1.5 KiB",
+        "1000 KiB",
         "5 MiB",
         "3 GiB",
     ]

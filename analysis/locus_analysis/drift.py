@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drift: the time of samples over the run, relative to the median of each trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from .charts import ALARM, FLAGGED, GOOD, INK, Data, Picture, Row, joined, picture
+
+HELP = (
+    "Each mark is the median of neighbouring samples of one trial, its grey line their range. Marks"
+    " on one level mean a steady machine. Strokes at the foot: samples with evidence of noise."
+    " ↑: the range goes on above the frame."
+)
+KEYS = ("moment", "ratio", "least", "greatest", "n", "noisy", "flag", "status")
+TOP = 1.5
+
+
+def drift(marks: Sequence[Row], name: str, title: str) -> Picture:
+    least = max(0.5, min([0.9, *(m["least"] for m in marks if m["least"] is not None)]))
+    rows = [
+        {
+            **{key: m[key] for key in KEYS},
+            "trial": (
+                f"{m['benchmark']} {m['variant']} {m['setting']}"
+                if m["benchmark"]
+                else "a trial that was not finished"
+            ),
+            "beyond": m["greatest"] is not None and m["greatest"] > TOP,
+        }
+        for m in marks
+    ]
+    x = alt.X(
+        "moment:Q",
+        title="time since the start of the run (s)",
+        scale=alt.Scale(zero=False, nice=False, padding=8),
+    )
+    scale = alt.Scale(domain=[least, TOP], clamp=True, nice=False)
+    axis = alt.Axis(title="time / median of its trial", format=".2f", tickCount=6)
+    ratio = alt.Y("ratio:Q", scale=scale, axis=axis)
+    told = [alt.Tooltip(f"{key}:N") for key in ("trial", "status")]
+    told += [
+        alt.Tooltip(f"{key}:Q", format=".3f", title=key if key != "ratio" else "median")
+        for key in ("ratio", "least", "greatest")
+    ]
+    told += [alt.Tooltip("n:Q", title="samples"), alt.Tooltip("noisy:Q", title="noisy samples")]
+    data = Data()
+    base = data.chart(rows).encode(x=x, tooltip=told)
+    at_foot, at_top = alt.YDatum(least), alt.YDatum(TOP)
+    chart = joined(
+        "layer",
+        base.mark_rule(color="#bbbbbb").encode(
+            y=alt.Y("least:Q", scale=scale, axis=axis), y2=alt.Y2("greatest:Q")
+        ),
+        base.transform_filter(GOOD)
+        .mark_point(filled=True, size=16, color="#0072B2", opacity=1)
+        .encode(y=ratio),
+        base.transform_filter(FLAGGED)
+        .mark_point(shape="triangle-up", size=34, color=ALARM, fill="white")
+        .encode(y=ratio),
+        base.transform_filter("datum.noisy > 0")
+        .mark_tick(color=INK, thickness=1, size=9, orient="vertical", yOffset=-5)
+        .encode(y=at_foot),
+        base.transform_filter("datum.beyond")
+        .mark_text(text="↑", color=INK, fontSize=11, dy=6)
+        .encode(y=at_top),
+        width=760,
+        height=170,
+    )
+    numbers = sorted({m["flag"] for m in marks if m["flag"] is not None})
+    named = f"▲ (open): samples of flagged trials, here {', '.join(map(str, numbers))}."
+    return picture(name, title, HELP, [], [chart], data, [named] if numbers else [])

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of the report: for each benchmark its sentences, pictures and tables."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+import duckdb
+
+from . import (
+    claims,
+    claims_drawn,
+    compared,
+    counter_curves,
+    counters,
+    described,
+    generic,
+    insights,
+    matrices,
+    peers,
+    population,
+    published,
+    records,
+    scaling,
+    units,
+)
+from .along import Scene
+from .charts import Picture, Row
+from .described import Described
+from .records import UNUSABLE, rows
+
+Names = dict[str, str]  # of runs
+
+
+def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
+    """A benchmark: for each run its pictures and its table."""
+    trials = rows(db, "FROM headline WHERE benchmark = ? ORDER BY place", benchmark)
+    counters.drop_notes(db, trials)
+    of, measured = described.of(db, benchmark), records.measured(db, benchmark)
+    insight, scaled = insights.of(benchmark), scaling.found_in(of, measured)
+    own = insight.find(db)
+    claimed = {whole: claims.told(of, trials) for whole, trials in records.by_run(measured)}
+    on_curves = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
+    left = [t for t in measured if (t["whole"], t["id"]) not in on_curves]
+    bands, compared_with = partial(insight.bands, own), _peers(db, benchmark)
+    pictures = [
+        *_pictures(db, of, left, names, bands, claimed),
+        *scaling.over_ranks(scaled, f"{benchmark}-scaling", f"{benchmark} over MPI ranks"),
+        *_matrices(db, benchmark, names),
+        *peers.pictures(compared_with, f"{benchmark}-peers", f"{benchmark} beside other libraries"),
+    ]
+    first = [next((p for p in pictures if n in p.title), None) for n in names.values()]
+    return {
+        "name": benchmark,
+        "id": f"section-{benchmark}",
+        "own": own,
+        "scaled": scaled,
+        "claims": claimed,
+        "pictures": pictures,
+        "first": [p for p in first if p] or pictures[:1],
+        "results": _results(of, measured, trials, names, claimed),
+        "metrics": generic.other_metrics(of, measured),
+        "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
+        "ratios": compared.table(of, measured),
+        "protocols": _protocols(db, benchmark),
+        "trials": trials,
+        "peers": compared_with,
+        "counters": _counters(db, of, names, bands),
+    }
+
+
+def _peers(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    return peers.section(rows(db, "FROM peer WHERE benchmark = ? ORDER BY place", benchmark))
+
+
+def _protocols(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
+    query = "SELECT DISTINCT protocol FROM trial WHERE benchmark = ? ORDER BY protocol"
+    return rows(db, query, benchmark)
+
+
+def _pictures(
+    db: duckdb.DuckDBPyConnection,
+    of: Described,
+    trials: Sequence[Row],
+    names: Names,
+    bands: Any,
+    claimed: dict[str, list[Row]],
+) -> list[Picture]:
+    """What is drawn from a benchmark's line in the record, run by run."""
+    machines, drawn = records.machines(db), []
+    shown = published.lesson(of.name).get("pages")
+    pages = rows(db, "FROM pages ORDER BY node") if shown else []
+    for whole, own in records.by_run(trials):
+        own_pages = [p for p in pages if p["whole"] == whole]
+        file, title = file_name(of.name, names, whole), f"{of.name} on {names[whole]}"
+        first, *others = [
+            *generic.pictures(Scene(of, own, machines[whole], bands), file, title, own_pages),
+            None,
+        ]
+        told = claims_drawn.pictures(of, claimed[whole], machines[whole], f"{file}-claims", title)
+        drawn += [p for p in (first, *told, *others) if p]
+    return drawn
+
+
+def file_name(what: str, names: Names, run: str) -> str:
+    """A name of characters that every file system allows, with the number of the run."""
+    if len(names) == 1:
+        return what
+    place = list(names).index(run) + 1
+    return f"{what}-{place}-{re.sub(r'[^A-Za-z0-9-]+', '_', names[run])[:60]}"
+
+
+def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list[Row]:
+    """A section for each benchmark, over all hosts: there are no more pictures for more hosts."""
+    found = population.sections(db)
+    return [
+        {
+            "name": benchmark,
+            "id": f"section-{benchmark}",
+            "own": {},
+            "claims": {},
+            "scaled": [],
+            "pictures": found.get(benchmark, {}).get("pictures", []),
+            "first": found.get(benchmark, {}).get("pictures", [])[:1],
+            "hosts": found.get(benchmark),
+            "protocols": _protocols(db, benchmark),
+            "peers": _peers(db, benchmark),
+            "counters": {"runs": {}, "pictures": []},
+        }
+        for benchmark in benchmarks
+    ]
+
+
+def _results(
+    of: Described,
+    measured: Sequence[Row],
+    trials: Sequence[Row],
+    names: Names,
+    claimed: dict[str, list[Row]],
+) -> list[str]:
+    """A sentence for each run: the ratio furthest from 1; without ratios, the two variants furthest
+    apart at the same setting."""
+    said = []
+    told = {
+        whole: claims.result(claimed[whole]) or compared.result(of, own)
+        for whole, own in records.by_run(measured)
+    }
+    for whole, own in records.by_run(trials):
+        settings: dict[Any, list[Row]] = {}
+        for t in own:
+            if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:
+                settings.setdefault((t["panel"], t["point"], t["threads"]), []).append(t)
+        of_setting = [sorted(s, key=lambda t: t["value"]) for s in settings.values()]
+        before = f"{names[whole]}: " if len(names) > 1 else ""
+        if told[whole]:
+            said.append(f"{before}{told[whole]}")
+        elif of_setting:
+            widest = max(of_setting, key=lambda s: s[-1]["value"] / s[0]["value"])
+            said.append(before + _apart(widest))
+        else:
+            kinds = Counter(t["status"] for t in own)
+            counts = ", ".join(f"{n} {status}" for status, n in kinds.items())
+            said.append(f"{before}No result: of {len(own)} trials, {counts}.")
+    return said
+
+
+def _apart(setting: Sequence[Row]) -> str:
+    """The least and the greatest value among trials with the same setting."""
+    least, most = setting[0], setting[-1]
+    values = [units.quantity(t["value"], t["unit"]) for t in (least, most)]
+    where = ", ".join(filter(None, (most["panel"], most["point"])))
+    at = f" ({where})" if where else ""
+    if least["variant"] == most["variant"]:
+        return f"{most['variant']}{at}: {most['metric']} {values[1]}."
+    if most["better"] is None:
+        return (
+            f"{most['metric']}{at}: {values[0]} with {least['variant']}, {values[1]} with"
+            f" {most['variant']}."
+        )
+    if most["better"] == "lower":
+        (least, most), values = (most, least), values[::-1]
+    ratio = units.number(max(least["value"], most["value"]) / min(least["value"], most["value"]))
+    return (
+        f"{most['variant']} beats {least['variant']} by a factor of {ratio}{at}:"
+        f" {most['metric']} {values[1]} against {values[0]}."
+    )
+
+
+def _counters(db: duckdb.DuckDBPyConnection, of: Described, names: Names, bands: Any) -> Row:
+    """The counts of each run, with pictures; empty if there are none."""
+    trials, machines = counters.counted(db, of.name), records.machines(db)
+    runs = counters.section(db, trials)
+    pictures = []
+    for whole, own in records.by_run(trials):
+        file, title = file_name(of.name, names, whole), f"{of.name} on {names[whole]}"
+        scene = Scene(of, own, machines[whole], bands)
+        pictures += counter_curves.pictures(scene, runs[whole]["columns"], file, title)
+    return {"runs": runs, "pictures": pictures}
+
+
+def _matrices(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> list[Picture]:
+    """A picture for each run; latency and bandwidth of a host share one."""
+    pictures = []
+    cells = rows(
+        db,
+        "FROM matrix_cell WHERE shown_by = ? ORDER BY shown_with, benchmark <> ?, benchmark,"
+        " variant, panel, threads_order, place",
+        benchmark,
+        benchmark,
+    )
+    for whole, of_picture in groupby(
+        sorted(cells, key=lambda c: list(names).index(c["shown_with"])), lambda c: c["shown_with"]
+    ):
+        own = list(of_picture)
+        what = " and ".join(dict.fromkeys(c["benchmark"] for c in own))
+        title = f"{what}, node by node, on {names[whole]}"
+        pictures.append(matrices.matrix(own, file_name(benchmark, names, whole) + "-matrix", title))
+    return pictures
