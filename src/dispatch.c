@@ -22,7 +22,7 @@ static int unknown(const struct program *p, const char *name)
 	int near;
 
 	if (*name == '-') {
-		message("%s: options stand behind a benchmark: `%s BENCHMARK %s`", p->name, p->name,
+		message("%s: options come after the benchmark: `%s BENCHMARK %s`", p->name, p->name,
 			name);
 		return EXIT_COMMAND_LINE;
 	}

@@ -16,7 +16,7 @@ static const struct command commands[] = {
 	{ "suite", "[OPTION...]", "every benchmark, within --time-budget", suite_command, true },
 	{ "report", "FILE|DIR...", "an HTML page with plots of recorded results", report_command,
 	  true },
-	{ "summary", "FILE|DIR...", "on one screen what a machine is and costs, from its records",
+	{ "summary", "FILE|DIR...", "on one screen what a machine is, and what its parts cost",
 	  report_command, true },
 	{ "levels", "FILE|DIR...", "the cache and TLB levels found in records of latency",
 	  report_command, true },

@@ -51,7 +51,7 @@ static void list_parameter(const struct parameter *p, FILE *f)
 static struct parameter own_variants(const struct benchmark *b)
 {
 	struct parameter p = { .name = b->preset[QUICK].variants ? "variant" : NULL,
-			       .help = "the variants that are run" };
+			       .help = "variants that are run" };
 
 	for (enum profile i = QUICK; i < PROFILES; i++)
 		p.value[i] = b->preset[i].variants;
@@ -106,8 +106,8 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			f);
 	if (b->counters)
 		fprintf(f,
-			"\ncounters (--counters default; for each %s; of several, the first that "
-			"can be counted)\n",
+			"\ncounters (--counters default; for each %s; of several names, the first "
+			"that can be counted)\n",
 			counting_per(b));
 	for (const struct explained *e = b->counters; e && e->events; e++) {
 		wrapped_row("  ", e->events, COLUMN + 2, f);
@@ -188,8 +188,8 @@ static void put_benchmark(const struct benchmark *b, FILE *f)
 	fprintf(f, ".\n.PP\nVariants:\n");
 	for (const struct variant *v = b->variants; v->name; v++)
 		put_variant(v, f);
-	fprintf(f, ".PP\nParameters, with their values by profile (one without takes the one "
-		   "before it):\n");
+	fprintf(f, ".PP\nParameters, with their values by profile (a profile without a value takes "
+		   "the one before it):\n");
 	for (const struct parameter *p = b->parameters; p && p->name; p++)
 		if (p->type != P_FOUND)
 			put_parameter(p, f);

@@ -138,7 +138,7 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
 def test_too_few_messages_are_left_out(locus):
     done = locus("actors", "--actors", "100", "--messages", "99", "--threads", "1")
     assert done.status != 0
-    assert "fewer than there are under way" in " ".join((done.err + done.out).split())
+    assert "fewer than are under way" in " ".join((done.err + done.out).split())
 
 
 def test_states_that_do_not_fit_are_refused_with_the_arithmetic(locus):

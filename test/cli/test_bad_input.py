@@ -43,7 +43,7 @@ CASES = [
     (["numa", "--tag", "a b=may"], 2, ["--tag", "'a b=may'", "KEY=VALUE"]),
     (["numa", "--tag", ".a=may"], 2, ["--tag", "'.a=may'", "KEY=VALUE"]),
     (["numa", "--tag", "ä=may"], 2, ["--tag", "KEY=VALUE"]),
-    (["numa", "--tag", "a=1", "--tag", "ab=2", "--tag", "a=3"], 2, ["--tag", "a is there twice"]),
+    (["numa", "--tag", "a=1", "--tag", "ab=2", "--tag", "a=3"], 2, ["--tag", "a is given twice"]),
     (["numa", *(word for i in range(33) for word in ("--tag", f"k{i}="))], 2, ["--tag", "32"]),
     (["numa", "quick"], 2, ["quick", "--"]),
     (["numa", "--resume"], 2, ["--resume", "--output"]),

@@ -53,7 +53,7 @@ def test_a_benchmark_has_no_card(locus, python):
 )
 def test_without_python_the_last_line_says_what_to_run_elsewhere(locus, tmp_path, variable, value):
     done = locus(SUITE, env={variable: value})
-    last = "for the card of this machine, where Python is: "
+    last = "for the card of this machine, which needs Python: "
     assert done.status == 0 and done.out.splitlines()[-1] == (
         f"{last}locus suite --output FILE, and locus summary FILE"
     )

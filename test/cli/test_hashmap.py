@@ -153,7 +153,7 @@ def test_what_makes_no_sense_is_refused(locus, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ("--readers 2 --threads 2", "a thread at least does what the mix says"),
+        ("--readers 2 --threads 2", "at least one thread does what the mix says"),
         (
             "--variant striped-waitfree --reclaim none --operations 0 --threads 1",
             "give --operations",

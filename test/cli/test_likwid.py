@@ -230,7 +230,7 @@ def test_cpus_that_likwid_does_not_count(locus, read, wrapped, marked, tmp_path,
     assert done.status == 0 and done.err == "", done
     (trial,) = trial_lines(read(file))
     assert any(
-        f"LIKWID counted on CPUs {cpus[0]} alone, where 1 of its 2 threads were not" in note
+        f"LIKWID counted on CPUs {cpus[0]} only, but 1 of 2 threads ran elsewhere" in note
         for note in trial["notes"]
     )
     assert marked() == {(trial["region"]["name"], 0): {cpus[0]: trial["region"]["calls"]}}

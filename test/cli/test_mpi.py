@@ -194,7 +194,7 @@ def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
     assert done.out.count("± 95 %") == 1 and done.err == ""
     assert done.out.startswith("dummy: 1 trial, profile ")
     assert done.out.split("\n\n", 1)[1].startswith(
-        f"dummy over {ranks} rank{'s' if ranks > 1 else ''} with so many threads each: "
+        f"dummy over {ranks} rank{'s' if ranks > 1 else ''} with that many threads each: "
     )
     if ranks == 1 and threads == 2:  # nothing is divided: the same trial
         assert f"  {trial['id']}  " in locus(words.replace("--output", "--dry-run")).out

@@ -78,15 +78,17 @@ static const struct {
 	{ CLOCK "/current_clocksource", NULL, "[??] clock source ", NULL },
 	{ "/proc/cpuinfo", "flags\t\t: fpu hypervisor\n",
 	  "[!!] virtual machine      a guest of an unknown hypervisor", NULL },
-	{ CPUS "/online", "0-7\n", "[--] CPUs                 4 of 8 CPUs are ours", "taskset" },
+	{ CPUS "/online", "0-7\n", "[--] CPUs                 4 of 8 CPUs may be used", "taskset" },
 	{ CPUS "/online", "garbage\n", "[??] CPUs ", NULL },
 	{ CPUS "/present", "0-4\n",
-	  "[--] CPUs                 all 4 CPUs are ours; CPU 4 is offline\n", "sudo chcpu -e 4" },
+	  "[--] CPUs                 all 4 CPUs may be used; CPU 4 is offline\n",
+	  "sudo chcpu -e 4" },
 	{ CPUS "/present", "0-7\n",
-	  "[--] CPUs                 all 4 CPUs are ours; CPUs 4-7 are offline\n",
+	  "[--] CPUs                 all 4 CPUs may be used; CPUs 4-7 are offline\n",
 	  "sudo chcpu -e 4-7" },
-	{ CPUS "/present", "0-3\n", "[ok] CPUs                 all 4 CPUs are ours\n", NULL },
-	{ CPUS "/present", "garbage\n", "[ok] CPUs                 all 4 CPUs are ours\n", NULL },
+	{ CPUS "/present", "0-3\n", "[ok] CPUs                 all 4 CPUs may be used\n", NULL },
+	{ CPUS "/present", "garbage\n", "[ok] CPUs                 all 4 CPUs may be used\n",
+	  NULL },
 	{ NODES "/online", "0-2\n", "[ok] NUMA nodes           3\n",
 	  NULL }, /* the third has no memory */
 	{ "/proc/self/numa_maps", "55d0c0de0000 bind:1 file=/bin/locus\n",
@@ -263,8 +265,9 @@ static void siblings_that_are_off(void **state)
 	text = opinion(root, machine, &status);
 	remove(in_tree(CPUS "/present"));
 	remove(in_tree(CPUS "/smt/control"));
-	assert_non_null(strstr(text, "[ok] CPUs                 all 4 CPUs are ours; CPUs 4-7 are "
-				     "offline (SMT is off)\n"));
+	assert_non_null(strstr(text,
+			       "[ok] CPUs                 all 4 CPUs may be used; CPUs 4-7 are "
+			       "offline (SMT is off)\n"));
 	assert_null(strstr(text, "chcpu"));
 	free(text);
 }
@@ -282,7 +285,8 @@ static void nodes_that_are_not_ours_are_told_by_their_cause(void **state)
 	put_file(NODES "/online", "0-2\n");
 	put_file(NODES "/has_memory", "0-2\n");
 	text = opinion(root, two, &status);
-	assert_non_null(strstr(text, "[--] NUMA nodes           the memory of 2 of 3 is ours\n"));
+	assert_non_null(
+		strstr(text, "[--] NUMA nodes           the memory of 2 of 3 may be used\n"));
 	assert_non_null(strstr(text, "cpuset.mems"));
 	free(text);
 

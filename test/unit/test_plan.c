@@ -433,7 +433,7 @@ static void test_what_a_dry_run_says(void **state)
 	fclose(out);
 	assert_string_equal(
 		text,
-		"sample on node:2 core:4 pu:2: 4 trials in 4 groups; those of a group are sampled "
+		"sample on node:2 core:4 pu:2: 4 trials in 4 groups; trials of a group are sampled "
 		"in turn\n"
 		"group 1\n"
 		"  67f3465b7ba1481d  sample/one size=1024 kind=fancy layout=4+0 threads=4 "

@@ -18,19 +18,19 @@
 static const struct parameter parameters[] = {
 	[ACTORS] = { "actors", "actors", "actors, each with a state of its own", P_COUNT,
 		     .value = { "1000", NULL, "8000" } },
-	[STATE] = { "state", "B", "size of an actor's state; a map is as large as its entries",
-		    P_SIZE, .value = { "64,4K,64K", "64..256K*8", "8000,16000,32000" },
-		    .curve = true, .zero = "map" },
+	[STATE] = { "state", "B", "size of an actor's state, if the body is walk", P_SIZE,
+		    .value = { "64,4K,64K", "64..256K*8", "8000,16000,32000" }, .curve = true,
+		    .zero = "map" },
 	[WORDS] = { "words", "words",
 		    "words of 4 bytes that a message reads and writes, at random; 0: as many as "
 		    "the state has",
 		    P_COUNT, .value = { "8", NULL, "0" }, .zero = "all" },
 	[BODY] = { "body", NULL,
-		   "what a message does: it walks over its state, or allocates, and puts into a "
-		   "hash map and gets from it",
+		   "what a message does: walk over its actor's state, or allocate memory, and put "
+		   "into the actor's hash map and get from it",
 		   P_CHOICE, .choices = BODY_CHOICES, .value = { "walk" } },
 	[ENTRIES] = { "entries", "entries",
-		      "of an actor's hash map, where the body is real (0: 256)", P_COUNT,
+		      "entries of an actor's hash map, if the body is real (0: 256)", P_COUNT,
 		      .value = { "0" }, .zero = "none" },
 	[ACTIVE] = { "active", "%", "actors that get messages, in percent", P_REAL,
 		     .value = { "100", "1,10,100", "100" } },
@@ -42,7 +42,7 @@ static const struct parameter parameters[] = {
 		    P_COUNT, .value = { "1" } },
 	[ORDER] = { "order", NULL,
 		    "which of its actors a thread takes: the oldest, or the one that it scheduled "
-		    "last, and so one actor's messages in a row",
+		    "last, so that it handles one actor's messages in a row",
 		    P_CHOICE, .choices = ORDER_CHOICES, .value = { "oldest" } },
 	[HOME] = { "home", NULL,
 		   "memory of states: on the node of the thread that an actor belongs to at first, "
@@ -52,24 +52,25 @@ static const struct parameter parameters[] = {
 		       "messages of all actors together, in each sample; 0: as many as it has time "
 		       "for",
 		       P_COUNT, .value = { "0" }, .zero = "auto" },
-	[EVERY] = { "every", "messages", "one in so many messages is timed; 0: none", P_COUNT,
+	[EVERY] = { "every", "messages", "one in that many messages is timed; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
 	[RATE] = { "rate", "messages/s",
 		   "messages a second that the last thread sends from outside, each when it is "
-		   "due; 0: a message goes on when it was handled",
+		   "due; 0: each message is sent on once it is handled",
 		   P_REAL, .value = { "0" }, .zero = "none" },
 	{ 0 }
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "of a random thread each time: locality", P_VARIANT, "shuffled", "dedicated",
+	{ "slowdown", "by lost locality: a random thread for each message", P_VARIANT, "shuffled",
+	  "dedicated", NULL },
+	{ "slowdown", "by one queue for all: its lock and its context switches", P_VARIANT, "pool",
+	  "shuffled", NULL },
+	{ "slowdown", "by lost locality and one queue for all", P_VARIANT, "pool", "dedicated",
 	  NULL },
-	{ "slowdown", "of one queue for all: its lock, its switches", P_VARIANT, "pool", "shuffled",
-	  NULL },
-	{ "slowdown", "of both", P_VARIANT, "pool", "dedicated", NULL },
-	{ "slowdown", "of stealing", P_VARIANT, "stealing", "dedicated", NULL },
-	{ "slowdown", "of OpenMP's tasks", P_VARIANT, "openmp", "dedicated", NULL },
-	{ "gain", "of a home", P_VARIANT, "stealing", "best", NULL },
+	{ "slowdown", "by stealing", P_VARIANT, "stealing", "dedicated", NULL },
+	{ "slowdown", "by OpenMP's tasks", P_VARIANT, "openmp", "dedicated", NULL },
+	{ "gain", "of actors that stay on a thread", P_VARIANT, "stealing", "best", NULL },
 	{ "gain", "of stealing whole actors", P_VARIANT, "dedicated", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
@@ -82,7 +83,7 @@ static const struct variant variants[] = {
 	  &executor_shuffled, .unused = BIT(ORDER) },
 	{ "pool", "one queue for all, under a mutex; idle threads sleep", &executor_pool,
 	  .unused = BIT(ORDER) },
-	{ "stealing", "a deque a thread; one without work steals from a random other",
+	{ "stealing", "a deque for each thread; one without work steals from a random other",
 	  &executor_stealing },
 	{ "openmp", "a task of OpenMP for each turn of an actor", &executor_tasks,
 	  .unused = BIT(ORDER), .available = executor_no_tasks },
@@ -94,19 +95,19 @@ static const struct variant variants[] = {
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "cycles of a message, waiting for work included" },
 	{ EVENT_INSTRUCTIONS, "instructions of a message, and of waiting" },
-	{ EVENT_L1_MISSES, "states and queues that the first level of cache lacks" },
-	{ EVENT_L2_MISSES, "... the second" },
+	{ EVENT_L1_MISSES, "L1 misses: states and queues" },
+	{ EVENT_L2_MISSES, "L2 misses: states and queues" },
 	{ EVENT_TAKEN_FROM_CORE, "lines that another core wrote: states that moved, queues" },
-	{ EVENT_L3_MISSES, "states that no cache had" },
-	{ EVENT_TLB_MISSES, "pages of states that the TLB lacks" },
+	{ EVENT_L3_MISSES, "misses of the last-level cache: states" },
+	{ EVENT_TLB_MISSES, "TLB misses: states" },
 	{ 0 }
 };
 
 const struct benchmark actors_benchmark = {
 	.name = "actors",
-	.summary = "actors with a state each: run where their state is, or by whoever has time",
+	.summary = "actors with a state each: run where their state is, or on any idle thread",
 	.protocol = { 1,
-		      "messages are under way before the clock starts; each is sent on when it was "
+		      "messages are under way before the clock starts; each is sent on once it is "
 		      "handled, until all were handled equally often; or a thread sends them when "
 		      "they are due",
 		      "moeller2014" },

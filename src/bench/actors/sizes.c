@@ -110,11 +110,11 @@ static const char *pointless(const struct trial *t)
 	const uint64_t units = t->value[MESSAGES].count;
 
 	if (units && units < actors_messages(t))
-		return "--messages: fewer than there are under way";
+		return "--messages: fewer than are under way at a time";
 	if (t->value[RATE].real > 0 && t->threads < 2)
-		return "--rate: takes a thread that sends, beside those that handle";
+		return "--rate: needs two threads, one of which sends";
 	if (t->value[RATE].real > 0 && executor->own_threads)
-		return "--rate: its threads take nothing from outside while they run";
+		return "--rate: OpenMP's threads can't take messages from outside";
 	return NULL;
 }
 

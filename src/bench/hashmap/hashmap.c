@@ -25,12 +25,13 @@ static const struct parameter parameters[] = {
 		  "insert again with 0.02; steady: as --reads and --turnover say",
 		  P_CHOICE, .choices = MIX_CHOICES,
 		  .value = { "steady", "course,steady", "course" } },
-	[READS] = { "reads", "%", "lookups of all operations, in percent", P_COUNT,
+	[READS] = { "reads", "%", "share of lookups in all operations, in percent", P_COUNT,
 		    .value = { "95", "50,95" } },
 	[TURNOVER] = { "turnover", "%",
-		       "of the others those that insert or remove, half each; the rest updates",
+		       "share of the other operations that insert or remove, half each, in "
+		       "percent; the rest updates",
 		       P_COUNT, .value = { "100" } },
-	[RANGE] = { "range", "keys", "keys that there may be", P_COUNT, .value = { "200000" } },
+	[RANGE] = { "range", "keys", "number of possible keys", P_COUNT, .value = { "200000" } },
 	[KEYS] = { "keys", NULL,
 		   "distribution of keys; zipf: key r with weight 1 / r^skew; hot: a share of "
 		   "skew is one key",
@@ -47,37 +48,37 @@ static const struct parameter parameters[] = {
 	[STRIPES] = { "stripes", "stripes", "stripes, each with a lock and a count of its entries",
 		      P_COUNT, .value = { "32" } },
 	[PADDED] = { "padded", NULL,
-		     "what of stripes is padded: neither locks nor counts, one of them, or both",
+		     "what is padded in stripes: neither locks nor counts, one of them, or both",
 		     P_CHOICE, .choices = PADDED_CHOICES,
 		     .value = { "none,both", "none,locks,sizes,both" } },
 	[LOCK_BYTES] = { "lock-bytes", "B",
 			 "bytes of a lock: 4, 16 as an object of Java, 40 as a mutex of POSIX",
 			 P_SIZE, .value = { "16" } },
 	[PADDING] = { "padding", "elements",
-		      "elements from one that is padded to the next one: 15 of them are unused",
+		      "elements from one padded element to the next; the others are unused",
 		      P_COUNT, .value = { "16" } },
 	[RECLAIM] = { "reclaim", NULL,
-		      "memory of what was removed: used again once no reader can have it, or never",
+		      "memory of removed entries: reused once no reader can hold it, or never",
 		      P_CHOICE, .choices = RECLAIM_CHOICES, .value = { "epoch" } },
 	[PLACEMENT] = { "placement", NULL,
-			"tables and locks: on the node of the first thread, or a page on each in "
-			"turn",
+			"memory of tables and locks: on the node of the first thread, or a page on "
+			"each node in turn",
 			P_CHOICE, .choices = PLACEMENT_CHOICES, .value = { "local" } },
 	[PAGES] = { "pages", NULL, "pages of tables, locks and entries; best has huge ones",
 		    P_CHOICE, .choices = PAGES_CHOICES, .value = { "base" } },
 	[CALLS] = { "calls", NULL,
-		    "one for each operation, or one for 64, whose memory is fetched ahead; these "
-		    "are not timed one by one",
+		    "one call for each operation, or one for 64, which prefetches their memory; "
+		    "these are not timed one by one",
 		    P_CHOICE, .choices = CALLS_CHOICES, .value = { "single" } },
-	[EVERY] = { "every", "operations", "one in so many operations is timed; 0: none", P_COUNT,
+	[EVERY] = { "every", "operations", "one in that many operations is timed; 0: none", P_COUNT,
 		    .value = { "64" }, .zero = "none" },
 	{ 0 }
 };
 
 static const struct ratio ratios[] = {
-	{ "slowdown", "locks and counts that share lines", PADDED, "none", "both", NULL },
-	{ "slowdown", "locks that share lines", PADDED, "none", "locks", NULL },
-	{ "slowdown", "counts that share lines", PADDED, "none", "sizes", NULL },
+	{ "slowdown", "by locks and counts that share lines", PADDED, "none", "both", NULL },
+	{ "slowdown", "by locks that share lines", PADDED, "none", "locks", NULL },
+	{ "slowdown", "by counts that share lines", PADDED, "none", "sizes", NULL },
 	{ "gain", "of reads without locks", P_VARIANT, "striped", "striped-waitfree", NULL },
 	{ "gain", "of a lock-free table", P_VARIANT, "striped-waitfree", "library", NULL },
 	{ "gain", "of buckets of two lines", P_VARIANT, "striped-waitfree", "best", NULL },
@@ -118,17 +119,17 @@ static const struct variant variants[] = {
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "cycles of an operation, drawing and waiting included" },
 	{ EVENT_INSTRUCTIONS, "instructions of an operation, of its drawing, and of waiting" },
-	{ EVENT_BRANCH_MISSES, "chains that end where they were not expected to" },
-	{ EVENT_L1_MISSES, "buckets and entries, and lines that another thread wrote" },
+	{ EVENT_BRANCH_MISSES, "mispredictions: where chains end" },
+	{ EVENT_L1_MISSES, "L1 misses: buckets, entries, and lines that another thread wrote" },
 	{ EVENT_TAKEN_FROM_CORE, "lines that another core wrote: locks, counts, entries" },
-	{ EVENT_L3_MISSES, "buckets and entries that no cache had" },
-	{ EVENT_TLB_MISSES, "pages of the table and of entries that the TLB lacks" },
+	{ EVENT_L3_MISSES, "misses of the last-level cache: buckets and entries" },
+	{ EVENT_TLB_MISSES, "TLB misses: the table and entries" },
 	{ 0 }
 };
 
 const struct benchmark hashmap_benchmark = {
 	.name = "hashmap",
-	.summary = "a hash map that all threads use: lock striping, and what it lacks",
+	.summary = "a hash map that all threads use: lock striping, its costs, and faster maps",
 	.protocol = { 1,
 		      "each thread draws 64 operations and then does them, again and again; a "
 		      "fixed number of operations begins with a fresh map",

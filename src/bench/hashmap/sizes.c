@@ -168,7 +168,7 @@ static const char *pointless(const struct trial *t)
 	const struct way *way = t->variant->data;
 
 	if (readers_of(t) >= t->threads)
-		return "--readers: a thread at least does what the mix says";
+		return "--readers: at least one thread does what the mix says";
 	if (!way->words && t->value[VALUE].count > sizeof(uint64_t))
 		return "it holds values of 8 bytes";
 	if (t->value[MIX].choice == COURSE && t->value[CALLS].choice == BATCHES && way->kind->batch)

@@ -26,18 +26,18 @@
 
 static const struct parameter parameters[] = {
 	[POINTS] = { "points", NULL,
-		     "how many to generate (of locus-mpi, also for each rank: 200k/rank), or a "
-		     "FILE of them: NPY, CSV, or - for standard input (a file with a number's name "
-		     "is ./NAME)",
+		     "number of points to generate (locus-mpi: also per rank, 200k/rank), or a "
+		     "FILE of points: NPY, CSV, or - for standard input (a file with a number's "
+		     "name is ./NAME)",
 		     P_PATH, .value = { "2000", "20000", "200000" }, .input = kmeans_reads_points },
-	[DIMENSIONS] = { "dimensions", NULL, "of a point; a file's are its own", P_COUNT,
+	[DIMENSIONS] = { "dimensions", NULL, "dimensions of a point; a file has its own", P_COUNT,
 			 .value = { "2" } },
-	[CLUSTERS] = { "clusters", NULL, "how many; a file of centres has its own", P_COUNT,
-		       .value = { "81" } },
+	[CLUSTERS] = { "clusters", NULL, "number of clusters; a file of centres has its own",
+		       P_COUNT, .value = { "81" } },
 	[ITERATIONS] = { "iterations", NULL,
-			 "how many; 0: until no assignment changes, and 10000 at most", P_COUNT,
-			 .value = { "0", NULL, "108" }, .zero = "all" },
-	[TYPE] = { "type", NULL, "of coordinates", P_CHOICE, .choices = REAL_CHOICES,
+			 "number of iterations; 0: until no assignment changes, at most 10000",
+			 P_COUNT, .value = { "0", NULL, "108" }, .zero = "all" },
+	[TYPE] = { "type", NULL, "type of coordinates", P_CHOICE, .choices = REAL_CHOICES,
 		   .value = { "double" } },
 	[DATA] = { "data", NULL,
 		   "points to generate: uniform in [0,1), or Gaussian blobs, as many as clusters, "
@@ -45,11 +45,10 @@ static const struct parameter parameters[] = {
 		   P_CHOICE, .choices = SHAPE_CHOICES ",file", .value = { "uniform" } },
 	[SPREAD] = { "spread", NULL, "standard deviation of blobs", P_REAL, .value = { "1" },
 		     .zero = "none" },
-	[CENTRES] = { "centres", NULL,
-		      "FILE of those to start from; drawn: points drawn by the seed", P_PATH,
-		      .value = { DRAWN }, .input = kmeans_reads_centres },
+	[CENTRES] = { "centres", NULL, "FILE of start centres; drawn: points drawn by the seed",
+		      P_PATH, .value = { DRAWN }, .input = kmeans_reads_centres },
 	[PRUNE] = { "prune", NULL,
-		    "what best leaves out: none, by bounds of each point's distances, or by cells "
+		    "how best prunes distances: not at all, by bounds for each point, or by cells "
 		    "of a grid, in few dimensions",
 		    P_CHOICE, .choices = PRUNE_CHOICES, .value = { "auto" } },
 	[SAVE_LABELS] = { "save-labels", NULL,
@@ -64,10 +63,11 @@ static const struct parameter parameters[] = {
 enum { TIME, PAIR_TIME, TOTAL, TURNS, INERTIA, COMPUTED, FMA_SHARE, COMMUNICATION };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("iteration"),
-	[PAIR_TIME] = { "pair-time", "s", "an iteration's time, for each point and cluster",
+	[PAIR_TIME] = { "pair-time", "s", "time of an iteration, per pair of point and cluster",
 			LOWER_IS_BETTER, NULL },
-	[TOTAL] = { "total", "s", "the whole clustering", LOWER_IS_BETTER, NULL },
-	[TURNS] = { "iterations", "iteration", "done", NEITHER_IS_BETTER, NULL },
+	[TOTAL] = { "total", "s", "time of the whole clustering", LOWER_IS_BETTER, NULL },
+	[TURNS] = { "iterations", "iteration", "iterations that were done", NEITHER_IS_BETTER,
+		    NULL },
 	[INERTIA] = { "inertia", "1", "sum of squared distances of points to their centres",
 		      NEITHER_IS_BETTER, NULL },
 	[COMPUTED] = { "computed", "1",
@@ -84,8 +84,8 @@ static const struct metric metrics[] = {
 
 static const struct ratio ratios[] = {
 	{ "slowdown", "by false sharing of means and sums", P_VARIANT, "2q", "2p", NULL },
-	{ "slowdown", "with means and sums on lines of their own", P_VARIANT, "2q-padded", "2p",
-	  NULL },
+	{ "slowdown", "left with means and sums on lines of their own", P_VARIANT, "2q-padded",
+	  "2p", NULL },
 	{ "slowdown", "by false sharing of threads' own sums", P_VARIANT, "private-dense",
 	  "private-padded", NULL },
 	{ "gain", "of the fastest version", P_VARIANT, "2p", "best", NULL },
@@ -267,7 +267,7 @@ static double distances(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ EVENT_INSTRUCTIONS, "what pruning and SIMD save" },
+	{ EVENT_INSTRUCTIONS, "instructions, which pruning and SIMD save" },
 	{ EVENT_CYCLES, "with instructions: whether threads compute or wait for cache lines" },
 	{ "PAPI_DP_OPS|PAPI_FP_OPS|PAPI_VEC_DP|PAPI_FP_INS",
 	  "floating-point operations: 3 a dimension where every distance is computed" },
@@ -282,8 +282,8 @@ const struct benchmark kmeans_benchmark = {
 		   "and a fast version",
 	.protocol = { 1,
 		      "Lloyd's iterations from the same centres, until no assignment changes or "
-		      "as many as asked for; a sample is a whole clustering, all that is built "
-		      "for it included",
+		      "as many as asked for; a sample is a whole clustering, including all that "
+		      "is built for it",
 		      "sestoft2017" },
 	.unit = { "iteration", .part = "point x cluster", .parts = distances },
 	.parameters = parameters,

@@ -23,15 +23,15 @@ static const struct parameter parameters[] = {
 		    "last cache)",
 		    P_SIZE, .value = { "4K..64M*2", "1K..auto*1.189207115002721", "8K..128M*2" },
 		    .automatic = beyond_caches },
-	[PAGES] = { "pages", NULL, "what the buffer is mapped with", P_CHOICE,
-		    .choices = PAGES_CHOICES, .value = { "base,thp", NULL, "base" } },
+	[PAGES] = { "pages", NULL, "pages of the buffer", P_CHOICE, .choices = PAGES_CHOICES,
+		    .value = { "base,thp", NULL, "base" } },
 	[ELEMENT] = { "element", NULL, "what an element is: a pointer to the next, or its index",
 		      P_CHOICE, .choices = "pointer,int", .value = { "pointer" } },
 	[STRIDE] = { "stride", "B", "bytes from an element to its neighbour (0: a cache line)",
 		     P_SIZE, .value = { "0" }, .zero = "line" },
 	[CHAINS] = { "chains", "chains", "independent chains followed at once", P_COUNT,
 		     .value = { "1" } },
-	[LOADS] = { "loads", "loads", "loads of a sample (0: as many as fill it)", P_COUNT,
+	[LOADS] = { "loads", "loads", "loads in a sample; 0: as many as it has time for", P_COUNT,
 		    .value = { "0", NULL, "33554432" }, .zero = "auto" },
 	[MIX] = { "mix", NULL, "what the background threads do to memory", P_CHOICE,
 		  .choices = "read,copy,write", .value = { "read,copy,write" } },
@@ -48,7 +48,8 @@ static const struct parameter parameters[] = {
 enum { TIME, BACKGROUND, ELEMENTS };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
-	[BACKGROUND] = { "background", "B/s", "lines read and written by the background threads",
+	[BACKGROUND] = { "background", "B/s",
+			 "bandwidth of the background threads' reads and writes",
 			 .better = NEITHER_IS_BETTER },
 	[ELEMENTS] = { "elements", "element", "elements of the chain",
 		       .better = NEITHER_IS_BETTER },
@@ -255,9 +256,9 @@ static const struct variant variants[] = {
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a load's cycles, whatever the frequency was" },
-	{ EVENT_L1_MISSES, "loads that miss the first level of cache" },
-	{ EVENT_L2_MISSES, "... the second" },
-	{ EVENT_L3_LOAD_MISSES, "... the last" },
+	{ EVENT_L1_MISSES, "loads that miss L1" },
+	{ EVENT_L2_MISSES, "loads that miss L2" },
+	{ EVENT_L3_LOAD_MISSES, "loads that miss the last-level cache" },
 	{ EVENT_TLB_MISSES, "loads that miss the TLB" },
 	{ 0 }
 };

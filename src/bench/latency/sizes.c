@@ -72,16 +72,15 @@ static const char *pointless(const struct trial *t)
 		t->value[CHAINS].count <= MOST_CHAINS ? (unsigned)t->value[CHAINS].count : 0;
 
 	if ((t->threads > 1) != way_of(t)->loaded)
-		return "only loaded has work for more than one thread, and it needs a second one";
+		return "loaded needs two threads or more, all other variants have one";
 	if (!chase_choose(chains, t->value[ELEMENT].choice == INT))
-		return "there are chases of 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 chains of "
-		       "pointers, and of 1 of ints";
+		return "--chains: 1, 2, 3, 4, 6, 8, 12, 16, 24 or 32 of pointers, 1 of ints";
 	if (c.stride % (t->value[ELEMENT].choice == INT ? sizeof(int) : sizeof(void *)) ||
 	    !c.stride || c.stride > c.page)
-		return "the stride must hold an element: 8 bytes and a multiple of 8, or 4 of 4 "
-		       "for ints, and no more than a page";
+		return "--stride: a multiple of the element's size, 8 bytes (4 for ints), and at "
+		       "most a page";
 	if (t->value[ELEMENT].choice == INT && c.bytes / sizeof(int) > INT32_MAX)
-		return "an index must fit an int: at most 8G of ints";
+		return "--size: at most 8G of ints, whose indexes fit an int";
 	if (chain_elements(&c) < (size_t)2 * chains)
 		return "the working set has less than two elements for each chain; choose a larger "
 		       "size";

@@ -21,13 +21,14 @@
 enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
 static const struct parameter parameters[] = {
 	[KERNEL] = { "kernel", NULL,
-		     "what is done with the arrays; -nt: with non-temporal stores, past the caches",
+		     "what is done with the arrays; -nt: with non-temporal stores, which bypass "
+		     "the caches",
 		     P_CHOICE, .choices = KERNEL_CHOICES,
 		     .value = { "sum", "sum,triad", "sum-scalar" } },
 	[BYTES] = { "size", "B", "size of each array; a kernel has 1 to 3", P_SIZE,
 		    .value = { "128M", "auto", "8G" }, .automatic = numa_size },
-	[PAGES] = { "pages", NULL, "what the arrays are mapped with", P_CHOICE,
-		    .choices = PAGES_CHOICES, .value = { "base", "base,thp" } },
+	[PAGES] = { "pages", NULL, "pages of the arrays", P_CHOICE, .choices = PAGES_CHOICES,
+		    .value = { "base", "base,thp" } },
 	[THREADS_ON] = { "layout", NULL, "threads on each node", P_LAYOUT,
 			 .value = { "packed,split", "packed,split,all", "packed,split" } },
 	[FROM] = { "from", NULL, "node of the threads, in the matrix", P_LAYOUT,
@@ -42,14 +43,14 @@ static double operations(const struct trial *);
 
 enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK };
 static const struct metric metrics[] = {
-	[BANDWIDTH] = { "bandwidth", "B/s", "what the kernel reads and writes", HIGHER_IS_BETTER,
-			.amount = bytes_asked_for },
+	[BANDWIDTH] = { "bandwidth", "B/s", "bytes that the kernel reads and writes",
+			HIGHER_IS_BETTER, .amount = bytes_asked_for },
 	[TRAFFIC] = { "traffic", "B/s",
 		      "bandwidth with write-allocates: lines read only to be overwritten (some "
 		      "CPUs avoid them)",
 		      HIGHER_IS_BETTER, .amount = bytes_with_allocation },
-	[FLOPS] = { "flops", "flop/s", "additions and multiplications", HIGHER_IS_BETTER,
-		    .amount = operations },
+	[FLOPS] = { "flops", "flop/s", "floating-point additions and multiplications",
+		    HIGHER_IS_BETTER, .amount = operations },
 	[WIDTH] = { "vector", "B", "width of the vectors that the kernel uses on this CPU",
 		    .better = NEITHER_IS_BETTER },
 	[GRANULE] = { "granule", "B", "bytes that are touched, and so placed, together",
@@ -122,8 +123,8 @@ static double lines(const struct trial *trial)
 }
 
 static const struct explained counters[] = {
-	{ EVENT_L3_MISSES, "lines that no cache had: 1 where all come from memory, less where "
-			   "reads of prefetchers are not counted" },
+	{ EVENT_L3_MISSES, "misses of the last-level cache: 1 where all lines come from memory, "
+			   "less where prefetches are not counted" },
 	{ "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM|MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM|DATA_"
 	  "CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM|perf::NODE-LOAD-MISSES",
 	  "loads that another node's memory served" },
@@ -271,7 +272,7 @@ enum { MATRIX_ONLY = BIT(FROM) | BIT(TO) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY,
 	  .several_nodes = true },
-	{ "random", "threads touch granules at random (with huge pages another experiment)",
+	{ "random", "threads touch granules at random (with huge pages a different experiment)",
 	  &at_random, MATRIX_ONLY, .several_nodes = true },
 	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY, with_one_core },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,

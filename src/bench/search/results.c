@@ -67,8 +67,7 @@ const struct metric search_metrics[] = {
 		       "memory of the tree beside the array, over that of the array",
 		       LOWER_IS_BETTER, NULL },
 	[COMMUNICATION] = { "communication", "s",
-			    "time of a packet in calls to other ranks, of the rank that waits "
-			    "least",
+			    "time of a packet in MPI calls, on the rank that waits least",
 			    LOWER_IS_BETTER, NULL },
 	[WIRE] = { "wire", "B", "bytes between ranks for a key and its answer, on average",
 		   NEITHER_IS_BETTER, NULL },

@@ -48,9 +48,9 @@ static const struct parameter parameters[] = {
 static const struct ratio ratios[] = {
 	{ "gain", "of each key sent to the owner of its range", P_VARIANT, "whole", "divided",
 	  "search-time" },
-	{ "gain", "... by where keys go: the owner still searches the whole array", P_VARIANT,
-	  "whole", "routed", "search-time" },
-	{ "gain", "... by the shorter search", P_VARIANT, "routed", "divided", "search-time" },
+	{ "gain", "of the same, where the owner still searches the whole array", P_VARIANT, "whole",
+	  "routed", "search-time" },
+	{ "gain", "of the shorter search", P_VARIANT, "routed", "divided", "search-time" },
 	{ "gain", "of ranges cut by the weight of the keys", P_VARIANT, "divided", "weighted",
 	  "throughput" },
 	{ "gain", "of taking packets from others", P_VARIANT, "divided", "stealing", "throughput" },
@@ -230,7 +230,7 @@ static const struct variant variants[] = {
 	  &routed },
 	{ "divided", "keys go to the owner of their range, which searches that alone", &divided,
 	  .defaults = owned_defaults },
-	{ "weighted", "as divided, with ranges cut so that each has as many of the keys", &weighted,
+	{ "weighted", "as divided, with ranges cut so that each gets equally many keys", &weighted,
 	  .defaults = owned_defaults },
 	{ "stealing", "as divided; a searcher without packets takes those of others", &stealing,
 	  .defaults = owned_defaults },
@@ -241,7 +241,7 @@ static const struct variant variants[] = {
 	{ "best", "a tree of cache lines, which each thread searches for keys of its own", &best,
 	  .unused = BIT(SEARCH), .defaults = best_defaults, .ops = &best_ops, .roles = own_roles },
 	{ "distributed",
-	  "the tree in parts, one a rank: keys travel to the rank of their range, and answers back",
+	  "a part of the tree on each rank: keys travel to the rank of their range, answers back",
 	  &distributed, .unused = BIT(SEARCH), .defaults = distributed_defaults, .ops = &remote_ops,
 	  .roles = own_roles, .divided = true },
 	{ 0 }
@@ -252,9 +252,9 @@ static const struct explained counters[] = {
 	{ EVENT_INSTRUCTIONS, "instructions of the search and of loops that wait" },
 	{ EVENT_BRANCH_MISSES,
 	  "mispredictions: half the steps of a branchy search, hardly any of a branchless one" },
-	{ EVENT_L1_MISSES, "steps that miss the first level of cache" },
-	{ EVENT_L2_MISSES, "... the second" },
-	{ EVENT_L3_LOAD_MISSES, "... the last" },
+	{ EVENT_L1_MISSES, "steps that miss L1" },
+	{ EVENT_L2_MISSES, "steps that miss L2" },
+	{ EVENT_L3_LOAD_MISSES, "steps that miss the last-level cache" },
 	{ EVENT_TLB_MISSES, "steps that miss the TLB" },
 	{ 0 }
 };

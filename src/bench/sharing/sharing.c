@@ -283,13 +283,13 @@ static struct needs needs(const struct trial *t)
 static const struct override distance_defaults[] = { { P_THREADS, { "2,auto" } }, { 0 } };
 enum { SPACED_ONLY = BIT(DISTANCE) | BIT(OPERATION) };
 static const struct variant variants[] = {
-	{ "add", "a load, an add and a store: what is shared loses updates", &the_add,
+	{ "add", "a load, an add and a store: shared words lose updates", &the_add,
 	  SPACED_ONLY | BIT(LOCK) },
 	{ "fetch-add", "one atomic instruction", &the_fetch_add, SPACED_ONLY | BIT(LOCK) },
 	{ "compare-exchange", "load, compare and exchange, until it succeeds",
 	  &the_compare_exchange, SPACED_ONLY | BIT(LOCK) },
 	{ "lock", "an increment under a lock", &a_lock, SPACED_ONLY },
-	{ "distance", "words so many bytes apart: how far is far enough", &spaced_words,
+	{ "distance", "words at a distance: how many bytes apart are enough", &spaced_words,
 	  BIT(LAYOUT) | BIT(LOCK) | BIT(OPERATIONS), distance_defaults },
 	{ 0 }
 };
@@ -298,7 +298,7 @@ static const struct role roles[] = { { "thread", NULL, BY_DEADLINE }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "an operation's cycles, whatever the frequency was" },
-	{ EVENT_INSTRUCTIONS, "of a lock: grows with tries in vain" },
+	{ EVENT_INSTRUCTIONS, "instructions: those of a lock grow with failed tries" },
 	{ EVENT_L1_MISSES, "misses: the line was in another core's cache" },
 	{ EVENT_TAKEN_FROM_CORE,
 	  "loads served by another core's modified line, below the same L3" },

@@ -85,9 +85,9 @@ void check_cpus(const struct patient *p, struct finding *f)
 	if (all < 0)
 		finding_set(f, FINDING_UNKNOWN, CPUS "/online: %s", strerror(errno));
 	else if (ours)
-		finding_set(f, FINDING_GOOD, "all %d CPUs are ours", all);
+		finding_set(f, FINDING_GOOD, "all %d CPUs may be used", all);
 	else
-		finding_set(f, FINDING_MISSING, "%u of %d CPUs are ours", p->machine->cpus, all);
+		finding_set(f, FINDING_MISSING, "%u of %d CPUs may be used", p->machine->cpus, all);
 	if (online)
 		add_offline(p, online, f);
 	hwloc_bitmap_free(online);

@@ -25,7 +25,7 @@ static const struct check {
 	const char *remedy;
 	bool live; /* tries something instead of reading files: on this machine only */
 } checks[] = {
-	{ "load", "others' work on the same CPUs makes samples longer", check_load,
+	{ "load", "other work on the same CPUs makes samples longer", check_load,
 	  "ps -eo pcpu,pid,user,comm --sort=-pcpu | head", true },
 	{ "governor", "the clock follows the load: what runs first runs slower", check_governor,
 	  "sudo cpupower frequency-set --governor performance", false },
@@ -46,7 +46,7 @@ static const struct check {
 	  "sbatch --exclusive ... # by hand: raise cpu.max (cpu.cfs_quota_us) of the cgroup",
 	  false },
 	{ "hardware threads", "siblings share a core", check_smt, NULL, false },
-	{ "isolated CPUs", "free of others' work, and used only when named", check_isolated, NULL,
+	{ "isolated CPUs", "free of other work, and used only when named", check_isolated, NULL,
 	  false },
 	{ "memory", "larger data don't fit on that node", check_memory,
 	  "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", false },

@@ -49,7 +49,7 @@ void check_nodes(const struct patient *p, struct finding *f)
 	if (all < 0)
 		finding_set(f, FINDING_UNKNOWN, NODES " can't be seen: one node is assumed");
 	else if (ours < all - empty)
-		finding_set(f, FINDING_MISSING, "the memory of %d of %d is ours", ours,
+		finding_set(f, FINDING_MISSING, "the memory of %d of %d may be used", ours,
 			    all - empty);
 	else
 		finding_set(f, FINDING_GOOD, "%d", all);

@@ -84,7 +84,7 @@ int argument_events(const char *program, const char *list)
 	while (names_next(&rest, word, sizeof(word))) {
 		const char *others = rest;
 
-		snprintf(why, sizeof(why), "%s is there twice", word);
+		snprintf(why, sizeof(why), "%s is given twice", word);
 		while (names_next(&others, other, sizeof(other)))
 			if (!strcmp(word, other))
 				return argument_refuse(program, "counters", why);
@@ -118,7 +118,7 @@ int argument_tag(const char *program, const char *text, const char *const *tags,
 	for (unsigned i = 0; i < n; i++) {
 		if (strncmp(tags[i], text, length + 1))
 			continue;
-		snprintf(why, sizeof(why), "%.*s is there twice", (int)smaller(length, 60), text);
+		snprintf(why, sizeof(why), "%.*s is given twice", (int)smaller(length, 60), text);
 		return argument_refuse(program, "tag", why);
 	}
 	if (n < most)

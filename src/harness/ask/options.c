@@ -58,7 +58,7 @@ const struct option_row option_rows[] = {
 	  "write the record (JSON Lines) to FILE, which must not exist; -: to standard output, "
 	  "and the table to standard error",
 	  OUTPUT, ":files" },
-	{ "resume", NULL, "continue the record in --output: what is complete is not run again",
+	{ "resume", NULL, "continue the record in --output: complete trials are not run again",
 	  RESUME },
 	{ "append", NULL, "add this run to --output, as a repeat", APPEND },
 	{ "repeats", "N",
@@ -92,7 +92,7 @@ const struct option_row option_rows[] = {
 	  TOPOLOGY, ":files" },
 	{ "format", "NAME", "what is printed: table, csv, md (Markdown) or json (default: table)",
 	  FORMAT, "table,csv,md,json" },
-	{ "quiet", NULL, "print nothing but errors", QUIET },
+	{ "quiet", NULL, "print only errors and warnings", QUIET },
 	{ 0 }
 };
 

@@ -29,8 +29,8 @@ static void judge_lack(const struct series *s, struct verdict *v)
 {
 	if (s->stopped != STOPPED_SIGNAL)
 		verdict_add(v, STATUS_INTERRUPTED,
-			    s->ready ? "the time budget was spent before a batch of it was "
-				       "complete: give it more with --time-budget"
+			    s->ready ? "stopped by the time budget before a batch was complete: "
+				       "give more with --time-budget"
 				     : "the time budget was spent before this trial; with "
 				       "--output, --resume goes on with it");
 }
@@ -48,7 +48,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 	/* A series that is still ready is summarised by the watchdog: its answer is not checked. */
 	if (s->ready && s->stopped == STOPPED_BUDGET)
 		verdict_add(v, STATUS_INTERRUPTED,
-			    "the time budget was spent before its answer was checked: give it more "
+			    "stopped by the time budget before the answer was checked: give more "
 			    "with --time-budget");
 	if (!known && s->planned->trial.benchmark->protocol.scored == TOGETHER)
 		verdict_add(v, STATUS_UNCONVERGED,
@@ -62,7 +62,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 				    ? "stopped by the time budget at ±%.1f %% (target: 1 %%): "
 				      "give more with --time-budget or --case-budget"
 				    : "stopped by the time budget before there was an interval, "
-				      "for which it takes %.0f batches",
+				      "which needs %.0f batches",
 			    isfinite(time.all.low) ? 100 * reach(time.all) : LEAST_VALUES);
 	if (known)
 		noise_judge(s, time, v);

@@ -35,9 +35,8 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 	     json_number_value(json_array_get(with, 1)) <
 		     json_number_value(json_array_get(without, 0))))
 		verdict_add(v, STATUS_OK,
-			    "counting changes its time: %.4g s with counters and %.4g s without; "
-			    "its time "
-			    "is that of both",
+			    "counting changes the time: %.4g s with counters, %.4g s without; the "
+			    "result is of both",
 			    json_number_value(json_object_get(counting, "with")),
 			    json_number_value(json_object_get(counting, "without")));
 }
@@ -74,9 +73,8 @@ static void note_uncounted(const struct series *s, struct verdict *v)
 
 	if (n && list)
 		verdict_add(v, STATUS_OK,
-			    "all of LIKWID's counters read zero on CPU%s %.*s, %s: do not believe "
-			    "what it "
-			    "adds up of this trial",
+			    "all of LIKWID's counters read zero on CPU%s %.*s, %s: do not trust "
+			    "its sums for this trial",
 			    n > 1 ? "s" : "", (int)strlen(list) - 2, list + 1,
 			    n < s->planned->trial.threads ? "where a thread of this trial ran"
 							  : "so it counted nothing");
@@ -93,9 +91,8 @@ void region_note(const struct series *s, struct verdict *v)
 		outside += !markers_cover(s->markers, t->place[i].cpu);
 	if (outside)
 		verdict_add(v, STATUS_OK,
-			    "LIKWID counted on CPUs %s alone, where %u of its %u threads were not: "
-			    "give "
-			    "likwid-perfctr -C or -c all CPUs",
+			    "LIKWID counted on CPUs %s only, but %u of %u threads ran elsewhere: "
+			    "give all CPUs to likwid-perfctr -C or -c",
 			    markers_cpus(s->markers), outside, t->threads);
 	if (s->markers)
 		note_uncounted(s, v);

@@ -203,8 +203,7 @@ static void note_crowding(const json_t *levels, struct verdict *v)
 		if (ratio > 1 + CROWDED)
 			verdict_add(v, STATUS_OK,
 				    "pairs at %s take %.2f times as long side by side as alone: "
-				    "measure two CPUs with --threads 2 --bind A,B to know them "
-				    "better",
+				    "measure two CPUs alone with --threads 2 --bind A,B",
 				    json_string_value(json_object_get(level, "level")), ratio);
 	}
 }

@@ -156,11 +156,11 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 	    skew > SKEWED * s->duration)
 		verdict_add(v, STATUS_OK,
 			    "its threads begin %.2g s apart, %.2g %% of a sample, which is part of "
-			    "the result: with more work it is less",
+			    "the result: give a sample more work",
 			    skew, 100 * skew / s->duration);
 	if (s->duration < READINGS * s->overhead)
 		verdict_add(v, STATUS_OK,
-			    "its samples last only %.0f times what reading the clock takes, which "
+			    "its samples last only %.0f times as long as reading the clock, which "
 			    "is part of the result",
 			    s->duration / s->overhead);
 }

@@ -80,7 +80,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	const char *name = plan->benchmark->name, *machine = setting->machine->name;
 	double most = 0, bytes = 0;
 
-	fprintf(f, "%s on %s: %s in %s; those of a group are sampled in turn\n", name, machine,
+	fprintf(f, "%s on %s: %s in %s; trials of a group are sampled in turn\n", name, machine,
 		trials.of, groups.of);
 	for (unsigned i = 0; i < plan->trials; i++) {
 		const struct planned *p = &plan->trial[i];

@@ -23,8 +23,8 @@ static int add_layouts(struct plan *plan, const struct factors *f, union value *
 	}
 	/* the layout is a default, which --threads contradicts: nobody asked for both */
 	if (!layouts) {
-		planned_leave_out(plan, "a layout that comes with its own number of threads, "
-					"against --threads");
+		planned_leave_out(plan, "a layout has its own number of threads, which --threads "
+					"contradicts");
 		return 0;
 	}
 	for (unsigned i = 0; !status && i < n; i++) {

@@ -17,8 +17,10 @@ static int make_all(struct plans *p, const struct benchmark *const *table, const
 	while (table[rows])
 		rows++;
 	p->plan = calloc(rows, sizeof(*p->plan));
-	if (!p->plan)
+	if (!p->plan) {
+		message_own("%s: out of memory", o->benchmark ? o->benchmark->name : "suite");
 		return EXIT_BAD;
+	}
 	for (unsigned i = 0; i < rows && !status; i++) {
 		status = plan_make(&p->plan[p->plans], table[i], o, setting);
 		if (!status && p->plan[p->plans].trials)

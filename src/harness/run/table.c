@@ -118,7 +118,7 @@ static void print_head(const struct table *t)
 /* Says why variants were left out; those that are named are measured all the same. */
 static void print_left_out(const struct table *t)
 {
-	char *text = text_of("%s (--variant names variants that are left out)", t->plan->left_out);
+	char *text = text_of("%s (left out unless --variant names them)", t->plan->left_out);
 
 	fputs(t->cells.markdown ? "\n" : "", t->cells.to);
 	if (text)
@@ -133,7 +133,7 @@ static void print_title(struct table *t)
 	const struct ranks *ranks = t->plan->trial[0].trial.ranks;
 	FILE *f = t->cells.to;
 	char *shared = columns_shared(&t->columns),
-	     *title = ranks ? text_of("%s over %u rank%s with so many threads each: %s", b->name,
+	     *title = ranks ? text_of("%s over %u rank%s with that many threads each: %s", b->name,
 				      ranks->ranks, ranks->ranks > 1 ? "s" : "", b->protocol.text)
 			    : text_of("%s: %s", b->name, b->protocol.text);
 
