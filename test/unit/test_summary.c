@@ -454,8 +454,8 @@ static void test_the_end_is_told_with_its_cause(void **state)
 		{ STOPPED_SIGNAL, true, false, STATUS_INTERRUPTED, "before this trial was" },
 		{ STOPPED_SIGNAL, false, false, STATUS_INTERRUPTED, "interrupted before this" },
 		{ STOPPED_BUDGET, false, false, STATUS_INTERRUPTED, "spent before this trial" },
-		{ STOPPED_BUDGET, false, true, STATUS_INTERRUPTED, "spent before a batch" },
-		{ STOPPED_BUDGET, true, true, STATUS_INTERRUPTED, "before its answer was" },
+		{ STOPPED_BUDGET, false, true, STATUS_INTERRUPTED, "budget before a batch" },
+		{ STOPPED_BUDGET, true, true, STATUS_INTERRUPTED, "before the answer was" },
 		{ STOPPED_BUDGET, true, false, STATUS_UNCONVERGED,
 		  "stopped by the time budget at" },
 	};

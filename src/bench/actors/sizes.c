@@ -112,7 +112,7 @@ static const char *pointless(const struct trial *t)
 	if (units && units < actors_messages(t))
 		return "--messages: fewer than are under way at a time";
 	if (t->value[RATE].real > 0 && t->threads < 2)
-		return "--rate: needs two threads, one of which sends";
+		return "--rate: needs a thread that sends, beside one that handles messages";
 	if (t->value[RATE].real > 0 && executor->own_threads)
 		return "--rate: OpenMP's threads can't take messages from outside";
 	return NULL;

@@ -35,7 +35,7 @@ void counters_note(const struct series *s, const json_t *counters, const json_t 
 	     json_number_value(json_array_get(with, 1)) <
 		     json_number_value(json_array_get(without, 0))))
 		verdict_add(v, STATUS_OK,
-			    "counting changes the time: %.4g s with counters, %.4g s without; the "
+			    "counting changes its time: %.4g s with counters, %.4g s without; the "
 			    "result is of both",
 			    json_number_value(json_object_get(counting, "with")),
 			    json_number_value(json_object_get(counting, "without")));
