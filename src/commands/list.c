@@ -106,8 +106,8 @@ static void list_benchmark(const struct benchmark *b, FILE *f)
 			f);
 	if (b->counters)
 		fprintf(f,
-			"\ncounters (--counters default; for each %s; of several names, the first "
-			"that can be counted)\n",
+			"\ncounters (--counters default; for each %s; of several, the first that "
+			"can be counted)\n",
 			counting_per(b));
 	for (const struct explained *e = b->counters; e && e->events; e++) {
 		wrapped_row("  ", e->events, COLUMN + 2, f);

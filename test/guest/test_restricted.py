@@ -111,7 +111,7 @@ ON_2M = "locus numa --variant static --kernel sum --layout packed --pages 2M"
 )
 def test_huge_pages_beyond_a_limit_are_refused_and_do_not_kill(done):
     assert done.status == 3, done
-    said(done, r"hugetlb pages +2 of 16 of 2 MiB")
+    said(done, r"hugetlb pages +2 MiB: 2 of 16 free")
     said(
         done,
         r"needs? 8 MiB more in huge pages, but only 4 MiB can be had, "

@@ -127,12 +127,12 @@ static const struct {
 	  "echo madvise | sudo tee " THP "/enabled" },
 	{ THP "/enabled", NULL, "[--] transparent pages    not in this kernel", NULL },
 	{ HUGE "/hugepages-2048kB/free_hugepages", "0\n",
-	  "[--] hugetlb pages        0 of 512 of 2 MiB",
+	  "[--] hugetlb pages        2 MiB: 0 of 512 free",
 	  "echo 512 | sudo tee \\\n                              " HUGE
 	  "/hugepages-2048kB/nr_hugepages" },
 	/* Of Arm's many sizes only those that can be asked for matter. */
 	{ HUGE "/hugepages-64kB/nr_hugepages", "0\n",
-	  "[ok] hugetlb pages        512 of 512 of 2 MiB", NULL },
+	  "[ok] hugetlb pages        2 MiB: 512 of 512 free", NULL },
 	{ "/proc/sys/kernel/numa_balancing", "1\n", "[!!] NUMA balancing       on (1)",
 	  "sudo sysctl kernel.numa_balancing=0" },
 	{ "/proc/sys/kernel/numa_balancing", NULL,

@@ -47,9 +47,9 @@ void check_huge_pages(const struct patient *p, struct finding *f)
 			continue;
 		if (huge_pages_read(p->root, sizes[i], ALL_NODES, &pages))
 			state = state == FINDING_GOOD ? FINDING_UNKNOWN : state;
-		snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of %" PRIu64 " of %s",
-			 used ? ", " : "", pages.available, pages.total,
-			 text_bytes(size, sizes[i]));
+		snprintf(text + used, sizeof(text) - used, "%s%s: %" PRIu64 " of %" PRIu64 " free",
+			 used ? ", " : "", text_bytes(size, sizes[i]), pages.available,
+			 pages.total);
 		if (pages.available)
 			continue;
 		state = FINDING_MISSING;
