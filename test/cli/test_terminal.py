@@ -196,6 +196,16 @@ def test_a_plain_command_takes_a_minute_at_most_and_says_so(locus):
     assert re.search(r"estimated time: \d{4,} s \(\d+ min\)", out)
 
 
+def test_a_dry_run_of_the_suite_says_once_how_long_it_takes(locus):
+    out = locus("suite --dry-run").out
+    benchmarks = len(locus("list").out.splitlines())
+    assert out.count("estimated time") == 1 and out.count("memory held at once") == benchmarks
+    last = out.splitlines()[-1]
+    assert re.fullmatch(
+        rf"suite on .+: \d+ trials of {benchmarks} benchmarks; estimated time: 60 s", last
+    ), last
+
+
 ONE_NODE, TWO_NODES = "node:1 core:4 pu:1", "node:2 core:2 pu:1"
 
 

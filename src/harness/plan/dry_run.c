@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "base/text.h"
 #include "harness/ask/parameters.h"
 #include "harness/ask/value.h"
@@ -72,9 +74,18 @@ static void print_trial(const struct planned *p, FILE *f)
 		tournament_rounds(threads), threads / 2, p->needs.meetings, plan_tournament(p));
 }
 
+static void print_time(double seconds, FILE *f)
+{
+	char duration[TEXT_DURATION];
+
+	fprintf(f, "; estimated time: %.0f s", seconds);
+	if (seconds > 120)
+		fprintf(f, " (%s)", text_duration(duration, seconds));
+}
+
 void plan_print(const struct plan *plan, const struct setting *setting, double seconds, FILE *f)
 {
-	char text[TEXT_BYTES], duration[TEXT_DURATION];
+	char text[TEXT_BYTES];
 	const struct text trials = text_count(plan->trials, "trial"),
 			  groups = text_count(plan->groups, "group");
 	const char *name = plan->benchmark->name, *machine = setting->machine->name;
@@ -97,9 +108,22 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 		fprintf(f, "%u combinations left out: %s\n", plan->refused, plan->why_refused);
 	if (plan->left_out)
 		fprintf(f, "variants left out: %s\n", plan->left_out);
-	fprintf(f, "memory held at once: %s; estimated time: %.0f s",
-		text_bytes(text, (uint64_t)most), seconds);
-	if (seconds > 120)
-		fprintf(f, " (%s)", text_duration(duration, seconds));
+	fprintf(f, "memory held at once: %s", text_bytes(text, (uint64_t)most));
+	if (isfinite(seconds))
+		print_time(seconds, f);
+	fputc('\n', f);
+}
+
+void plans_print(const struct plans *p, const struct setting *setting, double seconds, FILE *f)
+{
+	const bool several = p->plans > 1;
+
+	for (unsigned i = 0; i < p->plans; i++)
+		plan_print(&p->plan[i], setting, several ? NAN : seconds, f);
+	if (!several)
+		return;
+	fprintf(f, "suite on %s: %s of %s", setting->machine->name,
+		text_count(p->trials, "trial").of, text_count(p->plans, "benchmark").of);
+	print_time(seconds, f);
 	fputc('\n', f);
 }

@@ -180,12 +180,6 @@ static int plan(struct run *r, const struct benchmark *const *table)
 	return status ? status : plans_agree(&r->plans, &r->setting);
 }
 
-static void print_plans(const struct run *r)
-{
-	for (unsigned i = 0; i < r->plans.plans; i++)
-		plan_print(&r->plans.plan[i], &r->setting, r->seconds, stdout);
-}
-
 int engine_run(const struct options *o, const struct benchmark *const *table,
 	       const struct ranks *ranks)
 {
@@ -200,7 +194,7 @@ int engine_run(const struct options *o, const struct benchmark *const *table,
 	if (!status)
 		r.seconds = plans_seconds(&r.plans, o);
 	if (!status && o->dry_run)
-		print_plans(&r);
+		plans_print(&r.plans, &r.setting, r.seconds, stdout);
 	else if (!status)
 		status = find_counters(&r);
 	if (!status && !o->dry_run)
