@@ -78,8 +78,8 @@ def derive(trial, full, header, benchmark):
     own["quantiles"] = dict(zip(QUANTILES, own["quantiles"]))
     own["batches"] = sum(batches["allocations"])
     full["noise"]["samples"] = own["noisy"] / own["n"]
-    values = {metric["name"]: metric["value"] for metric in trial.get("metrics", ())}
-    full["cycles"] = full["cycle"] and values.get("time") and values["time"] / full["cycle"]
+    time = trial.get("metrics", {}).get("time", {}).get("value")
+    full["cycles"] = full["cycle"] and time and time / full["cycle"]
     times, estimates = batches["metrics"].get("time"), []
     times = iter(times if isinstance(times, list) else [times] * own["batches"])
     for n in batches["allocations"]:
@@ -93,7 +93,9 @@ def told(trial, header, benchmark, parts):
     """The trial, completed from its benchmark line and from its matrix and distribution lines."""
     full = fill(trial, DEFINITIONS["trial"])
     derive(trial, full, header, benchmark)
-    own = {metric["name"]: metric for metric in full["metrics"]}
+    own = full["metrics"]
+    for ratio in full["ratios"]:
+        ratio["metric"] = ratio["metric"] or "time"
     for one in parts:
         if one["type"] == "matrix":
             full["pairs"]["cells"] = part(one)
@@ -148,7 +150,9 @@ def fill(value, part):
     own = {
         name: resolved(one) for name, one in part.get("properties", {}).items() if one is not True
     }
-    full = {name: fill(one, own.get(name, {})) for name, one in value.items()}
+    others = part.get("additionalProperties")
+    others = resolved(others) if isinstance(others, dict) else {}
+    full = {name: fill(one, own.get(name, others)) for name, one in value.items()}
     for name in own.keys() - full.keys() - UNFILLED:
         full[name] = empty(own[name])
     if "before" in full:

@@ -143,7 +143,7 @@ def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Opti
         return None
     one, other = trials
     for r in one.get("ratios") or []:
-        same = r.get("metric", metric) == metric and r["trial"] == other.get("id")
+        same = r.get("metric", "time") == metric and r["trial"] == other.get("id")
         if same and r["value"] is not None:
             low, high = r.get("ci") or (None, None)
             return {"value": r["value"], "low": low, "high": high, **graver(one, other)}

@@ -90,8 +90,7 @@ SELECT whole, part, estimated.id, file, number, position, t.benchmark, t.variant
 	coalesce(t.placement.after, t.placement.before) AS placement,
 	list_median(known([spread(one) FOR one IN estimates])) AS spread_within,
 	spread(known([list_median(one) FOR one IN estimates])) AS spread_between,
-	[m.value FOR m IN from_json(t.metrics, '[{"name": "VARCHAR", "value": "DOUBLE"}]')
-		IF m.name = 'time'][1] / t.cycle AS cycles, t.ratios,
+	(t.metrics->>'$.time.value')::DOUBLE / t.cycle AS cycles, t.ratios,
 	CASE WHEN cells IS NULL THEN t.pairs
 		ELSE json_merge_patch(t.pairs, json_object('cells', cells)) END AS pairs,
 	list_sum(t.batches.allocations)::BIGINT AS batches, t.counters, t.kernel,
@@ -118,16 +117,16 @@ WITH described AS (
 		generate_subscripts(from_json(metrics, '["JSON"]'), 1) AS place
 	FROM benchmark),
 found AS (
-	SELECT whole, id, unnest(from_json(metrics, '[{"name": "VARCHAR", "value": "DOUBLE",
-			"ci": ["DOUBLE"], "without_noise": "DOUBLE"}]')) AS m
-	FROM trial)
-SELECT t.whole, t.id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
+	SELECT whole, id, place, d, samples, reasons,
+		from_json(t.metrics->('$."' || d.name || '"'), '{"value": "DOUBLE",
+			"ci": ["DOUBLE"], "without_noise": "DOUBLE"}') AS m
+	FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark)
+SELECT whole, id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
 	m.without_noise,
 	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
-FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark
-	LEFT JOIN found ON found.whole = t.whole AND found.id = t.id AND m.name = d.name;
+FROM found;
 
 -- Each combination of these gets a panel of its own; whatever else varies tells the rows of a panel
 -- apart.

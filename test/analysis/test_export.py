@@ -62,7 +62,10 @@ def file(tmp_path: Path, points: list[Point]) -> Path:
 
 def metrics_of(lines: list[Line]) -> dict[tuple[str, str], Row]:
     return {
-        (t["id"], m["name"]): m for t in lines if t["type"] == "trial" for m in t.get("metrics", [])
+        (t["id"], name): m
+        for t in lines
+        if t["type"] == "trial"
+        for name, m in t.get("metrics", {}).items()
     }
 
 
@@ -134,7 +137,7 @@ def test_names_may_be_anything(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_round_numbers_stay_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lines = as_written(record(ONE, [Point("dummy", "fixed", {"delay": 1}, 1, 1e-6)], RUN))
     trial = next(line for line in lines if line["type"] == "trial")
-    trial["metrics"] = [{"name": "time", "value": 1, "ci": [1, 2]}]
+    trial["metrics"] = {"time": {"value": 1, "ci": [1, 2]}}
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (row,) = of_jsonl(export(capsys, "jsonl", tmp_path)[0])
     assert (row["value"], row["low"], row["high"], row["delay"]) == (1, 1, 2, 1)
@@ -182,7 +185,7 @@ def test_google_benchmark_has_each_batch_as_a_repetition(
     )
     assert [e["repetition_index"] for e in own[:-1]] == [*range(len(own) - 1)]
     assert own[-1]["run_type"] == "aggregate" and own[-1]["aggregate_name"] == "median"
-    assert own[-1]["bandwidth"] == trial["metrics"][0]["value"]
+    assert own[-1]["bandwidth"] == trial["metrics"]["bandwidth"]["value"]
     for entry in some(entries):
         assert {"name", "time_unit", "real_time", "cpu_time", "iterations"} <= entry.keys()
         assert entry["time_unit"] == "ns" and entry["threads"] >= 1

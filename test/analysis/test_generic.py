@@ -62,8 +62,7 @@ def unknown() -> list[Line]:
         "buckets": [[100, 400, 600]],
     }
     for trial in trials([lines]):
-        delay: Line = {"name": "delay", "value": 2e-6, "ci": [1e-6, 3e-6]}
-        trial["metrics"].append(delay)
+        trial["metrics"]["delay"] = {"value": 2e-6, "ci": [1e-6, 3e-6]}
         of = {"type": "distribution", "run": RUN, "trial": trial["id"], "metric": "delay"}
         lines.insert(lines.index(trial), {**of, **spread})
     told["metrics"].append(
@@ -106,7 +105,7 @@ def test_its_curve_is_the_axis_variants_are_lines_and_the_rest_panels(
     for r in rows:
         assert r["series"][2:] == of[r["id"]]["variant"]
         assert r["x"] == pytest.approx(of[r["id"]]["parameters"]["load"], rel=0.05)
-        metric = of[r["id"]]["metrics"][0]
+        metric = of[r["id"]]["metrics"]["time"]
         assert (r["value"], r["low"], r["high"]) == (metric["value"], *metric["ci"])
     assert "wall time of a job" in drawn["title"]["subtitle"][0]
 

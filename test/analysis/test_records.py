@@ -153,14 +153,17 @@ WRONG = [
     ("trial", put("status", "good")),
     ("trial", put("status", "noisy")),
     ("trial", put("reasons", ["a trial that is ok has none"])),
-    ("trial", put("metrics", [])),
-    ("trial", put("metrics", 0, "value", "fast")),
-    ("trial", put("metrics", 0, "value", None)),
-    ("trial", put("metrics", 0, "ci", [1])),
-    ("trial", put("metrics", 0, "unit", "")),
-    ("trial", put("metrics", 0, "by_worker", {"least": 1, "most": 2, "values": []})),
-    ("trial", put("metrics", 0, "by_worker", {"least": None, "most": 2, "values": [2]})),
-    ("trial", put("metrics", 0, "distribution", {"n": 1, "quantiles": {}, "buckets": [[1, 1]]})),
+    ("trial", put("metrics", {})),
+    ("trial", put("metrics", "time", "value", "fast")),
+    ("trial", put("metrics", "time", "value", None)),
+    ("trial", put("metrics", "time", "ci", [1])),
+    ("trial", put("metrics", "time", "unit", "")),
+    ("trial", put("metrics", "time", "by_worker", [])),
+    ("trial", put("metrics", "time", "by_worker", [None])),
+    (
+        "trial",
+        put("metrics", "time", "distribution", {"n": 1, "quantiles": {}, "buckets": [[1, 1]]}),
+    ),
     ("trial", put("parameters", "a name", 1)),
     ("trial", put("parameters", "pages", None)),
     ("trial", put("variant", "a\x1bb")),
@@ -544,7 +547,7 @@ def test_lines_and_keys_of_a_later_minor_version_are_ignored(tmp_path: Path) -> 
     lines[0]["weather"] = lines[0]["machine"]["cpu"]["colour"] = "red"
     for line in lines:
         if line["type"] == "trial" and "metrics" in line:
-            line["metrics"][0]["mood"] = {"good": [1, 2]}
+            line["metrics"]["time"]["mood"] = {"good": [1, 2]}
     later = [*lines, {"type": "forecast", "run": lines[0]["run"], "rain": 1}]
     path = write(tmp_path / "a.jsonl", later)
     given = records.read([path])

@@ -45,16 +45,10 @@ static void test_least_most_and_mean_are_of_those_that_have_a_value(void **state
 	by_worker_close(b);
 }
 
-static double of(const json_t *o, const char *key)
-{
-	return json_number_value(json_object_get(o, key));
-}
-
 static void test_the_record_has_the_mean_of_each_worker(void **state)
 {
 	struct by_worker *b = by_worker_open(WORKERS);
-	const json_t *values;
-	json_t *o;
+	json_t *values;
 
 	(void)state;
 	note(b, 1, 10, 4);
@@ -63,15 +57,13 @@ static void test_the_record_has_the_mean_of_each_worker(void **state)
 	by_worker_end(b, M_FAIRNESS, NULL);
 	by_worker_note(b, 1, 60);
 	by_worker_end(b, M_FAIRNESS, NULL);
-	o = by_worker_json(b);
-	values = json_object_get(o, "values");
+	values = by_worker_json(b);
 	assert_int_equal(json_array_size(values), WORKERS);
 	assert_true(same(json_number_value(json_array_get(values, 0)), 2));
 	assert_true(same(json_number_value(json_array_get(values, 1)), 30));
 	assert_true(json_is_null(json_array_get(values, 2)));
 	assert_true(same(json_number_value(json_array_get(values, 3)), 4));
-	assert_true(same(of(o, "least"), 2) && same(of(o, "most"), 30));
-	json_decref(o);
+	json_decref(values);
 	by_worker_close(b);
 }
 

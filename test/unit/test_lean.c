@@ -36,22 +36,34 @@ static void measured_numbers_have_seven_digits(void **state)
 	expect(lean, "{\"a\":64.0,\"b\":1.23456789e12}", "{\"a\":64,\"b\":1.234568e12}");
 }
 
-static void batches_and_quantiles_have_five_digits(void **state)
+static void trials_and_quantiles_have_five_digits(void **state)
 {
 	(void)state;
-	expect(lean,
+	expect(lean_trial,
 	       "{\"a\":1.23456789,\"batches\":{\"metrics\":{\"b\":[1.23456789e-9,null,12345678.5]}}"
 	       "}",
-	       "{\"a\":1.234568,\"batches\":{\"metrics\":{\"b\":[1.2346e-9,null,12346000.0]}}}");
-	expect(lean, "{\"samples\":{\"quantiles\":[1.23456789],\"mean\":1.23456789}}",
-	       "{\"samples\":{\"quantiles\":[1.2346],\"mean\":1.234568}}");
+	       "{\"a\":1.2346,\"batches\":{\"metrics\":{\"b\":[1.2346e-9,null,12346000.0]}}}");
+	expect(lean, "{\"sketch\":{\"quantiles\":[1.23456789],\"n\":1.23456789}}",
+	       "{\"sketch\":{\"quantiles\":[1.2346],\"n\":1.234568}}");
 }
 
 static void the_results_of_a_trial_keep_theirs(void **state)
 {
 	(void)state;
-	expect(lean_trial, "{\"skew\":1.23456789,\"metrics\":[{\"value\":1.23456789}]}",
-	       "{\"skew\":1.234568,\"metrics\":[{\"value\":1.23456789}]}");
+	expect(lean_trial,
+	       "{\"skew\":1.23456789,\"metrics\":[{\"name\":\"a\",\"value\":1.23456789}]}",
+	       "{\"skew\":1.2346,\"metrics\":{\"a\":{\"value\":1.23456789}}}");
+	expect(lean_trial, "{\"at\":1.23456789,\"counting\":{\"ci\":[1.23456789,2]}}",
+	       "{\"at\":1.234568,\"counting\":{\"ci\":[1.234568,2]}}");
+	expect(lean_trial, "{\"counters\":[{\"per_thread\":[1.23456789]}]}",
+	       "{\"counters\":[{\"per_thread\":[1.234568]}]}");
+}
+
+static void a_ratio_is_one_of_times_unless_it_says_otherwise(void **state)
+{
+	(void)state;
+	expect(lean_trial, "{\"ratios\":[{\"metric\":\"time\"},{\"metric\":\"cost\"}]}",
+	       "{\"ratios\":[{},{\"metric\":\"cost\"}]}");
 }
 
 static void what_follows_from_the_rest_is_left_out(void **state)
@@ -83,13 +95,13 @@ static void counts_and_what_was_asked_for_keep_all(void **state)
 	       "{\"n\":1234567890123,\"parameters\":{\"a\":1.23456789}}");
 }
 
-static void a_trial_has_only_metrics_with_a_value(void **state)
+static void a_trial_has_only_metrics_with_a_value_by_name(void **state)
 {
 	(void)state;
 	expect(lean_trial,
 	       "{\"metrics\":[{\"name\":\"a\",\"unit\":\"s\",\"value\":null},"
 	       "{\"name\":\"b\",\"unit\":\"s\",\"better\":\"lower\",\"value\":2.0}]}",
-	       "{\"metrics\":[{\"name\":\"b\",\"value\":2}]}");
+	       "{\"metrics\":{\"b\":{\"value\":2}}}");
 	expect(lean_trial, "{\"metrics\":[{\"name\":\"a\",\"value\":null}]}", "{}");
 }
 
@@ -98,12 +110,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_says_nothing_is_left_out),
 		cmocka_unit_test(measured_numbers_have_seven_digits),
-		cmocka_unit_test(batches_and_quantiles_have_five_digits),
+		cmocka_unit_test(trials_and_quantiles_have_five_digits),
 		cmocka_unit_test(the_results_of_a_trial_keep_theirs),
+		cmocka_unit_test(a_ratio_is_one_of_times_unless_it_says_otherwise),
 		cmocka_unit_test(what_follows_from_the_rest_is_left_out),
 		cmocka_unit_test(roles_are_told_where_there_are_several),
 		cmocka_unit_test(counts_and_what_was_asked_for_keep_all),
-		cmocka_unit_test(a_trial_has_only_metrics_with_a_value),
+		cmocka_unit_test(a_trial_has_only_metrics_with_a_value_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void expect(const char *line, const char *left, const char *parts)
 
 static void most_trials_have_none(void **state)
 {
-	static const char line[] = "{\"run\":\"1\",\"id\":\"2\",\"metrics\":[{\"name\":\"time\"}]}";
+	static const char line[] = "{\"run\":\"1\",\"id\":\"2\",\"metrics\":{\"time\":{}}}";
 
 	(void)state;
 	expect(line, line, "[]");
@@ -36,9 +36,9 @@ static void cells_and_distributions_are_taken(void **state)
 	expect("{\"run\":\"1\",\"id\":\"2\",\"pairs\":{\"rounds\":1,\"cells\":{\"a\":[0]}}}",
 	       "{\"run\":\"1\",\"id\":\"2\",\"pairs\":{\"rounds\":1}}",
 	       "[{\"type\":\"matrix\",\"run\":\"1\",\"trial\":\"2\",\"a\":[0]}]");
-	expect("{\"run\":\"1\",\"id\":\"2\",\"metrics\":[{\"name\":\"time\"},"
-	       "{\"name\":\"wait\",\"distribution\":{\"n\":3}}]}",
-	       "{\"run\":\"1\",\"id\":\"2\",\"metrics\":[{\"name\":\"time\"},{\"name\":\"wait\"}]}",
+	expect("{\"run\":\"1\",\"id\":\"2\",\"metrics\":{\"time\":{},"
+	       "\"wait\":{\"distribution\":{\"n\":3}}}}",
+	       "{\"run\":\"1\",\"id\":\"2\",\"metrics\":{\"time\":{},\"wait\":{}}}",
 	       "[{\"type\":\"distribution\",\"run\":\"1\",\"trial\":\"2\",\"metric\":\"wait\","
 	       "\"n\":3}]");
 }

@@ -58,21 +58,6 @@ static json_t *metrics_json(const struct series *s)
 	return object;
 }
 
-/* [batch, time without the noisy samples], for each batch in which these make a difference. */
-static json_t *quiet_json(const struct series *s)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < s->batches; i++) {
-		const struct batch *b = &s->batch[i];
-
-		if (b->clean != b->estimate && isfinite(b->estimate))
-			json_array_append_new(list,
-					      json_pack("[i, o]", (int)i, record_number(b->clean)));
-	}
-	return list;
-}
-
 /* How many batches each allocation has. */
 static json_t *allocations_json(const struct series *s)
 {
@@ -108,7 +93,6 @@ json_t *batches_json(const struct series *s)
 {
 	if (!s->batches)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "allocations", allocations_json(s), "round",
-			 rounds_json(s), "metrics", metrics_json(s), "without_noise",
-			 quiet_json(s));
+	return json_pack("{s:o, s:o, s:o}", "allocations", allocations_json(s), "round",
+			 rounds_json(s), "metrics", metrics_json(s));
 }

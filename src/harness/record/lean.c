@@ -15,7 +15,7 @@ static bool says_nothing(const json_t *value)
 }
 
 /* Significant digits: more than any clock gives, and more than batches agree in. */
-enum { ALL = 0, OF_ESTIMATES = 5, OF_NUMBERS = 7 };
+enum { ALL = 0, OF_TRIALS = 5, OF_SAMPLES = 7 };
 
 /* A whole number becomes an integer, without a decimal point. */
 static json_t *lean_real(double x, int digits)
@@ -35,7 +35,9 @@ static int digits_of(const char *key, int digits)
 {
 	if (!strcmp(key, "value")) /* results are compared: all digits */
 		return ALL;
-	return !strcmp(key, "batches") || !strcmp(key, "quantiles") ? OF_ESTIMATES : digits;
+	if (!strcmp(key, "ci") || !strcmp(key, "at") || !strcmp(key, "counters"))
+		return OF_SAMPLES;
+	return !strcmp(key, "quantiles") ? OF_TRIALS : digits;
 }
 
 static json_t *lean_value(const json_t *of, int digits);
@@ -79,7 +81,7 @@ static json_t *lean_value(const json_t *of, int digits)
 
 json_t *lean(const json_t *line)
 {
-	return lean_value(line, OF_NUMBERS);
+	return lean_value(line, OF_SAMPLES);
 }
 
 /* --- a trial line: what follows from the rest of it, or from its benchmark's line --- */
@@ -142,23 +144,41 @@ static void lean_batches(json_t *batches)
 	}
 }
 
+/* Those with a value, by name. */
 static void lean_metrics(json_t *trial)
 {
-	static const char *const told[] = { "unit", "better", NULL };
-	json_t *metrics = json_array(), *metric;
+	static const char *const told[] = { "name", "unit", "better", NULL };
+	json_t *metrics = json_object(), *metric;
 	size_t i;
 
 	json_array_foreach(json_object_get(trial, "metrics"), i, metric)
 	{
+		if (!json_object_get(metric, "value"))
+			continue;
+		json_object_set(metrics, json_string_value(json_object_get(metric, "name")),
+				metric);
 		leave_out(metric, told);
-		if (json_object_get(metric, "value"))
-			json_array_append(metrics, metric);
 	}
-	if (json_array_size(metrics))
+	if (json_object_size(metrics))
 		json_object_set(trial, "metrics", metrics);
 	else
 		json_object_del(trial, "metrics");
 	json_decref(metrics);
+}
+
+/* A ratio is one of times unless it says otherwise. */
+static void lean_ratios(json_t *ratios)
+{
+	json_t *ratio;
+	size_t i;
+
+	json_array_foreach(ratios, i, ratio)
+	{
+		const char *metric = json_string_value(json_object_get(ratio, "metric"));
+
+		if (metric && !strcmp(metric, "time"))
+			json_object_del(ratio, "metric");
+	}
 }
 
 json_t *lean_trial(const json_t *line)
@@ -166,7 +186,7 @@ json_t *lean_trial(const json_t *line)
 	static const char *const derived[] = { "spread_within", "spread_between", "cycles", NULL },
 				 *const of_samples[] = { "batches", NULL },
 				 *const of_noise[] = { "samples", NULL };
-	json_t *copy = lean(line);
+	json_t *copy = lean_value(line, OF_TRIALS);
 
 	leave_out(copy, derived);
 	leave_out(json_object_get(copy, "samples"), of_samples);
@@ -176,5 +196,6 @@ json_t *lean_trial(const json_t *line)
 	lean_roles(copy);
 	lean_batches(json_object_get(copy, "batches"));
 	lean_metrics(copy);
+	lean_ratios(json_object_get(copy, "ratios"));
 	return copy;
 }

@@ -20,11 +20,10 @@ static void take(json_t *lines, const char *type, const json_t *trial, json_t *f
 json_t *parts_take(json_t *trial)
 {
 	json_t *lines = json_array(), *metric;
-	size_t i;
+	const char *name;
 
 	take(lines, "matrix", trial, json_object_get(trial, "pairs"), "cells", NULL);
-	json_array_foreach(json_object_get(trial, "metrics"), i, metric)
-		take(lines, "distribution", trial, metric, "distribution",
-		     json_string_value(json_object_get(metric, "name")));
+	json_object_foreach(json_object_get(trial, "metrics"), name, metric)
+		take(lines, "distribution", trial, metric, "distribution", name);
 	return lines;
 }

@@ -79,18 +79,15 @@ static double mean_of(const struct by_worker *b, unsigned worker)
 
 json_t *by_worker_json(const struct by_worker *b)
 {
-	double least = INFINITY, most = -INFINITY;
-	json_t *values;
+	json_t *values = json_array();
+	bool known = false;
 
 	for (unsigned i = 0; i < b->workers; i++) {
-		least = fmin(least, mean_of(b, i)); /* ignores NAN: a worker without a value */
-		most = fmax(most, mean_of(b, i));
-	}
-	if (!isfinite(least))
-		return NULL;
-	values = json_array();
-	for (unsigned i = 0; i < b->workers; i++)
+		known |= b->of[i].samples > 0;
 		json_array_append_new(values, record_number(mean_of(b, i)));
-	return json_pack("{s:o, s:o, s:o}", "least", record_number(least), "most",
-			 record_number(most), "values", values);
+	}
+	if (known)
+		return values;
+	json_decref(values);
+	return NULL;
 }

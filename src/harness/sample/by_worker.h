@@ -25,8 +25,8 @@ void by_worker_note(struct by_worker *, unsigned worker, double value);
 double by_worker_end(struct by_worker *, enum metric_kind, const struct ranks *);
 
 /*
- * {"least", "most", "values": [..]}: means over the samples, of this rank's workers; null for a
- * worker without a value. NULL: no worker had one.
+ * A list of means over the samples, of this rank's workers; null for a worker without a value.
+ * NULL: no worker had one.
  */
 json_t *by_worker_json(const struct by_worker *);
 

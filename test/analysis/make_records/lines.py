@@ -167,11 +167,11 @@ def _told(trial: Line) -> Line:
         asked.pop("identity", None)
     if not asked.get("oversubscribed", True):
         del asked["oversubscribed"]
-    asked["metrics"] = [
-        {key: value for key, value in m.items() if key not in ("unit", "better", "why")}
+    asked["metrics"] = {
+        m["name"]: {key: value for key, value in m.items() if key not in TOLD_ABOVE}
         for m in trial["metrics"]
         if m.get("value") is not None
-    ]
+    }
     if trial.get("noise"):
         leave_out = {*OWN.values(), "run_delay_why", "samples"}
         asked["noise"] = {k: v for k, v in trial["noise"].items() if k not in leave_out}
@@ -189,6 +189,7 @@ def _told(trial: Line) -> Line:
 
 
 UNSAID = ("unmapped", "misplaced", "huge_bytes")  # left out where zero
+TOLD_ABOVE = ("name", "unit", "better", "why")  # of a metric
 
 
 def as_written(lines: list[Line]) -> list[Line]:
