@@ -273,8 +273,13 @@ def test_another_hosts_results_are_not_ours(locus, tmp_path, read):
     assert locus(*arguments).status == 0
     host = read(file)[0]["host"]
     file.write_text(file.read_text().replace(f'"host":"{host}"', '"host":"some-other-node"'))
-    assert locus(*arguments, "--resume").status == 0
-    assert read(file)[-1]["skipped"] == 0
+    done = locus(*arguments, "--resume")
+    assert done.status == 0 and read(file)[-1]["skipped"] == 0
+    assert done.err == (
+        f"locus: --resume: the last run in {file} was measured on another host: all of its trials"
+        " are measured again here\n"
+    )
+    assert locus(*arguments, "--resume").err == "", "the last run is of this host now"
 
 
 @ONE_THREAD

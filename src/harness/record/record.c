@@ -153,6 +153,11 @@ json_t *record_runs(const struct record *r)
 	return r->earlier.runs;
 }
 
+bool record_is_of_another_host(const struct record *r)
+{
+	return json_array_size(r->earlier.runs) && !r->earlier.ours;
+}
+
 bool record_has(const struct record *r, const char *trial_id)
 {
 	return json_object_get(r->earlier.complete, trial_id) != NULL;

@@ -26,12 +26,13 @@ int record_open(struct record **, const char *path, enum record_mode);
 
 /*
  * With RECORD_RESUME: the run ids of the file's last run and of those that it resumed; whether a
- * trial is complete in these, measured on this host, and has this counter. In the other modes there
- * are none.
+ * trial is complete in these, measured on this host, and has this counter; whether the last run was
+ * measured on another host. In the other modes there are none.
  */
 json_t *record_runs(const struct record *); /* borrowed; a list */
 bool record_has(const struct record *, const char *trial_id);
 bool record_has_counter(const struct record *, const char *trial_id, const char *event);
+bool record_is_of_another_host(const struct record *);
 
 /*
  * Writes one line (type and run are added) and drops the reference. A line is written whole or not

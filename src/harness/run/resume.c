@@ -93,6 +93,10 @@ unsigned resume_mark(struct plans *plans, const struct record *r, const struct c
 		skipped += !resume_wants(p);
 		lacking += lacks_counters(r, c, p);
 	}
+	if (record_is_of_another_host(r) && rank_is_first(ranks))
+		message_own("--resume: the last run in %s was measured on another host: all of its "
+			    "trials are measured again here",
+			    output);
 	if (lacking && rank_is_first(ranks))
 		message_own(
 			"--resume: %u of the trials that are complete in %s have not counted what "
