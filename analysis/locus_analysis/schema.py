@@ -46,8 +46,19 @@ def parse(text: bytes) -> Any:
         if any(like in alike for like in LIKE) and DOUBTFUL.search(text):
             json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise Flaw(f"is not JSON: {_printable(str(error))}") from error
+        raise Flaw(f"is not JSON: {_why(error)}") from error
     return value
+
+
+def _why(error: Exception) -> str:
+    """Python's words name a line of its own, which is always the first, and its functions."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} of the line is not UTF-8"
+    if isinstance(error, json.JSONDecodeError):
+        return _printable(f"{error.msg} at character {error.pos + 1} of the line")
+    return _printable(str(error))
 
 
 def header_of(text: bytes) -> Optional[str]:

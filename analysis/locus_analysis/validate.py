@@ -62,6 +62,7 @@ def _flaws(path: Path, checked: Checked) -> Iterator[str]:
             if line["type"] == "header":
                 runs.add(line["run"])
             elif line["run"] not in runs:
+                runs.add(line["run"])  # told once a run
                 raise schema.Flaw(f"run {line['run']} has no header before this line")
         except schema.Flaw as flaw:
             if header := schema.header_of(given.text):

@@ -269,9 +269,9 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b'{"type": "header"', "holds no whole line"),
         (b"\n", ":1: is not JSON"),
-        (b"hello\n", ":1: is not JSON"),
-        (b"\x00\xff\xfe\x00\n", ":1: is not JSON"),
-        (b"[" * 100_000 + b"\n", ":1: is not JSON"),
+        (b"hello\n", ":1: is not JSON: Expecting value at character 1 of the line"),
+        (b"\x00\xff\xfe\x00\n", ":1: is not JSON: byte 2 of the line is not UTF-8"),
+        (b"[" * 100_000 + b"\n", ":1: is not JSON: nested too deeply"),
         (b"[1]\n", ":1: is not a line of a record"),
         (b"null\n", ":1: is not a line of a record"),
         (b'{"type": "end", "run": NaN}\n', ":1: is not JSON: NaN"),
@@ -413,7 +413,8 @@ def test_a_line_without_its_header_is_refused(
 ) -> None:
     path = write(tmp_path / "a.jsonl", machine_record("one")[1:])
     assert validate(path) == BAD_INPUT
-    assert f"{path}:1: run {run_id('one')} has no header" in capsys.readouterr().err
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"{path}:1: run {run_id('one')} has no header" in told
 
 
 def test_a_run_that_is_given_twice_counts_once(tmp_path: Path) -> None:
