@@ -126,7 +126,7 @@ MEANINGS = {
     "major-faults": "page faults that read from a disk",
     "context-switches": "times that the CPU went to another thread",
     "voluntary-switches": "times that a thread gave up its CPU, to wait",
-    "involuntary-switches": "preemptions: times that a thread was taken off its CPU",
+    "involuntary-switches": "times that a thread was preempted, taken off its CPU",
     "migrations": "times that a thread went to another CPU",
     "cpu-time": "CPU time of the threads",
     "run-delay": "time that threads waited for a CPU, ready to run",
