@@ -15,11 +15,12 @@ from typing import Any, Optional
 import duckdb
 
 from . import records, units
-from .described import differing
+from .described import labelled
+from .kernel_events import kernel
+from .meanings import KERNEL, KERNELS_OWN, meaning
 
 Row = dict[str, Any]
 
-KERNEL = "kernel"
 SOURCES = {
     "papi": "PAPI",
     "perf": "perf_event_open",
@@ -30,124 +31,6 @@ PREFIXED = {"nJ": (1e-9, "J"), "uJ": (1e-6, "J"), "ns": (1e-9, "s"), "us": (1e-6
 UNEQUAL = 1.5  # greatest over least count of the threads: above it their shares are shown
 FEW = 100  # events: with fewer, differences among threads are chance
 EACH = 8  # threads: up to so many are shown one by one
-ROWS = 24  # of the table of kernel events; for more trials it has a row for each variant
-
-# One line each; what a preset is made of differs from processor to processor
-# (doc/methods/counters.md).
-MEANINGS = {
-    "PAPI_TOT_CYC": "cycles of the core, while the thread ran",
-    "PAPI_REF_CYC": "cycles of a clock that does not change with the core's frequency",
-    "PAPI_TOT_INS": "instructions completed",
-    "PAPI_LD_INS": "loads completed",
-    "PAPI_SR_INS": "stores completed",
-    "PAPI_LST_INS": "loads and stores completed",
-    "PAPI_L1_DCM": "misses of the L1 data cache",
-    "PAPI_L1_TCM": "misses of the L1 caches, of data and of instructions",
-    "PAPI_L1_LDM": "loads that missed L1",
-    "PAPI_L1_DCA": "accesses to the L1 data cache",
-    "PAPI_L2_DCM": "data misses of L2",
-    "PAPI_L2_TCM": "misses of L2",
-    "PAPI_L2_DCA": "data accesses to L2",
-    "PAPI_L2_TCA": "accesses to L2",
-    "PAPI_L3_DCM": "data misses of L3, which memory or another cache served",
-    "PAPI_L3_TCM": "misses of L3, which memory or another cache served",
-    "PAPI_L3_LDM": "loads that missed L3",
-    "PAPI_L3_TCA": "accesses to L3",
-    "PAPI_TLB_DM": "TLB misses of data addresses",
-    "PAPI_TLB_IM": "TLB misses of instruction addresses",
-    "PAPI_BR_INS": "branches",
-    "PAPI_BR_CN": "conditional branches",
-    "PAPI_BR_MSP": "mispredicted branches",
-    "PAPI_FP_INS": "floating-point instructions",
-    "PAPI_FP_OPS": "floating-point operations",
-    "PAPI_DP_OPS": "floating-point operations in double precision",
-    "PAPI_SP_OPS": "floating-point operations in single precision",
-    "PAPI_VEC_DP": "vector instructions in double precision",
-    "PAPI_VEC_SP": "vector instructions in single precision",
-    "PAPI_FMA_INS": "multiply-adds",
-    "PAPI_STL_ICY": "cycles in which no instruction was issued",
-    "PAPI_RES_STL": "cycles stalled on any resource",
-    "PAPI_MEM_SCY": "cycles stalled on memory accesses",
-    "PAPI_CA_SHR": "requests for exclusive access to a shared line",
-    "PAPI_CA_CLN": "requests for exclusive access to a clean line",
-    "PAPI_CA_INV": "requests to invalidate a line",
-    "PAPI_CA_ITV": "requests for a line that another core had to hand over (interventions)",
-    "PAPI_CA_SNP": "requests for a snoop: other cores were asked for a line",
-    "PAPI_PRF_DM": "prefetches of data that missed the cache",
-    "MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD": (
-        "loads served by another core's modified line, below the same L3"
-    ),
-    "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM": (
-        "loads served by another core's modified line, below the same L3"
-    ),
-    "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM": (
-        "loads served by another core's modified line, below the same L3"
-    ),
-    "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
-    "MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_DRAM": "loads that another node's memory served",
-    "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_RMT_DRAM": "lines that another node's memory served",
-    "perf::CYCLES": "cycles of the core, while the thread ran",
-    "perf::CPU-CYCLES": "cycles of the core, while the thread ran",
-    "perf::REF-CYCLES": "cycles of a clock that does not change with the core's frequency",
-    "perf::INSTRUCTIONS": "instructions completed",
-    "perf::BRANCHES": "branches",
-    "perf::BRANCH-INSTRUCTIONS": "branches",
-    "perf::BRANCH-MISSES": "mispredicted branches",
-    "perf::CACHE-REFERENCES": "accesses to the last-level cache, as the processor defines it",
-    "perf::CACHE-MISSES": "misses of the last-level cache, as the processor defines it",
-    "perf::STALLED-CYCLES-FRONTEND": "cycles in which the core had no instruction to issue",
-    "perf::STALLED-CYCLES-BACKEND": "cycles in which instructions waited for data or for a unit",
-    "perf::L1-DCACHE-LOADS": "loads",
-    "perf::L1-DCACHE-LOAD-MISSES": "loads that missed L1",
-    "perf::LLC-LOADS": "loads that reached the last-level cache",
-    "perf::LLC-LOAD-MISSES": "loads that missed the last-level cache",
-    "perf::DTLB-LOADS": "loads that looked up the TLB",
-    "perf::DTLB-LOAD-MISSES": "loads that missed the TLB",
-    "perf::DTLB-STORE-MISSES": "stores that missed the TLB",
-    "perf::NODE-LOADS": "loads from memory, of any node",
-    "perf::NODE-LOAD-MISSES": "loads from the memory of another node",
-    "perf::PAGE-FAULTS": "page faults",
-    "perf::FAULTS": "page faults",
-    "perf::MINOR-FAULTS": "page faults without reading from a disk",
-    "perf::MAJOR-FAULTS": "page faults that read from a disk",
-    "perf::CONTEXT-SWITCHES": "times that the CPU went to another thread",
-    "perf::CPU-MIGRATIONS": "times that a thread went to another CPU",
-    "perf::TASK-CLOCK": "CPU time of the threads",
-    "instructions per cycle": "how much the core did at once; below 1 it mostly waited",
-    "branch miss rate": "share of branches that were mispredicted",
-    "L1 miss rate": "share of accesses that missed L1",
-    "L2 miss rate": "share of accesses to L2 that missed it",
-    "L3 miss rate": "share of accesses to L3 that missed it",
-    "last cache's miss rate": "share of accesses to the last-level cache that missed it",
-    "TLB miss rate": "share of loads that missed the TLB",
-    "remote share": "share of the loads from memory that went to another node",
-    "faults": "page faults",
-    "minor-faults": "page faults without reading from a disk",
-    "major-faults": "page faults that read from a disk",
-    "context-switches": "times that the CPU went to another thread",
-    "voluntary-switches": "times that a thread gave up its CPU, to wait",
-    "involuntary-switches": "times that a thread was preempted, taken off its CPU",
-    "migrations": "times that a thread went to another CPU",
-    "cpu-time": "CPU time of the threads",
-    "run-delay": "time that threads waited for a CPU, ready to run",
-    "steal": "time that the hypervisor gave the CPUs to others",
-}
-FAMILIES = {
-    "rapl:": "energy, as the package reports it",
-    "powercap:": "energy, as the kernel reports it",
-}
-KERNELS_OWN = {
-    name for name in MEANINGS if name.islower() and not {":", " "} & set(name)
-}  # in every record, asked for or not
-ALWAYS = ("cpu-time",)  # never zero: left out of the table of kernel events that occurred
-
-
-def meaning(name: str) -> str:
-    """The meaning of an event in one line; empty if unknown."""
-    known = MEANINGS.get(name) or MEANINGS.get(
-        name.upper() if name.startswith("PAPI") else "perf::" + name.rpartition("::")[2].upper()
-    )
-    return known or next((text for family, text in FAMILIES.items() if name.startswith(family)), "")
 
 
 def counted(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
@@ -277,21 +160,6 @@ def _column(name: str, trials: Iterable[Row], events: Iterable[Row]) -> Row:
         ),
         "pass": event.get("pass"),
     }
-
-
-def labelled(trials: list[Row]) -> list[Row]:
-    """Adds `label`: the parameters in which the trials differ."""
-    of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
-    several = differing([{key: str(value) for key, value in each.items()} for each in of.values()])
-    return [
-        {
-            **t,
-            "label": ", ".join(
-                f"{key} {units.short(of[id(t)][key])}" for key in several if key in of[id(t)]
-            ),
-        }
-        for t in trials
-    ]
 
 
 def headline(trial: Row) -> Row:
@@ -435,76 +303,4 @@ def _ratio(trial: Row, c: Row) -> Row:
         "high": c["counted_high"] / c["bare_low"] if known else None,
         "flag": trial["flag"],
         "status": trial["status"],
-    }
-
-
-def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
-    """The kernel's own events: a row for each trial in which some occurred; for many trials, one
-    for each variant."""
-    hidden = {*asked, *ALWAYS}
-    own = [
-        (name, c)
-        for t in trials
-        for name, c in t["counters"].items()
-        if c["source"] == KERNEL and name not in hidden
-    ]
-    names = list(dict.fromkeys(name for name, c in own if c["total"] is not None))
-    unknown = _unknown(trials, hidden)
-    if not names:
-        return {"lines": [], "quiet": [], "unknown": unknown} if unknown else None
-    happened = {name: [t for t in trials if _total(t, name)] for name in names}
-    loud = [name for name in names if happened[name]]
-    rows = labelled([t for t in trials if any(_total(t, name) for name in loud)])
-    groups: dict[str, list[Row]] = {}
-    for t in rows:
-        groups.setdefault(t["variant"] if len(rows) > ROWS else t["id"], []).append(t)
-    return {
-        "columns": [
-            {"name": name, "meaning": meaning(name), "trials": len(happened[name])} for name in loud
-        ],
-        "lines": [_happened(own, loud) for own in groups.values()],
-        "grouped": len(rows) > ROWS,
-        "happened": len(rows),
-        "of": len(trials),
-        "quiet": [name for name in names if name not in loud],
-        "unknown": unknown,
-    }
-
-
-def _unknown(trials: Iterable[Row], asked: set[str]) -> list[Row]:
-    """The kernel's own events that could not be read, by reason."""
-    found: dict[str, list[str]] = {}
-    for t in trials:
-        for name, c in t["counters"].items():
-            if c["value"] is None and c["total"] is None and name in KERNELS_OWN - asked:
-                names = found.setdefault(c["why"] or "no reason is told", [])
-                names += [name] * (name not in names)
-    return [{"why": why, "names": names} for why, names in found.items()]
-
-
-def _total(trial: Row, name: str) -> float:
-    c = trial["counters"].get(name)
-    return (c["total"] or 0.0) if c else 0.0
-
-
-def _happened(trials: Sequence[Row], names: Sequence[str]) -> Row:
-    first = trials[0]
-    cells = []
-    for name in names:
-        total, n = (
-            math.fsum(_total(t, name) for t in trials),
-            sum(_total(t, name) > 0 for t in trials),
-        )
-        unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
-        cells.append(
-            {
-                "text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit),
-                "trials": n,
-            }
-        )
-    return {
-        **first,
-        "label": "" if len(trials) > 1 else first["label"],
-        "trials": len(trials),
-        "cells": cells,
     }

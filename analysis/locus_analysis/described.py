@@ -173,6 +173,21 @@ def differing(settings: Sequence[Setting]) -> list[str]:
     return [k for k in names if len({s.get(k) for s in settings}) > 1]
 
 
+def labelled(trials: list[Row]) -> list[Row]:
+    """Adds `label`: the parameters in which the trials differ."""
+    of = {id(t): {**t["parameters"], "threads": t["threads"], "bind": t["bind"]} for t in trials}
+    several = differing([{key: str(value) for key, value in each.items()} for each in of.values()])
+    return [
+        {
+            **t,
+            "label": ", ".join(
+                f"{key} {units.short(of[id(t)][key])}" for key in several if key in of[id(t)]
+            ),
+        }
+        for t in trials
+    ]
+
+
 def line_of(of: Described, trial: Row) -> str:
     """The name of the parameter whose value is a trial's line: if the trial does not have it, the
     variant."""

@@ -20,7 +20,7 @@ import duckdb
 import jinja2
 import markupsafe
 
-from . import axes, charts, draw, drift, likwid, population, records, sections, units
+from . import axes, charts, draw, drift, likwid_joined, population, records, sections, units
 from .card import MEANING as TRUST
 from .charts import Picture
 from .records import HERE, CannotWrite, Records, rows
@@ -111,7 +111,7 @@ def _compose(given: Records, folder: Path, link: str) -> str:
         found = sections.over_hosts(db, [benchmark["name"] for benchmark in benchmarks])
     else:
         found = [sections.section(db, benchmark["name"], names) for benchmark in benchmarks]
-    counted = likwid.join(db, given.counted, given.notes)
+    counted = likwid_joined.join(db, given.counted, given.notes)
     for section in found:
         section["likwid"] = counted.get(section["name"], [])
     steadiness = [] if many else _steadiness(db, names)

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
-from locus_analysis import counter_curves, counters, described, records, units
+from locus_analysis import (
+    counter_curves,
+    counters,
+    described,
+    kernel_events,
+    meanings,
+    records,
+    units,
+)
 from locus_analysis.along import Scene
 from make_records import (
     CACHES,
@@ -142,7 +150,7 @@ def test_counts_stand_on_the_page_with_interval_and_unit(tmp_path: Path) -> None
     assert "per pass" in page.text
     assert "In 2 passes" in page.text and "PAPI 7.0.0.0" in page.text
     for name in (*EVENTS, "instructions per cycle"):
-        assert counters.meaning(name) in page.text
+        assert meanings.meaning(name) in page.text
 
 
 def test_a_zero_in_doubt_is_never_shown_as_one(tmp_path: Path) -> None:
@@ -293,7 +301,7 @@ def test_what_happened_is_told_of_the_trials_in_which_it_did(tmp_path: Path) -> 
 
 def test_of_many_trials_each_variant_has_a_row(tmp_path: Path) -> None:
     points = numa(TWO, kernels=("sum", "triad"))
-    assert len(points) > counters.ROWS
+    assert len(points) > kernel_events.ROWS
     lines = quiet(record(TWO, points, run_id("a")))
     for t in trials([lines]):
         t["noise"]["involuntary"] = 2
@@ -554,8 +562,8 @@ def test_every_event_of_a_default_set_and_every_ratio_has_a_meaning() -> None:
     assert {"PAPI_TOT_CYC", "perf::CACHE-MISSES"} <= names and ratios
     names |= {name for row in ratios for name in row}
     names |= {*OWN, "faults", "context-switches", "cpu-time", "run-delay"}
-    assert [name for name in sorted(names) if not counters.meaning(name)] == []
-    assert counters.meaning("no_such::EVENT") == "" and counters.meaning("branches_of_oak") == ""
+    assert [name for name in sorted(names) if not meanings.meaning(name)] == []
+    assert meanings.meaning("no_such::EVENT") == "" and meanings.meaning("branches_of_oak") == ""
 
 
 @pytest.mark.parametrize(

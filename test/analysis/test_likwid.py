@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 import pytest
 from locus_analysis import __main__ as program
-from locus_analysis import likwid, records
+from locus_analysis import likwid, likwid_joined, records
 from make_records import ONE, TWO, Line, machine_record, write
 from test_report import Page
 
@@ -92,7 +92,9 @@ def report(folder: Path, *files: Path) -> Page:
 
 def joined(record: Path, *tables: Path) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
     notes: list[str] = []
-    return likwid.join(records.tables(records.read([record])), likwid.read(tables), notes), notes
+    return likwid_joined.join(
+        records.tables(records.read([record])), likwid.read(tables), notes
+    ), notes
 
 
 def give(path: Path, text: str) -> Path:
@@ -507,7 +509,9 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
         give(tmp_path / "n2.1.csv", table(metrics={"CPI": [1, 1]})),
     ]
     notes: list[str] = []
-    found = likwid.join(records.tables(records.read([first, second])), likwid.read(files), notes)
+    found = likwid_joined.join(
+        records.tables(records.read([first, second])), likwid.read(files), notes
+    )
     by_host = {line["file"]: line["metrics"] for group in found["numa"] for line in group["lines"]}
     assert (
         not notes
@@ -515,7 +519,7 @@ def test_of_several_runs_the_one_beside_it(tmp_path: Path) -> None:
         and by_host[str(second)].keys() == {"CPI"}
     )
     elsewhere = give(tmp_path / "other.csv", table())
-    found = likwid.join(
+    found = likwid_joined.join(
         records.tables(records.read([first, second])), likwid.read([elsewhere]), notes
     )
     assert not found and "fits 2 trials equally well" in notes[0]
@@ -530,7 +534,9 @@ def test_of_several_beside_it_the_one_of_its_name(tmp_path: Path) -> None:
         give(tmp_path / "n1.cluster.csv", table(metrics={"CPI": [1, 1]})),
         give(tmp_path / "n1.csv", table()),
     ]
-    found = likwid.join(records.tables(records.read([first, second])), likwid.read(files), notes)
+    found = likwid_joined.join(
+        records.tables(records.read([first, second])), likwid.read(files), notes
+    )
     by_record = {
         line["file"]: line["metrics"].keys() for group in found["numa"] for line in group["lines"]
     }
@@ -595,8 +601,8 @@ def test_whatever_a_table_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     rng, file = random.Random(7), tmp_path / "n1.csv"
     record, _ = marked(tmp_path)
     db = records.tables(records.read([record]))
-    trials = likwid._marked(db)
-    monkeypatch.setattr(likwid, "_marked", lambda _: trials)  # the same each time
+    trials = likwid_joined._marked(db)
+    monkeypatch.setattr(likwid_joined, "_marked", lambda _: trials)  # the same each time
     whole = [ZEROS.read_text(), table() + table(group="L3", number=2)]
     refused = 0
     for n in range(1500):
@@ -607,7 +613,7 @@ def test_whatever_a_table_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert str(error).startswith(str(file)) and "\n" not in str(error)
             refused += 1
             continue
-        json.dumps(likwid.join(db, counted, []), default=str, allow_nan=False)
+        json.dumps(likwid_joined.join(db, counted, []), default=str, allow_nan=False)
     assert 100 < refused < 1400
 
 

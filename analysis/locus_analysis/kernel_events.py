@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's own events, which every record has: a row for each trial in which some occurred."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional
+
+from . import units
+from .described import labelled
+from .meanings import KERNEL, KERNELS_OWN, meaning
+
+Row = dict[str, Any]
+
+ROWS = 24  # of the table of kernel events; for more trials it has a row for each variant
+ALWAYS = ("cpu-time",)  # never zero: left out of the table of kernel events that occurred
+
+
+def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
+    """The kernel's own events: a row for each trial in which some occurred; for many trials, one
+    for each variant."""
+    hidden = {*asked, *ALWAYS}
+    own = [
+        (name, c)
+        for t in trials
+        for name, c in t["counters"].items()
+        if c["source"] == KERNEL and name not in hidden
+    ]
+    names = list(dict.fromkeys(name for name, c in own if c["total"] is not None))
+    unknown = _unknown(trials, hidden)
+    if not names:
+        return {"lines": [], "quiet": [], "unknown": unknown} if unknown else None
+    happened = {name: [t for t in trials if _total(t, name)] for name in names}
+    loud = [name for name in names if happened[name]]
+    rows = labelled([t for t in trials if any(_total(t, name) for name in loud)])
+    groups: dict[str, list[Row]] = {}
+    for t in rows:
+        groups.setdefault(t["variant"] if len(rows) > ROWS else t["id"], []).append(t)
+    return {
+        "columns": [
+            {"name": name, "meaning": meaning(name), "trials": len(happened[name])} for name in loud
+        ],
+        "lines": [_happened(own, loud) for own in groups.values()],
+        "grouped": len(rows) > ROWS,
+        "happened": len(rows),
+        "of": len(trials),
+        "quiet": [name for name in names if name not in loud],
+        "unknown": unknown,
+    }
+
+
+def _unknown(trials: Iterable[Row], asked: set[str]) -> list[Row]:
+    """The kernel's own events that could not be read, by reason."""
+    found: dict[str, list[str]] = {}
+    for t in trials:
+        for name, c in t["counters"].items():
+            if c["value"] is None and c["total"] is None and name in KERNELS_OWN - asked:
+                names = found.setdefault(c["why"] or "no reason is told", [])
+                names += [name] * (name not in names)
+    return [{"why": why, "names": names} for why, names in found.items()]
+
+
+def _total(trial: Row, name: str) -> float:
+    c = trial["counters"].get(name)
+    return (c["total"] or 0.0) if c else 0.0
+
+
+def _happened(trials: Sequence[Row], names: Sequence[str]) -> Row:
+    first = trials[0]
+    cells = []
+    for name in names:
+        total, n = (
+            math.fsum(_total(t, name) for t in trials),
+            sum(_total(t, name) > 0 for t in trials),
+        )
+        unit = next(t["counters"][name]["unit"] for t in trials if name in t["counters"])
+        cells.append(
+            {
+                "text": f"{total:.0f}" if unit == "1" and total < 1e4 else units.count(total, unit),
+                "trials": n,
+            }
+        )
+    return {
+        **first,
+        "label": "" if len(trials) > 1 else first["label"],
+        "trials": len(trials),
+        "cells": cells,
+    }
