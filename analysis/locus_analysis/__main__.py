@@ -71,9 +71,7 @@ def _report(options: argparse.Namespace) -> int:
 def _levels(options: argparse.Namespace) -> int:
     from . import levels, padding
 
-    _refuse_tables(options)
-    given = records.read(options.file, samples=False)
-    with _noting(given):
+    with _read(options) as given:
         db = records.tables(given)
     found = "\n\n".join(filter(None, (levels.text(db), padding.text(db))))
     print(found or NO_CURVE, flush=True)
@@ -83,9 +81,7 @@ def _levels(options: argparse.Namespace) -> int:
 def _summary(options: argparse.Namespace) -> int:
     from . import summary
 
-    _refuse_tables(options)
-    given = records.read(options.file, samples=False)
-    with _noting(given):
+    with _read(options) as given:
         told = summary.text(given)
     print(told, flush=True)
     return GOOD
@@ -94,9 +90,7 @@ def _summary(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     from . import export
 
-    _refuse_tables(options)
-    given = records.read(options.file, samples=False)
-    with _noting(given):
+    with _read(options) as given:
         export.write(given, options.format, sys.stdout)
     return GOOD
 
@@ -120,6 +114,15 @@ def _refuse_tables(options: argparse.Namespace) -> None:
         raise records.BadInput(
             f"{table}: a table of LIKWID's, not a record: locus report reads it, beside its record"
         )
+
+
+@contextmanager
+def _read(options: argparse.Namespace) -> Iterator[records.Records]:
+    """The records without their samples, for commands that need no samples."""
+    _refuse_tables(options)
+    given = records.read(options.file, samples=False)
+    with _noting(given):
+        yield given
 
 
 @contextmanager

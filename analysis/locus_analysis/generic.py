@@ -40,7 +40,8 @@ def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> 
     drawn += along.beside(scene, f"{name}-published", f"{title} beside published curves")
     shown = {i for p in drawn for i in p.shows}
     rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
-    drawn += bars.bars(rest, pages, f"{name}-bars" if drawn else name, title)
+    file, said = (f"{name}-bars", f"{title}: other trials") if drawn else (name, title)
+    drawn += bars.bars(rest, pages, file, said)
     drawn += _beside(of, rest, f"{name}-values", f"{title}: all that was measured")
     drawn += compared.pictures(of, scene.trials, f"{name}-ratios", f"{title}: ratios")
     return drawn + quantiles.pictures(of, scene.trials, f"{name}-quantiles", title)

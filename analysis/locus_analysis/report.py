@@ -160,6 +160,7 @@ def _template() -> jinja2.Template:
         events=units.count,
         said_as=lambda m: axes.said(m, m["unit"] or "1"),
         breakable=_breakable,
+        within=_within,
     )
     return environment.get_template("report.html.j2")
 
@@ -230,6 +231,17 @@ def _scoped(page: str) -> str:
         elif part == "<th":
             parts[i] = f'<th scope="{scope}"'
     return "".join(parts)
+
+
+def _within(title: str, section: str, names: dict[str, str]) -> str:
+    """The title of a picture in a section: without its name, and that of the run if there is one
+    alone."""
+    for name in names.values():
+        rest = title.removeprefix(f"{section} on {name}")
+        if rest != title and rest[:1] in (":", ","):
+            words = rest[1:].strip()
+            return f"{name}: {words}" if len(names) > 1 else words[0].upper() + words[1:]
+    return title
 
 
 def _breakable(name: str) -> markupsafe.Markup:

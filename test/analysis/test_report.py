@@ -353,6 +353,23 @@ def test_several_runs_of_one_host_are_told_apart(tmp_path: Path) -> None:
     assert len(bars) == 2 * len(points)
 
 
+def test_folds_do_not_repeat_their_heading(tmp_path: Path) -> None:
+    points = numa(TWO, kernels=("sum",))
+    page = make(tmp_path / "one", record(TWO, points, run_id("a")))
+    assert page.text.count("numa on n042") == 1 and "Published claims" in page.text  # h1
+    other = record(ONE, numa(ONE, kernels=("sum",)), run_id("b"))
+    both = make(tmp_path / "two", record(TWO, points, run_id("a")), other)
+    assert "n042: published claims" in both.text and "cloud-7: published claims" in both.text
+
+
+def test_many_benchmarks_are_a_number_in_the_heading(tmp_path: Path) -> None:
+    points = [Point(name, "v", {}, 1, 0.1, "job", bind="close") for name in ("a", "b", "c", "d")]
+    few = make(tmp_path / "few", record(ONE, points[:3], run_id("a")))
+    assert "a, b, c on cloud-7" in few.text
+    many = make(tmp_path / "many", record(ONE, points, run_id("a")))
+    assert "4 benchmarks on cloud-7" in many.text
+
+
 def test_a_run_that_was_cut_off_is_told(tmp_path: Path) -> None:
     lines = record(ONE, numa(ONE, kernels=("sum",))[:3], run_id("a"))
     page = make(tmp_path, lines[:-3])
