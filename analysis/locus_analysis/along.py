@@ -97,7 +97,10 @@ def series(
         placed = [(at, t) for t in line.trials if (at := place_of(of, t, x)) is not None]
         several = len(own) if x in of.parameters or x == "threads" else 1
         rows = [
-            _point(t, _aside(at, i if several > 1 else 0, several), metric, said)
+            {
+                **point(t, _aside(at, i if several > 1 else 0, several), metric, said),
+                "ring": metric == of.headline and _is_ringed(t),
+            }
             for at, t in sorted(placed, key=lambda of_trial: of_trial[0])
         ]
         if metric == of.headline or any(r["value"] is not None for r in rows):
@@ -111,15 +114,18 @@ def _aside(x: float, place: int, several: int) -> float:
     return x * step
 
 
-def _point(trial: Row, x: float, metric: str, said: Words) -> Row:
+def point(trial: Row, x: float, metric: str, said: Words = axes.said) -> Row:
+    """The place and the words of a trial on a curve of a metric."""
     of = trial["metrics"].get(metric) or {}
     value = {key: of.get(key) for key in ("value", "low", "high")}
-    point = curves.point({**trial, **value}, x)
+    words = {**said(value, of.get("unit") or "1"), "trial": in_words(trial)}
+    return {**curves.point({**trial, **value}, x), **words}
+
+
+def _is_ringed(trial: Row) -> bool:
     ring = published.lesson(trial["benchmark"]).get("ringed", {})
-    ringed = (trial["metrics"].get(ring.get("metric")) or {}).get("value") or 0
-    is_ringed = bool(ring) and ringed >= ring["from"]
-    words = said(value, of.get("unit") or "1")
-    return {**point, **words, "trial": in_words(trial), "ring": is_ringed}
+    found = (trial["metrics"].get(ring.get("metric")) or {}).get("value") or 0
+    return bool(ring) and found >= ring["from"]
 
 
 def in_words(trial: Row) -> str:

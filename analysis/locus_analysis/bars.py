@@ -136,7 +136,7 @@ def ratios(
     chunks = [rows[i : i + ROWS] for i in range(0, len(rows), ROWS)]
     for file, said, chunk in numbered(name, title, chunks):
         data = Data()
-        panel = _ratios(data, chunk, axis)
+        panel = _ratios(data, _firsts(chunk), axis)
         drawn.append(picture(file, said, help_text, chunk, [panel], data, cited, most))
     return drawn
 
@@ -259,7 +259,7 @@ def _value(row: Row) -> str:
 
 def _names(base: alt.Chart, among: Sequence[Row]) -> Drawing:
     """The names of variants and settings; as wide as the longest among all."""
-    first = max(len(r.get("first") or r.get("variant") or "") for r in among) * 7 + 12
+    first = max(len(r["variant"]) for r in among) * 7 + 12
     wide = first + max(len(r["point"]) for r in among) * 6 + 8
     return joined(
         "layer",

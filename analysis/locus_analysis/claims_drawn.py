@@ -90,10 +90,8 @@ def _bars(claim: Row, rows: Sequence[Row]) -> list[Row]:
         )
     ]
     ours = [{**r, "point": r["where"] or "here", "theirs": False} for r in rows]
-    return [
-        {**r, "first": "" if i else claim["name"], "trial": f"{claim['name']}, {r['point']}"}
-        for i, r in enumerate([*theirs, *ours])
-    ]
+    name = claim["name"]
+    return [{**r, "variant": name, "trial": f"{name}, {r['point']}"} for r in [*theirs, *ours]]
 
 
 NO_TRIAL: Row = {"id": None, "low": None, "high": None, "flag": None, "status": "ok"}

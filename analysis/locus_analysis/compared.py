@@ -92,20 +92,11 @@ def _bars(of: Described, rows: Sequence[Row], name: str, title: str) -> list[Pic
         k for k in described.differing([of.setting(r) for r in rows]) if k not in ("variant", "of")
     ]
     drawn = []
-    ordered = sorted(rows, key=lambda r: (r["ratio"], r["variant"], r["place"]))
-    for i, r in enumerate(ordered):
+    for r in sorted(rows, key=lambda r: (r["ratio"], r["variant"], r["place"])):
         setting = of.setting(r)
-        first = i == 0 or ordered[i - 1]["variant"] != r["variant"]
         where = ", ".join(filter(None, (setting.get("of"), of.words(setting, several))))
-        drawn.append(
-            {
-                **r,
-                "first": f"{r['variant']}" if first else "",
-                "point": where,
-                "trial": f"{r['variant']} {r['ratio']}, {where}",
-                "theirs": False,
-            }
-        )
+        trial = f"{r['variant']} {r['ratio']}, {where}"
+        drawn.append({**r, "point": where, "trial": trial, "theirs": False})
     return bars.ratios(drawn, "ratio", name, title, HELP, most=curves.NOTES)
 
 

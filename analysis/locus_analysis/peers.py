@@ -46,24 +46,23 @@ def _setting(parameters: Row) -> str:
 
 
 def pictures(found: Sequence[Row], name: str, title: str) -> list[Picture]:
-    """A bar for each comparison; the first bar of each library shows its name."""
-    rows: list[Row] = []
-    for p in found:
-        work = (
-            f"{p['work']}{', ' + p['setting'] if p['setting'] else ''}, {p['threads']}"
-            f" thread{'s' * (p['threads'] != 1)}"
-        )
-        rows.append(
-            {
-                **p,
-                "id": None,
-                "work": work,
-                "first": "" if rows and rows[-1]["work"] == work else work,
-                "point": p["peer"],
-                "theirs": False,
-                "status": "ok",
-                "trial": f"{p['peer']} {p['version'] or ''}: {p['agreement']}",
-            }
-        )
+    """A bar for each comparison."""
+    rows = [
+        {
+            **p,
+            "id": None,
+            "variant": _work(p),
+            "point": p["peer"],
+            "theirs": False,
+            "status": "ok",
+            "trial": f"{p['peer']} {p['version'] or ''}: {p['agreement']}",
+        }
+        for p in found
+    ]
     axis = "time of the other / time of locus (more is better)"
     return bars.ratios(rows, axis, name, title, HELP)
+
+
+def _work(peer: Row) -> str:
+    threads = f"{peer['threads']} thread{'s' * (peer['threads'] != 1)}"
+    return ", ".join(filter(None, (peer["work"], peer["setting"], threads)))

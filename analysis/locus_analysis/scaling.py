@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Optional
 
-from . import axes, charts, curves, published
+from . import along, axes, charts, curves, published
 from .curves import HALF, Panel, Series
 from .described import Described, differing
 from .evidence import ratio
@@ -130,21 +130,17 @@ def over_ranks(found: Sequence[Row], name: str, title: str) -> list[charts.Pictu
     return curves.in_parts([(trials, [panel]) for trials, panel in panels], name, title, said)
 
 
-def _point(trial: Row, metric: str) -> Row:
-    value = trial["metrics"].get(metric) or {}
-    told = {k: value.get(k) for k in ("value", "low", "high")}
-    said = axes.said(told, value.get("unit") or "1")
-    return {**curves.point({**trial, **told}, trial["ranks"]), **said}
-
-
 def _of_time(curve: Row) -> tuple[list[Row], Panel]:
     own = curve["lines"]
     spent = [
-        {**_point(t, "communication"), "trial": f"communication, {t['everything']}"}
+        {
+            **along.point(t, t["ranks"], "communication"),
+            "trial": f"communication, {t['everything']}",
+        }
         for t in own
         if t["ranks"] > 1 and t["communication"]["value"]
     ]
-    points = [_point(t, curve["metric"]) for t in own]
+    points = [along.point(t, t["ranks"], curve["metric"]) for t in own]
     lines = [_ideal(curve), Series(curve["metric"], *curves.ranked(0), points)]
     lines += [Series("communication", *curves.ranked(1), spent)] if spent else []
     return own, _panel(curve, curve["name"], lines, 230)
@@ -159,7 +155,7 @@ def _of_rate(found: Sequence[Row]) -> list[tuple[list[Row], Panel]]:
         own = sorted(group, key=lambda curve: int(curve["number"]))
         lines = [_ideal(curve) for curve in own]
         for i, curve in enumerate(own):
-            rows = [_point(t, curve["metric"]) for t in curve["lines"]]
+            rows = [along.point(t, t["ranks"], curve["metric"]) for t in curve["lines"]]
             lines.append(Series(curve["amount"], *curves.ranked(i), rows))
         trials = [t for curve in own for t in curve["lines"]]
         panels.append((trials, _panel(own[0], own[0]["alike"], lines, 270)))
