@@ -209,6 +209,26 @@ def test_the_example_of_the_document_draws(record, frames, tmp_path, monkeypatch
     assert (tmp_path / "latency.png").stat().st_size > 5000
 
 
+def test_a_record_is_read_by_duckdb_alone(record, read, tmp_path, monkeypatch):
+    import duckdb
+
+    (example,) = re.findall(
+        r"^```sql\n(.*?)^```",
+        (SOURCE / "doc/frames.md").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "latency.jsonl").write_bytes(record.read_bytes())
+    expected = [
+        (line["id"], line["status"], next(m for m in line["metrics"] if m["name"] == "time"))
+        for line in read(record)
+        if line["type"] == "trial"
+    ]
+    assert sorted(duckdb.execute(example).fetchall()) == sorted(
+        some((trial, status, time["value"]) for trial, status, time in expected)
+    )
+
+
 def test_what_is_missing_or_no_record_is_said(frames, tmp_path):
     from locus_analysis import load, records
 
