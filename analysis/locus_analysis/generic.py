@@ -37,7 +37,7 @@ def pictures(scene: Scene, name: str, title: str, pages: Sequence[Row] = ()) -> 
         ]
         words = filter(None, (title, variant))
         drawn += _curves(scene, part, "-".join(filter(None, (name, variant))), ": ".join(words))
-    drawn += along.beside(scene, f"{name}-published", f"{title} beside published curves")
+    drawn += along.beside(scene, f"{name}-published", f"{title}: beside published curves")
     shown = {i for p in drawn for i in p.shows}
     rest = [t if pages else {**t, "how": None} for t in own if t["id"] not in shown]
     file, said = (f"{name}-bars", f"{title}: other trials") if drawn else (name, title)

@@ -320,6 +320,15 @@ def test_scaling_is_on_the_page(tmp_path: Path) -> None:
     assert ideal == [(1, 1e9), (4, 4e9)] * 2
 
 
+def test_many_scaling_tables_are_in_one_fold(tmp_path: Path) -> None:
+    sizes = [MIB * n for n in (1, 2, 4, 8, 16)]
+    runs = [rank_run(n, *((size, n * 1e9) for size in sizes)) for n in (1, 2)]
+    text = text_of(make(tmp_path, *runs))
+    # 1 to 8 MiB a rank are in both runs.
+    assert "Scaling over MPI ranks (9 curves)" in text
+    assert text.count("Strong scaling: ") == 5 and text.count("Weak scaling: ") == 4
+
+
 def test_other_variants_stay_as_they_are_beside_ranks(tmp_path: Path) -> None:
     own = record(NINE, points(sizes=SIZES[:3]), RUN)
     beside = make(tmp_path, own, *DIVIDED)
