@@ -151,8 +151,8 @@ def test_rows_tell_what_differs(locus, cpus):
     if len(cpus) < 2:
         pytest.skip("one CPU")
     done = locus(
-        "latency --variant cycle,loaded --size 64K --pages base --mix read,write --pause 7"
-        " --repeats 1"
+        "latency --variant cycle,loaded --size 64K --pages thp --mix read,write --pause 7"
+        " --repeats 1 --duration 1ms"
     )
     head = re.findall("(?m)^variant .*status$", done.out)
     assert len(head) == 1 and "mix" in head[0].split() and "pause" not in head[0].split()

@@ -235,7 +235,7 @@ def test_a_signal_ends_it(locus, tmp_path, read, variant):
     file = tmp_path / "cut.jsonl"
     words = (
         f"search --variant {variant} --keys zipf --size 4M --threads 9 --oversubscribe --repeats"
-        " 100000 --output"
+        " 100000 --duration 2ms --output"
     )
     process = locus.start(words, file)
     end = time.monotonic() + 180
