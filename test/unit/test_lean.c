@@ -36,15 +36,17 @@ static void measured_numbers_have_seven_digits(void **state)
 	expect(lean, "{\"a\":64.0,\"b\":1.23456789e12}", "{\"a\":64,\"b\":1.234568e12}");
 }
 
-static void trials_and_quantiles_have_five_digits(void **state)
+static void estimates_and_quantiles_have_five_digits(void **state)
 {
 	(void)state;
-	expect(lean_trial,
+	expect(lean,
 	       "{\"a\":1.23456789,\"batches\":{\"metrics\":{\"b\":[1.23456789e-9,null,12345678.5]}}"
 	       "}",
-	       "{\"a\":1.2346,\"batches\":{\"metrics\":{\"b\":[1.2346e-9,null,12346000.0]}}}");
+	       "{\"a\":1.234568,\"batches\":{\"metrics\":{\"b\":[1.2346e-9,null,12346000.0]}}}");
 	expect(lean, "{\"sketch\":{\"quantiles\":[1.23456789],\"n\":1.23456789}}",
 	       "{\"sketch\":{\"quantiles\":[1.2346],\"n\":1.234568}}");
+	expect(lean_trial, "{\"samples\":{\"mean\":1.23456789},\"noise\":{\"wall\":1.23456789}}",
+	       "{\"samples\":{\"mean\":1.2346},\"noise\":{\"wall\":1.2346}}");
 }
 
 static void the_results_of_a_trial_keep_theirs(void **state)
@@ -52,11 +54,10 @@ static void the_results_of_a_trial_keep_theirs(void **state)
 	(void)state;
 	expect(lean_trial,
 	       "{\"skew\":1.23456789,\"metrics\":[{\"name\":\"a\",\"value\":1.23456789}]}",
-	       "{\"skew\":1.2346,\"metrics\":{\"a\":{\"value\":1.23456789}}}");
-	expect(lean_trial, "{\"at\":1.23456789,\"counting\":{\"ci\":[1.23456789,2]}}",
-	       "{\"at\":1.234568,\"counting\":{\"ci\":[1.234568,2]}}");
-	expect(lean_trial, "{\"counters\":[{\"per_thread\":[1.23456789]}]}",
-	       "{\"counters\":[{\"per_thread\":[1.234568]}]}");
+	       "{\"skew\":1.234568,\"metrics\":{\"a\":{\"value\":1.23456789}}}");
+	expect(lean_trial,
+	       "{\"roles\":[{\"workers\":1},{\"workers\":1,\"throughput\":1.23456789}]}",
+	       "{\"roles\":[{\"workers\":1},{\"workers\":1,\"throughput\":1.234568}]}");
 }
 
 static void a_ratio_is_one_of_times_unless_it_says_otherwise(void **state)
@@ -110,7 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_says_nothing_is_left_out),
 		cmocka_unit_test(measured_numbers_have_seven_digits),
-		cmocka_unit_test(trials_and_quantiles_have_five_digits),
+		cmocka_unit_test(estimates_and_quantiles_have_five_digits),
 		cmocka_unit_test(the_results_of_a_trial_keep_theirs),
 		cmocka_unit_test(a_ratio_is_one_of_times_unless_it_says_otherwise),
 		cmocka_unit_test(what_follows_from_the_rest_is_left_out),

@@ -15,7 +15,7 @@ static bool says_nothing(const json_t *value)
 }
 
 /* Significant digits: more than any clock gives, and more than batches agree in. */
-enum { ALL = 0, OF_TRIALS = 5, OF_SAMPLES = 7 };
+enum { ALL = 0, OF_ESTIMATES = 5, OF_NUMBERS = 7 };
 
 /* A whole number becomes an integer, without a decimal point. */
 static json_t *lean_real(double x, int digits)
@@ -33,11 +33,14 @@ static json_t *lean_real(double x, int digits)
 /* How many digits a member has, in an object whose numbers have `digits`. */
 static int digits_of(const char *key, int digits)
 {
+	static const char *const estimated[] = { "batches", "samples", "noise", "quantiles" };
+
 	if (!strcmp(key, "value")) /* results are compared: all digits */
 		return ALL;
-	if (!strcmp(key, "ci") || !strcmp(key, "at") || !strcmp(key, "counters"))
-		return OF_SAMPLES;
-	return !strcmp(key, "quantiles") ? OF_TRIALS : digits;
+	for (size_t i = 0; i < sizeof(estimated) / sizeof(*estimated); i++)
+		if (!strcmp(key, estimated[i]))
+			return OF_ESTIMATES;
+	return digits;
 }
 
 static json_t *lean_value(const json_t *of, int digits);
@@ -81,7 +84,7 @@ static json_t *lean_value(const json_t *of, int digits)
 
 json_t *lean(const json_t *line)
 {
-	return lean_value(line, OF_SAMPLES);
+	return lean_value(line, OF_NUMBERS);
 }
 
 /* --- a trial line: what follows from the rest of it, or from its benchmark's line --- */
@@ -186,7 +189,7 @@ json_t *lean_trial(const json_t *line)
 	static const char *const derived[] = { "spread_within", "spread_between", "cycles", NULL },
 				 *const of_samples[] = { "batches", NULL },
 				 *const of_noise[] = { "samples", NULL };
-	json_t *copy = lean_value(line, OF_TRIALS);
+	json_t *copy = lean(line);
 
 	leave_out(copy, derived);
 	leave_out(json_object_get(copy, "samples"), of_samples);

@@ -7,16 +7,15 @@
 
 /*
  * A copy of a line without members that are null or an empty list or object: an absent key means
- * null or empty. Lists keep all elements. Numbers are rounded to seven digits, `quantiles` to five.
- * `parameters` stay as they are, and each `value` has all its digits, since results are compared.
- * NULL: no memory.
+ * null or empty. Lists keep all elements. Numbers are rounded to seven digits, those of
+ * `batches`, `samples`, `noise` and `quantiles` to five. `parameters` stay as they are, and each
+ * `value` has all its digits, since results are compared. NULL: no memory.
  */
 json_t *lean(const json_t *line);
 /*
- * The same of a trial line, whose numbers are rounded to five digits, but `ci`, `at` and `counters`
- * to seven. It also leaves out what follows from other keys or from the benchmark's line
- * (doc/schema/README.md says how), and metrics without a value; the list of the others becomes an
- * object, by name.
+ * The same of a trial line; it also leaves out what follows from other keys or from the benchmark's
+ * line (doc/schema/README.md says how), and metrics without a value; the list of the others becomes
+ * an object, by name.
  */
 json_t *lean_trial(const json_t *line);
 
