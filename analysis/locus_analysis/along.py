@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any, Optional
 
 from . import axes, charts, curves, described, published
+from .axes import Axis
 from .charts import GREY, Picture
 from .curves import HALF, RANKED, WIDE, Panel, Series
 from .described import Bands, Described, Group, place_of
@@ -32,6 +33,7 @@ class Scene:
     trials: Sequence[Row]  # all that the run drew: a line has the same colour in all pictures
     machine: Row = field(default_factory=lambda: NO_MACHINE)
     bands: Callable[[str, Sequence[Row]], Optional[Bands]] = lambda x, trials: None
+    base: Optional[float] = None  # a grey line across: 1 where ratios are drawn
 
 
 def over(
@@ -48,13 +50,21 @@ def over(
         ideal, bands = _ideal(of, x, metric, own), scene.bands(x, g.trials)
         marks = () if bands else axes.marks(of, x, axis, scene.machine)
         words = of.words(g.setting, several)
-        panel = Panel(words, axis, y, [*ideal, *own], width, height, bands, marks)
+        panel = Panel(
+            words, axis, y, [*_base(scene, axis, y), *ideal, *own], width, height, bands, marks
+        )
         drawn.append((g.trials, [panel]))
         said[bands.help if bands else ""] = True
         said[IDEAL if ideal else ""] = True
     cited = [*_ringed(of, lines), *_cited([s for own in lines for s in own])]
     help_text = " ".join(filter(None, (_help(of, x, metric, groups), *said)))
     return curves.in_parts(drawn, name, title, help_text, lambda _: cited)
+
+
+def _base(scene: Scene, x: Axis, y: Axis) -> list[Series]:
+    if scene.base is None or not y.domain[0] < scene.base < y.domain[1]:
+        return []
+    return [curves.bare_line([(end, scene.base) for end in x.domain], dash="solid")]
 
 
 def _ringed(of: Described, lines: Sequence[Sequence[Series]]) -> list[str]:

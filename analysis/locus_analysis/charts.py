@@ -181,7 +181,7 @@ def alike(flagged: Sequence[Row]) -> list[list[Row]]:
 
 def _note(own: Sequence[Row]) -> str:
     drawn = "" if any(r["value"] is not None for r in own) else ", not drawn"
-    trials = f"{len(own)} trial{'s' * (len(own) > 1)}, {_spans([r['flag'] for r in own])}"
+    trials = f"{len(own)} trial{'s' * (len(own) > 1)}, {_spans(sorted(r['flag'] for r in own))}"
     return f"▲ {own[0]['status']}{drawn}: {trials}; of the first: {'; '.join(own[0]['reasons'])}"
 
 

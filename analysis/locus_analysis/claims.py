@@ -134,7 +134,7 @@ def _valued(trial: Row, metric: str) -> Row:
     known = {key: own.get(key) for key in ("value", "low", "high", "without_noise")}
     if not known["without_noise"] and time.get("without_noise") and time.get("value"):
         known["without_noise"] = known["value"] * time["without_noise"] / time["value"]
-    return {**known, **{k: trial[k] for k in ("variant", "flag", "status")}}
+    return {**known, "variant": trial["variant"], **graver(trial, trial)}
 
 
 def _in_turn(parsed: Sequence[Term], trials: Sequence[Row], metric: str) -> Optional[Row]:
@@ -157,7 +157,7 @@ def _part(values: Sequence[Row]) -> Row:
     gain, cost = evidence.ratio(worse, better), evidence.ratio(worse, base)
     why = evidence.unfit(*values)
     assert gain and cost
-    grave: Row = {"flag": None, "status": "ok", "value": None, "low": None, "high": None}
+    grave: Row = {**dict.fromkeys(("flag", "value", "low", "high")), "status": "ok", "reasons": []}
     for v in values:
         grave.update(graver(grave, v))
     if why:
@@ -190,7 +190,7 @@ def _product(parsed: Sequence[Term], values: Sequence[Row]) -> Row:
     worst: Row = values[0]
     for v in values[1:]:
         worst = graver(worst, v)
-    return {**found, "flag": worst["flag"], "status": worst["status"]}
+    return {**found, **{k: worst[k] for k in ("flag", "status", "reasons")}}
 
 
 def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:

@@ -26,7 +26,7 @@ def pictures(
     cites = any(c["theirs"] or c.get("expected") for c in claims)
     title = f"{title}: {'published claims' if cites else 'settings compared'}"
     ours = [_drawn(of, c, r) for c in claims for r in c["rows"]]
-    meant = {c["name"]: c["claim"] for c in claims}
+    meant = {c["name"]: c["claim"].rstrip(".") for c in claims}
     metric = {"unit": "1", "better": None, "help": "the ratio that each claim is about"}
     alike = replace(
         of,
@@ -39,13 +39,13 @@ def pictures(
     shown: set[int] = set()
     for x, groups in curved(alike, ours):
         if not shown and x != "threads" and len(groups) <= compared.MOST:
-            found = along.over(Scene(alike, ours, machine), x, groups, KIND, name, title)
+            found = along.over(Scene(alike, ours, machine, base=1.0), x, groups, KIND, name, title)
             shown = {id(t) for g in groups for t in g.trials}
     left = [
         (c, [r for r in ours if r["variant"] == c["name"] and id(r) not in shown]) for c in claims
     ]
     rows = [b for c, own in left if own for b in _bars(c, own)]
-    said = HELP.format("; ".join(f"{n}: {m.rstrip('.')}" for n, m in meant.items()))
+    said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))
     cited = published.cited(t.source for c in claims for t in c["theirs"])
     file = f"{name}-bars" if found else name
     return found + bars.ratios(rows, KIND, file, title, said, cited, curves.NOTES)

@@ -66,7 +66,7 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
         shown: set[int] = set()
         for x, groups in described.curved(alike, own):
             if len(groups) <= MOST and not shown:
-                scene = along.Scene(alike, own)
+                scene = along.Scene(alike, own, base=1.0)
                 drawn += along.over(scene, x, groups, kind, file, f"{title}: {kind}")
                 shown = {id(t) for g in groups for t in g.trials}
         left += [r for r in own if id(r) not in shown]

@@ -158,9 +158,9 @@ def can_be_judged(trial: Line) -> bool:
 
 
 def graver(one: Line, other: Line) -> Line:
-    """The graver `flag` and `status` of the two."""
+    """The graver `flag` and `status` of the two, and the reasons for it."""
     worse = max(one, other, key=lambda t: STATUSES.index(t["status"]))
-    return {"flag": worse["flag"], "status": worse["status"]}
+    return {**{k: worse[k] for k in ("flag", "status")}, "reasons": worse.get("reasons", [])}
 
 
 def machines(db: duckdb.DuckDBPyConnection) -> dict[str, Line]:

@@ -724,8 +724,10 @@ def test_a_ratio_is_as_grave_as_the_graver_of_the_two() -> None:
         ("noisy", "misplaced", "misplaced"),
         ("ok", "unconverged", "unconverged"),
     ):
-        found = evidence.ratio(of("apart", 2.0, status=one), of("together", 4.0, status=other))
+        sides = of("apart", 2.0, status=one), of("together", 4.0, status=other)
+        found = evidence.ratio(*({**side, "reasons": [side["status"]]} for side in sides))
         assert found and (found["status"], found["value"]) == (graver, 0.5)
+        assert found["reasons"] == [graver]
 
 
 def test_a_wide_interval_that_is_clear_is_enough() -> None:
