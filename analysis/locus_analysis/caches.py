@@ -42,10 +42,6 @@ class Curve:
     points: list[Row]
 
     @property
-    def trials(self) -> frozenset[tuple[str, str]]:
-        return frozenset((p["whole"], p["id"]) for p in self.points)
-
-    @property
     def setting(self) -> str:
         packed = f", {units.size(self.stride)} apart" if self.stride else ""
         return ("" if self.element == "pointer" else f", {self.element} elements") + packed
@@ -108,7 +104,7 @@ def found(curve: Curve, machine: Row) -> Finding:
         curve.pages,
         "caches",
         f"cycle on {NAMES.get(curve.pages, curve.pages)}{curve.setting}",
-        trials=curve.trials,
+        points=curve.points,
     )
     finding.noise, finding.remarks, finding.special = (
         steps.noise,

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Optional
 
 from . import levels, units
-from .caches import curves, farther, reported_caches
+from .caches import farther, reported_caches
 from .card import CERTAIN, NOISY, ROUGH, Host, Line, sure, time, times, untold, worst
 from .level import AGREES, BEYOND, UNREPORTED, Finding, Level
 from .records import UNUSABLE, rows
@@ -91,14 +91,7 @@ def _sure_of(host: Host, finding: Finding, level: Level) -> str:
     """How far a level can be trusted: by the points of its plateau, and by whether it ends where
     the system reports."""
     plateau = level.plateau
-    own = [
-        p
-        for variant in ("cycle", "page-random")
-        for c in curves(host.db, variant)
-        if c.whole == finding.whole and c.pages == finding.pages
-        for p in c.points
-        if plateau and p["size"] and plateau.first <= p["size"] <= plateau.last
-    ]
+    own = [p for p in finding.points if plateau and plateau.first <= p["size"] <= plateau.last]
     noisy = sum(p["status"] == "noisy" for p in own)
     if own and 2 * noisy >= len(own):
         return NOISY

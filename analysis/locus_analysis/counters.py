@@ -199,39 +199,39 @@ def interval(counter: Row) -> str:
 
 
 def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
-    """Events that could not be counted, by reason; `trials`: in how many, None: in all."""
-    found: dict[str, Row] = {}
-    for e in events:
-        if not e["source"]:
-            found.setdefault(e["why"] or "", {"names": [], "trials": None})["names"].append(
-                e["name"]
-            )
-    told = {name for row in found.values() for name in row["names"]} | (
-        KERNELS_OWN - {e["name"] for e in events}
-    )
-    for t in trials:
-        for name, c in t["counters"].items():
-            if c["value"] is None and name not in told and c["why"]:
-                row = found.setdefault(c["why"], {"names": [], "trials": set()})
-                row["names"] += [name] * (name not in row["names"])
-                if row["trials"] is not None:
-                    row["trials"].add(t["id"])
-    return [
-        {"why": why, **row, "trials": None if row["trials"] is None else len(row["trials"])}
-        for why, row in found.items()
+    """Events that could not be counted, in all trials or in some."""
+    in_all = [(e["why"] or "", e["name"], None) for e in events if not e["source"]]
+    told = {name for _, name, _ in in_all} | (KERNELS_OWN - {e["name"] for e in events})
+    in_some = [
+        (c["why"], name, t["id"])
+        for t in trials
+        for name, c in t["counters"].items()
+        if c["value"] is None and name not in told and c["why"]
     ]
+    return _by_reason([*in_all, *in_some])
 
 
 def untrusted(trials: Iterable[Row]) -> list[Row]:
-    """Zeros of counters that may not have counted, a row for each reason."""
-    found: dict[str, Row] = {}
-    for t in trials:
-        for name, c in t["counters"].items():
-            if is_zero_in_doubt(c):
-                row = found.setdefault(c["why"] or "", {"names": [], "trials": set()})
-                row["names"] += [name] * (name not in row["names"])
-                row["trials"].add(t["id"])
-    return [{"why": why, **row, "trials": len(row["trials"])} for why, row in found.items()]
+    """Zeros of counters that may not have counted."""
+    return _by_reason(
+        (c["why"] or "", name, t["id"])
+        for t in trials
+        for name, c in t["counters"].items()
+        if is_zero_in_doubt(c)
+    )
+
+
+def _by_reason(found: Iterable[tuple[str, str, Optional[str]]]) -> list[Row]:
+    """From reasons, events and trials (None: all) a row for each reason; `trials`: how many."""
+    rows: dict[str, tuple[dict[str, None], set[Optional[str]]]] = {}
+    for why, name, trial in found:
+        names, ids = rows.setdefault(why, ({}, set()))
+        names[name] = None
+        ids.add(trial)
+    return [
+        {"why": why, "names": list(names), "trials": None if None in ids else len(ids)}
+        for why, (names, ids) in rows.items()
+    ]
 
 
 def unequal(trial: Row, counter: Row) -> Optional[Row]:

@@ -69,8 +69,13 @@ class Finding:
     noise: Optional[float] = None
     special: bool = False  # not one pointer on each line
     first: bool = False  # the finding whose names count for the run
-    trials: frozenset[tuple[str, str]] = frozenset()  # of the curve: run and id
+    points: list[Row] = field(default_factory=list)  # of the curve
     unit: float = 1  # bytes of its sizes
+
+    @property
+    def trials(self) -> set[tuple[str, str]]:
+        """Run and id of each point."""
+        return {(p["whole"], p["id"]) for p in self.points}
 
 
 def ends(edge: Optional[Edge], text: Any) -> str:

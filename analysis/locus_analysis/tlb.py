@@ -38,7 +38,7 @@ def found(own: Sequence[Curve], caches: Optional[Finding], machine: Row) -> list
             "page-random on the system's pages",
             remarks=remarks,
             first=True,
-            trials=curve.trials,
+            points=curve.points,
             unit=page,
         )
         huge = _partner(curve, own)
