@@ -209,7 +209,7 @@ def test_no_plugin_is_loaded_to_start(locus):
     """hwloc's plugins took half of the time to start, and find devices, for which nobody asks."""
     done = locus("numa --dry-run", env={"LD_DEBUG": "files"})
     assert done.status == 0 and "libhwloc.so" in done.err
-    assert not re.findall(r"file=.*(?:/hwloc_\w+|libxml2|libOpenCL)\.so", done.err)
+    assert not re.findall(r"file=.*/hwloc_\w+\.so", done.err)
 
 
 def test_topology_says_what_is_left_by_a_cpuset(locus, cpus):
