@@ -37,13 +37,13 @@ static void choose_active(struct state *s)
 /* The actor that a message goes to at first. */
 static struct actor *actor_of(const struct state *s, uint64_t message)
 {
-	return &s->actor[s->active[message / (s->messages / s->actives)]];
+	return &s->actor[s->active[message / s->in_flight]];
 }
 
 /* The first actor that belongs to a thread; of thread `threads`: the end. */
 static uint64_t first_actor(const struct state *s, unsigned thread)
 {
-	return share_begin(s->actors, thread, s->threads);
+	return thread < s->threads ? share_begin(s->actors, thread, s->threads) : s->actors;
 }
 
 static uint64_t first_message(const struct state *s, unsigned thread)
@@ -52,7 +52,7 @@ static uint64_t first_message(const struct state *s, unsigned thread)
 
 	while (i < s->actives && s->active[i] < first_actor(s, thread))
 		i++;
-	return i * (s->messages / s->actives);
+	return i * s->in_flight;
 }
 
 static enum crew_step step_between(const struct trial *t, unsigned from, unsigned to)
@@ -120,6 +120,7 @@ static void take_values(struct state *s, const struct trial *t)
 {
 	s->actors = t->value[ACTORS].count;
 	s->actives = actors_active(t);
+	s->in_flight = t->value[IN_FLIGHT].count;
 	s->messages = actors_messages(t);
 	s->stride = actors_stride(t);
 	s->words = actors_words(t);
@@ -213,8 +214,7 @@ void *actors_prepare(const struct trial *t)
 /* First touch of the actors of a thread, of their states and messages. */
 static void touch(struct state *s, unsigned thread)
 {
-	const uint64_t messages = first_message(s, thread + 1),
-		       actors = first_actor(s, thread + 1);
+	const uint64_t messages = first_message(s, thread + 1), actors = first_actor(s, thread + 1);
 
 	for (uint64_t i = first_message(s, thread); i < messages; i++)
 		s->message[i].index = i;

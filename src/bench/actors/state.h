@@ -18,6 +18,7 @@ struct state {
 	struct message *message; /* all that are under way */
 	uint32_t *active;	 /* actors that get messages */
 	uint64_t actors, actives, messages;
+	uint64_t in_flight; /* messages of an active actor */
 	char *states;
 	size_t stride, words; /* bytes from one actor's state to the next; words of 4 bytes in it */
 	uint64_t touched;     /* words that a message touches */

@@ -17,7 +17,7 @@
  * the mean; sums are double.
  */
 #define LINE		    64
-#define PADDED		    (2 * LINE)
+#define PADDED		    ((size_t)2 * LINE)
 #define ROUND_UP(bytes, to) (((bytes) + (to) - 1) / (to) * (to))
 #define SUM_AT(d, real, apart) \
 	ROUND_UP((size_t)(d) * (real), (apart) ? (size_t)PADDED : sizeof(double))
