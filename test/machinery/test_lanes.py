@@ -2,6 +2,7 @@
 """What test/driver, test/lane and test/total print for people: a line for each file and lane,
 failures in full, reasons of skips, and the totals, which decide the exit status."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -112,6 +113,25 @@ def test_a_file_that_ends_otherwise_has_failed(lane, total, text, status, why):
         line.startswith("   > ERROR") and why in line for line in lines
     ), lines
     assert total("guest")[0] == 1
+
+
+def test_a_file_that_does_not_end_is_ended(tmp_path):
+    """It says which test was the last, and what each of its processes waited for."""
+    (tmp_path / "file").write_text("echo ok 1 - first; sleep 1000; echo never", encoding="utf-8")
+    said = subprocess.run(
+        f"sh {TEST}/driver --test-name file --log-file log --trs-file trs -- sh file".split(),
+        cwd=tmp_path,
+        env={**os.environ, "TEST_LIMIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout.splitlines()
+    assert said[0].startswith("FAIL") and any("ok 1 - first" in line for line in said)
+    start = next(n for n, line in enumerate(said) if "ended after 1 s" in line)
+    assert any("sleep 1000" in line for line in said[start:])
+    stacks = [line for line in said[start:] if "Stacks of" in line]
+    assert len(stacks) == 2 and not any("never" in line for line in said)
+    assert (tmp_path / "trs").read_text(encoding="utf-8").count("ERROR")
 
 
 def test_a_lane_whose_command_fails_has_failed(tmp_path, total):
