@@ -64,10 +64,13 @@ static uint64_t visits(const struct shared *s)
 	return sum;
 }
 
-/* The owner takes and releases the lock until guests have held it `enough` times. */
+/*
+ * The owner takes and releases the lock until guests have held it `enough` times, or for `turns`:
+ * where all threads share one CPU, a guest gets the lock once in a time slice.
+ */
 static void run(bool barriers)
 {
-	const uint64_t enough = cases(20000);
+	const uint64_t enough = cases(20000), turns = 1000 * enough;
 	struct shared s = { .lock.barriers = barriers };
 	struct guest g[GUESTS];
 	uint64_t seen = 0;
@@ -76,7 +79,7 @@ static void run(bool barriers)
 		g[i] = (struct guest){ .shared = &s, .me = i };
 		assert_int_equal(pthread_create(&g[i].thread, NULL, visit, &g[i]), 0);
 	}
-	while (seen < enough) {
+	while (seen < enough && (!seen || s.owner < turns)) {
 		biased_acquire(&s.lock);
 		count(&s);
 		s.owner++;
