@@ -198,7 +198,8 @@ static const struct way cycle = { PATTERN_CYCLE }, page_cycle = { PATTERN_PAGE_C
 
 /*
  * The published settings: Sestoft's packed ints; Berestovskyy's 16 to 256k elements, a page and 8
- * bytes apart, with as many loads as fill a sample.
+ * bytes apart, and both zooms, in steps of 16 and of 256 elements, with as many loads as fill a
+ * sample.
  */
 static const struct override
 	cycle_defaults[] = { { ELEMENT, { "pointer", NULL, "int" } },
@@ -206,7 +207,8 @@ static const struct override
 			     { 0 } },
 	page_stride_defaults[] = { { BYTES,
 				     { "64K..64M*2", "64K..auto*1.189207115002721",
-				       "65664..1075838976*2" } },
+				       "65664..1075838976*2,65664..525312+65664,"
+				       "3151872..10506240+1050624" } },
 				   { LOADS, { "0" } },
 				   { 0 } },
 	page_random_defaults[] = { { BYTES,
@@ -266,7 +268,7 @@ static const struct explained counters[] = {
 const struct benchmark latency_benchmark = {
 	.name = "latency",
 	.summary = "latency of dependent loads: the levels of cache and TLB",
-	.protocol = { 1,
+	.protocol = { 2,
 		      "each load gives the address of the next; the chain goes on where the last "
 		      "sample stopped",
 		      "sestoft2017, berestovskyy2019" },
@@ -281,7 +283,7 @@ const struct benchmark latency_benchmark = {
 		[QUICK] = { "cycle,page-random", "1", .sample = 1e-3 },
 		[STANDARD] = { "cycle,page-cycle,page-random,page-stride,line-stride,parallel,"
 			       "loaded,matrix" },
-		[PAPER] = { "cycle,page-stride,page-random" },
+		[PAPER] = { "cycle,page-stride,page-random,line-stride" },
 	},
 	.needs = latency_needs,
 };

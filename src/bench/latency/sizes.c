@@ -8,8 +8,7 @@
 /* bytes: least size of the largest working set, in case cache sizes are unknown */
 #define LEAST_TOP (UINT64_C(64) << 20)
 /*
- * bytes: trials with larger working sets are measured alone, since those sampled in turn evict each
- * other's
+ * bytes: trials that touch more are measured alone, since those sampled in turn evict each other's
  */
 #define SHARED_CACHES (UINT64_C(1) << 20)
 
@@ -50,18 +49,26 @@ size_t background_bytes(const struct trial *t)
 	return each > (1 << 24) ? each / t->machine->page * t->machine->page : 1 << 24;
 }
 
+/* Bytes of the lines that the chain touches: with one element a page far less than its pages. */
+static uint64_t touched(const struct chain *c)
+{
+	const uint64_t lines = chain_elements(c) * c->line;
+
+	return lines < c->bytes ? lines : c->bytes;
+}
+
 /*
  * One round through the chain fills the caches; near the size of the last cache it takes two. Far
- * larger working sets need no warm-up.
+ * more lines need no warm-up.
  */
 static uint64_t warm(const struct trial *t)
 {
 	const struct chain c = chain_of(t);
-	const uint64_t elements = chain_elements(&c);
+	const uint64_t bytes = touched(&c), elements = chain_elements(&c);
 
-	if (t->machine->last_cache && c.bytes > 2 * t->machine->last_cache)
+	if (t->machine->last_cache && bytes > 2 * t->machine->last_cache)
 		return 0;
-	return c.bytes > t->machine->last_cache / 2 ? 2 * elements : elements;
+	return bytes > t->machine->last_cache / 2 ? 2 * elements : elements;
 }
 
 /* NULL: the trial makes sense. */
@@ -90,6 +97,7 @@ static const char *pointless(const struct trial *t)
 struct needs latency_needs(const struct trial *t)
 {
 	const enum pages pages = t->value[PAGES].choice;
+	const struct chain c = chain_of(t);
 	struct needs n = { .pointless = pointless(t) };
 
 	if (n.pointless)
@@ -98,6 +106,6 @@ struct needs latency_needs(const struct trial *t)
 		  (t->threads - 1) * region_takes(t->machine, background_bytes(t), pages);
 	n.units = t->value[LOADS].count;
 	n.warm = warm(t);
-	n.alone = t->value[BYTES].count > SHARED_CACHES || way_of(t)->loaded;
+	n.alone = touched(&c) > SHARED_CACHES || way_of(t)->loaded;
 	return n;
 }
