@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/statistics.h"
+#include "goal.h"
 
 /* s that this thread had a CPU: preemption does not count. */
 static inline double cpu_now(void)
@@ -24,7 +25,7 @@ static inline double cpu_now(void)
 
 /*
  * The medians of both (s), of the ratios of the pairs with its 95 % interval, and whether it is
- * within `limit` of 1. Sorts both.
+ * within `limit` of 1 (goal.h). Sorts both.
  */
 static inline void print_beside(const char *what, double *ours, double *theirs, unsigned pairs,
 				double limit, bool *differ)
@@ -38,11 +39,11 @@ static inline void print_beside(const char *what, double *ours, double *theirs, 
 	statistics_sort(ratio, pairs);
 	middle = statistics_quantile(ratio, pairs, 0.5);
 	statistics_median_interval(ratio, pairs, &low, &high);
-	*differ |= fabs(middle - 1) > limit;
+	*differ |= goal_missed(low, high, 1 - limit, 1 + limit);
 	printf("%-26s  %8.3f ns  %8.3f ns  %6.3f  [%.3f, %.3f]  within %2.0f %%: %s\n", what,
 	       1e9 * statistics_quantile(ours, pairs, 0.5),
 	       1e9 * statistics_quantile(theirs, pairs, 0.5), middle, low, high, 100 * limit,
-	       fabs(middle - 1) > limit ? "NO" : "yes");
+	       goal_outcome(low, high, 1 - limit, 1 + limit));
 	fflush(stdout);
 }
 

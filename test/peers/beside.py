@@ -82,6 +82,18 @@ def median_interval(values):
     return (values[k - 1], values[n - k]) if k else (-math.inf, math.inf)
 
 
+REACHED, MISSED, OPEN = "reached", "missed", "open"
+
+
+def outcome(interval, least, most=math.inf):
+    """Whether a ratio is between the two: reached where all of its interval is, missed where no
+    part of it is, else open. The rule of goal.h and of the report."""
+    low, high = interval
+    if high < least or low > most:
+        return MISSED
+    return REACHED if low >= least and high <= most else OPEN
+
+
 def median_ratio(over, under):
     """The median of the ratios of pairs, and its interval."""
     ratios = [one / other for one, other in zip(over, under)]

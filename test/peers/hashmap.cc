@@ -52,6 +52,8 @@
 #include <urcu/rculfhash.h>
 #endif
 
+#include "goal.h"
+
 extern "C" {
 #include "base/statistics.h"
 #include "bench/hashmap/best.h"
@@ -530,16 +532,16 @@ struct ratio {
 	}
 };
 
-// Prints the ratio. False: it is below the goal, or, without a goal (0), slower beyond doubt.
+// Prints the ratio. False: the goal is missed, or, without a goal (0), it is slower beyond doubt.
 bool tell_ratio(const std::vector<double> &ours, const std::vector<double> &theirs, double goal)
 {
 	const ratio r(ours, theirs);
 
 	if (goal > 0)
-		std::printf(" %s", r.value < goal ? "NO " : "yes");
+		std::printf(" %-7s", goal_outcome(r.low, r.high, goal, INFINITY));
 	else
 		std::printf(" %s", r.high < 0.95 ? "loss" : r.low < 0.95 ? "?  " : "   ");
-	return goal > 0 ? r.value >= goal : r.high >= 0.95;
+	return !goal_missed(r.low, r.high, goal > 0 ? goal : 0.95, INFINITY);
 }
 
 // Prints a row. `goals`: of single calls, and of batches. Returns whether both are reached.
@@ -630,8 +632,8 @@ bool compare_sequential(std::size_t keys, bool scattered, const std::vector<unsi
 			    scattered ? "scattered" : "consecutive", middle(a) / 1e6,
 			    middle(b) / 1e6);
 		const ratio r(b, a);
-		std::printf("  at most 1.5: %s\n", r.value <= 1.5 ? "yes" : "NO");
-		good &= !scattered || r.value <= 1.5;
+		std::printf("  at most 1.5: %s\n", goal_outcome(r.low, r.high, 0, 1.5));
+		good &= !scattered || !goal_missed(r.low, r.high, 0, 1.5);
 		std::fflush(stdout);
 	}
 #endif
