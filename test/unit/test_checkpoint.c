@@ -13,7 +13,9 @@
 #include "bench/checkpoint/kernels.h"
 #include "benchmarks.h"
 #include "code.h"
+#include "kit/loop.h"
 #include "machine/memory/arena.h"
+#include "machine/memory/mapped.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
 
@@ -25,8 +27,8 @@
 #define LONG	   "%r([a-ds][xpi]|[0-9]+)"
 #define LOAD_LONG  "mov \\(" LONG "\\)," LONG
 #define STORE_LONG "mov " LONG ",\\(" LONG "\\)"
-#define BYTES                                                         \
-	"|v?(mov|pshuf|punpck|pack|por|psll|psrl)[a-z0-9]* .*"        \
+#define BYTES                                                  \
+	"|v?(mov|pshuf|punpck|pack|por|psll|psrl)[a-z0-9]* .*" \
 	"|(bswap|rol[lwq]?) .*|vzeroupper"
 #elif defined(__aarch64__)
 #define LOAD_LONG  "ldr x[0-9]+, \\[x[0-9]+\\]"
@@ -36,7 +38,7 @@
 #ifdef LOAD_LONG
 static const struct shape shapes[] = {
 	{ "checkpoint_loop", LOOP, ARITHMETIC, { LOAD_LONG, ADDED, STORE_LONG } },
-	{ "checkpoint_loop", ALL, AROUND, { LOAD_LONG, ADDED, STORE_LONG } },
+	{ "checkpoint_loop", ALL, AROUND "|" LOADED, { LOAD_LONG, ADDED, STORE_LONG } },
 	{ "checkpoint_reverse", LOOP, ARITHMETIC BYTES, { LOAD_LONG, ADDED, STORE_LONG } },
 };
 #else
@@ -55,7 +57,8 @@ static void loop_ticks_and_fires(void **state)
 		for (size_t j = 0; j < LENGTH(masks); j++) {
 			counter tick = 0, fired = 0;
 
-			checkpoint_loop(&tick, &fired, masks[j], counts[i]);
+			checkpoint_loop(&(struct ticker){ &tick, &fired, masks[j], NULL, 0 },
+					counts[i]);
 			assert_int_equal(tick, counts[i]);
 			assert_int_equal(fired, counts[i] / (masks[j] + 1));
 		}
@@ -70,11 +73,15 @@ static void reverse_turns_strings_over(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(turns); i++) {
 		counter tick = 0, fired = 0;
+		struct ticker t = { &tick, &fired, 255, strings[0], 0 };
 
 		for (unsigned s = 0; s < STRINGS; s++)
 			for (unsigned c = 0; c < STRING; c++)
 				strings[s][c] = (unsigned char)(s + c);
-		checkpoint_reverse(&tick, &fired, 255, turns[i], strings[0]);
+		/* in two blocks: the second goes on where the first ended */
+		checkpoint_reverse(&t, turns[i] / 3);
+		checkpoint_reverse(&t, turns[i] - turns[i] / 3);
+		assert_int_equal(t.reversed, turns[i]);
 		assert_int_equal(tick, turns[i]);
 		assert_int_equal(fired, turns[i] / 256);
 		for (unsigned s = 0; s < STRINGS; s++) {
@@ -95,11 +102,12 @@ static void ticks_are_in_memory(void **state)
 {
 	static unsigned char strings[STRINGS][STRING];
 	counter both = 0;
+	struct ticker t = { &both, &both, 0, strings[0], 0 };
 
 	(void)state;
-	checkpoint_loop(&both, &both, 0, 1000);
+	checkpoint_loop(&t, 1000);
 	assert_int_equal(both, 2000);
-	checkpoint_reverse(&both, &both, 0, 1000, strings[0]);
+	checkpoint_reverse(&t, 1000);
 	assert_int_equal(both, 4000);
 }
 
@@ -152,18 +160,62 @@ static void layouts_are_what_they_say(void **state)
 }
 
 enum { THREADS = 3, TICKS_EACH = 1000 };
+static _Atomic bool stop;
 
 /* A sample by hand: the workers one after the other, the first one `times` times. */
 static void sample(void *s, unsigned times)
 {
 	checkpoint_benchmark.ops.reset(s);
 	for (unsigned i = 0; i < THREADS; i++) {
-		struct worker w = { .index = i, .threads = THREADS, .count = TICKS_EACH + i };
+		struct worker w = {
+			.index = i, .threads = THREADS, .count = TICKS_EACH + i, .stop = &stop
+		};
 
 		for (unsigned j = 0; j < (i ? 1 : times); j++)
 			checkpoint_benchmark.ops.work(s, &w);
 		assert_int_equal(w.done, TICKS_EACH + i);
 	}
+}
+
+/* A trial without the harness. */
+struct by_hand {
+	struct trial trial;
+	union value value[3];
+	struct place place[THREADS];
+	void *state;
+};
+
+static void begin(struct by_hand *h, const struct variant *v, unsigned body)
+{
+	const char *error;
+	struct machine *machine = machine_open("core:3 pu:1", &error);
+
+	assert_non_null(machine);
+	*h = (struct by_hand){ .value = { { .count = 0 }, { .count = 256 }, { .choice = body } } };
+	h->trial = (struct trial){ .benchmark = &checkpoint_benchmark,
+				   .variant = v,
+				   .value = h->value,
+				   .threads = THREADS,
+				   .place = h->place,
+				   .machine = machine,
+				   .arena = arena_open(machine) };
+	h->state = checkpoint_benchmark.ops.prepare(&h->trial);
+	assert_non_null(h->state);
+	for (unsigned i = 0; i < THREADS; i++)
+		checkpoint_benchmark.ops.enter(h->state,
+					       &(struct worker){ .index = i, .threads = THREADS });
+}
+
+static bool right(const struct by_hand *h)
+{
+	return checkpoint_benchmark.ops.verify(h->state, &h->trial) == NULL;
+}
+
+static void end(struct by_hand *h)
+{
+	checkpoint_benchmark.ops.release(h->state);
+	arena_close(h->trial.arena);
+	machine_close((struct machine *)h->trial.machine);
 }
 
 /*
@@ -173,37 +225,69 @@ static void sample(void *s, unsigned times)
 static void own_counters_are_verified(void **state)
 {
 	enum { SAMPLES = 3 };
-	const char *error;
-	struct machine *machine = machine_open("core:3 pu:1", &error);
-	const struct place place[THREADS] = { { 0, 0 } };
 
 	(void)state;
-	assert_non_null(machine);
 	for (const struct variant *v = checkpoint_benchmark.variants; v->name; v++)
 		for (unsigned wrong = 0; wrong <= SAMPLES; wrong++) {
-			struct trial trial = { .benchmark = &checkpoint_benchmark,
-					       .variant = v,
-					       .value = ticking,
-					       .threads = THREADS,
-					       .place = place,
-					       .machine = machine,
-					       .arena = arena_open(machine) };
 			const bool shared =
 				strcmp(v->name, "together") == 0 || strcmp(v->name, "apart") == 0;
-			void *s = checkpoint_benchmark.ops.prepare(&trial);
+			struct by_hand h;
 
-			assert_non_null(s);
-			for (unsigned i = 0; i < THREADS; i++)
-				checkpoint_benchmark.ops.enter(
-					s, &(struct worker){ .index = i, .threads = THREADS });
+			begin(&h, v, 0);
 			for (unsigned i = 0; i < SAMPLES; i++)
-				sample(s, i == wrong ? 2 : 1);
-			assert_int_equal(checkpoint_benchmark.ops.verify(s, &trial) == NULL,
-					 shared || wrong == SAMPLES);
-			checkpoint_benchmark.ops.release(s);
-			arena_close(trial.arena);
+				sample(h.state, i == wrong ? 2 : 1);
+			assert_int_equal(right(&h), shared || wrong == SAMPLES);
+			end(&h);
 		}
-	machine_close(machine);
+}
+
+/* A letter that is not where the reversals of all samples leave it is found. */
+static void strings_are_verified(void **state)
+{
+	static const unsigned samples[] = { 0, 1, 2, 5 };
+	static const size_t at[] = { 0, STRING - 1, STRING / 2, (size_t)STRINGS * STRING - 1 };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		struct by_hand h;
+		const struct region *r;
+
+		begin(&h, variant("per-thread"), 1);
+		for (r = h.trial.arena->regions; strcmp(r->name, "strings") != 0; r = r->next)
+			assert_non_null(r->next);
+		for (unsigned j = 0; j < samples[i]; j++)
+			sample(h.state, 1);
+		for (size_t j = 0; j < LENGTH(at); j++) {
+			assert_true(right(&h));
+			r->base[at[j]] ^= 1;
+			assert_false(right(&h));
+			r->base[at[j]] ^= 1;
+		}
+		end(&h);
+	}
+}
+
+/* Ticks of a thread that is alone at work are not scored: they may cost a thousandth of others. */
+static void ticks_count_when_all_are_at_work(void **state)
+{
+	(void)state;
+	assert_int_equal(checkpoint_benchmark.protocol.scored, TOGETHER);
+	for (const struct variant *v = checkpoint_benchmark.variants; v->name; v++)
+		for (unsigned body = 0; body < 2; body++) {
+			struct by_hand h;
+
+			begin(&h, v, body);
+			checkpoint_benchmark.ops.reset(h.state);
+			for (unsigned i = 0; i < THREADS; i++) {
+				struct worker w = { .index = i, .count = 1000, .stop = &stop };
+
+				checkpoint_benchmark.ops.work(h.state, &w);
+				assert_int_equal(w.done, 1000);
+				assert_int_equal(w.together, i == THREADS - 1 ? 1000 : 0);
+			}
+			assert_true(right(&h));
+			end(&h);
+		}
 }
 
 static void every_is_a_power_of_two(void **state)
@@ -248,10 +332,12 @@ int main(void)
 		cmocka_unit_test(ticks_are_in_memory),
 		cmocka_unit_test(layouts_are_what_they_say),
 		cmocka_unit_test(own_counters_are_verified),
+		cmocka_unit_test(strings_are_verified),
+		cmocka_unit_test(ticks_count_when_all_are_at_work),
 		cmocka_unit_test(every_is_a_power_of_two),
 	};
 	const char *why_not = unreadable();
-	size_t n = 7;
+	size_t n = 8;
 
 	for (size_t i = 0; !why_not && i < LENGTH(shapes) && shapes[i].function; i++)
 		tests[n++] = (struct CMUnitTest){ shapes[i].extent == ALL ? "loop_is_all_there_is"

@@ -13,6 +13,7 @@
 #include "bench/checkpoint/kernels.h"
 #include "benchmark.h"
 #include "kit/events.h"
+#include "kit/loop.h"
 #include "kit/pieces.h"
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
@@ -64,15 +65,18 @@ struct spacing {
 static const struct spacing together = { 0, 8 }, apart = { 0, LINES_APART },
 			    per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
 
-/* A worker's ticks in the last sample. */
+/* A worker's private data. */
 struct own {
-	_Alignas(APART) uint64_t ticks;
+	_Alignas(APART) struct ticker ticker;
+	uint64_t ticks; /* in the last sample */
 };
 
 struct state {
 	struct spacing spacing;
 	uint64_t mask;
-	unsigned body, threads;
+	ticks *body;
+	unsigned threads;
+	struct start start;
 	struct own *own; /* by worker */
 	size_t bytes;
 	unsigned char *counters;
@@ -122,14 +126,15 @@ static void release(void *state)
 /* Counters lie on the first thread's node, strings on the node of the thread that reverses them. */
 static void *prepare(const struct trial *trial)
 {
-	struct state *s = calloc(1, sizeof(*s));
+	struct state *s = apart_alloc(sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->spacing = spacing_of(trial);
 	s->mask = trial->value[EVERY].count - 1;
-	s->body = trial->value[BODY].choice;
+	s->body = trial->value[BODY].choice == LOOP ? checkpoint_loop : checkpoint_reverse;
 	s->threads = trial->threads;
+	s->start.awaited = trial->oversubscribed ? 0 : trial->threads;
 	s->bytes = bytes_of_counters(trial);
 	s->own = apart_alloc(trial->threads * sizeof(*s->own));
 	s->counters = region_on_node(trial->arena, "counters", s->bytes, trial->place[0].node);
@@ -144,26 +149,36 @@ static void *prepare(const struct trial *trial)
 static void enter(void *state, struct worker *self)
 {
 	struct state *s = state;
+	unsigned char *strings = s->strings + self->index * BYTES_OF_ONE;
 
 	for (unsigned i = 0; i < BYTES_OF_ONE; i++)
-		s->strings[self->index * BYTES_OF_ONE + i] = 'a' + i % STRING;
+		strings[i] = string_letter(i % STRING);
+	s->own[self->index].ticker = (struct ticker){ .tick = tick_of(s, self->index),
+						      .fired = fired_of(s, self->index),
+						      .mask = s->mask,
+						      .strings = strings };
 }
 
-/*
- * Not kit/loop.h: the number of ticks is known in advance, so only the tick is in the loop; and the
- * time is that of all ticks, as published.
- */
+struct job {
+	ticks *body;
+	struct ticker *ticker;
+};
+
+static inline void tick_n(void *job, uint64_t n)
+{
+	const struct job *j = job;
+
+	j->body(j->ticker, n);
+}
+
 static void work(void *state, struct worker *self)
 {
-	const struct state *s = state;
-	counter *tick = tick_of(s, self->index), *fired = fired_of(s, self->index);
+	struct state *s = state;
+	struct own *own = &s->own[self->index];
+	struct job job = { s->body, &own->ticker };
 
-	if (s->body == LOOP)
-		checkpoint_loop(tick, fired, s->mask, self->count);
-	else
-		checkpoint_reverse(tick, fired, s->mask, self->count,
-				   s->strings + self->index * BYTES_OF_ONE);
-	self->done = s->own[self->index].ticks = self->count;
+	loop(&s->start, self, tick_n, &job);
+	own->ticks = self->done;
 }
 
 /* Sum of one counter over the workers; a shared one counts once. */
@@ -213,7 +228,9 @@ static void reset(void *state)
 	if (!s->wrong)
 		s->wrong = find_wrong(s);
 	memset(s->counters, 0, s->bytes);
-	memset(s->own, 0, s->threads * sizeof(*s->own));
+	for (unsigned i = 0; i < s->threads; i++)
+		s->own[i].ticks = 0;
+	start_reset(&s->start);
 }
 
 static void collect(void *state, const struct trial *trial, struct result *result)
@@ -227,11 +244,30 @@ static void collect(void *state, const struct trial *trial, struct result *resul
 	       ((double)total(s, fired_of) - (double)firings) / (double)firings);
 }
 
+/* Whether each string is as after so many reversals as its worker's turns came to. */
+static bool strings_are_right(const struct state *s, unsigned worker)
+{
+	const uint64_t reversed = s->own[worker].ticker.reversed;
+	const unsigned char *string = s->strings + worker * BYTES_OF_ONE;
+
+	for (unsigned i = 0; i < STRINGS; i++, string += STRING) {
+		const bool turned = (reversed / STRINGS + (i < reversed % STRINGS)) % 2;
+
+		for (unsigned j = 0; j < STRING; j++)
+			if (string[j] != string_letter(turned ? STRING - 1 - j : j))
+				return false;
+	}
+	return true;
+}
+
 static const char *verify(void *state, const struct trial *trial)
 {
 	const struct state *s = state;
 
 	(void)trial;
+	for (unsigned i = 0; i < s->threads; i++)
+		if (!strings_are_right(s, i))
+			return "a string is not as its reversals leave it";
 	return s->wrong ? s->wrong : find_wrong(s);
 }
 
@@ -257,7 +293,7 @@ static const struct variant variants[] = {
 	{ 0 }
 };
 
-static const struct role roles[] = { { "ticker", NULL, BY_COUNT }, { 0 } };
+static const struct role roles[] = { { "ticker", NULL, BY_DEADLINE }, { 0 } };
 
 static const struct explained counters[] = {
 	{ EVENT_CYCLES, "a tick's cycles, whatever the frequency was" },
@@ -270,8 +306,11 @@ static const struct explained counters[] = {
 const struct benchmark checkpoint_benchmark = {
 	.name = "checkpoint",
 	.summary = "cost of a counter that every call increments, by where it lies",
-	.protocol = { 1, "relaxed load, add, store; each 2^n-th tick increments a second counter",
-		      "nutter2008" },
+	.protocol = { 2,
+		      "relaxed load, add, store; each 2^n-th tick increments a second counter; scored "
+		      "over the time in which all are at work",
+		      "nutter2008",
+		      .scored = TOGETHER },
 	.unit = { "tick", .cycles = true },
 	.parameters = parameters,
 	.metrics = metrics,

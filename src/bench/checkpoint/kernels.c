@@ -11,10 +11,12 @@ static inline uint64_t increment(counter *c)
 	return next;
 }
 
-__attribute__((noinline)) void checkpoint_loop(counter *tick, counter *fired, uint64_t mask,
-					       uint64_t count)
+__attribute__((noinline)) void checkpoint_loop(struct ticker *t, uint64_t n)
 {
-	for (; count; count--)
+	counter *tick = t->tick, *fired = t->fired;
+	const uint64_t mask = t->mask;
+
+	for (; n; n--)
 		if (!(increment(tick) & mask))
 			increment(fired);
 }
@@ -29,12 +31,16 @@ static void reverse(unsigned char *string)
 	}
 }
 
-__attribute__((noinline)) void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask,
-						  uint64_t count, unsigned char *strings)
+__attribute__((noinline)) void checkpoint_reverse(struct ticker *t, uint64_t n)
 {
-	for (uint64_t i = 0; i < count; i++) {
+	counter *tick = t->tick, *fired = t->fired;
+	const uint64_t mask = t->mask, end = t->reversed + n;
+	unsigned char *strings = t->strings;
+
+	for (uint64_t i = t->reversed; i != end; i++) {
 		reverse(strings + i % STRINGS * STRING);
 		if (!(increment(tick) & mask))
 			increment(fired);
 	}
+	t->reversed = end;
 }

@@ -20,10 +20,24 @@ static inline uint64_t counter_get(counter *c)
 	return atomic_load_explicit(c, memory_order_relaxed);
 }
 
-/* Ticks `count` times, and fires after each tick that makes tick & mask 0. */
-void checkpoint_loop(counter *tick, counter *fired, uint64_t mask, uint64_t count);
+/* What a thread ticks, and where it is among its strings. */
+struct ticker {
+	counter *tick, *fired;
+	uint64_t mask;
+	unsigned char *strings; /* STRINGS */
+	uint64_t reversed;	/* strings, one after the other, all samples together */
+};
+
+/* Ticks n times, and fires after each tick that makes the counter & mask 0. */
+typedef void ticks(struct ticker *, uint64_t n);
+ticks checkpoint_loop;
 /* Also reverses a string before each tick, as the published program does. */
-void checkpoint_reverse(counter *tick, counter *fired, uint64_t mask, uint64_t count,
-			unsigned char *strings);
+ticks checkpoint_reverse;
+
+/* The characters of a string at the start. */
+static inline unsigned char string_letter(unsigned i)
+{
+	return (unsigned char)('a' + i);
+}
 
 #endif
