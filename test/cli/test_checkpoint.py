@@ -7,7 +7,7 @@ import pytest
 from conftest import value
 from retries import tries
 
-LAYOUTS = ["together", "apart", "per-thread-dense", "per-thread"]
+LAYOUTS = ["together", "quadwords", "apart", "per-thread-dense", "per-thread"]
 MEASURED = ("ok", "noisy", "unconverged")
 SHORT = "--repeats 2 --duration 2ms"
 
@@ -57,17 +57,28 @@ def test_shared_ticks_get_lost(run, cpus):
             return
 
 
-def test_ratios_have_their_partners(ticked):
+def test_ratios_have_their_partners(ticked, cpus):
     by_id = {trial["id"]: trial for trial in ticked[1]}
     partners = {
-        "together": ["per-thread", "apart"],
+        "together": ["per-thread", "apart", "quadwords"],
+        "quadwords": [],
         "apart": ["per-thread"],
         "per-thread-dense": ["per-thread"],
         "per-thread": [],
     }
     for trial in by_id.values():
-        assert [ratio["to"] for ratio in trial["ratios"]] == partners[trial["variant"]]
-        for ratio in trial["ratios"]:
+        by_threads = [ratio for ratio in trial["ratios"] if ratio["parameter"] == "threads"]
+        of_layouts = [ratio for ratio in trial["ratios"] if ratio not in by_threads]
+        assert [ratio["to"] for ratio in of_layouts] == partners[trial["variant"]]
+        for ratio in by_threads:
+            other = by_id[ratio["trial"]]
+            assert (trial["threads"], other["threads"], ratio["metric"]) == (1, 2, "throughput")
+            assert other["variant"] == trial["variant"] and other["group"] == trial["group"]
+            assert ratio["value"] == pytest.approx(
+                value(other, "throughput") / value(trial, "throughput")
+            )
+        assert len(by_threads) == (trial["threads"] == 1 < len(cpus))
+        for ratio in of_layouts:
             other = by_id[ratio["trial"]]
             assert (other["variant"], other["threads"], other["parameters"]) == (
                 ratio["to"],

@@ -54,6 +54,9 @@ static const struct ratio ratios[] = {
 	  "per-thread-dense", "per-thread", NULL },
 	{ "slowdown", "what it costs that the two counters share a line", P_VARIANT, "together",
 	  "apart", NULL },
+	{ "slowdown", "what it costs that the two counters share 16 bytes", P_VARIANT, "together",
+	  "quadwords", NULL },
+	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
 
@@ -62,7 +65,7 @@ struct spacing {
 	size_t stride, fired;
 };
 #define LINES_APART SIZE_MAX /* stands for machine_apart() bytes */
-static const struct spacing together = { 0, 8 }, apart = { 0, LINES_APART },
+static const struct spacing together = { 0, 8 }, quadwords = { 0, 16 }, apart = { 0, LINES_APART },
 			    per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
 
 /* A worker's private data. */
@@ -286,7 +289,8 @@ static struct needs needs(const struct trial *t)
 }
 
 static const struct variant variants[] = {
-	{ "together", "one pair for all threads, on one line", &together },
+	{ "together", "one pair for all threads, in 16 bytes of a line", &together },
+	{ "quadwords", "one pair for all threads, in two 16-byte words of a line", &quadwords },
 	{ "apart", "one pair for all threads, on two lines", &apart },
 	{ "per-thread-dense", "a pair for each thread, packed", &per_thread_dense },
 	{ "per-thread", "a pair for each thread, on lines of its own", &per_thread },
@@ -307,8 +311,8 @@ const struct benchmark checkpoint_benchmark = {
 	.name = "checkpoint",
 	.summary = "cost of a counter that every call increments, by where it lies",
 	.protocol = { 2,
-		      "relaxed load, add, store; each 2^n-th tick increments a second counter; scored "
-		      "over the time in which all are at work",
+		      "relaxed load, add, store; each 2^n-th tick increments a second counter; "
+		      "scored over the time in which all are at work",
 		      "nutter2008",
 		      .scored = TOGETHER },
 	.unit = { "tick", .cycles = true },

@@ -14,7 +14,7 @@ def checkpoint(
     apart: float = 1.0,
 ) -> list[Point]:
     """A pair of counters for all threads, and one for each thread. `apart`: the share of the cost
-    of sharing that is left when the two counters of a pair lie on lines of their own."""
+    of sharing that is left when the two counters of a pair do not lie in the same 16 bytes."""
     points = []
     for body in bodies:
         floor = 0.8e-9 if body == "loop" else 6e-9
@@ -22,11 +22,12 @@ def checkpoint(
             shared = floor + 4e-9 * (n - 1)
             times = {
                 "together": shared,
+                "quadwords": floor + (shared - floor) * apart,
                 "apart": floor + (shared - floor) * apart,
                 "per-thread-dense": (floor + shared) / 2,
             }
             for variant, seconds in {**times, "per-thread": floor}.items():
-                raced = n > 1 and variant in ("together", "apart")
+                raced = n > 1 and variant in ("together", "quadwords", "apart")
                 points.append(
                     Point(
                         "checkpoint",
