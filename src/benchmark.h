@@ -10,7 +10,7 @@
  *                lie; may run the team
  *	enter     each worker  once an allocation: first touch, starting position
  *	                       -- the node of every page is read back and compared with the claim --
- *	reset     worker 0     before each sample; may run the team
+ *	reset     worker 0     before each sample; may run the team, whose pairs are seated
  *	work      each worker  the sample: this alone is timed
  *	collect   worker 0     after each sample: metrics beyond time
  *	                       -- the node of every page is read back again --

@@ -653,12 +653,17 @@ static struct seats {
 	_Atomic unsigned calls;
 	unsigned met[THREADS][THREADS], began[THREADS][THREADS], numbers[THREADS][THREADS];
 	unsigned executions, single;
+	struct team *team;	    /* NULL: not known yet */
+	unsigned said[THREADS][2];  /* at reset(), by worker: its group and role */
+	_Atomic unsigned elsewhere; /* workers that then worked at another seat */
 } seats;
 
 static void sit_down(void *state, struct worker *w)
 {
 	(void)state;
 	atomic_fetch_add(&seats.calls, 1);
+	seats.elsewhere += seats.team && (seats.said[w->index][0] != w->group ||
+					  seats.said[w->index][1] != w->role);
 	if (w->group >= w->threads / 2 || w->role > 1)
 		return; /* its empty place shows it */
 	seats.of[w->group][w->role] = (int)w->index + 1;
@@ -679,6 +684,10 @@ static void stand_up(void *state)
 		seats.of[i][0] = seats.of[i][1] = 0;
 	}
 	assert_int_equal(seated, seats.calls);
+	for (unsigned i = 0; seats.team && i < team_threads(seats.team); i++) {
+		seats.said[i][0] = team_worker(seats.team, i)->group;
+		seats.said[i][1] = team_worker(seats.team, i)->role;
+	}
 	seats.executions += seated > 0;
 	seats.single += seated == 2;
 	seats.calls = 0;
@@ -687,8 +696,8 @@ static void stand_up(void *state)
 static void note_pairs(void *state, const struct trial *t, struct result *r)
 {
 	(void)state;
-	(void)t;
 	(void)r;
+	seats.team = t->team;
 	for (unsigned i = 0; i < THREADS; i++) {
 		const int one = seats.of[i][0] - 1, other = seats.of[i][1] - 1;
 
@@ -715,7 +724,9 @@ static void meet(unsigned threads)
 	b.planned.sample = 1e-5;
 	b.batches = batches, b.allocations = allocations, b.samples = 0;
 	go(&b);
+	seats.team = NULL; /* it is gone */
 	stand_up(NULL);
+	assert_int_equal(seats.elsewhere, 0); /* reset() knows who will meet whom */
 	assert_int_equal(b.series.per_batch, rounds * MEETINGS);
 	assert_int_equal(b.series.samples, batches * allocations * rounds * MEETINGS);
 	for (unsigned i = 0; i < threads; i++)

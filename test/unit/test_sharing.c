@@ -18,6 +18,7 @@
 #include "bounded.h"
 #include "code.h"
 #include "harness/plan/plan.h"
+#include "harness/plan/tournament.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/open.h"
 #include "machine/memory/region.h"
@@ -856,6 +857,76 @@ static void places_are_all_different(void **state)
 	release(&h);
 }
 
+/*
+ * In a batch, a pair meets on the lines of as many places as there are: else the slices of its own
+ * few lines would be part of its number.
+ */
+static void places_change_from_round_to_round(void **state)
+{
+	enum { PLAYERS = 9, MEETINGS = 16 };
+	static unsigned sat[PLAYERS][PLAYERS]; /* by pair, the places: a bit for each */
+	const unsigned rounds = tournament_rounds(PLAYERS);
+	struct trial_by_hand h;
+	struct core_to_core *c;
+
+	(void)state;
+	prepare(&h, &core_to_core_benchmark, "ping-pong", PLAYERS, "protocol", 0);
+	c = h.state;
+	for (unsigned i = 0; i < MEETINGS * rounds; i++) {
+		unsigned taken = 0;
+
+		core_to_core_benchmark.ops.reset(c);
+		for (unsigned slot = 0, pair = 0, a, b; slot < tournament_slots(PLAYERS); slot++) {
+			const unsigned meeting = i / rounds;
+			size_t place;
+
+			if (!tournament_pair(PLAYERS, i % rounds, slot, &a, &b))
+				continue;
+			place = (size_t)(core_to_core_lines(c, meeting, pair++) - c->lines) -
+				(size_t)meeting * c->tables;
+			assert_in_range(place, 0, c->tables - 1);
+			assert_false(taken & 1u << place); /* no two pairs on one line */
+			taken |= 1u << place;
+			sat[a][b] |= 1u << place;
+		}
+	}
+	for (unsigned a = 0; a < PLAYERS; a++)
+		for (unsigned b = a + 1; b < PLAYERS; b++)
+			assert_int_equal(sat[a][b], (1u << c->tables) - 1);
+	release(&h);
+}
+
+/* Whoever had a line before: a pair has exchanged all of its lines before its time begins. */
+static int begin_a_round(struct team *team, void *of)
+{
+	struct trial_by_hand *h = of;
+
+	h->trial.team = team;
+	((struct core_to_core *)h->state)->team = team;
+	for (unsigned i = 0; i < 3; i++) {
+		team_worker(team, i)->group = i < 2 ? 0 : TEAM_IDLE;
+		team_worker(team, i)->role = i;
+		team_worker(team, i)->meeting = 5;
+	}
+	core_to_core_benchmark.ops.reset(h->state);
+	return 0;
+}
+
+static void lines_are_taken_over_before_the_time_begins(void **state)
+{
+	struct trial_by_hand h;
+	const struct lines *l;
+
+	(void)state;
+	prepare(&h, &core_to_core_benchmark, "ping-pong", 3, "protocol", 3);
+	l = core_to_core_lines(h.state, 5, 0);
+	assert_int_equal(l->line[0].payload[0], 0);
+	assert_int_equal(team_open(3, begin_a_round, &h), 0);
+	for (unsigned i = 0; i < RING; i++) /* messages are numbered */
+		assert_int_equal(l->line[i].payload[6], RING + i);
+	release(&h);
+}
+
 /* ---- memory layouts ---- */
 
 #define ON_ONE_LINE(TYPE)                        \
@@ -1002,6 +1073,9 @@ int main(void)
 	add(&s, "work", "counts_when_all_are_at_work", counts_when_all_are_at_work, NULL);
 	add(&s, "transfers", "are_all_counted", transfers_are_all_counted, NULL);
 	add(&s, "places", "of_lines_are_all_different", places_are_all_different, NULL);
+	add(&s, "places", "change_from_round_to_round", places_change_from_round_to_round, NULL);
+	add(&s, "lines", "are_taken_over_before_the_time_begins",
+	    lines_are_taken_over_before_the_time_begins, NULL);
 	add(&s, "lock", "and_word_are_on_one_line", lock_and_word_are_on_one_line, NULL);
 	add(&s, "lines", "and_nodes_are_apart", nodes_and_lines_are_apart, NULL);
 	add(&s, "layouts", "are_what_they_say", layouts_are_what_they_say, NULL);

@@ -82,10 +82,10 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	double spent;
 
 	watchdog_away(SERIES_MEASURING);
-	if (ops->reset)
-		ops->reset(s->state);
 	if (s->pairs)
 		pair_up(s, team, turn);
+	if (ops->reset)
+		ops->reset(s->state);
 	for (unsigned i = 0; i < t->threads; i++) {
 		struct worker *w = team_worker(team, i);
 
