@@ -46,6 +46,7 @@ def told(of: Described, trials: Sequence[Row]) -> list[Row]:
                     "rows": own,
                     "theirs": theirs,
                     "published": claims_published.words(theirs),
+                    "differs": claims_published.differing(claim, own),
                     "conclusion": _conclusion(of, judged) if judged else "",
                 }
             )

@@ -47,6 +47,18 @@ def figures(benchmark: str, claim: Row) -> list[published.Theirs]:
     return found
 
 
+def differing(claim: Row, rows: Sequence[Row]) -> str:
+    """What is not as published in the trials of these rows: parameters in which they differ from
+    the `geometry` of the claim's rule, and what differs anyway."""
+    rule = claim.get("published") or {}
+    said = []
+    for name, theirs in rule.get("geometry", {}).items():
+        ours = {str(r["parameters"][name]) for r in rows if name in r["parameters"]} - {theirs}
+        if ours:
+            said.append(f"{name} {', '.join(sorted(ours))} instead of {theirs}")
+    return "; ".join([*said, *filter(None, [rule.get("otherwise")])])
+
+
 def _speaks_of(claim: Row, f: published.Figure) -> bool:
     wanted = claim.get("where", {}).get("threads")
     if f.threads is None or wanted is None:

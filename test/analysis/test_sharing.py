@@ -745,6 +745,23 @@ def test_a_wide_interval_that_is_clear_is_enough() -> None:
     assert row["verdict"] == AGREES
 
 
+def test_what_is_not_as_published_is_told_beside_the_figure(tmp_path: Path) -> None:
+    points = sharing_points(FOUR, threads=(1, 16))
+    text = make(tmp_path, record(FOUR, points, RUN)).text
+    for said in ("word 8 instead of 4", "padding 128 instead of 64", "mutex 48"):
+        assert said in text
+    for p in points:
+        p.parameters.update(padding=64)
+        p.parameters.update({k: v for k, v in EXACT.items() if k in p.parameters})
+    exact = tmp_path / "exact"
+    exact.mkdir()
+    text = make(exact, record(FOUR, points, RUN)).text
+    assert "instead of" not in text and "mutex 48" in text
+
+
+EXACT = {"word": "4", "section": "empty"}
+
+
 def test_the_conclusion_tells_all_settings() -> None:
     own = told(record(SMALL, checkpoint_points(SMALL, threads=(1, 2, 4)), RUN), "checkpoint")
     cause, *_ = claims.told(described.Described("checkpoint"), own)

@@ -177,6 +177,34 @@ def test_one_thread_shares_with_nobody(run):
         assert value(trial, "lost") == (0 if trial["variant"] == "add" else None)
 
 
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_may_guard_nothing(run, lock):
+    done, lines = run(
+        f"--variant lock --lock {lock} --section empty,increment --layout dense --padding 64"
+        f" --threads 1 {SHORT}"
+    )
+    assert done.status == 0
+    assert [t["parameters"]["section"] for t in lines["trial"]] == ["empty", "increment"]
+    assert measured(lines["trial"])
+
+
+def test_published_geometry(locus):
+    done = locus(
+        "sharing", "--profile", "paper", "--variant", ",".join(UPDATES), "--dry-run", "--threads", 1
+    )
+    plans = re.findall(r"sharing/(\S+) (.*?)threads=", done.out)
+    assert {variant for variant, _ in plans} == {*UPDATES}
+    for variant, said in plans:
+        assert "padding=64" in said and "operations=33554432" in said
+        assert ("word=4" if variant != "lock" else "section=empty") in said
+
+
+@pytest.mark.parametrize("padding", [0, 4, 100])
+def test_paddings_that_words_can_not_have(locus, padding):
+    done = locus("sharing", "--variant", "add", "--threads", 1, "--padding", padding)
+    assert done.status == 2 and "multiple of 8 bytes" in done.err
+
+
 # Distances
 
 

@@ -53,8 +53,8 @@ static void *prepare(const struct trial *t)
 }
 
 /*
- * A few turns that are not timed: the lines come from whoever had them in an earlier round, or first
- * touched them, and from then on only from the other side.
+ * A few turns that are not timed: the lines come from whoever had them in an earlier round, or
+ * first touched them, and from then on only from the other side.
  */
 static void take_over(void *state, struct worker *self)
 {

@@ -23,6 +23,38 @@
 		OPAQUE(value);                                                         \
 	}
 
+/* Until the exchange succeeds. */
+#define COMPARE_EXCHANGE(WORD)                                                                \
+	_Atomic(WORD) *word = place;                                                          \
+                                                                                              \
+	(void)own;                                                                            \
+	for (; n; n--) {                                                                      \
+		WORD value = atomic_load_explicit(word, memory_order_relaxed);                \
+                                                                                              \
+		while (!atomic_compare_exchange_weak_explicit(                                \
+			word, &value, value + 1, memory_order_relaxed, memory_order_relaxed)) \
+			;                                                                     \
+	}
+
+/* n critical sections, which are INSIDE. */
+#define UNDER_LOCK(KIND, ACQUIRE, RELEASE, INSIDE) \
+	struct guarded_by_##KIND *g = place;       \
+                                                   \
+	(void)own;                                 \
+	for (; n; n--) {                           \
+		ACQUIRE;                           \
+		INSIDE;                            \
+		RELEASE;                           \
+	}
+#define UNDER_MUTEX(INSIDE) \
+	UNDER_LOCK(mutex, pthread_mutex_lock(&g->lock), pthread_mutex_unlock(&g->lock), INSIDE)
+#define UNDER_SPIN(INSIDE) \
+	UNDER_LOCK(spin, spin_lock_acquire(&g->lock), spin_lock_release(&g->lock), INSIDE)
+#define UNDER_TICKET(INSIDE) \
+	UNDER_LOCK(ticket, ticket_lock_acquire(&g->lock), ticket_lock_release(&g->lock), INSIDE)
+#define UNDER_MCS(INSIDE) \
+	UNDER_LOCK(mcs, mcs_lock_acquire(&g->lock, own), mcs_lock_release(&g->lock, own), INSIDE)
+
 __attribute__((noinline)) void update_add(void *place, struct mcs_node *own, uint64_t n)
 {
 	ADD(uint64_t)
@@ -46,61 +78,51 @@ __attribute__((noinline)) void update_fetch_add_32(void *place, struct mcs_node 
 __attribute__((noinline)) void update_compare_exchange(void *place, struct mcs_node *own,
 						       uint64_t n)
 {
-	_Atomic uint64_t *word = place;
+	COMPARE_EXCHANGE(uint64_t)
+}
 
-	(void)own;
-	for (; n; n--) {
-		uint64_t value = atomic_load_explicit(word, memory_order_relaxed);
-
-		while (!atomic_compare_exchange_weak_explicit(
-			word, &value, value + 1, memory_order_relaxed, memory_order_relaxed))
-			;
-	}
+__attribute__((noinline)) void update_compare_exchange_32(void *place, struct mcs_node *own,
+							  uint64_t n)
+{
+	COMPARE_EXCHANGE(uint32_t)
 }
 
 __attribute__((noinline)) void update_mutex(void *place, struct mcs_node *own, uint64_t n)
 {
-	struct guarded_by_mutex *g = place;
+	UNDER_MUTEX(g->word++)
+}
 
-	(void)own;
-	for (; n; n--) {
-		pthread_mutex_lock(&g->lock);
-		g->word++;
-		pthread_mutex_unlock(&g->lock);
-	}
+__attribute__((noinline)) void empty_mutex(void *place, struct mcs_node *own, uint64_t n)
+{
+	UNDER_MUTEX((void)0)
 }
 
 __attribute__((noinline)) void update_spin(void *place, struct mcs_node *own, uint64_t n)
 {
-	struct guarded_by_spin *g = place;
+	UNDER_SPIN(g->word++)
+}
 
-	(void)own;
-	for (; n; n--) {
-		spin_lock_acquire(&g->lock);
-		g->word++;
-		spin_lock_release(&g->lock);
-	}
+__attribute__((noinline)) void empty_spin(void *place, struct mcs_node *own, uint64_t n)
+{
+	UNDER_SPIN((void)0)
 }
 
 __attribute__((noinline)) void update_ticket(void *place, struct mcs_node *own, uint64_t n)
 {
-	struct guarded_by_ticket *g = place;
+	UNDER_TICKET(g->word++)
+}
 
-	(void)own;
-	for (; n; n--) {
-		ticket_lock_acquire(&g->lock);
-		g->word++;
-		ticket_lock_release(&g->lock);
-	}
+__attribute__((noinline)) void empty_ticket(void *place, struct mcs_node *own, uint64_t n)
+{
+	UNDER_TICKET((void)0)
 }
 
 __attribute__((noinline)) void update_mcs(void *place, struct mcs_node *own, uint64_t n)
 {
-	struct guarded_by_mcs *g = place;
+	UNDER_MCS(g->word++)
+}
 
-	for (; n; n--) {
-		mcs_lock_acquire(&g->lock, own);
-		g->word++;
-		mcs_lock_release(&g->lock, own);
-	}
+__attribute__((noinline)) void empty_mcs(void *place, struct mcs_node *own, uint64_t n)
+{
+	UNDER_MCS((void)0)
 }

@@ -34,7 +34,9 @@ typedef void update(void *place, struct mcs_node *own, uint64_t n);
 update update_add, update_add_32;
 update update_fetch_add, update_fetch_add_32;
 /* Retries until the exchange succeeds. */
-update update_compare_exchange;
+update update_compare_exchange, update_compare_exchange_32;
 update update_mutex, update_spin, update_ticket, update_mcs;
+/* The lock alone, without an increment under it. */
+update empty_mutex, empty_spin, empty_ticket, empty_mcs;
 
 #endif

@@ -3,8 +3,9 @@
  * sharing - threads update words on one cache line (true or false sharing), or on separate lines.
  *
  * The operations and memory layouts, and 2^25 operations over 1 to 64 threads, are those of P.
- * Sestoft, "A multicore performance mystery solved" (2017), section 4.2. Words at any distance are
- * an addition.
+ * Sestoft, "A multicore performance mystery solved" (2017), section 4.2: in `paper` with its words
+ * of 4 bytes, its padding of 64, and nothing done under a lock. Words at any distance are an
+ * addition.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,16 @@
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
 
-enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION };
+enum { LAYOUT, LOCK, OPERATIONS, DISTANCE, OPERATION, WORD, PADDING, SECTION };
 enum { SHARED, DENSE, PADDED };
+
+/* Two lines: the adjacent-line prefetcher must not fetch another thread's word. */
+static uint64_t automatic_padding(const struct machine *m, enum profile profile)
+{
+	(void)profile;
+	return machine_apart(m);
+}
+
 static const struct parameter parameters[] = {
 	[LAYOUT] = { "layout", NULL,
 		     "where words lie: one for all threads; one a thread, packed; one a thread, on "
@@ -33,6 +42,14 @@ static const struct parameter parameters[] = {
 		       .value = { "4,8,16,32,64,128,256,512,4K", "4..4K*2", NULL }, .curve = true },
 	[OPERATION] = { "operation", NULL, "what is done to the words", P_CHOICE,
 			.choices = "add,fetch-add", .value = { "fetch-add", "add,fetch-add" } },
+	[WORD] = { "word", "B", "bytes of a word", P_CHOICE, .choices = "4,8",
+		   .value = { "8", NULL, "4" } },
+	[PADDING] = { "padding", "B",
+		      "padded words lie at multiples of it (auto: two cache lines, at least 128)",
+		      P_SIZE, .value = { "auto", NULL, "64" }, .automatic = automatic_padding },
+	[SECTION] = { "section", NULL, "what is done under a lock: an increment, or nothing",
+		      P_CHOICE, .choices = "increment,empty",
+		      .value = { "increment", NULL, "empty" } },
 	{ 0 }
 };
 
@@ -55,7 +72,8 @@ static const struct ratio ratios[] = {
 };
 
 /*
- * An operation, and what it updates: `size` bytes, with a word of `bytes` bytes at offset `word`.
+ * An operation, and what it updates: `size` bytes, with a word of `bytes` bytes at offset `word`;
+ * of no bytes, where it counts nothing.
  */
 struct operation {
 	update *run;
@@ -64,35 +82,52 @@ struct operation {
 	bool exact; /* no update is lost, even if words are shared */
 };
 
-static const struct operation add[] = { { update_add, sizeof(uint64_t), 0, sizeof(uint64_t) } },
-			      fetch_add[] = { { update_fetch_add, sizeof(uint64_t), 0,
+/* By the choices of the parameter that tells them apart. */
+static const struct operation add[] = { { update_add_32, sizeof(uint32_t), 0, sizeof(uint32_t) },
+					{ update_add, sizeof(uint64_t), 0, sizeof(uint64_t) } },
+			      fetch_add[] = { { update_fetch_add_32, sizeof(uint32_t), 0,
+						sizeof(uint32_t), .exact = true },
+					      { update_fetch_add, sizeof(uint64_t), 0,
 						sizeof(uint64_t), .exact = true } },
-			      compare_exchange[] = { { update_compare_exchange, sizeof(uint64_t), 0,
+			      compare_exchange[] = { { update_compare_exchange_32, sizeof(uint32_t),
+						       0, sizeof(uint32_t), .exact = true },
+						     { update_compare_exchange, sizeof(uint64_t), 0,
 						       sizeof(uint64_t), .exact = true } },
 			      words[] = { { update_add_32, sizeof(uint32_t), 0, sizeof(uint32_t) },
 					  { update_fetch_add_32, sizeof(uint32_t), 0,
 					    sizeof(uint32_t), .exact = true } };
-static const struct operation locks[] = {
-	{ update_mutex, sizeof(struct guarded_by_mutex), offsetof(struct guarded_by_mutex, word),
-	  sizeof(uint64_t), .exact = true },
-	{ update_spin, sizeof(struct guarded_by_spin), offsetof(struct guarded_by_spin, word),
-	  sizeof(uint64_t), .exact = true },
-	{ update_ticket, sizeof(struct guarded_by_ticket), offsetof(struct guarded_by_ticket, word),
-	  sizeof(uint64_t), .fair = true, .exact = true },
-	{ update_mcs, sizeof(struct guarded_by_mcs), offsetof(struct guarded_by_mcs, word),
-	  sizeof(uint64_t), .fair = true, .exact = true },
+
+/* An increment under a lock, or the lock alone: the word is then unused, so that strides agree. */
+#define GUARDED(KIND, RUN, BYTES, FAIR)                   \
+	{                                                 \
+		RUN##_##KIND,                             \
+		sizeof(struct guarded_by_##KIND),         \
+		offsetof(struct guarded_by_##KIND, word), \
+		BYTES,                                    \
+		FAIR,                                     \
+		true,                                     \
+	}
+enum { LOCKS = 4 };
+static const struct operation locks[2 * LOCKS] = {
+	GUARDED(mutex, update, sizeof(uint64_t), false),
+	GUARDED(spin, update, sizeof(uint64_t), false),
+	GUARDED(ticket, update, sizeof(uint64_t), true),
+	GUARDED(mcs, update, sizeof(uint64_t), true),
+	GUARDED(mutex, empty, 0, false),
+	GUARDED(spin, empty, 0, false),
+	GUARDED(ticket, empty, 0, true),
+	GUARDED(mcs, empty, 0, true),
 };
 
-/* A variant's operation: chosen by a parameter, or the first one. */
+/* A variant's operations, and the parameter that chooses one. */
 struct choice {
 	const struct operation *of;
-	int parameter;
+	unsigned parameter;
 	/* words lie --distance apart, and not as --layout says */
 	bool spaced;
 };
-enum { THE_FIRST = -1 };
-static const struct choice the_add = { add, THE_FIRST }, the_fetch_add = { fetch_add, THE_FIRST },
-			   the_compare_exchange = { compare_exchange, THE_FIRST },
+static const struct choice the_add = { add, WORD }, the_fetch_add = { fetch_add, WORD },
+			   the_compare_exchange = { compare_exchange, WORD },
 			   a_lock = { locks, LOCK },
 			   spaced_words = { words, OPERATION, .spaced = true };
 
@@ -122,12 +157,13 @@ static const struct operation *operation_of(const struct trial *t)
 {
 	const struct choice *c = choice_of(t);
 
-	return &c->of[c->parameter == THE_FIRST ? 0 : t->value[c->parameter].choice];
+	return &c->of[t->value[c->parameter].choice +
+		      (c->of == locks ? LOCKS * t->value[SECTION].choice : 0)];
 }
 
 static size_t stride_of(const struct trial *t)
 {
-	const size_t apart = machine_apart(t->machine);
+	const size_t padding = t->value[PADDING].count;
 
 	if (choice_of(t)->spaced)
 		return t->value[DISTANCE].count;
@@ -137,7 +173,8 @@ static size_t stride_of(const struct trial *t)
 	case DENSE:
 		return operation_of(t)->size;
 	default:
-		return (operation_of(t)->size + apart - 1) / apart * apart;
+		/* none is refused below */
+		return padding ? (operation_of(t)->size + padding - 1) / padding * padding : 0;
 	}
 }
 
@@ -164,7 +201,8 @@ static void *prepare(const struct trial *t)
 		free(s);
 		return NULL;
 	}
-	for (unsigned i = 0; s->operation->run == update_mutex && i < (s->stride ? t->threads : 1);
+	for (unsigned i = 0; s->operation->size == sizeof(struct guarded_by_mutex) &&
+			     i < (s->stride ? t->threads : 1);
 	     i++)
 		pthread_mutex_init(&((struct guarded_by_mutex *)(s->places + i * s->stride))->lock,
 				   NULL);
@@ -174,14 +212,14 @@ static void *prepare(const struct trial *t)
 static uint64_t word_of(const struct state *s, unsigned worker)
 {
 	const unsigned char *word = s->places + worker * s->stride + s->operation->word;
-	uint64_t long_word;
+	uint64_t long_word = 0;
 	uint32_t short_word;
 
 	if (s->operation->bytes == sizeof(short_word)) {
 		memcpy(&short_word, word, sizeof(short_word));
 		return short_word;
 	}
-	memcpy(&long_word, word, sizeof(long_word));
+	memcpy(&long_word, word, s->operation->bytes);
 	return long_word;
 }
 
@@ -247,6 +285,8 @@ static const char *verify(void *state, const struct trial *t)
 	const struct state *s = state;
 	uint64_t did = 0;
 
+	if (!s->operation->bytes)
+		return NULL;
 	for (unsigned i = 0; i < t->threads; i++) {
 		did += s->own[i].did;
 		if (s->stride && word_of(s, i) != (s->own[i].did & s->mask))
@@ -263,6 +303,10 @@ static const char *pointless(const struct trial *t)
 {
 	const uint64_t distance = t->value[DISTANCE].count;
 
+	const uint64_t padding = t->value[PADDING].count;
+
+	if (!choice_of(t)->spaced && (!padding || padding % sizeof(uint64_t)))
+		return "--padding is a multiple of 8 bytes";
 	if (choice_of(t)->spaced && t->threads < 2)
 		return "it takes two threads at least";
 	if (choice_of(t)->spaced && (distance < sizeof(uint32_t) || distance % sizeof(uint32_t)))
@@ -281,16 +325,17 @@ static struct needs needs(const struct trial *t)
 }
 
 static const struct override distance_defaults[] = { { P_THREADS, { "2,auto" } }, { 0 } };
-enum { SPACED_ONLY = BIT(DISTANCE) | BIT(OPERATION) };
+enum { SPACED_ONLY = BIT(DISTANCE) | BIT(OPERATION), OF_LOCKS = BIT(LOCK) | BIT(SECTION) };
 static const struct variant variants[] = {
 	{ "add", "a load, an add and a store: shared words lose updates", &the_add,
-	  SPACED_ONLY | BIT(LOCK) },
-	{ "fetch-add", "one atomic instruction", &the_fetch_add, SPACED_ONLY | BIT(LOCK) },
+	  SPACED_ONLY | OF_LOCKS },
+	{ "fetch-add", "one atomic instruction", &the_fetch_add, SPACED_ONLY | OF_LOCKS },
 	{ "compare-exchange", "load, compare and exchange, until it succeeds",
-	  &the_compare_exchange, SPACED_ONLY | BIT(LOCK) },
-	{ "lock", "an increment under a lock", &a_lock, SPACED_ONLY },
+	  &the_compare_exchange, SPACED_ONLY | OF_LOCKS },
+	{ "lock", "an increment under a lock, or the lock alone", &a_lock,
+	  SPACED_ONLY | BIT(WORD) },
 	{ "distance", "words at a distance: how many bytes apart are enough", &spaced_words,
-	  BIT(LAYOUT) | BIT(LOCK) | BIT(OPERATIONS), distance_defaults },
+	  BIT(LAYOUT) | OF_LOCKS | BIT(OPERATIONS) | BIT(WORD) | BIT(PADDING), distance_defaults },
 	{ 0 }
 };
 

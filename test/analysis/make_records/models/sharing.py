@@ -25,7 +25,9 @@ def sharing(
     """Words on one line and on separate lines, locks; distances. On one line threads take turns."""
     points = []
     for name, floor in FLOOR.items():
-        variant, lock = ("lock", {"lock": name}) if name in LOCKS else (name, {})
+        locks = name in LOCKS
+        variant, lock = ("lock", {"lock": name}) if locks else (name, {})
+        geometry = {**({"section": "increment"} if locks else {"word": "8"}), "padding": 128}
         for n in threads:
             crossing = CROSSING * (n - 1) * (2 if lock else 1)
             times = {"shared": floor + crossing * 2, "dense": floor + crossing, "padded": floor}
@@ -34,7 +36,7 @@ def sharing(
                     Point(
                         "sharing",
                         variant,
-                        {"layout": layout, **lock, "operations": 0},
+                        {"layout": layout, **lock, "operations": 0, **geometry},
                         n,
                         seconds,
                         unit="operation",
