@@ -59,6 +59,6 @@ def test_words_lie_with_the_first_thread(done):
 @pytest.mark.guest("2x2", f"locus checkpoint --body reverse --threads 4 {ONCE}")
 def test_strings_lie_with_who_reverses_them_and_counters_with_the_first(done):
     assert done.status == 0, done
-    for variant in "together", "quadwords", "apart", "per-thread-dense", "per-thread":
+    for variant in "together", "quadwords", "apart", "per-thread-dense", "per-thread", "best":
         (trial,) = trials(done, variant)
         assert verified(trial) == {0: 8 + 1, 1: 8}

@@ -27,12 +27,14 @@
 #define LONG	   "%r([a-ds][xpi]|[0-9]+)"
 #define LOAD_LONG  "mov \\(" LONG "\\)," LONG
 #define STORE_LONG "mov " LONG ",\\(" LONG "\\)"
+#define COUNTED	   "sub \\$0x1," R "|dec " R "|add \\$0xf+," R
 #define BYTES                                                  \
 	"|v?(mov|pshuf|punpck|pack|por|psll|psrl)[a-z0-9]* .*" \
 	"|(bswap|rol[lwq]?) .*|vzeroupper"
 #elif defined(__aarch64__)
 #define LOAD_LONG  "ldr x[0-9]+, \\[x[0-9]+\\]"
 #define STORE_LONG "str x[0-9]+, \\[x[0-9]+\\]"
+#define COUNTED	   "subs? x[0-9]+, x[0-9]+, #0x1"
 #define BYTES	   "|(ldr|str)b? .*|rev.* .*|ext .*"
 #endif
 #ifdef LOAD_LONG
@@ -40,6 +42,8 @@ static const struct shape shapes[] = {
 	{ "checkpoint_loop", LOOP, ARITHMETIC, { LOAD_LONG, ADDED, STORE_LONG } },
 	{ "checkpoint_loop", ALL, AROUND "|" LOADED, { LOAD_LONG, ADDED, STORE_LONG } },
 	{ "checkpoint_reverse", LOOP, ARITHMETIC BYTES, { LOAD_LONG, ADDED, STORE_LONG } },
+	/* a tick touches no memory */
+	{ "countdown_loop", LOOP, ARITHMETIC, { COUNTED } },
 };
 #else
 static const struct shape shapes[] = { { NULL, ALL, NULL, { NULL } } };
@@ -111,6 +115,30 @@ static void ticks_are_in_memory(void **state)
 	assert_int_equal(both, 4000);
 }
 
+/* A countdown ticks and fires as often, in any blocks; and reverses the same strings. */
+static void a_countdown_ticks_as_often(void **state)
+{
+	static unsigned char strings[STRINGS][STRING], others[STRINGS][STRING];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(counts); i++)
+		for (size_t j = 0; j < LENGTH(masks); j++) {
+			counter tick = 0, fired = 0, all = 0, all_fired = 0;
+			struct ticker t = { &tick, &fired, masks[j], others[0], 0, masks[j] + 1 },
+				      u = { &all, &all_fired, masks[j], strings[0], 0, 0 };
+
+			for (unsigned s = 0; s < STRINGS; s++)
+				for (unsigned c = 0; c < STRING; c++)
+					strings[s][c] = others[s][c] = (unsigned char)(s + c);
+			countdown_loop(&t, counts[i] / 3);
+			countdown_reverse(&t, counts[i] - counts[i] / 3);
+			checkpoint_reverse(&u, counts[i] - counts[i] / 3);
+			assert_int_equal(tick, counts[i]);
+			assert_int_equal(fired, counts[i] / (masks[j] + 1));
+			assert_memory_equal(strings, others, sizeof(strings));
+		}
+}
+
 /* ---- layouts ---- */
 
 static const union value ticking[] = { { .count = 0 }, { .count = 256 }, { .choice = 0 } };
@@ -138,11 +166,9 @@ static void layouts_are_what_they_say(void **state)
 		const struct {
 			const char *variant;
 			size_t first, next;
-		} table[] = { { "together", 16, 0 },
-			      { "quadwords", 24, 0 },
-			      { "apart", apart + 8, 0 },
-			      { "per-thread-dense", 16, 16 },
-			      { "per-thread", 16, apart } };
+		} table[] = { { "together", 16, 0 },	   { "quadwords", 24, 0 },
+			      { "apart", apart + 8, 0 },   { "per-thread-dense", 16, 16 },
+			      { "per-thread", 16, apart }, { "best", 16, apart } };
 
 		m->line = lines[i];
 		for (size_t j = 0; j < LENGTH(table); j++)
@@ -330,6 +356,7 @@ int main(void)
 		cmocka_unit_test(loop_ticks_and_fires),
 		cmocka_unit_test(reverse_turns_strings_over),
 		cmocka_unit_test(ticks_are_in_memory),
+		cmocka_unit_test(a_countdown_ticks_as_often),
 		cmocka_unit_test(layouts_are_what_they_say),
 		cmocka_unit_test(own_counters_are_verified),
 		cmocka_unit_test(strings_are_verified),
@@ -337,7 +364,7 @@ int main(void)
 		cmocka_unit_test(every_is_a_power_of_two),
 	};
 	const char *why_not = unreadable();
-	size_t n = 8;
+	size_t n = 9;
 
 	for (size_t i = 0; !why_not && i < LENGTH(shapes) && shapes[i].function; i++)
 		tests[n++] = (struct CMUnitTest){ shapes[i].extent == ALL ? "loop_is_all_there_is"

@@ -56,17 +56,27 @@ static const struct ratio ratios[] = {
 	  "apart", NULL },
 	{ "slowdown", "what it costs that the two counters share 16 bytes", P_VARIANT, "together",
 	  "quadwords", NULL },
+	{ "gain", "what a countdown in a register gains", P_VARIANT, "per-thread", "best", NULL },
 	{ "speed-up", "by threads", P_THREADS, "fewest", "more", "throughput" },
 	{ 0 }
 };
 
-/* Offsets: worker i's ticks are counted at i * stride, its firings `fired` bytes after that. */
+/*
+ * Offsets: worker i's ticks are counted at i * stride, its firings `fired` bytes after that; and
+ * the kernel of each body.
+ */
 struct spacing {
 	size_t stride, fired;
+	ticks *body[2];
 };
 #define LINES_APART SIZE_MAX /* stands for machine_apart() bytes */
-static const struct spacing together = { 0, 8 }, quadwords = { 0, 16 }, apart = { 0, LINES_APART },
-			    per_thread_dense = { 16, 8 }, per_thread = { LINES_APART, 8 };
+#define IN_MEMORY   { [LOOP] = checkpoint_loop, [REVERSE] = checkpoint_reverse }
+#define COUNTDOWN   { [LOOP] = countdown_loop, [REVERSE] = countdown_reverse }
+static const struct spacing together = { 0, 8, IN_MEMORY }, quadwords = { 0, 16, IN_MEMORY },
+			    apart = { 0, LINES_APART, IN_MEMORY },
+			    per_thread_dense = { 16, 8, IN_MEMORY },
+			    per_thread = { LINES_APART, 8, IN_MEMORY },
+			    best = { LINES_APART, 8, COUNTDOWN };
 
 /* A worker's private data. */
 struct own {
@@ -135,7 +145,7 @@ static void *prepare(const struct trial *trial)
 		return NULL;
 	s->spacing = spacing_of(trial);
 	s->mask = trial->value[EVERY].count - 1;
-	s->body = trial->value[BODY].choice == LOOP ? checkpoint_loop : checkpoint_reverse;
+	s->body = s->spacing.body[trial->value[BODY].choice];
 	s->threads = trial->threads;
 	s->start.awaited = trial->oversubscribed ? 0 : trial->threads;
 	s->bytes = bytes_of_counters(trial);
@@ -159,7 +169,8 @@ static void enter(void *state, struct worker *self)
 	s->own[self->index].ticker = (struct ticker){ .tick = tick_of(s, self->index),
 						      .fired = fired_of(s, self->index),
 						      .mask = s->mask,
-						      .strings = strings };
+						      .strings = strings,
+						      .left = s->mask + 1 };
 }
 
 struct job {
@@ -231,8 +242,10 @@ static void reset(void *state)
 	if (!s->wrong)
 		s->wrong = find_wrong(s);
 	memset(s->counters, 0, s->bytes);
-	for (unsigned i = 0; i < s->threads; i++)
+	for (unsigned i = 0; i < s->threads; i++) {
 		s->own[i].ticks = 0;
+		s->own[i].ticker.left = s->mask + 1;
+	}
 	start_reset(&s->start);
 }
 
@@ -294,6 +307,7 @@ static const struct variant variants[] = {
 	{ "apart", "one pair for all threads, on two lines", &apart },
 	{ "per-thread-dense", "a pair for each thread, packed", &per_thread_dense },
 	{ "per-thread", "a pair for each thread, on lines of its own", &per_thread },
+	{ "best", "as per-thread, with a countdown in a register", &best },
 	{ 0 }
 };
 

@@ -44,3 +44,41 @@ __attribute__((noinline)) void checkpoint_reverse(struct ticker *t, uint64_t n)
 	}
 	t->reversed = end;
 }
+
+static inline void count_down(struct ticker *t, uint64_t *left)
+{
+	OPAQUE(*left); /* else a compiler may leave the ticks out */
+	if (!--*left) {
+		*left = t->mask + 1;
+		increment(t->fired);
+	}
+}
+
+static void counted_down(struct ticker *t, uint64_t left, uint64_t n)
+{
+	t->left = left;
+	atomic_store_explicit(t->tick, counter_get(t->tick) + n, memory_order_relaxed);
+}
+
+__attribute__((noinline)) void countdown_loop(struct ticker *t, uint64_t n)
+{
+	uint64_t left = t->left;
+
+	for (uint64_t i = n; i; i--)
+		count_down(t, &left);
+	counted_down(t, left, n);
+}
+
+__attribute__((noinline)) void countdown_reverse(struct ticker *t, uint64_t n)
+{
+	const uint64_t end = t->reversed + n;
+	unsigned char *strings = t->strings;
+	uint64_t left = t->left;
+
+	for (uint64_t i = t->reversed; i != end; i++) {
+		reverse(strings + i % STRINGS * STRING);
+		count_down(t, &left);
+	}
+	t->reversed = end;
+	counted_down(t, left, n);
+}

@@ -26,6 +26,7 @@ struct ticker {
 	uint64_t mask;
 	unsigned char *strings; /* STRINGS */
 	uint64_t reversed;	/* strings, one after the other, all samples together */
+	uint64_t left;		/* countdown: ticks until it fires, from 1 to mask + 1 */
 };
 
 /* Ticks n times, and fires after each tick that makes the counter & mask 0. */
@@ -33,6 +34,8 @@ typedef void ticks(struct ticker *, uint64_t n);
 ticks checkpoint_loop;
 /* Also reverses a string before each tick, as the published program does. */
 ticks checkpoint_reverse;
+/* The same with a countdown in a register; the counter has the ticks when they are done. */
+ticks countdown_loop, countdown_reverse;
 
 /* The characters of a string at the start. */
 static inline unsigned char string_letter(unsigned i)
