@@ -270,6 +270,17 @@ static void test_a_pause_is_no_unit(void **state)
 	end(&b);
 }
 
+/* A thread that starts late by 5 us half of the time is not that of the one time of 100 ns. */
+static void test_the_usual_skew_counts(void **state)
+{
+	double rare[] = { 5e-6, 1e-7, 5e-6, 6e-6, 5e-6 }, late[] = { 1e-7, 2e-7, 1e-2 };
+
+	(void)state;
+	assert_true(calibrate_skew(rare, 5) == 5e-6);
+	assert_true(calibrate_skew(late, 3) == 2e-7);
+	assert_true(isinf(calibrate_skew(late, 0)));
+}
+
 static void test_a_fixed_count_is_kept(void **state)
 {
 	struct bench b;
@@ -782,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_life_of_a_trial),
 		cmocka_unit_test(test_calibration_finds_a_count),
 		cmocka_unit_test(test_a_pause_is_no_unit),
+		cmocka_unit_test(test_the_usual_skew_counts),
 		cmocka_unit_test(test_a_fixed_count_is_kept),
 		cmocka_unit_test(test_a_deadline_ends_the_work),
 		cmocka_unit_test(test_work_that_ends_by_itself),

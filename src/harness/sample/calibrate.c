@@ -6,12 +6,13 @@
 #include "harness/sample/roles.h"
 #include "harness/sample/sample.h"
 #include "harness/plan/tournament.h"
+#include "base/statistics.h"
 #include "kit/agree.h"
 #include "machine/clock.h"
 
 enum { MOST_PER_BATCH = 32, MOST_TURNS = 64 };
 
-/* A sample of several workers lasts this many times the skew of their starts. */
+/* A sample of several workers lasts this many times the usual skew of their starts. */
 #define SKEW_FACTOR 1000.0
 /* ... with a deadline, this many times the work that is done after it. */
 #define LATE_FACTOR 100.0
@@ -60,13 +61,19 @@ static double duration_of(const struct series *s, double goal, double wall)
 		    LONGEST_FACTOR * s->planned->sample);
 }
 
+double calibrate_skew(double *skews, size_t n)
+{
+	statistics_sort(skews, n);
+	return n ? statistics_quantile(skews, n, 0.5) : INFINITY;
+}
+
 /* Increases the units until a sample is long enough, unless they are fixed. */
 static void find_units(struct series *s, struct team *team, double began, double most)
 {
 	const double aim = s->planned->sample;
 	const bool counted = roles_until(s) == BY_COUNT && !s->planned->needs.units;
 	struct noise unused = { 0 };
-	double spent = 0;
+	double spent = 0, skews[MOST_TURNS];
 	bool long_before = false;
 
 	for (int turn = 0; turn < MOST_TURNS && spent < most;) {
@@ -78,8 +85,8 @@ static void find_units(struct series *s, struct team *team, double began, double
 		spent = agree_most(s->planned->trial.ranks, clock_now() - began);
 		if (sample.noisy && spent < fmin(RETRY_FACTOR * aim, RETRY_MOST))
 			continue; /* a sample that was interrupted looks long enough, and is not */
-		turn++;
-		s->skew = fmin(s->skew, sample.skew);
+		skews[turn++] = sample.skew;
+		s->skew = calibrate_skew(skews, (size_t)turn);
 		goal = goal_of(s);
 		s->duration = duration_of(s, goal, sample.wall);
 		if (!counted)

@@ -11,4 +11,10 @@
  */
 void calibrate(struct series *, struct team *, double batch, double most);
 
+/*
+ * The usual one of these skews (s), which it sorts: their median. By the least one, most samples
+ * would begin later than they may; by the most, one late wake-up would make all of them long.
+ */
+double calibrate_skew(double *skews, size_t n);
+
 #endif

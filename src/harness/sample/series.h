@@ -56,7 +56,7 @@ struct series {
 	/* of each worker in each sample; 0 where work() decides */
 	uint64_t units;
 	double duration; /* s of a typical sample */
-	/* s: the least seen between the first and the last start */
+	/* s: between the first and the last start, the median of those seen in calibration */
 	double skew;
 	unsigned per_batch; /* samples */
 	/* what was measured */
