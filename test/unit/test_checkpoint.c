@@ -31,16 +31,18 @@
 #define BYTES                                                  \
 	"|v?(mov|pshuf|punpck|pack|por|psll|psrl)[a-z0-9]* .*" \
 	"|(bswap|rol[lwq]?) .*|vzeroupper"
+#define FIELDS "|" LOADED /* of what is ticked */
 #elif defined(__aarch64__)
 #define LOAD_LONG  "ldr x[0-9]+, \\[x[0-9]+\\]"
 #define STORE_LONG "str x[0-9]+, \\[x[0-9]+\\]"
 #define COUNTED	   "subs? x[0-9]+, x[0-9]+, #0x1"
 #define BYTES	   "|(ldr|str)b? .*|rev.* .*|ext .*"
+#define FIELDS	   "|ld[rp] x.*"
 #endif
 #ifdef LOAD_LONG
 static const struct shape shapes[] = {
 	{ "checkpoint_loop", LOOP, ARITHMETIC, { LOAD_LONG, ADDED, STORE_LONG } },
-	{ "checkpoint_loop", ALL, AROUND "|" LOADED, { LOAD_LONG, ADDED, STORE_LONG } },
+	{ "checkpoint_loop", ALL, AROUND FIELDS, { LOAD_LONG, ADDED, STORE_LONG } },
 	{ "checkpoint_reverse", LOOP, ARITHMETIC BYTES, { LOAD_LONG, ADDED, STORE_LONG } },
 	/* a tick touches no memory */
 	{ "countdown_loop", LOOP, ARITHMETIC, { COUNTED } },
