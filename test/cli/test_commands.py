@@ -57,7 +57,7 @@ def test_version(locus):
 def test_list_is_made_from_the_table(locus):
     assert re.search(r"^numa ", locus("list").out, re.M)
     whole = locus("list numa").out
-    variants = ["single", "random", "static", "interleave", "bind", "migrate", "matrix"]
+    variants = ["single", "random", "static", "interleave", "bind", "static-dynamic", "matrix"]
     for word in (*variants, "--kernel", "--layout", "bandwidth", "jsl2023", "s/pass"):
         assert word in whole
 

@@ -7,7 +7,17 @@ import re
 import pytest
 from conftest import value
 
-PLACEMENTS = ["single", "random", "static", "interleave", "bind", "migrate", "matrix"]
+PLACEMENTS = [
+    "single",
+    "random",
+    "static",
+    "interleave",
+    "bind",
+    "migrate",
+    "static-dynamic",
+    "dynamic-static",
+    "matrix",
+]
 KERNELS = [
     "sum",
     "sum-scalar",
@@ -60,7 +70,10 @@ def test_every_placement_is_measured_and_verified(placed):
                 == placement["pages"]
                 == (8 << 20) // placement["page"]
             )
-            assert 0 < placement["local_share"] <= 1
+            if trial["variant"] == "static-dynamic":
+                assert placement["local_share"] is None  # who uses a page differs by pass
+            else:
+                assert 0 < placement["local_share"] <= 1
 
 
 def test_one_core_is_measured_against_each_node(locus):
@@ -81,6 +94,33 @@ def test_bandwidth_is_bytes_over_time(placed):
     for trial in placed[1].values():
         assert value(trial, "bandwidth") * value(trial, "time") == pytest.approx(8 << 20)
         assert value(trial, "stuck") == (0 if trial["variant"] == "migrate" else None)
+        dealt = trial["variant"] == "static-dynamic"
+        assert dealt == (value(trial, "imbalance") is not None)
+
+
+def test_chunks_are_those_of_openmp(locus, tmp_path, read):
+    """Chunks are in the identity of variants that deal, and of no other."""
+    file = tmp_path / "chunks.jsonl"
+    words = "numa --variant static,static-dynamic,dynamic-static --chunk 1,1000 --size 100000"
+    words += " --kernel sum,triad --pages base --layout packed --repeats 1 --output"
+    done = locus(words, file)
+    assert done.status == 0, done
+    found = [
+        (trial["variant"], trial["parameters"].get("chunk"), trial["parameters"]["kernel"])
+        for trial in read(file)
+        if trial["type"] == "trial"
+    ]
+    assert sorted(found, key=str) == sorted(
+        (
+            (variant, chunk, kernel)
+            for variant in ("static", "static-dynamic", "dynamic-static")
+            for chunk in ((None,) if variant == "static" else (1, 1000))
+            for kernel in ("sum", "triad")
+        ),
+        key=str,
+    )
+    empty = locus("numa --variant static-dynamic --chunk 0 --size 1M --dry-run")
+    assert "a chunk has at least one element" in empty.out + empty.err
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -136,6 +136,30 @@ def test_pages_lie_where_theory_says(done, variant):
         ), trial["identity"]
 
 
+MISMATCHED = (
+    "locus numa --variant static-dynamic,dynamic-static --layout packed,split,all --size 8M --chunk"
+    f" 4096,700 {ONCE}"
+)
+
+
+@pytest.mark.guest(SEVERAL, MISMATCHED)
+def test_pages_of_mismatched_schedules_lie_where_they_were_initialised(done):
+    assert done.status == 0, done
+    pages = (8 << 20) // 4096
+    for trial in trials(done, "static-dynamic"):
+        workers = users(done, trial)
+        assert verified(trial) == on_the_user(workers, pages, memory=0)[0], trial["identity"]
+        assert local_share(trial) is None
+    for trial in trials(done, "dynamic-static"):
+        # Who takes how much depends on who runs when: each page lies with one of the workers,
+        # and what one node has is what its workers use locally, at most.
+        workers, found = users(done, trial), verified(trial)
+        assert set(found) <= set(workers) and sum(found.values()) == pages, trial["identity"]
+        parts = on_the_user(workers, pages, memory=0)[0]
+        most = sum(min(found.get(node, 0), part) for node, part in parts.items())
+        assert local_share(trial) <= most / pages or len(parts) == 1, trial["identity"]
+
+
 @pytest.mark.guest(SEVERAL, PLACED)
 def test_threads_sit_as_the_layout_says(done):
     cpus = [GUESTS[done.guest].cpus[node] for node in with_cpus(done)]

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/numa/kernels.h"
+#include "bench/numa/state.h"
 #include "benchmarks.h"
 #include "machine/memory/arena.h"
 #include "machine/topology/open.h"
@@ -19,12 +19,20 @@
 #include "machine/topology/topology.h"
 
 /* The order of the parameters, as numa.c has it. */
-enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, PARAMETERS };
-enum { MOST_THREADS = 3, ROUNDS = 2 };
+enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, CHUNK, PARAMETERS };
+/* The chunk divides no array evenly, and is not a whole number of pages. */
+enum { MOST_THREADS = 3, ROUNDS = 2, CHUNK_OF_TEST = 700 };
 
 struct result {
 	unsigned reports;
 };
+
+void report_by_worker(struct result *r, unsigned metric, unsigned worker, double value)
+{
+	assert_int_equal(numa_benchmark.metrics[metric].kind, M_IMBALANCE);
+	assert_true(worker < MOST_THREADS && value >= 0);
+	r->reports++;
+}
 
 void report(struct result *r, unsigned metric, double value)
 {
@@ -51,6 +59,7 @@ static void settle(struct world *w, const struct machine *m, struct team *team, 
 	w->value[KERNEL].choice = kernel;
 	w->value[BYTES].count = bytes;
 	w->value[PAGES].choice = PAGES_BASE;
+	w->value[CHUNK].count = CHUNK_OF_TEST;
 	w->value[TO].count = (uint64_t)m->node[0].number;
 	for (unsigned i = 0; i < threads; i++)
 		w->place[i] =
@@ -65,11 +74,19 @@ static void settle(struct world *w, const struct machine *m, struct team *team, 
 				   .team = team };
 }
 
-/* Returns verify()'s answer after `work` ran twice. Reads the placement unless it is NULL. */
+static const struct ops *ops_of(const struct variant *v)
+{
+	return v->ops ? v->ops : &numa_benchmark.ops;
+}
+
+/*
+ * Returns verify()'s answer after `work` (NULL: the variant's) ran twice. Reads the placement
+ * unless it is NULL.
+ */
 static const char *live(struct world *w, void (*work)(void *, struct worker *),
 			struct placement *placement)
 {
-	const struct ops *v = &numa_benchmark.ops;
+	const struct ops *v = ops_of(w->trial.variant);
 	const char *wrong;
 	struct result result = { 0 };
 	unsigned culprit;
@@ -86,7 +103,9 @@ static const char *live(struct world *w, void (*work)(void *, struct worker *),
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < w->trial.threads; i++)
 			team_worker(w->trial.team, i)->count = 1 + round * 2;
-		team_run(w->trial.team, work, state);
+		if (v->reset)
+			v->reset(state);
+		team_run(w->trial.team, work ? work : v->work, state);
 		v->collect(state, &w->trial, &result);
 	}
 	assert_true(result.reports >= ROUNDS);
@@ -129,7 +148,7 @@ static int every_variant_and_kernel(struct team *team, void *machine)
 			     i += STRIDE) {
 				settle(&w, m, team, v->name, kernel, sizes[i / MOST_THREADS],
 				       1 + (unsigned)i % MOST_THREADS);
-				assert_null(live(&w, numa_benchmark.ops.work, NULL));
+				assert_null(live(&w, NULL, NULL));
 			}
 	return 0;
 }
@@ -138,6 +157,12 @@ static void test_every_variant_and_kernel_is_right(void **state)
 {
 	(void)state;
 	in_team(every_variant_and_kernel);
+}
+
+/* Nobody is the user of pages that are dealt out anew in each pass. */
+static bool dealt(const struct variant *v)
+{
+	return strcmp(v->name, "static-dynamic") == 0;
 }
 
 /* All pages are touched, counted, and on the node that was claimed for them. */
@@ -150,12 +175,12 @@ static int all_pages(struct team *team, void *machine)
 
 	for (const struct variant *v = numa_benchmark.variants; v->name; v++) {
 		settle(&w, m, team, v->name, TRIAD, bytes, 2);
-		assert_null(live(&w, numa_benchmark.ops.work, &p));
+		assert_null(live(&w, NULL, &p));
 		assert_int_equal(p.pages, 3 * 42);
 		assert_int_equal(p.unmapped, 0);
 		assert_int_equal(p.misplaced, 0);
 		/* in each array, the page on the border between the two workers has no user */
-		assert_true(p.how != PLACEMENT_VERIFIED ||
+		assert_true(p.how != PLACEMENT_VERIFIED || dealt(v) ||
 			    (p.used >= 3 * 41 && (m->nodes > 1 || p.local == p.used)));
 		placement_free(&p);
 	}
@@ -174,6 +199,17 @@ static void nothing(void *state, struct worker *self)
 	self->done = self->count;
 }
 
+/* Takes a chunk of the first pass away before the loop begins: who comes first surely gets one. */
+static void all_but_some(void *state, struct worker *self)
+{
+	const struct variant *v = numa_benchmark.variants;
+
+	while (strcmp(v->name, "static-dynamic"))
+		v++;
+	atomic_fetch_add(&((struct state *)state)->arrays.loop.counter[0].taken, 1);
+	v->ops->work(state, self);
+}
+
 static int lies(struct team *team, void *machine)
 {
 	struct world w;
@@ -190,6 +226,24 @@ static void test_what_was_not_stored_is_noticed(void **state)
 {
 	(void)state;
 	in_team(lies);
+}
+
+static int a_chunk_is_left_out(struct team *team, void *machine)
+{
+	struct world w;
+	const char *wrong;
+
+	settle(&w, machine, team, "static-dynamic", SUM, 1 << 16, 2);
+	wrong = live(&w, all_but_some, NULL);
+	assert_non_null(wrong);
+	assert_non_null(strstr(wrong, "all workers summed "));
+	return 0;
+}
+
+static void test_a_chunk_that_is_left_out_is_noticed(void **state)
+{
+	(void)state;
+	in_team(a_chunk_is_left_out);
 }
 
 static double amount(const char *metric, const struct trial *t)
@@ -231,19 +285,24 @@ static void test_bytes_are_counted_with_and_without_allocation(void **state)
 
 /*
  * On any machine three arrays fit into memory. If memory allows, an array is at least 4 times the
- * last cache; and if it allows both, the arrays of all placements fit together.
+ * caches of all cores, in quick larger than them; and if it allows both, the arrays of all
+ * placements fit together.
  */
 static void test_automatic_size_suits_the_machine(void **state)
 {
 	static const struct {
 		const char *machine; /* for hwloc, 1 GB is 10^9 bytes */
-		uint64_t memory, mib;
+		uint64_t memory, mib, quick_mib;
 	} rows[] = {
-		{ "node:2(memory=16GB) core:8 pu:1", UINT64_C(32000000000), 1024 },
-		{ "node:1(memory=1GB) l3:1(size=32MB) core:2 pu:1", UINT64_C(1000000000), 128 },
+		{ "node:2(memory=16GB) core:8 pu:1", UINT64_C(32000000000), 512, 128 },
+		{ "node:1(memory=1GB) l3:1(size=32MB) core:2 pu:1", UINT64_C(1000000000), 128,
+		  128 },
 		{ "node:8(memory=256GB) l3:1(size=256MB) core:16 pu:2", UINT64_C(2048000000000),
-		  8192 },
-		{ "node:1(memory=2GB) l3:1(size=1GB) core:4 pu:1", UINT64_C(2000000000), 256 },
+		  8192, 2048 },
+		{ "node:1(memory=2GB) l3:1(size=1GB) core:4 pu:1", UINT64_C(2000000000), 256, 256 },
+		/* 16 caches of 32 MB: 4 times one of them is a quarter of their sum */
+		{ "node:1(memory=24GB) l3:16(size=32MB) core:4 pu:1", UINT64_C(24000000000), 2048,
+		  512 },
 	};
 	const char *error;
 
@@ -255,6 +314,9 @@ static void test_automatic_size_suits_the_machine(void **state)
 		assert_non_null(m);
 		size = numa_benchmark.parameters[BYTES].automatic(m, STANDARD);
 		assert_int_equal(size, rows[i].mib << 20);
+		assert_true(3 * size <= rows[i].memory);
+		size = numa_benchmark.parameters[BYTES].automatic(m, QUICK);
+		assert_int_equal(size, rows[i].quick_mib << 20);
 		assert_true(3 * size <= rows[i].memory);
 		machine_close(m);
 	}
@@ -281,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_every_variant_and_kernel_is_right),
 		cmocka_unit_test(test_all_pages_lie_where_they_are_claimed),
 		cmocka_unit_test(test_what_was_not_stored_is_noticed),
+		cmocka_unit_test(test_a_chunk_that_is_left_out_is_noticed),
 		cmocka_unit_test(test_bytes_are_counted_with_and_without_allocation),
 		cmocka_unit_test(test_automatic_size_suits_the_machine),
 		cmocka_unit_test(test_what_is_too_small_is_refused),

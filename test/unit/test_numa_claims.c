@@ -21,7 +21,7 @@
 #include "machine/topology/topology.h"
 
 /* The order of the parameters, as numa.c has it. */
-enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, PARAMETERS };
+enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, CHUNK, PARAMETERS };
 enum {
 	THREADS = 4,
 	NODES = 3,
@@ -162,6 +162,17 @@ static void fault_in(struct region *r, int toucher)
 	}
 }
 
+/* Workers run one after the other. */
+void team_barrier(struct team *t)
+{
+	(void)t;
+}
+
+void report_by_worker(struct result *r, unsigned metric, unsigned worker, double value)
+{
+	(void)r, (void)metric, (void)worker, (void)value;
+}
+
 void team_run(struct team *t, void (*task)(void *, struct worker *), void *argument)
 {
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -175,11 +186,20 @@ void team_run(struct team *t, void (*task)(void *, struct worker *), void *argum
 static const struct expectation {
 	const char *variant;
 	int to;
-	enum { ON_FIRST, WITH_USER, ON_TARGET, EVENLY, ANYHOW } where;
+	enum { ON_FIRST, WITH_USER, ON_TARGET, EVENLY, ANYHOW, BY_PART } where;
 } expectations[] = {
-	{ "single", 0, ON_FIRST },   { "random", 0, ANYHOW },	 { "static", 0, WITH_USER },
-	{ "interleave", 0, EVENLY }, { "bind", 0, ON_TARGET },	 { "bind", 2, ON_TARGET },
-	{ "migrate", 0, WITH_USER }, { "matrix", 1, ON_TARGET }, { "matrix", 2, ON_TARGET },
+	{ "single", 0, ON_FIRST },
+	{ "random", 0, ANYHOW },
+	{ "static", 0, WITH_USER },
+	{ "interleave", 0, EVENLY },
+	{ "bind", 0, ON_TARGET },
+	{ "bind", 2, ON_TARGET },
+	{ "migrate", 0, WITH_USER },
+	{ "matrix", 1, ON_TARGET },
+	{ "matrix", 2, ON_TARGET },
+	/* workers run one after the other: the first takes all chunks */
+	{ "static-dynamic", 0, BY_PART },
+	{ "dynamic-static", 0, ON_FIRST },
 };
 
 static int node_expected(const struct expectation *e, const struct region *r, size_t page)
@@ -194,12 +214,16 @@ static int node_expected(const struct expectation *e, const struct region *r, si
 	case EVENLY:
 		return (int)(page % NODES);
 	case ANYHOW:
+	case BY_PART:
 		break;
 	}
 	return r->node[page];
 }
 
-/* A page may lack a user, or a home, only on a border between two workers: one page at most. */
+/*
+ * A page may lack a user, or a home, only on a border between two workers: one page at most. No
+ * page has a user if its chunks are dealt out anew in each pass.
+ */
 static void check(const struct expectation *e, const struct region *r, unsigned counts[NODES])
 {
 	unsigned unused = 0, unclaimed = 0;
@@ -214,10 +238,13 @@ static void check(const struct expectation *e, const struct region *r, unsigned 
 		if (r->user[page] != ANY_NODE)
 			assert_int_equal(node_expected(e, r, page), r->node[page]);
 	}
-	assert_true(unused < THREADS);
+	if (e->where == BY_PART)
+		assert_int_equal(unused, pages_of(r));
+	else
+		assert_true(unused < THREADS);
 	assert_true(r->even == (e->where == EVENLY));
 	assert_true(r->even ? unclaimed == pages_of(r) : unclaimed < THREADS);
-	assert_true(e->where == WITH_USER || r->even || unclaimed == 0);
+	assert_true(e->where == WITH_USER || e->where == BY_PART || r->even || unclaimed == 0);
 }
 
 /*
@@ -230,17 +257,22 @@ static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 	const char *error;
 	struct machine *m = machine_open("node:2 core:2 pu:1", &error);
 	static const struct place place[THREADS] = { { 0, 0 }, { 1, 0 }, { 2, 1 }, { 3, 1 } };
+	const struct ops *ops;
 	unsigned v = 0, counts[2][NODES] = { { 0 } };
 
 	assert_non_null(m);
 	while (strcmp(numa_benchmark.variants[v].name, e->variant))
 		v++;
+	ops = numa_benchmark.variants[v].ops;
+	if (!ops)
+		ops = &numa_benchmark.ops;
 	for (unsigned allocation = 0; allocation < 2; allocation++) {
 		struct arena arena = { .regions = 0 };
 		struct team team = { .arena = &arena };
 		union value value[PARAMETERS] = { [KERNEL].choice = TRIAD,
 						  [BYTES].count = 317 * PAGE + 3 * 64 + 8,
-						  [TO].count = (uint64_t)e->to };
+						  [TO].count = (uint64_t)e->to,
+						  [CHUNK].count = 3 * ELEMENTS_OF_PAGE };
 		struct trial t = { .benchmark = &numa_benchmark,
 				   .variant = &numa_benchmark.variants[v],
 				   .value = value,
@@ -257,15 +289,15 @@ static void test_pages_come_to_lie_where_they_are_claimed(void **state)
 			team.worker[i] = (struct worker){
 				.index = i, .threads = THREADS, .place = place[i], .count = 1
 			};
-		s = numa_benchmark.ops.prepare(&t);
+		s = ops->prepare(&t);
 		assert_non_null(s);
-		team_run(&team, numa_benchmark.ops.enter, s);
+		team_run(&team, ops->enter, s);
 		assert_int_equal(arena.regions, 3);
 		for (unsigned r = 0; r < arena.regions; r++)
 			check(e, arena.region[r], counts[allocation]);
-		team_run(&team, numa_benchmark.ops.work, s);
-		assert_null(numa_benchmark.ops.verify(s, &t));
-		numa_benchmark.ops.release(s);
+		team_run(&team, ops->work, s);
+		assert_null(ops->verify(s, &t));
+		ops->release(s);
 		for (unsigned r = 0; r < arena.regions; r++)
 			free(arena.region[r]);
 	}

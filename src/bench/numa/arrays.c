@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
@@ -46,6 +47,9 @@ static void touch(const struct arrays *a, unsigned array, unsigned worker)
 			if (dealt(a, array, g) == worker)
 				contents_fill(array, base, elements_before(a, g),
 					      elements_before(a, g + 1));
+		return;
+	case AS_DEALT: /* all arrays in one loop: touch_dealt() */
+		return;
 	}
 }
 
@@ -79,6 +83,8 @@ static void claim_touched(const struct arrays *a, unsigned array, const struct t
 {
 	struct region *region = a->region[array];
 
+	if (a->rule->touch == AS_DEALT)
+		return; /* claimed when it is known who took which chunk */
 	if (a->rule->moved || a->rule->touch == EACH_ITS_PART) {
 		claim_by_part(a, region_home, region, t);
 		return;
@@ -97,7 +103,8 @@ static int place(const struct arrays *a, unsigned array, const struct trial *t, 
 {
 	struct region *region = a->region[array];
 
-	claim_by_part(a, region_user, region, t);
+	if (!a->rule->dealt)
+		claim_by_part(a, region_user, region, t);
 	switch (a->rule->policy) {
 	case BIND:
 		claim_elements(region, region_home, 0, a->elements, node);
@@ -138,6 +145,45 @@ static int move(struct arrays *a, const struct trial *t)
 	return 0;
 }
 
+/* ---- dealt ---- */
+
+struct dealing {
+	struct arrays *arrays;
+	unsigned *taker; /* by chunk: the worker that took it */
+};
+
+static void touch_dealt(void *argument, struct worker *self)
+{
+	const struct dealing *d = argument;
+	struct arrays *a = d->arrays;
+	size_t chunk;
+
+	while (dealt_next(&a->loop, 0, &chunk)) {
+		d->taker[chunk] = self->index;
+		for (unsigned array = 0; array < ARRAYS; array++)
+			if (a->base[array])
+				contents_fill(array, a->base[array], dealt_begin(&a->loop, chunk),
+					      dealt_begin(&a->loop, chunk + 1));
+	}
+}
+
+/* Touches the pages, and claims those that lie within a chunk for the node of its taker. */
+static int deal(struct arrays *a, const struct trial *t)
+{
+	const size_t chunks = dealt_chunks(&a->loop);
+	struct dealing d = { a, malloc(chunks * sizeof(*d.taker)) };
+
+	if (!d.taker)
+		return -1;
+	team_run(t->team, touch_dealt, &d);
+	for (unsigned array = 0; array < ARRAYS; array++)
+		for (size_t c = 0; a->region[array] && c < chunks; c++)
+			claim_elements(a->region[array], region_home, dealt_begin(&a->loop, c),
+				       dealt_begin(&a->loop, c + 1), t->place[d.taker[c]].node);
+	free(d.taker);
+	return 0;
+}
+
 static bool uses(const struct kernel *k, unsigned array)
 {
 	return array == RESULT ? k->writes : array < k->reads;
@@ -159,5 +205,8 @@ int arrays_place(struct arrays *a, const struct trial *t, const struct kernel *k
 	for (unsigned array = 0; array < ARRAYS; array++)
 		if (a->region[array] && place(a, array, t, node))
 			return -1;
+	a->touched = a->rule->moved || a->rule->touch == AS_DEALT;
+	if (a->rule->touch == AS_DEALT)
+		return deal(a, t);
 	return a->rule->moved ? move(a, t) : 0;
 }

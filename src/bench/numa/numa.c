@@ -8,17 +8,16 @@
  * Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes the times of single, random
  * and static were 2.65 : 1.47 : 1.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/numa/arrays.h"
 #include "bench/numa/size.h"
+#include "bench/numa/state.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/random.h"
 #include "machine/topology/topology.h"
 
-enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO };
+enum { KERNEL, BYTES, PAGES, THREADS_ON, FROM, TO, CHUNK };
 static const struct parameter parameters[] = {
 	[KERNEL] = { "kernel", NULL,
 		     "what is done with the arrays; -nt: with non-temporal stores, which bypass "
@@ -26,7 +25,7 @@ static const struct parameter parameters[] = {
 		     P_CHOICE, .choices = KERNEL_CHOICES,
 		     .value = { "sum", "sum,triad", "sum-scalar" } },
 	[BYTES] = { "size", "B", "size of each array; a kernel has 1 to 3", P_SIZE,
-		    .value = { "128M", "auto", "8G" }, .automatic = numa_size },
+		    .value = { "auto", "auto", "8G" }, .automatic = numa_size },
 	[PAGES] = { "pages", NULL, "pages of the arrays", P_CHOICE, .choices = PAGES_CHOICES,
 		    .value = { "base", "base,thp" } },
 	[THREADS_ON] = { "layout", NULL, "threads on each node", P_LAYOUT,
@@ -34,6 +33,9 @@ static const struct parameter parameters[] = {
 	[FROM] = { "from", NULL, "node of the threads, in the matrix", P_LAYOUT,
 		   .value = { "each" } },
 	[TO] = { "to", NULL, "node of the memory", P_NODE, .value = { "all" } },
+	[CHUNK] = { "chunk", NULL,
+		    "iterations (elements) that a thread takes at once: schedule(dynamic, chunk)",
+		    P_COUNT, .value = { "6144" }, .curve = true },
 	{ 0 }
 };
 
@@ -41,7 +43,7 @@ static double bytes_asked_for(const struct trial *);
 static double bytes_with_allocation(const struct trial *);
 static double operations(const struct trial *);
 
-enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK };
+enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK, TAKEN };
 static const struct metric metrics[] = {
 	[BANDWIDTH] = { "bandwidth", "B/s", "bytes that the kernel reads and writes",
 			HIGHER_IS_BETTER, .amount = bytes_asked_for },
@@ -57,6 +59,8 @@ static const struct metric metrics[] = {
 		      .better = NEITHER_IS_BETTER },
 	[STUCK] = { "stuck", "page", "pages that would not move to the node that uses them",
 		    .better = LOWER_IS_BETTER },
+	[TAKEN] = { "imbalance", "1", "most chunks that a thread took over the mean",
+		    LOWER_IS_BETTER, .kind = M_IMBALANCE },
 	TIME_METRIC("pass"),
 	{ 0 }
 };
@@ -66,22 +70,9 @@ static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
 			 by_part = { EACH_ITS_PART, BY_TOUCH, false },
 			 interleave = { EACH_ITS_PART, INTERLEAVE, false },
 			 bound = { EACH_ITS_PART, BIND, false },
-			 migrate = { FIRST_ALL, BY_TOUCH, true };
-
-/* A worker's results of a sample. */
-struct own {
-	_Alignas(APART) double sum; /* over all passes */
-	uint64_t passes;
-	size_t wrong; /* first wrong element of its part; the part's end: none */
-};
-
-struct state {
-	const struct kernel *kernel;
-	stream *run;
-	unsigned width;
-	struct arrays arrays;
-	struct own own[]; /* by worker */
-};
+			 migrate = { FIRST_ALL, BY_TOUCH, true },
+			 then_dealt = { EACH_ITS_PART, BY_TOUCH, false, .dealt = true },
+			 dealt_before = { AS_DEALT, BY_TOUCH, false };
 
 static const struct kernel *kernel_of(const struct trial *trial)
 {
@@ -154,11 +145,14 @@ static void *prepare(const struct trial *trial)
 	s->kernel = kernel;
 	s->run = run;
 	s->width = isa_width(set);
+	s->team = trial->team;
 	s->arrays = (struct arrays){ .rule = trial->variant->data,
 				     .elements = elements_of(trial),
 				     .line = trial->machine->line / sizeof(double),
 				     .threads = trial->threads,
-				     .seed = random_mix(trial->seed + trial->allocation) };
+				     .seed = random_mix(trial->seed + trial->allocation),
+				     .loop = { .elements = elements_of(trial),
+					       .chunk = trial->value[CHUNK].count } };
 	if (!arrays_place(&s->arrays, trial, kernel, trial->value[PAGES].choice,
 			  (int)trial->value[TO].count))
 		return s;
@@ -170,7 +164,7 @@ static void enter(void *state, struct worker *self)
 {
 	const struct arrays *a = &((struct state *)state)->arrays;
 
-	if (!a->rule->moved)
+	if (!a->touched)
 		arrays_touch(a, self->index);
 }
 
@@ -192,58 +186,47 @@ static void work(void *state, struct worker *self)
 	own->passes = self->done = self->count;
 }
 
+static void reset_dealt(void *state)
+{
+	dealt_reset(&((struct state *)state)->arrays.loop);
+}
+
+/* A pass is a loop of OpenMP, with the barrier at its end. */
+static void work_dealt(void *state, struct worker *self)
+{
+	struct state *s = state;
+	struct arrays *a = &s->arrays;
+	uint64_t chunks = 0, pass;
+	double sum = 0;
+
+	for (pass = 0; pass < self->count; pass++) {
+		size_t chunk;
+
+		dealt_enter(&a->loop, pass, self);
+		for (; dealt_next(&a->loop, pass, &chunk); chunks++) {
+			const size_t begin = dealt_begin(&a->loop, chunk);
+
+			sum += s->run(part_of(a, RESULT, begin), part_of(a, X, begin),
+				      part_of(a, Y, begin),
+				      dealt_begin(&a->loop, chunk + 1) - begin, 1);
+		}
+		team_barrier(s->team);
+	}
+	s->own[self->index].sum = sum;
+	s->own[self->index].chunks = chunks;
+	s->own[self->index].passes = self->done = pass;
+}
+
 static void collect(void *state, const struct trial *trial, struct result *result)
 {
 	const struct state *s = state;
 
-	(void)trial;
+	for (unsigned i = 0; s->arrays.rule->dealt && i < trial->threads; i++)
+		report_by_worker(result, TAKEN, i, (double)s->own[i].chunks);
 	report(result, WIDTH, s->width);
 	report(result, GRANULE, (double)s->arrays.granule);
 	if (s->arrays.rule->moved)
 		report(result, STUCK, (double)s->arrays.stuck);
-}
-
-static void check(void *state, struct worker *self)
-{
-	struct state *s = state;
-	const double *result = s->arrays.base[RESULT];
-	const size_t end = arrays_border(&s->arrays, self->index + 1);
-	size_t i = arrays_border(&s->arrays, self->index);
-
-	while (i < end && result[i] == contents_element(s->kernel, i))
-		i++;
-	s->own[self->index].wrong = i;
-}
-
-static const char *verify(void *state, const struct trial *trial)
-{
-	/* static, because it is read after release() */
-	static _Thread_local char sentence[200];
-	struct state *s = state;
-	const struct arrays *a = &s->arrays;
-
-	if (s->kernel->writes)
-		team_run(trial->team, check, s);
-	for (unsigned i = 0; i < a->threads; i++) {
-		const size_t begin = arrays_border(a, i), end = arrays_border(a, i + 1);
-		const struct own *own = &s->own[i];
-		const double sum = contents_sum(begin, end, own->passes);
-
-		if (!s->kernel->writes && own->sum != sum) {
-			snprintf(sentence, sizeof(sentence),
-				 "worker %u summed %.17g in %llu passes, not %.17g", i, own->sum,
-				 (unsigned long long)own->passes, sum);
-			return sentence;
-		}
-		if (s->kernel->writes && own->wrong < end) {
-			snprintf(sentence, sizeof(sentence),
-				 "element %zu of the result is %.17g, not %.17g (worker %u)",
-				 own->wrong, a->base[RESULT][own->wrong],
-				 contents_element(s->kernel, own->wrong), i);
-			return sentence;
-		}
-	}
-	return NULL;
 }
 
 static struct needs needs(const struct trial *trial)
@@ -253,6 +236,8 @@ static struct needs needs(const struct trial *trial)
 	if (trial->value[BYTES].count / trial->machine->line < trial->threads)
 		return (struct needs){ .pointless = "each thread needs at least one cache line of "
 						    "the arrays; choose a larger size" };
+	if (!(trial->variant->unused & BIT(CHUNK)) && !trial->value[CHUNK].count)
+		return (struct needs){ .pointless = "--chunk: a chunk has at least one element" };
 	return (struct needs){
 		.bytes = (k->reads + k->writes) * region_takes(trial->machine,
 							       elements_of(trial) * sizeof(double),
@@ -268,21 +253,29 @@ static const struct override with_one_core[] = {
 	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } }, { 0 }
 };
 
-enum { MATRIX_ONLY = BIT(FROM) | BIT(TO) };
+enum { UNDEALT = BIT(CHUNK), MATRIX_ONLY = BIT(FROM) | BIT(TO), BY_PART = UNDEALT | MATRIX_ONLY };
+static const struct ops dealt_ops = { prepare, enter,	     reset_dealt, work_dealt,
+				      collect, state_verify, free };
 static const struct variant variants[] = {
-	{ "single", "one thread touches all pages: they lie on its node", &single, MATRIX_ONLY,
+	{ "single", "one thread touches all pages: they lie on its node", &single, BY_PART,
 	  .several_nodes = true },
 	{ "random", "threads touch granules at random (with huge pages a different experiment)",
-	  &at_random, MATRIX_ONLY, .several_nodes = true },
-	{ "static", "each thread touches what it will use", &by_part, MATRIX_ONLY, with_one_core },
+	  &at_random, BY_PART, .several_nodes = true },
+	{ "static", "each thread touches what it will use", &by_part, BY_PART, with_one_core },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
-	  MATRIX_ONLY, .several_nodes = true },
-	{ "bind", "all pages on one node, whoever touches them", &bound, BIT(FROM), with_one_core,
+	  BY_PART, .several_nodes = true },
+	{ "bind", "all pages on one node, whoever touches them", &bound, UNDEALT | BIT(FROM),
+	  with_one_core, .several_nodes = true },
+	{ "migrate", "as single, then moved to where they are used", &migrate, BY_PART,
 	  .several_nodes = true },
-	{ "migrate", "as single, then moved to where they are used", &migrate, MATRIX_ONLY,
-	  .several_nodes = true },
-	{ "matrix", "threads on one node, pages on another: node x node", &bound, BIT(THREADS_ON),
-	  .several_nodes = true },
+	{ "static-dynamic",
+	  "initialised by a loop with schedule(static), used by one with schedule(dynamic)",
+	  &then_dealt, MATRIX_ONLY, .ops = &dealt_ops, .several_nodes = true },
+	{ "dynamic-static",
+	  "initialised by a loop with schedule(dynamic), used by one with schedule(static)",
+	  &dealt_before, MATRIX_ONLY, .several_nodes = true },
+	{ "matrix", "threads on one node, pages on another: node x node", &bound,
+	  UNDEALT | BIT(THREADS_ON), .several_nodes = true },
 	{ 0 }
 };
 
@@ -300,7 +293,7 @@ const struct benchmark numa_benchmark = {
 	.metrics = metrics,
 	.counters = counters,
 	.variants = variants,
-	.ops = { prepare, enter, NULL, work, collect, verify, free },
+	.ops = { prepare, enter, NULL, work, collect, state_verify, free },
 	.roles = roles,
 	.preset = { [QUICK] = { .sample = 10e-3 }, [PAPER] = { .threads = "16" } },
 	.needs = needs,

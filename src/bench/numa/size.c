@@ -7,7 +7,8 @@
 #include "machine/topology/topology.h"
 
 #define PUBLISHED_SIZE (UINT64_C(8) << 30)
-#define PLACEMENTS     6 /* variants, without the matrix */
+#define QUICK_SIZE     (UINT64_C(128) << 20)
+#define PLACEMENTS     8 /* variants that are sampled in turn: all but the matrix */
 
 static uint64_t power_below(uint64_t bytes)
 {
@@ -34,17 +35,24 @@ static uint64_t memory_of(const struct machine *m)
 }
 
 /*
- * Small enough that the arrays of all placements, which are sampled in turn, fit into memory
- * together, and at least 4 times the last cache. If memory is too small for both, exceeding the
- * cache has priority.
+ * quick: 128 MiB, or more than all last-level caches of the machine hold together. Otherwise small
+ * enough that the arrays of all placements, which are sampled in turn, fit into memory together,
+ * and at least 4 times those caches (as STREAM's rules have it). If memory is too small for both,
+ * exceeding the caches has priority.
  */
+static uint64_t at_least(uint64_t bytes)
+{
+	return bytes < QUICK_SIZE ? QUICK_SIZE : bytes;
+}
+
 uint64_t numa_size(const struct machine *m, enum profile profile)
 {
 	const uint64_t share = memory_of(m) / 10 * 8 / ARRAYS,
-		       beyond_caches = power_above(4 * m->last_cache);
+		       beyond_caches = power_above(4 * m->all_caches);
 	uint64_t size = power_below(share / PLACEMENTS);
 
-	(void)profile;
+	if (profile == QUICK)
+		return at_least(smaller(power_below(share), power_above(m->all_caches + 1)));
 	if (size < beyond_caches)
 		size = smaller(power_below(share), beyond_caches);
 	return smaller(size, PUBLISHED_SIZE);

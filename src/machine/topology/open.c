@@ -192,6 +192,23 @@ static size_t last_cache(const struct machine *m)
 	return largest;
 }
 
+/* What all cores together may keep: an AMD socket has up to 16 L3. */
+static size_t all_caches(const struct machine *m)
+{
+	size_t most = 0;
+
+	for (hwloc_obj_type_t type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L5CACHE; type++) {
+		hwloc_obj_t cache = NULL;
+		size_t sum = 0;
+
+		while ((cache = hwloc_get_next_obj_by_type(m->topology, type, cache)))
+			if (cache->userdata)
+				sum += cache->attr->cache.size;
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
 static void read_sizes(struct machine *m)
 {
 	uint64_t huge = 0;
@@ -201,6 +218,7 @@ static void read_sizes(struct machine *m)
 	m->huge_page = (size_t)huge;
 	m->line = cache_line(m);
 	m->last_cache = last_cache(m);
+	m->all_caches = all_caches(m);
 }
 
 struct machine *machine_open(const char *description, const char **error)
