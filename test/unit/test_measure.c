@@ -19,6 +19,7 @@
 #include "harness/sample/calibrate.h"
 #include "harness/sample/series.h"
 #include "harness/judge/samples_line.h"
+#include "harness/judge/summary_samples.h"
 #include "harness/sample/storage.h"
 #include "machine/clock.h"
 #include "machine/threads/cpuset.h"
@@ -787,6 +788,43 @@ static void test_an_allocation_by_itself(void **state)
 	assert_true(series_estimate(&s, -1, NULL).value == 7);
 }
 
+/*
+ * Each batch in cycles of its own: 10, 10 and 40 have the median 10, though the medians of the
+ * times (30) and of the cycles (2) make 15.
+ */
+static void test_cycles_are_those_of_each_batch(void **state)
+{
+	struct batch batch[] = { { .estimate = 30, .cycle = 3 },
+				 { .estimate = 10, .cycle = 1 },
+				 { .estimate = 80, .cycle = 2 } };
+	struct planned planned = { .id = "" };
+	struct series s = { .planned = &planned, .batch = batch, .batches = 3 };
+
+	(void)state;
+	assert_true(fabs(30 / samples_cycle(&s, 30) - 10) < 1e-12);
+	batch[0].cycle = 0; /* the median of 10 and 40 */
+	assert_true(fabs(30 / samples_cycle(&s, 30) - 25) < 1e-12);
+	batch[1].estimate = NAN;
+	assert_true(isnan(samples_cycle(&s, 30)));
+	batch[0].cycle = 3;
+	planned.trial.oversubscribed = true;
+	assert_true(isnan(samples_cycle(&s, 30)));
+}
+
+static void test_a_batch_has_a_cycle_at_one_frequency_alone(void **state)
+{
+	const struct batch_cores slow = { 1, 1.01, 1.02 }, fast = { 0.5, 0.51, 0.52 },
+				 mixed = { 0.5, 1, 1 }, unknown = { 0, 0, 0 };
+
+	(void)state;
+	assert_true(batch_cycle(slow, slow) == 1.01);
+	assert_true(fabs(batch_cycle(fast, (struct batch_cores){ 0.5, 0.505, 0.51 }) - 0.5075) <
+		    1e-12);
+	assert_true(batch_cycle(slow, fast) == 0 && batch_cycle(fast, slow) == 0);
+	assert_true(batch_cycle(mixed, mixed) == 0);
+	assert_true(batch_cycle(unknown, unknown) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -809,6 +847,8 @@ int main(void)
 		cmocka_unit_test(test_a_deadline_is_scored_while_all_are_at_work),
 		cmocka_unit_test(test_samples_without_a_time_spoil_no_batch),
 		cmocka_unit_test(test_an_allocation_by_itself),
+		cmocka_unit_test(test_cycles_are_those_of_each_batch),
+		cmocka_unit_test(test_a_batch_has_a_cycle_at_one_frequency_alone),
 		cmocka_unit_test(test_every_pair_meets),
 		cmocka_unit_test(test_one_worker_is_no_pair),
 	};

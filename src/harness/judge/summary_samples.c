@@ -165,16 +165,17 @@ void samples_note_doubts(const struct series *s, struct verdict *v)
 			    s->duration / s->overhead);
 }
 
-double samples_cycle(const struct series *s)
+double samples_cycle(const struct series *s, double time)
 {
-	double *sorted = calloc(s->batches + 1, sizeof(*sorted)), cycle;
-	size_t n = 0;
+	double *sorted = calloc(s->batches + 1, sizeof(*sorted)), cycles;
+	size_t n = 0, known;
 
 	for (unsigned i = 0; sorted && i < s->batches; i++)
-		if (s->batch[i].cycle > 0)
-			sorted[n++] = s->batch[i].cycle;
-	statistics_sort(sorted, n);
-	cycle = n ? statistics_quantile(sorted, n, 0.5) : NAN;
+		if (s->batch[i].cycle > 0 && isfinite(s->batch[i].estimate))
+			sorted[n++] = s->batch[i].estimate / s->batch[i].cycle;
+	known = s->planned->trial.oversubscribed || 2 * n < s->batches ? 0 : n;
+	statistics_sort(sorted, known);
+	cycles = known ? statistics_quantile(sorted, known, 0.5) : NAN;
 	free(sorted);
-	return cycle;
+	return time / cycles;
 }

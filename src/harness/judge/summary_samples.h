@@ -15,8 +15,13 @@ void samples_spread(const struct series *, json_t *line);
 /* Notes what makes the samples' times doubtful. */
 void samples_note_doubts(const struct series *, struct verdict *);
 
-/* Medians: s between the first start and the last, s per core cycle; NAN: unknown. */
+/* Median s between the first start and the last; NAN: unknown. */
 double samples_skew(const struct series *);
-double samples_cycle(const struct series *);
+/*
+ * s per core cycle, so that `time` (the trial's) over it is the median of the batches' times, each
+ * in cycles of its own. NAN where fewer than half of the batches know their cycle, and where
+ * threads outnumber CPUs: a unit's time is then mostly that of waiting for one.
+ */
+double samples_cycle(const struct series *, double time);
 
 #endif

@@ -15,6 +15,8 @@
 
 #define CHAIN 49152 /* links: about 16 us */
 
+#define SAME 1.05 /* cycles: a core whose frequency changes by less keeps it */
+
 /* All workers measure their core's cycle at once, so that as many cores are busy as in samples. */
 struct cycles {
 	double of[1024];
@@ -28,7 +30,7 @@ static void time_cycle(void *argument, struct worker *w)
 		c->of[w->index] = clock_cycle(CHAIN);
 }
 
-static double median_cycle(struct team *team)
+static struct batch_cores core_cycles(struct team *team)
 {
 	struct cycles c;
 	size_t n = team_threads(team);
@@ -38,7 +40,14 @@ static double median_cycle(struct team *team)
 	watchdog_back();
 	n = n < sizeof(c.of) / sizeof(*c.of) ? n : sizeof(c.of) / sizeof(*c.of);
 	statistics_sort(c.of, n);
-	return statistics_quantile(c.of, n, 0.5);
+	return (struct batch_cores){ c.of[0], statistics_quantile(c.of, n, 0.5), c.of[n - 1] };
+}
+
+double batch_cycle(struct batch_cores before, struct batch_cores after)
+{
+	const double least = fmin(before.least, after.least), most = fmax(before.most, after.most);
+
+	return least > 0 && most <= SAME * least ? (before.median + after.median) / 2 : 0;
 }
 
 static struct batch *new_batch(struct series *s)
@@ -117,6 +126,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	struct noise unused = { 0 };
 	struct neighbours neighbours;
 	double began = clock_now();
+	struct batch_cores before;
 	struct batch *b;
 	unsigned number;
 
@@ -125,7 +135,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	b = new_batch(s);
 	number = s->batches - 1;
 	tally_begin(&s->tally, team, number);
-	b->cycle = median_cycle(team);
+	before = core_cycles(team);
 	if (warm) /* trials in between evicted its caches; starting counters does, too */
 		sample_take(s, team, &unused, sample_turn(s, 0), false);
 	enter_region(s, team);
@@ -141,6 +151,7 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	neighbours_end(&neighbours, p->cpu, p->cpus, &s->noise);
 	leave_region(s, team);
 	tally_end(&s->tally, team, number);
+	b->cycle = batch_cycle(before, core_cycles(team));
 	estimate(s, team, b, b->samples == samples);
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);

@@ -28,7 +28,8 @@ struct batch {
 	unsigned round; /* the group's sweep that it belongs to: a batch of each trial */
 	/* the median of its samples, and of those without noise; NAN if all are noisy */
 	double estimate, clean;
-	double cycle;	/* s per core cycle, measured before its samples; 0: unknown */
+	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
+	double cycle;
 	double at;	/* s from the start of the run to that of the batch */
 	uint64_t units; /* of a worker in each sample */
 };
