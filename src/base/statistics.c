@@ -4,6 +4,9 @@
 
 #include "base/statistics.h"
 
+/* The probability with which a 95 % interval may miss. */
+#define MISSES 0.05
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -41,24 +44,58 @@ double statistics_quantile_known(const double *x, const unsigned char *left_out,
 	return value;
 }
 
-bool statistics_median_interval(const double *sorted, size_t n, double *low, double *high)
+/*
+ * The greatest k for which the interval from the k-th lowest to the k-th highest of n values misses
+ * the median with a probability of at most *left, less which *left is then. 0: there is none.
+ */
+static size_t rank_of_bound(size_t n, double *left)
 {
-	/* P(X <= k) of a binomial(n, 1/2), summed in logarithms: n may be large. */
+	/* P(X < k) of a binomial(n, 1/2), summed in logarithms: n may be large. */
 	double tail = 0, term = -(double)n * M_LN2;
 	size_t k = 0;
 
-	if (n < LEAST_VALUES)
-		return false;
-	for (;; k++) {
+	while (2 * (tail + exp(term)) <= *left) {
 		tail += exp(term);
-		if (tail > 0.025)
-			break;
 		term += log((double)(n - k) / (double)(k + 1));
+		k++;
 	}
-	/*
-	 * P(X < k) <= 0.025: the interval from the k-th lowest to the k-th highest value misses the
-	 * median with a probability of at most 5 %. k > 0 since n >= LEAST_VALUES.
-	 */
+	*left -= 2 * tail;
+	return k;
+}
+
+bool statistics_median_interval(const double *sorted, size_t n, double *low, double *high)
+{
+	double left = MISSES;
+	const size_t k = rank_of_bound(n, &left);
+
+	if (!k)
+		return false;
+	*low = sorted[k - 1];
+	*high = sorted[n - k];
+	return true;
+}
+
+bool statistics_is_look(size_t n)
+{
+	while (n > LEAST_VALUES && n % 2 == 0)
+		n /= 2;
+	return n == LEAST_VALUES;
+}
+
+/*
+ * The same for the n values that there were when measuring ended, which may have ended at each look
+ * before, because the interval was narrow. What those could miss is taken from this one.
+ */
+static bool interval_after_looks(const double *sorted, size_t n, double *low, double *high)
+{
+	double left = MISSES;
+	size_t k;
+
+	for (size_t look = LEAST_VALUES; look < n; look *= 2)
+		rank_of_bound(look, &left);
+	k = rank_of_bound(n, &left);
+	if (!k)
+		return false;
 	*low = sorted[k - 1];
 	*high = sorted[n - k];
 	return true;
@@ -92,28 +129,19 @@ static size_t group_medians(const double *x, const unsigned *group, size_t n, do
 
 struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n)
 {
-	struct estimate e = { NAN, NAN, NAN };
-	double *all = calloc(n + 1, sizeof(*all)), *medians = calloc(n + 1, sizeof(*medians));
-	size_t groups, values = 0;
+	struct estimate e = UNKNOWN_ESTIMATE;
+	double *scratch = calloc(n + 1, sizeof(*scratch)),
+	       *medians = calloc(n + 1, sizeof(*medians));
 
-	if (!all || !medians)
-		goto out;
-	groups = group_medians(x, group, n, all, medians);
-	if (!groups)
-		goto out;
-	e.value = statistics_quantile(medians, groups, 0.5);
-	if (statistics_median_interval(medians, groups, &e.low, &e.high))
-		goto out;
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(x[i]))
-			all[values++] = x[i];
-	statistics_sort(all, values);
-	if (statistics_median_interval(all, values, &e.low, &e.high)) {
-		e.low = fmin(e.low, medians[0]);
-		e.high = fmax(e.high, medians[groups - 1]);
+	if (scratch && medians)
+		e.groups = (unsigned)group_medians(x, group, n, scratch, medians);
+	if (e.groups) {
+		e.value = statistics_quantile(medians, e.groups, 0.5);
+		e.least = medians[0];
+		e.most = medians[e.groups - 1];
+		interval_after_looks(medians, e.groups, &e.low, &e.high);
 	}
-out:
-	free(all);
+	free(scratch);
 	free(medians);
 	return e;
 }

@@ -450,7 +450,7 @@ static void run_failing(struct failing *f, unsigned from, uint64_t warm, bool ca
 	assert_int_equal(f->bench.diary.of[1].calls, from);
 	assert_int_equal(f->bench.diary.released, f->bench.diary.prepared);
 	assert_int_equal(f->bench.diary.verified, 0);
-	assert_true(series_converged(&f->bench.series, -1));
+	assert_true(series_converged(&f->bench.series));
 	end(&f->bench);
 }
 
@@ -774,18 +774,32 @@ static void test_one_worker_is_no_pair(void **state)
 	end(&b);
 }
 
-/* Of batches of 1, 2 and 3, and of 11, 12 and 13 in another allocation. */
-static void test_an_allocation_by_itself(void **state)
+/*
+ * Two allocations of three samples each: noisy samples do not count, unless one of the two has no
+ * others.
+ */
+static void test_noisy_samples_are_set_aside(void **state)
 {
-	struct batch batch[6];
-	struct series s = { .batch = batch, .batches = 6 };
+	double time[] = { 1, 2, 90, 11, 12, 80 };
+	unsigned char noisy[] = { 0, 0, 1, 0, 0, 1 };
+	struct batch batch[] = {
+		{ .samples = 3, .estimate = 2, .clean = 1.5 },
+		{ .first = 3, .samples = 3, .allocation = 1, .estimate = 12, .clean = 11.5 },
+	};
+	struct series s = {
+		.time = time, .noisy = noisy, .batch = batch, .batches = 2, .allocations = 2
+	};
+	struct estimate e;
 
 	(void)state;
-	for (unsigned i = 0; i < 6; i++)
-		batch[i] = (struct batch){ .allocation = i / 3, .estimate = i < 3 ? i + 1 : i + 8 };
-	assert_true(series_estimate(&s, 0, NULL).value == 2);
-	assert_true(series_estimate(&s, 1, NULL).value == 12);
-	assert_true(series_estimate(&s, -1, NULL).value == 7);
+	assert_true(series_sets_noise_aside(&s));
+	e = series_estimate(&s, NULL);
+	assert_true(e.value == 6.5 && isnan(e.low) && e.least == 1.5 && e.most == 11.5);
+	assert_int_equal(e.groups, 2);
+	noisy[3] = noisy[4] = 1;
+	assert_true(series_has_clean(&s, 0) && !series_has_clean(&s, 1));
+	assert_true(series_estimate(&s, NULL).value == 7);
+	assert_true(series_estimate(&s, (double[]){ 1, 3 }).value == 2);
 }
 
 /*
@@ -846,9 +860,9 @@ int main(void)
 		cmocka_unit_test(test_fixed_work_is_scored_until_the_first_is_done),
 		cmocka_unit_test(test_a_deadline_is_scored_while_all_are_at_work),
 		cmocka_unit_test(test_samples_without_a_time_spoil_no_batch),
-		cmocka_unit_test(test_an_allocation_by_itself),
 		cmocka_unit_test(test_cycles_are_those_of_each_batch),
 		cmocka_unit_test(test_a_batch_has_a_cycle_at_one_frequency_alone),
+		cmocka_unit_test(test_noisy_samples_are_set_aside),
 		cmocka_unit_test(test_every_pair_meets),
 		cmocka_unit_test(test_one_worker_is_no_pair),
 	};

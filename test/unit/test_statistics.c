@@ -9,9 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "base/arithmetic.h"
 #include "base/statistics.h"
+#include "cases.h"
 
 static double uniform(uint64_t *state)
 {
@@ -105,16 +108,162 @@ static void test_groups_count_alike(void **state)
 
 	(void)state;
 	assert_true(fabs(e.value - 1.105) < 1e-12);
-	assert_true(e.low <= 1.01 && e.high >= 9.3); /* holds every group's median */
-	e = estimate_grouped(x, group, 5);
-	/* too few values */
-	assert_true(fabs(e.value - (1.01 + 1.105) / 2) < 1e-12 && isnan(e.low));
+	/* three groups have a range, and no interval */
+	assert_true(isnan(e.low) && isnan(e.high) && e.groups == 3);
+	assert_true(e.least == 1.01 && e.most == 9.3);
 	e = estimate_grouped(x, (unsigned[]){ 0, 1, 2, 3, 4, 5 }, 6);
-	assert_true(e.low == 1 && e.high == 9); /* six groups: their own interval */
+	assert_true(e.low == 1 && e.high == 9 && e.groups == 6);
 	e = estimate_grouped(x, group, 0);
-	assert_true(isnan(e.value) && isnan(e.low));
+	assert_true(isnan(e.value) && isnan(e.low) && isnan(e.least) && !e.groups);
 	e = estimate_grouped((double[]){ NAN, 2 }, group, 2);
-	assert_true(e.value == 2);
+	assert_true(e.value == 2 && e.least == 2 && e.groups == 1);
+}
+
+/* What the looks may miss, by the table of the binomial distribution, is at most 5 % in all. */
+static void test_the_interval_allows_for_the_looks(void **state)
+{
+	static const struct {
+		unsigned groups, rank; /* of the lower bound */
+		double misses;
+	} looks[] = { { 6, 1, 2.0 / 64 },
+		      { 12, 2, 2 * 13.0 / 4096 },
+		      { 24, 6, 2 * 55455.0 / 16777216 },
+		      { 48, 15, 0.0055 } };
+	double x[48], sum = 0;
+	unsigned group[48];
+
+	(void)state;
+	for (unsigned i = 0; i < 48; i++)
+		x[i] = group[i] = i;
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned n = looks[i].groups;
+		const struct estimate e = estimate_grouped(x, group, n);
+
+		assert_true(statistics_is_look(n) && !statistics_is_look(n + 1));
+		assert_true(e.low == looks[i].rank - 1 && e.high == n - looks[i].rank);
+		sum += looks[i].misses;
+	}
+	assert_true(sum <= 0.05);
+	/* plain order statistics would allow more where nobody looked before */
+	assert_true(estimate_grouped(x, group, 9).low == 0);
+	assert_false(statistics_is_look(0) || statistics_is_look(3) || statistics_is_look(7));
+}
+
+/* ---- coverage, by simulation ---- */
+
+enum { MOST = 48, BATCHES = 3, SAMPLES = 5 };
+
+/* What differs from one allocation, batch or sample to the next; a share of the value. */
+struct world {
+	const char *allocation; /* how it scatters */
+	double between;		/* allocations: the scatter */
+	double drift;		/* of the machine: its deviation, which lasts for `lasts` batches */
+	double lasts;
+	double sample;
+};
+
+static double effect(const struct world *w, uint64_t *seed)
+{
+	if (!strcmp(w->allocation, "skewed"))
+		return w->between * -log(1 - uniform(seed));
+	if (!strcmp(w->allocation, "two modes"))
+		return w->between * ((uniform(seed) < 0.6 ? 0 : 4) + 0.1 * normal(seed));
+	return w->between * normal(seed);
+}
+
+/* The median of an allocation's samples. */
+static double allocation_of(const struct world *w, double *wander, uint64_t *seed)
+{
+	const double own = effect(w, seed), keeps = exp(-1 / w->lasts);
+	double x[BATCHES * SAMPLES];
+
+	for (unsigned b = 0; b < BATCHES; b++) {
+		*wander = keeps * *wander + w->drift * sqrt(1 - keeps * keeps) * normal(seed);
+		for (unsigned i = 0; i < SAMPLES; i++) /* now and then a sample is slow */
+			x[b * SAMPLES + i] = exp(own + *wander + w->sample * normal(seed) +
+						 (uniform(seed) < 0.1 ? 10 * w->sample : 0));
+	}
+	statistics_sort(x, BATCHES * SAMPLES);
+	return statistics_quantile(x, BATCHES * SAMPLES, 0.5);
+}
+
+/* What many allocations would say: the median over them. */
+static double truth_of(const struct world *w, uint64_t *seed)
+{
+	enum { MANY = 20001 };
+	double *x = calloc(MANY, sizeof(*x)), wander = 0, median;
+
+	for (unsigned i = 0; i < MANY; i++)
+		x[i] = allocation_of(w, &wander, seed);
+	statistics_sort(x, MANY);
+	median = statistics_quantile(x, MANY, 0.5);
+	free(x);
+	return median;
+}
+
+/* A trial that may take `most` allocations, and ends at the first look at which it is narrow. */
+static struct estimate simulate(const struct world *w, unsigned most, double within, uint64_t *seed)
+{
+	double x[MOST], wander = w->drift * normal(seed);
+	unsigned group[MOST];
+
+	for (unsigned n = 1;; n++) {
+		struct estimate e;
+
+		x[n - 1] = allocation_of(w, &wander, seed);
+		group[n - 1] = n - 1;
+		if (!statistics_is_look(n))
+			continue;
+		e = estimate_grouped(x, group, n);
+		if (n >= most || (e.high - e.low) / 2 <= within * e.value)
+			return e;
+	}
+}
+
+/*
+ * At least 94 of 100 intervals hold the truth in every profile, although trials end early where the
+ * interval happens to be narrow. Drift that lasts longer than a trial moves all of its allocations:
+ * no interval of one run can hold it, so it is not among these.
+ */
+static void test_intervals_cover_in_every_profile(void **state)
+{
+	static const struct {
+		unsigned most;
+		double within;
+	} profiles[] = { { 6, 0.03 }, { 24, 0.01 }, { MOST, 0.01 } };
+	static const struct world worlds[] = {
+		{ "normal", 0, 0, 1, 0.02 },	    { "normal", 0.02, 0, 1, 0.02 },
+		{ "normal", 0.005, 0.01, 1, 0.02 }, { "skewed", 0.02, 0, 1, 0.02 },
+		{ "skewed", 0.2, 0.005, 1, 0.01 },  { "two modes", 0.02, 0, 1, 0.02 },
+		{ "two modes", 0.005, 0, 1, 0.02 },
+	};
+	const unsigned turns = cases(1000);
+	const double least = 0.95 - 0.32 / sqrt(turns); /* 0.94 with all turns */
+	uint64_t seed = 11;
+
+	(void)state;
+	for (size_t j = 0; j < LENGTH(worlds); j++) {
+		const double truth = truth_of(&worlds[j], &seed);
+
+		for (size_t i = 0; i < LENGTH(profiles); i++) {
+			unsigned hit = 0, groups = 0;
+			double width = 0;
+
+			for (unsigned t = 0; t < turns; t++) {
+				const struct estimate e = simulate(&worlds[j], profiles[i].most,
+								   profiles[i].within, &seed);
+
+				hit += e.low <= truth && truth <= e.high;
+				width += (e.high - e.low) / 2 / turns;
+				groups += e.groups;
+			}
+			print_message("# %s %g, drift %g: %.1f %% covered, \u00b1%.1f %%, %.0f "
+				      "allocations\n",
+				      worlds[j].allocation, worlds[j].between, worlds[j].drift,
+				      100.0 * hit / turns, 100 * width, (double)groups / turns);
+			assert_true(hit >= least * turns);
+		}
+	}
 }
 
 /* Scatter between allocations but not within them, which an interval over batches would miss. */
@@ -233,6 +382,8 @@ int main(void)
 		cmocka_unit_test(test_interval_of_many_values),
 		cmocka_unit_test(test_mean_and_deviation),
 		cmocka_unit_test(test_groups_count_alike),
+		cmocka_unit_test(test_the_interval_allows_for_the_looks),
+		cmocka_unit_test(test_intervals_cover_in_every_profile),
 		cmocka_unit_test(test_the_interval_of_groups_covers),
 		cmocka_unit_test(test_humps),
 	};

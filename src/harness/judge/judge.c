@@ -41,9 +41,23 @@ static double reach(struct estimate e)
 	return fmax(e.value - e.low, e.high - e.value) / e.value;
 }
 
+static void judge_width(const struct series *s, struct estimate time, struct verdict *v)
+{
+	if (isfinite(time.low))
+		verdict_add(v, STATUS_UNCONVERGED,
+			    "its interval is ±%.1f %% after %u allocations of memory (target: "
+			    "±%.0f %%): give more time with --time-budget or --case-budget",
+			    100 * reach(time), time.groups, 100 * s->within);
+	else
+		verdict_add(v, STATUS_UNCONVERGED,
+			    "its time was spent after %u allocation%s of memory, and an interval "
+			    "needs %d: give more with --time-budget or --case-budget",
+			    time.groups, time.groups == 1 ? "" : "s", LEAST_VALUES);
+}
+
 static void judge_samples(const struct series *s, struct estimates time, struct verdict *v)
 {
-	const bool known = isfinite(time.all.value);
+	const bool known = isfinite(time.kept.value);
 
 	/* A series that is still ready is summarised by the watchdog: its answer is not checked. */
 	if (s->ready && s->stopped == STOPPED_BUDGET)
@@ -57,13 +71,7 @@ static void judge_samples(const struct series *s, struct estimates time, struct 
 	else if (!known)
 		verdict_add(v, STATUS_FAILED, "its work did nothing: no unit was counted");
 	else if (s->stopped == STOPPED_BUDGET)
-		verdict_add(v, STATUS_UNCONVERGED,
-			    isfinite(time.all.low)
-				    ? "stopped by the time budget at ±%.1f %% (target: 1 %%): "
-				      "give more with --time-budget or --case-budget"
-				    : "stopped by the time budget before there was an interval, "
-				      "which needs %.0f batches",
-			    isfinite(time.all.low) ? 100 * reach(time.all) : LEAST_VALUES);
+		judge_width(s, time.kept, v);
 	if (known)
 		noise_judge(s, time, v);
 	placement_note_huge(s, v);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/sample/estimates.h"
@@ -86,33 +87,73 @@ static const struct metric *metric_of(const struct ratio *r, const struct benchm
 	return NULL;
 }
 
-static struct estimate estimate_of(const struct series *s, const struct metric *m)
+/* A trial's number in a batch: the metric, or the time if it is NULL. */
+static double in_batch(const struct series *s, unsigned batch, const struct metric *m, bool aside)
 {
-	return m ? estimates_metric(s, (unsigned)(m - s->planned->trial.benchmark->metrics),
-				    estimates_time(s))
-			       .all
-		 : series_estimate(s, -1, NULL);
+	const struct trial *t = &s->planned->trial;
+	const double *value = m ? s->value[m - t->benchmark->metrics] : NULL;
+
+	if (m && m->amount)
+		return m->amount(t) / estimates_batch(s, batch, NULL, aside);
+	return m && !value ? NAN : estimates_batch(s, batch, value, aside);
+}
+
+/* The batch that a trial had in a round of the group; its number of batches if it had none. */
+static unsigned batch_of_round(const struct series *s, unsigned round)
+{
+	unsigned i = 0;
+
+	while (i < s->batches && s->batch[i].round != round)
+		i++;
+	return i;
 }
 
 /*
- * One trial's number over the other's, with an interval from the lower bound over the upper to the
- * upper over the lower. NULL if one has no number, or a wrong answer.
+ * One trial's number over the other's. Both had their batches in the same rounds, so each round has
+ * a ratio: what slows a whole round down is no part of it, and the interval is narrower than one
+ * from bound to bound.
  */
+static struct estimate estimate_ratio(const struct series *of, const struct series *to,
+				      const struct metric *m)
+{
+	const bool aside[] = { series_sets_noise_aside(of), series_sets_noise_aside(to) };
+	double *x = calloc(of->batches + 1, sizeof(*x));
+	struct estimate e = UNKNOWN_ESTIMATE;
+
+	for (unsigned i = 0; x && i < of->batches; i++) {
+		const unsigned other = batch_of_round(to, of->batch[i].round);
+
+		x[i] = other < to->batches ? log(in_batch(of, i, m, aside[0]) /
+						 in_batch(to, other, m, aside[1]))
+					   : NAN;
+	}
+	if (x)
+		e = series_estimate(of, x);
+	free(x);
+	return (struct estimate){ .value = exp(e.value),
+				  .low = exp(e.low),
+				  .high = exp(e.high),
+				  .least = exp(e.least),
+				  .most = exp(e.most),
+				  .groups = e.groups };
+}
+
+/* NULL if one has no number, or a wrong answer. */
 static json_t *ratio_json(const struct ratio *r, const struct series *s, const struct series *to)
 {
 	const struct trial *t = &s->planned->trial;
 	const struct metric *m = metric_of(r, t->benchmark);
 	const bool turned = m && m->better == HIGHER_IS_BETTER;
-	struct estimate a = estimate_of(turned ? to : s, m), b = estimate_of(turned ? s : to, m);
+	const struct estimate e = estimate_ratio(turned ? to : s, turned ? s : to, m);
 
-	if (!isfinite(a.value) || !isfinite(b.value) || s->wrong || to->wrong)
+	if (!isfinite(e.value) || s->wrong || to->wrong)
 		return NULL;
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o}", "name", r->name, "metric",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "name", r->name, "metric",
 			 m ? m->name : "time", "of", side(r, r->of, t), "to",
 			 side(r, r->to, &to->planned->trial), "parameter",
 			 ratios_parameter(r, t->benchmark), "trial", to->planned->id, "value",
-			 record_number(a.value / b.value), "ci",
-			 record_interval(a.low / b.high, a.high / b.low));
+			 record_number(e.value), "ci", record_interval(e.low, e.high), "range",
+			 estimates_range(e));
 }
 
 json_t *ratios_json(const struct series *s, const struct series *group, unsigned n)

@@ -103,7 +103,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 			  "kernel", counts_kernel_json(s), "kernel_unknown",
 			  counts_kernel_unknown_json(s), "counting", counting, "placement",
 			  placement_json(s), "noise", noise_json(s), "cycle", record_number(cycle),
-			  "cycles", record_number(time.all.value / cycle), "skew",
+			  "cycles", record_number(time.kept.value / cycle), "skew",
 			  record_number(samples_skew(s)), "group", (int)p->group, "stopped",
 			  stopped_json(s), "at", record_number(at), "elapsed",
 			  record_number(s->elapsed), "region", region_json(s)));

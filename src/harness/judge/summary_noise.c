@@ -31,23 +31,36 @@ json_t *noise_json(const struct series *s)
 			 record_number(n->wall));
 }
 
+/* Allocations in which noise has left too few samples. */
+static unsigned allocations_lost(const struct series *s)
+{
+	unsigned n = 0;
+
+	for (unsigned a = 0; a < s->allocations; a++)
+		n += !series_has_clean(s, a);
+	return n;
+}
+
+/* With the noisy samples set aside, noise is a note unless it took many of them. */
 void noise_judge(const struct series *s, struct estimates time, struct verdict *v)
 {
 	const struct noise *n = &s->noise;
-	double share = (double)noise_samples(s) / (double)s->samples,
-	       moved = fabs(time.all.value - time.clean) / time.all.value;
-	char shift[64] = ""; /* empty if all are noisy: there is nothing to compare with */
+	const double share = (double)noise_samples(s) / (double)s->samples;
+	const unsigned lost = allocations_lost(s);
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN, unknown, counts as 0 */
-	double off = fmax(n->voluntary ? 0 : n->off_cpu, isfinite(n->delay) ? n->delay : 0);
-	double lost = (s->planned->trial.floating ? steal : fmax(steal, off)) / n->wall;
+	char seen[160];
 
-	if (share <= NOISE_MOST_SAMPLES && moved <= SERIES_CONVERGED_WITHIN &&
-	    lost <= NOISE_MOST_LOST)
-		return;
-	if (isfinite(moved))
-		snprintf(shift, sizeof(shift), "; result shifted by %.1f %%", 100 * moved);
-	verdict_add(v, STATUS_NOISY,
-		    "%.0f %% of samples disturbed: %" PRIu64 " preemptions, %" PRIu64
-		    " migrations, %.2g s off CPU, %.2g s stolen%s",
-		    100 * share, n->involuntary, n->migrations, n->off_cpu, steal, shift);
+	snprintf(seen, sizeof(seen),
+		 "%.0f %% of samples disturbed: %" PRIu64 " preemptions, %" PRIu64
+		 " migrations, %.2g s off CPU, %.2g s stolen",
+		 100 * share, n->involuntary, n->migrations, n->off_cpu, steal);
+	if (lost)
+		verdict_add(v, STATUS_NOISY,
+			    "%s; too few others in %u of %u allocations to set them aside", seen,
+			    lost, s->allocations);
+	else if (steal > NOISE_MOST_STOLEN * n->wall)
+		verdict_add(v, STATUS_NOISY, "%s", seen);
+	else if (share > NOISE_MOST_SAMPLES)
+		verdict_add(v, STATUS_OK, "%s; set aside, they shift the result by %.1f %%", seen,
+			    100 * fabs(time.all / time.kept.value - 1));
 }

@@ -9,11 +9,12 @@
 #include "harness/judge/verdict.h"
 
 /*
- * A trial is noisy if more than NOISE_MOST_SAMPLES of its samples are, if more than NOISE_MOST_LOST
- * of its time was lost, or if noisy samples shift its result by more than SERIES_CONVERGED_WITHIN.
+ * A trial is noisy if noise may have moved its result: if noisy samples can't be set aside because
+ * an allocation has too few others, or if the host stole more than NOISE_MOST_STOLEN of its time,
+ * which no sample shows. More than NOISE_MOST_SAMPLES of noisy samples are worth a note.
  */
+#define NOISE_MOST_STOLEN  0.1
 #define NOISE_MOST_SAMPLES 0.1
-#define NOISE_MOST_LOST	   0.02
 
 size_t noise_samples(const struct series *); /* that are noisy */
 json_t *noise_json(const struct series *);   /* `noise` of the trial line */

@@ -36,7 +36,9 @@ static void note_modes(const struct series *s, const double *sorted, size_t low,
 
 	snprintf(unit, sizeof(unit), "s/%s", s->planned->trial.benchmark->unit.name);
 	verdict_add(
-		v, STATUS_OK, "bimodal: %s (%.0f %% of samples) and %s (%.0f %%)",
+		v, STATUS_BIMODAL,
+		"its samples have two modes: %s (%.0f %%) and %s (%.0f %%), of which its value "
+		"is between or only one",
 		quantity_show(statistics_quantile(sorted, low, 0.5), unit, lower, sizeof(lower)),
 		100 * (double)low / (double)n,
 		quantity_show(statistics_quantile(sorted + low, n - low, 0.5), unit, upper,

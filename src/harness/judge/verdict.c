@@ -7,6 +7,7 @@
 
 const char *const status_names[STATUSES] = { [STATUS_OK] = "ok",
 					     [STATUS_UNCONVERGED] = "unconverged",
+					     [STATUS_BIMODAL] = "bimodal",
 					     [STATUS_NOISY] = "noisy",
 					     [STATUS_INTERRUPTED] = "interrupted",
 					     [STATUS_MISPLACED] = "misplaced",

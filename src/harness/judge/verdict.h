@@ -7,11 +7,12 @@
 
 /*
  * From the best to the gravest: a trial has the gravest that holds. Noise outranks a wide interval,
- * which readers see for themselves.
+ * which readers see for themselves, and two modes, which it may have made.
  */
 enum status {
 	STATUS_OK,
 	STATUS_UNCONVERGED,
+	STATUS_BIMODAL,
 	STATUS_NOISY,
 	STATUS_INTERRUPTED,
 	STATUS_MISPLACED,

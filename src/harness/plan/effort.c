@@ -4,15 +4,17 @@
 #include "harness/plan/effort.h"
 #include "base/statistics.h"
 
-/* s; 0: no bound */
 static const struct {
-	double time, one;     /* the whole command; one trial */
-	unsigned allocations; /* at least */
+	double time, one; /* s, of the whole command and of one trial; 0: no bound */
+	double within;	  /* how wide half an interval may be, relative to the value */
 } efforts[PROFILES] = {
-	[QUICK] = { 60, 4, 2 },
-	[STANDARD] = { 0, 4, 3 },
-	[PAPER] = { 0, 60, 5 },
+	[QUICK] = { 60, 4, 0.03 },
+	[STANDARD] = { 0, 4, 0.01 },
+	[PAPER] = { 0, 60, 0.01 },
 };
+
+/* s: an allocation should have at least so much of a trial's time, if there are to be more. */
+#define ALLOCATION 0.1
 
 /* Whether the profile bounds the whole command, and the user gave no option for how long. */
 static bool is_bounded(const struct options *o)
@@ -33,14 +35,16 @@ double effort_case(const struct options *o)
 	return is_bounded(o) || efforts[o->profile].time <= 0 ? efforts[o->profile].one : 0;
 }
 
-unsigned effort_allocations(const struct options *o, unsigned repeats)
+double effort_within(const struct options *o)
 {
-	const unsigned allocations = efforts[o->profile].allocations;
-
-	return repeats && repeats < allocations ? repeats : allocations;
+	return efforts[o->profile].within;
 }
 
-unsigned effort_batches(unsigned allocations)
+unsigned effort_allocations(double seconds)
 {
-	return (LEAST_VALUES + allocations - 1) / allocations;
+	unsigned n = LEAST_VALUES;
+
+	while (n < MOST_ALLOCATIONS && seconds >= 2 * n * ALLOCATION)
+		n *= 2;
+	return n;
 }

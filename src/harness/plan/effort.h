@@ -7,9 +7,11 @@
 
 double effort_time(const struct options *); /* s, of the whole command; 0: no bound */
 double effort_case(const struct options *); /* s, of one trial; 0: no bound */
-/* The fewest allocations of a trial; at most its samples (`repeats`; 0: no fixed number). */
-unsigned effort_allocations(const struct options *, unsigned repeats);
-/* The fewest batches in each of so many allocations: enough for an interval over all of them. */
-unsigned effort_batches(unsigned allocations);
+/* A trial has converged if half its interval's width is within this share of the value. */
+double effort_within(const struct options *);
+/* How many allocations a trial of so many seconds is to have: a look (base/statistics.h). */
+unsigned effort_allocations(double seconds);
+
+enum { MOST_ALLOCATIONS = 48 };
 
 #endif

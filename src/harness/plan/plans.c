@@ -4,6 +4,7 @@
 
 #include "harness/plan/effort.h"
 #include "harness/plan/plans.h"
+#include "base/statistics.h"
 #include "base/message.h"
 
 static int make_all(struct plans *p, const struct benchmark *const *table, const struct options *o,
@@ -68,11 +69,9 @@ unsigned plans_threads(const struct plans *p)
 /* s of one trial: for its fixed number of samples; else its budget, or the least that it needs. */
 static double seconds_of(const struct planned *p, const struct options *o)
 {
-	const unsigned allocations = effort_allocations(o, 0);
-
 	if (p->repeats)
 		return p->repeats * fmax(p->sample, plan_tournament(p));
-	return fmax(effort_case(o), effort_batches(allocations) * allocations * plan_tournament(p));
+	return fmax(effort_case(o), LEAST_VALUES * plan_tournament(p));
 }
 
 /* Whether the length of samples is unknown: their work is fixed, or ends by itself. */

@@ -35,6 +35,7 @@ static void open_series(struct alternation *a, struct planned *p)
 	if (!all_open(s, p, r->counting))
 		return;
 	s->overhead = r->clock.overhead;
+	s->within = effort_within(r->options);
 	if (regions_has(&r->regions, p)) {
 		s->markers = r->regions.markers;
 		s->region = p->region;
@@ -44,10 +45,10 @@ static void open_series(struct alternation *a, struct planned *p)
 	a->n++;
 }
 
-/* One batch for each pass of the counters and one without; at least enough for an interval. */
+/* One batch; with counters one for each of their passes, and one without. */
 static unsigned least_sweeps(const struct alternation *a)
 {
-	unsigned sweeps = effort_batches(a->allocations);
+	unsigned sweeps = 1;
 
 	for (unsigned i = 0; i < a->n; i++)
 		sweeps = a->series[i].tally.passes >= sweeps ? a->series[i].tally.passes + 1
@@ -63,8 +64,10 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 	*a = (struct alternation){ .run = r,
 				   .repeats = p->repeats,
 				   .at = budget_elapsed(&r->budget),
-				   .end = budget_now(&r->budget) + share,
-				   .allocations = effort_allocations(r->options, p->repeats) };
+				   .began = budget_now(&r->budget) };
+	a->end = a->began + share;
+	a->allocations = p->repeats ? (unsigned)fmin(p->repeats, LEAST_VALUES)
+				    : effort_allocations(share / n);
 	a->series = calloc(n, sizeof(*a->series));
 	if (agree_any(r->ranks, !a->series) || !a->series)
 		return -1;

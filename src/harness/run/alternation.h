@@ -13,9 +13,9 @@ struct alternation {
 	unsigned n;
 	unsigned told;	      /* trials whose lines are in the record */
 	unsigned repeats;     /* samples of each trial; 0: until the result is known */
-	double end;	      /* budget_now() when its share is spent */
+	double began, end;    /* budget_now() at the start, and when its share is spent */
 	double batch;	      /* s: target length of a batch */
-	unsigned allocations; /* at least */
+	unsigned allocations; /* among which the share is divided */
 	unsigned round;	      /* sweeps taken, in all allocations */
 	unsigned sweeps;      /* batches of each trial in an allocation, at least */
 	double at;	      /* s from the start of the run to that of the group */

@@ -18,10 +18,13 @@ char *shown_interval(const json_t *metric, char text[SHOWN_ROOM])
 	const double value = record_real(json_object_get(metric, "value")),
 		     low = record_real(json_array_get(ci, 0)),
 		     high = record_real(json_array_get(ci, 1)),
+		     of = record_real(json_object_get(json_object_get(metric, "range"), "of")),
 		     share = 100 * fmax(value - low, high - value) / fabs(value);
 
 	if (isfinite(share))
 		snprintf(text, SHOWN_ROOM, "±%.*f %%", share < 99.95 ? 1 : 0, share);
+	else if (isfinite(of))
+		snprintf(text, SHOWN_ROOM, "range of %.0f", of);
 	else
 		snprintf(text, SHOWN_ROOM, "-");
 	return text;

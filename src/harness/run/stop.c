@@ -1,50 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "harness/plan/effort.h"
 #include "harness/run/stop.h"
 #include "kit/agree.h"
 
 /* Ranks have to agree on this: they have the same samples, but perhaps not the same libm. */
-bool stop_converged(const struct alternation *a, int allocation)
+static bool converged(const struct alternation *a)
 {
 	bool wanting = false;
 
 	for (unsigned i = 0; i < a->n && !wanting; i++)
-		wanting = a->series[i].batches && !series_converged(&a->series[i], allocation);
+		wanting = a->series[i].batches && !series_converged(&a->series[i]);
 	return !agree_any(a->run->ranks, wanting);
 }
 
-/* Whether the share is spent, or another allocation as long as the last would end too late. */
-static bool spent(const struct alternation *a, bool enough, double began)
+/*
+ * The next look has twice as many allocations, which take as long again as those until now. If
+ * there is no time for them, more than these would be of no use: only at looks do intervals become
+ * narrower.
+ */
+static bool has_time_to_double(const struct alternation *a, double now)
+{
+	return now + (now - a->began) < a->end;
+}
+
+/* For a trial without a fixed number of samples. */
+static enum stopped after_allocations(struct alternation *a, unsigned allocations)
 {
 	const double now = budget_now(&a->run->budget);
 
-	return now + (enough ? now - began : 0) >= a->end;
+	if (!statistics_is_look(allocations))
+		return now >= a->end && allocations < LEAST_VALUES ? STOPPED_BUDGET
+								   : STOPPED_NOT_RUN;
+	if (converged(a))
+		return STOPPED_CONVERGED;
+	if (allocations >= MOST_ALLOCATIONS || !has_time_to_double(a, now))
+		return STOPPED_BUDGET;
+	if (a->allocations < 2 * allocations)
+		a->allocations = 2 * allocations;
+	return STOPPED_NOT_RUN;
 }
 
-enum stopped stop_after(const struct alternation *a, unsigned allocation, double began,
-			unsigned left, bool any)
+enum stopped stop_after(struct alternation *a, unsigned allocations, unsigned left, bool any)
 {
-	const bool enough = allocation + 1 >= a->allocations;
 	struct run *r = a->run;
+	enum stopped stopped = STOPPED_NOT_RUN;
 
 	if (run_ended(r))
 		return STOPPED_SIGNAL;
 	if (a->repeats && !left)
 		return STOPPED_REPEATS;
-	if (!a->repeats && enough && stop_converged(a, -1))
-		return STOPPED_CONVERGED;
-	if (!a->repeats && spent(a, enough, began))
+	if (!a->repeats)
+		stopped = after_allocations(a, allocations);
+	if (stopped == STOPPED_NOT_RUN && (!any || budget_now(&r->budget) >= r->budget.until))
 		return STOPPED_BUDGET;
-	if (!any || budget_now(&r->budget) >= r->budget.until)
-		return STOPPED_BUDGET;
-	return STOPPED_NOT_RUN;
+	return stopped;
 }
 
 enum stopped stop_reason(const struct alternation *a, const struct series *s, enum stopped stopped)
 {
 	if (stopped == STOPPED_REPEATS && s->samples < a->repeats)
 		return STOPPED_BUDGET;
-	if (stopped == STOPPED_BUDGET && !a->repeats && s->allocations >= a->allocations &&
-	    !s->ready && series_converged(s, -1))
+	if (stopped == STOPPED_BUDGET && !a->repeats && !s->ready && series_converged(s))
 		return STOPPED_CONVERGED;
 	return stopped;
 }

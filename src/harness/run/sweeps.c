@@ -9,8 +9,6 @@
 #include "harness/run/stop.h"
 #include "harness/run/sweeps.h"
 
-enum { MOST_ALLOCATIONS = 50 };
-
 /* Shorter samples than this (s) need a warm-up: other trials have evicted their caches. */
 #define SHORT 0.02
 
@@ -142,15 +140,22 @@ static bool sweep(struct alternation *a)
 	return any;
 }
 
-/* All sweeps of one allocation. */
-static void sweep_all(struct alternation *a, int allocation, double until)
+/*
+ * All sweeps of one allocation: the least number, and as many more as end before `until`, if each
+ * takes as long as the last.
+ */
+static void sweep_all(struct alternation *a, double until)
 {
 	struct run *r = a->run;
 	const struct budget *b = &r->budget;
+	double began = budget_now(b), last = 0;
 
 	for (unsigned i = 0; !run_ended(r) && budget_now(b) < budget_limit(b); i++) {
-		if (i >= a->sweeps &&
-		    (a->repeats || budget_now(b) >= until || stop_converged(a, allocation)))
+		const double now = budget_now(b);
+
+		last = now - began;
+		began = now;
+		if (i >= a->sweeps && (a->repeats || now + last > until))
 			break;
 		if (i && budget_now(b) >= a->end && isfinite(b->until))
 			break; /* the rest of the budget belongs to other trials */
@@ -163,24 +168,23 @@ enum stopped sweeps_measure(struct alternation *a)
 {
 	unsigned left = a->repeats, reached;
 
-	for (unsigned i = 0; i < MOST_ALLOCATIONS; i++) {
+	for (unsigned i = 0;; i++) {
 		const double began = budget_now(&a->run->budget),
 			     slice = (a->end - began) / fmax(1, (double)a->allocations - i);
 		enum stopped stopped;
 		bool any;
 
-		if (a->repeats)
+		if (a->repeats) /* those left, divided among the allocations left */
 			a->sweeps = (left + a->allocations - i - 1) / (a->allocations - i);
 		any = i ? allocate(a, INFINITY, &reached) : allocate_first(a);
 		if (i == 0)
 			calibrate_all(a);
 		if (any)
-			sweep_all(a, (int)i, began + slice);
+			sweep_all(a, began + slice);
 		release(a);
 		left -= a->repeats ? a->sweeps : 0;
-		stopped = stop_after(a, i, began, left, any);
+		stopped = stop_after(a, i + 1, left, any);
 		if (stopped != STOPPED_NOT_RUN)
 			return stopped;
 	}
-	return STOPPED_BUDGET;
 }

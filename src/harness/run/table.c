@@ -77,7 +77,7 @@ void table_begin(struct table *t, const struct plan *plan)
 
 /* ---- title ---- */
 
-enum { INTERVAL_WIDTH = 8, CYCLES_WIDTH = 8, LOCAL_WIDTH = 6 };
+enum { INTERVAL_WIDTH = 10, CYCLES_WIDTH = 8, LOCAL_WIDTH = 6 };
 
 static const struct metric *headline(const struct table *t)
 {
@@ -194,9 +194,9 @@ static enum status status_of(const json_t *trial)
 static void print_row(const struct table *t, const struct planned *p, const json_t *trial)
 {
 	static const char *const colour[STATUSES] = {
-		[STATUS_OK] = "32",	     [STATUS_UNCONVERGED] = "33", [STATUS_NOISY] = "33",
-		[STATUS_INTERRUPTED] = "35", [STATUS_MISPLACED] = "31",	  [STATUS_WRONG] = "31",
-		[STATUS_FAILED] = "31",	     [STATUS_IMPOSSIBLE] = "35",
+		[STATUS_OK] = "32",	 [STATUS_UNCONVERGED] = "33", [STATUS_NOISY] = "33",
+		[STATUS_BIMODAL] = "33", [STATUS_INTERRUPTED] = "35", [STATUS_MISPLACED] = "31",
+		[STATUS_WRONG] = "31",	 [STATUS_FAILED] = "31",      [STATUS_IMPOSSIBLE] = "35",
 	};
 	const json_t *first = json_array_get(json_object_get(trial, "metrics"), 0);
 	const struct cells *c = &t->cells;

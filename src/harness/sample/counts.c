@@ -22,7 +22,7 @@ struct came_to {
 static struct came_to come_to(const struct series *s, unsigned event)
 {
 	const struct tally *t = &s->tally;
-	struct came_to c = { .each = { NAN, NAN, NAN } };
+	struct came_to c = { .each = UNKNOWN_ESTIMATE };
 	double *rate = calloc(s->batches + 1, sizeof(*rate));
 
 	for (unsigned i = 0; rate && i < s->batches; i++) {
@@ -34,7 +34,7 @@ static struct came_to come_to(const struct series *s, unsigned event)
 		c.sum.samples += sum->samples;
 	}
 	if (rate && c.sum.units > 0) {
-		c.each = series_estimate(s, -1, rate);
+		c.each = series_estimate(s, rate);
 		c.each.value = c.sum.count / c.sum.units;
 		c.each.low = isfinite(c.each.low) ? fmin(c.each.low, c.each.value) : NAN;
 		c.each.high = isfinite(c.each.high) ? fmax(c.each.high, c.each.value) : NAN;
@@ -154,12 +154,12 @@ json_t *counts_batch_json(const struct series *s, unsigned batch)
 static struct estimate time_of(const struct series *s, bool counted)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
-	struct estimate e = { NAN, NAN, NAN };
+	struct estimate e = UNKNOWN_ESTIMATE;
 
 	for (unsigned i = 0; x && i < s->batches; i++)
 		x[i] = tally_counts(&s->tally, i) == counted ? s->batch[i].estimate : NAN;
 	if (x)
-		e = series_estimate(s, -1, x);
+		e = series_estimate(s, x);
 	free(x);
 	return e;
 }

@@ -8,32 +8,54 @@
 #include "harness/sample/reports.h"
 #include "base/utf8.h"
 
-struct estimate estimates_values(const struct series *s, const double *value)
+double estimates_batch(const struct series *s, unsigned batch, const double *value, bool aside)
+{
+	const struct batch *b = &s->batch[batch];
+
+	if (!value)
+		return aside ? b->clean : b->estimate;
+	return statistics_quantile_known(value + b->first, aside ? s->noisy + b->first : NULL,
+					 b->samples, 0.5);
+}
+
+static struct estimate estimate_of(const struct series *s, const double *value, bool aside)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
-	struct estimate e = { NAN, NAN, NAN };
+	struct estimate e = UNKNOWN_ESTIMATE;
 
 	for (unsigned i = 0; x && i < s->batches; i++)
-		x[i] = value ? statistics_quantile_known(value + s->batch[i].first, NULL,
-							 s->batch[i].samples, 0.5)
-			     : s->batch[i].clean;
+		x[i] = estimates_batch(s, i, value, aside);
 	if (x)
-		e = series_estimate(s, -1, x);
+		e = series_estimate(s, x);
 	free(x);
 	return e;
 }
 
-struct estimates estimates_time(const struct series *s)
+struct estimates estimates_values(const struct series *s, const double *value)
 {
-	return (struct estimates){ series_estimate(s, -1, NULL), estimates_values(s, NULL).value };
+	const bool aside = series_sets_noise_aside(s);
+
+	return (struct estimates){ estimate_of(s, value, aside),
+				   estimate_of(s, value, false).value };
 }
 
-/* amount / time: inverting only reverses the order of the times, so the interval's ends swap. */
+struct estimates estimates_time(const struct series *s)
+{
+	return estimates_values(s, NULL);
+}
+
+/* amount / time: inverting only reverses the order of the times, so low and high swap. */
 static struct estimates invert(struct estimates time, double amount)
 {
-	return (struct estimates){ { amount / time.all.value, amount / time.all.high,
-				     amount / time.all.low },
-				   amount / time.clean };
+	const struct estimate t = time.kept;
+
+	return (struct estimates){ { .value = amount / t.value,
+				     .low = amount / t.high,
+				     .high = amount / t.low,
+				     .least = amount / t.most,
+				     .most = amount / t.least,
+				     .groups = t.groups },
+				   amount / time.all };
 }
 
 /* amount() is called only if there are samples: an impossible trial may have no places. */
@@ -41,13 +63,19 @@ struct estimates estimates_metric(const struct series *s, unsigned metric, struc
 {
 	const struct trial *t = &s->planned->trial;
 	const struct metric *m = &t->benchmark->metrics[metric];
-	struct estimates e = { { NAN, NAN, NAN }, NAN };
 
 	if (s->samples && m->amount)
 		return invert(time, m->amount(t));
-	if (s->samples)
-		e.all = estimates_values(s, s->value[metric]);
-	return e;
+	if (s->samples && s->value[metric])
+		return estimates_values(s, s->value[metric]);
+	return (struct estimates){ UNKNOWN_ESTIMATE, NAN };
+}
+
+json_t *estimates_range(struct estimate e)
+{
+	if (isfinite(e.low) || e.groups < 2)
+		return json_null();
+	return json_pack("{s:i, s:f, s:f}", "of", (int)e.groups, "low", e.least, "high", e.most);
 }
 
 static json_t *metric_json(const char *name, const char *unit, enum better better,
@@ -58,11 +86,11 @@ static json_t *metric_json(const char *name, const char *unit, enum better bette
 	};
 
 	return json_pack(
-		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit, "better",
+		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit, "better",
 		better == NEITHER_IS_BETTER ? json_null() : json_string(words[better]), "value",
-		record_number(e.all.value), "ci", record_interval(e.all.low, e.all.high),
-		"without_noise", record_number(e.clean), "why",
-		isfinite(e.all.value) ? NULL : utf8_json(why));
+		record_number(e.kept.value), "ci", record_interval(e.kept.low, e.kept.high),
+		"range", estimates_range(e.kept), "with_noise", record_number(e.all), "why",
+		isfinite(e.kept.value) ? NULL : utf8_json(why));
 }
 
 json_t *estimates_json(const struct series *s, struct estimates time, const char *why)

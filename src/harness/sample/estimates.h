@@ -7,18 +7,26 @@
 
 #include "harness/sample/series.h"
 
-/* A number, its interval, and the number without the noisy samples; NAN where there is none. */
+/*
+ * A number without the noisy samples, if they are set aside (series_sets_noise_aside), and with
+ * them; NAN where there is none.
+ */
 struct estimates {
-	struct estimate all;
-	double clean;
+	struct estimate kept;
+	double all;
 };
 
-/* From the batches' medians of a value by sample; NULL: of the time, without noisy samples. */
-struct estimate estimates_values(const struct series *, const double *value);
+/* The median of a batch's samples; `value`: by sample, NULL: the time. `aside`: without noisy ones.
+ */
+double estimates_batch(const struct series *, unsigned batch, const double *value, bool aside);
+/* From the batches' medians of a value by sample; NULL: of the time. */
+struct estimates estimates_values(const struct series *, const double *value);
 struct estimates estimates_time(const struct series *);
 /* `time` is estimates_time() of the series. */
 struct estimates estimates_metric(const struct series *, unsigned metric, struct estimates time);
 
+/* The range of too few allocations for an interval; null if there is one, or no range either. */
+json_t *estimates_range(struct estimate);
 /* `metrics` of the trial line. `why`: the reason for metrics without a number. */
 json_t *estimates_json(const struct series *, struct estimates time, const char *why);
 

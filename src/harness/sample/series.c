@@ -15,32 +15,54 @@ void series_gather(struct series *s)
 	placements_sum(ranks, &s->placements);
 }
 
-struct estimate series_estimate(const struct series *s, int allocation, const double *of)
+bool series_has_clean(const struct series *s, unsigned allocation)
 {
+	size_t clean = 0, all = 0;
+
+	for (unsigned i = 0; i < s->batches; i++) {
+		const struct batch *b = &s->batch[i];
+
+		for (size_t j = b->first; b->allocation == allocation && j < b->first + b->samples;
+		     j++) {
+			all += isfinite(s->time[j]);
+			clean += isfinite(s->time[j]) && !s->noisy[j];
+		}
+	}
+	return !all || (clean && (double)clean >= LEAST_CLEAN * (double)all);
+}
+
+bool series_sets_noise_aside(const struct series *s)
+{
+	for (unsigned a = 0; a < s->allocations; a++)
+		if (!series_has_clean(s, a))
+			return false;
+	return true;
+}
+
+struct estimate series_estimate(const struct series *s, const double *of)
+{
+	const bool aside = !of && series_sets_noise_aside(s);
 	double *x = calloc(s->batches + 1, sizeof(*x));
 	unsigned *group = calloc(s->batches + 1, sizeof(*group));
-	struct estimate e = { NAN, NAN, NAN };
-	size_t n = 0;
+	struct estimate e = UNKNOWN_ESTIMATE;
 
 	for (unsigned i = 0; x && group && i < s->batches; i++) {
-		if (allocation >= 0 && s->batch[i].allocation != (unsigned)allocation)
-			continue;
-		x[n] = of ? of[i] : s->batch[i].estimate;
-		group[n++] = s->batch[i].allocation;
+		x[i] = of ? of[i] : aside ? s->batch[i].clean : s->batch[i].estimate;
+		group[i] = s->batch[i].allocation;
 	}
 	if (x && group)
-		e = estimate_grouped(x, group, n);
+		e = estimate_grouped(x, group, s->batches);
 	free(x);
 	free(group);
 	return e;
 }
 
-bool series_converged(const struct series *s, int allocation)
+bool series_converged(const struct series *s)
 {
-	struct estimate e = series_estimate(s, allocation, NULL);
+	struct estimate e = series_estimate(s, NULL);
 
 	if (s->failure) /* there is nothing to wait for */
 		return true;
 	/* false if one of them is NAN */
-	return (e.high - e.low) / 2 <= SERIES_CONVERGED_WITHIN * e.value;
+	return (e.high - e.low) / 2 <= s->within * e.value;
 }

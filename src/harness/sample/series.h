@@ -79,6 +79,7 @@ struct series {
 	double elapsed;			    /* s spent on this trial */
 	double overhead;		    /* s that reading the clock takes */
 	enum stopped stopped;
+	double within; /* how wide half its interval may be, relative to the time */
 	/* LIKWID's region around each batch */
 	struct markers *markers; /* NULL: it has none */
 	unsigned region;
@@ -89,17 +90,24 @@ struct series {
 void series_gather(struct series *);
 
 /*
- * Over the batches of one allocation, or of all (allocation < 0): the estimate of the time; or of
- * another statistic, whose values by batch are in `of`.
+ * Noisy samples have evidence of an outside cause: their thread was preempted, lost its CPU or was
+ * moved. They are set aside for the result, whatever their values are, if in each allocation at
+ * least this share of the samples is left.
  */
-struct estimate series_estimate(const struct series *, int allocation, const double *of);
+#define LEAST_CLEAN 0.25
+bool series_has_clean(const struct series *, unsigned allocation); /* that share, and one */
+bool series_sets_noise_aside(const struct series *);
 
-/* A trial has converged if half the interval's width is within this share of its estimate. */
-#define SERIES_CONVERGED_WITHIN 0.01
 /*
- * Whether the time has converged, in one allocation or in all; false if there is no interval, true
- * if the series has failed.
+ * The estimate of the time, without noisy samples if they are set aside; or of another statistic,
+ * whose values by batch are in `of`.
  */
-bool series_converged(const struct series *, int allocation);
+struct estimate series_estimate(const struct series *, const double *of);
+
+/*
+ * Whether half the width of the time's interval is `within` its share of the time; false if there is
+ * no interval, true if the series has failed.
+ */
+bool series_converged(const struct series *);
 
 #endif

@@ -83,8 +83,8 @@ void throughput_keep(struct series *s, const struct sample *sample)
 static json_t *role_json(const struct series *s, unsigned role)
 {
 	const struct trial *t = &s->planned->trial;
-	const struct estimate units = estimates_values(s, s->throughput->units[role]),
-			      rate = estimates_values(s, s->throughput->rate[role]);
+	const struct estimate units = estimates_values(s, s->throughput->units[role]).kept,
+			      rate = estimates_values(s, s->throughput->rate[role]).kept;
 	unsigned workers = 0;
 
 	for (unsigned i = 0; i < t->threads; i++)
