@@ -106,7 +106,7 @@ def told(trial, header, benchmark, parts):
     full["metrics"] = [
         {
             **{key: metric[key] for key in ("name", "unit", "better")},
-            **own.get(metric["name"], {"value": None, "ci": None, "without_noise": None}),
+            **own.get(metric["name"], {"value": None, "ci": None, "with_noise": None}),
             "why": None if metric["name"] in own else why,
         }
         for metric in benchmark["metrics"]

@@ -63,9 +63,8 @@ def curves(db: duckdb.DuckDBPyConnection, variant: str) -> list[Curve]:
 
 
 def usable(curve: Curve) -> tuple[list[Row], list[str]]:
-    """The points to find steps in, and remarks on the others. Noisy values that moved are replaced
-    by those of undisturbed samples."""
-    good = [_quiet(p) for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
+    """The points to find steps in, and remarks on the others."""
+    good = [p for p in curve.points if p["value"] and p["status"] not in UNUSABLE]
     remarks, small = [], []
     if curve.pages != "base":
         small = [p for p in good if p["huge"] is not None and p["huge"] < 0.9]
@@ -80,12 +79,6 @@ def usable(curve: Curve) -> tuple[list[Row], list[str]]:
     if shaky:
         remarks.append(f"{shaky} of {len(good)} points are noisy or unconverged")
     return good, remarks
-
-
-def _quiet(point: Row) -> Row:
-    value = point["quiet"] or point["value"]
-    cycles = point["cycles"] and point["cycles"] * value / point["value"]
-    return {**point, "value": value, "cycles": cycles}
 
 
 def _so_many(n: int) -> str:

@@ -7,7 +7,7 @@ import json
 from typing import Any, Optional
 
 from . import padding, units
-from .card import CERTAIN, NOISY, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
+from .card import CERTAIN, ROUGH, TOLD, Host, Line, sure, time, times, untold, worst
 from .records import rows
 
 Row = dict[str, Any]
@@ -95,7 +95,7 @@ def _padding(host: Host, own: list[Row]) -> list[Line]:
     told = padding.said(most)
     text = f"{told}{',' if ',' in told else ''} between threads' data"
     text += f"; line {units.size(line)}" if line else ""
-    word = NOISY if most.noisy else CERTAIN if most.sure == most.least else ROUGH
+    word = CERTAIN if most.sure == most.least else ROUGH
     return [Line("sharing", "padding", text, word, {"bytes": most.least or 0})]
 
 

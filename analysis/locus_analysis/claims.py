@@ -23,7 +23,7 @@ from typing import Any, Optional
 from . import claims_published, evidence, published, units
 from .described import Described, Setting, differing
 from .evidence import AGREES, DIFFERS, UNSURE
-from .records import can_be_judged, graver
+from .records import graver, is_sound
 from .terms import Term, terms
 
 Row = dict[str, Any]
@@ -129,12 +129,9 @@ def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
 
 
 def _valued(trial: Row, metric: str) -> Row:
-    """A metric's value and interval, and its value without noise. Where the record has none, noise
-    is taken to have shifted the metric by the same factor as the time."""
-    own, time = trial["metrics"][metric], trial["metrics"].get("time") or {}
-    known = {key: own.get(key) for key in ("value", "low", "high", "without_noise")}
-    if not known["without_noise"] and time.get("without_noise") and time.get("value"):
-        known["without_noise"] = known["value"] * time["without_noise"] / time["value"]
+    """A metric's value and interval."""
+    own = trial["metrics"][metric]
+    known = {key: own.get(key) for key in ("value", "low", "high")}
     return {**known, "variant": trial["variant"], **graver(trial, trial)}
 
 
@@ -198,7 +195,7 @@ def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
     """Judges by the interval: open if that covers both outcomes, or if a trial was noisy."""
     if not expected:
         return {"verdict": "", "why": ""}
-    unsound = next((t for t in trials if not can_be_judged(t)), None)
+    unsound = next((t for t in trials if not is_sound(t)), None)
     if unsound:
         return {"verdict": UNSURE, "why": f"{unsound['variant']} is {unsound['status']}"}
     if value["low"] is None:

@@ -12,7 +12,7 @@ from typing import Any, Optional
 from . import along, bars, curves, described, published, units
 from .charts import Picture
 from .described import Described
-from .records import can_be_judged, graver
+from .records import graver, is_sound
 
 Row = dict[str, Any]
 
@@ -40,7 +40,7 @@ def _rows(of: Described, trials: Sequence[Row]) -> list[Row]:
                     **t,
                     **of_ratio,
                     **graver(t, other := of_id.get(r["trial"], t)),
-                    "judged": can_be_judged(t) and can_be_judged(other),
+                    "judged": is_sound(t) and is_sound(other),
                     "variant": name,
                     "parameters": parameters,
                     "threads": int(r["to"]) if by_threads else t["threads"],

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Optional
 
 from . import units
-from .records import can_be_judged, graver
+from .records import graver, is_sound
 
 Row = dict[str, Any]
 
@@ -54,7 +54,7 @@ def _is_known(*trials: Row) -> bool:
 def unfit(*trials: Row) -> str:
     """Why these trials allow no conclusion, in words; empty if they do."""
     for t in trials:
-        if not can_be_judged(t):
+        if not is_sound(t):
             return f"{t['variant']} is {t['status']}"
     for t in trials:
         if not t["value"]:

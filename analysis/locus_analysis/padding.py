@@ -21,7 +21,7 @@ from typing import Any, Optional
 import duckdb
 
 from . import units
-from .records import UNMOVED, can_be_judged, is_sound, machines, run_names, told
+from .records import is_sound, machines, run_names, told
 
 Row = dict[str, Any]
 
@@ -35,7 +35,6 @@ class Padding:
     least: Optional[float] = None  # bytes; None: could not be told
     sure: Optional[float] = None  # from here on the intervals leave no doubt
     why: str = ""  # the reason if there is no padding
-    noisy: bool = False  # some of the points are noisy
     remarks: list[str] = field(default_factory=list)
 
 
@@ -158,20 +157,13 @@ def findings(trials: Sequence[Row]) -> list[Finding]:
             wide = sum(p["status"] == "unconverged" for p in good)
             if wide:
                 padding.remarks.append(f"{wide} of {len(good)} distances are unconverged")
-            noisy = sum(p["status"] == "noisy" for p in good)
-            if noisy:
-                padding.noisy = True
-                padding.remarks.append(
-                    f"{noisy} of {len(good)} distances are noisy; without their disturbed samples"
-                    f" each is within {UNMOVED - 1:.0%} of what it is with them".replace("%", " %")
-                )
             found.append(Finding(whole, name, padding))
     return found
 
 
 def sound(points: Sequence[Row]) -> list[Row]:
     """Trials that allow conclusions."""
-    return [p for p in points if p["value"] and can_be_judged(p)]
+    return [p for p in points if p["value"] and is_sound(p)]
 
 
 def line_size(machine: Row) -> Optional[int]:

@@ -126,6 +126,7 @@ def by_run(trials: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
 STATUSES = (
     "ok",
     "unconverged",
+    "bimodal",
     "noisy",
     "interrupted",
     "misplaced",
@@ -135,26 +136,14 @@ STATUSES = (
 )
 
 
-UNUSABLE = STATUSES[3:]  # the value, if there is one, is not that of the trial
+UNUSABLE = STATUSES[4:]  # the value, if there is one, is not that of the trial
 
 
 def is_sound(trial: Line) -> bool:
-    """Whether a trial's interval can be trusted, however wide. Noise may shift all of it."""
+    """Whether something can be concluded from a trial: its interval can be trusted, however wide.
+    Noise that could not be set aside may shift all of it, and of two modes its value is only one.
+    """
     return trial["status"] in ("ok", "unconverged")
-
-
-UNMOVED = 1.02  # noise that shifts a value by less than this factor changes no conclusion
-
-
-def can_be_judged(trial: Line) -> bool:
-    """Whether something can be concluded from it: sound, or noisy where the samples that nothing
-    disturbed say the same."""
-    quiet = trial.get("without_noise")
-    return is_sound(trial) or (
-        trial["status"] == "noisy"
-        and bool(quiet and trial["value"])
-        and 1 / UNMOVED <= trial["value"] / quiet <= UNMOVED
-    )
 
 
 def graver(one: Line, other: Line) -> Line:

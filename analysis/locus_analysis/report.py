@@ -30,7 +30,8 @@ from .summary import MOST, cards
 LINK = re.compile(r'href="[^"/]*/([A-Za-z0-9_-]+\.(?:svg|png|pdf|vl\.json))"')
 
 MEANING = {
-    "noisy": "other work disturbed the samples",
+    "noisy": "other work may have moved the result",
+    "bimodal": "the samples have two modes, not one value",
     "unconverged": "the interval is wider than the target",
     "misplaced": "pages were not where they should be",
     "wrong": "the answer was not right",

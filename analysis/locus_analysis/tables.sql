@@ -119,10 +119,11 @@ WITH described AS (
 found AS (
 	SELECT whole, id, place, d, samples, reasons,
 		from_json(t.metrics->('$."' || d.name || '"'), '{"value": "DOUBLE",
-			"ci": ["DOUBLE"], "without_noise": "DOUBLE"}') AS m
+			"ci": ["DOUBLE"], "with_noise": "DOUBLE",
+			"range": {"of": "INT", "low": "DOUBLE", "high": "DOUBLE"}}') AS m
 	FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark)
 SELECT whole, id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
-	m.without_noise,
+	m.range, m.with_noise,
 	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why
@@ -172,7 +173,7 @@ GROUP BY whole, id;
 CREATE TABLE headline AS
 WITH ordered AS (
 	SELECT t.*, l.panel, l.point, l.everything, w.ordinal, m.name AS metric, m.unit, m.better,
-		m.value, m.low, m.high, m.without_noise, m.why,
+		m.value, m.low, m.high, m.range, m.with_noise, m.why,
 		min(position) OVER (PARTITION BY t.benchmark) AS benchmark_place,
 		min(position) OVER (PARTITION BY t.whole, t.benchmark, t.in_matrix, l.panel)
 			AS panel_place,
@@ -187,7 +188,7 @@ placed AS (
 	FROM ordered)
 SELECT whole, part, id, place, benchmark, variant, status, reasons, notes, in_matrix, parameters,
 	threads, panel, point, everything,
-	metric, unit, better, value, low, high, without_noise, why,
+	metric, unit, better, value, low, high, range, with_noise, why,
 	CASE WHEN status <> 'ok'
 		THEN count(*) FILTER (status <> 'ok') OVER (ORDER BY place) END AS flag,
 	(samples->>'$.n')::BIGINT AS n, batches,
@@ -322,7 +323,6 @@ WITH metrics AS (
 	SELECT whole, id, any_value(value) FILTER (name = 'time') AS time,
 		any_value(low) FILTER (name = 'time') AS time_low,
 		any_value(high) FILTER (name = 'time') AS time_high,
-		any_value(without_noise) FILTER (name = 'time') AS quiet,
 		any_value(value) FILTER (name = 'background') AS background,
 		any_value(value) FILTER (name IN ('elements', 'nodes')) AS elements
 	FROM metric GROUP BY whole, id),
@@ -340,7 +340,7 @@ setting AS (
 	FROM trial WHERE benchmark = 'latency')
 SELECT h.whole, h.id, h.place, h.variant, h.status, h.flag, h.reasons, h.everything, h.unit, h.why,
 	h.threads, h.in_matrix,
-	time AS value, time_low AS low, time_high AS high, quiet, background, elements, size, pages,
+	time AS value, time_low AS low, time_high AS high, background, elements, size, pages,
 	element, stride, chains, mix, pause, cycles, huge
 FROM headline h JOIN metrics USING (whole, id) JOIN setting USING (whole, id)
 WHERE benchmark = 'latency';
@@ -350,7 +350,7 @@ WHERE benchmark = 'latency';
 CREATE TABLE told AS
 WITH measured AS (
 	SELECT whole, id, json_group_object(name, {'value': value, 'low': low, 'high': high,
-		'without_noise': without_noise, 'unit': unit, 'why': why}) AS metrics
+		'range': range, 'with_noise': with_noise, 'unit': unit, 'why': why}) AS metrics
 	FROM metric GROUP BY whole, id)
 SELECT h.* EXCLUDE (parameters), t.bind, t.oversubscribed, t.parameters, t.ratios, t.pairs,
 	measured.metrics,

@@ -65,10 +65,17 @@ def short(value: Any) -> str:
 
 
 def interval(row: dict[str, Any]) -> str:
-    """The ends of an interval, in the unit that suits the greater one."""
-    low, high, unit = row["low"], row["high"], row["unit"]
-    if low is None or high is None:
-        return "–"
+    """The ends of an interval, in the unit that suits the greater one; or, where there were too few
+    allocations for one, of their range."""
+    low, high, range_ = row["low"], row["high"], row.get("range")
+    if low is not None and high is not None:
+        return _from_to(low, high, row["unit"])
+    if range_ and range_["of"]:
+        return f"range of {range_['of']}: {_from_to(range_['low'], range_['high'], row['unit'])}"
+    return "–"
+
+
+def _from_to(low: float, high: float, unit: str) -> str:
     factor, name = scale([low, high], unit)
     return f"{number(low / factor)} to {number(high / factor)} {name}".strip()
 

@@ -8,7 +8,8 @@ bool complete_is(const json_t *trial)
 	const char *status = json_string_value(json_object_get(trial, "status"));
 
 	return status && (!strcmp(status, "ok") || !strcmp(status, "noisy") ||
-			  !strcmp(status, "unconverged") || !strcmp(status, "impossible"));
+			  !strcmp(status, "unconverged") || !strcmp(status, "bimodal") ||
+			  !strcmp(status, "impossible"));
 }
 
 /* Adds the names of a list's objects; skips elements without one, which locus does not write. */
