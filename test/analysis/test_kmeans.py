@@ -78,7 +78,7 @@ def ladder(threads: int, width: float = 0.01, **times: float) -> list[Line]:
     for trial in trials([lines]):
         value = wanted[trial["variant"]]
         time = next(m for m in trial["metrics"] if m["name"] == "time")
-        time.update(value=value, ci=[value * (1 - width), value * (1 + width)], without_noise=None)
+        time.update(value=value, ci=[value * (1 - width), value * (1 + width)], with_noise=None)
     return lines
 
 
@@ -435,7 +435,7 @@ def test_a_share_that_is_not_known_says_why(tmp_path: Path) -> None:
     lines = record(EIGHT, points(threads=(1,)), RUN)
     trial = next(t for t in trials([lines]) if t["variant"] == "best")
     metric = next(m for m in trial["metrics"] if m["name"] == "fma-share")
-    metric.update(value=None, ci=None, without_noise=None, why="this core's FMA rate is not known")
+    metric.update(value=None, ci=None, with_noise=None, why="this core's FMA rate is not known")
     make(tmp_path, lines)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<span class="why" title="not reported for this trial">–</span>' in page

@@ -288,7 +288,7 @@ def test_a_metric_that_a_good_trial_does_not_have_says_why(tmp_path: Path) -> No
     lines = record(ONE, numa(ONE, kernels=("sum",))[:2], run_id("a"))
     trial = next(line for line in lines if line["type"] == "trial")
     trial["metrics"][0].update(
-        value=None, ci=None, without_noise=None, why="not reported for this trial"
+        value=None, ci=None, with_noise=None, why="not reported for this trial"
     )
     page = make(tmp_path, lines)
     assert [r["text"] for r in page.rows("id", "end") if r["value"] is None] == [

@@ -84,8 +84,6 @@ def exact(made: list[Point], status: str = "ok") -> list[Line]:
         metric_of(trial, "search-time").update(value=value, ci=ends)
         if status != "ok":
             trial.update(status=status, reasons=["it was made up so"])
-            for metric in trial["metrics"]:
-                metric["without_noise"] = None
     return lines
 
 
@@ -139,29 +137,6 @@ def test_a_claim_is_judged_by_intervals(
 ) -> None:
     (row,) = claimed(exact(ladder(20, 16, divided), status))["whole/divided"]["rows"]
     assert (row["verdict"], row["why"]) == (verdict, why)
-
-
-@pytest.mark.parametrize(
-    ("name", "quiet", "verdict"),
-    [
-        ("search-time", 1.019, AGREES),
-        ("search-time", 1.03, UNSURE),
-        ("time", 0.985, AGREES),  # a metric that the kernel measures has no value without noise
-        ("time", 0.97, UNSURE),
-        ("time", None, UNSURE),
-    ],
-)
-def test_noise_that_moved_nothing_leaves_a_claim(
-    name: str, quiet: Optional[float], verdict: str
-) -> None:
-    lines = exact(ladder(20, 16, 10), "noisy")
-    for trial in trials([lines]):
-        for metric in trial["metrics"]:
-            if metric["name"] == name and quiet:
-                metric["without_noise"] = metric["value"] * quiet
-    (row,) = claimed(lines)["whole/divided"]["rows"]
-    assert row["verdict"] == verdict
-    assert row["why"] == ("" if verdict == AGREES else "whole is noisy")
 
 
 def test_a_claim_without_all_its_trials_is_not_made() -> None:

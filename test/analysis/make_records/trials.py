@@ -235,14 +235,14 @@ STOPPED = {"impossible": None, "failed": None, "interrupted": "signal", "unconve
 
 
 def _metric(name: str, unit: str, better: Optional[str], value: Any, ci: Any, why: Any) -> Line:
-    quiet = value and value * (0.99 if better == "lower" else 1.01)
+    disturbed = value and value * (1.01 if better == "lower" else 0.99)
     return {
         "name": name,
         "unit": unit,
         "better": better,
         "value": value,
         "ci": ci,
-        "without_noise": quiet,
+        "with_noise": disturbed,
         "why": why,
     }
 
