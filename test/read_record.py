@@ -4,6 +4,7 @@
 import collections
 import itertools
 import json
+import math
 import pathlib
 import statistics
 
@@ -112,6 +113,34 @@ def told(trial, header, benchmark, parts):
         for metric in benchmark["metrics"]
     ]
     return full
+
+
+def by_round(trial, name):
+    """A metric's value in each round of a trial's batches, and the batch's allocation. None if it
+    has noisy samples, which are set aside for ratios and not for batches."""
+    told = trial["batches"]
+    batches = [n for n, k in enumerate(told["allocations"]) for _ in range(k)]
+    values = told["metrics"].get(name)
+    if trial["samples"]["noisy"] or values is None:
+        return None
+    if not isinstance(values, list):
+        values = [values] * len(batches)
+    return dict(zip(told["round"] or range(len(batches)), zip(values, batches)))
+
+
+def check_ratio(ratio, trial, other):
+    """That a ratio of two trials is the median of those of their rounds."""
+    better = {m["name"]: m["better"] for m in trial["metrics"]}
+    over, under = (other, trial) if better[ratio["metric"]] == "higher" else (trial, other)
+    ours, theirs = (by_round(t, ratio["metric"]) for t in (over, under))
+    if not ours or not theirs:
+        return
+    found = collections.defaultdict(list)
+    for n, (value, allocation) in ours.items():
+        if n in theirs and value and theirs[n][0]:
+            found[allocation].append(math.log(value / theirs[n][0]))
+    expected = math.exp(statistics.median(map(statistics.median, found.values())))
+    assert ratio["value"] == pytest.approx(expected, rel=2e-4)  # batches have five digits
 
 
 @pytest.fixture(scope="session")

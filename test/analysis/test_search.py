@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import duckdb
 import pytest

@@ -209,9 +209,7 @@ def test_levels_tells_the_padding(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "1 of 5 distances are unconverged" in out
 
 
-def test_a_padding_out_of_noise_is_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_padding_out_of_noise_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     points = distances("fetch-add", 2, PAIR)
     for p in points[2:]:
         p.status, p.reasons = "noisy", ["93 % of its samples were disturbed"]

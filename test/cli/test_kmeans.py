@@ -13,6 +13,7 @@ import time
 import pytest
 from conftest import value
 from listed import unwrapped
+from read_record import check_ratio
 from some import some
 
 SHARING = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
@@ -196,7 +197,7 @@ def test_ratios(run):
     for (variant, _, threads), trial in by.items():
         for ratio in trial["ratios"]:
             other = next(t for t in trials if t["id"] == ratio["trial"])
-            assert ratio["value"] == pytest.approx(value(trial, "time") / value(other, "time"))
+            check_ratio(ratio, trial, other)
             assert other["group"] == trial["group"]
             found.add((ratio["name"], ratio["parameter"], ratio["of"], ratio["to"]))
             if ratio["parameter"] == "threads":

@@ -9,6 +9,7 @@ import time
 import pytest
 from conftest import value
 from listed import unwrapped
+from read_record import check_ratio
 from retries import tries
 from some import some
 
@@ -129,10 +130,9 @@ def test_ratios_have_their_partners(searched):
             trial["parameters"].get("search") == "branchy"
         )
         for ratio in trial["ratios"]:
-            other, name = by_id[ratio["trial"]], ratio["metric"]
+            other = by_id[ratio["trial"]]
             assert other["group"] == trial["group"]
-            over = value(trial, name) / value(other, name)
-            assert ratio["value"] == pytest.approx(1 / over if name == "throughput" else over)
+            check_ratio(ratio, trial, other)
 
 
 def test_all_are_sampled_in_turn(searched):

@@ -8,6 +8,7 @@ import re
 import pytest
 from conftest import value
 from listed import unwrapped
+from read_record import check_ratio
 from retries import tries
 from some import some
 
@@ -119,7 +120,7 @@ def test_ratios_have_their_partners(updates):
             partner = timed[variant, lock, "padded"]
             assert (ratio["parameter"], ratio["of"], ratio["to"]) == ("layout", layout, "padded")
             assert ratio["trial"] == partner["id"] and partner["group"] == trial["group"]
-            assert ratio["value"] == pytest.approx(value(trial, "time") / value(partner, "time"))
+            check_ratio(ratio, trial, partner)
 
 
 def test_a_group_of_15000_trials(locus, tmp_path, read):

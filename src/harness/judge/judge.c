@@ -43,7 +43,12 @@ static double reach(struct estimate e)
 
 static void judge_width(const struct series *s, struct estimate time, struct verdict *v)
 {
-	if (isfinite(time.low))
+	if (s->planned->repeats)
+		verdict_add(v, STATUS_UNCONVERGED,
+			    "stopped by the time budget after %zu of %u samples: give more with "
+			    "--time-budget",
+			    s->samples, s->planned->repeats);
+	else if (isfinite(time.low))
 		verdict_add(v, STATUS_UNCONVERGED,
 			    "its interval is ±%.1f %% after %u allocations of memory (target: "
 			    "±%.0f %%): give more time with --time-budget or --case-budget",

@@ -105,8 +105,8 @@ bool series_sets_noise_aside(const struct series *);
 struct estimate series_estimate(const struct series *, const double *of);
 
 /*
- * Whether half the width of the time's interval is `within` its share of the time; false if there is
- * no interval, true if the series has failed.
+ * Whether half the width of the time's interval is at most the share `within` of the time; false if
+ * there is no interval, true if the series has failed.
  */
 bool series_converged(const struct series *);
 
