@@ -129,7 +129,7 @@ static size_t group_medians(const double *x, const unsigned *group, size_t n, do
 
 struct estimate estimate_grouped(const double *x, const unsigned *group, size_t n)
 {
-	struct estimate e = UNKNOWN_ESTIMATE;
+	struct estimate e = ESTIMATE_UNKNOWN;
 	double *scratch = calloc(n + 1, sizeof(*scratch)),
 	       *medians = calloc(n + 1, sizeof(*medians));
 

@@ -44,7 +44,7 @@ struct estimate {
 	unsigned groups; /* that have a value */
 };
 
-#define UNKNOWN_ESTIMATE                                                         \
+#define ESTIMATE_UNKNOWN                                                         \
 	(struct estimate)                                                        \
 	{                                                                        \
 		.value = NAN, .low = NAN, .high = NAN, .least = NAN, .most = NAN \

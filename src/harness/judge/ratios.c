@@ -118,7 +118,7 @@ static struct estimate estimate_ratio(const struct series *of, const struct seri
 {
 	const bool aside[] = { series_sets_noise_aside(of), series_sets_noise_aside(to) };
 	double *x = calloc(of->batches + 1, sizeof(*x));
-	struct estimate e = UNKNOWN_ESTIMATE;
+	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && i < of->batches; i++) {
 		const unsigned other = batch_of_round(to, of->batch[i].round);

@@ -22,7 +22,7 @@ struct came_to {
 static struct came_to come_to(const struct series *s, unsigned event)
 {
 	const struct tally *t = &s->tally;
-	struct came_to c = { .each = UNKNOWN_ESTIMATE };
+	struct came_to c = { .each = ESTIMATE_UNKNOWN };
 	double *rate = calloc(s->batches + 1, sizeof(*rate));
 
 	for (unsigned i = 0; rate && i < s->batches; i++) {
@@ -154,7 +154,7 @@ json_t *counts_batch_json(const struct series *s, unsigned batch)
 static struct estimate time_of(const struct series *s, bool counted)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
-	struct estimate e = UNKNOWN_ESTIMATE;
+	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && i < s->batches; i++)
 		x[i] = tally_counts(&s->tally, i) == counted ? s->batch[i].estimate : NAN;

@@ -21,7 +21,7 @@ double estimates_batch(const struct series *s, unsigned batch, const double *val
 static struct estimate estimate_of(const struct series *s, const double *value, bool aside)
 {
 	double *x = calloc(s->batches + 1, sizeof(*x));
-	struct estimate e = UNKNOWN_ESTIMATE;
+	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && i < s->batches; i++)
 		x[i] = estimates_batch(s, i, value, aside);
@@ -68,7 +68,7 @@ struct estimates estimates_metric(const struct series *s, unsigned metric, struc
 		return invert(time, m->amount(t));
 	if (s->samples && s->value[metric])
 		return estimates_values(s, s->value[metric]);
-	return (struct estimates){ UNKNOWN_ESTIMATE, NAN };
+	return (struct estimates){ ESTIMATE_UNKNOWN, NAN };
 }
 
 json_t *estimates_range(struct estimate e)

@@ -28,7 +28,7 @@ bool series_has_clean(const struct series *s, unsigned allocation)
 			clean += isfinite(s->time[j]) && !s->noisy[j];
 		}
 	}
-	return !all || (clean && (double)clean >= LEAST_CLEAN * (double)all);
+	return !all || (clean && (double)clean >= SERIES_LEAST_CLEAN * (double)all);
 }
 
 bool series_sets_noise_aside(const struct series *s)
@@ -44,7 +44,7 @@ struct estimate series_estimate(const struct series *s, const double *of)
 	const bool aside = !of && series_sets_noise_aside(s);
 	double *x = calloc(s->batches + 1, sizeof(*x));
 	unsigned *group = calloc(s->batches + 1, sizeof(*group));
-	struct estimate e = UNKNOWN_ESTIMATE;
+	struct estimate e = ESTIMATE_UNKNOWN;
 
 	for (unsigned i = 0; x && group && i < s->batches; i++) {
 		x[i] = of ? of[i] : aside ? s->batch[i].clean : s->batch[i].estimate;

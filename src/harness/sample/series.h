@@ -94,7 +94,7 @@ void series_gather(struct series *);
  * moved. They are set aside for the result, whatever their values are, if in each allocation at
  * least this share of the samples is left.
  */
-#define LEAST_CLEAN 0.25
+#define SERIES_LEAST_CLEAN 0.25
 bool series_has_clean(const struct series *, unsigned allocation); /* that share, and one */
 bool series_sets_noise_aside(const struct series *);
 
