@@ -75,7 +75,7 @@ json_t *summary(const struct series *s, const struct series *group, unsigned n, 
 {
 	const struct planned *p = s->planned;
 	const struct estimates time = estimates_time(s);
-	const double cycle = samples_cycle(s, time.all.value);
+	const double cycle = samples_cycle(s, time.kept.value);
 	struct verdict v = { STATUS_OK, json_array(), json_array() };
 	json_t *line = trial_json(p), *samples = samples_json(s, &v), *pairs, *counters,
 	       *counting = counts_cost_json(s);
