@@ -71,6 +71,18 @@ def run(locus, tmp_path, read):
     return with_record
 
 
+def test_all_memory_of_best_is_read_back(run):
+    """Points, labels and the index: 16 and 4 bytes a point, and at least as many again."""
+    words = "--points 20000 --clusters 9 --variant 2p,best --threads 1,2 --oversubscribe"
+    _, trials = run(*words.split())
+    pages = {(one["variant"], one["threads"]): one["placement"]["before"] for one in some(trials)}
+    for threads in 1, 2:
+        best = pages["best", threads]
+        assert (best["how"], best.get("misplaced", 0)) == ("verified", 0)
+        assert best["pages"] * best["page"] >= 20000 * (16 + 4 + 16)
+        assert best["pages"] > pages["2p", threads]["pages"]
+
+
 @pytest.fixture
 def cluster(run, tmp_path):
     """Runs one trial: the trial, its labels, its centres."""

@@ -21,6 +21,9 @@
 #include "cases.h"
 #include "kit/random.h"
 #include "kit/instructions.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 #include "trial.h"
 
 #ifdef __aarch64__
@@ -133,6 +136,8 @@ struct run {
 	uint64_t iterations, distances;
 };
 
+static struct machine *machine;
+
 static void enter(void *l, struct worker *w)
 {
 	lloyd_enter(l, w);
@@ -149,6 +154,7 @@ static int cluster(struct team *team, void *argument)
 	struct problem *p = &r->problem;
 	struct place place[8] = { { 0 } };
 	const struct solution *s;
+	struct arena *arena;
 	struct lloyd *l;
 	unsigned culprit;
 	int cpu = sched_getcpu();
@@ -157,7 +163,9 @@ static int cluster(struct team *team, void *argument)
 		place[i].cpu = cpu;
 	assert_int_equal(team_seat(team, place, p->threads, &culprit), 0);
 	p->team = team;
-	l = lloyd_open(p, r->prune);
+	arena = arena_open(machine);
+	assert_non_null(arena);
+	l = lloyd_open(p, r->prune, arena);
 	assert_non_null(l);
 	assert_string_equal(lloyd_method(l), r->prune == PRUNE_NONE ? "brute" : "cells");
 	team_run(team, enter, l);
@@ -170,6 +178,7 @@ static int cluster(struct team *team, void *argument)
 	r->iterations = s->iterations;
 	r->distances = s->distances;
 	lloyd_close(l);
+	arena_close(arena);
 	return 0;
 }
 
@@ -514,7 +523,7 @@ static void refuses(void **argument)
 	struct problem p = make(0, REAL_DOUBLE, 10, 9, 2);
 
 	(void)argument;
-	assert_null(lloyd_open(&p, PRUNE_CELLS));
+	assert_null(choice_make(&p, PRUNE_CELLS).method);
 	unmake(&p);
 }
 
@@ -534,13 +543,10 @@ static void chosen_where_it_pays(void **argument)
 	(void)argument;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct problem p = make(0, REAL_DOUBLE, cases[i].n, 2, cases[i].k);
-		struct lloyd *l;
 
 		p.iterations = cases[i].iterations;
-		l = lloyd_open(&p, PRUNE_AUTO);
-		assert_non_null(l);
-		assert_int_equal(strcmp(lloyd_method(l), "cells") == 0, cases[i].pays);
-		lloyd_close(l);
+		assert_int_equal(choice_make(&p, PRUNE_AUTO).method == &method_cells,
+				 cases[i].pays);
 		unmake(&p);
 	}
 }
@@ -578,7 +584,9 @@ int main(void)
 	static unsigned number[LENGTH(kinds)];
 	static char name[2 * LENGTH(kinds)][64];
 	struct CMUnitTest tests[2 * LENGTH(kinds) + 4];
+	const char *error;
 	size_t n = 0;
+	int failed;
 
 	for (unsigned i = 0; i < LENGTH(kinds); i++) {
 		number[i] = i;
@@ -594,5 +602,8 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_distances);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(refuses);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(chosen_where_it_pays);
-	return _cmocka_run_group_tests("cells", tests, n, NULL, NULL);
+	machine = machine_open("core:8 pu:1", &error);
+	failed = machine ? _cmocka_run_group_tests("cells", tests, n, NULL, NULL) : 1;
+	machine_close(machine);
+	return failed;
 }

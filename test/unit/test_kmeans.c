@@ -275,7 +275,7 @@ static void solve(struct fixture *f, struct problem *p, unsigned threads, unsign
 	p->threads = threads;
 	seat(f, threads);
 	if (variant == BEST)
-		job.lloyd = lloyd_open(p, PRUNE_AUTO);
+		job.lloyd = lloyd_open(p, PRUNE_AUTO, arena);
 	else
 		job.ladder = ladder_open(p, (enum rung)variant, arena);
 	assert_true(job.lloyd || job.ladder);

@@ -26,8 +26,10 @@
 #include "kit/shares.h"
 #include "kit/random.h"
 #include "kit/instructions.h"
+#include "machine/memory/arena.h"
+#include "machine/topology/open.h"
+#include "machine/topology/topology.h"
 #include "trial.h"
-
 
 enum { MOST_THREADS = 5, CASES = 60 };
 
@@ -236,6 +238,8 @@ static void drop(struct kept *k)
 	free(k->count);
 }
 
+static struct machine *machine;
+
 static void enter(void *lloyd, struct worker *w)
 {
 	lloyd_enter(lloyd, w);
@@ -259,6 +263,7 @@ static int solve(struct team *team, void *argument)
 	struct job *job = argument;
 	const struct place here = { sched_getcpu(), 0 };
 	struct place place[MOST_THREADS];
+	struct arena *arena;
 	struct lloyd *lloyd;
 	unsigned culprit;
 
@@ -267,15 +272,20 @@ static int solve(struct team *team, void *argument)
 	if (team_seat(team, place, job->problem.threads, &culprit))
 		return -1;
 	job->problem.team = team;
-	lloyd = lloyd_open(&job->problem, job->prune);
+	arena = arena_open(machine);
+	assert_non_null(arena);
+	lloyd = lloyd_open(&job->problem, job->prune, arena);
 	job->fits = lloyd || errno != EINVAL;
-	if (!lloyd)
+	if (!lloyd) {
+		arena_close(arena);
 		return job->fits ? -1 : 0;
+	}
 	team_run(team, enter, lloyd);
 	team_run(team, work, lloyd);
 	team_run(team, work, lloyd);
 	job->kept = keep(lloyd_solution(lloyd), &job->problem);
 	lloyd_close(lloyd);
+	arena_close(arena);
 	return 0;
 }
 
@@ -547,7 +557,6 @@ static void test_of_less_room_than_pruning_needs(void **state)
 			     .k = 2000,
 			     .threads = 2 };
 	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO), none = lloyd_bytes(&p, PRUNE_NONE);
-	struct lloyd *l;
 
 	(void)state;
 	assert_true(none < automatic);
@@ -558,10 +567,7 @@ static void test_of_less_room_than_pruning_needs(void **state)
 									: 0) {
 		assert_int_equal(lloyd_bytes(&p, PRUNE_AUTO), none);
 		assert_int_equal(lloyd_bytes(&p, PRUNE_BOUNDS), automatic);
-		l = lloyd_open(&p, PRUNE_AUTO);
-		assert_non_null(l);
-		assert_string_equal(lloyd_method(l), "brute");
-		lloyd_close(l);
+		assert_string_equal(choice_make(&p, PRUNE_AUTO).method->name, "brute");
 	}
 }
 
@@ -573,16 +579,12 @@ static void test_of_less_room_than_what_follows_needs(void **state)
 			     .k = 3000,
 			     .threads = 1 };
 	const size_t automatic = lloyd_bytes(&p, PRUNE_AUTO);
-	struct lloyd *l;
 
 	(void)state;
 	p.room = automatic - 1;
 	assert_true(lloyd_bytes(&p, PRUNE_AUTO) < automatic &&
 		    lloyd_bytes(&p, PRUNE_AUTO) >= lloyd_bytes(&p, PRUNE_CELLS));
-	l = lloyd_open(&p, PRUNE_AUTO);
-	assert_non_null(l);
-	assert_string_equal(lloyd_method(l), "cells");
-	lloyd_close(l);
+	assert_string_equal(choice_make(&p, PRUNE_AUTO).method->name, "cells");
 }
 
 static void test_it_ends_when_no_label_changes(void **state)
@@ -1086,6 +1088,11 @@ int main(void)
 		cmocka_unit_test(test_it_ends_where_rounding_leads_in_a_circle),
 		cmocka_unit_test(test_ranks_change_nothing),
 	};
+	const char *error;
+	int failed;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	machine = machine_open("core:8 pu:1", &error);
+	failed = machine ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+	machine_close(machine);
+	return failed;
 }

@@ -127,7 +127,7 @@ static int open_solver(struct state *s, const struct trial *t)
 		s->ladder = ladder_open(&s->problem, *rung_of(t), t->arena);
 		return s->ladder ? 0 : -1;
 	}
-	s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice);
+	s->lloyd = lloyd_open(&s->problem, (enum prune)t->value[PRUNE].choice, t->arena);
 	if (!s->lloyd && errno == EINVAL)
 		arena_cannot(t->arena,
 			     "--prune: that method can't handle so many dimensions, clusters, "

@@ -26,7 +26,7 @@ size_t lloyd_bytes(const struct problem *p, enum prune prune)
 	return choice.method ? workspace_bytes(p, &choice) : 0;
 }
 
-struct lloyd *lloyd_open(const struct problem *p, enum prune prune)
+struct lloyd *lloyd_open(const struct problem *p, enum prune prune, struct arena *arena)
 {
 	struct lloyd *l = calloc(1, sizeof(*l));
 
@@ -36,7 +36,7 @@ struct lloyd *lloyd_open(const struct problem *p, enum prune prune)
 	l->choice = choice_make(p, prune);
 	if (!l->choice.method)
 		errno = EINVAL;
-	if (!l->choice.method || workspace_open(&l->space, p, &l->choice)) {
+	if (!l->choice.method || workspace_open(&l->space, p, &l->choice, arena)) {
 		lloyd_close(l);
 		return NULL;
 	}

@@ -10,15 +10,17 @@
 #include "bench/kmeans/choice.h"
 #include "bench/kmeans/problem.h"
 
+struct arena;
 struct lloyd;
 struct worker;
 
 /*
- * Maps memory, without touching it. NULL with errno: ENOMEM; EINVAL for a kind of pruning that does
- * not fit the problem (cells with more than 3 dimensions). The problem is copied; what it points to
- * stays the caller's, and must live until lloyd_close(). Points are not read before lloyd_work().
+ * Maps regions in the arena and notes their homes; does not touch them. NULL with errno: ENOMEM;
+ * EINVAL for a kind of pruning that does not fit the problem (cells with more than 3 dimensions).
+ * The problem is copied; what it points to stays the caller's, and must live until lloyd_close().
+ * Points are not read before lloyd_work().
  */
-struct lloyd *lloyd_open(const struct problem *, enum prune);
+struct lloyd *lloyd_open(const struct problem *, enum prune, struct arena *);
 void lloyd_enter(struct lloyd *, struct worker *); /* each worker: first touch of its memory */
 /*
  * Called by all workers of all ranks: does the whole clustering, from the points as given (building
@@ -28,7 +30,7 @@ void lloyd_work(struct lloyd *, struct worker *);
 /* valid until lloyd_close() or the next lloyd_work() */
 const struct solution *lloyd_solution(const struct lloyd *);
 const char *lloyd_method(const struct lloyd *); /* its name: "brute", "bounds", "cells" */
-void lloyd_close(struct lloyd *);		/* NULL is fine */
+void lloyd_close(struct lloyd *);		/* NULL is fine; its regions are the arena's */
 
 /* Bytes that lloyd_open() maps; 0: the method does not fit. points.x is not used. */
 size_t lloyd_bytes(const struct problem *, enum prune);

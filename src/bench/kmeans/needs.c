@@ -7,6 +7,7 @@
 #include "bench/kmeans/needs.h"
 #include "bench/kmeans/parameters.h"
 #include "kit/shares.h"
+#include "machine/topology/topology.h"
 
 enum { MOST_DIMENSIONS = 65536 };
 
@@ -60,6 +61,7 @@ struct problem problem_of(const struct trial *t)
 		.threads = t->threads,
 		.team = t->team,
 		.ranks = t->ranks,
+		.huge = t->machine->huge_page,
 	};
 
 	p.room = room_of(t, &p);

@@ -46,8 +46,9 @@ struct problem {
 	const void *start;
 	uint64_t iterations;
 	size_t room; /* bytes that its solver may map; 0: no limit */
+	size_t huge; /* bytes of a transparent huge page; 0: the machine has none */
 	unsigned threads;
-	struct team *team; /* whose workers call the solver */
+	struct team *team;	   /* whose workers call the solver */
 	const struct ranks *ranks; /* NULL: this process alone */
 };
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench/kmeans/tiles.h"
 #include "bench/kmeans/workspace.h"
 #include "kit/carve.h"
 #include "kit/shares.h"
-
-static void next_page(struct carver *c)
-{
-	c->used = round_up(c->used, (size_t)sysconf(_SC_PAGESIZE));
-}
+#include "machine/threads/team.h"
 
 static struct sums carve_sums(struct carver *c, const struct problem *p)
 {
@@ -35,13 +30,11 @@ static void lay_out_common(struct workspace *w, struct carver *c, const struct p
 	w->solution.from = carve(c, p->k * row);
 	w->solution.centre = carve(c, p->k * row);
 	w->solution.count = carve(c, p->k * sizeof(uint64_t));
-	w->solution.label = carve(c, p->points.n * sizeof(uint32_t));
-	next_page(c);
 }
 
-/* A worker's own memory: whole pages, which first touch puts on its node. */
+/* A worker's own memory: whole granules, so that each can lie on its node. */
 static void lay_out_share(struct share *s, struct carver *c, const struct problem *p,
-			  const struct choice *choice, unsigned worker)
+			  const struct choice *choice, unsigned worker, size_t granule)
 {
 	const size_t begin = c->used;
 	size_t room, other = 0;
@@ -52,59 +45,134 @@ static void lay_out_share(struct share *s, struct carver *c, const struct proble
 	if (choice->otherwise)
 		other = choice->otherwise->bytes(s->n, p->points.d, p->k, p->points.real);
 	s->memory = carve(c, other > room ? other : room);
-	next_page(c);
+	c->used = round_up(c->used, granule);
 	s->bytes = c->used - begin;
+}
+
+/*
+ * Bytes of shares that are placed together: a huge page where at most half as much again is mapped
+ * for that, else a page, so that each worker's share can lie on its node.
+ */
+static size_t granule_of(const struct problem *p, const struct choice *choice)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct carver c = { .memory = NULL };
+	struct share largest;
+
+	lay_out_share(&largest, &c, p, choice, 0, page);
+	return p->huge && c.used >= 2 * p->huge ? p->huge : page;
+}
+
+/* At least one, since no region is empty. */
+static size_t labels_bytes(const struct problem *p)
+{
+	return p->points.n ? p->points.n * sizeof(uint32_t) : 1;
+}
+
+static size_t common_bytes(const struct problem *p)
+{
+	struct carver c = { .memory = NULL };
+	struct workspace w;
+
+	lay_out_common(&w, &c, p);
+	return c.used;
+}
+
+static size_t shares_bytes(const struct problem *p, const struct choice *choice)
+{
+	const size_t granule = granule_of(p, choice);
+	struct carver c = { .memory = NULL };
+	struct share share;
+
+	for (unsigned i = 0; i < p->threads; i++)
+		lay_out_share(&share, &c, p, choice, i, granule);
+	return c.used;
 }
 
 size_t workspace_bytes(const struct problem *p, const struct choice *choice)
 {
-	struct carver c = { .memory = NULL };
-	struct workspace w;
-	struct share share;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	lay_out_common(&w, &c, p);
-	for (unsigned i = 0; i < p->threads; i++)
-		lay_out_share(&share, &c, p, choice, i);
-	return c.used;
+	return round_up(common_bytes(p), page) + round_up(labels_bytes(p), page) +
+	       shares_bytes(p, choice);
 }
 
-static void lay_out(struct workspace *w, const struct problem *p, const struct choice *choice)
+static void claim(struct region *r, const struct problem *p, unsigned worker, size_t offset,
+		  size_t bytes)
 {
-	struct carver c = { .memory = w->memory };
+	const int node = team_worker(p->team, worker)->place.node;
 
+	region_home(r, offset, bytes, node);
+	region_user(r, offset, bytes, node);
+}
+
+static int map_common(struct workspace *w, const struct problem *p, struct arena *arena)
+{
+	const size_t bytes = common_bytes(p);
+	struct region *r = region_map(arena, "centres and sums", bytes, PAGES_BASE);
+	struct carver c = { .memory = r ? region_base(r) : NULL };
+
+	if (!r)
+		return -1;
+	region_home(r, 0, bytes, team_worker(p->team, 0)->place.node);
+	w->common = c.memory;
+	w->common_bytes = bytes;
 	lay_out_common(w, &c, p);
+	return 0;
+}
+
+static int map_labels(struct workspace *w, const struct problem *p, struct arena *arena)
+{
+	struct region *r = region_map(arena, "labels", labels_bytes(p), PAGES_BASE);
+
+	if (!r)
+		return -1;
+	w->solution.label = region_base(r);
 	for (unsigned i = 0; i < p->threads; i++) {
 		const size_t first = share_begin(p->points.n, i, p->threads);
 
-		lay_out_share(&w->share[i], &c, p, choice, i);
-		w->share[i].x = (const char *)p->points.x +
-				first * p->points.d * real_bytes(p->points.real);
+		claim(r, p, i, first * sizeof(uint32_t),
+		      share_size(p->points.n, i, p->threads) * sizeof(uint32_t));
 		w->share[i].label = w->solution.label + first;
 	}
+	return 0;
 }
 
-int workspace_open(struct workspace *w, const struct problem *p, const struct choice *choice)
+static int map_shares(struct workspace *w, const struct problem *p, const struct choice *choice,
+		      struct arena *arena)
 {
-	*w = (struct workspace){ .share = apart_alloc(p->threads * sizeof(*w->share)),
-				 .bytes = workspace_bytes(p, choice) };
+	const size_t granule = granule_of(p, choice);
+	struct region *r = region_map(arena, "index of each thread", shares_bytes(p, choice),
+				      granule == p->huge ? PAGES_THP : PAGES_BASE);
+	struct carver c = { .memory = r ? region_base(r) : NULL };
+
+	if (!r)
+		return -1;
+	for (unsigned i = 0; i < p->threads; i++) {
+		const size_t begin = c.used;
+
+		lay_out_share(&w->share[i], &c, p, choice, i, granule);
+		claim(r, p, i, begin, w->share[i].bytes);
+		w->share[i].x = (const char *)p->points.x +
+				share_begin(p->points.n, i, p->threads) * p->points.d *
+					real_bytes(p->points.real);
+	}
+	return 0;
+}
+
+int workspace_open(struct workspace *w, const struct problem *p, const struct choice *choice,
+		   struct arena *arena)
+{
+	*w = (struct workspace){ .share = apart_alloc(p->threads * sizeof(*w->share)) };
 	if (!w->share)
 		return -1;
-	w->memory = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (w->memory == MAP_FAILED) {
-		w->memory = NULL;
-		return -1;
-	}
-	/* may fail: then it is only slower */
-	madvise(w->memory, w->bytes, MADV_HUGEPAGE);
-	lay_out(w, p, choice);
-	return 0;
+	return map_common(w, p, arena) || map_labels(w, p, arena) || map_shares(w, p, choice, arena)
+		       ? -1
+		       : 0;
 }
 
 void workspace_close(struct workspace *w)
 {
-	if (w->memory)
-		munmap(w->memory, w->bytes);
 	free(w->share);
 }
 
@@ -112,6 +180,8 @@ void workspace_enter(struct workspace *w, unsigned worker)
 {
 	struct share *s = &w->share[worker];
 
+	if (worker == 0)
+		memset(w->common, 0, w->common_bytes);
 	memset(s->change.sum, 0, s->bytes); /* where the share's own memory begins */
 	memset(s->label, 0, s->n * sizeof(*s->label));
 }

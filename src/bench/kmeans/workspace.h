@@ -6,6 +6,7 @@
 #include "bench/kmeans/frame.h"
 #include "bench/kmeans/method.h"
 #include "bench/kmeans/problem.h"
+#include "machine/memory/region.h"
 
 struct workspace {
 	struct frame frame;
@@ -18,15 +19,19 @@ struct workspace {
 	size_t box_stride;
 	/* change: of this rank, then of all ranks; total: over all iterations */
 	struct sums change, total;
-	void *memory;
-	size_t bytes;
+	void *common; /* what all workers share, but for the labels */
+	size_t common_bytes;
 };
 
 /* Bytes that are mapped. points.x is not used. */
 size_t workspace_bytes(const struct problem *, const struct choice *);
 
-/* Maps memory, without touching it. -1 with errno; workspace_close() must be called then, too. */
-int workspace_open(struct workspace *, const struct problem *, const struct choice *);
+/*
+ * Maps regions in the arena and claims each worker's part for its node, without touching it. -1
+ * with errno; workspace_close() must be called then, too.
+ */
+int workspace_open(struct workspace *, const struct problem *, const struct choice *,
+		   struct arena *);
 void workspace_close(struct workspace *);
 
 /* First touch of the worker's memory. */
