@@ -98,6 +98,23 @@ def test_bandwidth_is_bytes_over_time(placed):
         assert dealt == (value(trial, "imbalance") is not None)
 
 
+def test_first_touch_itself_is_measured(locus, tmp_path, read):
+    """Faults follow from pages and time; what a kernel would do has no value."""
+    file = tmp_path / "touch.jsonl"
+    words = "numa --variant touch --pages base,thp --layout 1 --size 8M --repeats 1 --output"
+    done = locus(words, file)
+    found = [trial for trial in read(file) if trial["type"] == "trial"]
+    assert done.status == 0 and len(found) == 2, done
+    for trial in found:
+        assert "kernel" not in trial["parameters"] and trial["status"] != "wrong", trial
+        pages = (8 << 20) / value(trial, "granule")
+        assert value(trial, "faults") * value(trial, "time") == pytest.approx(pages, rel=0.01)
+        assert value(trial, "bandwidth") * value(trial, "time") == pytest.approx(8 << 20)
+        assert value(trial, "flops") is value(trial, "traffic") is value(trial, "vector") is None
+    base = next(trial for trial in found if trial["parameters"]["pages"] == "base")
+    assert base["kernel"]["minor-faults"] >= (8 << 20) // base["placement"]["before"]["page"]
+
+
 def test_chunks_are_those_of_openmp(locus, tmp_path, read):
     """Chunks are in the identity of variants that deal, and of no other."""
     file = tmp_path / "chunks.jsonl"

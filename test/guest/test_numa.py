@@ -161,6 +161,26 @@ def test_pages_of_mismatched_schedules_lie_where_they_were_initialised(done):
         assert local_share(trial) <= most / pages or len(parts) == 1, trial["identity"]
 
 
+TOUCHED = (
+    "locus numa --variant touch,touch-interleave,touch-bind --layout split --to 1 --pages base"
+    f" --size 8M {ONCE}"
+)
+
+
+@pytest.mark.guest(SEVERAL, TOUCHED)
+def test_pages_given_back_are_touched_again_where_they_were(done):
+    assert done.status == 0, done
+    pages, nodes = (8 << 20) // 4096, len(GUESTS[done.guest].cpus)
+    for variant, placed in {
+        "touch": lambda workers: on_the_user(workers, pages, nodes)[0],
+        "touch-interleave": lambda workers: in_turn(workers, pages, nodes)[0],
+        "touch-bind": lambda workers: {1: pages},
+    }.items():
+        (trial,) = trials(done, variant)
+        assert verified(trial) == pytest.approx(placed(users(done, trial)), rel=0, abs=1)
+        assert trial["kernel"]["minor-faults"] >= pages
+
+
 @pytest.mark.guest(SEVERAL, PLACED)
 def test_threads_sit_as_the_layout_says(done):
     cpus = [GUESTS[done.guest].cpus[node] for node in with_cpus(done)]

@@ -3,6 +3,7 @@
  * The numa benchmark through its whole life, without the harness: every variant and kernel, and
  * answers that are wrong on purpose.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,6 +33,12 @@ void report_by_worker(struct result *r, unsigned metric, unsigned worker, double
 	assert_int_equal(numa_benchmark.metrics[metric].kind, M_IMBALANCE);
 	assert_true(worker < MOST_THREADS && value >= 0);
 	r->reports++;
+}
+
+double elapsed(const struct result *r)
+{
+	(void)r;
+	return 1;
 }
 
 void report(struct result *r, unsigned metric, double value)
@@ -255,6 +262,32 @@ static double amount(const char *metric, const struct trial *t)
 	return m->amount(t);
 }
 
+/* A page that was not touched again is noticed, and one that was not given back before. */
+static void touched_whole(void *state, struct worker *self)
+{
+	arrays_touch(&((struct state *)state)->arrays, self->index);
+	self->done = self->count;
+}
+
+static int pages_stay(struct team *team, void *machine)
+{
+	struct world w;
+
+	settle(&w, machine, team, "touch", SUM, 1 << 16, 1);
+	assert_null(live(&w, NULL, NULL));
+	assert_non_null(live(&w, nothing, NULL));
+	assert_non_null(live(&w, touched_whole, NULL));
+	assert_true(isnan(amount("flops", &w.trial)) && isnan(amount("traffic", &w.trial)));
+	assert_true(amount("bandwidth", &w.trial) == 1 << 16);
+	return 0;
+}
+
+static void test_first_touch_is_checked(void **state)
+{
+	(void)state;
+	in_team(pages_stay);
+}
+
 static void test_bytes_are_counted_with_and_without_allocation(void **state)
 {
 	static const struct {
@@ -344,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_all_pages_lie_where_they_are_claimed),
 		cmocka_unit_test(test_what_was_not_stored_is_noticed),
 		cmocka_unit_test(test_a_chunk_that_is_left_out_is_noticed),
+		cmocka_unit_test(test_first_touch_is_checked),
 		cmocka_unit_test(test_bytes_are_counted_with_and_without_allocation),
 		cmocka_unit_test(test_automatic_size_suits_the_machine),
 		cmocka_unit_test(test_what_is_too_small_is_refused),

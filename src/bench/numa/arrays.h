@@ -24,7 +24,8 @@ struct rule {
 
 struct arrays {
 	const struct rule *rule;
-	size_t elements, line;	       /* elements of each array; of a cache line */
+	/* elements of each array; of a cache line, of a page of the system */
+	size_t elements, line, page;
 	size_t granule;		       /* bytes that are placed together */
 	double *base[ARRAYS];	       /* NULL: the kernel does not use it */
 	struct region *region[ARRAYS]; /* likewise */

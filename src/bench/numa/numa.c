@@ -8,10 +8,12 @@
  * Lab, "Multithreading and the Memory Subsystem" (2023): on two nodes the times of single, random
  * and static were 2.65 : 1.47 : 1.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "bench/numa/size.h"
 #include "bench/numa/state.h"
+#include "bench/numa/touch.h"
 #include "benchmark.h"
 #include "kit/events.h"
 #include "kit/random.h"
@@ -43,9 +45,10 @@ static double bytes_asked_for(const struct trial *);
 static double bytes_with_allocation(const struct trial *);
 static double operations(const struct trial *);
 
-enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK, TAKEN };
+enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK, TAKEN, FAULTS };
 static const struct metric metrics[] = {
-	[BANDWIDTH] = { "bandwidth", "B/s", "bytes that the kernel reads and writes",
+	[BANDWIDTH] = { "bandwidth", "B/s",
+			"bytes that the kernel reads and writes, or that are touched first",
 			HIGHER_IS_BETTER, .amount = bytes_asked_for },
 	[TRAFFIC] = { "traffic", "B/s",
 		      "bandwidth with write-allocates: lines read only to be overwritten (some "
@@ -61,6 +64,9 @@ static const struct metric metrics[] = {
 		    .better = LOWER_IS_BETTER },
 	[TAKEN] = { "imbalance", "1", "most chunks that a thread took over the mean",
 		    LOWER_IS_BETTER, .kind = M_IMBALANCE },
+	[FAULTS] = { "faults", "page/s",
+		     "first touches of pages, of the size asked for, by all threads together",
+		     HIGHER_IS_BETTER },
 	TIME_METRIC("pass"),
 	{ 0 }
 };
@@ -84,6 +90,12 @@ static size_t elements_of(const struct trial *trial)
 	return trial->value[BYTES].count / sizeof(double);
 }
 
+/* Measures first touch itself, which no kernel does. */
+static bool only_touches(const struct trial *trial)
+{
+	return trial->variant->unused & BIT(KERNEL);
+}
+
 static double words(const struct trial *trial, unsigned each)
 {
 	return (double)elements_of(trial) * each;
@@ -100,12 +112,14 @@ static double bytes_with_allocation(const struct trial *trial)
 {
 	const struct kernel *k = kernel_of(trial);
 
+	if (only_touches(trial))
+		return NAN;
 	return words(trial, k->reads + (k->streaming ? 1 : 2) * k->writes) * sizeof(double);
 }
 
 static double operations(const struct trial *trial)
 {
-	return words(trial, kernel_of(trial)->flops);
+	return only_touches(trial) ? NAN : words(trial, kernel_of(trial)->flops);
 }
 
 static double lines(const struct trial *trial)
@@ -149,6 +163,7 @@ static void *prepare(const struct trial *trial)
 	s->arrays = (struct arrays){ .rule = trial->variant->data,
 				     .elements = elements_of(trial),
 				     .line = trial->machine->line / sizeof(double),
+				     .page = trial->machine->page / sizeof(double),
 				     .threads = trial->threads,
 				     .seed = random_mix(trial->seed + trial->allocation),
 				     .loop = { .elements = elements_of(trial),
@@ -184,6 +199,25 @@ static void work(void *state, struct worker *self)
 	own->sum = s->run(part_of(a, RESULT, begin), part_of(a, X, begin), part_of(a, Y, begin),
 			  end - begin, self->count);
 	own->passes = self->done = self->count;
+}
+
+static void *prepare_touch(const struct trial *trial)
+{
+	struct state *s = prepare(trial);
+
+	if (!s || touch_possible(s, trial))
+		return s;
+	free(s);
+	return NULL;
+}
+
+static void collect_touch(void *state, const struct trial *trial, struct result *result)
+{
+	const struct state *s = state;
+
+	(void)trial;
+	report(result, GRANULE, (double)s->arrays.granule);
+	report(result, FAULTS, touch_pages(s) / elapsed(result));
 }
 
 static void reset_dealt(void *state)
@@ -239,6 +273,8 @@ static struct needs needs(const struct trial *trial)
 	if (!(trial->variant->unused & BIT(CHUNK)) && !trial->value[CHUNK].count)
 		return (struct needs){ .pointless = "--chunk: a chunk has at least one element" };
 	return (struct needs){
+		/* a page is touched for the first time once a sample */
+		.units = only_touches(trial) ? trial->threads : 0,
 		.bytes = (k->reads + k->writes) * region_takes(trial->machine,
 							       elements_of(trial) * sizeof(double),
 							       trial->value[PAGES].choice),
@@ -256,6 +292,15 @@ static const struct override with_one_core[] = {
 enum { UNDEALT = BIT(CHUNK), MATRIX_ONLY = BIT(FROM) | BIT(TO), BY_PART = UNDEALT | MATRIX_ONLY };
 static const struct ops dealt_ops = { prepare, enter,	     reset_dealt, work_dealt,
 				      collect, state_verify, free };
+static const struct ops touch_ops = { prepare_touch, enter,	   touch_reset, touch_work,
+				      collect_touch, touch_verify, free };
+/* The cost of a page does not depend on how many there are. */
+static const struct override of_touch[] = {
+	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } },
+	{ BYTES, { "256M" } },
+	{ 0 }
+};
+enum { TOUCHES = BY_PART | BIT(KERNEL) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages: they lie on its node", &single, BY_PART,
 	  .several_nodes = true },
@@ -274,10 +319,19 @@ static const struct variant variants[] = {
 	{ "dynamic-static",
 	  "initialised by a loop with schedule(dynamic), used by one with schedule(static)",
 	  &dealt_before, MATRIX_ONLY, .several_nodes = true },
+	{ "touch", "first touch itself, each thread its part: page faults, on its own node",
+	  &by_part, TOUCHES, of_touch, &touch_ops },
+	{ "touch-interleave", "the same, pages in turn on all nodes with memory", &interleave,
+	  TOUCHES, of_touch, &touch_ops, .several_nodes = true },
+	{ "touch-bind", "the same, all pages on one node", &bound, TOUCHES & ~BIT(TO), of_touch,
+	  &touch_ops, .several_nodes = true },
 	{ "matrix", "threads on one node, pages on another: node x node", &bound,
 	  UNDEALT | BIT(THREADS_ON), .several_nodes = true },
 	{ 0 }
 };
+
+#define STREAMING \
+	"single,random,static,interleave,bind,migrate,static-dynamic,dynamic-static,matrix"
 
 static const struct role roles[] = { { "thread", NULL, BY_COUNT }, { 0 } };
 
@@ -295,6 +349,8 @@ const struct benchmark numa_benchmark = {
 	.variants = variants,
 	.ops = { prepare, enter, NULL, work, collect, state_verify, free },
 	.roles = roles,
-	.preset = { [QUICK] = { .sample = 10e-3 }, [PAPER] = { .threads = "16" } },
+	.preset = { [QUICK] = { .variants = STREAMING, .sample = 10e-3 },
+		    [STANDARD] = { .variants = STREAMING ",touch,touch-interleave,touch-bind" },
+		    [PAPER] = { .variants = STREAMING, .threads = "16" } },
 	.needs = needs,
 };

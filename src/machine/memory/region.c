@@ -142,6 +142,11 @@ size_t region_takes(const struct machine *m, size_t bytes, enum pages pages)
 	return pages == PAGES_THP ? round_up(bytes, granule_of(m, pages)) : bytes;
 }
 
+int region_discard(struct region *r)
+{
+	return madvise(r->base, r->bytes, MADV_DONTNEED);
+}
+
 /* Claims. */
 
 static void claim(const struct region *r, int16_t *of, size_t offset, size_t bytes, int node)

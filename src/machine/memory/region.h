@@ -39,6 +39,12 @@ size_t region_granule(const struct region *);
 size_t region_takes(const struct machine *, size_t bytes, enum pages);
 
 /*
+ * Gives the pages back, so that all are untouched again; the policy stays. -1 with errno: EINVAL on
+ * reserved huge pages before Linux 5.18.
+ */
+int region_discard(struct region *);
+
+/*
  * Claims, in bytes, rounded inwards to whole granules, so that a page shared by two owners is
  * claimed for neither. The end of the bytes asked for counts as the end of the last granule.
  */
