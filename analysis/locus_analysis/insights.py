@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import duckdb
 
-from . import cpu_pairs, level, levels, padding, records
+from . import cpu_pairs, knee, level, levels, padding, records
 from .described import Bands
 
 Row = dict[str, Any]
@@ -48,9 +48,15 @@ def _core_to_core(db: duckdb.DuckDBPyConnection) -> Row:
     return {"runs": {whole: cpu_pairs.tables(own) for whole, own in runs}}
 
 
+def _numa(db: duckdb.DuckDBPyConnection) -> Row:
+    runs = records.by_run(records.measured(db, "numa"))
+    return {"runs": {whole: [knee.said(c) for c in knee.curves(own)] for whole, own in runs}}
+
+
 REGISTERED = {
     "latency": Insight(_latency, _levels),
     "sharing": Insight(_sharing),
+    "numa": Insight(_numa),
     "core-to-core": Insight(_core_to_core),
 }
 NONE = Insight(lambda db: {})

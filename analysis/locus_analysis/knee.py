@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many threads a node's memory bandwidth needs: the knee of bandwidth over threads.
+
+The knee is the smallest number of threads whose bandwidth is within ENOUGH of the most that any
+number of threads had. Only trials that can be judged count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Optional
+
+from . import units
+from .records import can_be_judged
+
+Row = dict[str, Any]
+
+ENOUGH = 0.95
+LEAST_POINTS = 3
+SETTING = ("kernel", "size", "pages")  # these, and the nodes in use, distinguish the curves
+
+
+def _nodes(trial: Row) -> tuple[bool, ...]:
+    """Which nodes have threads: "2+0" is on the first of two."""
+    return tuple(n != "0" for n in str(trial["parameters"].get("layout", "")).split("+"))
+
+
+def curves(trials: Sequence[Row]) -> list[list[Row]]:
+    """The curves of `static` in one run, with points in order of threads."""
+
+    def key(t: Row) -> tuple[str, ...]:
+        return (*(str(t["parameters"].get(name)) for name in SETTING), str(_nodes(t)))
+
+    own = sorted(
+        (t for t in trials if t["variant"] == "static" and t["value"] and can_be_judged(t)),
+        key=lambda t: (key(t), t["threads"]),
+    )
+    found = [list(points) for _, points in groupby(own, key)]
+    return [points for points in found if len({t["threads"] for t in points}) >= LEAST_POINTS]
+
+
+def said(points: Sequence[Row]) -> str:
+    """The sentence on a curve."""
+    best = max(points, key=lambda t: t["value"])
+    knee = next(t for t in points if t["value"] >= ENOUGH * best["value"])
+    first, last = points[0], points[-1]
+    names = [str(points[0]["parameters"].get("kernel")), _where(points[0])]
+    curve = ", ".join(name for name in names if name)
+    rate = units.quantity(knee["value"], "B/s")
+    one = f"{first['threads']} {'has' if first['threads'] == 1 else 'have'}"
+    base = f"{one} {units.quantity(first['value'], 'B/s')}"
+    if knee is last:
+        return (
+            f"{curve}: bandwidth still grows at {last['threads']} threads, the most measured:"
+            f" {rate}; {base}."
+        )
+    share = f"{100 * knee['value'] / best['value']:.0f} %"
+    return (
+        f"{curve}: {knee['threads']} of {last['threads']} threads reach {share} of the most"
+        f" bandwidth, {rate} of {units.quantity(best['value'], 'B/s')}; {base}."
+    )
+
+
+def _where(trial: Row) -> Optional[str]:
+    used = [str(i) for i, has in enumerate(_nodes(trial)) if has]
+    if len(_nodes(trial)) == 1:
+        return None
+    return f"node {used[0]}" if len(used) == 1 else f"nodes {', '.join(used)}"

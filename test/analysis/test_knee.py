@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The number of threads at which a node's bandwidth stops growing."""
+
+import re
+from pathlib import Path
+
+from make_records import TWO, record, run_id
+from make_records.trials import Point
+from test_report import make
+
+SIZE = 1 << 30
+
+
+def over_threads(speeds: dict[int, float], layout: str = "{}+0") -> list[Point]:
+    return [
+        Point(
+            "numa",
+            "static",
+            {"kernel": "sum", "size": SIZE, "pages": "base", "layout": layout.format(n)},
+            threads=n,
+            seconds=SIZE / speed,
+            amount=("bandwidth", "B/s", SIZE),
+            on_node={"0": 1},
+            local=1.0,
+        )
+        for n, speed in speeds.items()
+    ]
+
+
+def said(tmp_path: Path, points: list[Point]) -> str:
+    return make(tmp_path, record(TWO, points, run_id("a"))).text
+
+
+def test_the_knee_is_where_bandwidth_stops_growing(tmp_path: Path) -> None:
+    text = said(tmp_path, over_threads({1: 20e9, 2: 40e9, 4: 78e9, 8: 80e9, 16: 79e9}))
+    assert "sum, node 0: 4 of 16 threads reach 98 % of the most bandwidth" in text
+    assert re.search(r"bandwidth, 7[78]\S* GB/s of (79|80)\S* GB/s; 1 has (19|20)\S* GB/s\.", text)
+
+
+def test_a_curve_that_grows_has_no_knee(tmp_path: Path) -> None:
+    text = said(tmp_path, over_threads({1: 20e9, 2: 40e9, 4: 80e9}))
+    assert "sum, node 0: bandwidth still grows at 4 threads, the most measured: " in text
+
+
+def test_two_numbers_of_threads_are_no_curve(tmp_path: Path) -> None:
+    text = said(tmp_path, over_threads({1: 20e9, 2: 40e9}) + over_threads({4: 60e9}, "2+2"))
+    assert "threads reach" not in text and "still grows" not in text
