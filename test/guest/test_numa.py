@@ -299,6 +299,28 @@ locus doctor >doctor
 locus numa --variant single --layout split --size 64M --time-budget 8s {RECORD}"""
 
 
+BALANCED = MOVED.replace(
+    "locus numa --variant single --layout split --size 64M --time-budget 8s",
+    "locus numa --variant balance --layout split --size 8M --repeats 1 --duration 1ms"
+    " --time-budget 50s",
+)
+
+
+@pytest.mark.guest("many", BALANCED)
+def test_what_the_kernel_balances_is_waited_for_and_counted(done):
+    assert done.status == 0, [trial["reasons"] for trial in trials(done, "balance")]
+    (trial,) = trials(done, "balance")
+    before, after = trial["placement"]["before"], trial["placement"]["after"]
+    assert trial["status"] in MEASURED, trial
+    found = {metric["name"]: metric["value"] for metric in trial["metrics"]}
+    stuck, moving = found["stuck"], found["moving"]
+    pages = (8 << 20) // 4096
+    # The kernel goes on afterwards, and hides pages that it samples.
+    there = before["on_node"]["1"]
+    assert 0 < there <= pages / 2 and moving > 0 and 0 <= stuck < pages / 2
+    assert after["on_node"]["1"] >= there * 0.9
+
+
 @pytest.mark.guest("many", MOVED)
 def test_single_is_detected_as_moved_where_the_kernel_balances(done):
     assert done.status == 1, done

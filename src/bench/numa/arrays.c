@@ -83,6 +83,8 @@ static void claim_touched(const struct arrays *a, unsigned array, const struct t
 {
 	struct region *region = a->region[array];
 
+	if (a->rule->balanced)
+		return;
 	if (a->rule->touch == AS_DEALT)
 		return; /* claimed when it is known who took which chunk */
 	if (a->rule->moved || a->rule->touch == EACH_ITS_PART) {
@@ -205,8 +207,10 @@ int arrays_place(struct arrays *a, const struct trial *t, const struct kernel *k
 	for (unsigned array = 0; array < ARRAYS; array++)
 		if (a->region[array] && place(a, array, t, node))
 			return -1;
-	a->touched = a->rule->moved || a->rule->touch == AS_DEALT;
+	a->touched = a->rule->moved || a->rule->balanced || a->rule->touch == AS_DEALT;
 	if (a->rule->touch == AS_DEALT)
 		return deal(a, t);
+	if (a->rule->balanced)
+		team_run(t->team, touch_all, a);
 	return a->rule->moved ? move(a, t) : 0;
 }

@@ -18,8 +18,9 @@ struct rule {
 	 */
 	enum { EACH_ITS_PART, FIRST_ALL, AT_RANDOM, AS_DEALT } touch;
 	enum { BY_TOUCH, BIND, INTERLEAVE } policy;
-	bool moved; /* migrated afterwards to where it is used */
-	bool dealt; /* used in chunks that are dealt out, not by part: no page has a user */
+	bool moved;    /* migrated afterwards to where it is used */
+	bool balanced; /* the kernel is to migrate them: no page has a home */
+	bool dealt;    /* used in chunks that are dealt out, not by part: no page has a user */
 };
 
 struct arrays {

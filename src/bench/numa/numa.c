@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/numa/balance.h"
 #include "bench/numa/size.h"
 #include "bench/numa/state.h"
 #include "bench/numa/touch.h"
@@ -45,7 +46,7 @@ static double bytes_asked_for(const struct trial *);
 static double bytes_with_allocation(const struct trial *);
 static double operations(const struct trial *);
 
-enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK, TAKEN, FAULTS };
+enum { BANDWIDTH, TRAFFIC, FLOPS, WIDTH, GRANULE, STUCK, TAKEN, FAULTS, MOVING };
 static const struct metric metrics[] = {
 	[BANDWIDTH] = { "bandwidth", "B/s",
 			"bytes that the kernel reads and writes, or that are touched first",
@@ -67,6 +68,8 @@ static const struct metric metrics[] = {
 	[FAULTS] = { "faults", "page/s",
 		     "first touches of pages, of the size asked for, by all threads together",
 		     HIGHER_IS_BETTER },
+	[MOVING] = { "moving", "s", "until the kernel's balancing had moved the pages it moved",
+		     LOWER_IS_BETTER },
 	TIME_METRIC("pass"),
 	{ 0 }
 };
@@ -77,6 +80,7 @@ static const struct rule single = { FIRST_ALL, BY_TOUCH, false },
 			 interleave = { EACH_ITS_PART, INTERLEAVE, false },
 			 bound = { EACH_ITS_PART, BIND, false },
 			 migrate = { FIRST_ALL, BY_TOUCH, true },
+			 balance = { FIRST_ALL, BY_TOUCH, false, .balanced = true },
 			 then_dealt = { EACH_ITS_PART, BY_TOUCH, false, .dealt = true },
 			 dealt_before = { AS_DEALT, BY_TOUCH, false };
 
@@ -189,16 +193,32 @@ static double *part_of(const struct arrays *a, unsigned array, size_t begin)
 	return a->base[array] ? a->base[array] + begin : NULL;
 }
 
+double state_pass(const struct state *s, unsigned worker, uint64_t passes)
+{
+	const struct arrays *a = &s->arrays;
+	const size_t begin = arrays_border(a, worker), end = arrays_border(a, worker + 1);
+
+	return s->run(part_of(a, RESULT, begin), part_of(a, X, begin), part_of(a, Y, begin),
+		      end - begin, passes);
+}
+
 static void work(void *state, struct worker *self)
 {
 	struct state *s = state;
-	const struct arrays *a = &s->arrays;
 	struct own *own = &s->own[self->index];
-	const size_t begin = arrays_border(a, self->index), end = arrays_border(a, self->index + 1);
 
-	own->sum = s->run(part_of(a, RESULT, begin), part_of(a, X, begin), part_of(a, Y, begin),
-			  end - begin, self->count);
+	own->sum = state_pass(s, self->index, self->count);
 	own->passes = self->done = self->count;
+}
+
+static void *prepare_balance(const struct trial *trial)
+{
+	struct state *s = prepare(trial);
+
+	if (!s || !balance_wait(s, trial))
+		return s;
+	free(s);
+	return NULL;
 }
 
 static void *prepare_touch(const struct trial *trial)
@@ -259,7 +279,9 @@ static void collect(void *state, const struct trial *trial, struct result *resul
 		report_by_worker(result, TAKEN, i, (double)s->own[i].chunks);
 	report(result, WIDTH, s->width);
 	report(result, GRANULE, (double)s->arrays.granule);
-	if (s->arrays.rule->moved)
+	if (s->arrays.rule->balanced)
+		report(result, MOVING, s->moving);
+	if (s->arrays.rule->moved || s->arrays.rule->balanced)
 		report(result, STUCK, (double)s->arrays.stuck);
 }
 
@@ -300,6 +322,8 @@ static const struct override of_touch[] = {
 	{ BYTES, { "256M" } },
 	{ 0 }
 };
+static const struct ops balance_ops = { prepare_balance, enter,	       NULL, work,
+					collect,	 state_verify, free };
 enum { TOUCHES = BY_PART | BIT(KERNEL) };
 static const struct variant variants[] = {
 	{ "single", "one thread touches all pages: they lie on its node", &single, BY_PART,
@@ -313,6 +337,9 @@ static const struct variant variants[] = {
 	  with_one_core, .several_nodes = true },
 	{ "migrate", "as single, then moved to where they are used", &migrate, BY_PART,
 	  .several_nodes = true },
+	{ "balance", "as single, then moved by the kernel's NUMA balancing, where it is on",
+	  &balance, BY_PART, .ops = &balance_ops, .several_nodes = true,
+	  .available = balance_available },
 	{ "static-dynamic",
 	  "initialised by a loop with schedule(static), used by one with schedule(dynamic)",
 	  &then_dealt, MATRIX_ONLY, .ops = &dealt_ops, .several_nodes = true },
@@ -350,7 +377,8 @@ const struct benchmark numa_benchmark = {
 	.ops = { prepare, enter, NULL, work, collect, state_verify, free },
 	.roles = roles,
 	.preset = { [QUICK] = { .variants = STREAMING, .sample = 10e-3 },
-		    [STANDARD] = { .variants = STREAMING ",touch,touch-interleave,touch-bind" },
+		    [STANDARD] = { .variants =
+					   STREAMING ",balance,touch,touch-interleave,touch-bind" },
 		    [PAPER] = { .variants = STREAMING, .threads = "16" } },
 	.needs = needs,
 };

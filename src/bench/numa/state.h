@@ -18,8 +18,12 @@ struct state {
 	unsigned width;
 	struct team *team;
 	struct arrays arrays;
+	double moving;	  /* s until the kernel had moved the pages that it moved */
 	struct own own[]; /* by worker */
 };
+
+/* Makes passes over a worker's part, as work() does; returns the kernel's sum. */
+double state_pass(const struct state *, unsigned worker, uint64_t passes);
 
 /* Whether sums, or stored elements, are right: struct ops' verify. */
 const char *state_verify(void *state, const struct trial *);
