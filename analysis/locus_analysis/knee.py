@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Optional
 
 from . import units
-from .records import can_be_judged
+from .records import is_sound
 
 Row = dict[str, Any]
 
@@ -32,7 +32,7 @@ def curves(trials: Sequence[Row]) -> list[list[Row]]:
         return (*(str(t["parameters"].get(name)) for name in SETTING), str(_nodes(t)))
 
     own = sorted(
-        (t for t in trials if t["variant"] == "static" and t["value"] and can_be_judged(t)),
+        (t for t in trials if t["variant"] == "static" and t["value"] and is_sound(t)),
         key=lambda t: (key(t), t["threads"]),
     )
     found = [list(points) for _, points in groupby(own, key)]
