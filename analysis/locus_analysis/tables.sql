@@ -96,7 +96,8 @@ SELECT whole, part, estimated.id, file, number, position, t.benchmark, t.variant
 	list_sum(t.batches.allocations)::BIGINT AS batches, t.counters, t.kernel,
 	coalesce(t.kernel_unknown, []) AS kernel_unknown, t.counting,
 	coalesce(t.oversubscribed, false) AS oversubscribed,
-	json_exists(t.parameters, '$.from') AND json_exists(t.parameters, '$.to') AS in_matrix,
+	t.variant = 'matrix' AND json_exists(t.parameters, '$.from')
+		AND json_exists(t.parameters, '$.to') AS in_matrix,
 	regexp_full_match(coalesce(t.parameters->>'$.from', t.parameters->>'$.layout', ''),
 		'[0-9]+([+][0-9]+)*') AS laid_out
 FROM estimated LEFT JOIN benchmark b ON b.run = part AND b.benchmark = t.benchmark

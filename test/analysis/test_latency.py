@@ -398,7 +398,7 @@ def test_pictures_of_latency(whole: Whole) -> None:
         "cxl1",
     ):
         assert words in text["-published"], words
-    for mix in ("read", "copy", "write", "GB/s"):
+    for mix in ("read", "2r1w", "write", "GB/s"):
         assert mix in text["-background"], mix
     for words in ("16 KiB", "256 MiB", "perfect scaling"):
         assert words in text["-chains"], words
@@ -463,8 +463,8 @@ def test_load_without_a_known_bandwidth_is_drawn_over_what_set_it(tmp_path: Path
     page = make(tmp_path, brief(record(TWO, points, run_id("a"))))
     shown = {r["id"]: r["x"] for r in page.rows("id", "x") if r["id"]}
     assert len(shown) == len(points)
-    pauses = sorted(p.parameters["pause"] for p in points)
-    assert sorted(shown.values()) == pytest.approx(pauses, rel=0.04)
+    rates = sorted(p.parameters["rate"] for p in points)
+    assert sorted(shown.values()) == pytest.approx(rates, rel=0.04)
 
 
 def test_synthetic_curves_have_the_edges_they_were_made_with() -> None:

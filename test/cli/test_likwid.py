@@ -445,9 +445,11 @@ def test_where_no_ancestor_tells(locus, read, tmp_path, cpus, set_by, name):
     )
 
 
-# Options for benchmarks with many or large trials. Latency's background threads first touch four
-# times the last cache.
-SMALL = {"latency": "--size 64K --mix read --pause 0 --pages base", "numa": "--size 1M"}
+# Options for benchmarks with many or large trials.
+SMALL = {
+    "latency": "--size 64K --load-size 1M --mix read --rate 0 --pages base",
+    "numa": "--size 1M",
+}
 
 
 def test_names_of_regions_come_back_whole(locus, read, wrapped, marked, tmp_path):

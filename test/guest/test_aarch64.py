@@ -73,7 +73,8 @@ PLACEMENTS = "single,random,static,interleave,bind,migrate,matrix"
 QUICK = {
     "numa": f"locus numa --profile quick --variant {PLACEMENTS} --size 2M {ONCE}",
     "latency": (
-        f"locus latency --profile quick --variant {CHAINS} --size 64K --mix read --pause 0 {ONCE}"
+        f"locus latency --profile quick --variant {CHAINS} --size 64K --load-size 1M"
+        f" --mix read,1r1w --rate 0 {ONCE}"
     ),
     "search": f"locus search --profile quick --size 64K --threads 2 {ONCE}",
     "hashmap": (

@@ -221,6 +221,32 @@ def test_the_matrix_has_every_cell(done):
         ) == (source == to)
 
 
+LOADED = (
+    "locus latency --variant loaded --size 64K --load-size 128K --mix 1r1w --rate 0 --pages base"
+)
+
+
+@pytest.mark.guest(["2x2", "cxl"], f"{LOADED} --from each --to all {ONCE}")
+def test_load_and_chain_lie_on_the_node_asked_for(done):
+    """Also where that has no CPUs: 16 pages of the chain, 32 of the other thread's lines."""
+    assert done.status == 0, done
+    found = trials(done, "loaded")
+    cells = [(*set(users(done, trial)), trial["parameters"]["to"]) for trial in found]
+    assert sorted(cells) == [
+        (source, to) for source in with_cpus(done) for to in range(len(GUESTS[done.guest].cpus))
+    ]
+    for (source, to), trial in zip(cells, found):
+        assert verified(trial) == {to: 48} and local_share(trial) == (source == to)
+
+
+@pytest.mark.guest("2x2", f"{LOADED} --from each {ONCE}")
+def test_load_is_local_unless_asked_otherwise(done):
+    assert done.status == 0, done
+    found = trials(done, "loaded")
+    assert [verified(trial) for trial in found] == [{0: 48}, {1: 48}]
+    assert all(local_share(trial) == 1 for trial in found)
+
+
 NO_NODE = "--to: there is no node 9 on this machine; there is 0, 1, 2"
 NO_CPUS = "layout node:2: that node has no CPUs that this process may use; nodes with CPUs: 0-1"
 NOT_HERE = {

@@ -25,7 +25,11 @@ def test_siblings_come_after_all_cores(done):
     assert seated == {"4+0": [0, 2, 1, 3], "4+4": [0, 2, 1, 3, 4, 6, 5, 7]}
 
 
-@pytest.mark.guest("smt", f"locus latency --variant loaded --size 64K --mix read --pause 0 {ONCE}")
+LOADED = "locus latency --variant loaded --size 64K --load-size 1M --mix read --rate 0"
+SHARING = "locus sharing --variant add --layout padded --threads 2"
+
+
+@pytest.mark.guest("smt", f"{LOADED} --from all {ONCE}")
 def test_by_default_a_core_has_one_thread(done):
     for trial in trials(done, "loaded"):
         assert sorted(trial["cpus"]) == [0, 2, 4, 6], trial
@@ -52,7 +56,7 @@ def likwid():
 @pytest.mark.usefixtures("likwid")
 @pytest.mark.guest(
     "2x2",
-    f"likwid-pin -q -c 3,1 locus latency --variant loaded --size 64K --mix read --pause 0 {ONCE}",
+    f"likwid-pin -q -c 3,1 {SHARING} {ONCE}",
 )
 def test_likwid_pin_is_respected(done):
     binding = done.record[0]["binding"]
@@ -61,7 +65,7 @@ def test_likwid_pin_is_respected(done):
         [1, 3],
         [3, 1],
     ), done
-    for trial in trials(done, "loaded"):
+    for trial in trials(done, "add"):
         assert (trial["bind"], trial["cpus"]) == ("inherited", [3, 1])
 
 

@@ -9,59 +9,111 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/arithmetic.h"
 #include "bench/latency/background.h"
 #include "machine/threads/team.h"
 
-enum { LINE = 64, BLOCK = 16, LINES = 5 * BLOCK };
+enum { LINE = 64, BLOCKS = 5, LINES = BLOCKS * BACKGROUND_BLOCK };
 
-static unsigned written(const char *lines, unsigned from, unsigned n)
+static bool written(const char *lines, unsigned i)
 {
 	const uint64_t *word = (const uint64_t *)lines;
-	unsigned found = 0;
 
-	for (unsigned i = from; i < from + n; i++)
-		found += word[i * (LINE / sizeof(*word))] != UINT64_C(0x1212121212121212);
-	return found;
+	return word[i * (LINE / sizeof(*word))] != UINT64_C(0x1212121212121212);
 }
 
-/* Each sample, even if its time is up at once, goes on with the block after the last one's. */
+/* Whether of the first `of` blocks of the stream exactly the first n are written. */
+static bool reached(const char *lines, unsigned block, unsigned n, unsigned of)
+{
+	for (unsigned i = 0; i < of * block; i++)
+		if (written(lines, i) != (i < n * block))
+			return false;
+	return true;
+}
+
+/*
+ * Each sample, even if its time is up at once, goes on with the block after the last one's, in the
+ * lines that are read as in those that are written.
+ */
 static void samples_go_on(void **state)
 {
 	static _Alignas(LINE) char lines[LINES * LINE];
 	const atomic_bool stop = true;
 	struct worker self = { .stop = &stop };
-	const struct {
-		enum mix mix;
-		unsigned first, blocks, units;
-	} table[] = {
-		{ MIX_WRITE, 0, 5, BLOCK },
-		{ MIX_COPY, LINES / 2, 2, 2 * BLOCK }, /* the second half has 2.5 */
-	};
+	struct load load = { .running = 0 };
+	static const unsigned mixes[] = { MIX_3_1, MIX_2_1, MIX_1_1, MIX_1_2, MIX_1_3, MIX_WRITE };
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++) {
+	for (unsigned i = 0; i < 2 * LENGTH(mixes); i++) {
+		const unsigned n = mix_written(mixes[i / 2]), first = LINES - BLOCKS * n;
 		struct background b = {
-			.lines = lines, .bytes = sizeof(lines), .line = LINE, .mix = table[i].mix
+			.reads = { lines, first * LINE, 0 },
+			.writes = { lines + first * LINE, BLOCKS * n * LINE, 0 },
+			.line = LINE,
+			.read = BACKGROUND_BLOCK - n,
+			.written = n,
+			.cached = i % 2,
+			.load = &load,
 		};
 
 		memset(lines, 0x12, sizeof(lines));
-		for (unsigned block = 0; block < table[i].blocks; block++) {
-			const unsigned first = table[i].first + block * BLOCK;
-
-			assert_int_equal(written(lines, first, BLOCK), 0);
+		for (unsigned block = 1; block <= BLOCKS; block++) {
+			assert_true(reached(b.writes.lines, n, block - 1, BLOCKS));
 			background_work(&b, &self);
-			assert_int_equal(self.done, table[i].units);
-			assert_int_equal(written(lines, first, BLOCK), BLOCK);
+			assert_int_equal(self.done, BACKGROUND_BLOCK + (b.cached ? n : 0));
+			assert_true(reached(b.writes.lines, n, block, BLOCKS));
+			assert_int_equal(b.reads.at, block % BLOCKS * b.read * LINE);
 		}
+		for (unsigned line = 0; line < first; line++)
+			assert_false(written(lines, line));
 		memset(lines, 0x12, sizeof(lines));
 		background_work(&b, &self);
-		assert_int_equal(written(lines, table[i].first, BLOCK), BLOCK); /* from the start */
+		assert_true(reached(b.writes.lines, n, 1, BLOCKS)); /* from the start */
+	}
+}
+
+/* Lines count from when the load counts: not those before the clock starts. */
+static void only_what_counts_is_counted(void **state)
+{
+	static _Alignas(LINE) char lines[LINES * LINE];
+	const atomic_bool stop = true;
+	struct worker self = { .stop = &stop };
+	struct load load = { .counted = true };
+	struct background b = { .reads = { lines, sizeof(lines), 0 },
+				.line = LINE,
+				.read = BACKGROUND_BLOCK,
+				.load = &load };
+
+	(void)state;
+	background_work(&b, &self);
+	assert_int_equal(self.done, BACKGROUND_BLOCK);
+	assert_int_equal(load.running, 0); /* one block is no load yet */
+}
+
+/* Whatever the mix, a block can be divided into it. */
+static void mixes_are_what_they_are_called(void **state)
+{
+	static const unsigned ratio[][2] = {
+		[MIX_READ] = { 1, 0 }, [MIX_3_1] = { 3, 1 }, [MIX_2_1] = { 2, 1 },
+		[MIX_1_1] = { 1, 1 },  [MIX_1_2] = { 1, 2 }, [MIX_1_3] = { 1, 3 },
+		[MIX_WRITE] = { 0, 1 }
+	};
+
+	(void)state;
+	for (unsigned mix = MIX_READ; mix <= MIX_WRITE; mix++) {
+		const unsigned writes = mix_written(mix), reads = BACKGROUND_BLOCK - writes;
+
+		assert_int_equal(reads * ratio[mix][1], writes * ratio[mix][0]);
 	}
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(samples_go_on) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_go_on),
+		cmocka_unit_test(only_what_counts_is_counted),
+		cmocka_unit_test(mixes_are_what_they_are_called),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

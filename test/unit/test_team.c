@@ -114,6 +114,54 @@ static void test_timed_orders_and_their_two_ends(void **state)
 	assert_int_equal(team_open(4, timed, &cpu), 0);
 }
 
+/* When the last worker began its task. */
+struct started {
+	_Atomic bool begun;
+	double at;
+};
+
+static void begin_last(void *argument, struct worker *w)
+{
+	struct started *s = argument;
+
+	if (w->index != 3)
+		return;
+	s->at = clock_now();
+	atomic_store(&s->begun, true);
+}
+
+static void wait_for_last(void *argument, struct worker *w)
+{
+	struct started *s = argument;
+
+	while (w->index == 0 && !atomic_load(&s->begun))
+		sched_yield();
+}
+
+/* A worker's time begins when it is ready, and others are at work by then. */
+static int ready(struct team *t, void *argument)
+{
+	struct started s = { .begun = false };
+
+	seat(t, 4, *(int *)argument);
+	team_ready(t, wait_for_last);
+	team_time(t, begin_last, &s, 0, 0, 0);
+	assert_true(team_attendance(t, 0)->begin >= s.at);
+	assert_true(team_attendance(t, 3)->begin <= s.at);
+	team_ready(t, NULL);
+	atomic_store(&s.begun, false);
+	team_time(t, count, &(struct counts){ 0 }, 0, 0, 0); /* nobody waits any more */
+	return 0;
+}
+
+static void test_time_begins_when_a_worker_is_ready(void **state)
+{
+	int cpu = sched_getcpu();
+
+	(void)state;
+	assert_int_equal(team_open(4, ready, &cpu), 0);
+}
+
 static int badly_seated(struct team *t, void *argument)
 {
 	struct place nowhere[2] = { { *(int *)argument, 0 }, { CPU_SETSIZE - 1, 0 } };
@@ -199,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_order_reaches_every_seated_worker),
 		cmocka_unit_test(test_timed_orders_and_their_two_ends),
+		cmocka_unit_test(test_time_begins_when_a_worker_is_ready),
 		cmocka_unit_test(test_a_cpu_that_is_not_there),
 		cmocka_unit_test(test_workers_may_be_free_to_move),
 		cmocka_unit_test(test_the_cycle_is_plausible),

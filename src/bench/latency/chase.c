@@ -8,7 +8,7 @@
  * the caches hide.
  */
 #define LOADS	      16
-#define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains)-1) / (chains) : 1)
+#define STEPS(chains) ((chains) < LOADS ? (LOADS + (chains) - 1) / (chains) : 1)
 
 #define CHASE(chains)                                                                              \
 	static __attribute__((noinline)) void chase_##chains(union position *at, const void *base, \

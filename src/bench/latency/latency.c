@@ -7,15 +7,23 @@
  * After P. Sestoft, "A multicore performance mystery solved" (2017), appendix A, and A.
  * Berestovskyy, "Smarter CPU Testing" (2019).
  */
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/relax.h"
 #include "bench/latency/background.h"
 #include "bench/latency/chase.h"
 #include "bench/latency/sizes.h"
 #include "kit/events.h"
 #include "machine/memory/membind.h"
 #include "machine/topology/topology.h"
+
+/* POWER has no non-temporal stores. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define STORES_USUAL "nontemporal"
+#else
+#define STORES_USUAL "cached"
+#endif
 
 static const struct parameter parameters[] = {
 	[BYTES] = { "size", "B",
@@ -33,24 +41,35 @@ static const struct parameter parameters[] = {
 		     .value = { "1" } },
 	[LOADS] = { "loads", "loads", "loads in a sample; 0: as many as it has time for", P_COUNT,
 		    .value = { "0", NULL, "33554432" }, .zero = "auto" },
-	[MIX] = { "mix", NULL, "what the background threads do to memory", P_CHOICE,
-		  .choices = "read,copy,write", .value = { "read,copy,write" } },
-	[PAUSE] = { "pause", "turns",
-		    "turns of an empty loop after each 16 lines in the background: sets its rate "
-		    "(0: full rate)",
-		    P_COUNT, .value = { "0,50,100,200,400,800,1600,6400" }, .zero = "none" },
-	[FROM] = { "from", NULL, "node of the thread, in the matrix", P_LAYOUT,
-		   .value = { "each" } },
-	[TO] = { "to", NULL, "node of the memory, in the matrix", P_NODE, .value = { "all" } },
+	[MIX] = { "mix", NULL,
+		  "lines of the background: 3r1w writes one line for three that it reads", P_CHOICE,
+		  .choices = MIX_CHOICES,
+		  .value = { "read,1r1w", "read,2r1w,1r1w,write", MIX_CHOICES } },
+	[STORES] = { "stores", NULL, "how the background writes: past the caches, or through them",
+		     P_CHOICE, .choices = "nontemporal,cached", .value = { STORES_USUAL } },
+	[RATE] = { "rate", "GB/s",
+		   "that the background threads aim at together; 0: as much as they can (auto: 16 "
+		   "a core of a node)",
+		   P_COUNT, .value = { "2..auto*4,0", "1..auto*2,0" }, .automatic = most_rate,
+		   .zero = "full" },
+	[LOAD_BYTES] = { "load-size", "B",
+			 "lines of all background threads; 0: 4 times the last cache, and 16 MiB "
+			 "of each thread at least",
+			 P_SIZE, .value = { "0" }, .zero = "auto" },
+	[FROM] = { "from", NULL, "node of the threads", P_LAYOUT, .value = { "each" } },
+	[TO] = { "to", NULL, "node of the memory (in loaded by default that of the threads)",
+		 P_NODE, .value = { "all" } },
 	{ 0 }
 };
 
-enum { TIME, BACKGROUND, ELEMENTS };
+enum { TIME, BACKGROUND, SHARE, ELEMENTS };
 static const struct metric metrics[] = {
 	[TIME] = TIME_METRIC("load"),
 	[BACKGROUND] = { "background", "B/s",
-			 "bandwidth of the background threads' reads and writes",
+			 "lines that the background reads and writes while the chain is followed",
 			 .better = NEITHER_IS_BETTER },
+	[SHARE] = { "share", "1", "of the bandwidth that the background reaches alone at full rate",
+		    .better = NEITHER_IS_BETTER },
 	[ELEMENTS] = { "elements", "element", "elements of the chain",
 		       .better = NEITHER_IS_BETTER },
 	{ 0 }
@@ -69,6 +88,11 @@ struct state {
 	unsigned chains, loads; /* loads: of a round, of all chains */
 	uint64_t done;		/* loads of each chain since the start */
 	union position at[MOST_CHAINS];
+	struct team *team;
+	size_t page;
+	unsigned awaited; /* background threads; 0: more than CPUs, which never all run at once */
+	double most;	  /* B/s of the background alone, at full rate */
+	struct load load;
 	struct background background[]; /* by worker; the first has none */
 };
 
@@ -82,9 +106,15 @@ static union position position_of(const struct state *s, unsigned chain, uint64_
 		       : (union position){ .element = (char *)s->base + offset };
 }
 
+/* The node that a worker's memory is to lie on. */
+static int node_of(const struct trial *t, unsigned worker)
+{
+	return way_of(t)->placed ? (int)t->value[TO].count : t->place[worker].node;
+}
+
 static int map_chain(struct state *s, const struct trial *t)
 {
-	const int node = way_of(t)->matrix ? (int)t->value[TO].count : t->place[0].node;
+	const int node = node_of(t, 0);
 	struct region *region =
 		region_map(t->arena, "the chain", s->chain.bytes, t->value[PAGES].choice);
 
@@ -93,7 +123,7 @@ static int map_chain(struct state *s, const struct trial *t)
 	s->base = region_base(region);
 	region_home(region, 0, s->chain.bytes, node);
 	region_user(region, 0, s->chain.bytes, t->place[0].node);
-	return way_of(t)->matrix ? region_bind(region, node) : 0;
+	return node == t->place[0].node ? 0 : region_bind(region, node);
 }
 
 static void *prepare(const struct trial *t)
@@ -110,19 +140,40 @@ static void *prepare(const struct trial *t)
 	s->chains = (unsigned)t->value[CHAINS].count;
 	s->run = chase_choose(s->chains, s->ints);
 	s->loads = chase_loads(s->chains);
+	s->team = t->team;
+	s->page = t->machine->page;
+	s->awaited = t->oversubscribed ? 0 : t->threads - 1;
 	if (map_chain(s, t))
 		goto fail;
 	/* asked once, because available memory shrinks with each mapping */
 	each = way_of(t)->loaded ? background_bytes(t) : 0;
 	for (unsigned i = 1; way_of(t)->loaded && i < t->threads; i++)
-		if (background_map(&s->background[i], t, i, each))
+		if (background_map(&s->background[i], t, i, each, node_of(t, i)))
 			goto fail;
 	for (unsigned i = 0; i < s->chains; i++)
 		s->at[i] = position_of(s, i, 0);
+	for (unsigned i = 1; way_of(t)->loaded && i < t->threads; i++)
+		s->background[i].load = &s->load;
 	return s;
 fail:
 	free(s);
 	return NULL;
+}
+
+/*
+ * What memory gives to the background alone, at full rate: its load is held against that. All
+ * workers call this.
+ */
+static void flood(struct state *s, struct worker *self)
+{
+	struct background *b = &s->background[self->index];
+
+	team_barrier(s->team);
+	if (self->index)
+		b->alone = background_flood(b);
+	team_barrier(s->team);
+	for (unsigned i = 1; i < self->threads && !self->index; i++)
+		s->most += s->background[i].alone;
 }
 
 /*
@@ -132,14 +183,38 @@ fail:
 static void enter(void *state, struct worker *self)
 {
 	struct state *s = state;
-	const struct background *b = &s->background[self->index];
 
 	if (self->index) {
-		memset(b->lines, 1, b->bytes);
-		return;
+		background_touch(&s->background[self->index], s->page);
+	} else {
+		for (size_t at = 0; at < s->chain.bytes; at += s->page)
+			((volatile char *)s->base)[at] = 0;
+		chain_lay(&s->chain, s->base, s->ints, 0, s->elements);
 	}
-	memset(s->base, 0, s->chain.bytes);
-	chain_lay(&s->chain, s->base, s->ints, 0, s->elements);
+	if (self->threads > 1)
+		flood(s, self);
+}
+
+static void reset(void *state)
+{
+	struct state *s = state;
+
+	atomic_store_explicit(&s->load.running, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->load.counted, false, memory_order_relaxed);
+}
+
+/* The chase begins when the load of all background threads runs. */
+static void ready(void *state, struct worker *self)
+{
+	enum { SPINS = 2000 };
+	struct state *s = state;
+
+	if (self->index)
+		return;
+	for (unsigned turn = 0;
+	     atomic_load_explicit(&s->load.running, memory_order_relaxed) < s->awaited; turn++)
+		relax(turn, SPINS);
+	atomic_store_explicit(&s->load.counted, true, memory_order_relaxed);
 }
 
 static void follow(struct state *s, struct worker *self)
@@ -164,13 +239,16 @@ static void work(void *state, struct worker *self)
 static void collect(void *state, const struct trial *t, struct result *result)
 {
 	const struct state *s = state;
-	uint64_t lines = 0;
+	double lines = 0, rate;
 
 	report(result, ELEMENTS, (double)s->elements);
+	if (!way_of(t)->loaded)
+		return;
 	for (unsigned i = 1; i < t->threads; i++)
-		lines += team_worker(t->team, i)->done;
-	if (way_of(t)->loaded)
-		report(result, BACKGROUND, (double)(lines * t->machine->line) / elapsed(result));
+		lines += (double)team_worker(t->team, i)->done;
+	rate = lines * (double)t->machine->line / elapsed(result);
+	report(result, BACKGROUND, rate);
+	report(result, SHARE, rate / s->most);
 }
 
 /* Compares each chain's position with the expected one: a single wrong load would change it. */
@@ -193,8 +271,8 @@ static const struct way cycle = { PATTERN_CYCLE }, page_cycle = { PATTERN_PAGE_C
 			page_random = { PATTERN_PAGE_RANDOM },
 			page_stride = { PATTERN_PAGE_STRIDE },
 			line_stride = { PATTERN_LINE_STRIDE },
-			loaded = { PATTERN_CYCLE, .loaded = true },
-			matrix = { PATTERN_CYCLE, .matrix = true };
+			loaded = { PATTERN_CYCLE, .loaded = true, .placed = true },
+			matrix = { PATTERN_CYCLE, .placed = true };
 
 /*
  * The published settings: Sestoft's packed ints; Berestovskyy's 16 to 256k elements, a page and 8
@@ -228,13 +306,15 @@ static const struct override
 	loaded_defaults[] = { { BYTES, { "auto" } },
 			      { LOADS, { "0" } },
 			      { PAGES, { "thp" } },
-			      { P_THREADS, { "auto" } },
+			      { FROM, { "packed" } },
+			      { TO, { "first" } },
+			      { P_THREADS, { "0" } },
 			      { 0 } };
 
 enum {
-	LOADED_ONLY = BIT(MIX) | BIT(PAUSE),
-	MATRIX_ONLY = BIT(FROM) | BIT(TO),
-	NEITHER_OF_THEM = LOADED_ONLY | MATRIX_ONLY,
+	LOADED_ONLY = BIT(MIX) | BIT(STORES) | BIT(RATE) | BIT(LOAD_BYTES),
+	PLACED_ONLY = BIT(FROM) | BIT(TO),
+	NEITHER_OF_THEM = LOADED_ONLY | PLACED_ONLY,
 };
 static const struct variant variants[] = {
 	{ "cycle", "one random cycle through all elements", &cycle, NEITHER_OF_THEM,
@@ -249,8 +329,8 @@ static const struct variant variants[] = {
 	  NEITHER_OF_THEM },
 	{ "parallel", "several random cycles at once: memory-level parallelism", &cycle,
 	  NEITHER_OF_THEM, parallel_defaults },
-	{ "loaded", "a random cycle while other threads load memory", &loaded, MATRIX_ONLY,
-	  loaded_defaults },
+	{ "loaded", "a random cycle while other threads load memory", &loaded,
+	  .defaults = loaded_defaults },
 	{ "matrix", "a thread on one node, the cycle on another: node x node", &matrix, LOADED_ONLY,
 	  beyond_defaults },
 	{ 0 }
@@ -277,7 +357,7 @@ const struct benchmark latency_benchmark = {
 	.metrics = metrics,
 	.counters = counters,
 	.variants = variants,
-	.ops = { prepare, enter, NULL, work, collect, verify, free },
+	.ops = { prepare, enter, reset, work, collect, verify, free, ready },
 	.roles = roles,
 	.preset = {
 		[QUICK] = { "cycle,page-random", "1", .sample = 1e-3 },
@@ -285,5 +365,6 @@ const struct benchmark latency_benchmark = {
 			       "loaded,matrix" },
 		[PAPER] = { "cycle,page-stride,page-random,line-stride" },
 	},
+	.settle = latency_settle,
 	.needs = latency_needs,
 };

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/sysfs.h"
 #include "bench/latency/chase.h"
 #include "bench/latency/sizes.h"
@@ -11,6 +14,16 @@
  * bytes: trials that touch more are measured alone, since those sampled in turn evict each other's
  */
 #define SHARED_CACHES (UINT64_C(1) << 20)
+
+/* GB/s: no node has more cores than that can use */
+#define MOST_RATE 1024
+
+/*
+ * bytes of a background thread's lines, at least: as asked for, so that a block fits; and so that
+ * they exceed its own caches
+ */
+#define LEAST_LOAD ((size_t)64 << 10)
+#define EACH_LOAD  ((size_t)16 << 20)
 
 static size_t stride_of(const struct trial *t)
 {
@@ -41,12 +54,27 @@ uint64_t beyond_caches(const struct machine *m, enum profile profile)
 	return top;
 }
 
-/* All background threads' lines together exceed the caches, too. */
+/* More than a core's memory bandwidth, and round: rates are powers of two. */
+uint64_t most_rate(const struct machine *m, enum profile profile)
+{
+	const unsigned nodes = machine_cpu_nodes(m), cores = m->cores / (nodes ? nodes : 1);
+	uint64_t rate = 16;
+
+	(void)profile;
+	while (rate < 16 * (uint64_t)cores && rate < MOST_RATE)
+		rate *= 2;
+	return rate;
+}
+
+/* All background threads' lines together exceed the caches, too, unless the user says how many. */
 size_t background_bytes(const struct trial *t)
 {
-	size_t each = beyond_caches(t->machine, QUICK) / (t->threads > 1 ? t->threads - 1 : 1);
+	const uint64_t asked = t->value[LOAD_BYTES].count,
+		       all = asked ? asked : beyond_caches(t->machine, QUICK),
+		       least = asked ? LEAST_LOAD : EACH_LOAD;
+	const size_t each = all / (t->threads > 1 ? t->threads - 1 : 1);
 
-	return each > (1 << 24) ? each / t->machine->page * t->machine->page : 1 << 24;
+	return each > least ? each / t->machine->page * t->machine->page : least;
 }
 
 /* Bytes of the lines that the chain touches: with one element a page far less than its pages. */
@@ -91,6 +119,38 @@ static const char *pointless(const struct trial *t)
 	if (chain_elements(&c) < (size_t)2 * chains)
 		return "the working set has less than two elements for each chain; choose a larger "
 		       "size";
+	return NULL;
+}
+
+/* The node where memory lies that is touched by the first thread of a layout ("0+8"). */
+static int local_node(const struct machine *m, const char *layout)
+{
+	for (unsigned i = 0; layout && i < m->nodes; i++) {
+		if (!m->node[i].cores)
+			continue;
+		if (strtoul(layout, NULL, 10))
+			return m->node[i].first_touch;
+		layout = strchr(layout, '+');
+		layout = layout ? layout + 1 : NULL;
+	}
+	return -1;
+}
+
+/*
+ * The load is on the memory of the chain. Unless the user says where, that is the memory next to
+ * the threads. Without writes it makes no difference how they are done.
+ */
+const char *latency_settle(const struct trial *t, union value *value, uint64_t given)
+{
+	int local;
+
+	if (!way_of(t)->loaded)
+		return NULL;
+	local = local_node(t->machine, value[FROM].text);
+	if (!(given & BIT(TO)) && local >= 0)
+		value[TO].count = (uint64_t)local;
+	if (value[MIX].choice == MIX_READ)
+		value[STORES].choice = STORES_NONTEMPORAL;
 	return NULL;
 }
 

@@ -95,9 +95,11 @@ struct sample sample_take(struct series *s, struct team *team, struct noise *noi
 	}
 	agree_any(t->ranks, false); /* a barrier: no sample includes waiting for another's reset */
 	spent = t->ranks ? t->ranks->spent() : NAN;
+	team_ready(team, s->pairs ? NULL : ops->ready);
 	team_time(team, s->pairs ? work_in_pair : ops->work, s->pairs ? s : s->state,
 		  by_deadline ? s->duration : 0, by_deadline ? 0 : lead,
 		  t->benchmark->protocol.scored == TOGETHER ? 1 : lead);
+	team_ready(team, NULL);
 	sample.communicated = t->ranks ? t->ranks->spent() - spent : NAN;
 	watchdog_back();
 	s->worked = true;

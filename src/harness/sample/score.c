@@ -58,6 +58,8 @@ void score_all(struct series *s, struct team *team, struct noise *noise, struct 
 {
 	const struct trial *t = &s->planned->trial;
 	const unsigned lead = roles_leading(t);
+	/* other roles begin earlier than the first, where that waits until it is ready */
+	const unsigned begin = roles_ops(t)->ready ? lead : t->threads;
 	double first = INFINITY, last = 0, late = 0, soon = INFINITY, end = 0, units = 0;
 
 	for (unsigned i = 0; i < t->threads; i++) {
@@ -65,8 +67,10 @@ void score_all(struct series *s, struct team *team, struct noise *noise, struct 
 		const struct worker *w = team_worker(team, i);
 
 		sample->noisy |= noise_witness(noise, a, t->floating ? ANY_CPU : t->place[i].cpu);
-		first = fmin(first, a->begin);
-		late = fmax(late, a->begin);
+		if (i < begin) {
+			first = fmin(first, a->begin);
+			late = fmax(late, a->begin);
+		}
 		last = fmax(last, a->end);
 		if (i >= lead)
 			continue;

@@ -51,6 +51,7 @@ struct team {
 	struct order order;
 	void (*read)(void *, struct worker *, bool after); /* team_watch() */
 	void *reader;
+	void (*ready)(void *, struct worker *); /* team_ready() */
 	/* Each on its own line, since threads spin on them. */
 	_Alignas(APART) _Atomic uint32_t busy; /* workers that have not finished the order */
 	_Alignas(APART) _Atomic uint32_t arrived, phase;
@@ -79,6 +80,8 @@ static void work(struct team *t, struct worker *w, struct attendance *a)
 	/* after a first barrier, so that waiting for the others does not count as noise */
 	usage_read(&a->before);
 	team_barrier(t);
+	if (t->ready)
+		t->ready(t->order.argument, w);
 	if (t->read)
 		t->read(t->reader, w, false);
 	a->begin = clock_now();
@@ -213,6 +216,11 @@ void team_watch(struct team *t, void (*read)(void *, struct worker *, bool after
 {
 	t->read = read;
 	t->reader = argument;
+}
+
+void team_ready(struct team *t, void (*ready)(void *, struct worker *))
+{
+	t->ready = ready;
 }
 
 const struct attendance *team_attendance(const struct team *t, unsigned worker)

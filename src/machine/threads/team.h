@@ -87,6 +87,12 @@ struct attendance {
  */
 void team_time(struct team *, void (*task)(void *, struct worker *), void *argument,
 	       double deadline, unsigned watched, unsigned enough);
+/*
+ * From now on each worker calls ready(argument, worker) in team_time(), with the argument of its
+ * task, after the last barrier and before the first clock reading: it may wait there for what other
+ * workers do in their task. NULL ends this.
+ */
+void team_ready(struct team *, void (*ready)(void *, struct worker *));
 const struct attendance *team_attendance(const struct team *, unsigned worker);
 
 /*

@@ -56,7 +56,7 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
             "loads": 0,
             **more,
         }
-        background = parameters.pop("background", None)
+        background, share = parameters.pop("background", None), parameters.pop("share", None)
         bind = "layout" if "from" in parameters else "close"
         points.append(
             Point(
@@ -71,6 +71,7 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
                 local=1.0,
                 others={
                     "background": ("B/s", background),
+                    "share": ("1", share),
                     "elements": (
                         "element",
                         size // (PAGE if variant in ("page-random", "page-stride") else LINE),
@@ -96,9 +97,11 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
         for chains in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
             one = time_of_load(size / LINE, 1)
             add("parallel", size, "thp", max(one / chains, one / 14, 0.4e-9), chains=chains)
-    for mix, most in (("read", 0.9), ("copy", 0.75), ("write", 0.6)):
-        for pause in (0, 50, 100, 200, 400, 800, 1600, 6400):
-            rate = machine.local * most / (1 + pause / 100)
+    packed = "+".join(str(machine.cores * (node == 0)) for node in range(machine.cpu_nodes))
+    for mix, most in (("read", 0.9), ("2r1w", 0.8), ("write", 0.6)):
+        for target in (1, 2, 4, 8, 16, 32, 64, 0):
+            full = machine.local * most
+            rate = min(full, target * 1e9) if target else full
             used = rate / machine.local / (most + 0.05)
             add(
                 "loaded",
@@ -107,8 +110,11 @@ def latency(machine: Machine, octave: int = 4, last: int = 256 << 20) -> list[Po
                 MEMORY / (1 - used * 0.8),
                 machine.cores,
                 mix=mix,
-                pause=pause,
+                stores="nontemporal",
+                rate=target,
                 background=rate,
+                share=rate / full,
+                **{"load-size": 0, "from": packed, "to": 0},
             )
     for cpu_node in range(machine.cpu_nodes):
         for node in range(machine.nodes):
