@@ -8,7 +8,7 @@ from conftest import value
 from some import some
 
 VARIANTS = ["dedicated", "shuffled", "pool", "stealing", "openmp", "best"]
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 SHORT = "--repeats 2 --duration 1ms"
 
 

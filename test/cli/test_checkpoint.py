@@ -9,7 +9,7 @@ from read_record import check_ratio
 from retries import tries
 
 LAYOUTS = ["together", "quadwords", "apart", "per-thread-dense", "per-thread", "best"]
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 SHORT = "--repeats 2 --duration 2ms"
 
 

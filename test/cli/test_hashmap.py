@@ -6,7 +6,7 @@ from conftest import value
 from some import some
 
 STRIPED = ["striped", "striped-waitfree"]
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 SHORT = "--repeats 2 --duration 1ms"
 
 

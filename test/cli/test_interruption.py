@@ -304,7 +304,7 @@ def test_what_the_budget_cut_short_is_not_called_wrong(locus, tmp_path, read):
     done = locus(words, file)
     assert done.status == 0
     found = {line["status"] for line in some(read(file)) if line["type"] == "trial"}
-    assert found and found <= {"ok", "noisy", "unconverged", "interrupted"}
+    assert found and found <= {"ok", "unconverged", "bimodal", "noisy", "interrupted"}
 
 
 @ONE_THREAD
@@ -324,7 +324,7 @@ def test_each_resumed_run_gets_on(locus, tmp_path, read, words):
         complete = {
             t["id"]
             for t in lines
-            if t["type"] == "trial" and t["status"] in ("ok", "noisy", "unconverged")
+            if t["type"] == "trial" and t["status"] in ("ok", "unconverged", "bimodal", "noisy")
         }
         left = "interrupted" in end["trials"]
         assert done.status == 0 and before <= complete
@@ -354,5 +354,5 @@ def test_fewer_repeats_than_asked_for_are_not_called_complete(locus, tmp_path, r
     locus("dummy --variant steady --repeats 100000 --delay 10000 --time-budget 3s --output", file)
     trial = next(line for line in read(file) if line["type"] == "trial")
     assert trial["samples"]["n"] < 100000 and trial["stopped"] == "budget"
-    assert trial["status"] in ("unconverged", "noisy")
+    assert trial["status"] in ("unconverged", "bimodal", "noisy")
     assert any(reason.startswith("stopped by the time budget") for reason in trial["reasons"])

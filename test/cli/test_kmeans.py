@@ -18,7 +18,7 @@ from some import some
 
 SHARING = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
 VARIANTS = [*SHARING, "best"]
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 SHORT = "--profile standard --repeats 1"
 
 

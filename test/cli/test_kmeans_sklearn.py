@@ -14,7 +14,7 @@ except ImportError:
 
 LADDER = ["2p", "2q", "2q-padded", "3p", "private-dense", "private-padded"]
 PRUNED = {"best": "auto", "best-none": "none", "best-bounds": "bounds", "best-cells": "cells"}
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 ROUNDING = {"double": 1e-12, "float": 1e-6}  # of centres, relative to the largest coordinate
 NEAR = {"double": 1e-8, "float": 1e-5}  # differences of squared distances, relative to their mean
 FORCED = 4

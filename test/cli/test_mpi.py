@@ -183,7 +183,11 @@ def test_ranks_measure_together(mpi, locus, tmp_path, read, ranks, threads):
         ranks,
         ["locus-mpi", "dummy"],
     )
-    assert trial["status"] in ("ok", "noisy") and trial["samples"]["n"] == 20 and end["status"] == 0
+    assert (
+        trial["status"] in ("ok", "bimodal", "noisy")
+        and trial["samples"]["n"] == 20
+        and end["status"] == 0
+    )
     assert (f" ranks={ranks} " in trial["identity"]) == (ranks > 1)
     (communication,) = (
         metric["value"] for metric in trial["metrics"] if metric["name"] == "communication"
@@ -599,8 +603,9 @@ def test_keys_travel_to_their_rank_and_answers_back(mpi, tmp_path, read, ranks, 
     found = [line for line in read(file) if line["type"] == "trial"]
     assert len(found) == 9 and {trial["status"] for trial in found} <= {
         "ok",
-        "noisy",
         "unconverged",
+        "bimodal",
+        "noisy",
     }
     for trial in found:
         metric = {m["name"]: m["value"] for m in trial["metrics"]}

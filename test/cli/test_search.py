@@ -16,7 +16,7 @@ from some import some
 DEALT = ["whole", "routed", "divided", "weighted", "stealing"]
 VARIANTS = [*DEALT, "partitioned", "best"]
 OTHER = pytest.mark.native("other values run the same code")
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 SHORT = "--repeats 2 --duration 2ms"
 OF_PACKETS = ["search-median", "search-p99", "search-deviation"]
 REPORTED = {

@@ -55,8 +55,9 @@ def check_good(job, read, node="n1"):
     assert lines[0]["host"] == node
     assert set(some(line["status"] for line in lines if line["type"] == "trial")) <= {
         "ok",
-        "noisy",
         "unconverged",
+        "bimodal",
+        "noisy",
     }
     assert "± 95 %" in (job.results / f"{node}.txt").read_text()
     return lines

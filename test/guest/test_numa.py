@@ -8,7 +8,7 @@ import pytest
 from guests import GUESTS
 
 SEVERAL = ["2x2", "4x2", "cxl"]
-MEASURED = ("ok", "noisy", "unconverged")
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 RECORD = "--profile quick --output record.jsonl"
 # Counts, not times: a short sample of each is enough, and none is left out for lack of time.
 ONCE = f"--repeats 1 --duration 1ms --time-budget 50s {RECORD}"

@@ -163,7 +163,7 @@ double background_flood(struct background *b)
 
 		for (unsigned block = 0; block < BLOCKS; block++)
 			one_block(b);
-		rate[i] = (double)(BLOCKS * background_transfers(b) * b->line) /
+		rate[i] = (double)BLOCKS * background_transfers(b) * (double)b->line /
 			  (clock_now() - began);
 	}
 	statistics_sort(rate, CHUNKS);
