@@ -83,6 +83,20 @@ def value(trial, name):
     return next(m["value"] for m in trial["metrics"] if m["name"] == name)
 
 
+MEASURED = ("ok", "unconverged", "bimodal", "noisy")
+
+
+def measured(trials):
+    """The trials with a time. A trial may lack one only if a busy machine never ran its threads at
+    the same time."""
+    for trial in trials:
+        assert trial["status"] in MEASURED, trial["reasons"]
+        assert (value(trial, "time") is None) == any(
+            "never at work together" in reason for reason in trial["reasons"]
+        )
+    return [trial for trial in trials if value(trial, "time") is not None]
+
+
 @pytest.fixture(scope="module")
 def run(request, locus, tmp_path_factory, read):
     """Runs the benchmark that the file of tests is named after: how it ended, and its trials."""

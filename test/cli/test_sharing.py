@@ -6,7 +6,7 @@ import functools
 import re
 
 import pytest
-from conftest import value
+from conftest import MEASURED, measured, value
 from listed import unwrapped
 from read_record import check_ratio
 from retries import tries
@@ -16,7 +16,6 @@ LOCKS = ["mutex", "spin", "ticket", "mcs"]
 PROTOCOLS = ["compare-exchange", "store-load", "two-lines", "message"]
 LAYOUTS = ["shared", "dense", "padded"]
 UPDATES = ["add", "fetch-add", "compare-exchange", "lock"]
-MEASURED = ("ok", "unconverged", "bimodal", "noisy")
 QUANTILES = ["0", "0.25", "0.5", "0.75", "0.99"]
 COLUMNS = ["least", "1/4", "median", "3/4", "99 %"]
 SHORT = "--repeats 2 --duration 2ms"
@@ -27,17 +26,6 @@ def seconds(text):
     """12.3 ns"""
     number, unit = text.split()
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit]
-
-
-def measured(trials):
-    """The trials with a time. A trial may lack one only if a busy machine never ran its threads at
-    the same time."""
-    for trial in trials:
-        assert trial["status"] in MEASURED, trial["reasons"]
-        assert (value(trial, "time") is None) == any(
-            "never at work together" in reason for reason in trial["reasons"]
-        )
-    return [trial for trial in trials if value(trial, "time") is not None]
 
 
 def check_fairness(trial):

@@ -260,6 +260,29 @@ static void test_a_ratio_of_another_number(void **state)
 		series_close(&group[i]);
 }
 
+/* Trials that had no batch in the same round: the quotient of their values, without an interval. */
+static void test_a_ratio_without_a_common_round(void **state)
+{
+	struct series group[2];
+	struct invention inventions[2];
+	const json_t *ratio;
+	json_t *list;
+
+	(void)state;
+	invent(&group[0], &inventions[0], "racy", 0, 1, 1, 2, 6);
+	invent(&group[1], &inventions[1], "atomic", 1, 1, 1, 2, 2);
+	for (unsigned b = 0; b < group[1].batches; b++)
+		group[1].batch[b].round += 100;
+	list = ratios_of(&group[0], group, 2);
+	assert_int_equal(json_array_size(list), 1);
+	ratio = json_array_get(list, 0);
+	assert_true(fabs(json_number_value(json_object_get(ratio, "value")) - 3) < 1e-9);
+	assert_true(json_is_null(json_object_get(ratio, "ci")));
+	json_decref(list);
+	for (unsigned i = 0; i < 2; i++)
+		series_close(&group[i]);
+}
+
 /* A trial without a time has no ratio, and its status is failed. */
 static void test_no_ratio_without_a_time(void **state)
 {
@@ -640,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_a_skew_that_tells_is_noted),
 		cmocka_unit_test(test_ratios_find_their_trial),
 		cmocka_unit_test(test_a_ratio_of_another_number),
+		cmocka_unit_test(test_a_ratio_without_a_common_round),
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_both_modes_are_told),

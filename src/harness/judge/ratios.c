@@ -111,10 +111,10 @@ static unsigned batch_of_round(const struct series *s, unsigned round)
 /*
  * One trial's number over the other's. Both had their batches in the same rounds, so each round has
  * a ratio: what slows a whole round down is no part of it, and the interval is narrower than one
- * from bound to bound.
+ * from bound to bound. NAN if no round has a number of both.
  */
-static struct estimate estimate_ratio(const struct series *of, const struct series *to,
-				      const struct metric *m)
+static struct estimate estimate_rounds(const struct series *of, const struct series *to,
+				       const struct metric *m)
 {
 	const bool aside[] = { series_sets_noise_aside(of), series_sets_noise_aside(to) };
 	double *x = calloc(of->batches + 1, sizeof(*x));
@@ -136,6 +136,26 @@ static struct estimate estimate_ratio(const struct series *of, const struct seri
 				  .least = exp(e.least),
 				  .most = exp(e.most),
 				  .groups = e.groups };
+}
+
+static double number_of(const struct series *s, const struct metric *m)
+{
+	const struct estimates time = estimates_time(s);
+
+	return m ? estimates_metric(s, (unsigned)(m - s->planned->trial.benchmark->metrics), time)
+			       .kept.value
+		 : time.kept.value;
+}
+
+/* Without a common round it is the quotient of the two numbers, with no interval. */
+static struct estimate estimate_ratio(const struct series *of, const struct series *to,
+				      const struct metric *m)
+{
+	struct estimate e = estimate_rounds(of, to, m);
+
+	if (!isfinite(e.value))
+		e.value = number_of(of, m) / number_of(to, m);
+	return e;
 }
 
 /* NULL if one has no number, or a wrong answer. */
