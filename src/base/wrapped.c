@@ -13,18 +13,22 @@ static int width_of(const char *text, size_t bytes)
 	return width - utf8_width(text + bytes);
 }
 
-/* `mark` stands at the end of each line but the last. */
+/*
+ * `mark` stands at the end of each line but the last. Lists are broken after a comma; not those of
+ * commands, which have a mark.
+ */
 static void wrap(const char *head, const char *text, int indent, const char *mark, FILE *f)
 {
 	const int most = WRAPPED_WIDTH - utf8_width(mark);
+	const char *ends = *mark ? " |" : " |,";
 	int used = utf8_width(head), gap = 0;
 
 	fputs(head, f);
 	for (bool first = true; *text; first = false) {
-		size_t word = strcspn(text, " |");
+		size_t word = strcspn(text, ends);
 		int width;
 
-		word += text[word] == '|';
+		word += text[word] && text[word] != ' ';
 		width = width_of(text, word);
 		if (!first && used + gap + width > most) {
 			fprintf(f, "%s\n%*s", mark, indent, "");
