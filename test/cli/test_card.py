@@ -7,6 +7,7 @@ import pytest
 from some import some
 
 # The sanitizers' builds check the answers of large arrays for seconds.
+NATIVE = pytest.mark.native("one suite with a card is enough")
 SUITE = f"suite --time-budget {'5s' if os.environ.get('SANITIZER') else '1s'} --repeats 1"
 
 
@@ -19,6 +20,7 @@ def python(tmp_path):
     return {"LOCUS_PYTHON": file}
 
 
+@NATIVE
 def test_a_suite_ends_with_the_card(locus, python):
     """Without --output, the record is passed on stdin only."""
     done = locus(SUITE, env=python)
@@ -34,6 +36,7 @@ def test_of_a_record_that_is_kept_the_card_is_made(locus, python, tmp_path):
     assert file.read_text().splitlines()[-1].startswith('{"type":"end"')
 
 
+@NATIVE
 @pytest.mark.parametrize(
     "options",
     ["--quiet", "--format csv", "--format json", "--format md", "--dry-run", "--output -"],
@@ -44,11 +47,13 @@ def test_where_nobody_reads_the_table_there_is_no_card(locus, python, options):
     assert "locus summary" not in done.out
 
 
+@NATIVE
 def test_a_benchmark_has_no_card(locus, python):
     done = locus("dummy --variant steady --repeats 1", env=python)
     assert done.status == 0 and "made:" not in done.out
 
 
+@NATIVE
 @pytest.mark.parametrize(
     "variable, value", [("LOCUS_PYTHON", "/nonexistent/python"), ("LOCUS_ANALYSIS", "/nonexistent")]
 )
@@ -63,6 +68,7 @@ def test_without_python_the_last_line_says_what_to_run_elsewhere(locus, tmp_path
     assert done.status == 0 and done.out.splitlines()[-1] == f"{last}locus summary {file}"
 
 
+@NATIVE
 def test_a_python_without_what_it_takes_changes_no_status(locus, tmp_path):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho it lacks duckdb >&2\nexit 1\n")
@@ -72,6 +78,7 @@ def test_a_python_without_what_it_takes_changes_no_status(locus, tmp_path):
     assert done.out.splitlines()[-1].endswith("locus suite --output FILE, and locus summary FILE")
 
 
+@NATIVE
 def test_the_card_of_a_real_suite(locus, tmp_path):
     """From a real measurement: the card fits into a terminal, and each result has its verdict."""
     if not os.environ.get("PYTHON"):
