@@ -2,6 +2,7 @@
 """The watchdog: a signal or the end of the time budget ends the run in time, in whatever phase a
 benchmark is, and the record is valid."""
 
+import fcntl
 import functools
 import os
 import pathlib
@@ -154,9 +155,13 @@ def test_a_full_disk(locus, tmp_path, lines):
     assert file.stat().st_size <= room and file.read_bytes().endswith(b"\n")
 
 
+SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ of <fcntl.h>; Python knows it from 3.10 on
+
+
 def test_a_reader_that_hangs(locus):
     """The record goes to a pipe that nobody reads: the run ends in time, without an end line."""
     there, record = os.pipe()
+    fcntl.fcntl(record, SET_PIPE_SIZE, 16384)  # the header fits, and the trials do not
     process = locus.start(
         f"{STUCK} verify --size 0..4M+4K --output /dev/fd/{record}", pass_fds=[record]
     )

@@ -412,6 +412,25 @@ static void test_noise_is_graver_than_a_wide_interval(void **state)
 	series_close(&s);
 }
 
+/* Time that the host stole is in no sample: much of it makes a trial noisy, little does not. */
+static void test_stolen_time_is_noise(void **state)
+{
+	struct series s;
+	struct invention i;
+
+	(void)state;
+	invent(&s, &i, "one", 0, 0, 1, 2, 1);
+	s.stopped = STOPPED_CONVERGED;
+	for (unsigned much = 0; much < 2; much++) {
+		enum status status;
+
+		s.noise.steal = much ? 2 : 0.5; /* s, of 10 */
+		json_decref(summary(&s, &s, 1, 1.5, &status));
+		assert_int_equal(status, much ? STATUS_NOISY : STATUS_OK);
+	}
+	series_close(&s);
+}
+
 /* A note if the intervals with counting and without are disjoint; none if they overlap. */
 static void test_what_counting_costs_is_a_note(void **state)
 {
@@ -669,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_both_modes_are_told),
 		cmocka_unit_test(test_never_together_is_said),
 		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
+		cmocka_unit_test(test_stolen_time_is_noise),
 		cmocka_unit_test(test_what_counting_costs_is_a_note),
 		cmocka_unit_test(test_the_end_is_told_with_its_cause),
 		cmocka_unit_test(test_the_gravest_is_the_status),

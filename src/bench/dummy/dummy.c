@@ -14,6 +14,7 @@
 #include "kit/histogram.h"
 #include "kit/loop.h"
 #include "kit/pool.h"
+#include "kit/random.h"
 #include "machine/clock.h"
 
 enum { DELAY, SIZE_OF_MAP, WHERE, POOL, WRITERS };
@@ -63,7 +64,7 @@ static const struct explained counters[] = {
 
 struct behaviour {
 	double scatter; /* share of the delay that is added at most; uniformly distributed */
-	double second;	/* every second sample takes this many times the delay */
+	double second;	/* half of the samples, drawn at random, take this many times the delay */
 	int fail;	/* errno of prepare() */
 	const char *wrong, *impossible;
 	bool idle, lie;
@@ -88,6 +89,7 @@ struct state {
 	double delay;	    /* s */
 	enum where where;
 	unsigned sample;
+	uint64_t drawn; /* the stream that decides which samples take longer */
 	struct region *region;
 	struct pool *pool;	  /* NULL: not `grows` */
 	struct histogram *rising; /* NULL: not `tells` */
@@ -133,6 +135,7 @@ static void *prepare(const struct trial *trial)
 	s->behaviour = b;
 	s->ranks = trial->ranks;
 	s->delay = trial->value[DELAY].real * 1e-6;
+	s->drawn = random_word(trial->seed, trial->allocation);
 	s->where = b->stuck ? trial->value[WHERE].choice : NOWHERE;
 	wait_in(s, IN_PREPARE);
 	if (b->grows)
@@ -204,7 +207,9 @@ static void work(void *state, struct worker *self)
 	const struct behaviour *b = s->behaviour;
 	double each = b->stuck ? 1e-5
 			       : s->delay * (1 + b->scatter * fraction(s->sample)) *
-					 (b->second > 0 && s->sample % 2 ? b->second : 1);
+					 (b->second > 0 && random_word(s->drawn, s->sample) & 1
+						  ? b->second
+						  : 1);
 	double end = clock_now() + each * (double)self->count;
 
 	if (self->count == UINT64_MAX) {
@@ -294,8 +299,8 @@ static const struct variant variants[] = {
 	{ "steady", "each turn takes the delay", &steady, .unused = UNUSED, .divided = true },
 	{ "jitter", "each sample takes up to half as much again", &jitter, .unused = UNUSED,
 	  .divided = true },
-	{ "humps", "every second sample takes half as much again", &humps, .unused = UNUSED,
-	  .divided = true },
+	{ "humps", "half of the samples, drawn at random, take half as much again", &humps,
+	  .unused = UNUSED, .divided = true },
 	{ "idle", "counts no turn", &idle, .unused = UNUSED, .divided = true },
 	{ "failing", "cannot be prepared", &failing, .unused = UNUSED, .divided = true },
 	{ "impossible", "says that it is impossible here", &impossible, .unused = UNUSED,
