@@ -7,4 +7,6 @@ CONTINUED = " " * 21
 
 
 def unwrapped(text: str) -> str:
-    return re.sub(rf"\n{CONTINUED}", " ", re.sub(rf"(?<=\|)\n{CONTINUED}", "", text))
+    # a line that ends within a list of choices, or within a list of values that fills a line
+    within = rf"(\||\S,\S+,)\n{CONTINUED}"
+    return re.sub(rf"\n{CONTINUED}", " ", re.sub(within, r"\1", text))

@@ -13,23 +13,35 @@ static int width_of(const char *text, size_t bytes)
 	return width - utf8_width(text + bytes);
 }
 
+/* The bytes of the next piece, up to one of these characters: a line may end after it. */
+static size_t piece_of(const char *text, const char *ends)
+{
+	const size_t bytes = strcspn(text, ends);
+
+	return bytes + (text[bytes] && text[bytes] != ' ');
+}
+
 /*
- * `mark` stands at the end of each line but the last. Lists are broken after a comma; not those of
- * commands, which have a mark.
+ * `mark` stands at the end of each line but the last. A list that no line has room for is broken
+ * after its commas, but not in a command, which has a mark.
  */
 static void wrap(const char *head, const char *text, int indent, const char *mark, FILE *f)
 {
 	const int most = WRAPPED_WIDTH - utf8_width(mark);
-	const char *ends = *mark ? " |" : " |,";
-	int used = utf8_width(head), gap = 0;
+	int used = utf8_width(head), gap = 1;
+	const char *ends = " |";
 
 	fputs(head, f);
 	for (bool first = true; *text; first = false) {
-		size_t word = strcspn(text, ends);
+		size_t word;
 		int width;
 
-		word += text[word] && text[word] != ' ';
+		if (gap)
+			ends = !*mark && width_of(text, strcspn(text, " |")) > most - indent ? " |,"
+											     : " |";
+		word = piece_of(text, ends);
 		width = width_of(text, word);
+		gap = gap && !first;
 		if (!first && used + gap + width > most) {
 			fprintf(f, "%s\n%*s", mark, indent, "");
 			used = indent;
