@@ -68,7 +68,8 @@ struct outcome {
 
 static bool is_complete(const char *status)
 {
-	return !strcmp(status, "ok") || !strcmp(status, "noisy") || !strcmp(status, "unconverged");
+	return !strcmp(status, "ok") || !strcmp(status, "unconverged") ||
+	       !strcmp(status, "bimodal") || !strcmp(status, "noisy");
 }
 
 static void read_line(struct outcome *o, const json_t *line)
