@@ -7,7 +7,7 @@ import pytest
 from some import some
 
 # The sanitizers' builds check the answers of large arrays for seconds.
-NATIVE = pytest.mark.native("one suite with a card is enough")
+NATIVE = pytest.mark.native("suites with a card, and with none, are there")
 SUITE = f"suite --time-budget {'5s' if os.environ.get('SANITIZER') else '1s'} --repeats 1"
 
 
@@ -20,7 +20,6 @@ def python(tmp_path):
     return {"LOCUS_PYTHON": file}
 
 
-@NATIVE
 def test_a_suite_ends_with_the_card(locus, python):
     """Without --output, the record is passed on stdin only."""
     done = locus(SUITE, env=python)
@@ -53,7 +52,6 @@ def test_a_benchmark_has_no_card(locus, python):
     assert done.status == 0 and "made:" not in done.out
 
 
-@NATIVE
 @pytest.mark.parametrize(
     "variable, value", [("LOCUS_PYTHON", "/nonexistent/python"), ("LOCUS_ANALYSIS", "/nonexistent")]
 )

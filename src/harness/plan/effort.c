@@ -15,6 +15,7 @@ static const struct {
 
 /* s: an allocation should have at least so much of a trial's time, if there are to be more. */
 #define ALLOCATION 0.1
+enum { MOST_ALLOCATIONS = 48 };
 
 /* Whether the profile bounds the whole command, and the user gave no option for how long. */
 static bool is_bounded(const struct options *o)

@@ -12,6 +12,4 @@ double effort_within(const struct options *);
 /* How many allocations a trial of so many seconds is to have: a look (base/statistics.h). */
 unsigned effort_allocations(double seconds);
 
-enum { MOST_ALLOCATIONS = 48 };
-
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness/plan/effort.h"
 #include "harness/run/stop.h"
 #include "kit/agree.h"
 
@@ -24,7 +23,7 @@ static bool has_time_to_double(const struct alternation *a, double now)
 }
 
 /* For a trial without a fixed number of samples. */
-static enum stopped after_allocations(struct alternation *a, unsigned allocations)
+static enum stopped after_allocations(const struct alternation *a, unsigned allocations)
 {
 	const double now = budget_now(&a->run->budget);
 
@@ -33,14 +32,11 @@ static enum stopped after_allocations(struct alternation *a, unsigned allocation
 								   : STOPPED_NOT_RUN;
 	if (converged(a))
 		return STOPPED_CONVERGED;
-	if (allocations >= MOST_ALLOCATIONS || !has_time_to_double(a, now))
-		return STOPPED_BUDGET;
-	if (a->allocations < 2 * allocations)
-		a->allocations = 2 * allocations;
-	return STOPPED_NOT_RUN;
+	return allocations >= a->allocations || !has_time_to_double(a, now) ? STOPPED_BUDGET
+									    : STOPPED_NOT_RUN;
 }
 
-enum stopped stop_after(struct alternation *a, unsigned allocations, unsigned left, bool any)
+enum stopped stop_after(const struct alternation *a, unsigned allocations, unsigned left, bool any)
 {
 	struct run *r = a->run;
 	enum stopped stopped = STOPPED_NOT_RUN;
