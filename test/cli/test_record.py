@@ -273,15 +273,6 @@ def test_batches_share_a_line_for_less_than_a_second(locus, tmp_path):
         assert sum(line["n"]) == len(line["times"])
 
 
-def test_allocations_are_doubled_until_the_interval_is_narrow(locus, tmp_path, trials):
-    """Medians of two heaps scatter from one allocation to the next; six are not enough."""
-    file = tmp_path / "doubled.jsonl"
-    locus("dummy --variant humps --threads 1 --profile standard --case-budget 3s --output", file)
-    trial = trials(file)["humps"]
-    assert len(trial["batches"]["allocations"]) in (12, 24, 48)
-    assert trial["stopped"] == "budget" and "allocations" in " ".join(trial["reasons"])
-
-
 def test_variants_were_sampled_in_turn(run, read):
     lines = read(run[1])
     batches = sorted((line for line in lines if line["type"] == "samples"), key=lambda b: b["at"])

@@ -176,11 +176,76 @@ static void each_run_gets_on(void **state)
 	assert_int_equal(o.complete + o.interrupted, 0);
 }
 
+/* Every other allocation takes twice as long: no interval of these becomes narrow. */
+static void *prepare_scattered(const struct trial *t)
+{
+	static double seconds[2] = { 1e-3, 2e-3 };
+
+	return &seconds[t->allocation % 2];
+}
+
+static void wait_scattered(void *state, struct worker *w)
+{
+	const double end = clock_now() + *(const double *)state;
+
+	while (clock_now() < end)
+		;
+	w->done = 1;
+}
+
+/* The number of allocations of the only trial in a record. */
+static size_t allocations_in(const char *path)
+{
+	size_t room = 0, allocations = 0;
+	char *line = NULL;
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	while (getline(&line, &room, f) > 0) {
+		json_t *object = json_loads(line, 0, NULL);
+		const json_t *batches = json_object_get(object, "batches");
+
+		allocations += json_array_size(json_object_get(batches, "allocations"));
+		json_decref(object);
+	}
+	free(line);
+	fclose(f);
+	return allocations;
+}
+
+/* Of 2.4 s an allocation gets 0.1 s: there are 24 at most, or 12 where the machine is busy. */
+static void allocations_are_doubled_while_the_interval_is_wide(void **state)
+{
+	static const struct variant scattered[] = { { "a", "scatters" }, { 0 } };
+	static const struct ratio none[] = { { 0 } };
+	struct benchmark b = benchmark;
+	const struct benchmark *const table[] = { &b, NULL };
+	char path[] = "/tmp/locus-run-XXXXXX";
+	struct options options = { .benchmark = &b,
+				   .profile = STANDARD,
+				   .case_budget = 2.4,
+				   .resume = true,
+				   .quiet = true };
+	size_t found;
+
+	(void)state;
+	b.variants = scattered;
+	b.ratios = none;
+	b.ops = (struct ops){ .prepare = prepare_scattered, .work = wait_scattered };
+	a_file(path);
+	options.output = path;
+	assert_int_equal(engine_run(&options, table, NULL), 0);
+	found = allocations_in(path);
+	unlink(path);
+	assert_true(found == 12 || found == 24);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_memory_leaves_time_to_measure),
 		cmocka_unit_test(each_run_gets_on),
+		cmocka_unit_test(allocations_are_doubled_while_the_interval_is_wide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
