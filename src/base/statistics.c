@@ -63,16 +63,21 @@ static size_t rank_of_bound(size_t n, double *left)
 	return k;
 }
 
-bool statistics_median_interval(const double *sorted, size_t n, double *low, double *high)
+/* The interval that misses with a probability of at most `misses`; false: there is none. */
+static bool interval(const double *sorted, size_t n, double misses, double *low, double *high)
 {
-	double left = MISSES;
-	const size_t k = rank_of_bound(n, &left);
+	const size_t k = rank_of_bound(n, &misses);
 
 	if (!k)
 		return false;
 	*low = sorted[k - 1];
 	*high = sorted[n - k];
 	return true;
+}
+
+bool statistics_median_interval(const double *sorted, size_t n, double *low, double *high)
+{
+	return interval(sorted, n, MISSES, low, high);
 }
 
 bool statistics_is_look(size_t n)
@@ -89,16 +94,10 @@ bool statistics_is_look(size_t n)
 static bool interval_after_looks(const double *sorted, size_t n, double *low, double *high)
 {
 	double left = MISSES;
-	size_t k;
 
 	for (size_t look = LEAST_VALUES; look < n; look *= 2)
 		rank_of_bound(look, &left);
-	k = rank_of_bound(n, &left);
-	if (!k)
-		return false;
-	*low = sorted[k - 1];
-	*high = sorted[n - k];
-	return true;
+	return interval(sorted, n, left, low, high);
 }
 
 /*

@@ -3,21 +3,22 @@
 
 #include <math.h>
 
-#include "base/statistics.h"
 #include "harness/record/json.h"
+#include "harness/sample/estimates.h"
 #include "harness/sample/metrics.h"
 
-/* A list of numbers by batch; if all are the same, one number. NULL: no batch has one. */
-static json_t *column_json(const struct series *s,
-			   double (*of)(const struct series *, unsigned, const double *),
-			   const double *value)
+/*
+ * The medians of the batches; if all are the same, one number. `value`: by sample, NULL: the time.
+ * NULL: no batch has one.
+ */
+static json_t *column_json(const struct series *s, const double *value)
 {
 	json_t *list = json_array();
-	const double first = of(s, 0, value);
+	const double first = estimates_batch(s, 0, value, false);
 	bool same = isfinite(first), known = false;
 
 	for (unsigned i = 0; i < s->batches; i++) {
-		const double one = of(s, i, value);
+		const double one = estimates_batch(s, i, value, false);
 
 		known |= isfinite(one);
 		same &= one == first;
@@ -29,29 +30,15 @@ static json_t *column_json(const struct series *s,
 	return known ? record_number(first) : NULL;
 }
 
-static double time_of(const struct series *s, unsigned batch, const double *value)
-{
-	(void)value;
-	return s->batch[batch].estimate;
-}
-
-/* The median of a metric's values in a batch. */
-static double median_of(const struct series *s, unsigned batch, const double *value)
-{
-	const struct batch *b = &s->batch[batch];
-
-	return statistics_quantile_known(value + b->first, NULL, b->samples, 0.5);
-}
-
 static json_t *metrics_json(const struct series *s)
 {
 	const struct benchmark *b = s->planned->trial.benchmark;
-	json_t *object = json_object(), *column = column_json(s, time_of, NULL);
+	json_t *object = json_object(), *column = column_json(s, NULL);
 
 	if (column)
 		json_object_set_new(object, "time", column);
 	for (unsigned m = 0; m < metric_count(b); m++) {
-		column = s->value[m] ? column_json(s, median_of, s->value[m]) : NULL;
+		column = s->value[m] ? column_json(s, s->value[m]) : NULL;
 		if (column)
 			json_object_set_new(object, b->metrics[m].name, column);
 	}

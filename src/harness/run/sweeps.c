@@ -157,7 +157,7 @@ static void sweep_all(struct alternation *a, double until)
 		began = now;
 		if (i >= a->sweeps && (a->repeats || now + last > until))
 			break;
-		if (i && budget_now(b) >= a->end && isfinite(b->until))
+		if (i && now >= a->end && isfinite(b->until))
 			break; /* the rest of the budget belongs to other trials */
 		if (!sweep(a))
 			break;
