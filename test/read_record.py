@@ -104,6 +104,9 @@ def told(trial, header, benchmark, parts):
             own[one["metric"]]["distribution"] = part(one)
     why = "not reported for this trial" if full["samples"] else (full["reasons"] or [""])[0]
     full.update(unit=benchmark["unit"], statistic=benchmark["statistic"])
+    for metric in own.values():
+        if metric["with_noise"] is None:
+            metric["with_noise"] = metric["value"]
     full["metrics"] = [
         {
             **{key: metric[key] for key in ("name", "unit", "better")},

@@ -124,7 +124,7 @@ found AS (
 			"range": {"of": "INT", "low": "DOUBLE", "high": "DOUBLE"}}') AS m
 	FROM trial t JOIN described ON run = part AND described.benchmark = t.benchmark)
 SELECT whole, id, place, d.name, d.unit, d.better, m.value, m.ci[1] AS low, m.ci[2] AS high,
-	m.range, m.with_noise,
+	m.range, coalesce(m.with_noise, m.value) AS with_noise,
 	CASE WHEN m.value IS NULL AND json_type(samples) = 'OBJECT'
 		THEN 'not reported for this trial'
 		WHEN m.value IS NULL THEN coalesce(reasons[1], 'not measured') END AS why

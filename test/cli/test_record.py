@@ -19,7 +19,7 @@ FAULTS = {
     "wrong": "wrong",
     "misplaced": "misplaced",
 }
-MODES = r"its samples have two modes: \S+ us/turn \((\d+) %\) and \S+ us/turn \((\d+) %\), "
+MODES = r"two modes: \S+ us/turn \((\d+) %\) and \S+ us/turn \((\d+) %\)$"
 NAMES = ["steady", "jitter", "humps", "idle", "sums", *FAULTS]
 
 
@@ -214,7 +214,7 @@ def test_raw_samples_and_their_summary_agree(run, read):
         ]
         assert trial["metrics"][-1]["with_noise"] == pytest.approx(statistics.median(medians))
         if not trial["samples"]["noisy"]:
-            assert trial["metrics"][-1]["value"] == pytest.approx(statistics.median(medians))
+            assert trial["metrics"][-1]["value"] == trial["metrics"][-1]["with_noise"]
 
 
 def column(values, n):
@@ -254,8 +254,9 @@ def test_numbers_of_batches_have_five_digits_and_those_of_samples_seven(run):
     lines = [json.loads(line, parse_float=str) for line in run[1].read_text().splitlines()]
     trials = [line for line in lines if line["type"] == "trial"]
     for told in some(line for line in trials if "batches" in line):
-        for key in ("batches", "samples", "noise"):
+        for key in ("batches", "samples"):
             assert most_digits(str([told.get(key)])) <= 5, told
+        assert most_digits(str([told.get("noise")])) <= 3, told
     for told in some(line for line in lines if line["type"] == "samples"):
         assert most_digits(str(told)) <= 7, told
     assert max(most_digits(str(line["metrics"])) for line in trials if "metrics" in line) > 7

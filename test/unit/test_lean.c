@@ -46,15 +46,17 @@ static void estimates_and_quantiles_have_five_digits(void **state)
 	expect(lean, "{\"sketch\":{\"quantiles\":[1.23456789],\"n\":1.23456789}}",
 	       "{\"sketch\":{\"quantiles\":[1.2346],\"n\":1.234568}}");
 	expect(lean_trial, "{\"samples\":{\"mean\":1.23456789},\"noise\":{\"wall\":1.23456789}}",
-	       "{\"samples\":{\"mean\":1.2346},\"noise\":{\"wall\":1.2346}}");
+	       "{\"samples\":{\"mean\":1.2346},\"noise\":{\"wall\":1.23}}");
+	expect(lean_trial, "{\"skew\":1.23456789,\"elapsed\":1.23456789}",
+	       "{\"skew\":1.235,\"elapsed\":1.235}");
 }
 
 static void the_results_of_a_trial_keep_theirs(void **state)
 {
 	(void)state;
 	expect(lean_trial,
-	       "{\"skew\":1.23456789,\"metrics\":[{\"name\":\"a\",\"value\":1.23456789}]}",
-	       "{\"skew\":1.234568,\"metrics\":{\"a\":{\"value\":1.23456789}}}");
+	       "{\"cycle\":1.23456789,\"metrics\":[{\"name\":\"a\",\"value\":1.23456789}]}",
+	       "{\"cycle\":1.234568,\"metrics\":{\"a\":{\"value\":1.23456789}}}");
 	expect(lean_trial,
 	       "{\"roles\":[{\"workers\":1},{\"workers\":1,\"throughput\":1.23456789}]}",
 	       "{\"roles\":[{\"workers\":1},{\"workers\":1,\"throughput\":1.234568}]}");

@@ -507,7 +507,7 @@ static void test_the_end_is_told_with_its_cause(void **state)
 		{ STOPPED_BUDGET, false, true, STATUS_INTERRUPTED, "budget before a batch" },
 		{ STOPPED_BUDGET, true, true, STATUS_INTERRUPTED, "before the answer was" },
 		{ STOPPED_BUDGET, true, false, STATUS_UNCONVERGED,
-		  "its interval is ±4.5 % after 10" },
+		  "stopped by the time budget at ±4.5 % (target" },
 	};
 
 	(void)state;

@@ -45,19 +45,17 @@ static void judge_width(const struct series *s, struct estimate time, struct ver
 {
 	if (s->planned->repeats)
 		verdict_add(v, STATUS_UNCONVERGED,
-			    "stopped by the time budget after %zu of %u samples: give more with "
-			    "--time-budget",
+			    "stopped by the time budget after %zu of %u samples",
 			    s->samples, s->planned->repeats);
 	else if (isfinite(time.low))
 		verdict_add(v, STATUS_UNCONVERGED,
-			    "its interval is ±%.1f %% after %u allocations of memory (target: "
-			    "±%.0f %%): give more time with --time-budget or --case-budget",
-			    100 * reach(time), time.groups, 100 * s->within);
+			    "stopped by the time budget at ±%.1f %% (target ±%.0f %%)",
+			    100 * reach(time), 100 * s->within);
 	else
 		verdict_add(v, STATUS_UNCONVERGED,
-			    "its time was spent after %u allocation%s of memory, and an interval "
-			    "needs %d: give more with --time-budget or --case-budget",
-			    time.groups, time.groups == 1 ? "" : "s", LEAST_VALUES);
+			    "stopped by the time budget after %u of %d allocations that an "
+			    "interval needs",
+			    time.groups, LEAST_VALUES);
 }
 
 static void judge_samples(const struct series *s, struct estimates time, struct verdict *v)

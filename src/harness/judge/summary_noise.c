@@ -48,16 +48,18 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	const double share = (double)noise_samples(s) / (double)s->samples;
 	const unsigned lost = allocations_lost(s);
 	double steal = n->steal > 2 * TICK ? n->steal : 0; /* NAN, unknown, counts as 0 */
-	char seen[160];
+	char seen[160], migrations[48] = "", stolen[48] = "";
 
+	if (n->migrations)
+		snprintf(migrations, sizeof(migrations), ", %" PRIu64 " migrations", n->migrations);
+	if (steal > 0)
+		snprintf(stolen, sizeof(stolen), ", %.2g s stolen", steal);
 	snprintf(seen, sizeof(seen),
-		 "%.0f %% of samples disturbed: %" PRIu64 " preemptions, %" PRIu64
-		 " migrations, %.2g s off CPU, %.2g s stolen",
-		 100 * share, n->involuntary, n->migrations, n->off_cpu, steal);
+		 "%.0f %% of samples disturbed: %" PRIu64 " preemptions%s, %.2g s off CPU%s",
+		 100 * share, n->involuntary, migrations, n->off_cpu, stolen);
 	if (lost)
-		verdict_add(v, STATUS_NOISY,
-			    "%s; too few others in %u of %u allocations to set them aside", seen,
-			    lost, s->allocations);
+		verdict_add(v, STATUS_NOISY, "%s; too many to set aside in %u of %u allocations",
+			    seen, lost, s->allocations);
 	else if (steal > NOISE_MOST_STOLEN * n->wall)
 		verdict_add(v, STATUS_NOISY, "%s", seen);
 	else if (share > NOISE_MOST_SAMPLES)

@@ -14,8 +14,7 @@ static json_t *one_placement_json(const struct placement *p)
 					   [PLACEMENT_COUNTED] = "counted",
 					   [PLACEMENT_UNVERIFIED] = "unverified" };
 	json_t *on_node = json_object(), *object;
-	const bool known = p->how != PLACEMENT_UNVERIFIED,
-		   shared = p->how == PLACEMENT_VERIFIED && !p->used;
+	const bool known = p->how != PLACEMENT_UNVERIFIED;
 
 	for (unsigned i = 0; known && i < p->nodes; i++) {
 		char key[16];
@@ -26,8 +25,8 @@ static json_t *one_placement_json(const struct placement *p)
 	}
 	object = json_pack(
 		"{s:s, s:o?, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "how", how[p->how], "why",
-		utf8_json(shared ? "no page is one thread's alone" : p->why_not), "page",
-		(json_int_t)p->page, "pages", (json_int_t)p->pages, "on_node", on_node, "unmapped",
+		utf8_json(p->why_not), "page", (json_int_t)p->page, "pages",
+		(json_int_t)p->pages, "on_node", on_node, "unmapped",
 		known ? json_integer((json_int_t)p->unmapped) : json_null(), "misplaced",
 		known ? json_integer((json_int_t)p->misplaced) : json_null(), "local_share",
 		p->how == PLACEMENT_VERIFIED && p->used

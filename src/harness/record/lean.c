@@ -14,8 +14,8 @@ static bool says_nothing(const json_t *value)
 	       (json_is_object(value) && !json_object_size(value));
 }
 
-/* Significant digits: more than any clock gives, and more than batches agree in. */
-enum { ALL = 0, OF_ESTIMATES = 5, OF_NUMBERS = 7 };
+/* Significant digits: more than any clock gives. */
+enum { ALL = 0, OF_NUMBERS = 7 };
 
 /* A whole number becomes an integer, without a decimal point. */
 static json_t *lean_real(double x, int digits)
@@ -33,13 +33,17 @@ static json_t *lean_real(double x, int digits)
 /* How many digits a member has, in an object whose numbers have `digits`. */
 static int digits_of(const char *key, int digits)
 {
-	static const char *const estimated[] = { "batches", "samples", "noise", "quantiles" };
+	static const struct {
+		const char *key;
+		int digits;
+	} own[] = { { "value", ALL },	/* results are compared */
+		    { "batches", 5 },	/* more than batches agree in */
+		    { "samples", 5 }, { "quantiles", 5 }, { "skew", 4 }, { "elapsed", 4 },
+		    { "noise", 3 } }; /* the kernel tells it in ticks */
 
-	if (!strcmp(key, "value")) /* results are compared: all digits */
-		return ALL;
-	for (size_t i = 0; i < sizeof(estimated) / sizeof(*estimated); i++)
-		if (!strcmp(key, estimated[i]))
-			return OF_ESTIMATES;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strcmp(key, own[i].key))
+			return own[i].digits;
 	return digits;
 }
 

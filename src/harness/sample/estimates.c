@@ -89,7 +89,8 @@ static json_t *metric_json(const char *name, const char *unit, enum better bette
 		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o?}", "name", name, "unit", unit, "better",
 		better == NEITHER_IS_BETTER ? json_null() : json_string(words[better]), "value",
 		record_number(e.kept.value), "ci", record_interval(e.kept.low, e.kept.high),
-		"range", estimates_range(e.kept), "with_noise", record_number(e.all), "why",
+		"range", estimates_range(e.kept), "with_noise",
+		e.all == e.kept.value ? json_null() : record_number(e.all), "why",
 		isfinite(e.kept.value) ? NULL : utf8_json(why));
 }
 
