@@ -221,7 +221,10 @@ struct needs {
 	uint64_t units;
 	/* units of work until an allocation is fully warm; 0: one sample is enough */
 	uint64_t warm;
-	/* not sampled in turn with other trials, which would evict its data from the caches */
+	/*
+	 * fills caches: sampled in turn only with trials that a ratio compares it with, which evict
+	 * its data; each batch warms up
+	 */
 	bool alone;
 	unsigned meetings; /* IN_PAIRS: how often each pair meets in a batch */
 };

@@ -114,7 +114,8 @@ def _pages(host: Host) -> list[Line]:
     size, by = both[-1]
     base = by["base"]
     huge = min((t for pages, t in by.items() if pages != "base"), key=lambda t: t["value"])
-    change = huge["value"] / base["value"] - 1
+    in_turn = next((r for r in base["ratios"] if r["trial"] == huge["id"] and r["value"]), None)
+    change = (in_turn["value"] ** -1 if in_turn else huge["value"] / base["value"]) - 1
     told = f"{change:+.0%} time of a load" if abs(change) >= MUCH else "change nothing"
     words = [sure([t], t["value"], t["low"], t["high"]) for t in (base, huge)]
     text = f"{told} at {units.size(size)} ({huge['parameters']['pages']} against base pages)"

@@ -101,7 +101,7 @@ def _padding(host: Host, own: list[Row]) -> list[Line]:
 
 # ---- workloads ----
 
-TOLD_ABOVE = ("sharing",)  # benchmarks that have lines of their own in other blocks
+TOLD_ABOVE = ("latency", "sharing")  # benchmarks that have lines of their own in other blocks
 
 
 def work(host: Host) -> list[Line]:

@@ -48,8 +48,8 @@ class Described:
     @property
     def lines(self) -> str:
         """The parameters, or the variant, that tell lines of a curve apart: those that the ratios
-        compare."""
-        compared = [r["parameter"] for r in self.ratios if r["parameter"] != "threads"]
+        compare. Pages have dashes of their own."""
+        compared = [r["parameter"] for r in self.ratios if r["parameter"] not in ("threads", PAGES)]
         return "variant" if "variant" in compared or not compared else str(compared[0])
 
     @property

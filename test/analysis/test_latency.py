@@ -13,7 +13,7 @@ from typing import Any, Optional
 import pytest
 from locus_analysis import __main__ as program
 from locus_analysis import caches as cache_levels
-from locus_analysis import levels, records, units
+from locus_analysis import levels, records, summary, units
 from locus_analysis import tlb as tlb_levels
 from locus_analysis.level import AGREES, DIFFERS, NOT_FOUND, UNREPORTED, UNSURE, Finding, Level
 from locus_analysis.steps import Edge, Plateau, Steps, find
@@ -404,6 +404,30 @@ def test_pictures_of_latency(whole: Whole) -> None:
         assert words in text["-chains"], words
     for words in ("latency matrix: time", "numa matrix: bandwidth", "3 (memory only)"):
         assert words in text["-matrix"], words
+
+
+def test_the_page_and_the_card_take_the_record_s_ratio_of_pages(tmp_path: Path) -> None:
+    """Sampled in turn, it is narrower than a quotient of two times, and need not equal it."""
+    points = curves(TWO, "cycle", octave=1)
+    of = {(p.parameters["size"], p.parameters["pages"]): p for p in points}
+    for (size, pages), p in of.items():
+        if pages == "base" and (size, "thp") in of:
+            p.other = of[size, "thp"].id
+            p.ratios = [("pages", "base", "thp", some_time(p) / 1.25)]
+    lines = brief(record(TWO, points, run_id("a")))
+    page = make(tmp_path, lines)
+    names = sorted(p.stem for p in tmp_path.glob("report-pictures/latency*.svg"))
+    assert names == [f"latency{of}" for of in ("", "-claims", "-published", "-ratios-slowdown")]
+    text = re.sub(r"\s+", " ", page.text)
+    assert re.search(r"size 16 MiB ?1\.2[0-9]* \(", text)
+    (run,) = summary.cards(records.tables(records.of_lines(as_written(lines))))
+    (line,) = (one for one in run.lines if one.name == "huge pages")
+    assert line.numbers["ratio"] == pytest.approx(1 / 1.25, rel=0.03)
+
+
+def some_time(p: Point) -> float:
+    assert p.seconds
+    return p.seconds
 
 
 def test_the_page_tells_levels_and_what_translation_costs(whole: Whole) -> None:

@@ -57,14 +57,29 @@ def test_numbers_of_elements(patterns):
     assert value(found["page-stride"], "elements") == (512 * 1024 - 8) // (page + 8) + 1
 
 
-def test_small_sets_are_sampled_in_turn_and_large_ones_alone(locus, tmp_path, trials, patterns):
+def test_small_sets_are_sampled_in_turn_and_large_ones_with_other_pages(
+    locus, tmp_path, read, patterns
+):
     assert (
         len(patterns[1]) == len(PATTERNS)
         and len({trial["group"] for trial in patterns[1].values()}) == 1
     )
     file = tmp_path / "large.jsonl"
-    locus("latency --variant cycle,line-stride --size 4M --pages base --repeats 2 --output", file)
-    assert sorted(trial["group"] for trial in trials(file).values()) == [0, 1]
+    done = locus(
+        "latency --variant cycle,line-stride --size 4M --pages base,thp --repeats 6 --output",
+        file,
+    )
+    found = [line for line in read(file) if line["type"] == "trial"]
+    assert sorted((t["group"], t["variant"], t["parameters"]["pages"]) for t in found) == [
+        (group, variant, pages)
+        for group, variant in enumerate(("cycle", "line-stride"))
+        for pages in ("base", "thp")
+    ]
+    ratios = [(t["parameters"]["pages"], r) for t in found for r in t.get("ratios", [])]
+    assert [(of, r["of"], r["to"], r["parameter"]) for of, r in ratios] == [
+        ("base", "base", "thp", "pages")
+    ] * 2
+    assert len(re.findall(r"^slowdown base/thp  (?:cycle|line-stride) ", done.out, re.M)) == 2
 
 
 @pytest.mark.parametrize("chains", [1, 2, 3, 4, 6, 8, 12, 16, 24, 32])

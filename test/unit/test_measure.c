@@ -404,6 +404,48 @@ static void test_threads_that_float_move_at_work_alone(void **state)
 	end(&b);
 }
 
+/* ---- caches that other trials evicted ---- */
+
+enum { UNITS = 10 };
+static uint64_t counts[8]; /* of each execution */
+
+static void count_executions(void *state, struct worker *w)
+{
+	by_count(state, w);
+	counts[(((struct diary *)state)->of[0].calls - 1) % 8] = w->count;
+}
+
+static int measure_evicted(struct team *team, void *argument)
+{
+	struct bench *b = argument;
+
+	assert_int_equal(series_open(&b->series, &b->planned, NULL), 0);
+	b->series.units = UNITS;
+	assert_true(allocation_open(&b->series, team));
+	assert_true(batch_take(&b->series, team, 1, true));
+	allocation_close(&b->series, team);
+	return 0;
+}
+
+/* A batch after other trials warms up by a sample, or by more where an allocation takes more. */
+static void test_a_batch_warms_up_as_far_as_its_allocation(void **state)
+{
+	static const uint64_t table[][4] = { { 3, 3, UNITS, UNITS }, { 30, 30, 30, UNITS } };
+	struct bench b;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		set_up(&b, count_executions, 1, (struct benchmark){ .roles = by_units });
+		b.planned.needs.warm = table[i][0];
+		assert_int_equal(team_open(1, measure_evicted, &b), 0);
+		assert_int_equal(b.diary.of[0].calls, 3);
+		assert_int_equal(b.series.samples, 1);
+		for (unsigned j = 0; j < 3; j++)
+			assert_int_equal(counts[j], table[i][j + 1]);
+		end(&b);
+	}
+}
+
 /* ---- a worker that can't do its work ---- */
 
 /* The last worker fails from call number `from` on. */
@@ -852,6 +894,7 @@ int main(void)
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_roles_of_a_variant),
 		cmocka_unit_test(test_threads_that_float_move_at_work_alone),
+		cmocka_unit_test(test_a_batch_warms_up_as_far_as_its_allocation),
 		cmocka_unit_test(test_a_worker_that_fails_ends_the_trial),
 		cmocka_unit_test(test_batches_become_lines),
 		cmocka_unit_test(test_a_sample_is_as_long_as_planned),

@@ -67,6 +67,18 @@ static const struct benchmark with_ratios = { .name = "sample",
 					      .ratios = of_kinds,
 					      .preset = { [QUICK] = { .threads = "1,auto" } } };
 
+static struct needs need_caches(const struct trial *t)
+{
+	return (struct needs){ .bytes = t->value[SIZE_OF].count, .alone = true };
+}
+static const struct benchmark fills_caches = { .name = "sample",
+					       .protocol = { 1, "none" },
+					       .unit = { "turn" },
+					       .parameters = parameters,
+					       .variants = compared,
+					       .ratios = of_kinds,
+					       .needs = need_caches };
+
 static const struct benchmark benchmark = { .name = "sample",
 					    .protocol = { 1, "none" },
 					    .unit = { "turn" },
@@ -373,6 +385,30 @@ static void test_what_a_ratio_compares_is_one_group(void **state)
 	end(&f);
 }
 
+/* Those that evict each other's data only where a ratio compares them. */
+static void test_what_fills_caches_is_sampled_in_turn_for_a_ratio_alone(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, "node:1 core:4 pu:2", STANDARD);
+	f.options.variant = "one,two";
+	f.options.benchmark = &fills_caches;
+	assert_int_equal(plan_make(&f.plan, &fills_caches, &f.options, &f.setting), 0);
+	assert_int_equal(f.plan.trials, 2 * 2 * 2); /* variants, sizes, kinds */
+	assert_int_equal(f.plan.groups, 2 * 2);
+	for (unsigned i = 0; i < f.plan.trials; i++)
+		for (unsigned j = 0; j < i; j++) {
+			const struct planned *a = &f.plan.trial[i], *b = &f.plan.trial[j];
+			const bool alike =
+				a->trial.variant == b->trial.variant &&
+				a->trial.value[SIZE_OF].count == b->trial.value[SIZE_OF].count;
+
+			assert_int_equal(a->group == b->group, alike);
+		}
+	end(&f);
+}
+
 static void test_a_variant_has_its_own_threads(void **state)
 {
 	struct fixture f;
@@ -644,6 +680,7 @@ int main(void)
 		cmocka_unit_test(test_identity_does_not_know_the_profile_nor_the_rest_of_the_plan),
 		cmocka_unit_test(test_siblings_and_far_nodes_in_places),
 		cmocka_unit_test(test_what_a_ratio_compares_is_one_group),
+		cmocka_unit_test(test_what_fills_caches_is_sampled_in_turn_for_a_ratio_alone),
 		cmocka_unit_test(test_a_variant_has_its_own_threads),
 		cmocka_unit_test(test_a_large_machine),
 		cmocka_unit_test(test_what_a_dry_run_says),

@@ -75,6 +75,11 @@ static const struct metric metrics[] = {
 	{ 0 }
 };
 
+static const struct ratio ratios[] = {
+	{ "slowdown", "what address translation costs on base pages", PAGES, "base", "thp", NULL },
+	{ 0 }
+};
+
 static const struct role roles[] = { { "chase", one_worker, BY_COUNT },
 				     { "background", NULL, BY_DEADLINE },
 				     { 0 } };
@@ -355,6 +360,7 @@ const struct benchmark latency_benchmark = {
 	.unit = { "load", .cycles = true },
 	.parameters = parameters,
 	.metrics = metrics,
+	.ratios = ratios,
 	.counters = counters,
 	.variants = variants,
 	.ops = { prepare, enter, reset, work, collect, verify, free, ready },

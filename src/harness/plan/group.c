@@ -35,37 +35,45 @@ static bool parts(const struct benchmark *b, const struct ratio *r, unsigned par
 }
 
 /*
- * Whether a ratio or a curve compares values of the parameter (or of P_THREADS). A trial that does
- * not use a parameter is compared with trials of each of its values.
+ * Whether a ratio compares values of the parameter (or of P_THREADS). A trial that does not use a
+ * parameter is compared with trials of each of its values.
  */
-static bool compared(const struct benchmark *b, unsigned parameter)
+static bool in_ratio(const struct benchmark *b, unsigned parameter)
 {
-	if (parameter != P_THREADS && b->parameters[parameter].curve)
-		return true;
 	for (const struct ratio *r = b->ratios; r && r->name; r++)
 		if (r->parameter == parameter || parts(b, r, parameter))
 			return true;
 	return false;
 }
 
+/* Whether trials that differ in the parameter are sampled in turn. */
+static bool in_turn(const struct planned *p, unsigned parameter)
+{
+	const struct benchmark *b = p->trial.benchmark;
+	const struct parameter *q = &b->parameters[parameter];
+
+	return in_ratio(b, parameter) ||
+	       (!p->needs.alone && (q->type == P_LAYOUT || q->type == P_NODE || q->curve));
+}
+
 /*
  * A hash that is equal for trials that are to be sampled in turn: those that differ only in
- * variant, layout, node, and parameters that are compared.
+ * variant, layout, node, and parameters that are compared. Of trials that would evict each other's
+ * data, only those of a ratio.
  */
 static uint64_t kinship(const struct planned *p)
 {
 	const struct trial *t = &p->trial;
+	const struct benchmark *b = t->benchmark;
+	const bool variants = !p->needs.alone || in_ratio(b, P_VARIANT);
 	char key[3 * VALUE_ROOM], text[VALUE_ROOM];
-	int used = snprintf(key, sizeof(key), "%u",
-			    compared(t->benchmark, P_THREADS) ? 0 : t->threads);
+	int used = snprintf(key, sizeof(key), "%u %s", in_ratio(b, P_THREADS) ? 0 : t->threads,
+			    variants ? "" : t->variant->name);
 
-	if (p->needs.alone)
-		return p->hash;
+	for (unsigned i = 0; i < parameter_count(b) && used < (int)sizeof(key); i++) {
+		const struct parameter *q = &b->parameters[i];
 
-	for (unsigned i = 0; i < parameter_count(t->benchmark) && used < (int)sizeof(key); i++) {
-		const struct parameter *q = &t->benchmark->parameters[i];
-
-		if (q->type != P_LAYOUT && q->type != P_NODE && !compared(t->benchmark, i))
+		if (!in_turn(p, i))
 			used += snprintf(key + used, sizeof(key) - (size_t)used, " %s",
 					 parameter_applies(t->benchmark, t->variant, i)
 						 ? value_print(q, t->value[i], text, sizeof(text))

@@ -12,8 +12,7 @@
 #include "machine/watchdog.h"
 #include "base/text.h"
 
-/* Warms up: one execution of needs.warm units, which is not a sample. */
-static void warm_up(struct series *s, struct team *team)
+void allocation_warm(struct series *s, struct team *team)
 {
 	const uint64_t units = s->units;
 	struct noise unused = { 0 };
@@ -111,7 +110,7 @@ bool allocation_open(struct series *s, struct team *team)
 	s->allocations++;
 	s->ready = true;
 	s->worked = false;
-	warm_up(s, team);
+	allocation_warm(s, team);
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);
 }

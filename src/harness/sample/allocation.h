@@ -13,6 +13,8 @@
  * seated for this trial.
  */
 bool allocation_open(struct series *, struct team *);
+/* One execution of needs.warm units, which is not a sample. An allocation is opened with it. */
+void allocation_warm(struct series *, struct team *);
 /* Reads the pages back, verifies the answer, and gives the memory back. */
 void allocation_close(struct series *, struct team *);
 /* Whether the series has failed, on all ranks; if so, the allocation is closed. */

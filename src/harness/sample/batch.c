@@ -100,6 +100,20 @@ static void take_alone(struct series *s, struct team *team)
 		}
 }
 
+/*
+ * Trials in between evicted this one's data from the caches; starting counters does, too. A sample
+ * fills them again, unless that takes more units.
+ */
+static void warm_again(struct series *s, struct team *team)
+{
+	struct noise unused = { 0 };
+
+	if (s->planned->needs.warm > s->units)
+		allocation_warm(s, team);
+	else
+		sample_take(s, team, &unused, sample_turn(s, 0), false);
+}
+
 static double batch_quantile(const struct series *s, const struct batch *b, bool clean)
 {
 	return statistics_quantile_known(s->time + b->first, clean ? s->noisy + b->first : NULL,
@@ -123,7 +137,6 @@ static void estimate(struct series *s, struct team *team, struct batch *b, bool 
 bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm)
 {
 	const struct planned *p = s->planned;
-	struct noise unused = { 0 };
 	struct neighbours neighbours;
 	double began = clock_now();
 	struct batch_cores before;
@@ -136,8 +149,8 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	number = s->batches - 1;
 	tally_begin(&s->tally, team, number);
 	before = core_cycles(team);
-	if (warm) /* trials in between evicted its caches; starting counters does, too */
-		sample_take(s, team, &unused, sample_turn(s, 0), false);
+	if (warm)
+		warm_again(s, team);
 	enter_region(s, team);
 	neighbours_begin(&neighbours, p->cpu, p->cpus);
 	/* A tournament may take seconds: a signal ends it, and the batch has no estimate then. */
