@@ -18,6 +18,8 @@ static const struct command commands[] = {
 	  true },
 	{ "summary", "FILE|DIR...", "on one screen what a machine is, and what its parts cost",
 	  report_command, true },
+	{ "compare", "FILE|DIR...", "what became slower or faster from one side of runs to another",
+	  report_command, true },
 	{ "levels", "FILE|DIR...", "the cache and TLB levels found in records of latency",
 	  report_command, true },
 	{ "export", "FILE|DIR...", "records as CSV, JSON Lines or for Google Benchmark's tools",

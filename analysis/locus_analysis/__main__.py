@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of locus that are written in Python: report, summary, levels, export, validate. pip
-installs them as locus-analysis."""
+"""The commands of locus that are written in Python: report, summary, compare, levels, export,
+validate. pip installs them as locus-analysis."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ except ModuleNotFoundError as error:
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    options = _parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    end = words.index("--") if words[:1] == ["compare"] and "--" in words else len(words)
+    options = _parser().parse_args(words[:end])
+    options.behind = words[end:]
     try:
         return int(options.run(options))
     except records.BadInput as error:
@@ -87,6 +90,33 @@ def _summary(options: argparse.Namespace) -> int:
     return GOOD
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from . import compare, compare_told, sides
+
+    old, new = _two_sides(options)
+    read = [sides.load(paths, name) for paths, name in ((old, "OLD"), (new, "NEW"))]
+    for _, notes in read:
+        _note(notes)
+    made = compare.compare(read[0][0], read[1][0], options.threshold, options.require)
+    print(compare_told.FORMS[options.format](made, options.all), flush=True)
+    return made.status
+
+
+def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """Two files or folders; of more, -- stands between the sides."""
+    old, new = options.file, [Path(word) for word in options.behind[1:]]
+    if not options.behind and len(old) == 2:
+        old, new = old[:1], old[1:]
+    if not old or not new or "--" in options.behind[1:]:
+        raise records.BadInput(
+            "compare needs two sides: locus compare OLD NEW, or locus compare OLD... -- NEW..."
+        )
+    for file in old + new:
+        if likwid.is_table(file):
+            raise records.BadInput(f"{file}: a table of LIKWID's, not a record")
+    return old, new
+
+
 def _export(options: argparse.Namespace) -> int:
     from . import export
 
@@ -131,13 +161,28 @@ def _noting(given: records.Records) -> Iterator[None]:
     try:
         yield
     finally:
-        for note in given.notes:
-            print(f"locus: note: {note}", file=sys.stderr)
+        _note(given.notes)
+
+
+def _note(notes: Sequence[str]) -> None:
+    for note in notes:
+        print(f"locus: note: {note}", file=sys.stderr)
 
 
 def _complain(error: object, status: int) -> int:
     print(f"locus: {error}", file=sys.stderr)
     return status
+
+
+def _threshold(words: str) -> tuple[str, float]:
+    pattern, _, share = words.rpartition("=")
+    try:
+        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{words}': expected a share such as 3% or latency=3%")
+    return pattern or "*", value
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -204,6 +249,43 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
     command.set_defaults(run=_summary)
+
+    command = commands.add_parser(
+        "compare",
+        help="tell what changed between two sides of runs",
+        usage="%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...",
+        description=(
+            "Compares trials that both sides have, metric by metric, and says which became slower"
+            " or faster, which are the same within a threshold, and of which the runs cannot tell."
+            " The unit is the run; of several hosts, the host: give several runs a side, best in"
+            " turn. Settings in which the sides differ come first: candidates for the cause."
+        ),
+        epilog=(
+            "Exit status: 0 nothing is slower; 1 something is, or has no valid result any more; 2 a"
+            " file is missing or is no record; 4 a metric that --require names cannot be told."
+        ),
+    )
+    command.add_argument("file", metavar="OLD... [--] NEW...", nargs="*", type=Path, help=GIVEN)
+    command.add_argument(
+        "--threshold",
+        metavar="[PATTERN=]SHARE",
+        action="append",
+        default=[],
+        type=_threshold,
+        help="a change within it is none: 3%% (the default), or latency=5%%, '*/bandwidth=10%%'",
+    )
+    command.add_argument(
+        "--require",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="metrics that need a verdict: '*', latency, numa/static, '*/bandwidth'",
+    )
+    command.add_argument("--all", action="store_true", help="show all metrics, not the worst alone")
+    command.add_argument(
+        "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
+    )
+    command.set_defaults(run=_compare)
 
     command = commands.add_parser(
         "levels",

@@ -102,7 +102,9 @@ def test_completion_asks_for_names(locus):
     assert {"--kernel", "--output"} <= set(words) and all(word.startswith("--") for word in words)
 
 
-@pytest.mark.parametrize("command", ["report", "summary", "levels", "export", "validate"])
+@pytest.mark.parametrize(
+    "command", ["report", "summary", "compare", "levels", "export", "validate"]
+)
 def test_commands_of_the_analysis_are_handed_on(locus, tmp_path, command):
     """They run LOCUS_PYTHON, with the package's folder first in PYTHONPATH."""
     python = tmp_path / "python"

@@ -24,6 +24,7 @@ COMMANDS = {
     "suite",
     "report",
     "summary",
+    "compare",
     "levels",
     "export",
     "validate",

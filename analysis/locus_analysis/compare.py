@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sides of runs: which metrics changed, which are the same within a threshold, and of which
+nothing can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from . import inference, sides, units
+from .inference import LEVEL
+from .sides import Side
+
+Row = dict[str, Any]
+
+SLOWER, FASTER, SAME, UNTOLD = "slower", "faster", "same", "cannot tell"
+ORDER = (SLOWER, FASTER, UNTOLD, SAME)
+THRESHOLD = 0.03
+LEAST_PAIRS = next(n for n in range(1, 99) if inference.least_p(n, n, True) <= LEVEL)
+GOOD, WORSE, CANNOT_TELL = 0, 1, 4
+FAULTS = ("misplaced", "wrong", "failed")
+
+
+@dataclass
+class Comparison:
+    old: Side
+    new: Side
+    units: tuple[int, int]
+    what: str  # the unit: run, node
+    paired: bool
+    reason: str = ""  # why no change can be shown at all
+    differs: list[tuple[str, str, str]] = field(default_factory=list)
+    unmatched: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)  # trials that have no result any more
+    metrics: list[Row] = field(default_factory=list)  # the worst first
+    required: list[str] = field(default_factory=list)  # what --require asks for in vain
+
+    @property
+    def status(self) -> int:
+        if self.faults or any(m["verdict"] == SLOWER for m in self.metrics):
+            return WORSE
+        return CANNOT_TELL if self.required else GOOD
+
+
+def compare(
+    old: Side,
+    new: Side,
+    thresholds: Sequence[tuple[str, float]] = (),
+    require: Sequence[str] = (),
+) -> Comparison:
+    """Of thresholds whose pattern matches, the last counts; metrics that match `require` must have
+    a verdict."""
+    seen = sides.observe(old, new, LEAST_PAIRS)
+    made = Comparison(
+        old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
+    )
+    made.reason = _reason(*made.units, seen.paired, made.what)
+    made.differs = sides.differences(old, new)
+    made.unmatched = sides.unmatched(old, new)
+    made.faults = _faults(old, new)
+    if seen.metrics:
+        kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
+        told = inference.shown(seen.old, seen.new, kinds, seen.paired)
+        words = _words(seen.metrics)
+        for i, m in enumerate(seen.metrics):
+            name = f"{m['benchmark']}/{m['variant']}/{m['name']}"
+            within = next(
+                (t for p, t in reversed(thresholds) if matches(name, words[i], p)), THRESHOLD
+            )
+            made.metrics.append(_row(m, words[i], within, [a[i] for a in _arrays(told)], seen, i))
+    made.metrics.sort(key=_place)
+    for pattern in require:
+        own = [m for m in made.metrics if matches(m["name"], m["words"], pattern)]
+        untold = [f"{m['name']} {m['words']}".rstrip() for m in own if m["verdict"] == UNTOLD]
+        made.required += untold if own else [f"{pattern}: no such metric is on both sides"]
+    return made
+
+
+def matches(name: str, words: str, pattern: str) -> bool:
+    """Whether a pattern names a metric, its benchmark or its variant: latency, numa/static,
+    */bandwidth, 'latency/cycle/time*size 4 Ki*'."""
+    full = f"{name} {words}"
+    return fnmatchcase(full, pattern) or fnmatchcase(full, pattern + "[/ ]*")
+
+
+def _arrays(told: inference.Shown) -> tuple[Any, ...]:
+    return told.change, told.half, told.p, told.least
+
+
+def _row(
+    m: Row, words: str, within: float, told: Sequence[float], seen: sides.Observed, i: int
+) -> Row:
+    change, half, p, least = (float(x) for x in told)
+    ends = np.expm1(change - half), np.expm1(change + half)
+    known = bool(np.isfinite(half))
+    verdict = UNTOLD
+    if known and -within <= ends[0] and ends[1] <= within:
+        verdict = SAME
+    elif known and p <= LEVEL:
+        verdict = SLOWER if (change > 0) == (m["better"] == "lower") else FASTER
+    return {
+        "name": f"{m['benchmark']}/{m['variant']}/{m['name']}",
+        "words": words,
+        "headline": m["headline"],
+        "unit": m["unit"],
+        "better": m["better"],
+        "old": float(np.exp(np.nanmean(seen.old[:, i]))),
+        "new": float(np.exp(np.nanmean(seen.new[:, i]))),
+        "change": float(np.expm1(change)),
+        "low": float(ends[0]) if known else None,
+        "high": float(ends[1]) if known else None,
+        "p": p if known else None,
+        "least": float(np.expm1(least)) if known and np.isfinite(least) else None,
+        "threshold": within,
+        "verdict": verdict,
+    }
+
+
+def _place(m: Row) -> tuple[int, float]:
+    size = m["change"] if m["better"] == "lower" else -m["change"]
+    least = m["least"] if m["least"] is not None else np.inf
+    return ORDER.index(m["verdict"]), {FASTER: size, UNTOLD: -least}.get(m["verdict"], -size)
+
+
+def _words(metrics: Sequence[Row]) -> list[str]:
+    """What tells each trial from others of its variant: parameters, threads and binding that
+    vary."""
+    told = [{**m["parameters"], "threads": m["threads"], "bind": m["bind"]} for m in metrics]
+    values: dict[tuple[str, str, str], set[str]] = {}
+    for m, own in zip(metrics, told):
+        for k, v in own.items():
+            values.setdefault((m["benchmark"], m["variant"], k), set()).add(str(v))
+    return [
+        ", ".join(
+            f"{k} {units.short(v)}".replace("\u00a0", " ")
+            for k, v in own.items()
+            if len(values[m["benchmark"], m["variant"], k]) > 1
+        )
+        for m, own in zip(metrics, told)
+    ]
+
+
+def _reason(old: int, new: int, paired: bool, what: str) -> str:
+    """Why these runs can show no change, and how many could."""
+    if inference.least_p(old, new, paired) <= LEVEL:
+        return ""
+    enough = next(n for n in range(2, 99) if inference.least_p(n, n, False) <= LEVEL)
+    if old == new == 1:
+        return f"no verdict: one {what} a side; {enough} or more show changes"
+    return (
+        f"{old} and {new} {what}s have {inference.labelings(old, new, paired)} ways to be labelled:"
+        f" no change can be shown at {100 * LEVEL:.0f} %; {enough} a side can show one"
+    )
+
+
+def _faults(old: Side, new: Side) -> list[str]:
+    """Trials that had results in all old runs, and are misplaced, wrong or failed in a new one."""
+    was = {r["id"] for r in old.found if r["status"] in FAULTS}
+    now = {r["id"]: r for r in new.found if r["status"] in FAULTS}
+    found = {i: r for i, r in now.items() if i in old.trials and i not in was}
+    return [
+        f"{r['benchmark']}/{r['variant']} {r['status']} in {new.name}: "
+        + " ".join(f"{k}={v}" for k, v in r["parameters"].items())
+        for r in found.values()
+    ]

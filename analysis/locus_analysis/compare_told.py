@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as text for a terminal, as Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from . import inference, units
+from .compare import ORDER, SAME, UNTOLD, Comparison
+from .inference import LEVEL
+from .sides import Side
+
+Row = dict[str, Any]
+
+NARROW, WIDE = 60, 100  # columns of the table, at least and at most
+SHOWN = 20  # metrics, where the output is no terminal
+TEXT = 30  # characters of a value of a setting, where a line has two
+COLUMNS = (
+    *("metric", "setting", "unit", "better", "old", "new", "change", "low", "high", "p", "least"),
+    *("threshold", "verdict"),
+)
+
+
+def text(made: Comparison, everything: bool) -> str:
+    columns, rows = shutil.get_terminal_size((WIDE, 0))
+    width = max(NARROW, min(columns, WIDE))
+    head = [_clipped(line, width) for line in heading(made)]
+    most = (rows - len(head) - 6 if sys.stdout.isatty() and rows else SHOWN) or 1
+    picked = made.metrics if everything else worst(made, max(5, most))
+    lines = [*head, ""] if head else []
+    if picked:
+        lines += _table(made, picked, width)
+    left = len(made.metrics) - len(picked)
+    if left:
+        lines.append(f"{left} more metrics: --all")
+    return "\n".join([*lines, "", *summary(made)])
+
+
+def worst(made: Comparison, most: int) -> list[Row]:
+    """Changes first, then what cannot be told; metrics that are the same are only counted. Where
+    nothing can be shown, the greatest changes."""
+    if made.reason:
+        return sorted(made.metrics, key=lambda m: -abs(m["change"]))[:most]
+    return [m for m in made.metrics if m["verdict"] != SAME][:most]
+
+
+def heading(made: Comparison) -> list[str]:
+    """The sides, and what differs: candidates for the cause."""
+    old, new = made.units
+    ways = inference.labelings(old, new, made.paired)
+    how = "in pairs" if made.paired else "not paired"
+    hosts = [", ".join(s.hosts[:2]) + (", ..." if len(s.hosts) > 2 else "") for s in _sides(made)]
+    many = f"{old} {made.what}{'s' * (old > 1)} of {hosts[0]} against {new} of {hosts[1]}"
+    lines = [f"{many}, {how}; {ways} ways to label them"]
+    if made.reason:
+        lines.append(made.reason)
+    elif not made.paired and _in_blocks(made):
+        lines.append(
+            "all runs of one side came first: a drift of the machine would look like a change;"
+            " --measure alternates"
+        )
+    lines += [f"fault      {line}" for line in made.faults]
+    lines += [
+        f"differs    {name}: {_shortened(one)} -> {_shortened(other)}"
+        for name, one, other in made.differs
+    ]
+    return lines + [f"unmatched  {line}" for line in made.unmatched]
+
+
+def summary(made: Comparison) -> list[str]:
+    """Counts, and what the words mean."""
+    counts = Counter(m["verdict"] for m in made.metrics)
+    told = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
+    lines = [f"{len(made.metrics)} metrics: {told}" if told else "no metric is on both sides"]
+    within = sorted({units.percent(m["threshold"]) for m in made.metrics})
+    lines.append(
+        f"slower, faster: shown at {100 * LEVEL:.0f} % over all metrics together; same: the 95 %"
+        f" interval is within {', '.join(within)}"
+    )
+    if counts[UNTOLD] and not made.reason:
+        lines.append("cannot tell: with the change that these runs would have shown")
+    if made.required:
+        more = f", and {len(made.required) - 1} more" if made.required[1:] else ""
+        lines.append(f"required, but cannot be told: {made.required[0]}{more}")
+    return lines
+
+
+def _sides(made: Comparison) -> tuple[Side, Side]:
+    return made.old, made.new
+
+
+def _in_blocks(made: Comparison) -> bool:
+    times = [[r["started"] for r in s.runs] for s in _sides(made)]
+    first, last = sorted(times)
+    return bool(max(first) < min(last))
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= TEXT else words[: TEXT - 1] + "…"
+
+
+def _clipped(line: str, width: int) -> str:
+    line = "".join(c if c.isprintable() else "?" for c in line)
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def percent(share: Optional[float], sign: str = "+") -> str:
+    if share is None:
+        return "–"
+    digits = 1 if abs(share) < 0.995 else 0
+    return f"{round(100 * share, digits) + 0.0:{sign}.{digits}f} %"
+
+
+def _verdict(made: Comparison, m: Row) -> str:
+    if m["verdict"] == UNTOLD and made.reason:
+        return "no verdict"
+    if m["verdict"] == UNTOLD and m["least"] is not None:
+        return f"{UNTOLD}: {percent(m['least'], '')}"
+    return str(m["verdict"])
+
+
+def _label(m: Row) -> str:
+    """The name of the metric is left out where it is the headline."""
+    name = m["name"].rsplit("/", 1)[0] if m["headline"] else m["name"]
+    return f"{name} {m['words']}".rstrip()
+
+
+def cells(made: Comparison, m: Row) -> list[str]:
+    factor, unit = units.scale((m["old"], m["new"]), m["unit"])
+    interval = "" if m["low"] is None else f"{percent(m['low'])} to {percent(m['high'])}"
+    return [
+        _label(m),
+        units.number(m["old"] / factor),
+        f"{units.number(m['new'] / factor)} {unit}".rstrip(),
+        percent(m["change"]),
+        interval.replace(" % to", " to"),
+        _verdict(made, m),
+    ]
+
+
+TITLES = ("metric", "old", "new", "change", "95 % interval", "verdict")
+
+
+def _table(made: Comparison, picked: Sequence[Row], width: int) -> list[str]:
+    """The first column gives way, down to a few characters."""
+    table = [list(TITLES), *(cells(made, m) for m in picked)]
+    if not any(row[4] for row in table[1:]):
+        table = [row[:4] + row[5:] for row in table]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    widths[0] = min(widths[0], max(12, width - sum(widths[1:]) - 2 * (len(widths) - 1)))
+    last = len(widths) - 1
+    return [
+        "  ".join(
+            _clipped(c, w).ljust(w) if i in (0, last) else c.rjust(w)
+            for i, (c, w) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def markdown(made: Comparison, everything: bool) -> str:
+    picked = made.metrics if everything else worst(made, SHOWN)
+    lines = [f"- {line}" for line in heading(made)] + [""]
+    rows = [list(TITLES), ["---"] * len(TITLES), *(cells(made, m) for m in picked)]
+    lines += ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows]
+    return "\n".join([*lines, "", *(f"{line}  " for line in summary(made))])
+
+
+def table(made: Comparison, _: bool) -> str:
+    to = io.StringIO()
+    writer = csv.DictWriter(to, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(map(_flat, made.metrics))
+    return to.getvalue().rstrip("\n")
+
+
+def _flat(m: Row) -> Row:
+    return {**{c: m.get(c) for c in COLUMNS}, "metric": m["name"], "setting": m["words"]}
+
+
+def document(made: Comparison, _: bool) -> str:
+    return json.dumps(
+        {
+            "schema": "locus-comparison-1.0",
+            "unit": made.what,
+            "paired": made.paired,
+            "level": LEVEL,
+            **{
+                key: {"runs": [r["run"] for r in side.runs], "hosts": side.hosts, "units": n}
+                for key, side, n in zip(("old", "new"), _sides(made), made.units)
+            },
+            "reason": made.reason or None,
+            "differs": [{"name": n, "old": o, "new": w} for n, o, w in made.differs],
+            "unmatched": made.unmatched,
+            "faults": made.faults,
+            "required": made.required,
+            "status": made.status,
+            "metrics": [_flat(m) for m in made.metrics],
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+FORMS = {"table": text, "md": markdown, "csv": table, "json": document}

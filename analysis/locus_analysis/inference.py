@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the runs of two sides show about many metrics at once. A run is one observation of all its
+metrics: values are logarithms, a row for each run, a column for each metric.
+
+- Variances are shrunk towards those of metrics of the same kind, as far as these are alike (Smyth
+  2004, "Linear models and empirical Bayes methods for assessing differential expression in
+  microarray experiments"): few runs say little about one variance.
+- The labels of whole runs are permuted, and the largest statistic of each permutation counts, step
+  down (Westfall and Young 1993, "Resampling-based multiple testing"). So the level holds for all
+  metrics together, however they are correlated, and however their values are distributed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LEVEL = 0.05  # of false alarms, over all metrics of a comparison
+MOST = 10_000  # labelings; beyond it, so many are drawn at random
+AT_ONCE = 1000  # labelings whose statistics are computed together
+FEW = 3  # metrics: kinds with fewer share a prior
+FLOOR = 1e-4  # standard deviation of a logarithm: a record's digits and clocks say no more
+POWER = 0.8416  # standard deviations: a change that is shown in 4 of 5 comparisons
+
+
+@dataclass(frozen=True)
+class Shown:
+    """By metric. Changes are logarithms of new over old; NaN where the runs are too few."""
+
+    change: Array
+    half: Array  # of the 95 % interval of this metric alone
+    p: Array  # adjusted for all metrics
+    least: Array  # the smallest change that these runs would have shown; infinite if none
+
+
+def labelings(old: int, new: int, paired: bool) -> int:
+    return 2**old if paired else comb(old + new, old)
+
+
+def least_p(old: int, new: int, paired: bool) -> float:
+    """The least p that can be reached. Exchanging the sides gives the same statistics."""
+    return min(1.0, (1 + (old == new)) / labelings(old, new, paired))
+
+
+def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) -> Shown:
+    """Of pairs, row i of `old` and of `new` belong together. A value that is not known is NaN."""
+    y = new - old if paired else np.vstack((old, new))
+    labels = _labels(len(old), len(new), paired)
+    group = _groups(kinds)
+    statistics = [
+        _moderated(_moments(y, part, paired), group)
+        for part in np.array_split(labels, 1 + len(labels) // AT_ONCE)
+    ]
+    t = np.abs(np.vstack([change / error for change, error, _ in statistics]))
+    change, error, df = (a[0] for a in statistics[0])
+    p, critical = _adjusted(np.nan_to_num(t))
+    return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error)
+
+
+def _labels(old: int, new: int, paired: bool) -> Array:
+    """A row for each labeling, the real one first: 1 for a new run; of pairs, -1 where the two
+    change sides."""
+    n = old if paired else old + new
+    real = np.ones(n) if paired else np.repeat((0.0, 1.0), (old, new))
+    if labelings(old, new, paired) > MOST:
+        rng = np.random.default_rng(1)
+        drawn = rng.choice((-1.0, 1.0), (MOST - 1, n)) if paired else rng.permuted(
+            np.tile(real, (MOST - 1, 1)), axis=1
+        )  # fmt: skip
+        return np.vstack((real, drawn))
+    if paired:
+        return np.array(list(product((1.0, -1.0), repeat=n)))
+    rows = np.zeros((labelings(old, new, paired), n))
+    for row, chosen in zip(rows, combinations(range(n - 1, -1, -1), new)):
+        row[list(chosen)] = 1
+    return rows
+
+
+def _moments(y: Array, labels: Array, paired: bool) -> tuple[Array, Array, Array, Array]:
+    """Of each labeling and metric: the change, the squared residuals and (of each metric) their
+    degrees of freedom, and the variance of the change if that of a value is 1."""
+    known = ~np.isnan(y)
+    centre = 0 if paired else np.where(known, y, 0).sum(0) / np.maximum(known.sum(0), 1)
+    z = np.where(known, y - centre, 0)
+    squares, n = (z * z).sum(0), known.sum(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if paired:
+            change = labels @ z / n
+            rest, df, unit = squares - n * change**2, n - 1, 1 / n
+        else:
+            n1, s1 = labels @ known.astype(float), labels @ z
+            n0, s0 = n - n1, z.sum(0) - s1
+            change = s1 / n1 - s0 / n0
+            rest, df, unit = squares - s1**2 / n1 - s0**2 / n0, n - 2, 1 / n1 + 1 / n0
+    return change, np.maximum(rest, 0), df, unit
+
+
+def _groups(kinds: Sequence[str]) -> list[list[int]]:
+    """Columns whose variances are alike."""
+    of: dict[str, list[int]] = {}
+    for column, kind in enumerate(kinds):
+        of.setdefault(kind, []).append(column)
+    small = [c for own in of.values() if len(own) < FEW for c in own]
+    large = [own for own in of.values() if len(own) >= FEW]
+    return large + ([small] if len(small) >= FEW else [])
+
+
+def _moderated(
+    moments: tuple[Array, Array, Array, Array], groups: Sequence[list[int]]
+) -> tuple[Array, Array, Array]:
+    """The change, its standard error, and the degrees of freedom, with the prior's."""
+    change, rest, degrees, unit = moments
+    d = np.where(degrees > 0, degrees, np.nan).astype(float)
+    variance = np.maximum(rest / d, FLOOR**2)
+    df = np.tile(d, (len(change), 1))
+    expected = np.log(d / 2) - digamma(d / 2)  # of log(s0 / s), where s estimates s0
+    noise = np.where(d > 0, trigamma(d / 2), 0)
+    for own in groups:
+        s = variance[:, own]
+        told = np.isfinite(s)
+        n = np.maximum(told.sum(1, keepdims=True), 1)
+        e = np.where(told, np.log(s) + expected[own], 0)
+        mean = e.sum(1, keepdims=True) / n
+        spread = np.where(told, (e - mean) ** 2, 0).sum(1, keepdims=True) / np.maximum(n - 1, 1)
+        spread -= (told.astype(float) @ noise[own])[:, None] / n
+        most = (told.astype(float) @ np.nan_to_num(d[own]))[:, None]  # what the kind knows together
+        prior = np.clip(2 * trigamma_inverse(np.maximum(spread, 1e-9)), 1e-3, np.maximum(most, 1))
+        common = np.exp(mean + digamma(prior / 2) - np.log(prior / 2))
+        variance[:, own] = (prior * common + d[own] * s) / (prior + d[own])
+        df[:, own] += prior
+    return change, np.sqrt(variance * unit), df
+
+
+def _adjusted(t: Array) -> tuple[Array, float]:
+    """p of each metric, step down: each is compared with the largest statistic of those that are
+    not greater than its own. And the statistic that a metric must exceed that is not shown yet."""
+    order = np.argsort(-t[0])
+    most = np.maximum.accumulate(t[:, order[::-1]], axis=1)[:, ::-1]
+    reached = (most >= most[0] * (1 - 1e-9)).mean(0)
+    p = np.empty(len(order))
+    p[order] = np.maximum.accumulate(reached)
+    first = min(int((p <= LEVEL).sum()), len(order) - 1)
+    allowed = int(LEVEL * len(t))
+    critical = np.sort(most[:, first])[-allowed] if allowed else np.inf
+    return p, float(critical)
+
+
+# ---- functions that numpy lacks ----
+
+
+def _shifted(x: Array) -> tuple[Array, Array]:
+    """x + 6, where the asymptotic series hold, and the six terms x + k before it."""
+    return x + 6, np.stack([x + k for k in range(6)])
+
+
+def digamma(x: Array) -> Array:
+    y, before = _shifted(np.asarray(x, dtype=float))
+    series = 1 / 12 - (1 / 120 - 1 / 252 / y**2) / y**2
+    return np.asarray(np.log(y) - 1 / (2 * y) - series / y**2 - (1 / before).sum(0))
+
+
+def trigamma(x: Array) -> Array:
+    y, before = _shifted(np.asarray(x, dtype=float))
+    series = 1 / 6 - (1 / 30 - 1 / 42 / y**2) / y**2
+    return np.asarray(1 / y + 1 / (2 * y**2) + series / y**3 + (1 / before**2).sum(0))
+
+
+def trigamma_inverse(value: Array) -> Array:
+    return np.asarray(np.exp(np.interp(-np.log(value), _FALLING, _GRID)))
+
+
+_GRID = np.linspace(-9, 21, 4000)  # logarithms of x
+_FALLING = -np.log(trigamma(np.exp(_GRID)))
+
+
+def t_quantile(df: Array, p: float = 1 - LEVEL / 2) -> Array:
+    """Of Student's t: with t = sqrt(df) tan(a), the density of the angle a is cos(a)^(df - 1)."""
+    result = np.full(np.shape(df), np.nan)
+    angle = np.linspace(0, np.pi / 2, 20_001)
+    for d in np.unique(np.asarray(df)[np.isfinite(df)]):
+        density = np.cos(angle) ** max(d - 1, 0)
+        area = np.concatenate(([0], np.cumsum((density[1:] + density[:-1]) / 2)))
+        result[df == d] = np.sqrt(d) * np.tan(np.interp((2 * p - 1) * area[-1], area, angle))
+    return result
