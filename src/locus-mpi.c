@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 		"measures the cost of dividing work over the ranks of an MPI job",
 		commands,
 		divided,
+		NULL,
 		benchmarks_for_tests,
 		NULL
 	};

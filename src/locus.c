@@ -40,6 +40,7 @@ static const struct program locus = {
 	.summary = "measures what the placement and sharing of data cost on this machine",
 	.commands = commands,
 	.benchmarks = benchmarks,
+	.quick = benchmarks_of_quick,
 	.for_tests = benchmarks_for_tests,
 };
 

@@ -20,6 +20,7 @@ struct program {
 	const char *name, *summary;
 	const struct command *commands; /* ends with a row without a name */
 	const struct benchmark *const *benchmarks;
+	const struct benchmark *const *quick; /* of a quick suite; NULL: all */
 	const struct benchmark *const *for_tests; /* run by name, not listed */
 	const struct ranks *ranks;		  /* NULL: a single process */
 };

@@ -37,7 +37,9 @@ int suite_command(const struct program *p, int argc, char **argv)
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
 	file = card_prepare(&options, path);
-	status = engine_run(&options, p->benchmarks, p->ranks);
+	status = engine_run(&options,
+			    options.profile == QUICK && p->quick ? p->quick : p->benchmarks,
+			    p->ranks);
 	card_print(&options, file, status);
 	return status;
 }

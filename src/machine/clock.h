@@ -39,6 +39,20 @@ static inline uint64_t clock_ticks(void)
 #endif
 }
 
+/*
+ * The same, read after all earlier loads are done: neither x86 (Intel's manual, RDTSC: lfence) nor
+ * Arm (isb) orders the reading.
+ */
+static inline uint64_t clock_ticks_now(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_lfence();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#endif
+	return clock_ticks();
+}
+
 /* Seconds per tick of clock_ticks(): compares it with clock_now() for 2 ms. */
 double clock_tick(void);
 

@@ -44,7 +44,8 @@ char *help_text(const struct benchmark *b)
 	if (!f)
 		return NULL;
 	if (!b) {
-		fprintf(f, "Runs every benchmark, and splits the time budget evenly over them.");
+		fprintf(f, "Runs every benchmark, in quick those that show most in a minute, and "
+			   "splits the time budget evenly over them.");
 	} else {
 		fprintf(f, "%s: %s.\n\nVariants:\n", b->name, b->summary);
 		for (const struct variant *v = b->variants; v->name; v++)
