@@ -263,9 +263,9 @@ def test_numbers_of_batches_have_five_digits_and_those_of_samples_seven(run):
 
 
 def test_batches_share_a_line_for_less_than_a_second(locus, tmp_path):
-    """Those of an allocation: with one trial there is time for several."""
+    """Those of an allocation, which has several: each of 100 samples is a batch."""
     file = tmp_path / "one.jsonl"
-    locus("dummy --variant steady --threads 1 --profile quick --time-budget 2s --output", file)
+    locus("dummy --variant steady --threads 1 --repeats 100 --duration 1ms --output", file)
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
     for line in some(line for line in lines if line["type"] == "samples" and "n" in line):
         begun = line["at"]

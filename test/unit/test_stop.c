@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When measuring stops: at looks alone, where the interval is narrow, or where there is no time for
+ * twice as many allocations. Times are hours, so that a slow machine changes nothing.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "harness/run/stop.h"
+
+enum { HOUR = 3600, MOST = 24 };
+
+/* What was measured: each other allocation takes 1 + scatter times as long. */
+struct scene {
+	struct run run;
+	struct series series;
+	struct batch batch[MOST];
+	struct alternation group;
+};
+
+static struct scene *scene(unsigned allocations, double scatter, double spent, double left)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	assert_int_equal(record_open(&s->run.record, NULL, RECORD_NEW), 0);
+	budget_begin(&s->run.budget, NULL, 0);
+	s->run.budget.until = INFINITY;
+	s->run.budget.began -= spent;
+	s->series.within = 0.01;
+	s->series.batch = s->batch;
+	s->series.batches = s->series.allocations = allocations;
+	for (unsigned i = 0; i < allocations; i++)
+		s->batch[i] = (struct batch){ .allocation = i,
+					      .clean = 1 + (i % 2) * scatter,
+					      .estimate = 1 + (i % 2) * scatter };
+	s->group = (struct alternation){ .run = &s->run,
+					 .series = &s->series,
+					 .n = 1,
+					 .end = spent + left,
+					 .allocations = MOST };
+	return s;
+}
+
+static void leave(struct scene *s)
+{
+	record_close(s->run.record);
+	free(s);
+}
+
+static void it_stops_at_looks_alone(void **state)
+{
+	static const struct {
+		unsigned allocations;
+		double scatter, spent, left; /* s */
+		enum stopped expected;
+	} rows[] = {
+		/* a narrow interval counts at a look, and nowhere else */
+		{ 5, 0, HOUR, HOUR, STOPPED_NOT_RUN },
+		{ 6, 0, HOUR, HOUR, STOPPED_CONVERGED },
+		{ 7, 0, HOUR, HOUR, STOPPED_NOT_RUN },
+		{ 12, 0, HOUR, HOUR, STOPPED_CONVERGED },
+		/* a wide one doubles the allocations, as far as the share was divided */
+		{ 6, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
+		{ 7, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
+		{ 12, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
+		{ 23, 1, HOUR, 2 * HOUR, STOPPED_NOT_RUN },
+		{ 24, 1, HOUR, 2 * HOUR, STOPPED_BUDGET },
+		/* the next look takes as long again, a tenth more or less */
+		{ 6, 1, HOUR, 0.95 * HOUR, STOPPED_NOT_RUN },
+		{ 6, 1, HOUR, 0.85 * HOUR, STOPPED_BUDGET },
+		{ 6, 1, HOUR, -HOUR, STOPPED_BUDGET },
+		/* what was begun for a look is finished; before the first look time decides */
+		{ 7, 1, HOUR, -HOUR, STOPPED_NOT_RUN },
+		{ 5, 1, HOUR, -HOUR, STOPPED_BUDGET },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct scene *s =
+			scene(rows[i].allocations, rows[i].scatter, rows[i].spent, rows[i].left);
+		const enum stopped stopped = stop_after(&s->group, rows[i].allocations, 0, true);
+
+		if (stopped != rows[i].expected)
+			print_error("row %u\n", i);
+		assert_int_equal(stopped, rows[i].expected);
+		leave(s);
+	}
+}
+
+/* Samples that the user counted end it, and nothing else but the run's own budget. */
+static void a_number_of_samples_ends_it(void **state)
+{
+	struct scene *s = scene(6, 0, HOUR, HOUR);
+
+	(void)state;
+	s->group.repeats = 12;
+	assert_int_equal(stop_after(&s->group, 6, 6, true), STOPPED_NOT_RUN);
+	assert_int_equal(stop_after(&s->group, 12, 0, true), STOPPED_REPEATS);
+	assert_int_equal(stop_after(&s->group, 6, 6, false), STOPPED_BUDGET);
+	s->run.budget.until = HOUR / 2;
+	assert_int_equal(stop_after(&s->group, 6, 6, true), STOPPED_BUDGET);
+	leave(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_stops_at_looks_alone),
+		cmocka_unit_test(a_number_of_samples_ends_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
