@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many threads a node's memory bandwidth needs: the knee of bandwidth over threads.
+"""How many threads the bandwidth of memory needs: the knee of bandwidth over threads.
 
 The knee is the smallest number of threads whose bandwidth is within ENOUGH of the most that any
 number of threads had. Only trials that can be judged count."""
@@ -15,6 +15,7 @@ from .records import is_sound
 
 Row = dict[str, Any]
 
+VARIANTS = ("scaling", "static")
 ENOUGH = 0.95
 LEAST_POINTS = 3
 SETTING = ("kernel", "size", "pages")  # these, and the nodes in use, distinguish the curves
@@ -26,13 +27,14 @@ def _nodes(trial: Row) -> tuple[bool, ...]:
 
 
 def curves(trials: Sequence[Row]) -> list[list[Row]]:
-    """The curves of `static` in one run, with points in order of threads."""
+    """The curves of VARIANTS in one run, with points in order of threads."""
 
     def key(t: Row) -> tuple[str, ...]:
-        return (*(str(t["parameters"].get(name)) for name in SETTING), str(_nodes(t)))
+        setting = (str(t["parameters"].get(name)) for name in SETTING)
+        return (t["variant"], *setting, str(_nodes(t)))
 
     own = sorted(
-        (t for t in trials if t["variant"] == "static" and t["value"] and is_sound(t)),
+        (t for t in trials if t["variant"] in VARIANTS and t["value"] and is_sound(t)),
         key=lambda t: (key(t), t["threads"]),
     )
     found = [list(points) for _, points in groupby(own, key)]

@@ -45,3 +45,15 @@ def test_a_curve_that_grows_has_no_knee(tmp_path: Path) -> None:
 def test_two_numbers_of_threads_are_no_curve(tmp_path: Path) -> None:
     text = said(tmp_path, over_threads({1: 20e9, 2: 40e9}) + over_threads({4: 60e9}, "2+2"))
     assert "threads reach" not in text and "still grows" not in text
+
+
+def test_the_variant_for_it_is_a_curve_over_threads(tmp_path: Path) -> None:
+    points = over_threads({1: 20e9, 2: 40e9, 4: 78e9, 8: 80e9})
+    for p in points:
+        p.variant, p.bind = "scaling", "close"
+        del p.parameters["layout"]
+    text = said(tmp_path, points)
+    assert "sum: 4 of 8 threads reach 98 % of the most bandwidth" in text
+    (picture,) = tmp_path.glob("report-pictures/numa.svg")
+    drawn = picture.read_text(encoding="utf-8")
+    assert "threads" in drawn and "scaling" in drawn

@@ -31,6 +31,7 @@ from make_records import (
     DISTANCES,
     FLAGS,
     FOUR,
+    LOCKS,
     ONE,
     TWO,
     Line,
@@ -330,7 +331,7 @@ def test_what_sharing_costs_is_what_the_record_says(whole: Whole) -> None:
         (t["id"], r["of"]): (r["value"], r["ci"]) for t in trials([lines]) for r in t["ratios"]
     }
     for claim, layout in zip(of_sharing(lines), ("dense", "shared")):
-        assert claim["name"] == f"{layout}/padded" and len(claim["rows"]) == 7
+        assert claim["name"] == f"{layout}/padded" and len(claim["rows"]) == 3 + len(LOCKS)
         for row in claim["rows"]:
             assert row["setting"]["threads"] == "8"
             assert row["verdict"] == (AGREES if records.is_sound(row) else UNSURE)
@@ -339,7 +340,7 @@ def test_what_sharing_costs_is_what_the_record_says(whole: Whole) -> None:
             assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
     text = " ".join(page.text.split())
     conclusion = of_sharing(given)[0]["conclusion"]
-    assert re.match(r"agrees in \d of 7 settings \(", conclusion)
+    assert re.match(rf"agrees in \d of {3 + len(LOCKS)} settings \(", conclusion)
     said = "False sharing costs: words of different threads on one line."
     assert f"Published: {said} Here: {conclusion}." in text
     assert "9.00 to 21.0 (2x Xeon E5-2680 v3, 24 cores); 12.3 (2x Xeon" in text

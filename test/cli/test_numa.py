@@ -86,6 +86,17 @@ def test_one_core_is_measured_against_each_node(locus):
     assert sorted(found) == sorted(static + bind)
 
 
+def test_scaling_has_a_curve_over_threads_without_a_layout(locus):
+    done = locus(
+        "numa --variant scaling --profile standard --pages base --kernel sum --dry-run --topology",
+        "node:2 core:6 pu:2",
+    )
+    assert re.findall(r"numa/scaling (?!.*layout=).* threads=(\d+) ", done.out) == [
+        str(n) for n in (1, 2, 4, 8, 12)
+    ]
+    assert re.search(r"12 threads on CPUs 0-10:2 \(node 0\) 12-22:2 \(node 1\)", done.out)
+
+
 def test_all_placements_were_alternated(placed):
     assert len(placed[1]) > 1 and len({trial["group"] for trial in placed[1].values()}) == 1
 

@@ -12,7 +12,7 @@ from read_record import check_ratio
 from retries import tries
 from some import some
 
-LOCKS = ["mutex", "spin", "ticket", "mcs"]
+LOCKS = ["mutex", "spin", "ticket", "mcs", "futex"]
 PROTOCOLS = ["compare-exchange", "store-load", "two-lines", "message"]
 LAYOUTS = ["shared", "dense", "padded"]
 UPDATES = ["add", "fetch-add", "compare-exchange", "lock"]
@@ -160,7 +160,7 @@ def test_one_thread_shares_with_nobody(run):
     done, lines = run(
         f"--variant add,lock --lock {','.join(LOCKS)} --layout shared --threads 1 {SHORT}"
     )
-    assert done.status == 0 and len(lines["trial"]) == 5
+    assert done.status == 0 and len(lines["trial"]) == 1 + len(LOCKS)
     for trial in lines["trial"]:
         assert value(trial, "fairness") == 1
         assert value(trial, "lost") == (0 if trial["variant"] == "add" else None)
@@ -394,7 +394,7 @@ def test_fair_locks_are_left_out_where_they_would_take_hours(locus, cpus):
     crowd = f"--threads {2 * len(cpus)} --oversubscribe --operations 1000".split()
     done = locus("sharing", "--variant", "lock", "--lock", ",".join(LOCKS), *crowd, "--dry-run")
     assert done.status == 0 and "first come, first served" in done.out
-    assert set(re.findall(r"lock=(\w+)", done.out)) == {"mutex", "spin"}
+    assert set(re.findall(r"lock=(\w+)", done.out)) == {"mutex", "spin", "futex"}
     for lock in ("ticket", "mcs"):
         done = locus("sharing", "--variant", "lock", "--lock", lock, *crowd)
         assert done.status == 2 and "first come, first served" in done.err

@@ -68,6 +68,11 @@ static const struct shape shapes[] = {
 	  LOOP,
 	  ARITHMETIC,
 	  { CALL("pthread_mutex_lock"), CALL("pthread_mutex_unlock") } },
+	{ "update_futex",
+	  ALL,
+	  AROUND,
+	  { COMPARED_EXCHANGE, CALL("futex_lock_wait"), INCREMENT, EXCHANGED,
+	    CALL("futex_lock_wake") } },
 	{ "empty_spin",
 	  ALL,
 	  AROUND,
@@ -141,6 +146,11 @@ static const struct shape shapes[] = {
 	  LOOP,
 	  ARITHMETIC,
 	  { CALL("pthread_mutex_lock"), CALL("pthread_mutex_unlock") } },
+	{ "update_futex",
+	  ALL,
+	  AROUND RESERVED,
+	  { COMPARED_EXCHANGE, CALL("futex_lock_wait"), ADDED, STORED, EXCHANGED,
+	    CALL("futex_lock_wake") } },
 	{ "empty_spin",
 	  ALL,
 	  AROUND RESERVED,
@@ -261,11 +271,14 @@ static const struct operation operations[] = {
 	  FEW_TURNS },
 	{ "update_mcs", update_mcs, offsetof(struct guarded_by_mcs, word), 8, false, false,
 	  FEW_TURNS },
+	{ "update_futex", update_futex, offsetof(struct guarded_by_futex, word), 8, false, false,
+	  MANY_TURNS },
 	/* nothing is written behind the lock */
 	{ "empty_mutex", empty_mutex, sizeof(pthread_mutex_t), 0, false, true, MANY_TURNS },
 	{ "empty_spin", empty_spin, sizeof(struct spin_lock), 0, false, false, MANY_TURNS },
 	{ "empty_ticket", empty_ticket, sizeof(struct ticket_lock), 0, false, false, FEW_TURNS },
 	{ "empty_mcs", empty_mcs, sizeof(struct mcs_lock), 0, false, false, FEW_TURNS },
+	{ "empty_futex", empty_futex, sizeof(struct futex_lock), 0, false, false, MANY_TURNS },
 };
 
 enum { ROOM = 64, BEYOND = 0x5a }; /* most bytes of lock and word; the byte behind them */
@@ -349,6 +362,7 @@ union any_lock {
 	struct spin_lock spin;
 	struct ticket_lock ticket;
 	struct mcs_lock mcs;
+	struct futex_lock futex;
 };
 
 #define BY_NAME(KIND)                                                       \
@@ -364,6 +378,7 @@ union any_lock {
 	}
 BY_NAME(spin)
 BY_NAME(ticket)
+BY_NAME(futex)
 
 static void acquire_mutex(union any_lock *l, struct mcs_node *own)
 {
@@ -415,6 +430,7 @@ static const struct kind_of_lock kinds[] = {
 	{ "spin", acquire_spin, release_spin, NULL },
 	{ "ticket", acquire_ticket, release_ticket, ticket_is_drawn },
 	{ "mcs", acquire_mcs, release_mcs, mcs_is_queued },
+	{ "futex", acquire_futex, release_futex, NULL },
 };
 
 /* The guarded data are plain variables: ThreadSanitizer reports a lock that does not guard them. */
@@ -990,11 +1006,13 @@ static void lock_and_word_are_on_one_line(void **state)
 	ON_ONE_LINE(struct guarded_by_spin);
 	ON_ONE_LINE(struct guarded_by_ticket);
 	ON_ONE_LINE(struct guarded_by_mcs);
+	ON_ONE_LINE(struct guarded_by_futex);
 	assert_int_equal(sizeof(struct guarded_by_mutex),
 			 sizeof(pthread_mutex_t) + sizeof(uint64_t));
 	assert_int_equal(sizeof(struct guarded_by_spin), 16);
 	assert_int_equal(sizeof(struct guarded_by_ticket), 16);
 	assert_int_equal(sizeof(struct guarded_by_mcs), 16);
+	assert_int_equal(sizeof(struct guarded_by_futex), 16);
 }
 
 static void nodes_and_lines_are_apart(void **state)
@@ -1050,6 +1068,7 @@ static void layouts_are_what_they_say(void **state)
 		{ "lock", "spin", 16 },
 		{ "lock", "ticket", 16 },
 		{ "lock", "mcs", 16 },
+		{ "lock", "futex", 16 },
 	};
 	static const size_t lines[] = { 32, 64, 128, 256 };
 	const char *error;

@@ -311,6 +311,8 @@ static const struct override with_one_core[] = {
 	{ THREADS_ON, { "1,packed,split", "1,packed,split,all", "packed,split" } }, { 0 }
 };
 
+static const struct override more_and_more[] = { { P_THREADS, { "1..auto*2,auto" } }, { 0 } };
+
 enum { UNDEALT = BIT(CHUNK), MATRIX_ONLY = BIT(FROM) | BIT(TO), BY_PART = UNDEALT | MATRIX_ONLY };
 static const struct ops dealt_ops = { prepare, enter,	     reset_dealt, work_dealt,
 				      collect, state_verify, free };
@@ -331,6 +333,8 @@ static const struct variant variants[] = {
 	{ "random", "threads touch granules at random (with huge pages a different experiment)",
 	  &at_random, BY_PART, .several_nodes = true },
 	{ "static", "each thread touches what it will use", &by_part, BY_PART, with_one_core },
+	{ "scaling", "as static, on 1 thread to all cores: how many threads bandwidth needs",
+	  &by_part, BY_PART | BIT(THREADS_ON), more_and_more },
 	{ "interleave", "pages in turn on all nodes with memory, whoever touches them", &interleave,
 	  BY_PART, .several_nodes = true },
 	{ "bind", "all pages on one node, whoever touches them", &bound, UNDEALT | BIT(FROM),
@@ -378,7 +382,8 @@ const struct benchmark numa_benchmark = {
 	.roles = roles,
 	.preset = { [QUICK] = { .variants = STREAMING, .sample = 10e-3 },
 		    [STANDARD] = { .variants =
-					   STREAMING ",balance,touch,touch-interleave,touch-bind" },
+					   STREAMING
+				   ",scaling,balance,touch,touch-interleave,touch-bind" },
 		    [PAPER] = { .variants = STREAMING, .threads = "16" } },
 	.needs = needs,
 };

@@ -54,6 +54,8 @@
 	UNDER_LOCK(ticket, ticket_lock_acquire(&g->lock), ticket_lock_release(&g->lock), INSIDE)
 #define UNDER_MCS(INSIDE) \
 	UNDER_LOCK(mcs, mcs_lock_acquire(&g->lock, own), mcs_lock_release(&g->lock, own), INSIDE)
+#define UNDER_FUTEX(INSIDE) \
+	UNDER_LOCK(futex, futex_lock_acquire(&g->lock), futex_lock_release(&g->lock), INSIDE)
 
 __attribute__((noinline)) void update_add(void *place, struct mcs_node *own, uint64_t n)
 {
@@ -125,4 +127,14 @@ __attribute__((noinline)) void update_mcs(void *place, struct mcs_node *own, uin
 __attribute__((noinline)) void empty_mcs(void *place, struct mcs_node *own, uint64_t n)
 {
 	UNDER_MCS((void)0)
+}
+
+__attribute__((noinline)) void update_futex(void *place, struct mcs_node *own, uint64_t n)
+{
+	UNDER_FUTEX(g->word++)
+}
+
+__attribute__((noinline)) void empty_futex(void *place, struct mcs_node *own, uint64_t n)
+{
+	UNDER_FUTEX((void)0)
 }

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "kit/futex_lock.h"
 #include "kit/locks.h"
 
 struct guarded_by_mutex {
@@ -27,6 +28,11 @@ struct guarded_by_mcs {
 	uint64_t word;
 };
 
+struct guarded_by_futex {
+	struct futex_lock lock;
+	uint64_t word;
+};
+
 /* `own`: the calling thread's queue node, for update_mcs. */
 typedef void update(void *place, struct mcs_node *own, uint64_t n);
 
@@ -35,8 +41,8 @@ update update_add, update_add_32;
 update update_fetch_add, update_fetch_add_32;
 /* Retries until the exchange succeeds. */
 update update_compare_exchange, update_compare_exchange_32;
-update update_mutex, update_spin, update_ticket, update_mcs;
+update update_mutex, update_spin, update_ticket, update_mcs, update_futex;
 /* The lock alone, without an increment under it. */
-update empty_mutex, empty_spin, empty_ticket, empty_mcs;
+update empty_mutex, empty_spin, empty_ticket, empty_mcs, empty_futex;
 
 #endif

@@ -33,8 +33,8 @@ static const struct parameter parameters[] = {
 		     "its own lines",
 		     P_CHOICE, .choices = "shared,dense,padded",
 		     .value = { "shared,dense,padded" } },
-	[LOCK] = { "lock", NULL, "kind of lock", P_CHOICE, .choices = "mutex,spin,ticket,mcs",
-		   .value = { "mutex", "mutex,spin,ticket,mcs" } },
+	[LOCK] = { "lock", NULL, "kind of lock", P_CHOICE, .choices = "mutex,spin,ticket,mcs,futex",
+		   .value = { "mutex", "mutex,spin,ticket,mcs,futex" } },
 	[OPERATIONS] = { "operations", "operations",
 			 "operations of all threads together; 0: as many as a sample has time for",
 			 P_COUNT, .value = { "0", NULL, "33554432" }, .zero = "auto" },
@@ -107,16 +107,18 @@ static const struct operation add[] = { { update_add_32, sizeof(uint32_t), 0, si
 		FAIR,                                     \
 		true,                                     \
 	}
-enum { LOCKS = 4 };
+enum { LOCKS = 5 };
 static const struct operation locks[2 * LOCKS] = {
 	GUARDED(mutex, update, sizeof(uint64_t), false),
 	GUARDED(spin, update, sizeof(uint64_t), false),
 	GUARDED(ticket, update, sizeof(uint64_t), true),
 	GUARDED(mcs, update, sizeof(uint64_t), true),
+	GUARDED(futex, update, sizeof(uint64_t), false),
 	GUARDED(mutex, empty, 0, false),
 	GUARDED(spin, empty, 0, false),
 	GUARDED(ticket, empty, 0, true),
 	GUARDED(mcs, empty, 0, true),
+	GUARDED(futex, empty, 0, false),
 };
 
 /* A variant's operations, and the parameter that chooses one. */

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..machines import Machine
 from ..trials import Point
 
-LOCKS = ("mutex", "spin", "ticket", "mcs")
+LOCKS = ("mutex", "spin", "ticket", "mcs", "futex")
 FLOOR = {
     "add": 1.2e-9,
     "fetch-add": 5e-9,
@@ -15,6 +15,7 @@ FLOOR = {
     "spin": 9e-9,
     "ticket": 11e-9,
     "mcs": 16e-9,
+    "futex": 12e-9,
 }
 CROSSING = 60e-9  # s for a line, from core to core
 
