@@ -50,12 +50,11 @@ static int count_remote(const struct trial *t, long *remote)
 int balance_wait(struct state *s, const struct trial *t)
 {
 	const double began = clock_now();
-	double moved = began;
+	double moved = began, until = began; /* a look after the first use: all may be there */
 	bool known = false;
 
 	s->arrays.stuck = LONG_MAX;
 	do {
-		const double until = clock_now() + TURN;
 		long remote;
 		int counted;
 
@@ -70,6 +69,7 @@ int balance_wait(struct state *s, const struct trial *t)
 			moved = clock_now();
 		}
 		known |= counted;
+		until = clock_now() + TURN;
 	} while ((!known || s->arrays.stuck > 0) && clock_now() < moved + PATIENCE &&
 		 !watchdog_signal());
 	s->moving = moved - began;
