@@ -11,6 +11,7 @@ import resource
 import sys
 
 import pytest
+from conftest import SMALL
 from some import some
 
 BUILD = os.environ.get("BUILD", "")
@@ -445,7 +446,7 @@ def test_every_benchmark_counts_its_default_set(locus, read, tmp_path, with_papi
         file = tmp_path / f"{name}.jsonl"
         words = (
             f"{name} --profile quick --time-budget 60s --duration 1ms --repeats 3 --oversubscribe"
-            " --counters default --output"
+            f" --counters default {SMALL.get(name, '')} --output"
         )
         done = locus(words, file, env=with_papi("counters=8"))
         assert done.status == 0, done.err

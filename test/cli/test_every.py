@@ -10,6 +10,7 @@ import re
 import subprocess
 
 import pytest
+from conftest import SMALL
 from listed import unwrapped
 from some import some
 
@@ -263,7 +264,8 @@ def test_it_measures_and_goes_on(locus, read, tmp_path, name):
     """The record is valid (read() checks the schema), and --resume does not measure complete trials
     again."""
     file = tmp_path / "a.jsonl"
-    done = locus(name, *QUICK.split(), "--output", file)
+    words = f"{name} {QUICK} {SMALL.get(name, '')}"
+    done = locus(words, "--output", file)
     assert done.status == 0, done
     lines = read(file)
     first = {line["id"]: line for line in some(line for line in lines if line["type"] == "trial")}
@@ -277,7 +279,7 @@ def test_it_measures_and_goes_on(locus, read, tmp_path, name):
         assert trial["status"] in (*MEASURED, "interrupted"), trial["reasons"]
         (time,) = (m for m in trial["metrics"] if m["name"] == "time")
         assert time["unit"] == f"s/{trial['unit']}" and (time["value"] is None) == bool(time["why"])
-    again = locus(name, *QUICK.split(), "--output", file, "--resume")
+    again = locus(words, "--output", file, "--resume")
     assert again.status == 0, again
     later = [line for line in read(file)[len(lines) :] if line["type"] == "trial"]
     assert not [

@@ -45,7 +45,7 @@ def placed(locus, tmp_path_factory, trials):
     file = tmp_path_factory.mktemp("numa") / "numa.jsonl"
     done = locus(
         f"numa --variant {','.join(PLACEMENTS)} --profile quick --layout packed --size 8M"
-        " --repeats 6 --time-budget 60s --output",
+        " --repeats 6 --duration 1ms --time-budget 60s --output",
         file,
     )
     return done, trials(file)
@@ -130,7 +130,7 @@ def test_chunks_are_those_of_openmp(locus, tmp_path, read):
     """Chunks are in the identity of variants that deal, and of no other."""
     file = tmp_path / "chunks.jsonl"
     words = "numa --variant static,static-dynamic,dynamic-static --chunk 1,1000 --size 100000"
-    words += " --kernel sum,triad --pages base --layout packed --repeats 1 --output"
+    words += " --kernel sum,triad --pages base --layout packed --repeats 1 --duration 1ms --output"
     done = locus(words, file)
     assert done.status == 0, done
     found = [
