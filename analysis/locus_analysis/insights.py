@@ -24,7 +24,7 @@ class Insight:
 
 
 def _latency(db: duckdb.DuckDBPyConnection) -> Row:
-    return {"findings": levels.findings(db), "head": level.HEAD}
+    return {"findings": levels.findings(db)}
 
 
 def _levels(found: Row, x: str, trials: Sequence[Row]) -> Optional[Bands]:

@@ -161,6 +161,7 @@ def _template() -> jinja2.Template:
         events=units.count,
         said_as=lambda m: axes.said(m, m["unit"] or "1"),
         breakable=_breakable,
+        numeric=lambda names: [f"#{name}" for name in names],  # headings of macros' table()
         within=_within,
     )
     return environment.get_template("report.html.j2")
