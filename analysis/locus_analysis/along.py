@@ -5,7 +5,7 @@ figures in grey."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Optional
 
@@ -17,6 +17,7 @@ from .described import Bands, Described, Group, place_of
 
 Row = dict[str, Any]
 
+MOST = 12  # panels of ratios
 SCALED = "Lines across points are 95 % intervals."
 PUBLISHED = (
     "Grey: figures published of other machines; in colour: this one. Compare shapes, not times."
@@ -70,6 +71,18 @@ def _base(scene: Scene, x: Axis, y: Axis) -> list[Series]:
 def _ringed(of: Described, lines: Sequence[Sequence[Series]]) -> list[str]:
     some = any(r.get("ring") for own in lines for s in own for r in s.rows)
     return [published.lesson(of.name)["ringed"]["help"]] if some else []
+
+
+def ratios(
+    scene: Scene, kind: str, name: str, title: str, axes_left_out: Sequence[str] = ()
+) -> tuple[list[Picture], list[Row]]:
+    """Ratios as curves, if they have an x axis and few enough panels; and those that are left."""
+    for x, groups in described.curved(scene.of, scene.trials):
+        if len(groups) <= MOST and x not in axes_left_out:
+            shown = {id(t) for g in groups for t in g.trials}
+            left = [t for t in scene.trials if id(t) not in shown]
+            return over(replace(scene, base=1.0), x, groups, kind, name, title), left
+    return [], list(scene.trials)
 
 
 def of_metrics(

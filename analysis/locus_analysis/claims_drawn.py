@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from . import along, bars, claims_published, compared, curves, published
+from . import along, bars, claims_published, curves, published
 from .along import Scene
 from .charts import Picture
-from .described import Described, curved
+from .described import Described
 
 Row = dict[str, Any]
 
@@ -35,16 +35,9 @@ def pictures(
         variants=meant,
         theirs=tuple((c["name"], t) for c in claims for t in c["theirs"]),
     )
-    found: list[Picture] = []
-    shown: set[int] = set()
-    for x, groups in curved(alike, ours):
-        if not shown and x != "threads" and len(groups) <= compared.MOST:
-            found = along.over(Scene(alike, ours, machine, base=1.0), x, groups, KIND, name, title)
-            shown = {id(t) for g in groups for t in g.trials}
-    left = [
-        (c, [r for r in ours if r["variant"] == c["name"] and id(r) not in shown]) for c in claims
-    ]
-    rows = [b for c, own in left if own for b in _bars(c, own)]
+    found, left = along.ratios(Scene(alike, ours, machine), KIND, name, title, ["threads"])
+    of_claim = [(c, [r for r in left if r["variant"] == c["name"]]) for c in claims]
+    rows = [b for c, own in of_claim if own for b in _bars(c, own)]
     said = HELP.format("; ".join(f"{n}: {m}" for n, m in meant.items()))
     cited = published.cited(t.source for c in claims for t in c["theirs"])
     file = f"{name}-bars" if found else name

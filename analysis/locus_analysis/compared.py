@@ -16,7 +16,6 @@ from .records import graver, is_sound
 
 Row = dict[str, Any]
 
-MOST = 12  # panels
 HELP = "Both sides were sampled in turn. Above 1, the side after the slash is better."
 
 
@@ -62,14 +61,9 @@ def pictures(of: Described, trials: Sequence[Row], name: str, title: str) -> lis
         own = [r for r in rows if r["ratio"] == kind]
         told = {"unit": "1", "better": None, "help": _meaning(of, kind)}
         alike = replace(of, ratios=(), metrics={kind: told}, variants=_names(of, own))
-        file = f"{name}-{kind}"
-        shown: set[int] = set()
-        for x, groups in described.curved(alike, own):
-            if len(groups) <= MOST and not shown:
-                scene = along.Scene(alike, own, base=1.0)
-                drawn += along.over(scene, x, groups, kind, file, f"{title}: {kind}")
-                shown = {id(t) for g in groups for t in g.trials}
-        left += [r for r in own if id(r) not in shown]
+        scene = along.Scene(alike, own)
+        curved, others = along.ratios(scene, kind, f"{name}-{kind}", f"{title}: {kind}")
+        drawn, left = drawn + curved, left + others
     return drawn + _bars(of, left, name, title)
 
 

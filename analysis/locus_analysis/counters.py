@@ -16,7 +16,8 @@ import duckdb
 
 from . import records, units
 from .described import labelled
-from .kernel_events import kernel
+from .evidence import ratio
+from .kernel_events import by_reason, kernel
 from .meanings import KERNEL, KERNELS_OWN, meaning
 
 Row = dict[str, Any]
@@ -208,30 +209,17 @@ def lacking(trials: Iterable[Row], events: Sequence[Row]) -> list[Row]:
         for name, c in t["counters"].items()
         if c["value"] is None and name not in told and c["why"]
     ]
-    return _by_reason([*in_all, *in_some])
+    return by_reason([*in_all, *in_some])
 
 
 def untrusted(trials: Iterable[Row]) -> list[Row]:
     """Zeros of counters that may not have counted."""
-    return _by_reason(
+    return by_reason(
         (c["why"] or "", name, t["id"])
         for t in trials
         for name, c in t["counters"].items()
         if is_zero_in_doubt(c)
     )
-
-
-def _by_reason(found: Iterable[tuple[str, str, Optional[str]]]) -> list[Row]:
-    """From reasons, events and trials (None: all) a row for each reason; `trials`: how many."""
-    rows: dict[str, tuple[dict[str, None], set[Optional[str]]]] = {}
-    for why, name, trial in found:
-        names, ids = rows.setdefault(why, ({}, set()))
-        names[name] = None
-        ids.add(trial)
-    return [
-        {"why": why, "names": list(names), "trials": None if None in ids else len(ids)}
-        for why, (names, ids) in rows.items()
-    ]
 
 
 def unequal(trial: Row, counter: Row) -> Optional[Row]:
@@ -292,15 +280,10 @@ def cost(trials: Iterable[Row]) -> Optional[Row]:
     }
 
 
-def _ratio(trial: Row, c: Row) -> Row:
-    known = (
-        None not in (c["counted_low"], c["counted_high"], c["bare_low"], c["bare_high"])
-        and c["bare_low"] > 0
+def _ratio(trial: Row, c: Row) -> Optional[Row]:
+    """The time of batches that counted over that of the others."""
+    counted, bare = (
+        {**trial, "value": c[of], "low": c[f"{of}_low"], "high": c[f"{of}_high"]}
+        for of in ("counted", "bare")
     )
-    return {
-        "value": c["counted"] / c["bare"],
-        "low": c["counted_low"] / c["bare_high"] if known else None,
-        "high": c["counted_high"] / c["bare_low"] if known else None,
-        "flag": trial["flag"],
-        "status": trial["status"],
-    }
+    return ratio(counted, bare)

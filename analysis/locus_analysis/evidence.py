@@ -20,7 +20,7 @@ def ratio(one: Row, other: Row) -> Optional[Row]:
     """The value of one trial over that of another, with the bounds that both intervals allow."""
     if not one["value"] or not other["value"]:
         return None
-    known = _is_known(one, other)
+    known = _is_known(one, other) and other["low"] > 0
     return {
         "value": one["value"] / other["value"],
         "low": one["low"] / other["high"] if known else None,

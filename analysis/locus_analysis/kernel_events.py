@@ -52,13 +52,25 @@ def kernel(trials: list[Row], asked: Iterable[str]) -> Optional[Row]:
 
 def _unknown(trials: Iterable[Row], asked: set[str]) -> list[Row]:
     """The kernel's own events that could not be read, by reason."""
-    found: dict[str, list[str]] = {}
-    for t in trials:
-        for name, c in t["counters"].items():
-            if c["value"] is None and c["total"] is None and name in KERNELS_OWN - asked:
-                names = found.setdefault(c["why"] or "no reason is told", [])
-                names += [name] * (name not in names)
-    return [{"why": why, "names": names} for why, names in found.items()]
+    return by_reason(
+        (c["why"] or "no reason is told", name, t["id"])
+        for t in trials
+        for name, c in t["counters"].items()
+        if c["value"] is None and c["total"] is None and name in KERNELS_OWN - asked
+    )
+
+
+def by_reason(found: Iterable[tuple[str, str, Optional[str]]]) -> list[Row]:
+    """From reasons, events and trials (None: all) a row for each reason; `trials`: how many."""
+    rows: dict[str, tuple[dict[str, None], set[Optional[str]]]] = {}
+    for why, name, trial in found:
+        names, ids = rows.setdefault(why, ({}, set()))
+        names[name] = None
+        ids.add(trial)
+    return [
+        {"why": why, "names": list(names), "trials": None if None in ids else len(ids)}
+        for why, (names, ids) in rows.items()
+    ]
 
 
 def _total(trial: Row, name: str) -> float:

@@ -730,6 +730,12 @@ def test_a_ratio_is_as_grave_as_the_graver_of_the_two() -> None:
         assert found["reasons"] == [graver]
 
 
+def test_a_ratio_to_an_interval_from_zero_has_none() -> None:
+    to_zero = {**of("together", 4.0), "low": 0.0, "reasons": []}
+    found = evidence.ratio({**of("quadwords", 2.0), "reasons": []}, to_zero)
+    assert found and (found["value"], found["low"], found["high"]) == (0.5, None, None)
+
+
 def test_a_wide_interval_that_is_clear_is_enough() -> None:
     together, apart = (
         of(v, t, 0.1, "unconverged") for v, t in (("together", 4.0), ("quadwords", 1.0))
