@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/judge/summary.h"
+#include "harness/judge/summary_samples.h"
 #include "harness/sample/storage.h"
 #include "machine/topology/open.h"
 #include "machine/topology/topology.h"
@@ -324,9 +325,51 @@ static void test_rarely_together_is_a_note(void **state)
 }
 
 /* 20 samples, two a batch, of which eight take 1.5 times as long. */
-static void test_both_modes_are_told(void **state)
+static void invent_modes(struct series *s, struct invention *i)
 {
 	enum { SAMPLES = 20 };
+
+	invent(s, i, "one", 0, 0, 1, 2, 1);
+	s->samples = SAMPLES;
+	s->time = realloc(s->time, SAMPLES * sizeof(*s->time));
+	s->skews = realloc(s->skews, SAMPLES * sizeof(*s->skews));
+	s->noisy = realloc(s->noisy, SAMPLES * sizeof(*s->noisy));
+	for (unsigned k = 0; k < SAMPLES; k++) {
+		s->time[k] = (k % 5 < 2 ? 1.5 : 1) + 0.0001 * k;
+		s->skews[k] = 0;
+		s->noisy[k] = false;
+		s->batch[k / 2].first = k / 2 * 2;
+		s->batch[k / 2].samples = 2;
+	}
+}
+
+/* One pair has one time, as other trials have; of three pairs some are farther apart. */
+static void test_one_pair_may_have_two_modes(void **state)
+{
+	(void)state;
+	for (unsigned players = 2; players <= 3; players++) {
+		struct verdict v = { .reasons = json_array(), .notes = json_array() };
+		struct pairs pairs = { .players = players };
+		struct series s;
+		struct invention i;
+		json_t *samples;
+
+		invent_modes(&s, &i);
+		s.pairs = &pairs;
+		samples = samples_json(&s, &v);
+		assert_int_equal(json_array_size(json_object_get(samples, "modes")),
+				 players == 2 ? 2 : 0);
+		assert_int_equal(v.status, players == 2 ? STATUS_BIMODAL : STATUS_OK);
+		json_decref(samples);
+		json_decref(v.reasons);
+		json_decref(v.notes);
+		s.pairs = NULL;
+		series_close(&s);
+	}
+}
+
+static void test_both_modes_are_told(void **state)
+{
 	const json_t *modes, *reasons;
 	struct series s;
 	struct invention i;
@@ -334,18 +377,7 @@ static void test_both_modes_are_told(void **state)
 	json_t *line;
 
 	(void)state;
-	invent(&s, &i, "one", 0, 0, 1, 2, 1);
-	s.samples = SAMPLES;
-	s.time = realloc(s.time, SAMPLES * sizeof(*s.time));
-	s.skews = realloc(s.skews, SAMPLES * sizeof(*s.skews));
-	s.noisy = realloc(s.noisy, SAMPLES * sizeof(*s.noisy));
-	for (unsigned k = 0; k < SAMPLES; k++) {
-		s.time[k] = (k % 5 < 2 ? 1.5 : 1) + 0.0001 * k;
-		s.skews[k] = 0;
-		s.noisy[k] = false;
-		s.batch[k / 2].first = k / 2 * 2;
-		s.batch[k / 2].samples = 2;
-	}
+	invent_modes(&s, &i);
 	line = summary(&s, &s, 1, 1.5, &status);
 	modes = json_object_get(json_object_get(line, "samples"), "modes");
 	reasons = json_object_get(line, "reasons");
@@ -686,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_no_ratio_without_a_time),
 		cmocka_unit_test(test_rarely_together_is_a_note),
 		cmocka_unit_test(test_both_modes_are_told),
+		cmocka_unit_test(test_one_pair_may_have_two_modes),
 		cmocka_unit_test(test_never_together_is_said),
 		cmocka_unit_test(test_noise_is_graver_than_a_wide_interval),
 		cmocka_unit_test(test_stolen_time_is_noise),

@@ -45,6 +45,12 @@ static void note_modes(const struct series *s, const double *sorted, size_t low,
 		100 * (double)(n - low) / (double)n);
 }
 
+/* Several pairs have several times, which are no modes. */
+static bool levels_differ(const struct series *s)
+{
+	return s->pairs && pair_count(s->pairs) > 1;
+}
+
 json_t *samples_json(const struct series *s, struct verdict *v)
 {
 	double *sorted = calloc(s->samples + 1, sizeof(*sorted));
@@ -59,8 +65,8 @@ json_t *samples_json(const struct series *s, struct verdict *v)
 		if (isfinite(s->time[i]) && !s->noisy[i])
 			sorted[clean++] = s->time[i];
 	statistics_sort(sorted, clean);
-	/* not of pairs, which have levels; noisy samples would be a mode, and are known already */
-	low = s->pairs ? 0 : statistics_modes(sorted, clean);
+	/* noisy samples would be a mode, and are known already */
+	low = levels_differ(s) ? 0 : statistics_modes(sorted, clean);
 	if (low) {
 		note_modes(s, sorted, low, clean, v);
 		modes = modes_json(sorted, low, clean);
