@@ -18,11 +18,6 @@ NO_CURVE = (
     " distance"
 )
 
-GIVEN = (
-    "a record, as --output of a benchmark wrote it, also compressed by gzip; - for standard input;"
-    " or a folder of records (*.jsonl, *.jsonl.gz)"
-)
-
 LACKING = (
     "locus: "
     + sys.executable
@@ -30,7 +25,7 @@ LACKING = (
 )
 
 try:
-    from . import likwid, records, validate
+    from . import compare_command, likwid, records, sources, validate
 except ModuleNotFoundError as error:
     sys.exit(LACKING.format(error.name))
 
@@ -90,43 +85,22 @@ def _summary(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _compare(options: argparse.Namespace) -> int:
-    from . import compare, compare_told, sides
-
-    old, new = _two_sides(options)
-    read = [sides.load(paths, name) for paths, name in ((old, "OLD"), (new, "NEW"))]
-    for _, notes in read:
-        _note(notes)
-    made = compare.compare(read[0][0], read[1][0], options.threshold, options.require)
-    print(compare_told.FORMS[options.format](made, options.all), flush=True)
-    return made.status
-
-
-def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
-    """Two files or folders; of more, -- stands between the sides."""
-    old, new = options.file, [Path(word) for word in options.behind[1:]]
-    if not options.behind and len(old) == 2:
-        old, new = old[:1], old[1:]
-    if not old or not new or "--" in options.behind[1:]:
-        raise records.BadInput(
-            "compare needs two sides: locus compare OLD NEW, or locus compare OLD... -- NEW..."
-        )
-    for file in old + new:
-        if likwid.is_table(file):
-            raise records.BadInput(f"{file}: a table of LIKWID's, not a record")
-    return old, new
-
-
 def _export(options: argparse.Namespace) -> int:
-    from . import export
+    from . import expected, export, sides
 
+    if options.expect:
+        likwid.refuse(options.file)
+        side, notes = sides.load(options.file, "these")
+        compare_command.note(notes)
+        print(expected.document(side), flush=True)
+        return GOOD
     with _read(options) as given:
         export.write(given, options.format, sys.stdout)
     return GOOD
 
 
 def _validate(options: argparse.Namespace) -> int:
-    _refuse_tables(options)
+    likwid.refuse(options.file)
     checked = validate.Checked()
     for flaw in validate.flaws(options.file, checked):
         _complain(flaw, BAD_INPUT)
@@ -139,17 +113,10 @@ def _tables(options: argparse.Namespace) -> list[Path]:
     return [file for file in options.file if likwid.is_table(file)]
 
 
-def _refuse_tables(options: argparse.Namespace) -> None:
-    for table in _tables(options):
-        raise records.BadInput(
-            f"{table}: a table of LIKWID's, not a record: locus report reads it, beside its record"
-        )
-
-
 @contextmanager
 def _read(options: argparse.Namespace) -> Iterator[records.Records]:
     """The records without their samples, for commands that need no samples."""
-    _refuse_tables(options)
+    likwid.refuse(options.file)
     given = records.read(options.file, samples=False)
     with _noting(given):
         yield given
@@ -161,28 +128,12 @@ def _noting(given: records.Records) -> Iterator[None]:
     try:
         yield
     finally:
-        _note(given.notes)
-
-
-def _note(notes: Sequence[str]) -> None:
-    for note in notes:
-        print(f"locus: note: {note}", file=sys.stderr)
+        compare_command.note(given.notes)
 
 
 def _complain(error: object, status: int) -> int:
     print(f"locus: {error}", file=sys.stderr)
     return status
-
-
-def _threshold(words: str) -> tuple[str, float]:
-    pattern, _, share = words.rpartition("=")
-    try:
-        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
-    except ValueError:
-        value = 0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"'{words}': expected a share such as 3% or latency=3%")
-    return pattern or "*", value
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -210,7 +161,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE|DIR",
         nargs="+",
         type=Path,
-        help=GIVEN + "; and, beside them, what likwid-perfctr -m counted (its CSV)",
+        help=sources.GIVEN + "; and, beside them, what likwid-perfctr -m counted (its CSV)",
     )
     command.add_argument(
         "--output",
@@ -247,45 +198,10 @@ def _parser() -> argparse.ArgumentParser:
             " record."
         ),
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
     command.set_defaults(run=_summary)
 
-    command = commands.add_parser(
-        "compare",
-        help="tell what changed between two sides of runs",
-        usage="%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...",
-        description=(
-            "Compares trials that both sides have, metric by metric, and says which became slower"
-            " or faster, which are the same within a threshold, and of which the runs cannot tell."
-            " The unit is the run; of several hosts, the host: give several runs a side, best in"
-            " turn. Settings in which the sides differ come first: candidates for the cause."
-        ),
-        epilog=(
-            "Exit status: 0 nothing is slower; 1 something is, or has no valid result any more; 2 a"
-            " file is missing or is no record; 4 a metric that --require names cannot be told."
-        ),
-    )
-    command.add_argument("file", metavar="OLD... [--] NEW...", nargs="*", type=Path, help=GIVEN)
-    command.add_argument(
-        "--threshold",
-        metavar="[PATTERN=]SHARE",
-        action="append",
-        default=[],
-        type=_threshold,
-        help="a change within it is none: 3%% (the default), or latency=5%%, '*/bandwidth=10%%'",
-    )
-    command.add_argument(
-        "--require",
-        metavar="PATTERN",
-        action="append",
-        default=[],
-        help="metrics that need a verdict: '*', latency, numa/static, '*/bandwidth'",
-    )
-    command.add_argument("--all", action="store_true", help="show all metrics, not the worst alone")
-    command.add_argument(
-        "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
-    )
-    command.set_defaults(run=_compare)
+    compare_command.add(commands)
 
     command = commands.add_parser(
         "levels",
@@ -307,7 +223,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE|DIR",
         nargs="+",
         type=Path,
-        help=GIVEN,
+        help=sources.GIVEN,
     )
     command.set_defaults(run=_levels)
 
@@ -324,12 +240,17 @@ def _parser() -> argparse.ArgumentParser:
         ),
         epilog="Exit status: 0 good; 2 a file is missing or is no record.",
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
     command.add_argument(
         "--format",
         choices=("csv", "jsonl", "google-benchmark"),
         default="csv",
         help="default: csv",
+    )
+    command.add_argument(
+        "--expect",
+        action="store_true",
+        help="write expected values with bounds, by class of machine, for compare --baseline",
     )
     command.set_defaults(run=_export)
 
@@ -343,7 +264,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
         epilog="Exit status: 0 all lines are valid; 2 a line is not, or a file is missing.",
     )
-    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=GIVEN)
+    command.add_argument("file", metavar="FILE|DIR", nargs="+", type=Path, help=sources.GIVEN)
     command.set_defaults(run=_validate)
     return parser
 

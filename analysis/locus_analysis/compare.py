@@ -58,20 +58,20 @@ def compare(
     made = Comparison(
         old, new, (len(seen.old), len(seen.new)), "node" if seen.nodes else "run", seen.paired
     )
-    made.reason = _reason(*made.units, seen.paired, made.what)
+    made.reason = too_few(*made.units, seen.paired, made.what)
     made.differs = sides.differences(old, new)
     made.unmatched = sides.unmatched(old, new)
     made.faults = _faults(old, new)
     if seen.metrics:
         kinds = [f"{m['benchmark']} {m['name']}" for m in seen.metrics]
         told = inference.shown(seen.old, seen.new, kinds, seen.paired)
-        words = _words(seen.metrics)
+        said = words(seen.metrics)
         for i, m in enumerate(seen.metrics):
             name = f"{m['benchmark']}/{m['variant']}/{m['name']}"
             within = next(
-                (t for p, t in reversed(thresholds) if matches(name, words[i], p)), THRESHOLD
+                (t for p, t in reversed(thresholds) if matches(name, said[i], p)), THRESHOLD
             )
-            made.metrics.append(_row(m, words[i], within, [a[i] for a in _arrays(told)], seen, i))
+            made.metrics.append(_row(m, said[i], within, [a[i] for a in _arrays(told)], seen, i))
     made.metrics.sort(key=_place)
     for pattern in require:
         own = [m for m in made.metrics if matches(m["name"], m["words"], pattern)]
@@ -126,7 +126,7 @@ def _place(m: Row) -> tuple[int, float]:
     return ORDER.index(m["verdict"]), {FASTER: size, UNTOLD: -least}.get(m["verdict"], -size)
 
 
-def _words(metrics: Sequence[Row]) -> list[str]:
+def words(metrics: Sequence[Row]) -> list[str]:
     """What tells each trial from others of its variant: parameters, threads and binding that
     vary."""
     told = [{**m["parameters"], "threads": m["threads"], "bind": m["bind"]} for m in metrics]
@@ -144,7 +144,7 @@ def _words(metrics: Sequence[Row]) -> list[str]:
     ]
 
 
-def _reason(old: int, new: int, paired: bool, what: str) -> str:
+def too_few(old: int, new: int, paired: bool, what: str) -> str:
     """Why these runs can show no change, and how many could."""
     if inference.least_p(old, new, paired) <= LEVEL:
         return ""

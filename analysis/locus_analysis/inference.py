@@ -64,6 +64,14 @@ def shown(old: Array, new: Array, kinds: Sequence[str], paired: bool = False) ->
     return Shown(change, t_quantile(df) * error, p, (critical + POWER) * error)
 
 
+def spread(y: Array, kinds: Sequence[str]) -> tuple[Array, Array]:
+    """The standard deviation of each metric, shrunk, and its degrees of freedom; NaN where there
+    is one value."""
+    moments = _moments(y, np.ones((1, len(y))), True)
+    _, deviation, df = _moderated((*moments[:3], np.ones(y.shape[1])), _groups(kinds))
+    return np.asarray(deviation[0]), np.asarray(df[0])
+
+
 def _labels(old: int, new: int, paired: bool) -> Array:
     """A row for each labeling, the real one first: 1 for a new run; of pairs, -1 where the two
     change sides."""

@@ -123,6 +123,14 @@ def is_table(path: Path) -> bool:
         return False
 
 
+def refuse(paths: Iterable[Path]) -> None:
+    """Raises BadInput for a table among files that should be records."""
+    for path in filter(is_table, paths):
+        raise BadInput(
+            f"{path}: a table of LIKWID's, not a record: locus report reads it, beside its record"
+        )
+
+
 def read(paths: Iterable[Path]) -> list[Counted]:
     return [counted for path in paths for counted in _parse(path)]
 

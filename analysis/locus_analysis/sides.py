@@ -63,7 +63,7 @@ class Side:
 
     @cached_property
     def hosts(self) -> list[str]:
-        return list(dict.fromkeys(r["host"] for r in self.runs))
+        return sorted({r["host"] for r in self.runs})
 
 
 def load(paths: Sequence[Path], name: str) -> tuple[Side, list[str]]:

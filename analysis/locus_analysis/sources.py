@@ -19,6 +19,10 @@ LONGEST = 1 << 26
 PIECE = 1 << 20  # bytes that are skipped at once
 STANDARD_INPUT = Path("-")
 SUFFIXES = (".jsonl", ".jsonl.gz")
+GIVEN = (
+    "a record, as --output of a benchmark wrote it, also compressed by gzip; - for standard input;"
+    " or a folder of records (*.jsonl, *.jsonl.gz)"
+)  # the help of each command's FILE|DIR
 GZIP = b"\x1f\x8b"
 
 

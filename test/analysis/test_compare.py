@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -333,3 +334,127 @@ def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     out, _ = told(capsys, old, new)
     assert "no metric is on both sides" in out
     told(capsys, "--require", "*", old, new, status=CANNOT_TELL)
+
+
+# Measured in turn: the commands are scripts that write a record to --output.
+
+
+def script(folder: Path, name: str, factor: float, status: int = 0) -> list[str]:
+    """A command that writes one of twelve records prepared for it, the next at each call."""
+    ready = runs(folder / f"{name}-ready", 12, {2: factor})
+    for i, file in enumerate(sorted(ready.iterdir())):
+        text = file.read_text().replace("2025-03-14T", f"20{25 + i}-03-14T")
+        file.write_text(text if name == "a" else text.replace(":00.000Z", ":30.000Z"))
+    path = folder / name
+    path.write_text(
+        f"#!/bin/sh\nn=$(ls {ready}/*.jsonl | head -1)\n[ $1 = --output ] && mv $n $2\n"
+        f"echo of the command\nexit {status}\n"
+    )
+    path.chmod(0o755)
+    return [str(path)]
+
+
+def test_measured_in_turn(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a, b = script(tmp_path, "a", 1), script(tmp_path, "b", 1.2, status=1)
+    kept = tmp_path / "kept"
+    given = ("--measure", "6", "--keep", kept, "--", *a, "--", *b)
+    out, err = told(capfd, *given, status=WORSE)
+    assert sorted(f.name for f in kept.iterdir())[:2] == ["a-001.jsonl", "a-002.jsonl"]
+    assert len(list(kept.iterdir())) == 12 and "6 pairs measured; records in" in err
+    assert "in pairs; 64 ways" in out and "of the command" not in out
+    turns = re.findall(r"pair (\d) of 6, ([AB])", err)
+    assert turns[:4] == [("1", "A"), ("1", "B"), ("2", "B"), ("2", "A")]
+    assert "exists; give another folder" in told(capfd, *given, status=1)[1]
+
+
+def test_commands_that_cannot_be_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = script(tmp_path, "a", 1)
+    for i, (words, why) in enumerate(
+        (
+            ([*a, "--", "false"], "false --output"),
+            ([*a, "--", "true"], "and wrote no record"),
+            ([*a, "--", str(tmp_path / "none")], "cannot be run"),
+            (a, "needs two commands"),
+            ([*a, "--"], "needs two commands"),
+        )
+    ):
+        keep = ("--keep", tmp_path / f"kept{i}")
+        assert why in told(capsys, "--measure", "2", *keep, "--", *words, status=BAD_INPUT)[1]
+    assert (
+        "needs two commands"
+        in told(capsys, "--measure", "0", "--", *a, "--", *a, status=BAD_INPUT)[1]
+    )
+
+
+# Expected values.
+
+
+def expected(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]:
+    assert program.main(["export", "--expect", *map(str, files)]) == GOOD
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return made
+
+
+def alike(folder: Path, n: int, odd: Optional[dict[int, float]] = None, **header: Any) -> Path:
+    """n hosts of one kind; n1 has the odd factors."""
+    folder.mkdir()
+    for i in range(n):
+        one = runs(folder / f"n{i}", 1, odd if i == 1 else None, host=f"n{i}", **header)
+        assert one.is_dir()
+    return folder
+
+
+def test_nodes_are_held_against_expected_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = expected(capsys, alike(tmp_path / "good", 8))
+    (of_class,) = made["classes"]
+    assert len(of_class["metrics"]) == 9 and of_class["hosts"] == [f"n{i}" for i in range(8)]
+    for m in of_class["metrics"]:
+        assert m["low"] < m["value"] / 1.029 and m["high"] > m["value"] * 1.029 and m["n"] == 8
+    file = tmp_path / "expected.json"
+    file.write_text(json.dumps(made))
+    told(capsys, "--baseline", file, alike(tmp_path / "others", 4))
+    bought = alike(tmp_path / "bought", 4, {2: 1.5, 6: 1.4, 0: 0.5, 7: 1.3})
+    out, _ = told(capsys, "--baseline", file, bought, status=WORSE)
+    lines = out.splitlines()
+    assert len(lines) == 4 and lines[0].startswith("n1  outside      latency/cycle/time size 16 Ki")
+    assert "expected at most" in lines[0] and "expected at least" in lines[0]
+    assert lines[0].endswith("; 1 more") and lines[1].endswith("9 metrics within their bounds")
+    rows = json.loads(told(capsys, "--baseline", file, "--format", "json", bought, status=WORSE)[0])
+    assert [m["metric"] for m in rows[0]["outside"]] == ["time", "bandwidth", "bandwidth"]
+    table = told(capsys, "--baseline", file, "--format", "csv", bought, status=WORSE)[0]
+    assert [r["outside"] for r in csv.DictReader(io.StringIO(table))] == ["3", "0", "0", "0"]
+    assert told(capsys, "--baseline", file, "--format", "md", bought, status=WORSE)[0].count("|\n")
+
+
+def test_nodes_that_cannot_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = expected(capsys, alike(tmp_path / "good", 4))
+    file, good = tmp_path / "expected.json", tmp_path / "good"
+    made["classes"][0]["class"] = "0" * 16
+    file.write_text(json.dumps(made))
+    out, _ = told(capsys, "--baseline", file, good, status=CANNOT_TELL)
+    assert "n0  cannot tell  no values are expected of its class" in out
+    assert "needs records" in told(capsys, "--baseline", file, status=BAD_INPUT)[1]
+    for text in ("", "{}", '{"schema": "locus-expected-2.0", "classes": []}', "[1]"):
+        file.write_text(text)
+        assert (
+            "no expected values as" in told(capsys, "--baseline", file, good, status=BAD_INPUT)[1]
+        )
+    made["classes"][0]["metrics"][0]["low"] = -1
+    file.write_text(json.dumps(made))
+    assert "not in this order" in told(capsys, "--baseline", file, good, status=BAD_INPUT)[1]
+    missing = tmp_path / "none"
+    assert "cannot be read" in told(capsys, "--baseline", missing, good, status=BAD_INPUT)[1]
+
+
+def test_one_node_with_several_runs_has_expected_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = expected(capsys, runs(tmp_path / "old", 3))
+    assert {m["n"] for m in made["classes"][0]["metrics"]} == {3}
+    one = expected(capsys, runs(tmp_path / "one", 1))
+    for m in one["classes"][0]["metrics"]:
+        assert m["high"] == pytest.approx(m["value"] * 1.03, rel=1e-4)

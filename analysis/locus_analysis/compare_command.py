@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command compare: its options, and where its two sides come from. The modules that compute are
+imported when they are needed, since that takes longer than other commands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import likwid, records, sources
+
+
+def add(commands: Any) -> None:
+    """Adds the command to argparse's subparsers."""
+    command = commands.add_parser(
+        "compare",
+        help="tell what changed between two sides of runs",
+        usage=(
+            "%(prog)s [OPTION...] OLD NEW\n       %(prog)s [OPTION...] OLD... -- NEW...\n"
+            "       %(prog)s [OPTION...] --measure N -- CMD_A -- CMD_B\n"
+            "       %(prog)s [OPTION...] --baseline FILE FILE|DIR..."
+        ),
+        description=(
+            "Compares trials that both sides have, metric by metric, and says which became slower"
+            " or faster, which are the same within a threshold, and of which the runs cannot tell."
+            " The unit is the run; of several hosts, the host: give several runs a side, best in"
+            " turn. Settings in which the sides differ come first: candidates for the cause."
+        ),
+        epilog=(
+            "Exit status: 0 nothing is slower; 1 something is, or has no valid result any more; 2 a"
+            " file is missing or is no record; 4 a metric that --require names cannot be told, or a"
+            " host (--baseline)."
+        ),
+    )
+    command.add_argument(
+        "file", metavar="OLD... [--] NEW...", nargs="*", type=Path, help=sources.GIVEN
+    )
+    command.add_argument(
+        "--threshold",
+        metavar="[PATTERN=]SHARE",
+        action="append",
+        default=[],
+        type=_threshold,
+        help="a change within it is none: 3%% (the default), or latency=5%%, '*/bandwidth=10%%'",
+    )
+    command.add_argument(
+        "--require",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="metrics that need a verdict: '*', latency, numa/static, '*/bandwidth'",
+    )
+    command.add_argument(
+        "--measure",
+        metavar="N",
+        type=int,
+        help="measure first: run CMD_A and CMD_B N times each, in turn, with --output",
+    )
+    command.add_argument(
+        "--keep",
+        metavar="DIR",
+        type=Path,
+        help="folder for the records of --measure; default: compare-DATE-TIME",
+    )
+    command.add_argument(
+        "--baseline",
+        metavar="FILE",
+        type=Path,
+        help="hold each host against expected values, which locus export --expect wrote",
+    )
+    command.add_argument("--all", action="store_true", help="show all metrics, not the worst alone")
+    command.add_argument(
+        "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
+    )
+    command.set_defaults(run=_compare)
+
+
+def _threshold(words: str) -> tuple[str, float]:
+    pattern, _, share = words.rpartition("=")
+    try:
+        value = float(share.rstrip("% ")) / (100 if share.endswith("%") else 1)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"'{words}': expected a share such as 3% or latency=3%")
+    return pattern or "*", value
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from . import compare, compare_told, expected, sides
+
+    if options.baseline:
+        classes = expected.read(options.baseline)
+        side, notes = sides.load(_given(options), "these")
+        note(notes)
+        judged = expected.judge(side, classes)
+        print(expected.told(judged, options.format), flush=True)
+        return expected.status(judged)
+    old, new = _measured(options) if options.measure is not None else _two_sides(options)
+    read = [sides.load(paths, name) for paths, name in ((old, "OLD"), (new, "NEW"))]
+    for _, notes in read:
+        note(notes)
+    made = compare.compare(read[0][0], read[1][0], options.threshold, options.require)
+    print(compare_told.FORMS[options.format](made, options.all), flush=True)
+    return made.status
+
+
+def _given(options: argparse.Namespace) -> list[Path]:
+    if options.behind or options.measure or not options.file:
+        raise records.BadInput("compare --baseline FILE needs records, and no --: FILE|DIR...")
+    likwid.refuse(options.file)
+    return list(options.file)
+
+
+def _measured(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """--measure N -- CMD_A -- CMD_B."""
+    from . import alternate, compare
+
+    words = options.behind[1:]
+    cut = words.index("--") if "--" in words else 0
+    commands = words[:cut], words[cut + 1 :]
+    if not all(commands) or options.file or options.measure < 1:
+        raise records.BadInput(
+            "compare --measure N needs two commands: locus compare --measure 6 -- CMD_A -- CMD_B"
+        )
+    paired = options.measure >= compare.LEAST_PAIRS
+    reason = compare.too_few(options.measure, options.measure, paired, "run")
+    note([reason] if reason else [])
+    started = time.strftime("compare-%Y%m%d-%H%M%S", time.gmtime())
+    return alternate.measure(options.measure, commands, options.keep or Path(started))
+
+
+def _two_sides(options: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """Two files or folders; of more, -- stands between the sides."""
+    old, new = options.file, [Path(word) for word in options.behind[1:]]
+    if not options.behind and len(old) == 2:
+        old, new = old[:1], old[1:]
+    if not old or not new or "--" in options.behind[1:]:
+        raise records.BadInput(
+            "compare needs two sides: locus compare OLD NEW, or locus compare OLD... -- NEW..."
+        )
+    likwid.refuse(old + new)
+    return old, new
+
+
+def note(notes: Sequence[str]) -> None:
+    for text in notes:
+        print(f"locus: note: {text}", file=sys.stderr)
