@@ -115,9 +115,16 @@ def _row(
         "high": float(ends[1]) if known else None,
         "p": p if known else None,
         "least": float(np.expm1(least)) if known and np.isfinite(least) else None,
+        "runs": _relative(seen.old[:, i], seen.new[:, i]),
         "threshold": within,
         "verdict": verdict,
     }
+
+
+def _relative(old: inference.Array, new: inference.Array) -> list[list[float]]:
+    """Of both sides, each run's value over the mean of the old ones."""
+    middle = np.nanmean(old)
+    return [[float(v) for v in np.exp(y[np.isfinite(y)] - middle)] for y in (old, new)]
 
 
 def _place(m: Row) -> tuple[int, float]:

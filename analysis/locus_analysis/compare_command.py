@@ -72,6 +72,12 @@ def add(commands: Any) -> None:
         type=Path,
         help="hold each host against expected values, which locus export --expect wrote",
     )
+    command.add_argument(
+        "--output",
+        metavar="FILE.html",
+        type=Path,
+        help="write a page, too: all metrics, and pictures of all runs before and after",
+    )
     command.add_argument("--all", action="store_true", help="show all metrics, not the worst alone")
     command.add_argument(
         "--format", choices=("table", "json", "md", "csv"), default="table", help="default: table"
@@ -105,6 +111,10 @@ def _compare(options: argparse.Namespace) -> int:
     for _, notes in read:
         note(notes)
     made = compare.compare(read[0][0], read[1][0], options.threshold, options.require)
+    if options.output:
+        from . import compare_page
+
+        compare_page.write(made, options.output)
     print(compare_told.FORMS[options.format](made, options.all), flush=True)
     return made.status
 

@@ -126,7 +126,7 @@ def _verdict(made: Comparison, m: Row) -> str:
     return str(m["verdict"])
 
 
-def _label(m: Row) -> str:
+def label(m: Row) -> str:
     """The name of the metric is left out where it is the headline."""
     name = m["name"].rsplit("/", 1)[0] if m["headline"] else m["name"]
     return f"{name} {m['words']}".rstrip()
@@ -136,7 +136,7 @@ def cells(made: Comparison, m: Row) -> list[str]:
     factor, unit = units.scale((m["old"], m["new"]), m["unit"])
     interval = "" if m["low"] is None else f"{percent(m['low'])} to {percent(m['high'])}"
     return [
-        _label(m),
+        label(m),
         units.number(m["old"] / factor),
         f"{units.number(m['new'] / factor)} {unit}".rstrip(),
         percent(m["change"]),

@@ -458,3 +458,19 @@ def test_one_node_with_several_runs_has_expected_values(
     one = expected(capsys, runs(tmp_path / "one", 1))
     for m in one["classes"][0]["metrics"]:
         assert m["high"] == pytest.approx(m["value"] * 1.03, rel=1e-4)
+
+
+def test_a_page_with_pictures_before_and_after(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = runs(tmp_path / "<old>", 4), runs(tmp_path / "new", 4, {2: 2.0})
+    page = tmp_path / "page.html"
+    told(capsys, "--output", page, old, new, status=WORSE)
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<svg") == 2 and html.count("<figure") == 2
+    assert html.count("<tr>") == 1 + 9 and '<td class="flag">slower</td>' in html
+    assert "latency before and after" in html and "value / mean of the old runs" in html
+    assert "src=" not in html and "http-equiv" in html
+    assert "exists; give another name" in told(capsys, "--output", page, old, new, status=1)[1]
+    other = tmp_path / "none" / "page.html"
+    assert "cannot be written" in told(capsys, "--output", other, old, new, status=1)[1]
