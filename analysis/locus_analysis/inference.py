@@ -105,6 +105,7 @@ def _moments(y: Array, labels: Array, paired: bool) -> tuple[Array, Array, Array
         else:
             n1, s1 = labels @ known.astype(float), labels @ z
             n0, s0 = n - n1, z.sum(0) - s1
+            n0, n1 = (np.where(many > 0, many, np.nan) for many in (n0, n1))
             change = s1 / n1 - s0 / n0
             rest, df, unit = squares - s1**2 / n1 - s0**2 / n0, n - 2, 1 / n1 + 1 / n0
     return change, np.maximum(rest, 0), df, unit

@@ -100,6 +100,15 @@ def test_what_is_not_known() -> None:
     assert np.isnan(told.change[2]) and np.isfinite(told.half[[0, 1, 3]]).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_metric_of_one_side_alone() -> None:
+    """Sums of its values differ in the last digit, by the order in which they are added."""
+    nan = np.nan
+    old = [nan, nan, -0.00782712179300543, nan, -5.549724383135679, -0.5800268776541182]
+    told = shown(np.array(old)[:, None], np.full((6, 1), nan), ["a"])
+    assert np.isnan(told.change[0]) and told.p[0] == 1
+
+
 def test_values_without_any_spread() -> None:
     y = np.zeros((12, 5))
     assert shown(y[:6], y[6:], ["a"] * 5).p.min() == 1
