@@ -76,10 +76,16 @@ static json_t *rounds_json(const struct series *s)
 	return json_null();
 }
 
+/* Null if no allocation had a page frame of an earlier one. */
+static json_t *fresh_json(const struct series *s)
+{
+	return s->fresh < s->allocations ? json_integer(s->fresh) : json_null();
+}
+
 json_t *batches_json(const struct series *s)
 {
 	if (!s->batches)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "allocations", allocations_json(s), "round",
-			 rounds_json(s), "metrics", metrics_json(s));
+	return json_pack("{s:o, s:o, s:o, s:o}", "allocations", allocations_json(s), "fresh",
+			 fresh_json(s), "round", rounds_json(s), "metrics", metrics_json(s));
 }

@@ -5,6 +5,8 @@
 #include "harness/ask/parameters.h"
 #include "harness/ask/value.h"
 #include "harness/plan/dry_run.h"
+#include "harness/plan/effort.h"
+#include "harness/plan/group.h"
 #include "harness/plan/tournament.h"
 #include "machine/topology/topology.h"
 
@@ -74,6 +76,12 @@ static void print_trial(const struct planned *p, FILE *f)
 		tournament_rounds(threads), threads / 2, p->needs.meetings, plan_tournament(p));
 }
 
+/* How many allocations a trial may have before its last. */
+static unsigned earlier(const struct planned *p)
+{
+	return effort_most_allocations(p->repeats) - 1;
+}
+
 static void print_time(double seconds, FILE *f)
 {
 	char duration[TEXT_DURATION];
@@ -89,7 +97,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	const struct text trials = text_count(plan->trials, "trial"),
 			  groups = text_count(plan->groups, "group");
 	const char *name = plan->benchmark->name, *machine = setting->machine->name;
-	double most = 0, bytes = 0;
+	double most = 0, held = 0, bytes = 0;
 
 	fprintf(f, "%s on %s: %s in %s; trials of a group are sampled in turn\n", name, machine,
 		trials.of, groups.of);
@@ -102,6 +110,7 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 		}
 		bytes += p->refusal ? 0 : (double)p->needs.bytes;
 		most = bytes > most ? bytes : most;
+		held = fmax(held, fmin(plan_held(setting, bytes), bytes * (double)earlier(p)));
 		print_trial(p, f);
 	}
 	if (plan->refused)
@@ -109,6 +118,9 @@ void plan_print(const struct plan *plan, const struct setting *setting, double s
 	if (plan->left_out)
 		fprintf(f, "variants left out: %s\n", plan->left_out);
 	fprintf(f, "memory held at once: %s", text_bytes(text, (uint64_t)most));
+	if (held > 0)
+		fprintf(f, "; of earlier allocations up to %s more",
+			text_bytes(text, (uint64_t)held));
 	if (isfinite(seconds))
 		print_time(seconds, f);
 	fputc('\n', f);

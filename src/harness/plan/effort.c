@@ -49,3 +49,8 @@ unsigned effort_allocations(double seconds)
 		n *= 2;
 	return n;
 }
+
+unsigned effort_most_allocations(unsigned repeats)
+{
+	return !repeats ? MOST_ALLOCATIONS : repeats < LEAST_VALUES ? repeats : LEAST_VALUES;
+}

@@ -11,5 +11,7 @@ double effort_case(const struct options *); /* s, of one trial; 0: no bound */
 double effort_within(const struct options *);
 /* How many allocations a trial of so many seconds is to have: a look (base/statistics.h). */
 unsigned effort_allocations(double seconds);
+/* The most that a trial of so many repeats (0: until its result is known) may have. */
+unsigned effort_most_allocations(unsigned repeats);
 
 #endif

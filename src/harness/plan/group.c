@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,11 @@
  * too.
  */
 #define MEMORY_SHARE 0.8
+/*
+ * Share of that for earlier allocations: a host may take seconds to back a GiB that its guest
+ * touches for the first time.
+ */
+#define HELD_SHARE 0.25
 
 /* ---- who is kin ---- */
 
@@ -158,6 +164,18 @@ double plan_room(const struct setting *setting)
 	return MEMORY_SHARE * least / (setting->host_ranks > 1 ? setting->host_ranks : 1);
 }
 
+static double room_of(const struct setting *setting)
+{
+	return setting->room > 0 ? setting->room : plan_room(setting);
+}
+
+double plan_held(const struct setting *setting, double bytes)
+{
+	const double room = room_of(setting);
+
+	return fmax(0, fmin(HELD_SHARE * room, room - bytes));
+}
+
 /* Begins a group where the kin changes, or where the group would no longer fit into memory. */
 static void split(struct plan *plan, double room)
 {
@@ -181,5 +199,5 @@ static void split(struct plan *plan, double room)
 void plan_group(struct plan *plan, const struct setting *setting)
 {
 	bring_together(plan);
-	split(plan, setting->room > 0 ? setting->room : plan_room(setting));
+	split(plan, room_of(setting));
 }

@@ -5,9 +5,11 @@
 
 #include "harness/run/alternation.h"
 #include "harness/plan/effort.h"
+#include "harness/plan/group.h"
 #include "harness/run/resume.h"
 #include "harness/sample/storage.h"
 #include "kit/agree.h"
+#include "machine/watchdog.h"
 
 /*
  * s that a batch takes; less if the budget is too small for enough batches. Neighbouring samples
@@ -36,6 +38,7 @@ static void open_series(struct alternation *a, struct planned *p)
 		return;
 	s->overhead = r->clock.overhead;
 	s->within = effort_within(r->options);
+	s->held = &a->held;
 	if (regions_has(&r->regions, p)) {
 		s->markers = r->regions.markers;
 		s->region = p->region;
@@ -60,22 +63,26 @@ int alternation_open(struct alternation *a, struct run *r, struct planned *p, un
 		     double share)
 {
 	const bool left = resume_left(p, n);
+	double bytes = 0;
 
 	*a = (struct alternation){ .run = r,
 				   .repeats = p->repeats,
 				   .at = budget_elapsed(&r->budget),
 				   .began = budget_now(&r->budget) };
 	a->end = a->began + share;
-	a->allocations = p->repeats ? (unsigned)fmin(p->repeats, LEAST_VALUES)
+	a->allocations = p->repeats ? effort_most_allocations(p->repeats)
 				    : effort_allocations(share / n);
 	a->series = calloc(n, sizeof(*a->series));
 	if (agree_any(r->ranks, !a->series) || !a->series)
 		return -1;
 	for (unsigned i = 0; i < n; i++) {
 		r->skipped += p[i].again && !left;
-		if (left ? resume_wants(&p[i]) : !p[i].done)
+		if (left ? resume_wants(&p[i]) : !p[i].done) {
 			open_series(a, &p[i]);
+			bytes += p[i].refusal ? 0 : (double)p[i].needs.bytes;
+		}
 	}
+	a->held.room = plan_held(&r->setting, bytes);
 	a->sweeps = least_sweeps(a);
 	a->batch = fmin(BATCH, share / (2.0 * n * a->sweeps * a->allocations));
 	return 0;
@@ -89,6 +96,9 @@ void alternation_cut(struct alternation *a, unsigned n)
 
 void alternation_close(struct alternation *a)
 {
+	watchdog_away("giving back the memory of");
+	held_free(&a->held);
+	watchdog_back();
 	alternation_cut(a, 0);
 	free(a->series);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/sample/allocation.h"
+#include "harness/sample/held.h"
 #include "harness/sample/roles.h"
 #include "harness/sample/sample.h"
 #include "kit/agree.h"
@@ -26,16 +27,19 @@ void allocation_warm(struct series *s, struct team *team)
 	s->units = units;
 }
 
-/* Gives back the state and its memory. */
-static void give_back(struct series *s)
+/* Gives back the state. Its memory, too, unless it is `used` and can be held. */
+static void give_back(struct series *s, bool used)
 {
 	struct trial *t = &s->planned->trial;
 
 	watchdog_away("giving back the memory of");
 	if (s->state && roles_ops(t)->release)
 		roles_ops(t)->release(s->state);
-	if (t->arena)
+	if (used && s->held)
+		held_keep(s->held, s, t->arena, (double)s->planned->needs.bytes);
+	else
 		arena_close(t->arena);
+	s->returned |= used && !s->held;
 	watchdog_back();
 	t->arena = NULL;
 	s->state = NULL;
@@ -80,8 +84,36 @@ static bool all_prepared(struct series *s, bool prepared)
 		return true;
 	agree_words(ranks, &s->impossible);
 	agree_words(ranks, &s->failure);
-	give_back(s);
+	give_back(s, false);
 	return false;
+}
+
+static bool prepared(struct series *s)
+{
+	struct trial *t = &s->planned->trial;
+	const struct ops *ops = roles_ops(t);
+
+	t->arena = arena_open(t->machine);
+	errno = t->arena ? 0 : errno;
+	watchdog_away(SERIES_PREPARING);
+	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
+	watchdog_back();
+	return all_prepared(s, t->arena && (!ops->prepare || s->state)) &&
+	       all_prepared(s, has_room(t));
+}
+
+/* After a refusal: without the earlier allocations that are held, there may be room. */
+static bool prepared_alone(struct series *s)
+{
+	if (!agree_any(s->planned->trial.ranks, s->held && s->held->n))
+		return false;
+	watchdog_away("giving back the memory of");
+	held_free(s->held);
+	watchdog_back();
+	free(s->failure);
+	free(s->impossible);
+	s->failure = s->impossible = NULL;
+	return prepared(s);
 }
 
 bool allocation_open(struct series *s, struct team *team)
@@ -94,13 +126,7 @@ bool allocation_open(struct series *s, struct team *team)
 		return false;
 	t->allocation = s->allocations;
 	t->team = team;
-	t->arena = arena_open(t->machine);
-	errno = t->arena ? 0 : errno;
-	watchdog_away(SERIES_PREPARING);
-	s->state = t->arena && ops->prepare ? ops->prepare(t) : NULL;
-	watchdog_back();
-	if (!all_prepared(s, t->arena && (!ops->prepare || s->state)) ||
-	    !all_prepared(s, has_room(t)))
+	if (!prepared(s) && !prepared_alone(s))
 		return false;
 	watchdog_away(SERIES_PREPARING);
 	if (ops->enter)
@@ -108,6 +134,7 @@ bool allocation_open(struct series *s, struct team *team)
 	placements_begin(&s->placements, t->arena);
 	watchdog_back();
 	s->allocations++;
+	s->fresh += !s->returned;
 	s->ready = true;
 	s->worked = false;
 	allocation_warm(s, team);
@@ -136,7 +163,7 @@ void allocation_close(struct series *s, struct team *team)
 	if (wrong && !s->wrong)
 		s->wrong = strdup(wrong);
 	agree_words(t->ranks, &s->wrong);
-	give_back(s);
+	give_back(s, true);
 }
 
 bool allocation_failed(struct series *s, struct team *team)

@@ -15,7 +15,7 @@
 bool allocation_open(struct series *, struct team *);
 /* One execution of needs.warm units, which is not a sample. An allocation is opened with it. */
 void allocation_warm(struct series *, struct team *);
-/* Reads the pages back, verifies the answer, and gives the memory back. */
+/* Reads the pages back, verifies the answer, and holds the memory or gives it back. */
 void allocation_close(struct series *, struct team *);
 /* Whether the series has failed, on all ranks; if so, the allocation is closed. */
 bool allocation_failed(struct series *, struct team *);

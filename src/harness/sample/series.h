@@ -43,6 +43,8 @@ enum stopped {
 	STOPPED_SIGNAL
 };
 
+struct held;
+
 struct series {
 	struct planned *planned;
 	/* this allocation */
@@ -70,6 +72,10 @@ struct series {
 	struct reports *reports;       /* what metrics have beyond a value */
 	struct throughput *throughput; /* of each role */
 	unsigned batches, batch_room, allocations;
+	/* allocations before any memory of this trial was given back: no frame came again */
+	unsigned fresh;
+	bool returned;	   /* memory of an earlier allocation was given back */
+	struct held *held; /* of its group; NULL: an allocation is given back when it ends */
 	unsigned complete, told; /* batches that are complete; that are in the record */
 	struct batch *batch;
 	struct noise noise;

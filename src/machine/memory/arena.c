@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/sysfs.h"
 #include "machine/memory/mapped.h"
@@ -46,6 +47,13 @@ void arena_close(struct arena *a)
 		free(a->refusal);
 	free(a->before);
 	free(a);
+}
+
+/* What is inaccessible is left alone by the kernel's NUMA balancing, too. */
+void arena_shut(const struct arena *a)
+{
+	for (const struct region *r = a->regions; r; r = r->next)
+		mprotect(r->base, r->bytes, PROT_NONE);
 }
 
 const char *arena_refusal(const struct arena *a)

@@ -14,6 +14,8 @@ struct arena *arena_open(const struct machine *);
 /* The same, with the nodes' memory read below the folder `root` (base/sysfs.h). */
 struct arena *arena_open_at(const char *root, const struct machine *);
 void arena_close(struct arena *); /* NULL is fine */
+/* Keeps the pages, but nothing may read or write them any more. */
+void arena_shut(const struct arena *);
 
 /* The reason of the last refusal, in words; NULL: nothing was refused. */
 const char *arena_refusal(const struct arena *);
