@@ -17,7 +17,7 @@
 /* Whether people read standard output, and something is measured. */
 static bool is_wanted(const struct options *o)
 {
-	return !o->quiet && !o->dry_run && o->format == FORMAT_TABLE &&
+	return !o->quiet && !o->dry_run && !o->series.run && o->format == FORMAT_TABLE &&
 	       !(o->output && !strcmp(o->output, RECORD_STDOUT));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands/card.h"
+#include "commands/runs.h"
 #include "commands/suite.h"
 #include "harness/ask/options.h"
 #include "harness/run/engine.h"
@@ -25,6 +26,8 @@ int benchmark_command(const struct program *p, const struct benchmark *b, int ar
 
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
+	if (options.runs > 1 && !options.dry_run && !runs_is_one(&options))
+		return runs_all(p, &options, b->name);
 	return engine_run(&options, p->benchmarks, p->ranks);
 }
 
@@ -36,6 +39,8 @@ int suite_command(const struct program *p, int argc, char **argv)
 
 	if (status)
 		return status == OPTIONS_HELPED ? EXIT_GOOD : status;
+	if (options.runs > 1 && !options.dry_run && !runs_is_one(&options))
+		return runs_all(p, &options, "suite");
 	file = card_prepare(&options, path);
 	status = engine_run(&options,
 			    options.profile == QUICK && p->quick ? p->quick : p->benchmarks,

@@ -358,6 +358,11 @@ def test_resumed(mpi, tmp_path, read):
     assert read(file)[-1]["skipped"] == 0, "three ranks are other trials than two"
 
 
+def test_runs_are_refused_with_what_to_do_instead(mpi):
+    done = mpi("dummy --runs 3")
+    assert done.status == 2 and done.err.count("--append to the same --output") == 1, done.err
+
+
 @pytest.mark.parametrize("whom", ["mpirun", 0, 1])
 def test_sigterm_ends_all_ranks_with_what_was_measured(mpi, tmp_path, read, whom):
     file = tmp_path / "term.jsonl"

@@ -21,6 +21,7 @@ enum key {
 	RESUME,
 	APPEND,
 	REPEATS,
+	RUNS,
 	DURATION,
 	TIME_BUDGET,
 	CASE_BUDGET,
@@ -65,8 +66,13 @@ const struct option_row option_rows[] = {
 	  "samples of each trial, whatever their spread (default: until the interval is within 1 "
 	  "%, or the budget spent)",
 	  REPEATS },
+	{ "runs", "N",
+	  "run the command N times, each in a new process, and say how far the runs lie apart "
+	  "(default: 1)",
+	  RUNS },
 	{ "duration", "TIME", "target length of a sample", DURATION },
-	{ "time-budget", "TIME", "time limit of the whole command, such as 60s", TIME_BUDGET },
+	{ "time-budget", "TIME",
+	  "time limit of the whole command, all --runs together, such as 60s", TIME_BUDGET },
 	{ "case-budget", "TIME", "time limit of one trial", CASE_BUDGET },
 	{ "seed", "N", "seed of all random numbers (default: 1)", SEED },
 	{ "tag", "KEY=VALUE",
@@ -193,6 +199,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case REPEATS:
 		failed = argument_count(state->name, "repeats", arg, 1, 1000000, &n);
 		o->repeats = (unsigned)n;
+		break;
+	case RUNS:
+		failed = argument_count(state->name, "runs", arg, 1, 1000, &n);
+		o->runs = (unsigned)n;
 		break;
 	case DURATION:
 		return argument_seconds(state->name, "duration", arg, &o->duration);

@@ -33,7 +33,12 @@ struct options {
 	const char *tag[OPTIONS_TAGS];		/* "KEY=VALUE": no key twice */
 	unsigned tags;
 	double time_budget, case_budget, duration; /* s */
-	unsigned repeats;
+	unsigned repeats, runs;
+	/* this process's place in a series of runs (--runs); run: from 1, 0: it is in none */
+	struct {
+		uint64_t id;
+		unsigned run;
+	} series;
 	uint64_t seed;
 	bool resume, append, dry_run, oversubscribe, quiet, counters_optional, multiplex;
 	int argc;

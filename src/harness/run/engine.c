@@ -44,6 +44,9 @@ static void announce(const struct run *r)
 
 	if (!table_is_read(&r->table) || !possible(&r->plans))
 		return;
+	if (o->series.run)
+		fprintf(r->table.cells.to, "%srun %u of %u: ", o->series.run > 1 ? "\n" : "",
+			o->series.run, o->runs);
 	fprintf(r->table.cells.to, "%s: %s%s%s, profile %s, %s %s\n\n",
 		o->benchmark ? o->benchmark->name : "suite", text_count(left, "trial").of,
 		o->benchmark ? "" : " of ",

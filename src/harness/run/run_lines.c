@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,17 @@ static json_t *tags_json(const struct options *o)
 	return tags;
 }
 
+static json_t *series_json(const struct options *o)
+{
+	char id[17];
+
+	if (!o->series.run)
+		return json_null();
+	snprintf(id, sizeof(id), "%016" PRIx64, o->series.id);
+	return json_pack("{s:s, s:i, s:i}", "id", id, "run", (int)o->series.run, "of",
+			 (int)o->runs);
+}
+
 static json_t *budget_json(const struct run *r)
 {
 	const double time = r->budget.deadline, one = r->options->case_budget;
@@ -107,13 +119,13 @@ void run_header(struct run *r)
 	json_t *line;
 
 	gethostname(host, sizeof(host) - 1);
-	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:o, s:O, s:o, s:o, s:s, s:o, s:I, s:o, "
-			 "s:o, s:o, s:o, s:o, s:o, s:o*}",
+	line = json_pack("{s:s, s:s, s:o?, s:i, s:i, s:o, s:o, s:O, s:o, s:o, s:o, s:s, s:o, s:I, "
+			 "s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
 			 "schema", RECORD_SCHEMA, "started", record_time(started), "host",
 			 utf8_json(host), "rank", 0, "ranks", r->ranks ? (int)r->ranks->ranks : 1,
 			 "job", provenance_job(), "tags", tags_json(o), "resumes",
-			 record_runs(r->record), "program", provenance_program(),
-			 "command", command_json(r), "profile",
+			 record_runs(r->record), "series", series_json(o), "program",
+			 provenance_program(), "command", command_json(r), "profile",
 			 profile_names[o->profile], "altered", altered_json(o), "seed",
 			 (json_int_t)o->seed, "budget", budget_json(r), "clock",
 			 clock_json(&r->clock), "binding", binding_json(&r->setting, o), "counters",

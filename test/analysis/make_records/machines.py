@@ -67,6 +67,7 @@ def header(machine: Machine, run: str, rng: random.Random, **changes: Any) -> Li
         "job": None,
         "tags": {},
         "resumes": [],
+        "series": None,
         "program": {
             "version": "0.1",
             "revision": None,

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "commands/runs.h"
+#include "commands/runs_record.h"
+#include "commands/runs_table.h"
+#include "harness/record/record.h"
+#include "kit/agree.h"
+#include "machine/clock.h"
+#include "base/message.h"
+
+/* What a run is told by its parent: the series, its run, how to open the record, s, scratch. */
+#define VARIABLE "LOCUS_RUN"
+#define FORMAT	 "%" SCNx64 " %u %c %lf %63s"
+
+enum { MODE_NEW = 'n', MODE_APPEND = 'a', MODE_RESUME = 'r' };
+
+bool runs_is_one(struct options *o)
+{
+	static char scratch[64];
+	const char *told = getenv(VARIABLE);
+	double seconds;
+	char mode;
+
+	if (!told || sscanf(told, FORMAT, &o->series.id, &o->series.run, &mode, &seconds,
+			    scratch) != 5)
+		return false;
+	unsetenv(VARIABLE);
+	/* a parent that is killed can pass no signal on */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	o->resume = mode == MODE_RESUME;
+	o->append = mode == MODE_APPEND;
+	if (o->time_budget > 0)
+		o->time_budget = seconds;
+	if (strcmp(scratch, RECORD_STDOUT))
+		o->scratch = scratch;
+	/* the rows of several runs are not one table of CSV or JSON: that of the series is */
+	o->quiet |= o->format == FORMAT_CSV || o->format == FORMAT_JSON;
+	return true;
+}
+
+struct runs {
+	const struct program *program;
+	const struct options *options;
+	const char *name; /* of the benchmark, or "suite" */
+	uint64_t id;
+	double began;
+	char scratch[64]; /* path of the record where the user wants none; "-": none */
+	sigset_t before;  /* the signals that were blocked */
+	int signal;	  /* that ends the series; 0: none */
+};
+
+/* ---- one run ---- */
+
+static int start(struct runs *r, unsigned run, char mode, double seconds, pid_t *child)
+{
+	const struct options *o = r->options;
+	char told[160], *words[o->argc + 2];
+	posix_spawnattr_t attributes;
+	int failed;
+
+	words[0] = (char *)r->program->name;
+	words[1] = (char *)r->name;
+	for (int i = 1; i < o->argc; i++)
+		words[i + 1] = o->argv[i];
+	words[o->argc + 1] = NULL;
+	snprintf(told, sizeof(told), "%" PRIx64 " %u %c %.17g %s", r->id, run, mode, seconds,
+		 r->scratch);
+	if (setenv(VARIABLE, told, 1))
+		return errno;
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &r->before);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	failed = posix_spawn(child, "/proc/self/exe", NULL, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	unsetenv(VARIABLE);
+	return failed;
+}
+
+static void watched(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGCHLD);
+}
+
+/* Passes signals on to the run until it ends. Returns its status, as wait() has it. */
+static int follow(struct runs *r, pid_t child)
+{
+	sigset_t set;
+	int status = 0, signal;
+
+	watched(&set);
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		signal = sigwaitinfo(&set, NULL);
+		if (signal <= 0 || signal == SIGCHLD)
+			continue;
+		r->signal = r->signal ? r->signal : signal;
+		kill(child, signal); /* a terminal's ^C reached it already: once more is harmless */
+	}
+	return status;
+}
+
+/* The exit status of a run, after a message if it did not come to its end. */
+static int run_once(struct runs *r, unsigned run, char mode, double seconds)
+{
+	const unsigned of = r->options->runs;
+	pid_t child = 0;
+	int status = start(r, run, mode, seconds, &child);
+
+	if (status) {
+		message_own("run %u of %u could not be started: %s", run, of, strerror(status));
+		return EXIT_BAD;
+	}
+	status = follow(r, child);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	message_own("run %u of %u was killed by signal %d (%s); the same command with --resume "
+		    "goes on",
+		    run, of, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return EXIT_SIGNAL + WTERMSIG(status);
+}
+
+/* ---- all runs ---- */
+
+static bool is_file(const char *path)
+{
+	return path && strcmp(path, RECORD_STDOUT);
+}
+
+/* A new id, and the first run; with --resume those of the file's last series. */
+static unsigned first_run(struct runs *r, char *mode)
+{
+	const struct options *o = r->options;
+	struct runs_last last = { 0 };
+
+	if (getrandom(&r->id, sizeof(r->id), 0) != sizeof(r->id))
+		r->id = (uint64_t)(clock_now() * 1e9) ^ (uint64_t)getpid() << 32;
+	*mode = o->append ? MODE_APPEND : MODE_NEW;
+	if (!o->resume)
+		return 1;
+	runs_read_last(o->output, &last);
+	*mode = !last.run || last.complete ? MODE_APPEND : MODE_RESUME;
+	if (!last.run)
+		return 1;
+	r->id = last.series;
+	return last.run + last.complete;
+}
+
+/* s that are left for each run from this one on; 0: none; INFINITY: there is no limit. */
+static double share(const struct runs *r, unsigned run)
+{
+	const double time = r->options->time_budget, left = time - (clock_now() - r->began);
+
+	return time > 0 ? fmax(0, left / (r->options->runs - run + 1)) : INFINITY;
+}
+
+static int run_all(struct runs *r)
+{
+	const unsigned of = r->options->runs;
+	int worst = EXIT_GOOD;
+	char mode;
+
+	for (unsigned run = first_run(r, &mode); run <= of; run++) {
+		const double seconds = share(r, run);
+		int status;
+
+		if (seconds <= 0) {
+			message_own("time budget spent: %u of %u runs not begun", of - run + 1, of);
+			break;
+		}
+		status = run_once(r, run, mode, isfinite(seconds) ? seconds : 0);
+		worst = status > worst ? status : worst;
+		if (r->signal)
+			return EXIT_SIGNAL + r->signal;
+		if (status > EXIT_BAD)
+			break;
+		mode = MODE_APPEND;
+	}
+	return worst;
+}
+
+/* A file without a name for the record, which the table is made from. -1: there is none. */
+static int open_scratch(struct runs *r)
+{
+	const struct options *o = r->options;
+	FILE *f = o->output || o->quiet ? NULL : tmpfile();
+	const int file = f ? dup(fileno(f)) : -1; /* not closed on exec */
+
+	if (f)
+		fclose(f);
+	snprintf(r->scratch, sizeof(r->scratch), RECORD_STDOUT);
+	if (file >= 0)
+		snprintf(r->scratch, sizeof(r->scratch), "/proc/self/fd/%d", file);
+	return file;
+}
+
+int runs_all(const struct program *p, const struct options *o, const char *name)
+{
+	struct runs r = { .program = p, .options = o, .name = name, .began = clock_now() };
+	const char *record;
+	sigset_t set;
+	int status, scratch;
+
+	if (p->ranks) {
+		if (rank_is_first(p->ranks))
+			message("%s: --runs: the processes of an MPI job cannot be started anew; "
+				"repeat the job, srun or mpirun included, with --append to the "
+				"same --output",
+				o->argv[0]);
+		return EXIT_COMMAND_LINE;
+	}
+	watched(&set);
+	sigprocmask(SIG_BLOCK, &set, &r.before);
+	scratch = open_scratch(&r);
+	status = run_all(&r);
+	record = is_file(o->output) ? o->output : is_file(r.scratch) ? r.scratch : NULL;
+	if (record && !o->quiet && status != EXIT_COMMAND_LINE && status != EXIT_IMPOSSIBLE)
+		runs_table(record, r.id, o->format, stdout);
+	if (scratch >= 0)
+		close(scratch);
+	return status;
+}
