@@ -217,6 +217,8 @@ struct variant {
 struct needs {
 	const char *pointless; /* why this combination makes no sense: it is left out */
 	size_t bytes;	       /* mapped; over ranks, by the rank that maps most */
+	/* of these, in lines that work() touches, where they are far fewer; 0: all */
+	size_t touched;
 	/* of a sample, for all workers of the first role together; 0: as many as fit its time */
 	uint64_t units;
 	/* units of work until an allocation is fully warm; 0: one sample is enough */

@@ -78,36 +78,57 @@ static int contains(const int *cpus, unsigned n, int cpu)
 	return 0;
 }
 
-int cpu_time_of(char *text, const int *cpus, unsigned n, struct cpu_time *t)
+static void add_line(struct cpu_time_set *s, int cpu, const struct cpu_time *t)
+{
+	if (!contains(s->cpu, s->cpus, cpu))
+		return;
+	s->sum.busy += t->busy;
+	s->sum.steal += t->steal;
+	s->sum.idle += t->idle;
+	s->found++;
+}
+
+void cpu_time_of(char *text, struct cpu_time_set set[2])
 {
 	const double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
 	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
-	unsigned found = 0;
 	char *line;
 	int cpu;
 
-	*t = (struct cpu_time){ 0 };
+	for (unsigned i = 0; i < 2; i++)
+		set[i] = (struct cpu_time_set){ .cpu = set[i].cpu, .cpus = set[i].cpus };
 	while ((line = strsep(&text, "\n"))) {
+		struct cpu_time t;
+
 		/* Only lines of one CPU, "cpu3": "cpu " is the sum over all. */
-		if (strncmp(line, "cpu", 3) || !isdigit((unsigned char)line[3]))
+		if (strncmp(line, "cpu", 3) || !isdigit((unsigned char)line[3]) ||
+		    sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
+			   &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 9)
 			continue;
-		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
-			   &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 9 ||
-		    !contains(cpus, n, cpu))
-			continue;
-		t->busy += (double)(user + nice + system + irq + softirq) * tick;
-		t->steal += (double)steal * tick;
-		t->idle += (double)(idle + iowait) * tick;
-		found++;
+		t.busy = (double)(user + nice + system + irq + softirq) * tick;
+		t.steal = (double)steal * tick;
+		t.idle = (double)(idle + iowait) * tick;
+		add_line(&set[0], cpu, &t);
+		add_line(&set[1], cpu, &t);
 	}
-	return found == n ? 0 : -1;
+}
+
+int cpu_time_read_sets(struct cpu_time_set set[2])
+{
+	char *text = sysfs_text(SYSFS_ROOT, "/proc/stat");
+
+	if (!text)
+		return -1;
+	cpu_time_of(text, set);
+	free(text);
+	return 0;
 }
 
 int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *t)
 {
-	char *text = sysfs_text(SYSFS_ROOT, "/proc/stat");
-	const int status = text ? cpu_time_of(text, cpus, n, t) : -1;
+	struct cpu_time_set set[2] = { { .cpu = cpus, .cpus = n } };
+	const int status = cpu_time_read_sets(set);
 
-	free(text);
-	return status;
+	*t = set[0].sum;
+	return status || set[0].found != n ? -1 : 0;
 }

@@ -27,9 +27,19 @@ struct cpu_time {
 	double busy, steal, idle; /* s, summed over the CPUs; busy without steal */
 };
 
-/* Reads the times of n CPUs from /proc/stat; -1: it can't be read. */
+/* CPUs whose times are summed; the caller sets the first two. */
+struct cpu_time_set {
+	const int *cpu;
+	unsigned cpus;
+	unsigned found; /* CPUs of which there is a line */
+	struct cpu_time sum;
+};
+
+/* Reads the times of n CPUs from /proc/stat; -1: it can't be read, or lacks one of them. */
 int cpu_time_read(const int *cpus, unsigned n, struct cpu_time *);
-/* The same from the text of that file, which is modified; -1 unless each CPU has one line. */
-int cpu_time_of(char *text, const int *cpus, unsigned n, struct cpu_time *);
+/* The same for two sets at one moment, each of which may lack some; -1: it can't be read. */
+int cpu_time_read_sets(struct cpu_time_set set[2]);
+/* The same from the text of that file, which is modified. */
+void cpu_time_of(char *text, struct cpu_time_set set[2]);
 
 #endif

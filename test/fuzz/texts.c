@@ -66,12 +66,14 @@ static void read_stat(const char *text)
 {
 	static const int cpus[] = { 0, 3 };
 	char *copy = strdup(text);
-	struct cpu_time t;
+	struct cpu_time_set set[2] = { { .cpu = cpus, .cpus = 2 } };
+	const struct cpu_time *t;
 
 	must(copy);
-	if (!cpu_time_of(copy, cpus, 2, &t))
-		must(isfinite(t.busy + t.steal + t.idle) && t.busy >= 0 && t.steal >= 0 &&
-		     t.idle >= 0);
+	cpu_time_of(copy, set);
+	t = &set[0].sum;
+	must(isfinite(t->busy + t->steal + t->idle) && t->busy >= 0 && t->steal >= 0 &&
+	     t->idle >= 0);
 	free(copy);
 }
 

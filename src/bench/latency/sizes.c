@@ -164,6 +164,7 @@ struct needs latency_needs(const struct trial *t)
 		return n;
 	n.bytes = region_takes(t->machine, t->value[BYTES].count, pages) +
 		  (t->threads - 1) * region_takes(t->machine, background_bytes(t), pages);
+	n.touched = way_of(t)->loaded ? 0 : touched(&c);
 	n.units = t->value[LOADS].count;
 	n.warm = warm(t);
 	n.alone = touched(&c) > SHARED_CACHES || way_of(t)->loaded;

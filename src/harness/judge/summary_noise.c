@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "harness/record/json.h"
+#include "harness/judge/summary_beside.h"
 #include "harness/judge/summary_noise.h"
 
 /* s: the unit of times in /proc/stat. */
@@ -24,11 +25,11 @@ json_t *noise_json(const struct series *s)
 
 	if (!s->samples)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "samples",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o*}", "samples",
 			 record_number((double)noise_samples(s) / (double)s->samples), "off_cpu",
 			 record_number(n->off_cpu), "run_delay", record_number(n->delay), "foreign",
 			 record_number(n->foreign < 0 ? 0 : n->foreign), "wall",
-			 record_number(n->wall));
+			 record_number(n->wall), "beside", beside_json(s));
 }
 
 /* Allocations in which noise has left too few samples. */
@@ -65,4 +66,5 @@ void noise_judge(const struct series *s, struct estimates time, struct verdict *
 	else if (share > NOISE_MOST_SAMPLES)
 		verdict_add(v, STATUS_OK, "%s; set aside, they shift the result by %.1f %%", seen,
 			    100 * fabs(time.all / time.kept.value - 1));
+	beside_judge(s, v);
 }

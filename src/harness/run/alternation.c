@@ -37,6 +37,7 @@ static void open_series(struct alternation *a, struct planned *p)
 	if (!all_open(s, p, r->counting))
 		return;
 	s->overhead = r->clock.overhead;
+	s->beside.quiet = r->quiet;
 	s->within = effort_within(r->options);
 	s->held = &a->held;
 	if (regions_has(&r->regions, p)) {

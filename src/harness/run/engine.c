@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/run/cut.h"
@@ -14,6 +15,7 @@
 #include "harness/run/run_lines.h"
 #include "harness/run/tell.h"
 #include "kit/agree.h"
+#include "machine/topology/topology.h"
 #include "machine/watchdog.h"
 #include "base/text.h"
 #include "base/message.h"
@@ -140,6 +142,7 @@ static int perform(struct run *r)
 	progress_begin(&r->progress, o->quiet || !rank_is_first(r->ranks));
 	open_table(r);
 	r->clock = clock_measure();
+	r->quiet = calloc(r->setting.machine->cpus, sizeof(*r->quiet));
 	status = open_team(r);
 	cut_stop();
 	return record_close(r->record) && status == EXIT_GOOD ? EXIT_BAD : status;
@@ -203,6 +206,7 @@ int engine_run(const struct options *o, const struct benchmark *const *table,
 	if (!status && !o->dry_run)
 		status = perform(&r);
 	counting_close(r.counting);
+	free(r.quiet);
 	plans_free(&r.plans);
 	regions_free(&r.regions);
 	setting_free(&r.setting);

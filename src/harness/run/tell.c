@@ -6,6 +6,7 @@
 #include "harness/run/stop.h"
 #include "harness/judge/summary.h"
 #include "harness/run/tell.h"
+#include "harness/sample/slowed.h"
 #include "kit/agree.h"
 #include "machine/watchdog.h"
 #include "base/text.h"
@@ -90,6 +91,7 @@ void tell_all(struct alternation *a, enum stopped stopped)
 	progress_clear(&a->run->progress);
 	while (a->told < a->n) {
 		series_gather(&a->series[a->told]);
+		slowed_learn(&a->series[a->told]);
 		tell_next(a, stopped);
 		/* There may be very many lines: between two, the watchdog may take over. */
 		watchdog_away("writing the line of");

@@ -152,7 +152,8 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 	if (warm)
 		warm_again(s, team);
 	enter_region(s, team);
-	neighbours_begin(&neighbours, p->cpu, p->cpus);
+	neighbours_begin(&neighbours, (struct cpu_time_set){ .cpu = p->cpu, .cpus = p->cpus },
+			 (struct cpu_time_set){ .cpu = s->beside.cpu, .cpus = s->beside.cpus });
 	/* A tournament may take seconds: a signal ends it, and the batch has no estimate then. */
 	for (unsigned i = 0; i < samples && !(s->pairs && watchdog_signal()); i++) {
 		struct sample sample = sample_take(s, team, &s->noise, sample_turn(s, i), true);
@@ -161,10 +162,11 @@ bool batch_take(struct series *s, struct team *team, unsigned samples, bool warm
 			break;
 		keep(s, number, &sample);
 	}
-	neighbours_end(&neighbours, p->cpu, p->cpus, &s->noise);
+	neighbours_end(&neighbours, &s->noise);
 	leave_region(s, team);
 	tally_end(&s->tally, team, number);
 	b->cycle = batch_cycle(before, core_cycles(team));
+	b->line = beside_look(&s->beside);
 	estimate(s, team, b, b->samples == samples);
 	s->elapsed += clock_now() - began;
 	return !allocation_failed(s, team);

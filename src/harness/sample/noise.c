@@ -4,6 +4,7 @@
 
 #include "harness/sample/noise.h"
 #include "kit/agree.h"
+#include "machine/clock.h"
 #include "machine/usage.h"
 
 /*
@@ -48,26 +49,32 @@ static double process_cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void neighbours_begin(struct neighbours *n, const int *cpu, unsigned cpus)
+void neighbours_begin(struct neighbours *n, struct cpu_time_set ours, struct cpu_time_set beside)
 {
-	n->known = !cpu_time_read(cpu, cpus, &n->before);
+	n->of[0] = ours;
+	n->of[1] = beside;
+	n->known = !cpu_time_read_sets(n->of) && n->of[0].found == ours.cpus;
 	n->own = process_cpu();
+	n->at = clock_now();
 }
 
-void neighbours_end(const struct neighbours *n, const int *cpu, unsigned cpus, struct noise *noise)
+void neighbours_end(const struct neighbours *n, struct noise *noise)
 {
-	struct cpu_time after;
+	struct cpu_time_set after[2] = { n->of[0], n->of[1] };
 
-	if (!n->known || cpu_time_read(cpu, cpus, &after)) {
-		noise->steal = noise->foreign = NAN;
+	if (!n->known || cpu_time_read_sets(after) || after[0].found != n->of[0].found ||
+	    after[1].found != n->of[1].found) {
+		noise->steal = noise->foreign = noise->beside = NAN;
 		return;
 	}
-	noise->steal += after.steal - n->before.steal;
+	noise->steal += after[0].sum.steal - n->of[0].sum.steal;
 	/*
 	 * Ticks minus nanoseconds: rounding errors of the batches cancel out, but the sum may end a
 	 * tick below zero.
 	 */
-	noise->foreign += after.busy - n->before.busy - (process_cpu() - n->own);
+	noise->foreign += after[0].sum.busy - n->of[0].sum.busy - (process_cpu() - n->own);
+	noise->beside += after[1].sum.busy - n->of[1].sum.busy;
+	noise->watched += clock_now() - n->at;
 }
 
 /* Sums times (s) as whole ns; unknown on one rank makes the sum unknown. */

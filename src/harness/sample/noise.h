@@ -14,6 +14,11 @@ struct ranks;
 /* Sums over timed samples and workers. */
 struct noise {
 	double wall, off_cpu, delay, steal, foreign; /* s; NAN: unknown */
+	/*
+	 * s: CPU time on the CPUs beside (beside.h), of others and of this process; while they were
+	 * watched. NAN: unknown
+	 */
+	double beside, watched;
 	uint64_t involuntary, voluntary, minor_faults, major_faults, migrations;
 };
 
@@ -29,14 +34,17 @@ extern const struct noise_counter {
 /* Adds the evidence of a worker on this CPU in a sample; true if the sample was disturbed. */
 bool noise_witness(struct noise *, const struct attendance *, int cpu);
 
-/* Time on our CPUs that others had during a batch: the host (`steal`), processes (`foreign`). */
+/*
+ * Time that others had during a batch: on our CPUs the host (`steal`) and processes
+ * (`foreign`); on the CPUs beside.
+ */
 struct neighbours {
-	struct cpu_time before;
-	double own; /* s: CPU time of this process */
+	struct cpu_time_set of[2]; /* our CPUs; those beside */
+	double own, at; /* s: CPU time of this process; when it was read */
 	bool known;
 };
-void neighbours_begin(struct neighbours *, const int *cpu, unsigned cpus);
-void neighbours_end(const struct neighbours *, const int *cpu, unsigned cpus, struct noise *);
+void neighbours_begin(struct neighbours *, struct cpu_time_set ours, struct cpu_time_set beside);
+void neighbours_end(const struct neighbours *, struct noise *);
 
 /* Sums over all ranks; a sum of which one rank does not know its part is unknown. */
 void noise_sum(const struct ranks *, struct noise *);

@@ -8,6 +8,7 @@
 #define LOCUS_SERIES_H
 
 #include "benchmark.h"
+#include "harness/sample/beside.h"
 #include "harness/sample/noise.h"
 #include "harness/sample/pairs.h"
 #include "harness/sample/placements.h"
@@ -30,6 +31,7 @@ struct batch {
 	double estimate, clean;
 	/* s per core cycle, the same before and after its samples, on all workers; 0: unknown */
 	double cycle;
+	double line;	/* s per line of memory, right after its samples; 0: unknown */
 	double at;	/* s from the start of the run to that of the batch */
 	uint64_t units; /* of a worker in each sample */
 };
@@ -79,6 +81,7 @@ struct series {
 	unsigned complete, told; /* batches that are complete; that are in the record */
 	struct batch *batch;
 	struct noise noise;
+	struct beside beside;
 	struct tally tally; /* of events */
 	struct placements placements;
 	char *failure, *impossible, *wrong; /* what went wrong; NULL */

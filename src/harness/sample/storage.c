@@ -19,8 +19,8 @@ int series_open(struct series *s, struct planned *p, struct counting *counting)
 	}
 	s->reports = reports_open(t);
 	s->throughput = throughput_open(t);
-	if (tally_open(&s->tally, counting, t) && s->value && s->reports && s->throughput &&
-	    !s->meetings == !s->pairs)
+	if (!beside_open(&s->beside, p) && tally_open(&s->tally, counting, t) && s->value &&
+	    s->reports && s->throughput && !s->meetings == !s->pairs)
 		return 0;
 	series_close(s);
 	return -1;
@@ -35,6 +35,7 @@ void series_close(struct series *s)
 	reports_close(s->reports, s->planned->trial.benchmark);
 	pairs_close(s->pairs);
 	tally_close(&s->tally);
+	beside_close(&s->beside);
 	free(s->time);
 	free(s->skews);
 	free(s->noisy);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trial's summary says of the neighbours on its cores and memory (sample/beside.h). */
+#ifndef LOCUS_SUMMARY_BESIDE_H
+#define LOCUS_SUMMARY_BESIDE_H
+
+#include <jansson.h>
+
+#include "harness/judge/verdict.h"
+#include "harness/sample/series.h"
+
+/* A trial is noisy if memory was slow after more than this share of its batches. */
+#define BESIDE_MOST_SLOW 0.25
+
+json_t *beside_json(const struct series *); /* `beside` of `noise`; NULL: nobody was watched */
+/*
+ * Noisy: memory was slow after too many batches; or neighbours were busy in the whole run, so that
+ * nothing tells how fast it is without them.
+ */
+void beside_judge(const struct series *, struct verdict *);
+
+#endif
