@@ -131,7 +131,7 @@ def _best(of: Described, trials: Sequence[Row], metric: str) -> Optional[Row]:
 def _valued(trial: Row, metric: str) -> Row:
     """A metric's value and interval."""
     own = trial["metrics"][metric]
-    known = {key: own.get(key) for key in ("value", "low", "high")}
+    known = {key: own.get(key) for key in ("value", "low", "high", "sound_runs", "tried")}
     return {**known, "variant": trial["variant"], **graver(trial, trial)}
 
 
@@ -199,7 +199,9 @@ def _judged(expected: Optional[str], value: Row, trials: Sequence[Row]) -> Row:
     if unsound:
         return {"verdict": UNSURE, "why": f"{unsound['variant']} is {unsound['status']}"}
     if value["low"] is None:
-        return {"verdict": UNSURE, "why": "there is no interval"}
+        few = next((t for t in trials if t.get("tried")), None)
+        runs = f": {few['sound_runs']} of {few['tried']} runs are ok" if few else ""
+        return {"verdict": UNSURE, "why": f"there is no interval{runs}"}
     low, high = bounds(expected)
     if low <= value["low"] and value["high"] <= high:
         return {"verdict": AGREES, "why": ""}

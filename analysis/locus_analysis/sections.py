@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from . import (
+    between,
     claims,
     claims_drawn,
     compared,
@@ -44,7 +45,9 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
     of, measured = described.of(db, benchmark), records.measured(db, benchmark)
     insight, scaled = insights.of(benchmark), scaling.found_in(of, measured)
     own = insight.find(db)
-    claimed = {whole: claims.told(of, trials) for whole, trials in records.by_run(measured)}
+    series = between.series(db)
+    judged = between.judged(measured, series)
+    claimed = {whole: claims.told(of, trials) for whole, trials in records.by_run(judged)}
     on_curves = {(t["whole"], t["id"]) for curve in scaled for t in curve["lines"]}
     left = [t for t in measured if (t["whole"], t["id"]) not in on_curves]
     bands, compared_with = partial(insight.bands, own), _peers(db, benchmark)
@@ -63,7 +66,8 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
         "claims": claimed,
         "pictures": pictures,
         "first": [p for p in first if p] or pictures[:1],
-        "results": _results(of, measured, trials, names, claimed),
+        "results": _results(of, judged, trials, names, claimed),
+        "series": _series(measured, series),
         "metrics": generic.other_metrics(of, measured),
         "measured": {(t["whole"], t["id"]): t["metrics"] for t in measured},
         "ratios": compared.table(of, measured),
@@ -72,6 +76,17 @@ def section(db: duckdb.DuckDBPyConnection, benchmark: str, names: Names) -> Row:
         "peers": compared_with,
         "counters": _counters(db, of, names, bands),
     }
+
+
+def _series(measured: Sequence[Row], given: between.Series) -> dict[str, Row]:
+    """By the last run of each series: how many runs it has, and a row for each trial and metric."""
+    found = {}
+    for wholes in given:
+        own = [t for t in measured if t["whole"] in wholes]
+        if own:
+            rows_of = list(between.told(between.merged(own)))
+            found[own[-1]["whole"]] = {"runs": len(wholes), "rows": rows_of}
+    return found
 
 
 def _peers(db: duckdb.DuckDBPyConnection, benchmark: str) -> list[Row]:
@@ -102,7 +117,9 @@ def _pictures(
             *generic.pictures(Scene(of, own, machines[whole], bands), file, title, own_pages),
             None,
         ]
-        told = claims_drawn.pictures(of, claimed[whole], machines[whole], f"{file}-claims", title)
+        told = claims_drawn.pictures(
+            of, claimed.get(whole, []), machines[whole], f"{file}-claims", title
+        )
         drawn += [p for p in (first, *told, *others) if p]
     return drawn
 
@@ -124,6 +141,7 @@ def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list
             "id": f"section-{benchmark}",
             "own": {},
             "claims": {},
+            "series": {},
             "scaled": [],
             "pictures": found.get(benchmark, {}).get("pictures", []),
             "first": found.get(benchmark, {}).get("pictures", [])[:1],
@@ -138,19 +156,19 @@ def over_hosts(db: duckdb.DuckDBPyConnection, benchmarks: Sequence[str]) -> list
 
 def _results(
     of: Described,
-    measured: Sequence[Row],
+    judged: Sequence[Row],
     trials: Sequence[Row],
     names: Names,
     claimed: dict[str, list[Row]],
 ) -> list[str]:
-    """A sentence for each run: the ratio furthest from 1; without ratios, the two variants furthest
-    apart at the same setting."""
+    """A sentence for each run, or series of runs: the ratio furthest from 1; without ratios, the
+    two variants furthest apart at the same setting."""
     said = []
     told = {
         whole: claims.result(claimed[whole]) or compared.result(of, own)
-        for whole, own in records.by_run(measured)
+        for whole, own in records.by_run(judged)
     }
-    for whole, own in records.by_run(trials):
+    for whole, own in records.by_run([t for t in trials if t["whole"] in told]):
         settings: dict[Any, list[Row]] = {}
         for t in own:
             if t["status"] not in UNUSABLE and (t["value"] or 0) > 0:

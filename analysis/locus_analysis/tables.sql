@@ -32,6 +32,13 @@ SELECT run, file, json->>'$.host' AS host, (json->>'$.rank')::INT AS rank,
 	from_json(json->'$.altered', '["VARCHAR"]') AS altered,
 	from_json(json->'$.command', '["VARCHAR"]') AS command,
 	from_json(json->'$.resumes', '["VARCHAR"]') AS resumes, json AS header,
+	-- the runs of a series have the same; `repeats`: it says that it is one of several
+	coalesce(json->>'$.series.id', concat_ws(' ', file, json->>'$.ranks',
+		array_to_string([word FOR word IN from_json(json->'$.command', '["VARCHAR"]')
+			IF word NOT IN ('--append', '--resume')], ' '))) AS series,
+	json->>'$.series.id' IS NOT NULL
+		OR list_contains(from_json(json->'$.command', '["VARCHAR"]'), '--append')
+			AS repeats,
 	row_number() OVER (ORDER BY json->>'$.started', run) AS ordinal
 FROM line WHERE type = 'header';
 

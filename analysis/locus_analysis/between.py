@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The level above a run: runs of the same command, each in a new process, and how far they lie
+apart. `--runs` makes a series of them, and so does `--append` with the same command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import comb
+from statistics import median
+from typing import Any, Optional
+
+import duckdb
+
+from .records import by_run, rows
+
+Row = dict[str, Any]
+Series = list[list[str]]  # the wholes of each, in their order
+
+COVERS = 0.95
+SAME = ("name", "parameter", "of", "to", "metric", "trial")  # keys that tell ratios apart
+
+
+def series(db: duckdb.DuckDBPyConnection) -> Series:
+    """A run that was not repeated is in none."""
+    found = rows(
+        db,
+        "SELECT list(run ORDER BY ordinal) AS wholes FROM run"
+        " WHERE run IN (SELECT whole FROM part) GROUP BY host, series"
+        " HAVING count(*) > 1 AND count(*) FILTER (repeats) >= count(*) - 1"
+        " ORDER BY min(ordinal)",
+    )
+    return [r["wholes"] for r in found]
+
+
+def judged(trials: Sequence[Row], given: Series) -> list[Row]:
+    """What conclusions rest on: for a series its merged trials, as those of its last run; else the
+    trials of a run."""
+    of = {whole: wholes for wholes in given for whole in wholes}
+    found: list[Row] = []
+    for whole, own in by_run(trials):
+        wholes = of.get(whole)
+        if not wholes:
+            found += own
+        elif whole == wholes[-1]:
+            found += merged([t for t in trials if t["whole"] in wholes])
+    return found
+
+
+def merged(trials: Sequence[Row]) -> list[Row]:
+    """A row for the runs of each trial: `value`, `low` and `high` of its metrics and ratios are
+    those between the runs in which it is ok; the rest is of the last of these."""
+    runs: dict[str, list[Row]] = {}
+    for t in trials:
+        runs.setdefault(t["id"], []).append(t)
+    sound = {(t["whole"], t["id"]) for t in trials if t["status"] == "ok"}
+    return [{**_merged(own, sound), "whole": trials[-1]["whole"]} for own in runs.values()]
+
+
+def told(found: Sequence[Row]) -> Iterator[Row]:
+    """A row for each metric and ratio of merged trials."""
+    for t in found:
+        for name, m in t["metrics"].items():
+            if m["tried"]:
+                yield {**t, **m, "metric": name}
+        for r in t["ratios"]:
+            low, high = r["ci"] or (None, None)
+            name = f"{r['name']} {r['of']}/{r['to']}"
+            yield {**t, **r, "low": low, "high": high, "metric": name, "unit": "1"}
+
+
+def _merged(runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
+    ok = [t for t in runs if (t["whole"], t["id"]) in sound]
+    of = (ok or runs)[-1]
+    metrics = {}
+    for name, m in of["metrics"].items():
+        level = _level([(t["metrics"].get(name) or {}).get("value") for t in ok])
+        tried = sum((t["metrics"].get(name) or {}).get("value") is not None for t in runs)
+        metrics[name] = {**m, **level, "tried": tried}
+    own = metrics.get(of["metric"], {})
+    return {
+        **of,
+        **{k: own.get(k) for k in ("value", "low", "high", "range", "sound_runs", "tried")},
+        "metrics": metrics,
+        "ratios": [_ratio(r, runs, sound) for r in of["ratios"] if r["value"] is not None],
+    }
+
+
+def _ratio(ratio: Row, runs: Sequence[Row], sound: set[tuple[str, str]]) -> Row:
+    """A ratio over runs: those in which both of its trials are ok."""
+    same = [
+        (t, r)
+        for t in runs
+        for r in t["ratios"]
+        if r["value"] is not None and all(r.get(k) == ratio.get(k) for k in SAME)
+    ]
+    level = _level(
+        [r["value"] for t, r in same if {(t["whole"], t["id"]), (t["whole"], r["trial"])} <= sound]
+    )
+    ci = None if level["low"] is None else [level["low"], level["high"]]
+    return {**ratio, **level, "ci": ci, "tried": len(same)}
+
+
+def _level(values: Sequence[Optional[float]]) -> Row:
+    """The median of the runs, its interval (order statistics), or where they are too few for one
+    their range, and how far they lie apart: (max - min) / median."""
+    known = sorted(v for v in values if v is not None)
+    n = len(known)
+    if not known:
+        empty = dict.fromkeys(("value", "low", "high", "range", "between"))
+        return {**empty, "sound_runs": 0}
+    value, outside = median(known), _outside(n)
+    few = {"of": n, "low": known[0], "high": known[-1]} if outside is None else None
+    return {
+        "value": value,
+        "low": None if outside is None else known[outside],
+        "high": None if outside is None else known[-1 - outside],
+        "range": few if n > 1 else None,
+        "between": (known[-1] - known[0]) / value if n > 1 and value else None,
+        "sound_runs": n,
+    }
+
+
+def _outside(n: int) -> Optional[int]:
+    """How many values lie outside of the median's interval on each side (binomial); None: there
+    are too few values for an interval."""
+    missed, outside = 0.0, None
+    for k in range(n // 2):
+        missed += 2 * comb(n, k) / 2**n
+        if missed > 1 - COVERS:
+            break
+        outside = k
+    return outside

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of one command: how far they lie apart, and claims judged by that."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from statistics import median
+from typing import Any, Optional
+
+import pytest
+from locus_analysis import __main__ as program
+from locus_analysis import between, claims, described, published, records
+from make_records import ONE, Line, Point, as_written, record, run_id, write
+from some import some
+
+TIMES = [1.0, 1.02, 0.98, 1.01, 0.99, 1.03, 1.04]
+IDS = "0123456789abcdef"
+
+
+def a_series(
+    times: list[float],
+    statuses: Optional[dict[int, str]] = None,
+    commands: Optional[list[list[str]]] = None,
+) -> list[Line]:
+    """A run for each factor of time. Without `commands` they are of one --runs."""
+    lines: list[Line] = []
+    for n, factor in enumerate(times):
+        points = [
+            Point("sharing", variant, {"size": 64}, 2, seconds * factor, "update", noise=0.0)
+            for variant, seconds in (("dense", 4e-9), ("padded", 1e-9))
+        ]
+        points[0].status = (statuses or {}).get(n, "ok")
+        points[0].reasons = [] if points[0].status == "ok" else ["other work"]
+        changes: dict[str, Any] = {"started": f"2025-03-14T09:{n:02}:00.000Z"}
+        if commands:
+            changes["command"] = commands[n]
+        else:
+            changes["series"] = {"id": IDS, "run": n + 1, "of": len(times)}
+        lines += record(ONE, points, run_id(f"run {n}"), seed=1, **changes)
+    return lines
+
+
+def merged_of(lines: list[Line]) -> dict[str, Any]:
+    db = records.tables(records.of_lines(as_written(lines)))
+    series = between.series(db)
+    assert len(series) == 1
+    found = between.judged(records.measured(db, "sharing"), series)
+    assert len(found) == 2
+    return {t["variant"]: t for t in found}
+
+
+def values_of(lines: list[Line], variant: str) -> list[float]:
+    return [
+        next(m["value"] for m in line["metrics"] if m["name"] == "time")
+        for line in lines
+        if line["type"] == "trial" and line["variant"] == variant
+    ]
+
+
+def test_seven_runs_have_an_interval() -> None:
+    """Of seven values it is from the lowest to the highest: 98 %."""
+    lines = a_series(TIMES)
+    dense = merged_of(lines)["dense"]["metrics"]["time"]
+    values = values_of(lines, "dense")
+    assert dense["value"] == pytest.approx(median(values))
+    assert (dense["low"], dense["high"]) == pytest.approx((min(values), max(values)))
+    assert dense["between"] == pytest.approx((max(values) - min(values)) / median(values))
+    assert (dense["sound_runs"], dense["tried"], dense["range"]) == (7, 7, None)
+
+
+def test_an_interval_covers_what_it_says() -> None:
+    """95 % at least of the samples of n values have the median between its bounds."""
+    rng = random.Random(1)
+    for n in (6, 9, 20):
+        outside = between._outside(n)
+        assert outside is not None
+        held = 0
+        for _ in range(2000):
+            values = sorted(rng.random() for _ in range(n))
+            held += values[outside] <= 0.5 <= values[-1 - outside]
+        assert held > 0.94 * 2000
+    assert [between._outside(n) for n in (1, 5, 6, 8, 9)] == [None, None, 0, 0, 1]
+
+
+def test_runs_that_are_not_ok_do_not_count() -> None:
+    lines = a_series(TIMES, {1: "noisy", 6: "unconverged"})
+    dense = merged_of(lines)["dense"]
+    values = [v for n, v in enumerate(values_of(lines, "dense")) if n not in (1, 6)]
+    time = dense["metrics"]["time"]
+    assert dense["status"] == "ok" and (time["sound_runs"], time["tried"]) == (5, 7)
+    assert time["value"] == pytest.approx(median(values)) and time["low"] is None
+    assert time["range"] == {"of": 5, "low": min(values), "high": max(values)}
+
+
+def test_without_an_ok_run_nothing_is_concluded() -> None:
+    dense = merged_of(a_series(TIMES, dict.fromkeys(range(7), "noisy")))["dense"]
+    assert dense["status"] == "noisy" and dense["metrics"]["time"]["value"] is None
+
+
+def test_ratios_are_compared_run_by_run() -> None:
+    lines = a_series(TIMES)
+    for run, line in enumerate(t for t in lines if t["type"] == "trial"):
+        if line["variant"] == "dense":
+            line["ratios"] = [
+                {
+                    "name": "slowdown", "parameter": "variant", "of": "dense", "to": "padded",
+                    "metric": "time", "value": 4.0 + run / 10, "ci": [1.0, 9.0],
+                    "trial": next(
+                        t["id"] for t in lines if t["type"] == "trial" and t["variant"] == "padded"
+                    ),
+                }
+            ]  # fmt: skip
+    (ratio,) = merged_of(lines)["dense"]["ratios"]
+    assert ratio["value"] == pytest.approx(4.6) and ratio["ci"] == pytest.approx([4.0, 5.2])
+    assert (ratio["sound_runs"], ratio["tried"]) == (7, 7)
+
+
+LESSON = {"claims": [{"claim": "Padded is faster.", "value": "dense / padded", "expected": "> 3"}]}
+
+
+def verdicts(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> list[Line]:
+    monkeypatch.setattr(published, "lesson", lambda _: LESSON)
+    db = records.tables(records.of_lines(as_written(lines)))
+    trials = between.judged(records.measured(db, "sharing"), between.series(db))
+    of = described.Described("sharing")
+    return [row for claim in claims.told(of, trials) for row in claim["rows"]]
+
+
+def test_claims_are_judged_by_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run has a narrow interval; between runs the ratio of the two may fall below 3."""
+    (row,) = verdicts(a_series(TIMES), monkeypatch)
+    assert row["verdict"] == "agrees"
+    (row,) = verdicts(a_series([1, 1.5, 1, 1, 1.5, 1, 1.5]), monkeypatch)
+    assert row["verdict"] == "cannot be told"
+
+
+def test_too_few_runs_are_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = verdicts(a_series(TIMES[:5], {2: "noisy"}), monkeypatch)
+    assert row["verdict"] == "cannot be told"
+    assert row["why"] == "there is no interval: 4 of 5 runs are ok"
+
+
+def test_appended_runs_of_the_same_command_are_a_series() -> None:
+    command = ["locus-mpi", "sharing", "--output", "x"]
+    lines = a_series(TIMES, commands=[command, *[[*command, "--append"]] * 6])
+    assert merged_of(lines)["dense"]["tried"] == 7
+
+
+def test_other_runs_of_a_file_are_none() -> None:
+    command = ["locus", "sharing", "--output", "x"]
+    others = [command, [*command, "--append", "--threads", "2"], [*command, "--append", "--seed"]]
+    db = records.tables(records.of_lines(as_written(a_series(TIMES[:3], commands=others))))
+    assert between.series(db) == []
+
+
+def test_the_report_says_how_far_runs_lie_apart(tmp_path: Path) -> None:
+    file = write(tmp_path / "series.jsonl", a_series(TIMES, {3: "noisy"}))
+    page = tmp_path / "page.html"
+    assert program.main(["report", str(file), "--output", str(page)]) == 0
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert "How far 7 runs of sharing lie apart" in text
+    assert text.count('<td class="number">6 of 7</td>') == 1
+    assert text.count('<td class="number">7 of 7</td>') == 1
+    assert all(f"run {n} of 7" in text for n in some(range(1, 8)))
