@@ -105,7 +105,7 @@ bool epoch_await(struct epoch *e, struct worker *self)
 	const uint64_t kept = e->own[self->index].kept;
 	const double end = clock_now() + EPOCH_PATIENCE;
 
-	while (kept && clock_now() < end) {
+	for (unsigned looks = 0; kept && (looks < EPOCH_LOOKS || clock_now() < end); looks++) {
 		look(e, self, true);
 		if (e->own[self->index].kept < kept)
 			return true;

@@ -18,6 +18,7 @@
 
 enum { EPOCH_BAGS = 4, EPOCH_AFTER = 3, EPOCH_TRY = 64 };
 #define EPOCH_PATIENCE 0.2 /* s: longer than the time slice of another process */
+#define EPOCH_LOOKS    16  /* on a busy machine there are slices of several between two looks */
 #define EPOCH_AWAY     UINT64_MAX
 
 /* Part of a retired entry that readers do not look at. */
@@ -56,7 +57,10 @@ void epoch_end(struct epoch *, unsigned me);
 void epoch_rest(struct epoch *, struct worker *self);
 /* Takes an entry that others may still read, but no longer find. */
 void epoch_retire(struct epoch *, unsigned me, void *entry);
-/* Rests until an entry is given back, for at most EPOCH_PATIENCE. Returns whether one was. */
+/*
+ * Rests until an entry is given back, for EPOCH_PATIENCE and EPOCH_LOOKS looks. Returns whether one
+ * was.
+ */
 bool epoch_await(struct epoch *, struct worker *self);
 uint64_t epoch_kept(const struct epoch *); /* retired, not given back */
 
